@@ -5,7 +5,8 @@
  *
  * The hash covers the milliseconds and everything after the line.
  *
- * The user's cache directory may be a link. `profgrab` in it and the files below must not be links.
+ * The user's cache directory may be a symbolic link. Its subdirectory `profgrab` and the files below it must
+ * not be links.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static char *user_cache_dir(struct err *err)
     const char *set = getenv("XDG_CACHE_HOME");
     char *dir = set && *set == '/' ? strdup(set) : file_expand_home("~/.cache");
     if (!dir)
-        err_set(err, ERR_NOT_FOUND, "there is no home directory to keep it in");
+        err_set(err, ERR_NOT_FOUND, "there is no home directory for the cache");
     return dir;
 }
 
@@ -53,12 +54,12 @@ static void cache_close(struct cache *c)
     free(c->path);
 }
 
-/* Opens ~/.cache/profgrab; creates it if `make`. */
-static int open_cache_dir(const struct beneath *user, bool make, struct cache *c, struct err *err)
+/* Opens ~/.cache/profgrab; creates it if `create`. */
+static int open_cache_dir(const struct beneath *user, bool create, struct cache *c, struct err *err)
 {
     struct err why = ERR_INIT;
     struct stat st;
-    if (make && beneath_mkdir(user, CACHE_SUBDIR, &why) < 0 && why.kind != ERR_EXISTS) {
+    if (create && beneath_mkdir(user, CACHE_SUBDIR, &why) < 0 && why.kind != ERR_EXISTS) {
         if (err)
             *err = why;
         return -1;
@@ -70,7 +71,7 @@ static int open_cache_dir(const struct beneath *user, bool make, struct cache *c
 }
 
 /* ERR_NOT_FOUND: there is no cached answer. */
-static int cache_open(bool make, struct cache *ret, struct err *err)
+static int cache_open(bool create, struct cache *ret, struct err *err)
 {
     struct cache c = {.dir.fd = -1};
     struct beneath user = {.fd = -1};
@@ -83,13 +84,13 @@ static int cache_open(bool make, struct cache *ret, struct err *err)
         goto out;
     }
     c.dir.name = c.path;
-    if (make ? file_mkdirs(dir, NULL, err) < 0 : !file_exists(dir)) {
-        if (!make)
+    if (create ? file_mkdirs(dir, NULL, err) < 0 : !file_exists(dir)) {
+        if (!create)
             err_set(err, ERR_NOT_FOUND, "the cache has no answer");
         goto out;
     }
     user = (struct beneath){.fd = beneath_open_top(dir, err), .name = dir};
-    if (user.fd < 0 || open_cache_dir(&user, make, &c, err) < 0)
+    if (user.fd < 0 || open_cache_dir(&user, create, &c, err) < 0)
         goto out;
     *ret = c;
     rc = 0;

@@ -44,7 +44,7 @@ int discovered_note(struct discovered *f, struct err *err, const char *fmt, ...)
     if (f->notes.n > MAX_NOTES)
         return 0;
     if (f->notes.n == MAX_NOTES)
-        return strlist_add(&f->notes, "and more of the like", err);
+        return strlist_add(&f->notes, "and more such notes", err);
     va_start(ap, fmt);
     vsnprintf(raw, sizeof raw, fmt, ap);
     va_end(ap);
@@ -117,15 +117,15 @@ int discovered_set_labels(struct discovered *f, size_t from, const struct strlis
     if (labels->n == 0 || from == f->n)
         return 0;
     size_t added = labels->n * (f->n - from);
-    if (f->all_labels > SOURCE_MAX_LABELS)
+    if (f->n_target_labels > SOURCE_MAX_LABELS)
         return 0;
-    if (f->all_labels + added > SOURCE_MAX_LABELS) {
-        f->all_labels = SOURCE_MAX_LABELS + 1;
-        return discovered_note(f, err, "it has very many labels: those of further targets are left out");
+    if (f->n_target_labels + added > SOURCE_MAX_LABELS) {
+        f->n_target_labels = SOURCE_MAX_LABELS + 1;
+        return discovered_note(f, err, "it has too many labels: further targets have none");
     }
     if (add_set(f, labels, err) < 0)
         return -1;
-    f->all_labels += added;
+    f->n_target_labels += added;
     for (size_t i = from; i < f->n; i++)
         f->targets[i].labels = f->n_labels;
     return 0;

@@ -1,6 +1,6 @@
 /*
- * Parses answers of Prometheus' API and of http_sd in pieces (json_cut.h). In both, labels may follow the
- * targets, so each element is collected until its end.
+ * Parses answers of Prometheus' API and of http_sd in pieces (json_cut.h). In both formats labels may follow
+ * the addresses, so the targets of an element are added at its end.
  *
  * Source: Prometheus, docs/querying/api.md (targets), docs/http_sd.md.
  */
@@ -21,7 +21,7 @@ struct discovered_reader {
     void *mask_ctx;
     struct buf masked;
     struct json_cut *cut;
-    bool whole; /* the list of targets is complete */
+    bool has_list; /* the list of targets is complete */
     /* The current element. */
     char *job, *pool, *scheme;
     struct strlist addresses;
@@ -93,7 +93,7 @@ static int add_address(struct discovered_reader *r, const char *text, struct err
     return strlist_add(&r->addresses, text, err);
 }
 
-/* Makes targets of the element's addresses. */
+/* Adds a target for each address of the element. */
 static int end_element(struct discovered_reader *r, struct err *err)
 {
     size_t job = 0;
@@ -125,9 +125,9 @@ static bool is_null(enum json_cut_kind kind, const char *text)
     return kind == JSON_CUT_OTHER && strcmp(text, "null") == 0;
 }
 
-/* Adds a label that has no special meaning here. Masks its name too, because the source chooses it. */
-static int take_label(struct discovered_reader *r, enum json_cut_kind kind, const char *value,
-                      struct err *err)
+/* Adds a label that is not a job or a scheme. Masks its name too, because the source chooses the name. */
+static int add_other_label(struct discovered_reader *r, enum json_cut_kind kind, const char *value,
+                           struct err *err)
 {
     if (kind != JSON_CUT_TEXT)
         return 0;
@@ -147,13 +147,13 @@ static int on_prometheus_value(void *ctx, size_t which, enum json_cut_kind kind,
     struct discovered_reader *r = ctx;
     char shown[200];
     if (which == PROM_LIST) {
-        r->whole = kind == JSON_CUT_LIST || is_null(kind, text);
-        return r->whole ? 0 : refuse_value("activeTargets", "a list", err);
+        r->has_list = kind == JSON_CUT_LIST || is_null(kind, text);
+        return r->has_list ? 0 : refuse_value("activeTargets", "a list", err);
     }
     if (which == PROM_TARGET)
         return kind == JSON_CUT_MAP ? end_element(r, err) : refuse_value("a target", "a mapping", err);
     if (which == PROM_LABEL)
-        return take_label(r, kind, text, err);
+        return add_other_label(r, kind, text, err);
     if (kind != JSON_CUT_TEXT)
         return refuse_value(prometheus_paths[which], "text", err);
     switch (which) {
@@ -178,8 +178,8 @@ static int on_sd_value(void *ctx, size_t which, enum json_cut_kind kind, const c
     struct discovered_reader *r = ctx;
     switch (which) {
     case SD_LIST:
-        r->whole = kind == JSON_CUT_LIST || is_null(kind, text);
-        return r->whole ? 0 : refuse_value("what is", "a list of groups of targets", err);
+        r->has_list = kind == JSON_CUT_LIST || is_null(kind, text);
+        return r->has_list ? 0 : refuse_value("what is", "a list of groups of targets", err);
     case SD_GROUP:
         return kind == JSON_CUT_MAP ? end_element(r, err)
                                     : refuse_value("a group of targets", "a mapping", err);
@@ -189,7 +189,7 @@ static int on_sd_value(void *ctx, size_t which, enum json_cut_kind kind, const c
         break;
     }
     if (which == SD_LABEL)
-        return take_label(r, kind, text, err);
+        return add_other_label(r, kind, text, err);
     if (kind != JSON_CUT_TEXT)
         return refuse_value(which == SD_TARGET ? "a target" : "a label", "text", err);
     if (which == SD_TARGET)
@@ -244,7 +244,7 @@ int discovered_reader_end(struct discovered_reader *r, struct err *err)
 {
     if (json_cut_end(r->cut, err) < 0)
         return -1;
-    return r->whole ? 0 : err_set(err, ERR_FAILED, "there is no list of targets in it");
+    return r->has_list ? 0 : err_set(err, ERR_FAILED, "there is no list of targets in it");
 }
 
 bool discovered_reader_is_malformed(const struct discovered_reader *r)
@@ -284,7 +284,7 @@ static void add_quoted(struct buf *to, const char *text)
     buf_addc(to, '"');
 }
 
-static bool is_one_group(const struct discovered_target *a, const struct discovered_target *b)
+static bool is_same_group(const struct discovered_target *a, const struct discovered_target *b)
 {
     return a->job == b->job && a->https == b->https && a->labels == b->labels;
 }
@@ -306,8 +306,8 @@ int discovered_write(const struct discovered *f, struct buf *to, struct err *err
     for (size_t i = 0; i < f->n; i++) {
         const struct discovered_target *t = &f->targets[i];
         bool v6 = strchr(t->address, ':') != NULL;
-        bool first = i == 0 || !is_one_group(&t[-1], t);
-        bool last = i + 1 == f->n || !is_one_group(t, &t[1]);
+        bool first = i == 0 || !is_same_group(&t[-1], t);
+        bool last = i + 1 == f->n || !is_same_group(t, &t[1]);
         if (first)
             buf_adds(to, i ? ",\n{\"targets\":[" : "{\"targets\":[");
         buf_adds(to, first ? "\"" : ",\"");

@@ -22,13 +22,13 @@ struct profiles {
     size_t n;
 };
 
-static const struct profile parcas[] = {
+static const struct profile parca_defaults[] = {
     {"memory", DIRECTORY "/allocs", true},       {"block", DIRECTORY "/block", true},
     {"goroutine", DIRECTORY "/goroutine", true}, {"mutex", DIRECTORY "/mutex", true},
     {"process_cpu", DIRECTORY "/profile", true},
 };
 
-/* Our kind, if its name differs from the handler's. */
+/* Returns profgrab's name for the kind of a pprof handler. */
 static const char *kind_of_handler(const char *handler)
 {
     return strcmp(handler, "profile") == 0     ? "cpu"
@@ -36,7 +36,7 @@ static const char *kind_of_handler(const char *handler)
                                                : handler;
 }
 
-static struct profile *profile_of(struct profiles *l, const char *name)
+static struct profile *find_or_add_profile(struct profiles *l, const char *name)
 {
     for (size_t i = 0; i < l->n; i++)
         if (strcmp(l->items[i].name, name) == 0)
@@ -50,7 +50,7 @@ static struct profile *profile_of(struct profiles *l, const char *name)
 static int read_profile(const struct yaml_tree *tree, const struct yaml_node *value, struct profiles *into,
                         struct err *err)
 {
-    struct profile *p = profile_of(into, value->key->text);
+    struct profile *p = find_or_add_profile(into, value->key->text);
     struct service checked = {0};
     if (!p)
         return yaml_tree_err(tree, value, err, "more than %d profiles", MAX_PROFILES);
@@ -122,11 +122,11 @@ static int add_kinds(const struct profiles *l, const char *prefix, struct discov
 int discovered_parca(const struct yaml_tree *tree, const struct yaml_node *config, struct discovered *f,
                      struct discovered_job *job, struct err *err)
 {
-    struct profiles l = {.n = sizeof parcas / sizeof *parcas};
+    struct profiles l = {.n = sizeof parca_defaults / sizeof *parca_defaults};
     const struct yaml_node *own = NULL, *at = config;
     const char *prefix = "";
     char path[600];
-    memcpy(l.items, parcas, sizeof parcas);
+    memcpy(l.items, parca_defaults, sizeof parca_defaults);
     for (const struct yaml_node *v = config->kind == YAML_MAP ? config->first : NULL; v; v = v->next)
         if (strcmp(v->key->text, "path_prefix") == 0 && v->kind == YAML_SCALAR) {
             prefix = v->text;

@@ -5,9 +5,9 @@
 #include "discovery/discovered.h"
 
 /*
- * Sets the job's path and kinds. If there is a `pprof_config`, the kinds are Parca's five defaults with the
- * file's changes; Parca's memory is `allocs`. A profile in another directory becomes a kind named by its
- * path.
+ * Sets the job's path and kinds. With a `pprof_config`, the kinds are Parca's five default profiles with the
+ * file's changes; Parca's profile `memory` is the kind `allocs`. A profile in another directory becomes a
+ * kind with its path as name.
  */
 int discovered_parca(const struct yaml_tree *tree, const struct yaml_node *config, struct discovered *f,
                      struct discovered_job *job, struct err *err);

@@ -145,8 +145,8 @@ static int read_json(const char *name, struct str text, struct discovered *into,
     return rc < 0 ? err_wrap(err, "%s", name) : 0;
 }
 
-/* Whether a file is JSON by its name, as in Prometheus. In a configuration a file is read as YAML, because
- * its groups belong to the configuration's job. */
+/* Checks whether the name of a file consequence JSON, as in Prometheus. The files of a configuration are
+ * always read as YAML, because the JSON reader cannot assign their groups to the configuration's job. */
 static bool is_json(const char *name, const struct config *in)
 {
     return text_ends_in(name, ".json") && !in;
@@ -201,9 +201,9 @@ static int read_matching_files(const char *pattern, const struct config *in, str
     if (rc == GLOB_NOMATCH)
         rc = err_set(err, ERR_FAILED, "there is no file %s", pattern);
     else if (rc != 0)
-        rc = err_set(err, ERR_FAILED, "cannot look for %s", pattern);
+        rc = err_set(err, ERR_FAILED, "cannot search for %s", pattern);
     else if (files.gl_pathc > MAX_FILES)
-        rc = err_set(err, ERR_FAILED, "%s means more than %d files", pattern, MAX_FILES);
+        rc = err_set(err, ERR_FAILED, "%s matches more than %d files", pattern, MAX_FILES);
     for (size_t i = 0; rc == 0 && i < files.gl_pathc; i++)
         rc = read_groups_file(files.gl_pathv[i], in, into, err);
     globfree(&files);
@@ -226,8 +226,8 @@ static int read_entry_files(const struct reading *r, const struct config *c, con
     return rc;
 }
 
-/* Reads the files of a configuration. A file that is missing or unreadable here becomes a note; a limit of
- * the whole source is an error. */
+/* Reads the files of a configuration. A file that is missing or unreadable on this machine becomes a note; a
+ * limit of the whole source is an error. */
 static int read_file_sd(const struct reading *r, const struct config *c, struct err *err)
 {
     const struct yaml_node *sd = NULL, *files = NULL;
@@ -257,17 +257,17 @@ static int read_file_sd(const struct reading *r, const struct config *c, struct 
 
 static const struct {
     const char *key;
-    const char *means;
-} not_understood[] = {
-    {"relabel_configs", "not applied: what they drop is listed, what they rename is not"},
-    {"params", "not sent: they are for its metrics"},
-    {"basic_auth", "not taken over: name a service of the inventory with `auth:`"},
-    {"authorization", "not taken over: name a service of the inventory with `auth:`"},
-    {"oauth2", "not taken over: name a service of the inventory with `auth:`"},
-    {"bearer_token", "not taken over: name a service of the inventory with `auth:`"},
-    {"bearer_token_file", "not taken over: name a service of the inventory with `auth:`"},
-    {"tls_config", "not taken over: name a service of the inventory with `tls:`"},
-    {"proxy_url", "not taken over"},
+    const char *consequence;
+} unsupported_keys[] = {
+    {"relabel_configs", "not applied: targets that they drop are listed, and their renamed labels are not"},
+    {"params", "not sent: they are for metrics"},
+    {"basic_auth", "not used: name a service of the inventory with `auth:`"},
+    {"authorization", "not used: name a service of the inventory with `auth:`"},
+    {"oauth2", "not used: name a service of the inventory with `auth:`"},
+    {"bearer_token", "not used: name a service of the inventory with `auth:`"},
+    {"bearer_token_file", "not used: name a service of the inventory with `auth:`"},
+    {"tls_config", "not used: name a service of the inventory with `tls:`"},
+    {"proxy_url", "not used"},
 };
 
 /* Notes unsupported keys, without their values, which may be secrets. */
@@ -277,13 +277,14 @@ static int note_unsupported(const struct reading *r, const struct config *c, str
     for (const struct yaml_node *v = c->node->first; v; v = v->next) {
         const char *key = v->key->text;
         if (text_ends_in(key, "_sd_configs") && strcmp(key, "file_sd_configs") != 0 &&
-            discovered_note(r->into, err, "job \"%s\": %.60s are not understood: their targets are missing",
+            discovered_note(r->into, err, "job \"%s\": %.60s are not supported: their targets are missing",
                             job, key) < 0)
             return -1;
-        for (size_t i = 0; i < sizeof not_understood / sizeof *not_understood; i++)
-            if (strcmp(key, not_understood[i].key) == 0 &&
+        for (size_t i = 0; i < sizeof unsupported_keys / sizeof *unsupported_keys; i++)
+            if (strcmp(key, unsupported_keys[i].key) == 0 &&
                 (r->kind != SOURCE_PARCA || strcmp(key, "params") != 0) &&
-                discovered_note(r->into, err, "job \"%s\": %s: %s", job, key, not_understood[i].means) < 0)
+                discovered_note(r->into, err, "job \"%s\": %s: %s", job, key,
+                                unsupported_keys[i].consequence) < 0)
                 return -1;
     }
     return 0;
@@ -330,8 +331,7 @@ static int read_configs(const struct reading *r, struct err *err)
         if (read_config(r, configs, err) < 0)
             return -1;
     if (find_value(root, "scrape_config_files"))
-        return discovered_note(r->into, err,
-                               "scrape_config_files are not read: name them as sources of their own");
+        return discovered_note(r->into, err, "scrape_config_files are not read: name each file as a source");
     return 0;
 }
 

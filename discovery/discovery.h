@@ -1,14 +1,14 @@
 /*
- * Discovery: services that are not in the inventory, but in other systems. A source (inventory/source.h)
- * lists targets, a host and a port each, in jobs. A target belongs to the host with its address, and becomes
- * a service of that host. Sources add no hosts.
+ * Discovery: services that other systems list, and the inventory does not. A source (inventory/source.h)
+ * lists targets in jobs; a target is a host and a port. A target belongs to the host with its address, and
+ * becomes a service of that host. Sources add no hosts.
  *
  * The content of a source is untrusted: names are made valid for paths, addresses are checked, and the number
  * of its objects is limited.
  *
- * The cache is $XDG_CACHE_HOME/profgrab (~/.cache/profgrab without that variable). It has one file for each
- * set of kind, URL, the host that profgrab asks through with its SSH settings, and credentials. A file that
- * others can write, or whose hash is wrong, is not used.
+ * The cache is $XDG_CACHE_HOME/profgrab (~/.cache/profgrab without that variable). The name of a cache file
+ * is a hash of the source's kind, URL, credentials, host (`through`) and SSH settings. A file that others can
+ * write, or whose hash is wrong, is not used.
  */
 #ifndef DISCOVERY_DISCOVERY_H
 #define DISCOVERY_DISCOVERY_H
@@ -19,7 +19,7 @@ struct fetch_grab;
 
 #define SOURCE_MAX_BYTES ((size_t)64 << 20)
 #define SOURCE_MAX_TARGETS 100000
-#define SOURCE_MAX_LABELS 200000 /* of all targets; further ones are left out */
+#define SOURCE_MAX_LABELS 200000 /* of all targets; further ones are ignored */
 
 /* ---- the content of a source --------------------------------------------------------------------------- */
 
@@ -31,29 +31,29 @@ struct discovered_job {
 };
 
 struct discovered_target {
-    size_t job;    /* its index */
+    size_t job;    /* index of its job */
     size_t labels; /* index of its label set plus one; 0: none */
     char *address; /* a name in lower case, or an IP address, without brackets */
     unsigned port;
     bool https;
     /* discovery_add sets these: */
-    bool meant;                    /* its job is selected */
+    bool is_selected;              /* the source selects its job */
     const struct host *host;       /* its host; NULL: none */
-    const struct service *service; /* its service there, perhaps the inventory's own; NULL: withheld. struct
+    const struct service *service; /* its service, perhaps of the inventory; NULL: `withheld` below. struct
                                       targets owns it */
 };
 
 struct discovered {
     struct discovered_job *jobs;
     size_t n_jobs, cap_jobs;
-    struct names *job_names; /* to the last job of that name; NULL: no job yet */
+    struct names *job_names; /* maps names to the last job of that name; NULL: no job yet */
     struct discovered_target *targets;
     size_t n, cap;
     struct strlist *labels; /* sets of labels, each NAME=VALUE, visible text */
     size_t n_labels, cap_labels;
-    size_t all_labels;    /* of all targets */
-    struct strlist notes; /* unsupported content that is missing; printable */
-    int64_t at;           /* the time of the answer, UTC in milliseconds */
+    size_t n_target_labels; /* the sum over all targets */
+    struct strlist notes;   /* on unsupported content, printable */
+    int64_t at;             /* the time of the answer, UTC in milliseconds */
 };
 void discovered_release(struct discovered *f);
 
@@ -61,8 +61,8 @@ void discovered_release(struct discovered *f);
 struct discovered_reader;
 int discovered_reader_new(enum source_kind kind, struct discovered *into, struct discovered_reader **ret,
                           struct err *err);
-/* Passes each whole text of the answer through `mask` before any other use. The mask removes in place the
- * parts that must not be shown or stored. */
+/* Sets a function that receives each complete string of the answer before any other use. It removes, in
+ * place, the parts that must not be printed or stored. */
 void discovered_reader_mask(struct discovered_reader *r, void (*mask)(void *ctx, char *text), void *ctx);
 int discovered_reader_feed(struct discovered_reader *r, const void *p, size_t n, struct err *err);
 int discovered_reader_end(struct discovered_reader *r, struct err *err);
@@ -70,17 +70,18 @@ int discovered_reader_end(struct discovered_reader *r, struct err *err);
 bool discovered_reader_is_malformed(const struct discovered_reader *r);
 void discovered_reader_free(struct discovered_reader *r);
 
-/* Reads the files of a source without a URL. ERR_FAILED or ERR_USAGE, with the place. */
+/* Reads the files of a source without a URL. ERR_FAILED or ERR_USAGE for an invalid file, with the position.
+ *  */
 int discovered_read(const struct source *source, struct discovered *ret, struct err *err);
 
 /* The bytes of one file of a source: groups of targets (SOURCE_FILE_SD), or a configuration. */
 struct discovered_file {
     const char *name; /* for messages */
-    const char *dir;  /* where relative paths in a configuration begin; NULL: it may not name files */
+    const char *dir;  /* the directory of relative paths; NULL: the text must not name files */
     enum source_kind kind;
     struct str text;
 };
-/* Parses the text of a configuration file. ERR_FAILED or ERR_USAGE, with the place. */
+/* Parses the text of a configuration file. ERR_FAILED or ERR_USAGE if it is invalid, with the position. */
 int discovered_parse(const struct discovered_file *file, struct discovered *into, struct err *err);
 
 /* Writes targets in http_sd's form for discovered_reader, without paths and kinds. */
@@ -89,15 +90,15 @@ int discovered_write(const struct discovered *f, struct buf *to, struct err *err
 /* ---- answers ------------------------------------------------------------------------------------------- */
 
 /*
- * Asks a source that has a URL. Uses the grab's settings for opening hosts, timeout_ms and cancel_fd; of its
- * observer `opening`, `step` and `host`, for the host that profgrab asks through. Limits: SOURCE_MAX_BYTES,
- * and two minutes. The caller releases *ret.
+ * Asks a source that has a URL. Uses the grab's settings for opening hosts, its timeout_ms and cancel_fd, and
+ * the functions `opening`, `step` and `host` of its observer for the host that sends the request. Limits:
+ * SOURCE_MAX_BYTES, and two minutes. The caller releases *ret.
  */
 int discovery_ask(const struct source *source, const struct fetch_grab *grab, struct discovered *ret,
                   struct err *err);
 
-/* Caches an answer, without its notes. `ssh` (may be NULL) are the settings of the request, as
- * fetch_grab.ssh. */
+/* Writes an answer to the cache, without its notes. `ssh` (may be NULL) has the settings of the request, as
+ * in fetch_grab.ssh. */
 int discovery_cache_store(const struct source *source, const struct ssh_settings *ssh,
                           const struct discovered *f, struct err *err);
 
@@ -108,24 +109,25 @@ int discovery_cache_load(const struct source *source, const struct ssh_settings 
 
 /* ---- services from targets ----------------------------------------------------------------------------- */
 
-/* Counts of a source's targets, without those of other jobs. */
+/* Counts the targets of a source in the selected jobs. */
 struct discovered_counts {
-    size_t n;        /* targets */
-    size_t placed;   /* with a host */
-    size_t by_hand;  /* targets among them for which the inventory has its own service of that name */
-    size_t loopback; /* without a host: on loopback, and the source has no `host` */
-    size_t strange;  /* without a host: no host has their address */
-    size_t withheld; /* the service's secret would go to an address that only the source vouches for */
+    size_t n;            /* targets */
+    size_t with_host;    /* targets with a host */
+    size_t in_inventory; /* of those, targets for which the inventory has its own service */
+    size_t loopback;     /* targets without a host, on loopback, of a source without `host` */
+    size_t unmatched;    /* targets without a host, because no host has their address */
+    size_t withheld;     /* targets left out: their secret would be sent to an address that is not in the
+                            inventory */
 };
 
-/* The services that the sources of one run make. */
+/* The services that the sources of one run list. */
 struct candidate;
 struct discovery {
     const struct inventory *inventory;
     struct targets *targets;      /* receives the services, and owns them */
     struct candidate *candidates; /* services without final names */
     size_t n, cap;
-    struct names addresses; /* canonical address to struct host */
+    struct names addresses; /* maps canonical addresses to struct host */
     struct strlist address_texts;
 };
 #define DISCOVERY_INIT(of, to)                                                                               \
@@ -135,24 +137,25 @@ struct discovery {
 void discovery_release(struct discovery *d);
 
 /*
- * Makes services of a source's targets. After all sources, discovery_finish names the services and adds them
- * to the hosts. Sets `use->answered_at` to the time of the answer. ERR_USAGE if all targets are on loopback
- * and the source has no `host`.
+ * Creates services from a source's targets. After all sources, discovery_finish names the services and adds
+ * them to the hosts. Sets `use->answered_at` to the time of the answer. ERR_USAGE if all targets are on
+ * loopback and the source has no `host`.
  */
 int discovery_add(struct discovery *d, struct source_use *use, struct discovered *f,
                   struct discovered_counts *ret, struct err *err);
 int discovery_finish(struct discovery *d, struct err *err);
 
-/* Keeps only the selected targets with the labels, in the form of selection.labels: the job as `job`, the
- * target's labels, or its host's. Call it after discovery_add. ERR_USAGE if none remains. */
+/* Removes the targets that are not selected or do not have the labels. `labels` has the form of
+ * selection.labels; a target has the label `job`, its own labels and those of its host. Call it after
+ * discovery_add. ERR_USAGE if no target remains. */
 int discovered_filter(struct discovered *f, const struct strlist *labels, struct err *err);
 
 /* ---- the sources of a run ------------------------------------------------------------------------------ */
 
-enum discovery_when {
-    DISCOVERY_CACHED,    /* never: uses cached answers of any age */
-    DISCOVERY_AS_NEEDED, /* if the cached answer is too old or missing */
-    DISCOVERY_REFRESH,   /* always */
+enum discovery_policy {
+    DISCOVERY_CACHED,    /* never ask: use cached answers of any age */
+    DISCOVERY_AS_NEEDED, /* ask if the cached answer is too old or missing */
+    DISCOVERY_REFRESH,   /* always ask */
 };
 
 enum discovery_warning {
@@ -162,7 +165,7 @@ enum discovery_warning {
 };
 
 struct discovery_options {
-    enum discovery_when when;       /* when to ask sources with a URL */
+    enum discovery_policy when;     /* when to ask sources with a URL */
     const struct ssh_settings *ssh; /* the settings of the requests, as fetch_access.ssh */
     void *ctx;
     /* Asks a source with a URL, as discovery_ask does. */
@@ -176,9 +179,9 @@ struct discovery_options {
 };
 
 /*
- * Adds the services of all sources of the inventory to the targets. A source that fails is missing, and
- * inventory_select names it in its errors; *ret_failed is the number of such sources. -1 only if the run was
- * cancelled, or without memory.
+ * Adds the services of all sources of the inventory to the targets. If a source fails, its services are
+ * missing, and errors of inventory_select name the source; *ret_failed is the number of such sources. -1 only
+ * if the run was cancelled or memory ran out.
  */
 int discovery_run(struct discovery *d, const struct discovery_options *o, size_t *ret_failed,
                   struct err *err);

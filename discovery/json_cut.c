@@ -1,7 +1,7 @@
 /*
- * A state machine over bytes. The wanted paths are a tree of keys, and the machine follows that tree while it
- * reads. In a container without wanted values it only counts brackets and finds the ends of strings
- * (PASSING).
+ * A state machine over bytes. The wanted paths form a tree of keys, and the machine follows this tree while
+ * it reads. In a list or mapping without wanted values, it only counts brackets and finds the ends of strings
+ * (SKIPPING).
  */
 #include "discovery/json_cut.h"
 
@@ -26,7 +26,7 @@ enum state {
     IN_STRING,    /* after its quote */
     IN_ESCAPE,    /* after a backslash */
     IN_WORD,      /* a number, true, false, null */
-    PASSING,      /* in an unwanted container, between strings */
+    SKIPPING,     /* in an unwanted container, between strings */
     AT_END,       /* after the root */
 };
 
@@ -46,18 +46,18 @@ struct level {
 struct json_cut {
     struct node nodes[MAX_NODES]; /* the first is the root */
     size_t n_nodes;
-    json_cut_fn *tell;
+    json_cut_fn *report;
     void *ctx;
     enum state state;
     const struct node *node; /* of the next or current value; NULL: on no path */
-    bool key;                /* the string is a key */
-    bool taken;              /* the string is wanted and stored in `text` */
+    bool is_key;             /* the string is a key */
+    bool is_wanted;          /* the string is stored in `text` */
     struct buf text;
     struct buf name; /* the last key that matched `*` */
     struct level levels[MAX_DEPTH];
     size_t depth;
-    size_t passed; /* the depth of the skipped container; 0: none */
-    uint64_t at;   /* bytes before the piece */
+    size_t skipped_depth; /* the depth of the skipped container; 0: none */
+    uint64_t offset;      /* bytes before the piece */
     bool malformed;
 };
 
@@ -101,7 +101,7 @@ static int add_path(struct json_cut *c, const char *path, int which, struct err 
     return 0;
 }
 
-int json_cut_new(const char *const *paths, json_cut_fn *tell, void *ctx, struct json_cut **ret,
+int json_cut_new(const char *const *paths, json_cut_fn *report, void *ctx, struct json_cut **ret,
                  struct err *err)
 {
     struct json_cut *c = calloc(1, sizeof *c);
@@ -110,7 +110,7 @@ int json_cut_new(const char *const *paths, json_cut_fn *tell, void *ctx, struct 
     c->nodes[0].which = -1;
     c->n_nodes = 1;
     c->node = &c->nodes[0];
-    c->tell = tell;
+    c->report = report;
     c->ctx = ctx;
     buf_init(&c->text, MAX_TEXT);
     buf_init(&c->name, MAX_TEXT);
@@ -139,7 +139,7 @@ const char *json_cut_key(const struct json_cut *c)
 
 static int report_value(struct json_cut *c, enum json_cut_kind kind, const char *text, struct err *err)
 {
-    return c->node && c->node->which >= 0 ? c->tell(c->ctx, (size_t)c->node->which, kind, text, err) : 0;
+    return c->node && c->node->which >= 0 ? c->report(c->ctx, (size_t)c->node->which, kind, text, err) : 0;
 }
 
 /* ---- containers ---------------------------------------------------------------------------------------- */
@@ -148,12 +148,12 @@ static int open_level(struct json_cut *c, bool map, struct err *err)
 {
     if (c->depth == MAX_DEPTH)
         return err_set(err, ERR_FAILED, "it is nested deeper than %d levels", MAX_DEPTH);
-    c->levels[c->depth++] = (struct level){.map = map, .node = c->passed ? NULL : c->node};
-    if (c->passed)
+    c->levels[c->depth++] = (struct level){.map = map, .node = c->skipped_depth ? NULL : c->node};
+    if (c->skipped_depth)
         return 0;
     if (!has_child(c, c->node, map)) {
-        c->passed = c->depth;
-        c->state = PASSING;
+        c->skipped_depth = c->depth;
+        c->state = SKIPPING;
         return 0;
     }
     c->state = map ? AT_FIRST_KEY : AT_FIRST;
@@ -169,9 +169,9 @@ static int close_level(struct json_cut *c, bool map, struct err *err)
     if (l->map != map)
         return 1;
     c->depth--;
-    if (c->passed && c->passed <= c->depth)
+    if (c->skipped_depth && c->skipped_depth <= c->depth)
         return 0;
-    c->passed = 0;
+    c->skipped_depth = 0;
     c->state = c->depth ? AT_NEXT : AT_END;
     c->node = l->node;
     return report_value(c, map ? JSON_CUT_MAP : JSON_CUT_LIST, NULL, err);
@@ -221,15 +221,15 @@ static int end_key(struct json_cut *c, struct err *err)
 
 static int end_string(struct json_cut *c, struct err *err)
 {
-    if (c->passed) {
-        c->state = PASSING;
+    if (c->skipped_depth) {
+        c->state = SKIPPING;
         return 0;
     }
-    if (c->taken && buf_check(&c->text, "a string in it", err) < 0)
+    if (c->is_wanted && buf_check(&c->text, "a string in it", err) < 0)
         return -1;
-    if (c->taken && memchr(buf_str(&c->text), '\\', c->text.len) && decode_escapes(c, err) < 0)
+    if (c->is_wanted && memchr(buf_str(&c->text), '\\', c->text.len) && decode_escapes(c, err) < 0)
         return -1;
-    if (c->key)
+    if (c->is_key)
         return end_key(c, err);
     c->state = c->depth ? AT_NEXT : AT_END;
     return report_value(c, JSON_CUT_TEXT, buf_str(&c->text), err);
@@ -254,8 +254,8 @@ static int end_word(struct json_cut *c, struct err *err)
 static void begin_string(struct json_cut *c, bool key)
 {
     c->state = IN_STRING;
-    c->key = key;
-    c->taken = !c->passed && (key || (c->node && c->node->which >= 0));
+    c->is_key = key;
+    c->is_wanted = !c->skipped_depth && (key || (c->node && c->node->which >= 0));
     buf_clear(&c->text);
 }
 
@@ -281,7 +281,7 @@ static size_t read_string(struct json_cut *c, const char *p, size_t n)
     }
     while (i < n && p[i] != '"' && p[i] != '\\' && (unsigned char)p[i] >= 0x20)
         i++;
-    if (c->taken)
+    if (c->is_wanted)
         buf_add(&c->text, p, i);
     return i;
 }
@@ -348,7 +348,7 @@ static int skip_container(struct json_cut *c, const char *p, size_t n, size_t *i
             return 1;
         if (rc != 0)
             return rc;
-        if (!c->passed) {
+        if (!c->skipped_depth) {
             (*i)++;
             return 0;
         }
@@ -385,7 +385,7 @@ static int handle_byte(struct json_cut *c, char b, struct err *err)
     case IN_STRING:
     case IN_ESCAPE:
     case IN_WORD:
-    case PASSING:
+    case SKIPPING:
     case AT_END:
         break;
     }
@@ -397,14 +397,14 @@ static int refuse_byte(struct json_cut *c, size_t i, char b, struct err *err)
     c->malformed = true;
     if (c->depth == 0 && c->state == AT_VALUE && b == '<')
         return err_set(err, ERR_FAILED, "it is a page of HTML or XML, not JSON");
-    return err_set(err, ERR_FAILED, "it is not JSON, at byte %llu", (unsigned long long)(c->at + i + 1));
+    return err_set(err, ERR_FAILED, "it is not JSON, at byte %llu", (unsigned long long)(c->offset + i + 1));
 }
 
 /* Handles bytes from p[*i] on: at least one, unless only a word ends. Returns 1 if p[*i] is invalid. */
 static int handle_bytes(struct json_cut *c, const char *p, size_t n, size_t *i, struct err *err)
 {
     char b = p[*i];
-    if (c->state == PASSING)
+    if (c->state == SKIPPING)
         return skip_container(c, p, n, i, err);
     if (c->state == IN_WORD) {
         if (b == ',' || b == ']' || b == '}' || is_blank(b))
@@ -413,7 +413,7 @@ static int handle_bytes(struct json_cut *c, const char *p, size_t n, size_t *i, 
             return 1;
         buf_addc(&c->text, b);
     } else if (c->state == IN_ESCAPE) {
-        if (c->taken)
+        if (c->is_wanted)
             buf_addc(&c->text, b);
         c->state = IN_STRING;
     } else if (c->state == IN_STRING) {
@@ -424,7 +424,7 @@ static int handle_bytes(struct json_cut *c, const char *p, size_t n, size_t *i, 
             return 1;
         if (p[(*i)++] == '"')
             return end_string(c, err);
-        if (c->taken)
+        if (c->is_wanted)
             buf_addc(&c->text, '\\');
         c->state = IN_ESCAPE;
         return 0;
@@ -447,7 +447,7 @@ int json_cut_feed(struct json_cut *c, const void *bytes, size_t n, struct err *e
         if (rc > 0)
             return refuse_byte(c, i, p[i], err);
     }
-    c->at += n;
+    c->offset += n;
     return 0;
 }
 
@@ -461,9 +461,9 @@ int json_cut_end(struct json_cut *c, struct err *err)
     }
     if (c->state == AT_END)
         return 0;
-    if (c->at == 0)
+    if (c->offset == 0)
         return err_set(err, ERR_FAILED, "it is empty");
-    return err_set(err, ERR_FAILED, "it ends in the middle, after %llu bytes", (unsigned long long)c->at);
+    return err_set(err, ERR_FAILED, "it ends in the middle, after %llu bytes", (unsigned long long)c->offset);
 }
 
 bool json_cut_is_malformed(const struct json_cut *c)

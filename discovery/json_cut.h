@@ -1,11 +1,12 @@
 /*
- * A parser for JSON in pieces that extracts a few values: answers of service discovery are tens of megabytes,
- * and we need only a small part.
+ * Parses JSON in pieces and extracts a few values. An answer of service discovery may have tens of megabytes,
+ * and profgrab needs only a small part of it.
  *
  * Each wanted value has a path from the root: `status`, `data.activeTargets[].scrapeUrl`. `[]` means every
- * element of a list, so `[].targets[]` begins with a list at the root. `*` means every key without a path of
- * its own, as in `[].labels.*`; json_cut_key returns that key. Other values are skipped: only their brackets
- * and strings are checked. At most 64 levels; a wanted text, or the key before one, has at most 64 kB.
+ * element of a list: the first `[]` of `[].targets[]` is a list at the root. `*` means every key that no
+ * other path names, as in `[].labels.*`; json_cut_key returns that key. Other values are skipped: only their
+ * brackets and strings are checked. At most 64 levels; a wanted text, or the key before one, has at most 64
+ * kB.
  */
 #ifndef DISCOVERY_JSON_CUT_H
 #define DISCOVERY_JSON_CUT_H
@@ -28,15 +29,15 @@ struct json_cut;
 typedef int json_cut_fn(void *ctx, size_t which, enum json_cut_kind kind, const char *text, struct err *err);
 
 /* Creates a parser. `paths` ends with NULL and must outlive the object. */
-int json_cut_new(const char *const *paths, json_cut_fn *tell, void *ctx, struct json_cut **ret,
+int json_cut_new(const char *const *paths, json_cut_fn *report, void *ctx, struct json_cut **ret,
                  struct err *err);
 void json_cut_free(struct json_cut *c);
 
 /* Returns the key of the current value at a `*`; only valid during the callback. */
 const char *json_cut_key(const struct json_cut *c);
 
-/* Parses the next piece. ERR_FAILED for invalid JSON, with the byte's number; after a failure call only
- * json_cut_free. */
+/* Parses the next piece. ERR_FAILED for invalid JSON, with the number of the invalid byte; after a failure
+ * call only json_cut_free. */
 int json_cut_feed(struct json_cut *c, const void *p, size_t n, struct err *err);
 
 /* Returns whether the input failed because it is not JSON. */

@@ -16,7 +16,7 @@ static int feed_answer(void *ctx, const void *p, size_t n, struct err *err)
     a->bytes += n;
     if (a->bytes > SOURCE_MAX_BYTES) {
         err_set(err, ERR_FAILED, "its answer is larger than %zu MiB", SOURCE_MAX_BYTES >> 20);
-        return err_hint(err, "is that the right address? its answer should list targets, and nothing else");
+        return err_hint(err, "is the URL right? the answer of a source lists only targets");
     }
     return discovered_reader_feed(a->reader, p, n, err);
 }
@@ -28,17 +28,17 @@ static void mask_secret(void *ctx, void (*redact)(void *redact_ctx, char *text),
     discovered_reader_mask(a->reader, redact, redact_ctx);
 }
 
-/* The hints of fetch are for services; a source needs other keys of the inventory. */
+/* Replaces the hint of fetch_get, which is for services: a source has other keys in the inventory. */
 static int add_hint(const struct source *s, int status, const struct discovered_reader *reader,
                     struct err *err)
 {
     if ((status == 401 || status == 403) && s->endpoint->auth.secret.source == SECRET_NONE)
         return err_hint(err, "it requires authentication: set `auth:` in its entry under `discovery`");
     if (status == 404)
-        return err_hint(err, "nothing exists at %.200s: a %s behind a path has that in its URL",
+        return err_hint(err, "nothing exists at %.200s: if the %s is below a path, add the path to its URL",
                         s->endpoint->path, source_kind_name(s->kind));
     if (status == 200 && discovered_reader_is_malformed(reader))
-        return err_hint(err, "is that the right URL, or a login page in front of it?");
+        return err_hint(err, "is the URL right, or is a login page in front of the source?");
     return -1;
 }
 

@@ -1,4 +1,4 @@
-/* Asks or reads all sources of a run, and makes services of their targets. */
+/* Asks or reads all sources of a run, and creates services from their targets. */
 #include "discovery/discovery.h"
 #include "base/banned.h"
 
@@ -9,7 +9,8 @@ static void report_warning(const struct discovery_options *o, const struct sourc
         o->warning(o->ctx, s, warning, why, at);
 }
 
-/* Asks the source, and caches the answer. Without an answer, uses an older one from the cache. */
+/* Asks the source and caches the answer. If the source does not answer, loads an older answer from the cache.
+ *  */
 static int ask_source(const struct discovery_options *o, const struct source *s, struct discovered *ret,
                       struct err *err)
 {
@@ -28,7 +29,7 @@ static int ask_source(const struct discovery_options *o, const struct source *s,
     return -1;
 }
 
-/* Reads the source's file, or its answer: from the cache if it is young enough. */
+/* Reads the source's files, or its answer, from the cache if the cached answer is not too old. */
 static int read_source(const struct discovery_options *o, const struct source *s, struct discovered *ret,
                        struct err *err)
 {
@@ -65,7 +66,7 @@ static int add_source(struct discovery *d, const struct discovery_options *o, st
     return rc;
 }
 
-/* Adds one of several sources. Only a cancelled run ends with its failure. */
+/* Adds one of several sources. Its failure ends the run only if the run was cancelled. */
 static int add_one(struct discovery *d, const struct discovery_options *o, const struct source *source,
                    size_t *failed, struct err *err)
 {

@@ -45,7 +45,7 @@ static int index_host(struct discovery *d, const struct host *host, struct err *
     return names_add(&d->addresses, d->address_texts.items[d->address_texts.n - 1], host, err);
 }
 
-/* Builds the index on first use. Of two hosts with one address the first gets its targets. */
+/* Builds the index on first use. If two hosts have the same address, the first one gets its targets. */
 static int index_addresses(struct discovery *d, struct err *err)
 {
     size_t n = 0, n_named = 0;
@@ -62,8 +62,8 @@ static int index_addresses(struct discovery *d, struct err *err)
     return 0;
 }
 
-static const struct host *matched_host(const struct discovery *d, const struct source *s,
-                                       const struct discovered_target *t)
+static const struct host *match_host(const struct discovery *d, const struct source *s,
+                                     const struct discovered_target *t)
 {
     char address[ADDRESS_MAX + 16], name[256];
     if (!s->matcher)
@@ -88,15 +88,15 @@ static void find_host(struct addition *a, struct discovered_target *t)
     const struct discovery *d = a->discovery;
     struct discovered_counts *count = &a->counts;
     bool loopback = address_is_loopback(t->address);
-    t->host = matched_host(d, a->use->source, t);
+    t->host = match_host(d, a->use->source, t);
     if (!t->host)
         t->host = loopback ? a->use->host : names_get(&d->addresses, t->address);
     if (t->host)
-        count->placed++;
+        count->with_host++;
     else if (loopback)
         count->loopback++;
     else
-        count->strange++;
+        count->unmatched++;
 }
 
 /* ---- services ------------------------------------------------------------------------------------------ */
@@ -123,10 +123,10 @@ static const struct service *find_own_service(const struct host *host, const cha
     return NULL;
 }
 
-/* Checks that the address for a secret is in the inventory: the host's own, or its loopback. Only the source
- * vouches for any other address. */
-static bool secret_address_is_known(const struct discovery *d, const struct source *s,
-                                    const struct discovered_target *t)
+/* Checks whether the inventory has the address that a secret would be sent to: the host's address, or its
+ * loopback. Any other address comes only from the untrusted source. */
+static bool is_secret_address_in_inventory(const struct discovery *d, const struct source *s,
+                                           const struct discovered_target *t)
 {
     return !s->service || s->service->auth.secret.source == SECRET_NONE || s->service->host_is_set ||
            address_is_loopback(t->address) || names_get(&d->addresses, t->address) == t->host;
@@ -208,7 +208,7 @@ static int make_service(const struct addition *a, const char *name, struct disco
     return 0;
 }
 
-static bool is_meant(const struct source *s, const struct discovered_job *job)
+static bool is_selected(const struct source *s, const struct discovered_job *job)
 {
     return s->jobs.n == 0 || strlist_has(&s->jobs, job->name);
 }
@@ -218,13 +218,13 @@ static int refuse_loopback(const struct inventory *inv, const struct source_use 
 {
     const struct source *s = use->source;
     const struct discovered_target *t = f->targets;
-    while (!is_meant(s, &f->jobs[t->job]))
+    while (!is_selected(s, &f->jobs[t->job]))
         t++;
     err_set(err, ERR_USAGE,
             "its targets are on loopback (%s port %u, job \"%s\"), and it does not name their host",
             t->address, t->port, f->jobs[t->job].name);
     if (s->line == 0 || use->is_only)
-        return err_hint(err, "--from with a single --host NAME says on which host they listen");
+        return err_hint(err, "use --from with a single --host NAME, the host on which they listen");
     return err_hint(err, "add `host: NAME`%s: the host of the inventory on which they listen",
                     inventory_path(inv) ? " to its entry under `discovery`" : "");
 }
@@ -241,8 +241,8 @@ static int add_discovered_target(struct addition *a, struct discovered_target *t
     choose_name(source, &a->found->jobs[t->job], name);
     t->service = a->use->is_only ? NULL : find_own_service(t->host, name);
     if (t->service)
-        a->counts.by_hand++;
-    else if (!secret_address_is_known(a->discovery, source, t))
+        a->counts.in_inventory++;
+    else if (!is_secret_address_in_inventory(a->discovery, source, t))
         a->counts.withheld++;
     else
         return make_service(a, name, t, err);
@@ -258,8 +258,8 @@ int discovery_add(struct discovery *d, struct source_use *use, struct discovered
     use->answered_at = f->at;
     for (size_t i = 0; i < f->n; i++) {
         struct discovered_target *t = &f->targets[i];
-        t->meant = is_meant(use->source, &f->jobs[t->job]);
-        if (t->meant && add_discovered_target(&a, t, err) < 0)
+        t->is_selected = is_selected(use->source, &f->jobs[t->job]);
+        if (t->is_selected && add_discovered_target(&a, t, err) < 0)
             return -1;
     }
     *ret = a.counts;
@@ -285,22 +285,22 @@ static int compare_candidates(const void *x, const void *y)
     return order;
 }
 
-static bool same_name(const struct candidate *a, const struct candidate *b)
+static bool has_same_name(const struct candidate *a, const struct candidate *b)
 {
     return a->host == b->host && strcmp(a->service->name, b->service->name) == 0;
 }
 
-static bool same_place(const struct candidate *a, const struct candidate *b)
+static bool has_same_address(const struct candidate *a, const struct candidate *b)
 {
     return a->service->port == b->service->port && strcmp(a->service->host, b->service->host) == 0;
 }
 
-/* Keeps the first of the candidates with one place. Returns the number of the kept ones. */
-static size_t drop_repeated(struct candidate *items, size_t n)
+/* Keeps the first of several candidates with the same address. Returns the number of kept candidates. */
+static size_t remove_repeated(struct candidate *items, size_t n)
 {
     size_t left = 0;
     for (size_t i = 0; i < n; i++)
-        if (left == 0 || !same_place(&items[left - 1], &items[i]))
+        if (left == 0 || !has_same_address(&items[left - 1], &items[i]))
             items[left++] = items[i];
     return left;
 }
@@ -371,12 +371,12 @@ static int add_to_host(struct naming *n, const struct candidate *c, struct err *
     return register_name(n, c->service->name, err);
 }
 
-/* Names the candidates of one name on one host. A name with a port may already be the name of another job. */
+/* Names the candidates with the same name on one host. NAME-PORT may already be the name of another job. */
 static int name_candidates(struct naming *naming, struct candidate *items, size_t n, struct err *err)
 {
     if (items->host != naming->host && begin_host(naming, items->host, err) < 0)
         return -1;
-    n = drop_repeated(items, n);
+    n = remove_repeated(items, n);
     for (size_t i = 0; i < n; i++)
         if (((n > 1 || names_get(&naming->taken, items[i].service->name)) &&
              name_by_port(naming, &items[i], err) < 0) ||
@@ -392,7 +392,7 @@ int discovery_finish(struct discovery *d, struct err *err)
     if (d->n > 0)
         qsort(d->candidates, d->n, sizeof *d->candidates, compare_candidates);
     for (size_t from = 0, to; rc == 0 && from < d->n; from = to) {
-        for (to = from + 1; to < d->n && same_name(&d->candidates[from], &d->candidates[to]); to++)
+        for (to = from + 1; to < d->n && has_same_name(&d->candidates[from], &d->candidates[to]); to++)
             ;
         rc = name_candidates(&naming, &d->candidates[from], to - from, err);
     }
@@ -403,23 +403,23 @@ int discovery_finish(struct discovery *d, struct err *err)
 
 /* ---- labels -------------------------------------------------------------------------------------------- */
 
-/* Checks whether a target has label `i` of `asked`, or another value that is asked for under its name: as its
- * job, its own label or its host's. */
+/* Checks whether a target has label `i` of `requested`, or another value that is requested for under its
+ * name: as its job, its own label or its host's. */
 static bool target_has_label(const struct discovered *f, const struct discovered_target *t,
-                             const struct strlist *asked, size_t i)
+                             const struct strlist *requested, size_t i)
 {
     const struct strlist *set = t->labels ? &f->labels[t->labels - 1] : &(const struct strlist){0};
-    if (label_is_requested(asked, i, STR("job"), f->jobs[t->job].name))
+    if (label_is_requested(requested, i, STR("job"), f->jobs[t->job].name))
         return true;
     for (size_t k = 0; k < set->n; k++) {
         const char *value = strchr(set->items[k], '=');
-        if (label_is_requested(asked, i, (struct str){set->items[k], (size_t)(value - set->items[k])},
+        if (label_is_requested(requested, i, (struct str){set->items[k], (size_t)(value - set->items[k])},
                                value + 1))
             return true;
     }
     for (size_t k = 0; t->host && k < t->host->n_labels; k++) {
         const struct label *l = &t->host->labels[k];
-        if (label_is_requested(asked, i, (struct str){l->name, strlen(l->name)}, l->value))
+        if (label_is_requested(requested, i, (struct str){l->name, strlen(l->name)}, l->value))
             return true;
     }
     return false;
@@ -433,10 +433,10 @@ int discovered_filter(struct discovered *f, const struct strlist *labels, struct
             return -1;
     for (size_t i = 0; i < f->n; i++) {
         struct discovered_target *t = &f->targets[i];
-        n += t->meant;
-        for (size_t k = 0; t->meant && k < labels->n; k++)
-            t->meant = target_has_label(f, t, labels, k);
-        kept += t->meant;
+        n += t->is_selected;
+        for (size_t k = 0; t->is_selected && k < labels->n; k++)
+            t->is_selected = target_has_label(f, t, labels, k);
+        kept += t->is_selected;
     }
     return n == 0 || kept > 0
                ? 0

@@ -105,7 +105,7 @@ static bool is_of_connection(enum http_failure failure)
 static int explain_failure(struct transfer *t, const struct http_get *get, struct http_response *r,
                            struct err *err)
 {
-    const char *words = http_connection_words(t->connection);
+    const char *words = http_connection_tls_text(t->connection);
     if (!is_of_connection(r->failure))
         return -1;
     /* A TLS alert explains more than the closed connection does. No other TLS error does. */

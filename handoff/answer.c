@@ -105,9 +105,9 @@ static int set_busy_error(const struct http_answer *a, struct err *err)
 {
     char waited[64];
     format_waiting(a, waited, sizeof waited);
-    if (*a->asked_wait)
+    if (*a->retry_after)
         err_set(err, ERR_BUSY, "HTTP 429: too many requests%s; it accepts the next one in %s s", waited,
-                a->asked_wait);
+                a->retry_after);
     else
         err_set(err, ERR_BUSY, "HTTP 429: too many requests%s", waited);
     return err_hint(err, "repeat it later");
@@ -138,7 +138,7 @@ static int set_status_error(const struct job *j, const struct http_answer *a, st
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (meanings[i].status == a->status) {
             err_set(err, meanings[i].kind, "HTTP %d: %s%s%s", a->status, meanings[i].text, colon, words);
-            const char *hint = a->status == 403 ? j->type->may : meanings[i].hint;
+            const char *hint = a->status == 403 ? j->type->permissions : meanings[i].hint;
             return hint ? err_hint(err, "%s", hint) : -1;
         }
     if (a->status >= 500)
@@ -154,9 +154,10 @@ static int set_json_error(const struct job *j, const struct http_answer *a, stru
     char words[WORDS];
     format_failure(j, a, words, sizeof words);
     if (!*words)
-        return err_set(err, ERR_FAILED, "HTTP %d, and an empty answer where JSON was due", a->status);
+        return err_set(err, ERR_FAILED, "HTTP %d, and an empty answer instead of JSON", a->status);
     err_set(err, ERR_FAILED, "HTTP %d, and no JSON: %s", a->status, words);
-    return err_hint(err, "is %s the tracker itself, and no login page before it?", j->request->tracker->url);
+    return err_hint(err, "is %s the tracker itself, and not a login page in front of it?",
+                    j->request->tracker->url);
 }
 
 static int parse_answer(const struct job *j, const struct http_answer *a, json_t **ret, struct err *err)
@@ -170,14 +171,15 @@ static int parse_answer(const struct job *j, const struct http_answer *a, json_t
     return why.kind == ERR_FAILED ? set_json_error(j, a, err) : err_nomem(err);
 }
 
-/* Whether a request may have taken effect: it was sent whole, and the tracker did not refuse it. */
-static bool is_unsure(const struct http_request *r, const struct http_answer *a)
+/* Checks whether a failed request may have taken effect: it was sent completely, and the tracker did not
+ * refuse it. */
+static bool may_have_taken_effect(const struct http_request *r, const struct http_answer *a)
 {
     bool refused = a->status >= 300 && a->status < 500;
-    return strcmp(r->method, "GET") != 0 && a->sent == HTTP_SENT_WHOLE && !refused;
+    return strcmp(r->method, "GET") != 0 && a->sent == HTTP_SENT_ALL && !refused;
 }
 
-int job_ask(struct job *j, const struct http_request *request, int status, json_t **ret, struct err *err)
+int job_request(struct job *j, const struct http_request *request, int status, json_t **ret, struct err *err)
 {
     struct http_answer a;
     json_t *root = NULL;
@@ -187,7 +189,7 @@ int job_ask(struct job *j, const struct http_request *request, int status, json_
         rc = a.status >= 200 && a.status < 300 ? set_json_error(j, &a, err) : set_status_error(j, &a, err);
     if (rc == 0 && status != 204)
         rc = parse_answer(j, &a, &root, err);
-    j->unknown = rc < 0 && is_unsure(request, &a);
+    j->unknown = rc < 0 && may_have_taken_effect(request, &a);
     if (a.file_sent > j->result->bytes_sent)
         j->result->bytes_sent = a.file_sent;
     j->status = a.status;
@@ -209,7 +211,7 @@ int job_send(struct job *j, const struct job_change *change, json_t **ret, struc
         return err_nomem(err);
     struct http_request with = change->request;
     with.json = text;
-    int rc = job_ask(j, &with, change->status, ret, err);
+    int rc = job_request(j, &with, change->status, ret, err);
     free(text);
     return rc;
 }
@@ -217,13 +219,13 @@ int job_send(struct job *j, const struct job_change *change, json_t **ret, struc
 int job_get(struct job *j, const char *path, const char *dry, json_t **ret, struct err *err)
 {
     struct http_request r = {.method = "GET", .path = path, .dry = dry};
-    return job_ask(j, &r, 200, ret, err);
+    return job_request(j, &r, 200, ret, err);
 }
 
-/* A file store knows no token, so the hints on tokens do not apply to its errors. */
+/* A file store gets no token, so the hints on tokens do not apply to its errors. */
 static int set_fetch_error(const struct job *j, const struct http_answer *a, struct err *err)
 {
-    if (!*a->elsewhere)
+    if (!*a->other_origin)
         return set_status_error(j, a, err);
     char words[WORDS];
     format_failure(j, a, words, sizeof words);
@@ -238,12 +240,12 @@ int job_fetch(struct job *j, const char *path, const struct job_sink *sink, stru
                              .body = sink->take,
                              .ctx = sink->ctx,
                              .limit = sink->limit,
-                             .elsewhere = true};
+                             .may_leave_origin = true};
     int rc = http_send(j->http, &r, &a, err);
     if (rc == 0 && !j->options->dry_run && a.status != 200)
         rc = set_fetch_error(j, &a, err);
-    if (rc < 0 && *a.elsewhere)
-        err_wrap(err, "the store %s, to which the tracker redirects downloads", a.elsewhere);
+    if (rc < 0 && *a.other_origin)
+        err_wrap(err, "the store %s, to which the tracker redirects downloads", a.other_origin);
     http_answer_release(&a);
     return rc < 0 ? err_wrap(err, "it cannot be fetched back to be compared") : 0;
 }
@@ -251,17 +253,17 @@ int job_fetch(struct job *j, const char *path, const struct job_sink *sink, stru
 int job_compare(struct job *j, const char *path, struct err *err)
 {
     struct receipt receipt;
-    struct job_sink sink = {.take = receipt_take, .ctx = &receipt, .limit = j->attachment.size + 1};
+    struct job_sink sink = {.take = receipt_add, .ctx = &receipt, .limit = j->attachment.size + 1};
     if (receipt_begin(&receipt, err) < 0)
         return -1;
     int rc = job_fetch(j, path, &sink, err);
     if (rc == 0 && !j->options->dry_run)
-        rc = receipt_judge(&receipt, &j->attachment, err);
+        rc = receipt_compare(&receipt, &j->attachment, err);
     receipt_release(&receipt);
     return rc;
 }
 
-const char *job_dry_flag(const struct job *j)
+const char *job_dry_run_flag(const struct job *j)
 {
     return j->facts.existing && j->facts.encrypted ? "{\"confidential\":false}" : "{\"confidential\":true}";
 }

@@ -8,12 +8,12 @@
 
 #include "base/banned.h"
 
-/* Binary, and with ASCII armor. */
+/* Checks the first bytes for the age format, binary or armored. */
 static bool is_age(const char *p, size_t n)
 {
-    static const char *const begins[] = {"age-encryption.org/v1\n", "-----BEGIN AGE ENCRYPTED FILE-----"};
-    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
-        if (n >= strlen(begins[i]) && memcmp(p, begins[i], strlen(begins[i])) == 0)
+    static const char *const prefixes[] = {"age-encryption.org/v1\n", "-----BEGIN AGE ENCRYPTED FILE-----"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (n >= strlen(prefixes[i]) && memcmp(p, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
     return false;
 }
@@ -69,7 +69,7 @@ int receipt_begin(struct receipt *r, struct err *err)
     return r->hash ? 0 : -1;
 }
 
-int receipt_take(void *ctx, const void *p, size_t n, struct err *err)
+int receipt_add(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)err;
     struct receipt *r = ctx;
@@ -78,7 +78,7 @@ int receipt_take(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-int receipt_judge(struct receipt *r, const struct attachment *c, struct err *err)
+int receipt_compare(struct receipt *r, const struct attachment *c, struct err *err)
 {
     char hex[SHA256_HEX];
     if (r->bytes != c->size)

@@ -1,4 +1,5 @@
-/* The file to hand off. This module opens it once, hashes it and gives it a name that reveals nothing. */
+/* The file to hand off. This module opens the file once, hashes it and gives it a name that reveals nothing.
+ *  */
 #ifndef HANDOFF_ATTACHMENT_H
 #define HANDOFF_ATTACHMENT_H
 
@@ -11,8 +12,8 @@ struct attachment {
     int fd;
     uint64_t size;
     char sha256[SHA256_HEX];
-    /* profgrab-UTC-DIGEST.EXTENSION: the bundle's own name contains the host, and outsiders may read the
-     * names in a tracker's list of packages or attachments. */
+    /* profgrab-UTC-DIGEST.EXTENSION. The bundle's own name contains the host's name, and outsiders may be
+     * able to read the list of packages or attachments. */
     char name[128];
     char stem[96]; /* the same without `profgrab-` and extension */
 };
@@ -22,16 +23,16 @@ struct attachment {
 int attachment_open(const char *path, bool encrypted, int cancel_fd, struct attachment *ret, struct err *err);
 void attachment_close(struct attachment *c);
 
-/* Compares the stored file, as it is downloaded, with the sent one. */
+/* Compares the file that the tracker stores with the sent one, during its download. */
 struct receipt {
     struct sha256 *hash;
     uint64_t bytes;
 };
 int receipt_begin(struct receipt *r, struct err *err);
 /* Receives a piece of the download, as http_request.body. ctx: the receipt. */
-int receipt_take(void *ctx, const void *p, size_t n, struct err *err);
-/* Ends the comparison: ERR_FAILED with the difference. */
-int receipt_judge(struct receipt *r, const struct attachment *c, struct err *err);
+int receipt_add(void *ctx, const void *p, size_t n, struct err *err);
+/* Ends the comparison. ERR_FAILED, with the difference, if the files differ. */
+int receipt_compare(struct receipt *r, const struct attachment *c, struct err *err);
 void receipt_release(struct receipt *r);
 
 #endif

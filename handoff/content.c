@@ -22,7 +22,7 @@ static int set_base64_error(struct err *err)
     return err_set(err, ERR_FAILED, "the tracker's copy of the file is not base64");
 }
 
-/* Passes on the bytes of four digits: three, less one for each `=`. */
+/* Passes on the bytes of four digits: three bytes, minus one for each `=`. */
 static int pass_bytes(struct content *c, struct err *err)
 {
     unsigned char bytes[3] = {(unsigned char)(c->bits >> 16), (unsigned char)(c->bits >> 8),
@@ -59,7 +59,7 @@ static int add_content_char(struct content *c, char ch, struct err *err)
     }
     if (ch != '"')
         return add_digit(c, ch, err);
-    c->at = CONTENT_DONE;
+    c->state = CONTENT_DONE;
     return c->n_digits == 0 ? 0 : set_base64_error(err);
 }
 
@@ -71,7 +71,7 @@ static void match_key_char(struct content *c, char ch)
     } else if (ch == '\\') {
         c->escaped = true;
     } else if (ch == '"') {
-        c->at = c->matched == sizeof key - 1 ? CONTENT_KEY_END : CONTENT_OUTSIDE;
+        c->state = c->matched == sizeof key - 1 ? CONTENT_KEY_END : CONTENT_OUTSIDE;
     } else {
         c->matched = c->matched < sizeof key - 1 && ch == key[c->matched] ? c->matched + 1 : NO_KEY;
     }
@@ -83,21 +83,21 @@ static void skip_outside_char(struct content *c, char ch)
         return;
     if (ch == '"') {
         c->matched = 0;
-        c->at = c->at == CONTENT_COLON ? CONTENT_INSIDE : CONTENT_STRING;
+        c->state = c->state == CONTENT_COLON ? CONTENT_INSIDE : CONTENT_STRING;
     } else {
-        c->at = c->at == CONTENT_KEY_END && ch == ':' ? CONTENT_COLON : CONTENT_OUTSIDE;
+        c->state = c->state == CONTENT_KEY_END && ch == ':' ? CONTENT_COLON : CONTENT_OUTSIDE;
     }
 }
 
 int content_add(struct content *c, const void *p, size_t n, struct err *err)
 {
     const char *s = p;
-    for (size_t i = 0; i < n && c->at != CONTENT_DONE; i++) {
-        if (c->at == CONTENT_INSIDE && add_content_char(c, s[i], err) < 0)
+    for (size_t i = 0; i < n && c->state != CONTENT_DONE; i++) {
+        if (c->state == CONTENT_INSIDE && add_content_char(c, s[i], err) < 0)
             return -1;
-        if (c->at == CONTENT_STRING)
+        if (c->state == CONTENT_STRING)
             match_key_char(c, s[i]);
-        else if (c->at != CONTENT_INSIDE && c->at != CONTENT_DONE)
+        else if (c->state != CONTENT_INSIDE && c->state != CONTENT_DONE)
             skip_outside_char(c, s[i]);
     }
     return 0;
@@ -105,8 +105,8 @@ int content_add(struct content *c, const void *p, size_t n, struct err *err)
 
 int content_end(const struct content *c, struct err *err)
 {
-    return c->at == CONTENT_DONE
+    return c->state == CONTENT_DONE
                ? 0
                : err_set(err, ERR_FAILED, "the tracker does not return the file's content%s",
-                         c->at == CONTENT_INSIDE ? " to its end" : "");
+                         c->state == CONTENT_INSIDE ? " to its end" : "");
 }

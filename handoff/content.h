@@ -1,7 +1,7 @@
 /*
  * Decodes the bytes of an attachment in an answer of Request Tracker: base64 (RFC 4648) in a JSON string
- * under the key "Content". They may be hundreds of megabytes, so this decodes the answer as a stream, in
- * constant memory. It skips the rest of the answer, which need not be JSON.
+ * under the key "Content". An attachment may have hundreds of megabytes, so the answer is decoded as a
+ * stream, in constant memory. The rest of the answer is skipped and need not be valid JSON.
  */
 #ifndef HANDOFF_CONTENT_H
 #define HANDOFF_CONTENT_H
@@ -15,18 +15,18 @@ struct content {
     /* Receives the decoded bytes; -1 stops, with its err. */
     int (*take)(void *ctx, const void *p, size_t n, struct err *err);
     void *ctx;
-    enum content_at {
+    enum content_state {
         CONTENT_OUTSIDE, /* between strings */
-        CONTENT_STRING,  /* in another string */
+        CONTENT_STRING,  /* in a string that is not the content */
         CONTENT_KEY_END, /* after a string that is "Content", which may be the key */
         CONTENT_COLON,   /* after its colon */
-        CONTENT_INSIDE,
+        CONTENT_INSIDE,  /* in the content */
         CONTENT_DONE,
-    } at;
+    } state;
     bool escaped;      /* after a backslash */
-    unsigned matched;  /* matched letters of the key; beyond its length: another string */
-    uint32_t bits;     /* of base64, not decoded yet */
-    unsigned n_digits; /* of these four */
+    unsigned matched;  /* matched characters of "Content"; above its length: the string differs */
+    uint32_t bits;     /* the bits of digits that are not decoded yet */
+    unsigned n_digits; /* the number of these digits, below four */
     unsigned n_pads;
 };
 

@@ -41,7 +41,7 @@ bool decide_needs_note(const struct facts *f)
     return !f->confidential;
 }
 
-bool decide_words(const struct facts *f, bool internal)
+bool decide_summary(const struct facts *f, bool internal)
 {
     return f->confidential || internal;
 }

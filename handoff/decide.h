@@ -1,4 +1,4 @@
-/* Decides from facts, without a request, whether a bundle may go to a place. */
+/* Decides from facts, without a request, whether a bundle may be sent to a place. */
 #ifndef HANDOFF_DECIDE_H
 #define HANDOFF_DECIDE_H
 
@@ -16,13 +16,13 @@ enum readers {
 
 struct facts {
     enum readers place;
-    bool existing;     /* the issue existed before */
-    bool confidential; /* the issue, as the tracker reports now */
+    bool existing;     /* the issue existed before the hand-off */
+    bool confidential; /* the flag of the issue, as the tracker last reported it */
     bool encrypted;
     bool plaintext_i_know;
 };
 
-/* "readable by anyone". */
+/* Returns a phrase such as "readable by anyone". */
 const char *readers_text(enum readers readers);
 
 /* Returns 0, or ERR_DENIED with a hint. `place` is its name in messages: "project ops". */
@@ -32,7 +32,8 @@ int decide_bundle(const struct facts *f, const char *place, struct err *err);
  */
 bool decide_needs_note(const struct facts *f);
 
-/* Returns whether the summary may go into a note; `internal` was read back from it. */
-bool decide_words(const struct facts *f, bool internal);
+/* Returns whether the summary may be written into the note. `internal` is the flag of the note, as read back.
+ *  */
+bool decide_summary(const struct facts *f, bool internal);
 
 #endif

@@ -20,7 +20,7 @@ static int explain_missing_key(const struct delivery *d, struct err *err)
     if (err->kind == ERR_NOT_FOUND && !*err->hint)
         err_hint(err, "ssh-add the key of %s, or name a file with its passphrase: --passphrase-file FILE",
                  d->self->sign_with);
-    return delivery_not_signed(d, err);
+    return delivery_wrap_unsigned(d, err);
 }
 
 static int make_copy(const struct delivery *d, const struct delivery_run *run, struct bundle_copy_result *ret,
@@ -46,7 +46,7 @@ static int make_copy(const struct delivery *d, const struct delivery_run *run, s
     if (bundle_copy(&how, ret, err) == 0)
         return 0;
     if (err->kind == ERR_LOCAL_IO && !*err->hint)
-        err_hint(err, "the copy is made beside the bundle: make room there, or take the bundle to where "
+        err_hint(err, "the copy is written beside the bundle: free space there, or move the bundle to where "
                       "there is some");
     return how.signer && !how.signature_optional && is_no_signature(err) ? explain_missing_key(d, err) : -1;
 }

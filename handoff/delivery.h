@@ -1,6 +1,6 @@
 /*
- * The delivery of a bundle to a team: makes a copy of it (redacted, signed, encrypted) and attaches the copy
- * to an issue of the team's tracker. steps.h has the second half, the steps at the tracker.
+ * Delivers a bundle to a team: makes a copy of it (redacted, signed, encrypted) and attaches the copy to an
+ * issue of the team's tracker. steps.h has the second part, the steps at the tracker.
  *
  * Nothing here prints: delivery_run reports its steps through callbacks.
  */
@@ -21,7 +21,7 @@ struct delivery_options {
     struct strlist assignees;
     struct strlist redact_labels;
     bool plaintext_i_know;
-    bool dry_run; /* makes the copy, sends no request */
+    bool dry_run; /* make the copy, but send no request */
 };
 void delivery_options_release(struct delivery_options *o);
 
@@ -38,7 +38,7 @@ struct delivery {
 
 /* Checks whether the options request a delivery; ERR_USAGE (-1) for options that have no meaning without one.
  */
-int delivery_wanted(const struct delivery_options *o, bool *ret, struct err *err);
+int delivery_is_requested(const struct delivery_options *o, bool *ret, struct err *err);
 
 /* Resolves team, place and recipients, and checks everything that needs no request: that the tracker's kind
  * has the features, that the token exists (without running a command for it), that a required signature is
@@ -58,9 +58,9 @@ struct delivery_run {
     void *ask_ctx;
     int64_t ask_ms;
     int cancel_fd; /* or -1 */
-    /* The copy exists; the delivery sends it next if it has a tracker. */
+    /* Called when the copy exists. If the delivery has a tracker, it sends the copy next. */
     void (*copied)(void *ctx, const struct bundle_copy_result *copy);
-    /* Redaction has changed the title: `title` is the one that is sent. */
+    /* Called if redaction has changed the title; `title` is the redacted one, which is sent. */
     void (*title_redacted)(void *ctx, const char *title);
     /* The next three members are as in struct handoff_options. */
     void (*step)(void *ctx, enum handoff_step step, enum handoff_outcome outcome, const char *text);
@@ -70,14 +70,14 @@ struct delivery_run {
 };
 
 struct delivery_result {
-    char *copy; /* the path of the copy that was sent, or is to be sent; NULL: there is none */
+    char *copy; /* the path of the copy; NULL: there is none */
     struct handoff_result handoff;
     bool attached;
 };
 void delivery_result_release(struct delivery_result *r);
 
 /* Runs the delivery in the calling thread. On -1, err has the reason and the bundle is unchanged. *ret is
- * always filled in; it reports the data that has left the workstation. With a tracker, libcurl must have been
+ * always set; it reports the data that has left the workstation. With a tracker, libcurl must have been
  * initialised (http_global_init). */
 int delivery_run(const struct delivery *d, const struct delivery_run *run, struct delivery_result *ret,
                  struct err *err);

@@ -1,4 +1,4 @@
-/* Shared by delivery.c and delivery_prepare.c, for these two only. */
+/* Functions that only delivery.c and delivery_prepare.c use. */
 #ifndef HANDOFF_DELIVERY_INTERNAL_H
 #define HANDOFF_DELIVERY_INTERNAL_H
 
@@ -11,6 +11,6 @@ struct sshsig_signer delivery_signer(const struct delivery *d, int cancel_fd);
 struct handoff_request delivery_request(const struct delivery *d);
 
 /* Prefixes the error with the team that requires a signature. */
-int delivery_not_signed(const struct delivery *d, struct err *err);
+int delivery_wrap_unsigned(const struct delivery *d, struct err *err);
 
 #endif

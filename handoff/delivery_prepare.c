@@ -11,8 +11,8 @@
 
 /* ---- the options --------------------------------------------------------------------------------------- */
 
-/* The first option that only changes how to deliver; NULL: none. */
-static const char *first_detail(const struct delivery_options *o)
+/* Returns the name of the first option that has a meaning only with --for or --to; NULL: none is set. */
+static const char *first_delivery_detail(const struct delivery_options *o)
 {
     const struct {
         const char *name;
@@ -32,14 +32,14 @@ static const char *first_detail(const struct delivery_options *o)
     return NULL;
 }
 
-int delivery_wanted(const struct delivery_options *o, bool *ret, struct err *err)
+int delivery_is_requested(const struct delivery_options *o, bool *ret, struct err *err)
 {
-    const char *detail = first_detail(o);
+    const char *detail = first_delivery_detail(o);
     *ret = o->team || o->to;
     if (*ret || !detail)
         return 0;
     err_set(err, ERR_USAGE, "--%s has no meaning without --for or --to", detail);
-    return err_hint(err, "--for TEAM hands the bundle over to a team of the inventory");
+    return err_hint(err, "add --for TEAM to hand the bundle over to a team of the inventory");
 }
 
 void delivery_options_release(struct delivery_options *o)
@@ -117,15 +117,15 @@ static int add_names(struct strlist *into, const struct strlist *from, struct er
 static int refuse_issue_options(const struct delivery *d, struct err *err)
 {
     const struct delivery_options *o = d->options;
-    const char *stray = o->title              ? "title"
-                        : o->labels.n         ? "issue-label"
-                        : o->assignees.n      ? "assignee"
-                        : o->plaintext_i_know ? "plaintext-i-know"
-                                              : NULL;
-    if (!stray)
+    const char *useless = o->title              ? "title"
+                          : o->labels.n         ? "issue-label"
+                          : o->assignees.n      ? "assignee"
+                          : o->plaintext_i_know ? "plaintext-i-know"
+                                                : NULL;
+    if (!useless)
         return 0;
-    err_set(err, ERR_USAGE, "--%s has no meaning: team %s has no tracker", stray, d->team->name);
-    return err_hint(err, "--to TRACKER:PROJECT says where to");
+    err_set(err, ERR_USAGE, "--%s has no meaning: team %s has no tracker", useless, d->team->name);
+    return err_hint(err, "add --to TRACKER:PROJECT");
 }
 
 static int find_team(const struct inventory *inventory, const char *name, const struct team **ret,
@@ -165,9 +165,9 @@ static int resolve_options(const struct inventory *inventory, struct delivery *d
 
 /* ---- checks before the capture ------------------------------------------------------------------------- */
 
-int delivery_not_signed(const struct delivery *d, struct err *err)
+int delivery_wrap_unsigned(const struct delivery *d, struct err *err)
 {
-    return err_wrap(err, "team %s takes no bundle without a signature", d->team->name);
+    return err_wrap(err, "team %s requires a signature", d->team->name);
 }
 
 struct sshsig_signer delivery_signer(const struct delivery *d, int cancel_fd)
@@ -185,10 +185,10 @@ static int check_signature(const struct delivery *d, int cancel_fd, struct err *
     if (!d->self->sign_with) {
         err_set(err, ERR_USAGE, "no key to sign with");
         err_hint(err, "name one in the inventory: self: { sign_with: ~/.ssh/id_ed25519.pub }");
-        return delivery_not_signed(d, err);
+        return delivery_wrap_unsigned(d, err);
     }
     const struct sshsig_signer signer = delivery_signer(d, cancel_fd);
-    return sshsig_check_signer(&signer, err) < 0 ? delivery_not_signed(d, err) : 0;
+    return sshsig_check_signer(&signer, err) < 0 ? delivery_wrap_unsigned(d, err) : 0;
 }
 
 struct handoff_request delivery_request(const struct delivery *d)

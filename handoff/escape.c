@@ -17,7 +17,7 @@ static void add_lines(struct buf *out, const char *text, line_fn *add)
     while (*text) {
         size_t n = strcspn(text, "\n");
         if (taken++ == ESCAPE_LINES) {
-            add(out, "(more lines are left out)");
+            add(out, "(more lines are omitted)");
             return;
         }
         text_printable(shown, sizeof shown, text, n);

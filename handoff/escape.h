@@ -12,16 +12,16 @@
 
 /*
  * Appends the lines of `text` as one block that the tracker does not interpret, with line ends on both sides.
- * Quick actions count only at the beginning of a line, so each line is also indented by two blanks.
+ * GitLab executes quick actions only at the beginning of a line, so each line is also indented by two blanks.
  * After ESCAPE_LINES lines a note replaces the rest.
  */
 #define ESCAPE_LINES 400
-/* GitLab's Markdown: a fence longer than any run of backticks in it. */
+/* GitLab's Markdown: a fenced block, whose fence is longer than any run of backticks in the text. */
 void escape_markdown(struct buf *out, const char *text);
 /* Redmine: a <pre> block, which Textile and Markdown both accept; every `<` gets a blank after it, and an @
  * that could begin a mention becomes "(at)". */
 void escape_redmine(struct buf *out, const char *text);
-/* Request Tracker's text/plain. */
+/* Request Tracker: indented lines of text/plain. */
 void escape_plain(struct buf *out, const char *text);
 
 #endif

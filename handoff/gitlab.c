@@ -59,7 +59,7 @@ static int read_project(struct job *j, struct err *err)
     return rc;
 }
 
-/* A GitLab that does not report its version counts as new. */
+/* A GitLab that does not report its version is treated as a current one. */
 static int read_version(struct job *j, struct err *err)
 {
     char version[64];
@@ -87,7 +87,7 @@ static int read_issue(struct job *j, struct err *err)
     char path[1024];
     json_t *o = NULL;
     job_path(path, sizeof path, API "/projects/%s/issues/%s", j->project, j->issue);
-    if (job_get(j, path, job_dry_flag(j), &o, err) < 0)
+    if (job_get(j, path, job_dry_run_flag(j), &o, err) < 0)
         return err_wrap(err, "issue %s", j->issue);
     j->facts.confidential = json_is_set(o, "confidential");
     json_line(j, o, "web_url", j->result->issue_url, sizeof j->result->issue_url);
@@ -171,7 +171,7 @@ static int read_flag(struct job *j, bool *ret_confidential, struct err *err)
     char path[1024];
     json_t *o = NULL;
     job_path(path, sizeof path, API "/projects/%s/issues/%s", j->project, j->issue);
-    if (job_get(j, path, job_dry_flag(j), &o, err) < 0)
+    if (job_get(j, path, job_dry_run_flag(j), &o, err) < 0)
         return -1;
     *ret_confidential = json_is_set(o, "confidential");
     json_decref(o);
@@ -194,7 +194,7 @@ static int upload_package(struct job *j, struct err *err)
     struct http_file file = {.fd = j->attachment.fd, .size = j->attachment.size, .name = j->attachment.name};
     struct http_request r = {
         .method = "PUT", .path = path, .file = &file, .dry = "{\"id\":\"FILE\",\"package_id\":\"PACKAGE\"}"};
-    if (job_ask(j, &r, 201, &o, err) < 0)
+    if (job_request(j, &r, 201, &o, err) < 0)
         return err_wrap(err, "the package registry");
     int rc =
         json_id(j, o, "id", j->stored.id, err) < 0 || json_id(j, o, "package_id", j->stored.parent, err) < 0
@@ -213,10 +213,10 @@ static int read_upload(struct job *j, const json_t *o, struct err *err)
     const char *begin = "/uploads/";
     json_line(j, o, "url", url, sizeof url);
     size_t at = strlen(begin);
-    bool ours = strncmp(url, begin, at) == 0 && strspn(url + at, "0123456789abcdef") == 32 &&
-                url[at + 32] == '/' && strcmp(url + at + 33, j->attachment.name) == 0;
-    if (!ours && !j->options->dry_run)
-        return err_set(err, ERR_FAILED, "the tracker says that it stored it as \"%.100s\"", url);
+    bool expected = strncmp(url, begin, at) == 0 && strspn(url + at, "0123456789abcdef") == 32 &&
+                    url[at + 32] == '/' && strcmp(url + at + 33, j->attachment.name) == 0;
+    if (!expected && !j->options->dry_run)
+        return err_set(err, ERR_FAILED, "the tracker reports another stored name: \"%.100s\"", url);
     snprintf(secret, sizeof secret, "%.32s", j->options->dry_run ? "UPLOAD" : url + at);
     job_path(j->stored.path, sizeof j->stored.path, API "/projects/%s/uploads/%s/%s", j->project, secret,
              j->attachment.name);
@@ -234,7 +234,7 @@ static int upload_to_project(struct job *j, struct err *err)
                              .path = job_path(path, sizeof path, API "/projects/%s/uploads", j->project),
                              .file = &file,
                              .dry = "{}"};
-    if (job_ask(j, &r, 201, &o, err) < 0)
+    if (job_request(j, &r, 201, &o, err) < 0)
         return -1;
     int rc = read_upload(j, o, err);
     j->unknown = rc < 0;
@@ -252,7 +252,7 @@ static int upload_file(struct job *j, struct err *err)
         return 0;
     /* After a 413 nothing is stored, and packages have another limit. */
     if (j->status == 413)
-        return job_look_again(j, err) < 0 ? -1 : upload_package(j, err);
+        return job_recheck_readers(j, err) < 0 ? -1 : upload_package(j, err);
     if (err)
         *err = why;
     return -1;
@@ -343,7 +343,7 @@ static int open_note(struct job *j, const char *text, bool *ret_internal, struct
     return post_note(j, text, err) < 0 ? -1 : read_note(j, ret_internal, err);
 }
 
-static void write_words(const struct job *j, struct buf *out)
+static void write_note_text(const struct job *j, struct buf *out)
 {
     char size[32];
     buf_addf(out, "**Profile bundle**: [%s](%s) (%s)\n\nSHA-256: `%s`\n", j->attachment.name, j->stored.link,
@@ -378,15 +378,15 @@ const struct tracker_type tracker_gitlab = {
     .auth = "PRIVATE-TOKEN: %s",
     .place = "project",
     .issue = "issue",
-    .may = "it needs the scope api and, for internal notes, the role Reporter",
-    .look_place = read_place,
-    .look = check_request,
+    .permissions = "it needs the scope api and, for internal notes, the role Reporter",
+    .read_place = read_place,
+    .check_request = check_request,
     .create = create_issue,
     .read_back = read_flag,
     .open_note = open_note,
     .upload = upload_file,
     .verify = verify_file,
-    .words = write_words,
+    .write_text = write_note_text,
     .note = write_note,
     .read_note = read_note,
 };

@@ -5,7 +5,7 @@
  * steps.h sends a file to a tracker, step by step. summary.h writes the note on the issue. Adding a tracker
  * takes a file with its struct tracker_type, and a row in TRACKER_TYPES (job.h).
  *
- * Nothing in this folder prints. Output that repeats a tracker's text is printable, and no token is in it.
+ * Nothing in this folder prints. Texts of the tracker are made printable, and tokens in them are masked.
  */
 #ifndef HANDOFF_HANDOFF_H
 #define HANDOFF_HANDOFF_H

@@ -27,11 +27,11 @@ struct job {
     struct facts facts;
     struct handoff_result *result;
     int status;   /* of the last answer; 0: there was none */
-    bool unknown; /* the last request that changes something was sent whole, and got no answer */
+    bool unknown; /* the last changing request was sent completely, and got no answer */
 
     /* Results of earlier steps; numbers are digits, checked. */
-    char project[600];      /* as in paths */
-    char project_url[1024]; /* for people */
+    char project[600];      /* encoded for paths */
+    char project_url[1024]; /* for the user */
     char issue[JOB_ID];
     char note[JOB_ID];     /* the internal note that is filled later; "" for none */
     char assignee[JOB_ID]; /* for trackers with one */
@@ -47,22 +47,22 @@ struct job {
 };
 
 /*
- * Each function returns 0, or -1 with the error; job->unknown is then set if the step may have happened. A
- * NULL step is not needed by the tracker.
+ * Each function returns 0, or -1 with the error; job->unknown is then set if the tracker may have performed
+ * the step. A tracker that does not need a step has NULL.
  */
 struct tracker_type {
-    struct tracker_kind kind; /* its part in the inventory */
+    struct tracker_kind kind; /* the properties that the inventory checks */
     const char *assignee;     /* the form of an assignee, for the documentation */
     const char *auth;         /* the header with the token, for one %s */
-    const char *place;        /* its word for a project: "project", "queue" */
-    const char *issue;        /* its word for an issue: "issue", "ticket" */
-    const char *may;          /* the permissions that its token needs, as a hint */
-    bool readers_untold;      /* it never reports the readers of a place */
-    /* Fills facts.place, and of an existing issue facts.confidential and result->issue_url. */
-    int (*look_place)(struct job *j, struct err *err);
-    /* The same, and checks the rest of the request: assignees, the tracker's version. */
-    int (*look)(struct job *j, struct err *err);
-    /* Creates an issue with its flag and a neutral text: fills issue, result->issue_url. */
+    const char *place;        /* the product's word for a project: "project", "queue" */
+    const char *issue;        /* the product's word for an issue: "issue", "ticket" */
+    const char *permissions;  /* the permissions that its token needs, as a hint */
+    bool readers_unreported;  /* the tracker never reports the readers of a place */
+    /* Sets facts.place and, for an existing issue, facts.confidential and result->issue_url. */
+    int (*read_place)(struct job *j, struct err *err);
+    /* Calls read_place, and checks the rest of the request: assignees, the tracker's version. */
+    int (*check_request)(struct job *j, struct err *err);
+    /* Creates a confidential issue with a neutral text; sets `issue` and result->issue_url. */
     int (*create)(struct job *j, const char *title, const char *description, struct err *err);
     /* Reads the issue's flag back. */
     int (*read_back)(struct job *j, bool *ret_confidential, struct err *err);
@@ -71,18 +71,18 @@ struct tracker_type {
     int (*upload)(struct job *j, struct err *err);
     /* Compares the stored file with the sent one. */
     int (*verify)(struct job *j, struct err *err);
-    /* Attaches the stored file to the issue, and reads that back; NULL: the upload does it. */
+    /* Attaches the stored file to the issue, and checks that the issue has it; NULL: the upload does both. */
     int (*attach)(struct job *j, struct err *err);
-    /* The text of the note: summary, link, instructions. */
-    void (*words)(const struct job *j, struct buf *out);
+    /* Writes the text of the note: link, summary, instructions. */
+    void (*write_text)(const struct job *j, struct buf *out);
     int (*note)(struct job *j, const char *text, struct err *err);
     int (*read_note)(struct job *j, bool *ret_internal, struct err *err);
 };
 
-/* Requests the readers of the place and the issue again. ERR_DENIED if that has changed since the hand-off
+/* Requests the readers of the place and the issue again. ERR_DENIED if they have changed since the hand-off
  * began, or since the flag of a new issue was read back. Call it before each attempt at an upload. */
-int job_look_again(struct job *j, struct err *err);
-/* Reads the flag again if the issue was confidential when it was read back; else *ret is false. */
+int job_recheck_readers(struct job *j, struct err *err);
+/* Reads the flag of the issue again if it was set at the last reading; else *ret is false. */
 int job_read_flag(struct job *j, bool *ret, struct err *err);
 
 /* All types, each defined in a file of its own, in the order of the documentation. */
@@ -99,12 +99,12 @@ const struct tracker_type *tracker_type_of(const struct tracker_kind *kind);
 /* ---- sending requests ---------------------------------------------------------------------------------- */
 
 /*
- * Sends a request and expects that status with a JSON body (`status` 204: without a body; *ret is NULL). Any
+ * Sends a request and expects an answer of `status` with a JSON body (204: no body, and *ret is NULL). Any
  * other answer is an error: ERR_DENIED for a token that is not accepted, ERR_NOT_FOUND for a 404. The caller
  * releases *ret with json_decref.
  */
-int job_ask(struct job *j, const struct http_request *request, int status, json_t **ret, struct err *err);
-/* job_ask with a JSON body. */
+int job_request(struct job *j, const struct http_request *request, int status, json_t **ret, struct err *err);
+/* job_request with a JSON body. */
 struct job_change {
     struct http_request request;
     json_t *body; /* job_send takes the reference; NULL: out of memory */
@@ -113,7 +113,7 @@ struct job_change {
 #define CHANGE(...) (&(const struct job_change){__VA_ARGS__})
 int job_send(struct job *j, const struct job_change *change, json_t **ret, struct err *err);
 int job_get(struct job *j, const char *path, const char *dry, json_t **ret, struct err *err);
-/* Fetches a file into a sink, also from a store to which the tracker redirects. */
+/* Fetches a file and passes it to a sink. Follows a redirect of the tracker to its file store. */
 struct job_sink {
     int (*take)(void *ctx, const void *p, size_t n, struct err *err);
     void *ctx;
@@ -125,14 +125,14 @@ int job_compare(struct job *j, const char *path, struct err *err);
 
 /* Returns the flag that a dry run assumes: an existing issue is not confidential if the bundle is encrypted,
  * because that makes the most requests. */
-const char *job_dry_flag(const struct job *j);
+const char *job_dry_run_flag(const struct job *j);
 
 /* Formats a path; text arguments must be encoded already. Returns dst. */
 char *job_path(char *dst, size_t cap, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* ---- reading answers ----------------------------------------------------------------------------------- */
 
-/* Reads the number under `key` as digits. A dry run may have a word in capitals instead. */
+/* Reads the number under `key` as digits. In a dry run it may be a placeholder in capitals. */
 int json_id(const struct job *j, const json_t *o, const char *key, char ret[static JOB_ID], struct err *err);
 /* Returns the boolean under `key`; anything but true is false. */
 bool json_is_set(const json_t *o, const char *key);

@@ -16,7 +16,7 @@ static int set_change_error(const struct job *j, const struct facts *before, str
     else
         err_set(err, ERR_DENIED, "%s %s is not as it was when the hand-off began", j->type->place,
                 j->request->project);
-    return err_hint(err, "nothing was uploaded; look at who can read there, then repeat it");
+    return err_hint(err, "nothing was uploaded; check who can read there before you repeat it");
 }
 
 int job_read_flag(struct job *j, bool *ret, struct err *err)
@@ -25,20 +25,20 @@ int job_read_flag(struct job *j, bool *ret, struct err *err)
     return j->facts.confidential && !j->options->dry_run ? j->type->read_back(j, ret, err) : 0;
 }
 
-int job_look_again(struct job *j, struct err *err)
+int job_recheck_readers(struct job *j, struct err *err)
 {
     struct facts before = j->facts;
     bool packages_public = j->packages_public;
     char project[sizeof j->project];
     snprintf(project, sizeof project, "%s", j->project);
-    if (j->type->look_place(j, err) < 0)
+    if (j->type->read_place(j, err) < 0)
         return -1;
     bool same = j->facts.place == before.place && (j->facts.confidential || !before.confidential) &&
                 j->packages_public == packages_public && strcmp(j->project, project) == 0;
     if (!same && !j->options->dry_run)
         return set_change_error(j, &before, err);
     j->facts = before; /* keep the flag that was read back */
-    /* look_place reads the flag of an issue that existed before. */
+    /* read_place reads the flag of an issue that existed before. */
     if (!before.existing && job_read_flag(j, &j->facts.confidential, err) < 0)
         return -1;
     return j->facts.confidential == before.confidential ? 0 : set_change_error(j, &before, err);

@@ -1,10 +1,11 @@
 /*
  * Redmine's REST API (redmine.org/projects/redmine/wiki/Rest_api: issues, attachments).
  *
- * Only its author can fetch an upload until an issue takes it, by a token that contains its SHA-256. Then
- * every reader of the issue can fetch it, even if the note that attached it is private. profgrab checks that
- * the issue has the file before a note refers to it. profgrab never changes a note, because that needs one
- * more permission: if it must check the flag of a note first, it writes a second note.
+ * Until an upload is attached to an issue, only its author can fetch it. The answer to an upload is a token,
+ * which contains the SHA-256 of the file and attaches the file to an issue. Then every reader of the issue
+ * can fetch it, even if the note that attached it is private. profgrab checks that the issue has the file
+ * before a note refers to it. profgrab never changes a note, because that needs one more permission. If it
+ * must check the flag of a note before it writes the summary, it writes a second note.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 #define MEMBERS_PAGE 100
 #define MEMBERS_MAX 10000
 
-#define ATTACHED "The bundle is attached here. The next note describes it."
+#define ATTACHED_TEXT "The bundle is attached here. The next note describes it."
 
 /* ---- the place ----------------------------------------------------------------------------------------- */
 
@@ -126,7 +127,7 @@ static int find_assignee(struct job *j, const char *wanted, struct err *err)
     if (!more)
         return err_set(err, ERR_USAGE, "the project has no member \"%.60s\" to assign", wanted);
     err_set(err, ERR_USAGE, "\"%.60s\" is none of the project's first %d members", wanted, MEMBERS_MAX);
-    return err_hint(err, "leave the assignee out, and assign the issue there");
+    return err_hint(err, "omit the assignee, and assign the issue at the tracker");
 }
 
 static int read_place(struct job *j, struct err *err)
@@ -239,7 +240,7 @@ static int read_note(struct job *j, bool *ret_internal, struct err *err)
     return find_note(j, j->attachment.sha256, ret_internal, err);
 }
 
-static void write_words(const struct job *j, struct buf *out)
+static void write_note_text(const struct job *j, struct buf *out)
 {
     char size[32];
     buf_addf(out, "Profile bundle: attachment:%s (%s)\n\nSHA-256: %s\n", j->attachment.name,
@@ -265,7 +266,7 @@ static int upload_file(struct job *j, struct err *err)
         .file = &file,
         .dry = "{\"upload\":{\"id\":\"FILE\",\"token\":\"TOKEN\"}}",
     };
-    if (job_ask(j, &r, 201, &o, err) < 0)
+    if (job_request(j, &r, 201, &o, err) < 0)
         return -1;
     const json_t *upload_ = json_object_get(o, "upload");
     int rc = json_id(j, upload_, "id", j->stored.id, err);
@@ -275,7 +276,8 @@ static int upload_file(struct job *j, struct err *err)
     return rc;
 }
 
-/* Compares the SHA-256 in the token "<number>.<SHA-256>", which the tracker computes, and the stored file. */
+/* Compares the SHA-256 in the token "<number>.<SHA-256>", which the tracker computes, and the downloaded
+ * file, with those of the sent file. */
 static int verify_file(struct job *j, struct err *err)
 {
     char path[300];
@@ -287,7 +289,7 @@ static int verify_file(struct job *j, struct err *err)
     return job_compare(j, path, err);
 }
 
-/* Checks that the issue has the file: Redmine reports no error if it does not take one. */
+/* Checks that the issue has the file, because Redmine reports no error if it does not attach one. */
 static int find_file(struct job *j, const json_t *attachments, struct err *err)
 {
     char id[JOB_ID], name[200];
@@ -305,14 +307,14 @@ static int find_file(struct job *j, const json_t *attachments, struct err *err)
                            (unsigned long long)j->attachment.size);
         return 0;
     }
-    err_set(err, ERR_FAILED, "the tracker took the request, and the issue does not have the file");
+    err_set(err, ERR_FAILED, "the tracker accepted the request, but the issue does not have the file");
     return err_hint(err, "may the token's user attach files there? no note refers to it");
 }
 
 static int attach_file(struct job *j, struct err *err)
 {
     json_t *o = NULL;
-    if (put_note(j, ATTACHED, true, err) < 0 || get_issue(j, "?include=attachments", "{}", &o, err) < 0)
+    if (put_note(j, ATTACHED_TEXT, true, err) < 0 || get_issue(j, "?include=attachments", "{}", &o, err) < 0)
         return -1;
     int rc = 0;
     if (!j->options->dry_run)
@@ -327,16 +329,16 @@ const struct tracker_type tracker_redmine = {
     .auth = "X-Redmine-API-Key: %s",
     .place = "project",
     .issue = "issue",
-    .may = "its user needs a role that adds issues and notes and may set them private",
-    .look_place = read_place,
-    .look = check_request,
+    .permissions = "its user needs a role that adds issues and notes and may set them private",
+    .read_place = read_place,
+    .check_request = check_request,
     .create = create_issue,
     .read_back = read_flag,
     .open_note = open_note,
     .upload = upload_file,
     .verify = verify_file,
     .attach = attach_file,
-    .words = write_words,
+    .write_text = write_note_text,
     .note = write_note,
     .read_note = read_note,
 };

@@ -3,8 +3,9 @@
  *
  * RT has no confidential flag: the queue's rights decide, and RT does not report them, so a queue counts as
  * public. A ticket's requestor neither sees its comments nor gets them by mail, unlike correspondence. The
- * attachments of a comment are as hidden as the comment; those of a new ticket are not. So profgrab sends the
- * file and the summary as comments, and checks that their transactions are comments.
+ * attachments of a comment have the readers of the comment; those of a new ticket have the readers of the
+ * ticket. So profgrab sends the file and the summary as comments, and checks that their transactions are
+ * comments.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,12 +126,12 @@ static int post_comment(struct job *j, const char *text, const struct http_file 
     struct http_file with = *file;
     with.json = json;
     struct http_request r = {.method = "POST", .path = path, .file = &with, .dry = "[]"};
-    int rc = job_ask(j, &r, 201, NULL, err);
+    int rc = job_request(j, &r, 201, NULL, err);
     free(json);
     return rc;
 }
 
-static void write_words(const struct job *j, struct buf *out)
+static void write_note_text(const struct job *j, struct buf *out)
 {
     char size[32];
     buf_addf(out, "Profile bundle: %s (%s), attached to the comment before this one\n\nSHA-256: %s\n",
@@ -163,8 +164,8 @@ static int upload_file(struct job *j, struct err *err)
 #define ATTACHMENTS_PAGE 100
 
 /* Lists the newest attachments of the ticket, the newest first; the texts of comments are attachments too.
- * RT's scrips add mails, replies and changes in transactions of their own, some of which we may not see, so
- * the position in the list proves nothing. */
+ * RT's scrips add mails, replies and changes as separate transactions, and the token's user may not see all
+ * of them. So an attachment cannot be identified by its position in the list. */
 static int list_attachments(struct job *j, json_t **ret, struct err *err)
 {
     char path[300];
@@ -180,7 +181,7 @@ static int list_attachments(struct job *j, json_t **ret, struct err *err)
     int rc = 0;
     /* Each attachment may take a request. */
     if (n > ATTACHMENTS_PAGE)
-        rc = err_set(err, ERR_FAILED, "the tracker lists %zu attachments, %d were asked for", n,
+        rc = err_set(err, ERR_FAILED, "the tracker lists %zu attachments, more than the %d requested", n,
                      ATTACHMENTS_PAGE);
     else
         *ret = json_incref(items);
@@ -249,9 +250,9 @@ static int verify_file(struct job *j, struct err *err)
     struct receipt receipt;
     if (receipt_begin(&receipt, err) < 0)
         return -1;
-    int rc = read_content(j, path, &(struct job_sink){receipt_take, &receipt, j->attachment.size}, err);
+    int rc = read_content(j, path, &(struct job_sink){receipt_add, &receipt, j->attachment.size}, err);
     if (rc == 0 && !j->options->dry_run)
-        rc = receipt_judge(&receipt, &j->attachment, err);
+        rc = receipt_compare(&receipt, &j->attachment, err);
     receipt_release(&receipt);
     if (rc < 0 || is_comment(j, transaction, &internal, err) < 0)
         return -1;
@@ -265,7 +266,8 @@ static int append_text(void *ctx, const void *p, size_t n, struct err *err)
     return buf_check(text, "the note", err);
 }
 
-/* Whether it may be the text of our note: plain text, newer than the file, at most NOTE_MAX bytes. */
+/* Checks whether the attachment may be the text of profgrab's note: plain text, newer than the file, at most
+ * NOTE_MAX bytes. */
 static bool may_be_note(const struct job *j, const json_t *attachment, const char *id)
 {
     uint64_t at = 0, file = 0, size = 0;
@@ -275,7 +277,7 @@ static bool may_be_note(const struct job *j, const json_t *attachment, const cha
            (!length || text_to_uint(length, NOTE_MAX, &size) == 0);
 }
 
-/* Whether an attachment is the text of our note. If so, sets j->note to its transaction. */
+/* Checks whether an attachment is the text of profgrab's note. If so, sets j->note to its transaction. */
 static int is_note(struct job *j, const json_t *attachment, bool *ret, struct err *err)
 {
     char path[200], id[JOB_ID];
@@ -317,15 +319,16 @@ const struct tracker_type tracker_rt = {
     .auth = "Authorization: token %s",
     .place = "queue",
     .issue = "ticket",
-    .readers_untold = true,
-    .may = "its user needs SeeQueue, ShowTicket, CreateTicket, CommentOnTicket and ShowTicketComments on the "
-           "queue",
-    .look_place = read_place,
-    .look = read_place,
+    .readers_unreported = true,
+    .permissions =
+        "its user needs SeeQueue, ShowTicket, CreateTicket, CommentOnTicket and ShowTicketComments on the "
+        "queue",
+    .read_place = read_place,
+    .check_request = read_place,
     .create = create_ticket,
     .upload = upload_file,
     .verify = verify_file,
-    .words = write_words,
+    .write_text = write_note_text,
     .note = write_note,
     .read_note = read_note,
 };

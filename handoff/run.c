@@ -34,7 +34,7 @@ typedef int step_fn(struct job *j, const struct step_report *report, struct err 
 
 static int read_place(struct job *j, const struct step_report *report, struct err *err)
 {
-    if (j->type->look(j, err) < 0)
+    if (j->type->check_request(j, err) < 0)
         return -1;
     if (j->options->dry_run) {
         REPORT(report, "dry run: %s %s is assumed to be private", j->type->place, j->request->project);
@@ -60,7 +60,7 @@ static int decide_place(struct job *j, const struct step_report *report, struct 
         return -1;
     REPORT(report, "%s",
            j->facts.encrypted          ? "the bundle is encrypted"
-           : j->facts.plaintext_i_know ? "in plain text, as you say"
+           : j->facts.plaintext_i_know ? "in plain text, because of --plaintext-i-know"
                                        : "in plain text, to members only");
     return 0;
 }
@@ -85,7 +85,7 @@ static int create_issue(struct job *j, const struct step_report *report, struct 
 
 static int set_flag_error(const struct job *j, struct err *err)
 {
-    err_set(err, ERR_DENIED, "the tracker took the %s but dropped its confidential flag", j->type->issue);
+    err_set(err, ERR_DENIED, "the tracker created the %s without its confidential flag", j->type->issue);
     return err_hint(err,
                     "is the token's user allowed to make confidential issues there? nothing was attached; "
                     "close %s, which names no host",
@@ -124,7 +124,7 @@ static int open_note(struct job *j, const struct step_report *report, struct err
         raise_left(j->result, HANDOFF_LEFT_ISSUE);
     if (rc < 0 || internal)
         return rc;
-    err_set(err, ERR_DENIED, "the tracker took the note but dropped its internal flag");
+    err_set(err, ERR_DENIED, "the tracker created the note without its internal flag");
     return err_hint(err,
                     "may the token's user write internal notes there? nothing was attached; the note reveals "
                     "nothing and can be removed: %s",
@@ -134,7 +134,7 @@ static int open_note(struct job *j, const struct step_report *report, struct err
 static int upload_file(struct job *j, const struct step_report *report, struct err *err)
 {
     char size[32];
-    if (job_look_again(j, err) < 0 || j->type->upload(j, err) < 0)
+    if (job_recheck_readers(j, err) < 0 || j->type->upload(j, err) < 0)
         return -1;
     REPORT(report, "%s, %s", j->attachment.name, text_bytes(size, sizeof size, j->attachment.size));
     return 0;
@@ -179,7 +179,7 @@ static int write_note(struct job *j, const struct step_report *report, struct er
     (void)report;
     int rc = check_flag(j, err);
     if (rc == 0) {
-        j->type->words(j, &words);
+        j->type->write_text(j, &words);
         rc = buf_check(&words, "the note", err);
     }
     if (rc == 0)
@@ -193,7 +193,7 @@ static int read_note(struct job *j, const struct step_report *report, struct err
     bool internal = false;
     if (j->type->read_note(j, &internal, err) < 0)
         return -1;
-    if (!decide_words(&j->facts, internal)) {
+    if (!decide_summary(&j->facts, internal)) {
         err_set(err, ERR_DENIED,
                 "the note is not internal: everybody with access to the %s could read the summary",
                 j->type->issue);
@@ -204,24 +204,31 @@ static int read_note(struct job *j, const struct step_report *report, struct err
 }
 
 static const struct {
-    const char *name;
+    const char *name;  /* in JSON */
+    const char *label; /* in messages */
     const char *doing; /* precedes its error */
     step_fn *run;
     enum handoff_left done, unknown; /* the tracker has this after the outcome */
 } steps[HANDOFF_STEPS] = {
-    [HANDOFF_LOOK] = {"look", "looking", read_place, HANDOFF_LEFT_NOTHING, HANDOFF_LEFT_NOTHING},
-    [HANDOFF_DECIDE] = {"decide", "refused", decide_place, HANDOFF_LEFT_NOTHING, HANDOFF_LEFT_NOTHING},
-    [HANDOFF_CREATE] = {"create", "making the issue", create_issue, HANDOFF_LEFT_ISSUE, HANDOFF_LEFT_ISSUE},
-    [HANDOFF_READ_BACK] = {"read-back", "reading the flag back", read_flag, HANDOFF_LEFT_NOTHING,
-                           HANDOFF_LEFT_NOTHING},
-    [HANDOFF_OPEN_NOTE] = {"open-note", "opening an internal note", open_note, HANDOFF_LEFT_ISSUE,
-                           HANDOFF_LEFT_ISSUE},
-    [HANDOFF_UPLOAD] = {"upload", "uploading", upload_file, HANDOFF_LEFT_FILE, HANDOFF_LEFT_FILE_UNKNOWN},
-    [HANDOFF_VERIFY] = {"verify", "verifying", verify_file, HANDOFF_LEFT_NOTHING, HANDOFF_LEFT_NOTHING},
-    [HANDOFF_ATTACH] = {"attach", "attaching it to the issue", attach_file, HANDOFF_LEFT_NOTHING,
+    [HANDOFF_READ_PLACE] = {"look", "place", "reading the place", read_place, HANDOFF_LEFT_NOTHING,
+                            HANDOFF_LEFT_NOTHING},
+    [HANDOFF_DECIDE] = {"decide", "decide", "refused", decide_place, HANDOFF_LEFT_NOTHING,
                         HANDOFF_LEFT_NOTHING},
-    [HANDOFF_NOTE] = {"note", "writing the note", write_note, HANDOFF_LEFT_WORDS, HANDOFF_LEFT_WORDS_UNKNOWN},
-    [HANDOFF_READ_NOTE] = {"read-note", "reading the note back", read_note, HANDOFF_LEFT_NOTHING,
+    [HANDOFF_CREATE] = {"create", "create", "creating the issue", create_issue, HANDOFF_LEFT_ISSUE,
+                        HANDOFF_LEFT_ISSUE},
+    [HANDOFF_READ_BACK] = {"read-back", "read-back", "reading the flag back", read_flag, HANDOFF_LEFT_NOTHING,
+                           HANDOFF_LEFT_NOTHING},
+    [HANDOFF_OPEN_NOTE] = {"open-note", "open-note", "creating an internal note", open_note,
+                           HANDOFF_LEFT_ISSUE, HANDOFF_LEFT_ISSUE},
+    [HANDOFF_UPLOAD] = {"upload", "upload", "uploading", upload_file, HANDOFF_LEFT_FILE,
+                        HANDOFF_LEFT_FILE_UNKNOWN},
+    [HANDOFF_VERIFY] = {"verify", "verify", "verifying", verify_file, HANDOFF_LEFT_NOTHING,
+                        HANDOFF_LEFT_NOTHING},
+    [HANDOFF_ATTACH] = {"attach", "attach", "attaching the file to the issue", attach_file,
+                        HANDOFF_LEFT_NOTHING, HANDOFF_LEFT_NOTHING},
+    [HANDOFF_NOTE] = {"note", "note", "writing the note", write_note, HANDOFF_LEFT_SUMMARY,
+                      HANDOFF_LEFT_SUMMARY_UNKNOWN},
+    [HANDOFF_READ_NOTE] = {"read-note", "read-note", "reading the note back", read_note, HANDOFF_LEFT_NOTHING,
                            HANDOFF_LEFT_NOTHING},
 };
 
@@ -230,13 +237,18 @@ const char *handoff_step_name(enum handoff_step step)
     return steps[step].name;
 }
 
+const char *handoff_step_label(enum handoff_step step)
+{
+    return steps[step].label;
+}
+
 const char *handoff_outcome_name(enum handoff_outcome outcome)
 {
     static const char *const names[] = {"not reached", "done", "skipped", "failed", "unknown"};
     return names[outcome];
 }
 
-/* libcurl may not have sent all bytes that it has read, so the number is an upper limit. */
+/* bytes_sent is an upper limit, because libcurl may not have sent all bytes that it has read. */
 static char *format_part(const struct handoff_result *r, const char *bundle, char *dst, size_t cap)
 {
     char sent[32], size[32];
@@ -265,9 +277,9 @@ char *handoff_left_text(const struct handoff_result *r, char *dst, size_t cap)
     }
     if (r->left == HANDOFF_LEFT_FILE_UNKNOWN)
         has = "may have", summary = "but does not have the summary";
-    else if (r->left == HANDOFF_LEFT_WORDS_UNKNOWN)
+    else if (r->left == HANDOFF_LEFT_SUMMARY_UNKNOWN)
         summary = "and may have the summary";
-    else if (r->left == HANDOFF_LEFT_WORDS)
+    else if (r->left == HANDOFF_LEFT_SUMMARY)
         summary = "and the summary";
     snprintf(dst, cap, "the tracker %s %s %s", has, bundle, summary);
     return dst;
@@ -282,7 +294,7 @@ static void report_step(const struct job *j, enum handoff_step step)
         o->step(o->ctx, step, j->result->steps[step].outcome, j->result->steps[step].text);
 }
 
-/* If the outcome is unknown, the error says so, and the hint names the page to look at. */
+/* If the outcome is unknown, the error reports this, and the hint names the page to check. */
 static int fail_step(struct job *j, enum handoff_step step, struct err *err)
 {
     bool unknown = j->unknown;
@@ -293,7 +305,7 @@ static int fail_step(struct job *j, enum handoff_step step, struct err *err)
     if (unknown) {
         raise_left(r, steps[step].unknown);
         err_wrap(err, "the request was sent, but its result is unknown");
-        err_hint(err, "look at %s before you repeat it",
+        err_hint(err, "check %s before you repeat it",
                  *r->issue_url     ? r->issue_url
                  : *j->project_url ? j->project_url
                                    : j->request->tracker->url);
@@ -344,7 +356,7 @@ static int check_issue(const struct handoff_request *r, struct err *err)
         return 0;
     err_set(err, ERR_USAGE, "%s: issue %s exists and keeps its title, labels and assignees", r->tracker->name,
             r->issue);
-    return err_hint(err, "leave them out, or #%s for a new issue", r->issue);
+    return err_hint(err, "omit them, or omit #%s for a new issue", r->issue);
 }
 
 static int check_people(const struct handoff_request *r, const struct tracker_type *type, struct err *err)
@@ -353,8 +365,9 @@ static int check_people(const struct handoff_request *r, const struct tracker_ty
         return err_set(err, ERR_USAGE, "%s: this kind of tracker has no labels", r->tracker->name);
     if (r->assignees.n <= type->kind.max_assignees)
         return 0;
-    return err_set(err, ERR_USAGE, "%s: this kind of tracker knows %zu assignee%s, not %zu", r->tracker->name,
-                   type->kind.max_assignees, type->kind.max_assignees == 1 ? "" : "s", r->assignees.n);
+    return err_set(err, ERR_USAGE, "%s: this kind of tracker has at most %zu assignee%s, not %zu",
+                   r->tracker->name, type->kind.max_assignees, type->kind.max_assignees == 1 ? "" : "s",
+                   r->assignees.n);
 }
 
 int handoff_check(const struct handoff_request *r, const struct handoff_options *options, struct err *err)
@@ -377,7 +390,7 @@ int handoff_check(const struct handoff_request *r, const struct handoff_options 
     if (check_issue(r, err) < 0 || check_people(r, type, err) < 0)
         return -1;
     snprintf(place, sizeof place, "%s %s", type->place, r->project);
-    if (type->readers_untold && decide_bundle(&facts, place, err) < 0)
+    if (type->readers_unreported && decide_bundle(&facts, place, err) < 0)
         return err_wrap(err, "%s: %s", r->tracker->name, steps[HANDOFF_DECIDE].doing);
     return 0;
 }

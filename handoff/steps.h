@@ -38,11 +38,11 @@ struct handoff_request {
 };
 
 enum handoff_step {
-    HANDOFF_LOOK,      /* gets the readers of the place and of an existing issue */
-    HANDOFF_DECIDE,    /* refuses a bundle in plain text if outsiders can read the place */
-    HANDOFF_CREATE,    /* creates an issue with its flag and a neutral text */
-    HANDOFF_READ_BACK, /* reads the flag that the tracker has stored */
-    HANDOFF_OPEN_NOTE, /* on a readable issue: creates a neutral internal note, reads its flag */
+    HANDOFF_READ_PLACE, /* requests the readers of the place and of an existing issue */
+    HANDOFF_DECIDE,     /* refuses a bundle in plain text if outsiders can read the place */
+    HANDOFF_CREATE,     /* creates an issue with its flag and a neutral text */
+    HANDOFF_READ_BACK,  /* reads the flag that the tracker has stored */
+    HANDOFF_OPEN_NOTE,  /* on a readable issue: creates a neutral internal note, reads its flag */
     HANDOFF_UPLOAD,
     HANDOFF_VERIFY,    /* compares size and SHA-256 of the stored file */
     HANDOFF_ATTACH,    /* attaches an upload that has no issue yet, and checks that the issue has it */
@@ -56,7 +56,7 @@ enum handoff_outcome {
     HANDOFF_DONE,
     HANDOFF_SKIPPED, /* this hand-off does not need it; `text` says why */
     HANDOFF_FAILED,
-    HANDOFF_UNKNOWN, /* sent whole, no answer: it may have happened. profgrab does not repeat it. */
+    HANDOFF_UNKNOWN, /* the request was sent completely and got no answer. profgrab does not repeat it. */
 };
 
 /* The data that has left this workstation, at most, when the run ended. Each value includes the previous
@@ -64,12 +64,12 @@ enum handoff_outcome {
  */
 enum handoff_left {
     HANDOFF_LEFT_NOTHING,
-    HANDOFF_LEFT_ISSUE,        /* an issue or a note, neutral but for the user's title */
+    HANDOFF_LEFT_ISSUE,        /* an issue or a note, with neutral text and perhaps the user's title */
     HANDOFF_LEFT_PART,         /* bytes of the file (bytes_sent) that the tracker did not store */
-    HANDOFF_LEFT_FILE_UNKNOWN, /* the file may be there */
+    HANDOFF_LEFT_FILE_UNKNOWN, /* the tracker may have the file */
     HANDOFF_LEFT_FILE,
-    HANDOFF_LEFT_WORDS_UNKNOWN, /* the summary may be there */
-    HANDOFF_LEFT_WORDS,
+    HANDOFF_LEFT_SUMMARY_UNKNOWN, /* the tracker has the file and may have the summary */
+    HANDOFF_LEFT_SUMMARY,
 };
 
 struct handoff_result {
@@ -89,8 +89,10 @@ struct handoff_result {
     } steps[HANDOFF_STEPS];
 };
 
-/* "look", "decide", ...; and "done", "unknown", ... */
+/* handoff_step_name returns the name in JSON: "look", "decide", ... handoff_step_label returns the name in
+ * messages. handoff_outcome_name returns "done", "unknown", ... */
 const char *handoff_step_name(enum handoff_step step);
+const char *handoff_step_label(enum handoff_step step);
 const char *handoff_outcome_name(enum handoff_outcome outcome);
 /* Writes a sentence for people into dst, for example "nothing has left this workstation". Returns dst. */
 #define HANDOFF_LEFT_TEXT 200
@@ -99,13 +101,13 @@ char *handoff_left_text(const struct handoff_result *r, char *dst, size_t cap);
 struct handoff_options {
     /* Sends a bundle in plain text even if outsiders can read it. */
     bool plaintext_i_know;
-    /* Sends nothing, not even a GET, and reads no token: `would` gets each request of a successful run.
-     * Words in capitals replace values of answers: ISSUE, NOTE. */
+    /* Sends nothing, not even a GET, and reads no token: `would` receives each request of a successful run.
+     * Placeholders in capitals replace values of answers: ISSUE, NOTE. */
     bool dry_run;
     uint64_t upload_max; /* GitLab: files above it go into the package registry; 0: HANDOFF_UPLOAD_MAX */
     int64_t connect_ms;  /* to connect, TLS included; 0: 20 s */
     int64_t silence_ms;  /* without a byte in either direction; 0: 60 s */
-    int64_t patience_ms; /* for all waits of one request together; 0: 2 minutes */
+    int64_t patience_ms; /* limit for the sum of the pauses of one request; 0: 2 minutes */
     int cancel_fd;       /* readable: ERR_CANCELLED; -1: none */
     /* All may be NULL. `step` is called when a step begins (HANDOFF_NOT_REACHED) and when it ends. */
     void (*step)(void *ctx, enum handoff_step step, enum handoff_outcome outcome, const char *text);

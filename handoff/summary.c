@@ -10,14 +10,14 @@
 #define MAX_SERVICES 50
 #define MAX_VERDICTS 30
 #define MAX_TEXT (32u << 10)
-#define CUT "... cut here, for its length: the rest is in the bundle's README.md\n"
+#define CUT "... cut because of its length: the rest is in the bundle's README.md\n"
 
 /* A summary while it is written. */
 struct unfinished_summary {
     struct buf text;
     size_t services, verdicts;
     bool full; /* no further line fits */
-    bool cut;  /* a line was left out */
+    bool cut;  /* a line was omitted */
 };
 
 /* Returns "" for NULL, which stands for a missing key. */
@@ -54,7 +54,7 @@ static void add_head(struct unfinished_summary *s, const struct manifest *m)
     buf_addf(&line, "Collected by %s on %s, %s to %s UTC.\n", text_or_empty(m->user),
              text_or_empty(m->workstation), text_or_empty(m->started), text_or_empty(m->finished));
     if (!m->complete)
-        buf_adds(&line, "Not everything that was asked for is in it.\n");
+        buf_adds(&line, "Some requested items are missing.\n");
     add_line(s, &line);
     if (*text_or_empty(m->reason))
         buf_addf(&line, "Reason: %s\n", m->reason);

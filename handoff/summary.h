@@ -8,11 +8,11 @@
 #include "base/base.h"
 
 struct summary {
-    char *text; /* lines, with host names; at most 32 kB. The last line says if lines were left out */
+    char *text;          /* lines, with host names; at most 32 kB. The last line reports omitted lines */
     const char *reading; /* lines with commands; FILE and KEY are placeholders */
 };
 
-/* Makes only the summary, printable, from a manifest's text. The caller frees *ret. */
+/* Writes only the summary, made printable, from the text of a manifest. The caller frees *ret. */
 int summary_text(const char *manifest, char **ret, struct err *err);
 int summary_read(const char *manifest, bool encrypted, struct summary *ret, struct err *err);
 void summary_release(struct summary *d);

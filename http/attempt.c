@@ -16,7 +16,7 @@
 #include "base/banned.h"
 
 /* The time limit of an exchange without a file, as a multiple of `silence_ms`. */
-#define ANSWER_PATIENCE 4
+#define ANSWER_LIMIT_FACTOR 4
 
 struct attempt {
     struct http *http;
@@ -26,7 +26,7 @@ struct attempt {
     struct curl_slist *headers;
     curl_mime *mime;
     uint64_t offset; /* bytes of the file that libcurl has read */
-    uint64_t taken;  /* bytes given to the request's `body` */
+    uint64_t passed; /* bytes given to the request's `body` */
 };
 
 void http_mask(const struct http *h, char *text)
@@ -55,7 +55,7 @@ static size_t on_read(char *p, size_t size, size_t n, void *ctx)
         return CURL_READFUNC_ABORT;
     }
     x->offset += (uint64_t)got;
-    x->exchange.moved += (uint64_t)got;
+    x->exchange.transferred += (uint64_t)got;
     return (size_t)got;
 }
 
@@ -84,15 +84,15 @@ static void on_header(void *ctx, const char *p, size_t n)
     size_t m = 0;
     const char *value = header_value(p, n, "retry-after:", &m);
     if (value)
-        text_printable(x->answer->asked_wait, sizeof x->answer->asked_wait, value, m);
+        text_printable(x->answer->retry_after, sizeof x->answer->retry_after, value, m);
 }
 
 static int pass_to_sink(struct attempt *x, const char *p, size_t n, struct err *err)
 {
     const struct http_request *r = x->request;
-    if (n > r->limit - x->taken)
+    if (n > r->limit - x->passed)
         return err_set(err, ERR_FAILED, "the answer is larger than %llu bytes", (unsigned long long)r->limit);
-    x->taken += n;
+    x->passed += n;
     return r->body(r->ctx, p, n, err);
 }
 
@@ -176,10 +176,10 @@ void http_headers_free(struct curl_slist *headers)
     curl_slist_free_all(headers);
 }
 
-static int set_headers(struct attempt *x, bool bare)
+static int set_headers(struct attempt *x, bool without_token)
 {
     const struct http_request *r = x->request;
-    int failed = x->http->auth && !bare ? add_header(&x->headers, x->http->auth->data) : 0;
+    int failed = x->http->auth && !without_token ? add_header(&x->headers, x->http->auth->data) : 0;
     failed |= add_header(&x->headers, r->body ? "Accept: */*" : "Accept: application/json");
     if (r->json)
         failed |= add_header(&x->headers, "Content-Type: application/json");
@@ -206,8 +206,9 @@ static int set_body(struct attempt *x)
     return failed;
 }
 
-/* Any authority may have certified a store, so a bare request also trusts the system's authorities. Only TLS
- * may use a proxy of the environment, because the proxy cannot read it; plain HTTP goes to loopback. */
+/* Any authority may have certified a store, so a without_token request also trusts the system's authorities.
+ * Only TLS may use a proxy of the environment, because the proxy cannot read it; plain HTTP goes to loopback.
+ */
 static int set_target(const struct attempt *x, const struct http_target *t)
 {
     CURL *e = x->http->handle.easy;
@@ -216,8 +217,8 @@ static int set_target(const struct attempt *x, const struct http_target *t)
     failed |= curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, https ? "https" : "http");
     failed |= curl_easy_setopt(e, CURLOPT_PROXY, https ? NULL : "");
     if (x->http->ca)
-        failed |=
-            curl_easy_setopt(e, CURLOPT_CAPATH, t->bare ? curl_version_info(CURLVERSION_NOW)->capath : NULL);
+        failed |= curl_easy_setopt(e, CURLOPT_CAPATH,
+                                   t->without_token ? curl_version_info(CURLVERSION_NOW)->capath : NULL);
     return failed;
 }
 
@@ -230,7 +231,7 @@ static int prepare_request(struct attempt *x, const struct http_target *target, 
     failed |= curl_easy_setopt(e, CURLOPT_READFUNCTION, on_read);
     failed |= curl_easy_setopt(e, CURLOPT_SEEKFUNCTION, on_seek);
     failed |= set_body(x);
-    failed |= set_headers(x, target->bare);
+    failed |= set_headers(x, target->without_token);
     return failed ? http_set_error(x->http, HTTP_FAILURE_UNSENT, err) : 0;
 }
 
@@ -243,7 +244,7 @@ static enum http_sent find_sent(const struct attempt *x)
     curl_easy_getinfo(x->http->handle.easy, CURLINFO_REQUEST_SIZE, &request);
     if (request == 0)
         return HTTP_SENT_NOTHING;
-    return x->request->file && x->offset < x->request->file->size ? HTTP_SENT_PART : HTTP_SENT_WHOLE;
+    return x->request->file && x->offset < x->request->file->size ? HTTP_SENT_PART : HTTP_SENT_ALL;
 }
 
 static void fill_answer(struct attempt *x)
@@ -266,10 +267,10 @@ static void fill_answer(struct attempt *x)
     a->body.len = strlen(buf_str(&a->body));
     http_mask(x->http, a->content_type);
     http_mask(x->http, a->location);
-    http_mask(x->http, a->asked_wait);
+    http_mask(x->http, a->retry_after);
 }
 
-/* No answer within the time, or no more of it. */
+/* Sets the error for an answer that did not begin, or did not continue, in time. */
 static int set_slow_error(const struct attempt *x, struct err *err)
 {
     char over[32];
@@ -277,8 +278,8 @@ static int set_slow_error(const struct attempt *x, struct err *err)
     const struct http_file *f = x->request->file;
     if (x->exchange.headers_size == 0 && (!f || x->offset == f->size))
         return err_set(err, ERR_TIMEOUT, "no answer: no data arrived for %s", over);
-    return err_set(err, ERR_TIMEOUT, "it stopped in the middle: less than %d bytes moved in %s",
-                   HTTP_TRICKLE_BYTES, over);
+    return err_set(err, ERR_TIMEOUT, "the transfer stalled: less than %d bytes in %s", HTTP_TRICKLE_BYTES,
+                   over);
 }
 
 static int set_failure(const struct attempt *x, enum http_failure failure, struct err *err)
@@ -299,7 +300,7 @@ static int run_attempt(struct attempt *x, struct err *err)
     bool bounded = !x->request->body && !x->request->file;
     x->exchange = (struct http_exchange){.handle = &h->handle,
                                          .cancel_fd = h->options.cancel_fd,
-                                         .limit_ms = bounded ? ANSWER_PATIENCE * h->silence_ms : 0,
+                                         .limit_ms = bounded ? ANSWER_LIMIT_FACTOR * h->silence_ms : 0,
                                          .trickle_ms = h->silence_ms,
                                          .ctx = x,
                                          .header = on_header,
@@ -308,7 +309,7 @@ static int run_attempt(struct attempt *x, struct err *err)
     enum http_failure failure = http_exchange_run(&x->exchange);
     fill_answer(x);
     on_progress(x);
-    /* A server that refuses a large body need not read all of it: its answer counts. */
+    /* A server may refuse a large body before it has read all of it; its answer is then complete. */
     bool refused =
         x->answer->status >= 400 && (failure == HTTP_FAILURE_SEND || failure == HTTP_FAILURE_RECEIVE);
     return failure == HTTP_FAILURE_NONE || refused ? 0 : set_failure(x, failure, err);

@@ -46,8 +46,8 @@ static int set_auth(struct http *h, const char *format, struct err *err)
     char header[SECRET_MAX + 64];
     if (!h->token)
         return 0;
-    const char *behind = strstr(format, "%s");
-    int n = behind ? (int)(behind - format) : (int)strlen(format);
+    const char *placeholder = strstr(format, "%s");
+    int n = placeholder ? (int)(placeholder - format) : (int)strlen(format);
     snprintf(header, sizeof header, "%.*s%s", n, format, h->token->text);
     h->auth = curl_slist_append(NULL, header);
     explicit_bzero(header, sizeof header);
@@ -61,10 +61,10 @@ static int check_url(const char *text, struct err *err)
     if (url_origin_parse(text, &origin, err) < 0)
         return -1;
     if (!origin.known)
-        return err_set(err, ERR_USAGE, "the tracker's url %.200s is none of https", text);
+        return err_set(err, ERR_USAGE, "the tracker's url %.200s is not a valid https URL", text);
     if (!origin.https && !origin.loopback)
-        return err_set(err, ERR_USAGE,
-                       "the tracker's url %.200s would send the token in the clear: write https", text);
+        return err_set(err, ERR_USAGE, "the tracker's url %.200s would send the token unencrypted: use https",
+                       text);
     return 0;
 }
 
@@ -118,8 +118,8 @@ static bool follow_redirect(struct http *h, const struct http_request *r, const 
         return false;
     if (curl_easy_getinfo(h->handle.easy, CURLINFO_REDIRECT_URL, &to) != CURLE_OK || !to)
         return false;
-    bool home = url_origin_same(h->base, to);
-    if (!home && !(r->elsewhere && url_origin_may_redirect(h->base, to)))
+    bool same_origin = url_origin_is_same(h->base, to);
+    if (!same_origin && !(r->may_leave_origin && url_origin_may_redirect(h->base, to)))
         return false;
     char *copy = strdup(to);
     if (!copy)
@@ -127,7 +127,7 @@ static bool follow_redirect(struct http *h, const struct http_request *r, const 
     free(target->url);
     target->url = copy;
     /* Another origin could redirect back to the tracker to misuse the token, so it stays off. */
-    target->bare = target->bare || !home;
+    target->without_token = target->without_token || !same_origin;
     return true;
 }
 
@@ -144,9 +144,9 @@ static int64_t retry_delay(const struct http_request *r, const struct http_answe
     int64_t ms = BACKOFF_MS << (tries < 6 ? tries - 1 : 5);
     ms = clock_jitter(ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS);
     /* Ignore a date in Retry-After, because clocks differ. */
-    if (!*a->asked_wait || a->asked_wait[strspn(a->asked_wait, "0123456789")])
+    if (!*a->retry_after || a->retry_after[strspn(a->retry_after, "0123456789")])
         return ms;
-    if (text_to_uint(a->asked_wait, 86400, &seconds) < 0)
+    if (text_to_uint(a->retry_after, 86400, &seconds) < 0)
         return INT32_MAX;
     /* Without our own minimum, `Retry-After: 0` would repeat the request for ever. */
     return (int64_t)seconds * 1000 > ms ? (int64_t)seconds * 1000 : ms;
@@ -198,8 +198,8 @@ static int send_to(struct http *h, const struct http_request *request, struct ht
         rc = http_attempt(h, request, target, ret, err);
         if (ret->file_sent > most)
             most = ret->file_sent;
-        if (target->bare)
-            url_origin_text(target->url, ret->elsewhere, sizeof ret->elsewhere);
+        if (target->without_token)
+            url_origin_text(target->url, ret->other_origin, sizeof ret->other_origin);
         if (rc < 0)
             break;
         if (redirects < MAX_REDIRECTS && follow_redirect(h, request, ret, target))
@@ -216,7 +216,7 @@ int http_send(struct http *h, const struct http_request *request, struct http_an
 {
     *ret = (struct http_answer){.body = BUF_INIT(HTTP_ANSWER_MAX)};
     if (h->options.dry_run)
-        return http_pretend(h, request, ret, err);
+        return http_describe_request(h, request, ret, err);
     struct buf first = BUF_INIT(8192);
     buf_addf(&first, "%s%s", h->base, request->path);
     if (buf_check(&first, "the address", err) < 0) {

@@ -1,5 +1,5 @@
-/* The client of http.h: one attempt at a request (attempt.c), or its description in a dry run (dry_run.c).
- * For this folder only. */
+/* The internals of the client of http.h: attempt.c sends a request once, dry_run.c describes it instead. Only
+ * this folder includes this header. */
 #ifndef HTTP_CLIENT_H
 #define HTTP_CLIENT_H
 
@@ -18,18 +18,18 @@ struct http {
 /* The destination of one attempt. */
 struct http_target {
     char *url;
-    bool bare; /* a redirect has left the client's origin: send no token */
+    bool without_token; /* a redirect has led to another origin */
 };
 
 /* Sends the request once. ret->body is initialised; this function sets the other members. */
 int http_attempt(struct http *h, const struct http_request *request, const struct http_target *target,
                  struct http_answer *ret, struct err *err);
 
-/* Replaces http_attempt in a dry run: reports the request, and returns its `dry` answer. */
-int http_pretend(const struct http *h, const struct http_request *request, struct http_answer *ret,
-                 struct err *err);
+/* Used instead of http_attempt in a dry run: reports the request, and returns its `dry` answer. */
+int http_describe_request(const struct http *h, const struct http_request *request, struct http_answer *ret,
+                          struct err *err);
 
-/* Sets the error for a failure that is not the caller's; always -1. */
+/* Sets the error for any failure except one of a callback (HTTP_FAILURE_CALLBACK). Returns -1. */
 int http_set_error(const struct http *h, enum http_failure failure, struct err *err);
 
 /* Frees headers, one of which has the token, and wipes it. */

@@ -7,7 +7,7 @@
 /* Reports the last part of OpenSSL's message, which names the cause: "wrong version number". */
 static int set_tls_error(const struct http *h, enum http_failure failure, struct err *err)
 {
-    const char *last = h->handle.words;
+    const char *last = h->handle.error_text;
     char shown[200];
     for (const char *p; (p = strstr(last, "::"));)
         last = p + 2;
@@ -18,13 +18,14 @@ static int set_tls_error(const struct http *h, enum http_failure failure, struct
     if (failure != HTTP_FAILURE_CERTIFICATE)
         return err_set(err, ERR_FAILED, "no TLS connection: %s", shown);
     err_set(err, ERR_FAILED, "its TLS certificate is not accepted: %s", shown);
-    return err_hint(err, "in the tracker's entry of the inventory, `ca: FILE` names whom to trust");
+    return err_hint(err,
+                    "add `ca: FILE` with the trusted authorities to the tracker's entry in the inventory");
 }
 
 int http_set_error(const struct http *h, enum http_failure failure, struct err *err)
 {
     char shown[300];
-    const char *words = h->handle.words;
+    const char *words = h->handle.error_text;
     switch (failure) {
     case HTTP_FAILURE_UNSENT:
         return err_set(err, ERR_FAILED, "libcurl cannot make the request");
@@ -33,7 +34,7 @@ int http_set_error(const struct http *h, enum http_failure failure, struct err *
     case HTTP_FAILURE_CANCELLED:
         return err_set(err, ERR_CANCELLED, "interrupted");
     case HTTP_FAILURE_LIMIT:
-        return err_set(err, ERR_TIMEOUT, "the answer only trickles");
+        return err_set(err, ERR_TIMEOUT, "the answer is too slow");
     case HTTP_FAILURE_HEADERS:
         return err_set(err, ERR_FAILED, "the answer's headers are larger than %u kB", HTTP_HEADERS_MAX >> 10);
     case HTTP_FAILURE_CERTIFICATE:
@@ -46,12 +47,12 @@ int http_set_error(const struct http *h, enum http_failure failure, struct err *
         return err_set(err, ERR_FAILED, "the connection ended while the request was sent");
     case HTTP_FAILURE_PARTIAL:
     case HTTP_FAILURE_RECEIVE:
-        return err_set(err, ERR_FAILED, "the connection ended before the answer was whole");
+        return err_set(err, ERR_FAILED, "the connection ended before the answer was complete");
     case HTTP_FAILURE_TIMEOUT:
         return err_set(err, ERR_TIMEOUT, "no connection: %s",
                        text_printable(shown, sizeof shown, words, strlen(words)));
     case HTTP_FAILURE_NOT_HTTP:
-        return err_set(err, ERR_FAILED, "the listener there does not speak HTTP");
+        return err_set(err, ERR_FAILED, "the server does not use HTTP");
     default:
         return err_set(err, ERR_FAILED, "%s", text_printable(shown, sizeof shown, words, strlen(words)));
     }

@@ -12,7 +12,7 @@
 /* Read an error page up to this size, so that the connection can be reused; close the connection of a longer
  * one. */
 #define ERROR_PAGE_MAX (256u << 10)
-/* A connection that is lost within this time after the request was idle before. */
+/* If the connection is lost within this time after the start of a request, it was closed while idle. */
 #define IDLE_END_MS 500
 
 struct http_connection {
@@ -20,7 +20,7 @@ struct http_connection {
     struct http_connection_options options;
     struct curl_slist *headers;
     bool connected;        /* a connection was opened before */
-    bool broken_off;       /* we closed the last connection */
+    bool aborted;          /* we closed the last connection */
     int64_t round_trip_ms; /* the shortest time until an answer began; -1: there was no answer yet */
 };
 
@@ -84,9 +84,9 @@ static bool on_opens(void *ctx)
 }
 
 /*
- * libcurl repeats a request if the connection it reused turns out to be closed. Within IDLE_END_MS this is
- * the end of an idle connection. Later the service has died during the request, and a request to its
- * successor would hide that.
+ * libcurl repeats a request on a new connection if the reused one turns out to be closed. Within IDLE_END_MS
+ * the server has closed an idle connection, and profgrab allows this. Later, the service has ended during the
+ * request, and profgrab refuses the new connection, because a request to the next process would hide that.
  */
 static int on_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
 {
@@ -203,12 +203,12 @@ static int silence_error(const struct pending *r, struct err *err)
     char waited[32];
     text_duration(waited, sizeof waited, r->connection->options.timeout_ms);
     if (r->response->first_ms < 0) {
-        err_set(err, ERR_TIMEOUT, "no answer: it accepts the connection but sent no data for %s%s", waited,
-                r->get->timed_ms ? " longer than the profile takes" : "");
+        err_set(err, ERR_TIMEOUT, "no answer: the connection was accepted, but no data arrived for %s%s",
+                waited, r->get->timed_ms ? " longer than the profile takes" : "");
         return err_unreached(err);
     }
-    return err_set(err, ERR_TIMEOUT, "the answer stopped in the middle: nothing for %s after %llu bytes",
-                   waited, (unsigned long long)r->response->bytes);
+    return err_set(err, ERR_TIMEOUT, "the answer stalled: no data for %s after %llu bytes", waited,
+                   (unsigned long long)r->response->bytes);
 }
 
 static int deadline_error(const struct pending *r, struct err *err)
@@ -218,14 +218,14 @@ static int deadline_error(const struct pending *r, struct err *err)
     if (r->response->failure == HTTP_FAILURE_LIMIT)
         return err_set(err, ERR_TIMEOUT, "the answer takes longer than %s, %llu bytes so far",
                        text_duration(limit, sizeof limit, r->get->limit_ms), bytes);
-    return err_set(err, ERR_TIMEOUT, "the answer only trickles: less than %d bytes in %s, %llu bytes so far",
+    return err_set(err, ERR_TIMEOUT, "the answer is too slow: less than %d bytes in %s, %llu bytes so far",
                    HTTP_TRICKLE_BYTES, text_duration(limit, sizeof limit, r->connection->options.timeout_ms),
                    bytes);
 }
 
 static int set_error(const struct pending *r, const char *url, struct err *err)
 {
-    const char *words = r->connection->handle.words;
+    const char *words = r->connection->handle.error_text;
     char shown[256];
     switch (r->response->failure) {
     case HTTP_FAILURE_UNSENT:
@@ -264,8 +264,8 @@ static int set_error(const struct pending *r, const char *url, struct err *err)
 
 /* ---- requests ------------------------------------------------------------------------------------------ */
 
-/* Whether we ended the exchange, so that its connection cannot be reused. */
-static bool is_broken_off(enum http_failure failure)
+/* Checks whether profgrab ended the exchange, which makes its connection unusable. */
+static bool aborts_connection(enum http_failure failure)
 {
     switch (failure) {
     case HTTP_FAILURE_BROKEN:
@@ -298,9 +298,9 @@ static void fill_response(struct pending *p)
     r->first_ms = p->exchange.first_ms;
     r->duration_ms = clock_now() - p->exchange.start;
     r->open_end = length < 0 && !p->chunked;
-    r->reconnected = connects > 0 && c->connected && !c->broken_off;
+    r->reconnected = connects > 0 && c->connected && !c->aborted;
     c->connected = c->connected || connects > 0;
-    c->broken_off = is_broken_off(r->failure);
+    c->aborted = aborts_connection(r->failure);
     if (r->first_ms >= 0 && (c->round_trip_ms < 0 || r->first_ms < c->round_trip_ms))
         c->round_trip_ms = r->first_ms;
     if (type)
@@ -347,9 +347,9 @@ const char *http_connection_redirect(const struct http_connection *c)
     return curl_easy_getinfo(c->handle.easy, CURLINFO_REDIRECT_URL, &url) == CURLE_OK ? url : NULL;
 }
 
-const char *http_connection_words(const struct http_connection *c)
+const char *http_connection_tls_text(const struct http_connection *c)
 {
-    return c->handle.words;
+    return c->handle.error_text;
 }
 
 int64_t http_connection_round_trip(const struct http_connection *c)

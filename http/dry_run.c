@@ -10,7 +10,7 @@
 
 static void describe_object(struct buf *out, const json_t *o);
 
-/* Makes buf_check report that memory ran out. */
+/* Sets the failure that buf_check reports as out of memory. */
 static void mark_out_of_memory(struct buf *out)
 {
     out->failed = out->out_of_memory = true;
@@ -48,7 +48,7 @@ static void describe_object(struct buf *out, const json_t *o)
 
 static void describe_json(struct buf *out, const char *text)
 {
-    /* We wrote this JSON, so only a lack of memory can make the parser fail. */
+    /* profgrab wrote this JSON, so the parser can fail only if memory runs out. */
     static const struct json_limits form = {
         .what = "the request", .max_bytes = 16u << 20, .max_memory = 128u << 20, .max_depth = 64};
     json_t *root = NULL;
@@ -58,7 +58,8 @@ static void describe_json(struct buf *out, const char *text)
     json_decref(root);
 }
 
-int http_pretend(const struct http *h, const struct http_request *r, struct http_answer *ret, struct err *err)
+int http_describe_request(const struct http *h, const struct http_request *r, struct http_answer *ret,
+                          struct err *err)
 {
     struct buf url = BUF_INIT(8192), what = BUF_INIT(16384);
     buf_addf(&url, "%s%s", h->base, r->path);

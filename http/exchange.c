@@ -30,7 +30,7 @@ static void note_received(struct http_exchange *x, size_t n)
         if (x->silence_ms > 0)
             x->window_start = x->last_byte;
     }
-    x->moved += n;
+    x->transferred += n;
 }
 
 static size_t on_header(char *p, size_t size, size_t n, void *ctx)
@@ -63,7 +63,7 @@ static int set_options(struct http_handle *h)
     failed |= (int)curl_easy_setopt(h->easy, CURLOPT_NOSIGNAL, 1L);
     failed |= (int)curl_easy_setopt(h->easy, CURLOPT_USERAGENT, "profgrab/" PROFGRAB_VERSION);
     failed |= (int)curl_easy_setopt(h->easy, CURLOPT_BUFFERSIZE, 128L * 1024);
-    failed |= (int)curl_easy_setopt(h->easy, CURLOPT_ERRORBUFFER, h->words);
+    failed |= (int)curl_easy_setopt(h->easy, CURLOPT_ERRORBUFFER, h->error_text);
     failed |= (int)curl_easy_setopt(h->easy, CURLOPT_HEADERFUNCTION, on_header);
     failed |= (int)curl_easy_setopt(h->easy, CURLOPT_WRITEFUNCTION, on_body);
     return failed;
@@ -98,9 +98,9 @@ static bool is_trickling(struct http_exchange *x, int64_t now)
     x->window_start = later_of(x->window_start, x->start + x->timed_ms);
     if (now - x->window_start < x->trickle_ms)
         return false;
-    bool few = x->moved - x->window_from < HTTP_TRICKLE_BYTES;
+    bool few = x->transferred - x->window_bytes < HTTP_TRICKLE_BYTES;
     x->window_start = now;
-    x->window_from = x->moved;
+    x->window_bytes = x->transferred;
     return few;
 }
 
@@ -189,7 +189,7 @@ enum http_failure http_exchange_run(struct http_exchange *x)
 {
     struct http_handle *h = x->handle;
     CURLcode code = CURLE_OK;
-    h->words[0] = '\0';
+    h->error_text[0] = '\0';
     x->start = x->last_byte = x->window_start = clock_now();
     x->first_ms = -1;
     x->failure = (struct err)ERR_INIT;
@@ -199,7 +199,7 @@ enum http_failure http_exchange_run(struct http_exchange *x)
         return HTTP_FAILURE_UNSENT;
     enum http_failure failure = run_transfer(x, &code);
     curl_multi_remove_handle(h->multi, h->easy);
-    if (code != CURLE_OK && !h->words[0])
-        snprintf(h->words, sizeof h->words, "%s", curl_easy_strerror(code));
+    if (code != CURLE_OK && !h->error_text[0])
+        snprintf(h->error_text, sizeof h->error_text, "%s", curl_easy_strerror(code));
     return failure != HTTP_FAILURE_NONE ? failure : find_failure(x, code);
 }

@@ -1,7 +1,8 @@
 /*
- * One request and its answer over a libcurl handle: the loop of all clients of this folder. It counts bytes,
- * enforces deadlines and limits, watches the cancel descriptor, and returns the reason of a failure. A client
- * sets the handle's options before, and writes the text of the error. For this folder only.
+ * The event loop that all clients of this folder share. It sends one request over a libcurl handle and
+ * receives the answer. It counts bytes, enforces deadlines and limits, waits for the cancel descriptor, and
+ * returns the reason of a failure. A client sets the handle's options first, and writes the error message.
+ * Only this folder includes this header.
  */
 #ifndef HTTP_EXCHANGE_H
 #define HTTP_EXCHANGE_H
@@ -17,7 +18,7 @@
 struct http_handle {
     CURL *easy;
     CURLM *multi;
-    char words[CURL_ERROR_SIZE]; /* libcurl's text on the last failure; not printable */
+    char error_text[CURL_ERROR_SIZE]; /* libcurl's text on the last failure; not printable */
 };
 
 /* Sets the options that every client needs. http_handle_release is valid after a failure too. */
@@ -31,31 +32,32 @@ struct http_exchange {
     int64_t silence_ms; /* without a byte of the answer, beyond timed_ms */
     int64_t trickle_ms; /* with fewer bytes than HTTP_TRICKLE_BYTES, beyond timed_ms; with silence_ms it
                            counts from the answer's beginning */
-    int64_t timed_ms;   /* how long the server is silent by design */
+    int64_t timed_ms;   /* the duration of the profile, during which the server sends nothing */
     void *ctx;
-    /* A header line. May be NULL, as the next four. */
+    /* Receives a header line. This and the next three callbacks may be NULL. */
     void (*header)(void *ctx, const char *p, size_t n);
-    /* A piece of the body; -1 ends the exchange: HTTP_FAILURE_CALLBACK with err set, HTTP_FAILURE_STOPPED
-     * without. */
+    /* Receives a piece of the body. -1 ends the exchange, with HTTP_FAILURE_CALLBACK if err is set, else
+     * HTTP_FAILURE_STOPPED. */
     int (*body)(void *ctx, const char *p, size_t n, struct err *err);
-    /* About ten times a second. */
+    /* Called about ten times a second. */
     void (*progress)(void *ctx);
     /* Returns whether the path to the server is still opening: that time does not count as silence of the
      * server. */
     bool (*opens)(void *ctx);
 
     /* The exchange sets these. */
-    int64_t start;    /* clock_now() */
-    int64_t first_ms; /* until the first byte of the answer; -1: there was none */
-    uint64_t moved;   /* bytes of the answer; the client adds the bytes that it sends */
+    int64_t start;        /* by clock_now() */
+    int64_t first_ms;     /* until the first byte of the answer; -1: there was none */
+    uint64_t transferred; /* bytes of the answer; the client adds the bytes that it sends */
     size_t headers_size;
-    struct err failure; /* the error of a callback, also of the client's own ones */
+    struct err failure; /* the error of a callback */
 
-    int64_t last_byte, window_start; /* clock_now() */
-    uint64_t window_from;            /* `moved` at window_start */
+    int64_t last_byte, window_start; /* by clock_now() */
+    uint64_t window_bytes;           /* `transferred` at window_start */
 };
 
-/* Sends the request that the handle describes. HTTP_FAILURE_NONE: there was a whole answer, of any status. */
+/* Sends the request that the handle describes. HTTP_FAILURE_NONE: a complete answer of any status was
+ * received. */
 enum http_failure http_exchange_run(struct http_exchange *x);
 
 #endif

@@ -1,11 +1,11 @@
-/* Why there was no whole answer. */
+/* The reasons why a request got no complete answer. */
 #ifndef HTTP_FAILURE_H
 #define HTTP_FAILURE_H
 
 enum http_failure {
     HTTP_FAILURE_NONE,
     HTTP_FAILURE_UNSENT,    /* libcurl cannot make the request */
-    HTTP_FAILURE_BROKEN,    /* libcurl cannot go on */
+    HTTP_FAILURE_BROKEN,    /* libcurl reported an internal error */
     HTTP_FAILURE_CANCELLED, /* the cancel descriptor is readable */
     HTTP_FAILURE_LIMIT,     /* the whole exchange took too long */
     HTTP_FAILURE_SILENCE,   /* no data arrived for too long */
@@ -13,16 +13,16 @@ enum http_failure {
     HTTP_FAILURE_TIMEOUT,   /* libcurl's own limit: no connection in time */
     HTTP_FAILURE_HEADERS,   /* the headers are too large */
     HTTP_FAILURE_CALLBACK,  /* the caller's function failed */
-    HTTP_FAILURE_STOPPED,   /* it wants no more */
+    HTTP_FAILURE_STOPPED,   /* the caller's function needs no more data */
     HTTP_FAILURE_LOST,      /* the reused connection ended during the request */
     HTTP_FAILURE_NO_ANSWER, /* the connection ended without an answer */
-    HTTP_FAILURE_SEND,      /* it ended while the request was sent */
+    HTTP_FAILURE_SEND,      /* the connection ended while the request was sent */
     HTTP_FAILURE_RECEIVE,   /* reading failed during the answer */
-    HTTP_FAILURE_PARTIAL,   /* the answer is shorter than it announced */
+    HTTP_FAILURE_PARTIAL,   /* the answer is shorter than its Content-Length */
     HTTP_FAILURE_NOT_HTTP,
-    HTTP_FAILURE_CERTIFICATE,     /* the server's is not accepted */
+    HTTP_FAILURE_CERTIFICATE,     /* the server's certificate is not accepted */
     HTTP_FAILURE_AUTHORITIES,     /* the file with the authorities cannot be read */
-    HTTP_FAILURE_OWN_CERTIFICATE, /* ours cannot be used */
+    HTTP_FAILURE_OWN_CERTIFICATE, /* the client certificate cannot be used */
     HTTP_FAILURE_TLS,
     HTTP_FAILURE_MEMORY,
     HTTP_FAILURE_OTHER,

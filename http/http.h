@@ -1,12 +1,11 @@
 /*
- * HTTP over libcurl, for three clients that share one loop (exchange.h): connection.h asks a service behind a
- * gateway, url.h any URL, and this header the API of a tracker.
+ * HTTP over libcurl. Three clients share one event loop (exchange.h): connection.h sends requests to a
+ * service behind a gateway, url.h to any URL, and this header to the API of a tracker.
  *
- * The client below has one origin, its own authorities and its token in one header. It speaks TLS, or plain
- * HTTP to loopback. It repeats a request only if it is a GET, or after a 429, because the server has then not
- * acted on it. It follows redirects of a GET, at most three, within the origin, and sends the token nowhere
- * else. A GET with `elsewhere` may be redirected to another origin, without the token. Answers are bounded.
- * No output contains the token.
+ * The client below has one origin and one token, which it sends in a header to this origin only. It uses TLS,
+ * or plain HTTP to loopback. It repeats a GET, and any request after a 429, because the server has then not
+ * acted on the request. It follows at most three redirects of a GET, within the origin; a GET with
+ * `elsewhere` may be redirected to another origin. Answers have a maximum size. No output contains the token.
  */
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
@@ -37,13 +36,13 @@ struct http_options {
     const char *ca;   /* PEM; NULL: the system's authorities */
     const char *auth; /* the header with the token as a format for one %s, such as "PRIVATE-TOKEN: %s" */
     const struct secret *token; /* NULL in a dry run. Must outlive the client. */
-    /* Sends nothing: `would` gets each request. */
+    /* Sends nothing: `would` receives each request. */
     bool dry_run;
     int64_t connect_ms;  /* to connect, TLS included; 0: 20 s */
     int64_t silence_ms;  /* without a byte in either direction; 0: 60 s */
-    int64_t patience_ms; /* for all waits of one request together; 0: 2 minutes */
+    int64_t patience_ms; /* limit for the sum of the pauses of one request; 0: 2 minutes */
     int cancel_fd;       /* readable: ERR_CANCELLED; -1: none */
-    /* All may be NULL. */
+    /* The callbacks may be NULL. */
     void (*progress)(void *ctx, uint64_t bytes, uint64_t of);    /* sent, about ten times a second */
     void (*waiting)(void *ctx, int64_t ms, const char *because); /* before it repeats a request */
     void (*would)(void *ctx, const struct http_would *would);
@@ -58,7 +57,7 @@ void http_free(struct http *h);
 struct http_file {
     int fd;
     uint64_t size;
-    const char *part; /* the multipart form's name for it; NULL: it is the whole body */
+    const char *part; /* its name in a multipart form; NULL: the file is the whole body */
     const char *name; /* of a part */
     const char *json; /* a part named JSON beside it; NULL: none */
 };
@@ -78,7 +77,7 @@ struct http_request {
     /* A GET that may be redirected to another origin: GitLab redirects to its object store, by a URL that
      * gives access for some minutes to anyone (administration/object_storage: proxy_download). That request
      * goes over TLS, or from loopback to loopback, without token and cookie. */
-    bool elsewhere;
+    bool may_leave_origin;
     /* The answer in a dry run, a JSON text; NULL: an empty object. */
     const char *dry;
 };
@@ -86,24 +85,24 @@ struct http_request {
 /* How much of a request was sent. */
 enum http_sent {
     HTTP_SENT_NOTHING,
-    HTTP_SENT_PART,  /* not the whole body: the server cannot act on it */
-    HTTP_SENT_WHOLE, /* as far as this workstation can tell */
+    HTTP_SENT_PART, /* not the complete body: the server cannot act on the request */
+    HTTP_SENT_ALL,  /* as far as this workstation can tell */
 };
 
 struct http_answer {
     int status; /* 0: no answer */
     char content_type[128];
     char location[512]; /* the target of a redirect that was not followed, as url_origin_strip; "" for none */
-    char asked_wait[64]; /* Retry-After of a 429 or 503, printable */
-    char elsewhere[256]; /* the other origin that answered in the end; "" for none */
+    char retry_after[64];   /* Retry-After of a 429 or 503, printable */
+    char other_origin[256]; /* the other origin that sent the final answer; "" for none */
     struct buf body;
     enum http_sent sent; /* of the last attempt */
     uint64_t file_sent;  /* the most bytes of the file that any attempt sent */
-    int64_t waited_ms;   /* between the attempts, in all */
+    int64_t waited_ms;   /* the sum of the pauses between attempts */
 };
 
 /*
- * Sends a request and receives the answer, of any status. -1: there was no whole answer (ERR_TIMEOUT,
+ * Sends a request and receives the answer, of any status. -1: there was no complete answer (ERR_TIMEOUT,
  * ERR_CANCELLED, ERR_FAILED, or the err of `body`). Fills *ret in any case; the caller releases it.
  */
 int http_send(struct http *h, const struct http_request *request, struct http_answer *ret, struct err *err);

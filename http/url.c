@@ -43,9 +43,9 @@ static void on_header(void *ctx, const char *p, size_t n)
         const char *blank = memchr(p, ' ', n);
         size_t from = blank ? (size_t)(blank + 1 - p) : n;
         text_printable(a->line, sizeof a->line, p + from, n - from);
-        a->of_pprof = a->is_text = false;
+        a->is_pprof_error = a->is_text = false;
     } else if (n > 11 && strncasecmp(p, "X-Go-Pprof:", 11) == 0) {
-        a->of_pprof = true;
+        a->is_pprof_error = true;
     } else if (n > 13 && strncasecmp(p, "Content-Type:", 13) == 0) {
         a->is_text = memmem(p, n, "text/plain", 10) != NULL;
     }
@@ -119,13 +119,13 @@ static int set_error(const struct url_request *r, const struct http_exchange *x,
     if (failure == HTTP_FAILURE_HEADERS)
         err_set(err, kind, "its headers are larger than %u kB", HTTP_HEADERS_MAX >> 10);
     else
-        err_set(err, kind, "%s", x->handle->words);
+        err_set(err, kind, "%s", x->handle->error_text);
     err_wrap(err, "%s \"%s\"", r->body ? "Post" : "Get", shown ? shown : "");
     free(shown);
     return -1;
 }
 
-int url_ask(const struct url_request *r, struct url_answer *ret, struct err *err)
+int url_send(const struct url_request *r, struct url_answer *ret, struct err *err)
 {
     struct http_handle handle = {0};
     struct curl_slist *headers = NULL;

@@ -11,12 +11,12 @@
 
 #include "base/base.h"
 
-/* Returns the URL without its password, for output: a new string, or NULL. */
+/* Returns the URL without its password, for output: a new string. NULL if out of memory. */
 char *url_shown(const char *url);
 
 struct url_request {
     const char *url; /* http, https, or https+insecure: without checking the certificate */
-    long timeout_s;  /* the requested length of the profile; the server gets a little more */
+    long timeout_s;  /* the duration of the profile; the timeout is slightly longer */
     const char *tls_ca, *tls_cert, *tls_key; /* files; NULL or empty: none */
     const struct str *body;                  /* the body of a POST; NULL: a GET */
 };
@@ -24,14 +24,14 @@ struct url_request {
 struct url_answer {
     struct buf body; /* the caller initialises it: its maximum limits the answer */
     long status;
-    char line[100]; /* "404 Not Found", printable */
-    bool of_pprof;  /* Go's handler sent the error, with the reason */
-    bool is_text;   /* in a text body */
+    char line[100];      /* "404 Not Found", printable */
+    bool is_pprof_error; /* Go's pprof handler sent the answer, an error with its reason */
+    bool is_text;        /* the body is text */
 };
 
 /* Sends the request, and follows up to ten redirects to http and https. -1 if there was no complete answer:
  * ERR_TIMEOUT if it took too long. May be called from any thread after http_global_init. The caller releases
  * the body. */
-int url_ask(const struct url_request *request, struct url_answer *ret, struct err *err);
+int url_send(const struct url_request *request, struct url_answer *ret, struct err *err);
 
 #endif

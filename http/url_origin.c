@@ -47,7 +47,7 @@ static bool same_part(CURLU *a, CURLU *b, CURLUPart which)
     return same;
 }
 
-bool url_origin_same(const char *a, const char *b)
+bool url_origin_is_same(const char *a, const char *b)
 {
     CURLU *x = curl_url(), *y = curl_url();
     bool same = x && y && curl_url_set(x, CURLUPART_URL, a, 0) == CURLUE_OK &&

@@ -1,4 +1,4 @@
-/* URLs: whether one may get a secret, and how to print one. */
+/* Decides whether a secret may be sent to a URL, and formats URLs for output. */
 #ifndef HTTP_URL_ORIGIN_H
 #define HTTP_URL_ORIGIN_H
 
@@ -7,11 +7,11 @@
 
 #include "base/base.h"
 
-/* The parts of a URL that decide where a secret may go. */
+/* The parts of a URL that decide whether a secret may be sent to it. */
 struct url_origin {
     bool known; /* http or https, with a host; otherwise the other members have no meaning */
     bool https;
-    bool loopback;    /* this workstation, by name or number */
+    bool loopback;    /* the host is this workstation, as name or address */
     bool credentials; /* it contains a user name or a password */
 };
 
@@ -19,11 +19,11 @@ struct url_origin {
 int url_origin_parse(const char *url, struct url_origin *ret, struct err *err);
 
 /* Returns whether scheme, host and port are the same (RFC 6454); a default port may be left out. */
-bool url_origin_same(const char *a, const char *b);
+bool url_origin_is_same(const char *a, const char *b);
 
-/* Returns whether a file at `from` may be fetched from `to`, an address of another origin. It must be as
- * safe: over TLS, or on this workstation if `from` is there too. It must not contain a name or a password,
- * because libcurl would send them. */
+/* Returns whether a download of `from` may be redirected to `to`, a URL of another origin. `to` must use TLS,
+ * or be on this workstation if `from` is too. It must not contain a user name or a password, because libcurl
+ * would send them. */
 bool url_origin_may_redirect(const char *from, const char *to);
 
 /* Write printable text into dst and return it: url_origin_text scheme, host and port; url_origin_strip the

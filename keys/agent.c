@@ -37,7 +37,7 @@ static int transfer_bytes(struct agent *a, const struct transfer *t, int64_t dea
         if (moved < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (moved < 0)
-            return err_sys(err, "cannot talk to the SSH agent");
+            return err_sys(err, "cannot exchange messages with the SSH agent");
         if (moved == 0)
             return err_set(err, ERR_FAILED, "the SSH agent closed the connection");
         p += moved;
@@ -83,15 +83,15 @@ static void await_answer(const struct agent *a, const struct agent_request *requ
 {
     struct err why = ERR_INIT;
     int64_t soon = clock_deadline(SLOW_MS);
-    if (!request->slow || soon >= request->deadline)
+    if (!request->on_slow || soon >= request->deadline)
         return;
     if (fd_wait(a->fd, POLLIN, soon, a->cancel_fd, &why) < 0 && why.kind == ERR_TIMEOUT)
-        request->slow(request->slow_ctx);
+        request->on_slow(request->slow_ctx);
 }
 
 /* Sends a message and reads the answer, both without the length in front. The answer replaces the message.
- * After a failure the agent gets no more requests, because a late answer would be taken for the next one.
- * `request` is set for signatures, else NULL. */
+ * After a failure no more requests are sent, because a late answer would be read as the answer to the next
+ * request. `request` is set for signatures, else NULL. */
 static int exchange_messages(struct agent *a, struct buf *message, const struct agent_request *request,
                              int64_t deadline, struct err *err)
 {
@@ -210,9 +210,9 @@ int agent_sign_blob(struct agent *a, const struct agent_request *request, struct
     struct buf message = BUF_INIT(MESSAGE_MAX);
     struct ssh_blob whole = {0}, inner;
     buf_addc(&message, SIGN_REQUEST);
-    ssh_put_string(&message, request->key->data, request->key->n);
-    ssh_put_string(&message, request->data.data, request->data.n);
-    ssh_put_u32(&message, sign_flags(request->algorithm));
+    ssh_add_string(&message, request->key->data, request->key->n);
+    ssh_add_string(&message, request->data.data, request->data.n);
+    ssh_add_u32(&message, sign_flags(request->algorithm));
     int rc = exchange_messages(a, &message, request, request->deadline, err);
     if (rc == 0) {
         struct ssh_reader r = {(const unsigned char *)message.data + 1, message.len - 1};

@@ -1,7 +1,7 @@
 /*
  * A client of the SSH agent (draft-miller-ssh-agent): lists the keys and requests signatures.
  *
- * libssh2's client waits for the agent without a deadline, so a hanging agent would block us.
+ * libssh2's client has no deadline, so a hanging agent would block profgrab.
  */
 #ifndef KEYS_AGENT_H
 #define KEYS_AGENT_H
@@ -26,17 +26,17 @@ struct agent {
 int agent_open(const char *path, int64_t deadline, int cancel_fd, struct agent *ret, struct err *err);
 void agent_release(struct agent *a);
 
-/* Requests a signature by the key with that public half. *ret is the inner signature, without its algorithm's
- * name (as libssh2 needs it), from malloc. The algorithm selects an RSA key's hash, as in privkey_sign. A key
- * may require a touch or a confirmation, so allow some time. */
+/* Requests a signature by the key whose public half is `key`. *ret is the inner signature, without the name
+ * of its algorithm (as libssh2 needs it), from malloc. The algorithm selects the hash of an RSA key, as in
+ * privkey_sign. The deadline must leave the user time to touch or confirm the key. */
 struct agent_request {
     const struct ssh_blob *key;
     const char *algorithm;
     struct ssh_blob data;
     int64_t deadline;
-    /* Called once if there is no answer after a second, to remind the owner to touch or confirm. May be NULL.
-     * */
-    void (*slow)(void *ctx);
+    /* Called once if there is no answer after a second, to remind the user to touch or confirm the key. May
+     * be NULL. */
+    void (*on_slow)(void *ctx);
     void *slow_ctx;
 };
 int agent_sign(struct agent *a, const struct agent_request *request, struct ssh_blob *ret, struct err *err);

@@ -209,7 +209,7 @@ int bcrypt_pbkdf(const struct passphrase *passphrase, const struct bcrypt_salt *
                  struct err *err)
 {
     if (n > KEY_MAX || salt->rounds == 0 || salt->rounds > BCRYPT_ROUNDS_MAX)
-        return err_set(err, ERR_FAILED, "its passphrase takes %u rounds of bcrypt, and 1 to %d are allowed",
+        return err_set(err, ERR_FAILED, "the private key needs %u rounds of bcrypt, and 1 to %d are allowed",
                        salt->rounds, BCRYPT_ROUNDS_MAX);
     struct blowfish *pi = malloc(sizeof *pi);
     if (!pi)

@@ -1,6 +1,6 @@
 /*
- * bcrypt_pbkdf derives OpenSSH's key of a private key file from the passphrase. It is PBKDF2 with bcrypt over
- * SHA-512 hashes instead of HMAC, and it interleaves the bytes of its blocks.
+ * bcrypt_pbkdf derives the key that encrypts an OpenSSH private key file from its passphrase. It is PBKDF2
+ * with bcrypt over SHA-512 hashes instead of HMAC, and it interleaves the bytes of its blocks.
  */
 #ifndef KEYS_BCRYPT_PBKDF_H
 #define KEYS_BCRYPT_PBKDF_H

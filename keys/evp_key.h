@@ -7,12 +7,12 @@
 
 #include "keys/sshwire.h"
 
-/* Reads a positive number in its shortest form (RFC 4251's mpint); NULL for any other. So each key has one
- * form and one fingerprint. */
+/* Reads a positive number (RFC 4251's mpint) in its shortest form. NULL for any other form, so that each key
+ * has one encoding and one fingerprint. */
 BIGNUM *evp_read_number(struct ssh_reader *r);
 
-/* Builds a key of that type ("RSA", "EC") from the builder's parameters. The builder copies its numbers only
- * now, so they must still exist. `selection`: EVP_PKEY_PUBLIC_KEY or EVP_PKEY_KEYPAIR. NULL if the parameters
+/* Builds a key of `type` ("RSA", "EC") from the builder's parameters. This call copies the builder's numbers,
+ * so they must exist until then. `selection`: EVP_PKEY_PUBLIC_KEY or EVP_PKEY_KEYPAIR. NULL if the parameters
  * are no valid key. */
 EVP_PKEY *evp_from_parameters(const char *type, int selection, OSSL_PARAM_BLD *build);
 

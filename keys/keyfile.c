@@ -1,6 +1,7 @@
 /*
- * Without a passphrase, OpenSSH's own format (PROTOCOL.key: magic, cipher, kdf, options, count, public keys,
- * private part) shows the public key and whether the rest is encrypted. The PEM formats show only their type.
+ * In OpenSSH's own format (PROTOCOL.key: magic, cipher, kdf, options, count, public keys, private part), the
+ * public key is never encrypted, and the cipher tells whether the private part is. In the PEM formats, only
+ * the type of the key is readable without the passphrase.
  */
 #include "keys/keyfile.h"
 
@@ -101,15 +102,15 @@ static int parse_openssh(const char *text, struct keyfile *ret, struct err *err)
     return 0;
 }
 
-static int open_section(const struct openssh *o, const struct passphrase *passphrase, struct ssh_blob *ret,
-                        struct err *err)
+static int decrypt_section(const struct openssh *o, const struct passphrase *passphrase, struct ssh_blob *ret,
+                           struct err *err)
 {
     if (!o->lock.sealed.p)
         return err_set(err, ERR_FAILED, "the OpenSSH private key is damaged");
     if (!is_encrypted(o))
         return ssh_blob_copy(ret, o->lock.sealed.p, o->lock.sealed.left, err);
-    return passphrase ? keylock_open(&o->lock, passphrase, ret, err)
-                      : err_set(err, ERR_NOT_FOUND, "it has a passphrase");
+    return passphrase ? keylock_decrypt(&o->lock, passphrase, ret, err)
+                      : err_set(err, ERR_NOT_FOUND, "the private key has a passphrase");
 }
 
 int keyfile_private_section(const void *p, size_t n, const struct passphrase *passphrase,
@@ -123,7 +124,7 @@ int keyfile_private_section(const void *p, size_t n, const struct passphrase *pa
     const char *begin = strstr(text, openssh_begin);
     int rc = begin ? decode_openssh(begin, &body, err) : 0;
     if (rc == 0 && begin && (rc = split_parts(&body, &o, err)) == 0)
-        rc = open_section(&o, passphrase, &section, err);
+        rc = decrypt_section(&o, passphrase, &section, err);
     wipe_blob(&body);
     OPENSSL_cleanse(text, strlen(text));
     free(text);
@@ -152,7 +153,7 @@ int keyfile_parse(const void *p, size_t n, struct keyfile *ret, struct err *err)
     else if (strncmp(begin, openssh_begin, sizeof openssh_begin - 1) == 0)
         rc = parse_openssh(begin, ret, err);
     else
-        err_set(err, ERR_FAILED, "a kind of private key that is not known here");
+        err_set(err, ERR_FAILED, "the format of the private key is not supported");
     for (size_t i = 0; begin && i < sizeof forms / sizeof *forms; i++) {
         if (strncmp(begin, forms[i].begin, strlen(forms[i].begin)) != 0)
             continue;
@@ -227,7 +228,7 @@ static int inspect_file(const char *path, struct keyfile *k, struct err *err)
 
 /* Reads the public half from FILE.pub. Returns -1 only without memory: FILE.pub is optional, so a missing or
  * malformed one is no error. */
-static int inspect_beside(const char *path, struct keyfile *k, struct err *err)
+static int inspect_pub_file(const char *path, struct keyfile *k, struct err *err)
 {
     struct err why = ERR_INIT;
     char *pub = NULL;
@@ -238,20 +239,20 @@ static int inspect_beside(const char *path, struct keyfile *k, struct err *err)
     return why.out_of_memory ? err_nomem(err) : 0;
 }
 
-/* As ssh does: FILE is a private key, or FILE or FILE.pub is the public half of an agent's key. */
+/* As in ssh, FILE is a private key, or FILE or FILE.pub is the public half of a key that an agent has. */
 int keyfile_inspect(const char *path, struct keyfile *ret, struct err *err)
 {
     struct err why = ERR_INIT;
     struct keyfile k = {0};
     int rc = inspect_file(path, &k, &why);
-    bool out_of_memory = why.out_of_memory || (k.blob.n == 0 && inspect_beside(path, &k, &why) < 0);
-    k.absent = rc < 0 && k.blob.n > 0;
-    if (out_of_memory || (rc < 0 && !k.absent)) {
+    bool out_of_memory = why.out_of_memory || (k.blob.n == 0 && inspect_pub_file(path, &k, &why) < 0);
+    k.is_private_absent = rc < 0 && k.blob.n > 0;
+    if (out_of_memory || (rc < 0 && !k.is_private_absent)) {
         if (err)
             *err = why;
         return -1;
     }
-    if (k.absent && !k.is_public && why.kind != ERR_NOT_FOUND)
+    if (k.is_private_absent && !k.is_public && why.kind != ERR_NOT_FOUND)
         snprintf(k.unusable, sizeof k.unusable, "%.299s", why.msg);
     if (k.blob.n > 0)
         ssh_blob_type(&k.blob, k.type, sizeof k.type);

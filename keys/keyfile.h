@@ -1,5 +1,5 @@
-/* Inspects a private key file before it is offered: whether it can be used and whether an agent has its key.
- * */
+/* Inspects a private key file before its key is offered to a server: whether the file is usable, and which
+ * public key it has. */
 #ifndef KEYS_KEYFILE_H
 #define KEYS_KEYFILE_H
 
@@ -10,17 +10,18 @@
 #include "keys/sshwire.h"
 
 struct keyfile {
-    char type[64];      /* "ssh-ed25519", "ecdsa-sha2-nistp256", "ssh-rsa", ...; "" if unknown */
-    bool encrypted;     /* a passphrase protects it */
-    unsigned rounds;    /* bcrypt rounds of an encrypted file in OpenSSH's format; 0: none */
-    bool absent;        /* FILE has no readable private half: an agent may have it */
-    bool is_public;     /* FILE is a public key itself */
+    char type[64];          /* "ssh-ed25519", "ecdsa-sha2-nistp256", "ssh-rsa", ...; "" if unknown */
+    bool encrypted;         /* a passphrase protects it */
+    unsigned rounds;        /* bcrypt rounds of an encrypted file in OpenSSH's format; 0: none */
+    bool is_private_absent; /* FILE has no readable private half, but an agent may have the key */
+    bool is_public;         /* FILE is a public key itself */
     char unusable[300]; /* why FILE is no readable private key and FILE.pub is used; "" if FILE does not exist
                            or is a public key */
-    struct ssh_blob blob; /* the public key; empty if neither FILE nor FILE.pub shows it */
+    struct ssh_blob blob; /* the public key; empty if neither FILE nor FILE.pub contains it */
 };
 
-/* Reads FILE as a private or public key. Also reads FILE.pub if FILE hides its public half or is neither. */
+/* Reads FILE as a private or public key. Also reads FILE.pub if FILE is neither, or if its public half is
+ * encrypted. */
 int keyfile_inspect(const char *path, struct keyfile *ret, struct err *err);
 /* Parses the bytes of FILE without reading FILE.pub. */
 int keyfile_parse(const void *p, size_t n, struct keyfile *ret, struct err *err);

@@ -42,7 +42,7 @@ static int refuse_damaged(struct err *err)
 
 static int refuse_passphrase(struct err *err)
 {
-    return err_set(err, ERR_NOT_FOUND, "the passphrase does not open it");
+    return err_set(err, ERR_NOT_FOUND, "the passphrase is wrong");
 }
 
 static int read_options(const struct keylock *l, struct bcrypt_salt *ret)
@@ -129,7 +129,7 @@ static bool decrypt_chacha(const unsigned char *key, const struct keylock *l, un
     return done;
 }
 
-/* ---- the whole ---- */
+/* ---- decrypting ---- */
 
 static int decrypt_section(const struct cipher *c, const struct keylock *l, const unsigned char *key,
                            struct ssh_blob *ret, struct err *err)
@@ -149,14 +149,14 @@ static int decrypt_section(const struct cipher *c, const struct keylock *l, cons
         OPENSSL_cleanse(section, l->sealed.left);
         free(section);
         return done ? refuse_passphrase(err)
-                    : err_set(err, ERR_UNSUPPORTED, "this OpenSSL does not know %s", c->openssl);
+                    : err_set(err, ERR_UNSUPPORTED, "this OpenSSL does not support %s", c->openssl);
     }
     *ret = (struct ssh_blob){section, l->sealed.left};
     return 0;
 }
 
-int keylock_open(const struct keylock *l, const struct passphrase *passphrase, struct ssh_blob *ret,
-                 struct err *err)
+int keylock_decrypt(const struct keylock *l, const struct passphrase *passphrase, struct ssh_blob *ret,
+                    struct err *err)
 {
     unsigned char key[KEY_MAX + IV_MAX];
     const struct cipher *c = ciphers, *end = ciphers + sizeof ciphers / sizeof *ciphers;
@@ -165,7 +165,7 @@ int keylock_open(const struct keylock *l, const struct passphrase *passphrase, s
     while (c < end && !is_name(&l->cipher, c->ssh))
         c++;
     if (c == end)
-        return err_set(err, ERR_UNSUPPORTED, "its cipher \"%s\" is not known here",
+        return err_set(err, ERR_UNSUPPORTED, "the cipher of the private key, \"%s\", is not supported",
                        text_printable(name, sizeof name, (const char *)l->cipher.p, l->cipher.left));
     if (read_options(l, &salt) < 0 || l->sealed.left == 0 || l->sealed.left % c->block != 0 ||
         l->tag.left != (c->form == PLAIN ? 0 : TAG))

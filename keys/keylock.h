@@ -14,10 +14,10 @@ struct keylock {
 
 /* Decrypts the private section into memory from malloc, which the caller wipes. ERR_NOT_FOUND: wrong
  * passphrase. ERR_UNSUPPORTED: unknown cipher. */
-int keylock_open(const struct keylock *l, const struct passphrase *passphrase, struct ssh_blob *ret,
-                 struct err *err);
+int keylock_decrypt(const struct keylock *l, const struct passphrase *passphrase, struct ssh_blob *ret,
+                    struct err *err);
 
-/* Returns the rounds of the key derivation, which is its cost; 0 if unknown. */
+/* Returns the number of rounds of the key derivation, which determines its time; 0 if unknown. */
 unsigned keylock_rounds(const struct keylock *l);
 
 #endif

@@ -8,11 +8,11 @@
 /* Returns the size in bits of an ssh-rsa key; 0 if it is malformed or of another type. */
 int oaep_bits(const struct ssh_blob *key);
 
-/* *ret is from malloc. */
+/* Encrypts the data. *ret is from malloc. */
 int oaep_encrypt(const struct ssh_blob *key, const char *label, const struct ssh_blob *data,
                  struct ssh_blob *ret, struct err *err);
 
-/* Sets the same padding in an OpenSSL context that is initialised for decryption. */
+/* Sets the padding of oaep_encrypt in an OpenSSL context that is initialised for decryption. */
 struct evp_pkey_ctx_st;
 int oaep_set(struct evp_pkey_ctx_st *context, const char *label);
 

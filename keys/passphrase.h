@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 
-/* The file sets the cost of deriving the key, up to a minute, so the derivation can be cancelled. */
+/* The derivation of the key can be cancelled, because the file determines its time, up to a minute. */
 struct passphrase {
     const struct secret *secret;
     int cancel_fd; /* once readable: ERR_CANCELLED; -1: none */

@@ -87,7 +87,7 @@ static bool is_type(const unsigned char *p, size_t n, const char *name)
     return n == strlen(name) && memcmp(p, name, n) == 0;
 }
 
-/* PROTOCOL.key: a number twice, the key's type, its parts, its comment. */
+/* The format is in PROTOCOL.key: the same number twice, then the key's type, its parts, its comment. */
 static int read_openssh(const struct ssh_blob *section, EVP_PKEY **ret, struct err *err)
 {
     struct ssh_reader r = {section->data, section->n};
@@ -135,7 +135,8 @@ static int read_pem(const void *p, size_t n, const struct passphrase *passphrase
     if (*ret)
         return 0;
     return err_set(err, ERR_NOT_FOUND,
-                   passphrase ? "the passphrase does not open it" : "it is damaged, or it has a passphrase");
+                   passphrase ? "the passphrase is wrong"
+                              : "the private key is damaged, or it has a passphrase");
 }
 
 int privkey_parse(const void *p, size_t n, const struct passphrase *passphrase, struct privkey **ret,
@@ -172,7 +173,7 @@ void privkey_free(struct privkey *k)
 /* ---- writing ---- */
 
 /* RFC 4251's mpint: no leading zeroes but the one that keeps it positive. */
-static void put_number(struct buf *b, const BIGNUM *number)
+static void add_number(struct buf *b, const BIGNUM *number)
 {
     unsigned char bytes[SSH_BLOB_MAX / 8 + 1] = {0};
     int n = BN_num_bytes(number);
@@ -182,10 +183,10 @@ static void put_number(struct buf *b, const BIGNUM *number)
     }
     BN_bn2bin(number, bytes + 1);
     bool padded = n > 0 && bytes[1] >= 0x80;
-    ssh_put_string(b, bytes + !padded, (size_t)n + padded);
+    ssh_add_string(b, bytes + !padded, (size_t)n + padded);
 }
 
-static int take_blob(struct buf *b, const char *what, struct ssh_blob *ret, struct err *err)
+static int move_to_blob(struct buf *b, const char *what, struct ssh_blob *ret, struct err *err)
 {
     int rc = buf_check(b, what, err);
     if (rc == 0)
@@ -204,21 +205,21 @@ static const struct curve *curve_of(const struct privkey *k)
     return NULL;
 }
 
-static void put_rsa(struct buf *b, const struct privkey *k)
+static void add_rsa(struct buf *b, const struct privkey *k)
 {
     BIGNUM *e = NULL, *n = NULL;
     EVP_PKEY_get_bn_param(k->key, OSSL_PKEY_PARAM_RSA_E, &e);
     EVP_PKEY_get_bn_param(k->key, OSSL_PKEY_PARAM_RSA_N, &n);
     if (e && n) {
-        ssh_put_string(b, "ssh-rsa", 7);
-        put_number(b, e);
-        put_number(b, n);
+        ssh_add_string(b, "ssh-rsa", 7);
+        add_number(b, e);
+        add_number(b, n);
     }
     BN_free(e);
     BN_free(n);
 }
 
-static void put_ecdsa(struct buf *b, const struct privkey *k)
+static void add_ecdsa(struct buf *b, const struct privkey *k)
 {
     const struct curve *curve = curve_of(k);
     unsigned char point[200];
@@ -226,34 +227,34 @@ static void put_ecdsa(struct buf *b, const struct privkey *k)
     if (!curve ||
         EVP_PKEY_get_octet_string_param(k->key, OSSL_PKEY_PARAM_PUB_KEY, point, sizeof point, &n) != 1)
         return;
-    ssh_put_string(b, curve->type, strlen(curve->type));
-    ssh_put_string(b, curve->ssh, strlen(curve->ssh));
-    ssh_put_string(b, point, n);
+    ssh_add_string(b, curve->type, strlen(curve->type));
+    ssh_add_string(b, curve->ssh, strlen(curve->ssh));
+    ssh_add_string(b, point, n);
 }
 
-static void put_ed25519(struct buf *b, const struct privkey *k)
+static void add_ed25519(struct buf *b, const struct privkey *k)
 {
     unsigned char point[32];
     size_t n = sizeof point;
     if (EVP_PKEY_get_raw_public_key(k->key, point, &n) != 1)
         return;
-    ssh_put_string(b, "ssh-ed25519", 11);
-    ssh_put_string(b, point, n);
+    ssh_add_string(b, "ssh-ed25519", 11);
+    ssh_add_string(b, point, n);
 }
 
 int privkey_public(const struct privkey *k, struct ssh_blob *ret, struct err *err)
 {
     struct buf b = BUF_INIT(SSH_BLOB_MAX);
     if (EVP_PKEY_is_a(k->key, "RSA"))
-        put_rsa(&b, k);
+        add_rsa(&b, k);
     else if (EVP_PKEY_is_a(k->key, "EC"))
-        put_ecdsa(&b, k);
+        add_ecdsa(&b, k);
     else if (EVP_PKEY_is_a(k->key, "ED25519"))
-        put_ed25519(&b, k);
+        add_ed25519(&b, k);
     ERR_clear_error();
     if (!b.failed && b.len == 0)
-        return err_set(err, ERR_FAILED, "SSH has no keys of its type");
-    return take_blob(&b, "the public key", ret, err);
+        return err_set(err, ERR_FAILED, "SSH does not support the type of the private key");
+    return move_to_blob(&b, "the public key", ret, err);
 }
 
 /* ---- signing ---- */
@@ -277,11 +278,11 @@ static int rewrite_ecdsa(const struct ssh_blob *signature, struct ssh_blob *ret,
     const unsigned char *p = signature->data;
     ECDSA_SIG *parts = d2i_ECDSA_SIG(NULL, &p, (long)signature->n);
     if (!parts)
-        return err_set(err, ERR_FAILED, "OpenSSL cannot sign with it");
-    put_number(&b, ECDSA_SIG_get0_r(parts));
-    put_number(&b, ECDSA_SIG_get0_s(parts));
+        return err_set(err, ERR_FAILED, "OpenSSL cannot sign with the private key");
+    add_number(&b, ECDSA_SIG_get0_r(parts));
+    add_number(&b, ECDSA_SIG_get0_s(parts));
     ECDSA_SIG_free(parts);
-    return take_blob(&b, "the signature", ret, err);
+    return move_to_blob(&b, "the signature", ret, err);
 }
 
 /* Signs in OpenSSL's format. */
@@ -296,7 +297,7 @@ static int sign_raw(const struct privkey *k, const EVP_MD *hash, const struct ss
         err_nomem(err);
     else if (EVP_DigestSignInit(context, NULL, hash, NULL, k->key) != 1 ||
              EVP_DigestSign(context, signature, &n, data->data, data->n) != 1)
-        err_set(err, ERR_FAILED, "OpenSSL cannot sign with it");
+        err_set(err, ERR_FAILED, "OpenSSL cannot sign with the private key");
     else
         rc = 0;
     EVP_MD_CTX_free(context);
@@ -337,7 +338,7 @@ int privkey_x25519(const struct privkey *k, unsigned char ret[PRIVKEY_X25519], s
     explicit_bzero(seed, sizeof seed);
     explicit_bzero(hash, sizeof hash);
     ERR_clear_error();
-    return done ? 0 : err_set(err, ERR_FAILED, "it is no ssh-ed25519 key");
+    return done ? 0 : err_set(err, ERR_FAILED, "the private key is not of type ssh-ed25519");
 }
 
 int privkey_decrypt(const struct privkey *k, const char *label, const struct ssh_blob *data,
@@ -350,9 +351,9 @@ int privkey_decrypt(const struct privkey *k, const char *label, const struct ssh
     if (!plain || !context)
         err_nomem(err);
     else if (EVP_PKEY_decrypt_init(context) != 1 || oaep_set(context, label) < 0)
-        err_set(err, ERR_FAILED, "OpenSSL cannot decrypt with it");
+        err_set(err, ERR_FAILED, "OpenSSL cannot decrypt with the private key");
     else if (EVP_PKEY_decrypt(context, plain, &n, data->data, data->n) != 1)
-        err_set(err, ERR_NOT_FOUND, "it is not encrypted to this key");
+        err_set(err, ERR_NOT_FOUND, "the file is not encrypted to this key");
     else
         rc = 0;
     EVP_PKEY_CTX_free(context);

@@ -17,7 +17,7 @@
 #include "keys/evp_key.h"
 #include "base/banned.h"
 
-enum { RSA_LEAST_BITS = 2048, RSA_MOST_BITS = 16384, HASH = 32 };
+enum { RSA_BITS_MIN = 2048, RSA_BITS_MAX = 16384, HASH = 32 };
 
 /* Bytes inside a larger buffer. */
 struct piece {
@@ -25,8 +25,8 @@ struct piece {
     size_t n;
 };
 
-/* A key type. `curve` and `group` are SSH's and OpenSSL's names of its curve; with `fido` an application
- * follows the key. */
+/* A key type. `curve` and `group` are the names of its curve in SSH and in OpenSSL. In the encoding of a FIDO
+ * key, an application string follows the key. */
 struct scheme {
     const char *type;
     EVP_PKEY *(*read)(const struct scheme *s, struct ssh_reader *r);
@@ -119,8 +119,10 @@ static int read_key(const struct ssh_blob *blob, struct pubkey *ret, struct err 
     bool whole = k.key && (!k.scheme->fido || ssh_read_string(&r, &k.application.p, &k.application.n) == 0) &&
                  r.left == 0;
     if (whole && k.scheme->read == read_rsa &&
-        (EVP_PKEY_get_bits(k.key) < RSA_LEAST_BITS || EVP_PKEY_get_bits(k.key) > RSA_MOST_BITS)) {
-        err_set(err, ERR_UNSUPPORTED, "an RSA key of %d bits is too weak", EVP_PKEY_get_bits(k.key));
+        (EVP_PKEY_get_bits(k.key) < RSA_BITS_MIN || EVP_PKEY_get_bits(k.key) > RSA_BITS_MAX)) {
+        err_set(err, ERR_UNSUPPORTED,
+                "an RSA key of %d bits is not supported: 2048 to 16384 bits are allowed",
+                EVP_PKEY_get_bits(k.key));
         EVP_PKEY_free(k.key);
         return -1;
     }

@@ -114,15 +114,15 @@ int ssh_read_string(struct ssh_reader *r, const unsigned char **ret, size_t *ret
     return 0;
 }
 
-void ssh_put_u32(struct buf *b, uint32_t v)
+void ssh_add_u32(struct buf *b, uint32_t v)
 {
     unsigned char bytes[4] = {(unsigned char)(v >> 24), (unsigned char)(v >> 16), (unsigned char)(v >> 8),
                               (unsigned char)v};
     buf_add(b, bytes, sizeof bytes);
 }
 
-void ssh_put_string(struct buf *b, const void *p, size_t n)
+void ssh_add_string(struct buf *b, const void *p, size_t n)
 {
-    ssh_put_u32(b, (uint32_t)n);
+    ssh_add_u32(b, (uint32_t)n);
     buf_add(b, p, n);
 }

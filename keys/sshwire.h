@@ -1,4 +1,4 @@
-/* The SSH data types (RFC 4251 section 5) that profgrab itself reads and writes, and base64. */
+/* Reads and writes the SSH data types (RFC 4251 section 5) that profgrab uses, and base64. */
 #ifndef KEYS_SSHWIRE_H
 #define KEYS_SSHWIRE_H
 
@@ -41,7 +41,7 @@ struct ssh_reader {
 int ssh_read_u32(struct ssh_reader *r, uint32_t *ret);
 int ssh_read_string(struct ssh_reader *r, const unsigned char **ret, size_t *ret_n);
 
-void ssh_put_u32(struct buf *b, uint32_t v);
-void ssh_put_string(struct buf *b, const void *p, size_t n);
+void ssh_add_u32(struct buf *b, uint32_t v);
+void ssh_add_string(struct buf *b, const void *p, size_t n);
 
 #endif

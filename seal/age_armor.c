@@ -19,8 +19,8 @@ struct age_input {
     int fd;
     int cancel_fd;
     bool armored;
-    bool ended;             /* end-of-file was reached */
-    bool over;              /* the armor's last line was read */
+    bool at_eof;            /* end-of-file was reached */
+    bool has_last_line;     /* the armor's last line was read */
     size_t line;            /* number of the armor's current line */
     unsigned char raw[RAW]; /* bytes from the descriptor */
     size_t at, n;
@@ -30,8 +30,8 @@ struct age_input {
 
 /* ---- raw bytes ---- */
 
-/* A writer of a pipe may take any time, so this waits with the cancel descriptor. */
-static int read_some(const struct age_input *in, void *p, size_t n, size_t *ret_n, struct err *err)
+/* The input may be a pipe whose writer takes any time, so this also waits for the cancel descriptor. */
+static int read_or_cancel(const struct age_input *in, void *p, size_t n, size_t *ret_n, struct err *err)
 {
     ssize_t got;
     do {
@@ -53,12 +53,12 @@ static int fill_raw(struct age_input *in, size_t n, struct err *err)
     memmove(in->raw, in->raw + in->at, in->n - in->at);
     in->n -= in->at;
     in->at = 0;
-    while (in->n < n && !in->ended) {
+    while (in->n < n && !in->at_eof) {
         size_t got = 0;
-        if (read_some(in, in->raw + in->n, RAW - in->n, &got, err) < 0)
+        if (read_or_cancel(in, in->raw + in->n, RAW - in->n, &got, err) < 0)
             return -1;
         in->n += got;
-        in->ended = got == 0;
+        in->at_eof = got == 0;
     }
     return 0;
 }
@@ -72,16 +72,16 @@ static size_t take_raw(struct age_input *in, void *p, size_t n)
     return n;
 }
 
-/* Large pieces go directly to the caller's memory. */
+/* Reads large pieces directly into the caller's memory. */
 static int read_plain(struct age_input *in, unsigned char *p, size_t n, size_t *ret_n, struct err *err)
 {
     size_t have = take_raw(in, p, n);
-    while (have < n && !in->ended) {
+    while (have < n && !in->at_eof) {
         size_t got = 0;
         if (n - have >= RAW / 2) {
-            if (read_some(in, p + have, n - have, &got, err) < 0)
+            if (read_or_cancel(in, p + have, n - have, &got, err) < 0)
                 return -1;
-            in->ended = got == 0;
+            in->at_eof = got == 0;
         } else {
             if (fill_raw(in, 1, err) < 0)
                 return -1;
@@ -140,7 +140,7 @@ static int next_line(struct age_input *in, const char **ret, size_t *ret_n, stru
 /* At most BLANKS_MAX bytes of white space may follow the last line. */
 static int expect_end(struct age_input *in, struct err *err)
 {
-    in->over = true;
+    in->has_last_line = true;
     in->line++;
     if (fill_raw(in, BLANKS_MAX + 1, err) < 0)
         return -1;
@@ -162,7 +162,7 @@ static int decode_line(struct age_input *in, struct err *err)
     if (n == sizeof last_line - 1 && memcmp(p, last_line, n) == 0)
         return expect_end(in, err);
     if (short_before)
-        return refuse_line(in, "the line before it is short, and not the last", err);
+        return refuse_line(in, "the line before it is too short", err);
     if (n == 0 || n > COLUMNS ||
         base64_decode(BASE64_PADDED, (struct str){p, n}, in->bytes, sizeof in->bytes, &in->n_bytes) < 0 ||
         in->n_bytes == 0)
@@ -175,7 +175,7 @@ static int read_armored(struct age_input *in, unsigned char *p, size_t n, size_t
     size_t have = 0;
     while (have < n) {
         if (in->bytes_at == in->n_bytes) {
-            if (in->over)
+            if (in->has_last_line)
                 break;
             if (decode_line(in, err) < 0)
                 return -1;

@@ -14,7 +14,7 @@
 static int set_openssl_error(const char *what, struct err *err)
 {
     ERR_clear_error();
-    return err_set(err, ERR_FAILED, "OpenSSL cannot do %s", what);
+    return err_set(err, ERR_FAILED, "OpenSSL failed: %s", what);
 }
 
 int age_hkdf(struct age_bytes key, struct age_bytes salt, const char *info, unsigned char ret[AGE_KEY],

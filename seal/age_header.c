@@ -37,15 +37,15 @@ static int next_line(struct line *at, struct line *ret, struct err *err)
 {
     const char *end = memchr(at->p, '\n', at->n);
     if (!end)
-        return refuse_header("it is cut", err);
+        return refuse_header("it ends too early", err);
     *ret = (struct line){at->p, (size_t)(end - at->p)};
     at->n -= ret->n + 1;
     at->p = end + 1;
     return 0;
 }
 
-/* A body is lines of 64 characters and a shorter last line. A body longer than any known kind is parsed and
- * dropped: its kind is unknown or its size is wrong. */
+/* A body has lines of 64 characters and a shorter last line. A body longer than that of any known kind is
+ * parsed and discarded, because its kind is unknown or its size is wrong. */
 static int parse_body(struct line *at, struct age_stanza *s, struct err *err)
 {
     unsigned char body[AGE_BODY_MAX + COLUMNS], piece[COLUMNS];
@@ -63,7 +63,7 @@ static int parse_body(struct line *at, struct age_stanza *s, struct err *err)
             n = sizeof body;
         }
     } while (l.n == COLUMNS);
-    return age_stanza_take_body(s, body, n, err);
+    return age_stanza_set_body(s, body, n, err);
 }
 
 static int parse_stanza(struct age_header *h, const struct line *first, struct line *at, struct err *err)
@@ -105,7 +105,7 @@ static int parse_lines(struct age_header *h, const char *p, size_t n, struct err
 {
     struct line at = {p, n}, l;
     if (!has_prefix(&at, AGE_VERSION_LINE))
-        return refuse_header("it is of no version that is known here", err);
+        return refuse_header("its version is not supported", err);
     at.p += strlen(AGE_VERSION_LINE);
     at.n -= strlen(AGE_VERSION_LINE);
     for (;;) {
@@ -118,7 +118,7 @@ static int parse_lines(struct age_header *h, const char *p, size_t n, struct err
     }
     h->n_covered = (size_t)(l.p - p) + 3;
     if (at.n > 0)
-        return refuse_header("it goes on behind its end", err);
+        return refuse_header("there is data after its end", err);
     return parse_end(h, &l, err) < 0 ? -1 : check_stanzas(h, err);
 }
 

@@ -1,4 +1,5 @@
-/* Reads identity files: age's own identities and SSH keys. Nothing with a passphrase is decrypted here. */
+/* Reads identity files: age's own identities and SSH keys. Does not decrypt files with a passphrase;
+ * age_unwrap.c does. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,7 +141,7 @@ static int refuse_type(const char *path, const char *type, struct err *err)
     return err_hint(err, "files are read with ssh-ed25519, ssh-rsa and age's own keys");
 }
 
-/* The public half shows whether a file is encrypted to the key. */
+/* Stores the public half of the key, because stanzas are matched by it. */
 static int read_ssh(struct age_identity *one, const void *p, size_t n, const char *path, struct err *err)
 {
     struct keyfile k = {0};
@@ -157,7 +158,7 @@ static int read_ssh(struct age_identity *one, const void *p, size_t n, const cha
     return 0;
 }
 
-/* FILE.pub shows the public half if the key's format hides it behind the passphrase. */
+/* Reads the public half from FILE.pub, for key formats that encrypt it. */
 static int read_pub_file(struct age_identity *one, const char *path, struct err *err)
 {
     char *pub = NULL;
@@ -167,7 +168,7 @@ static int read_pub_file(struct age_identity *one, const char *path, struct err 
         return err_nomem(err);
     int rc = keyfile_read_public(pub, &one->key, NULL);
     if (rc < 0) {
-        err_set(err, ERR_USAGE, "%s does not show its public half, and there is no %s", path, pub);
+        err_set(err, ERR_USAGE, "the public half of %s is encrypted, and there is no %s", path, pub);
         err_hint(err, "ssh-keygen -y -f %s > %s", path, pub);
     }
     free(pub);
@@ -197,19 +198,19 @@ static int add_ssh(struct age_identities *i, const void *p, size_t n, const char
 
 /* ---- a file ---- */
 
-static int add_sealed(struct age_identities *i, const char *path, struct err *err)
+static int add_encrypted_file(struct age_identities *i, const char *path, struct err *err)
 {
     struct age_identity *one = append_identity(i, path, err);
     if (!one)
         return -1;
-    one->form = IDENTITY_SEALED;
+    one->form = IDENTITY_ENCRYPTED;
     return 0;
 }
 
 int age_identities_parse(struct age_identities *i, const void *p, size_t n, const char *path, struct err *err)
 {
     if (age_is_encrypted(p, n))
-        return add_sealed(i, path, err);
+        return add_encrypted_file(i, path, err);
     if (memchr(p, '\0', n))
         return err_set(err, ERR_USAGE, "%s contains no identity: it is not text", path);
     char *text = strndup(p, n);

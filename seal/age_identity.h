@@ -7,16 +7,16 @@
 
 struct age_identity {
     enum {
-        IDENTITY_AGE,    /* an age secret key */
-        IDENTITY_SSH,    /* a private key file */
-        IDENTITY_SEALED, /* an identity file that is encrypted with a passphrase */
+        IDENTITY_AGE,       /* an age secret key */
+        IDENTITY_SSH,       /* a private key file */
+        IDENTITY_ENCRYPTED, /* an identity file that is encrypted with a passphrase */
     } form;
-    char *path;                    /* the file it is from */
+    char *path;                    /* the file that contains it */
     unsigned char secret[AGE_KEY]; /* IDENTITY_AGE */
     struct ssh_blob key;           /* IDENTITY_SSH: its public half */
     unsigned char tag[AGE_SSH_TAG];
     struct privkey *opened; /* IDENTITY_SSH: set if it has no passphrase, or after the first use */
-    bool over;              /* IDENTITY_SEALED: its identities were added, or it could not be decrypted */
+    bool done;              /* IDENTITY_ENCRYPTED: its identities were added, or it could not be decrypted */
 };
 
 struct age_identities {

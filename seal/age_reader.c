@@ -51,8 +51,8 @@ static int read_line(struct age_reader *r, struct err *err)
     return 0;
 }
 
-/* Reads up to the end of the header's last line or of the file. The first bytes show a file of another
- * format. */
+/* Reads up to the end of the header's last line or of the file. Refuses a file of another format by its first
+ * bytes. */
 static int read_header(struct age_reader *r, struct err *err)
 {
     static const char version[] = "age-encryption.org/";
@@ -101,7 +101,7 @@ int age_reader_start(struct age_reader *r, const unsigned char file_key[AGE_FILE
         age_input_read(r->in, nonce, sizeof nonce, &n, err) < 0)
         return -1;
     if (n < sizeof nonce)
-        return err_set(err, ERR_FAILED, "the header is damaged: it is cut behind its MAC");
+        return err_set(err, ERR_FAILED, "the header is damaged: it is cut after its MAC");
     return age_stream_new(file_key, nonce, &r->stream, err);
 }
 
@@ -145,7 +145,7 @@ static int next_chunk(struct age_reader *r, unsigned char *to, size_t *ret_n, st
     return r->last && *ret_n == 0 ? expect_end(r, err) : 0;
 }
 
-static int keep_failure(struct age_reader *r, const struct err *why, struct err *err)
+static int store_failure(struct age_reader *r, const struct err *why, struct err *err)
 {
     r->failed = true;
     r->why = *why;
@@ -158,17 +158,17 @@ ssize_t age_reader_read(struct age_reader *r, void *p, size_t n, struct err *err
 {
     struct err why = ERR_INIT;
     if (r->failed)
-        return keep_failure(r, &r->why, err);
+        return store_failure(r, &r->why, err);
     /* If the caller's memory has room for a whole chunk, decrypt into it. */
     if (r->at == r->n && n >= AGE_CHUNK) {
         size_t got = 0;
-        return next_chunk(r, p, &got, &why) < 0 ? keep_failure(r, &why, err) : (ssize_t)got;
+        return next_chunk(r, p, &got, &why) < 0 ? store_failure(r, &why, err) : (ssize_t)got;
     }
     if (r->at == r->n) {
         r->at = 0;
         if (next_chunk(r, r->chunk, &r->n, &why) < 0) {
             r->n = 0;
-            return keep_failure(r, &why, err);
+            return store_failure(r, &why, err);
         }
     }
     size_t left = r->n - r->at;

@@ -100,14 +100,12 @@ static int refuse_age(const struct word *w, struct err *err)
     static const struct {
         const char *begin, *what, *hint;
     } rows[] = {
-        {"AGE-SECRET-KEY-", "it is a secret key, not a recipient",
+        {"AGE-SECRET-KEY-", "this is a secret key, not a recipient",
          "its recipient begins with age1: age-keygen -y shows it"},
-        {"AGE-PLUGIN-", "it is a plugin's identity, not a recipient", "take an age1 or SSH key"},
-        {"age1pq1", "post-quantum recipients are not known here",
-         "take an age1 or SSH key of the same person"},
-        {"age1tagpq1", "hardware recipients are not known here",
-         "take an age1 or SSH key of the same person"},
-        {"age1tag1", "hardware recipients are not known here", "take an age1 or SSH key of the same person"},
+        {"AGE-PLUGIN-", "this is a plugin's identity, not a recipient", "use an age1 or SSH key"},
+        {"age1pq1", "post-quantum recipients are not supported", "use an age1 or SSH key of the same person"},
+        {"age1tagpq1", "hardware recipients are not supported", "use an age1 or SSH key of the same person"},
+        {"age1tag1", "hardware recipients are not supported", "use an age1 or SSH key of the same person"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (has_prefix(w, rows[i].begin)) {
@@ -116,12 +114,12 @@ static int refuse_age(const struct word *w, struct err *err)
         }
     /* A plugin's recipient has the plugin's name between two 1s. */
     if (has_prefix(w, "age1") && w->n > 5 && memchr(w->p + 4, '1', w->n - 4)) {
-        err_set(err, ERR_USAGE, "recipients of age plugins are not known here");
-        return err_hint(err, "take an age1 or SSH key of the same person");
+        err_set(err, ERR_USAGE, "recipients of age plugins are not supported");
+        return err_hint(err, "use an age1 or SSH key of the same person");
     }
     return err_set(err, ERR_USAGE,
                    has_prefix(w, "age1") ? "the age1 key is mistyped: its checksum is wrong"
-                                         : "it is no recipient: neither age1... nor an SSH key");
+                                         : "this is no recipient: neither age1... nor an SSH key");
 }
 
 static int add_age(struct age_recipients *r, const struct word *w, struct err *err)
@@ -140,17 +138,17 @@ static int add_age(struct age_recipients *r, const struct word *w, struct err *e
 static int refuse_ssh(const char *type, struct err *err)
 {
     size_t n = strlen(type);
-    const char *why = "is of a type that is not known here";
+    const char *why = "is of a type that profgrab does not support";
     if (n > 21 && strcmp(type + n - 21, "-cert-v01@openssh.com") == 0)
         why = "is a certificate, not a key";
     else if (strncmp(type, "sk-", 3) == 0)
-        why = "lives in a security key, which can sign but not decrypt";
+        why = "is of a security key, which can sign but not decrypt";
     else if (strncmp(type, "ecdsa-", 6) == 0)
         why = "is an ECDSA key, which can sign but not decrypt";
     else if (strcmp(type, "ssh-dss") == 0)
         why = "is a DSA key, which can sign but not decrypt";
     err_set(err, ERR_USAGE, "%s: it %s", type, why);
-    return err_hint(err, "take an ssh-ed25519, ssh-rsa or age1 key of the same person");
+    return err_hint(err, "use an ssh-ed25519, ssh-rsa or age1 key of the same person");
 }
 
 static int check_ssh(struct age_recipient *one, struct err *err)
@@ -223,7 +221,7 @@ static int add_line(struct age_recipients *r, const char *line, struct err *err)
     if (is_ssh_type(&second))
         return add_ssh(r, &second, &third, err);
     if (second.n > 0 && !has_prefix(&first, "age1"))
-        return err_set(err, ERR_USAGE, "it is no recipient: neither age1... nor an SSH key");
+        return err_set(err, ERR_USAGE, "this is no recipient: neither age1... nor an SSH key");
     return second.n > 0 ? err_set(err, ERR_USAGE, "there is text after the age1 key")
                         : add_age(r, &first, err);
 }
@@ -243,7 +241,7 @@ int age_recipients_add(struct age_recipients *r, const char *text, const char *w
 
 /* ---- files ---- */
 
-/* Refuses a private key given instead of its public half: it would be copied to every list of recipients. */
+/* Refuses a private key instead of a public one, because users copy lists of recipients to other people. */
 static int refuse_private(const char *path, struct err *err)
 {
     err_set(err, ERR_USAGE, "%s is a private key", path);
@@ -279,13 +277,15 @@ int age_recipients_add_file(struct age_recipients *r, const char *path, struct e
     return rc;
 }
 
-/* A file name may look like this, but nobody names a file `age1...` or `ssh-rsa AAAA...`. */
+/* Checks whether the text is a key and not a file name. File names do not begin with `age1` or contain
+ * blanks. */
 static bool looks_like_key(const char *s)
 {
     return strncmp(s, "age1", 4) == 0 || strncmp(s, "AGE-", 4) == 0 || strchr(s, ' ');
 }
 
-/* The host of `github:NAME`, which age accepts from some programs; NULL for any other text. */
+/* Returns the host of `github:NAME`, a form that some programs based on age accept; NULL for any other text.
+ *  */
 static const char *find_key_service(const char *text)
 {
     return strncmp(text, "github:", 7) == 0   ? "github.com"
@@ -299,7 +299,8 @@ static int refuse_key_service(const char *text, const char *service, const char 
     if (!text_is_name(name))
         name = "NAME";
     err_set(err, ERR_USAGE, "%s %.6s:%s: profgrab does not fetch keys", where, text, name);
-    return err_hint(err, "curl -fsSo %s.keys https://%s/%s.keys, look whether it is theirs, and %s ./%s.keys",
+    return err_hint(err,
+                    "curl -fsSo %s.keys https://%s/%s.keys, check that the keys are theirs, and %s ./%s.keys",
                     name, service, name, where, name);
 }
 

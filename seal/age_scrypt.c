@@ -21,7 +21,8 @@ static int derive_key(const struct secret *passphrase, const unsigned char salt[
                             ret, AGE_KEY);
     ERR_clear_error();
     return rc == 1 ? 0
-                   : err_set(err, ERR_FAILED, "there is no memory for its passphrase (scrypt, 2^%u)", log_n);
+                   : err_set(err, ERR_FAILED,
+                             "not enough memory to derive the key from the passphrase (scrypt, 2^%u)", log_n);
 }
 
 int age_scrypt_wrap(const struct secret *passphrase, unsigned log_n,
@@ -50,7 +51,7 @@ struct derivation {
     const struct age_stanza *stanza;
 };
 
-static int derive_in_copy(void *ctx, struct buf *ret, struct err *err)
+static int derive_in_child(void *ctx, struct buf *ret, struct err *err)
 {
     const struct derivation *d = ctx;
     unsigned char key[AGE_KEY];
@@ -61,14 +62,15 @@ static int derive_in_copy(void *ctx, struct buf *ret, struct err *err)
     return rc;
 }
 
-/* OpenSSL's scrypt takes up to half a minute and cannot be interrupted. The copy can be killed. */
+/* OpenSSL's scrypt takes up to half a minute and cannot be interrupted, so it runs in a child process, which
+ * can be killed. */
 int age_scrypt_unwrap(const struct passphrase *passphrase, const struct age_stanza *s, struct age_opened *ret,
                       struct err *err)
 {
     struct derivation d = {passphrase->secret, s};
     const struct proc_fork_limits limits = {.cancel_fd = passphrase->cancel_fd, .max_result = AGE_KEY};
     struct buf key = {.max = AGE_KEY, .secret = true};
-    int rc = proc_run_confined(derive_in_copy, &d, &limits, &key, err);
+    int rc = proc_run_confined(derive_in_child, &d, &limits, &key, err);
     if (rc == 0 && key.len != AGE_KEY)
         rc = err_set(err, ERR_FAILED, "its key could not be derived");
     if (rc == 0)

@@ -27,9 +27,9 @@ int age_ssh_tag(const struct ssh_blob *key, unsigned char ret[AGE_SSH_TAG], stru
 
 /* ---- Ed25519 to X25519 ---- */
 
-/* Whether y belongs to a point: (y^2 - 1) / (d y^2 + 1) must be a square, d = -121665 / 121666. Equivalently
- * (y^2 - 1) (y^2 d + 1) is a square. Multiplied by d's denominator squared, which is a square, that is (y^2 -
- * 1) (121666 - 121665 y^2) 121666. */
+/* Checks whether a point has this y: (y^2 - 1) / (d y^2 + 1) must be a square, d = -121665 / 121666. Then
+ * (y^2 - 1) (y^2 d + 1) is a square too. It is multiplied by the square of d's denominator, so that the
+ * checked number is (y^2 - 1) (121666 - 121665 y^2) 121666. */
 static bool is_on_curve(const BIGNUM *y, const BIGNUM *p, BN_CTX *c)
 {
     BIGNUM *square = BN_CTX_get(c), *a = BN_CTX_get(c), *b = BN_CTX_get(c);
@@ -179,7 +179,7 @@ int age_ssh_wrap_rsa(const struct ssh_blob *key, const unsigned char file_key[AG
     return rc;
 }
 
-/* A tag may match by chance. Then the stanza is for another key, which is no failure. */
+/* The tag of a stanza for another key may match by chance, which is no failure. */
 static int unwrap_rsa(const struct privkey *private, const struct age_stanza *s, struct age_opened *ret,
                       struct err *err)
 {

@@ -26,8 +26,8 @@ struct argument {
     size_t n;
 };
 
-/* Splits visible ASCII words at single blanks. Keeps at most ARGUMENTS_MAX, since no known kind has more.
- * *ret_n is their number. */
+/* Splits visible ASCII words at single blanks. Stores at most ARGUMENTS_MAX, because no known kind has more.
+ * *ret_n is the number of words. */
 static int split_arguments(const char *p, size_t n, struct argument ret[ARGUMENTS_MAX], size_t *ret_n,
                            struct err *err)
 {
@@ -54,7 +54,7 @@ static int decode_base64(const struct argument *a, void *dst, size_t n, struct e
     size_t got = 0;
     return base64_decode(BASE64_RAW, (struct str){a->p, a->n}, dst, n, &got) == 0 && got == n
                ? 0
-               : refuse_stanza("an argument of a stanza is not what its kind has", err);
+               : refuse_stanza("an argument of a stanza is invalid", err);
 }
 
 /* Parses a decimal number without leading zeroes. */
@@ -64,9 +64,9 @@ static int parse_log(const struct argument *a, unsigned *ret, struct err *err)
     uint64_t number = 0;
     snprintf(digits, sizeof digits, "%.*s", a->n < sizeof digits ? (int)a->n : 0, a->p);
     if (digits[0] == '0' || text_to_uint(digits, 999, &number) < 0)
-        return refuse_stanza("the cost of its passphrase is no number", err);
+        return refuse_stanza("the scrypt cost is no number", err);
     if (number > AGE_SCRYPT_LOG_MAX)
-        return refuse_stanza("the cost of its passphrase is out of reach", err);
+        return refuse_stanza("the scrypt cost is too high", err);
     *ret = (unsigned)number;
     return 0;
 }
@@ -123,7 +123,7 @@ int age_stanza_parse(const char *p, size_t n, struct age_stanza *ret, struct err
 
 /* ---- body ---- */
 
-int age_stanza_take_body(struct age_stanza *s, const void *p, size_t n, struct err *err)
+int age_stanza_set_body(struct age_stanza *s, const void *p, size_t n, struct err *err)
 {
     if (s->kind == AGE_OTHER)
         return 0;

@@ -1,13 +1,13 @@
 /*
  * A stanza: one line of a header for each recipient, with the file key wrapped for that recipient.
  *
- *     -> X25519 SHARE             its body: the file key, wrapped with what both agree on
- *     -> ssh-ed25519 TAG SHARE    the same, with the point of an SSH key
+ *     -> X25519 SHARE             its body: the file key, wrapped with the X25519 shared secret
+ *     -> ssh-ed25519 TAG SHARE    the same, with the X25519 point of an SSH key
  *     -> ssh-rsa TAG              the file key, by RSA-OAEP
- *     -> scrypt SALT LOG-N        the file key, wrapped with what comes of a passphrase; alone in its header
+ *     -> scrypt SALT LOG-N        the file key, wrapped with a key from a passphrase; the only stanza
  *
- * TAG is the beginning of the SSH key's SHA-256. The key's owner recognises the stanza by it, and so does
- * everybody else who has the public key.
+ * TAG is the beginning of the SSH key's SHA-256. The owner of the key, and everybody else who has the public
+ * key, can recognise the stanza by its tag.
  */
 #ifndef SEAL_AGE_STANZA_H
 #define SEAL_AGE_STANZA_H
@@ -45,14 +45,13 @@ void age_stanza_release(struct age_stanza *s);
 /* Parses the arguments after "-> ", with the type. A known kind must have exactly its arguments. Also limits
  * scrypt's cost. */
 int age_stanza_parse(const char *p, size_t n, struct age_stanza *ret, struct err *err);
-/* Stores the decoded body; its size must fit the kind. */
-int age_stanza_take_body(struct age_stanza *s, const void *p, size_t n, struct err *err);
+/* Stores the decoded body, whose size must match the kind. */
+int age_stanza_set_body(struct age_stanza *s, const void *p, size_t n, struct err *err);
 
 /* Adds a stanza to a header. `arguments` contains the type, without "-> ". */
 void age_stanza_add(struct buf *header, const char *arguments, const void *body, size_t n);
 
-/* Formats the known part of a stanza's recipient, printable: "X25519", "ssh-ed25519 SHA256:Gj8k…". Returns
- * dst. */
+/* Formats the type and the tag of a stanza, printable: "X25519", "ssh-ed25519 SHA256:Gj8k…". Returns dst. */
 char *age_stanza_name(const struct age_stanza *s, char *dst, size_t cap);
 
 /* ---- one file for each kind: age_x25519.c, age_ssh.c, age_scrypt.c ---- */
@@ -78,8 +77,8 @@ int age_ssh_wrap_rsa(const struct ssh_blob *key, const unsigned char file_key[AG
 int age_scrypt_wrap(const struct secret *passphrase, unsigned log_n,
                     const unsigned char file_key[AGE_FILE_KEY], struct buf *header, struct err *err);
 
-/* Each unwraps the file key of a stanza of its kind, and sets ret->fits to false if the stanza is for another
- * key. -1: the stanza is malformed. */
+/* Each function unwraps the file key of a stanza of its kind. It sets ret->fits to false if the stanza is for
+ * another key. -1: the stanza is malformed. */
 struct age_opened {
     bool fits;
     unsigned char file_key[AGE_FILE_KEY];
@@ -88,7 +87,7 @@ int age_x25519_unwrap(const unsigned char secret[AGE_KEY], const struct age_stan
                       struct err *err);
 int age_ssh_unwrap(const struct privkey *private, const struct ssh_blob *key, const struct age_stanza *s,
                    struct age_opened *ret, struct err *err);
-/* Unwraps the file key with a passphrase. The derivation runs in a copy of this process, so that it can be
+/* Unwraps the file key with a passphrase. The derivation runs in a child process, so that it can be
  * cancelled. */
 int age_scrypt_unwrap(const struct passphrase *passphrase, const struct age_stanza *s, struct age_opened *ret,
                       struct err *err);

@@ -85,7 +85,7 @@ int age_stream_open(struct age_stream *s, struct age_bytes sealed, void *ret, bo
     const unsigned char *p = sealed.p;
     size_t n = sealed.n;
     if (n < AGE_TAG)
-        return err_set(err, ERR_FAILED, "it is cut");
+        return err_set(err, ERR_FAILED, "it ends too early");
     n -= AGE_TAG;
     /* A short chunk must be the last one. A full chunk usually is not, so try that first. */
     bool last = n < AGE_CHUNK;

@@ -21,9 +21,9 @@ void age_stream_free(struct age_stream *s);
 int age_stream_seal(struct age_stream *s, struct age_bytes chunk, bool last, void *ret, struct err *err);
 
 /*
- * Decrypts the next chunk with its tag, at most AGE_SEALED bytes. `ret` receives AGE_TAG bytes less,
- * authenticated or wiped. *ret_last: this is the last chunk. ERR_FAILED: the chunk was changed, or is another
- * one.
+ * Decrypts the next chunk with its tag, at most AGE_SEALED bytes. `ret` receives the content, AGE_TAG bytes
+ * shorter; on failure it is wiped. *ret_last: this is the last chunk. ERR_FAILED: the chunk was changed, or
+ * is not the expected one.
  */
 int age_stream_open(struct age_stream *s, struct age_bytes sealed, void *ret, bool *ret_last,
                     struct err *err);

@@ -21,19 +21,19 @@ static char *format_path(char dst[PATH_SHOWN], const char *path)
 
 /* ---- asking ---- */
 
-struct riddle {
-    const char *prompt, *what; /* `what` names the file */
+struct passphrase_prompt {
+    const char *prompt, *file; /* `file` is the name of the file in messages */
     /* Tries a passphrase. *ret_fits is false if it is wrong. -1 ends the attempts. */
     int (*fits)(void *ctx, const struct secret *passphrase, bool *ret_fits, struct err *err);
     void *ctx;
 };
 
-static int ask_once(const struct age_identities *i, const struct riddle *r, bool again, struct secret *ret,
-                    struct err *err)
+static int ask_once(const struct age_identities *i, const struct passphrase_prompt *r, bool again,
+                    struct secret *ret, struct err *err)
 {
     struct question q = {.kind = ASK_HIDDEN,
                          .prompt = r->prompt,
-                         .key = r->what,
+                         .key = r->file,
                          .again = again,
                          .deadline = clock_deadline(i->ask_ms)};
     if (!i->ask)
@@ -44,23 +44,24 @@ static int ask_once(const struct age_identities *i, const struct riddle *r, bool
 }
 
 /* Asks up to TRIES times while the passphrase is wrong. ERR_NOT_FOUND after that, and if nobody answers. */
-static int ask_passphrase(const struct age_identities *i, const struct riddle *riddle, struct err *err)
+static int ask_passphrase(const struct age_identities *i, const struct passphrase_prompt *question,
+                          struct err *err)
 {
     struct secret *passphrase = calloc(1, sizeof *passphrase);
     bool fits = false;
     int rc = passphrase ? 0 : err_nomem(err);
     for (int tries = 0; rc == 0 && !fits && tries < TRIES; tries++) {
-        rc = ask_once(i, riddle, tries > 0, passphrase, err);
+        rc = ask_once(i, question, tries > 0, passphrase, err);
         if (rc < 0)
-            err_wrap(err, "the passphrase of %s", riddle->what);
+            err_wrap(err, "the passphrase of %s", question->file);
         else
-            rc = riddle->fits(riddle->ctx, passphrase, &fits, err);
+            rc = question->fits(question->ctx, passphrase, &fits, err);
     }
     if (passphrase)
         secret_wipe(passphrase);
     free(passphrase);
     if (rc == 0 && !fits)
-        rc = err_set(err, ERR_NOT_FOUND, "the passphrase does not open %s", riddle->what);
+        rc = err_set(err, ERR_NOT_FOUND, "the passphrase does not open %s", question->file);
     return rc;
 }
 
@@ -90,10 +91,10 @@ static int unlock_ssh_key(const struct age_identities *i, struct age_identity *o
     struct lock l = {.one = one, .bytes = {.max = KEYFILE_MAX, .secret = true}, .cancel_fd = i->cancel_fd};
     char shown[PATH_SHOWN], prompt[PATH_SHOWN + 50];
     snprintf(prompt, sizeof prompt, "Enter passphrase for key '%s': ", format_path(shown, one->path));
-    struct riddle riddle = {.prompt = prompt, .what = one->path, .fits = open_key, .ctx = &l};
+    struct passphrase_prompt question = {.prompt = prompt, .file = one->path, .fits = open_key, .ctx = &l};
     int rc = file_read(one->path, &l.bytes, err);
     if (rc == 0)
-        rc = ask_passphrase(i, &riddle, err);
+        rc = ask_passphrase(i, &question, err);
     buf_release(&l.bytes);
     return rc;
 }
@@ -137,10 +138,10 @@ static int unwrap_scrypt(const struct age_identities *i, const struct age_stanza
                          unsigned char ret_file_key[AGE_FILE_KEY], struct err *err)
 {
     struct scrypt s = {.stanza = stanza, .cancel_fd = i->cancel_fd};
-    struct riddle riddle = {.prompt = prompt, .what = "it", .fits = try_passphrase, .ctx = &s};
-    int rc = announce_cost(i, stanza, riddle.what, err);
+    struct passphrase_prompt question = {.prompt = prompt, .file = "it", .fits = try_passphrase, .ctx = &s};
+    int rc = announce_cost(i, stanza, question.file, err);
     if (rc == 0)
-        rc = ask_passphrase(i, &riddle, err);
+        rc = ask_passphrase(i, &question, err);
     if (rc == 0)
         memcpy(ret_file_key, s.opened.file_key, AGE_FILE_KEY);
     explicit_bzero(&s, sizeof s);
@@ -221,8 +222,8 @@ static int try_stanza(struct search *q, struct age_identity *one, const struct a
 {
     if (one->form == IDENTITY_AGE)
         return age_x25519_unwrap(one->secret, s, &q->opened, err);
-    if (!one->opened && !one->over && unlock_ssh_key(q->by, one, &q->why) < 0) {
-        one->over = true;
+    if (!one->opened && !one->done && unlock_ssh_key(q->by, one, &q->why) < 0) {
+        one->done = true;
         /* A missing passphrase may not be needed, but cancellation and timeout end the search. */
         if (q->why.kind == ERR_CANCELLED || q->why.kind == ERR_TIMEOUT) {
             if (err)
@@ -278,9 +279,9 @@ static int try_sealed(struct search *q, struct err *err)
     for (size_t k = 0; k < n && !q->opened.fits; k++) {
         struct age_identity *one = q->by->items[k];
         size_t before = q->by->n;
-        if (one->form != IDENTITY_SEALED || one->over)
+        if (one->form != IDENTITY_ENCRYPTED || one->done)
             continue;
-        one->over = true;
+        one->done = true;
         if (open_sealed(q->by, one->path, err) < 0 || try_all(q, before, false, err) < 0)
             return -1;
     }

@@ -25,10 +25,10 @@ int sshsig_signed_data(const char *namespace, bool sha256, struct str message, s
     if (EVP_Digest(message.p, message.n, digest, &size, sha256 ? EVP_sha256() : EVP_sha512(), NULL) != 1)
         return err_nomem(err);
     buf_adds(&b, PREAMBLE);
-    ssh_put_string(&b, namespace, strlen(namespace));
-    ssh_put_string(&b, "", 0);
-    ssh_put_string(&b, name, strlen(name));
-    ssh_put_string(&b, digest, size);
+    ssh_add_string(&b, namespace, strlen(namespace));
+    ssh_add_string(&b, "", 0);
+    ssh_add_string(&b, name, strlen(name));
+    ssh_add_string(&b, digest, size);
     int rc = buf_check(&b, "what is to be signed", err);
     if (rc == 0)
         rc = ssh_blob_copy(ret, b.data, b.len, err);
@@ -55,12 +55,12 @@ int sshsig_armor(const char *namespace, const struct ssh_blob *key, const struct
 {
     struct buf body = BUF_INIT(SSHSIG_MAX), text = BUF_INIT(SSHSIG_MAX);
     buf_adds(&body, PREAMBLE);
-    ssh_put_u32(&body, VERSION);
-    ssh_put_string(&body, key->data, key->n);
-    ssh_put_string(&body, namespace, strlen(namespace));
-    ssh_put_string(&body, "", 0);
-    ssh_put_string(&body, "sha512", 6);
-    ssh_put_string(&body, signature->data, signature->n);
+    ssh_add_u32(&body, VERSION);
+    ssh_add_string(&body, key->data, key->n);
+    ssh_add_string(&body, namespace, strlen(namespace));
+    ssh_add_string(&body, "", 0);
+    ssh_add_string(&body, "sha512", 6);
+    ssh_add_string(&body, signature->data, signature->n);
     int rc = buf_check(&body, "the signature", err);
     if (rc == 0) {
         buf_adds(&text, BEGIN_LINE "\n");
@@ -148,7 +148,7 @@ static int read_body(const struct ssh_blob *blob, struct body *ret, struct err *
     if (ssh_read_u32(&r, &version) < 0)
         return refuse_malformed("it is cut off", err);
     if (version != VERSION)
-        return err_set(err, ERR_UNSUPPORTED, "the signature is of version %u, which is not known here",
+        return err_set(err, ERR_UNSUPPORTED, "the signature is of version %u, which is not supported",
                        version);
     if (ssh_read_string(&r, &b.key.p, &b.key.n) < 0 ||
         ssh_read_string(&r, &b.namespace.p, &b.namespace.n) < 0 ||
@@ -159,7 +159,7 @@ static int read_body(const struct ssh_blob *blob, struct body *ret, struct err *
     if (r.left > 0)
         return refuse_malformed("there is text after it", err);
     if (b.reserved.n > 0)
-        return err_set(err, ERR_UNSUPPORTED, "the signature has a part that is not known here");
+        return err_set(err, ERR_UNSUPPORTED, "the signature has an unsupported reserved field");
     *ret = b;
     return 0;
 }
@@ -174,7 +174,7 @@ static int fill_signature(const struct body *b, struct sshsig *s, struct err *er
         return refuse_malformed("its namespace cannot be shown", err);
     s->sha256 = has_prefix((const char *)b->hash.p, b->hash.n, "sha256") && b->hash.n == 6;
     if (!s->sha256 && !(has_prefix((const char *)b->hash.p, b->hash.n, "sha512") && b->hash.n == 6))
-        return err_set(err, ERR_UNSUPPORTED, "the signature has a hash that is not known here");
+        return err_set(err, ERR_UNSUPPORTED, "the signature uses an unsupported hash");
     if (ssh_blob_copy(&s->key, b->key.p, b->key.n, err) < 0 ||
         ssh_blob_copy(&s->signature, b->signature.p, b->signature.n, err) < 0)
         return -1;

@@ -33,9 +33,9 @@ struct sshsig_signer {
 };
 
 /*
- * Signs a message. If the agent has the key, it signs. Otherwise the private key in FILE signs (for FILE.pub
- * that is FILE), and its passphrase is asked for up to three times. *ret: the armored text as `ssh-keygen -Y
- * sign` writes it, a new string.
+ * Signs a message. If the agent has the key, the agent signs. Otherwise the private key in FILE (for
+ * FILE.pub: in FILE) signs, and `ask` is called up to three times for its passphrase. *ret receives the
+ * armored text as `ssh-keygen -Y sign` writes it, a new string.
  *
  * ERR_USAGE: `key` is no key, or of a kind that cannot sign. ERR_NOT_FOUND: neither the agent nor a file has
  * the private half, or no user enters the passphrase. If no file can sign, the message gives the agent's
@@ -70,8 +70,8 @@ int sshsig_check(const struct sshsig *s, const void *p, size_t n, struct err *er
 /* ---- principals ---- */
 
 /*
- * Finds the principal in a file of allowed signers (ssh-keygen(1), ALLOWED SIGNERS) that may have signed
- * this, now and in its namespace. `ssh-keygen -Y find-principals` and `-Y verify` decide, so that patterns,
+ * Finds the principal that may sign with the key, in the namespace and now, in a file of allowed signers
+ * (ssh-keygen(1), ALLOWED SIGNERS). `ssh-keygen -Y find-principals` and `-Y verify` decide, so that patterns,
  * authorities, namespaces and dates mean the same as in OpenSSH. `armor` is the text that `s` was parsed
  * from, p the n signed bytes. *ret: the principal, printable, a new string.
  *

@@ -176,7 +176,7 @@ static int sign_by_agent(struct signing *s, struct ssh_blob *ret, struct err *er
                                     .algorithm = choose_algorithm(s),
                                     .data = s->data,
                                     .deadline = is_fido(s) ? clock_deadline(s->signer->ask_ms) : deadline,
-                                    .slow = on_slow_agent,
+                                    .on_slow = on_slow_agent,
                                     .slow_ctx = s};
     int rc = has_key(&a, &s->public) ? agent_sign_blob(&a, &request, ret, err) : 0;
     agent_release(&a);
@@ -201,8 +201,8 @@ static int sign_by_file(struct signing *s, struct ssh_blob *ret, struct err *err
     if (rc == 0)
         rc = privkey_sign(s->key, choose_algorithm(s), &s->data, &inner, err);
     if (rc == 0) {
-        ssh_put_string(&b, choose_algorithm(s), strlen(choose_algorithm(s)));
-        ssh_put_string(&b, inner.data, inner.n);
+        ssh_add_string(&b, choose_algorithm(s), strlen(choose_algorithm(s)));
+        ssh_add_string(&b, inner.data, inner.n);
         rc = buf_check(&b, "the signature", err);
     }
     if (rc == 0)

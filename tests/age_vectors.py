@@ -22,7 +22,7 @@ WORDS = {
     "no match": ["it is encrypted to ", "the passphrase does not open it"],
     "HMAC failure": ["the header was changed"],
     "header failure": ["the header is damaged", "it is not in the age format"],
-    "payload failure": ["it was changed", "it is cut"],
+    "payload failure": ["it was changed", "it ends too early"],
     "armor failure": ["the armor is damaged"],
 }
 

@@ -90,7 +90,7 @@ static int prepare_delivery(const struct attach_options *o, const struct strlist
         err_set(err, ERR_USAGE, "attach wants one bundle");
         return err_hint(err, "profgrab attach BUNDLE --for TEAM");
     }
-    if (delivery_wanted(&o->handover, &wanted, err) < 0)
+    if (delivery_is_requested(&o->handover, &wanted, err) < 0)
         return -1;
     if (!wanted) {
         err_set(err, ERR_USAGE, "attach: no recipient or place is given");

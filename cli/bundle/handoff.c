@@ -83,7 +83,7 @@ static enum handoff_left most_left(enum handoff_step step)
         return HANDOFF_LEFT_ISSUE;
     if (step == HANDOFF_UPLOAD)
         return HANDOFF_LEFT_FILE_UNKNOWN;
-    return step < HANDOFF_NOTE ? HANDOFF_LEFT_FILE : HANDOFF_LEFT_WORDS_UNKNOWN;
+    return step < HANDOFF_NOTE ? HANDOFF_LEFT_FILE : HANDOFF_LEFT_SUMMARY_UNKNOWN;
 }
 
 /* Sets the lines that the second Ctrl-C prints. Until the copy has a name, exiting removes it. */
@@ -119,7 +119,7 @@ static void on_copied(void *ctx, const struct bundle_copy_result *copy)
         print_copy(r->delivery, copy);
     print_unsearchable(copy);
     snprintf(r->copy, sizeof r->copy, "%s", copy->path ? copy->path : "");
-    prepare_farewell(r, HANDOFF_LOOK);
+    prepare_farewell(r, HANDOFF_READ_PLACE);
     if (!r->delivery->tracker)
         print_untracked(r->delivery, copy->path);
 }
@@ -138,9 +138,9 @@ static void on_step(void *ctx, enum handoff_step step, enum handoff_outcome outc
     if (r->run->quiet)
         return;
     if (outcome == HANDOFF_DONE && *text)
-        talk("%s: %s", handoff_step_name(step), text);
+        talk("%s: %s", handoff_step_label(step), text);
     else if (outcome == HANDOFF_UNKNOWN)
-        talk("%s: not known: %s", handoff_step_name(step), text);
+        talk("%s: result unknown: %s", handoff_step_label(step), text);
 }
 
 static void on_waiting(void *ctx, int64_t ms, const char *because)
@@ -220,7 +220,7 @@ static int run_delivery(const struct delivery *d, const struct handoff_run *run,
                                      .waiting = run->quiet ? NULL : on_waiting,
                                      .would = on_request,
                                      .ctx = &reporter};
-    prepare_farewell(&reporter, HANDOFF_LOOK);
+    prepare_farewell(&reporter, HANDOFF_READ_PLACE);
     if (http_global_init(err) < 0)
         return -1;
     int rc = delivery_run(d, &how, ret, err);

@@ -281,7 +281,7 @@ static int check_options(struct grab *g, struct err *err)
     /* Start profiles that will be compared at the same time. */
     o->fetch.options.sync |= o->against.n > 0;
     if (check_labels(&o->target.selection.labels, err) < 0 ||
-        delivery_wanted(&o->handover, &g->handed, err) < 0)
+        delivery_is_requested(&o->handover, &g->handed, err) < 0)
         return -1;
     g->result.wanted = o->json;
     g->result.handing = g->handed;

@@ -118,8 +118,8 @@ static int put_handoff(json_t *object, const struct result *r)
     static const char *const left[] = {
         [HANDOFF_LEFT_NOTHING] = "nothing", [HANDOFF_LEFT_ISSUE] = "issue",
         [HANDOFF_LEFT_PART] = "part",       [HANDOFF_LEFT_FILE_UNKNOWN] = "file-unknown",
-        [HANDOFF_LEFT_FILE] = "file",       [HANDOFF_LEFT_WORDS_UNKNOWN] = "words-unknown",
-        [HANDOFF_LEFT_WORDS] = "words"};
+        [HANDOFF_LEFT_FILE] = "file",       [HANDOFF_LEFT_SUMMARY_UNKNOWN] = "words-unknown",
+        [HANDOFF_LEFT_SUMMARY] = "words"};
     const struct handoff_report *h = &r->handed;
     if (!r->handing)
         return 0;

@@ -72,7 +72,7 @@ static int check_options(struct resume *r, struct err *err)
 {
     struct resume_options *o = &r->options;
     struct stat st;
-    if (delivery_wanted(&o->handover, &r->handed, err) < 0 || fetch_options_check(&o->fetch, err) < 0)
+    if (delivery_is_requested(&o->handover, &r->handed, err) < 0 || fetch_options_check(&o->fetch, err) < 0)
         return -1;
     r->result.wanted = o->json;
     r->result.handing = r->handed;

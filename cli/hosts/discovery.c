@@ -129,8 +129,8 @@ static void print_missing(const struct source_run *r, const struct source_use *u
         talk("%s: %s", s->name, f->notes.items[i]);
     if (!inventory_path(r->command->inventory))
         return;
-    if (counts->strange)
-        talk("%s: %zu of %zu target%s belong to no host of the inventory%s%s%s", s->name, counts->strange,
+    if (counts->unmatched)
+        talk("%s: %zu of %zu target%s belong to no host of the inventory%s%s%s", s->name, counts->unmatched,
              counts->n, plural(counts->n), r->listing ? "" : "; `profgrab hosts --from ",
              r->listing ? "" : s->name, r->listing ? "" : "` shows them");
     print_loopback(use, counts);

@@ -11,7 +11,7 @@ struct discovery_command {
     struct targets *targets;              /* receives the services */
     const struct target_options *options; /* opens hosts by them */
     struct prompt *prompt;                /* the command's */
-    enum discovery_when when;
+    enum discovery_policy when;
     bool verbose; /* print also which targets are left out, and which content is not supported */
 };
 

@@ -281,7 +281,7 @@ static int no_inventory(struct err *err)
 }
 
 /* Completions query names often, so they use the cache only. */
-static enum discovery_when choose_discovery(const struct hosts_options *o)
+static enum discovery_policy choose_discovery(const struct hosts_options *o)
 {
     if (o->names || o->groups || o->services || o->teams || o->labels)
         return DISCOVERY_CACHED;

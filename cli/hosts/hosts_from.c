@@ -60,7 +60,7 @@ static int print_json(const struct source_use *use, const struct discovered *f, 
     json_t *targets = json_array(), *notes = json_array();
     bool whole = true;
     for (size_t i = 0; i < f->n; i++)
-        if (f->targets[i].meant)
+        if (f->targets[i].is_selected)
             whole &= json_array_append_new(targets, target_json(f, &f->targets[i])) == 0;
     for (size_t i = 0; i < f->notes.n; i++)
         json_array_append_new(notes, json_string(f->notes.items[i]));
@@ -117,7 +117,7 @@ static void print_table(const struct discovered *f)
         if (printing)
             print_row(head, widths);
         for (size_t i = 0; i < f->n; i++) {
-            if (!f->targets[i].meant)
+            if (!f->targets[i].is_selected)
                 continue;
             make_row(f, &f->targets[i], &cells, row);
             for (size_t c = 0; !printing && c < COLUMNS; c++)

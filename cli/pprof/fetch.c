@@ -53,7 +53,7 @@ static int check_status(const struct url_answer *a, struct err *err)
     char complaint[COMPLAINT];
     if (a->status == 200)
         return 0;
-    if (!a->of_pprof || !a->is_text)
+    if (!a->is_pprof_error || !a->is_text)
         return err_set(err, ERR_FAILED, "server response: %s", a->line);
     return err_set(err, ERR_FAILED, "server response: %s - %s", a->line,
                    text_printable(complaint, sizeof complaint, buf_str(&a->body), a->body.len));
@@ -67,7 +67,7 @@ int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, 
         return -1;
     struct url_request request = request_of(o, url, timeout_s);
     struct url_answer answer = {.body = BUF_INIT(most)};
-    int rc = url_ask(&request, &answer, err);
+    int rc = url_send(&request, &answer, err);
     if (rc == 0)
         rc = check_status(&answer, err);
     if (rc == 0)
@@ -93,7 +93,7 @@ int pprof_post(const struct pprof_options *o, const char *source, struct str add
     struct url_request request = request_of(o, url, o->timeout > 0 ? o->timeout : SYMBOLS_TIMEOUT_S);
     struct url_answer answer = {.body = BUF_INIT(ret->max)};
     request.body = &addresses;
-    int rc = url_ask(&request, &answer, err);
+    int rc = url_send(&request, &answer, err);
     if (rc == 0)
         rc = check_status(&answer, err);
     if (rc == 0) {

@@ -94,8 +94,8 @@ int mux_parse(const void *p, size_t n, struct mux_message *ret, size_t *ret_used
 static size_t begin_message(struct buf *b, enum mux_type type)
 {
     size_t at = b->len;
-    ssh_put_u32(b, 0);
-    ssh_put_u32(b, (uint32_t)type);
+    ssh_add_u32(b, 0);
+    ssh_add_u32(b, (uint32_t)type);
     return at;
 }
 
@@ -110,30 +110,30 @@ static void end_message(struct buf *b, size_t at)
 
 static void put_text(struct buf *b, const char *s)
 {
-    ssh_put_string(b, s, strlen(s));
+    ssh_add_string(b, s, strlen(s));
 }
 
 void mux_put_hello(struct buf *b)
 {
     size_t at = begin_message(b, MUX_HELLO);
-    ssh_put_u32(b, MUX_VERSION);
+    ssh_add_u32(b, MUX_VERSION);
     end_message(b, at);
 }
 
 void mux_put_request(struct buf *b, enum mux_type type, uint32_t id)
 {
     size_t at = begin_message(b, type);
-    ssh_put_u32(b, id);
+    ssh_add_u32(b, id);
     end_message(b, at);
 }
 
 void mux_put_stdio_forward(struct buf *b, uint32_t id, const char *host, unsigned port)
 {
     size_t at = begin_message(b, MUX_STDIO_FORWARD);
-    ssh_put_u32(b, id);
+    ssh_add_u32(b, id);
     put_text(b, "");
     put_text(b, host);
-    ssh_put_u32(b, port);
+    ssh_add_u32(b, port);
     end_message(b, at);
 }
 
@@ -141,12 +141,12 @@ void mux_put_unix_forward(struct buf *b, enum mux_type type, uint32_t id, const 
                           const char *remote_path)
 {
     size_t at = begin_message(b, type);
-    ssh_put_u32(b, id);
-    ssh_put_u32(b, FORWARD_LOCAL);
+    ssh_add_u32(b, id);
+    ssh_add_u32(b, FORWARD_LOCAL);
     put_text(b, local_path);
-    ssh_put_u32(b, PORT_UNIX);
+    ssh_add_u32(b, PORT_UNIX);
     put_text(b, remote_path);
-    ssh_put_u32(b, PORT_UNIX);
+    ssh_add_u32(b, PORT_UNIX);
     end_message(b, at);
 }
 

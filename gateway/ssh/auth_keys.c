@@ -128,7 +128,8 @@ static void add_certificates(struct auth *a, struct auth_keys *k)
         if (!in_agent(k, &certificate->key) && in_agent(k, &certificate->blob))
             c.key = &certificate->blob;
         for (size_t f = 0; !held && !c.file && f < k->n_files; f++)
-            if (!k->files[f].key.absent && ssh_blob_equal(&k->files[f].key.blob, &certificate->key))
+            if (!k->files[f].key.is_private_absent &&
+                ssh_blob_equal(&k->files[f].key.blob, &certificate->key))
                 c.file = &k->files[f];
         if (held || c.file)
             add_candidate(k, c);
@@ -166,7 +167,7 @@ static void add_keys(struct auth *a, struct auth_keys *k)
     for (size_t i = 0; i < k->n_files; i++) {
         struct file_key *f = &k->files[i];
         struct candidate c = {.file = f, .offer = f->key.blob.n ? &f->key.blob : NULL, .key = &f->key.blob};
-        if (f->key.absent && !f->in_agent)
+        if (f->key.is_private_absent && !f->in_agent)
             record_absent(a, f, &c);
         else if (!f->in_agent)
             add_candidate(k, c);

@@ -228,7 +228,7 @@ static int rename_key(const struct ssh_blob *key, const char *name, struct ssh_b
     struct buf b = BUF_INIT(SSH_BLOB_MAX + 16);
     const unsigned char *type = NULL;
     size_t n = 0;
-    ssh_put_string(&b, name, strlen(name));
+    ssh_add_string(&b, name, strlen(name));
     if (ssh_read_string(&r, &type, &n) == 0)
         buf_add(&b, r.p, r.left);
     int rc = buf_check(&b, "the public key", err);

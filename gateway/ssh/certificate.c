@@ -37,12 +37,12 @@ static int read_key(const char *type, struct ssh_reader *r, struct buf *key)
         /* Plain types of security keys also have their vendor's name. */
         snprintf(name, sizeof name, "%s%s", types[i].plain,
                  type[0] == 's' && type[1] == 'k' ? "@openssh.com" : "");
-        ssh_put_string(key, name, strlen(name));
+        ssh_add_string(key, name, strlen(name));
         for (unsigned part = 0; part < types[i].parts; part++) {
             const unsigned char *p = NULL;
             if (ssh_read_string(r, &p, &n) < 0)
                 return -1;
-            ssh_put_string(key, p, n);
+            ssh_add_string(key, p, n);
         }
         return 0;
     }

@@ -46,14 +46,14 @@ static int set_open_failure(const struct channel_stream *c, int rc, struct err *
 static void write_message(const struct destination *to, struct buf *b)
 {
     const char *place = to->unix_path ? to->unix_path : to->host;
-    ssh_put_string(b, place, strlen(place));
+    ssh_add_string(b, place, strlen(place));
     if (to->unix_path) {
-        ssh_put_string(b, "", 0);
-        ssh_put_u32(b, 0);
+        ssh_add_string(b, "", 0);
+        ssh_add_u32(b, 0);
     } else {
-        ssh_put_u32(b, to->port);
-        ssh_put_string(b, "127.0.0.1", 9);
-        ssh_put_u32(b, 0);
+        ssh_add_u32(b, to->port);
+        ssh_add_string(b, "127.0.0.1", 9);
+        ssh_add_u32(b, 0);
     }
 }
 

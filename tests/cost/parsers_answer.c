@@ -95,7 +95,7 @@ int __wrap_http_send(struct http *h, const struct http_request *r, struct http_a
     if (r->file)
         snprintf(tracker.file, sizeof tracker.file, "%s", r->file->name);
     *ret = (struct http_answer){.status = hostile && tracker.status ? tracker.status : expected_status(r),
-                                .sent = HTTP_SENT_WHOLE,
+                                .sent = HTTP_SENT_ALL,
                                 .body = BUF_INIT(HTTP_ANSWER_MAX)};
     if (hostile)
         buf_add(&ret->body, tracker.input.p, tracker.input.n);
@@ -267,7 +267,7 @@ static void read_address(const char *p, size_t n)
     struct url_origin o;
     char *room = malloc(n + 1);
     (void)url_origin_parse(p, &o, NULL);
-    (void)url_origin_same(p, "https://a/b");
+    (void)url_origin_is_same(p, "https://a/b");
     (void)url_origin_may_redirect("https://a/b", p);
     if (room) {
         (void)url_origin_text(p, room, n + 1);

@@ -423,7 +423,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     assert_status 2
     run_profgrab --timeout 1s --host file-05 heap
     assert_status 1
-    assert_stderr_has 'the answer stopped in the middle'
+    assert_stderr_has 'the answer stalled'
 }
 
 @test "no name of a hostile index page reaches a path or the terminal" {

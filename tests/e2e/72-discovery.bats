@@ -210,7 +210,7 @@ print([(s["name"], s.get("labels")) for h in json.load(sys.stdin) for s in h["se
     printf '[{"targets":["127.0.0.1:7"],"labels":{"job":"near"}}]' >near.json
     run_profgrab --from near.json --dry-run heap
     assert_status 2
-    assert_stderr_has 'hint: --from with a single --host NAME says on which host they listen'
+    assert_stderr_has 'hint: use --from with a single --host NAME, the host on which they listen'
 }
 
 @test "resume --from finds the services of a run with --from again" {

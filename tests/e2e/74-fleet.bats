@@ -82,7 +82,7 @@ assert_reasons() { # NAME...
         [gone]="gone: the far host cannot connect to localhost port $RIG_PORT_nobody"
         [page]='page: heap: this is an HTML page titled "Sign in", not a profile'
         [locked]='locked: heap: HTTP 401: who are you?'
-        [silent]="silent: no answer: it accepts the connection but sent no data for ${deadline}s"
+        [silent]="silent: no answer: the connection was accepted, but no data arrived for ${deadline}s"
         [cut]='cut: heap: cut off inside gzip data after '
     )
     local name others

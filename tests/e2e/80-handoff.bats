@@ -160,7 +160,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     hand ops/private --title 'slow pushes'
     assert_says 'reading the flag back: HTTP 403' '' 'nothing has left this workstation but an issue with your title'
     hand ops/private --assignee ghost
-    assert_says 'looking: there is no user "ghost" to assign' '' "$nothing"
+    assert_says 'reading the place: there is no user "ghost" to assign' '' "$nothing"
 }
 
 @test "a large file becomes a package, and the tracker's SHA-256 is compared" {
@@ -186,15 +186,15 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     assert_status 0
     control -X POST "$control/reset"
     hand ops/private
-    assert_says 'looking: its TLS certificate is not accepted' 'in the tracker' "$nothing"
+    assert_says 'reading the place: its TLS certificate is not accepted' 'in the tracker' "$nothing"
     assert_equal "$(requests)" ''
     url=http://127.0.0.1:$PORT_tls
     hand ops/private
-    assert_says 'looking: HTTP 400' '' "$nothing"
+    assert_says 'reading the place: HTTP 400' '' "$nothing"
     assert_equal "$(requests)" ''
     url=http://tracker.example
     hand ops/private
-    assert_says 'the tracker'\''s url http://tracker.example would send the token in the clear: write https' '' "$nothing"
+    assert_says 'the tracker'\''s url http://tracker.example would send the token unencrypted: use https' '' "$nothing"
 }
 
 @test "a dry run sends nothing, and shows each request without a secret" {
@@ -281,9 +281,9 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     hand ops/archived
     assert_stderr_has 'project ops/archived is archived'
     hand ops/none
-    assert_says 'looking: project ops/none: HTTP 404' "the project's path is in its address: GROUP/PROJECT" "$nothing"
+    assert_says 'reading the place: project ops/none: HTTP 404' "the project's path is in its address: GROUP/PROJECT" "$nothing"
     hand ops/private --issue 99
-    assert_says 'looking: issue 99: HTTP 404' '' "$nothing"
+    assert_says 'reading the place: issue 99: HTTP 404' '' "$nothing"
     may_violate=1
 }
 
@@ -292,7 +292,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
 @test "a dropped confidential flag stops the upload" {
     spoil '^POST .*/issues$' drop-confidential
     hand ops/public
-    assert_says 'reading the flag back: the tracker took the issue but dropped its confidential flag' 'is the token' "$empty"
+    assert_says 'reading the flag back: the tracker created the issue without its confidential flag' 'is the token' "$empty"
     assert_stderr_has "close $url/ops/public/-/issues/3"
     assert_nothing_sensitive
 }
@@ -300,7 +300,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
 @test "a dropped internal flag stops the upload, and the note reveals nothing" {
     export TOKEN=glpat-guest-0123456789
     hand ops/public --issue 1
-    assert_says 'opening an internal note: the tracker took the note but dropped its internal flag' 'may the token' "$empty"
+    assert_says 'creating an internal note: the tracker created the note without its internal flag' 'may the token' "$empty"
     assert_nothing_sensitive
 }
 
@@ -339,7 +339,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     local changed='uploading: project ops/private: readable by anyone now, and readable by its members when the hand-off began'
     spoil '^POST .*/issues$' visibility public
     hand_file plain.tar.gz ops/private
-    assert_says "$changed" 'nothing was uploaded; look at who can read there' "$empty"
+    assert_says "$changed" 'nothing was uploaded; check who can read there' "$empty"
     assert_nothing_sensitive
     # An encrypted bundle stops there too: a person should find out why the visibility changed.
     control -X POST "$control/reset"
@@ -374,7 +374,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
         control -X POST "$control/reset"
         spoil '^POST .*/issues$' "$what"
         hand ops/public
-        assert_says "making the issue: HTTP $words" '' "$nothing"
+        assert_says "creating the issue: HTTP $words" '' "$nothing"
         assert_nothing_sensitive
     done <<'EOF'
 401 401: the token is not accepted: 401 Unauthorized
@@ -385,29 +385,29 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
 EOF
     export TOKEN=glpat-nobody-0123456789
     hand ops/public
-    assert_says 'looking: HTTP 401: the token is not accepted' 'has it expired?' "$nothing"
+    assert_says 'reading the place: HTTP 401: the token is not accepted' 'has it expired?' "$nothing"
 }
 
 @test "a token repeated by a tracker is masked" {
     spoil '^POST .*/issues$' echo
     hand ops/public
-    assert_says 'making the issue: HTTP 400: what is *** for?' '' "$nothing"
+    assert_says 'creating the issue: HTTP 400: what is *** for?' '' "$nothing"
 }
 
 @test "web pages, empty and endless answers instead of JSON are reported" {
     spoil '^GET .*/version' html
     hand ops/public
-    assert_says 'looking: HTTP 200, and no JSON: a web page: Sign in' "is $url the tracker itself" "$nothing"
+    assert_says 'reading the place: HTTP 200, and no JSON: a web page: Sign in' "is $url the tracker itself" "$nothing"
     spoil '^GET .*/projects/' empty
     hand ops/public
-    assert_says 'looking: project ops/public: HTTP 200, and an empty answer where JSON was due' '' "$nothing"
+    assert_says 'reading the place: project ops/public: HTTP 200, and an empty answer instead of JSON' '' "$nothing"
     spoil '^GET .*/projects/' endless
     hand ops/public
-    assert_says 'looking: project ops/public: the answer is larger than 1048576 bytes' '' "$nothing"
+    assert_says 'reading the place: project ops/public: the answer is larger than 1048576 bytes' '' "$nothing"
     spoil '^POST .*/issues$' html
     hand ops/public
-    assert_says 'making the issue: the request was sent, but its result is unknown: HTTP 200, and no JSON' \
-        "look at $url/ops/public before you repeat it" "$empty"
+    assert_says 'creating the issue: the request was sent, but its result is unknown: HTTP 200, and no JSON' \
+        "check $url/ops/public before you repeat it" "$empty"
     assert_nothing_sensitive
 }
 
@@ -428,7 +428,7 @@ EOF
 @test "429 with a longer wait than allowed is reported at once" {
     spoil '^POST .*/issues$' later-text 3600
     hand ops/public
-    assert_says 'making the issue: HTTP 429: too many requests; it accepts the next one in 3600 s' 'repeat it later' "$nothing"
+    assert_says 'creating the issue: HTTP 429: too many requests; it accepts the next one in 3600 s' 'repeat it later' "$nothing"
 }
 
 @test "a file refused after the upload is reported as sent, encrypted or not" {
@@ -465,11 +465,11 @@ EOF
     spoil '^POST .*/uploads$' 502
     hand ops/public
     assert_says 'uploading: the request was sent, but its result is unknown: HTTP 502: the tracker failed: a web page: 502 Bad Gateway' \
-        "look at $url/ops/public/-/issues/4 before you repeat it" 'the tracker may have the encrypted bundle but does not have the summary'
+        "check $url/ops/public/-/issues/4 before you repeat it" 'the tracker may have the encrypted bundle but does not have the summary'
     assert_equal "$(requests | grep -c '^POST .*/uploads 502')" 1
     spoil '^POST .*/issues$' 500
     hand ops/public
-    assert_says 'making the issue: the request was sent, but its result is unknown: HTTP 500' '' "$empty"
+    assert_says 'creating the issue: the request was sent, but its result is unknown: HTTP 500' '' "$empty"
 }
 
 @test "a redirect to another host is reported and not followed, and does not get the token" {
@@ -511,7 +511,7 @@ EOF
         spoil '^POST .*/uploads$' "$how"
         hand ops/public
         assert_says 'uploading: the request was sent, but its result is unknown: it closed the connection without an answer' \
-            "look at $url/ops/public/-/issues/3 before you repeat it" 'the tracker may have the encrypted bundle but does not have the summary'
+            "check $url/ops/public/-/issues/3 before you repeat it" 'the tracker may have the encrypted bundle but does not have the summary'
         assert_equal "$(requests | grep -c '^POST .*/uploads')" 1
         assert_no_words
     done
@@ -521,7 +521,7 @@ EOF
 @test "a new issue whose answer was lost is not made twice" {
     spoil '^POST .*/issues$' lost
     hand ops/public
-    assert_says 'making the issue: the request was sent, but its result is unknown' "look at $url/ops/public before" "$empty"
+    assert_says 'creating the issue: the request was sent, but its result is unknown' "check $url/ops/public before" "$empty"
     assert_equal "$(state 'len(s["ops/public"]["issues"])')" 3
     assert_nothing_sensitive
 }
@@ -529,10 +529,10 @@ EOF
 @test "a silent tracker and an unreachable one are reported" {
     spoil '^POST .*/issues$' silent
     hand ops/public --silence 700
-    assert_says 'making the issue: the request was sent, but its result is unknown: no answer: no data arrived for 700ms' '' "$empty"
+    assert_says 'creating the issue: the request was sent, but its result is unknown: no answer: no data arrived for 700ms' '' "$empty"
     url=http://127.0.0.1:1
     hand ops/public
-    assert_says 'looking: Failed to connect' '' "$nothing"
+    assert_says 'reading the place: Failed to connect' '' "$nothing"
 }
 
 @test "a file stored short or changed is found, and no note refers to it" {
@@ -599,7 +599,7 @@ each_request() { # NAME [--cancel]
     control -X POST "$control/reset"
     spoil '^GET .*/projects/ops%2Fpublic$' 502 '' 10
     hand ops/public --patience 10000
-    assert_says 'looking: project ops/public: HTTP 502: the tracker failed, also after waiting ' '' "$nothing"
+    assert_says 'reading the place: project ops/public: HTTP 502: the tracker failed, also after waiting ' '' "$nothing"
     assert_equal "$(requests | grep -c 'ops%2Fpublic 502')" 3
 }
 
@@ -626,7 +626,7 @@ EOF
     assert_equal "$rc" 143
     grep -q 'lab: uploading: the request was sent, but its result is unknown: interrupted' log || fail "$(cat log)"
     grep -q 'the tracker may have the encrypted bundle but does not have the summary' log || fail "$(cat log)"
-    grep -q "hint: look at $url/ops/public/-/issues/3 before you repeat it" log || fail "$(cat log)"
+    grep -q "hint: check $url/ops/public/-/issues/3 before you repeat it" log || fail "$(cat log)"
     grep -q 'again: profgrab attach ' log || fail "$(cat log)"
     ! grep -q "$TOKEN" out log || fail 'the token was printed'
     "$profgrab_program" bundle verify "$bundle"

@@ -130,7 +130,7 @@ json_handoff() {
     spoil '^POST .*/issues$' empty
     grab --for gitaly --json
     assert_status 4
-    json_handoff 'not h["attached"] and h["left"] == "issue" and h["step"] == "create" and h["unknown"] and "making the issue" in h["error"] and "copy" not in h'
+    json_handoff 'not h["attached"] and h["left"] == "issue" and h["step"] == "create" and h["unknown"] and "creating the issue" in h["error"] and "copy" not in h'
     json_handoff 'h["repeat"].startswith("profgrab attach profgrab-file-03-") and r["exit_code"] == 4 and "error" not in r'
     control -X POST "$control/reset"
     spoil '^POST .*/uploads$' 401
@@ -205,12 +205,12 @@ refuse() {
 
 @test "bad settings of the inventory and the command line are refused before anything is opened" {
     make_bundle
-    refuse '--for gitaly --to lab:ops/private#1 --title slow' 'lab: issue 1 exists and keeps its title' 'leave them out, or #1'
+    refuse '--for gitaly --to lab:ops/private#1 --title slow' 'lab: issue 1 exists and keeps its title' 'omit them, or omit #1'
     refuse '--for gitaly --to lab:ops/private#1 --issue-label slow' 'keeps its title, labels and assignees'
     refuse '--for gitaly --to lab:ops/private#0' '"0" is no number of an issue'
     refuse '--for gitaly --to rt:Incidents --issue-label slow' 'rt: this kind of tracker has no labels'
-    refuse '--for crowd' 'rt: this kind of tracker knows 1 assignee, not 2'
-    refuse '--for gitaly --to red:ops --assignee ann,bob' 'red: this kind of tracker knows 1 assignee, not 2'
+    refuse '--for crowd' 'rt: this kind of tracker has at most 1 assignee, not 2'
+    refuse '--for gitaly --to red:ops --assignee ann,bob' 'red: this kind of tracker has at most 1 assignee, not 2'
     refuse "--for gitaly --to lab:ops/$(printf 'x%.0s' {1..180})" 'the name of a project has at most 180 characters, not 184'
     # Request Tracker does not report who can read a queue, so no request is needed.
     refuse '--to rt:Incidents' 'rt: refused: the bundle is not encrypted' 'encrypt it'
@@ -223,9 +223,9 @@ refuse() {
     # A dry run reads no token.
     (unset TOKEN && attach --for gitaly --dry-run && assert_status 0)
     inventory 'signature: required' "{ recipients: [ $RIG_DIR/me.pub ] }"
-    refuse '--for gitaly' 'team gitaly takes no bundle without a signature: no key to sign with' 'name one in the inventory'
+    refuse '--for gitaly' 'team gitaly requires a signature: no key to sign with' 'name one in the inventory'
     inventory 'signature: required' "{ recipients: [ $RIG_DIR/me.pub ], sign_with: $PWD/gone.pub }"
-    refuse '--for gitaly' 'team gitaly takes no bundle without a signature: the key to sign with'
+    refuse '--for gitaly' 'team gitaly requires a signature: the key to sign with'
     refute_requested .
 }
 
@@ -269,7 +269,7 @@ refuse() {
     attach --for gitaly
     mv "$RIG_DIR/me.away" "$RIG_DIR/me"
     assert_status 2
-    assert_stderr_has 'team gitaly takes no bundle without a signature: cannot sign with ssh-ed25519 SHA256:'
+    assert_stderr_has 'team gitaly requires a signature: cannot sign with ssh-ed25519 SHA256:'
     assert_stderr_has "hint: ssh-add $RIG_DIR/me"
     # An agent that may have the key is asked when it signs, not earlier.
     mv "$RIG_DIR/me" "$RIG_DIR/me.away"
@@ -279,7 +279,7 @@ refuse() {
     mv "$RIG_DIR/me.away" "$RIG_DIR/me"
     rig_end agent
     assert_status 4
-    assert_stderr_has 'team gitaly takes no bundle without a signature: cannot sign with ssh-ed25519 SHA256:'
+    assert_stderr_has 'team gitaly requires a signature: cannot sign with ssh-ed25519 SHA256:'
     assert_stderr_has 'again: profgrab attach'
     refute_requested .
     inventory 'signature: required' "{ recipients: [ $RIG_DIR/me.pub ] }"
@@ -434,7 +434,7 @@ refuse() {
     inventory 'signature: required' "{ recipients: [ $PWD/locked.pub ], sign_with: $PWD/locked }"
     run --separate-stderr setsid -w "$profgrab_program" attach "$bundle" -i inventory.yaml --for gitaly
     assert_status 4
-    assert_stderr_has "team gitaly takes no bundle without a signature: $PWD/locked: there is no terminal to ask on"
+    assert_stderr_has "team gitaly requires a signature: $PWD/locked: there is no terminal to ask on"
     assert_stderr_has "hint: ssh-add the key of $PWD/locked, or name a file with its passphrase: --passphrase-file FILE"
     assert_stderr_has 'again: profgrab attach'
     attach --for gitaly --batch
@@ -461,7 +461,7 @@ refuse() {
     assert_equal "$left" b.tar.gz
     assert_status 4
     assert_stderr_has 'No space left on device'
-    assert_stderr_has 'hint: the copy is made beside the bundle'
+    assert_stderr_has 'hint: the copy is written beside the bundle'
     assert_stderr_has 'again: profgrab attach small/b.tar.gz'
     cp "$bundle" small/b.tar.gz
     mount --bind small small
@@ -470,7 +470,7 @@ refuse() {
     umount small
     assert_status 4
     assert_stderr_has 'Read-only file system'
-    assert_stderr_has 'hint: the copy is made beside the bundle'
+    assert_stderr_has 'hint: the copy is written beside the bundle'
     refute_requested .
 }
 

@@ -73,7 +73,7 @@ int __wrap_http_send(struct http *h, const struct http_request *r, struct http_a
     int status = take_status(says.p, n);
     char *body = n > 4 ? strndup(says.p + 4, n - 4) : strdup("");
     assert(body);
-    *ret = (struct http_answer){.status = status, .sent = HTTP_SENT_WHOLE, .body = BUF_INIT(HTTP_ANSWER_MAX)};
+    *ret = (struct http_answer){.status = status, .sent = HTTP_SENT_ALL, .body = BUF_INIT(HTTP_ANSWER_MAX)};
     /* Removes the token like the real http_send, so that only a token with JSON's escapes remains. */
     http_mask(h, body);
     text_printable(ret->location, sizeof ret->location, body, strlen(body));
@@ -139,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         fuzz_expect_err(&err);
         assert(!strstr(err.msg, TOKEN) && !strstr(err.hint, TOKEN));
     } else {
-        assert(result.left == HANDOFF_LEFT_WORDS && result.issue[0]);
+        assert(result.left == HANDOFF_LEFT_SUMMARY && result.issue[0]);
     }
     expect_result(&result);
     return 0;

@@ -47,7 +47,7 @@ static void check_counts(const struct discovered *f, const struct discovered_cou
 {
     size_t meant = 0, placed = 0;
     for (size_t i = 0; i < f->n; i++) {
-        meant += f->targets[i].meant;
+        meant += f->targets[i].is_selected;
         placed += f->targets[i].host != NULL;
     }
     assert(d->n == meant && d->placed == placed && d->placed + d->loopback + d->strange == d->n);

@@ -135,21 +135,21 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
     before=$(as manager "$redmine/issues.json?status_id=*&limit=1" | json 'o["total_count"]')
     hand "$REDMINE_KEY_reporter" redmine "$redmine" ops
     assert_status 4
-    assert_stderr_has 'reading the flag back: the tracker took the issue but dropped its confidential flag'
+    assert_stderr_has 'reading the flag back: the tracker created the issue without its confidential flag'
     after=$(as manager "$redmine/issues.json?status_id=*&limit=1" | json 'o["total_count"]')
     assert_equal "$after" $((before + 1))
     [[ $(as nobody "$redmine/issues/$issue.json?include=journals,attachments") != *"$HOST"* ]]
     hand "$REDMINE_KEY_reporter" redmine "$redmine" ops --issue 1
     assert_status 4
-    assert_stderr_has 'opening an internal note: the tracker took the note but dropped its internal flag'
+    assert_stderr_has 'creating an internal note: the tracker created the note without its internal flag'
     [[ $(as nobody "$redmine/issues/1.json?include=journals,attachments") != *"$HOST"* ]]
 }
 
 @test "Redmine: its refusals are reported in its words" {
     hand badkey redmine "$redmine" ops
-    assert_stderr_has 'making the issue: HTTP 401: the token is not accepted'
+    assert_stderr_has 'creating the issue: HTTP 401: the token is not accepted'
     hand "$REDMINE_KEY_outsider" redmine "$redmine" priv
-    assert_stderr_has 'looking: project priv: HTTP 403: the token may not do that'
+    assert_stderr_has 'reading the place: project priv: HTTP 403: the token may not do that'
     hand "$REDMINE_KEY_manager" redmine "$redmine" ops --issue 2
     assert_stderr_has 'issue 2 belongs to another project than ops'
     head -c 6000000 /dev/zero >>bundle.tar.gz.age
@@ -165,7 +165,7 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
     assert_equal "$(as manager "$redmine/issues/$issue.json" | json 'o["issue"]["assigned_to"]["name"]')" 'Late T'
     hand "$REDMINE_KEY_manager" redmine "$redmine" priv --assignee nobody
     assert_status 4
-    assert_stderr_has 'looking: the project has no member "nobody" to assign'
+    assert_stderr_has 'reading the place: the project has no member "nobody" to assign'
 }
 
 @test "Redmine: a file that it changes, does not attach or returns changed is found, and no note refers to it" {
@@ -173,7 +173,7 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
     spoil '^PUT /issues/' edit '"uploads"=>"downloads"'
     hand "$REDMINE_KEY_manager" redmine "$front" ops
     assert_status 4
-    assert_stderr_has 'attaching it to the issue: the tracker took the request, and the issue does not have the file'
+    assert_stderr_has 'attaching the file to the issue: the tracker accepted the request, but the issue does not have the file'
     assert_stdout_has 'left the tracker has the encrypted bundle but not the summary'
     issue=${issue:-$(sed -nE 's/^step create done issue ([0-9]+).*/\1/p' <<<"$output")}
     [[ $(as manager "$redmine/issues/$issue.json?include=journals") != *"$HOST"* ]]
@@ -190,7 +190,7 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
     spoil '^PUT /issues/' edit '"private_notes":true=>"private_notes":false'
     hand "$REDMINE_KEY_manager" redmine "$front" ops --issue 1
     assert_status 4
-    assert_stderr_has 'opening an internal note: the tracker took the note but dropped its internal flag'
+    assert_stderr_has 'creating an internal note: the tracker created the note without its internal flag'
 }
 
 # each_request KIND PROJECT [--cancel]: every fault of each request; see tests/trackers/faults.py.
@@ -280,11 +280,11 @@ rt_as() {
     hand "$RT_TOKEN_manager" rt "$rt" Incidents --issue "$issue"
     assert_status 0
     hand "$RT_TOKEN_outsider" rt "$rt" Incidents
-    assert_stderr_has 'looking: queue Incidents: HTTP 403'
+    assert_stderr_has 'reading the place: queue Incidents: HTTP 403'
     hand 1-99-00 rt "$rt" Incidents
-    assert_stderr_has 'looking: queue Incidents: HTTP 401: the token is not accepted'
+    assert_stderr_has 'reading the place: queue Incidents: HTTP 401: the token is not accepted'
     hand "$RT_TOKEN_requestor" rt "$rt" Incidents
-    assert_stderr_has 'making the issue: HTTP 403'
+    assert_stderr_has 'creating the issue: HTTP 403'
     assert_stdout_has 'left nothing has left this workstation'
 }
 

@@ -44,10 +44,10 @@ GITLAB = "/api/v4/projects/[^/]*"
 FLOWS = {
     "gitlab": [
         (["--assignee", "reporter"], [
-            Request("^GET /api/v4/version$", "looking", NOTHING, survives=("403", "404")),
-            Request(f"^GET {GITLAB}$", "looking", NOTHING),
-            Request("^GET /api/v4/users$", "looking", NOTHING),
-            Request(f"^POST {GITLAB}/issues$", "making the issue", NOTHING, ISSUE),
+            Request("^GET /api/v4/version$", "reading the place", NOTHING, survives=("403", "404")),
+            Request(f"^GET {GITLAB}$", "reading the place", NOTHING),
+            Request("^GET /api/v4/users$", "reading the place", NOTHING),
+            Request(f"^POST {GITLAB}/issues$", "creating the issue", NOTHING, ISSUE),
             Request(f"^GET {GITLAB}/issues/3$", "reading the flag back", ISSUE),
             Request(f"^GET {GITLAB}$", "uploading", ISSUE, after=1),
             Request(f"^GET {GITLAB}/issues/3$", "uploading", ISSUE, after=1),
@@ -58,10 +58,10 @@ FLOWS = {
             Request(f"^GET {GITLAB}/issues/3/notes/", "reading the note back", WORDS),
         ]),
         (["--issue", "1"], [
-            Request(f"^GET {GITLAB}/issues/1$", "looking", NOTHING),
+            Request(f"^GET {GITLAB}/issues/1$", "reading the place", NOTHING),
             Request(f"^GET {GITLAB}/issues/1$", "reading the flag back", NOTHING, after=1),
-            Request(f"^POST {GITLAB}/issues/1/notes$", "opening an internal note", NOTHING, ISSUE),
-            Request(f"^GET {GITLAB}/issues/1/notes/", "opening an internal note", ISSUE),
+            Request(f"^POST {GITLAB}/issues/1/notes$", "creating an internal note", NOTHING, ISSUE),
+            Request(f"^GET {GITLAB}/issues/1/notes/", "creating an internal note", ISSUE),
             Request(f"^GET {GITLAB}/issues/1$", "uploading", ISSUE, after=2),
             Request(f"^PUT {GITLAB}/issues/1/notes/", "writing the note", FILE, WORDS_MAYBE),
             Request(f"^GET {GITLAB}/issues/1/notes/", "reading the note back", WORDS, after=1),
@@ -73,9 +73,9 @@ FLOWS = {
     ],
     "redmine": [
         (["--assignee", "Manager T"], [
-            Request("^GET /projects/[a-z]+.json$", "looking", NOTHING),
-            Request("^GET /projects/[0-9]+/memberships.json$", "looking", NOTHING),
-            Request("^POST /issues.json$", "making the issue", NOTHING, ISSUE),
+            Request("^GET /projects/[a-z]+.json$", "reading the place", NOTHING),
+            Request("^GET /projects/[0-9]+/memberships.json$", "reading the place", NOTHING),
+            Request("^POST /issues.json$", "creating the issue", NOTHING, ISSUE),
             Request("^GET /issues/", "reading the flag back", ISSUE),
             Request("^GET /projects/[a-z]+.json$", "uploading", ISSUE, after=1),
             Request("^GET /issues/", "uploading", ISSUE, after=1),
@@ -89,16 +89,16 @@ FLOWS = {
             Request("^GET /issues/", "reading the note back", WORDS, after=5),
         ]),
         (["--issue", "1"], [
-            Request("^GET /issues/", "looking", NOTHING),
-            Request("^PUT /issues/", "opening an internal note", NOTHING, ISSUE),
-            Request("^GET /issues/", "opening an internal note", ISSUE, after=2),
+            Request("^GET /issues/", "reading the place", NOTHING),
+            Request("^PUT /issues/", "creating an internal note", NOTHING, ISSUE),
+            Request("^GET /issues/", "creating an internal note", ISSUE, after=2),
             Request("^GET /issues/", "uploading", ISSUE, after=3),
         ]),
     ],
     "rt": [
         ([], [
-            Request("^GET /REST/2.0/queue/", "looking", NOTHING),
-            Request("^POST /REST/2.0/ticket$", "making the issue", NOTHING, ISSUE),
+            Request("^GET /REST/2.0/queue/", "reading the place", NOTHING),
+            Request("^POST /REST/2.0/ticket$", "creating the issue", NOTHING, ISSUE),
             Request("^GET /REST/2.0/queue/", "uploading", ISSUE, after=1),
             Request("^POST .*/comment$", "uploading", ISSUE, MAYBE, file=True),
             Request("^GET .*/attachments$", "verifying", FILE),
@@ -128,7 +128,7 @@ FAULTS = [
     ("redirect", "OTHER", True, "it redirects to OTHER.*: not followed|the store OTHER"),
     ("cut", "", False, "connection|closed"),
     ("cut-after", "", False, "closed the connection without an answer"),
-    ("silent", "", False, "no answer: no data arrived for|it stopped in the middle"),
+    ("silent", "", False, "no answer: no data arrived for|the transfer stalled"),
 ]
 
 # What is alike; with --fast, for a tracker that is slow, a request gets one of each kind, the next one the next.

@@ -452,10 +452,10 @@ static void a_prometheus_configuration_is_read(void **state)
     assert_int_equal(f.notes.n, 5);
     assert_contains(f.notes.items[0], "missing.yml: its targets are missing");
     assert_contains(f.notes.items[1],
-                    "job \"k\": kubernetes_sd_configs are not understood: their targets are missing");
+                    "job \"k\": kubernetes_sd_configs are not supported: their targets are missing");
     assert_contains(f.notes.items[2], "relabel_configs");
-    assert_contains(f.notes.items[3], "basic_auth: not taken over");
-    assert_contains(f.notes.items[4], "params: not sent: they are for its metrics");
+    assert_contains(f.notes.items[3], "basic_auth: not used");
+    assert_contains(f.notes.items[4], "params: not sent: they are for metrics");
     for (size_t i = 0; i < f.notes.n; i++)
         assert_null(strstr(f.notes.items[i], "hunter2"));
     discovered_release(&f);
@@ -628,10 +628,10 @@ static void assert_discovered(const char *entry, const char *groups, struct disc
     assert_ok(discovery_finish(&w->discovery, &err), &err);
     assert_services(w, services);
     assert_int_equal(d.n, expected.n);
-    assert_int_equal(d.placed, expected.placed);
-    assert_int_equal(d.by_hand, expected.by_hand);
+    assert_int_equal(d.with_host, expected.with_host);
+    assert_int_equal(d.in_inventory, expected.in_inventory);
     assert_int_equal(d.loopback, expected.loopback);
-    assert_int_equal(d.strange, expected.strange);
+    assert_int_equal(d.unmatched, expected.unmatched);
     assert_int_equal(d.withheld, expected.withheld);
     found_free(w);
 }
@@ -646,21 +646,21 @@ static void targets_are_matched_to_hosts_of_the_inventory_only(void **state)
         ANY,
         "[{\"targets\":[\"FILE-03.example.:1\",\"[2001:db8::0:7]:2\",\"other:3\"],\"labels\":{\"job\":"
         "\"a/b c\"}}]",
-        (struct discovered_counts){.n = 3, .placed = 2, .strange = 1},
+        (struct discovered_counts){.n = 3, .with_host = 2, .unmatched = 1},
         "file-03/a-b-c file-03.example:1 /debug/pprof; " BY_HAND "six/a-b-c 2001:db8::7:2 /debug/pprof; ");
     /* Without a job the source's name is used; services of the inventory stay. */
     assert_discovered("  - { http_sd: 'http://x/', name: found }\n",
                       "[{\"targets\":[\"file-03.example:1\"]}]",
-                      (struct discovered_counts){.n = 1, .placed = 1},
+                      (struct discovered_counts){.n = 1, .with_host = 1},
                       "file-03/found file-03.example:1 /debug/pprof; " BY_HAND);
     assert_discovered("  - { http_sd: 'http://x/', service: gitaly }\n",
                       "[{\"targets\":[\"file-03.example:1\",\"10.0.0.4:2\"],\"labels\":{\"job\":\"j\"}}]",
-                      (struct discovered_counts){.n = 2, .placed = 2, .by_hand = 1},
+                      (struct discovered_counts){.n = 2, .with_host = 2, .in_inventory = 1},
                       "file-03/gitaly file-03.example:1 /p; " BY_HAND);
     assert_discovered("  - { http_sd: 'http://x/', job: [b, c] }\n",
                       "[{\"targets\":[\"file-03.example:1\"],\"labels\":{\"job\":\"a\"}},"
                       "{\"targets\":[\"file-03.example:2\"],\"labels\":{\"job\":\"b\"}}]",
-                      (struct discovered_counts){.n = 1, .placed = 1},
+                      (struct discovered_counts){.n = 1, .with_host = 1},
                       "file-03/b file-03.example:2 /debug/pprof; " BY_HAND);
 }
 
@@ -671,11 +671,11 @@ static void targets_match_hosts_by_an_expression(void **state)
         "  - { http_sd: 'http://x/', match: '^(file-[0-9]+)-stor' }\n",
         "[{\"targets\":[\"file-03-stor.long.example:1\",\"file-99-stor:1\",\"10.0.0.4:5\"],\"labels\":{"
         "\"job\":\"a\"}}]",
-        (struct discovered_counts){.n = 3, .placed = 2, .strange = 1},
+        (struct discovered_counts){.n = 3, .with_host = 2, .unmatched = 1},
         "file-03/a file-03-stor.long.example:1 /debug/pprof; " BY_HAND "file-04/a 10.0.0.4:5 /debug/pprof; ");
     assert_discovered("  - { http_sd: 'http://x/', match: 'six' }\n",
                       "[{\"targets\":[\"a.six.b:1\"],\"labels\":{\"job\":\"a\"}}]",
-                      (struct discovered_counts){.n = 1, .placed = 1},
+                      (struct discovered_counts){.n = 1, .with_host = 1},
                       BY_HAND "six/a a.six.b:1 /debug/pprof; ");
 }
 
@@ -686,11 +686,11 @@ static void a_secret_is_sent_only_to_addresses_of_the_inventory(void **state)
     const char *groups =
         "[{\"targets\":[\"file-03.evil.example:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"a\"}}]";
     assert_discovered("  - { http_sd: 'http://x/', service: secret, match: '^(file-[0-9]+)' }\n", groups,
-                      (struct discovered_counts){.n = 2, .placed = 2, .withheld = 1},
+                      (struct discovered_counts){.n = 2, .with_host = 2, .withheld = 1},
                       "file-03/secret file-03.example:2 /debug/pprof; " BY_HAND);
     assert_discovered(
         "  - { http_sd: 'http://x/', service: pinned, match: '^(file-[0-9]+)' }\n", groups,
-        (struct discovered_counts){.n = 2, .placed = 2},
+        (struct discovered_counts){.n = 2, .with_host = 2},
         "file-03/pinned-1 localhost:1 /debug/pprof; file-03/pinned-2 localhost:2 /debug/pprof; " BY_HAND);
 }
 
@@ -700,12 +700,12 @@ static void targets_on_loopback_belong_to_the_sources_host(void **state)
     const char *groups =
         "[{\"targets\":[\"127.0.0.1:6060\",\"[::1]:6061\",\"localhost:6062\"],\"labels\":{\"job\":\"a\"}}]";
     assert_discovered("  - { http_sd: 'http://x/', host: six }\n", groups,
-                      (struct discovered_counts){.n = 3, .placed = 3},
+                      (struct discovered_counts){.n = 3, .with_host = 3},
                       BY_HAND "six/a-6060 127.0.0.1:6060 /debug/pprof; six/a-6061 ::1:6061 /debug/pprof; "
                               "six/a-6062 localhost:6062 /debug/pprof; ");
     assert_discovered(ANY,
                       "[{\"targets\":[\"127.0.0.1:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"a\"}}]",
-                      (struct discovered_counts){.n = 2, .placed = 1, .loopback = 1},
+                      (struct discovered_counts){.n = 2, .with_host = 1, .loopback = 1},
                       "file-03/a file-03.example:2 /debug/pprof; " BY_HAND);
     struct found *w = found_of(ANY);
     struct discovered_counts d = {0};
@@ -726,7 +726,7 @@ static void several_ports_of_one_job_have_names_with_ports(void **state)
         "\"job\":\"a\"}}]",
         "[{\"targets\":[\"file-03.example:10\",\"file-03.example:9\"],\"labels\":{\"job\":\"a\"}}]"};
     for (int i = 0; i < 2; i++)
-        assert_discovered(ANY, orders[i], (struct discovered_counts){.n = i ? 2 : 3, .placed = i ? 2 : 3},
+        assert_discovered(ANY, orders[i], (struct discovered_counts){.n = i ? 2 : 3, .with_host = i ? 2 : 3},
                           "file-03/a-9 file-03.example:9 /debug/pprof; file-03/a-10 file-03.example:10 "
                           "/debug/pprof; " BY_HAND);
     /* A job whose name equals a generated name of another one. */
@@ -734,7 +734,7 @@ static void several_ports_of_one_job_have_names_with_ports(void **state)
         ANY,
         "[{\"targets\":[\"file-03.example:9\",\"file-03.example:10\"],\"labels\":{\"job\":\"a\"}},"
         "{\"targets\":[\"file-03.example:99\"],\"labels\":{\"job\":\"a-9\"}}]",
-        (struct discovered_counts){.n = 3, .placed = 3},
+        (struct discovered_counts){.n = 3, .with_host = 3},
         "file-03/a-9 file-03.example:9 /debug/pprof; file-03/a-10 file-03.example:10 "
         "/debug/pprof; file-03/a-9-99 file-03.example:99 /debug/pprof; " BY_HAND);
 }

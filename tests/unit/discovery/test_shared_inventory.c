@@ -165,8 +165,7 @@ static bool discover_services(const struct inventory *inv, struct targets *t)
         ok = targets_use_source(t, sources[i], &use, NULL) == 0 &&
              discovered_parse(&(struct discovered_file){"sd.yml", NULL, SOURCE_FILE_SD, STR(groups)}, &f,
                               NULL) == 0 &&
-             discovery_add(&d, use, &f, &counts, NULL) == 0 && counts.n == 6 &&
-             counts.placed == 4 + i;
+             discovery_add(&d, use, &f, &counts, NULL) == 0 && counts.n == 6 && counts.with_host == 4 + i;
         discovered_release(&f);
     }
     ok = ok && discovery_finish(&d, NULL) == 0;

@@ -60,9 +60,9 @@ static void who_can_read_decides_about_plain_text(void **state)
 static void who_can_read_decides_about_the_summary(void **state)
 {
     (void)state;
-    assert_false(decide_words(&(struct facts){READERS_TEAM, OLD}, false));
-    assert_true(decide_words(&(struct facts){READERS_TEAM, OLD}, true));
-    assert_true(decide_words(&(struct facts){READERS_ANYONE, OLD, .confidential = true}, false));
+    assert_false(decide_summary(&(struct facts){READERS_TEAM, OLD}, false));
+    assert_true(decide_summary(&(struct facts){READERS_TEAM, OLD}, true));
+    assert_true(decide_summary(&(struct facts){READERS_ANYONE, OLD, .confidential = true}, false));
 }
 
 static void refusals_have_reasons(void **state)
@@ -163,8 +163,8 @@ static void long_text_is_cut(void **state)
     for (int i = 0; i < ESCAPE_LINES + 5; i++)
         buf_adds(&text, "x\n");
     escape_plain(&out, buf_str(&text));
-    assert_contains(buf_str(&out), "  (more lines are left out)\n");
-    assert_int_equal(out.len, 1 + ESCAPE_LINES * 4 + strlen("  (more lines are left out)\n"));
+    assert_contains(buf_str(&out), "  (more lines are omitted)\n");
+    assert_int_equal(out.len, 1 + ESCAPE_LINES * 4 + strlen("  (more lines are omitted)\n"));
     buf_release(&text);
     buf_release(&out);
 }
@@ -274,9 +274,9 @@ static void the_data_that_left_is_reported(void **state)
          "the tracker may have the bundle, in plain text, but does not have the summary"},
         {{.left = HANDOFF_LEFT_FILE, .encrypted = true},
          "the tracker has the encrypted bundle but not the summary"},
-        {{.left = HANDOFF_LEFT_WORDS_UNKNOWN, .encrypted = true},
+        {{.left = HANDOFF_LEFT_SUMMARY_UNKNOWN, .encrypted = true},
          "the tracker has the encrypted bundle and may have the summary"},
-        {{.left = HANDOFF_LEFT_WORDS}, "the tracker has the bundle, in plain text, and the summary"},
+        {{.left = HANDOFF_LEFT_SUMMARY}, "the tracker has the bundle, in plain text, and the summary"},
     };
     char text[HANDOFF_LEFT_TEXT];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -297,11 +297,11 @@ static void an_attachments_name_has_no_host(void **state)
     assert_contains(c.name, ".tar.gz.age");
     struct receipt r;
     assert_ok(receipt_begin(&r, &err), &err);
-    receipt_take(&r, "age-encryption.org/v1\n", 22, &err);
-    assert_int_equal(receipt_judge(&r, &c, &err), -1);
+    receipt_add(&r, "age-encryption.org/v1\n", 22, &err);
+    assert_int_equal(receipt_compare(&r, &c, &err), -1);
     assert_string_equal(err.msg, "the tracker stored 22 of 23 bytes");
-    receipt_take(&r, "x", 1, &err);
-    assert_ok(receipt_judge(&r, &c, &err), &err);
+    receipt_add(&r, "x", 1, &err);
+    assert_ok(receipt_compare(&r, &c, &err), &err);
     receipt_release(&r);
     attachment_close(&c);
     free(path);

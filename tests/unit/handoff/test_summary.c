@@ -14,7 +14,7 @@
 #include "tests/unit/capture.h"
 #include "base/banned.h"
 
-#define CUT "... cut here, for its length: the rest is in the bundle's README.md\n"
+#define CUT "... cut because of its length: the rest is in the bundle's README.md\n"
 
 /* The contents of the summary of a bundle. */
 struct told {

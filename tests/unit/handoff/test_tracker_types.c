@@ -21,9 +21,9 @@ static void every_kind_has_its_type(void **state)
         const struct tracker_type *type = tracker_type_of(kind);
         assert_ptr_equal(&type->kind, kind);
         assert_true(text_is_name(kind->name) && *kind->title && *kind->project);
-        assert_true(*type->auth && *type->place && *type->issue && *type->may && *type->assignee);
-        assert_true(type->look_place && type->look && type->create && type->upload && type->verify);
-        assert_true(type->words && type->note && type->read_note);
+        assert_true(*type->auth && *type->place && *type->issue && *type->permissions && *type->assignee);
+        assert_true(type->read_place && type->check_request && type->create && type->upload && type->verify);
+        assert_true(type->write_text && type->note && type->read_note);
         for (size_t k = 0; k < i; k++)
             assert_string_not_equal(handoff_tracker_kinds[k]->name, kind->name);
     }
@@ -61,7 +61,7 @@ static void write_markdown(struct buf *b)
         const struct tracker_type *type = tracker_type_of(kind);
         buf_addf(b, "| `%s` | %s | %s | %s, at most %zu | %s | %s |\n", kind->name, kind->title,
                  kind->project, type->assignee, kind->max_assignees, kind->has_labels ? "yes" : "no",
-                 type->may);
+                 type->permissions);
     }
 }
 

@@ -283,7 +283,7 @@ static void timeouts_and_cancellation_end_a_request(void **state)
     assert_ok(fd_pipe(cancel, NULL), &(struct err){0});
     close(cancel[1]);
     runs_out(state, "", (struct http_connection_options){.cancel_fd = -1, .timeout_ms = 50}, 0,
-             "no answer: it accepts the connection but sent no data for 50ms");
+             "no answer: the connection was accepted, but no data arrived for 50ms");
     runs_out(state, "", (struct http_connection_options){.cancel_fd = -1}, 50,
              "the answer takes longer than 50ms, 0 bytes so far");
     runs_out(state, "", (struct http_connection_options){.cancel_fd = cancel[0]}, 0, "interrupted");
@@ -291,7 +291,7 @@ static void timeouts_and_cancellation_end_a_request(void **state)
      */
     runs_out(state, half,
              (struct http_connection_options){.cancel_fd = -1, .timeout_ms = 50, .opens = is_opening}, 0,
-             "the answer only trickles: less than 1024 bytes in 50ms, 4 bytes so far");
+             "the answer is too slow: less than 1024 bytes in 50ms, 4 bytes so far");
     close(cancel[0]);
 }
 
@@ -306,8 +306,9 @@ static void the_duration_of_a_profile_is_no_timeout(void **state)
         connect_to_server((struct http_connection_options){.cancel_fd = -1, .timeout_ms = 50});
     int64_t began = clock_now();
     assert_int_equal(get_answer(c, (struct http_get){.timed_ms = 300}, &r, &err), -1);
-    assert_string_equal(err.msg, "no answer: it accepts the connection but sent no data for 50ms longer than "
-                                 "the profile takes");
+    assert_string_equal(err.msg,
+                        "no answer: the connection was accepted, but no data arrived for 50ms longer than "
+                        "the profile takes");
     assert_true(clock_now() - began >= 350);
     assert_true(err.unreached);
     http_connection_free(c);

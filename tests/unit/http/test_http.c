@@ -41,8 +41,8 @@ static void tokens_go_over_tls(void **state)
 static void urls_of_one_origin_are_recognized(void **state)
 {
     (void)state;
-    assert_true(url_origin_same("https://a.example/x", "HTTPS://A.example:443/y?z"));
-    assert_true(url_origin_same("http://127.0.0.1:3000", "http://127.0.0.1:3000/api"));
+    assert_true(url_origin_is_same("https://a.example/x", "HTTPS://A.example:443/y?z"));
+    assert_true(url_origin_is_same("http://127.0.0.1:3000", "http://127.0.0.1:3000/api"));
     static const char *const others[][2] = {
         {"https://a.example", "http://a.example"},
         {"https://a.example", "https://a.example:8443"},
@@ -52,7 +52,7 @@ static void urls_of_one_origin_are_recognized(void **state)
         {"https://a.example", "nonsense"},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        assert_false(url_origin_same(others[i][0], others[i][1]));
+        assert_false(url_origin_is_same(others[i][0], others[i][1]));
 }
 
 /* The tracker may redirect a stored file's download to these places. */

@@ -25,13 +25,13 @@ static struct buf make_listing(uint32_t count, size_t n)
 {
     struct buf b = BUF_INIT(65536);
     buf_addc(&b, 12);
-    ssh_put_u32(&b, count);
+    ssh_add_u32(&b, count);
     for (size_t i = 0; i < n; i++) {
         struct buf blob = BUF_INIT(1000);
-        ssh_put_string(&blob, "ssh-ed25519", 11);
-        ssh_put_u32(&blob, (uint32_t)i);
-        ssh_put_string(&b, blob.data, blob.len);
-        ssh_put_string(&b, "comment", 7);
+        ssh_add_string(&blob, "ssh-ed25519", 11);
+        ssh_add_u32(&blob, (uint32_t)i);
+        ssh_add_string(&b, blob.data, blob.len);
+        ssh_add_string(&b, "comment", 7);
         buf_release(&blob);
     }
     return b;
@@ -121,7 +121,7 @@ static int sign_answered_as(const char *algorithm, const char *p, size_t n, stru
                                     .data = {(unsigned char *)(uintptr_t) "data", 4},
                                     .deadline = clock_deadline(20000)};
     assert_ok(fd_socketpair(ends, err), err);
-    ssh_put_string(&answer, p, n);
+    ssh_add_string(&answer, p, n);
     assert_ok(fd_write_all(ends[1], answer.data, answer.len, err), err);
     struct agent a = {.fd = ends[0], .cancel_fd = -1};
     int rc = agent_sign(&a, &request, ret, err);
@@ -380,7 +380,7 @@ static void *answer_once(void *ctx)
     struct rogue *r = ctx;
     char request[5];
     struct buf list = make_listing(1, 1), message = BUF_INIT(65536);
-    ssh_put_string(&message, list.data, list.len);
+    ssh_add_string(&message, list.data, list.len);
     r->connection = fd_accept(r->listener);
     (void)!recv(r->connection, request, sizeof request, MSG_WAITALL);
     fd_write_all(r->connection, message.data, message.len, NULL);

@@ -22,9 +22,9 @@ static void numbers_and_strings_are_encoded_and_read(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(100);
-    ssh_put_u32(&b, 0xdeadbeef);
-    ssh_put_string(&b, "ab", 2);
-    ssh_put_string(&b, NULL, 0);
+    ssh_add_u32(&b, 0xdeadbeef);
+    ssh_add_string(&b, "ab", 2);
+    ssh_add_string(&b, NULL, 0);
     assert_int_equal(b.len, 14);
     assert_memory_equal(b.data, "\xde\xad\xbe\xef\0\0\0\2ab\0\0\0\0", 14);
     struct ssh_reader r = {(const unsigned char *)b.data, b.len};
@@ -274,7 +274,7 @@ static void a_public_key_file_is_accepted_as_ssh_does(void **state)
             assert_ok(file_write(path, cases[i].beside, strlen(cases[i].beside), &err), &err);
         assert_ok(file_write(pub, text, strlen(text), &err), &err);
         assert_ok(keyfile_inspect(name, &k, &err), &err);
-        assert_true(k.absent);
+        assert_true(k.is_private_absent);
         assert_int_equal(k.is_public, cases[i].is_public);
         assert_true(ssh_blob_equal(&k.blob, &public));
         assert_string_equal(k.type, "ssh-ed25519");
@@ -321,7 +321,7 @@ static void other_blobs_are_not_keys(void **state)
 {
     no_key("", "not a private key");
     no_key("ssh-ed25519 AAAA", "not a private key");
-    no_key("-----BEGIN CERTIFICATE-----\n", "a kind of private key that is not known here");
+    no_key("-----BEGIN CERTIFICATE-----\n", "the format of the private key is not supported");
     no_key("-----BEGIN OPENSSH PRIVATE KEY-----\n", "the private key's last line is missing");
     no_key("-----BEGIN OPENSSH PRIVATE KEY-----\n-----END OPENSSH PRIVATE KEY-----\n", "this is not base64");
     no_key("-----BEGIN OPENSSH PRIVATE KEY-----\n!!!!\n-----END OPENSSH PRIVATE KEY-----\n",

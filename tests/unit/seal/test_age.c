@@ -298,8 +298,8 @@ static void damaged_files_are_refused(void **state)
 static char *ed25519_line(const unsigned char raw[32])
 {
     struct buf blob = BUF_INIT(100), line = BUF_INIT(200);
-    ssh_put_string(&blob, "ssh-ed25519", 11);
-    ssh_put_string(&blob, raw, 32);
+    ssh_add_string(&blob, "ssh-ed25519", 11);
+    ssh_add_string(&blob, raw, 32);
     buf_adds(&line, "ssh-ed25519 ");
     ssh_base64_add(&line, blob.data, blob.len);
     buf_release(&blob);
@@ -325,7 +325,7 @@ static void invalid_recipients_are_refused(void **state)
                 {"sk-ssh-ed25519@openssh.com AAAA ann", "security key"},
                 {"ssh-ed25519-cert-v01@openssh.com AAAA", "certificate"},
                 {"ssh-dss AAAA", "DSA"},
-                {"ssh-next AAAA", "not known here"},
+                {"ssh-next AAAA", "does not support"},
                 {"ssh-ed25519", "cut or damaged"},
                 {"ssh-ed25519 AAA", "cut or damaged"},
                 {"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA==", "damaged"},
@@ -452,7 +452,7 @@ static void invalid_identities_are_refused(void **state)
                 {"", "contains no identity"},
                 {"hello", "no identity"},
                 {"-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n", "last line"},
-                {"-----BEGIN CERTIFICATE-----\nAAAA\n", "not known here"}};
+                {"-----BEGIN CERTIFICATE-----\nAAAA\n", "not supported"}};
     struct age_identities *i = NULL;
     struct err err = ERR_INIT;
     (void)state;

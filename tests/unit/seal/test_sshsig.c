@@ -154,8 +154,8 @@ static struct ssh_blob fido_sign(EVP_PKEY *key, const char *name, const struct s
     assert_int_equal(EVP_DigestSignInit(context, NULL, NULL, NULL, key), 1);
     assert_int_equal(EVP_DigestSign(context, signature, &n, all, sizeof all), 1);
     EVP_MD_CTX_free(context);
-    ssh_put_string(&b, name, strlen(name));
-    ssh_put_string(&b, signature, n);
+    ssh_add_string(&b, name, strlen(name));
+    ssh_add_string(&b, signature, n);
     buf_add(&b, "\1\0\0\0\7", 5);
     assert_ok(ssh_blob_copy(&ret, b.data, b.len, NULL), NULL);
     buf_release(&b);
@@ -169,9 +169,9 @@ static struct ssh_blob fido_public(EVP_PKEY *key, const char *name)
     struct buf b = BUF_INIT(1000);
     struct ssh_blob ret = {0};
     assert_int_equal(EVP_PKEY_get_raw_public_key(key, point, &n), 1);
-    ssh_put_string(&b, name, strlen(name));
-    ssh_put_string(&b, point, n);
-    ssh_put_string(&b, "ssh:", 4);
+    ssh_add_string(&b, name, strlen(name));
+    ssh_add_string(&b, point, n);
+    ssh_add_string(&b, "ssh:", 4);
     assert_ok(ssh_blob_copy(&ret, b.data, b.len, NULL), NULL);
     buf_release(&b);
     return ret;
@@ -252,7 +252,7 @@ static void a_passphrase_is_asked_for(void **state)
         int asked;
         const char *msg;
     } cases[] = {{"secret", 1, NULL},
-                 {"wrong", 3, "the passphrase does not open it"},
+                 {"wrong", 3, "the passphrase is wrong"},
                  {NULL, 1, "there is no terminal to ask on"}};
     char *path = make_key(*state, &kinds[1], "secret");
     for (size_t i = 0; i < 3; i++) {
@@ -297,7 +297,7 @@ static void unusual_keys_are_handled(void **state)
     char *pub = format_text("%s.pub", key), *missing = format_text("%s/missing", (char *)*state);
     char *short_rsa = make_key(*state, &small, "");
     refuses_key(other, ERR_USAGE, "of type ssh-dss, which cannot sign bundles");
-    refuses_key(short_rsa, ERR_UNSUPPORTED, "an RSA key of 1024 bits is too weak");
+    refuses_key(short_rsa, ERR_UNSUPPORTED, "an RSA key of 1024 bits is not supported");
     refuses_key(missing, ERR_NOT_FOUND, missing);
     refuses_key("ssh-ed25519 AAAA!", ERR_FAILED, "this is not base64");
     /* A public key whose private key is missing or another one. */
@@ -363,7 +363,7 @@ static void unusual_armor_is_handled(void **state)
         {"-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----\n", "it does not begin as one"},
         {"-----BEGIN SSH SIGNATURE-----\nU1NIU0lH\n-----END SSH SIGNATURE-----\n", "it is cut off"},
         {"-----BEGIN SSH SIGNATURE-----\nU1NIU0lHAAAAAg==\n-----END SSH SIGNATURE-----\n",
-         "the signature is of version 2, which is not known here"},
+         "the signature is of version 2, which is not supported"},
         {"-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----\nmore", "there is text after it"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -108,11 +108,11 @@ static struct buf make_kexinit(const char *before, const char *const lists[ALGOR
     buf_add(&payload, "0123456789abcdef", 16);
     for (int i = 0; i < 10; i++) {
         const char *list = i < ALGORITHM_LISTS ? lists[i] : i < 8 ? "none" : "";
-        ssh_put_string(&payload, list, strlen(list));
+        ssh_add_string(&payload, list, strlen(list));
     }
     buf_add(&payload, "\0\0\0\0", 5);
     buf_adds(&all, before);
-    ssh_put_u32(&all, (uint32_t)payload.len + 1 + 4);
+    ssh_add_u32(&all, (uint32_t)payload.len + 1 + 4);
     buf_addc(&all, 4);
     buf_add(&all, payload.data, payload.len);
     buf_add(&all, "\0\0\0", 4);
