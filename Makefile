@@ -1,9 +1,9 @@
 # profgrab: `make` builds build/profgrab, `make check` tests, `make demo` shows the main job, `make help` lists the rest.
 #
 # All output is under build/. SAN=1 builds with the address and undefined-behaviour sanitizers,
-# SAN=thread with the thread sanitizer, SAN=fuzz (clang) for libFuzzer, SAN=coverage (gcc) for gcov; each has a
-# directory of its own, so that they do not disturb each other. LIBSSH2=build/libssh2-1.11.1 takes the libssh2 installed
-# there (tools/build-libssh2 makes that one) in place of the system's, in a directory of its own as well.
+# SAN=thread with the thread sanitizer, SAN=fuzz (clang) for libFuzzer, SAN=coverage (gcc) for gcov; each builds in a
+# separate directory. LIBSSH2=build/libssh2-1.11.1 uses the libssh2 installed there (made by tools/build-libssh2) instead
+# of the system's, also in a separate directory.
 
 VERSION := 0.1.0
 CC ?= cc
@@ -12,15 +12,15 @@ LIBSSH2 ?=
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-# The folders of the house, ground floor first. tools/check-layers holds the arrows between them.
+# The folders of the program, the lowest first. tools/check-layers checks the includes between them.
 FOLDERS := base/data base http keys seal proto findings inventory gateway/config gateway/ssh gateway/openssh gateway fetch/body fetch discovery bundle/redact bundle pprof/symbolize pprof/graph pprof page handoff capture cli/term cli/args cli/input cli/pprof cli/hosts cli/bundle cli/capture cli/read cli
 PACKAGES := libssh2 libcurl openssl zlib libpcre2-8 yaml-0.1 jansson libarchive libedit libutf8proc
 
-# Builds are the same wherever the tree lies; gcov wants to find its files again.
+# The program does not depend on the directory of the tree. gcov needs the real paths.
 reproducible := $(if $(filter coverage,$(SAN)),,-ffile-prefix-map='$(CURDIR)=.')
 
 comma := ,
-# `make` and `make CC=gcc` use one folder where cc is gcc: cc is a name, not a compiler.
+# `make` and `make CC=gcc` use one build directory if cc is gcc.
 compiler := $(notdir $(firstword $(CC)))
 ifeq ($(compiler),cc)
 compiler := $(if $(findstring __clang__,$(shell $(CC) -dM -E -x c /dev/null 2>/dev/null)),clang,gcc)
@@ -34,7 +34,7 @@ sanitizers_thread := -fsanitize=thread -fno-omit-frame-pointer
 sanitizers_fuzz := -fsanitize=fuzzer-no-link$(comma)address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 sanitizers_coverage := --coverage -fprofile-update=atomic
 sanitizers := $(sanitizers_$(SAN))
-# A packager may define _FORTIFY_SOURCE too; 3 also checks sizes known only at run time.
+# -U because a packager may define _FORTIFY_SOURCE too. Level 3 also checks sizes that are known only at run time.
 hardening := $(if $(SAN),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3) -fstack-protector-strong -fPIC
 hardening += $(if $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)),-fcf-protection -fstack-clash-protection)
 
@@ -43,16 +43,16 @@ override CFLAGS += -std=c17 -pthread -fvisibility=hidden -ffunction-sections -fd
 override CPPFLAGS += -D_GNU_SOURCE -I. -I$(out) -DPROFGRAB_VERSION='"$(VERSION)"'
 override LDFLAGS += -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed,--gc-sections $(sanitizers)
 pkg_config := $(if $(LIBSSH2),PKG_CONFIG_PATH=$(abspath $(LIBSSH2))/lib/pkgconfig )pkg-config
-# Inflates whole profiles twice as fast as zlib, which does it where this is missing.
+# libdeflate inflates a complete profile twice as fast as zlib. Without libdeflate, zlib inflates it.
 ifeq ($(shell pkg-config --exists libdeflate && echo yes),yes)
 PACKAGES += libdeflate
 override CPPFLAGS += -DHAVE_LIBDEFLATE
 endif
 CPPFLAGS_PACKAGES := $(shell $(pkg_config) --cflags $(PACKAGES) 2>/dev/null)
-# libc comes first: the loader looks for each name in the order of this list, and most names are there.
+# libc is first because the loader searches the libraries in this order, and libc has most of the names.
 LIBS := -lc $(shell $(pkg_config) --libs $(PACKAGES) 2>/dev/null) -lm
 ifdef LIBSSH2
-# An old-fashioned rpath counts for the libraries' libraries too: libcurl must not bring the system's libssh2 along.
+# --disable-new-dtags writes DT_RPATH, which also applies to libcurl: libcurl must not load the system's libssh2.
 LIBS += -Wl,--disable-new-dtags,-rpath,$(abspath $(LIBSSH2))/lib
 endif
 
@@ -75,7 +75,7 @@ endif
 fuzzer_sources := $(wildcard tests/fuzz/fuzz_*.c)
 fuzzers := $(fuzzer_sources:%.c=$(out)/%)
 
-# V=1 shows the commands.
+# V=1 prints the commands.
 Q := $(if $(V),,@)
 say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
@@ -86,7 +86,7 @@ say = @$(if $(V),:,printf '%-6s %s\n' '$(1)' '$(2)')
 
 all: build/profgrab pages
 
-# build/profgrab is always the last one built, whatever the compiler.
+# build/profgrab is a link to the program that was built last, by any compiler.
 build/profgrab: $(out)/profgrab
 	@ln -sfn $(variant)/profgrab $@
 
@@ -120,7 +120,7 @@ $(share)/bash-completion/% $(share)/zsh/% $(share)/fish/%: $(out)/profgrab
 	@mkdir -p $(@D)
 	$(Q)$(out)/profgrab completion $(firstword $(subst -, ,$(word 4,$(subst /, ,$@)))) >$@
 
-# Everything but main: the program, the unit tests and the fuzz targets link it.
+# libprofgrab.a has all code except main. The program, the unit tests and the fuzz targets link it.
 $(out)/libprofgrab.a: $(filter-out %/cli/main.o,$(objects))
 	$(call say,ar,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
@@ -129,7 +129,7 @@ $(out)/libprofgrab.a: $(filter-out %/cli/main.o,$(objects))
 libraries:
 	@$(pkg_config) --exists --print-errors $(PACKAGES) || { echo "hint: make deps"; exit 1; }
 
-# With the Makefile, since flags may have changed.
+# Objects depend on the Makefile because its flags may have changed.
 $(out)/%.o: %.c Makefile | libraries
 	@mkdir -p $(@D)
 	$(call say,cc,$@)
@@ -154,7 +154,7 @@ $(out)/proto/profile.pb-c.c $(out)/proto/profile.pb-c.h &: proto/profile.proto
 	$(call say,protoc,$@)
 	$(Q)protoc-c --proto_path=. --c_out=$(out) $<
 
-# protobuf-c is the oracle of the profile reader: it is in the tests, not in the program.
+# The tests compare the profile reader with protobuf-c. The program does not use protobuf-c.
 $(out)/tests/unit/%: tests/unit/%.c $(out)/libprofgrab.a $(out)/proto/profile.pb-c.c
 	@mkdir -p $(@D)
 	$(call say,cc,$@)
@@ -175,7 +175,7 @@ $(out)/tests/unit/bundle/test_members: override LDFLAGS += -Wl,--wrap=reader_ope
 $(out)/tests/unit/discovery/test_shared_inventory: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc \
     strdup strndup free)
 
-# test_alloc makes our objects' allocations fail.
+# test_alloc makes allocations of profgrab's objects fail.
 $(out)/tests/unit/test_alloc: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc strdup strndup asprintf __asprintf_chk)
 
 units: $(units)
@@ -196,26 +196,26 @@ $(out)/tests/fuzz/fuzz_answer: override LDFLAGS += -Wl,--wrap=http_send
 
 fuzzers: $(fuzzers)
 
-# Every target for so long, side by side; what they find new stays under build/fuzz/corpus/ for the next time.
+# Runs all fuzz targets in parallel, each for FUZZ_SECONDS. The next run continues with the inputs in build/fuzz/corpus/.
 fuzz:
 	$(MAKE) -s CC=clang SAN=fuzz fuzzers
 	tests/fuzz/run $(FUZZ_SECONDS)
 
-# The known inputs alone, each once. The library is the sanitizers' own, so that nothing is compiled for this alone.
+# Runs each stored input once. Uses the library of the sanitizers' build, so that only the targets are compiled.
 fuzz-corpus: $(fuzzers)
 	tests/fuzz/corpus-run $(fuzzers)
 
 # ---- cost ----------------------------------------------------------------------------------------------
 
-# What each parser costs on the worst inputs of its grammar, after the runner has shown that it finds parsers that
-# cost too much. COST="goroutines_read index": these alone.
+# Measures each parser on the worst inputs of its grammar. The runner first shows that it detects bad parsers.
+# COST="goroutines_read index" measures only these parsers.
 cost_program := $(out)/tests/cost/cost
 cost_objects := $(patsubst %.c,$(out)/%.o,$(wildcard tests/cost/*.c))
 $(cost_program): $(cost_objects) $(out)/libprofgrab.a
 	$(call say,link,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-# Its trackers are a part of it.
+# The cost program has its own imitation of a tracker.
 $(cost_program): override LDFLAGS += -Wl,--wrap=http_send
 
 cost: $(cost_program)
@@ -223,7 +223,7 @@ cost: $(cost_program)
 
 # ---- coverage ------------------------------------------------------------------------------------------
 
-# Of the unit tests and the end-to-end tests together: build/coverage/index.html.
+# Coverage of the unit tests and the end-to-end tests together: build/coverage/index.html.
 coverage:
 	find build/gcc-coverage -name '*.gcda' -delete 2>/dev/null || :
 	$(MAKE) -s CC=gcc SAN=coverage CFLAGS='-O0 -g' units
@@ -240,13 +240,13 @@ build/fixture/gitlab: $(wildcard tests/gitlab/*)
 build/fixture/ailing: $(wildcard tests/ailing/*)
 	tools/build-fixture ailing
 
-# What the commands do not do alone: one file handed over, the copy of a bundle made, the findings on files.
+# Programs that call one function of the library: hand off a file, copy a bundle, print findings on files.
 $(out)/tests/%: tests/%.c $(out)/libprofgrab.a
 	@mkdir -p $(@D)
 	$(call say,cc,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/libprofgrab.a $(LIBS)
 
-# ssh's own programs load it, so it has no sanitizers, whatever the variant.
+# Built without sanitizers, because the programs of OpenSSH load it.
 build/rig/softkey.so: tests/rig/softkey.c
 	@mkdir -p $(@D)
 	$(call say,cc,$@)
@@ -264,7 +264,7 @@ e2e: $(e2e_programs)
 	    FINDINGS=$(CURDIR)/$(out)/tests/findings $(sanitizer_env) \
 	    bats --tap --jobs $(E2E_JOBS) --no-parallelize-within-files $(E2E)
 
-# The page in a browser: BROWSER_TESTS=tests/browser/looks.test.js
+# Tests the page in a browser. BROWSER_TESTS=tests/browser/looks.test.js runs only this file.
 BROWSER_TESTS ?=
 browser: $(out)/profgrab build/fixture/rude build/fixture/ailing
 	PROFGRAB=$(CURDIR)/$(out)/profgrab tests/browser/run $(BROWSER_TESTS)
@@ -282,7 +282,7 @@ captures: $(out)/profgrab build/fixture/rude
 ssh-table: $(out)/profgrab build/fixture/rude build/rig/softkey.so
 	SSH_TABLE=renew PROFGRAB=$(CURDIR)/$(out)/profgrab bats --tap tests/e2e/46-ssh-table.bats
 
-# The faults of SSH with the program under valgrind.
+# Runs the tests of SSH faults with the program under valgrind.
 valgrind: $(out)/profgrab build/fixture/rude build/rig/softkey.so
 	@rm -rf build/valgrind && mkdir -p build/valgrind
 	SLOW=8 VALGRIND=$(CURDIR)/$(out)/profgrab VALGRIND_LOGS=$(CURDIR)/build/valgrind PROFGRAB=$(CURDIR)/tests/valgrind \
@@ -292,7 +292,7 @@ valgrind: $(out)/profgrab build/fixture/rude build/rig/softkey.so
 e2e_longest := $(patsubst %,tests/e2e/%.bats,79-limits 52-age 59-sources 42-openssh 75-resume 15-captures 54-redaction 41-auth \
     55-bad-bundles 70-people 56-cost 46-ssh-table 86-interrupted-handoff 44-faults)
 E2E ?= $(e2e_longest) $(filter-out $(e2e_longest),$(shell ls -S tests/e2e/*.bats))
-# The files run side by side, twice as many as there are cores since they mostly wait; the tests of a file one by one.
+# Runs two files for each core, because the tests mostly wait. The tests of one file run one after the other.
 E2E_JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) \* 2)
 E2E_VALGRIND ?= $(wildcard $(patsubst %,tests/e2e/%*.bats,40 39 44 46))
 sanitizer_env := ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
@@ -328,7 +328,7 @@ benches: $(patsubst tests/bench/%.c,$(out)/bench/%,$(wildcard tests/bench/*.c))
 bench: all $(out)/bench/generate $(out)/bench/pack $(out)/bench/child
 	BENCH=$(CURDIR)/$(out)/bench tests/bench/run
 
-# BENCH_ROUNDS=7: of each figure.
+# BENCH_ROUNDS=7 measures each figure seven times.
 bench-handoff: all $(out)/tests/copy
 	COPY=$(CURDIR)/$(out)/tests/copy tests/bench/run-handoff
 
@@ -340,19 +340,19 @@ $(out)/bench/%: tests/bench/%.c $(out)/libprofgrab.a
 # bench/child also draws without a child.
 $(out)/bench/child: override LDFLAGS += -Wl,--wrap=proc_run_confined
 
-# BENCH_ROWS="top-50 top-200": these, which take minutes; BENCH_ROUNDS=3: of each figure.
+# BENCH_ROWS="top-50 top-200" measures only these rows, which take minutes. BENCH_ROUNDS=3 measures each three times.
 bench-pprof: all $(out)/bench/generate $(out)/bench/inflate
 	BENCH=$(CURDIR)/$(out)/bench tests/bench/run-pprof $(BENCH_ROWS)
 
-# BENCH_ROWS="page capture": only these; BENCH_ROUNDS=3: of each figure.
+# BENCH_ROWS="page capture" measures only these rows. BENCH_ROUNDS=3 measures each three times.
 bench-report: all $(out)/bench/generate
 	BENCH=$(CURDIR)/$(out)/bench tests/bench/run-report $(BENCH_ROWS)
 
-# BENCH_ROWS="one memory": only these; BENCH_TARGETS=20 BENCH_ROUNDS=1: a first look.
+# BENCH_ROWS="one memory" measures only these rows. BENCH_TARGETS=20 BENCH_ROUNDS=1 gives quick, rough figures.
 bench-fleet: all
 	tests/bench/run-fleet $(BENCH_ROWS)
 
-# BENCH_ROWS="far loopback": only these.
+# BENCH_ROWS="far loopback" measures only these rows.
 bench-ssh: all $(out)/bench/delay $(out)/bench/gateway $(out)/bench/raw
 	BENCH=$(out)/bench tests/bench/run-ssh $(BENCH_ROWS)
 

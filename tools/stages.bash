@@ -1,10 +1,10 @@
-# The shared part of tools/check, tools/check-long and tools/quick: running stages, each with its time, and one closing line.
+# The shared part of tools/check, tools/check-long and tools/quick: runs stages, prints the time of each, and a last line.
 #
-# A stage that fails does not keep the later ones from running, unless they need what it makes. Tests write TAP
-# (`ok 1 - name`, `not ok 2 - name`) into the logs' directory; the closing line counts them.
+# After a failed stage the later ones still run, unless they need its output. Tests write TAP (`ok 1 - name`,
+# `not ok 2 - name`) into the logs' directory; the last line counts the tests.
 # shellcheck shell=bash
 
-# stages_begin DIR: the logs go there; older ones are removed.
+# stages_begin DIR: writes the logs to DIR, and removes older ones.
 stages_begin() {
     logs=$1
     rm -rf "$logs"
@@ -15,7 +15,7 @@ stages_begin() {
     trap stages_interrupted INT TERM
 }
 
-# Ends the stages that run beside the others: each has a process group of its own, which Ctrl-C does not reach.
+# Ends the stages that run in parallel: each has its own process group, which gets no SIGINT from Ctrl-C.
 stages_interrupted() {
     local name
     for name in "${!stages_beside[@]}"; do
@@ -33,7 +33,7 @@ stage() {
     stage_report "$1"
 }
 
-# stage_beside NAME COMMAND...: starts a stage that runs beside the following ones; stage_await NAME reports it.
+# stage_beside NAME COMMAND...: starts a stage in parallel to the following ones; stage_await NAME waits and reports it.
 stage_beside() {
     set -m
     stage_run "$@" &
@@ -72,7 +72,7 @@ make_quietly() {
     make -s -j"$jobs" "$@"
 }
 
-# The closing line. 0: all stages and tests passed, and there were some.
+# Prints the last line. Returns 0 if all stages and tests passed, and there was at least one.
 stages_finish() {
     local passed failed
     passed=$(cat "$logs"/*.log | grep -c '^ok ')

@@ -2,10 +2,10 @@
 # contents of strings are left out. The program that includes this file defines
 #
 #   found(name, line, text): the function `name` is called. stack[1..depth] are the names of the calls, outermost first,
-#   in whose arguments it stands; "" is a pair of parentheses that belongs to no call. `line` is the line of the call, and
-#   `text` its statement from its begin to the end of that line.
-#   statement_ends(text, line): a statement has ended at a ; { or } that stands in no parentheses, and that `text` has at
-#   its end. `line` is its first line.
+#   in whose arguments the call is; "" is a pair of parentheses that belongs to no call. `line` is the line of the call,
+#   and `text` its statement from the start to the end of that line.
+#   statement_ends(text, line): a statement has ended at a ; { or } outside parentheses, which is the last character of
+#   `text`. `line` is the first line of the statement.
 
 FNR == 1 { end_statement(); depth = 0; in_comment = 0 }
 /^}/ { depth = 0 } # a branch of the preprocessor may have left parentheses open
@@ -37,7 +37,7 @@ function end_statement() {
     word = ""
 }
 
-# A name and the parenthesis behind it may be on two lines: `word` is the last name, `before` what stands in front of it.
+# A name and the parenthesis after it may be on two lines: `word` is the last name, `before` the text before it.
 function scan(rest,    token) {
     while (rest != "") {
         if (in_comment) {
