@@ -38,7 +38,7 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
     ssh -F "$SSH_CONFIG" -N -o ExitOnForwardFailure=yes \
         -L "127.0.0.1:$port:localhost:$RIG_PORT_node_exporter" file-03 3>&- &
     ssh=$!
-    for ((i = 0; i < 500; i++)); do ! rig_connects "$port" || break; sleep 0.02; done
+    wait_for rig_connects "$port"
     run --separate-stderr curl -sS "http://127.0.0.1:$port/debug/pprof/"
     kill "$ssh"
     assert_status 0
@@ -72,7 +72,7 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
     rig_sshd doomed doomed-01
     ssh -F "$SSH_CONFIG" doomed-01 'echo here; exec sleep 300' >session 2>/dev/null 3>&- &
     local ssh=$!
-    for ((i = 0; i < 500; i++)); do [[ ! -s session ]] || break; sleep 0.02; done
+    wait_for test -s session
     [[ $(<session) == here ]]
     rig_end doomed
     local code=0

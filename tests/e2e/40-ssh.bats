@@ -119,7 +119,7 @@ teardown() {
 import socket, sys, time
 s = socket.socket(socket.AF_UNIX); s.bind("silent"); s.listen(); print("ready", flush=True); time.sleep(30)' >ready 3>&- &
     local pid=$! i
-    for ((i = 0; i < 500; i++)); do ! grep -q ready ready || break; sleep 0.02; done
+    wait_for grep -q ready ready
     host_with "IdentityFile $RIG_KEY" "IdentityAgent $PWD/silent"
     run_mine --timeout 1s
     kill "$pid"
@@ -132,7 +132,7 @@ freeze() {
     local i pid parent child
     "$profgrab_program" --ssh-config "$SSH_CONFIG" --timeout 2s --host "$1-01" --port "$RIG_PORT_rude" heap cpu=5 >path 2>log 3>&- &
     pid=$!
-    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 5s' log || break; sleep 0.02; done
+    wait_for grep -q 'taking 5s' log
     # The process that serves the session is the last of the sshd's children.
     read -r parent _ <"$RIG_DIR/pids/$1"
     child=$(rig_session "$parent")

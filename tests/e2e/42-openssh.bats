@@ -305,7 +305,7 @@ END
 import socket, time
 s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()[1], flush=True); time.sleep(60)' >port 3>&- &
     pid=$!
-    for ((i = 0; i < 500; i++)); do [[ ! -s port ]] || break; sleep 0.02; done
+    wait_for test -s port
     host_with "Port $(cat port)"
     run_via mine --timeout 1s
     assert_status 1
@@ -352,7 +352,7 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
 import socket, time
 s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", flush=True); time.sleep(60)' >ready 3>&- &
     pid=$!
-    for ((i = 0; i < 500; i++)); do [[ ! -s ready ]] || break; sleep 0.02; done
+    wait_for test -s ready
     run_profgrab --host mine --port "$RIG_PORT_rude" heap
     kill "$pid"
     assert_status 0
@@ -376,7 +376,7 @@ s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", fl
     start_master mine
     "$profgrab_program" --ssh-config "$SSH_CONFIG" --via openssh --host mine --port "$RIG_PORT_rude" heap cpu=2s >path 2>log 3>&- &
     pid=$!
-    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 2s' log || break; sleep 0.02; done
+    wait_for grep -q 'taking 2s' log
     kill -KILL "$master"
     status=0
     wait "$pid" || status=$?
@@ -389,7 +389,7 @@ s = socket.socket(socket.AF_UNIX); s.bind("live"); s.listen(); print("ready", fl
     local i pid
     "$profgrab_program" --ssh-config "$SSH_CONFIG" --via openssh --host file-03 --port "$RIG_PORT_rude" heap cpu=2s >path 2>log 3>&- &
     pid=$!
-    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 2s' log || break; sleep 0.02; done
+    wait_for grep -q 'taking 2s' log
     kill -KILL "$(pgrep -P "$pid" ssh)"
     status=0
     wait "$pid" || status=$?
@@ -418,7 +418,7 @@ existing() { # PID...
         : >log # the one before had said it
         "$profgrab_program" --ssh-config "$SSH_CONFIG" --via openssh --host far-01 --port "$RIG_PORT_rude" cpu=60s >path 2>log 3>&- &
         pid=$!
-        for ((i = 0; i < 500; i++)); do ! grep -q 'taking 1m' log || break; sleep 0.02; done
+        wait_for grep -q 'taking 1m' log
         carrier=$(pgrep -P "$pid" ssh)
         [[ -n $carrier ]] || fail "$(cat log)"
         mapfile -t carriers < <(echo "$carrier" && descendants "$carrier")

@@ -184,11 +184,11 @@ refute_secret() {
 
 @test "the secret is on no command line and in no core dump" {
     export PPROF_TOKEN=$SECRET
-    local pid i limit line
+    local pid limit line
     inventory "  app: { port: $RIG_PORT_rude, path: /bearer/debug/pprof, auth: { bearer_env: PPROF_TOKEN } }"
     "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-03 cpu=3s heap >path 2>log 3>&- &
     pid=$!
-    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 3s' log || break; sleep 0.02; done
+    wait_for grep -q 'taking 3s' log
     line=$(tr '\0' ' ' <"/proc/$pid/cmdline")
     limit=$(awk '/Max core file size/ { print $5, $6 }' "/proc/$pid/limits")
     wait "$pid"

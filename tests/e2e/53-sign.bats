@@ -182,7 +182,7 @@ trusted() {
     SECONDS=0
     run_copy -t 500 -s key.pub b.tar.gz
     assert_status 1
-    ((SECONDS < 5))
+    ((SECONDS < 20)) # the agent hangs for ever
     assert_stderr_has 'cannot sign with ssh-ed25519 SHA256:'
     assert_stderr_has 'the SSH agent'
     [[ ! -e b-handoff-2.tar.gz ]]
@@ -333,7 +333,7 @@ while True:
 SCRIPT
     python3 agent.py 3>&- &
     hung=$!
-    for ((i = 0; i < 500; i++)); do [[ ! -S agent ]] || break; sleep 0.02; done
+    wait_for test -S agent
     rm key
     SSH_AUTH_SOCK=$PWD/agent run_copy -s key.pub b.tar.gz
     assert_status 1

@@ -390,7 +390,7 @@ refuse() {
 @test "an interrupted grab is not handed off, and prints how to" {
     "$profgrab_program" --ssh-config "$SSH_CONFIG" -i inventory.yaml --host file-03 --for gitaly heap cpu=20s >out 2>log 3>&- &
     pid=$!
-    for ((i = 0; i < 500; i++)); do ! grep -q 'taking 20s' log || break; sleep 0.02; done
+    wait_for grep -q 'taking 20s' log
     kill -TERM "$pid"
     wait "$pid" && rc=0 || rc=$?
     assert_equal "$rc" 143

@@ -67,14 +67,14 @@ needs_strace() {
 
 interrupts() { python3 "$rig_root/tests/rig/interrupts.py" --control "$control" "$@"; }
 
-# Sends SIGINT to the process $pid, which must end within 2 s; its status is in $rc.
-interrupt_within_2s() {
+# Sends SIGINT to the process $pid, which must end long before what it waits for (60 s); its status is in $rc.
+interrupt_in_time() {
     local began now
     began=$(date +%s%3N)
     kill -INT "$pid"
     wait "$pid" && rc=0 || rc=$?
     now=$(date +%s%3N)
-    ((now - began < 2000)) || fail "it went on for $((now - began)) ms"
+    ((now - began < 8000)) || fail "it went on for $((now - began)) ms"
 }
 
 # A shell's background jobs ignore SIGINT.
@@ -150,7 +150,7 @@ began = time.monotonic()
 process.send_signal(signal.SIGINT)
 status = process.wait()
 took = time.monotonic() - began
-sys.exit(f"it went on for {took:.1f} s" if took > 2 else status)
+sys.exit(f"it went on for {took:.1f} s" if took > 8 else status)
 END
     run --separate-stderr own_network --mount timeout 50 bash isolated.bash python3 interrupted.py \
         "$profgrab_program" attach b.tar.gz -i inventory.yaml --for gitaly
@@ -163,7 +163,7 @@ END
     inventory "http://127.0.0.1:$PORT_gitlab" 'token_command: "touch asked; exec sleep 60"'
     in_background "$profgrab_program" attach b.tar.gz -i inventory.yaml --for gitaly
     until_true test -e asked
-    interrupt_within_2s
+    interrupt_in_time
     assert_equal "$rc" 130
     grep -q '^profgrab: nothing has left this workstation$' log
     rm asked
@@ -186,7 +186,7 @@ END
     until_true test -S agent
     SSH_AUTH_SOCK=$PWD/agent in_background "$profgrab_program" attach b.tar.gz -i inventory.yaml --for gitaly
     until_true test -e asked
-    interrupt_within_2s
+    interrupt_in_time
     kill "$server"
     assert_equal "$rc" 130
     grep -q '^profgrab: nothing has left this workstation$' log
@@ -211,7 +211,7 @@ END
         inventory "$scheme://127.0.0.1:$(<port)"
         in_background "$profgrab_program" attach b.tar.gz -i inventory.yaml --for gitaly
         until_true test -e "asked-$scheme"
-        interrupt_within_2s
+        interrupt_in_time
         assert_equal "$rc" 130
         grep -q '^profgrab: nothing has left this workstation$' log
     done

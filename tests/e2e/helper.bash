@@ -100,6 +100,28 @@ write_inventory() {
     chmod 600 "$INVENTORY"
 }
 
+# wait_for COMMAND...: polls until it succeeds; fails after a minute, which is enough on a busy machine.
+wait_for() {
+    local deadline=$((SECONDS + 60))
+    until "$@" 2>/dev/null; do
+        ((SECONDS < deadline)) || {
+            fail "not within a minute: $*"
+            return 1
+        }
+        sleep 0.02
+    done
+}
+
+# children_cpu [NAME]: sets NAME, or REPLY, to the milliseconds of processor time that this shell's ended children took. Other
+# load on the machine does not count.
+children_cpu() {
+    local line
+    # A pipe or $(...) would print the times of a subshell.
+    times >"$BATS_TEST_TMPDIR/times"
+    line=$(tail -n 1 "$BATS_TEST_TMPDIR/times")
+    printf -v "${1-REPLY}" %d "$(awk -F '[ms ]+' '{ printf "%d", ($1 + $3) * 60000 + ($2 + $4) * 1000 }' <<<"$line")"
+}
+
 # own_network COMMAND...: runs it in a network namespace, where a non-loopback address reaches nobody else.
 own_network() {
     if ((EUID == 0)); then

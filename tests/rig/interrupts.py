@@ -10,8 +10,8 @@ those that there are many of (reads, writes, polls). With --from the calls count
 REGEX matches; without it, from the making of the signals' pipe.
 
 After each run:
-- the program has ended within 2 s of the signal, with at most 20 more reads and writes: a phase that does not look for
-  the signal makes more of them, on any machine;
+- the program has ended within 2 s of the signal, in one of three runs at least, because the machine may be busy; with
+  at most 20 more reads and writes: a phase that does not look for the signal makes more of them, on any machine;
 - the bundle is there, and whole;
 - the program has said what left the workstation, and the tracker has that and no more;
 - the copy is there where the tracker may have some of it, and nowhere else; nothing else is left;
@@ -31,6 +31,7 @@ import urllib.request
 EACH = re.compile(r"openat|clone3?|wait4|fsync|linkat|connect|sendto|ftruncate|unlinkat")
 SOME = re.compile(r"read|write|pread64|poll|lseek|recvfrom|mmap")
 MOST_AFTER = 20
+TOO_LONG = "it went on for"
 
 # What is said to have left: how many uploads and notes the tracker may have then, and whether the copy stays.
 LEFT = [
@@ -121,7 +122,7 @@ def faults(handoff, run):
     if not ended:
         return  # the call was not made this time
     if ended[0] > 2:
-        yield f"it went on for {ended[0]:.1f} s"
+        yield f"{TOO_LONG} {ended[0]:.1f} s"
     if ended[1] > MOST_AFTER:
         yield f"it made {ended[1]} more reads and writes"
     if run.returncode == 0:
@@ -163,9 +164,12 @@ def main():
         return 1
     points, bad, ends = list(choose(args.start, args.each)), 0, collections.Counter()
     for name, number, line in points:
-        run = handoff.run("-e", f"inject={name}:signal=SIGINT:when={number}")
+        for _ in range(3):
+            run = handoff.run("-e", f"inject={name}:signal=SIGINT:when={number}")
+            wrong = list(faults(handoff, run))
+            if not wrong or not all(fault.startswith(TOO_LONG) for fault in wrong):
+                break
         ends[run.returncode] += 1
-        wrong = list(faults(handoff, run))
         if wrong:
             bad += 1
             print(f"SIGINT at {line.split(' ', 1)[1].strip()[:100]}: {'; '.join(wrong)}\n{run.stderr}")
