@@ -1,5 +1,5 @@
 /*
- * The table of rules. A threshold that no source gives is called ours.
+ * The table of rules. If a threshold has no published source, `source` says that it is ours.
  *
  * GC guide: go.dev/doc/gc-guide, "Identifying costs". Debugging performance issues: go.dev/wiki/Performance,
  * by D. Vyukov. LeakProf: G.-V. Saioc and others, Unveiling and Vanquishing Goroutine Leaks in Enterprise
@@ -11,7 +11,7 @@
 #define WIKI "go.dev/wiki/Performance, CPU profiler"
 #define GUIDE "go.dev/doc/gc-guide, Identifying costs"
 #define OURS "; the threshold is ours"
-#define NONE "none: it is always said"
+#define NONE "none: always reported"
 #define PROFILERS                                                                                            \
     "the profilers themselves caused {0} % of {1} ({2}): it is the cost of taking profiles, not of the "     \
     "service"
@@ -68,7 +68,7 @@ static const struct finding_rule rules[] = {
      .sentence = "garbage collection took {0} % of the CPU time{2}{1}",
      .evidence =
          "samples in the collector (runtime.gcBgMarkWorker, gcAssistAlloc, bgsweep, …), without those in "
-         "runtime.gcDrainMarkWorkerIdle, which uses processors that have nothing else to do",
+         "runtime.gcDrainMarkWorkerIdle, which runs on processors that are otherwise idle",
      .look = "what allocates most, by samples in runtime.mallocgc; else runtime.gcBgMarkWorker",
      .source =
          GUIDE "; runtime/mgcpacer.go: marking is to take a quarter of the processors while it runs, so more "
@@ -83,7 +83,7 @@ static const struct finding_rule rules[] = {
          "goroutines spent {0} % of the CPU time helping the garbage collector: they allocate faster than it "
          "collects{1}",
      .evidence = "samples below runtime.gcAssistAlloc",
-     .look = "the function that is made to help most: it allocates",
+     .look = "the function that helps most: it allocates most",
      .source = GUIDE ": more than 5 %"},
     {.id = "allocation",
      .topic = FINDING_TOPIC_CPU,
@@ -104,7 +104,7 @@ static const struct finding_rule rules[] = {
      .percent = 10,
      .sentence = "operations on channels took {0} % of the CPU time{1}",
      .evidence = "samples below runtime.chansend, chanrecv, selectgo",
-     .look = "the function that does most of them",
+     .look = "the function with most of these operations",
      .source = WIKI ": contention" OURS},
     {.id = "locks",
      .topic = FINDING_TOPIC_CPU,
@@ -114,7 +114,7 @@ static const struct finding_rule rules[] = {
      .percent = 10,
      .sentence = "taking and giving back locks took {0} % of the CPU time{1}",
      .evidence = "samples below the methods of sync.Mutex and sync.RWMutex",
-     .look = "the function that does most of it",
+     .look = "the function with most of this time",
      .source = WIKI ": contention" OURS},
     {.id = "scheduler",
      .topic = FINDING_TOPIC_CPU,
@@ -151,7 +151,7 @@ static const struct finding_rule rules[] = {
      .percent = 10,
      .sentence = "native code took {0} % of the CPU time ({2}), where Go's profiler sees no functions{1}",
      .evidence = "samples below runtime.cgocall, or in code that is not Go's (runtime._ExternalCode)",
-     .look = "the function that calls it most; perf sees what is below",
+     .look = "the function that calls it most; `perf` shows the native functions",
      .source = "runtime/proc.go: sigprof; cmd/cgo" OURS},
     {.id = "regexp-compile",
      .topic = FINDING_TOPIC_CPU,
@@ -180,9 +180,9 @@ static const struct finding_rule rules[] = {
      .apply = rule_goroutines_locked,
      .sentence = "{0} wait for a lock in {1}",
      .evidence =
-         "goroutines with the Lock or RLock of sync.Mutex or RWMutex on the stack, by the function that asks",
+         "goroutines with Lock or RLock of sync.Mutex or RWMutex on the stack, by the function that calls it",
      .threshold = "10 in one function",
-     .look = "that function, and who holds the lock: the mutex profile has it",
+     .look = "that function, and the function that holds the lock: the mutex profile shows it",
      .source = "package sync" OURS},
     {.id = "leak-suspect",
      .topic = FINDING_TOPIC_GOROUTINES,
@@ -192,7 +192,7 @@ static const struct finding_rule rules[] = {
      .evidence = "goroutines of one state, stack and creator that do not wait for the network",
      .threshold = "100 of which half have waited 10 minutes, or 10,000",
      .look = "that function, and who created them",
-     .source = "LeakProf (CGO 2024): many that are blocked in one place" OURS},
+     .source = "LeakProf (CGO 2024): many goroutines blocked at one place" OURS},
     {.id = "goroutine-growth",
      .topic = FINDING_TOPIC_GOROUTINES,
      .severity = FINDING_SUSPECT,
@@ -223,10 +223,9 @@ static const struct finding_rule rules[] = {
      .apply = rule_comparison_heap,
      .percent = 10,
      .sentence = "{0} {1} of memory from {2}, {3} {4}{5}",
-     .evidence = "two sides: inuse_space of a process, for the innermost of the program's own functions; an "
-                 "error as of "
-                 "so many samples of 512 kB",
-     .threshold = "10 % of all more, and half as much again",
+     .evidence = "two sides: inuse_space of a process, for the innermost of the program's own functions; the "
+                 "error is that of samples of 512 kB",
+     .threshold = "10 % of the heap more, and 1.5 times the baseline",
      .look = "the function that allocated it",
      .source = "--against" OURS},
     {.id = "against-goroutines",
@@ -237,8 +236,8 @@ static const struct finding_rule rules[] = {
      .percent = 10,
      .sentence = "{0} {1} in {2}, {3} {4}",
      .evidence = "two sides: goroutines of a process, by the innermost of the program's own functions",
-     .threshold = "100 and 10 % of all more",
-     .look = "the function where they stand",
+     .threshold = "100 more, and 10 % of all goroutines more",
+     .look = "the function that they are in",
      .source = "--against" OURS},
     {.id = "against-allocated",
      .topic = FINDING_TOPIC_COMPARISON,
@@ -249,7 +248,7 @@ static const struct finding_rule rules[] = {
      .sentence = "{0} {1} % of its bytes in {2}, {3} {4} %",
      .evidence =
          "two sides: the share of alloc_space, for the innermost of the program's own functions; since the "
-         "processes began, unless the profiles are differences",
+         "processes started, unless the profiles are differences",
      .threshold = "10 percentage points more",
      .look = "the function that allocates",
      .source = "--against" OURS},
@@ -260,7 +259,8 @@ static const struct finding_rule rules[] = {
      .apply = rule_comparison_waits,
      .percent = 20,
      .sentence = "{0} {1} % of all its waiting in {2}, {3} {4} %{5}",
-     .evidence = "two sides: the share of a block or mutex profile's delay, likewise",
+     .evidence = "two sides: the share of the delay of a block or mutex profile, for the innermost of the "
+                 "program's own functions",
      .threshold = "20 percentage points more",
      .look = "the function that waited, or held the lock",
      .source = "--against" OURS},
@@ -272,9 +272,8 @@ static const struct finding_rule rules[] = {
      .percent = 5,
      .sentence = "memory from {0} has grown by {1} ({2}) {3}{4}: a leak, or what is still filling; heap in "
                  "use was {5}",
-     .evidence = "two snapshots: inuse_space for the innermost of the program's own functions; an error as "
-                 "of so many "
-                 "samples of 512 kB as have changed",
+     .evidence = "two snapshots: inuse_space for the innermost of the program's own functions; the "
+                 "error is that of the changed samples of 512 kB",
      .threshold = "5 % of the heap, 1 MB, and half of all growth",
      .look = "the function that allocated it",
      .source = "--pair" OURS},
@@ -285,8 +284,8 @@ static const struct finding_rule rules[] = {
      .sentence = "the process was restarted between the two snapshots: {0}; they are not compared",
      .evidence = "two snapshots: another build ID, or counters (allocations, contentions, delays) that "
                  "became smaller",
-     .threshold = "a tenth smaller, in all or added up over stacks",
-     .look = "why it ended",
+     .threshold = "a tenth smaller, in total or in the sum over stacks",
+     .look = "the reason why the process ended",
      .source = "--pair; counters of one process only grow" OURS},
     {.id = "host-differs",
      .topic = FINDING_TOPIC_FLEET,
@@ -298,7 +297,7 @@ static const struct finding_rule rules[] = {
                  "heap in use, of "
                  "the goroutines (for the innermost of the program's own), and the median of the hosts",
      .threshold =
-         "10 percentage points, and four times what hosts deviate otherwise (median absolute deviation)",
+         "10 percentage points, and four times the usual deviation of the hosts (median absolute deviation)",
      .look = "that function",
      .source = "several hosts" OURS},
     {.id = "host-exceeds",
@@ -307,7 +306,7 @@ static const struct finding_rule rules[] = {
      .apply = rule_host_exceeds,
      .sentence = "{0} differs from {1}: {2} {3}, {4} at the median",
      .evidence = "three hosts or more: cores busy, heap in use, goroutines, bytes allocated in a second",
-     .threshold = "twice or half the median, and four times what hosts deviate otherwise",
+     .threshold = "twice or half the median, and four times the usual deviation of the hosts",
      .look = "the page's table of hosts",
      .source = "several hosts" OURS},
 
@@ -331,9 +330,9 @@ static const struct finding_rule rules[] = {
      .sentence = "the CPU time of {0} goes where that of {1} goes: of no function it has {2} percentage "
                  "points more beyond "
                  "doubt{3}",
-     .evidence = "two sides of 20 samples and more, where against-cpu says nothing",
+     .evidence = "two sides with at least 20 samples each, without a finding of against-cpu",
      .threshold = NONE,
-     .look = "the other sentences: the trouble is not on the CPU, or of all",
+     .look = "the other sentences: the cause is not CPU time, or all hosts have it",
      .source = "--against"},
     {.id = "cpu-spread",
      .topic = FINDING_TOPIC_CPU,
@@ -341,10 +340,10 @@ static const struct finding_rule rules[] = {
      .percent = 10,
      .sentence = "{0}{1} used {2} % with all that it calls; {3} % was spent in Go's runtime; no function of "
                  "the service has more than 10 % itself; next: what {1} calls (`profgrab pprof -peek`)",
-     .evidence = "the same, where no function outside of package runtime has that much",
-     .threshold = "less than that",
+     .evidence = "as for cpu-hot, if no function outside of package runtime reaches its threshold",
+     .threshold = "less than 10 %",
      .look = "that function",
-     .source = "as above"},
+     .source = "as for cpu-hot"},
     {.id = "cpu-idle",
      .topic = FINDING_TOPIC_CPU,
      .apply = rule_cpu_idle,
@@ -385,7 +384,7 @@ static const struct finding_rule rules[] = {
      .apply = rule_growth_held,
      .percent = 5,
      .sentence = "heap in use went from {0} to {1} {2}{3}",
-     .evidence = "two snapshots: inuse_space, where that is no suspect",
+     .evidence = "two snapshots: inuse_space, without a finding of heap-growth",
      .threshold = NONE,
      .look = "the function whose memory has grown most",
      .source = "--pair"},
@@ -404,7 +403,8 @@ static const struct finding_rule rules[] = {
      .input = FINDING_FROM_GROWTH,
      .apply = rule_growth_waited,
      .sentence = "goroutines waited {0} {1}{2}: {4} {3} % of it{5}",
-     .evidence = "two snapshots: a block or mutex profile's delay, likewise",
+     .evidence = "two snapshots: the delay of a block or mutex profile, for the innermost of the program's "
+                 "own functions",
      .threshold = NONE,
      .look = "the function that waited, or held the lock",
      .source = "--pair"},
@@ -422,18 +422,18 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_GOROUTINES,
      .apply = rule_goroutines_states,
      .sentence = "{0}{1}{2}{3}",
-     .evidence =
-         "the dump's states, and the innermost of the program's own functions of each stack; where most "
-         "stand, if they are two or more",
+     .evidence = "the dump's states, and the innermost of the program's own functions of each stack; the "
+                 "place of most "
+                 "goroutines, if they are two or more",
      .threshold = NONE,
-     .look = "the function where most stand",
+     .look = "the function that most goroutines are in",
      .source = "runtime/pprof: the goroutine profile"},
     {.id = "heap-allocated",
      .topic = FINDING_TOPIC_HEAP,
      .apply = rule_heap_allocated,
      .sentence = "{0} allocated in all ({1}): {3} {2} % of it, {5} at a time{4}",
      .evidence =
-         "alloc_space since the process began (in a difference: within its time), for the innermost of the "
+         "alloc_space since the process started (in a difference: during its time), for the innermost of the "
          "program's own functions; its bytes over its objects",
      .threshold = NONE,
      .look = "the function that allocated most",
@@ -442,9 +442,9 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_MUTEX,
      .apply = rule_delay,
      .sentence = "goroutines waited {0} in all{4}, {1}, for locks; {2} % of it for those that {3} held",
-     .evidence = "delay and contentions of the mutex profile, which counts them where the lock is given back",
+     .evidence = "delay and contentions of the mutex profile, which counts them where the lock is released",
      .threshold = NONE,
-     .look = "the function that held them",
+     .look = "the function that held the locks",
      .source = "runtime.SetMutexProfileFraction"},
     {.id = "block-delay",
      .topic = FINDING_TOPIC_BLOCK,

@@ -1,4 +1,5 @@
-/* Merges places that are equal at the report's granularity: function, file, line or address. */
+/* Makes locations equal that the report's granularity (function, file, line, address) does not distinguish.
+ */
 #include "pprof/filter.h"
 #include "pprof/job.h"
 #include "base/banned.h"

@@ -15,7 +15,7 @@ struct tagger {
     const struct graph *g;
     int64_t cutoff;
     uint32_t bytes;   /* the key of the numbers that are shown; 0: no sample has it */
-    uint32_t base;    /* the key of the label that marks a difference's base; 0: likewise */
+    uint32_t base;    /* the key of the label that marks a difference's base; 0: no sample has it */
     uint32_t *labels; /* by sample: its joined labels */
     uint64_t
         *weights; /* by string of a joined label or a number: its weight in all samples, at most INT64_MAX */

@@ -49,8 +49,8 @@ __attribute__((format(printf, 2, 3))) static void say(const struct load_callback
 
 /* ---- one source ---------------------------------------------------------------------------------------- */
 
-/* Adds the mapping that upstream invents for a profile without one, and applies the command line to the first
- * mapping. */
+/* If a profile has no mapping, adds the one that google/pprof adds. Applies the command line's binary and
+ * build ID to the first mapping. */
 static int set_first_mapping(struct profile *p, const struct load_settings *s, struct err *err)
 {
     uint32_t string;
@@ -128,8 +128,8 @@ static int start_source(struct source *s, struct err *err)
 
 /* ---- several sources ----------------------------------------------------------------------------------- */
 
-/* Merges one chunk. The sums of the chunks are merged at the end, because merging each chunk with the sum of
- * those before would take quadratic time. */
+/* Merges the profiles of one chunk. The sums of all chunks are merged at the end: merging each chunk with the
+ * sum of the earlier ones would take quadratic time. */
 static int add_chunk(struct sum *sum, struct profile **profiles, size_t n, struct err *err)
 {
     struct profile *chunk = NULL;
@@ -155,7 +155,7 @@ static void say_failure(const struct source *s)
         say(s->callbacks, "hint: %s", s->err.hint);
 }
 
-/* Has the caller read the sources that are not on a server. */
+/* Calls the caller's `read` for the sources that are not on a server. */
 static int read_local(struct source *sources, size_t n, const struct load_callbacks *c, struct err *err)
 {
     size_t n_items = 0;
@@ -190,8 +190,8 @@ static void note_program(struct sum *sum, const struct profile *p)
     sum->mixed_builds = sum->mixed_builds || strcmp(sum->build_id, build_id) != 0;
 }
 
-/* Waits for a source and adds what is known of it to the sum. `rc` is the result so far; after a failure the
- * source is only released. */
+/* Waits for a source and adds its profile to the sum. If `rc`, the result of the earlier sources, is a
+ * failure, only releases the source. */
 static int finish_source(struct source *s, struct sum *sum, int rc, struct err *err)
 {
     if (s->started)

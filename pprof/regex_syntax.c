@@ -56,7 +56,7 @@ static int set_error(const struct parser *p, const char *what, const char *from,
     return err_set(p->err, ERR_USAGE, "error parsing regexp: %s: `%.*s`", what, n, from);
 }
 
-/* Ends the last operand: no repeat can apply to it any more. */
+/* Marks that there is no operand to which a following repeat could apply. */
 static void end_operand(struct parser *p)
 {
     struct level *level = &p->levels[p->depth];
@@ -64,7 +64,7 @@ static void end_operand(struct parser *p)
     p->last = (struct operand){.copies = 0};
 }
 
-/* Makes the output from `from` on the last operand. */
+/* Sets the last operand to the output from offset `from` to the end. */
 static void begin_operand(struct parser *p, size_t from, unsigned copies)
 {
     end_operand(p);

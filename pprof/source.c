@@ -26,7 +26,7 @@ struct file {
 struct sources {
     struct profile *profile;
     char *search, *trim;
-    bool asked; /* the user named the search path */
+    bool asked; /* the user gave -source_path */
     struct file **files;
     size_t n, cap, bytes;
     uint32_t *places; /* by path: index into the files + 1 */

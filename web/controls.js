@@ -8,7 +8,7 @@ const LONGEST_TYPE = 40;
 
 let fieldsMade = 0;
 
-/** A field with a label; input(text) is called as the reader types. */
+/** A field with a label; input(text) is called at each change of the text. */
 export function makeField(label, hint, input) {
     const id = `field-${++fieldsMade}`;
     const field = element('input', {

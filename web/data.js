@@ -5,7 +5,7 @@ import { makeTrie, descend, treeOfTrie } from './merge.js';
 import { packageOf } from './colours.js';
 import { sidesOf, unitOf } from './sides.js';
 
-/** The number of cached profiles: each takes some megabytes, and unpacking it again some milliseconds. */
+/** The number of cached profiles: each takes some megabytes of memory, and unpacking takes some milliseconds. */
 const KEPT = 2;
 
 export function readBundle() {
@@ -70,7 +70,7 @@ export function profileOf(raw) {
     };
 }
 
-/** Two sides: a profile with the values of the side `here`, plus the trees of both sides. */
+/** Two sides: a profile with the values of the target hosts (`here`), plus the trees of both sides. */
 export function comparisonOf(raw) {
     const profile = profileOf({ ...raw, duration_ns: 0, nodes: { ...raw.nodes, self: raw.nodes.here } });
     const sides = sidesOf(raw, profile.tree);
@@ -86,7 +86,7 @@ function makeNameOf(nameOf) {
     };
 }
 
-// Most names contain their package. Only the others need the place, because building it costs time.
+// Most names contain their package. Only for other names the source file's path is built, because that takes time.
 function makePackageOf(nFunctions, nameOf, placeOf) {
     const known = new Array(nFunctions);
     return (i) => (known[i] ??= packageOf(nameOf(i)) || packageOf(nameOf(i), placeOf(i)));

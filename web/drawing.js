@@ -1,5 +1,5 @@
-// Draws frames on a canvas. We write one line of pixels for each row of frames and repeat it down the row's height,
-// so the cost depends on the size of the screen, not on the number of calls.
+// Draws frames on a canvas. For each row of frames, one line of pixels is computed and repeated over the row's height.
+// Thus the time depends on the size of the screen, not on the number of calls.
 
 import { visible, cut } from './text.js';
 import { formatValue, percentage } from './units.js';
@@ -8,7 +8,7 @@ import { formatValue, percentage } from './units.js';
 export const ROW = 20;
 const FONT = '12px system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif';
 const NARROWEST_LABEL = 26;
-/** The width of a letter in CSS pixels: the least average of a name, and the usual one. */
+/** The width of a letter in CSS pixels: the smallest average in a name, and the usual average. */
 const NARROW_LETTER = 4.5;
 const WIDE_LETTER = 6.3;
 
@@ -41,7 +41,7 @@ export function paint(context, scene, view) {
     drawAncestors(scene, depths, width, lines, labels);
     drawSubtree(scene, depths, width, lines, labels, NARROWEST_LABEL * view.ratio);
     const { canvas } = context;
-    // Setting a size clears the canvas, so we set only a changed size.
+    // Setting the size clears the canvas, so only a changed size is set.
     if (canvas.width !== width) canvas.width = width;
     if (canvas.height !== height) canvas.height = height;
     const yOf = (depth) => Math.round(((up ? rows - 1 - depth : depth) * ROW - view.top) * view.ratio);
@@ -138,7 +138,7 @@ function writeLabels(context, scene, labels, yOf, ratio) {
 const SIZES = new Map();
 const MOST_SIZES = 4000;
 
-// Measuring a text takes longer than drawing it, so we cache the widths.
+// Measuring a text takes longer than drawing it, so the widths are cached.
 function measureName(context, name) {
     const known = SIZES.get(name);
     if (known) return known;

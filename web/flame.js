@@ -1,5 +1,5 @@
 // A flame graph (root at the bottom) or icicle (root at the top) with pointer and keyboard. It draws the scene of
-// show(). A click calls activate(). The canvas covers only the visible part and stays in place while its box scrolls.
+// show(). A click calls activate(). The canvas covers only the visible part and does not move while its box scrolls.
 
 import { element } from './text.js';
 import { beginOf, heaviestChild, neighbour, nodeAt } from './tree.js';

@@ -140,7 +140,10 @@ function statesOf(dump) {
     return [...numbers].map(([state, number]) => ({ state, number })).sort((a, b) => b.number - a.number);
 }
 
-/** The innermost frame outside the runtime and the standard library: it explains more than sync.(*Mutex).Lock. */
+/**
+ * The innermost frame outside the runtime and the standard library. It tells the reader more than
+ * sync.(*Mutex).Lock.
+ */
 function firstOwn(dump, group) {
     const own = group.frames.find((frame) => !['runtime', 'standard'].includes(ownerOf(packageOf(dump.frameName(frame)))));
     return own ?? group.frames[0] ?? -1;

@@ -1,5 +1,5 @@
 // Titles and explanations of the sample types of Go's profiles. Types and kinds come from hosts, so the tables have no
-// prototype: a lookup finds only their own rows.
+// prototype: a type such as "constructor" must not find a member of Object.prototype.
 
 const TYPES = {
     __proto__: null,
@@ -36,7 +36,7 @@ export function titleOf({ kind, form, from }, type) {
     const family = form === 'goroutines' ? 'goroutine' : FAMILIES[kind] || kind;
     const known = TYPES[`${family}/${type}`];
     if (known) return known;
-    // The type alone identifies most texts. Mutex and block profiles share delay and contentions.
+    // Usually the type determines the text. Only delay and contentions also need the kind, mutex or block.
     const key = Object.keys(TYPES).find(
         (candidate) => candidate.endsWith(`/${type}`) && !/contentions|delay/.test(candidate),
     );

@@ -20,7 +20,7 @@ export function readPlace() {
 
 /**
  * With `step`, adds the place to the browser's history. Otherwise replaces the current place, after a delay, because
- * the browser takes longer to write a URL than we take to draw.
+ * the browser takes longer to write a URL than the page takes to draw.
  */
 export function writePlace(place, step) {
     clearTimeout(own.pending);

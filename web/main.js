@@ -41,7 +41,8 @@ function overviewOnce() {
     return cached.overview;
 }
 
-// Draws the invisible parts after the visible ones: thumbnails, and for paper the table of each opened profile.
+// Draws the parts outside the window after the visible ones: thumbnails, and the table for printing of each opened
+// profile.
 const drawRest = debounce(() => {
     const { id, view } = shown;
     if (id === 'overview') return thumbnails();

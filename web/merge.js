@@ -16,7 +16,7 @@ export function makeTrie(nFunctions, rootFunction, types = 1) {
     };
 }
 
-/** Returns the child of a node for a function. Creates a missing child; returns the node itself if the tree is full. */
+/** Returns the child of a node for a function. Creates a missing child; if the tree is full, returns the given node. */
 export function descend(trie, node, fn) {
     const key = node * trie.nFunctions + fn + 2;
     const known = trie.below.get(key);
@@ -58,7 +58,10 @@ export function treeOfTrie(trie) {
     return makeTree(depth, fn, self);
 }
 
-/** For two sides (weighSides), one type for each side: calls that are equal on both sides must stay visible. */
+/**
+ * For two sides (weighSides), the tree has one type for each side, because calls with equal values on both sides
+ * must stay visible.
+ */
 const columnsOf = (figures) => (figures.here ? [figures.here, figures.there] : [figures]);
 
 /** The calls of a function that are not inside another call of the same function. */

@@ -4,7 +4,7 @@ import { count, element, untrusted, visible } from './text.js';
 import { inOrderOfDistance, isOutlier } from './hosts.js';
 import { linkTo } from './location.js';
 
-/** With more groups than these, only the group of the current view is open. */
+/** If there are more groups than this, only the group of the current view is open. */
 const FEW = 8;
 
 const keyOf = (host, service) => JSON.stringify([host || '', service || '']);

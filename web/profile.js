@@ -103,7 +103,7 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
         if (sandwich || fn >= 0) sandwichOnce().node.hidden = fn < 0;
         controls.update(place, type, notice());
         if (refigured) describeType();
-        // Draw last: reading the width makes the browser compute the layout of all changes.
+        // Draw after all other changes: reading the width makes the browser compute the layout.
         if (fn >= 0) sandwich.show(fn, state.figures, context());
         else drawWhole();
         state.tableStale ||= refigured || searched;
@@ -128,7 +128,8 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
         const weighed = (only) => (sides ? weighSides(sides, state.type, only) : weigh(tree, state.type, only));
         state.figures = weighed(keep);
         state.functions = null;
-        // Shares refer to the whole profile, also with a filter. Shares of a difference refer to the sum of all changes.
+        // Shares refer to the whole profile, also with a filter. Shares of a difference refer to the sum of all
+        // changes.
         state.sum = (keep ? weighed(null) : state.figures).weight[0];
     }
 

@@ -1,6 +1,6 @@
-// Regular expressions in time linear in the text. JavaScript's own can take exponential time, so that a host's name and
-// a reader's pattern could hang the page. Like RE2, we use a deterministic automaton and create its states on demand.
-// A pattern without capitals matches both cases.
+// Matches regular expressions in time linear in the text. JavaScript's RegExp can take exponential time, so a host's
+// name and a reader's pattern could block the page. Like RE2, this module uses a deterministic automaton and creates
+// its states on demand. A pattern without capitals matches both cases.
 
 const MOST_INSTRUCTIONS = 2000;
 const MOST_STATES = 500;

@@ -1,5 +1,5 @@
-// Compares two sides of one kind, the sick and the healthy processes, in one tree. A frame's width is the mean of both
-// sides; its colour shows the side with more.
+// Compares the profiles of two sides, the target and the baseline processes, in one tree. A frame's width is the mean
+// of both sides; its colour shows the side with more.
 
 import { cut, element, visible } from './text.js';
 import { formatDuration, formatValue } from './units.js';
@@ -35,7 +35,10 @@ export function sidesOf(raw, tree) {
     return { here, there, basis: raw.basis, of: raw.sides };
 }
 
-/** Figures like weigh(): values are here minus there, widths are the mean. Adds the figures of each side. */
+/**
+ * Figures like weigh(): values are target minus baseline (here - there), widths are the mean. Adds the figures of
+ * each side.
+ */
 export function weighSides({ here, there }, type, keep = null) {
     const [a, b] = [here, there].map((tree) => weigh(tree, type, keep));
     const less = (x, y) => x.map((value, i) => value - y[i]);
@@ -50,7 +53,7 @@ export function weighSides({ here, there }, type, keep = null) {
     };
 }
 
-/** The same figures for a tree that callersOf() or calleesOf() made of both sides: its types are the sides. */
+/** Works like weighSides() for a tree of callersOf() or calleesOf(), whose sample types are the two sides. */
 export function weighMerged(tree) {
     const [here, there] = tree.self.map((self) => ({ ...tree, self: [self] }));
     return weighSides({ here, there }, 0);

@@ -1,4 +1,5 @@
-// Untrusted text in the page. We insert it as text only and show characters that reorder or hide text as escapes.
+// Untrusted text in the page. It is inserted only as text nodes. Characters that reorder or hide text are shown as
+// escapes.
 
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
@@ -39,7 +40,7 @@ export function untrusted(text, tag = 'bdi', attributes = {}) {
     return element(tag, { title: shown === whole ? null : whole, ...attributes }, shown);
 }
 
-/** Puts the text on the clipboard. navigator.clipboard is missing in pages of file:// in some browsers. */
+/** Copies the text to the clipboard. navigator.clipboard is missing in pages of file:// in some browsers. */
 export async function copyText(text) {
     try {
         await navigator.clipboard.writeText(text);

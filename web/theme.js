@@ -32,7 +32,7 @@ export function makeTheme(changed) {
         try {
             localStorage.setItem('profgrab-theme', chosen);
         } catch {
-            // A page of file:// may have no storage: then a reload forgets the choice.
+            // A page of file:// may have no storage. The choice is then lost on a reload.
         }
         apply();
     }

@@ -7,7 +7,7 @@ import { packageOf } from './colours.js';
 import { swatchOf } from './legend.js';
 
 const ROW_HEIGHT = 30;
-/** The largest height of an element: browsers cut off much higher ones. */
+/** The largest height of an element: browsers do not support much higher elements. */
 const HIGHEST = 12e6;
 const COLUMNS = [
     { key: 'flat', at: 'flat', title: 'Flat', hint: 'in the function itself', of: 'flat', text: formatValue },

@@ -1,4 +1,4 @@
-// The views of entries: one row for each form that the page's writer gives an entry (page/writer.c, docs/formats.md).
+// The views of entries: one row for each `form` that page/writer.c gives to an entry (docs/formats.md).
 // A new view is a module and a row: read(raw) parses the entry's data, make(entry, content, go, theme) returns the view
 // {node, update(place), repaint(), searchBox, paper()}.
 

@@ -1,13 +1,13 @@
 /*
  * Counts the edges of a graph: every call of every stack.
  *
- * This is most of the work of a report. The table of calls is larger than the near caches. Therefore the
- * calls of a stack are first gathered without unpredictable branches, and then looked up together, so that
- * their waits for memory overlap. Two threads count the halves of a large profile. The result and its order
+ * This is most of the work of a report. The table of calls is larger than the processor's caches. Therefore
+ * the calls of a stack are first collected without unpredictable branches, and then looked up together, so
+ * that the memory accesses overlap. Two threads count the halves of a large profile. The result and its order
  * are the same either way.
  *
- * If edges only matter for inlined calls, most nodes need none: graph_count has computed an upper bound of
- * each node's inlined weight.
+ * If only edges of inlined calls are needed, most nodes are skipped: graph_count has computed an upper bound
+ * of each node's inlined weight.
  */
 #include <stdlib.h>
 
@@ -194,7 +194,7 @@ static void calls_release(struct calls *c)
 
 /* ---- the graph ----------------------------------------------------------------------------------------- */
 
-/* Whether edges into a node matter: some heavy call may be inlined into it. */
+/* Whether edges into a node are needed: its inlined calls may be heavy enough. */
 static bool is_wanted(const struct graph *g, const struct node *n)
 {
     return !g->options.only_inlined || (n->inlined > 0 && n->inlined >= (uint64_t)g->options.least);

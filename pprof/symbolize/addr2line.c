@@ -1,8 +1,8 @@
 /*
  * Parses the output of addr2line and nm of the GNU binutils.
  *
- * Source: google/pprof internal/binutils/addr2liner.go and addr2liner_nm.go. Odd lines are read as they read
- * them, because the result shows in reports.
+ * Source: google/pprof internal/binutils/addr2liner.go and addr2liner_nm.go. Unusual lines are parsed exactly
+ * as those files do, because the result is visible in reports.
  */
 #include <stdlib.h>
 #include <string.h>

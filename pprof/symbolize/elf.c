@@ -1,8 +1,8 @@
 /*
  * Reads an ELF file's addresses: segments, build ID, the place of .text.
  *
- * pread reads headers and whole tables, so that a file that changes meanwhile gives wrong data but never a
- * fault. A profile may come from any machine, so both classes and both byte orders are supported.
+ * All reads use pread, not mmap. A file that another process changes thus gives wrong data, but never SIGBUS.
+ * A profile may come from any machine, so both classes and both byte orders are supported.
  *
  * Source: google/pprof internal/elfexec/elfexec.go, without its handling of kernels beyond their first
  * segment (_stext).
