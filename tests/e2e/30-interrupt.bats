@@ -117,7 +117,7 @@ PY
 
 @test "SIGTERM and SIGHUP end the run like Ctrl-C, with exit codes 143 and 129" {
     write_inventory
-    local i signal pid
+    local signal pid
     for signal in TERM HUP; do
         : >log
         "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-04 heap cpu >path 2>log 3>&- &

@@ -407,7 +407,7 @@ refuse() {
     refuse "--for gitaly --title= " 'lab: the title is empty'
     run --separate-stderr "$profgrab_program" attach "$bundle" --for gitaly
     assert_status 2
-    assert_stderr_has 'hint: there is no inventory: make one'
+    assert_stderr_has 'hint: there is no inventory: write one'
 }
 
 @test "an encrypted bundle and a copy are refused at once, with a hint at the original" {
