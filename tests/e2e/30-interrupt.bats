@@ -99,7 +99,7 @@ PY
 @test "a service that dies during a profile is reported as such, not as the program now at its port" {
     rig_spawn mortal "$rig_fixture"
     rig_wait mortal 20 grep -q '^listening ' "$RIG_DIR/mortal/log"
-    local port pid i
+    local port pid
     port=$(sed -n 's/^listening .*://p' "$RIG_DIR/mortal/log")
     "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-03 --port "$port" heap cpu >path 2>log 3>&- &
     pid=$!
