@@ -38,14 +38,14 @@ static bool is_group(const struct inventory *inventory, const char *word)
 }
 
 /* Adds the targets on the hosts that `words` names, with the same requested services as `sick`. */
-static int select_healthy(const struct inventory *inventory, const struct strlist *words,
-                          const struct selection *sick, struct targets *all, struct err *err)
+static int select_baseline(const struct inventory *inventory, const struct strlist *words,
+                           const struct selection *selected, struct targets *all, struct err *err)
 {
-    struct selection sel = {.services = sick->services,
-                            .port = sick->port,
-                            .unix_path = sick->unix_path,
-                            .path = sick->path,
-                            .https = sick->https};
+    struct selection sel = {.services = selected->services,
+                            .port = selected->port,
+                            .unix_path = selected->unix_path,
+                            .path = selected->path,
+                            .https = selected->https};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < words->n; i++)
         rc = strlist_add(is_group(inventory, words->items[i]) ? &sel.groups : &sel.hosts, words->items[i],
@@ -67,24 +67,24 @@ static int append(struct targets *t, const struct target *target, struct err *er
 
 /* Drops the targets from number `n_sick` on that cannot be compared: those on selected hosts, and those whose
  * service no selected host has. */
-static int keep_comparable(struct targets *all, size_t n_sick, struct err *err)
+static int keep_comparable(struct targets *all, size_t n_selected, struct err *err)
 {
-    const struct targets sick = {.items = all->items, .n = n_sick};
+    const struct targets selected = {.items = all->items, .n = n_selected};
     size_t n = all->n;
-    all->n = n_sick;
-    for (size_t i = n_sick; i < n; i++) {
+    all->n = n_selected;
+    for (size_t i = n_selected; i < n; i++) {
         const struct target t = all->items[i];
         bool last = i + 1 == n || all->items[i + 1].host != t.host;
-        if (has_host(&sick, t.host))
+        if (has_host(&selected, t.host))
             continue;
-        if (has_service(&sick, t.service))
+        if (has_service(&selected, t.service))
             all->items[all->n++] = t;
-        if (last && (all->n == n_sick || all->items[all->n - 1].host != t.host)) {
+        if (last && (all->n == n_selected || all->items[all->n - 1].host != t.host)) {
             err_set(err, ERR_USAGE, "%s has none of the services to be compared", t.host->name);
             return err_hint(err, "name a host that runs the same, or --service or --port for both");
         }
     }
-    if (all->n > n_sick)
+    if (all->n > n_selected)
         return 0;
     err_set(err, ERR_USAGE, "no host is left to compare with: all are selected already, or excluded");
     return err_hint(err, "a host is sick (--host) or healthy (--against), not both");
@@ -92,18 +92,18 @@ static int keep_comparable(struct targets *all, size_t n_sick, struct err *err)
 
 int against_resolve(const struct against *a, struct targets *all, struct targets *ret, struct err *err)
 {
-    size_t n_sick = all->n;
-    int rc = select_healthy(a->inventory, a->words, a->selection, all, err);
+    size_t n_selected = all->n;
+    int rc = select_baseline(a->inventory, a->words, a->selection, all, err);
     /* --exclude applies to these hosts too. */
     if (rc == 0)
-        rc = targets_exclude(a->inventory, all, n_sick, &a->selection->exclude, err);
+        rc = targets_exclude(a->inventory, all, n_selected, &a->selection->exclude, err);
     if (rc == 0)
-        rc = keep_comparable(all, n_sick, err);
-    for (size_t i = n_sick; rc == 0 && i < all->n; i++)
+        rc = keep_comparable(all, n_selected, err);
+    for (size_t i = n_selected; rc == 0 && i < all->n; i++)
         rc = append(ret, &all->items[i], err);
     if (rc == 0)
         return 0;
-    all->n = n_sick;
+    all->n = n_selected;
     targets_release(ret);
     return err_wrap(err, "--against");
 }

@@ -1,7 +1,7 @@
 /*
  * Saves the manifest of a run in progress, so that a killed run can be resumed: at once before a long
- * profile, otherwise so rarely that saving takes at most a tenth of the time. A thread that records a result
- * never waits for the disk.
+ * profile, otherwise rarely enough that saving takes at most a tenth of the time. A thread that records a
+ * result never waits for the disk.
  */
 #ifndef CAPTURE_AUTOSAVE_H
 #define CAPTURE_AUTOSAVE_H

@@ -157,10 +157,10 @@ static int64_t add_host(const struct estimate *host, size_t n, struct estimate_t
 }
 
 /* Adds the hosts. Schedules them in order, each on the thread that is free first. */
-static int add_up(struct estimates *e, struct err *err)
+static int sum_hosts(struct estimates *e, struct err *err)
 {
     struct estimate_total *t = &e->total;
-    int64_t *until = calloc(e->at_once + 1, sizeof *until);
+    int64_t *until = calloc(e->hosts_at_once + 1, sizeof *until);
     if (!until)
         return err_nomem(err);
     t->targets = e->n;
@@ -168,7 +168,7 @@ static int add_up(struct estimates *e, struct err *err)
         size_t free_thread = 0;
         for (n = 1; i + n < e->n && e->items[i + n].target->host == e->items[i].target->host;)
             n++;
-        for (size_t thread = 1; thread < e->at_once; thread++)
+        for (size_t thread = 1; thread < e->hosts_at_once; thread++)
             free_thread = until[thread] < until[free_thread] ? thread : free_thread;
         until[free_thread] += add_host(&e->items[i], n, t);
         t->takes_ms = until[free_thread] > t->takes_ms ? until[free_thread] : t->takes_ms;
@@ -190,7 +190,7 @@ static int plan_targets(struct planner *p, int cancel_fd, struct err *err)
                               .observer = &observer};
     size_t open_files = 0;
     grab.access.cancel_fd = cancel_fd;
-    p->estimates->at_once = fetch_hosts_at_once(&grab);
+    p->estimates->hosts_at_once = fetch_hosts_at_once(&grab);
     if (open_files_make_room(&grab, &open_files, err) < 0)
         return -1;
     if (grab.options.parallel < p->request->options.parallel)
@@ -213,7 +213,7 @@ int capture_estimate(const struct capture_request *request, const struct capture
         return err_nomem(err);
     for (; ret->n < targets->n; ret->n++)
         ret->items[ret->n].target = &targets->items[ret->n];
-    return plan_targets(&planner, cancel_fd, err) < 0 ? -1 : add_up(ret, err);
+    return plan_targets(&planner, cancel_fd, err) < 0 ? -1 : sum_hosts(ret, err);
 }
 
 void estimates_release(struct estimates *e)

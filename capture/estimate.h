@@ -17,7 +17,8 @@ struct estimate_item {
     char *left_out; /* the budget's reason to skip it; NULL: none */
 };
 
-/* One target. The sums do not count items that would be skipped. */
+/* The estimate of one target. `bytes`, `profiled_ms` and `takes_ms` do not count items that would be skipped.
+ */
 struct estimate {
     const struct target *target;
     bool planned;
@@ -41,7 +42,7 @@ struct estimate_total {
 struct estimates {
     struct estimate *items; /* one for each target of the request */
     size_t n;
-    size_t at_once; /* hosts at a time */
+    size_t hosts_at_once; /* hosts at a time */
     bool cancelled;
     struct estimate_total total;
 };

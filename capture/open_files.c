@@ -9,10 +9,9 @@ int open_files_make_room(struct fetch_grab *grab, size_t *ret_open, struct err *
     if (got >= needed)
         return 0;
     if (grab->options.sync) {
-        err_set(err, ERR_USAGE,
-                "%zu hosts at once take %zu open files, and no more than %zu may be open here",
+        err_set(err, ERR_USAGE, "%zu hosts at once need %zu open files, and the limit here is %zu",
                 fetch_hosts_at_once(grab), needed, got);
-        return err_hint(err, "`ulimit -Hn` is to be more, or --sample fewer hosts");
+        return err_hint(err, "raise `ulimit -Hn`, or choose fewer hosts with --sample");
     }
     grab->options.parallel = fetch_affordable_hosts(grab, got);
     return 0;

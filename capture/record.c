@@ -46,7 +46,7 @@ int record_resumed(struct manifest *m, const char *name, struct err *err)
     return manifest_resume(m, &info, err);
 }
 
-static int name_against(const struct targets *against, struct strlist *ret, struct err *err)
+static int list_baseline_hosts(const struct targets *against, struct strlist *ret, struct err *err)
 {
     int rc = 0;
     for (size_t i = 0; rc == 0 && against && i < against->n; i++)
@@ -79,7 +79,7 @@ int record_asked(struct manifest *m, const struct capture_request *request, stru
     asked.targets = list;
     if (!list)
         err_nomem(err);
-    else if (name_against(request->against, &asked.against, err) == 0)
+    else if (list_baseline_hosts(request->against, &asked.against, err) == 0)
         rc = manifest_set_asked(m, &asked, err);
     strlist_release(&asked.against);
     free(list);

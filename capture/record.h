@@ -15,7 +15,7 @@ void record_collector(struct record_collector *ret);
 
 /* Creates a manifest with its collector. */
 int record_new(const char *name, const char *reason, int64_t started, struct manifest **ret, struct err *err);
-/* Another run continues the manifest, under that name. */
+/* Records that another run, with that name, continues the manifest. */
 int record_resumed(struct manifest *m, const char *name, struct err *err);
 int record_asked(struct manifest *m, const struct capture_request *request, struct err *err);
 /* A host that is open (`gw`) or failed (`failure`). */
@@ -23,7 +23,7 @@ struct record_host {
     const struct host *host;
     const struct gateway *gw;
     const struct err *failure;
-    bool against; /* a healthy host, to compare the others with */
+    bool against; /* a baseline host, with which the others are compared */
     const struct findings *findings;
 };
 int record_host(struct manifest *m, const struct record_host *record, struct err *err);

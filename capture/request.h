@@ -9,7 +9,7 @@
 /* The caller owns everything in the request, which must live until the capture's outcome is released. */
 struct capture_request {
     const struct targets *targets;     /* grouped by host; includes the targets of `against` */
-    const struct targets *against;     /* the targets on healthy hosts; may be NULL */
+    const struct targets *against;     /* the targets on baseline hosts; may be NULL */
     const struct strlist *kinds;       /* empty: each service's own, else the set `default` */
     const struct selection *selection; /* how the targets were selected, for the manifest */
     struct fetch_access access;        /* without its cancel_fd */

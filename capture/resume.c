@@ -179,7 +179,8 @@ static int check_selected(const struct targets *all, size_t from, const struct m
     if (all->n == from + 1 && strcmp(one->host->name, t->host) == 0 &&
         strcmp(one->service->name, t->service) == 0)
         return 0;
-    return err_set(err, ERR_FAILED, "%s: %s: it means something else here", t->host, t->service);
+    return err_set(err, ERR_FAILED, "%s: %s: these names mean another target in this inventory", t->host,
+                   t->service);
 }
 
 static int add_target(struct capture_earlier *e, const struct inventory *inventory,
@@ -225,7 +226,7 @@ int capture_earlier_choose_targets(struct capture_earlier *e, const struct inven
     return err_wrap(err, "%s", e->path);
 }
 
-static int note_against(struct capture_earlier *e, struct err *err)
+static int find_baseline_targets(struct capture_earlier *e, struct err *err)
 {
     struct targets *against = &e->against;
     for (size_t i = 0; i < e->targets.n; i++) {
@@ -294,7 +295,7 @@ int capture_earlier_recover(struct capture_earlier *e,
             t->items[n++] = t->items[i];
     }
     t->n = n;
-    return note_against(e, err);
+    return find_baseline_targets(e, err);
 }
 
 /* ---- the run ------------------------------------------------------------------------------------------- */

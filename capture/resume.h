@@ -1,7 +1,7 @@
 /*
- * Resuming an earlier run. Its manifest may come from anywhere: it supplies only names, kinds and places on
- * the far side, each checked like the command line's. The user's inventory and configuration determine how to
- * reach a host.
+ * Resuming an earlier run. Its manifest may come from anywhere: it supplies only names, kinds and addresses
+ * on the far side, and each is checked as on the command line. The user's inventory and configuration
+ * determine how to reach a host.
  */
 #ifndef CAPTURE_RESUME_H
 #define CAPTURE_RESUME_H
@@ -11,8 +11,8 @@
 #include "capture/request.h"
 #include "inventory/inventory.h"
 
-/* The caller sets the first four members, opens it, chooses the targets, and resumes; capture_earlier_release
- * works after each step. */
+/* An earlier run. The caller sets the first four members, then calls capture_earlier_open,
+ * capture_earlier_choose_targets and capture_resume. capture_earlier_release is valid after each of them. */
 struct capture_earlier {
     const char *path;
     const char *output;                      /* of a bundle: where to unpack it; may be NULL */
@@ -38,7 +38,7 @@ void capture_earlier_release(struct capture_earlier *e);
 
 /* Returns the number of requested targets that are not complete. */
 size_t capture_earlier_count_missing(const struct capture_earlier *e);
-/* Adds the names of all hosts to a list, for a source of services that must know them. */
+/* Adds the names of all its hosts to a list, for discovery. */
 int capture_earlier_name_hosts(const struct capture_earlier *e, struct strlist *hosts, struct err *err);
 
 /* Finds the incomplete targets in the inventory. A target that the inventory lacks stays incomplete, with the
@@ -47,7 +47,7 @@ int capture_earlier_choose_targets(struct capture_earlier *e, const struct inven
                                    struct err *err);
 
 /*
- * Records the files that the earlier run could not record before it was killed. This precedes the first
+ * Records the files that the earlier run could not record before it was killed. Call it before the first
  * connection, because a host may have disappeared. Then drops the targets that are complete. Calls
  * `may_check` (with its ctx) before it checks a file in `directory`; `bytes` is the size of the file before
  * that. -1 from it ends the search.

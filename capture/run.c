@@ -17,7 +17,7 @@
 
 struct run {
     const struct capture_request *request;
-    const struct run_output *place;
+    const struct run_output *output;
     const struct capture_observer *observer;
     struct capture_outcome *outcome;
     struct autosave autosave;
@@ -168,11 +168,11 @@ static int collect(struct run *r, struct err *err)
                                             .item = on_item,
                                             .progress = on_progress,
                                             .step = on_step,
-                                            .is_collected = r->place->resumed ? is_already_collected : NULL,
+                                            .is_collected = r->output->resumed ? is_already_collected : NULL,
                                             .save = on_save};
     struct fetch_grab grab = {.targets = request->targets,
                               .kinds = request->kinds,
-                              .directory = workdir_files(r->place->work),
+                              .directory = workdir_files(r->output->work),
                               .access = request->access,
                               .options = request->options,
                               .observer = &observer};
@@ -191,13 +191,13 @@ static bool has_new_items(const struct run *r)
 {
     if (r->n_new_files > 0)
         return true;
-    return r->place->resumed && !r->place->bundle && manifest_n_files(r->place->manifest) > 0;
+    return r->output->resumed && !r->output->bundle && manifest_n_files(r->output->manifest) > 0;
 }
 
 static void draw_page(struct run *r)
 {
     struct err err = ERR_INIT;
-    if (page_build_workdir(r->place->manifest, r->place->work, r->request->access.cancel_fd, &err) < 0)
+    if (page_build_workdir(r->output->manifest, r->output->work, r->request->access.cancel_fd, &err) < 0)
         send_event(r, &(struct capture_event){.kind = CAPTURE_NO_PAGE, .failure = &err});
 }
 
@@ -205,7 +205,7 @@ static void draw_page(struct run *r)
 static int pack(struct run *r, char **ret_path, struct err *err)
 {
     const struct capture_counts *counts = &r->outcome->counts;
-    struct manifest *manifest = r->place->manifest;
+    struct manifest *manifest = r->output->manifest;
     /* If nothing is missing, a cancellation changed nothing. */
     bool complete = counts->damaged + counts->missing == 0;
     /* A result could not be recorded, so the manifest would be wrong: write no bundle. */
@@ -220,7 +220,7 @@ static int pack(struct run *r, char **ret_path, struct err *err)
     draw_page(r);
     /* A cancellation that has ended the fetching must not end the packing too. */
     int cancel_fd = r->outcome->cancelled ? -1 : r->request->access.cancel_fd;
-    return bundle_pack(r->place->work, manifest, cancel_fd, ret_path, err);
+    return bundle_pack(r->output->work, manifest, cancel_fd, ret_path, err);
 }
 
 /* Copies the path for the caller's messages. */
@@ -232,17 +232,17 @@ static char *copy_shown_path(const char *path)
 /* Removes the work directory, unless the run was resumed and no bundle has its items. */
 static void remove_or_keep_directory(struct run *r)
 {
-    if (r->place->bundle || !r->place->resumed)
-        workdir_remove(r->place->work);
+    if (r->output->bundle || !r->output->resumed)
+        workdir_remove(r->output->work);
     else
-        r->outcome->directory = copy_shown_path(workdir_path(r->place->work));
+        r->outcome->directory = copy_shown_path(workdir_path(r->output->work));
 }
 
 static enum capture_end end_not_packed(struct run *r, struct err *err)
 {
     err_wrap(err, "the bundle could not be written");
     autosave_now(&r->autosave);
-    r->outcome->directory = copy_shown_path(workdir_path(r->place->work));
+    r->outcome->directory = copy_shown_path(workdir_path(r->output->work));
     r->outcome->counts.unusable = 0; /* so that the exit code does not blame the request */
     return CAPTURE_NOT_PACKED;
 }
@@ -252,7 +252,7 @@ static enum capture_end finish(struct run *r, struct err *err)
 {
     send_event(r, &(struct capture_event){.kind = CAPTURE_FETCHED, .outcome = r->outcome});
     r->outcome->cancelled = fd_cancelled(r->request->access.cancel_fd);
-    r->outcome->counts.complete = manifest_n_complete(r->place->manifest);
+    r->outcome->counts.complete = manifest_n_complete(r->output->manifest);
     if (!has_new_items(r)) {
         remove_or_keep_directory(r);
         return CAPTURE_NOTHING;
@@ -263,14 +263,14 @@ static enum capture_end finish(struct run *r, struct err *err)
     return CAPTURE_PACKED;
 }
 
-enum capture_end capture_in_workdir(const struct capture_request *request, const struct run_output *place,
+enum capture_end capture_in_workdir(const struct capture_request *request, const struct run_output *output,
                                     const struct capture_observer *observer, struct capture_outcome *ret,
                                     struct err *err)
 {
-    struct run r = {.request = request, .place = place, .observer = observer, .outcome = ret};
-    *ret = (struct capture_outcome){.counts.missing = place->missing};
-    autosave_init(&r.autosave, place->manifest, place->work);
-    char *path = copy_shown_path(workdir_path(place->work));
+    struct run r = {.request = request, .output = output, .observer = observer, .outcome = ret};
+    *ret = (struct capture_outcome){.counts.missing = output->missing};
+    autosave_init(&r.autosave, output->manifest, output->work);
+    char *path = copy_shown_path(workdir_path(output->work));
     send_event(&r, &(struct capture_event){.kind = CAPTURE_BEGUN, .path = path ? path : ""});
     free(path);
     autosave_now(&r.autosave);

@@ -16,9 +16,9 @@ struct run_output {
     size_t missing;     /* targets that are already missing before the run */
 };
 
-/* capture_run from the work directory on. The run uses up the directory and the manifest; the caller frees
- * both. */
-enum capture_end capture_in_workdir(const struct capture_request *request, const struct run_output *place,
+/* capture_run from the work directory on. The directory and the manifest cannot be used for another
+ * run; the caller frees both. */
+enum capture_end capture_in_workdir(const struct capture_request *request, const struct run_output *output,
                                     const struct capture_observer *observer, struct capture_outcome *ret,
                                     struct err *err);
 

@@ -7,7 +7,7 @@
 #include "base/banned.h"
 
 /*
- * The first row that fits counts. `words` is a part of the server's text; NULL matches every text.
+ * The first matching row counts. `words` is a part of the server's text; NULL matches every text.
  *
  * Source of the words: net/http/pprof and runtime/trace, before and after Go 1.25 (tracing), before 1.23 (the
  * WriteTimeout); net/http for TLS.

@@ -20,10 +20,10 @@
 
 struct round {
     int bell[2];
-    size_t expected; /* seats that have arrived or may still arrive */
+    size_t expected; /* participants that have arrived or may still arrive */
     size_t arrived;
     size_t late;
-    int64_t over; /* clock_now() at which waiting ends */
+    int64_t deadline; /* clock_now() at which waiting ends */
     int64_t lead_ms;
     bool released;
     int64_t at;
@@ -31,19 +31,20 @@ struct round {
 
 struct barrier {
     pthread_mutex_t mutex; /* guards the members below */
-    size_t seats;          /* seats that have not left */
-    int64_t patience_ms;
+    size_t participants;   /* participants that have not left */
+    int64_t max_wait_ms;
     int cancel_fd;
     struct round *rounds;
     size_t n, cap;
 };
 
-int barrier_new(size_t seats, int64_t patience_ms, int cancel_fd, struct barrier **ret, struct err *err)
+int barrier_new(size_t participants, int64_t max_wait_ms, int cancel_fd, struct barrier **ret,
+                struct err *err)
 {
     struct barrier *b = calloc(1, sizeof *b);
     if (!b)
         return err_nomem(err);
-    *b = (struct barrier){.seats = seats, .patience_ms = patience_ms, .cancel_fd = cancel_fd};
+    *b = (struct barrier){.participants = participants, .max_wait_ms = max_wait_ms, .cancel_fd = cancel_fd};
     pthread_mutex_init(&b->mutex, NULL);
     *ret = b;
     return 0;
@@ -71,12 +72,12 @@ static void release_round(struct round *r)
     fd_pipe_wake(r->bell[1]);
 }
 
-/* The round of that number; the first seat that arrives creates it. NULL with err if that fails. */
+/* The round of that number; the first participant that arrives creates it. NULL with err if that fails. */
 static struct round *get_round(struct barrier *b, size_t number, struct err *err)
 {
     if (number < b->n)
         return &b->rounds[number];
-    struct round fresh = {.expected = b->seats, .over = clock_deadline(b->patience_ms)};
+    struct round fresh = {.expected = b->participants, .deadline = clock_deadline(b->max_wait_ms)};
     if (array_reserve((void **)&b->rounds, &b->cap, b->n + 1, sizeof *b->rounds, err) < 0 ||
         fd_pipe_nonblocking(fresh.bell, err) < 0)
         return NULL;
@@ -86,16 +87,16 @@ static struct round *get_round(struct barrier *b, size_t number, struct err *err
 
 /* Counts the arrival. *ret_bell is the descriptor to wait for, -1 if the round is released; *ret_over is the
  * deadline. */
-static int enter_round(struct barrier_participant *seat, int64_t lead_ms, int *ret_bell, int64_t *ret_over,
-                       struct err *err)
+static int enter_round(struct barrier_participant *participant, int64_t lead_ms, int *ret_release_fd,
+                       int64_t *ret_deadline, struct err *err)
 {
-    struct round *r = get_round(seat->barrier, seat->passed, err);
+    struct round *r = get_round(participant->barrier, participant->passed, err);
     if (!r)
         return -1;
-    seat->passed++;
-    *ret_bell = r->released ? -1 : r->bell[0];
-    *ret_over = r->over;
-    seat->order = r->arrived++;
+    participant->passed++;
+    *ret_release_fd = r->released ? -1 : r->bell[0];
+    *ret_deadline = r->deadline;
+    participant->order = r->arrived++;
     r->late += r->released;
     if (!r->released && r->lead_ms < lead_ms)
         r->lead_ms = lead_ms;
@@ -104,25 +105,25 @@ static int enter_round(struct barrier_participant *seat, int64_t lead_ms, int *r
     return 0;
 }
 
-int barrier_arrive(struct barrier_participant *seat, int64_t lead_ms, int64_t *ret_at, bool *ret_late,
+int barrier_arrive(struct barrier_participant *participant, int64_t lead_ms, int64_t *ret_at, bool *ret_late,
                    struct err *err)
 {
-    struct barrier *b = seat->barrier;
+    struct barrier *b = participant->barrier;
     struct err why = ERR_INIT;
     int bell = -1;
-    int64_t over = 0;
+    int64_t deadline = 0;
     pthread_mutex_lock(&b->mutex);
-    int rc = enter_round(seat, lead_ms, &bell, &over, err);
+    int rc = enter_round(participant, lead_ms, &bell, &deadline, err);
     pthread_mutex_unlock(&b->mutex);
     if (rc < 0)
         return -1;
-    if (bell >= 0 && fd_wait(bell, POLLIN, over, b->cancel_fd, &why) < 0 && why.kind != ERR_TIMEOUT) {
+    if (bell >= 0 && fd_wait(bell, POLLIN, deadline, b->cancel_fd, &why) < 0 && why.kind != ERR_TIMEOUT) {
         if (err)
             *err = why;
         return -1;
     }
     pthread_mutex_lock(&b->mutex);
-    struct round *r = &b->rounds[seat->passed - 1];
+    struct round *r = &b->rounds[participant->passed - 1];
     release_round(r);
     *ret_at = r->at;
     pthread_mutex_unlock(&b->mutex);
@@ -130,25 +131,25 @@ int barrier_arrive(struct barrier_participant *seat, int64_t lead_ms, int64_t *r
     return 0;
 }
 
-int64_t barrier_offset_ms(const struct barrier_participant *seat)
+int64_t barrier_offset_ms(const struct barrier_participant *participant)
 {
-    struct barrier *b = seat->barrier;
+    struct barrier *b = participant->barrier;
     pthread_mutex_lock(&b->mutex);
-    int64_t arrived = (int64_t)b->rounds[seat->passed - 1].arrived;
+    int64_t arrived = (int64_t)b->rounds[participant->passed - 1].arrived;
     pthread_mutex_unlock(&b->mutex);
     int64_t apart_us = clock_min(APART_US, BARRIER_WINDOW_MS * INT64_C(1000) / arrived);
-    return ((int64_t)seat->order - arrived * 2 / 3) * apart_us / 1000;
+    return ((int64_t)participant->order - arrived * 2 / 3) * apart_us / 1000;
 }
 
-void barrier_leave(struct barrier_participant *seat)
+void barrier_leave(struct barrier_participant *participant)
 {
-    struct barrier *b = seat->barrier;
-    if (!b || seat->left)
+    struct barrier *b = participant->barrier;
+    if (!b || participant->left)
         return;
-    seat->left = true;
+    participant->left = true;
     pthread_mutex_lock(&b->mutex);
-    b->seats--;
-    for (size_t i = seat->passed; i < b->n; i++) {
+    b->participants--;
+    for (size_t i = participant->passed; i < b->n; i++) {
         struct round *r = &b->rounds[i];
         if (--r->expected == r->arrived)
             release_round(r);

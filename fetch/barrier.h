@@ -1,10 +1,10 @@
 /*
  * A barrier for threads that begin something at one instant, in several rounds.
  *
- * A seat goes through the rounds in order and leaves at the end, or when it fails. A round is released when
- * all remaining seats have arrived, or when the first of them has waited for the patience of the barrier;
- * later seats are late. Every wait ends at that time, and when cancel_fd becomes readable. Any number of
- * threads may use a barrier.
+ * A participant takes part in the rounds in order. It leaves the barrier after its last round, or when it
+ * fails. A round is released when all remaining participants have arrived, or when the first of them has
+ * waited for the time limit of the barrier; later participants are late. Every wait ends at that time, and
+ * when cancel_fd becomes readable. Any number of threads may use a barrier.
  */
 #ifndef FETCH_BARRIER_H
 #define FETCH_BARRIER_H
@@ -22,37 +22,39 @@ struct barrier_participant {
     struct barrier *barrier;
     unsigned passed; /* rounds it arrived at */
     bool left;
-    size_t order; /* among the seats that arrived in time at its last round, from 0 on */
+    size_t order; /* among the participants that arrived in time at its last round, from 0 on */
 };
 
-/* Creates a barrier. `seats`: the number of participants. `patience_ms`: how long the first seat of a round
- * waits. cancel_fd may be -1. */
-int barrier_new(size_t seats, int64_t patience_ms, int cancel_fd, struct barrier **ret, struct err *err);
+/* Creates a barrier. `participants`: the number of participants. `max_wait_ms`: how long the first
+ * participant of a round waits. cancel_fd may be -1. */
+int barrier_new(size_t participants, int64_t max_wait_ms, int cancel_fd, struct barrier **ret,
+                struct err *err);
 void barrier_free(struct barrier *b);
 
 /*
  * Arrives at the next round and waits for its release. *ret_at: the common instant (clock_now), at least the
- * `lead_ms` of each arrived seat ahead. *ret_late: the round was released before, and the instant is over or
- * close. -1: ERR_CANCELLED, or no descriptors for another round.
+ * `lead_ms` of each arrived participant ahead. *ret_late: the round was released before this call, so the
+ * instant has passed or is close. -1: ERR_CANCELLED, or no descriptors for another round.
  */
-int barrier_arrive(struct barrier_participant *seat, int64_t lead_ms, int64_t *ret_at, bool *ret_late,
+int barrier_arrive(struct barrier_participant *participant, int64_t lead_ms, int64_t *ret_at, bool *ret_late,
                    struct err *err);
 
 /*
- * The offset of a seat from the instant of its last round, at which it arrived in time; negative: before it.
- * Requests at one moment would delay each other, here and on shared machines. So the seats begin in the order
- * of arrival within BARRIER_WINDOW_MS, two thirds of them before the instant.
+ * The offset of a participant from the instant of its last round, at which it arrived in time; a negative
+ * offset is before the instant. Requests at one moment would delay each other, here and on shared machines.
+ * So the participants begin in the order of arrival within BARRIER_WINDOW_MS, two thirds of them before the
+ * instant.
  */
 #define BARRIER_WINDOW_MS 20
-int64_t barrier_offset_ms(const struct barrier_participant *seat);
+int64_t barrier_offset_ms(const struct barrier_participant *participant);
 
-/* Removes a seat: the other seats no longer wait for it. A second call does nothing. */
-void barrier_leave(struct barrier_participant *seat);
+/* Removes a participant: the other participants no longer wait for it. A second call does nothing. */
+void barrier_leave(struct barrier_participant *participant);
 
 /* The result of a round; all 0 for a round that never began. */
 struct barrier_round {
     size_t arrived; /* in all */
-    size_t late;    /* of the arrived seats */
+    size_t late;    /* of the arrived participants */
     int64_t at;
 };
 struct barrier_round barrier_round(struct barrier *b, unsigned round);

@@ -31,7 +31,7 @@ static bool fits_time(const struct budget *b, struct plan_item *item)
 static bool fits_bytes(const struct budget *b, struct plan_item *item, uint64_t bytes)
 {
     char own[32], left[32], all[32];
-    uint64_t most = b->grab->options.budget_bytes, used = b->taken + b->expected;
+    uint64_t most = b->grab->options.budget_bytes, used = b->received + b->expected;
     uint64_t rest = used < most ? most - used : 0;
     if (most == 0 || bytes <= rest)
         return true;
@@ -64,8 +64,8 @@ int budget_count_bytes(struct budget *b, uint64_t n, struct err *err)
     if (all == 0)
         return 0;
     pthread_mutex_lock(&b->mutex);
-    bool fits = n <= all - b->taken;
-    b->taken += fits ? n : all - b->taken;
+    bool fits = n <= all - b->received;
+    b->received += fits ? n : all - b->received;
     pthread_mutex_unlock(&b->mutex);
     if (fits)
         return 0;
@@ -94,7 +94,7 @@ int budget_check(struct budget *b, struct err *err)
     char most[32];
     uint64_t all = b->grab->options.budget_bytes;
     pthread_mutex_lock(&b->mutex);
-    bool left = all == 0 || b->taken < all;
+    bool left = all == 0 || b->received < all;
     pthread_mutex_unlock(&b->mutex);
     if (left)
         return 0;

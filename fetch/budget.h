@@ -15,7 +15,7 @@
 struct budget {
     const struct fetch_grab *grab;
     pthread_mutex_t mutex; /* guards the members below */
-    uint64_t taken;        /* received bytes */
+    uint64_t received;     /* bytes */
     uint64_t expected;     /* bytes of planned items that are not fetched yet */
     int64_t profiled_ms;   /* planned */
 };
@@ -27,7 +27,7 @@ void budget_release(struct budget *b);
  * run has fetched cost nothing. */
 void budget_apply(struct budget *b, struct plan *plan, const struct index_page *index);
 
-/* Counts received bytes: -1 with err if the budget has fewer. */
+/* Counts received bytes: -1 with err if the budget has fewer bytes left. */
 int budget_count_bytes(struct budget *b, uint64_t n, struct err *err);
 
 /* Counts one more attempt that profiles the process for `timed_ms`, 0 for a snapshot: -1 with err if the

@@ -14,7 +14,7 @@ struct credential {
 
 /* SSH protects a secret on the network, and so does TLS with a verified certificate. A direct plain
  * connection to another machine does not. */
-static int check_way(const struct target *t, struct err *err)
+static int check_transport(const struct target *t, struct err *err)
 {
     const struct service *s = t->service;
     const char *to = strcmp(s->host, "localhost") == 0 ? t->host->address : s->host;
@@ -49,7 +49,7 @@ int credentials_load(const struct targets *targets, const struct proc_limits *li
         const struct target *t = &targets->items[i];
         if (t->service->auth.secret.source == SECRET_NONE)
             continue;
-        rc = check_way(t, err);
+        rc = check_transport(t, err);
         if (rc == 0 && !credentials_find(&c, t->service))
             rc = add_credential(&c, t->service, limits, err);
     }

@@ -14,7 +14,7 @@ static void *watch_deadline(void *ctx)
     if (rc < 0 && why.kind == ERR_CANCELLED) /* the run is at its end */
         return NULL;
     atomic_store(rc < 0 && why.kind == ERR_TIMEOUT ? &d->over : &d->cancelled, true);
-    fd_pipe_wake(d->bell[1]);
+    fd_pipe_wake(d->wake_pipe[1]);
     return NULL;
 }
 
@@ -38,18 +38,18 @@ static void close_both(int fds[2])
 
 int deadline_init(struct deadline *d, const struct fetch_grab *grab, struct fetch_grab *ret, struct err *err)
 {
-    *d = (struct deadline){.grab = grab, .at = CLOCK_NEVER, .bell = {-1, -1}, .stop = {-1, -1}};
+    *d = (struct deadline){.grab = grab, .at = CLOCK_NEVER, .wake_pipe = {-1, -1}, .stop = {-1, -1}};
     *ret = *grab;
     if (grab->options.deadline_ms == 0)
         return 0;
     d->at = clock_deadline(grab->options.deadline_ms);
-    if (fd_pipe_nonblocking(d->bell, err) < 0 || fd_pipe(d->stop, err) < 0 ||
+    if (fd_pipe_nonblocking(d->wake_pipe, err) < 0 || fd_pipe(d->stop, err) < 0 ||
         thread_start(&d->thread, watch_deadline, d, err) < 0) {
-        close_both(d->bell);
+        close_both(d->wake_pipe);
         close_both(d->stop);
         return -1;
     }
-    ret->access.cancel_fd = d->bell[0];
+    ret->access.cancel_fd = d->wake_pipe[0];
     if (grab->access.ask) {
         ret->access.ask = ask_in_time;
         ret->access.ask_ctx = d;
@@ -64,7 +64,7 @@ void deadline_release(struct deadline *d)
     fd_close(&d->stop[1]);
     pthread_join(d->thread, NULL);
     close_both(d->stop);
-    close_both(d->bell);
+    close_both(d->wake_pipe);
 }
 
 bool deadline_is_over(struct deadline *d)

@@ -1,6 +1,7 @@
 /*
  * The deadline of a whole run: a descriptor that becomes readable at the deadline, or when the caller cancels
- * the run. All functions below watch this descriptor. deadline_explain corrects their error text.
+ * the run. All functions of this folder that wait, wait for this descriptor too. deadline_explain corrects
+ * their errors.
  */
 #ifndef FETCH_DEADLINE_H
 #define FETCH_DEADLINE_H
@@ -13,7 +14,7 @@
 struct deadline {
     const struct fetch_grab *grab; /* the caller's */
     int64_t at;                    /* clock_now() */
-    int bell[2];                   /* the fetching threads poll it */
+    int wake_pipe[2];              /* readable at the deadline; the fetching threads poll it */
     int stop[2];                   /* ends the watching thread */
     pthread_t thread;
     atomic_bool over, cancelled; /* `cancelled`: by the caller, before the deadline */
@@ -26,8 +27,9 @@ void deadline_release(struct deadline *d);
 
 bool deadline_is_over(struct deadline *d);
 
-/* Names the deadline in an error that the deadline caused. Other errors stay unchanged; without a deadline
- * (`d` is NULL) all do. */
+/* Names the deadline in an error that the deadline caused. Leaves other errors unchanged; if there is no
+ * deadline
+ * (`d` is NULL), leaves all unchanged. */
 void deadline_explain(struct deadline *d, struct err *err);
 
 #endif

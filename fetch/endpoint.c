@@ -158,7 +158,7 @@ static bool same_host(const struct service *service, CURLU *from, CURLU *to)
     return same || same_part(from, to, CURLUPART_HOST);
 }
 
-static int leads_elsewhere(const struct endpoint *e, CURLU *to, struct err *err)
+static int set_other_service_error(const struct endpoint *e, CURLU *to, struct err *err)
 {
     char *scheme = get_url_part(to, CURLUPART_SCHEME), *host = get_url_part(to, CURLUPART_HOST), *port = NULL,
          *path = get_url_part(to, CURLUPART_PATH);
@@ -182,7 +182,7 @@ static int leads_elsewhere(const struct endpoint *e, CURLU *to, struct err *err)
     return -1;
 }
 
-static int new_target(CURLU *to, char *dst, size_t cap, struct err *err)
+static int write_target(CURLU *to, char *dst, size_t cap, struct err *err)
 {
     char *path = get_url_part(to, CURLUPART_PATH), *query = get_url_part(to, CURLUPART_QUERY);
     int n = snprintf(dst, cap, "%s%s%s", path ? path : "/", query ? "?" : "", query ? query : "");
@@ -209,7 +209,7 @@ int endpoint_redirect(const struct endpoint *e, const char *url, char *dst, size
     }
     bool here = same_part(from, to, CURLUPART_SCHEME) && same_part(from, to, CURLUPART_PORT) &&
                 same_host(e->service, from, to);
-    rc = here ? new_target(to, dst, cap, err) : leads_elsewhere(e, to, err);
+    rc = here ? write_target(to, dst, cap, err) : set_other_service_error(e, to, err);
 out:
     curl_url_cleanup(from);
     curl_url_cleanup(to);

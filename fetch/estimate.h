@@ -1,7 +1,7 @@
 /*
  * Estimates the size of an item before its request: roughly, from its kind and the counts of the index page.
- * The estimate separates kilobytes from gigabytes and supports a budget. The received body may be ten times
- * smaller or larger, most of all a trace, whose size depends on the load of the process.
+ * The estimate tells kilobytes from gigabytes, which is enough for a budget. The received body may be ten
+ * times smaller or larger, most of all a trace, whose size depends on the load of the process.
  */
 #ifndef FETCH_ESTIMATE_H
 #define FETCH_ESTIMATE_H

@@ -48,7 +48,7 @@ const struct strlist *fetch_service_kinds(const struct strlist *words, const str
 
 /* Counts about how many items the words request of each service; `all` counts every kind of the table. */
 int fetch_count_items(const struct strlist *words, size_t *ret, struct err *err);
-/* Ask the user to confirm longer profiles. */
+/* The caller asks the user to confirm profiles that take longer. */
 #define FETCH_LONG_MS (5 * 60 * INT64_C(1000))
 /* Adds the words, as "cpu=30s", for items that slow a process down or stop it, each once: cpu, traces,
  * deltas, other items that take time by design, and the full text of goroutines. */

@@ -20,7 +20,7 @@
 
 struct run {
     const struct fetch_grab *grab; /* `within`, once the deadline counts */
-    struct fetch_grab within;      /* the caller's, with the cancel descriptor of the deadline */
+    struct fetch_grab timed_grab;  /* the caller's, with the cancel descriptor of the deadline */
     service_fn *run_service;       /* grab, plan or probe */
     bool transfers;                /* it may fetch bodies that compress */
     struct gateway_pool *pool;
@@ -34,7 +34,7 @@ struct run {
 
 /* The part of a host that one thread fetches: the services at one destination, which are one process, in
  * order. */
-struct side {
+struct process {
     pthread_t thread;
     struct run *run;
     const struct target *targets; /* all of the host's */
@@ -54,9 +54,9 @@ static bool is_first(const struct target *targets, size_t i)
 }
 
 /* Fetches the services of one process. Only the first one takes part in `sync`. */
-static void *run_side(void *ctx)
+static void *run_process(void *ctx)
 {
-    struct side *s = ctx;
+    struct process *s = ctx;
     struct run *run = s->run;
     struct budget budget;
     struct barrier_participant seat = {.barrier = run->sync.barrier};
@@ -65,7 +65,7 @@ static void *run_side(void *ctx)
                                       .gw = s->gw,
                                       .opening = s->opening,
                                       .sync = &run->sync,
-                                      .seat = seat.barrier ? &seat : NULL,
+                                      .participant = seat.barrier ? &seat : NULL,
                                       .budget = &budget};
     budget_init(&budget, run->grab);
     for (size_t i = s->first; i < s->n; i++) {
@@ -74,7 +74,7 @@ static void *run_side(void *ctx)
             continue;
         run->run_service(&context, t, credentials_find(&run->credentials, t->service));
         barrier_leave(&seat);
-        context.seat = NULL;
+        context.participant = NULL;
     }
     budget_release(&budget);
     return NULL;
@@ -83,23 +83,23 @@ static void *run_side(void *ctx)
 static void run_services(struct run *run, const struct target *targets, size_t n, struct gateway *gw,
                          const struct retry *opening)
 {
-    struct side whole = {.run = run, .targets = targets, .n = n, .gw = gw, .opening = opening};
-    struct side *sides = calloc(n, sizeof *sides);
-    for (size_t i = 1; sides && i < n; i++) {
-        sides[i] = whole;
-        sides[i].first = i;
-        sides[i].started =
-            is_first(targets, i) && thread_start(&sides[i].thread, run_side, &sides[i], NULL) == 0;
+    struct process whole = {.run = run, .targets = targets, .n = n, .gw = gw, .opening = opening};
+    struct process *processes = calloc(n, sizeof *processes);
+    for (size_t i = 1; processes && i < n; i++) {
+        processes[i] = whole;
+        processes[i].first = i;
+        processes[i].started =
+            is_first(targets, i) && thread_start(&processes[i].thread, run_process, &processes[i], NULL) == 0;
     }
-    run_side(&whole);
+    run_process(&whole);
     for (size_t i = 1; i < n; i++) {
         whole.first = i;
-        if (sides && sides[i].started)
-            pthread_join(sides[i].thread, NULL);
+        if (processes && processes[i].started)
+            pthread_join(processes[i].thread, NULL);
         else if (is_first(targets, i))
-            run_side(&whole);
+            run_process(&whole);
     }
-    free(sides);
+    free(processes);
 }
 
 /* A server may miss three keepalives; libssh2 counts in seconds. */
@@ -268,7 +268,7 @@ static size_t count_processes(const struct targets *all)
 }
 
 /* Takes the next host's targets; returns 0 if none is left. */
-static size_t take_host(struct run *run, const struct target **ret)
+static size_t next_host(struct run *run, const struct target **ret)
 {
     const struct targets *all = run->grab->targets;
     pthread_mutex_lock(&run->mutex);
@@ -283,7 +283,7 @@ static void *run_hosts(void *ctx)
 {
     struct run *run = ctx;
     const struct target *targets = NULL;
-    for (size_t n; (n = take_host(run, &targets)) > 0;)
+    for (size_t n; (n = next_host(run, &targets)) > 0;)
         run_host(run, targets, n);
     return NULL;
 }
@@ -329,11 +329,11 @@ static int run_grab(const struct fetch_grab *grab, struct run *run, struct fetch
                     struct err *err)
 {
     struct fetch_outcome outcome = {0};
-    run->grab = &run->within;
-    if (deadline_init(&run->deadline, grab, &run->within, err) < 0)
+    run->grab = &run->timed_grab;
+    if (deadline_init(&run->deadline, grab, &run->timed_grab, err) < 0)
         return -1;
     struct proc_limits limits = {.timeout_ms = grab->access.timeout_ms,
-                                 .cancel_fd = run->within.access.cancel_fd};
+                                 .cancel_fd = run->timed_grab.access.cancel_fd};
     int rc = credentials_load(grab->targets, &limits, &run->credentials, err);
     if (rc == 0)
         rc = run_in_time(run, &outcome, err);

@@ -26,7 +26,7 @@ struct sink {
     struct check *check;
 };
 
-static int too_large(const struct sink *s, struct err *err)
+static int set_too_large_error(const struct sink *s, struct err *err)
 {
     char most[32];
     err_set(err, ERR_FAILED, "its body is larger than %s, the limit of this kind: the rest was not read",
@@ -38,7 +38,7 @@ static int feed_sink(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct sink *s = ctx;
     if (s->max > 0 && n > s->max - s->size)
-        return too_large(s, err);
+        return set_too_large_error(s, err);
     if (s->budget && budget_count_bytes(s->budget, n, err) < 0)
         return -1;
     s->size += n;
@@ -63,7 +63,7 @@ static void sink_release(struct sink *s)
 
 /* The Go version from the header of a trace. The number changes only with the format. Source: Go's
  * internal/trace/version, and the releases that changed it. */
-static void go_of_trace(unsigned minor, char *dst, size_t cap)
+static void write_trace_go_version(unsigned minor, char *dst, size_t cap)
 {
     static const struct {
         unsigned minor;
@@ -88,7 +88,7 @@ static int sink_finish(struct sink *s, struct fetch_item *item, bool whole, stru
     item->profile = result.profile;
     snprintf(item->go_version, sizeof item->go_version, "%s", result.profile.go_version);
     if (result.trace_minor)
-        go_of_trace(result.trace_minor, item->go_version, sizeof item->go_version);
+        write_trace_go_version(result.trace_minor, item->go_version, sizeof item->go_version);
     /* The server's words, if it sent words instead of a profile. */
     item->permanent |= rc < 0 && whole && result.other;
     if (rc < 0 && whole)
@@ -127,7 +127,7 @@ void item_leave_out(const struct plan_item *plan, const char *why, struct fetch_
     err_set(&ret->err, ERR_FAILED, "%s", why);
 }
 
-static void note_response(struct fetch_item *item, const struct http_response *r)
+static void record_response(struct fetch_item *item, const struct http_response *r)
 {
     item->http_status = r->status;
     item->started = r->started;
@@ -212,7 +212,7 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
         goto out;
     context->ready(context->progress_ctx);
     int fetched = transfer_get(t, plan->target, &get, &response, &ret->err);
-    note_response(ret, &response);
+    record_response(ret, &response);
     ret->transient =
         fetched < 0 && (transfer_is_cut_off(&response) || retry_is_transient(&ret->err, response.status));
     set_status(fetched, &sink, ret);

@@ -21,7 +21,7 @@ struct item_context {
     void (*ready)(void *progress_ctx); /* called right before the request */
 };
 
-/* Fetches the item. Fills `ret` in every case; the caller releases it. */
+/* Fetches the item. Fills in `ret` in every case; the caller releases it. */
 void item_fetch(struct transfer *t, const struct plan_item *plan, const struct item_context *context,
                 struct fetch_item *ret);
 

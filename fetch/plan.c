@@ -219,7 +219,7 @@ static void make_absent(struct plan_item *item)
     item->rank = RANK_SNAPSHOT;
     item->timed_ms = 0;
     item->cost = NULL;
-    item->pairs = false;
+    item->can_pair = false;
 }
 
 /* Adds an item of the table. The item's form determines its query and its file's name. */
@@ -259,7 +259,7 @@ static int add_kind(struct plan *p, const struct service *service, const struct 
         suffix = "-delta";
         item.rank = RANK_DELTA;
     }
-    item.pairs = w->kind->pairs && w->form != FORM_DELTA && item.format == BODY_PPROF;
+    item.can_pair = w->kind->pairs && w->form != FORM_DELTA && item.format == BODY_PPROF;
     join_endpoint(item.target, sizeof item.target, service, get_endpoint(w->kind, index));
     size_t n = strlen(item.target);
     snprintf(item.target + n, sizeof item.target - n, "%s", query);
@@ -372,7 +372,7 @@ static int add_all(struct plan *p, const struct service *service, const struct r
 
 /* ---- plan ---------------------------------------------------------------------------------------------- */
 
-static bool comes_before(const struct plan_item *a, const struct plan_item *b)
+static bool is_before(const struct plan_item *a, const struct plan_item *b)
 {
     return a->absent != b->absent ? a->absent : a->rank < b->rank;
 }
@@ -383,7 +383,7 @@ static void sort_by_rank(struct plan *p)
     for (size_t i = 1; i < p->n; i++) {
         struct plan_item item = p->items[i];
         size_t at = i;
-        for (; at > 0 && comes_before(&item, &p->items[at - 1]); at--)
+        for (; at > 0 && is_before(&item, &p->items[at - 1]); at--)
             p->items[at] = p->items[at - 1];
         p->items[at] = item;
     }
@@ -421,7 +421,7 @@ int plan_pairs(struct plan *p, struct err *err)
     if (array_reserve((void **)&p->items, &p->cap, 2 * n, sizeof *p->items, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
-        if (!p->items[i].pairs)
+        if (!p->items[i].can_pair)
             continue;
         struct plan_item *first = &p->items[i], *later = &p->items[p->n];
         first->pair = 1;

@@ -23,7 +23,7 @@ struct plan_item {
     uint64_t max_bytes;     /* of its body */
     bool already_collected; /* an earlier run has fetched it: skip it */
     const char *cost;   /* its cost for the process, reported before the fetch; NULL: none worth reporting */
-    bool pairs;         /* can be one of a pair */
+    bool can_pair;      /* it can be one of a pair */
     unsigned pair;      /* of a pair: 1 for the first, 2 for the later one; else 0 */
     size_t other;       /* of a pair: the index of the other one */
     int64_t began;      /* clock_now() at its request; 0: not yet */
@@ -42,9 +42,9 @@ struct plan {
 #define PLAN_TEXT_GOROUTINES 10000
 
 /*
- * Makes the plan of a service. `index` is NULL if the service has none; then the plan adds no costly item by
- * guess. A kind missing from both the table and the index is ERR_USAGE with the list of known kinds. A kind
- * of the table that the index should list but does not is planned as absent.
+ * Makes the plan of a service. `index` is NULL if the service has none; then the plan has no costly item that
+ * the user did not name. A kind missing from both the table and the index is ERR_USAGE with the list of known
+ * kinds. A kind of the table that the index should list but does not is planned as absent.
  */
 int plan_make(const struct service *service, const struct request_list *requests,
               const struct index_page *index, struct plan *ret, struct err *err);

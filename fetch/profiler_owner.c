@@ -12,29 +12,29 @@
 static const struct {
     const char *function;
     const char *who;
-    enum { HOLDS_BOTH, HOLDS_CPU, HOLDS_TRACE } holds;
+    enum { USES_BOTH, USES_CPU, USES_TRACE } holds;
 } markers[] = {
-    {"DataDog/dd-trace-go", "Datadog's profiler inside the program", HOLDS_BOTH},
-    {"grafana/pyroscope-go", "Pyroscope's agent inside the program", HOLDS_BOTH},
-    {"pyroscope-io/client", "Pyroscope's agent inside the program", HOLDS_BOTH},
-    {"cloud.google.com/go/profiler", "Google Cloud Profiler's agent inside the program", HOLDS_BOTH},
-    {"go.elastic.co/apm", "Elastic APM's agent inside the program", HOLDS_BOTH},
-    {"getsentry/sentry-go", "Sentry's profiler inside the program", HOLDS_BOTH},
-    {"newrelic/go-agent", "New Relic's agent inside the program", HOLDS_BOTH},
+    {"DataDog/dd-trace-go", "Datadog's profiler inside the program", USES_BOTH},
+    {"grafana/pyroscope-go", "Pyroscope's agent inside the program", USES_BOTH},
+    {"pyroscope-io/client", "Pyroscope's agent inside the program", USES_BOTH},
+    {"cloud.google.com/go/profiler", "Google Cloud Profiler's agent inside the program", USES_BOTH},
+    {"go.elastic.co/apm", "Elastic APM's agent inside the program", USES_BOTH},
+    {"getsentry/sentry-go", "Sentry's profiler inside the program", USES_BOTH},
+    {"newrelic/go-agent", "New Relic's agent inside the program", USES_BOTH},
     {"net/http/pprof.Profile+",
      "another client that takes a CPU profile over HTTP (a colleague, or a scraper "
      "such as Parca or Pyroscope)",
-     HOLDS_CPU},
-    {"net/http/pprof.Trace+", "another client that takes a trace over HTTP", HOLDS_TRACE},
-    {"trace.(*FlightRecorder)", "a flight recorder inside the program", HOLDS_TRACE},
-    {"pkg/profile.", "the package pkg/profile inside the program", HOLDS_BOTH},
+     USES_CPU},
+    {"net/http/pprof.Trace+", "another client that takes a trace over HTTP", USES_TRACE},
+    {"trace.(*FlightRecorder)", "a flight recorder inside the program", USES_TRACE},
+    {"pkg/profile.", "the package pkg/profile inside the program", USES_BOTH},
 };
 
 static void match_line(struct profiler_owner *h)
 {
     h->line[h->n] = '\0';
     for (size_t i = 0; !h->who && i < sizeof markers / sizeof *markers; i++)
-        if (markers[i].holds != (h->trace ? HOLDS_CPU : HOLDS_TRACE) && strstr(h->line, markers[i].function))
+        if (markers[i].holds != (h->trace ? USES_CPU : USES_TRACE) && strstr(h->line, markers[i].function))
             h->who = markers[i].who;
     h->n = 0;
 }

@@ -10,7 +10,8 @@
 const char *profiler_owner_find(struct transfer *t, const struct service *service, bool trace,
                                 int64_t limit_ms);
 
-/* The same for the text of goroutine?debug=1, in pieces: *ret stays NULL until a match. */
+/* The state of that search, which reads the text of goroutine?debug=1 in pieces. `who` is NULL until a match.
+ */
 struct profiler_owner {
     bool trace; /* find the user of the tracer, else of the CPU profiler */
     const char *who;

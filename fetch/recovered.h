@@ -1,7 +1,7 @@
 /*
  * Files of an item that an earlier run left in a resumed work directory: a complete file that the run was
- * killed before recording, or a partial body. The largest partial body waits as NAME.earlier during the new
- * fetch, so that a second kill loses nothing either.
+ * killed before recording, or a partial body. During the new fetch the largest partial body is kept as
+ * NAME.earlier, so that a second kill loses nothing either.
  */
 #ifndef FETCH_RECOVERED_H
 #define FETCH_RECOVERED_H
@@ -9,15 +9,15 @@
 #include "fetch/item.h"
 
 /*
- * True if a complete file exists: `ret` describes it, and no fetch is needed. Else sets the existing files
- * aside. `t` has the secret: removes a file that repeats it.
+ * Returns true if a complete file exists: then `ret` describes the file, and no fetch is needed. Otherwise
+ * renames the largest existing file to NAME.earlier. Removes a file that contains the secret of `t`.
  */
 bool recovered_adopt(const struct plan_item *plan, const struct item_context *context,
                      const struct transfer *t, struct fetch_item *ret);
 
 /*
- * After the fetch, successful or not: removes the file set aside if the new one is complete, or at least as
- * large. Else the old file becomes NAME.damaged, and the item's error mentions it.
+ * After the fetch, successful or not: removes NAME.earlier if the new file is complete, or at least as
+ * large. Otherwise renames NAME.earlier to NAME.damaged, and the item's error mentions it.
  */
 void recovered_resolve(const struct plan_item *plan, const struct item_context *context,
                        struct fetch_item *item);

@@ -1,6 +1,6 @@
 /*
- * Retries after failures that may pass: a host that could not be opened, a service that did not answer, an
- * item. A failed attempt before a retry is a step, not a failure; only the last attempt counts.
+ * Retries after temporary failures: of opening a host, of a service that did not answer, of an item. A failed
+ * attempt before a retry is reported as a step, not as a failure; only the last attempt counts.
  */
 #ifndef FETCH_RETRY_H
 #define FETCH_RETRY_H
@@ -27,7 +27,7 @@ struct retry {
 bool retry_is_transient(const struct err *why, int http_status);
 
 /*
- * After a failure that may pass: reports the retry and waits, longer each time. False if no retries are left,
+ * After a temporary failure: reports the retry and waits, longer each time. False if no retries are left,
  * the budget has no time for one, or the run was cancelled; then appends the reason and the number of
  * attempts to `why`.
  */

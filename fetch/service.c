@@ -51,7 +51,7 @@ static int check_connection(struct service_run *run, struct err *err)
 
 /* ---- the index page ------------------------------------------------------------------------------------ */
 
-static void note_skew(struct service_run *run, const struct http_response *response)
+static void record_clock_skew(struct service_run *run, const struct http_response *response)
 {
     if (!response->date)
         return;
@@ -90,7 +90,7 @@ static int read_index(struct service_run *run, struct err *err)
     struct http_response response = {0};
     struct err why = ERR_INIT;
     run->index.found = request_index(run, &response, &why);
-    note_skew(run, &response);
+    record_clock_skew(run, &response);
     report_index(run, &response, run->index.found ? NULL : &why);
     run->index.failure = why;
     run->index.status = response.status;
@@ -100,7 +100,7 @@ static int read_index(struct service_run *run, struct err *err)
     return -1;
 }
 
-static int reach_once(struct service_run *run, bool dial, struct err *err)
+static int try_service(struct service_run *run, bool dial, struct err *err)
 {
     if (dial && check_connection(run, err) < 0)
         return -1;
@@ -118,7 +118,7 @@ static int read_index_with_retries(struct service_run *run, bool dial, struct er
     struct err why = ERR_INIT;
     int rc;
     for (;;) {
-        rc = reach_once(run, dial, &why);
+        rc = try_service(run, dial, &why);
         if (rc == 0 && run->index.found)
             break;
         struct err *failure = rc < 0 ? &why : &run->index.failure;

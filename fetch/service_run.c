@@ -41,7 +41,7 @@ int service_run_connect(struct service_run *run, struct transfer **ret, struct e
     return transfer_new(listener, run->target->service, &options, ret, err);
 }
 
-static int take_page(void *ctx, const void *p, size_t n, struct err *err)
+static int add_page_piece(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct buf *page = ctx;
     buf_add(page, p, n);
@@ -55,7 +55,7 @@ int service_run_index(const struct service_run *run, struct transfer *t, struct 
     char target[512], title[100];
     snprintf(target, sizeof target, "%s/", run->target->service->path);
     struct http_get get = {
-        .ctx = &page, .body = take_page, .limit_ms = SERVICE_RUN_PAGE_LIMIT(run->context->grab)};
+        .ctx = &page, .body = add_page_piece, .limit_ms = SERVICE_RUN_PAGE_LIMIT(run->context->grab)};
     int rc = transfer_get(t, target, &get, response, err);
     if (rc == 0)
         rc = index_parse(buf_str(&page), page.len, ret, err);

@@ -23,8 +23,8 @@ struct service_context {
     struct gateway *gw;
     const struct retry *opening; /* of the host */
     struct sync *sync;
-    struct barrier_participant *seat; /* NULL: it does not wait for other targets */
-    struct budget *budget;            /* of its process */
+    struct barrier_participant *participant; /* NULL: the service does not wait for other targets */
+    struct budget *budget;                   /* of its process */
 };
 
 struct service_index {

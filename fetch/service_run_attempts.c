@@ -1,6 +1,6 @@
 /*
- * Fetches one item until it succeeds or no attempts are left: waits while somebody else uses the profiler,
- * reconnects a lost session once for each attempt, and retries failures that may pass.
+ * Fetches one item until it succeeds or no attempts are left: waits while another client uses the profiler,
+ * reconnects a lost session once for each attempt, and retries after temporary failures.
  */
 #include <stdio.h>
 #include <stdlib.h>

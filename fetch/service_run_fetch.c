@@ -30,7 +30,7 @@ static void wait_for_pair(struct worker *w)
 /* ---- one after the other ------------------------------------------------------------------------------- */
 
 /* Whether to continue fetching; otherwise err has the reason. */
-static bool may_go_on(struct service_run *run, struct err *err)
+static bool may_continue(struct service_run *run, struct err *err)
 {
     pthread_mutex_lock(&run->mutex);
     if (run->stop.kind == ERR_NONE && fd_cancelled(run->context->grab->access.cancel_fd))
@@ -40,7 +40,7 @@ static bool may_go_on(struct service_run *run, struct err *err)
     return err->kind == ERR_NONE;
 }
 
-static void note_result(struct service_run *run, struct fetch_item *item)
+static void record_result(struct service_run *run, struct fetch_item *item)
 {
     pthread_mutex_lock(&run->mutex);
     fetch_finding_build(item, run->build_id);
@@ -64,7 +64,7 @@ static void fetch_now(struct worker *w, struct fetch_item *item)
     w->start.late |= w->kept_attempt > 1;
     sync_record(run->context->sync, &w->start, worker_planned(w), run->clock.known ? run->clock.skew_ms : 0,
                 item);
-    note_result(run, item);
+    record_result(run, item);
 }
 
 /* Whether to fetch the item; otherwise `item` has the reason. */
@@ -78,7 +78,7 @@ static bool may_fetch(struct worker *w, struct fetch_item *item)
         item_leave_out(worker_planned(w), worker_planned(w)->left_out, item);
     else if (w->unreachable.kind != ERR_NONE)
         item_skip(worker_planned(w), &w->unreachable, item);
-    else if (!may_go_on(run, &stop))
+    else if (!may_continue(run, &stop))
         item_skip(worker_planned(w), &stop, item);
     else if (budget_check(run->context->budget, &stop) < 0)
         item_leave_out(worker_planned(w), stop.msg, item);
@@ -91,7 +91,7 @@ static bool may_fetch(struct worker *w, struct fetch_item *item)
 static void wait_for_others(struct worker *w)
 {
     struct fetch_item none;
-    bool meets_them = w->start.at == 0 && !w->beside_others && service_run_starts_together(w->run, w->at);
+    bool meets_them = w->start.at == 0 && !w->group_has_waited && service_run_starts_together(w->run, w->at);
     if (worker_planned(w)->pair != 2 && !meets_them)
         return;
     if (!may_fetch(w, &none)) {
@@ -117,7 +117,7 @@ static void fetch_one(struct worker *w)
     if (observe_resumes(run->context->observe) &&
         recovered_adopt(worker_planned(w), &place, transfer, &item)) {
         run->plan.items[w->at].began = clock_now(); /* time unknown: see mark_collected */
-        note_result(run, &item);
+        record_result(run, &item);
         observe_item(run->context->observe, run->target, &item);
         fetch_item_release(&item);
         return;
@@ -178,7 +178,7 @@ static void fetch_side_by_side(struct service_run *run, size_t first, size_t end
         s->worker = (struct worker){.run = run,
                                     .at = first + i,
                                     .concurrent_kinds = s->concurrent_kinds,
-                                    .beside_others = true,
+                                    .group_has_waited = true,
                                     .start = before.start,
                                     .one_way_ms = before.one_way_ms};
         name_others(s, first, end);
@@ -193,7 +193,7 @@ static void fetch_side_by_side(struct service_run *run, size_t first, size_t end
             fetch_one(&(struct worker){.run = run,
                                        .transfer = run->transfer,
                                        .at = first + i,
-                                       .beside_others = true,
+                                       .group_has_waited = true,
                                        .start = before.start,
                                        .one_way_ms = before.one_way_ms});
     free(sides);
@@ -212,8 +212,8 @@ static void leave_in_time(struct service_run *run, size_t i)
 {
     while (i < run->plan.n && !service_run_starts_together(run, i))
         i++;
-    if (run->context->seat && i == run->plan.n)
-        barrier_leave(run->context->seat);
+    if (run->context->participant && i == run->plan.n)
+        barrier_leave(run->context->participant);
 }
 
 void service_run_fetch(struct service_run *run)

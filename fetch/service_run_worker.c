@@ -23,7 +23,7 @@ void worker_report_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms)
                                .timed_ms = item->timed_ms,
                                .cost = item->cost,
                                .waiting = w->waiting,
-                               .usual = w->meeting,
+                               .usual = w->at_barrier,
                                .index = w->at,
                                .n_items = w->run->plan.n};
     observe_progress(w->run->context->observe, w->run->target, &p);
@@ -72,16 +72,16 @@ void worker_join_barrier(struct worker *w)
     struct sync_start start = {0};
     w->one_way_ms = measure_one_way(w);
     w->waiting = "the others are not ready yet";
-    w->meeting = true;
+    w->at_barrier = true;
     worker_report_progress(w, 0, 0);
-    int rc = barrier_arrive(run->context->seat, w->one_way_ms, &start.at, &start.late, NULL);
+    int rc = barrier_arrive(run->context->participant, w->one_way_ms, &start.at, &start.late, NULL);
     w->waiting = NULL;
-    w->meeting = false;
+    w->at_barrier = false;
     if (rc < 0)
         return;
     start.utc = clock_utc() - clock_now() + start.at;
     w->start = start;
-    w->one_way_ms -= start.late ? 0 : barrier_offset_ms(run->context->seat);
+    w->one_way_ms -= start.late ? 0 : barrier_offset_ms(run->context->participant);
     /* Report now, because the start must not be delayed. */
     worker_report_progress(w, 0, 0);
 }
@@ -89,7 +89,7 @@ void worker_join_barrier(struct worker *w)
 bool service_run_starts_together(const struct service_run *run, size_t i)
 {
     const struct plan_item *item = &run->plan.items[i];
-    return run->context->seat && item->timed_ms > 0 && !item->left_out[0] && !item->already_collected;
+    return run->context->participant && item->timed_ms > 0 && !item->left_out[0] && !item->already_collected;
 }
 
 void worker_await_start(void *ctx)

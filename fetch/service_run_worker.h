@@ -15,9 +15,9 @@ struct worker {
     size_t at;                    /* index in the plan */
     const char *concurrent_kinds; /* the kinds fetched at the same time; NULL: none */
     const char *waiting;          /* the reason for waiting; NULL: it does not wait */
-    bool meeting;                 /* it waits for the other targets */
+    bool at_barrier;              /* it waits for the other targets */
     struct sync_start start;
-    bool beside_others;         /* the starter of this group has waited for the other targets */
+    bool group_has_waited;      /* a thread has waited for the other targets on behalf of this group */
     unsigned n_requests;        /* the number of requests */
     unsigned kept_attempt;      /* the number of the request whose result is kept */
     int64_t one_way_ms;         /* the one-way time of a request */

@@ -21,7 +21,7 @@ int sync_init(struct sync *s, const struct fetch_grab *grab, size_t processes, s
 void sync_release(struct sync *s)
 {
     barrier_free(s->barrier);
-    free(s->sizes);
+    free(s->abs_skews);
     pthread_mutex_destroy(&s->mutex);
 }
 
@@ -44,8 +44,8 @@ static void record_skew(struct sync *s, const struct sync_start *start, int64_t 
     if (off || item->late)
         return;
     pthread_mutex_lock(&s->mutex);
-    if (array_reserve((void **)&s->sizes, &s->cap, s->n + 1, sizeof *s->sizes, NULL) == 0)
-        s->sizes[s->n++] = item->sync_skew_ms < 0 ? -item->sync_skew_ms : item->sync_skew_ms;
+    if (array_reserve((void **)&s->abs_skews, &s->cap, s->n + 1, sizeof *s->abs_skews, NULL) == 0)
+        s->abs_skews[s->n++] = item->sync_skew_ms < 0 ? -item->sync_skew_ms : item->sync_skew_ms;
     pthread_mutex_unlock(&s->mutex);
 }
 
@@ -71,7 +71,7 @@ static int by_size(const void *a, const void *b)
 /* A percentile by nearest rank. */
 static int64_t get_percentile(const struct sync *s, unsigned percent)
 {
-    return s->sizes[(s->n * percent + 99) / 100 - 1];
+    return s->abs_skews[(s->n * percent + 99) / 100 - 1];
 }
 
 void sync_summarize(struct sync *s, struct fetch_outcome *ret)
@@ -85,7 +85,7 @@ void sync_summarize(struct sync *s, struct fetch_outcome *ret)
     ret->sync_known = s->n;
     if (s->n == 0)
         return;
-    qsort(s->sizes, s->n, sizeof *s->sizes, by_size);
+    qsort(s->abs_skews, s->n, sizeof *s->abs_skews, by_size);
     ret->sync_p50_ms = get_percentile(s, 50);
     ret->sync_p95_ms = get_percentile(s, 95);
     ret->sync_max_ms = get_percentile(s, 100);

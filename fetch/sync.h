@@ -1,6 +1,6 @@
 /*
- * `sync`: the timed profiles of all processes begin at one instant. Their own time stamps show how far each
- * missed it.
+ * `sync`: the timed profiles of all processes begin at one instant. The time stamps in the profiles show by
+ * how much each missed the instant.
  */
 #ifndef FETCH_SYNC_H
 #define FETCH_SYNC_H
@@ -14,7 +14,7 @@
 struct sync {
     struct barrier *barrier; /* NULL: each process begins when it is ready */
     pthread_mutex_t mutex;   /* guards the members below */
-    int64_t *sizes;          /* absolute skews from good clocks, in milliseconds */
+    int64_t *abs_skews;      /* absolute skews from good clocks, in milliseconds */
     size_t n, cap;
 };
 

@@ -39,7 +39,8 @@ int transfer_get(struct transfer *t, const char *target, const struct http_get *
                  struct http_response *ret, struct err *err);
 
 /*
- * Returns whether the connection ended within the answer without an error of the gateway or of TLS.
+ * Returns whether the connection ended before the end of the answer, without an error of the gateway or of
+ * TLS.
  */
 bool transfer_is_cut_off(const struct http_response *response);
 

@@ -85,7 +85,7 @@ static void print_total(const struct estimates *e)
     printf("\n%zu item%s of %zu target%s on %zu host%s: about %s in about %s", t->items, plural(t->items),
            t->targets, plural(t->targets), t->hosts, plural(t->hosts), bytes, takes);
     if (t->hosts > 1)
-        printf(", %zu host%s at a time", e->at_once, plural(e->at_once));
+        printf(", %zu host%s at a time", e->hosts_at_once, plural(e->hosts_at_once));
     if (t->most_profiled_ms > 0)
         printf("\nestimate for each process: up to %s of profiling and %s\n",
                text_duration(profiled, sizeof profiled, t->most_profiled_ms),

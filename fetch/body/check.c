@@ -49,7 +49,7 @@ static void head_add(struct check *c, const void *p, size_t n)
 }
 
 /* After a failure of the scan, continues until the head is complete, because the error describes the head. */
-static int take_inflated(void *ctx, const void *p, size_t n, struct err *err)
+static int feed_inflated(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct check *c = ctx;
     c->inflated += n;
@@ -72,7 +72,7 @@ static int readers_new(struct check *c, struct err *err)
     if (c->format != BODY_PPROF)
         return 0;
     c->scan = profile_scan_new(err);
-    c->gunzip = c->scan ? gunzip_new(take_inflated, c, INFLATE_MAX, err) : NULL;
+    c->gunzip = c->scan ? gunzip_new(feed_inflated, c, INFLATE_MAX, err) : NULL;
     return c->gunzip ? 0 : -1;
 }
 
@@ -124,7 +124,7 @@ static int pprof_feed(struct check *c, const void *p, size_t n, struct err *err)
         return 0;
     c->inflated_max = INFLATE_FREE + INFLATE_RATIO * (c->size + n);
     struct err why = ERR_INIT;
-    int rc = c->is_gzip ? gunzip_feed(c->gunzip, p, n, &why) : take_inflated(c, p, n, &why);
+    int rc = c->is_gzip ? gunzip_feed(c->gunzip, p, n, &why) : feed_inflated(c, p, n, &why);
     if (rc == 0)
         return 0;
     c->stopped = true;
@@ -180,7 +180,8 @@ static int html_error(const struct check *c, const char *wanted, struct err *err
 
 /* Reports the usual cause of a bad body: the service sent another format. Adds the error of the scan if the
  * format is unknown. Always -1. */
-static int not_wanted(const struct check *c, const char *wanted, struct check_result *result, struct err *err)
+static int explain_other_format(const struct check *c, const char *wanted, struct check_result *result,
+                                struct err *err)
 {
     const char *what = format_name(c->head, c->head_len), *gzip = c->is_gzip ? "gzip of " : "";
     struct err detail = err ? *err : (struct err)ERR_INIT;
@@ -232,7 +233,7 @@ static int pprof_finish(struct check *c, struct check_result *result, struct err
         return 0;
     if (err)
         *err = c->why;
-    return is_no_profile(c) ? not_wanted(c, "a profile", result, err) : -1;
+    return is_no_profile(c) ? explain_other_format(c, "a profile", result, err) : -1;
 }
 
 static int trace_finish(struct check *c, struct check_result *result, struct err *err)
@@ -240,7 +241,7 @@ static int trace_finish(struct check *c, struct check_result *result, struct err
     struct trace_summary sum;
     size_t begins = c->head_len < 5 ? c->head_len : 5;
     if (trace_header(c->head, c->head_len, &result->trace_minor, err))
-        return memcmp(c->head, "go 1.", begins) == 0 ? -1 : not_wanted(c, "a trace", result, err);
+        return memcmp(c->head, "go 1.", begins) == 0 ? -1 : explain_other_format(c, "a trace", result, err);
     return trace_scan_finish(c->trace, &sum, err);
 }
 
@@ -249,7 +250,7 @@ static int text_finish(const struct check *c, struct check_result *result, struc
     const char *what = format_name(c->head, c->head_len);
     bool binary = what && !format_is_text(c->head, c->head_len);
     if (binary || format_is_html(c->head, c->head_len))
-        return not_wanted(c, "plain text", result, err);
+        return explain_other_format(c, "plain text", result, err);
     if (c->has_nul)
         return err_set(err, ERR_FAILED, "this is no text: byte %llu is a NUL", (unsigned long long)c->nul_at);
     if (c->last != '\n')
@@ -264,7 +265,7 @@ static int raw_finish(const struct check *c, struct check_result *result, struct
 {
     if (!format_is_html(c->head, c->head_len))
         return 0;
-    not_wanted(c, "what was asked for", result, err);
+    explain_other_format(c, "what was asked for", result, err);
     return err_hint(err, "is the path right? a program may answer every path with one page, or want a login "
                          "(`auth:` in the inventory)");
 }

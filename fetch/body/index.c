@@ -25,7 +25,7 @@ static void skip_blanks(struct text *t)
 }
 
 /* Takes a word in any case of letters. */
-static bool take_word(struct text *t, const char *word)
+static bool skip_word(struct text *t, const char *word)
 {
     size_t n = strlen(word);
     if (bytes_left(t) < n || strncasecmp(t->p, word, n) != 0)
@@ -36,11 +36,11 @@ static bool take_word(struct text *t, const char *word)
 
 /* Takes `<name ...>`, with its attributes in *ret. A tag that runs into the next one does not count: this
  * also keeps the work proportional to the page. */
-static bool take_tag(struct text *t, const char *name, struct text *ret)
+static bool read_tag(struct text *t, const char *name, struct text *ret)
 {
     struct text at = *t;
     skip_blanks(&at);
-    if (!take_word(&at, "<") || !take_word(&at, name) || at.p == at.end)
+    if (!skip_word(&at, "<") || !skip_word(&at, name) || at.p == at.end)
         return false;
     if (*at.p != '>' && !isspace((unsigned char)*at.p))
         return false;
@@ -54,7 +54,7 @@ static bool take_tag(struct text *t, const char *name, struct text *ret)
     return true;
 }
 
-static bool take_count(struct text *t, int64_t *ret)
+static bool read_count(struct text *t, int64_t *ret)
 {
     int64_t count = 0;
     skip_blanks(t);
@@ -94,7 +94,7 @@ static struct text name_part(struct text href)
     for (const char *p = t.p; p < t.end; p++)
         if (*p == '?' || *p == '#')
             t.end = p;
-    take_word(&t, "./");
+    skip_word(&t, "./");
     if (t.p == t.end || *t.p != '/')
         return t;
     const char *found = memmem(t.p, bytes_left(&t), before, sizeof before - 1);
@@ -142,13 +142,13 @@ static bool is_profile_name(const char *s)
 }
 
 /* A row from its first cell on: `<td>8</td><td><a href='heap?debug=1'>`. */
-static bool take_row(struct text *t, struct index_entry *ret)
+static bool read_row(struct text *t, struct index_entry *ret)
 {
     struct text attributes, href;
-    if (!take_tag(t, "td", &attributes) || !take_count(t, &ret->count))
+    if (!read_tag(t, "td", &attributes) || !read_count(t, &ret->count))
         return false;
-    take_tag(t, "/td", &attributes);
-    if (!take_tag(t, "td", &attributes) || !take_tag(t, "a", &attributes) || !find_href(attributes, &href))
+    read_tag(t, "/td", &attributes);
+    if (!read_tag(t, "td", &attributes) || !read_tag(t, "a", &attributes) || !find_href(attributes, &href))
         return false;
     return decode_percent(name_part(href), ret->name, sizeof ret->name) && is_profile_name(ret->name);
 }
@@ -174,7 +174,7 @@ int index_parse(const void *p, size_t n, struct index_page *ret, struct err *err
     while (t.p < t.end && (t.p = memchr(t.p, '<', bytes_left(&t)))) {
         struct index_entry entry = {0};
         struct text row = t;
-        bool found = take_row(&row, &entry);
+        bool found = read_row(&row, &entry);
         if (found && add_entry(&page, &cap, &entry, err))
             goto out;
         t.p = found ? row.p : t.p + 1;

@@ -132,6 +132,6 @@ assert_reasons() { # NAME...
     assert_stderr 'profgrab: hosts at a time: only 3, since no more than 150 files may be open here (`ulimit -Hn`)'
     run_profgrab -q --host 'host-[01-20]' --sync --yes cpu=1s
     assert_status 2
-    assert_stderr_has '20 hosts at once take '
-    assert_stderr_has ' open files, and no more than 150 may be open here'
+    assert_stderr_has '20 hosts at once need '
+    assert_stderr_has ' open files, and the limit here is 150'
 }

@@ -511,7 +511,7 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
     assert_status 2
     forge 't[0]["address"] = "web-01"'
     assert_status 1
-    assert_stderr_has 'it means something else here'
+    assert_stderr_has 'these names mean another target in this inventory'
     forge 't[0]["service"] = "app\n"'
     assert_status 1
     forge 't.append({"host": "web-02", "service": "app"})'

@@ -281,7 +281,7 @@ static void in_step(struct stage *s, size_t seats)
     s->grab.options.sync = true;
     assert_ok(sync_init(&s->sync, &s->grab, seats, &err), &err);
     s->seat.barrier = s->sync.barrier;
-    s->context.seat = &s->seat;
+    s->context.participant = &s->seat;
 }
 
 static struct plan_item *plan_item_of(struct stage *s, const char *kind, int64_t timed_ms)
