@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The test vectors of the age format against `profgrab bundle decrypt`.
+"""Runs the test vectors of the age format with `profgrab bundle decrypt`.
 
     age_vectors.py PROGRAM PACKAGE.tgz DIRECTORY
 
@@ -52,7 +52,7 @@ def run(program, directory, keys, body):
 
 
 def complaint(keys, body, result):
-    """What is wrong; None: nothing."""
+    """The fault, or None."""
     known = dict(keys)
     expect = known["expect"]
     said = result.stderr.decode()
@@ -63,7 +63,7 @@ def complaint(keys, body, result):
     if expect == "success":
         return None if result.returncode == 0 else said
     words = WORDS[expect]
-    # What does not begin as armor does is not known for armor.
+    # Without armor's first line, profgrab does not recognize armor.
     if expect == "armor failure" and not body.lstrip(b" \t\r\n").startswith(BEGIN):
         words = ["it is not in the age format"]
     if result.returncode != 1 or not any(w in said for w in words):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Hold JSON against the schemas in the documentation.
+"""Checks JSON against the schemas in the documentation.
 
 usage: tests/schema.py docs/formats.md[#WORD] FILE.json...
 
@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 
 
 def read_schema(page, word):
-    """The schema of the page, itself checked: an object description that is open to any key is a slip."""
+    """The schema of the page, after a check that no description of an object allows any key."""
     with open(page, encoding="utf-8") as f:
         blocks = re.findall(r"^```json\n(.*?)^```$", f.read(), re.DOTALL | re.MULTILINE)
     schemas = [schema for schema in map(json.loads, blocks) if word in re.findall(r"\w+", schema["title"])]
@@ -30,7 +30,7 @@ def read_schema(page, word):
 
 
 def walk(value, where):
-    """Every object in a JSON value, with its place."""
+    """Every object in a JSON value, with its path."""
     if isinstance(value, dict):
         yield where, value
         for key, inner in value.items():
@@ -41,7 +41,7 @@ def walk(value, where):
 
 
 def faults(validator, name):
-    """What is wrong with a file, one line each."""
+    """The faults of a file, one a line."""
     try:
         with open(name, encoding="utf-8") as f:
             value = json.load(f)

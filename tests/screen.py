@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a terminal shows in the end of what was written to it.
+"""Prints the last screen of a terminal that got this output.
 
 usage: tests/screen.py ROWS COLUMNS <CAPTURE
 

@@ -1,10 +1,10 @@
-"""What the tables in docs/ that tests make have in common: what is different each time, cells, renewing, comparing."""
+"""Shared code for tables in docs/ that tests make: values that differ in each run, cells, renewing, comparing."""
 import difflib
 import re
 
 
 def varying(environment):
-    """What to write for that which is different each time."""
+    """The text in place of a value that differs in each run."""
     ports = {value for name, value in environment.items() if name.startswith("RIG_PORT_")}
     return [
         *((re.compile(re.escape(environment[name])), "DIR") for name in ("BATS_TEST_TMPDIR", "BATS_FILE_TMPDIR", "RIG_DIR")),
@@ -35,7 +35,7 @@ def replaced(lines, first, last, new):
 
 
 def renew_or_compare(path, change, renew, how):
-    """Gives the document's lines to `change`; writes what comes back, or says how it differs. Returns the exit status."""
+    """Gives the document's lines to `change`; writes the result, or prints the differences. Returns the exit status."""
     with open(path, encoding="utf-8") as file:
         old = file.read().splitlines()
     new = change(old)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make bench-fleet, the row of discovery: `profgrab hosts` over a Prometheus that says 20,000 targets, with an inventory of 20,000 hosts.
+"""make bench-fleet, the row of discovery: `profgrab hosts` with a Prometheus of 20,000 targets, with an inventory of 20,000 hosts.
 
     discovery.py [ROUNDS [static]]   prints time (median) and memory, the answer fetched and kept; $PROFGRAB is the program
 
@@ -59,7 +59,7 @@ def serve(answer):
 
 
 def start_server():
-    """In a process of its own, so that its memory is not counted as that of who is started here. Its pid, the port, the size."""
+    """Runs in a separate process, whose memory is not counted. Returns its pid, port and size."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:

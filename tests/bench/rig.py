@@ -1,4 +1,4 @@
-"""What the benches share: the test rig as a process of its own, ports, clocks."""
+"""Shared code of the benchmarks: the test rig as a separate process, ports, clocks."""
 import pathlib
 import shlex
 import socket
@@ -11,7 +11,7 @@ QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 class Rig:
-    """sshd and the fixture through tests/rig/rig.bash, started by a shell that `prefix` may put elsewhere (nsenter).
+    """sshd and the fixture through tests/rig/rig.bash, started by a shell; `prefix` is a command in front of it (nsenter).
     `.config` is the ssh configuration of file-*, `.port` the fixture's, `.env` all that the rig exports."""
 
     def __init__(self, directory, prefix=(), sshd_lines=(), more=""):

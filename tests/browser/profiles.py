@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""profiles.py DIR: profiles as nobody should send them, for a page that has to bear them.
+"""profiles.py DIR: hostile profiles for the page.
 
 DIR/names/       names that are markup, that turn the direction of writing, that are too long, that are no text; one file is
                  named like that itself, one is 5,000 calls deep, one 5,000 functions wide
@@ -68,7 +68,7 @@ def wide(n):
 
 
 def million():
-    """As odd.Profile would write it, in a fraction of the time: all numbers have three bytes, functions those of their names."""
+    """Writes the bytes of odd.Profile in a fraction of the time: all numbers have three bytes, and functions have the numbers of their names."""
     numbers = [bytes((low | 128, middle | 128, high)) for high in range(1, 63) for middle in range(128) for low in range(128)]
     first = numbers[0]
     out = [b"\x0a\x04\x08\x01\x10\x02"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""costly.py DIRECTORY: small files that mean much; costly.py --run COMMAND...: what reading one costs.
+"""costly.py DIRECTORY: writes small files that need much work to read; costly.py --run COMMAND...: measures a command that reads one.
 
 --run prints what the command printed, then a line `cost: S seconds of processor time, M MB of memory, exit CODE` on standard
 error: of the command and the processes it waited for.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""spoil.py BUNDLE.tar.gz DIRECTORY: the bundle, spoiled in every way that a table below has, each as DIRECTORY/NAME.tar.gz.
+"""spoil.py BUNDLE.tar.gz DIRECTORY: writes a damaged bundle for each row of the tables below, as DIRECTORY/NAME.tar.gz.
 
 Prints a line for each: NAME, and what `bundle list` and `bundle extract` make of it, ok or no: what is no bundle at all they
 refuse as well. `bundle verify` refuses every one, and none may be copied. What only a copy that was signed has, its signature
@@ -69,7 +69,7 @@ def items(manifest):
 
 
 def lie(change):
-    """What changes the manifest, and leaves all else."""
+    """Changes that affect only the manifest."""
 
     def spoil(b):
         manifest = json.loads(b.get("manifest.json"))
@@ -134,7 +134,7 @@ def last(path):
 
 
 def bomb(b):
-    """1.5 GB of nothing that the manifest does not describe. A file may consist of many gzip files."""
+    """Appends 1.5 GB of zeros that the manifest does not describe. A gzip file may have many members."""
     size = 1500 << 20
     m = tarfile.TarInfo(f"{b.top}/files/bomb")
     m.size = size
@@ -151,7 +151,7 @@ def set_top(key, value):
     return lie(lambda manifest, all_items: manifest.update({key: value}))
 
 
-# NAME: what `list` makes of it, what `extract` does, how.
+# NAME: the result of `list`, the result of `extract`, the change.
 CASES = {
     "cut-gzip": ("no", "no", lambda b: b.gzip()[:-100]),
     "cut-gzip-half": ("no", "no", lambda b: b.gzip()[:len(b.gzip()) // 2]),

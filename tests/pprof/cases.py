@@ -1,4 +1,4 @@
-"""Which combinations of profile, report and flags are compared: every report of every profile, every flag alone, and pairs."""
+"""The compared combinations of profile, report and flags: every report of every profile, every flag alone, and pairs."""
 
 import random
 import re
@@ -11,13 +11,13 @@ TEXT = [kind + ".text" for kind in ("heap", "allocs", "block", "mutex", "gorouti
 REPORTS = [["-top"], ["-text", "-cum"], ["-tree"], ["-peek=."], ["-list=."], ["-traces"], ["-tags"], ["-raw"], ["-comments"],
            ["-dot"], ["-callgrind"], ["-proto"], ["-topproto"]]
 
-# Which have labels and comments, and some that have neither.
+# Profiles with labels and comments, and some without.
 TAGGED = ["heap.1", "heap.2", "allocs.2", "cpu.1", "cpu.2", "goroutine.2", "heap.text", "allocs.text", "zero", "numbers", "texts", "wide",
           "heap", "heap_later"]
 COMMENTED = ["plain", "heap.2", "cpu.1"]
 WITHOUT = ["block.1", "inlined", "empty"]
 
-# Each changes what some report says of the profiles below.
+# Each flag changes a report of the profiles below.
 FLAGS = """
 -cum|-flat|-nodecount=3|-nodecount=0|-nodefraction=0.1|-edgefraction=0.2|-trim=false|-nodecount=5 -nodefraction=0
 -call_tree|-unit=ms|-unit=auto|-unit=kb|-unit=nonsense|-divide_by=3|-divide_by=0.5|-mean|-relative_percentages
@@ -41,7 +41,7 @@ PAIRED_REPORTS = ["-top", "-tree", "-dot", "-traces", "-text", "-peek=."]
 INDEXES = ["-inuse_space", "-inuse_objects", "-alloc_space", "-alloc_objects", "-sample_index=inuse_objects", "-sample_index=objects",
            "-sample_index=2", "-sample_index=9", "-sample_index=nothing", "--inuse_space", "-sample_index alloc_space"]
 
-# {NAME} stands for a path. What is asked of several profiles, or is said wrongly.
+# {NAME} is replaced by a path. Command lines with several profiles, and wrong ones.
 LINES = """
 -base {heap.1} {heap.2}
 -diff_base {heap.1} {heap.2}
@@ -108,7 +108,7 @@ def filled(words, paths):
 
 
 def says_something(report, name):
-    """Whether there is anything to say; of those where there is not, cases.WITHOUT are enough."""
+    """Whether the report has content; of reports without content, cases.WITHOUT are enough."""
     if report == "-list=.":
         return name not in REAL + TEXT
     wanted = {"-tags": TAGGED, "-comments": COMMENTED}.get(report)
@@ -116,7 +116,7 @@ def says_something(report, name):
 
 
 def judged_elsewhere(words, old):
-    """What the oracle says in a different way each time, and what an old one says differently: the goldens judge that."""
+    """Reports that `go tool pprof` prints differently in each run or version: goldens.py checks them."""
     if "-call_tree" in words and "-dot" in words:
         return True
     if not old:
@@ -127,7 +127,7 @@ def judged_elsewhere(words, old):
 
 
 def all_cases(paths, old, pairs=150, seed=6):
-    """Lists of arguments, each once, in an order that is always the same."""
+    """Lists of arguments, each once, always in the same order."""
     cases = []
     every = REAL + TEXT + [make.__name__ for make in odd.ODD]
     cases += [report + [paths[name]] for name in every for report in REPORTS if says_something(report[0], name)]

@@ -22,10 +22,10 @@ import odd
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DEADLINE = 60
-OLD = (1, 23)  # Go's, before which its pprof writes dates, columns and links to help in another way, or not at all
+OLD = (1, 23)  # before this version of Go, pprof writes other dates, columns and links to help, or none
 DATE = re.compile(rb"(?:\\l|\n)(?:Time: [^\\\n]*UTC\)?|Doc: [^\\\n]*)")
-SHOWN = 10  # differences that are told in full
-REPEATS = 20  # of the oracle where there is a difference: of two orders it may say one six times in a row
+SHOWN = 10  # the number of differences that are printed in full
+REPEATS = 20  # runs of `go tool pprof` after a difference: of two orders it may print one six times in a row
 
 
 def output_of(*command):
@@ -40,7 +40,7 @@ def build(directory):
 
 
 def take_profiles(directory, program):
-    """name -> path: of the program itself, and odd ones."""
+    """name -> path: real profiles of a program, and odd ones."""
     subprocess.run([program or build(directory), directory], check=True)
     paths = {name: os.path.join(directory, name + ".pb.gz") for name in cases.REAL}
     paths.update({name: os.path.join(directory, name.replace(".text", ".2.txt")) for name in cases.TEXT})
@@ -50,10 +50,10 @@ def take_profiles(directory, program):
 
 
 class Side:
-    """One of the two programs: what it makes of the same arguments."""
+    """One of the two programs, run with the same arguments."""
 
     def __init__(self, name, command, directory, reader=None):
-        """reader: a command that makes text of a profile, where the bytes cannot be compared."""
+        """reader: a command that prints a profile as text, if the bytes cannot be compared."""
         self.command, self.reader = command, reader
         self.out = os.path.join(directory, "out-" + name)
         home = os.path.join(directory, "home-" + name)
@@ -70,7 +70,7 @@ class Side:
             return f.read()
 
     def run(self, number, arguments):
-        """(whether it succeeded, what it gave, what it said)."""
+        """(success, output, messages)."""
         written = None
         if "-proto" in arguments or "-topproto" in arguments:
             written = os.path.join(self.out, "%d.pb.gz" % number)
@@ -91,7 +91,7 @@ class Side:
 
 
 def is_real(data):
-    """More than the head of a table."""
+    """Whether the output is more than the head of a table."""
     return data.count(b"\n") >= 4 or b"\0" in data or (len(data) > 20 and b"Showing nodes" not in data)
 
 
@@ -106,7 +106,7 @@ def head(data, other):
 def compare(number, arguments, oracle, ours):
     theirs, mine = oracle.run(number, arguments), ours.run(number, arguments)
     equal = theirs[:2] == mine[:2]
-    # Some of its outputs follow the order of a map of Go's: what it does not say twice it cannot judge.
+    # Some output of `go tool pprof` has the random order of a Go map: without a repeated result there is no comparison.
     unsure = not equal and any(oracle.run(number, arguments)[:2] != theirs[:2] for _ in range(REPEATS))
     return {"arguments": arguments, "oracle": theirs, "ours": mine, "real": theirs[0] and is_real(theirs[1]), "equal": equal,
             "unsure": unsure}
@@ -133,7 +133,7 @@ def summary_of(results):
 
 
 def judge(results, least):
-    """0 if all are equal, but for the few of which the oracle is not sure itself."""
+    """0 if all are equal, except the few for which `go tool pprof` has no stable result."""
     equal = sum(r["equal"] for r in results)
     real = sum(bool(r["real"]) for r in results)
     unsure = sum(r["unsure"] for r in results)

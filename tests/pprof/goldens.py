@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What `profgrab pprof` makes of the odd profiles, against what is written down, byte for byte.
+"""Compares the output of `profgrab pprof` on the odd profiles with golden files, byte for byte.
 
     goldens.py DIRECTORY            tests/data/pprof: NAME.golden, the output of the arguments in its row below
     goldens.py --renew DIRECTORY    writes them with $PPROF, a recent google/pprof: never with what is to be tested
     goldens.py --upstream DIRECTORY google/pprof's own cases, as NAME.flags, NAME.golden and NAME.pb.gz
 
-They hold what the pprof of an old Go says in another way, so that compare.py cannot judge it there. $PROFGRAB is the program."""
+They have the reports that the pprof of an old Go prints differently, so that compare.py cannot compare them. $PROFGRAB is the program."""
 
 import os
 import subprocess

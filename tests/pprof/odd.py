@@ -1,4 +1,4 @@
-"""Small profiles that no program of ours writes: an encoder of profile.proto, and what it makes."""
+"""Small unusual profiles, and the encoder of profile.proto that writes them."""
 
 import gzip
 import os
@@ -27,7 +27,7 @@ def packed(field, values):
 
 
 class Profile:
-    """A profile under construction. Strings are interned; the others are numbered from 1 in the order they come."""
+    """A profile under construction. Strings are interned; the other objects are numbered from 1 in the order of creation."""
 
     def __init__(self, types=(("samples", "count"), ("cpu", "nanoseconds")), **rest):
         self.strings = {b"": 0}
@@ -274,7 +274,7 @@ def overflowing():
 
 
 def names():
-    """C++, Java and Go names that are shortened or quoted somewhere."""
+    """C++, Java and Go names that some report shortens or quotes."""
     p = Profile()
     m = p.mapping()
     stack = chain(p, ["std::vector<std::pair<int, char>, std::allocator<int>>::push_back(int const&)",
@@ -318,7 +318,7 @@ def deep():
 
 
 def nothing_known():
-    """No functions' names, no files, a function without a name."""
+    """No names of functions, no files, a function without a name."""
     p = Profile()
     m = p.mapping("", 0, 0)
     f = p.function("", "")
@@ -353,7 +353,7 @@ ODD = [plain, negative, zero, no_mapping, many_mappings, addresses, columns, inl
 
 
 def write_all(directory):
-    """Each as NAME.pb.gz or, so that both are read, every third as NAME.pb. Returns name -> path."""
+    """Writes each as NAME.pb.gz, and every third as NAME.pb, to test both forms. Returns name -> path."""
     paths = {}
     for i, make in enumerate(ODD):
         data = make().encode()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Feeds sessions to the shells of `go tool pprof` and `profgrab pprof` and compares what they print, say and write.
+"""Feeds sessions to the shells of `go tool pprof` and `profgrab pprof` and compares their output, messages and files.
 
     shell.py [--only TEXT] [--list]
 
@@ -21,10 +21,10 @@ import odd
 from compare import DATE, OLD
 
 DEADLINE = 60
-# The first of the browsers that are looked for: one that is installed here shall not open.
+# Stands for the first browser that pprof looks for, so that no installed browser opens.
 VIEWERS = ("gv", "eog", "evince", "kcachegrind", "chrome")
 
-# A line: the profile, flags, and what is typed, between `|`.
+# A line: the profile, the flags and the typed lines, separated by `|`.
 SESSIONS = r"""
 plain |
 plain | top
@@ -157,22 +157,22 @@ heap | tags | tags bytes | tags bytes=1kb: | tags 1kb: | tags -1kb:
 wide | tree 5 | tree 5 func1 | tree5 -cum | nodecount=4 | tree | dot
 """
 
-# Without a newline at the end, with others, with what is no text.
+# Sessions without a last newline, with other line ends, and with bytes that are no text.
 RAW = {"no end": b"top", "one line": b"top\n", "windows": b"top 2\r\nq\r\ntop\n", "spaces": b"   \n \t \ntop\n", "nothing": b"", "end": b"\n",
        "unicode": "top 2 \u00fc\nfocus=\u4e16\no\n\u00fcber\n\u2003top\u00a02\n".encode(), "long": b"top " + b"a" * 20000 + b"\ntop\n",
        "many": b"top 1\n" * 40}
 RAW_QUIETLY = {"bytes": b"top \xff\xfe\nfo\xff\nfocus=\xff\ntop\n", "controls": b"fo\x01o\n\x1b[31m\ntop \x07\n"}
 
-# What is said in other words, here or there.
+# Messages with different words in the two programs.
 OURS = re.compile(rb"^hint: .*\n", re.M)
-# What an old pprof does in another way.
+# Sessions in which an old pprof behaves differently.
 OTHERWISE = re.compile(rb"^ *(o|options|tags|raw)\b|showcolumns", re.M)
 # Graphviz writes its pictures' time, fonts and panning script in its own way.
 TEXTS = re.compile(r"(^[^.]*|\.out|\.grind)$")
 
 
 class Side:
-    """`old`: one of the two is, so what an old pprof writes in another way is left out: dates and links, and what profiles hold."""
+    """`old`: one of the two is an old pprof, so its different dates, links and contents of profiles are left out."""
 
     def __init__(self, name, command, directory, old):
         self.name, self.command, self.directory, self.old = name, command, os.path.join(directory, name), old
@@ -184,7 +184,7 @@ class Side:
             self.environment.pop(variable, None)
 
     def run(self, number, arguments, lines):
-        """What it printed, said and left: a dictionary."""
+        """Its output, messages and files, as a dictionary."""
         here = os.path.join(self.directory, str(number))
         temporary = os.path.join(here, "tmp")
         os.makedirs(temporary)
@@ -213,7 +213,7 @@ class Side:
 
 
 def sessions(paths):
-    """(what it is, arguments, bytes typed, whether what is said is compared)."""
+    """(name, arguments, typed bytes, whether messages are compared)."""
     for line in SESSIONS.strip().splitlines():
         head, _, typed = line.partition(" |")
         words = head.split()
@@ -226,7 +226,7 @@ def sessions(paths):
 
 
 def make_viewers(directory):
-    """Programs that note how they were called, and whether there was something to see."""
+    """Programs that record their arguments, and whether their input file had content."""
     os.makedirs(directory)
     for name in VIEWERS:
         path = os.path.join(directory, name)

@@ -29,7 +29,7 @@ SOURCES = os.path.join(HERE, "symbols")
 DEADLINE = 60
 TOOLS = ("addr2line", "nm", "c++filt")
 
-# ---- what is profiled -------------------------------------------------------------------------------------------
+# ---- the profiled programs -------------------------------------------------------------------------------------------
 
 PROGRAMS = {  # name -> (compiler, arguments)
     "pie": ("gcc", "-g -O1 -pie -fPIE work.c"),
@@ -93,7 +93,7 @@ def profile_of(path, base=None, named=None, build_id=None, step=5):
 
 
 def mangled():
-    """Names as a profile of perf has them."""
+    """Names as in a profile of perf."""
     with open(os.path.join(SOURCES, "names"), encoding="utf-8") as f:
         names = f.read().split("\n")[:-1]
     p = odd.Profile()
@@ -124,7 +124,7 @@ func main() {
 
 
 def build_oracle(directory):
-    """google/pprof itself, out of Go's own sources."""
+    """google/pprof, built from Go's sources."""
     vendor = os.path.join(run("go", "env", "GOROOT").decode().strip(), "src/cmd/vendor/github.com")
     place = os.path.join(directory, "oracle")
     os.makedirs(place)
@@ -169,7 +169,7 @@ def same_words(said):
     """The lines that are said, without what is another thing in each run, is ours alone, or is said in two ways by the two pprof of Go."""
     said = re.sub(rb"(?m)^hint: .*\n", b"", said)
     said = re.sub(rb"Saved profile in .*", b"Saved", said).replace(b"\x1b", b"?").replace(b": stat /", b": open /")
-    # Several are fetched at the same time.
+    # pprof fetches several profiles at the same time.
     lines = said.strip(b"\n").split(b"\n")
     return sorted(lines[:2]) + lines[2:]
 
@@ -278,12 +278,12 @@ def serving(profiles, ways, real=None):
 
 REPORTS = ("-top -lines", "-raw", "-top", "-top -files -cum", "-tree -filefunctions", "-traces -lines", "-list=. -lines", "-top -addresses")
 MODES = ("fastlocal", "local", "remote", "none", "force", "bogus", "local:bogus")
-# The others are looked at, but not from all sides.
+# The other reports are compared with fewer flags.
 WHOLE = ("pie", "cpp")
 
 
 def case(arguments, said=True, **variables):
-    """said: what is said is compared, too."""
+    """said: messages are compared too."""
     return arguments.split(), said, variables
 
 
@@ -338,7 +338,7 @@ def odd_cases(directory, programs):
              case("-top -diff_base %s" % two), case("-proto -output=/dev/null " + two)]
     for mode in ("", "demangle=none", "demangle=full", "demangle=templates", "demangle=default", "force", "remote:demangle=full"):
         cases += [case("-top -symbolize=%s %s" % (mode, names)), case("-top -lines -symbolize=%s %s" % (mode, os.path.join(directory, "cpp.pb")))]
-    # Without addr2line there are names of functions alone; without anything no names at all.
+    # Without addr2line, only functions have names; without nm too, nothing has a name.
     for tools in ("only-nm", "nothing"):
         cases.append(case("-top -lines " + two, said=False, PATH=os.path.join(directory, tools)))
         cases.append(case("-top -lines -tools=%s %s" % (os.path.join(directory, "tools"), two), said=False, PATH=os.path.join(directory, tools)))
@@ -378,7 +378,7 @@ def tell(arguments, theirs, mine, shorten):
 
 
 def compare(cases, oracle, ours, shorten):
-    """(how many differ, have names, were tried)."""
+    """(number of differences, of cases with names, of all cases)."""
     different = named = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         both = pool.map(lambda c: (oracle.run(c[0], c[2]), ours.run(c[0], c[2])), cases)

@@ -16,7 +16,7 @@ import os
 import re
 import sys
 
-# What stands in front of a name that a call makes, renames or removes: its directory, or nothing.
+# The argument before a name that a call creates, renames or removes: its directory, or nothing.
 STRING = r'"((?:[^"\\]|\\.)*)"'
 FD = r"(?:AT_FDCWD|\d+)<([^>]*)>"
 NAMES = {
@@ -46,7 +46,7 @@ NAMES = {
 BY_DESCRIPTOR = ("fchmod", "fchown", "ftruncate", "fallocate")
 OPENS = ("open", "openat", "openat2", "creat")
 WRITES = re.compile(r"\bO_(WRONLY|RDWR|CREAT|TRUNC|TMPFILE)\b")
-# Neither is a file: what a descriptor is called that has no path.
+# strace's names for descriptors without a path: they are no files.
 NO_PATH = re.compile(r"^(anon_inode|socket|pipe|memfd|UNIX|TCP|UDP|NETLINK)\b|^/(memfd|dev/shm)?:")
 
 
@@ -63,7 +63,7 @@ def is_below(path, tops):
 
 
 def changed(call, arguments, cwd):
-    """The paths that a call changed a name or a mode of."""
+    """The paths whose name or mode the call changed."""
     if call in BY_DESCRIPTOR:
         yield of_descriptor(re.match(r"\d+<([^>]*)>", arguments).group(1))
         return

@@ -33,7 +33,7 @@ SOME = re.compile(r"read|write|pread64|poll|lseek|recvfrom|mmap")
 MOST_AFTER = 20
 TOO_LONG = "it went on for"
 
-# What is said to have left: how many uploads and notes the tracker may have then, and whether the copy stays.
+# For each report of the data that left: the possible numbers of uploads and notes at the tracker, and whether the copy stays.
 LEFT = [
     (r"nothing has left this workstation$", {"issues": 0, "uploads": 0, "notes": 0}, False),
     (r"nothing has left this workstation but a neutral issue or note$", {"uploads": 0, "notes": 0}, False),
@@ -50,7 +50,7 @@ LEFT = [
 class Handoff:
     def __init__(self, args):
         self.args = args
-        self.whole = None  # the bundle's bytes, where every run takes the same one
+        self.whole = None  # the bundle's bytes, if every run uses the same bundle
         if os.path.exists(args.bundle):
             with open(args.bundle, "rb") as f:
                 self.whole = f.read()
@@ -62,7 +62,7 @@ class Handoff:
             return answer.read().decode()
 
     def run(self, *options):
-        """Runs it with these options of strace; what is new in the directory is removed first."""
+        """Runs the command under strace with these options, after removing new files of the directory."""
         for name in set(os.listdir(".")) - self.before:
             os.remove(name)
         self.ask("/reset", "POST")
@@ -70,7 +70,7 @@ class Handoff:
                               capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
     def has(self):
-        """What the tracker has beyond what it begins with."""
+        """The tracker's objects that the run added."""
         project = json.loads(self.ask("/state"))["ops/private"]
         issues = project["issues"][2:]
         return {"issues": len(issues), "uploads": len(project["uploads"] or []),
@@ -89,7 +89,7 @@ def calls():
 
 
 def choose(start, each):
-    """The calls at which a signal is to come."""
+    """The calls at which a signal is sent."""
     begun, found = False, collections.defaultdict(list)
     for name, number, line in calls():
         begun = begun or re.search(start, line)
@@ -102,7 +102,7 @@ def choose(start, each):
 
 
 def after_signal():
-    """How long the program went on, in seconds, and how many reads and writes it made; None if no signal came."""
+    """The seconds from the signal to the end, and the number of reads and writes after it; None without a signal."""
     began, end, moved = None, None, 0
     with open("trace", encoding="utf-8", errors="replace") as trace:
         for line in trace:
@@ -114,7 +114,7 @@ def after_signal():
 
 
 def faults(handoff, run):
-    """What is wrong with the way in which a run ended."""
+    """The faults in the end of a run."""
     args, said, has = handoff.args, run.stderr.splitlines(), handoff.has()
     left = [(state, copy) for line in said for text, state, copy in LEFT
             if re.fullmatch(r"profgrab: " + text, line)]
@@ -174,7 +174,7 @@ def main():
             bad += 1
             print(f"SIGINT at {line.split(' ', 1)[1].strip()[:100]}: {'; '.join(wrong)}\n{run.stderr}")
     print(f"{len(points)} runs, by exit status: {dict(ends)}")
-    # Most of them end by the signal: otherwise none came.
+    # Most runs must end by the signal; otherwise no signal was sent.
     return 1 if bad or ends[130] * 2 < len(points) else 0
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""measure.py SECONDS MEGABYTES -- COMMAND...: runs a command and says on stderr, last, what it and its children cost.
+"""measure.py SECONDS MEGABYTES -- COMMAND...: runs a command and prints on stderr, as the last line, the time and memory of it and its children.
 
 Exit status: the command's, or 99 when its processor time or the largest of its processes was above that.
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An SSH server that asks oddly: for what no PAM module of Debian's asks. Opens direct-tcpip channels to loopback.
+"""An SSH server that asks questions that no PAM module of Debian asks. Opens direct-tcpip channels to loopback.
 
     odd_sshd.py HOST_KEY [OPTION...]     prints "listening PORT" and serves until it is ended
 

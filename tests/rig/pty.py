@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a command on a terminal of its own, as a person would, and presses keys.
+"""Runs a command on a new terminal, as a user would, and presses keys.
 
     pty.py [--deadline S] [--stdout FILE] [--ctrl-c REGEX | --send REGEX TEXT]... -- COMMAND...
 
@@ -24,7 +24,7 @@ import time
 
 
 class Step(argparse.Action):
-    """Keeps --ctrl-c and --send in the order they were given."""
+    """Stores --ctrl-c and --send in the order of the command line."""
 
     def __call__(self, parser, namespace, values, option_string=None):
         pattern, keys = values if self.nargs == 2 else (values, "\x03")
@@ -56,7 +56,7 @@ def start(command, stdout):
 
 
 def read_terminal(fd):
-    """What there is; nothing once the other end is closed, which Linux calls EIO."""
+    """The available bytes; none after the other end is closed (EIO on Linux)."""
     try:
         return os.read(fd, 65536)
     except OSError as error:
@@ -66,7 +66,7 @@ def read_terminal(fd):
 
 
 def converse(fd, steps, deadline):
-    """Copies the output and presses the keys until the terminal is closed. False when the deadline passed."""
+    """Copies the output and presses the keys until the terminal is closed. Returns False if the deadline passed."""
     unmatched = b""
     while True:
         if not select.select([fd], [], [], max(0, deadline - time.monotonic()))[0]:
@@ -83,7 +83,7 @@ def converse(fd, steps, deadline):
 
 
 def reap(pid, deadline):
-    """The exit status, or None when the deadline passed."""
+    """The exit status, or None if the deadline passed."""
     while time.monotonic() < deadline:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:

@@ -126,7 +126,7 @@ static size_t alloc_walk(alloc_work_fn *work, void *ctx, size_t optional)
         if (rc == 0 && optional > 0)
             optional--;
         else if (rc == 0)
-            ALLOC_FAIL("allocation %zu failed, and nobody minded", nth);
+            ALLOC_FAIL("allocation %zu failed, but the function did not", nth);
         else if (n < want || strcmp(err.msg + n - want, "out of memory") != 0)
             ALLOC_FAIL("allocation %zu failed: \"%s\"", nth, err.msg);
         else
@@ -158,7 +158,7 @@ static void alloc_untouched(const void *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (((const unsigned char *)p)[i] != ALLOC_PATTERN)
-            fail_msg("an output was touched at byte %zu", i);
+            fail_msg("an output was changed at byte %zu", i);
 }
 
 #endif
