@@ -21,9 +21,9 @@
 #define BUNDLE_AFTER_SIGNAL_MS 1000
 int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char **ret_path, struct err *err);
 
-/* The functions below read bundles, also encrypted ones. `by` are the identities to decrypt with (NULL: none,
- * which is ERR_NOT_FOUND for an encrypted bundle). age_identities_cancel ends reading with them, also of a
- * plain bundle. */
+/* The functions below read bundles, also encrypted ones. `by` has the identities that can decrypt them (NULL:
+ * none; then an encrypted bundle is ERR_NOT_FOUND). age_identities_cancel ends every reading that was given
+ * these identities, also of a plain bundle. */
 
 /* Limits on bundles from elsewhere. */
 #define BUNDLE_MAX_MEMBERS 200000
@@ -32,7 +32,8 @@ int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char
 #define BUNDLE_MAX_MANIFEST (64u << 20)
 
 /* Checks whether one bundle has room for this many services and items in total: 0, or ERR_USAGE with the
- * possible number. An estimate before a run; writing checks the manifest itself. */
+ * possible number. This is an estimate for the time before a run; writing a bundle checks the manifest
+ * itself. */
 int bundle_check_room(size_t services, size_t items, struct err *err);
 
 struct bundle_member {
@@ -47,19 +48,19 @@ typedef int bundle_member_fn(void *ctx, const struct bundle_member *member, stru
 int bundle_list(const char *path, struct age_identities *by, bundle_member_fn *member, void *ctx,
                 struct err *err);
 
-/* The result of verify for one file. */
+/* The state of one file, as verify finds it. */
 enum bundle_state {
     BUNDLE_INTACT,
     BUNDLE_CHANGED, /* its bytes differ from the manifest */
     BUNDLE_MISSING, /* in the manifest, but not in the archive */
     BUNDLE_UNKNOWN, /* in the archive, but not in the manifest */
 };
-struct bundle_verified_file {
+struct bundle_file_result {
     const char *path;
     enum bundle_state state;
     uint64_t size;
 };
-typedef void bundle_verified_fn(void *ctx, const struct bundle_verified_file *finding);
+typedef void bundle_file_result_fn(void *ctx, const struct bundle_file_result *file);
 /* The result of verify for the signature. */
 enum bundle_signature {
     BUNDLE_UNSIGNED,
@@ -78,7 +79,7 @@ struct bundle_summary {
         char *principal; /* from the file of allowed signers; NULL: not listed, or no such file */
         char why[512];   /* why it is not valid, or not by a known signer */
     } signature;
-    /* The rest is text of the manifest, printable: only the signature vouches for it. */
+    /* The remaining members are printable text of the manifest. Only a valid signature proves it. */
     char collector[256]; /* USER on WORKSTATION */
     char collected[64];  /* the time, UTC */
     bool handed_off;     /* the bundle is a copy for a hand-off */
@@ -94,7 +95,7 @@ void bundle_summary_release(struct bundle_summary *s);
 struct bundle_check {
     struct age_identities *by;
     const char *allowed_signers;
-    bundle_verified_fn *finding; /* may be NULL */
+    bundle_file_result_fn *finding; /* may be NULL */
     void *ctx;
     int cancel_fd; /* or -1 */
 };
@@ -105,8 +106,8 @@ int bundle_verify(const char *path, const struct bundle_check *how, struct bundl
  * Extracts below `dir`, which must exist: creates the bundle's top directory there, ERR_EXISTS if it exists.
  * Never writes outside of it: refuses links, devices, absolute names, `..`, a second top directory. With
  * `members` (empty or NULL: all) only those paths or globs. *ret_dir: the new directory, a new string.
- * ERR_CANCELLED keeps the complete files, and the message names the place; any other
- * failure leaves nothing.
+ * ERR_CANCELLED keeps the complete files, and the message names their directory.
+ * Any other failure leaves no file.
  */
 struct bundle_extract {
     const char *path;
@@ -118,7 +119,7 @@ struct bundle_extract {
 int bundle_extract(const struct bundle_extract *how, char **ret_dir, struct err *err);
 
 /*
- * Extracts the files that its manifest names, and nothing else, into a new work directory, with their times.
+ * Extracts the files that the manifest names, and nothing else, into a new work directory, with their times.
  * From a damaged archive it extracts the readable part; *ret_damage is then the damage, else untouched.
  * manifest_compare checks the content later. ERR_CANCELLED by cancel_fd.
  */
@@ -152,8 +153,8 @@ int bundle_visit(const char *path, struct age_identities *by, const struct bundl
 
 /*
  * Reads many members in the caller's order. In the archive's order this is one pass without a cache.
- * Otherwise up to BUNDLE_AHEAD_MAX bytes of early members wait in memory, and each pass reads at least as
- * many bytes of members, or all that are left.
+ * In another order, up to BUNDLE_AHEAD_MAX bytes of members that come too early are kept in memory. Each pass
+ * reads at least that many bytes of members, or all remaining ones.
  */
 #define BUNDLE_AHEAD_MAX (UINT64_C(32) << 20)
 struct bundle_members;
@@ -164,8 +165,8 @@ struct bundle_wanted {
     struct strlist members;    /* in the order of reading; may repeat. Copied */
 };
 int bundle_members_new(const struct bundle_wanted *wanted, struct bundle_members **ret, struct err *err);
-/* Works like bundle_member_bytes. The caller may skip places of the order; a member outside the rest of the
- * order is read in a separate pass. */
+/* Works like bundle_member_bytes. The caller may skip members of the order. A member that is not in
+ * the rest of the order is read in a separate pass. */
 int bundle_members_read(struct bundle_members *m, const char *name, struct buf *ret, struct err *err);
 /* Closes the archive. The next read begins a new pass. */
 void bundle_members_pause(struct bundle_members *m);

@@ -14,15 +14,15 @@
 #define BUNDLE_NAMESPACE "profgrab-bundle"
 
 /*
- * The future content of a copy, for drawing its page: the manifest's text, and the members, visited as in
- * bundle_visit.
+ * The content that a copy will have, for drawing its page: the text of the manifest, and the members, which
+ * `visit` reads as bundle_visit does.
  */
 struct bundle_preview {
     struct str manifest;
     uint64_t bytes; /* of the bundle, on disk */
     int cancel_fd;  /* or -1 */
     int64_t cpu_ms; /* limit for the page's processor time; 0: none */
-    int fd;         /* visiting reads from it; -1: none */
+    int fd;         /* `visit` reads from it; -1: none */
     const void *from;
     const void *ctx; /* draw_ctx of struct bundle_copy */
     int (*visit)(const struct bundle_preview *bundle, const struct bundle_visitor *visitor, struct err *err);
@@ -38,7 +38,7 @@ struct bundle_copy {
      * beside the bundle, `NAME-handoff.tar.gz` or `NAME.tar.gz.age`, with `-2`, `-3`, ... if that exists. */
     const char *output;
     const char *user, *workstation;     /* the name of the user who hands it off; may be NULL */
-    const char *title;                  /* of the issue, redacted as the copy is; NULL: none */
+    const char *title;                  /* the title of the issue, to be redacted too; NULL: none */
     bool redact;                        /* secrets, values of labels: docs/formats.md, "Redaction" */
     bundle_draw_fn *draw;               /* makes report.html of a redacted copy; NULL: no page */
     const void *draw_ctx;               /* for `draw` */
@@ -74,8 +74,8 @@ struct bundle_copy_result {
  * member that redaction cannot search (too large, or of another format) is copied unchanged and listed in the
  * manifest, README.md and *ret; the user decides who gets the copy.
  *
- * ERR_LIMIT: it needs more than cpu_ms, or inflates to more than a bundle of its size can. ERR_USAGE: the
- * bundle is such a copy already. If signing fails: as in sshsig_sign.
+ * ERR_LIMIT: the copy needs more than cpu_ms, or the bundle inflates to more than gzfile_max_inflated allows.
+ * ERR_USAGE: the bundle is such a copy already. If signing fails, the errors of sshsig_sign.
  */
 int bundle_copy(const struct bundle_copy *how, struct bundle_copy_result *ret, struct err *err);
 void bundle_copy_result_release(struct bundle_copy_result *c);

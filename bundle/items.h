@@ -1,4 +1,4 @@
-/* The manifest as JSON: for copies, verify, and reading it. */
+/* The manifest as JSON, for the files that copy, verify and read bundles. */
 #ifndef BUNDLE_ITEMS_H
 #define BUNDLE_ITEMS_H
 
@@ -19,7 +19,7 @@
 int items_parse(const char *text, size_t n, json_t **ret, struct err *err);
 
 /* Writes the manifest's text into an initialised buffer. ERR_LIMIT for a manifest that items_parse would
- * refuse: never write a bundle that this program cannot read. */
+ * refuse, so that profgrab never writes a bundle that it cannot read. */
 int items_print(const json_t *root, struct buf *ret, struct err *err);
 /* Ends a manifest's text that was written into the buffer, with the same errors. */
 int items_end_text(struct buf *text, struct err *err);

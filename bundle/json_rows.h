@@ -31,8 +31,9 @@ enum row_type {
 };
 
 /*
- * A key that an object may have. The last row of a table has no key; its member (ROWS_END_SOURCE) is the
- * object from which the struct was read, if that has keys without a row: they are printed back. Else NULL.
+ * A key that an object may have. The last row of a table has no key. With ROWS_END_SOURCE it has a
+ * member: the JSON object from which the struct was read, if that object has keys without a row, else NULL.
+ * These keys are printed again.
  */
 struct json_row {
     const char *key;
@@ -40,14 +41,14 @@ struct json_row {
     bool needed;                          /* json_rows_check fails without the key */
     bool write_if_zero;                   /* 0, false, and an empty text or list are printed; NULL never is */
     bool keep_empty;                      /* an empty text differs from a missing one */
-    bool bound;                           /* the row has a member: `at` and `size` are set */
+    bool bound;                           /* the row has a member of the struct: `at` and `size` are set */
     bool read_only;                       /* another row checks and prints the key */
     bool skip_check;                      /* json_rows_check ignores it */
     size_t at, size;                      /* the member */
     size_t presence_flag;                 /* ROW_AT of a bool: the key is present; 0: none */
     size_t count;                         /* ROW_AT of a list's length, a size_t */
-    size_t zero_if_set, zero_if_set_size; /* ROW_AT of another member: if that is not 0, 0 is printed too. An
-                                             object is printed only if that is not 0 */
+    size_t zero_if_set, zero_if_set_size; /* ROW_AT of another member. If that member is not 0, a 0 is
+                                             printed; an object is printed only then */
     const struct json_row *inside;        /* of ROW_OBJECT and ROW_OBJECTS */
     size_t inside_size;                   /* the size of one entry of a list */
     const char *const *words;             /* the last is NULL */
@@ -71,10 +72,10 @@ struct json_row {
  * `hosts[2].services[0].name`. */
 int json_rows_check(const json_t *object, const struct json_row *table, struct err *err);
 
-/* Takes the lists of structs that are read. */
+/* The memory for the lists that json_rows_read makes. */
 struct json_rows_lists {
     struct arena *arena;
-    size_t left;    /* the number of bytes that more lists may take */
+    size_t left;    /* the number of bytes that further lists may use */
     bool has_other; /* json_rows_read has found keys without a row */
 };
 

@@ -1,4 +1,4 @@
-/* The manifest of a bundle: what was requested, from where, and each collected file. */
+/* The manifest of a bundle: the request, the hosts and services, and each collected file. */
 #ifndef BUNDLE_MANIFEST_H
 #define BUNDLE_MANIFEST_H
 
@@ -26,8 +26,8 @@ int manifest_read_json(struct json_t *root, struct manifest **ret, struct err *e
  * Reads a manifest back, to add to it. Checks it strictly, because it may be from anywhere: our version, each
  * key of docs/formats.md with its type, hosts and services with unique names that fit in a path, files below
  * HOST/SERVICE (local ones below the directory), printable text. ERR_FAILED names the fault. Refuses a copy
- * made for a hand-off. Drops how the run went and ended, its summary and its report, but keeps the instant at
- * which its profiles began together.
+ * made for a hand-off. Drops the settings and the end of the run, its summary and its report, but keeps the
+ * instant at which its profiles began together.
  *
  * A record added later replaces that of the same host, service, or kind, argument and pair. A host or service
  * added with an error keeps its other facts, because its files depend on them.
@@ -43,20 +43,21 @@ int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct 
 int manifest_add_service(struct manifest *m, const struct manifest_service *s, struct err *err);
 int manifest_add_item(struct manifest *m, const struct manifest_item *i, struct err *err);
 int manifest_set_asked(struct manifest *m, const struct manifest_asked *asked, struct err *err);
-/* Records the collector that resumes the run: the name, the version, the collector and the time of `now`. */
+/* Records a resumption with the name, the version, the collector and the time in `now`. */
 int manifest_resume(struct manifest *m, const struct manifest_info *now, struct err *err);
-/* Without sync_at, the values of `sync_` of an earlier run stay. */
+/* If sync_at is 0, the manifest keeps the `sync_` values of an earlier run. */
 void manifest_set_run(struct manifest *m, const struct manifest_run *run);
-/* Replaces the sentences set before. */
+/* Sets the sentences of the summary. */
 int manifest_set_summary(struct manifest *m, const struct manifest_sentence *sentences, size_t n,
                          struct err *err);
 /* BUNDLE_REPORT exists in the work directory and must be packed. */
 #define BUNDLE_REPORT "report.html"
 int manifest_set_report(struct manifest *m, uint64_t bytes, const char *sha256, struct err *err);
-/* Ends it: `interrupted` by the user or a signal; `complete`: it contains all requested items. */
+/* Ends the manifest. `interrupted`: by the user or a signal; `complete`: the bundle contains all requested
+ * items. */
 int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool complete, struct err *err);
 
-/* Writes JSON into an initialised buffer. ERR_LIMIT for a manifest that this program would not read. */
+/* Writes JSON into an initialised buffer. ERR_LIMIT for a manifest that profgrab would refuse to read. */
 int manifest_print(const struct manifest *m, struct buf *ret, struct err *err);
 /* Writes manifest.json into the work directory, replacing an earlier one. */
 int manifest_save(const struct manifest *m, const struct workdir *w, struct err *err);
@@ -78,7 +79,7 @@ int manifest_check_asked(const struct manifest *m, struct err *err);
 struct manifest_comparison {
     const struct workdir *work;
     int cancel_fd;
-    void (*changed)(void *ctx, const char *path, const char *what);
+    void (*changed)(void *ctx, const char *path, const char *difference);
     void *ctx;
 };
 int manifest_compare(struct manifest *m, const struct manifest_comparison *how, struct err *err);

@@ -12,9 +12,9 @@ struct manifest_index {
     struct arena arena; /* all lists, and texts that do not belong to `source` */
     json_t *source;     /* the JSON that the manifest was read from; NULL: none */
     struct names hosts; /* the hosts' indices, each a size_t */
-    struct names paths; /* the files named so far; the value `no_path`: not any more */
+    struct names paths; /* the paths of files; the value `no_path` marks a removed path */
     size_t n_paths;
-    bool resumed; /* loaded: new records replace old ones */
+    bool resumed; /* the manifest was loaded: new records replace old ones */
     bool finished;
 };
 
@@ -32,8 +32,8 @@ typedef bool manifest_fits_fn(const struct manifest_item *item);
 struct manifest_item *manifest_find_item(struct manifest_item *items, size_t n,
                                          const struct manifest_planned *like, manifest_fits_fn *fits);
 
-/* Records the hosts' indices, which have changed; `indices` is a list of the arena. It cannot fail if all
- * hosts were known. */
+/* Records the hosts' indices, which have changed; `indices` is a list of the arena. It cannot fail if the
+ * manifest already had all hosts. */
 int manifest_index_hosts(struct manifest *m, size_t *indices, struct err *err);
 
 bool manifest_has_path(const struct manifest *m, const char *path);
@@ -45,8 +45,8 @@ void manifest_set_status(struct manifest_item *item, enum manifest_status status
 /* Sorts hosts, and the services of each, in the order of the request; others follow. */
 int manifest_sort(struct manifest *m, struct err *err);
 
-/* Drops the errors of hosts and services that have all requested items: the work directory contained the
- * missing ones. */
+/* Drops the errors of hosts and services that now have all requested items, because the work directory
+ * contained the missing ones. */
 void manifest_drop_errors(struct manifest *m);
 
 /* Calls `each` for the report, then for every item with a file, in the manifest's order. A non-zero return of

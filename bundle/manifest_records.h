@@ -12,8 +12,8 @@
  * Strings may be NULL if unknown; the manifest then omits the key. All are copied when added; text from a
  * remote host is made printable. Times are UTC milliseconds; 0 means unknown.
  *
- * `source`, where a struct has it, is the JSON that the struct was read from, if that has keys which this
- * version does not know; they are printed back. Else NULL.
+ * `source` is the JSON object that a struct was read from, if that object has keys without a member here,
+ * else NULL. These keys are printed again.
  */
 
 struct json_t;
@@ -50,7 +50,7 @@ struct manifest_host {
     const char *name;
     const char *address;
     const char *route; /* "direct" or "ssh" */
-    bool against;      /* a healthy host, for comparison */
+    bool against;      /* a baseline host, for comparison */
     const struct manifest_hop *hops;
     size_t n_hops;
     const char *error; /* the reason why nothing, or after a resume nothing more, could be fetched */
@@ -76,7 +76,7 @@ struct manifest_planned {
 };
 
 struct manifest_service {
-    const char *host; /* to add it: the name of a host added before */
+    const char *host; /* for adding it: the name of a host added before */
     const char *name;
     const char *url;                     /* as its host sees it */
     const struct manifest_offer *offers; /* of the index page */
@@ -102,7 +102,7 @@ enum manifest_status {
     MANIFEST_FAILED,      /* nothing usable was received */
     MANIFEST_INTERRUPTED, /* cancelled before or during the fetch */
     MANIFEST_LEFT_OUT,    /* not requested because of the budget */
-    MANIFEST_UNKNOWN,     /* only when read: a word of a newer version, or none */
+    MANIFEST_UNKNOWN,     /* only in a manifest that was read: the status is missing, or of a newer version */
 };
 
 struct manifest_sample_type {
@@ -113,9 +113,9 @@ struct manifest_sample_type {
 };
 
 struct manifest_item {
-    const char *host, *service; /* to add it: its service; NULL for a local file */
-    const char *go_version; /* to add it: the Go version of the program, as far as the item shows it; copied
-                               to its service: "1.22", ">= 1.21" */
+    const char *host, *service; /* for adding it: its service; NULL for a local file */
+    const char *go_version;     /* for adding it: the Go version of the program, as far as the item shows it;
+                                   copied     to its service: "1.22", ">= 1.21" */
     const char *kind;
     const char *argument; /* of KIND=ARGUMENT */
     unsigned pair;        /* of a pair: 1 for the first, 2 for the later one; else 0 */
@@ -154,14 +154,14 @@ struct manifest_target {
     const struct json_t *source;
 };
 struct manifest_asked {
-    struct strlist kinds; /* the separate words; empty: each service's own */
+    struct strlist kinds; /* each as one word; empty: each service's own */
     const struct manifest_target *targets;
     size_t n_targets; /* grouped by host, each pair once */
     unsigned port;    /* the port of a service outside the inventory; 0: none. As in struct selection */
     const char *unix_path;
     const char *path;
     bool https;
-    struct strlist against; /* names of the healthy hosts */
+    struct strlist against; /* names of the baseline hosts */
     int64_t pair_ms;        /* 0: no pairs */
     size_t sample_of,
         sample_taken; /* the number of hosts to choose from, and of those chosen; 0: no sample */
@@ -226,7 +226,7 @@ struct manifest_handoff {
     size_t n_unsearched;
 };
 
-/* The whole manifest, which everyone may read. bundle/manifest.h makes and changes it. */
+/* The whole manifest. Every folder may read it; only the functions of bundle/manifest.h change it. */
 struct manifest {
     const char *format; /* "profgrab-bundle" */
     unsigned version;   /* of the format */
@@ -252,7 +252,7 @@ struct manifest {
     bool has_handoff; /* the bundle is a copy */
     struct manifest_handoff handoff;
     const struct json_t *source;
-    struct manifest_index *index; /* of bundle/ */
+    struct manifest_index *index; /* only for the files of bundle/ */
 };
 
 #endif

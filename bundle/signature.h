@@ -1,4 +1,5 @@
-/* The part of verify that reports the author of a bundle: the signature, and the manifest's own statements.
+/* The part of verify that checks the signature, and reads the manifest's statements on its collector and
+ * sender.
  */
 #ifndef BUNDLE_SIGNATURE_H
 #define BUNDLE_SIGNATURE_H
@@ -12,8 +13,8 @@
 int signature_verify(const struct bundle_check *how, const struct buf *manifest, const struct buf *armor,
                      struct bundle_summary *sum, struct err *err);
 
-/* Fills in the manifest's statements. Adds README.md of a copy, which is an ordinary member, to `expected`:
- * verify's facts of each file by its path. */
+/* Fills in the manifest's statements. In a copy README.md is an ordinary member: adds it to
+ * `expected`, which has the expected size and hash of each file by its path. */
 int signature_read_statements(const json_t *root, json_t *expected, struct bundle_summary *sum,
                               struct err *err);
 

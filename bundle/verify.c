@@ -25,7 +25,7 @@ static void report_file(struct verifier *v, const char *path, uint64_t size, enu
                         [BUNDLE_MISSING] = &v->sum.missing,
                         [BUNDLE_UNKNOWN] = &v->sum.unknown};
     ++*counts[state];
-    struct bundle_verified_file f = {.path = path, .state = state, .size = size};
+    struct bundle_file_result f = {.path = path, .state = state, .size = size};
     if (v->how->finding)
         v->how->finding(v->how->ctx, &f);
 }

@@ -14,8 +14,8 @@ struct workdir;
  * Makes `DIR/NAME.partial` (0700). DIR and NAME depend on `output`. A path that ends in .tar.gz is the
  * bundle's own. An existing directory, a path with a slash at its end (created if missing) or NULL (the
  * working directory) gets the default name `profgrab-SUBJECT-2026-11-21T07-48-00Z`. If a bundle or work
- * directory has that default name, `-2`, `-3`, ... is appended; if it has the user's name, ERR_EXISTS. Checks
- * before the capture that the place is usable.
+ * directory has that default name, `-2`, `-3`, ... is appended; if it has the user's name, ERR_EXISTS. The
+ * caller learns before the capture whether the directory is usable.
  */
 int workdir_new(const char *output, const char *subject, int64_t utc_ms, struct workdir **ret,
                 struct err *err);

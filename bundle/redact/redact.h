@@ -33,7 +33,7 @@ enum redact_rule {
 };
 const char *redact_rule_name(enum redact_rule rule);
 
-/* How certain a name means a secret. */
+/* How likely it is that a name means a secret. */
 enum redact_name { REDACT_HARMLESS, REDACT_MAYBE, REDACT_SECRET };
 
 /* The number of matches of each rule. */
@@ -42,8 +42,8 @@ struct redact_tally {
 };
 uint64_t redact_sum(const struct redact_tally *t);
 
-/* The destination of redacted text; NULL: only counts. `taken` (may be NULL) receives each value that a rule
- * matches; `repeats` (may be NULL): words to redact in the text around these values. */
+/* The destination of redacted text. `out` is NULL to count only. `taken` (may be NULL) receives each value
+ * that a rule matches; `repeats` (may be NULL): words to redact in the text around these values. */
 struct redact_repeats;
 typedef void redact_match_fn(void *ctx, struct str value);
 struct redact_output {
@@ -119,7 +119,7 @@ bool redact_is_secret_label(const struct strlist *more, const char *key, size_t 
 
 /*
  * Redacts the text of a goroutine dump, in pieces of any size, with lines of any length. If the text ends
- * inside a value, redacts the beginning of that value. Memory: the struct.
+ * inside a value, redacts the beginning of that value. Uses no memory but the struct.
  */
 #define REDACT_KEY_MAX 255 /* a longer key is not written by a person: its value is redacted */
 struct redact_dump {

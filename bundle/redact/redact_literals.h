@@ -2,7 +2,7 @@
  * Finds literal strings of any bytes in a text, in any letter case and also inside of words: the values of
  * requests that redact_words.h cannot split into words, such as `p4$w!x9`.
  *
- * An automaton of Aho and Corasick (1975), so that the time is linear in the text, whatever the strings are.
+ * The automaton of Aho and Corasick (1975) makes the time linear in the text for all strings.
  */
 #ifndef BUNDLE_REDACT_REDACT_LITERALS_H
 #define BUNDLE_REDACT_REDACT_LITERALS_H
@@ -29,7 +29,7 @@ int redact_literals_link(struct redact_literals *l, struct err *err);
 
 /*
  * A search of the text as it is, and with its escapes decoded (redact_escape.h). A place with escapes has at
- * most REDACT_ESCAPED_MOST decoded bytes; of a longer one the last ones are found.
+ * most REDACT_ESCAPED_MOST decoded bytes; if a place has more, only the last ones are found.
  */
 enum { REDACT_ESCAPED_MOST = 512 };
 struct redact_literal_cursor {

@@ -37,7 +37,7 @@ void redact_words_release(struct redact_words *w);
  * whole value from three bytes on. In other values: each word of letters and digits. */
 int redact_words_learn(struct redact_words *w, struct str value, bool of_request, struct err *err);
 
-/* Call this after the last value of a request is learned: makes whole values ready to be found. */
+/* Prepares the search for whole values. Call it after the last value of a request is learned. */
 int redact_words_link(struct redact_words *w, struct err *err);
 
 /* Returns whether the whole `run` is a word, weak or strong. */
@@ -47,7 +47,7 @@ bool redact_words_has(const struct redact_words *w, struct str run);
  * linear in the text. */
 struct redact_repeats {
     const struct redact_words *words;
-    bool weak;       /* weak ones too */
+    bool weak;       /* replace weak words too */
     bool whole_only; /* only values that are learned whole as literal strings */
 };
 void redact_words_apply(const struct redact_repeats *which, struct str text, struct buf *ret,

@@ -13,7 +13,7 @@ static const char *state_name(enum bundle_state state)
     return names[state];
 }
 
-static void verify_line(void *ctx, const struct bundle_verified_file *f)
+static void verify_line(void *ctx, const struct bundle_file_result *f)
 {
     json_t *rows = ctx;
     if (rows)

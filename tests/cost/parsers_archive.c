@@ -102,7 +102,7 @@ static int count_member(void *ctx, const struct bundle_member *m, struct err *er
     return 0;
 }
 
-static void count_finding(void *ctx, const struct bundle_verified_file *f)
+static void count_finding(void *ctx, const struct bundle_file_result *f)
 {
     (void)f;
     ++*(size_t *)ctx;

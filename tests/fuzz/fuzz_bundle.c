@@ -57,7 +57,7 @@ static int check_member(void *ctx, const struct bundle_member *m, struct err *er
     return 0;
 }
 
-static void check_finding(void *ctx, const struct bundle_verified_file *f)
+static void check_finding(void *ctx, const struct bundle_file_result *f)
 {
     assert(fuzz_stays_below(f->path));
     ++*(size_t *)ctx;

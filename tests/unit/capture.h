@@ -101,7 +101,7 @@ static inline int add_member(void *ctx, const struct bundle_member *m, struct er
     return 0;
 }
 
-static inline void add_finding(void *ctx, const struct bundle_verified_file *f)
+static inline void add_finding(void *ctx, const struct bundle_file_result *f)
 {
     static const char *const words[] = {"intact", "changed", "missing", "unknown"};
     buf_addf(ctx, "%s %s %llu\n", words[f->state], f->path, (unsigned long long)f->size);
