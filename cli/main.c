@@ -1,4 +1,4 @@
-/* profgrab gets performance profiles out of Go services that can only be reached over SSH. */
+/* profgrab collects performance profiles from Go services that are reachable only over SSH. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
@@ -37,7 +37,7 @@ static int end_program(int code, const struct err *err)
 {
     if (err->kind != ERR_NONE)
         talk_error(stderr, err);
-    /* Data that did not reach stdout was not delivered. */
+    /* A failed write to stdout is an error, because the data is incomplete. */
     if (fflush(stdout) == 0 && !ferror(stdout))
         return code;
     if (signals_received())
@@ -79,7 +79,7 @@ static int run_askpass(char **argv, struct err *err)
             err->kind = ERR_NONE;
         return EXIT_NOTHING;
     }
-    /* Not with stdio, because its buffer is never wiped. */
+    /* Writes without stdio, because the buffer of stdio is never wiped. */
     int rc = fd_write_all(STDOUT_FILENO, answer.text, answer.len, err);
     secret_wipe(&answer);
     return rc < 0 || fd_write_all(STDOUT_FILENO, "\n", 1, err) < 0 ? EXIT_NOTHING : 0;
@@ -87,7 +87,7 @@ static int run_askpass(char **argv, struct err *err)
 
 /* Finds the command and moves argc and argv to its arguments. `profgrab --host …` means
  * `profgrab grab --host …`. */
-static const struct command *take_command(int *argc, char ***argv)
+static const struct command *select_command(int *argc, char ***argv)
 {
     const char *first = (*argv)[1];
     const struct command *c = command_find(first);
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
         int code = run_command(&command_help, 0, NULL);
         return code == EXIT_OK ? EXIT_USAGE : code;
     }
-    const struct command *c = take_command(&argc, &argv);
+    const struct command *c = select_command(&argc, &argv);
     if (c != &command_help && !c->own_help && asks_for_help(argc, argv))
         return run_help_of(c, argc, argv);
     return run_command(c, argc, argv);

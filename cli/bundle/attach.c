@@ -41,7 +41,7 @@ static int refuse_copy(const char *path, struct err *err)
 {
     err_set(err, ERR_USAGE, "%s is a copy that was handed off already", path);
     return err_hint(err,
-                    "take the bundle it was made from; `profgrab bundle encrypt %s` makes a file for "
+                    "use the bundle from which it was made; `profgrab bundle encrypt %s` makes a file for "
                     "others of it as it is",
                     path);
 }
@@ -50,8 +50,8 @@ static int refuse_copy(const char *path, struct err *err)
 static int refuse_encrypted(const char *path, struct err *err)
 {
     err_set(err, ERR_USAGE, "%s is encrypted already, and attach makes its own copy of a bundle", path);
-    return err_hint(err, "take the bundle it was made from, or first `profgrab bundle decrypt -i KEY %s`",
-                    path);
+    return err_hint(
+        err, "use the bundle from which it was made, or first `profgrab bundle decrypt -i KEY %s`", path);
 }
 
 static bool is_encrypted(const char *path)
@@ -63,7 +63,8 @@ static bool is_encrypted(const char *path)
     return n > 0 && age_is_encrypted(first, (size_t)n);
 }
 
-/* Checks that there is a bundle to hand off: with any other file, trying again would not help. */
+/* Checks that the file is a bundle. For any other file, attach prints no command that repeats the hand-off.
+ *  */
 static int check_bundle(const char *path, struct err *err)
 {
     char *text = NULL;
@@ -87,14 +88,14 @@ static int prepare_delivery(const struct attach_options *o, const struct strlist
 {
     bool wanted = false;
     if (words->n != 1) {
-        err_set(err, ERR_USAGE, "attach wants one bundle");
+        err_set(err, ERR_USAGE, "attach needs exactly one bundle");
         return err_hint(err, "profgrab attach BUNDLE --for TEAM");
     }
     if (delivery_is_requested(&o->handover, &wanted, err) < 0)
         return -1;
     if (!wanted) {
-        err_set(err, ERR_USAGE, "attach: no recipient or place is given");
-        return err_hint(err, "--for TEAM, a team of the inventory, or --to TRACKER:PROJECT");
+        err_set(err, ERR_USAGE, "attach: neither --for nor --to is given");
+        return err_hint(err, "add --for TEAM, a team of the inventory, or --to TRACKER:PROJECT");
     }
     if (inventory_file_load(o->inventory, ret_inventory, err) < 0 ||
         delivery_prepare(&o->handover, *ret_inventory, signals_cancel_fd(), ret, err) < 0)

@@ -108,7 +108,7 @@ static int print_members(void *ctx, struct buf *ret, struct err *err)
     return rc == 0 ? standard_stream_flush(stdout, err) : rc;
 }
 
-/* Completion runs this, so it reads the bundle with limits, and asks the user nothing. */
+/* Shell completion runs this command, so it reads the bundle with limits and does not prompt. */
 static int list_members(const struct bundle_options *o, const char *bundle, struct opener *opener,
                         struct err *err)
 {
@@ -119,7 +119,7 @@ static int list_members(const struct bundle_options *o, const char *bundle, stru
                         .keys = {.option = "--identity", .opener = opener}};
     struct proc_fork_limits limits = confined_limits(input_size(bundle), signals_cancel_fd());
     if (o->json)
-        return err_set(err, ERR_USAGE, "--json belongs to the whole list, without --profiles and --dumps");
+        return err_set(err, ERR_USAGE, "--json cannot be combined with --profiles or --dumps");
     opener->prompt.batch = true;
     limits.wall_ms = limits.cpu_ms;
     return confined_run(&(struct confined_work){bundle, print_members, &m}, &limits, NULL, err);
@@ -158,7 +158,7 @@ static int extract_members(const struct bundle_options *o, const struct strlist 
     if (bundle_extract(&(struct bundle_extract){rest->items[0], opener->by, o->directory ? o->directory : ".",
                                                 &members, EXTRACT_MAX},
                        &dir, err) < 0)
-        return err->kind == ERR_EXISTS ? err_hint(err, "-C DIR unpacks below another directory") : -1;
+        return err->kind == ERR_EXISTS ? err_hint(err, "use -C DIR to unpack below another directory") : -1;
     printf("%s\n", dir);
     free(dir);
     return 0;
@@ -193,8 +193,8 @@ static int read_verify(const struct bundle_options *o, const struct strlist *res
 static int read_extract(const struct bundle_options *o, const struct strlist *rest, struct err *err)
 {
     if (o->output) {
-        err_set(err, ERR_USAGE, "bundle extract takes no -o");
-        return err_hint(err, "-C DIR unpacks below that directory");
+        err_set(err, ERR_USAGE, "bundle extract has no option -o");
+        return err_hint(err, "use -C DIR to unpack below that directory");
     }
     return read_bundle(extract_members, o, rest, err);
 }
@@ -263,14 +263,14 @@ static int refuse_verb(const char *name, struct err *err)
     err_set(err, ERR_USAGE, "bundle: unknown verb \"%.60s\"", name);
     if (near.n > 0)
         return err_hint(err, "did you mean %s?", nearest_text(&near, names, sizeof names));
-    return err_hint(err, "there are list, verify, extract, create, encrypt and decrypt");
+    return err_hint(err, "the verbs are list, verify, extract, create, encrypt and decrypt");
 }
 
 static int run_verb(const struct bundle_options *o, struct strlist *words, struct err *err)
 {
     if (words->n == 0) {
         err_set(err, ERR_USAGE, "bundle: no verb is given");
-        return err_hint(err, "there are list, verify, extract, create, encrypt and decrypt");
+        return err_hint(err, "the verbs are list, verify, extract, create, encrypt and decrypt");
     }
     struct strlist rest = {.items = words->items + 1, .n = words->n - 1};
     for (size_t i = 0; verbs[i].name; i++) {

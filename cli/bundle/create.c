@@ -27,7 +27,8 @@ struct creation {
     bool unfinished;                 /* a work directory is among the sources: its run was killed */
 };
 
-/* A name inside the bundle: what text_is_name allows, with slashes; anything else becomes a dash. */
+/* Builds the name of a file in the bundle: keeps slashes and the characters of text_is_name, and replaces all
+ * others by a dash. */
 static char *member_name(const char *path)
 {
     while (*path == '/' || strncmp(path, "./", 2) == 0)
@@ -92,8 +93,8 @@ struct copying {
     struct beneath directory;
 };
 
-/* A file with several names may be from elsewhere if others could put a name of it into its directory. The
- * owner of a directory may link files of their own. */
+/* Refuses a file with several hard links in a directory that others can write, because one of them may have
+ * linked a file of another directory. The owner of a directory may link their own files. */
 static int refuse_foreign_link(const struct copying *x, const char *below, const struct stat *st,
                                struct err *err)
 {
@@ -200,7 +201,7 @@ static int refuse_bundles(const struct strlist *sources, struct err *err)
         if ((stat(path, &st) == 0 && S_ISDIR(st.st_mode)) || !input_is_bundle(path))
             continue;
         if (input_is_encrypted(path)) {
-            err_set(err, ERR_USAGE, "%s is encrypted, and nothing in it could be looked at", path);
+            err_set(err, ERR_USAGE, "%s is encrypted, so its files could not be read", path);
             return err_hint(err, "profgrab bundle decrypt %s", path);
         }
         err_set(err, ERR_USAGE, "%s: it is a bundle already", path);

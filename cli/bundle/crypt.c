@@ -42,7 +42,7 @@ static int add_passphrase(struct age_recipients *r, const char *passphrase_file,
     if (rc == 0)
         rc = ask_passphrase(&prompt, "Confirm passphrase: ", &other, err);
     if (rc == 0 && strcmp(one.text, other.text) != 0)
-        rc = err_set(err, ERR_USAGE, "the two passphrases are not the same");
+        rc = err_set(err, ERR_USAGE, "the two passphrases differ");
     if (rc == 0)
         rc = age_recipients_add_passphrase(r, &one, err);
     secret_wipe(&one);
@@ -57,7 +57,7 @@ static int add_recipients(const struct seal_options *o, struct age_recipients *r
         if (age_recipients_add_any(r, o->recipients->items[i], "--encrypt-to", err) < 0)
             return -1;
     if (o->passphrase && o->recipients->n > 0)
-        return err_set(err, ERR_USAGE, "--passphrase and --encrypt-to exclude each other");
+        return err_set(err, ERR_USAGE, "--passphrase and --encrypt-to cannot be combined");
     if (o->passphrase || age_recipients_count(r) > 0)
         return 0;
     err_set(err, ERR_USAGE, "bundle encrypt: no recipient is given");
@@ -87,14 +87,14 @@ static int default_output(const struct seal_options *o, bool encrypt, char **ret
     size_t n = strlen(o->file), ending = strlen(ENDING);
     bool named = n > ending && strcmp(o->file + n - ending, ENDING) == 0;
     if (strcmp(o->file, "-") == 0 || (!encrypt && !named)) {
-        err_set(err, ERR_USAGE, "no name of the output is given");
+        err_set(err, ERR_USAGE, "the output needs a name");
         return err_hint(err, "-o FILE, or -o - for standard output");
     }
     *ret = encrypt ? join_text(o->file, ENDING) : strndup(o->file, n - ending);
     return *ret ? 0 : err_nomem(err);
 }
 
-/* Runs before any question, so that the user does not type a passphrase in vain. */
+/* Checks the output before the user is asked for a passphrase. */
 static int check_output(struct job *j, bool encrypt, struct err *err)
 {
     const char *output = j->o->output;
@@ -103,7 +103,8 @@ static int check_output(struct job *j, bool encrypt, struct err *err)
         j->out = STDOUT_FILENO;
         if (text || !isatty(STDOUT_FILENO))
             return 0;
-        err_set(err, ERR_USAGE, "standard output is a terminal, and these are bytes that it might act on");
+        err_set(err, ERR_USAGE,
+                "standard output is a terminal, which may execute control characters of the data");
         return err_hint(err, "-o FILE, or a pipe");
     }
     if (!output && default_output(j->o, encrypt, &j->path, err) < 0)
@@ -116,7 +117,8 @@ static int check_output(struct job *j, bool encrypt, struct err *err)
     return err_hint(err, "-o FILE writes another file, or remove that one first");
 }
 
-/* Refuses a file that is not encrypted before any question. Standard input is checked when it is read. */
+/* Refuses a file that is not encrypted before the user is asked for a passphrase. Standard input is checked
+ * when it is read. */
 static int check_input(const struct job *j, struct err *err)
 {
     unsigned char first[BEGIN_MAX];
@@ -215,7 +217,7 @@ static void print_recipients(const struct job *j, const struct age_recipients *t
     for (size_t i = 0; i < age_recipients_count(to); i++)
         talk("encrypted to %s", age_recipients_name(to, i));
     if (j->in != STDIN_FILENO)
-        talk("%s stays as it is, in plain text", j->o->file);
+        talk("%s is unchanged, in plain text", j->o->file);
 }
 
 int seal_encrypt(const struct seal_options *o, struct err *err)
@@ -251,7 +253,7 @@ static int copy_decrypted(const struct job *j, struct age_reader *r, struct err 
     if (err->kind == ERR_CANCELLED)
         return err_set(err, ERR_CANCELLED,
                        j->path ? "interrupted; nothing was written"
-                               : "interrupted; what was written is not the whole");
+                               : "interrupted; the written data is incomplete");
     return n < 0 ? err_wrap(err, "%s", j->o->file) : rc;
 }
 
@@ -265,7 +267,7 @@ static int decrypt_file(struct job *j, struct age_identities *by, struct err *er
         rc = copy_decrypted(j, r, err);
     age_reader_free(r);
     if (rc < 0 && !j->path && err->kind != ERR_CANCELLED)
-        return err_hint(err, "the part already written is genuine, but not the whole");
+        return err_hint(err, "the data already written is authentic, but incomplete");
     return rc < 0 ? -1 : finish_job(j, err);
 }
 

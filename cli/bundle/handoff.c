@@ -31,7 +31,7 @@ static bool is_listed(const struct strlist *l, const char *line)
     return false;
 }
 
-/* Prints the members that no rule searches, because of their kind. */
+/* Prints the members that redaction does not search, because of their kind. */
 static void print_unsearched(const struct bundle_copy_result *c)
 {
     enum { MOST = 20 };
@@ -57,7 +57,7 @@ static void print_copy(const struct delivery *d, const struct bundle_copy_result
         talk("%s: %s, in plain text%s%s", c->path, size, *c->fingerprint ? ", signed with " : "",
              c->fingerprint);
     if (c->redactions > 0)
-        talk("%llu value%s taken out of the manifest and %zu file%s: README.md in the copy lists them",
+        talk("%llu value%s removed from the manifest and %zu file%s: README.md in the copy lists them",
              (unsigned long long)c->redactions, c->redactions == 1 ? " was" : "s were", c->changed,
              c->changed == 1 ? "" : "s");
     print_unsearched(c);
@@ -65,7 +65,7 @@ static void print_copy(const struct delivery *d, const struct bundle_copy_result
         talk("you cannot read this copy yourself: the inventory has no self: { recipients: [...] }");
 }
 
-/* The copy is sent with these members, so --quiet does not hide them. */
+/* Prints these members even with --quiet, because the copy contains them unchanged. */
 static void print_unsearchable(const struct bundle_copy_result *c)
 {
     if (c->page_error.kind != ERR_NONE)
@@ -104,8 +104,7 @@ static void prepare_farewell(const struct reporter *r, enum handoff_step step)
 static void print_untracked(const struct delivery *d, const char *copy)
 {
     if (d->options->dry_run)
-        talk("team %s has no tracker: that would be the file to send it, and is removed again",
-             d->team->name);
+        talk("team %s has no tracker: the file that you would send to it is removed again", d->team->name);
     else
         talk("team %s has no tracker: send it %s", d->team->name, copy);
 }
@@ -127,7 +126,7 @@ static void on_copied(void *ctx, const struct bundle_copy_result *copy)
 static void on_title_redacted(void *ctx, const char *title)
 {
     (void)ctx;
-    talk("the title holds what looks like a secret, and is sent as \"%s\"", title);
+    talk("the title contains text that looks like a secret, and is sent as \"%s\"", title);
 }
 
 static void on_step(void *ctx, enum handoff_step step, enum handoff_outcome outcome, const char *text)

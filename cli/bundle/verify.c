@@ -36,7 +36,7 @@ static bool is_intact(const struct bundle_summary *s)
     return s->changed == 0 && s->missing == 0 && s->unknown == 0;
 }
 
-/* Only a file of allowed signers says which keys are trusted. */
+/* Checks the signer against the file of allowed signers; without that file no signer is trusted. */
 static bool is_trusted(const struct bundle_summary *s)
 {
     return s->signature.principal != NULL;
@@ -66,7 +66,7 @@ static void print_signature(const struct verify_options *o, const struct bundle_
     else if (*s->signature.why)
         printf(": %s", s->signature.why);
     else if (s->signature.state == BUNDLE_SIGNED && !o->allowed_signers)
-        printf("; whose key that is --allowed-signers FILE would say");
+        printf("; the option --allowed-signers FILE identifies its owner");
     putchar('\n');
 }
 
@@ -83,8 +83,8 @@ static void print_summary(const struct verify_options *o, const struct bundle_su
                s->redacted == 1 ? "file" : "files");
     print_signature(o, s);
     if (is_intact(s))
-        printf("%-10s %zu files, all as the manifest says%s%s\n", "content", s->intact,
-               s->complete ? "" : "; not everything that was asked for is in it",
+        printf("%-10s %zu files, all match the manifest%s%s\n", "content", s->intact,
+               s->complete ? "" : "; some requested items are missing",
                s->interrupted ? " (interrupted)" : "");
     else
         printf("%-10s NOT as the manifest says: %zu intact, %zu changed, %zu missing, %zu unknown\n",
@@ -142,7 +142,7 @@ static int check_summary(const struct verify_options *o, const struct bundle_sum
         return 0;
     if (s->signature.state == BUNDLE_UNSIGNED)
         return err_set(err, ERR_FAILED, "%s: it is not signed", o->file);
-    return err_set(err, ERR_FAILED, "%s: the signature does not count: %s", o->file, s->signature.why);
+    return err_set(err, ERR_FAILED, "%s: the signature is not accepted: %s", o->file, s->signature.why);
 }
 
 int verify_bundle(const struct verify_options *o, struct age_identities *by, struct err *err)

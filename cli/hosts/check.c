@@ -1,6 +1,6 @@
 /*
- * `profgrab check`, the doctor: walks the way to each service step by step, stops at the step that fails and
- * prints the next command to run. Fetches no profile and writes nothing.
+ * `profgrab check`: tests the connection to each service step by step, stops at the step that fails and
+ * prints the next command to run. Fetches no profile and writes no file.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -329,7 +329,7 @@ static void doctor_release(struct doctor *d)
     free(d->reports);
 }
 
-/* Whether anything is wrong. A host that could not be opened makes its services wrong too. */
+/* Checks whether a step failed. If a host could not be opened, its services have failed too. */
 static bool mark_bad_services(struct doctor *d)
 {
     bool bad = false, host_bad = false;

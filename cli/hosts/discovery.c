@@ -10,7 +10,7 @@
 #include "http/http.h"
 #include "base/banned.h"
 
-/* The sources of one run, and what is printed about them. */
+/* The sources of one run, and the settings for messages about them. */
 struct source_run {
     const struct discovery_command *command;
     bool listing; /* the command lists the targets */
@@ -96,7 +96,7 @@ static void print_warning(void *ctx, const struct source *s, enum discovery_warn
     char age[32];
     (void)ctx;
     if (warning == DISCOVERY_NOT_CACHED)
-        talk("%s: its answer cannot be kept: %s", s->name, why->msg);
+        talk("%s: its answer cannot be cached: %s", s->name, why->msg);
     else if (warning == DISCOVERY_OLD_ANSWER)
         talk("%s: its answer of %s ago is used, because it cannot be queried: %s", s->name,
              discovery_age(age, sizeof age, at), why->msg);

@@ -39,7 +39,7 @@ static const struct option options[] = {
 struct run {
     struct forward_command *command;
     struct forward_talk talk;
-    bool stood; /* the addresses were printed */
+    bool announced; /* the addresses were printed */
     struct prompt *prompt;
 };
 
@@ -56,8 +56,8 @@ static int check_counts(const struct forward_command *c, const struct targets *t
 {
     for (size_t i = 1; i < targets->n; i++)
         if (targets->items[i].host != targets->items[0].host) {
-            err_set(err, ERR_USAGE, "forward takes one host, not %s and %s too", targets->items[0].host->name,
-                    targets->items[i].host->name);
+            err_set(err, ERR_USAGE, "forward needs exactly one host, not %s and %s too",
+                    targets->items[0].host->name, targets->items[i].host->name);
             return err_hint(err, "start one for each host");
         }
     if (c->listen.n == 0 || c->listen.n == targets->n || serves_all(&c->listen))
@@ -116,8 +116,9 @@ static void prepare_farewell(const struct run *r)
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-/* A refusal repeats itself, and a host may lock out a user after too many attempts. */
-static bool is_hopeless(void *ctx, const struct err *failure)
+/* Ends the command after a refused login or host key: another attempt would fail too, and a host may lock out
+ * a user after too many attempts. */
+static bool is_permanent(void *ctx, const struct err *failure)
 {
     (void)ctx;
     return failure->kind == ERR_HOST_KEY || failure->kind == ERR_DENIED || failure->kind == ERR_USAGE;
@@ -164,7 +165,7 @@ static int forward_connections(struct run *r, struct gateway *gw, struct err *er
     struct forward_options how = {.cancel_fd = signals_cancel_fd(),
                                   .patience_ms = FORWARD_PATIENCE_MS,
                                   .report = forward_talk_event,
-                                  .is_hopeless = is_hopeless,
+                                  .is_hopeless = is_permanent,
                                   .ctx = &r->talk};
     struct forward_mapping *places = calloc(r->talk.n, sizeof *places);
     if (!places) {
@@ -201,7 +202,7 @@ static int open_and_forward(struct run *r, const struct targets *targets, struct
         gateway_close(gw);
         rc = -1;
     } else {
-        r->stood = true;
+        r->announced = true;
         rc = forward_connections(r, gw, err);
     }
     gateway_pool_free(pool);
@@ -238,7 +239,7 @@ static int run_targets(struct forward_command *c, struct prompt *prompt, const s
     free(r.talk.ways);
     int code = exit_status_of(err);
     /* A signal after the start is the normal end, not an error. */
-    if (r.stood && signals_received() && err->kind == ERR_CANCELLED)
+    if (r.announced && signals_received() && err->kind == ERR_CANCELLED)
         *err = (struct err)ERR_INIT;
     return code;
 }

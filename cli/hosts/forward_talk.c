@@ -147,7 +147,7 @@ static void print_usage(const struct forward_way *w)
         print_about(
             w, "TLS ends in the service, and its certificate hardly names an address of this workstation");
     if (s->auth.secret.source != SECRET_NONE)
-        print_about(w, "the service wants a secret: the forward adds none, each client must send it");
+        print_about(w, "the service requires a secret: forward adds none, so each client must send it");
     if (host)
         print_about(w,
                     "the service expects \"Host: %s\": the forward adds no header, each client must send it; "
@@ -170,8 +170,8 @@ int forward_talk_announce(const struct forward_talk *t, struct err *err)
     return 0;
 }
 
-/* Whether the message differs from the last one. Stores it. */
-static bool is_news(char complaint[512], const char *msg)
+/* Checks whether the message differs from the last one, and stores it. */
+static bool is_new_failure(char complaint[512], const char *msg)
 {
     bool news = strcmp(complaint, msg) != 0;
     snprintf(complaint, 512, "%s", msg);
@@ -195,7 +195,7 @@ static void print_ended(const struct forward_talk *t, struct forward_way *w, con
                     text_duration(took, sizeof took, e->ms), text_bytes(sent, sizeof sent, e->sent),
                     text_bytes(received, sizeof received, e->received), e->failure ? ": " : "",
                     e->failure ? e->failure->msg : "");
-    else if (e->failure && !usual && is_news(w->complaint, e->failure->msg))
+    else if (e->failure && !usual && is_new_failure(w->complaint, e->failure->msg))
         print_failure(t, w, e->failure);
     if (!e->failure)
         w->complaint[0] = '\0';
@@ -212,7 +212,7 @@ static void print_session(struct forward_talk *t, const struct forward_event *e)
         talk("%s: %s; opening another session", host, why);
     else if (e->kind == FORWARD_RECONNECTED)
         talk("%s: connected again after %s", host, ms);
-    else if (is_news(t->complaint, why) || t->verbose)
+    else if (is_new_failure(t->complaint, why) || t->verbose)
         talk("%s: not connected; trying again in %s: %s", host, ms, why);
     if (e->kind != FORWARD_RECONNECT_FAILED)
         t->complaint[0] = '\0';

@@ -341,13 +341,15 @@ static int check_options(const struct hosts_options *o, const struct strlist *re
         return err_set(err, ERR_USAGE,
                        "only one of --json, --names, --groups, --services, --teams and --labels at a time");
     if (o->ssh && (o->json || o->names || all || o->from))
-        return err_set(err, ERR_USAGE, "--ssh belongs to the table of hosts");
+        return err_set(err, ERR_USAGE, "--ssh is only for the table of hosts");
     if (o->from && (rest->n > 0 || o->target.selection.exclude.n > 0 || o->names || all))
         return err_set(err, ERR_USAGE,
-                       "--from lists what one source says, as a table or --json: only --label chooses there");
+                       "--from lists the targets of one source, as a table or with --json; only --label "
+                       "selects among them");
     if (all && chosen)
         return err_set(err, ERR_USAGE,
-                       "--groups, --services, --teams and --labels list all of them, and choose nothing");
+                       "--groups, --services, --teams and --labels list all names and cannot be combined "
+                       "with a selection");
     return 0;
 }
 

@@ -41,7 +41,7 @@ print(eval(sys.argv[2]))' "$dir/manifest.json" "$1"
     python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md" "$dir/manifest.json"
     run_profgrab bundle verify "$bundle"
     assert_status 0
-    assert_stdout_has '5 files, all as the manifest says'
+    assert_stdout_has '5 files, all match the manifest'
 }
 
 @test "the next commands are printed on a terminal, but not elsewhere and not with -q" {

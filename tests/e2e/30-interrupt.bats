@@ -151,7 +151,7 @@ PY
     assert_stdout_has 'file-04/rude/heap.pb.gz'
     run_profgrab bundle verify "$bundle"
     assert_status 0
-    assert_stdout_has 'not everything that was asked for is in it (interrupted)'
+    assert_stdout_has 'some requested items are missing (interrupted)'
 }
 
 @test "modes are 0600 and 0700 whatever the umask" {

@@ -49,7 +49,7 @@ assert member.eof and not member.unused_data, "more than one gzip member"
 assert len([m for m in tarfile.open("stored.tar.gz") if m.name.endswith(".gz")]) == 30
 PYTHON
     run_profgrab bundle verify stored.tar.gz
-    assert_stdout_has 'all as the manifest says'
+    assert_stdout_has 'all match the manifest'
 }
 
 @test "extract writes all members or one, and never replaces a file" {
@@ -71,15 +71,15 @@ PYTHON
 @test "extract refuses -o, and an existing directory with a hint at -C" {
     run_profgrab bundle extract -o elsewhere "$RIG_DIR/good.tar.gz"
     assert_status 2
-    assert_stderr_has 'bundle extract takes no -o'
-    assert_stderr_has 'hint: -C DIR unpacks below that directory'
+    assert_stderr_has 'bundle extract has no option -o'
+    assert_stderr_has 'hint: use -C DIR to unpack below that directory'
     assert_equal "$(ls)" ''
     run_profgrab bundle extract "$RIG_DIR/good.tar.gz"
     assert_status 0
     run_profgrab bundle extract "$RIG_DIR/good.tar.gz" '*/heap.pb.gz'
     assert_status 1
     assert_stderr_has 'File exists'
-    assert_stderr_has 'hint: -C DIR unpacks below another directory'
+    assert_stderr_has 'hint: use -C DIR to unpack below another directory'
     # A missing member is reported first.
     run_profgrab bundle extract "$RIG_DIR/good.tar.gz" '*/heap.pb.gz' nosuch
     assert_status 1

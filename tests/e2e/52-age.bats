@@ -148,7 +148,7 @@ SCRIPT
     assert_stdout plain.age
     assert_stderr_has "encrypted to ssh-ed25519 $(ssh-keygen -lf key.pub | cut -d' ' -f2)"
     assert_stderr_has 'encrypted to age1'
-    assert_stderr_has 'plain stays as it is, in plain text'
+    assert_stderr_has 'plain is unchanged, in plain text'
     run_profgrab bundle encrypt --encrypt-to key.pub plain
     assert_status 1
     assert_stderr_has 'plain.age exists already'
@@ -201,7 +201,7 @@ SCRIPT
     cp plain.age sealed
     run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" sealed
     assert_status 2
-    assert_stderr_has 'no name of the output is given'
+    assert_stderr_has 'the output needs a name'
     # A file that is not encrypted is reported as such first, with its type.
     run_profgrab bundle decrypt -i "$RIG_DIR/id.txt" plain
     assert_status 1
@@ -414,7 +414,7 @@ sys.exit(program.returncode)
 SCRIPT
     run --separate-stderr python3 "$RIG_DIR/full.py" "$profgrab_program" bundle decrypt -i "$RIG_DIR/id.txt" -o - sealed
     assert_status 143
-    assert_stdout_has 'profgrab: interrupted; what was written is not the whole'
+    assert_stdout_has 'profgrab: interrupted; the written data is incomplete'
     for armor in '' --armor; do
         run --separate-stderr python3 "$RIG_DIR/full.py" "$profgrab_program" bundle encrypt $armor --encrypt-to "$RIG_DIR/id.pub" -o - plain
         assert_status 143
@@ -513,7 +513,7 @@ SCRIPT
     assert_stdout "$("$profgrab_program" bundle list good.tar.gz)"
     run_profgrab bundle verify -i "$RIG_DIR/ed25519" good.tar.gz.age
     assert_status 0
-    assert_stdout_has 'all as the manifest says'
+    assert_stdout_has 'all match the manifest'
     run_profgrab bundle extract -i "$RIG_DIR/ed25519" good.tar.gz.age
     assert_status 0
     assert_stdout ./good

@@ -390,7 +390,7 @@ file-03/caddy/goroutines.txt'
     assert_equal "$(wc -l <<<"$output")" 7
     run_profgrab bundle list --profiles --json b.tar.gz
     assert_status 2
-    assert_stderr_has '--json belongs to the whole list'
+    assert_stderr_has '--json cannot be combined with --profiles or --dumps'
     # On a terminal, too, nobody is asked for a passphrase.
     with_pty --deadline 30 -- "$profgrab_program" bundle list --profiles -i locked locked.age
     assert_status 1

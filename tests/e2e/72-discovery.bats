@@ -407,7 +407,7 @@ html|it is a page of HTML or XML, not JSON
 half|it ends in the middle, after
 denied|HTTP 401: no
 closed|HTTP 403: no
-missing|a prometheus behind a path has that in its URL
+missing|if the prometheus is below a path, add the path to its URL
 redirect|it redirects to https://login.example/, which is not this service: not followed
 wrong|activeTargets in it is not a list
 W

@@ -403,7 +403,7 @@ YAML
         replace place/profgrab "$kind"
         traced hosts --refresh
         assert_status 0
-        assert_stderr_has 'its answer cannot be kept: '
+        assert_stderr_has 'its answer cannot be cached: '
         confined
         traced hosts
         assert_status 0

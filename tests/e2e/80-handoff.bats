@@ -186,7 +186,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     assert_status 0
     control -X POST "$control/reset"
     hand ops/private
-    assert_says 'reading the place: its TLS certificate is not accepted' 'in the tracker' "$nothing"
+    assert_says 'reading the place: its TLS certificate is not accepted' 'add `ca: FILE` with the trusted authorities' "$nothing"
     assert_equal "$(requests)" ''
     url=http://127.0.0.1:$PORT_tls
     hand ops/private

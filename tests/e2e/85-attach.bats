@@ -320,7 +320,7 @@ refuse() {
     rm -r "${bundle%.tar.gz}"
     attach --to lab:ops/private --title "why token=$secret fails at $secret"
     assert_status 0
-    assert_stderr_has 'the title holds what looks like a secret, and is sent as "why token=[redacted] fails at [redacted]"'
+    assert_stderr_has 'the title contains text that looks like a secret, and is sent as "why token=[redacted] fails at [redacted]"'
     [[ $(control "$control/state") != *"$secret"* ]] || fail "$(control "$control/state")"
     [[ $(state 's["ops/private"]["issues"][2]["notes"][0]["body"]') == *'Reason: password: [redacted]'* ]]
     fetch_stored ops/private 11
@@ -418,13 +418,13 @@ refuse() {
     attach --for gitaly
     assert_status 2
     assert_stderr_has "$bundle is encrypted already"
-    assert_stderr_has "hint: take the bundle it was made from, or first \`profgrab bundle decrypt -i KEY $bundle\`"
+    assert_stderr_has "hint: use the bundle from which it was made, or first \`profgrab bundle decrypt -i KEY $bundle\`"
     age -d -i "$RIG_DIR/mate" "$bundle" >copy.tar.gz
     bundle=copy.tar.gz
     attach --for gitaly
     assert_status 2
     assert_stderr_has 'profgrab: copy.tar.gz is a copy that was handed off already'
-    assert_stderr_has 'hint: take the bundle it was made from;'
+    assert_stderr_has 'hint: use the bundle from which it was made;'
     refute_requested .
 }
 
