@@ -154,7 +154,7 @@ json_handoff() {
 @test "attach reports bad arguments before it makes anything, with exit code 2" {
     make_bundle
     for bad in '--for gitalyy|no team "gitalyy"|did you mean "gitaly"' '--to nowhere:a/b|no tracker "nowhere"|' '--to lab|no place|TRACKER:PROJECT' \
-        '--to lab:ops/private#x|no place|' '--to lab:#3|no place|' '--title hello|no meaning without --for|' '|no recipient or place is given|--for TEAM' \
+        '--to lab:ops/private#x|no place|' '--to lab:#3|no place|' '--title hello|no meaning without --for|' '|neither --for nor --to is given|--for TEAM' \
         '--for gitaly --encrypt-to missing.txt|missing.txt|'; do
         IFS='|' read -r words message hint <<<"$bad"
         # shellcheck disable=SC2086 # several words
