@@ -54,7 +54,7 @@ func makeSmall() {
 	}
 }
 
-// countByChannel adds through a channel what it could add by itself.
+// countByChannel adds numbers through a channel without need.
 func countByChannel() {
 	ones := make(chan uint64, 1)
 	for {

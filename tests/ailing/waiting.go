@@ -14,7 +14,7 @@ var (
 	hoard []*bytes.Buffer
 )
 
-// startWaiting uses no CPU, but holds memory, and goroutines that wait. /more has 200 more of them.
+// startWaiting uses no CPU, but has much memory and waiting goroutines. /more starts 200 more.
 func startWaiting() {
 	runtime.SetBlockProfileRate(1)
 	runtime.SetMutexProfileFraction(1)
@@ -54,7 +54,7 @@ func holdLong(lock *sync.Mutex) {
 	}
 }
 
-// keepBuffers holds what the standard library allocated for it.
+// keepBuffers stores memory that the standard library allocated.
 func keepBuffers() {
 	for i := 0; i < 64; i++ {
 		buffer := &bytes.Buffer{}
@@ -63,7 +63,7 @@ func keepBuffers() {
 	}
 }
 
-// startLeaking leaves behind some memory and some goroutines all the time, for a minute or two.
+// startLeaking leaks some memory and some goroutines continuously for a minute or two.
 func startLeaking() {
 	keepBuffers()
 	go func() {
@@ -82,7 +82,7 @@ func forgetBuffers() {
 	hoard = append(hoard, bytes.NewBuffer(make([]byte, 1<<20)))
 }
 
-// startFull has no trouble but that it holds memory and works a little.
+// startFull has no problem: it only has memory in use and works a little.
 func startFull() {
 	keepBuffers()
 	runtime.GC()

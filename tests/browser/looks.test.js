@@ -1,4 +1,4 @@
-// How the page looks, whatever it shows: in light and dark, wide and narrow, on paper, to those who have no pointer or do not see.
+// The layout of every view: light and dark, wide and narrow, in print, and for users without a pointer or sight.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';

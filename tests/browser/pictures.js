@@ -1,4 +1,4 @@
-// pictures.js DIR: what docs/pictures/ has, of the page bundle.html.
+// pictures.js DIR: makes docs/pictures/ from the page bundle.html.
 
 import { join } from 'node:path';
 import { describedPage, end, idOf, visit } from './browser.js';

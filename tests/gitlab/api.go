@@ -18,7 +18,7 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// A call is one request for somebody, with what its path named.
+// A call is one request of a user, with the objects that its path names.
 type call struct {
 	*stub
 	w    http.ResponseWriter
@@ -110,7 +110,7 @@ func (s *stub) serve(w http.ResponseWriter, r *http.Request) {
 	c.json(404, map[string]string{"error": "404 Not Found"})
 }
 
-// enter finds the project and looks whether the caller may.
+// enter finds the project and checks the caller's permission.
 func (c *call) enter(role_ int) bool {
 	name, _ := url.PathUnescape(c.args[0])
 	if to, ok := c.renamed[name]; ok {
@@ -230,7 +230,7 @@ func postIssue(c *call) {
 	c.json(201, i)
 }
 
-// theIssue finds the one of the path, for those who may read it.
+// theIssue finds the issue of the path, if the caller may read it.
 func (c *call) theIssue() *issue {
 	i := c.p.issue(c.args[1])
 	if i == nil || !c.p.readsIssue(c.u, i) {
@@ -257,7 +257,7 @@ func putIssue(c *call) {
 	}
 }
 
-// deleteIssue takes it away; numbers are never given again.
+// deleteIssue removes the issue; its number is never used again.
 func deleteIssue(c *call) {
 	if i := c.theIssue(); i != nil {
 		i.State = "deleted"
@@ -265,7 +265,7 @@ func deleteIssue(c *call) {
 	}
 }
 
-// onlyCommands says whether GitLab would take the text for quick actions and keep nothing of it.
+// onlyCommands returns whether GitLab would execute the whole text as quick actions and store nothing.
 func onlyCommands(text string) bool {
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		if !strings.HasPrefix(line, "/") {

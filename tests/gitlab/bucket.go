@@ -23,7 +23,7 @@ type object struct {
 	do        string // how its answer is spoiled; see below
 }
 
-// lead answers with a redirect to the data. What stands in arg spoils what follows:
+// lead answers with a redirect to the data. arg selects the fault of the next answer:
 //
 //	loop        the store redirects to itself, again and again
 //	truncate    it has lost the second half

@@ -21,7 +21,7 @@ type fault struct {
 	hit   bool // by the request that is being served
 }
 
-// take tells whether the request that is being served has that fault.
+// take returns whether the current request has that fault.
 func (s *stub) take(do string) bool {
 	for _, f := range s.faults {
 		if f.hit && f.do == do {
@@ -31,7 +31,7 @@ func (s *stub) take(do string) bool {
 	return false
 }
 
-// arg is what that fault was told.
+// arg is the argument of that fault.
 func (s *stub) arg(do string) string {
 	for _, f := range s.faults {
 		if f.hit && f.do == do {
@@ -70,7 +70,7 @@ func answer(w http.ResponseWriter, status int, body string) {
 	io.WriteString(w, body)
 }
 
-// spoiled are the faults that answer in GitLab's place. They hold no lock.
+// spoiled are the faults that answer instead of GitLab. They do not lock the state.
 var spoiled = map[string]func(w http.ResponseWriter, r *http.Request, arg string){
 	"401": func(w http.ResponseWriter, r *http.Request, arg string) {
 		answer(w, 401, `{"message":"401 Unauthorized"}`)
@@ -84,7 +84,7 @@ var spoiled = map[string]func(w http.ResponseWriter, r *http.Request, arg string
 	"422": func(w http.ResponseWriter, r *http.Request, arg string) {
 		answer(w, 422, `{"message":{"title":["is too long","has <b>markup</b> \u001b[31m"]}}`)
 	},
-	// It takes it all, and refuses it then.
+	// It reads the whole body, and then refuses it.
 	"refused-late": func(w http.ResponseWriter, r *http.Request, arg string) {
 		io.Copy(io.Discard, r.Body)
 		answer(w, 422, `{"message":"the virus scanner is out of order"}`)
@@ -134,7 +134,7 @@ var spoiled = map[string]func(w http.ResponseWriter, r *http.Request, arg string
 			}
 		}
 	},
-	// It takes it all, and says nothing.
+	// It reads the whole body, and never answers.
 	"silent": func(w http.ResponseWriter, r *http.Request, arg string) {
 		io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
@@ -238,7 +238,7 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 //	POST /reset
 //	GET /address        where it listens
 //	GET /log            METHOD PATH STATUS USER, a line for each request
-//	GET /violations     what was sent that the documentation does not allow
+//	GET /violations     sent data that the documentation does not allow
 //	GET /state          everything that is stored
 func controlOf(s *stub) http.Handler {
 	mux := http.NewServeMux()

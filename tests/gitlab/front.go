@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// edit replaces what stands before `=>` in arg by what stands behind it.
+// edit replaces the text before `=>` in arg by the text after it.
 func edit(text []byte, arg string) []byte {
 	from, to, _ := strings.Cut(arg, "=>")
 	return bytes.ReplaceAll(text, []byte(from), []byte(to))

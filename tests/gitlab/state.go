@@ -120,7 +120,7 @@ func (s *stub) newID() int {
 	return s.next
 }
 
-// who asks: nil for anonymous, false for a token that nobody has.
+// returns the caller: nil if anonymous; false for an unknown token.
 func (s *stub) who(r *http.Request) (*user, bool) {
 	token := r.Header.Get("PRIVATE-TOKEN")
 	if bearer := r.Header.Get("Authorization"); strings.HasPrefix(bearer, "Bearer ") {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Hands a bundle over again and again, and each time one request of it goes wrong in one way.
+"""Hands off a bundle repeatedly; in each run one request fails in one way.
 
     faults.py [--cancel] [--fast] KIND URL CONTROL PROJECT OTHER
 
@@ -18,7 +18,7 @@ import http.client, json, os, re, signal, subprocess, sys, time, urllib.parse
 HOST = "file-03-stor-gprd"
 SMALL, LARGE = 300_000, 30_000_000
 
-# What has left, from nothing to all; the beginnings of the sentences.
+# The reports of the data that left, from nothing to all: the beginnings of the sentences.
 NOTHING, ISSUE, PART, MAYBE, FILE, WORDS_MAYBE, WORDS = range(7)
 SENTENCES = [
     r"nothing has left this workstation$",
@@ -166,7 +166,7 @@ class Trial:
         self.control, self.other = Control(control), Control(other)
         self.other_url = self.other.ask("GET", "/address").strip()
         self.count, self.bad = 0, 0
-        # A tracker that works is not to be taken for a silent one.
+        # A busy tracker must not count as a silent one.
         self.silence = 700 if kind == "gitlab" else 5000
         for name, size in ("small.age", SMALL), ("large.age", LARGE):
             with open(name, "wb") as f:
@@ -191,7 +191,7 @@ class Trial:
             wrong.append(f"not at the step {request.step!r}")
         if not re.search(words, err):
             wrong.append(f"the error does not say {words!r}")
-        # Whoever refuses a file may do so before any of it has left.
+        # A tracker may refuse a file before any byte of it has left.
         lefts = [PART, request.before] if left == PART else [left]
         if not any(re.search("^" + SENTENCES[i], said) for i in lefts):
             wrong.append(f"left should be {SENTENCES[left]!r}")
@@ -224,7 +224,7 @@ class Trial:
         name = f"{request.on} {request.after} {do}"
         large = do == "cut" and request.file
         self.control.ask("POST", "/reset")
-        # libcurl asks again by itself when a connection that it kept turns out to be closed.
+        # libcurl repeats a request itself if a kept-alive connection was closed.
         times = 10 if do.startswith("cut") and request.maybe is None else 1
         self.control.spoil(request, do, arg.replace("OTHER", self.other_url), times)
         silence = self.silence if do == "silent" else 5000

@@ -6,7 +6,7 @@
 #   rt_start           RIG_PORT_rt; RT_TOKEN_<user> for manager, requestor, outsider
 #   nginx_start NAME   RIG_PORT_nginx: TLS in front of NAME, with the authority $RIG_DIR/nginx/ca.pem
 #
-# The packages' own instances are never started or changed: theirs is the empty database that ours is a copy of.
+# The packages' own instances are never started or changed: the tests copy their empty databases.
 # shellcheck shell=bash disable=SC2154 # RIG_*
 
 trackers_root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -21,7 +21,7 @@ trackers_export() {
 
 # ---- Redmine --------------------------------------------------------------------------------------------------------
 
-# Where Redmine is to find its instance: it looks below /usr/share/redmine/instances, whose symbolic link leads elsewhere.
+# The path of the instance for Redmine, which searches below /usr/share/redmine/instances, whose symbolic link leads elsewhere.
 redmine_run() { # COMMAND...
     cd /usr/share/redmine &&
         env RAILS_ENV=production REDMINE_INSTANCE="../../../..$RIG_DIR/redmine/site" SCHEMA=/dev/null "$@"
@@ -63,7 +63,7 @@ rt_start() {
     rig_on_port rt rt_at 'rig_connects PORT' 90
 }
 
-# No mail goes out, and nothing is written elsewhere. Attachments above 1 MB are dropped without a word, as RT does it.
+# No mail goes out, and nothing is written elsewhere. Attachments above 1 MB are dropped without a message, as in RT.
 rt_config() { # PORT
     cat <<EOF
 Set(\$WebPath, ''); Set(\$WebDomain, '127.0.0.1'); Set(\$WebPort, $1);
@@ -97,7 +97,7 @@ nginx_start() { # NAME: of whom it stands in front
     rig_on_port nginx nginx_at 'rig_connects PORT'
 }
 
-# Bodies above 1 MB are answered as nginx does, with a page and 413.
+# nginx answers bodies above 1 MB with a page and 413.
 nginx_at() { # NAME PORT
     cat >"$RIG_DIR/nginx/conf" <<EOF
 daemon off; master_process off; pid $RIG_DIR/nginx/pid; error_log stderr;

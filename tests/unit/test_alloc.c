@@ -325,7 +325,7 @@ static int discover_services(void *ctx, struct err *err)
     if (rc == 0)
         rc = targets_find_source(inv, &t, "http_sd:http://x/", &use, err);
     if (rc == 0)
-        assert_int_equal(counts.placed, 3);
+        assert_int_equal(counts.with_host, 3);
     buf_release(&b);
     discovered_release(&f);
     discovery_release(&d);

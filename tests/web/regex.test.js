@@ -1,4 +1,4 @@
-// Patterns mean what they mean in JavaScript, but cost no more than their text is long.
+// Patterns match as in JavaScript, in time linear to the text.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -53,7 +53,7 @@ static void is_step(const struct told *t, size_t i, enum gateway_step_kind kind,
 /* ---- destinations ---------------------------------------------------------------------------------------
  */
 
-/* A socket on 127.0.0.1 that listens, or only holds the port. */
+/* A socket on 127.0.0.1 that listens, or is only bound to its port. */
 static int bind_port(bool listens, unsigned *port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

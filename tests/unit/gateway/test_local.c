@@ -203,7 +203,7 @@ static void an_abandoned_socket_is_replaced(void **state)
 {
     char *path = file_join(*state, "s"), *text = format_text("unix:%s", path);
     struct local_listener old = listen_on(text);
-    /* As kill -9 leaves it. */
+    /* As after kill -9. */
     fd_close(&old.fd);
     assert_true(file_exists(path));
     struct local_listener l = listen_on(text);

@@ -68,7 +68,7 @@ static void fill_queue(struct login_queues *queues, const char *address, int n)
         assert_ok(login_queue_enter(queues, address, -1, &err), &err);
 }
 
-/* Whether one more login is admitted at once; it then holds a place. */
+/* Whether the queue admits one more login at once; an admitted login counts until it ends. */
 static bool is_full(struct login_queues *queues, const char *address)
 {
     int stop[2] = {-1, -1};
@@ -90,7 +90,7 @@ static void each_address_has_its_own_queue(void **state)
     fill_queue(queues, "a port 22", PLACES);
     assert_true(is_full(queues, "a port 22"));
     assert_false(is_full(queues, "b port 22"));
-    /* A caller that gave up waiting holds no place. */
+    /* A caller that stopped waiting does not count as a login. */
     login_queue_leave(queues, "a port 22", false);
     assert_false(is_full(queues, "a port 22"));
     assert_true(is_full(queues, "a port 22"));

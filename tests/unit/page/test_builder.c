@@ -150,7 +150,7 @@ static void text_dumps_of_two_snapshots_are_reported(void **state)
     buf_release(&bytes);
 }
 
-/* The page of a copy, of which one member ends whoever reads it. */
+/* The page of a copy with a member that kills its reader. */
 static int visit_deadly(const struct bundle_preview *bundle, const struct bundle_visitor *v, struct err *err)
 {
     static const char *const paths[] = {"a.txt", "b.txt"};

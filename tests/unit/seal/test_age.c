@@ -211,7 +211,7 @@ static struct outcome decrypted_bytes(const char *path, const void *p, size_t n,
     return decrypt_file(path, by, 65536);
 }
 
-/* A file that was cut, extended, or had chunks exchanged or repeated is not whole. */
+/* A file that was cut, extended, or had chunks exchanged or repeated is refused. */
 static void rearranged_files_are_refused(void **state)
 {
     struct age_recipients *to = read_recipients(PUBLIC);

@@ -16,7 +16,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* The person who answers. */
+/* The user who answers. */
 struct person {
     const char *answer; /* NULL: fails with `kind` */
     enum err_kind kind;

@@ -89,7 +89,7 @@ static void its_error_output_is_reported(void **state)
     fd_close(&fd);
 }
 
-/* Its error output is not read while all goes well. */
+/* The error output of a working proxy is not read. */
 static void a_proxy_with_much_error_output_goes_on(void **state)
 {
     (void)state;

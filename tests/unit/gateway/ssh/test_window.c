@@ -31,7 +31,7 @@ static void a_window_begins_large_enough_for_a_fast_line(void **state)
     assert_int_equal(initial_window(INT64_MAX), WINDOW_START);
 }
 
-/* A line on which `rate` bytes a millisecond arrive, for so long, read 64 kB at a time. */
+/* The window after `ms` milliseconds at `rate` bytes a millisecond, read in pieces of 64 kB. */
 static uint32_t window_after(int64_t rtt_ms, size_t rate, int64_t ms)
 {
     struct window w;

@@ -663,7 +663,7 @@ static void an_answer_for_many_addresses_is_bounded(void **state)
     buf_release(&f.said);
 }
 
-/* A URL in a profile that did not come from there. */
+/* A URL in a profile from another server. */
 static void only_the_source_of_a_profile_is_queried(void **state)
 {
     (void)state;
