@@ -90,7 +90,7 @@ func (s *stub) serve(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	known := false
-	if c.u, known = s.who(r); !known {
+	if c.u, known = s.caller(r); !known {
 		c.message(401, "401 Unauthorized")
 		return
 	}

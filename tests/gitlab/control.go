@@ -168,7 +168,7 @@ func (s *stub) matching(r *http.Request) *fault {
 
 func (s *stub) note(r *http.Request, status string) {
 	name := "anonymous"
-	if u, known := s.who(r); u != nil {
+	if u, known := s.caller(r); u != nil {
 		name = u.name
 	} else if !known {
 		name = "stranger"

@@ -120,8 +120,8 @@ func (s *stub) newID() int {
 	return s.next
 }
 
-// returns the caller: nil if anonymous; false for an unknown token.
-func (s *stub) who(r *http.Request) (*user, bool) {
+// caller returns the user of the token: nil if anonymous; false for an unknown token.
+func (s *stub) caller(r *http.Request) (*user, bool) {
 	token := r.Header.Get("PRIVATE-TOKEN")
 	if bearer := r.Header.Get("Authorization"); strings.HasPrefix(bearer, "Bearer ") {
 		token = strings.TrimPrefix(bearer, "Bearer ")
