@@ -337,7 +337,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     refuses 1 "port $RIG_PORT_rude_garbage" 'does not speak HTTP'
     write_inventory silent
     run_profgrab --timeout 1s --host file-05 heap
-    refuses 1 'no answer' 'sent no data for 1s' "profgrab check -F $SSH_CONFIG --host file-05 --service silent\` shows each step"
+    refuses 1 'no answer' 'no data arrived for 1s' "profgrab check -F $SSH_CONFIG --host file-05 --service silent\` shows each step"
 }
 
 @test "a service without pprof is reported with its 404 message" {

@@ -111,7 +111,7 @@ scraped() { fetch "http://127.0.0.1:$RIG_PORT_prometheus/api/v1/targets" | grep 
     chmod 600 inventory
     forward -i inventory --host file-03 --listen 0
     [[ $url == https://127.0.0.1:*/bearer/debug/pprof/ ]] || fail "$url"
-    said 'the forward adds none, each client must send it' || fail "$(cat log)"
+    said 'forward adds none, so each client must send it' || fail "$(cat log)"
     said 'expects "Host: localhost"' || fail "$(cat log)"
     said "-H 'Host: localhost'" || fail "$(cat log)"
     # As printed, with the CA and the token added.

@@ -307,7 +307,7 @@ SCRIPT
     spoil 'b[:h+c]'
     run bash -c '"$1" bundle decrypt -i "$2" -o - bad.age | wc -c; exit "${PIPESTATUS[0]}"' - "$profgrab_program" "$RIG_DIR/id.txt"
     assert_status 1
-    assert_stdout_has 'not the whole'
+    assert_stdout_has 'authentic, but incomplete'
     assert_stdout_has 65536
 }
 
@@ -485,7 +485,7 @@ SCRIPT
     with_pty --send 'Enter passphrase: ' $'one\n' --send 'Confirm passphrase: ' $'other\n' -- \
         env -u SSH_ASKPASS "$profgrab_program" bundle encrypt --passphrase -o new.age plain
     assert_status 2
-    assert_stdout_has 'not the same'
+    assert_stdout_has 'the two passphrases differ'
     [[ ! -e new.age ]]
 }
 

@@ -159,7 +159,7 @@ host_with() {
     local began=$SECONDS
     run_profgrab check --host file-04 --port "$RIG_PORT_rude_silent"
     assert_status 1
-    assert_stdout_has 'sent no data for 10s'
+    assert_stdout_has 'no data arrived for 10s'
     ((SECONDS - began < 20)) || fail "$((SECONDS - began)) s"
     run --separate-stderr timeout --preserve-status -s INT 1 "$profgrab_program" check --ssh-config "$SSH_CONFIG" --host file-04 --port "$RIG_PORT_rude_silent"
     assert_status 130
