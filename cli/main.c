@@ -19,7 +19,9 @@
 /* Repairs the state that a parent process may leave: closed standard descriptors, whose numbers the next
  * opened files would get, and ignored SIGCHLD, which loses the exit codes of children. A write beyond the
  * limit of a file's size then fails with EFBIG, as others fail on a full disk; programs that profgrab starts
- * have the default again. */
+ * have the default again. A write to a pipe without a reader fails with EPIPE, in every command
+ * (end_program).
+ */
 static void repair_inherited_state(void)
 {
     /* Open for reading, so that a write to it fails. open() takes the lowest closed number. */
@@ -28,20 +30,26 @@ static void repair_inherited_state(void)
             open("/dev/null", O_RDONLY | O_CLOEXEC);
     signal(SIGCHLD, SIG_DFL);
     signal(SIGXFSZ, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
     secret_protect_process();
 }
 
 /* Ends the program: prints the error, if any, and flushes stdout. Returns `code`, or another one if the flush
- * fails. */
+ * fails. If the reader of stdout has ended, as in `profgrab bundle list | head -1`, the user expects the
+ * failed write: like other tools, print nothing and return the code of SIGPIPE. */
 static int end_program(int code, const struct err *err)
 {
-    if (err->kind != ERR_NONE)
+    bool written = fflush(stdout) == 0 && !ferror(stdout);
+    bool abandoned = (!written || err->kind == ERR_PIPE) && standard_output_is_abandoned();
+    if (err->kind != ERR_NONE && !(abandoned && err->kind == ERR_PIPE))
         talk_error(stderr, err);
-    /* A failed write to stdout is an error, because the data is incomplete. */
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    if (written && !abandoned)
         return code;
     if (signals_received())
         return EXIT_SIGNAL + signals_received();
+    if (abandoned)
+        return EXIT_SIGNAL + SIGPIPE;
+    /* The data on stdout is incomplete. */
     talk("cannot write to standard output");
     return code ? code : EXIT_NOTHING;
 }

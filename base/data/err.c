@@ -42,7 +42,7 @@ int err_sys(struct err *err, const char *fmt, ...)
     va_end(ap);
     if (strerror_r(saved, why, sizeof why) != 0)
         snprintf(why, sizeof why, "errno %d", saved);
-    return err_set(err, ERR_LOCAL_IO, "%.380s: %s", what, why);
+    return err_set(err, saved == EPIPE ? ERR_PIPE : ERR_LOCAL_IO, "%.380s: %s", what, why);
 }
 
 int err_nomem(struct err *err)

@@ -23,6 +23,7 @@ enum err_kind {
     ERR_NOT_FOUND,   /* the requested object does not exist */
     ERR_EXISTS,      /* the name is taken, nothing was overwritten */
     ERR_LOCAL_IO,    /* the workstation's disk or descriptors failed: other hosts would fail too */
+    ERR_PIPE,        /* a pipe or a connection has no reader any more (EPIPE) */
     ERR_BUSY,        /* another process has the exclusive lock: wait and retry */
     ERR_LOST,        /* the SSH session is unusable: a new session may work */
     ERR_UNSUPPORTED, /* the library cannot do it; another program may */
@@ -47,7 +48,8 @@ struct err {
 /* Sets the kind and the message, and clears the hint. Cuts a text too long for `msg`. */
 int err_set(struct err *err, enum err_kind kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Works like err_set, with `: ` and errno's text appended. The kind is ERR_LOCAL_IO. */
+/* Works like err_set, with `: ` and errno's text appended. The kind is ERR_PIPE for EPIPE, else
+ * ERR_LOCAL_IO. */
 int err_sys(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Sets "out of memory". */

@@ -136,7 +136,8 @@ int pprof_shell(const struct pprof_options *o, struct profile *p, struct err *er
 
 /* Prints an error and its hint on stderr, in pprof's form. */
 void pprof_say_error(const struct err *err);
-/* Prints and clears the error of a command that has pprof's exit codes. Returns the exit code. */
+/* Prints and clears the error of a command that has pprof's exit codes. Returns the exit code.
+ * Keeps the error of a standard output without a reader for main. */
 int pprof_failed(struct err *err);
 /* Makes a line safe for a terminal: replaces other characters than printable text by `?`. */
 void pprof_tame(struct buf *line);

@@ -4,6 +4,7 @@
 
 #include "cli/pprof/pprof.h"
 #include "cli/term/exit.h"
+#include "cli/term/standard_streams.h"
 #include "base/banned.h"
 
 void pprof_say(const char *fmt, ...)
@@ -32,6 +33,9 @@ void pprof_say_error(const struct err *err)
  * exit code. */
 int pprof_failed(struct err *err)
 {
+    /* main ends the program without a message. */
+    if (err->kind == ERR_PIPE && standard_output_is_abandoned())
+        return EXIT_NOTHING;
     int code = err->kind == ERR_CANCELLED ? exit_status_of(err) : EXIT_USAGE;
     pprof_say_error(err);
     *err = (struct err)ERR_INIT;

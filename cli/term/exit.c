@@ -17,6 +17,7 @@ int exit_status_of(const struct err *err)
     case ERR_NOT_FOUND:
     case ERR_EXISTS:
     case ERR_LOCAL_IO:
+    case ERR_PIPE:
     case ERR_BUSY:
     case ERR_LOST:
     case ERR_UNSUPPORTED:
@@ -38,6 +39,10 @@ int exit_status_help(size_t i, struct exit_status_help *ret)
         {"4", "The bundle was written, but the hand-off failed (--for, --to, attach). profgrab prints the "
               "command that repeats it. 4 takes precedence over 3."},
         {"129, 130, 143", "Hung up, interrupted, terminated; with a bundle if any item had arrived."},
+        {"141",
+         "The reader of standard output, such as head, ended before profgrab had written everything. "
+         "profgrab prints no message on that. A capture still writes its bundle, and prints the path on "
+         "standard error."},
     };
     if (i >= sizeof rows / sizeof *rows)
         return -1;

@@ -1,8 +1,10 @@
 #include "cli/term/standard_streams.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/term/signals.h"
@@ -13,6 +15,14 @@ int standard_stream_write(int fd, const void *p, size_t n, struct err *err)
     return fd_write_cancel_if_blocked(fd, p, n, signals_cancel_fd(), err);
 }
 
+bool standard_output_is_abandoned(void)
+{
+    struct stat st;
+    struct pollfd now = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return fstat(now.fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) &&
+           poll(&now, 1, 0) > 0 && (now.revents & (POLLERR | POLLHUP)) != 0;
+}
+
 int standard_stream_flush(FILE *out, struct err *err)
 {
     errno = 0;
@@ -20,6 +30,9 @@ int standard_stream_flush(FILE *out, struct err *err)
         return 0;
     if (fd_cancelled(signals_cancel_fd()))
         return err_set(err, ERR_CANCELLED, "interrupted");
+    /* The write that failed may be an earlier one. */
+    if (errno == 0 && out == stdout && standard_output_is_abandoned())
+        errno = EPIPE;
     return errno ? err_sys(err, "cannot write to standard output")
                  : err_set(err, ERR_LOCAL_IO, "cannot write to standard output");
 }

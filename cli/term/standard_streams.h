@@ -27,7 +27,11 @@ struct winsize standard_stream_size(FILE *out);
  * terminal, a FIFO. ERR_CANCELLED if the write would block after a signal. */
 int standard_stream_write(int fd, const void *p, size_t n, struct err *err);
 
-/* Flushes a stream. Fails also if an earlier write failed; ERR_CANCELLED after a signal. */
+/* Whether standard output is a pipe or a socket without a reader. */
+bool standard_output_is_abandoned(void);
+
+/* Flushes a stream. ERR_PIPE if its reader has gone. Fails also if an earlier write failed; ERR_CANCELLED
+ * after a signal. */
 int standard_stream_flush(FILE *out, struct err *err);
 
 #endif

@@ -255,3 +255,23 @@ PYTHON
     run python3 interrupt.py "$profgrab_program"
     assert_status 0
 }
+
+@test "a capture without a reader of standard output writes its bundle, prints its path on stderr and exits with 141" {
+    write_inventory
+    run_unread "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-04 heap
+    assert_status 141
+    assert_stdout_has 'the bundle is profgrab-file-04'
+    [[ $output != *'standard output'* ]] || fail "$output"
+    profgrab bundle verify profgrab-file-04-*.tar.gz
+    local command
+    for command in '--json --host file-04 heap' '--dry-run --host file-04 heap' 'check --host file-04' 'check --json --host file-04' \
+        'forward --host file-04 --listen 127.0.0.1:0'; do
+        # shellcheck disable=SC2086 # words
+        case $command in
+        check* | forward*) run_unread "$profgrab_program" ${command%% *} --ssh-config "$SSH_CONFIG" ${command#* } ;;
+        *) run_unread "$profgrab_program" --ssh-config "$SSH_CONFIG" $command ;;
+        esac
+        [[ $status == 141 && $output != *'standard output'* && $output != *'Broken pipe'* ]] ||
+            fail "$command: exit code $status: $output"
+    done
+}

@@ -67,3 +67,52 @@ setup() {
     exec 9>&-
     assert_equal "$status" 143
 }
+
+@test "every command that prints ends silently with exit code 141 if the reader of standard output has gone" {
+    local command
+    profgrab bundle create -o all.tar.gz heap.pb.gz stacks
+    ssh-keygen -q -t ed25519 -N '' -f key
+    profgrab bundle encrypt --encrypt-to key.pub -o all.age all.tar.gz
+    printf '%s\n' 'version: 1' 'services: {node: {port: 9100}}' 'hosts: {file-03: {services: [node]}}' >inventory.yaml
+    while read -r command; do
+        # shellcheck disable=SC2086 # words
+        run_unread "$profgrab_program" $command
+        [[ $status == 141 && $output != *'standard output'* && $output != *'Broken pipe'* ]] ||
+            fail "$command: exit code $status: $output"
+    done <<'END'
+help
+help pprof
+help findings
+version
+completion bash
+hosts --inventory inventory.yaml
+hosts --inventory inventory.yaml --json
+bundle list all.tar.gz
+bundle list --json all.tar.gz
+bundle verify all.tar.gz
+bundle extract all.tar.gz
+bundle create -o made.tar.gz heap.pb.gz
+bundle encrypt --encrypt-to key.pub -o - all.tar.gz
+bundle encrypt --encrypt-to key.pub --armor -o - all.tar.gz
+bundle encrypt --encrypt-to key.pub -o again.age all.tar.gz
+bundle decrypt -i key -o - all.age
+pprof -top heap.pb.gz
+pprof -raw heap.pb.gz
+pprof -text all.tar.gz:*heap*
+pprof -proto -output=/dev/stdout heap.pb.gz
+goroutines stacks
+goroutines --json stacks
+diff heap.pb.gz heap.pb.gz
+merge -o - heap.pb.gz heap.pb.gz
+report --text all.tar.gz
+report -o - all.tar.gz
+report -o page.html all.tar.gz
+view --no-browser heap.pb.gz
+END
+    # Standard output that is no pipe still gets a message.
+    if [[ -w /dev/full ]]; then
+        run --separate-stderr bash -c '"$1" bundle list all.tar.gz >/dev/full' - "$profgrab_program"
+        assert_status 1
+        assert_stderr_has 'cannot write to standard output'
+    fi
+}

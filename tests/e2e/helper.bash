@@ -66,6 +66,18 @@ profgrab() {
 # run_profgrab ARG...: sets $status, $output (stdout) and $stderr.
 run_profgrab() { run --separate-stderr profgrab "$@"; }
 
+# run_unread COMMAND...: runs it with a standard output whose reader has gone. Prints its messages, and returns its exit code, or
+# 128 + the signal that ended it.
+run_unread() {
+    run timeout 60 python3 -c '
+import os, subprocess, sys
+reading, writing = os.pipe()
+os.close(reading)
+program = subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=writing, stderr=subprocess.PIPE, text=True)
+print(program.stderr, end="")
+sys.exit(program.returncode if program.returncode >= 0 else 128 - program.returncode)' "$@"
+}
+
 # with_pty [--deadline S] [--stdout FILE] [--ctrl-c REGEX
 # --send REGEX TEXT]... -- COMMAND...: see tests/rig/pty.py. $output has the terminal's text. COMMAND is a program:
 # "$profgrab_program" --ssh-config "$SSH_CONFIG" ...
