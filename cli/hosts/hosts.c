@@ -174,12 +174,14 @@ static void print_cell(const char *text, size_t width)
     }
 }
 
+/* The last cell of a row is not padded: no line ends with blanks. */
 static void print_row(const struct host *h, const char *services, const size_t *widths)
 {
+    bool labels = h->n_labels > 0;
     print_cell(h->name, widths[0] + 2);
     print_cell(h->address, widths[1] + 2);
-    print_cell(h->direct ? "direct" : "ssh", 6 + 2);
-    print_cell(services, widths[2] + 1);
+    print_cell(h->direct ? "direct" : "ssh", *services || labels ? 6 + 2 : 0);
+    print_cell(services, labels ? widths[2] + 1 : 0);
     for (size_t l = 0; l < h->n_labels; l++) {
         putchar(' ');
         fputs(h->labels[l].name, stdout);

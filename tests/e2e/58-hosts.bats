@@ -29,7 +29,8 @@ Y
     assert_equal "${#lines[@]}" 7
     assert_equal "${lines[0]}" 'HOST     ADDRESS                   ROUTE   SERVICES              LABELS'
     assert_equal "${lines[1]}" 'file-08  file-08.example.internal  ssh     gitaly:9236           env=gprd'
-    assert_equal "${lines[6]}" 'laptop   127.0.0.1                 direct  gitaly:9236,web:6060 '
+    assert_equal "${lines[6]}" 'laptop   127.0.0.1                 direct  gitaly:9236,web:6060'
+    [[ $output != *' '$'\n'* && $output != *' ' ]] || fail 'a line ends with a blank'
 }
 
 @test "hosts accepts globs, ranges and groups, and reports a pattern without a match" {
