@@ -134,7 +134,8 @@ static int check_heap_last_gc(struct finding_case *c, const struct finding_rule 
 {
     const struct evidence *e = evidence_of(c);
     bool stale = is_kind(e, "heap") && e->item->has_profile && !strstr(e->item->request, "gc=1");
-    return add_if(c, rule, stale && !is_delta(e), NULL);
+    const char *hint = e->plan->has_gc_twin ? "" : "; heap=gc would run one first";
+    return add_if(c, rule, stale && !is_delta(e), hint);
 }
 
 static int check_delta_in_use(struct finding_case *c, const struct finding_rule *rule)
@@ -251,8 +252,9 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_BODY,
      .severity = FINDING_NOTE,
      .apply = check_heap_last_gc,
-     .sentence = "memory in use is that of the last finished garbage collection; heap=gc would run one first",
-     .evidence = "a heap profile that was asked for without gc=1",
+     .sentence = "memory in use is that of the last finished garbage collection{0}",
+     .evidence =
+         "a heap profile that was asked for without gc=1; it names heap=gc unless that was asked for too",
      .source = "runtime.MemProfile"},
     {.id = "delta-in-use",
      .topic = FINDING_TOPIC_BODY,

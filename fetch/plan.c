@@ -389,6 +389,16 @@ static void sort_by_rank(struct plan *p)
     }
 }
 
+/* Marks heap profiles in a plan that also has one with gc=1. */
+static void mark_gc_twins(struct plan *p)
+{
+    bool gc = false;
+    for (size_t i = 0; i < p->n; i++)
+        gc = gc || (strcmp(p->items[i].kind, "heap") == 0 && strcmp(p->items[i].argument, "gc") == 0);
+    for (size_t i = 0; i < p->n; i++)
+        p->items[i].has_gc_twin = gc && strcmp(p->items[i].kind, "heap") == 0;
+}
+
 int plan_make(const struct service *service, const struct request_list *requests,
               const struct index_page *index, struct plan *ret, struct err *err)
 {
@@ -401,6 +411,7 @@ int plan_make(const struct service *service, const struct request_list *requests
         return -1;
     }
     sort_by_rank(&p);
+    mark_gc_twins(&p);
     *ret = p;
     return 0;
 }

@@ -151,17 +151,22 @@ static int summarize_contents(const struct manifest *m, char **ret, struct err *
     return 0;
 }
 
-/* FILE and KEY are placeholders: the file has another name at the tracker, and only the reader knows the key.
- */
+/* FILE, KEY and PROFILE are placeholders: the file has another name at the tracker, and only the reader knows
+ * the key. */
 static const char *choose_commands(bool encrypted)
 {
-#define THEN "README.md in it says what was found; each profile opens with `go tool pprof`.\n"
+#define THEN                                                                                                 \
+    "README.md in it states the findings. To read one profile of it, use one of these commands:\n"           \
+    "    profgrab pprof -top PROFILE\n"                                                                      \
+    "    go tool pprof PROFILE\n"
     return encrypted ? "With profgrab, KEY being your private key that it is encrypted to:\n"
+                       "    profgrab view -i KEY FILE\n"
                        "    profgrab bundle verify -i KEY FILE\n"
                        "    profgrab bundle extract -i KEY FILE\n"
                        "With age and tar:\n"
                        "    age -d -i KEY FILE > profiles.tar.gz && tar -xzf profiles.tar.gz\n" THEN
-                     : "    profgrab bundle verify FILE\n"
+                     : "    profgrab view FILE\n"
+                       "    profgrab bundle verify FILE\n"
                        "    profgrab bundle extract FILE\n" THEN;
 }
 

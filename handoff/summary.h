@@ -9,7 +9,7 @@
 
 struct summary {
     char *text;          /* lines, with host names; at most 32 kB. The last line reports omitted lines */
-    const char *reading; /* lines with commands; FILE and KEY are placeholders */
+    const char *reading; /* lines with commands; FILE, KEY and PROFILE are placeholders */
 };
 
 /* Writes only the summary, made printable, from the text of a manifest. The caller frees *ret. */

@@ -309,6 +309,26 @@ static void each_request_is_planned_once(void **state)
                 "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
 }
 
+/* Whether the plan's first item, a heap profile, has a second one with gc=1. */
+static bool has_gc_twin(const char *words)
+{
+    struct plan p;
+    struct err err = ERR_INIT;
+    assert_ok(plan_with(&usual, words, go, &p, &err), &err);
+    bool twin = p.items[0].has_gc_twin;
+    plan_release(&p);
+    return twin;
+}
+
+static void a_heap_profile_knows_of_the_one_with_gc(void **state)
+{
+    (void)state;
+    assert_false(has_gc_twin("heap"));
+    assert_false(has_gc_twin("allocs,heap=gc"));
+    assert_true(has_gc_twin("heap,heap=gc"));
+    assert_true(has_gc_twin("heap=gc,heap"));
+}
+
 static void names_do_not_collide(void **state)
 {
     (void)state;
@@ -533,6 +553,7 @@ int main(void)
         cmocka_unit_test(sets_of_kinds_are_expanded),
         cmocka_unit_test(timed_paths_are_ordered_like_timed_profiles),
         cmocka_unit_test(each_request_is_planned_once),
+        cmocka_unit_test(a_heap_profile_knows_of_the_one_with_gc),
         cmocka_unit_test(names_do_not_collide),
         cmocka_unit_test(many_goroutines_are_grouped),
         cmocka_unit_test(all_kinds_are_requested_without_an_index),

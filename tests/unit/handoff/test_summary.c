@@ -70,7 +70,10 @@ static char *summary_of(void **state, const struct told *t)
     char *path = a_bundle(*state, t), *manifest = NULL;
     assert_ok(bundle_manifest(path, NULL, &manifest, &err), &err);
     assert_ok(summary_read(manifest, true, &d, &err), &err);
-    assert_contains(d.reading, "bundle verify -i KEY FILE");
+    assert_contains(d.reading, "profgrab view -i KEY FILE\n");
+    assert_contains(d.reading, "profgrab bundle verify -i KEY FILE\n");
+    assert_contains(d.reading, "profgrab pprof -top PROFILE\n");
+    assert_contains(d.reading, "go tool pprof PROFILE\n");
     char *summary = strdup(d.text);
     assert_non_null(summary);
     summary_release(&d);
