@@ -45,13 +45,14 @@ static int read_answer(unsigned form, const uint8_t *p, size_t n, struct discove
 
 static void check_counts(const struct discovered *f, const struct discovered_counts *d)
 {
-    size_t meant = 0, placed = 0;
+    size_t selected = 0, with_host = 0;
     for (size_t i = 0; i < f->n; i++) {
-        meant += f->targets[i].is_selected;
-        placed += f->targets[i].host != NULL;
+        selected += f->targets[i].is_selected;
+        with_host += f->targets[i].host != NULL;
     }
-    assert(d->n == meant && d->placed == placed && d->placed + d->loopback + d->strange == d->n);
-    assert(d->by_hand + d->withheld <= d->placed);
+    assert(d->n == selected && d->with_host == with_host);
+    assert(d->with_host + d->loopback + d->unmatched == d->n);
+    assert(d->in_inventory + d->withheld <= d->with_host);
 }
 
 static void discover_input(struct discovery *d, size_t source, unsigned form, const uint8_t *p, size_t n)

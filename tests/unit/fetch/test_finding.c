@@ -110,7 +110,7 @@ static void a_heap_without_a_collection_is_reported(void **state)
                 "run one first\n");
     const struct plan_item beside_gc = {.has_gc_twin = true};
     struct evidence e = {.item = &item, .plan = &beside_gc, .response = &whole};
-    assert_string_equal(sentences(&e),
+    assert_string_equal(findings_text(&e),
                         "heap-last-gc: memory in use is that of the last finished garbage collection\n");
     snprintf(item.request, sizeof item.request, "GET /debug/pprof/heap?gc=1");
     assert_says(&item, "");
