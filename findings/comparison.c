@@ -79,7 +79,8 @@ static int limit_stacks(struct comparison_half *of, struct err *err)
         return 0;
     if (merge_parts(of, COMPARISON_PARTS, NULL, COMPARISON_PARTS - 1, err) < 0)
         return -1;
-    return has_room(of) ? 0 : err_set(err, ERR_FAILED, "the merged profiles of its side have too many stacks");
+    return has_room(of) ? 0
+                        : err_set(err, ERR_FAILED, "the merged profiles of its side have too many stacks");
 }
 
 /* Works like a binary counter: a sample is merged again only when its part doubles. */

@@ -1,13 +1,16 @@
 /*
- * Compares two sides for one kind of profile: the target processes and the baseline processes. The profiles of a side are merged. Each stack has one value for each side.
+ * Compares two sides for one kind of profile: the target processes and the baseline processes. The profiles
+ * of a side are merged. Each stack has one value for each side.
  *
- * Sides can have different sizes. Therefore values are scaled by a factor for each sample type and side. The basis of the factor is one of:
+ * Sides can have different sizes. Therefore values are scaled by a factor for each sample type and side. The
+ * basis of the factor is one of:
  *
  * - share: the part of the side's total. For CPU time, and for counters since the unknown start of a process.
  *
  * - second: the amount in each second of a process. For counters of profiles that are differences over time.
  *
- * - process: the amount in each process. For values of one moment, such as memory in use and goroutines, unless the profiles are differences.
+ * - process: the amount in each process. For values of one moment, such as memory in use and goroutines,
+ * unless the profiles are differences.
  */
 #ifndef FINDINGS_COMPARISON_H
 #define FINDINGS_COMPARISON_H
@@ -33,7 +36,8 @@ struct comparison_half {
 
 /* Begins as {0}. All members are read-only. */
 struct comparison {
-    struct profile *all; /* sample types: n_types of the target, then the same of the baseline; no labels; NULL until comparison_finish */
+    struct profile *all; /* sample types: n_types of the target, then the same of the baseline; no labels;
+                            NULL until comparison_finish */
     size_t n_types, default_type;
     struct comparison_half of[2];
 };

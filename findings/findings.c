@@ -21,7 +21,8 @@ static enum finding_topic topic_of(const struct profile *p, const struct finding
         return FINDING_TOPIC_HEAP;
     if (tally_type(p, "cpu", "nanoseconds") != TALLY_NONE)
         return FINDING_TOPIC_CPU;
-    return tally_type(p, "delay", "nanoseconds") != TALLY_NONE ? rules_get_delay_topic(s) : FINDING_TOPIC_NONE;
+    return tally_type(p, "delay", "nanoseconds") != TALLY_NONE ? rules_get_delay_topic(s)
+                                                               : FINDING_TOPIC_NONE;
 }
 
 static int apply_rules(struct finding_case *c)

@@ -54,7 +54,7 @@ struct goroutine_group {
     size_t frame_at;  /* frames[frame_at] and the next n_frames - 1, the innermost call first */
     size_t n_frames;
     struct goroutine_frame creator; /* no function: unknown */
-    uint64_t count[2];              /* in the first and in the second dump; a single dump counts as the second */
+    uint64_t count[2]; /* in the first and in the second dump; a single dump counts as the second */
     /* Waiting times in the last dump, in whole minutes; 0: less than one minute, or unknown. */
     uint32_t wait_min, wait_median, wait_max;
     size_t first_label;   /* in the last dump; GOROUTINES_NONE: none */

@@ -38,7 +38,8 @@ int growth_make(struct growth *g, struct profile *before, struct profile *now, s
         return -1;
     profile_drop_labels(before);
     profile_drop_labels(now);
-    if (profile_repeat_types(before, GROWTH_BEFORE, 2, err) < 0 || profile_repeat_types(now, GROWTH_NOW, 2, err) < 0)
+    if (profile_repeat_types(before, GROWTH_BEFORE, 2, err) < 0 ||
+        profile_repeat_types(now, GROWTH_NOW, 2, err) < 0)
         return -1;
     return profile_merge(profiles, 2, &g->both, err);
 }

@@ -8,7 +8,7 @@
 const struct page_limits page_limits_capture = {4000000, UINT64_C(32) << 20,
                                                 "inflates to more than 4 MB: `profgrab view FILE` draws it"};
 const struct page_limits page_limits_on_request = {256000000, UINT64_C(2) << 30,
-                                              "inflates to more than 256 MB: `profgrab pprof` shows it"};
+                                                   "inflates to more than 256 MB: `profgrab pprof` shows it"};
 
 int page_builder_init(struct page_builder *d, const struct page_limits *limits, struct str manifest,
                       const struct page_output *to, struct err *err)
@@ -65,7 +65,7 @@ static bool is_too_large(const struct page_builder *d, const struct buf *bytes)
 }
 
 int page_builder_add_failed(struct page_builder *d, const struct page_file *f, const struct buf *bytes,
-                         const struct err *why, struct err *err)
+                            const struct err *why, struct err *err)
 {
     if (!page_builder_is_file_error(why)) {
         if (err)

@@ -81,7 +81,7 @@ static inline bool page_builder_is_file_error(const struct err *why)
 /* Adds the entry of a file that cannot be drawn. If the page itself has failed, returns `why` as the error.
  */
 int page_builder_add_failed(struct page_builder *d, const struct page_file *f, const struct buf *bytes,
-                         const struct err *why, struct err *err);
+                            const struct err *why, struct err *err);
 /* Add the findings (unless there is a summary) and the picture of a file that was read. */
 int page_builder_add_profile(struct page_builder *d, const struct page_file *f, struct profile *p,
                              struct err *err);

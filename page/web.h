@@ -5,7 +5,8 @@
 #include "base/base.h"
 
 struct page_web {
-    struct str template; /* HTML with the placeholders <!--csp-->, <!--style-->, <!--data--> and <!--script--> */
+    struct str template; /* HTML with the placeholders <!--csp-->, <!--style-->, <!--data--> and <!--script-->
+                          */
     struct str style;    /* CSS */
     struct str script;   /* one JavaScript module */
 };

@@ -61,7 +61,8 @@ static int convert_units(struct profile *p, struct type_of period, const struct 
                          double *ratios, struct err *err)
 {
     struct str unit, to = unit_of(period);
-    p->period = profile_double_to_int(measure_scale(p->period, profile_str(p, p->period_type.unit), to, &unit));
+    p->period =
+        profile_double_to_int(measure_scale(p->period, profile_str(p, p->period_type.unit), to, &unit));
     if (profile_intern(p, to.p, to.n, &p->period_type.unit, err) < 0)
         return -1;
     for (size_t i = 0; i < p->n_sample_types; i++) {

@@ -49,7 +49,7 @@ static int report_conflict(struct job *j, uint32_t key, struct err *err)
     struct str name = profile_str(p, key), unit = profile_str(p, j->label_units[key]);
     if (rc == 0)
         job_message(j, "For tag %.*s used unit %.*s, also encountered unit(s) %s", (int)name.n, name.p,
-                (int)unit.n, unit.p, buf_str(&list));
+                    (int)unit.n, unit.p, buf_str(&list));
     buf_release(&list);
     free(units);
     return rc;

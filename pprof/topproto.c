@@ -38,8 +38,9 @@ static int add_node(struct top *t, const struct node *n)
     struct profile_location l = {
         .id = (uint64_t)at + 1, .address = n->info.address, .mapping = PROFILE_NONE, .n_lines = 1};
     struct str unit;
-    int64_t values[2] = {profile_double_to_int(measure_scale(node_cum(n), j->sample_unit, j->output_unit, &unit)),
-                         profile_double_to_int(measure_scale(node_flat(n), j->sample_unit, j->output_unit, &unit))};
+    int64_t values[2] = {
+        profile_double_to_int(measure_scale(node_cum(n), j->sample_unit, j->output_unit, &unit)),
+        profile_double_to_int(measure_scale(node_flat(n), j->sample_unit, j->output_unit, &unit))};
     return find_node_function(t, &n->info, &line.function) < 0 ||
                    profile_add_location(t->to, &l, &line, j->err) < 0
                ? -1

@@ -13,10 +13,10 @@
 #define OUT_SIZE 65536
 
 enum position {
-    START,   /* nothing read yet */
-    MEMBER,  /* inside a member */
-    BETWEEN_MEMBERS,  /* a member ended; another may start */
-    PADDING, /* zeros after the last member */
+    START,           /* nothing read yet */
+    MEMBER,          /* inside a member */
+    BETWEEN_MEMBERS, /* a member ended; another may start */
+    PADDING,         /* zeros after the last member */
 };
 
 struct gunzip {
@@ -24,7 +24,7 @@ struct gunzip {
     void *ctx;
     z_stream stream;
     enum position position;
-    uint64_t bytes_in; /* compressed bytes, over all members */
+    uint64_t bytes_in;  /* compressed bytes, over all members */
     uint64_t bytes_out; /* inflated bytes, over all members */
     uint64_t max_bytes;
     unsigned members;
@@ -75,8 +75,8 @@ static int inflate_error(const struct gunzip *z, int rc, struct err *err)
 {
     if (rc == Z_MEM_ERROR)
         return err_nomem(err);
-    return err_set(err, ERR_FAILED, "at byte %llu: the gzip data is broken: %s", (unsigned long long)z->bytes_in,
-                   z->stream.msg ? z->stream.msg : "no reason given");
+    return err_set(err, ERR_FAILED, "at byte %llu: the gzip data is broken: %s",
+                   (unsigned long long)z->bytes_in, z->stream.msg ? z->stream.msg : "no reason given");
 }
 
 /* Inflates to the end of the member or of the n bytes. */

@@ -26,9 +26,9 @@ struct member {
 struct gzip_writer {
     gzip_sink_fn *sink;
     void *ctx;
-    size_t cap_plain;   /* capacity of the first member, which grows */
-    size_t filling;     /* number of the member being filled; earlier ones may not be written yet */
-    size_t next_out;    /* number of the next member to write */
+    size_t cap_plain; /* capacity of the first member, which grows */
+    size_t filling;   /* number of the member being filled; earlier ones may not be written yet */
+    size_t next_out;  /* number of the next member to write */
     bool single_processor, helper_started;
     pthread_t helper;
 

@@ -48,14 +48,14 @@ struct kind {
     enum kind_rank rank;
     enum body_format format;
     unsigned arguments;
-    unsigned seconds;     /* profgrab's default duration; 0 for snapshots */
-    unsigned handler_seconds; /* the handler's default, for a request without `seconds` */
-    const char
-        *sample_types[2]; /* a profile with one of these types is of this kind; NULL: the types do not identify the kind */
-    bool standard;        /* part of `all` even without an index */
-    bool listed;          /* Go's index page lists it if the program has it */
-    bool only_by_name;    /* costs or reveals more than other kinds: never part of `all` */
-    bool pairs;           /* two profiles of this kind show the change between them */
+    unsigned seconds;            /* profgrab's default duration; 0 for snapshots */
+    unsigned handler_seconds;    /* the handler's default, for a request without `seconds` */
+    const char *sample_types[2]; /* a profile with one of these types is of this kind; NULL: the types do not
+                                    identify the kind */
+    bool standard;               /* part of `all` even without an index */
+    bool listed;                 /* Go's index page lists it if the program has it */
+    bool only_by_name;           /* costs or reveals more than other kinds: never part of `all` */
+    bool pairs;                  /* two profiles of this kind show the change between them */
     struct kind_size size;
     unsigned max_mb;  /* limit of its body in MiB, far larger than real bodies */
     const char *cost; /* its cost for the process, reported before the fetch; NULL: none worth reporting */

@@ -29,7 +29,8 @@ struct profile_value_type {
 
 struct profile_label {
     uint32_t key;
-    uint32_t str;  /* its text, if it is no number; never 0 in a file, but may be 0 in a profile that profgrab built */
+    uint32_t str;  /* its text, if it is no number; never 0 in a file, but may be 0 in a profile that profgrab
+                      built */
     uint32_t unit; /* of a number; 0: none */
     bool is_number;
     int64_t num;
@@ -64,7 +65,8 @@ struct profile_mapping {
 };
 
 struct profile_sample {
-    uint32_t stack_at; /* its locations, leaf first: the index of its first frame in `stack`; see profile_frame */
+    uint32_t
+        stack_at; /* its locations, leaf first: the index of its first frame in `stack`; see profile_frame */
     uint32_t depth;
     uint32_t label_at; /* its labels, in the file's order */
     uint32_t n_labels;

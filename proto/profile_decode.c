@@ -127,13 +127,17 @@ static bool convert_strings(struct decoder *d)
     struct profile *p = d->p;
     bool fine = decode_convert_string(d, &p->drop_frames) && decode_convert_string(d, &p->keep_frames) &&
                 decode_convert_string(d, &p->doc_url) && decode_convert_string(d, &p->default_sample_type) &&
-                decode_convert_string(d, &p->period_type.type) && decode_convert_string(d, &p->period_type.unit);
+                decode_convert_string(d, &p->period_type.type) &&
+                decode_convert_string(d, &p->period_type.unit);
     for (size_t i = 0; fine && i < p->n_sample_types; i++)
-        fine = decode_convert_string(d, &p->sample_types[i].type) && decode_convert_string(d, &p->sample_types[i].unit);
+        fine = decode_convert_string(d, &p->sample_types[i].type) &&
+               decode_convert_string(d, &p->sample_types[i].unit);
     for (size_t i = 0; fine && i < p->n_mappings; i++)
-        fine = decode_convert_string(d, &p->mappings[i].file) && decode_convert_string(d, &p->mappings[i].build_id);
+        fine = decode_convert_string(d, &p->mappings[i].file) &&
+               decode_convert_string(d, &p->mappings[i].build_id);
     for (size_t i = 0; fine && i < p->n_functions; i++)
-        fine = decode_convert_string(d, &p->functions[i].name) && decode_convert_string(d, &p->functions[i].system_name) &&
+        fine = decode_convert_string(d, &p->functions[i].name) &&
+               decode_convert_string(d, &p->functions[i].system_name) &&
                decode_convert_string(d, &p->functions[i].filename);
     for (size_t i = 0; fine && i < p->n_comments; i++)
         fine = decode_convert_string(d, &p->comments[i]);

@@ -29,9 +29,10 @@ struct decoder {
     struct profile *p;
     struct region *bytes;
     size_t counts[PROFILE_N_FIELDS];
-    size_t n_kept_values; /* values stored for each sample: the number of types, or 0 if the file is too small for them */
+    size_t n_kept_values; /* values stored for each sample: the number of types, or 0 if the file is too small
+                             for them */
     size_t first_string;  /* offset of the first string */
-    size_t released;     /* number of bytes released, from the start of the file */
+    size_t released;      /* number of bytes released, from the start of the file */
     size_t room;          /* memory that the columns may still use, in bytes */
 
     /* For two threads: the number of samples in the first half, else 0; the start of the second half in the
@@ -46,8 +47,9 @@ struct decoder {
     size_t n_strings;
     struct id_map locations;
 
-    size_t wrong_sample; /* a sample's number of values, if it differs from the number of types; SIZE_MAX: none differs */
-    bool missing_location;        /* a sample refers to a missing location */
+    size_t wrong_sample;   /* a sample's number of values, if it differs from the number of types; SIZE_MAX:
+                              none differs */
+    bool missing_location; /* a sample refers to a missing location */
     bool concatenated;
     struct err *err;
 };
@@ -67,7 +69,8 @@ static inline bool decode_charge(size_t *room, size_t n, size_t size, struct err
 {
     if (n > *room / size)
         return err_set(err, ERR_LIMIT,
-                       "parsing profile: it would take more memory than an ordinary profile of its size") == 0;
+                       "parsing profile: it would take more memory than an ordinary profile of its size") ==
+               0;
     *room -= n * size;
     return true;
 }

@@ -19,10 +19,10 @@
 struct reader {
     struct decoder *d;
     size_t at;                 /* offset of its first byte */
-    size_t released;          /* bytes before this offset are released */
+    size_t released;           /* bytes before this offset are released */
     size_t n_samples, n_stack; /* position of the next sample and its stack */
     bool counted;              /* room for all stacks is reserved */
-    size_t wrong_sample;         /* see struct decoder */
+    size_t wrong_sample;       /* see struct decoder */
     bool missing_location;
     struct profile_label *labels;
     size_t n_labels, cap_labels;
@@ -150,7 +150,8 @@ static bool convert_label(const struct decoder *d, struct profile_label *l)
         l->num = 0;
         l->unit = 0;
     }
-    return decode_convert_string(d, &l->key) && decode_convert_string(d, &l->str) && decode_convert_string(d, &l->unit);
+    return decode_convert_string(d, &l->key) && decode_convert_string(d, &l->str) &&
+           decode_convert_string(d, &l->unit);
 }
 
 /* Ignores a label without text, number or unit. */

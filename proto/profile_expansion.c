@@ -37,8 +37,8 @@ static int check_limit(uint64_t bytes, uint64_t most, const char *what, struct e
     if (bytes <= most)
         return 0;
     return err_set(err, ERR_FAILED,
-                   "parsing profile: its %s expand to %s of text; the limit for a profile of its size is %s", what,
-                   text_bytes(size, sizeof size, bytes), text_bytes(allowed, sizeof allowed, most));
+                   "parsing profile: its %s expand to %s of text; the limit for a profile of its size is %s",
+                   what, text_bytes(size, sizeof size, bytes), text_bytes(allowed, sizeof allowed, most));
 }
 
 static int check_tables(const struct profile *p, struct err *err)

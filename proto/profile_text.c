@@ -99,7 +99,8 @@ static enum text_result read_contention_line(struct text_reader *r, struct str l
             delay = profile_double_to_int((double)delay * (double)period / ((double)hz / 1e9));
         count = (int64_t)((uint64_t)count * (uint64_t)period);
     }
-    return text_push_addresses(r, stack, true, line) < 0 || text_add_sample(r, (int64_t[]){count, delay}, NULL) < 0
+    return text_push_addresses(r, stack, true, line) < 0 ||
+                   text_add_sample(r, (int64_t[]){count, delay}, NULL) < 0
                ? TEXT_FAILED
                : TEXT_READ;
 }

@@ -47,7 +47,8 @@ static void put_lower(uint32_t *node, uint32_t number)
 }
 
 /* Adds a mapping for [start, limit). Both must be bounds. */
-static void add_range(const struct range_tree *s, uint32_t *tree, uint64_t start, uint64_t limit, uint32_t number)
+static void add_range(const struct range_tree *s, uint32_t *tree, uint64_t start, uint64_t limit,
+                      uint32_t number)
 {
     if (start >= limit)
         return;

@@ -123,7 +123,8 @@ static int inflate_region(const unsigned char *p, size_t n, uint64_t max_bytes, 
     if (region_map(r, guess_size(p, n, most), &why) == 0 && inflate_all(p, n, most, r, &why) == 0)
         return 0;
     if (why.kind == ERR_LIMIT && most == plausible)
-        err_hint(&why, "an ordinary profile of its size inflates to less; if you trust the file, gunzip it first");
+        err_hint(&why,
+                 "an ordinary profile of its size inflates to less; if you trust the file, gunzip it first");
     region_release(r);
     if (err)
         *err = why;

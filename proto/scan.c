@@ -144,7 +144,8 @@ struct profile_scan {
         uint64_t at;
         uint64_t values;
         uint64_t depth;
-    } sample, first_sample, wrong_sample; /* the current sample, the first one, and the first one with another number of values */
+    } sample, first_sample,
+        wrong_sample; /* the current sample, the first one, and the first one with another number of values */
 
     uint64_t strings;
     uint64_t index_max; /* the highest index seen, and where */
@@ -473,7 +474,8 @@ static int skip_packed(struct profile_scan *s, struct err *err)
     unsigned shift = s->shift;
     uint64_t ended = 0;
     for (; p < end && shift < VARINT_MAX_SHIFT; p++) {
-        shift = (shift + 7) & (0u - (*p >> 7)); /* 0 at the last byte of a number; without a branch, which the processor could not predict */
+        shift = (shift + 7) & (0u - (*p >> 7)); /* 0 at the last byte of a number; without a branch, which the
+                                                   processor could not predict */
         ended += 1u - (*p >> 7);
     }
     s->shift = shift;

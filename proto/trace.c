@@ -229,8 +229,9 @@ static int read_batch_generation(struct trace_scan *s, uint64_t generation, stru
     /* Before 1.26 only the start of the next generation marks the end of one. */
     bool follows = s->sum.minor < 26 && generation == s->generation + 1;
     if (generation == 0 || (s->generation && generation != s->generation && !follows))
-        return err_set(err, ERR_FAILED, AT "a batch of generation %llu, the previous batch has generation %llu",
-                       item_at(s), (unsigned long long)generation, (unsigned long long)s->generation);
+        return err_set(err, ERR_FAILED,
+                       AT "a batch of generation %llu, the previous batch has generation %llu", item_at(s),
+                       (unsigned long long)generation, (unsigned long long)s->generation);
     if (s->generation && follows && end_generation(s, err))
         return -1;
     s->sum.generations += s->generation == 0;

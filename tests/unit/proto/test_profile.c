@@ -499,8 +499,8 @@ static void memory_is_limited(void **state)
         assert_int_equal(profile_parse(b.data, b.len, MAX_BYTES, &p, &err), -1);
         if (err.kind != ERR_LIMIT)
             fail_msg("row %zu: %s", i, err.msg);
-        assert_string_equal(err.msg,
-                            "parsing profile: it would take more memory than an ordinary profile of its size");
+        assert_string_equal(
+            err.msg, "parsing profile: it would take more memory than an ordinary profile of its size");
         buf_release(&b);
         buf_release(&many);
     }
@@ -646,13 +646,17 @@ static void repeated_text_is_limited(void **state)
         const char *why;
     } cases[] = {
         {one_long_name, 330, 3300,
-         "parsing profile: its functions expand to 330.1 MB of text; the limit for a profile of its size is 36.9 MB"},
+         "parsing profile: its functions expand to 330.1 MB of text; the limit for a profile of its size is "
+         "36.9 MB"},
         {many_lines, 900, 2000,
-         "parsing profile: its stacks expand to 280.1 MB of text; the limit for a profile of its size is 138.3 MB"},
+         "parsing profile: its stacks expand to 280.1 MB of text; the limit for a profile of its size is "
+         "138.3 MB"},
         {one_long_label, 330, 3300,
-         "parsing profile: its labels expand to 330.0 MB of text; the limit for a profile of its size is 36.9 MB"},
+         "parsing profile: its labels expand to 330.0 MB of text; the limit for a profile of its size is "
+         "36.9 MB"},
         {many_long_comments, 330, 3300,
-         "parsing profile: its mappings and comments expand to 330.0 MB of text; the limit for a profile of its size is "
+         "parsing profile: its mappings and comments expand to 330.0 MB of text; the limit for a profile of "
+         "its size is "
          "36.9 MB"},
     };
     (void)state;

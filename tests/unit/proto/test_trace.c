@@ -159,7 +159,8 @@ static void invalid_batches_are_refused(void **state)
           "at byte 36: expected the start of a batch, found the type 120");
     TRACE(HEADER("25") SYNC("\1") STRINGS("\1") END,
           "at byte 37: expected the start of a batch, found the type 52");
-    TRACE(HEADER("22") CLOCK("\0"), "at byte 16: a batch of generation 0, the previous batch has generation 0");
+    TRACE(HEADER("22") CLOCK("\0"),
+          "at byte 16: a batch of generation 0, the previous batch has generation 0");
     TRACE(HEADER("22") CLOCK("\3") STRINGS("\3") CLOCK("\5"),
           "at byte 36: a batch of generation 5, the previous batch has generation 3");
     TRACE(HEADER("22") CLOCK("\3") STRINGS("\3") CLOCK("\2"),
