@@ -240,7 +240,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     inventory 'version: 1' 'services:' '  - gitaly: { port: 9236 }'
     run_profgrab hosts -i inv.yaml
     refuses 2 'services must be a mapping of services, not a list' \
-        $'hint: names, without "- ":\n      services:\n        gitaly:\n          port: 6060'
+        $'hint: write names without "- ":\n      services:\n        gitaly:\n          port: 6060'
     inventory 'version: 1' 'services:' '  a: { port: 443, tls: true }'
     run_profgrab hosts -i inv.yaml
     refuses 2 'inv.yaml:3:24: tls must be a mapping of settings' '`scheme: https`'

@@ -774,7 +774,7 @@ Questions and messages:'
     run_profgrab help exit codes
     assert_stdout_has $'\n    4\n'
     # One table makes the page, the manual and the help.
-    page profgrab.1 | sed -n '/^\.Sh EXIT STATUS/,/^\.El/p' | grep -c '^\.It' | grep -qx 6
+    page profgrab.1 | sed -n '/^\.Sh EXIT STATUS/,/^\.El/p' | grep -c '^\.It' | grep -qx 7
     run_profgrab help kinds
     assert_stdout_has $'\n    cpu[=30s]\n'
 }
