@@ -18,6 +18,9 @@
 #define DOT_MEMORY (UINT64_C(2) << 30)
 #define DOT_MOST ((size_t)1 << 30)
 
+/* The system reports no event when a FIFO gets its reader. */
+#define FIFO_POLL_MS 50
+
 /* How each output is made. */
 static const struct output_type {
     enum report_format format;
@@ -106,14 +109,24 @@ bool pprof_is_stream(const char *output)
     return lstat(output, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-/* Opening a FIFO waits for its reader. */
+/* Opens a file that is no regular file. Waits for the reader of a FIFO, or until a signal arrives: an open
+ * that waits would continue after the signal. */
 static int target_open_stream(struct target *t, struct err *err)
 {
-    t->fd = open(t->output, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    if (t->fd < 0)
-        return err_set(err, ERR_LOCAL_IO, "open %s: %s", t->output, strerror(errno));
+    struct stat st;
+    bool is_fifo = stat(t->output, &st) == 0 && S_ISFIFO(st.st_mode);
+    while ((t->fd = open(t->output, O_WRONLY | O_TRUNC | O_CLOEXEC | (is_fifo ? O_NONBLOCK : 0))) < 0) {
+        struct err wait = ERR_INIT;
+        if (!is_fifo || errno != ENXIO)
+            return err_set(err, ERR_LOCAL_IO, "open %s: %s", t->output, strerror(errno));
+        if (fd_wait(-1, 0, clock_deadline(FIFO_POLL_MS), signals_cancel_fd(), &wait) < 0 &&
+            wait.kind != ERR_TIMEOUT) {
+            *err = wait;
+            return err_wrap(err, "open %s", t->output);
+        }
+    }
     t->owned = true;
-    return 0;
+    return is_fifo ? fd_set_nonblocking(t->fd, false, err) : 0;
 }
 
 /* Creates a file next to the one that it will replace, with the same mode. */

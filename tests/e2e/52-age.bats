@@ -357,6 +357,19 @@ SCRIPT
     assert_stdout_has interrupted
 }
 
+@test "Ctrl-C ends pprof and merge of an encrypted bundle while they wait for the reader of a FIFO" {
+    encrypt -o b.age --encrypt-to "$RIG_DIR/id.pub" "$RIG_DIR/good.tar.gz" >/dev/null
+    local command member
+    member=b.age:$(tar tzf "$RIG_DIR/good.tar.gz" | sed -n 's,^[^/]*/\(.*/heap.pb.gz\)$,\1,p')
+    mkfifo pipe
+    for command in "pprof -identity $RIG_DIR/id.txt -top -output=pipe" "merge --force -i $RIG_DIR/id.txt -o pipe $member"; do
+        # shellcheck disable=SC2086 # several words
+        with_pty --ctrl-c 'Generating report in pipe' -- "$profgrab_program" $command "$member"
+        assert_status 130
+        assert_stdout_has 'open pipe: interrupted'
+    done
+}
+
 @test "Ctrl-C or kill -9 during standard input leaves no file" {
     head -c 100000 /dev/zero >plain
     stall plain 100000 encrypt --encrypt-to "$RIG_DIR/id.pub" -o out
