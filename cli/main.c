@@ -20,8 +20,7 @@
  * opened files would get, and ignored SIGCHLD, which loses the exit codes of children. A write beyond the
  * limit of a file's size then fails with EFBIG, as others fail on a full disk; programs that profgrab starts
  * have the default again. A write to a pipe without a reader fails with EPIPE, in every command
- * (end_program).
- */
+ * (end_program). */
 static void repair_inherited_state(void)
 {
     /* Open for reading, so that a write to it fails. open() takes the lowest closed number. */

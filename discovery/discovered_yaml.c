@@ -145,7 +145,7 @@ static int read_json(const char *name, struct str text, struct discovered *into,
     return rc < 0 ? err_wrap(err, "%s", name) : 0;
 }
 
-/* Checks whether the name of a file consequence JSON, as in Prometheus. The files of a configuration are
+/* Checks whether the name of a file means JSON, as in Prometheus. The files of a configuration are
  * always read as YAML, because the JSON reader cannot assign their groups to the configuration's job. */
 static bool is_json(const char *name, const struct config *in)
 {

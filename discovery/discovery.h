@@ -70,8 +70,8 @@ int discovered_reader_end(struct discovered_reader *r, struct err *err);
 bool discovered_reader_is_malformed(const struct discovered_reader *r);
 void discovered_reader_free(struct discovered_reader *r);
 
-/* Reads the files of a source without a URL. ERR_FAILED or ERR_USAGE for an invalid file, with the position.
- *  */
+/* Reads the files of a source without a URL. ERR_FAILED or ERR_USAGE for an invalid file, with the
+ * position. */
 int discovered_read(const struct source *source, struct discovered *ret, struct err *err);
 
 /* The bytes of one file of a source: groups of targets (SOURCE_FILE_SD), or a configuration. */

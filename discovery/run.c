@@ -9,8 +9,8 @@ static void report_warning(const struct discovery_options *o, const struct sourc
         o->warning(o->ctx, s, warning, why, at);
 }
 
-/* Asks the source and caches the answer. If the source does not answer, loads an older answer from the cache.
- *  */
+/* Asks the source and caches the answer. If the source does not answer, loads an older answer from the
+ * cache. */
 static int ask_source(const struct discovery_options *o, const struct source *s, struct discovered *ret,
                       struct err *err)
 {

@@ -1,5 +1,5 @@
-/* The file to hand off. This module opens the file once, hashes it and gives it a name that reveals nothing.
- *  */
+/* The file to hand off. This module opens the file once, hashes it and gives it a name that reveals
+ * nothing. */
 #ifndef HANDOFF_ATTACHMENT_H
 #define HANDOFF_ATTACHMENT_H
 

@@ -32,8 +32,8 @@ int decide_bundle(const struct facts *f, const char *place, struct err *err);
  */
 bool decide_needs_note(const struct facts *f);
 
-/* Returns whether the summary may be written into the note. `internal` is the flag of the note, as read back.
- *  */
+/* Returns whether the summary may be written into the note. `internal` is the flag of the note, as read
+ * back. */
 bool decide_summary(const struct facts *f, bool internal);
 
 #endif

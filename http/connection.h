@@ -79,8 +79,8 @@ struct http_response {
 int http_connection_get(struct http_connection *c, const char *url, const struct http_get *get,
                         struct http_response *ret, struct err *err);
 
-/* Returns the URL to which the last answer redirects, valid until the next request. NULL: it was no redirect.
- *  */
+/* Returns the URL to which the last answer redirects, valid until the next request. NULL: it was no
+ * redirect. */
 const char *http_connection_redirect(const struct http_connection *c);
 
 /* Returns the last part of libcurl's text on the failure of the last request. After a failure of TLS this is

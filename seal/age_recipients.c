@@ -284,8 +284,8 @@ static bool looks_like_key(const char *s)
     return strncmp(s, "age1", 4) == 0 || strncmp(s, "AGE-", 4) == 0 || strchr(s, ' ');
 }
 
-/* Returns the host of `github:NAME`, a form that some programs based on age accept; NULL for any other text.
- *  */
+/* Returns the host of `github:NAME`, a form that some programs based on age accept; NULL for any other
+ * text. */
 static const char *find_key_service(const char *text)
 {
     return strncmp(text, "github:", 7) == 0   ? "github.com"

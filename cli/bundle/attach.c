@@ -63,8 +63,8 @@ static bool is_encrypted(const char *path)
     return n > 0 && age_is_encrypted(first, (size_t)n);
 }
 
-/* Checks that the file is a bundle. For any other file, attach prints no command that repeats the hand-off.
- *  */
+/* Checks that the file is a bundle. For any other file, attach prints no command that repeats the
+ * hand-off. */
 static int check_bundle(const char *path, struct err *err)
 {
     char *text = NULL;

@@ -22,8 +22,8 @@ struct discovery_command {
  */
 int discovery_apply(const struct discovery_command *c, size_t *ret_failed, struct err *err);
 
-/* Queries one source in the same way, adds its services, and returns its targets. The caller releases them.
- *  */
+/* Queries one source in the same way, adds its services, and returns its targets. The caller releases
+ * them. */
 int discovery_list(const struct discovery_command *c, struct source_use *use, struct discovered *ret,
                    struct err *err);
 
