@@ -1,5 +1,5 @@
 /* Questions that only a person can answer: a passphrase, a password, a server's prompt (RFC 4256). An ask_fn
- * hides how the person is asked (terminal, SSH_ASKPASS). */
+ * asks them on a terminal or through SSH_ASKPASS. */
 #ifndef BASE_ASK_H
 #define BASE_ASK_H
 
@@ -17,14 +17,15 @@ struct question {
     } kind;
     const char *prompt;  /* printable, one or more lines */
     const char *key;     /* the private key, or the file, that the passphrase opens; else NULL */
-    bool again;          /* the previous answer was wrong */
-    bool bypass_keyring; /* neither read the answer from the keyring nor store it there: the person chooses a
-                            new passphrase, or the caller uses the keyring itself */
+    bool is_retry;       /* the previous answer was wrong */
+    bool bypass_keyring; /* do not use the keyring: the person chooses a new passphrase, or the caller uses
+                            the keyring itself */
     int64_t deadline;    /* clock_now() at which waiting for the answer ends */
 };
 
-/* Asks the person. Several threads may call it at the same time. Returns -1 with ERR_NOT_FOUND if there is no
- * way to ask, ERR_CANCELLED or ERR_TIMEOUT. Fills *ret, which the caller wipes, except for ASK_NOTICE. */
+/* Asks the person. Several threads may call it at the same time. Fills *ret, which the caller
+ * wipes, except for ASK_NOTICE. Fails with ERR_NOT_FOUND if there is neither a terminal nor SSH_ASKPASS,
+ * ERR_CANCELLED or ERR_TIMEOUT. */
 typedef int ask_fn(void *ctx, const struct question *q, struct secret *ret, struct err *err);
 
 #endif

@@ -22,36 +22,36 @@ struct atomic_file {
     char *temporary; /* its temporary name in the directory; NULL: no name, or the final one */
 };
 
-/* Creates the file in d->directory. */
-static int create_file(struct atomic_file *d, struct err *err)
+/* Creates the file in file->directory. */
+static int create_file(struct atomic_file *file, struct err *err)
 {
-    d->fd = beneath_create_nameless(&d->directory, err);
-    if (d->fd < 0 || beneath_can_give_name(d->fd))
-        return d->fd < 0 ? -1 : 0;
-    fd_close(&d->fd);
-    d->fd = beneath_create_temporary(&d->directory, file_base(d->path), &d->temporary, err);
-    return d->fd < 0 ? -1 : 0;
+    file->fd = beneath_create_nameless(&file->directory, err);
+    if (file->fd < 0 || beneath_can_give_name(file->fd))
+        return file->fd < 0 ? -1 : 0;
+    fd_close(&file->fd);
+    file->fd = beneath_create_temporary(&file->directory, file_base(file->path), &file->temporary, err);
+    return file->fd < 0 ? -1 : 0;
 }
 
 /* Takes ownership of directory_fd and directory_name (NULL: the working directory). */
 static int create_atomic_file(int directory_fd, char *directory_name, const char *path,
                               struct atomic_file **ret, struct err *err)
 {
-    struct atomic_file *d = calloc(1, sizeof *d);
-    if (!d) {
+    struct atomic_file *file = calloc(1, sizeof *file);
+    if (!file) {
         fd_close(&directory_fd);
         free(directory_name);
         return err_nomem(err);
     }
-    d->fd = -1;
-    d->directory = (struct beneath){.fd = directory_fd, .name = directory_name};
-    d->directory_name = directory_name;
-    d->path = strdup(path);
-    int rc = d->path ? create_file(d, err) : err_nomem(err);
+    file->fd = -1;
+    file->directory = (struct beneath){.fd = directory_fd, .name = directory_name};
+    file->directory_name = directory_name;
+    file->path = strdup(path);
+    int rc = file->path ? create_file(file, err) : err_nomem(err);
     if (rc < 0)
-        atomic_file_free(d);
+        atomic_file_free(file);
     else
-        *ret = d;
+        *ret = file;
     return rc;
 }
 
@@ -84,33 +84,33 @@ int atomic_file_new_in(const struct beneath *directory, const char *path, struct
     return create_atomic_file(fd, name, path, ret, err);
 }
 
-int atomic_file_fd(const struct atomic_file *d)
+int atomic_file_fd(const struct atomic_file *file)
 {
-    return d->fd;
+    return file->fd;
 }
 
-int atomic_file_sync(struct atomic_file *d, struct err *err)
+int atomic_file_sync(struct atomic_file *file, struct err *err)
 {
-    return fsync(d->fd) < 0 ? err_sys(err, "cannot write %s to disk", d->path) : 0;
+    return fsync(file->fd) < 0 ? err_sys(err, "cannot write %s to disk", file->path) : 0;
 }
 
-int atomic_file_give_name(struct atomic_file *d, const char *path, struct err *err)
+int atomic_file_give_name(struct atomic_file *file, const char *path, struct err *err)
 {
     const char *name = file_base(path);
-    if (d->temporary ? beneath_rename_new(&d->directory, d->temporary, name, err) < 0
-                     : beneath_give_name(&d->directory, d->fd, name, err) < 0)
+    if (file->temporary ? beneath_rename_new(&file->directory, file->temporary, name, err) < 0
+                        : beneath_give_name(&file->directory, file->fd, name, err) < 0)
         return -1;
-    free(d->temporary);
-    d->temporary = NULL;
-    if (beneath_sync(&d->directory, name, err) == 0)
+    free(file->temporary);
+    file->temporary = NULL;
+    if (beneath_sync(&file->directory, name, err) == 0)
         return 0;
     /* The caller sees a failure, so the file must not exist. */
-    beneath_remove(&d->directory, name, NULL);
+    beneath_remove(&file->directory, name, NULL);
     return -1;
 }
 
-int atomic_file_give_free_name(struct atomic_file *d, const char *path, const char *ending, char **ret_path,
-                               struct err *err)
+int atomic_file_give_free_name(struct atomic_file *file, const char *path, const char *ending,
+                               char **ret_path, struct err *err)
 {
     int stem = (int)(strlen(path) - strlen(ending));
     for (int i = 1;; i++) {
@@ -119,7 +119,7 @@ int atomic_file_give_free_name(struct atomic_file *d, const char *path, const ch
         int n = i == 1 ? asprintf(&name, "%s", path) : asprintf(&name, "%.*s-%d%s", stem, path, i, ending);
         if (n < 0)
             return err_nomem(err);
-        if (atomic_file_give_name(d, name, &why) == 0) {
+        if (atomic_file_give_name(file, name, &why) == 0) {
             *ret_path = name;
             return 0;
         }
@@ -133,15 +133,15 @@ int atomic_file_give_free_name(struct atomic_file *d, const char *path, const ch
 }
 
 /* Replacing needs rename(2), so a nameless file first gets a temporary name. */
-static int name_temporarily(struct atomic_file *d, const char *name, struct err *err)
+static int name_temporarily(struct atomic_file *file, const char *name, struct err *err)
 {
     for (int i = 0;; i++) {
         char *temporary = NULL;
         struct err why = ERR_INIT;
         if (asprintf(&temporary, "%s.tmp-%016" PRIx64, name, finder_random()) < 0)
             return err_nomem(err);
-        if (beneath_give_name(&d->directory, d->fd, temporary, &why) == 0) {
-            d->temporary = temporary;
+        if (beneath_give_name(&file->directory, file->fd, temporary, &why) == 0) {
+            file->temporary = temporary;
             return 0;
         }
         free(temporary);
@@ -153,27 +153,27 @@ static int name_temporarily(struct atomic_file *d, const char *name, struct err 
     }
 }
 
-int atomic_file_replace(struct atomic_file *d, const char *path, struct err *err)
+int atomic_file_replace(struct atomic_file *file, const char *path, struct err *err)
 {
     const char *name = file_base(path);
-    if ((!d->temporary && name_temporarily(d, name, err) < 0) ||
-        beneath_rename(&d->directory, d->temporary, name, err) < 0)
+    if ((!file->temporary && name_temporarily(file, name, err) < 0) ||
+        beneath_rename(&file->directory, file->temporary, name, err) < 0)
         return -1;
-    free(d->temporary);
-    d->temporary = NULL;
-    return beneath_sync(&d->directory, name, err);
+    free(file->temporary);
+    file->temporary = NULL;
+    return beneath_sync(&file->directory, name, err);
 }
 
-void atomic_file_free(struct atomic_file *d)
+void atomic_file_free(struct atomic_file *file)
 {
-    if (!d)
+    if (!file)
         return;
-    if (d->temporary)
-        beneath_remove(&d->directory, d->temporary, NULL);
-    fd_close(&d->fd);
-    fd_close(&d->directory.fd);
-    free(d->directory_name);
-    free(d->temporary);
-    free(d->path);
-    free(d);
+    if (file->temporary)
+        beneath_remove(&file->directory, file->temporary, NULL);
+    fd_close(&file->fd);
+    fd_close(&file->directory.fd);
+    free(file->directory_name);
+    free(file->temporary);
+    free(file->path);
+    free(file);
 }

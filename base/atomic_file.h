@@ -1,12 +1,12 @@
 /*
  * A new file that gets its name only when it is complete. A file that never gets a name is removed. Its mode
- * is 0600. Only atomic_file_replace replaces an existing file. Before it is named, the file is nameless, so
- * that a killed process leaves no file. Systems without nameless files use the temporary name `NAME.tmp-` and
- * unguessable letters.
+ * is 0600. Only atomic_file_replace replaces an existing file. Until then the file is nameless (O_TMPFILE),
+ * so that a killed process leaves no file. Systems without nameless files use the temporary name `NAME.tmp-`
+ * and unguessable letters.
  *
  * The directory is opened once, when the atomic file is created, and links in its path are followed. The name
- * is created in that directory, even if its path names another directory by then. If the name is a symbolic
- * link, it is not followed.
+ * is created in that directory, even if the path names another directory in the meantime. If the name is a
+ * symbolic link, it is not followed.
  */
 #ifndef BASE_ATOMIC_FILE_H
 #define BASE_ATOMIC_FILE_H
@@ -19,31 +19,31 @@ struct atomic_file;
 /* Creates an atomic file for `path`. Does not check whether the name is taken; atomic_file_give_name does. */
 int atomic_file_new(const char *path, struct atomic_file **ret, struct err *err);
 
-/* Works like atomic_file_new, in an open directory: only the last component of `path` counts. The atomic file
- * duplicates the descriptor. */
+/* Works like atomic_file_new, in an open directory, and uses only the last component of `path`. Duplicates
+ * the directory's descriptor. */
 int atomic_file_new_in(const struct beneath *directory, const char *path, struct atomic_file **ret,
                        struct err *err);
 
 /* Returns the descriptor to write to; the atomic file closes it. */
-int atomic_file_fd(const struct atomic_file *d);
+int atomic_file_fd(const struct atomic_file *file);
 
 /* Calls fsync on the file. */
-int atomic_file_sync(struct atomic_file *d, struct err *err);
+int atomic_file_sync(struct atomic_file *file, struct err *err);
 
 /* Gives the file its name, the last component of `path`, and writes the name to disk. ERR_EXISTS if the name
  * is taken; the caller may then try another one. */
-int atomic_file_give_name(struct atomic_file *d, const char *path, struct err *err);
+int atomic_file_give_name(struct atomic_file *file, const char *path, struct err *err);
 
 /* Works like atomic_file_give_name. If `path`, which ends in `ending`, is taken, tries `-2`, `-3`, ... before
  * that ending. *ret_path is the name, a new string. */
-int atomic_file_give_free_name(struct atomic_file *d, const char *path, const char *ending, char **ret_path,
-                               struct err *err);
+int atomic_file_give_free_name(struct atomic_file *file, const char *path, const char *ending,
+                               char **ret_path, struct err *err);
 
-/* Gives the file its name and atomically replaces an existing file. A symbolic link of that name is replaced,
- * not followed. The file keeps its mode. A directory of that name is an error. */
-int atomic_file_replace(struct atomic_file *d, const char *path, struct err *err);
+/* Gives the file its name and atomically replaces an existing file. A symbolic link with that name is
+ * replaced, not followed. The file keeps its mode. A directory with that name is an error. */
+int atomic_file_replace(struct atomic_file *file, const char *path, struct err *err);
 
 /* Closes the atomic file and removes it if it has no name. Accepts NULL. */
-void atomic_file_free(struct atomic_file *d);
+void atomic_file_free(struct atomic_file *file);
 
 #endif

@@ -59,7 +59,7 @@ static bool is_relative(const char *path)
 }
 
 /* Opens the path below fd with openat2. Returns -1 with errno, ENOSYS on systems without openat2. */
-static int open_at_once(int fd, const char *path, int flags)
+static int open_with_openat2(int fd, const char *path, int flags)
 {
 #ifdef HAVE_OPENAT2
     struct open_how how = {.flags = (uint64_t)flags,
@@ -75,7 +75,7 @@ static int open_at_once(int fd, const char *path, int flags)
 }
 
 /* Opens one component after the other. Returns -1 with errno. */
-static int open_by_steps(int fd, const char *path, int flags)
+static int open_by_components(int fd, const char *path, int flags)
 {
     char name[NAME_MAX + 1];
     int at = -1;
@@ -104,17 +104,17 @@ static int open_directory(const struct beneath *b, const char *path, int flags)
     int fd = -1;
     errno = ENOSYS;
     if (!b->without_openat2)
-        fd = open_at_once(b->fd, path, flags);
+        fd = open_with_openat2(b->fd, path, flags);
     if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
         return fd;
-    return open_by_steps(b->fd, path, flags);
+    return open_by_components(b->fd, path, flags);
 }
 
 /* The last component of a path and its directory. */
 struct location {
     int at;
     const char *name;
-    int own; /* `at` if close_location must close it, else -1 */
+    int owned; /* `at` if close_location must close it, else -1 */
 };
 
 /* Finds the last component of a path and opens its directory. Returns -1 with errno. */
@@ -126,19 +126,19 @@ static int open_location(const struct beneath *b, const char *path, struct locat
         return -1;
     }
     const char *slash = strrchr(path, '/');
-    *ret = (struct location){.at = b->fd, .name = path, .own = -1};
+    *ret = (struct location){.at = b->fd, .name = path, .owned = -1};
     if (!slash)
         return 0;
     snprintf(above, sizeof above, "%.*s", (int)(slash - path), path);
-    ret->own = open_directory(b, above, LOOKUP_FLAGS);
-    ret->at = ret->own;
+    ret->owned = open_directory(b, above, LOOKUP_FLAGS);
+    ret->at = ret->owned;
     ret->name = slash + 1;
-    return ret->own < 0 ? -1 : 0;
+    return ret->owned < 0 ? -1 : 0;
 }
 
 static void close_location(struct location *p)
 {
-    fd_close(&p->own);
+    fd_close(&p->owned);
 }
 
 /* ---- errors ---- */
@@ -179,28 +179,28 @@ static size_t find_link(const struct beneath *b, const char *path)
 /* Sets the error of an operation on a path from errno. */
 static int set_path_error(struct err *err, const struct beneath *b, const char *verb, const char *path)
 {
-    char whole[400], link[400];
+    char shown[400], link[400];
     int why = errno;
-    format_path(b, path, whole, sizeof whole);
+    format_path(b, path, shown, sizeof shown);
     if (!is_relative(path) && (*path || why == EXDEV))
-        return err_set(err, ERR_FAILED, "cannot %s %s: it is not a path below the directory", verb, whole);
+        return err_set(err, ERR_FAILED, "cannot %s %s: it is not a path below the directory", verb, shown);
     size_t n = why == ELOOP || why == ENOTDIR || why == EXDEV ? find_link(b, path) : 0;
     if (n > 0) {
         char *part = strndup(path, n);
         err_set(err, ERR_FAILED,
                 "cannot %s %s: %s is a symbolic link, and profgrab follows no links in this directory", verb,
-                whole, part ? format_path(b, part, link, sizeof link) : "a part of it");
+                shown, part ? format_path(b, part, link, sizeof link) : "a part of it");
         free(part);
         return -1;
     }
     errno = why;
-    err_sys(err, "cannot %s %s", verb, whole);
+    err_sys(err, "cannot %s %s", verb, shown);
     if (err && why == EEXIST)
         err->kind = ERR_EXISTS;
     return -1;
 }
 
-/* Like set_path_error, with ERR_NOT_FOUND for a missing path. */
+/* Works like set_path_error, with ERR_NOT_FOUND for a missing path. */
 static int set_lookup_error(struct err *err, const struct beneath *b, const char *verb, const char *path)
 {
     int why = errno;
@@ -243,7 +243,7 @@ int beneath_open(const struct beneath *b, const char *path, struct err *err)
     char name[400];
     int fd = -1;
     if (open_location(b, path, &location) == 0) {
-        /* O_NONBLOCK: opening a FIFO must not wait for a writer that never comes. */
+        /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
         fd = openat(location.at, location.name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
         close_location(&location);
     }
@@ -272,7 +272,7 @@ int beneath_read(const struct beneath *b, const char *path, struct buf *ret, str
     return rc;
 }
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
 /* Sets mode 0600 whatever the umask is. Returns fd, or closes it and returns -1 with errno. */
 static int make_private(int fd)
@@ -340,7 +340,7 @@ int beneath_create_temporary(const struct beneath *b, const char *path, char **r
     return set_path_error(err, b, "create a file beside", path);
 }
 
-/* Without O_TMPFILE the file has a name for a moment. */
+/* Without O_TMPFILE, creates a temporary name and removes it at once. */
 int beneath_create_nameless(const struct beneath *b, struct err *err)
 {
     char *name = NULL;
@@ -490,8 +490,8 @@ int beneath_write(const struct beneath *b, const char *path, const void *p, size
 }
 
 /* Opens the directories of both paths. */
-static int open_two(const struct beneath *b, const char *from, const char *to, struct location ret[2],
-                    struct err *err)
+static int open_two_locations(const struct beneath *b, const char *from, const char *to,
+                              struct location ret[2], struct err *err)
 {
     if (open_location(b, from, &ret[0]) < 0)
         return set_path_error(err, b, "rename", from);
@@ -506,7 +506,7 @@ int beneath_rename(const struct beneath *b, const char *from, const char *to, st
 {
     struct location two[2];
     char name[400];
-    if (open_two(b, from, to, two, err) < 0)
+    if (open_two_locations(b, from, to, two, err) < 0)
         return -1;
     int rc = renameat(two[0].at, two[0].name, two[1].at, two[1].name);
     if (rc < 0 && errno != ENOENT)
@@ -518,8 +518,8 @@ int beneath_rename(const struct beneath *b, const char *from, const char *to, st
     return rc;
 }
 
-/* For a file system without hard links: reserves the name, then replaces the reservation. Returns -1 with
- * errno. */
+/* For a file system without hard links: reserves the name with an empty file, then replaces that file.
+ * Returns -1 with errno. */
 static int replace_reserved(const struct location *from, const struct location *to)
 {
     int fd = create_at(to->at, to->name);
@@ -537,10 +537,9 @@ static int replace_reserved(const struct location *from, const struct location *
 int beneath_rename_new(const struct beneath *b, const char *from, const char *to, struct err *err)
 {
     struct location two[2];
-    if (open_two(b, from, to, two, err) < 0)
+    if (open_two_locations(b, from, to, two, err) < 0)
         return -1;
-    /* On every POSIX system linkat(2) fails if the name exists, in one step. Without AT_SYMLINK_FOLLOW it
-     * follows no link. */
+    /* linkat(2) fails atomically if the name exists. Without AT_SYMLINK_FOLLOW it follows no link. */
     int rc = linkat(two[0].at, two[0].name, two[1].at, two[1].name, 0);
     if (rc == 0)
         unlinkat(two[0].at, two[0].name, 0);
@@ -557,7 +556,7 @@ int beneath_rename_new(const struct beneath *b, const char *from, const char *to
 
 int beneath_stat(const struct beneath *b, const char *path, struct stat *ret, struct err *err)
 {
-    struct location location = {.own = -1};
+    struct location location = {.owned = -1};
     struct stat st;
     int rc = *path ? open_location(b, path, &location) : fstat(b->fd, &st);
     if (rc == 0 && *path) {
@@ -576,7 +575,7 @@ bool beneath_exists(const struct beneath *b, const char *path)
     return beneath_stat(b, path, &st, NULL) == 0;
 }
 
-/* ---- whole trees ---- */
+/* ---- trees ---- */
 
 static bool is_dots(const char *name)
 {
@@ -655,7 +654,7 @@ int beneath_remove(const struct beneath *b, const char *path, struct err *err)
 
 struct walker {
     const struct beneath *b;
-    const struct beneath_walk *how;
+    const struct beneath_walk *walk;
     struct buf path;
     size_t entries;
 };
@@ -665,20 +664,20 @@ static int walk_directory(struct walker *w, int fd, unsigned depth, struct err *
 static int walk_entry(struct walker *w, int at, const char *name, unsigned depth, struct err *err)
 {
     struct stat st;
-    char where[400];
+    char shown[400];
     size_t before = w->path.len;
-    if (w->entries++ >= w->how->max_entries)
+    if (w->entries++ >= w->walk->max_entries)
         return err_set(err, ERR_FAILED, "%s has more than %zu entries",
-                       format_path(w->b, "", where, sizeof where), w->how->max_entries);
+                       format_path(w->b, "", shown, sizeof shown), w->walk->max_entries);
     buf_addf(&w->path, "%s%s", before ? "/" : "", name);
     if (buf_check(&w->path, "a path", err) < 0)
         return -1;
-    if (depth >= w->how->max_depth)
+    if (depth >= w->walk->max_depth)
         return err_set(err, ERR_FAILED, "%s lies deeper than %u directories",
-                       format_path(w->b, buf_str(&w->path), where, sizeof where), w->how->max_depth);
+                       format_path(w->b, buf_str(&w->path), shown, sizeof shown), w->walk->max_depth);
     if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return set_path_error(err, w->b, "look at", buf_str(&w->path));
-    if (w->how->visit(w->how->ctx, buf_str(&w->path), &st, err) < 0 ||
+    if (w->walk->visit(w->walk->ctx, buf_str(&w->path), &st, err) < 0 ||
         (S_ISDIR(st.st_mode) && walk_directory(w, openat(at, name, LIST_FLAGS), depth + 1, err) < 0))
         return -1;
     w->path.len = before;
@@ -686,7 +685,7 @@ static int walk_entry(struct walker *w, int at, const char *name, unsigned depth
     return 0;
 }
 
-/* Closes fd. */
+/* Walks an open directory, and closes fd. */
 static int walk_directory(struct walker *w, int fd, unsigned depth, struct err *err)
 {
     DIR *dir = open_stream(fd);
@@ -702,9 +701,10 @@ static int walk_directory(struct walker *w, int fd, unsigned depth, struct err *
     return rc;
 }
 
-int beneath_walk(const struct beneath *b, const struct beneath_walk *how, struct err *err)
+int beneath_walk(const struct beneath *b, const struct beneath_walk *walk, struct err *err)
 {
-    struct walker w = {.b = b, .how = how, .path = BUF_INIT(((size_t)how->max_depth + 1) * (NAME_MAX + 1))};
+    struct walker w = {
+        .b = b, .walk = walk, .path = BUF_INIT(((size_t)walk->max_depth + 1) * (NAME_MAX + 1))};
     int rc = walk_directory(&w, open_directory(b, "", LIST_FLAGS), 0, err);
     buf_release(&w.path);
     return rc;

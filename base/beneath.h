@@ -25,14 +25,14 @@
 
 struct beneath {
     int fd;               /* the directory; the caller closes it */
-    const char *name;     /* its path, only for messages; NULL: messages show paths without it */
+    const char *name;     /* its path, only for messages; NULL: messages omit it */
     bool without_openat2; /* do not use openat2: for tests */
 };
 
 /* Opens a directory that the user names, following links. Returns the descriptor or -1. */
 int beneath_open_top(const char *path, struct err *err);
 
-/* Opens a directory below b: for another struct beneath, flock(2) or fsync(2). "" is the directory itself. */
+/* Opens a directory below b and returns its descriptor or -1. "" is the directory itself. */
 int beneath_open_dir(const struct beneath *b, const char *path, struct err *err);
 
 /* Opens a regular file for reading; refuses everything else (links, FIFOs, devices, directories). */
@@ -58,7 +58,7 @@ int beneath_give_name(const struct beneath *b, int fd, const char *path, struct 
 bool beneath_can_give_name(int fd);
 
 /* Replaces `path` with these bytes: temporary name beside it, fsync, rename. At any time either the old or
- * the new file exists. A link of that name is replaced, not followed. */
+ * the new file exists. A link with that name is replaced, not followed. */
 int beneath_write(const struct beneath *b, const char *path, const void *p, size_t n, struct err *err);
 
 /* beneath_mkdir creates one new directory. beneath_mkdirs also creates missing parents, and the directory may
@@ -90,6 +90,6 @@ struct beneath_walk {
     beneath_visit_fn *visit;
     void *ctx;
 };
-int beneath_walk(const struct beneath *b, const struct beneath_walk *how, struct err *err);
+int beneath_walk(const struct beneath *b, const struct beneath_walk *walk, struct err *err);
 
 #endif

@@ -39,7 +39,7 @@ int64_t clock_utc(void)
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* Splits a UTC time; a time outside the calendar becomes 1970. */
+/* Splits a UTC time into its fields; a time that gmtime_r cannot convert becomes 1970. */
 static struct tm split_utc(int64_t utc_ms)
 {
     time_t seconds = (time_t)(utc_ms / 1000);
@@ -84,7 +84,7 @@ int clock_parse(const char *text, int64_t *ret_utc_ms)
     return 0;
 }
 
-char *clock_format_file(char *dst, size_t cap, int64_t utc_ms)
+char *clock_format_for_file_name(char *dst, size_t cap, int64_t utc_ms)
 {
     struct tm tm = split_utc(utc_ms);
     strftime(dst, cap, "%Y-%m-%dT%H-%M-%SZ", &tm);

@@ -12,7 +12,7 @@ int64_t clock_now(void);
 int64_t clock_deadline(int64_t ms);
 #define CLOCK_NEVER INT64_MAX
 
-/* Returns the earlier of two instants, the shorter of two durations. */
+/* Returns the smaller value: the earlier of two instants, or the shorter of two durations. */
 int64_t clock_min(int64_t a, int64_t b);
 
 /* Returns the timeout for poll(2): milliseconds until the deadline, 0 if it has passed, -1 for CLOCK_NEVER.
@@ -26,11 +26,11 @@ int64_t clock_utc(void);
 char *clock_format(char *dst, size_t cap, int64_t utc_ms);
 char *clock_format_millis(char *dst, size_t cap, int64_t utc_ms);
 
-/* Parses both formats. Returns -1 for other text and leaves *ret unchanged. */
+/* Parses the formats of clock_format and clock_format_millis. Returns -1 for other text. */
 int clock_parse(const char *text, int64_t *ret_utc_ms);
 
-/* `2026-11-21T07-48-00Z`: without colons, for file names. */
-char *clock_format_file(char *dst, size_t cap, int64_t utc_ms);
+/* Formats `2026-11-21T07-48-00Z`, without colons. cap >= 32. Returns dst. */
+char *clock_format_for_file_name(char *dst, size_t cap, int64_t utc_ms);
 
 /* Returns a random duration between 0.5 and 1.5 times `ms`, so that clients that failed together do not retry
  * together. */

@@ -10,18 +10,18 @@
 #define MEMORY_PER_BYTE 48
 #define MS_PER_MB 1000
 
-static uint64_t lesser_of(uint64_t a, uint64_t b)
+static uint64_t min_u64(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
 struct proc_fork_limits confined_limits(uint64_t bytes, int cancel_fd)
 {
-    uint64_t scaled = lesser_of(bytes, CONFINED_MEMORY_MAX);
+    uint64_t scaled = min_u64(bytes, CONFINED_MEMORY_MAX);
     uint64_t ms = (uint64_t)CONFINED_TIME_MS + scaled / 1000000 * MS_PER_MB;
     return (struct proc_fork_limits){
-        .memory = lesser_of(CONFINED_MEMORY + scaled * MEMORY_PER_BYTE, CONFINED_MEMORY_MAX),
-        .cpu_ms = (int64_t)lesser_of(ms, (uint64_t)CONFINED_TIME_MAX_MS),
+        .memory = min_u64(CONFINED_MEMORY + scaled * MEMORY_PER_BYTE, CONFINED_MEMORY_MAX),
+        .cpu_ms = (int64_t)min_u64(ms, (uint64_t)CONFINED_TIME_MAX_MS),
         .cancel_fd = cancel_fd};
 }
 
@@ -51,8 +51,7 @@ int confined_run(const struct confined_work *w, const struct proc_fork_limits *l
     return -1;
 }
 
-/* ---- a budget for several inputs -------------------------------------------------------------------------
- */
+/* ---- a budget for several inputs ----------------------------------------------------------------------- */
 
 #define LEAST_MEMORY (UINT64_C(16) << 20)
 #define LEAST_TIME_MS INT64_C(1000)
@@ -76,9 +75,9 @@ struct proc_fork_limits confined_budget_rest(const struct confined_budget *b, in
     struct proc_fork_limits rest = b->limits;
     rest.cancel_fd = cancel_fd;
     uint64_t now = proc_memory_in_use(), used = now > b->memory_before ? now - b->memory_before : 0;
-    int64_t took = proc_cpu_ms() - b->cpu_before_ms;
+    int64_t used_ms = proc_cpu_ms() - b->cpu_before_ms;
     rest.memory = rest.memory > used + LEAST_MEMORY ? rest.memory - used : LEAST_MEMORY;
-    rest.cpu_ms = rest.cpu_ms > took + LEAST_TIME_MS ? rest.cpu_ms - took : LEAST_TIME_MS;
+    rest.cpu_ms = rest.cpu_ms > used_ms + LEAST_TIME_MS ? rest.cpu_ms - used_ms : LEAST_TIME_MS;
     return rest;
 }
 

@@ -1,4 +1,4 @@
-/* Reads untrusted input in a fork of this process with limits (base/proc.h). */
+/* Limits for the child processes that read untrusted input (base/proc.h). */
 #ifndef BASE_CONFINED_H
 #define BASE_CONFINED_H
 
@@ -19,7 +19,7 @@ struct proc_fork_limits confined_limits(uint64_t bytes, int cancel_fd);
 
 /*
  * The budget of a command for all its inputs: confined_limits of their total size. The command reads the
- * inputs in this process, or in one child process after the other.
+ * inputs in this process, or in child processes one by one.
  */
 struct confined_budget {
     uint64_t bytes; /* total size of the inputs */
@@ -34,8 +34,8 @@ void confined_budget_add(struct confined_budget *b, uint64_t bytes);
 /* Returns the rest of the budget for a child, but at least 1 s and 16 MB, so that it can report an error. */
 struct proc_fork_limits confined_budget_rest(const struct confined_budget *b, int cancel_fd);
 
-/* Returns -1 with ERR_LIMIT and `name` in the message once three quarters of the time are used: one more
- * input and a report need the rest. A NULL budget has no limit. */
+/* Returns -1 with ERR_LIMIT and `name` in the message after three quarters of the time: the rest is for the
+ * last input and the report. A NULL budget has no limit. */
 int confined_budget_check(const struct confined_budget *b, const char *name, struct err *err);
 
 /* Between these two calls, allocations of this process beyond the budget fail. The caller must not start a
@@ -46,7 +46,7 @@ void confined_limit_memory(const struct confined_budget *b, uint64_t *ret_before
 int confined_restore_memory(const struct confined_budget *b, uint64_t before, int rc, const char *name,
                             struct err *err);
 /* Returns the limit of CPU time for copying a bundle of `bytes` bytes: 8 s plus 1 s for each MB. That is 2 s
- * less than confined_limits; reading the manifest before and the copy afterwards may use those. */
+ * less than confined_limits: reading the manifest and the finished copy may use those 2 s. */
 int64_t confined_copy_ms(uint64_t bytes);
 
 /* The work of a child, and the name of the file that it reads. */
@@ -56,7 +56,7 @@ struct confined_work {
     void *ctx;
 };
 
-/* Calls proc_run_confined. If the child reaches a limit, confined_err_wrap extends the error. */
+/* Calls proc_run_confined. Extends the error of a reached limit (confined_err_wrap). */
 int confined_run(const struct confined_work *w, const struct proc_fork_limits *limits, struct buf *ret,
                  struct err *err);
 

@@ -244,13 +244,14 @@ int fd_write_all(int fd, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* The number of bytes that a write accepts without blocking after poll has reported room. For pipes, sockets
- * and terminals it is PIPE_BUF, the most that POSIX guarantees. A file never blocks. */
+/* Returns the number of bytes that a write accepts without blocking after poll has reported POLLOUT. For
+ * pipes, sockets and terminals it is PIPE_BUF, the most that POSIX guarantees. A write to a file never
+ * blocks. */
 static size_t writable_at_once(int fd)
 {
     struct stat st;
-    bool waits = fstat(fd, &st) < 0 || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || isatty(fd);
-    return waits ? PIPE_BUF : SIZE_MAX;
+    bool may_block = fstat(fd, &st) < 0 || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || isatty(fd);
+    return may_block ? PIPE_BUF : SIZE_MAX;
 }
 
 int fd_write_or_cancel(int fd, const void *p, size_t n, int cancel_fd, struct err *err)

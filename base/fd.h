@@ -2,7 +2,8 @@
  * Descriptors. All are created close-on-exec. Waits have a deadline and a cancel descriptor.
  *
  * If the system cannot create a close-on-exec descriptor in one step, creation and spawning share a lock, so
- * that no child inherits a descriptor. A child with an end of a socketpair would prevent end-of-file.
+ * that no child inherits a descriptor. A child that inherits an end of a socketpair would prevent
+ * end-of-file.
  */
 #ifndef BASE_FD_H
 #define BASE_FD_H
@@ -40,8 +41,7 @@ int fd_accept(int listener);
 
 /*
  * Raises the soft limit of open descriptors, usually 1024, to `wanted` or to the hard limit. Call it before
- * any thread starts. Returns the new limit. On Linux fd_restore_limit restores the old limit in a child;
- * proc.c calls it.
+ * any thread starts. Returns the new limit. fd_restore_limit restores the old limit in a child (Linux).
  */
 size_t fd_raise_limit(size_t wanted);
 void fd_restore_limit(pid_t child);
@@ -64,20 +64,20 @@ bool fd_cancelled(int cancel_fd);
 /* Writes all n bytes and waits if needed. */
 int fd_write_all(int fd, const void *p, size_t n, struct err *err);
 
-/* Works like fd_write_all, but returns ERR_CANCELLED once cancel_fd (or -1) is readable, even if nobody reads
- * the pipe. Bytes already written stay. The descriptor may be blocking; its mode is unchanged. */
+/* Works like fd_write_all, but returns ERR_CANCELLED once cancel_fd (or -1) is readable, even if no process
+ * reads the pipe. Bytes already written stay. The descriptor may be blocking; its mode is unchanged. */
 int fd_write_or_cancel(int fd, const void *p, size_t n, int cancel_fd, struct err *err);
 
-/* Works like fd_write_or_cancel, but goes on after cancel_fd became readable until a write would block. Only
- * then returns ERR_CANCELLED. */
+/* Works like fd_write_or_cancel, but returns ERR_CANCELLED only if cancel_fd is readable and a write would
+ * block. */
 int fd_write_cancel_if_blocked(int fd, const void *p, size_t n, int cancel_fd, struct err *err);
 
 /* Appends everything up to end-of-file to `ret`. Returns -1 with read(2)'s errno. buf_check reports whether
  * all of it fitted. */
 int fd_read_all(int fd, struct buf *ret);
 
-/* Locks and unlocks the mutex of spawning, on systems where close-on-exec is not atomic. On other systems
- * these do nothing. */
+/* Lock and unlock the mutex of spawning, on systems that cannot set close-on-exec atomically. Elsewhere they
+ * do nothing. */
 void fd_spawn_lock(void);
 void fd_spawn_unlock(void);
 

@@ -33,8 +33,7 @@ int file_open(const char *path, struct err *err)
     return fd;
 }
 
-/* Do not read a file that is larger than the limit. */
-static bool is_larger(int fd, size_t max)
+static bool exceeds_limit(int fd, size_t max)
 {
     struct stat st;
     return fstat(fd, &st) == 0 && st.st_size > 0 && (uintmax_t)st.st_size > max;
@@ -45,7 +44,7 @@ int file_read(const char *path, struct buf *ret, struct err *err)
     int fd = file_open(path, err);
     if (fd < 0)
         return -1;
-    ret->failed = ret->failed || is_larger(fd, ret->max);
+    ret->failed = ret->failed || exceeds_limit(fd, ret->max);
     int rc = !ret->failed && fd_read_all(fd, ret) < 0 ? err_sys(err, "cannot read %s", path)
                                                       : buf_check(ret, path, err);
     fd_close(&fd);
@@ -143,14 +142,14 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Creates a directory, unless it exists. */
-static int make_missing(const char *path, struct strlist *made, struct err *err)
+/* Creates a directory if it is missing, and adds it to the list. */
+static int make_missing(const char *path, struct strlist *created, struct err *err)
 {
     struct err why = ERR_INIT;
     if (is_directory(path))
         return 0;
     if (file_mkdir(path, &why) == 0) {
-        if (!made || strlist_add(made, path, err) == 0)
+        if (!created || strlist_add(created, path, err) == 0)
             return 0;
         rmdir(path);
         return -1;
@@ -162,7 +161,7 @@ static int make_missing(const char *path, struct strlist *made, struct err *err)
     return -1;
 }
 
-int file_mkdirs(const char *path, struct strlist *made, struct err *err)
+int file_mkdirs(const char *path, struct strlist *created, struct err *err)
 {
     char *part = strdup(path);
     int rc = part ? 0 : err_nomem(err);
@@ -171,7 +170,7 @@ int file_mkdirs(const char *path, struct strlist *made, struct err *err)
         p += strcspn(p, "/");
         char end = *p;
         *p = '\0';
-        rc = make_missing(part, made, err);
+        rc = make_missing(part, created, err);
         *p = end;
         if (!end)
             break;
@@ -180,10 +179,10 @@ int file_mkdirs(const char *path, struct strlist *made, struct err *err)
     return rc;
 }
 
-void file_remove_made(const struct strlist *made)
+void file_remove_created(const struct strlist *created)
 {
-    for (size_t i = made->n; i-- > 0;)
-        if (rmdir(made->items[i]) < 0)
+    for (size_t i = created->n; i-- > 0;)
+        if (rmdir(created->items[i]) < 0)
             return;
 }
 

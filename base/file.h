@@ -44,12 +44,12 @@ int file_write(const char *path, const void *p, size_t n, struct err *err);
 int file_mkdir(const char *path, struct err *err);
 
 /* Creates a directory and its missing parents. The directory may exist already. Appends the path of each
- * created directory to `made` (may be NULL), parents first, also after a failure. */
-int file_mkdirs(const char *path, struct strlist *made, struct err *err);
+ * created directory to `created` (may be NULL), parents first, also after a failure. */
+int file_mkdirs(const char *path, struct strlist *created, struct err *err);
 
 /* Removes the directories that file_mkdirs created, the last one first. Stops at the first directory that is
  * not empty. */
-void file_remove_made(const struct strlist *made);
+void file_remove_created(const struct strlist *created);
 
 /* Removes a file, or a directory with everything below it. Follows no symbolic link. A missing file is no
  * error. */

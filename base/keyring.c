@@ -1,7 +1,7 @@
 /*
  * While one caller asks the user, the entry has a pipe without data. Closing its write end wakes all waiting
- * callers. Each caller polls its own duplicate of the read end, so that no caller polls a number that was
- * closed and reused.
+ * callers. Each caller polls its own duplicate of the read end, because the original descriptor may be closed
+ * and its number reused.
  */
 #include "base/keyring.h"
 

@@ -16,7 +16,7 @@
 struct keyring;
 
 int keyring_new(struct keyring **ret, struct err *err);
-/* Wipes and frees. Accepts NULL. */
+/* Wipes all secrets and frees the keyring. Accepts NULL. */
 void keyring_free(struct keyring *k);
 
 /* Returns the keyring's name for the passphrase of a private key or another file. Two paths of the same file
@@ -32,8 +32,8 @@ struct keyring_wait {
 /*
  * Looks up the secret of that name. If it is known, *ret is a copy, which the caller wipes. If *ret is empty,
  * the caller must ask the user and then call keyring_store_result: other callers wait for that.
- * ERR_NOT_FOUND: an earlier caller got no answer; err is the earlier error. ERR_TIMEOUT or ERR_CANCELLED: the
- * wait for another caller ended.
+ * ERR_NOT_FOUND: an earlier caller could not ask the user; err is the earlier error. ERR_TIMEOUT or
+ * ERR_CANCELLED: the wait for another caller ended.
  */
 int keyring_get_or_claim(struct keyring *k, const char *name, const struct keyring_wait *wait,
                          struct secret *ret, struct err *err);

@@ -58,7 +58,7 @@ static int child_setup(posix_spawn_file_actions_t *actions, posix_spawnattr_t *a
     return rc;
 }
 
-/* Whether one of the variables replaces `entry` of an environment. */
+/* Returns whether one of the variables replaces `entry` of an environment. */
 static bool is_replaced(const char *entry, const char *const variables[])
 {
     for (size_t i = 0; variables[i]; i++)
@@ -84,13 +84,13 @@ static char **environment_with(const char *const variables[])
     return all;
 }
 
-struct spawn {
+struct spawn_setting {
     char **environment;
     pid_t group; /* 0: a new one */
 };
 
-static int spawn_child(const char *const argv[], const struct spawn *how, const int fds[3], pid_t *ret,
-                       struct err *err)
+static int spawn_child(const char *const argv[], const struct spawn_setting *setting, const int fds[3],
+                       pid_t *ret, struct err *err)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
@@ -101,10 +101,11 @@ static int spawn_child(const char *const argv[], const struct spawn *how, const 
         return err_nomem(err);
     }
     pid_t pid = -1;
-    int rc = child_setup(&actions, &attr, how->group, fds);
+    int rc = child_setup(&actions, &attr, setting->group, fds);
     if (rc == 0) {
         fd_spawn_lock();
-        rc = posix_spawnp(&pid, argv[0], &actions, &attr, (char *const *)(uintptr_t)argv, how->environment);
+        rc = posix_spawnp(&pid, argv[0], &actions, &attr, (char *const *)(uintptr_t)argv,
+                          setting->environment);
         fd_spawn_unlock();
     }
     posix_spawnattr_destroy(&attr);
@@ -124,7 +125,7 @@ static int spawn_child(const char *const argv[], const struct spawn *how, const 
 
 int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct err *err)
 {
-    return spawn_child(argv, &(struct spawn){environ, 0}, fds, ret, err);
+    return spawn_child(argv, &(struct spawn_setting){environ, 0}, fds, ret, err);
 }
 
 int proc_start_with_setting(const char *const argv[], const struct proc_setting *setting, const int fds[3],
@@ -134,7 +135,7 @@ int proc_start_with_setting(const char *const argv[], const struct proc_setting 
     char **environment = environment_with(setting->variables ? setting->variables : none);
     if (!environment)
         return err_nomem(err);
-    int rc = spawn_child(argv, &(struct spawn){environment, setting->group}, fds, ret, err);
+    int rc = spawn_child(argv, &(struct spawn_setting){environment, setting->group}, fds, ret, err);
     free(environment);
     return rc;
 }
@@ -243,8 +244,8 @@ static int read_pipes(const int pipes[2], int64_t deadline, int cancel_fd, struc
     return 0;
 }
 
-/* Ctrl-C also reaches a child that has not joined its own process group yet. The caller's cancel_fd may
- * become readable a moment after the child ended. */
+/* Returns whether the signal of a Ctrl-C ended the child, before it joined its own process group. cancel_fd
+ * may become readable a moment after the child ended. */
 static bool ended_by_our_signal(int code, int cancel_fd)
 {
     struct err why = ERR_INIT;
@@ -254,8 +255,8 @@ static bool ended_by_our_signal(int code, int cancel_fd)
     return why.kind == ERR_CANCELLED;
 }
 
-static int start_within(const char *const argv[], const struct proc_limits *limits, const int fds[3],
-                        pid_t *ret, struct err *err)
+static int start_with_limits(const char *const argv[], const struct proc_limits *limits, const int fds[3],
+                             pid_t *ret, struct err *err)
 {
     const struct proc_bounds bounds = {.memory = limits->memory, .cpu_ms = limits->cpu_ms};
     return bounds.memory || bounds.cpu_ms ? proc_start_bounded(argv, &bounds, fds, ret, err)
@@ -270,7 +271,7 @@ int proc_run_with_input(const char *const argv[], int input, const struct proc_l
     struct buf texts[2] = {{.max = limits->max_output, .secret = limits->secret_output}, BUF_INIT(2048)};
     pid_t pid = -1;
     if (fd_pipe(out, err) < 0 || fd_pipe(error_output, err) < 0 ||
-        start_within(argv, limits, (int[]){input, out[1], error_output[1]}, &pid, err) < 0)
+        start_with_limits(argv, limits, (int[]){input, out[1], error_output[1]}, &pid, err) < 0)
         goto out;
     fd_close(&out[1]);
     fd_close(&error_output[1]);

@@ -56,18 +56,19 @@ struct proc_setting {
     /* `NAME=value`, NULL-terminated: each replaces the variable of that name in the child's environment.
      * Other processes can read them, so never pass a secret. NULL: none. */
     const char *const *variables;
-    pid_t group; /* the process group of another child, so that proc_end of that child also ends this one; 0:
-                  * a new group
-                  */
+    /* The process group of another child, so that proc_end of that child also ends this one; 0: a new group.
+     */
+    pid_t group;
 };
 int proc_start_with_setting(const char *const argv[], const struct proc_setting *setting, const int fds[3],
                             pid_t *ret, struct err *err);
 
-/* Returns whether a child of proc_start has ended by itself. *ret_exit_code (may be NULL) is its exit code as
- * in proc_result. The caller must still call proc_end. */
+/* Returns whether a child of proc_start has ended, and sets *ret_exit_code (may be NULL) as in proc_result.
+ * The caller must still call proc_end. */
 bool proc_has_ended(pid_t pid, int *ret_exit_code);
 
-/* Waits for a child that is about to end by itself, and reaps it. Returns its exit code as in proc_result. */
+/* Waits until the child ends, without a signal to it, and reaps it. Returns its exit code as in proc_result.
+ */
 int proc_wait(pid_t pid);
 
 /* Ends a child of proc_start: SIGTERM, after half a second SIGKILL. Reaps it and returns its exit code as in
@@ -127,8 +128,8 @@ void proc_limit_memory(uint64_t most, uint64_t *ret_before);
  * of a library that `body` needs; the locks of glibc and macOS are safe.
  *
  * The error is the child's, made printable. ERR_LIMIT if it exceeded a limit or ended without a result;
- * ERR_CANCELLED. A signal from the terminal reaches both processes. It ends this process too, unless this
- * process has a handler for it.
+ * ERR_CANCELLED. A signal from the terminal reaches both processes, and ends this process unless it has a
+ * handler.
  */
 int proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_fork_limits *limits,
                       struct buf *ret, struct err *err);

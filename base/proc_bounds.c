@@ -19,14 +19,14 @@
 
 extern char **environ;
 
-/* RLIMIT_DATA counts the heap and private writable mappings on Linux. macOS can only limit the whole address
- * space. */
+/* On Linux RLIMIT_DATA counts the heap and private writable mappings. macOS can only limit the address space.
+ */
 #ifdef __linux__
 #define LIMIT_OF_MEMORY RLIMIT_DATA
 #else
 #define LIMIT_OF_MEMORY RLIMIT_AS
 #endif
-/* The result of proc_memory_in_use if the system does not report it. */
+/* The result of proc_memory_in_use on a system without /proc. */
 #define DEFAULT_IN_USE (UINT64_C(128) << 20)
 
 /* Lowers the soft and the hard limit of a resource. Never raises one. */

@@ -1,5 +1,5 @@
 /* Functions that a child calls between fork and its work, and the start of a program with limits. The
- * functions use only async-signal-safe calls, because another thread may have held a lock at the fork. */
+ * functions make only async-signal-safe calls, because another thread may hold a lock at the fork. */
 #ifndef BASE_PROC_BOUNDS_H
 #define BASE_PROC_BOUNDS_H
 
@@ -35,7 +35,7 @@ int proc_bound_self(const struct proc_bounds *bounds, pid_t parent);
  * ignored. */
 void proc_drop_handlers(void);
 
-/* Closes every descriptor from 3 on but those in `kept`, if the system has a call for that. */
+/* Closes every descriptor from 3 on except those in `kept`, if the system has close_range(2). */
 void proc_close_all_but(const int *kept, size_t n);
 
 /* Works like proc_start, with limits. argv[0] is a path; PATH is not searched. */

@@ -1,6 +1,6 @@
 /*
  * A fork of this process that reads untrusted bytes within limits. The child sends its status and result
- * through a pipe. If it sends none, the error comes from its exit status.
+ * through a pipe. Without a status, the parent makes an error from the exit code.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,9 +15,9 @@
 #include "base/banned.h"
 
 /* The child's status, written before its result. */
-struct ending {
+struct child_status {
     int rc;
-    bool out_of_memory; /* it failed because memory ran out */
+    bool out_of_memory; /* the reason of the failure is a failed allocation */
     struct err err;
 };
 
@@ -31,7 +31,7 @@ static bool is_nomem(const struct err *err)
 static void run_child(proc_confined_fn *body, void *ctx, const struct proc_fork_limits *limits, int out,
                       pid_t parent)
 {
-    struct ending end = {.rc = -1, .err = ERR_INIT};
+    struct child_status end = {.rc = -1, .err = ERR_INIT};
     struct buf result = BUF_INIT(limits->max_result);
     int kept[PROC_KEPT_MAX + 2] = {out, limits->cancel_fd};
     bool limited = limits->memory > 0 && !UNDER_SANITIZER;
@@ -52,8 +52,8 @@ static void run_child(proc_confined_fn *body, void *ctx, const struct proc_fork_
     _exit(0);
 }
 
-/* The wall time is counted in slices of poll(2), each at most SLICE_MS long. Thus time in which this process
- * was stopped (Ctrl-Z) or the machine slept does not count. */
+/* The wall time is counted in slices of poll(2), each at most SLICE_MS long. So the time during which this
+ * process was stopped (Ctrl-Z) or the machine slept does not count. */
 #define SLICE_MS 100
 
 /* Returns 0 when fd is readable. *left_ms is the remaining wall time; negative: no limit. */
@@ -97,9 +97,9 @@ static int set_memory_error(const struct proc_fork_limits *limits, struct err *e
                    text_bytes(most, sizeof most, limits->memory));
 }
 
-static int set_time_error(int64_t ms, const char *of, struct err *err)
+static int set_time_error(int64_t ms, const char *unit, struct err *err)
 {
-    return err_set(err, ERR_LIMIT, "reading it takes more than %" PRId64 " s%s", (ms + 999) / 1000, of);
+    return err_set(err, ERR_LIMIT, "reading it takes more than %" PRId64 " s%s", (ms + 999) / 1000, unit);
 }
 
 /* A signal from the terminal ended the child, and reaches this process too. If this process has no handler,
@@ -139,7 +139,8 @@ static void copy_printable(char *dst, size_t cap, const char *src)
 }
 
 /* Copies the child's error. Its text may be untrusted, so it is made printable. */
-static int copy_child_error(const struct ending *end, const struct proc_fork_limits *limits, struct err *err)
+static int copy_child_error(const struct child_status *end, const struct proc_fork_limits *limits,
+                            struct err *err)
 {
     char hint[sizeof end->err.hint];
     if (end->out_of_memory && limits->memory > 0)
@@ -154,15 +155,15 @@ static int copy_child_error(const struct ending *end, const struct proc_fork_lim
 }
 
 /* Checks the child's output and its exit code. */
-static int check_child(struct buf *heard, int code, const struct proc_fork_limits *limits, struct err *err)
+static int check_child(struct buf *output, int code, const struct proc_fork_limits *limits, struct err *err)
 {
-    struct ending end;
-    if (heard->len < sizeof end || code != 0)
+    struct child_status end;
+    if (output->len < sizeof end || code != 0)
         return set_exit_error(code, limits, err);
-    memcpy(&end, heard->data, sizeof end);
+    memcpy(&end, output->data, sizeof end);
     if (end.rc < 0)
         return copy_child_error(&end, limits, err);
-    buf_consume(heard, sizeof end);
+    buf_consume(output, sizeof end);
     return 0;
 }
 
@@ -170,8 +171,8 @@ static int await_child(pid_t pid, int fd, const struct proc_fork_limits *limits,
                        struct err *err)
 {
     struct err why = ERR_INIT;
-    struct buf heard = BUF_INIT(sizeof(struct ending) + limits->max_result);
-    int rc = read_child(fd, limits->wall_ms > 0 ? limits->wall_ms : -1, limits->cancel_fd, &heard, &why);
+    struct buf output = BUF_INIT(sizeof(struct child_status) + limits->max_result);
+    int rc = read_child(fd, limits->wall_ms > 0 ? limits->wall_ms : -1, limits->cancel_fd, &output, &why);
     if (rc < 0)
         kill(pid, SIGKILL);
     int code = proc_wait(pid);
@@ -180,33 +181,33 @@ static int await_child(pid_t pid, int fd, const struct proc_fork_limits *limits,
     else if (rc < 0 && err)
         *err = why;
     else if (rc == 0)
-        rc = check_child(&heard, code, limits, err);
+        rc = check_child(&output, code, limits, err);
     if (rc == 0 && ret) {
         buf_release(ret);
-        *ret = heard;
+        *ret = output;
         ret->max = limits->max_result;
-        heard = (struct buf)BUF_INIT(0);
+        output = (struct buf)BUF_INIT(0);
     }
-    buf_release(&heard);
+    buf_release(&output);
     return rc;
 }
 
 int proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_fork_limits *limits,
                       struct buf *ret, struct err *err)
 {
-    int answer[2];
+    int result_pipe[2];
     pid_t parent = getpid();
-    if (fd_pipe(answer, err) < 0)
+    if (fd_pipe(result_pipe, err) < 0)
         return -1;
     /* The child has a copy of stdout's buffer, and would write buffered text a second time. */
     fflush(stdout);
     fflush(stderr);
     pid_t pid = fork();
     if (pid == 0)
-        run_child(body, ctx, limits, answer[1], parent);
-    fd_close(&answer[1]);
+        run_child(body, ctx, limits, result_pipe[1], parent);
+    fd_close(&result_pipe[1]);
     int rc = pid < 0 ? err_sys(err, "cannot start another process")
-                     : await_child(pid, answer[0], limits, ret, err);
-    fd_close(&answer[0]);
+                     : await_child(pid, result_pipe[0], limits, ret, err);
+    fd_close(&result_pipe[0]);
     return rc;
 }

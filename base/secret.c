@@ -1,6 +1,6 @@
 /*
- * All three sources fill one array on the stack. The array is trimmed, checked, copied to the caller and
- * wiped. Messages name the variable or the file, but not the command, because a command may contain a secret.
+ * Each source fills one array on the stack, which is trimmed, checked, copied to the caller and wiped.
+ * Messages name the variable or the file, but not the command, because a command may contain a secret.
  */
 #include "base/secret.h"
 
@@ -34,10 +34,10 @@
 #define MAY_BE_TRACED 0
 #endif
 
-#define HOW_IT_LOOKS "a secret is one line of visible ASCII characters and blanks"
+#define SECRET_FORMAT "a secret is one line of visible ASCII characters and blanks"
 #define THE_COMMAND "the command for the secret"
 
-/* A file or a pipe with a secret, and how long to wait for its writer. */
+/* A file or a pipe with a secret, and the limits of the wait for its writer. */
 struct line_source {
     const char *path;
     int64_t deadline;
@@ -46,7 +46,7 @@ struct line_source {
 
 void secret_ref_release(struct secret_ref *ref)
 {
-    free(ref->where);
+    free(ref->locator);
     *ref = (struct secret_ref){0};
 }
 
@@ -58,7 +58,7 @@ void secret_wipe(struct secret *s)
 static int refuse_long_text(const char *what, struct err *err)
 {
     err_set(err, ERR_USAGE, "%s contains more than %d bytes", what, SECRET_MAX - 1);
-    return err_hint(err, HOW_IT_LOOKS);
+    return err_hint(err, SECRET_FORMAT);
 }
 
 /* Cuts the line end and checks the rest. `what` names the source. */
@@ -76,7 +76,7 @@ static int check_line(struct secret *s, const char *what, struct err *err)
         return 0;
     err_set(err, ERR_USAGE, "%s %s", what,
             s->len ? "contains more than one line, or characters that no secret has" : "is empty");
-    return err_hint(err, HOW_IT_LOOKS);
+    return err_hint(err, SECRET_FORMAT);
 }
 
 static int move_secret(struct secret *s, const char *text, size_t n, const char *what, struct err *err)
@@ -99,7 +99,7 @@ static int read_variable(const char *name, struct secret *s, struct err *err)
     return err_hint(err, "set it without showing it: read -rs %s; export %s", name, name);
 }
 
-/* Checks owner and mode: a reader of the file gets the secret, a writer chooses what profgrab sends. */
+/* Checks owner and mode: other users must neither read the secret nor replace it. */
 static int check_file(int fd, const char *path, struct err *err)
 {
     struct stat st;
@@ -116,7 +116,7 @@ static int check_file(int fd, const char *path, struct err *err)
     return 0;
 }
 
-/* Reads the file into the array. Fails if the array is full: the last byte is for the NUL. */
+/* Reads the file into the array. Fails if the text fills the array, because a NUL must follow it. */
 static int read_file(int fd, const char *path, struct secret *s, struct err *err)
 {
     while (s->len < sizeof s->text) {
@@ -168,8 +168,8 @@ static int open_line(const char *path, struct err *err)
     return -1;
 }
 
-/* Reads up to the end of the line or of the file. s->text may contain bytes after the line. *ret_n counts all
- * bytes. */
+/* Reads up to the end of the first line or of the file. s->text may contain bytes after that line; *ret_n
+ * counts them too. */
 static int read_first(int fd, const struct line_source *from, struct secret *s, size_t *ret_n,
                       struct err *err)
 {
@@ -257,11 +257,11 @@ static int read_source(const struct secret_ref *ref, const struct proc_limits *l
 {
     switch (ref->source) {
     case SECRET_ENV:
-        return read_variable(ref->where, s, err);
+        return read_variable(ref->locator, s, err);
     case SECRET_FILE:
-        return read_secret_file(ref->where, s, err);
+        return read_secret_file(ref->locator, s, err);
     case SECRET_COMMAND:
-        return run_command(ref->where, limits, s, err);
+        return run_command(ref->locator, limits, s, err);
     case SECRET_NONE:
         break;
     }
@@ -301,7 +301,7 @@ static void replace_by_stars(char *p, size_t n)
 }
 
 /* Masks the beginning of `needle` that ends at offset `at`, where the text was cut. */
-static void mask_cut(char *text, size_t at, const char *needle)
+static void mask_truncated(char *text, size_t at, const char *needle)
 {
     size_t n = strlen(needle);
     for (size_t k = n - 1 < at ? n - 1 : at; k > strlen(STARS); k--)
@@ -320,9 +320,9 @@ static void mask_text(char *text, const char *needle)
         return;
     for (char *p = text; (p = strstr(p, needle)); p += strlen(STARS))
         replace_by_stars(p, n);
-    mask_cut(text, strlen(text), needle);
+    mask_truncated(text, strlen(text), needle);
     for (char *p = text; (p = strstr(p, "...")); p++)
-        mask_cut(text, (size_t)(p - text), needle);
+        mask_truncated(text, (size_t)(p - text), needle);
 }
 
 void secret_mask(char *text, const char *needle)

@@ -22,7 +22,7 @@ enum secret_source {
 
 struct secret_ref {
     enum secret_source source;
-    char *where; /* the variable's name, the file's path or the command */
+    char *locator; /* the variable's name, the file's path or the command */
 };
 void secret_ref_release(struct secret_ref *ref);
 
@@ -48,7 +48,7 @@ int secret_check(const struct secret_ref *ref, struct err *err);
 
 /* Replaces each copy of the secret `needle` in the text by three asterisks: the unchanged secret, its
  * printable form, and its beginning if the text was cut there (at its end or before `...`). Ignores matches
- * shorter than three bytes. Use it on replies of hosts that received the secret. */
+ * shorter than three bytes. Use it on the replies of a host that received the secret. */
 void secret_mask(char *text, const char *needle);
 
 /*

@@ -8,22 +8,22 @@
 #include "base/base.h"
 
 struct stop {
-    int cancel_fd;   /* readable: the user cancels; or -1 */
+    int cancel_fd;   /* readable: the work is cancelled; or -1 */
     int64_t cpu_ms;  /* limit of CPU time; 0: none */
     int64_t cpu_end; /* the value of proc_cpu_ms at the limit */
 };
 
-/* Starts counting the time. */
+/* Starts counting the CPU time. */
 struct stop stop_new(int cancel_fd, int64_t cpu_ms);
 
 /* Returns 0 to continue, or -1 with ERR_CANCELLED or ERR_LIMIT. A call takes about 2 us: call it once for
  * each piece of input, at most some hundred kB. */
 int stop_check(const struct stop *s, struct err *err);
 
-/* Returns the remaining processor time in milliseconds, at least 1; 0: no limit. */
-int64_t stop_left(const struct stop *s);
+/* Returns the remaining CPU time in milliseconds, at least 1; 0: no limit. */
+int64_t stop_remaining_ms(const struct stop *s);
 
-/* Returns whether the processor time is used up. */
-bool stop_is_late(const struct stop *s);
+/* Returns whether the limit of CPU time is reached. */
+bool stop_is_out_of_time(const struct stop *s);
 
 #endif

@@ -10,9 +10,10 @@
 /* Stack size in bytes. A thousand hosts need a thousand threads. Sanitizers need more and get the default. */
 #define THREAD_STACK (256u * 1024)
 
-/* Returns whether this process may use two processors, so that a second thread runs in parallel. */
+/* Returns whether this process may use a second processor. */
 bool thread_has_second_processor(void);
 
+/* Starts a thread; the caller joins it. */
 int thread_start(pthread_t *ret, void *(*run)(void *), void *ctx, struct err *err);
 
 #endif

@@ -18,7 +18,7 @@ static bool is_plain(const char *path)
     return path && path[0] == '/' && path[strspn(path, plain)] == '\0';
 }
 
-int unix_socket_directory(size_t room, char **ret, struct err *err)
+int unix_socket_make_directory(size_t room, char **ret, struct err *err)
 {
     const char *parents[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
     for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {

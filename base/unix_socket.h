@@ -8,19 +8,19 @@
 #include "base/data/err.h"
 
 /*
- * Creates a directory (0700) for private sockets under $XDG_RUNTIME_DIR, $TMPDIR or /tmp: the first whose
- * path contains only letters, digits and /._-+,@ and leaves `room` bytes in a socket's address for a slash,
- * the longest file name and a NUL. The caller frees *ret.
+ * Creates a directory (0700) for private sockets under $XDG_RUNTIME_DIR, $TMPDIR or /tmp: uses the first of
+ * them whose path contains only letters, digits and /._-+,@ and leaves `room` bytes of a socket's address.
+ * `room` counts a slash, the longest file name and a NUL. The caller frees *ret.
  */
-int unix_socket_directory(size_t room, char **ret, struct err *err);
+int unix_socket_make_directory(size_t room, char **ret, struct err *err);
 
-/* These functions ask the kernel for the process at the other end of a Unix socket. The other end of an
- * accepted connection's listener is the process that called listen(2). */
-
-/* Checks that it is a process of this user; false if the kernel gives no answer. */
+/* These functions ask the kernel for the process at the other end of a Unix socket. For a client, that is the
+ * process that called listen(2). */
+/* Returns whether the process belongs to this user; false if the kernel does not report it. */
 bool unix_socket_peer_is_same_user(int fd);
 
-/* Checks that it is this process (of this user on systems that do not report the process). */
+/* Returns whether it is this process. A system that reports only the user: whether it belongs to this user.
+ */
 bool unix_socket_peer_is_same_process(int fd);
 
 #endif

@@ -16,24 +16,24 @@
  * safe on disk. *ret_path: the path written, a new string.
  *
  * After cancel_fd (or -1) becomes readable, packing may take BUNDLE_AFTER_SIGNAL_MS more to finish the
- * bundle. Otherwise it is ERR_CANCELLED, and the work directory stays. The time of an fsync is not included.
+ * bundle. After that time it fails with ERR_CANCELLED, and the work directory stays. An fsync may take
+ * longer.
  */
 #define BUNDLE_AFTER_SIGNAL_MS 1000
 int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char **ret_path, struct err *err);
 
-/* The functions below read bundles, also encrypted ones. `by` has the identities that can decrypt them (NULL:
- * none; then an encrypted bundle is ERR_NOT_FOUND). age_identities_cancel ends every reading that was given
- * these identities, also of a plain bundle. */
+/* The functions below read bundles, also encrypted ones. `identities` can decrypt them; without identities
+ * (NULL) an encrypted bundle is ERR_NOT_FOUND. age_identities_cancel ends every reading that uses the
+ * identities, also of a bundle that is not encrypted. */
 
-/* Limits on bundles from elsewhere. */
+/* Limits on the bundles that profgrab reads. */
 #define BUNDLE_MAX_MEMBERS 200000
 /* The most directories that the paths of the members may need. */
 #define BUNDLE_MAX_DIRECTORIES 400000
 #define BUNDLE_MAX_MANIFEST (64u << 20)
 
 /* Checks whether one bundle has room for this many services and items in total: 0, or ERR_USAGE with the
- * possible number. This is an estimate for the time before a run; writing a bundle checks the manifest
- * itself. */
+ * possible number. This is an estimate before a run; bundle_pack checks the manifest itself. */
 int bundle_check_room(size_t services, size_t items, struct err *err);
 
 struct bundle_member {
@@ -42,13 +42,13 @@ struct bundle_member {
     int64_t mtime; /* seconds */
 };
 
-/* Calls `member` for each file, in the order of the archive. A non-zero return stops, and the function
- * returns -1 with the callback's err. */
+/* Calls `member` for each file, in the order of the archive. If `member` does not return 0, the function
+ * stops and returns -1 with the error of `member`. */
 typedef int bundle_member_fn(void *ctx, const struct bundle_member *member, struct err *err);
-int bundle_list(const char *path, struct age_identities *by, bundle_member_fn *member, void *ctx,
+int bundle_list(const char *path, struct age_identities *identities, bundle_member_fn *member, void *ctx,
                 struct err *err);
 
-/* The state of one file, as verify finds it. */
+/* The result of verify for one file. */
 enum bundle_state {
     BUNDLE_INTACT,
     BUNDLE_CHANGED, /* its bytes differ from the manifest */
@@ -64,9 +64,9 @@ typedef void bundle_file_result_fn(void *ctx, const struct bundle_file_result *f
 /* The result of verify for the signature. */
 enum bundle_signature {
     BUNDLE_UNSIGNED,
-    BUNDLE_SIGNED,           /* valid: that key signed this manifest */
-    BUNDLE_SIGNED_ELSEWHERE, /* in another namespace: not a signature of a bundle */
-    BUNDLE_SIGNED_BADLY,     /* not valid, or not verifiable: see `why` */
+    BUNDLE_SIGNED,                 /* valid: that key signed this manifest */
+    BUNDLE_SIGNED_OTHER_NAMESPACE, /* valid, but in a namespace of other files than bundles */
+    BUNDLE_SIGNATURE_INVALID,      /* not valid, or of an unknown form: see `why` */
 };
 struct bundle_summary {
     size_t intact, changed, missing, unknown;
@@ -77,51 +77,52 @@ struct bundle_summary {
         char type[64];                     /* of the key */
         char fingerprint[SSH_FINGERPRINT]; /* SHA256:base64; "" if unreadable */
         char *principal; /* from the file of allowed signers; NULL: not listed, or no such file */
-        char why[512];   /* why it is not valid, or not by a known signer */
+        char why[512];   /* the reason why the signature is not valid, or the signer not known */
     } signature;
-    /* The remaining members are printable text of the manifest. Only a valid signature proves it. */
+    /* The remaining members are from the manifest, made printable. They are true only if a valid signature of
+     * a trusted signer covers them. */
     char collector[256]; /* USER on WORKSTATION */
     char collected[64];  /* the time, UTC */
     bool handed_off;     /* the bundle is a copy for a hand-off */
     char sender[256];
     char sent[64];
     struct strlist recipients; /* the recipients that can decrypt it */
-    size_t redacted;           /* changed members */
+    size_t redacted;           /* the number of members that redaction changed */
 };
 void bundle_summary_release(struct bundle_summary *s);
-/* Reads the whole archive once; -1 if it is not readable as a bundle (no manifest, cut, hostile names).
- * `allowed_signers` is a file as in sshsig_find_principal, or NULL; an unreadable one is an error. `how` may
- * be NULL: all defaults. The caller releases *ret. */
+/* Reads the whole archive once. Fails if it is not readable as a bundle: no manifest, cut, unsafe paths.
+ * `allowed_signers` is a file as in sshsig_find_principal, or NULL; an unreadable file is an error. If
+ * `options` is NULL, all members are NULL or -1. The caller releases *ret. */
 struct bundle_check {
-    struct age_identities *by;
+    struct age_identities *identities;
     const char *allowed_signers;
-    bundle_file_result_fn *finding; /* may be NULL */
+    bundle_file_result_fn *on_file; /* may be NULL */
     void *ctx;
     int cancel_fd; /* or -1 */
 };
-int bundle_verify(const char *path, const struct bundle_check *how, struct bundle_summary *ret,
+int bundle_verify(const char *path, const struct bundle_check *options, struct bundle_summary *ret,
                   struct err *err);
 
 /*
- * Extracts below `dir`, which must exist: creates the bundle's top directory there, ERR_EXISTS if it exists.
- * Never writes outside of it: refuses links, devices, absolute names, `..`, a second top directory. With
- * `members` (empty or NULL: all) only those paths or globs. *ret_dir: the new directory, a new string.
- * ERR_CANCELLED keeps the complete files, and the message names their directory.
- * Any other failure leaves no file.
+ * Extracts the files below `dir`, which must exist. Creates the bundle's top directory there; ERR_EXISTS if
+ * it exists. Never writes outside of it: refuses links, devices, absolute names, `..` and a second top
+ * directory. Extracts only the paths or globs in `members`; all, if that is NULL or empty. *ret_dir: the new
+ * directory, a new string. After ERR_CANCELLED the complete files stay, and the message names their
+ * directory. After any other failure no file stays.
  */
 struct bundle_extract {
     const char *path;
-    struct age_identities *by;
+    struct age_identities *identities;
     const char *dir;
     const struct strlist *members;
-    uint64_t max_bytes; /* the most to write */
+    uint64_t max_bytes; /* limit for all files */
 };
-int bundle_extract(const struct bundle_extract *how, char **ret_dir, struct err *err);
+int bundle_extract(const struct bundle_extract *options, char **ret_dir, struct err *err);
 
 /*
- * Extracts the files that the manifest names, and nothing else, into a new work directory, with their times.
- * From a damaged archive it extracts the readable part; *ret_damage is then the damage, else untouched.
- * manifest_compare checks the content later. ERR_CANCELLED by cancel_fd.
+ * Extracts only the files that the manifest names, with their times, into a new work directory. Extracts the
+ * readable part of a damaged archive and sets *ret_damage, which else stays unchanged. The caller checks the
+ * content with manifest_compare. ERR_CANCELLED by cancel_fd.
  */
 struct bundle_restore {
     const char *path;
@@ -129,57 +130,58 @@ struct bundle_restore {
     const struct workdir *work;
     int cancel_fd; /* or -1 */
 };
-int bundle_restore(const struct bundle_restore *how, struct err *ret_damage, struct err *err);
+int bundle_restore(const struct bundle_restore *options, struct err *ret_damage, struct err *err);
 
-/* Reads one member, by its path as in bundle_list, into an initialised buffer. ERR_NOT_FOUND if there is none
- * of that name. */
-int bundle_member_bytes(const char *path, struct age_identities *by, const char *member, struct buf *ret,
-                        struct err *err);
+/* Reads one member, by its path as in bundle_list, into an initialised buffer. ERR_NOT_FOUND if the
+ * bundle has no such member. */
+int bundle_read_member(const char *path, struct age_identities *identities, const char *member,
+                       struct buf *ret, struct err *err);
 
 /*
- * Reads many members in the archive's order, in one pass. `wants` selects them; `take` receives each, and may
- * take over the buffer's memory. -1 from `take` stops, with its err.
+ * Reads many members in the archive's order, in one pass. `filter` selects them; `receive` gets each one, and
+ * may move the buffer's memory. If `receive` returns -1, the function stops and returns its error.
  */
-typedef bool bundle_wants_fn(void *ctx, const struct bundle_member *member);
+typedef bool bundle_filter_fn(void *ctx, const struct bundle_member *member);
 typedef int bundle_receive_fn(void *ctx, const struct bundle_member *member, struct buf *bytes,
                               struct err *err);
 struct bundle_visitor {
-    bundle_wants_fn *wants;
-    bundle_receive_fn *take;
+    bundle_filter_fn *filter;
+    bundle_receive_fn *receive;
     void *ctx;
 };
-int bundle_visit(const char *path, struct age_identities *by, const struct bundle_visitor *visitor,
+int bundle_visit(const char *path, struct age_identities *identities, const struct bundle_visitor *visitor,
                  struct err *err);
 
 /*
- * Reads many members in the caller's order. In the archive's order this is one pass without a cache.
- * In another order, up to BUNDLE_AHEAD_MAX bytes of members that come too early are kept in memory. Each pass
+ * Reads many members in the caller's order. If that is the archive's order, this takes one pass without a
+ * cache. Otherwise members that the archive has too early are cached, up to BUNDLE_CACHE_MAX bytes. Each pass
  * reads at least that many bytes of members, or all remaining ones.
  */
-#define BUNDLE_AHEAD_MAX (UINT64_C(32) << 20)
+#define BUNDLE_CACHE_MAX (UINT64_C(32) << 20)
 struct bundle_members;
-struct bundle_wanted {
-    const char *path;          /* of the bundle */
-    struct age_identities *by; /* or NULL; must outlive the object */
-    uint64_t most;             /* limit for a member; a larger one is ERR_FAILED */
-    struct strlist members;    /* in the order of reading; may repeat. Copied */
+struct bundle_members_options {
+    const char *path;                  /* of the bundle */
+    struct age_identities *identities; /* or NULL; must outlive the object */
+    uint64_t max_bytes;                /* limit for one member; a larger one is ERR_FAILED */
+    struct strlist members;            /* in the order of reading; may contain a name twice. Copied */
 };
-int bundle_members_new(const struct bundle_wanted *wanted, struct bundle_members **ret, struct err *err);
-/* Works like bundle_member_bytes. The caller may skip members of the order. A member that is not in
- * the rest of the order is read in a separate pass. */
+int bundle_members_new(const struct bundle_members_options *options, struct bundle_members **ret,
+                       struct err *err);
+/* Works like bundle_read_member. The caller may skip names of the order. A member that is not in the
+ * rest of the order takes a separate pass. */
 int bundle_members_read(struct bundle_members *m, const char *name, struct buf *ret, struct err *err);
 /* Closes the archive. The next read begins a new pass. */
-void bundle_members_pause(struct bundle_members *m);
+void bundle_members_close_archive(struct bundle_members *m);
 void bundle_members_free(struct bundle_members *m);
 
-/* Opens a bundle to check that `by` can decrypt it; this may prompt for a passphrase. Later readers with the
- * same identities, also in a copy of this process, do not prompt. */
-int bundle_unlock(const char *path, struct age_identities *by, struct err *err);
+/* Checks that `identities` can decrypt a bundle; this may ask for a passphrase. Later reads with the same
+ * identities, also in a fork of this process, do not ask. */
+int bundle_unlock(const char *path, struct age_identities *identities, struct err *err);
 
 /* Reads the text of manifest.json. *ret is a new string, which the caller frees. */
-int bundle_manifest(const char *path, struct age_identities *by, char **ret, struct err *err);
-/* Parses the manifest's text with jansson. Guarantees our format and version, and that `hosts` and `files`
- * are lists; nothing else. ERR_FAILED for other text, and for a manifest that would take too much memory. The
+int bundle_read_manifest(const char *path, struct age_identities *identities, char **ret, struct err *err);
+/* Parses the manifest's text with jansson. Guarantees only the format, the version, and that `hosts`
+ * and `files` are lists. ERR_FAILED for other text, and for a manifest that would take too much memory. The
  * caller releases the reference with json_decref. */
 struct json_t;
 int bundle_manifest_parse(const char *text, size_t n, struct json_t **ret, struct err *err);

@@ -1,11 +1,11 @@
 /*
- * Bundles: one tarball with a manifest that contains the hashes of its files. No collected file is ever lost.
+ * Bundles: a tarball with a manifest that contains the hashes of its files.
  *
- * During a capture all files are in a work directory beside the output, `NAME.partial`. At the end it is
- * packed into `NAME.tar.gz` (temporary name, fsync, rename, no overwriting, mode 0600) and removed. If
- * packing fails, the work directory stays, and its manifest describes its files.
+ * During a capture all files are in a work directory beside the output, `NAME.partial`. At the end this
+ * directory is packed into `NAME.tar.gz` (temporary name, fsync, rename, no overwriting, mode 0600) and
+ * removed. If packing fails, the work directory stays, and its manifest describes its files.
  *
- * This folder has no access to hosts or SSH: its caller fills in the records. docs/formats.md has the
+ * This folder has no access to hosts: capture/ fills in the records. docs/formats.md has the
  * manifest's JSON schema.
  */
 #ifndef BUNDLE_BUNDLE_H

@@ -23,7 +23,7 @@
 enum { CHUNK = 32768, MAX_README = 64 << 20 };
 
 struct copying {
-    const struct bundle_copy *how;
+    const struct bundle_copy *options;
     int64_t now;
     struct stop stop;
     json_t *root;
@@ -35,39 +35,39 @@ struct copying {
     struct age_writer *age;
     struct writer *tar;
     struct reader *r;
-    json_t *expected;    /* by path: the items whose files have not been copied yet */
+    json_t *expected;    /* the items whose files have not been copied yet, by path */
     json_t *directories; /* already written, as keys */
-    struct bundle_copy_result sum;
+    struct bundle_copy_result result;
 };
 
-/* ---- the output path
- * -------------------------------------------------------------------------------------- */
+/* ---- the output path ----------------------------------------------------------------------------------- */
 
-/* The length of s without `ending`; SIZE_MAX if s does not end so. */
-static size_t length_without(const char *s, const char *get_ending)
+/* Returns the length of s without `ending`; SIZE_MAX if s does not end in it. */
+static size_t length_without_ending(const char *s, const char *ending)
 {
-    size_t n = strlen(s), n_ending = strlen(get_ending);
-    return n > n_ending && strcmp(s + n - n_ending, get_ending) == 0 ? n - n_ending : SIZE_MAX;
+    size_t n = strlen(s), n_ending = strlen(ending);
+    return n > n_ending && strcmp(s + n - n_ending, ending) == 0 ? n - n_ending : SIZE_MAX;
 }
 
-static const char *get_ending(const struct bundle_copy *how)
+static const char *get_ending(const struct bundle_copy *options)
 {
-    return how->to ? ".tar.gz.age" : ".tar.gz";
+    return options->to ? ".tar.gz.age" : ".tar.gz";
 }
 
-/* The path of the copy: a new string. */
-static int output_path(const struct bundle_copy *how, char **ret, struct err *err)
+/* Chooses the path of the copy, a new string. */
+static int choose_output_path(const struct bundle_copy *options, char **ret, struct err *err)
 {
-    size_t n = length_without(how->bundle, ".tar.gz");
+    size_t n = length_without_ending(options->bundle, ".tar.gz");
     char *path = NULL;
-    if (how->output && length_without(how->output, get_ending(how)) == SIZE_MAX)
-        return err_set(err, ERR_USAGE, "%s: the name of this copy ends in %s", how->output, get_ending(how));
-    if (how->output && file_exists(how->output))
-        return err_set(err, ERR_EXISTS, "%s exists already", how->output);
-    if (how->output)
-        path = strdup(how->output);
-    else if (asprintf(&path, "%.*s%s%s", (int)(n == SIZE_MAX ? strlen(how->bundle) : n), how->bundle,
-                      how->to ? "" : "-handoff", get_ending(how)) < 0)
+    if (options->output && length_without_ending(options->output, get_ending(options)) == SIZE_MAX)
+        return err_set(err, ERR_USAGE, "%s: the name of this copy ends in %s", options->output,
+                       get_ending(options));
+    if (options->output && file_exists(options->output))
+        return err_set(err, ERR_EXISTS, "%s exists already", options->output);
+    if (options->output)
+        path = strdup(options->output);
+    else if (asprintf(&path, "%.*s%s%s", (int)(n == SIZE_MAX ? strlen(options->bundle) : n), options->bundle,
+                      options->to ? "" : "-handoff", get_ending(options)) < 0)
         path = NULL;
     *ret = path;
     return path ? 0 : err_nomem(err);
@@ -77,8 +77,8 @@ static int name_output(struct copying *c, struct err *err)
 {
     if (atomic_file_sync(c->new_file, err) < 0)
         return -1;
-    if (!c->how->output)
-        return atomic_file_give_free_name(c->new_file, c->path, get_ending(c->how), &c->sum.path, err);
+    if (!c->options->output)
+        return atomic_file_give_free_name(c->new_file, c->path, get_ending(c->options), &c->result.path, err);
     char *path = strdup(c->path);
     if (!path)
         return err_nomem(err);
@@ -86,11 +86,11 @@ static int name_output(struct copying *c, struct err *err)
         free(path);
         return -1;
     }
-    c->sum.path = path;
+    c->result.path = path;
     return 0;
 }
 
-static int to_output(void *ctx, const void *p, size_t n, struct err *err)
+static int write_output(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct copying *c = ctx;
     return c->age ? age_writer_write(c->age, p, n, err)
@@ -102,32 +102,32 @@ static int to_output(void *ctx, const void *p, size_t n, struct err *err)
 static int read_manifest(struct copying *c, struct err *err)
 {
     char *text = NULL;
-    if (bundle_manifest(c->how->bundle, NULL, &text, err) < 0)
+    if (bundle_read_manifest(c->options->bundle, NULL, &text, err) < 0)
         return -1;
     int rc = items_parse(text, strlen(text), &c->root, err);
     free(text);
     if (rc < 0)
-        return err_wrap(err, "%s", c->how->bundle);
+        return err_wrap(err, "%s", c->options->bundle);
     if (!json_object_get(c->root, "handoff"))
         return 0;
-    err_set(err, ERR_USAGE, "%s is a copy that was handed off already", c->how->bundle);
+    err_set(err, ERR_USAGE, "%s is a copy that was handed off already", c->options->bundle);
     return err_hint(err, "take the bundle it was made from, or hand it on as it is: profgrab bundle encrypt");
 }
 
-/* A string as in the rest of the manifest; NULL without memory. */
+/* Makes a JSON string, printable like all texts of the manifest. NULL without memory. */
 static json_t *new_string(const char *s)
 {
     char shown[JSON_ROWS_TEXT_SIZE];
     return json_string(json_rows_make_printable(shown, s));
 }
 
-/* Sets a key, unless its text is unknown. */
-static int put_string(json_t *object, const char *key, const char *s)
+/* Sets a key, unless the text is NULL or "". */
+static int set_string(json_t *object, const char *key, const char *s)
 {
     return s && *s ? json_object_set_new(object, key, new_string(s)) : 0;
 }
 
-static int put_recipients(json_t *handoff, const struct age_recipients *to)
+static int set_recipients(json_t *handoff, const struct age_recipients *to)
 {
     if (!to)
         return 0;
@@ -138,21 +138,20 @@ static int put_recipients(json_t *handoff, const struct age_recipients *to)
     return rc;
 }
 
-/* Adds the key `handoff`. Redacts our own strings before listing the redactions, because the list counts
- * them. */
-static int put_handoff(struct copying *c, struct err *err)
+/* Adds the key `handoff`. First redacts its own strings, because the list of redactions counts them. */
+static int set_handoff(struct copying *c, struct err *err)
 {
     char time[64];
     json_t *handoff = json_object();
     if (json_object_set_new(c->root, "handoff", handoff) < 0 ||
-        put_string(handoff, "time", clock_format_millis(time, sizeof time, c->now)) < 0 ||
-        put_string(handoff, "user", c->how->user) < 0 ||
-        put_string(handoff, "workstation", c->how->workstation) < 0 ||
-        put_recipients(handoff, c->how->to) < 0)
+        set_string(handoff, "time", clock_format_millis(time, sizeof time, c->now)) < 0 ||
+        set_string(handoff, "user", c->options->user) < 0 ||
+        set_string(handoff, "workstation", c->options->workstation) < 0 ||
+        set_recipients(handoff, c->options->to) < 0)
         return err_nomem(err);
-    if (!c->how->redact)
+    if (!c->options->redact)
         return 0;
-    if (scrub_object(&c->redacted.scrub, handoff, err) < 0 ||
+    if (redact_manifest_object(&c->redacted.manifest, handoff, err) < 0 ||
         redact_bundle_list_manifest(&c->redacted, err) < 0)
         return -1;
     if (json_object_set(handoff, "redactions", c->redacted.redactions) < 0 ||
@@ -161,24 +160,24 @@ static int put_handoff(struct copying *c, struct err *err)
     return 0;
 }
 
-/* The title has no text that the copy lost, also a value that only a request marks as a secret. */
+/* Redacts the title of the issue with the words that were redacted in the copy. */
 static int redact_title(struct copying *c, struct err *err)
 {
     json_t *object = json_object();
-    int rc = object ? put_string(object, "title", c->how->title) : -1;
+    int rc = object ? set_string(object, "title", c->options->title) : -1;
     if (rc < 0)
         err_nomem(err);
-    else if (c->how->redact)
-        rc = scrub_object(&c->redacted.scrub, object, err);
+    else if (c->options->redact)
+        rc = redact_manifest_object(&c->redacted.manifest, object, err);
     const char *title = json_string_value(json_object_get(object, "title"));
-    if (rc == 0 && title && !(c->sum.title = strdup(title)))
+    if (rc == 0 && title && !(c->result.title = strdup(title)))
         rc = err_nomem(err);
     json_decref(object);
     return rc;
 }
 
-/* Rewrites README.md, which is made from the manifest and has its hash in it. */
-static int renew_readme(struct copying *c, struct err *err)
+/* Makes README.md from the manifest again, and adds its hash to the manifest. */
+static int rewrite_readme(struct copying *c, struct err *err)
 {
     char hex[SHA256_HEX];
     buf_clear(&c->readme);
@@ -202,31 +201,31 @@ static int renew_readme(struct copying *c, struct err *err)
 
 /* ---- the page ------------------------------------------------------------------------------------------ */
 
-static int visit_coming(const struct bundle_preview *bundle, const struct bundle_visitor *visitor,
-                        struct err *err)
+static int visit_redacted_members(const struct bundle_preview *bundle, const struct bundle_visitor *visitor,
+                                  struct err *err)
 {
     return redact_bundle_visit(bundle->from, visitor, err);
 }
 
-/* Appends to the spool. */
+/* Draws the page, and appends it to the spool. */
 static int draw_page(struct copying *c, json_t *report, struct err *err)
 {
-    struct redact_bundle_source from = {.redacted = &c->redacted, .bundle = c->how->bundle};
+    struct redact_bundle_source from = {.redacted = &c->redacted, .bundle = c->options->bundle};
     struct buf manifest = BUF_INIT(BUNDLE_MAX_MANIFEST);
     off_t begin = lseek(c->redacted.spool, 0, SEEK_END);
     int rc = begin < 0 ? err_sys(err, "cannot write") : items_print(c->root, &manifest, err);
     if (rc == 0) {
         struct stat st = {.st_size = 0};
-        (void)stat(c->how->bundle, &st); /* if the file is gone, reading reports it */
-        const struct bundle_preview coming = {.manifest = {buf_str(&manifest), manifest.len},
-                                              .bytes = (uint64_t)st.st_size,
-                                              .cancel_fd = c->how->cancel_fd,
-                                              .cpu_ms = (stop_left(&c->stop) + 1) / 2,
-                                              .fd = c->redacted.spool,
-                                              .from = &from,
-                                              .ctx = c->how->draw_ctx,
-                                              .visit = visit_coming};
-        rc = c->how->draw(&coming, c->redacted.spool, err);
+        (void)stat(c->options->bundle, &st); /* the read reports a missing file */
+        const struct bundle_preview preview = {.manifest = {buf_str(&manifest), manifest.len},
+                                               .bytes = (uint64_t)st.st_size,
+                                               .cancel_fd = c->options->cancel_fd,
+                                               .cpu_ms = (stop_remaining_ms(&c->stop) + 1) / 2,
+                                               .fd = c->redacted.spool,
+                                               .from = &from,
+                                               .ctx = c->options->draw_ctx,
+                                               .visit = visit_redacted_members};
+        rc = c->options->draw(&preview, c->redacted.spool, err);
     }
     if (rc == 0)
         rc = redact_bundle_replace(&c->redacted, report, PATH_REPORT, begin, err);
@@ -234,14 +233,14 @@ static int draw_page(struct copying *c, json_t *report, struct err *err)
     return rc;
 }
 
-/* Draws the page again, because the old one shows data that redaction removes. */
-static int renew_page(struct copying *c, struct err *err)
+/* Draws report.html again, because the old one shows data that redaction removes. */
+static int redraw_page(struct copying *c, struct err *err)
 {
     json_t *report = json_object_get(c->root, "report");
     struct err why = ERR_INIT;
-    if (!c->how->redact || !report)
+    if (!c->options->redact || !report)
         return 0;
-    if (!c->how->draw)
+    if (!c->options->draw)
         err_set(&why, ERR_FAILED, "nothing draws it anew");
     else if (draw_page(c, report, &why) == 0)
         return 0;
@@ -250,20 +249,20 @@ static int renew_page(struct copying *c, struct err *err)
             *err = why;
         return -1;
     }
-    c->sum.page_error = why;
+    c->result.page_error = why;
     json_object_del(c->root, "report");
     json_object_del(c->redacted.items, PATH_REPORT);
-    return renew_readme(c, err);
+    return rewrite_readme(c, err);
 }
 
 static int make_signature(struct copying *c, struct err *err)
 {
     struct sshsig s = {0};
-    if (sshsig_sign(c->how->signer, BUNDLE_NAMESPACE, (struct str){c->manifest.data, c->manifest.len},
+    if (sshsig_sign(c->options->signer, BUNDLE_NAMESPACE, (struct str){c->manifest.data, c->manifest.len},
                     &c->signature, err) < 0 ||
         sshsig_parse(c->signature, strlen(c->signature), &s, err) < 0)
         return -1;
-    snprintf(c->sum.fingerprint, sizeof c->sum.fingerprint, "%s", s.fingerprint);
+    snprintf(c->result.fingerprint, sizeof c->result.fingerprint, "%s", s.fingerprint);
     sshsig_release(&s);
     return 0;
 }
@@ -271,48 +270,48 @@ static int make_signature(struct copying *c, struct err *err)
 static int sign_manifest(struct copying *c, struct err *err)
 {
     struct err why = ERR_INIT;
-    if (!c->how->signer || make_signature(c, &why) == 0)
+    if (!c->options->signer || make_signature(c, &why) == 0)
         return 0;
-    if (!c->how->signature_optional || why.kind == ERR_CANCELLED) {
+    if (!c->options->signature_optional || why.kind == ERR_CANCELLED) {
         if (err)
             *err = why;
         return -1;
     }
     free(c->signature);
     c->signature = NULL;
-    c->sum.signing_error = why;
+    c->result.signing_error = why;
     return 0;
 }
 
 static int prepare_copy(struct copying *c, struct err *err)
 {
-    const struct redact_bundle_options redact = {.copy = c->how, .beside = c->path, .stop = &c->stop};
+    const struct redact_bundle_options redact = {.copy = c->options, .beside = c->path, .stop = &c->stop};
     if (read_manifest(c, err) < 0 || atomic_file_new(c->path, &c->new_file, err) < 0 ||
-        (c->how->redact && redact_bundle_run(&redact, c->root, &c->redacted, err) < 0) ||
-        put_handoff(c, err) < 0 || redact_title(c, err) < 0 || renew_readme(c, err) < 0 ||
-        renew_page(c, err) < 0 || items_print(c->root, &c->manifest, err) < 0)
+        (c->options->redact && redact_bundle_run(&redact, c->root, &c->redacted, err) < 0) ||
+        set_handoff(c, err) < 0 || redact_title(c, err) < 0 || rewrite_readme(c, err) < 0 ||
+        redraw_page(c, err) < 0 || items_print(c->root, &c->manifest, err) < 0)
         return -1;
     return sign_manifest(c, err);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
-static int put_text(struct copying *c, const char *path, const char *text, size_t n, struct err *err)
+static int write_text(struct copying *c, const char *path, const char *text, size_t n, struct err *err)
 {
     return writer_file(c->tar, path, n, c->now / 1000, err) < 0 ? -1 : writer_data(c->tar, text, n, err);
 }
 
 /* Writes the manifest, its signature right after it, and README.md. */
-static int put_own_members(struct copying *c, struct err *err)
+static int write_own_members(struct copying *c, struct err *err)
 {
-    if (put_text(c, PATH_MANIFEST, c->manifest.data, c->manifest.len, err) < 0 ||
-        (c->signature && put_text(c, PATH_SIGNATURE, c->signature, strlen(c->signature), err) < 0))
+    if (write_text(c, PATH_MANIFEST, c->manifest.data, c->manifest.len, err) < 0 ||
+        (c->signature && write_text(c, PATH_SIGNATURE, c->signature, strlen(c->signature), err) < 0))
         return -1;
-    return put_text(c, PATH_README, c->readme.data, c->readme.len, err);
+    return write_text(c, PATH_README, c->readme.data, c->readme.len, err);
 }
 
-static int put_bytes(struct copying *c, struct redact_bundle_bytes from, const struct items_file *file,
-                     struct err *err)
+static int write_bytes(struct copying *c, struct redact_bundle_bytes from, const struct items_file *file,
+                       struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
     char chunk[CHUNK], hex[SHA256_HEX];
@@ -338,31 +337,31 @@ static int put_bytes(struct copying *c, struct redact_bundle_bytes from, const s
     return rc;
 }
 
-static int put_member(struct copying *c, const struct reader_member *m, struct err *err)
+static int write_member(struct copying *c, const struct reader_member *m, struct err *err)
 {
     json_t *item = json_object_get(c->expected, m->path);
     struct items_file file;
-    if (!item && c->sum.page_error.kind != ERR_NONE && strcmp(m->path, PATH_REPORT) == 0)
+    if (!item && c->result.page_error.kind != ERR_NONE && strcmp(m->path, PATH_REPORT) == 0)
         return 0;
     if (!item)
         return err_set(err, ERR_FAILED, "the manifest does not describe %s", m->path);
     if (items_file(item, &file, err) < 0)
         return -1;
-    struct redact_bundle_bytes from = redact_bundle_bytes_of(&c->redacted, c->r, m->path);
+    struct redact_bundle_bytes from = redact_bundle_find_bytes(&c->redacted, c->r, m->path);
     if (from.spool < 0 && file.bytes != m->size)
         return err_set(err, ERR_FAILED, "%s is not as the manifest says", file.path);
-    if (writer_file(c->tar, file.path, file.bytes, m->mtime, err) < 0 || put_bytes(c, from, &file, err) < 0)
+    if (writer_file(c->tar, file.path, file.bytes, m->mtime, err) < 0 || write_bytes(c, from, &file, err) < 0)
         return -1;
     json_object_del(c->expected, m->path);
     return 0;
 }
 
 /* Writes a directory once. Redaction may give two directories the same name. */
-static int put_directory(struct copying *c, const struct reader_member *m, struct err *err)
+static int write_directory(struct copying *c, const struct reader_member *m, struct err *err)
 {
     struct buf path = BUF_INIT(1u << 16);
-    if (c->how->redact)
-        scrub_directory(&c->redacted.scrub, m->path, &path);
+    if (c->options->redact)
+        redact_manifest_directory(&c->redacted.manifest, m->path, &path);
     else
         buf_adds(&path, m->path);
     int rc = buf_check(&path, "the path of a directory", err);
@@ -374,26 +373,26 @@ static int put_directory(struct copying *c, const struct reader_member *m, struc
     return rc;
 }
 
-static int put_next(struct copying *c, const struct reader_member *m, struct err *err)
+static int write_next(struct copying *c, const struct reader_member *m, struct err *err)
 {
     if (m->is_dir)
-        return put_directory(c, m, err);
+        return write_directory(c, m, err);
     if (strcmp(m->path, PATH_MANIFEST) == 0)
-        return put_own_members(c, err);
+        return write_own_members(c, err);
     if (strcmp(m->path, PATH_README) == 0 || strcmp(m->path, PATH_SIGNATURE) == 0)
         return 0;
-    return put_member(c, m, err);
+    return write_member(c, m, err);
 }
 
 static int open_tar(struct copying *c, struct err *err)
 {
     const char *top = reader_top(c->r);
-    if (c->how->redact)
-        top = scrub_name(&c->redacted.scrub, top);
-    return writer_open(&(struct writer_output){top, c->how->bundle, to_output, c}, &c->tar, err);
+    if (c->options->redact)
+        top = redact_manifest_name(&c->redacted.manifest, top);
+    return writer_open(&(struct writer_output){top, c->options->bundle, write_output, c}, &c->tar, err);
 }
 
-static int put_all(struct copying *c, struct err *err)
+static int write_members(struct copying *c, struct err *err)
 {
     for (;;) {
         const struct reader_member *m = NULL;
@@ -403,7 +402,7 @@ static int put_all(struct copying *c, struct err *err)
             break;
         if (!c->tar && open_tar(c, err) < 0)
             return -1;
-        if (put_next(c, m, err) < 0)
+        if (write_next(c, m, err) < 0)
             return -1;
     }
     void *missing = json_object_iter(c->expected);
@@ -415,53 +414,54 @@ static int put_all(struct copying *c, struct err *err)
 static int write_copy(struct copying *c, struct err *err)
 {
     struct stat st;
-    c->expected = c->how->redact ? json_incref(c->redacted.items) : redact_bundle_items(c->root, err);
+    c->expected = c->options->redact ? json_incref(c->redacted.items) : redact_bundle_items(c->root, err);
     c->directories = json_object();
     if (!c->directories)
         return err_nomem(err);
     if (!c->expected ||
-        (c->how->to && age_writer_open(atomic_file_fd(c->new_file), c->how->to, false, &c->age, err) < 0) ||
-        reader_open(c->how->bundle, NULL, &c->r, err) < 0)
+        (c->options->to &&
+         age_writer_open(atomic_file_fd(c->new_file), c->options->to, false, &c->age, err) < 0) ||
+        reader_open(c->options->bundle, NULL, &c->r, err) < 0)
         return -1;
     reader_set_stop(c->r, &c->stop);
-    if (put_all(c, err) < 0)
-        return err_wrap(err, "%s", c->how->bundle);
+    if (write_members(c, err) < 0)
+        return err_wrap(err, "%s", c->options->bundle);
     if (c->age && age_writer_finish(c->age, err) < 0)
         return -1;
-    c->sum.bytes = fstat(atomic_file_fd(c->new_file), &st) == 0 ? (uint64_t)st.st_size : 0;
-    c->sum.redactions = c->redacted.n;
-    c->sum.changed =
+    c->result.bytes = fstat(atomic_file_fd(c->new_file), &st) == 0 ? (uint64_t)st.st_size : 0;
+    c->result.redactions = c->redacted.n;
+    c->result.changed =
         json_object_size(c->redacted.replaced) - (json_object_get(c->redacted.replaced, PATH_REPORT) != NULL);
-    c->sum.unsearched = json_array_size(c->redacted.unsearched);
+    c->result.unsearched = json_array_size(c->redacted.unsearched);
     if (name_output(c, err) < 0)
         return -1;
-    c->sum.unsearchable = c->redacted.unsearchable;
+    c->result.unsearchable = c->redacted.unsearchable;
     c->redacted.unsearchable = (struct strlist){0};
-    c->sum.unsearched_files = c->redacted.unsearched_files;
+    c->result.unsearched_files = c->redacted.unsearched_files;
     c->redacted.unsearched_files = (struct strlist){0};
-    c->sum.manifest = buf_detach(&c->manifest);
+    c->result.manifest = buf_detach(&c->manifest);
     return 0;
 }
 
-/* Reports that the bundle is the cause of the limit, instead of the part that took too long. */
+/* Replaces the error of the part that reached the limit by one that names the bundle. */
 static void explain_limit(const struct copying *c, struct err *err)
 {
-    if (!err || err->kind != ERR_LIMIT || !stop_is_late(&c->stop))
+    if (!err || err->kind != ERR_LIMIT || !stop_is_out_of_time(&c->stop))
         return;
-    err_set(err, ERR_LIMIT, "%s: making its copy takes more than %lld s of processor time", c->how->bundle,
-            (long long)((c->stop.cpu_ms + 999) / 1000));
+    err_set(err, ERR_LIMIT, "%s: making its copy takes more than %lld s of processor time",
+            c->options->bundle, (long long)((c->stop.cpu_ms + 999) / 1000));
     err_hint(err, "a real bundle of its size takes less: this one is damaged, or made to take long");
 }
 
-int bundle_copy(const struct bundle_copy *how, struct bundle_copy_result *ret, struct err *err)
+int bundle_copy(const struct bundle_copy *options, struct bundle_copy_result *ret, struct err *err)
 {
     char *path = NULL;
-    if (output_path(how, &path, err) < 0)
+    if (choose_output_path(options, &path, err) < 0)
         return -1;
-    struct copying c = {.how = how,
+    struct copying c = {.options = options,
                         .path = path,
                         .now = clock_utc(),
-                        .stop = stop_new(how->cancel_fd, how->cpu_ms),
+                        .stop = stop_new(options->cancel_fd, options->cpu_ms),
                         .redacted = REDACT_BUNDLE_INIT,
                         .manifest = BUF_INIT(BUNDLE_MAX_MANIFEST),
                         .readme = BUF_INIT(MAX_README)};
@@ -469,10 +469,10 @@ int bundle_copy(const struct bundle_copy *how, struct bundle_copy_result *ret, s
     if (rc == 0)
         rc = write_copy(&c, err);
     if (rc == 0) {
-        *ret = c.sum;
+        *ret = c.result;
     } else {
         explain_limit(&c, err);
-        free(c.sum.title);
+        free(c.result.title);
     }
     writer_free(c.tar);
     age_writer_free(c.age);

@@ -14,8 +14,8 @@
 #define BUNDLE_NAMESPACE "profgrab-bundle"
 
 /*
- * The content that a copy will have, for drawing its page: the text of the manifest, and the members, which
- * `visit` reads as bundle_visit does.
+ * The future content of a copy, from which its page is drawn: the text of the manifest, and the members,
+ * which `visit` reads like bundle_visit.
  */
 struct bundle_preview {
     struct str manifest;
@@ -27,17 +27,17 @@ struct bundle_preview {
     const void *ctx; /* draw_ctx of struct bundle_copy */
     int (*visit)(const struct bundle_preview *bundle, const struct bundle_visitor *visitor, struct err *err);
 };
-/* Writes the page to fd at its position. ERR_CANCELLED ends the copy; after any other failure the copy has no
- * page. */
+/* Writes the page to fd, at its current offset. ERR_CANCELLED ends the copy; after any other failure the copy
+ * has no page. */
 typedef int bundle_draw_fn(const struct bundle_preview *bundle, int fd, struct err *err);
 
-/* How to make a copy. */
+/* The options of a copy. */
 struct bundle_copy {
     const char *bundle; /* the path of the local bundle, which stays unchanged */
     /* The path of the copy, ending in .tar.gz or, encrypted, .tar.gz.age; ERR_EXISTS if it exists. NULL:
      * beside the bundle, `NAME-handoff.tar.gz` or `NAME.tar.gz.age`, with `-2`, `-3`, ... if that exists. */
     const char *output;
-    const char *user, *workstation;     /* the name of the user who hands it off; may be NULL */
+    const char *user, *workstation;     /* the user who hands it off, and their workstation; may be NULL */
     const char *title;                  /* the title of the issue, to be redacted too; NULL: none */
     bool redact;                        /* secrets, values of labels: docs/formats.md, "Redaction" */
     bundle_draw_fn *draw;               /* makes report.html of a redacted copy; NULL: no page */
@@ -54,13 +54,13 @@ struct bundle_copy {
 struct bundle_copy_result {
     char *path;
     uint64_t bytes;
-    uint64_t redactions;               /* the number of redacted values */
-    size_t changed;                    /* members that differ from the collected ones */
-    size_t unsearched;                 /* members that were not searched: traces, files of unknown kind */
-    struct strlist unsearched_files;   /* for each of them `PATH: REASON`, printable */
-    struct strlist unsearchable;       /* the same for members that should have been searched */
-    char *manifest;                    /* the copy's, for texts elsewhere */
-    char *title;                       /* the issue's, redacted; NULL: none */
+    uint64_t redactions; /* the number of redacted values */
+    size_t changed;      /* members that differ from the collected ones */
+    size_t unsearched;   /* members that were not searched for secrets: traces, files of an unknown kind */
+    struct strlist unsearched_files;   /* `PATH: REASON` of each unsearched member, printable */
+    struct strlist unsearchable;       /* the same for those that should have been searched */
+    char *manifest;                    /* the text of the copy's manifest */
+    char *title;                       /* the redacted title of the issue; NULL: none */
     struct err page_error;             /* ERR_NONE, or why the copy lacks the bundle's report.html */
     char fingerprint[SSH_FINGERPRINT]; /* of the signing key; "" */
     struct err signing_error;          /* ERR_NONE, or why the optional signature is missing */
@@ -68,16 +68,16 @@ struct bundle_copy_result {
 
 /*
  * Makes the copy. Compares each member with the manifest, so that the copy has no file with a wrong hash.
- * Redaction needs disk space beside the copy for the changed members and the largest one. The manifest gets a
- * `handoff`, README.md is rewritten, and with `redact` so is report.html; manifest and README.md record the
- * user, the copy and the recipients. Signs the copy, then encrypts it. After a failure no file is left. A
- * member that redaction cannot search (too large, or of another format) is copied unchanged and listed in the
- * manifest, README.md and *ret; the user decides who gets the copy.
+ * Redaction needs disk space beside the copy for the changed members and the largest one. Adds the key
+ * `handoff` to the manifest and makes README.md again; with `redact`, also report.html. Both the manifest and
+ * README.md record the user, the time and the recipients. Signs the copy, then encrypts it. After a failure
+ * no file stays. A member that redaction cannot search (too large, or of another format) is copied unchanged
+ * and listed in the manifest, README.md and *ret; the user decides who gets the copy.
  *
  * ERR_LIMIT: the copy needs more than cpu_ms, or the bundle inflates to more than gzfile_max_inflated allows.
- * ERR_USAGE: the bundle is such a copy already. If signing fails, the errors of sshsig_sign.
+ * ERR_USAGE: the bundle is a copy already. If signing fails, the errors of sshsig_sign.
  */
-int bundle_copy(const struct bundle_copy *how, struct bundle_copy_result *ret, struct err *err);
+int bundle_copy(const struct bundle_copy *options, struct bundle_copy_result *ret, struct err *err);
 void bundle_copy_result_release(struct bundle_copy_result *c);
 
 #endif

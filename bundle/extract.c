@@ -13,18 +13,18 @@
 #include "bundle/reader.h"
 #include "base/banned.h"
 
-/* The most that a bundle from elsewhere may write to disk. */
+/* The limit for all files of a bundle that resume unpacks. */
 #define RESTORE_MAX (UINT64_C(64) << 30)
 
 struct extraction {
     struct reader *r;
     const char *dir;
-    struct beneath place; /* the user's directory, open */
-    struct beneath files; /* the top directory; its fd is -1 until it is made */
-    char *top;            /* its path, for the caller; NULL before, and when restoring */
+    struct beneath parent; /* the user's directory, open */
+    struct beneath files;  /* the top directory; its fd is -1 until it is made */
+    char *top;             /* its path, for the caller; NULL before it is made, and when restoring */
     const struct strlist *wanted;
-    bool *matched;         /* the entries of `wanted` that have matched */
-    struct err top_exists; /* of an existing top directory: nothing is written, only `matched` is set */
+    bool *matched;                   /* the entries of `wanted` that have matched */
+    struct err top_exists;           /* the error of an existing top directory: then only `matched` is set */
     const struct manifest *manifest; /* when restoring: the wanted files, with their times */
     uint64_t room;                   /* bytes that may still be written */
     uint64_t max_bytes;
@@ -36,17 +36,17 @@ static int make_top(struct extraction *x, struct err *err)
     char *top = file_join(x->dir, reader_top(x->r));
     if (!top)
         return err_nomem(err);
-    if (beneath_mkdir(&x->place, reader_top(x->r), err) < 0) {
+    if (beneath_mkdir(&x->parent, reader_top(x->r), err) < 0) {
         free(top);
         return -1;
     }
     x->top = top;
     x->files.name = top;
-    x->files.fd = beneath_open_dir(&x->place, reader_top(x->r), err);
+    x->files.fd = beneath_open_dir(&x->parent, reader_top(x->r), err);
     return x->files.fd < 0 ? -1 : 0;
 }
 
-/* Whether a member is wanted: by its path, a glob, or a directory above it. */
+/* Returns whether a member is wanted: its path or a directory above it matches a name or a glob. */
 static bool is_wanted(struct extraction *x, const char *path)
 {
     bool wanted = x->manifest ? manifest_has_path(x->manifest, path) : !x->wanted || x->wanted->n == 0;
@@ -103,19 +103,19 @@ static int write_member(struct extraction *x, const struct reader_member *m, str
     return rc;
 }
 
-static bool names_members(const struct extraction *x)
+static bool has_member_names(const struct extraction *x)
 {
     return x->wanted && x->wanted->n > 0;
 }
 
-/* Creates the top directory once. If the user named members and the directory exists, the error waits: a name
- * that matches no member is reported first. */
+/* Creates the top directory once. If the user named members and the directory exists, stores the error,
+ * because a name that matches no member is reported first. */
 static int ensure_top(struct extraction *x, struct err *err)
 {
     struct err why = ERR_INIT;
     if (x->files.fd >= 0 || x->top_exists.kind == ERR_EXISTS || make_top(x, &why) == 0)
         return 0;
-    if (names_members(x) && why.kind == ERR_EXISTS) {
+    if (has_member_names(x) && why.kind == ERR_EXISTS) {
         x->top_exists = why;
         return 0;
     }
@@ -126,8 +126,8 @@ static int ensure_top(struct extraction *x, struct err *err)
 
 static int extract_member(struct extraction *x, const struct reader_member *m, struct err *err)
 {
-    bool wanted = *m->path && !(m->is_dir && (x->manifest || names_members(x))) && is_wanted(x, m->path);
-    if ((wanted || !names_members(x)) && ensure_top(x, err) < 0)
+    bool wanted = *m->path && !(m->is_dir && (x->manifest || has_member_names(x))) && is_wanted(x, m->path);
+    if ((wanted || !has_member_names(x)) && ensure_top(x, err) < 0)
         return -1;
     if (!wanted || x->files.fd < 0)
         return 0;
@@ -169,28 +169,28 @@ static int extract_all(struct extraction *x, struct err *err)
 }
 
 /* After a cancellation, keeps the complete files. After another failure, removes all files. */
-static void leave_or_remove(const struct extraction *x, struct err *why)
+static void keep_or_remove_files(const struct extraction *x, struct err *why)
 {
     bool interrupted = why->kind == ERR_CANCELLED;
     if (interrupted && x->n_complete > 0)
         err_set(why, ERR_CANCELLED, "interrupted; %s has the first %zu file%s of it", x->top, x->n_complete,
                 x->n_complete == 1 ? "" : "s");
     else if (x->top)
-        beneath_remove(&x->place, file_base(x->top), NULL);
+        beneath_remove(&x->parent, file_base(x->top), NULL);
     if (interrupted && x->n_complete == 0)
         err_set(why, ERR_CANCELLED, "interrupted; nothing was written");
 }
 
-int bundle_extract(const struct bundle_extract *how, char **ret_dir, struct err *err)
+int bundle_extract(const struct bundle_extract *options, char **ret_dir, struct err *err)
 {
-    const struct strlist *members = how->members;
-    struct extraction x = {.dir = how->dir,
+    const struct strlist *members = options->members;
+    struct extraction x = {.dir = options->dir,
                            .wanted = members,
-                           .room = how->max_bytes,
-                           .max_bytes = how->max_bytes,
+                           .room = options->max_bytes,
+                           .max_bytes = options->max_bytes,
                            .files.fd = -1};
-    x.place = (struct beneath){.fd = beneath_open_top(how->dir, err), .name = how->dir};
-    if (x.place.fd < 0)
+    x.parent = (struct beneath){.fd = beneath_open_top(options->dir, err), .name = options->dir};
+    if (x.parent.fd < 0)
         return -1;
     int rc = -1;
     x.matched = calloc(members && members->n ? members->n : 1, sizeof *x.matched);
@@ -198,11 +198,11 @@ int bundle_extract(const struct bundle_extract *how, char **ret_dir, struct err 
         err_nomem(err);
         goto out;
     }
-    if (reader_open(how->path, how->by, &x.r, err) < 0)
+    if (reader_open(options->path, options->identities, &x.r, err) < 0)
         goto out;
     struct err why = ERR_INIT;
     if (extract_all(&x, &why) < 0) {
-        leave_or_remove(&x, &why);
+        keep_or_remove_files(&x, &why);
         if (err)
             *err = why;
         goto out;
@@ -213,21 +213,21 @@ int bundle_extract(const struct bundle_extract *how, char **ret_dir, struct err 
 out:
     reader_free(x.r);
     fd_close(&x.files.fd);
-    fd_close(&x.place.fd);
+    fd_close(&x.parent.fd);
     free(x.matched);
     free(x.top);
     return rc;
 }
 
-int bundle_restore(const struct bundle_restore *how, struct err *ret_damage, struct err *err)
+int bundle_restore(const struct bundle_restore *options, struct err *ret_damage, struct err *err)
 {
-    struct extraction x = {.manifest = how->manifest, .room = RESTORE_MAX, .max_bytes = RESTORE_MAX};
+    struct extraction x = {.manifest = options->manifest, .room = RESTORE_MAX, .max_bytes = RESTORE_MAX};
     struct err why = ERR_INIT;
-    if (reader_open(how->path, NULL, &x.r, err) < 0)
+    if (reader_open(options->path, NULL, &x.r, err) < 0)
         return -1;
-    const struct stop stop = stop_new(how->cancel_fd, 0);
+    const struct stop stop = stop_new(options->cancel_fd, 0);
     reader_set_stop(x.r, &stop);
-    x.files = *workdir_files(how->work);
+    x.files = *workdir_files(options->work);
     int rc = extract_all(&x, &why);
     /* From a damaged archive keep the files before the damage; the manifest verifies them. */
     if (rc < 0 && why.kind == ERR_FAILED && x.room > 0) {

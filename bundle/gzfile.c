@@ -16,8 +16,8 @@ struct gzfile {
     uint64_t size, inflated; /* bytes */
     struct age_reader *age;  /* NULL: not encrypted */
     z_stream z;
-    bool inflating; /* z needs inflateEnd */
-    bool between;   /* one gzip member has ended, and no other has begun */
+    bool inflating;       /* z needs inflateEnd */
+    bool between_members; /* one gzip member has ended, and no other has begun */
     unsigned char in[32768];
 };
 
@@ -28,7 +28,7 @@ uint64_t gzfile_max_inflated(uint64_t size)
     return size > (UINT64_MAX - base) / RATIO ? UINT64_MAX : base + size * RATIO;
 }
 
-static int too_large(const struct gzfile *g, struct err *err)
+static int set_size_error(const struct gzfile *g, struct err *err)
 {
     char size[32], most[32];
     err_set(err, ERR_LIMIT, "%s has %s and inflates to more than %s", g->path,
@@ -58,7 +58,7 @@ static int fill_input(struct gzfile *g, struct err *err)
     return 0;
 }
 
-/* Checks the first bytes: recognises most files that are not bundles, with a clear message. */
+/* Checks the first bytes, so that most files that are not bundles get a clear message. */
 static int check_magic(const struct gzfile *g, struct err *err)
 {
     static const unsigned char magic[2] = {0x1f, 0x8b};
@@ -78,17 +78,18 @@ static int read_size(struct gzfile *g, struct err *err)
     return 0;
 }
 
-/* Reads the first bytes again that were read to detect encryption. */
-static int open_encrypted(struct gzfile *g, struct age_identities *by, struct err *err)
+/* Detects encryption from the first bytes, and then reads them again through the decryption. */
+static int open_encrypted(struct gzfile *g, struct age_identities *identities, struct err *err)
 {
     if (!age_is_encrypted(g->in, g->z.avail_in))
         return 0;
     if (lseek(g->fd, 0, SEEK_SET) != 0)
         return err_sys(err, "cannot read %s", g->path);
-    return age_reader_open(g->fd, by, &g->age, err) < 0 ? err_wrap(err, "%s", g->path) : fill_input(g, err);
+    return age_reader_open(g->fd, identities, &g->age, err) < 0 ? err_wrap(err, "%s", g->path)
+                                                                : fill_input(g, err);
 }
 
-int gzfile_open(const char *path, struct age_identities *by, struct gzfile **ret, struct err *err)
+int gzfile_open(const char *path, struct age_identities *identities, struct gzfile **ret, struct err *err)
 {
     struct gzfile *g = calloc(1, sizeof *g);
     if (!g)
@@ -97,13 +98,13 @@ int gzfile_open(const char *path, struct age_identities *by, struct gzfile **ret
     if (g->fd < 0)
         goto out;
     g->path = strdup(path);
-    /* 16: gzip only. */
+    /* zlib accepts only gzip if 16 is added. */
     g->inflating = g->path && inflateInit2(&g->z, 16 + MAX_WBITS) == Z_OK;
     if (!g->inflating) {
         err_nomem(err);
         goto out;
     }
-    if (read_size(g, err) < 0 || fill_input(g, err) < 0 || open_encrypted(g, by, err) < 0 ||
+    if (read_size(g, err) < 0 || fill_input(g, err) < 0 || open_encrypted(g, identities, err) < 0 ||
         check_magic(g, err) < 0)
         goto out;
     *ret = g;
@@ -130,21 +131,21 @@ static int inflate_once(struct gzfile *g, bool *ret_end, struct err *err)
 {
     if (g->z.avail_in == 0 && fill_input(g, err) < 0)
         return -1;
-    if (g->z.avail_in == 0 && !g->between)
+    if (g->z.avail_in == 0 && !g->between_members)
         return err_set(err, ERR_FAILED, "%s is cut: it ends in the middle of its data", g->path);
     if (g->z.avail_in == 0) {
         *ret_end = true;
         return 0;
     }
-    if (g->between && inflateReset(&g->z) != Z_OK)
+    if (g->between_members && inflateReset(&g->z) != Z_OK)
         return err_nomem(err);
-    g->between = false;
+    g->between_members = false;
     int rc = inflate(&g->z, Z_NO_FLUSH);
     if (rc == Z_MEM_ERROR)
         return err_nomem(err);
     if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR)
         return err_set(err, ERR_FAILED, "%s is damaged: %s", g->path, g->z.msg ? g->z.msg : "not gzip");
-    g->between = rc == Z_STREAM_END;
+    g->between_members = rc == Z_STREAM_END;
     return 0;
 }
 
@@ -159,7 +160,7 @@ int gzfile_read(struct gzfile *g, void *p, size_t cap, size_t *ret_n, struct err
             return -1;
     g->inflated += room - g->z.avail_out;
     if (g->inflated > gzfile_max_inflated(g->size))
-        return too_large(g, err);
+        return set_size_error(g, err);
     *ret_n = room - g->z.avail_out;
     return 0;
 }

@@ -20,7 +20,7 @@
  */
 #define LEVEL 3
 #define STORED_MAX 65535
-/* Below this size a stored block costs more than it saves: zlib's window starts empty after it. */
+/* A stored block below this size saves no time or space, because zlib's window is empty after it. */
 #define STORED_MIN 8192
 #define OUT_SIZE (128u << 10)
 
@@ -28,10 +28,10 @@ struct gzpack {
     gzpack_sink_fn *sink;
     void *ctx;
     z_stream z;
-    bool deflating; /* z needs deflateEnd */
-    bool open;      /* z has unflushed data */
+    bool deflating;     /* z needs deflateEnd */
+    bool has_unflushed; /* z has unflushed data */
     uint32_t crc;
-    uint64_t taken, sent; /* bytes: of input, to the sink */
+    uint64_t read_bytes, sent_bytes; /* bytes: of input, to the sink */
     size_t out_n;
     unsigned char out[OUT_SIZE];
 };
@@ -42,7 +42,7 @@ static int send_out(struct gzpack *g, struct err *err)
 {
     size_t n = g->out_n;
     g->out_n = 0;
-    g->sent += n;
+    g->sent_bytes += n;
     return n > 0 ? g->sink(g->ctx, g->out, n, err) : 0;
 }
 
@@ -82,7 +82,7 @@ static int run_zlib(struct gzpack *g, int flush, struct err *err)
 
 static int deflate_piece(struct gzpack *g, const unsigned char *p, size_t n, struct err *err)
 {
-    g->open = true;
+    g->has_unflushed = true;
     while (n > 0) {
         unsigned some = n < INT_MAX ? (unsigned)n : INT_MAX;
         g->z.next_in = (unsigned char *)(uintptr_t)p;
@@ -97,9 +97,9 @@ static int deflate_piece(struct gzpack *g, const unsigned char *p, size_t n, str
 
 static int close_deflated(struct gzpack *g, struct err *err)
 {
-    if (!g->open)
+    if (!g->has_unflushed)
         return 0;
-    g->open = false;
+    g->has_unflushed = false;
     return run_zlib(g, Z_FULL_FLUSH, err);
 }
 
@@ -120,10 +120,10 @@ static int store_piece(struct gzpack *g, const unsigned char *p, size_t n, struc
 }
 
 /*
- * Whether deflating would save next to nothing: the bytes' collision entropy is above 7.85 of 8 bits. This is
- * a lower bound of Shannon's, so no Huffman code saves 2 %. Matches could save more, but repetitive data
- * seldom has evenly distributed bytes. `sum - n` counts the pairs of equal bytes without each byte's pair
- * with itself; n² / 231 is that number at 7.85 bits.
+ * Returns whether deflating would save less than 2 %: the bytes' collision entropy is above 7.85 of 8 bits,
+ * which is a lower bound of Shannon's entropy, so no Huffman code saves more. Matches could save more, but
+ * repetitive data seldom has evenly distributed bytes. `sum - n` counts the pairs of equal bytes without each
+ * byte's pair with itself; n² / 231 is that number at 7.85 bits.
  */
 static bool is_dense(const unsigned char *p, size_t n)
 {
@@ -143,18 +143,18 @@ static bool is_dense(const unsigned char *p, size_t n)
     return sum - n <= (uint64_t)n * n / 231;
 }
 
-/* Whether a reader would refuse the member (gzfile_max_inflated) if these n bytes were deflated to nothing.
- */
-static bool is_implausible(const struct gzpack *g, size_t n)
+/* Returns whether the member would exceed the limit of readers (gzfile_max_inflated) if these n bytes were
+ * deflated to no bytes. */
+static bool would_exceed_limit(const struct gzpack *g, size_t n)
 {
-    return g->taken + n > gzfile_max_inflated(g->sent + g->out_n);
+    return g->read_bytes + n > gzfile_max_inflated(g->sent_bytes + g->out_n);
 }
 
 /* ---- the member ---------------------------------------------------------------------------------------- */
 
 int gzpack_new(gzpack_sink_fn *sink, void *ctx, struct gzpack **ret, struct err *err)
 {
-    /* No name, no time, made on Unix. */
+    /* The header of a member without name and time, from Unix. */
     static const unsigned char head[10] = {0x1f, 0x8b, Z_DEFLATED, 0, 0, 0, 0, 0, 0, 3};
     struct gzpack *g = calloc(1, sizeof *g);
     if (!g)
@@ -188,8 +188,8 @@ int gzpack_add(struct gzpack *g, const void *p, size_t n, struct err *err)
     if (n == 0)
         return 0;
     g->crc = libdeflate_crc32(g->crc, p, n);
-    bool stored = is_dense(p, n) || is_implausible(g, n);
-    g->taken += n;
+    bool stored = is_dense(p, n) || would_exceed_limit(g, n);
+    g->read_bytes += n;
     return stored ? store_piece(g, p, n, err) : deflate_piece(g, p, n, err);
 }
 
@@ -198,7 +198,7 @@ int gzpack_finish(struct gzpack *g, struct err *err)
     unsigned char tail[8];
     for (unsigned i = 0; i < 4; i++) {
         tail[i] = (unsigned char)(g->crc >> 8 * i);
-        tail[4 + i] = (unsigned char)(g->taken >> 8 * i);
+        tail[4 + i] = (unsigned char)(g->read_bytes >> 8 * i);
     }
     g->z.avail_in = 0;
     if (run_zlib(g, Z_FINISH, err) < 0 || write_out(g, tail, sizeof tail, err) < 0)

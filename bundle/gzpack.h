@@ -1,11 +1,11 @@
 /*
- * Writes one gzip member (RFC 1952) of any length, quickly if its content cannot be compressed.
+ * Writes one gzip member (RFC 1952) of any length. Stores content that cannot be compressed.
  *
- * Most bytes of a bundle are profiles that their server has gzip'ed. Compressing those again takes longer
+ * Most bytes of a bundle are profiles that the server has compressed. Compressing those again takes longer
  * than fetching them and saves less than one percent, so pieces with evenly distributed bytes become stored
- * blocks (RFC 1951, 3.2.4). All other pieces are deflated, except pieces that would bring the member above
- * the bound of gzfile_max_inflated. The decision depends on the content alone: a piece of gzip, zstd or xz is
- * stored whatever the name of its file, and the same bytes always make the same output.
+ * blocks (RFC 1951, 3.2.4). All other pieces are deflated, except pieces with which the member could exceed
+ * gzfile_max_inflated. The decision depends on the content, not on the name of the file, and the same bytes
+ * always make the same output.
  */
 #ifndef BUNDLE_GZPACK_H
 #define BUNDLE_GZPACK_H
@@ -19,14 +19,14 @@ struct gzpack;
 /* Receives the compressed bytes, in order. */
 typedef int gzpack_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 
-/* Uses about 400 kB of memory at any length. */
+/* Creates a writer, which uses about 400 kB of memory. */
 int gzpack_new(gzpack_sink_fn *sink, void *ctx, struct gzpack **ret, struct err *err);
 /* Adds a piece. Pieces below 8 kB are always deflated; callers should pass pieces as large as possible. After
  * a failure only gzpack_free is allowed. */
 int gzpack_add(struct gzpack *g, const void *p, size_t n, struct err *err);
 /* Writes the end of the member. */
 int gzpack_finish(struct gzpack *g, struct err *err);
-/* Frees it, finished or not. Accepts NULL. */
+/* Accepts NULL and an unfinished writer. */
 void gzpack_free(struct gzpack *g);
 
 #endif

@@ -6,11 +6,11 @@
 #include "base/banned.h"
 
 /* A manifest that profgrab writes has ten levels. */
-static const struct json_limits manifest_form = {.what = PATH_MANIFEST,
-                                                 .max_bytes = BUNDLE_MAX_MANIFEST,
-                                                 .max_memory = ITEMS_MAX_MEMORY,
-                                                 .max_depth = 64,
-                                                 .max_text = 1u << 20};
+static const struct json_limits manifest_limits = {.what = PATH_MANIFEST,
+                                                   .max_bytes = BUNDLE_MAX_MANIFEST,
+                                                   .max_memory = ITEMS_MAX_MEMORY,
+                                                   .max_depth = 64,
+                                                   .max_text = 1u << 20};
 
 static bool is_list(const json_t *root, const char *key)
 {
@@ -38,7 +38,7 @@ static int check_format(const json_t *root, struct err *err)
 int items_parse(const char *text, size_t n, json_t **ret, struct err *err)
 {
     json_t *root = NULL;
-    if (json_parse(&manifest_form, text, n, &root, err) < 0)
+    if (json_parse(&manifest_limits, text, n, &root, err) < 0)
         return -1;
     if (check_format(root, err) < 0) {
         json_decref(root);
@@ -63,22 +63,22 @@ static int add_chunk(const char *p, size_t n, void *ctx)
 int items_print(const json_t *root, struct buf *ret, struct err *err)
 {
     int printed = json_dump_callback(root, add_chunk, ret, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-    return printed < 0 && !ret->failed ? err_nomem(err) : items_end_text(ret, err);
+    return printed < 0 && !ret->failed ? err_nomem(err) : items_finish_text(ret, err);
 }
 
-int items_end_text(struct buf *text, struct err *err)
+int items_finish_text(struct buf *text, struct err *err)
 {
     buf_addc(text, '\n');
     if (buf_check(text, PATH_MANIFEST, err) < 0)
         return -1;
     struct err why = ERR_INIT;
-    return json_check(&manifest_form, text->data, text->len, &why) < 0
+    return json_check(&manifest_limits, text->data, text->len, &why) < 0
                ? err_set(err, ERR_LIMIT, "%s", why.msg)
                : 0;
 }
 
-/* The approximate memory of a service with its host, and of an item, as json_measure counts it in manifests
- * of real services. Long findings double it for some items. */
+/* The approximate memory of a service with its host, and of an item with long findings, as json_measure
+ * counts it in real manifests. */
 enum { SERVICE_MEMORY = 18000, ITEM_MEMORY = 9500 };
 
 int bundle_check_room(size_t services, size_t items, struct err *err)
@@ -116,7 +116,7 @@ int items_file(const json_t *item, struct items_file *ret, struct err *err)
     const json_t *bytes = json_object_get(item, "bytes");
     struct items_file f = {.path = json_string_value(json_object_get(item, "file")),
                            .bytes = (uint64_t)json_integer_value(bytes)};
-    /* Without a size, the hash counts as missing. */
+    /* Without a valid size, the hash counts as missing. */
     if (json_is_integer(bytes) && json_integer_value(bytes) >= 0)
         f.sha256 = json_string_value(json_object_get(item, "sha256"));
     if (!f.path)
@@ -137,7 +137,7 @@ int items_check_item_file(const struct items_file *file, struct err *err)
                          PATH_REPORT);
 }
 
-static int visit_list(const json_t *items, items_item_fn *each, void *ctx, struct err *err)
+static int visit_list(const json_t *items, items_item_fn *visit, void *ctx, struct err *err)
 {
     for (size_t i = 0; i < json_array_size(items); i++) {
         json_t *item = json_array_get(items, i);
@@ -145,14 +145,14 @@ static int visit_list(const json_t *items, items_item_fn *each, void *ctx, struc
         if (!json_object_get(item, "file"))
             continue;
         if (items_file(item, &file, err) < 0 || items_check_item_file(&file, err) < 0 ||
-            each(ctx, item, &file, err) != 0)
+            visit(ctx, item, &file, err) != 0)
             return -1;
     }
     return 0;
 }
 
-/* Visits the report, which is separate because it was not collected. */
-static int visit_report(json_t *report, items_item_fn *each, void *ctx, struct err *err)
+/* Visits the report, which the manifest lists separately because it was not collected. */
+static int visit_report(json_t *report, items_item_fn *visit, void *ctx, struct err *err)
 {
     struct items_file file;
     if (!report)
@@ -161,27 +161,27 @@ static int visit_report(json_t *report, items_item_fn *each, void *ctx, struct e
         return -1;
     if (strcmp(file.path, PATH_REPORT) != 0)
         return err_set(err, ERR_FAILED, "%s is malformed: its report is not %s", PATH_MANIFEST, PATH_REPORT);
-    return each(ctx, report, &file, err) != 0 ? -1 : 0;
+    return visit(ctx, report, &file, err) != 0 ? -1 : 0;
 }
 
-int items_each_item(const json_t *root, items_item_fn *each, void *ctx, struct err *err)
+int items_visit_items(const json_t *root, items_item_fn *visit, void *ctx, struct err *err)
 {
-    if (visit_report(json_object_get(root, "report"), each, ctx, err) < 0)
+    if (visit_report(json_object_get(root, "report"), visit, ctx, err) < 0)
         return -1;
     const json_t *hosts = json_object_get(root, "hosts");
     for (size_t i = 0; i < json_array_size(hosts); i++) {
         const json_t *services = json_object_get(json_array_get(hosts, i), "services");
         for (size_t j = 0; j < json_array_size(services); j++) {
             const json_t *items = json_object_get(json_array_get(services, j), "items");
-            if (visit_list(items, each, ctx, err) < 0)
+            if (visit_list(items, visit, ctx, err) < 0)
                 return -1;
         }
     }
-    return visit_list(json_object_get(root, "files"), each, ctx, err);
+    return visit_list(json_object_get(root, "files"), visit, ctx, err);
 }
 
 struct file_visit {
-    items_file_fn *each;
+    items_file_fn *visit;
     void *ctx;
 };
 
@@ -189,11 +189,11 @@ static int visit_file(void *ctx, json_t *item, const struct items_file *file, st
 {
     const struct file_visit *v = ctx;
     (void)item;
-    return v->each(v->ctx, file, err);
+    return v->visit(v->ctx, file, err);
 }
 
-int items_each_file(const json_t *root, items_file_fn *each, void *ctx, struct err *err)
+int items_visit_files(const json_t *root, items_file_fn *visit, void *ctx, struct err *err)
 {
-    struct file_visit v = {each, ctx};
-    return items_each_item(root, visit_file, &v, err);
+    struct file_visit v = {visit, ctx};
+    return items_visit_items(root, visit_file, &v, err);
 }

@@ -14,15 +14,15 @@
  */
 #define ITEMS_MAX_LISTS ((size_t)64 << 20)
 
-/* Parses n bytes of a manifest from anywhere. Guarantees an object of our format and version whose hosts and
- * files are lists; nothing below them. */
+/* Parses n bytes of an untrusted manifest. Guarantees the format, the version, and that `hosts` and `files`
+ * are lists; nothing below them. */
 int items_parse(const char *text, size_t n, json_t **ret, struct err *err);
 
 /* Writes the manifest's text into an initialised buffer. ERR_LIMIT for a manifest that items_parse would
  * refuse, so that profgrab never writes a bundle that it cannot read. */
 int items_print(const json_t *root, struct buf *ret, struct err *err);
-/* Ends a manifest's text that was written into the buffer, with the same errors. */
-int items_end_text(struct buf *text, struct err *err);
+/* Ends the text of a manifest in the buffer with a newline, and checks it. The same errors. */
+int items_finish_text(struct buf *text, struct err *err);
 
 /* The file of an item. */
 struct items_file {
@@ -37,12 +37,13 @@ int items_file(const json_t *item, struct items_file *ret, struct err *err);
 /* Checks the file of an item in the same way; refuses the report's path too. */
 int items_check_item_file(const struct items_file *file, struct err *err);
 
-/* Calls `each` for the report, then for every item with a file, as JSON, to read or change. */
+/* Calls `visit` for the report, then for every item with a file. `visit` may change the JSON. */
 typedef int items_item_fn(void *ctx, json_t *item, const struct items_file *file, struct err *err);
-int items_each_item(const json_t *root, items_item_fn *each, void *ctx, struct err *err);
+int items_visit_items(const json_t *root, items_item_fn *visit, void *ctx, struct err *err);
 
-/* Calls `each` for every item with a file, in the manifest's order. A non-zero return of `each` stops it. */
+/* Calls `visit` for every item with a file, in the manifest's order. A non-zero return of `visit` stops it.
+ */
 typedef int items_file_fn(void *ctx, const struct items_file *file, struct err *err);
-int items_each_file(const json_t *root, items_file_fn *each, void *ctx, struct err *err);
+int items_visit_files(const json_t *root, items_file_fn *visit, void *ctx, struct err *err);
 
 #endif

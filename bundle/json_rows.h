@@ -2,8 +2,8 @@
  * Tables of rows that describe the keys of a JSON object and the members of a struct: one row checks, reads,
  * copies and prints a key.
  *
- * json_rows_check is strict, for a manifest that will be changed. json_rows_read accepts any JSON: a value of
- * another type counts as missing.
+ * json_rows_check is strict: it is for a manifest that a run continues. json_rows_read accepts any JSON: a
+ * value of an unexpected type counts as missing.
  */
 #ifndef BUNDLE_JSON_ROWS_H
 #define BUNDLE_JSON_ROWS_H
@@ -22,37 +22,37 @@ enum row_type {
     ROW_ENUM,    /* a text of `words`; the member is an enum */
     ROW_TIME,    /* a text; the member is int64_t, UTC milliseconds, 0: unknown */
     ROW_NUMBER,  /* an integer; the member is int64_t */
-    ROW_COUNT,   /* an integer from 0 to `most`; the member is unsigned, or an int that is never negative */
+    ROW_COUNT,   /* an integer from 0 to `max`; the member is unsigned, or an int that is never negative */
     ROW_FLAG,    /* the member is bool */
-    ROW_OBJECT,  /* an object with the keys of `inside`; its members are in the same struct or, with a
-                    member, in that inner struct */
+    ROW_OBJECT,  /* an object with the keys of `inner_rows`. Their members are in the struct of this row's
+                    member,  else in the same struct */
     ROW_OBJECTS, /* a list of such objects; the member is an array of structs, with `count` */
     ROW_TEXTS,   /* a list of texts; the member is an array of strings, with `count` */
 };
 
 /*
- * A key that an object may have. The last row of a table has no key. With ROWS_END_SOURCE it has a
- * member: the JSON object from which the struct was read, if that object has keys without a row, else NULL.
- * These keys are printed again.
+ * A key that an object may have. The last row of a table has no key. ROWS_END_SOURCE makes a last row with a
+ * member: the JSON object from which the struct was read, if it has keys without a row, else NULL.
+ * json_rows_print prints these keys again.
  */
 struct json_row {
     const char *key;
     enum row_type type;
-    bool needed;                          /* json_rows_check fails without the key */
-    bool write_if_zero;                   /* 0, false, and an empty text or list are printed; NULL never is */
-    bool keep_empty;                      /* an empty text differs from a missing one */
-    bool bound;                           /* the row has a member of the struct: `at` and `size` are set */
-    bool read_only;                       /* another row checks and prints the key */
-    bool skip_check;                      /* json_rows_check ignores it */
-    size_t at, size;                      /* the member */
-    size_t presence_flag;                 /* ROW_AT of a bool: the key is present; 0: none */
-    size_t count;                         /* ROW_AT of a list's length, a size_t */
-    size_t zero_if_set, zero_if_set_size; /* ROW_AT of another member. If that member is not 0, a 0 is
-                                             printed; an object is printed only then */
-    const struct json_row *inside;        /* of ROW_OBJECT and ROW_OBJECTS */
-    size_t inside_size;                   /* the size of one entry of a list */
+    bool required;        /* json_rows_check fails without the key */
+    bool write_if_zero;   /* print also 0, false, and an empty text or list; NULL is never printed */
+    bool keep_empty;      /* an empty text differs from a missing one */
+    bool has_member;      /* the row has a member of the struct: `offset` and `size` are set */
+    bool read_only;       /* another row checks and prints the key */
+    bool skip_check;      /* json_rows_check ignores it */
+    size_t offset, size;  /* the member */
+    size_t presence_flag; /* ROW_AT of a bool: the key is present; 0: none */
+    size_t count;         /* ROW_AT of a list's length, a size_t */
+    size_t zero_if_set, zero_if_set_size; /* ROW_AT of another member. If that is not 0, print also a 0. Print
+                                             an object only if that is not 0 */
+    const struct json_row *inner_rows;    /* of ROW_OBJECT and ROW_OBJECTS */
+    size_t entry_size;                    /* the size of one entry of a list */
     const char *const *words;             /* the last is NULL */
-    json_int_t most;                      /* the largest number, or length of a list; 0: any */
+    json_int_t max;                       /* limit of a number or of a list's length; 0: none */
     const char *doc;                      /* the description in docs/formats.md; NULL: none */
 };
 #define ROWS_END                                                                                             \
@@ -65,11 +65,11 @@ struct json_row {
     }
 /* The member of a struct that a row reads and prints. */
 #define ROW_MEMBER(type, member)                                                                             \
-    .bound = true, .at = offsetof(type, member), .size = sizeof((type *)0)->member
+    .has_member = true, .offset = offsetof(type, member), .size = sizeof((type *)0)->member
 #define ROW_AT(type, member) (offsetof(type, member) + 1)
 
-/* Checks the keys, and that all text is printable (text_is_visible). ERR_FAILED reports the place of a fault:
- * `hosts[2].services[0].name`. */
+/* Checks the keys, and that all text is printable (text_is_visible). ERR_FAILED names the position of a
+ * fault: `hosts[2].services[0].name`. */
 int json_rows_check(const json_t *object, const struct json_row *table, struct err *err);
 
 /* The memory for the lists that json_rows_read makes. */
@@ -92,7 +92,7 @@ int json_rows_copy(const struct json_row *table, const void *from, void *to, str
 /* Makes a text printable, on one line, at most 4 kB, as json_rows_copy does. Returns dst. */
 #define JSON_ROWS_TEXT_SIZE 4104
 char *json_rows_make_printable(char dst[JSON_ROWS_TEXT_SIZE], const char *s);
-/* Does the same in the arena. NULL without memory. */
+/* Copies the printable text into the arena. NULL without memory. */
 const char *json_rows_copy_text(const char *s, struct arena *a);
 
 /* Appends the struct as JSON, its keys in the order of the table. All its texts must be UTF-8. */

@@ -10,7 +10,7 @@
 struct printer {
     struct buf *to;
     unsigned depth; /* open objects and lists */
-    bool empty;     /* the innermost of them has no entry yet */
+    bool empty;     /* the innermost object or list has no entry yet */
 };
 
 /* ---- JSON ---------------------------------------------------------------------------------------------- */
@@ -92,14 +92,14 @@ static void print_json(const struct printer *p, const json_t *value)
 
 /* ---- members ------------------------------------------------------------------------------------------- */
 
-static const void *find_member(const void *of, size_t at)
+static const void *find_member(const void *object, size_t at)
 {
-    return (const char *)of + at;
+    return (const char *)object + at;
 }
 
-static bool is_set(const void *of, size_t place, size_t size)
+static bool is_nonzero(const void *object, size_t offset_plus_1, size_t size)
 {
-    const char *member = find_member(of, place - 1);
+    const char *member = find_member(object, offset_plus_1 - 1);
     for (size_t i = 0; i < size; i++)
         if (member[i])
             return true;
@@ -108,10 +108,10 @@ static bool is_set(const void *of, size_t place, size_t size)
 
 static bool is_any_printed(const struct json_row *table, const void *from);
 
-/* Whether the key is printed. */
+/* Returns whether the key is printed. */
 static bool is_printed(const struct json_row *row, const void *from)
 {
-    const void *member = find_member(from, row->at);
+    const void *member = find_member(from, row->offset);
     if (row->presence_flag)
         return *(const bool *)find_member(from, row->presence_flag - 1);
     switch (row->type) {
@@ -123,19 +123,19 @@ static bool is_printed(const struct json_row *row, const void *from)
         return row->words[*(const unsigned *)member];
     case ROW_OBJECT:
         if (row->zero_if_set)
-            return is_set(from, row->zero_if_set, row->zero_if_set_size);
-        return row->needed || is_any_printed(row->inside, member);
+            return is_nonzero(from, row->zero_if_set, row->zero_if_set_size);
+        return row->required || is_any_printed(row->inner_rows, member);
     case ROW_OBJECTS:
     case ROW_TEXTS:
-        return row->write_if_zero || is_set(from, row->count, sizeof(size_t));
+        return row->write_if_zero || is_nonzero(from, row->count, sizeof(size_t));
     case ROW_TIME:
     case ROW_NUMBER:
     case ROW_COUNT:
     case ROW_FLAG:
         break;
     }
-    return row->write_if_zero || is_set(from, row->at + 1, row->size) ||
-           (row->zero_if_set && is_set(from, row->zero_if_set, row->zero_if_set_size));
+    return row->write_if_zero || is_nonzero(from, row->offset + 1, row->size) ||
+           (row->zero_if_set && is_nonzero(from, row->zero_if_set, row->zero_if_set_size));
 }
 
 static bool is_any_printed(const struct json_row *table, const void *from)
@@ -173,23 +173,23 @@ static void print_list(struct printer *p, const struct json_row *row, const void
 {
     const char *entries;
     size_t n;
-    memcpy(&entries, find_member(from, row->at), sizeof entries);
+    memcpy(&entries, find_member(from, row->offset), sizeof entries);
     memcpy(&n, find_member(from, row->count - 1), sizeof n);
     open_container(p, '[');
     for (size_t i = 0; i < n; i++) {
-        const void *entry = entries + i * row->inside_size;
+        const void *entry = entries + i * row->entry_size;
         begin_entry(p, NULL);
         if (row->type == ROW_TEXTS)
             print_string(p, *(const char *const *)entry);
         else
-            print_object(p, row->inside, entry, NULL);
+            print_object(p, row->inner_rows, entry, NULL);
     }
     close_container(p, ']');
 }
 
 static void print_value(struct printer *p, const struct json_row *row, const void *from, const json_t *source)
 {
-    const void *member = find_member(from, row->at);
+    const void *member = find_member(from, row->offset);
     switch (row->type) {
     case ROW_TEXT:
     case ROW_NAME:
@@ -210,7 +210,7 @@ static void print_value(struct printer *p, const struct json_row *row, const voi
         buf_adds(p->to, *(const bool *)member ? "true" : "false");
         break;
     case ROW_OBJECT:
-        print_object(p, row->inside, member, json_object_get(source, row->key));
+        print_object(p, row->inner_rows, member, json_object_get(source, row->key));
         break;
     case ROW_OBJECTS:
     case ROW_TEXTS:
@@ -236,8 +236,8 @@ static void print_object(struct printer *p, const struct json_row *table, const 
     const struct json_row *end = table;
     while (end->key)
         end++;
-    if (end->bound)
-        memcpy(&source, find_member(from, end->at), sizeof source);
+    if (end->has_member)
+        memcpy(&source, find_member(from, end->offset), sizeof source);
     open_container(p, '{');
     for (; row->key; row++)
         if (is_printed(row, from)) {

@@ -1,7 +1,7 @@
 /*
- * A manifest is a struct that its readers read directly. Records are copied into it as they are added
- * (manifest_add.c), or read from JSON (manifest_load.c). In a loaded manifest, a new record of a
- * host, a service or an item replaces the earlier one. manifest_free frees all memory at once.
+ * A manifest is a struct whose members other folders read. Added records are copied (manifest_add.c), or read
+ * from JSON (manifest_load.c). In a loaded manifest, a new record of a host, a service or an item replaces
+ * the earlier one. manifest_free frees all memory at once.
  */
 #include "bundle/manifest_internal.h"
 
@@ -146,5 +146,5 @@ int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool
 int manifest_print(const struct manifest *m, struct buf *ret, struct err *err)
 {
     json_rows_print(manifest_rows, m, ret);
-    return items_end_text(ret, err);
+    return items_finish_text(ret, err);
 }

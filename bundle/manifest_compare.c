@@ -15,21 +15,22 @@
 struct comparison {
     struct manifest *m;
     const struct beneath *files;
-    const struct manifest_comparison *how;
+    const struct manifest_comparison *options;
 };
 
 /* The current state of a file. */
-struct facts {
-    bool there;
-    struct sha256_file is;
+struct file_state {
+    bool exists;
+    struct sha256_file content;
 };
 
-/* Anything but a regular file counts as missing. A failed check is an error: the file may be good. */
-static int examine_file(const struct comparison *c, const char *path, struct facts *ret, struct err *err)
+/* Reads the state of a file. An entry that is no regular file counts as missing. A file that cannot be read
+ * is an error, because it may be intact. */
+static int examine_file(const struct comparison *c, const char *path, struct file_state *ret, struct err *err)
 {
     struct stat st;
     struct err why = ERR_INIT;
-    *ret = (struct facts){0};
+    *ret = (struct file_state){0};
     if (beneath_stat(c->files, path, &st, &why) < 0) {
         if (why.kind == ERR_NOT_FOUND)
             return 0;
@@ -42,8 +43,8 @@ static int examine_file(const struct comparison *c, const char *path, struct fac
     int fd = beneath_open(c->files, path, err);
     if (fd < 0)
         return -1;
-    ret->there = true;
-    int rc = sha256_file(fd, 0, c->how->cancel_fd, &ret->is, err);
+    ret->exists = true;
+    int rc = sha256_file(fd, 0, c->options->cancel_fd, &ret->content, err);
     fd_close(&fd);
     return rc < 0 ? err_wrap(err, "%s", path) : 0;
 }
@@ -51,8 +52,8 @@ static int examine_file(const struct comparison *c, const char *path, struct fac
 /* ---- changes ------------------------------------------------------------------------------------------- */
 
 /* Renames the file to its damaged name, unless a larger file has that name. */
-static int set_aside(const struct comparison *c, const char *path, const char *damaged, uint64_t bytes,
-                     struct err *err)
+static int rename_damaged(const struct comparison *c, const char *path, const char *damaged, uint64_t bytes,
+                          struct err *err)
 {
     struct stat st;
     if (beneath_stat(c->files, damaged, &st, NULL) == 0 && S_ISREG(st.st_mode) &&
@@ -80,29 +81,29 @@ static int drop_file(struct comparison *c, struct manifest_item *item, enum mani
 
 static int record_missing(struct comparison *c, struct manifest_item *item, struct err *err)
 {
-    c->how->changed(c->how->ctx, item->file, "is missing");
+    c->options->changed(c->options->ctx, item->file, "is missing");
     return drop_file(c, item, MANIFEST_FAILED, "its file was not there any more", err);
 }
 
-/* `file`: the name that the changed file has now. */
+/* Records a changed file, whose name is now `file`. */
 static int record_damaged(struct comparison *c, struct manifest_item *item, const char *file,
-                          const struct facts *now, struct err *err)
+                          const struct file_state *now, struct err *err)
 {
     const char *name = json_rows_copy_text(file, &c->m->index->arena),
-               *sha256 = json_rows_copy_text(now->is.hex, &c->m->index->arena);
-    c->how->changed(c->how->ctx, item->file, "is not the file that was collected");
+               *sha256 = json_rows_copy_text(now->content.hex, &c->m->index->arena);
+    c->options->changed(c->options->ctx, item->file, "is not the file that was collected");
     if (!name || !sha256)
         return err_nomem(err);
     if (drop_file(c, item, MANIFEST_DAMAGED, "the file was changed after it was collected", err) < 0 ||
         manifest_add_path(c->m, name, err) < 0)
         return -1;
     item->file = name;
-    item->bytes = now->is.bytes;
+    item->bytes = now->content.bytes;
     item->sha256 = sha256;
     return 0;
 }
 
-/* The file's path with .damaged appended, or unchanged if the item was damaged before. */
+/* Returns the file's path with .damaged appended, unchanged if the item was damaged before. */
 static char *damaged_name(const struct manifest_item *item)
 {
     char *name = NULL;
@@ -110,11 +111,11 @@ static char *damaged_name(const struct manifest_item *item)
                                                                                                   : name;
 }
 
-static int record_changed(struct comparison *c, struct manifest_item *item, const struct facts *found,
+static int record_changed(struct comparison *c, struct manifest_item *item, const struct file_state *found,
                           struct err *err)
 {
     const char *path = item->file;
-    struct facts now = *found;
+    struct file_state now = *found;
     char *name = damaged_name(item);
     int rc = -1;
     if (!name)
@@ -123,7 +124,7 @@ static int record_changed(struct comparison *c, struct manifest_item *item, cons
         rc = record_damaged(c, item, name, &now, err);
     else if (manifest_has_path(c->m, name))
         err_set(err, ERR_FAILED, PATH_MANIFEST " is malformed: it describes both %s and %s", path, name);
-    else if (path_check(name, err) == 0 && set_aside(c, path, name, found->is.bytes, err) == 0 &&
+    else if (path_check(name, err) == 0 && rename_damaged(c, path, name, found->content.bytes, err) == 0 &&
              examine_file(c, name, &now, err) == 0)
         rc = record_damaged(c, item, name, &now, err);
     free(name);
@@ -132,14 +133,14 @@ static int record_changed(struct comparison *c, struct manifest_item *item, cons
 
 static int compare_item(struct comparison *c, struct manifest_item *item, struct err *err)
 {
-    struct facts now;
-    if (fd_cancelled(c->how->cancel_fd))
+    struct file_state now;
+    if (fd_cancelled(c->options->cancel_fd))
         return err_set(err, ERR_CANCELLED, "interrupted");
     if (examine_file(c, item->file, &now, err) < 0)
         return -1;
-    if (now.there && now.is.bytes == item->bytes && strcmp(now.is.hex, item->sha256) == 0)
+    if (now.exists && now.content.bytes == item->bytes && strcmp(now.content.hex, item->sha256) == 0)
         return 0;
-    return now.there ? record_changed(c, item, &now, err) : record_missing(c, item, err);
+    return now.exists ? record_changed(c, item, &now, err) : record_missing(c, item, err);
 }
 
 static int compare_items(struct comparison *c, struct manifest_item *items, size_t n, struct err *err)
@@ -150,9 +151,9 @@ static int compare_items(struct comparison *c, struct manifest_item *items, size
     return 0;
 }
 
-int manifest_compare(struct manifest *m, const struct manifest_comparison *how, struct err *err)
+int manifest_compare(struct manifest *m, const struct manifest_comparison *options, struct err *err)
 {
-    struct comparison c = {m, workdir_files(how->work), how};
+    struct comparison c = {m, workdir_files(options->work), options};
     for (size_t i = 0; i < m->n_hosts; i++)
         for (size_t k = 0; k < m->hosts[i].n_services; k++) {
             const struct manifest_service *s = &m->hosts[i].services[k];

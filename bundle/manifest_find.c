@@ -23,7 +23,7 @@ struct manifest_service *manifest_find_service(const struct manifest_host *host,
     return NULL;
 }
 
-/* Whether a stored text is that of `wanted`, perhaps after making it printable. */
+/* Returns whether a stored text equals `wanted`, or its printable form. */
 static bool is_same_text(const char *stored, const char *wanted)
 {
     char shown[JSON_ROWS_TEXT_SIZE];
@@ -32,17 +32,17 @@ static bool is_same_text(const char *stored, const char *wanted)
     return strcmp(stored, wanted) == 0 || strcmp(stored, json_rows_make_printable(shown, wanted)) == 0;
 }
 
-bool manifest_is_same_item(const struct manifest_item *item, const struct manifest_planned *like)
+bool manifest_is_same_item(const struct manifest_item *item, const struct manifest_planned *wanted)
 {
-    return item->pair == like->pair && is_same_text(item->kind, like->kind) &&
-           is_same_text(item->argument, like->argument);
+    return item->pair == wanted->pair && is_same_text(item->kind, wanted->kind) &&
+           is_same_text(item->argument, wanted->argument);
 }
 
 struct manifest_item *manifest_find_item(struct manifest_item *items, size_t n,
-                                         const struct manifest_planned *like, manifest_fits_fn *fits)
+                                         const struct manifest_planned *wanted, manifest_filter_fn *filter)
 {
     for (size_t i = 0; i < n; i++)
-        if ((!fits || fits(&items[i])) && manifest_is_same_item(&items[i], like))
+        if ((!filter || filter(&items[i])) && manifest_is_same_item(&items[i], wanted))
             return &items[i];
     return NULL;
 }
@@ -85,27 +85,27 @@ int manifest_remove_path(struct manifest *m, const char *path, struct err *err)
     return 0;
 }
 
-static int each_of_list(const struct manifest_item *items, size_t n, items_file_fn *each, void *ctx,
-                        struct err *err)
+static int visit_list(const struct manifest_item *items, size_t n, items_file_fn *visit, void *ctx,
+                      struct err *err)
 {
     for (size_t i = 0; i < n; i++) {
         const struct items_file file = {items[i].file, items[i].bytes, items[i].sha256};
-        if (file.path && each(ctx, &file, err) != 0)
+        if (file.path && visit(ctx, &file, err) != 0)
             return -1;
     }
     return 0;
 }
 
-int manifest_each_file(const struct manifest *m, items_file_fn *each, void *ctx, struct err *err)
+int manifest_visit_files(const struct manifest *m, items_file_fn *visit, void *ctx, struct err *err)
 {
     const struct items_file report = {m->report.file, m->report.bytes, m->report.sha256};
-    if (report.path && each(ctx, &report, err) != 0)
+    if (report.path && visit(ctx, &report, err) != 0)
         return -1;
     for (size_t i = 0; i < m->n_hosts; i++)
         for (size_t k = 0; k < m->hosts[i].n_services; k++) {
             const struct manifest_service *s = &m->hosts[i].services[k];
-            if (each_of_list(s->items, s->n_items, each, ctx, err) < 0)
+            if (visit_list(s->items, s->n_items, visit, ctx, err) < 0)
                 return -1;
         }
-    return each_of_list(m->files, m->n_files, each, ctx, err);
+    return visit_list(m->files, m->n_files, visit, ctx, err);
 }

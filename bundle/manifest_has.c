@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-static bool is_good(const struct manifest_item *item)
+static bool is_intact(const struct manifest_item *item)
 {
     return item->status == MANIFEST_OK && item->file;
 }
@@ -22,17 +22,17 @@ static const struct manifest_service *find_service(const struct manifest *m, con
     return manifest_find_service(manifest_find_host(m, host), service);
 }
 
-/* Returns the intact item that is like `like`; NULL: none. */
-static const struct manifest_item *find_good(const struct manifest_service *s,
-                                             const struct manifest_planned *like)
+/* Returns the intact item with the kind, argument and pair of `wanted`; NULL: none. */
+static const struct manifest_item *find_intact(const struct manifest_service *s,
+                                               const struct manifest_planned *wanted)
 {
-    return s ? manifest_find_item(s->items, s->n_items, like, is_good) : NULL;
+    return s ? manifest_find_item(s->items, s->n_items, wanted, is_intact) : NULL;
 }
 
-bool manifest_has(const struct manifest *m, const struct manifest_wanted *w, int64_t *ret_started)
+bool manifest_has_item(const struct manifest *m, const struct manifest_item_key *w, int64_t *ret_started)
 {
-    const struct manifest_planned like = {.kind = w->kind, .argument = w->argument, .pair = w->pair};
-    const struct manifest_item *found = find_good(find_service(m, w->host, w->service), &like);
+    const struct manifest_planned wanted = {.kind = w->kind, .argument = w->argument, .pair = w->pair};
+    const struct manifest_item *found = find_intact(find_service(m, w->host, w->service), &wanted);
     if (ret_started)
         *ret_started = found ? found->started : 0;
     return found;
@@ -42,27 +42,27 @@ static bool has_planned(const struct manifest_service *s)
 {
     bool all = s && s->n_planned > 0;
     for (size_t i = 0; all && i < s->n_planned; i++)
-        all = find_good(s, &s->planned[i]);
+        all = find_intact(s, &s->planned[i]);
     return all;
 }
 
-bool manifest_has_all(const struct manifest *m, const char *host, const char *service)
+bool manifest_has_all_items(const struct manifest *m, const char *host, const char *service)
 {
     return has_planned(find_service(m, host, service));
 }
 
 void manifest_drop_errors(struct manifest *m)
 {
-    const struct manifest_target *targets = m->asked.targets;
+    const struct manifest_target *targets = m->request.targets;
     bool all = true;
-    for (size_t i = 0; i < m->asked.n_targets; i++) {
+    for (size_t i = 0; i < m->request.n_targets; i++) {
         struct manifest_host *host = manifest_find_host(m, targets[i].host);
         struct manifest_service *service = manifest_find_service(host, targets[i].service);
         if (has_planned(service))
             service->error = NULL;
         else
             all = false;
-        if (i + 1 < m->asked.n_targets && strcmp(targets[i].host, targets[i + 1].host) == 0)
+        if (i + 1 < m->request.n_targets && strcmp(targets[i].host, targets[i + 1].host) == 0)
             continue;
         if (all)
             host->error = NULL;
@@ -87,17 +87,17 @@ int manifest_list_unrecorded(const struct manifest *m, const char *host, const c
 
 /* ---- sums ---------------------------------------------------------------------------------------------- */
 
-size_t manifest_n_complete(const struct manifest *m)
+size_t manifest_count_complete(const struct manifest *m)
 {
     size_t n = 0;
     for (size_t i = 0; i < m->n_hosts; i++)
         for (size_t k = 0; k < m->hosts[i].n_services; k++)
             for (size_t l = 0; l < m->hosts[i].services[k].n_items; l++)
-                n += is_good(&m->hosts[i].services[k].items[l]);
+                n += is_intact(&m->hosts[i].services[k].items[l]);
     return n;
 }
 
-size_t manifest_n_files(const struct manifest *m)
+size_t manifest_count_files(const struct manifest *m)
 {
     return m->index->n_paths;
 }
@@ -110,7 +110,7 @@ static uint64_t sum_bytes(const struct manifest_item *items, size_t n)
     return sum;
 }
 
-uint64_t manifest_n_bytes(const struct manifest *m)
+uint64_t manifest_sum_bytes(const struct manifest *m)
 {
     uint64_t sum = sum_bytes(m->files, m->n_files);
     for (size_t i = 0; i < m->n_hosts; i++)

@@ -25,15 +25,15 @@ int manifest_alloc(struct manifest **ret, struct err *err);
  * there is none. */
 struct manifest_host *manifest_find_host(const struct manifest *m, const char *name);
 struct manifest_service *manifest_find_service(const struct manifest_host *host, const char *name);
-/* Returns whether an item has the kind, argument and pair of `like`. */
-bool manifest_is_same_item(const struct manifest_item *item, const struct manifest_planned *like);
-/* The first such item of a list that also passes `fits` (NULL: any); NULL if there is none. */
-typedef bool manifest_fits_fn(const struct manifest_item *item);
+/* Returns whether an item has the kind, argument and pair of `wanted`. */
+bool manifest_is_same_item(const struct manifest_item *item, const struct manifest_planned *wanted);
+/* Returns the first such item of a list that `filter` accepts (NULL: it accepts all), or NULL. */
+typedef bool manifest_filter_fn(const struct manifest_item *item);
 struct manifest_item *manifest_find_item(struct manifest_item *items, size_t n,
-                                         const struct manifest_planned *like, manifest_fits_fn *fits);
+                                         const struct manifest_planned *wanted, manifest_filter_fn *filter);
 
-/* Records the hosts' indices, which have changed; `indices` is a list of the arena. It cannot fail if the
- * manifest already had all hosts. */
+/* Records the changed indices of the hosts; `indices` is an array of the arena. Cannot fail if the index
+ * already has all hosts. */
 int manifest_index_hosts(struct manifest *m, size_t *indices, struct err *err);
 
 bool manifest_has_path(const struct manifest *m, const char *path);
@@ -42,15 +42,15 @@ int manifest_remove_path(struct manifest *m, const char *path, struct err *err);
 
 void manifest_set_status(struct manifest_item *item, enum manifest_status status);
 
-/* Sorts hosts, and the services of each, in the order of the request; others follow. */
+/* Sorts the hosts, and the services of each host, in the order of the request. Hosts and services that it
+ * lacks follow. */
 int manifest_sort(struct manifest *m, struct err *err);
 
-/* Drops the errors of hosts and services that now have all requested items, because the work directory
- * contained the missing ones. */
+/* Drops the errors of hosts and services that have all requested items. */
 void manifest_drop_errors(struct manifest *m);
 
-/* Calls `each` for the report, then for every item with a file, in the manifest's order. A non-zero return of
- * `each` stops it. */
-int manifest_each_file(const struct manifest *m, items_file_fn *each, void *ctx, struct err *err);
+/* Calls `visit` for the report, then for every item with a file, in the manifest's order. A non-zero return
+ * of `visit` stops it. */
+int manifest_visit_files(const struct manifest *m, items_file_fn *visit, void *ctx, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Reads a manifest, and checks one that will be changed. Only these functions know that it was JSON. */
+/* Reads a manifest from JSON, and strictly checks one that a run continues. */
 #include "bundle/manifest_internal.h"
 
 #include <string.h>
@@ -58,9 +58,9 @@ static bool is_below(const char *file, const char *outer, const char *inner)
            file[n + 1 + m] == '/';
 }
 
-/* Checks that each item's file is below its own service. Otherwise the search of a work directory would
- * assign another service's file to the item. */
-static int check_places(const struct manifest_service *s, const char *host, struct err *err)
+/* Checks that each item's file is below its own service, so that no item refers to a file of another service.
+ */
+static int check_item_paths(const struct manifest_service *s, const char *host, struct err *err)
 {
     for (size_t i = 0; i < s->n_items; i++)
         if (s->items[i].file && !is_below(s->items[i].file, host, s->name))
@@ -81,7 +81,7 @@ static int check_services(const struct manifest_host *host, struct err *err)
             rc = err_set(err, ERR_FAILED, PATH_MANIFEST " has the service %.100s of %.100s twice", s->name,
                          host->name);
         else if ((rc = names_add(&seen, s->name, s, err)) == 0)
-            rc = check_places(s, host->name, err);
+            rc = check_item_paths(s, host->name, err);
     }
     names_release(&seen);
     return rc;
@@ -106,8 +106,8 @@ static int add_hosts(struct manifest *m, struct err *err)
 
 /* ---- loading ------------------------------------------------------------------------------------------- */
 
-/* Drops the keys that the end of a capture adds, because the resumed run ends later. `sync` stays, because
- * the files of its profiles stay. */
+/* Drops the keys that the end of a run adds, because the resumed run adds its own. `sync` stays, because the
+ * files of its profiles stay. */
 static void drop_end(json_t *root)
 {
     static const char *const keys[] = {"finished", "interrupted", "complete",
@@ -117,7 +117,7 @@ static void drop_end(json_t *root)
         json_object_del(root, keys[i]);
 }
 
-static int no_file_check(void *ctx, const struct items_file *file, struct err *err)
+static int accept_file(void *ctx, const struct items_file *file, struct err *err)
 {
     (void)ctx, (void)file, (void)err;
     return 0;
@@ -128,7 +128,7 @@ static int check_json(json_t *root, struct err *err)
     if (refuse_copy(root, err) < 0 || json_rows_check(root, manifest_rows, err) < 0)
         return -1;
     drop_end(root);
-    return items_each_file(root, no_file_check, NULL, err);
+    return items_visit_files(root, accept_file, NULL, err);
 }
 
 int manifest_load(const char *text, size_t n, struct manifest **ret, struct err *err)
@@ -139,7 +139,7 @@ int manifest_load(const char *text, size_t n, struct manifest **ret, struct err 
     if (items_parse(text, n, &root, err) < 0)
         return -1;
     if (check_json(root, err) < 0 || manifest_read_json(root, &m, err) < 0 ||
-        manifest_each_file(m, add_path, m, err) < 0 || add_hosts(m, err) < 0)
+        manifest_visit_files(m, add_path, m, err) < 0 || add_hosts(m, err) < 0)
         goto out;
     m->index->resumed = true;
     *ret = m;

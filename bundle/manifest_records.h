@@ -45,15 +45,15 @@ struct manifest_verdict {
     const struct json_t *source;
 };
 
-/* A list of hosts, services or items has room for `cap_` entries; the lists of a caller have none. */
+/* `cap_` members are the allocated lengths of lists; they are 0 in the records of callers. */
 struct manifest_host {
     const char *name;
     const char *address;
     const char *route; /* "direct" or "ssh" */
-    bool against;      /* a baseline host, for comparison */
+    bool is_baseline;  /* the selected hosts are compared with it */
     const struct manifest_hop *hops;
     size_t n_hops;
-    const char *error; /* the reason why nothing, or after a resume nothing more, could be fetched */
+    const char *error; /* why nothing was fetched; after a resume, why nothing more was fetched */
     const struct manifest_verdict *verdicts;
     size_t n_verdicts;
     struct manifest_service *services;
@@ -78,7 +78,7 @@ struct manifest_planned {
 struct manifest_service {
     const char *host; /* for adding it: the name of a host added before */
     const char *name;
-    const char *url;                     /* as its host sees it */
+    const char *url;                     /* the address on its host */
     const struct manifest_offer *offers; /* of the index page */
     size_t n_offers;
     bool has_clock_skew;
@@ -114,18 +114,18 @@ struct manifest_sample_type {
 
 struct manifest_item {
     const char *host, *service; /* for adding it: its service; NULL for a local file */
-    const char *go_version;     /* for adding it: the Go version of the program, as far as the item shows it;
-                                   copied     to its service: "1.22", ">= 1.21" */
+    const char *go_version; /* for adding it: the Go version that the item shows, "1.22" or ">= 1.21"; copied
+                               to its service */
     const char *kind;
     const char *argument; /* of KIND=ARGUMENT */
     unsigned pair;        /* of a pair: 1 for the first, 2 for the later one; else 0 */
-    bool late;            /* it began after the others of the same instant */
+    bool late;            /* it started after the common start time */
     bool has_sync_skew;
-    int64_t sync_skew_ms; /* how much later than that instant it began, by its target's clock */
+    int64_t sync_skew_ms; /* its start minus the common start time, by its target's clock */
     const char *request;  /* "GET /debug/pprof/heap" */
     enum manifest_status status;
     const char *error;        /* the reason if it is not OK */
-    const char *server_words; /* the server's own words */
+    const char *server_words; /* the server's message */
     const char *file;         /* path inside the bundle's directory; NULL without a file */
     int http_status;
     const char *content_type;
@@ -145,24 +145,25 @@ struct manifest_item {
 };
 
 /*
- * The request, for repeating it: names, kinds, and addresses of services outside the inventory. Never paths
- * of a configuration, an inventory or a key: a bundle must not decide how profgrab reaches a host.
+ * The request, so that resume can repeat it: names, kinds, and addresses of services outside the inventory.
+ * It has no path of a configuration, an inventory or a key, because a bundle must not choose the route to a
+ * host.
  */
 struct manifest_target {
     const char *host, *service;
-    const char *address; /* of a host outside the inventory, as ssh accepts it; NULL: see the inventory */
+    const char *address; /* of a host outside the inventory, as ssh accepts it; NULL: the inventory has it */
     const struct json_t *source;
 };
-struct manifest_asked {
-    struct strlist kinds; /* each as one word; empty: each service's own */
+struct manifest_request {
+    struct strlist kinds; /* words of the command line; empty: those of each service */
     const struct manifest_target *targets;
     size_t n_targets; /* grouped by host, each pair once */
-    unsigned port;    /* the port of a service outside the inventory; 0: none. As in struct selection */
+    unsigned port; /* this and the next three: as in struct selection, for a service outside the inventory */
     const char *unix_path;
     const char *path;
     bool https;
-    struct strlist against; /* names of the baseline hosts */
-    int64_t pair_ms;        /* 0: no pairs */
+    struct strlist baseline_hosts; /* names of the baseline hosts */
+    int64_t pair_ms;               /* 0: no pairs */
     size_t sample_of,
         sample_taken; /* the number of hosts to choose from, and of those chosen; 0: no sample */
 };
@@ -170,12 +171,12 @@ struct manifest_asked {
 /* The limits of a whole run and its results; 0 if not set. */
 struct manifest_run {
     int64_t deadline_ms;
-    bool deadline_reached; /* the run gave up items because of it */
+    bool deadline_reached; /* items are missing because of the deadline */
     uint64_t budget_bytes; /* from one process */
     int64_t budget_ms;     /* for one process */
     unsigned retries;
-    int64_t sync_at; /* the time at which the timed profiles were released; 0: not synchronised, and an
-                        earlier run's values of this and the next two members stay */
+    int64_t sync_at; /* the common start time of the timed profiles; 0: without --sync, and the `sync_` values
+                        of an earlier run stay */
     size_t sync_targets, sync_late;
     bool has_sync_skew;
     int64_t sync_p50_ms, sync_p95_ms, sync_max_ms;
@@ -237,8 +238,8 @@ struct manifest {
     const char *reason;
     const char *started, *finished; /* as in the manifest */
     bool interrupted, complete;
-    bool has_asked;
-    struct manifest_asked asked;
+    bool has_request;
+    struct manifest_request request;
     const struct manifest_resumption *resumed;
     size_t n_resumed;
     struct manifest_run run;

@@ -2,22 +2,23 @@
 
 #include "base/banned.h"
 
-/* The rows of a table are about the struct ROW_STRUCT. IN: a member; LIST: one with its length n_MEMBER. */
+/* The rows of a table describe members of struct ROW_STRUCT. IN: a member; LIST: a list with the length
+ * n_MEMBER. */
 #define IN(member) ROW_MEMBER(struct ROW_STRUCT, member)
 #define LIST(member)                                                                                         \
     ROW_MEMBER(struct ROW_STRUCT, member), .count = ROW_AT(struct ROW_STRUCT, n_##member),                   \
-                                           .inside_size = sizeof *((struct ROW_STRUCT *)0)->member
+                                           .entry_size = sizeof *((struct ROW_STRUCT *)0)->member
 /* A list of strings. */
-// NOLINTBEGIN(bugprone-macro-parentheses): a member cannot stand in parentheses
+// NOLINTBEGIN(bugprone-macro-parentheses): a member cannot have parentheses
 #define TEXTS(list)                                                                                          \
     ROW_MEMBER(struct ROW_STRUCT, list.items), .count = ROW_AT(struct ROW_STRUCT, list.n),                   \
-                                               .inside_size = sizeof(char *)
+                                               .entry_size = sizeof(char *)
 // NOLINTEND(bugprone-macro-parentheses)
 #define IF(flag) .presence_flag = ROW_AT(struct ROW_STRUCT, flag)
 #define ZERO_IF(member)                                                                                      \
     .zero_if_set = ROW_AT(struct ROW_STRUCT, member),                                                        \
     .zero_if_set_size = sizeof((struct ROW_STRUCT *)0)->member
-#define ALWAYS .needed = true, .write_if_zero = true
+#define ALWAYS .required = true, .write_if_zero = true
 
 static const char argument_doc[] = "the argument of KIND=ARGUMENT";
 
@@ -35,14 +36,14 @@ static const struct json_row verdict[] = {
 #undef ROW_STRUCT
 #define VERDICTS                                                                                             \
     {                                                                                                        \
-        .key = "verdicts", .type = ROW_OBJECTS, .inside = verdict, LIST(verdicts),                           \
+        .key = "verdicts", .type = ROW_OBJECTS, .inner_rows = verdict, LIST(verdicts),                       \
         .doc = "findings, in sentences"                                                                      \
     }
 
 #define ROW_STRUCT manifest_hop
 static const struct json_row hop[] = {
     {.key = "address", .type = ROW_TEXT, IN(address)},
-    {.key = "port", .type = ROW_COUNT, .most = 65535, IN(port)},
+    {.key = "port", .type = ROW_COUNT, .max = 65535, IN(port)},
     {.key = "user", .type = ROW_TEXT, IN(user)},
     {.key = "via",
      .type = ROW_TEXT,
@@ -59,16 +60,16 @@ static const struct json_row hop[] = {
 #undef ROW_STRUCT
 
 #define ROW_STRUCT manifest_offer
-static const struct json_row offer[] = {{.key = "name", .type = ROW_TEXT, .needed = true, IN(name)},
+static const struct json_row offer[] = {{.key = "name", .type = ROW_TEXT, .required = true, IN(name)},
                                         {.key = "count", .type = ROW_COUNT, IN(count), IF(has_count)},
                                         ROWS_END_SOURCE(struct ROW_STRUCT)};
 #undef ROW_STRUCT
 
 #define ROW_STRUCT manifest_planned
 static const struct json_row planned[] = {
-    {.key = "kind", .type = ROW_TEXT, .needed = true, IN(kind)},
+    {.key = "kind", .type = ROW_TEXT, .required = true, IN(kind)},
     {.key = "argument", .type = ROW_TEXT, IN(argument), .doc = argument_doc},
-    {.key = "pair", .type = ROW_COUNT, .most = 2, IN(pair)},
+    {.key = "pair", .type = ROW_COUNT, .max = 2, IN(pair)},
     ROWS_END_SOURCE(struct ROW_STRUCT)};
 #undef ROW_STRUCT
 
@@ -92,7 +93,7 @@ const char *const manifest_statuses[] = {[MANIFEST_OK] = "ok",
 #define ROW_STRUCT manifest_item
 static const struct json_row profile[] = {
     {.key = "samples", .type = ROW_COUNT, ALWAYS, IN(samples)},
-    {.key = "sample_types", .type = ROW_OBJECTS, ALWAYS, .inside = sample_type, LIST(sample_types)},
+    {.key = "sample_types", .type = ROW_OBJECTS, ALWAYS, .inner_rows = sample_type, LIST(sample_types)},
     {.key = "duration_ns", .type = ROW_COUNT, IN(profile_duration_ns)},
     ROWS_END};
 
@@ -100,11 +101,7 @@ static const struct json_row profile[] = {
 const struct json_row manifest_item_rows[] = {
     {.key = "kind", .type = ROW_TEXT, ALWAYS, IN(kind)},
     {.key = "argument", .type = ROW_TEXT, IN(argument), .doc = argument_doc},
-    {.key = "pair",
-     .type = ROW_COUNT,
-     .most = 2,
-     IN(pair),
-     .doc = "--pair: the first or the second snapshot"},
+    {.key = "pair", .type = ROW_COUNT, .max = 2, IN(pair), .doc = "--pair: the first or the second snapshot"},
     {.key = "late", .type = ROW_FLAG, IN(late), .doc = "it started after the common start instant"},
     {.key = "sync_skew_ms",
      .type = ROW_NUMBER,
@@ -114,7 +111,7 @@ const struct json_row manifest_item_rows[] = {
     {.key = "request", .type = ROW_TEXT, IN(request)},
     {.key = "status",
      .type = ROW_ENUM,
-     .needed = true,
+     .required = true,
      .words = manifest_statuses,
      IN(status),
      .doc = "damaged: the body failed its checks; failed: nothing usable arrived; interrupted: cancelled; "
@@ -135,7 +132,7 @@ const struct json_row manifest_item_rows[] = {
     {.key = "sha256", .type = ROW_TEXT, .skip_check = true, IN(sha256)},
     {.key = "profile",
      .type = ROW_OBJECT,
-     .inside = profile,
+     .inner_rows = profile,
      IF(has_profile),
      .doc = "the header of a pprof profile"},
     VERDICTS,
@@ -158,11 +155,11 @@ static const struct json_row estimate[] = {
     ROWS_END};
 
 const struct json_row manifest_service_rows[] = {
-    {.key = "name", .type = ROW_NAME, .needed = true, IN(name)},
+    {.key = "name", .type = ROW_NAME, .required = true, IN(name)},
     {.key = "url", .type = ROW_TEXT, IN(url), .doc = "the address as seen from the SSH host"},
     {.key = "offers",
      .type = ROW_OBJECTS,
-     .inside = offer,
+     .inner_rows = offer,
      LIST(offers),
      .doc = "the profiles of the index page"},
     {.key = "clock_skew_ms",
@@ -172,13 +169,13 @@ const struct json_row manifest_service_rows[] = {
      .doc = "the service's clock minus the workstation's"},
     {.key = "planned",
      .type = ROW_OBJECTS,
-     .inside = planned,
-     .most = MAX_ITEMS,
+     .inner_rows = planned,
+     .max = MAX_ITEMS,
      LIST(planned),
      .doc = "the planned items, in order"},
     {.key = "estimate",
      .type = ROW_OBJECT,
-     .inside = estimate,
+     .inner_rows = estimate,
      ZERO_IF(n_planned),
      .doc = "the rough estimate before fetching"},
     {.key = "error",
@@ -189,8 +186,8 @@ const struct json_row manifest_service_rows[] = {
     {.key = "items",
      .type = ROW_OBJECTS,
      ALWAYS,
-     .inside = manifest_item_rows,
-     .most = MAX_ITEMS,
+     .inner_rows = manifest_item_rows,
+     .max = MAX_ITEMS,
      LIST(items)},
     {.key = "go_version",
      .type = ROW_TEXT,
@@ -201,13 +198,13 @@ const struct json_row manifest_service_rows[] = {
 
 #define ROW_STRUCT manifest_host
 const struct json_row manifest_host_rows[] = {
-    {.key = "name", .type = ROW_NAME, .needed = true, IN(name), .doc = "the name in the inventory"},
+    {.key = "name", .type = ROW_NAME, .required = true, IN(name), .doc = "the name in the inventory"},
     {.key = "address", .type = ROW_TEXT, IN(address)},
     {.key = "route", .type = ROW_TEXT, IN(route)},
-    {.key = "against", .type = ROW_FLAG, IN(against), .doc = "a healthy host for comparison"},
+    {.key = "against", .type = ROW_FLAG, IN(is_baseline), .doc = "a healthy host for comparison"},
     {.key = "hops",
      .type = ROW_OBJECTS,
-     .inside = hop,
+     .inner_rows = hop,
      LIST(hops),
      .doc = "the jump hosts, the nearest first"},
     {.key = "error",
@@ -218,8 +215,8 @@ const struct json_row manifest_host_rows[] = {
     {.key = "services",
      .type = ROW_OBJECTS,
      ALWAYS,
-     .inside = manifest_service_rows,
-     .most = MAX_SERVICES,
+     .inner_rows = manifest_service_rows,
+     .max = MAX_SERVICES,
      LIST(services)},
     ROWS_END_SOURCE(struct ROW_STRUCT)};
 #undef ROW_STRUCT
@@ -236,8 +233,8 @@ const struct json_row manifest_resumed_rows[] = {
 #undef ROW_STRUCT
 
 #define ROW_STRUCT manifest_target
-static const struct json_row target[] = {{.key = "host", .type = ROW_NAME, .needed = true, IN(host)},
-                                         {.key = "service", .type = ROW_NAME, .needed = true, IN(service)},
+static const struct json_row target[] = {{.key = "host", .type = ROW_NAME, .required = true, IN(host)},
+                                         {.key = "service", .type = ROW_NAME, .required = true, IN(service)},
                                          {.key = "address",
                                           .type = ROW_TEXT,
                                           IN(address),
@@ -245,13 +242,13 @@ static const struct json_row target[] = {{.key = "host", .type = ROW_NAME, .need
                                          ROWS_END_SOURCE(struct ROW_STRUCT)};
 #undef ROW_STRUCT
 
-#define ROW_STRUCT manifest_asked
+#define ROW_STRUCT manifest_request
 static const struct json_row sample[] = {
     {.key = "of", .type = ROW_COUNT, ALWAYS, IN(sample_of), .doc = "the number of hosts to choose from"},
     {.key = "taken", .type = ROW_COUNT, ALWAYS, IN(sample_taken)},
     ROWS_END};
 
-const struct json_row manifest_asked_rows[] = {
+const struct json_row manifest_request_rows[] = {
     {.key = "kinds",
      .type = ROW_TEXTS,
      ALWAYS,
@@ -260,21 +257,21 @@ const struct json_row manifest_asked_rows[] = {
     {.key = "targets",
      .type = ROW_OBJECTS,
      ALWAYS,
-     .inside = target,
+     .inner_rows = target,
      LIST(targets),
      .doc = "in order, grouped by host"},
     {.key = "port",
      .type = ROW_COUNT,
-     .most = 65535,
+     .max = 65535,
      IN(port),
      .doc = "this and the next three: the options of a service without an inventory"},
     {.key = "unix", .type = ROW_TEXT, IN(unix_path)},
     /* "" is the root, not the default path. */
     {.key = "path", .type = ROW_TEXT, .keep_empty = true, IN(path)},
     {.key = "https", .type = ROW_FLAG, IN(https)},
-    {.key = "against", .type = ROW_TEXTS, TEXTS(against), .doc = "the healthy hosts"},
-    {.key = "pair_ms", .type = ROW_COUNT, .most = INT64_C(24) * 3600 * 1000, IN(pair_ms)},
-    {.key = "sample", .type = ROW_OBJECT, .inside = sample, ZERO_IF(sample_of)},
+    {.key = "against", .type = ROW_TEXTS, TEXTS(baseline_hosts), .doc = "the healthy hosts"},
+    {.key = "pair_ms", .type = ROW_COUNT, .max = INT64_C(24) * 3600 * 1000, IN(pair_ms)},
+    {.key = "sample", .type = ROW_OBJECT, .inner_rows = sample, ZERO_IF(sample_of)},
     ROWS_END};
 #undef ROW_STRUCT
 
@@ -299,7 +296,7 @@ static const struct json_row sync_rows[] = {
      .doc = "the number of processes that started late"},
     {.key = "skew_ms",
      .type = ROW_OBJECT,
-     .inside = skew,
+     .inner_rows = skew,
      IF(has_sync_skew),
      .doc =
          "the distance from the start instant by the targets' clocks, without late profiles and clocks that "
@@ -361,13 +358,13 @@ static const struct json_row handoff[] = {
      .doc = "the recipients: age1..., TYPE SHA256:..., passphrase"},
     {.key = "redactions",
      .type = ROW_OBJECTS,
-     .inside = redaction,
+     .inner_rows = redaction,
      LIST(redactions),
      IF(has_redactions),
      .doc = "missing without redaction"},
     {.key = "unsearched",
      .type = ROW_OBJECTS,
-     .inside = unsearched,
+     .inner_rows = unsearched,
      LIST(unsearched),
      .doc = "files that redaction did not search"},
     ROWS_END};
@@ -385,24 +382,24 @@ static const struct json_row collector[] = {{.key = "user", .type = ROW_TEXT, IN
 const struct json_row manifest_rows[] = {
     {.key = "format", .type = ROW_TEXT, .write_if_zero = true, IN(format)},
     {.key = "version", .type = ROW_COUNT, .write_if_zero = true, IN(version)},
-    {.key = "name", .type = ROW_NAME, .needed = true, IN(name), .doc = "the name of the top directory"},
-    {.key = "tool", .type = ROW_OBJECT, .needed = true, .inside = tool},
+    {.key = "name", .type = ROW_NAME, .required = true, IN(name), .doc = "the name of the top directory"},
+    {.key = "tool", .type = ROW_OBJECT, .required = true, .inner_rows = tool},
     {.key = "collector",
      .type = ROW_OBJECT,
-     .needed = true,
-     .inside = collector,
+     .required = true,
+     .inner_rows = collector,
      .doc = "the user and the workstation"},
     {.key = "reason", .type = ROW_TEXT, IN(reason), .doc = "the text of --reason"},
     {.key = "started", .type = ROW_TEXT, IN(started)},
     {.key = "asked",
      .type = ROW_OBJECT,
-     .inside = manifest_asked_rows,
-     IN(asked),
-     IF(has_asked),
+     .inner_rows = manifest_request_rows,
+     IN(request),
+     IF(has_request),
      .doc = "the request of the first run, for resume. It never has the route to a host"},
     {.key = "resumed",
      .type = ROW_OBJECTS,
-     .inside = manifest_resumed_rows,
+     .inner_rows = manifest_resumed_rows,
      LIST(resumed),
      .doc = "the later runs that fetched missing items, in order"},
     {.key = "finished",
@@ -437,12 +434,12 @@ const struct json_row manifest_rows[] = {
      .doc = "an item is missing because of the deadline"},
     {.key = "budget",
      .type = ROW_OBJECT,
-     .inside = budget,
+     .inner_rows = budget,
      IN(run),
      .doc = "the budget of each process; absent: none"},
     {.key = "sync",
      .type = ROW_OBJECT,
-     .inside = sync_rows,
+     .inner_rows = sync_rows,
      IN(run),
      ZERO_IF(run.sync_at),
      .doc = "the common start of timed profiles; absent: without --sync. In a resumed capture, that of the "
@@ -450,27 +447,27 @@ const struct json_row manifest_rows[] = {
     {.key = "summary",
      .type = ROW_OBJECTS,
      .skip_check = true,
-     .inside = manifest_sentence_rows,
+     .inner_rows = manifest_sentence_rows,
      LIST(summary),
      .doc = "findings on the profiles, the most important first"},
-    {.key = "hosts", .type = ROW_OBJECTS, ALWAYS, .inside = manifest_host_rows, LIST(hosts)},
+    {.key = "hosts", .type = ROW_OBJECTS, ALWAYS, .inner_rows = manifest_host_rows, LIST(hosts)},
     {.key = "files",
      .type = ROW_OBJECTS,
      ALWAYS,
-     .inside = manifest_item_rows,
+     .inner_rows = manifest_item_rows,
      LIST(files),
      .doc = "items without a host: local files"},
     {.key = "report",
      .type = ROW_OBJECT,
      .skip_check = true,
-     .inside = report,
+     .inner_rows = report,
      IN(report),
      ZERO_IF(report.file),
      .doc = "the page, if there is one"},
     {.key = "handoff",
      .type = ROW_OBJECT,
      .skip_check = true,
-     .inside = handoff,
+     .inner_rows = handoff,
      IN(handoff),
      IF(has_handoff),
      .doc = "in a copy only"},

@@ -12,7 +12,7 @@ extern const struct json_row manifest_rows[];          /* struct manifest */
 extern const struct json_row manifest_host_rows[];     /* struct manifest_host */
 extern const struct json_row manifest_service_rows[];  /* struct manifest_service */
 extern const struct json_row manifest_item_rows[];     /* struct manifest_item */
-extern const struct json_row manifest_asked_rows[];    /* struct manifest_asked */
+extern const struct json_row manifest_request_rows[];  /* struct manifest_request */
 extern const struct json_row manifest_resumed_rows[];  /* struct manifest_resumption */
 extern const struct json_row manifest_sentence_rows[]; /* struct manifest_sentence */
 

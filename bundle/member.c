@@ -6,13 +6,13 @@
 #include "bundle/reader.h"
 #include "base/banned.h"
 
-int bundle_list(const char *path, struct age_identities *by, bundle_member_fn *member, void *ctx,
+int bundle_list(const char *path, struct age_identities *identities, bundle_member_fn *member, void *ctx,
                 struct err *err)
 {
     struct reader *r = NULL;
     const struct reader_member *m = NULL;
     int rc = -1;
-    if (reader_open(path, by, &r, err) < 0)
+    if (reader_open(path, identities, &r, err) < 0)
         return -1;
     for (;;) {
         if (reader_next_file(r, &m, err) < 0)
@@ -29,20 +29,20 @@ out:
     return rc;
 }
 
-int bundle_unlock(const char *path, struct age_identities *by, struct err *err)
+int bundle_unlock(const char *path, struct age_identities *identities, struct err *err)
 {
     struct gzfile *g = NULL;
-    if (gzfile_open(path, by, &g, err) < 0)
+    if (gzfile_open(path, identities, &g, err) < 0)
         return -1;
     gzfile_free(g);
     return 0;
 }
 
-int bundle_manifest(const char *path, struct age_identities *by, char **ret, struct err *err)
+int bundle_read_manifest(const char *path, struct age_identities *identities, char **ret, struct err *err)
 {
     struct reader *r = NULL;
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
-    if (reader_open(path, by, &r, err) < 0)
+    if (reader_open(path, identities, &r, err) < 0)
         return -1;
     int rc = reader_manifest(r, &text, err);
     if (rc == 0)
@@ -64,11 +64,11 @@ static int find_member(struct reader *r, const char *member, struct err *err)
     return 0;
 }
 
-int bundle_member_bytes(const char *path, struct age_identities *by, const char *member, struct buf *ret,
-                        struct err *err)
+int bundle_read_member(const char *path, struct age_identities *identities, const char *member,
+                       struct buf *ret, struct err *err)
 {
     struct reader *r = NULL;
-    if (reader_open(path, by, &r, err) < 0)
+    if (reader_open(path, identities, &r, err) < 0)
         return -1;
     int rc = find_member(r, member, err);
     if (rc == 0)
@@ -82,23 +82,23 @@ static int visit_member(struct reader *r, const struct reader_member *m, const s
 {
     struct bundle_member member = {.path = m->path, .size = m->size, .mtime = m->mtime};
     struct buf bytes = BUF_INIT(m->size);
-    if (!v->wants(v->ctx, &member))
+    if (!v->filter(v->ctx, &member))
         return 0;
     int rc = reader_read_all(r, &bytes, err);
     if (rc == 0)
         rc = buf_check(&bytes, m->path, err);
     if (rc == 0)
-        rc = v->take(v->ctx, &member, &bytes, err);
+        rc = v->receive(v->ctx, &member, &bytes, err);
     buf_release(&bytes);
     return rc;
 }
 
-int bundle_visit(const char *path, struct age_identities *by, const struct bundle_visitor *visitor,
+int bundle_visit(const char *path, struct age_identities *identities, const struct bundle_visitor *visitor,
                  struct err *err)
 {
     struct reader *r = NULL;
     const struct reader_member *m = NULL;
-    if (reader_open(path, by, &r, err) < 0)
+    if (reader_open(path, identities, &r, err) < 0)
         return -1;
     int rc;
     while ((rc = reader_next_file(r, &m, err)) == 0 && m && (rc = visit_member(r, m, visitor, err)) == 0)

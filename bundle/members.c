@@ -1,10 +1,11 @@
 /*
  * Reads members of a bundle in the caller's order.
  *
- * The archive is read forward only. A member that is wanted later waits in memory, within BUNDLE_AHEAD_MAX
- * bytes for all of them. Beyond that, the members that are wanted last are dropped, and `limit` becomes the
- * place of the first dropped one. At the end of the archive the next pass begins if a dropped member is still
- * wanted. A pass looks for all members before the limit: those not found by its end are not in the archive.
+ * The archive is read forward only. A member that is wanted later is cached; all cached members have at most
+ * BUNDLE_CACHE_MAX bytes. Beyond that, the members that are wanted last are dropped, and `limit` becomes the
+ * position of the first dropped one. At the end of the archive the next pass begins if a dropped member is
+ * still wanted. A pass searches for all members before the limit; a member that it does not find is not in
+ * the archive.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,58 +15,58 @@
 #include "bundle/reader.h"
 #include "base/banned.h"
 
-#define NEVER SIZE_MAX
+#define NO_POSITION SIZE_MAX
 
 enum state {
     UNREAD, /* not found yet, or dropped */
-    WAITING,
-    ABSENT, /* not in the archive, or after its damage */
+    CACHED,
+    ABSENT, /* not in the archive, or behind the damaged part */
     TOO_LARGE,
 };
 
 struct member {
-    size_t next; /* the next place where it is wanted, or NEVER */
+    size_t next; /* the next position at which it is wanted, or NO_POSITION */
     enum state state;
-    struct buf bytes; /* if it is WAITING */
+    struct buf bytes; /* if it is CACHED */
 };
 
-/* A place in the caller's order, and the next one of the same member. */
-struct place {
+/* A position in the caller's order. */
+struct position {
     struct member *member;
-    size_t again; /* the next place of the same member, or NEVER */
+    size_t next_use; /* the next position of the same member, or NO_POSITION */
 };
 
 struct bundle_members {
     char *path;
-    struct age_identities *by;
-    uint64_t most;
-    struct strlist names; /* by place */
-    struct place *places;
+    struct age_identities *identities;
+    uint64_t max_bytes;
+    struct strlist names; /* by position */
+    struct position *positions;
     struct member *members;
     struct names by_name;
-    size_t at;         /* places before this one are done */
-    size_t limit;      /* this pass has dropped no member that is wanted before this place */
-    uint64_t waiting;  /* bytes in memory */
-    struct reader *r;  /* NULL: no pass is open */
-    struct err damage; /* the first error of a pass, or ERR_NONE */
+    size_t at;             /* positions before this one are finished */
+    size_t limit;          /* this pass has dropped no member that is wanted before this position */
+    uint64_t cached_bytes; /* the size of all cached members */
+    struct reader *r;      /* NULL: no pass is open */
+    struct err damage;     /* the first error of a pass, or ERR_NONE */
 };
 
-/* ---- places -------------------------------------------------------------------------------------------- */
+/* ---- positions ----------------------------------------------------------------------------------------- */
 
-static int number_places(struct bundle_members *m, struct err *err)
+static int number_positions(struct bundle_members *m, struct err *err)
 {
     size_t n = m->names.n;
-    m->places = calloc(n + 1, sizeof *m->places);
+    m->positions = calloc(n + 1, sizeof *m->positions);
     m->members = calloc(n + 1, sizeof *m->members);
-    if (!m->places || !m->members)
+    if (!m->positions || !m->members)
         return err_nomem(err);
-    /* Backwards, so that each place gets the next one of its member. */
+    /* Backwards, because each position stores the next one of its member. */
     for (size_t i = n; i-- > 0;) {
         const struct member *known = names_get(&m->by_name, m->names.items[i]);
         struct member *member = known ? &m->members[known - m->members] : &m->members[i];
         if (!known && names_add(&m->by_name, m->names.items[i], member, err) < 0)
             return -1;
-        m->places[i] = (struct place){member, known ? member->next : NEVER};
+        m->positions[i] = (struct position){member, known ? member->next : NO_POSITION};
         member->next = i;
     }
     return 0;
@@ -73,80 +74,82 @@ static int number_places(struct bundle_members *m, struct err *err)
 
 static void drop_bytes(struct bundle_members *m, struct member *member)
 {
-    if (member->state != WAITING)
+    if (member->state != CACHED)
         return;
-    m->waiting -= member->bytes.len;
+    m->cached_bytes -= member->bytes.len;
     buf_release(&member->bytes);
     member->state = UNREAD;
 }
 
-/* Ends the need for the member at this place. */
-static void finish_place(struct bundle_members *m, size_t place)
+/* Drops the member at this position, unless a later position has it too. */
+static void finish_position(struct bundle_members *m, size_t position)
 {
-    struct member *member = m->places[place].member;
-    if (member->next != place)
+    struct member *member = m->positions[position].member;
+    if (member->next != position)
         return;
-    member->next = m->places[place].again;
-    if (member->next == NEVER)
+    member->next = m->positions[position].next_use;
+    if (member->next == NO_POSITION)
         drop_bytes(m, member);
 }
 
-static void finish_places_before(struct bundle_members *m, size_t place)
+static void finish_positions_before(struct bundle_members *m, size_t position)
 {
-    for (; m->at < place; m->at++)
-        finish_place(m, m->at);
+    for (; m->at < position; m->at++)
+        finish_position(m, m->at);
 }
 
 /* ---- a pass -------------------------------------------------------------------------------------------- */
 
-/* Makes room for a member of `size` bytes that is wanted at `place`. False: this member must be dropped. */
-static bool make_room(struct bundle_members *m, uint64_t size, size_t place)
+/* Makes room in the cache for a member of `size` bytes that is wanted at `position`. False: do not cache it.
+ */
+static bool make_room(struct bundle_members *m, uint64_t size, size_t position)
 {
-    while (m->waiting > 0 && m->waiting + size > BUNDLE_AHEAD_MAX && m->limit > place + 1) {
-        struct member *last = m->places[--m->limit].member;
+    while (m->cached_bytes > 0 && m->cached_bytes + size > BUNDLE_CACHE_MAX && m->limit > position + 1) {
+        struct member *last = m->positions[--m->limit].member;
         if (last->next == m->limit)
             drop_bytes(m, last);
     }
-    if (size <= BUNDLE_AHEAD_MAX && m->waiting + size <= BUNDLE_AHEAD_MAX)
+    if (size <= BUNDLE_CACHE_MAX && m->cached_bytes + size <= BUNDLE_CACHE_MAX)
         return true;
-    m->limit = place;
+    m->limit = position;
     return false;
 }
 
-static int read_bytes(struct bundle_members *m, const struct reader_member *met, struct member *member,
+static int read_bytes(struct bundle_members *m, const struct reader_member *entry, struct member *member,
                       struct err *err)
 {
-    struct buf bytes = BUF_INIT(met->size);
-    if (reader_read_all(m->r, &bytes, err) < 0 || buf_check(&bytes, met->path, err) < 0) {
+    struct buf bytes = BUF_INIT(entry->size);
+    if (reader_read_all(m->r, &bytes, err) < 0 || buf_check(&bytes, entry->path, err) < 0) {
         buf_release(&bytes);
         return -1;
     }
     member->bytes = bytes;
-    member->state = WAITING;
-    m->waiting += bytes.len;
+    member->state = CACHED;
+    m->cached_bytes += bytes.len;
     return 0;
 }
 
-/* Reads a found member if it is wanted and there is room. */
-static int read_if_wanted(struct bundle_members *m, const struct reader_member *met, const struct member *now,
-                          struct err *err)
+/* Caches the current member of the archive if it is wanted and there is room. `now`: the member to return
+ * next. */
+static int read_if_wanted(struct bundle_members *m, const struct reader_member *entry,
+                          const struct member *now, struct err *err)
 {
-    const struct member *found = names_get(&m->by_name, met->path);
+    const struct member *found = names_get(&m->by_name, entry->path);
     struct member *member = found ? &m->members[found - m->members] : NULL;
-    if (!member || member->state != UNREAD || member->next == NEVER)
+    if (!member || member->state != UNREAD || member->next == NO_POSITION)
         return 0;
-    if (met->size > m->most)
+    if (entry->size > m->max_bytes)
         member->state = TOO_LARGE;
-    else if (member == now || (member->next < m->limit && make_room(m, met->size, member->next)))
-        return read_bytes(m, met, member, err);
+    else if (member == now || (member->next < m->limit && make_room(m, entry->size, member->next)))
+        return read_bytes(m, entry, member, err);
     return 0;
 }
 
 static void end_pass(struct bundle_members *m)
 {
     for (size_t i = m->at; i < m->limit; i++)
-        if (m->places[i].member->state == UNREAD)
-            m->places[i].member->state = ABSENT;
+        if (m->positions[i].member->state == UNREAD)
+            m->positions[i].member->state = ABSENT;
     reader_free(m->r);
     m->r = NULL;
 }
@@ -154,17 +157,17 @@ static void end_pass(struct bundle_members *m)
 static int begin_pass(struct bundle_members *m, struct err *err)
 {
     m->limit = m->names.n;
-    return reader_open(m->path, m->by, &m->r, err);
+    return reader_open(m->path, m->identities, &m->r, err);
 }
 
 /* Reads the next member. A damaged archive ends the pass. */
 static int read_next(struct bundle_members *m, const struct member *now, struct err *err)
 {
-    const struct reader_member *met = NULL;
+    const struct reader_member *entry = NULL;
     struct err why = ERR_INIT;
-    int rc = reader_next_file(m->r, &met, &why);
-    if (rc == 0 && met)
-        rc = read_if_wanted(m, met, now, &why);
+    int rc = reader_next_file(m->r, &entry, &why);
+    if (rc == 0 && entry)
+        rc = read_if_wanted(m, entry, now, &why);
     if (rc < 0 && (why.kind == ERR_CANCELLED || why.out_of_memory)) {
         reader_free(m->r);
         m->r = NULL;
@@ -174,7 +177,7 @@ static int read_next(struct bundle_members *m, const struct member *now, struct 
     }
     if (rc < 0 && m->damage.kind == ERR_NONE)
         m->damage = why;
-    if (rc < 0 || !met)
+    if (rc < 0 || !entry)
         end_pass(m);
     return 0;
 }
@@ -189,20 +192,21 @@ static int find_member(struct bundle_members *m, const struct member *now, struc
 
 /* ---- for callers --------------------------------------------------------------------------------------- */
 
-int bundle_members_new(const struct bundle_wanted *wanted, struct bundle_members **ret, struct err *err)
+int bundle_members_new(const struct bundle_members_options *options, struct bundle_members **ret,
+                       struct err *err)
 {
     struct bundle_members *m = calloc(1, sizeof *m);
     int rc = m ? 0 : err_nomem(err);
     if (rc == 0) {
-        m->by = wanted->by;
-        m->most = wanted->most;
-        m->path = strdup(wanted->path);
+        m->identities = options->identities;
+        m->max_bytes = options->max_bytes;
+        m->path = strdup(options->path);
         rc = m->path ? 0 : err_nomem(err);
     }
-    for (size_t i = 0; rc == 0 && i < wanted->members.n; i++)
-        rc = strlist_add(&m->names, wanted->members.items[i], err);
+    for (size_t i = 0; rc == 0 && i < options->members.n; i++)
+        rc = strlist_add(&m->names, options->members.items[i], err);
     if (rc == 0)
-        rc = number_places(m, err);
+        rc = number_positions(m, err);
     if (rc < 0) {
         bundle_members_free(m);
         return -1;
@@ -211,7 +215,7 @@ int bundle_members_new(const struct bundle_wanted *wanted, struct bundle_members
     return 0;
 }
 
-void bundle_members_pause(struct bundle_members *m)
+void bundle_members_close_archive(struct bundle_members *m)
 {
     reader_free(m->r);
     m->r = NULL;
@@ -225,7 +229,7 @@ void bundle_members_free(struct bundle_members *m)
     for (size_t i = 0; m->members && i < m->names.n; i++)
         buf_release(&m->members[i].bytes);
     free(m->members);
-    free(m->places);
+    free(m->positions);
     names_release(&m->by_name);
     strlist_release(&m->names);
     free(m->path);
@@ -236,7 +240,7 @@ static int report_unread(const struct bundle_members *m, const struct member *me
                          struct err *err)
 {
     if (member->state == TOO_LARGE)
-        return err_set(err, ERR_FAILED, "%s is larger than %" PRIu64 " bytes", name, m->most);
+        return err_set(err, ERR_FAILED, "%s is larger than %" PRIu64 " bytes", name, m->max_bytes);
     if (m->damage.kind == ERR_NONE)
         return err_set(err, ERR_NOT_FOUND, "there is no %s in it", name);
     if (err)
@@ -248,8 +252,8 @@ static int report_unread(const struct bundle_members *m, const struct member *me
 static int return_bytes(struct bundle_members *m, struct member *member, const char *name, struct buf *ret,
                         struct err *err)
 {
-    if (m->places[m->at].again == NEVER) {
-        m->waiting -= member->bytes.len;
+    if (m->positions[m->at].next_use == NO_POSITION) {
+        m->cached_bytes -= member->bytes.len;
         member->state = UNREAD;
         member->bytes.max = ret->max;
         buf_release(ret);
@@ -266,15 +270,15 @@ int bundle_members_read(struct bundle_members *m, const char *name, struct buf *
     const struct member *found = names_get(&m->by_name, name);
     struct member *member = found ? &m->members[found - m->members] : NULL;
     int rc;
-    if (!member || member->next == NEVER)
-        return bundle_member_bytes(m->path, m->by, name, ret, err);
-    finish_places_before(m, member->next);
+    if (!member || member->next == NO_POSITION)
+        return bundle_read_member(m->path, m->identities, name, ret, err);
+    finish_positions_before(m, member->next);
     if (find_member(m, member, err) < 0)
         return -1;
-    rc = member->state == WAITING ? return_bytes(m, member, name, ret, err)
-                                  : report_unread(m, member, name, err);
-    finish_places_before(m, m->at + 1);
+    rc = member->state == CACHED ? return_bytes(m, member, name, ret, err)
+                                 : report_unread(m, member, name, err);
+    finish_positions_before(m, m->at + 1);
     if (m->at == m->names.n)
-        bundle_members_pause(m);
+        bundle_members_close_archive(m);
     return rc;
 }

@@ -1,6 +1,6 @@
 /*
- * Every file is hashed while it is written into the tarball and compared with the manifest: after a
- * difference no bundle is written, and the work directory stays for inspection.
+ * Every file is hashed while it is written into the tarball, and compared with the manifest. If they differ,
+ * no bundle is written, and the work directory stays.
  */
 #include "bundle/bundle.h"
 
@@ -25,12 +25,12 @@ struct packer {
     struct writer *tar;
     const struct workdir *w;
     int cancel_fd;
-    int64_t give_up;  /* clock_now() at which packing stops without a bundle; CLOCK_NEVER before a signal */
-    const char *file; /* the current file; below the top directory, as all paths here */
+    int64_t stop_at;  /* clock_now() at which packing stops without a bundle; CLOCK_NEVER before a signal */
+    const char *file; /* the path of the current file, below the top directory */
     json_t *dirs;     /* directories in the tarball, as the keys of an object */
 };
 
-static int put_dir(struct packer *p, const char *path, struct err *err)
+static int write_directory(struct packer *p, const char *path, struct err *err)
 {
     if (json_object_get(p->dirs, path))
         return 0;
@@ -43,11 +43,11 @@ static int put_dir(struct packer *p, const char *path, struct err *err)
 }
 
 /* Writes the directories above `path` that are not in the tarball yet. */
-static int put_dirs_above(struct packer *p, const char *path, struct err *err)
+static int write_directories_above(struct packer *p, const char *path, struct err *err)
 {
     for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
         char *dir = strndup(path, (size_t)(slash - path));
-        int rc = dir ? put_dir(p, dir, err) : err_nomem(err);
+        int rc = dir ? write_directory(p, dir, err) : err_nomem(err);
         free(dir);
         if (rc < 0)
             return -1;
@@ -55,20 +55,20 @@ static int put_dirs_above(struct packer *p, const char *path, struct err *err)
     return 0;
 }
 
-static int check_signal(struct packer *p, struct err *err)
+static int check_cancelled(struct packer *p, struct err *err)
 {
-    if (p->give_up == CLOCK_NEVER && fd_cancelled(p->cancel_fd))
-        p->give_up = clock_deadline(BUNDLE_AFTER_SIGNAL_MS);
-    return p->give_up != CLOCK_NEVER && clock_now() >= p->give_up ? err_set(err, ERR_CANCELLED, "interrupted")
+    if (p->stop_at == CLOCK_NEVER && fd_cancelled(p->cancel_fd))
+        p->stop_at = clock_deadline(BUNDLE_AFTER_SIGNAL_MS);
+    return p->stop_at != CLOCK_NEVER && clock_now() >= p->stop_at ? err_set(err, ERR_CANCELLED, "interrupted")
                                                                   : 0;
 }
 
 /* Copies exactly `left` bytes, the size in the header. */
-static int put_bytes(struct packer *p, int fd, uint64_t left, struct sha256 *hash, struct err *err)
+static int write_bytes(struct packer *p, int fd, uint64_t left, struct sha256 *hash, struct err *err)
 {
     char chunk[CHUNK];
     while (left > 0) {
-        if (check_signal(p, err) < 0)
+        if (check_cancelled(p, err) < 0)
             return -1;
         ssize_t n = read(fd, chunk, left < sizeof chunk ? (size_t)left : sizeof chunk);
         if (n < 0 && errno == EINTR)
@@ -85,8 +85,8 @@ static int put_bytes(struct packer *p, int fd, uint64_t left, struct sha256 *has
     return 0;
 }
 
-/* Writes an open file as a member and checks that it matches `want` (NULL: no check). */
-static int put_open_file(struct packer *p, int fd, const struct items_file *want, struct err *err)
+/* Writes an open file as a member, and checks that it is the `expected` one (NULL: no check). */
+static int write_open_file(struct packer *p, int fd, const struct items_file *expected, struct err *err)
 {
     struct stat st;
     char hex[SHA256_HEX];
@@ -95,36 +95,37 @@ static int put_open_file(struct packer *p, int fd, const struct items_file *want
     struct sha256 *hash = sha256_new(err);
     int rc = -1;
     if (hash && writer_file(p->tar, p->file, (uint64_t)st.st_size, st.st_mtime, err) == 0 &&
-        put_bytes(p, fd, (uint64_t)st.st_size, hash, err) == 0)
+        write_bytes(p, fd, (uint64_t)st.st_size, hash, err) == 0)
         rc = sha256_hex(hash, hex, err);
     sha256_free(hash);
-    if (rc == 0 && want && ((uint64_t)st.st_size != want->bytes || strcmp(hex, want->sha256) != 0))
+    if (rc == 0 && expected &&
+        ((uint64_t)st.st_size != expected->bytes || strcmp(hex, expected->sha256) != 0))
         rc = err_set(err, ERR_FAILED, "%s is not the file the manifest describes: it has changed", p->file);
     return rc;
 }
 
 /* Writes a file of the work directory as a member. */
-static int put_file(struct packer *p, const char *path, const struct items_file *want, struct err *err)
+static int write_file(struct packer *p, const char *path, const struct items_file *expected, struct err *err)
 {
     p->file = path;
     int fd = beneath_open(workdir_files(p->w), path, err);
-    int rc = fd < 0 ? -1 : put_open_file(p, fd, want, err);
+    int rc = fd < 0 ? -1 : write_open_file(p, fd, expected, err);
     fd_close(&fd);
     return rc;
 }
 
-static int put_item(void *ctx, const struct items_file *file, struct err *err)
+static int write_item(void *ctx, const struct items_file *file, struct err *err)
 {
     struct packer *p = ctx;
-    return put_dirs_above(p, file->path, err) < 0 ? -1 : put_file(p, file->path, file, err);
+    return write_directories_above(p, file->path, err) < 0 ? -1 : write_file(p, file->path, file, err);
 }
 
-static int put_all(struct packer *p, const struct manifest *m, struct err *err)
+static int write_members(struct packer *p, const struct manifest *m, struct err *err)
 {
-    if (put_dir(p, "", err) < 0 || put_file(p, PATH_MANIFEST, NULL, err) < 0 ||
-        put_file(p, PATH_README, NULL, err) < 0)
+    if (write_directory(p, "", err) < 0 || write_file(p, PATH_MANIFEST, NULL, err) < 0 ||
+        write_file(p, PATH_README, NULL, err) < 0)
         return -1;
-    return manifest_each_file(m, put_item, p, err);
+    return manifest_visit_files(m, write_item, p, err);
 }
 
 static int write_to_file(void *ctx, const void *p, size_t n, struct err *err)
@@ -135,11 +136,11 @@ static int write_to_file(void *ctx, const void *p, size_t n, struct err *err)
 static int write_tar(const struct workdir *w, const struct manifest *m, int cancel_fd,
                      struct atomic_file *new_file, struct err *err)
 {
-    struct packer p = {.w = w, .cancel_fd = cancel_fd, .give_up = CLOCK_NEVER, .dirs = json_object()};
+    struct packer p = {.w = w, .cancel_fd = cancel_fd, .stop_at = CLOCK_NEVER, .dirs = json_object()};
     const struct writer_output to = {workdir_name(w), workdir_bundle(w), write_to_file, new_file};
     int rc = p.dirs ? writer_open(&to, &p.tar, err) : err_nomem(err);
     if (rc == 0)
-        rc = put_all(&p, m, err);
+        rc = write_members(&p, m, err);
     if (rc == 0)
         rc = writer_finish(p.tar, err);
     json_decref(p.dirs);
@@ -147,7 +148,7 @@ static int write_tar(const struct workdir *w, const struct manifest *m, int canc
     return rc;
 }
 
-/* Renames the finished file. A default name that was taken meanwhile gets a number. */
+/* Names the finished file. If another run has taken the default name in the meantime, appends a number. */
 static int name_bundle(const struct workdir *w, struct atomic_file *new_file, char **ret_path,
                        struct err *err)
 {

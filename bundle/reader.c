@@ -21,15 +21,15 @@ struct reader {
     char *file;
     struct gzfile *gz;
     struct archive *tar;
-    struct err gz_err;   /* gzfile's error: the callback of libarchive cannot return it */
+    struct err gz_err;   /* the error of gzfile, which libarchive's callback cannot return */
     size_t header_bytes; /* inflated for the current header */
     size_t zeros;        /* zero bytes at the end of the inflated data */
     bool ended;          /* gz is at its end */
     char *top;           /* of all members */
     char *path;          /* of the current member */
     json_t *seen;        /* paths, as the keys of an object */
-    size_t directories;  /* in the members' paths; counts a directory again when the archive returns to it */
-    bool has_manifest;   /* manifest.json was the first file */
+    size_t directories; /* in the members' paths; counts a directory again if another directory was between */
+    bool has_manifest;  /* manifest.json was the first file */
     struct stop stop;
     struct reader_member member;
     const char *block; /* libarchive's, valid until its next call */
@@ -38,8 +38,8 @@ struct reader {
     char in[CHUNK], scratch[CHUNK];
 };
 
-/* Counts the zero bytes at the end of a stream that had `before` of them and continues with n bytes at p.
- * Counts at most TAR_END. */
+/* Returns the number of zero bytes at the end of a stream, at most TAR_END, after n more bytes at p. `before`
+ * is the number without these bytes. */
 static size_t count_zeros(size_t before, const char *p, size_t n)
 {
     size_t zeros = 0;
@@ -90,13 +90,13 @@ static int set_archive_error(const struct reader *r, struct err *err)
     return err_set(err, ERR_FAILED, "%s is not a bundle, or cut or damaged: %s", r->file, shown);
 }
 
-int reader_open(const char *path, struct age_identities *by, struct reader **ret, struct err *err)
+int reader_open(const char *path, struct age_identities *identities, struct reader **ret, struct err *err)
 {
     struct reader *r = calloc(1, sizeof *r);
     if (!r)
         return err_nomem(err);
-    r->stop = stop_new(age_identities_cancel_fd(by), 0);
-    if (gzfile_open(path, by, &r->gz, err) < 0)
+    r->stop = stop_new(age_identities_cancel_fd(identities), 0);
+    if (gzfile_open(path, identities, &r->gz, err) < 0)
         goto out;
     r->file = strdup(path);
     r->seen = json_object();
@@ -106,7 +106,7 @@ int reader_open(const char *path, struct age_identities *by, struct reader **ret
         goto out;
     }
     archive_read_support_format_tar(r->tar);
-    /* Not every build has the option. If it is on, libarchive takes `._x` for an attribute of `x`. */
+    /* Otherwise libarchive treats `._x` as an attribute of `x`. Not every build has the option. */
     archive_read_set_format_option(r->tar, "tar", "mac-ext", NULL);
     archive_clear_error(r->tar);
     if (archive_read_open(r->tar, r, NULL, feed_tar, NULL) != ARCHIVE_OK) {
@@ -138,7 +138,7 @@ void reader_free(struct reader *r)
     free(r);
 }
 
-/* The fault of an entry whose type or form no bundle has, or NULL. */
+/* Returns the fault of an entry that no bundle has, or NULL. */
 static const char *entry_fault(struct archive_entry *e)
 {
     if (archive_entry_hardlink(e) || archive_entry_symlink(e))
@@ -202,8 +202,9 @@ static int check_top(struct reader *r, bool is_dir, struct err *err)
     return 0;
 }
 
-/* Checks an entry against the members before it. */
-static int check_place(struct reader *r, struct err *err)
+/* Checks that the path is new, that manifest.json is the first file, and the limits on members and
+ * directories. */
+static int check_order_and_limits(struct reader *r, struct err *err)
 {
     const struct reader_member *m = &r->member;
     if (json_object_get(r->seen, r->path))
@@ -238,11 +239,11 @@ static int admit_entry(struct reader *r, struct archive_entry *e, struct err *er
                                        .is_dir = is_dir,
                                        .size = (uint64_t)archive_entry_size(e),
                                        .mtime = archive_entry_mtime(e)};
-    return check_place(r, err);
+    return check_order_and_limits(r, err);
 }
 
-/* Reads the member's next block. Returns 1 at the member's end. A gap between two blocks, or before the
- * member's end, is a hole, and this refuses it: a few bytes of a header can describe a hole of terabytes. */
+/* Reads the member's next block. Returns 1 at the member's end. Refuses holes, which are gaps between
+ * two blocks or before the end: a few bytes of a header can describe a hole of terabytes. */
 static int next_block(struct reader *r, struct err *err)
 {
     const void *p = NULL;
@@ -291,8 +292,9 @@ int reader_read_all(struct reader *r, struct buf *ret, struct err *err)
     return rc;
 }
 
-/* Skips the rest of the current member. libarchive must not skip it, because `feed_tar` would count these
- * bytes as a header's. */
+/* Reads the rest of the current member. If libarchive skipped it, `feed_tar` would count these bytes as a
+ * header's.
+ */
 static int skip_rest(struct reader *r, struct err *err)
 {
     for (size_t n = 1; r->path && n > 0;)
@@ -301,7 +303,7 @@ static int skip_rest(struct reader *r, struct err *err)
     return 0;
 }
 
-/* After the tar's end reads to the end of the gzip stream, which checks its last CRC. */
+/* Reads to the end of the gzip stream after the end of the tar, so that gzfile checks the last CRC. */
 static int finish_stream(struct reader *r, struct err *err)
 {
     while (!r->ended) {
@@ -331,7 +333,7 @@ int reader_next(struct reader *r, const struct reader_member **ret, struct err *
         *ret = NULL;
         return 0;
     }
-    /* A warning is about owners and attributes, which we do not use; the path has its own check. */
+    /* libarchive warns about owners and attributes, which profgrab does not use. set_path checks the path. */
     if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
         return set_archive_error(r, err);
     if (admit_entry(r, e, err) < 0)

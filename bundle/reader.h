@@ -1,5 +1,5 @@
 /*
- * Reads a bundle from any source: list, verify and extract use only this reader.
+ * Reads an untrusted bundle. All code reads bundles through this reader.
  *
  * Accepts only a gzip'ed tar with regular files and directories, below one top directory whose name satisfies
  * text_is_name; unique paths as in path_check; manifest.json as the first file; at most BUNDLE_MAX_MEMBERS
@@ -21,12 +21,13 @@ struct reader_member {
     int64_t mtime; /* seconds */
 };
 
-/* Opens a bundle. `by` decrypts an encrypted one (NULL: none). Cancelling the identities also ends reading.
+/* Opens a bundle. `identities` decrypts an encrypted one (NULL: none). age_identities_cancel also ends
+ * reading.
  */
-int reader_open(const char *path, struct age_identities *by, struct reader **ret, struct err *err);
+int reader_open(const char *path, struct age_identities *identities, struct reader **ret, struct err *err);
 void reader_free(struct reader *r);
 
-/* Copies `stop`, which from now on ends reading and skipping. */
+/* Copies `stop`, which ends all later reads. */
 void reader_set_stop(struct reader *r, const struct stop *stop);
 
 /* Reads the next member. *ret is NULL at the end of a complete archive; a cut or damaged archive is an error.

@@ -13,10 +13,10 @@
 
 /* ---- untrusted text ------------------------------------------------------------------------------------ */
 
-/* Whether s[at] has a meaning in Markdown of GitLab or GitHub. An underscore inside a word has none, and many
- * names contain one. The asterisk of Go's (*T) can only open emphasis, and every one that could close it is
- * escaped. No text begins a line, so a slash is never a quick action. */
-static bool is_active(const char *s, size_t at)
+/* Returns whether s[at] has a meaning in Markdown of GitLab or GitHub. Many names contain an underscore,
+ * which has no meaning inside a word. The asterisk of Go's (*T) can only open emphasis, and every asterisk
+ * that could close it is escaped. No text begins a line, so a slash is never a quick action. */
+static bool has_markup_meaning(const char *s, size_t at)
 {
     if (s[at] == '_')
         return at == 0 || !isalnum((unsigned char)s[at - 1]) || !isalnum((unsigned char)s[at + 1]);
@@ -29,15 +29,15 @@ static bool is_active(const char *s, size_t at)
     return at == 0 && strchr("-+=!:>", s[at]);
 }
 
-/* The length of "[redacted]" if s begins with it and it is not a link. */
-static size_t plain_mark(const char *s)
+/* Returns the length of "[redacted]" if s begins with it and it is not a link, else 0. */
+static size_t redacted_length(const char *s)
 {
     size_t n = strlen(REDACTED);
     return strncmp(s, REDACTED, n) == 0 && (!s[n] || !strchr("([:", s[n])) ? n : 0;
 }
 
-/* Replaces NULL, the text of a missing key, by "". */
-static const char *or_empty(const char *s)
+/* Returns "" for NULL, the text of a missing key. */
+static const char *text_or_empty(const char *s)
 {
     return s ? s : "";
 }
@@ -47,15 +47,15 @@ static bool has_text(const char *s)
     return s && *s;
 }
 
-/* Adds untrusted text (or NULL) on one line, with Markdown escaped. Our own manifests are printable; one read
- * back from a disk may not be. */
+/* Adds untrusted text (or NULL) on one line, with Markdown escaped. The manifest of another program may not
+ * be printable. */
 static void add_text(struct buf *b, const char *words)
 {
     char s[JSON_ROWS_TEXT_SIZE];
-    text_printable(s, sizeof s, or_empty(words), strlen(or_empty(words)));
+    text_printable(s, sizeof s, text_or_empty(words), strlen(text_or_empty(words)));
     for (size_t i = 0; s[i]; i++) {
-        size_t n = plain_mark(s + i);
-        if (n == 0 && is_active(s, i))
+        size_t n = redacted_length(s + i);
+        if (n == 0 && has_markup_meaning(s, i))
             buf_addc(b, '\\');
         buf_add(b, s + i, n ? n : 1);
         i += n ? n - 1 : 0;
@@ -80,7 +80,7 @@ static void add_verdicts(struct buf *b, const struct manifest_verdict *verdicts,
     buf_adds(b, n > 0 ? "\n" : "");
 }
 
-/* Refers to a finding that the page already contains, by its first words. */
+/* Adds the first words of a finding that the page already contains, with a reference. */
 static void add_reference(struct buf *b, const char *words)
 {
     char first[JSON_ROWS_TEXT_SIZE];
@@ -89,14 +89,14 @@ static void add_reference(struct buf *b, const char *words)
     buf_adds(b, ", as above");
 }
 
-/* Adds the findings of an item; refers to those whose words are keys of `seen`. */
+/* Adds the findings of an item, or references to those that are keys of `seen`. */
 static void add_findings(struct buf *b, const struct manifest_item *item, json_t *seen)
 {
     for (size_t i = 0; i < item->n_verdicts; i++) {
-        const char *words = or_empty(item->verdicts[i].text);
-        bool again = json_object_get(seen, words) != NULL;
+        const char *words = text_or_empty(item->verdicts[i].text);
+        bool is_repeated = json_object_get(seen, words) != NULL;
         buf_adds(b, i == 0 ? "" : "; ");
-        (again ? add_reference : add_text)(b, words);
+        (is_repeated ? add_reference : add_text)(b, words);
         if (json_object_set_new(seen, words, json_true()) < 0)
             b->failed = b->out_of_memory = true;
     }
@@ -113,28 +113,28 @@ struct visit {
 
 typedef void visit_fn(struct visit *v, const struct manifest_item *item);
 
-static void each_of_list(struct visit *v, const struct manifest_item *items, size_t n, visit_fn *visit)
+static void visit_list(struct visit *v, const struct manifest_item *items, size_t n, visit_fn *visit)
 {
     for (size_t i = 0; i < n; i++)
         visit(v, &items[i]);
 }
 
-static void each_item(struct visit *v, const struct manifest *m, visit_fn *visit)
+static void visit_items(struct visit *v, const struct manifest *m, visit_fn *visit)
 {
     for (size_t i = 0; i < m->n_hosts; i++)
         for (size_t k = 0; k < m->hosts[i].n_services; k++) {
             const struct manifest_service *service = &m->hosts[i].services[k];
             v->host = m->hosts[i].name;
             v->service = service->name;
-            each_of_list(v, service->items, service->n_items, visit);
+            visit_list(v, service->items, service->n_items, visit);
         }
     v->host = v->service = NULL;
-    each_of_list(v, m->files, m->n_files, visit);
+    visit_list(v, m->files, m->n_files, visit);
 }
 
 /* ---- the parts of the page --------------------------------------------------------------------------- */
 
-/* Adds what the profiles show, as in the manifest, with the file to look at. */
+/* Adds the findings on the profiles, each with its file. */
 static void add_summary(struct buf *b, const struct manifest *m)
 {
     buf_adds(b, m->n_summary > 0 ? "\n## What the profiles show\n\n" : "");
@@ -158,8 +158,8 @@ static void add_resumed(struct buf *b, const struct manifest *m)
     }
 }
 
-/* Whether all requested items of that service are present. */
-static bool is_whole(const struct manifest_service *service)
+/* Returns whether all requested items of the service are present. */
+static bool is_complete(const struct manifest_service *service)
 {
     for (size_t i = 0; i < service->n_items; i++)
         if (service->items[i].status != MANIFEST_OK)
@@ -167,23 +167,23 @@ static bool is_whole(const struct manifest_service *service)
     return !has_text(service->error);
 }
 
-static bool is_whole_host(const struct manifest_host *host)
+static bool is_complete_host(const struct manifest_host *host)
 {
     for (size_t i = 0; i < host->n_services; i++)
-        if (!is_whole(&host->services[i]))
+        if (!is_complete(&host->services[i]))
             return false;
     return !has_text(host->error);
 }
 
-/* Lists what is not complete. With many hosts, first adds the number of affected hosts. */
-static void add_not_complete(struct buf *b, const struct manifest *m)
+/* Adds the line of an incomplete bundle, with the number of affected hosts if there are several. */
+static void add_incomplete(struct buf *b, const struct manifest *m)
 {
-    size_t n = m->n_hosts, whole = 0;
+    size_t n = m->n_hosts, complete = 0;
     for (size_t i = 0; i < n; i++)
-        whole += is_whole_host(&m->hosts[i]);
+        complete += is_complete_host(&m->hosts[i]);
     buf_addf(b, "- **Not complete**%s: ", m->interrupted ? ", since it was interrupted" : "");
     if (n > 1 && !m->interrupted)
-        buf_addf(b, "of %zu hosts %zu lack%s something, ", n, n - whole, n - whole == 1 ? "s" : "");
+        buf_addf(b, "of %zu hosts %zu lack%s something, ", n, n - complete, n - complete == 1 ? "s" : "");
     buf_adds(b, "see \"What is missing\" below\n");
 }
 
@@ -194,9 +194,10 @@ static void add_head(struct buf *b, const struct manifest *m)
     buf_adds(b, "\n\n");
     buf_adds(b, "Performance profiles of running services, collected by profgrab");
     add_labelled(b, " ", m->tool_version);
-    buf_adds(b, ".\n\n**Confidential.** Profiles name functions, files, hosts and builds; goroutine dumps, "
-                "traces and labels may\nshow what the service was working on. Hand them on only to those who "
-                "are to read them.\n\n");
+    buf_adds(b,
+             ".\n\n**Confidential.** Profiles name functions, files, hosts and builds; goroutine dumps, "
+             "traces and labels may\nshow what the service was working on. Share them only with people who "
+             "may read them.\n\n");
     add_labelled(b, "- Collected by ", m->user);
     add_labelled(b, has_text(m->user) ? " on " : "- Collected on ", m->workstation);
     buf_adds(b, has_text(m->user) || has_text(m->workstation) ? "\n" : "");
@@ -207,9 +208,9 @@ static void add_head(struct buf *b, const struct manifest *m)
     add_labelled(b, "- Reason: ", m->reason);
     buf_adds(b, has_text(m->reason) ? "\n" : "");
     if (m->complete)
-        buf_adds(b, "- Complete: everything asked for is here\n");
+        buf_adds(b, "- Complete: it has every requested item\n");
     else
-        add_not_complete(b, m);
+        add_incomplete(b, m);
 }
 
 static void add_recipients(struct buf *b, const struct manifest *m)
@@ -236,7 +237,7 @@ static void add_redactions(struct buf *b, const struct manifest *m)
 {
     if (m->handoff.n_redactions == 0)
         return;
-    buf_adds(b, "\n| file | what went | how often |\n|---|---|---:|\n");
+    buf_adds(b, "\n| file | rule | redacted values |\n|---|---|---:|\n");
     for (size_t i = 0; i < m->handoff.n_redactions; i++) {
         buf_adds(b, "| ");
         add_text(b, m->handoff.redactions[i].file);
@@ -246,7 +247,7 @@ static void add_redactions(struct buf *b, const struct manifest *m)
     }
 }
 
-/* For a copy, adds its sender, its recipients, and the changes to collected files. */
+/* Adds the sender and the recipients of a copy, and the changes to collected files. */
 static void add_handoff(struct buf *b, const struct manifest *m)
 {
     if (!m->has_handoff)
@@ -258,16 +259,16 @@ static void add_handoff(struct buf *b, const struct manifest *m)
     buf_adds(b, "\n");
     add_recipients(b, m);
     if (!m->handoff.has_redactions)
-        buf_adds(b, "- Every file is as it was collected\n");
+        buf_adds(b, "- Every file is unchanged\n");
     else if (m->handoff.n_redactions == 0)
-        buf_adds(b, "- Searched for secrets: none was found\n");
+        buf_adds(b, "- Searched for secrets, and found none\n");
     else
-        buf_adds(b, "- What looked like a secret was replaced by [redacted], see below\n");
+        buf_adds(b, "- Text that looks like a secret was replaced by [redacted], see below\n");
     add_unsearched(b, m);
     add_redactions(b, m);
 }
 
-/* "cpu=30s"; for the later one of a pair "heap, later". */
+/* Adds "cpu=30s", or for the second item of a pair "heap, later". */
 static void add_item_name(struct buf *b, const struct manifest_item *item)
 {
     add_text(b, item->kind);
@@ -275,7 +276,6 @@ static void add_item_name(struct buf *b, const struct manifest_item *item)
     buf_adds(b, item->pair == 2 ? ", later" : "");
 }
 
-/* One row of the table. */
 static void add_row(struct buf *b, const struct manifest_item *item, json_t *seen)
 {
     char size[32];
@@ -348,10 +348,10 @@ static void add_host(struct buf *b, const struct manifest_host *host, json_t *se
 /* The longest reason, in bytes. profgrab's own reasons are shorter. */
 #define REASON_MAX 1024
 
-/* Adds the server's text, unless the reason ends with the same words, or a cut form of them. */
+/* Adds the server's message, unless the reason ends with that message or its beginning. */
 static void add_server_words(struct visit *v, const struct manifest_item *item, const char *why)
 {
-    const char *words = or_empty(item ? item->server_words : NULL);
+    const char *words = text_or_empty(item ? item->server_words : NULL);
     /* A hostile manifest may have a reason of megabytes. */
     for (const char *at = strlen(why) < REASON_MAX ? why : ""; (at = strstr(at, ": ")) != NULL; at++) {
         size_t n = strlen(at + 2);
@@ -359,10 +359,10 @@ static void add_server_words(struct visit *v, const struct manifest_item *item, 
             return;
     }
     if (!strstr(why, words))
-        add_labelled(v->b, "; the server's own words: ", words);
+        add_labelled(v->b, "; the server's message: ", words);
 }
 
-/* A line for a missing item, or (NULL) a missing service or host. */
+/* Adds a line for a missing item; NULL: for a missing service or host. */
 static void add_missing(struct visit *v, const struct manifest_item *item, const char *why)
 {
     buf_adds(v->b, "- ");
@@ -373,7 +373,7 @@ static void add_missing(struct visit *v, const struct manifest_item *item, const
         add_item_name(v->b, item);
         add_labelled(v->b, ": ", item->status_text);
     }
-    if (!item || strcmp(why, or_empty(item->status_text)) != 0)
+    if (!item || strcmp(why, text_or_empty(item->status_text)) != 0)
         add_labelled(v->b, ": ", why);
     add_server_words(v, item, why);
     buf_adds(v->b, "\n");
@@ -383,7 +383,7 @@ static void add_missing(struct visit *v, const struct manifest_item *item, const
 static void visit_missing(struct visit *v, const struct manifest_item *item)
 {
     if (item->status != MANIFEST_OK)
-        add_missing(v, item, or_empty(item->error));
+        add_missing(v, item, text_or_empty(item->error));
 }
 
 static void add_all_missing(struct buf *b, const struct manifest *m)
@@ -402,9 +402,10 @@ static void add_all_missing(struct buf *b, const struct manifest *m)
                 add_missing(&v, NULL, host->services[k].error);
         }
     }
-    each_item(&v, m, visit_missing);
+    visit_items(&v, m, visit_missing);
     if (v.count == 0)
-        buf_adds(b, m->complete ? "Nothing.\n" : "What had not been begun when the collection ended.\n");
+        buf_adds(b,
+                 m->complete ? "Nothing.\n" : "Items that were not started before the collection ended.\n");
 }
 
 /* ---- commands to copy -------------------------------------------------------------------------------- */
@@ -415,7 +416,7 @@ struct examples {
     const char *trace;
 };
 
-/* Whether a shell reads the path as one plain word. */
+/* Returns whether a shell needs no quotes around the path. */
 static bool is_plain(const char *path)
 {
     for (; *path; path++)
@@ -431,36 +432,39 @@ static void visit_example(struct visit *v, const struct manifest_item *item)
         return;
     if (!e->profile && item->has_profile)
         e->profile = item->file;
-    if (!e->trace && strcmp(or_empty(item->kind), "trace") == 0)
+    if (!e->trace && strcmp(text_or_empty(item->kind), "trace") == 0)
         e->trace = item->file;
 }
 
-/* A command with its file, for the bundle as it is or unpacked. */
+/* Adds a command with its file: the bundle, a member of it, or an unpacked file. */
 static void add_command(struct buf *b, const char *command, const char *name, const char *between,
                         const char *file)
 {
     buf_addf(b, "    %s %s%s%s\n", command, name, between, file);
 }
 
-/* Commands for the directory of the bundle's file. A copy's file name differs after its download. */
+/* Adds commands for the directory that contains the bundle. A copy has an unknown name after its download. */
 static void add_commands(struct buf *b, const struct manifest *m)
 {
     struct examples e = {.v.b = b};
-    each_item(&e.v, m, visit_example);
-    const char *name = or_empty(m->name), *top = text_is_name(name) ? name : "NAME";
+    visit_items(&e.v, m, visit_example);
+    const char *name = text_or_empty(m->name), *top = text_is_name(name) ? name : "NAME";
     bool copy = m->has_handoff;
     char file[300];
     snprintf(file, sizeof file, copy || top != name ? "BUNDLE" : "%s.tar.gz", name);
-    buf_adds(b, "\n## Reading on\n\n");
+    buf_adds(b, "\n## How to read the profiles\n\n");
     if (m->report.file)
-        buf_adds(b, "All of it, drawn: open `" PATH_REPORT "` in a browser. It loads nothing.\n\n");
+        buf_adds(b, "For all profiles as pictures, open `" PATH_REPORT
+                    "` in a browser. It loads nothing from the network.\n\n");
     if (copy || top != name)
-        buf_adds(b,
-                 "BUNDLE is the file that this came in; a command that finds it encrypted says how to name "
-                 "your key.\n\n");
-    buf_adds(b,
-             "With profgrab, where the bundle lies: everything in a browser; as text; one profile; whether "
-             "every file is what\nwas collected:\n\n");
+        buf_adds(
+            b,
+            "BUNDLE is the file that contains this README.md. If it is encrypted, the commands report how to "
+            "name your key.\n\n");
+    buf_adds(
+        b,
+        "With profgrab, in the directory of the bundle: show all profiles in a browser, print them as text, "
+        "print\none profile, check every file:\n\n");
     add_command(b, "profgrab view", file, "", "");
     add_command(b, "profgrab report --text", file, "", "");
     if (e.profile)
@@ -471,7 +475,7 @@ static void add_commands(struct buf *b, const struct manifest *m)
     add_command(b, "go tool pprof -http=:", top, "/", e.profile ? e.profile : "FILE");
     if (e.trace)
         add_command(b, "go tool trace", top, "/", e.trace);
-    buf_adds(b, "\nEverything else is text. `" PATH_MANIFEST "` says how each file was made.\n");
+    buf_adds(b, "\nAll other files are text. `" PATH_MANIFEST "` has the request of each file.\n");
 }
 
 static void write_page(const struct manifest *m, struct buf *ret)

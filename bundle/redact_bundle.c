@@ -15,7 +15,7 @@
 enum { CHUNK = 32768 };
 
 struct redacting {
-    const struct redact_bundle_options *how;
+    const struct redact_bundle_options *options;
     struct reader *r;
     int member; /* the current member, in a nameless file */
     struct redact_bundle out;
@@ -23,8 +23,8 @@ struct redacting {
 
 /* ---- forms --------------------------------------------------------------------------------------------- */
 
-/* Whether the member is a command line, also one that was asked for by its path: `/debug/pprof/cmdline?x=y`.
- * A page at such a path is none. */
+/* Returns whether the member is a command line, also one that was requested by its path:
+ * `/debug/pprof/cmdline?x=y`. A page at such a path is no command line. */
 static bool is_cmdline(const struct manifest_item *item)
 {
     static const char word[] = "/cmdline";
@@ -35,7 +35,7 @@ static bool is_cmdline(const struct manifest_item *item)
            !text_ends_in(item->file, ".json") && !text_ends_in(item->file, ".html");
 }
 
-/* The form in which a member is searched. *ret_why: why it is not. */
+/* Returns the format that a member is searched as. *ret_why: the reason if it is not searched. */
 static enum redact_form choose_form(const struct manifest_item *item, const char **ret_why)
 {
     bool damaged = item->status == MANIFEST_DAMAGED,
@@ -66,7 +66,7 @@ json_t *redact_bundle_items(const json_t *root, struct err *err)
     json_t *items = json_object();
     if (!items)
         err_nomem(err);
-    else if (items_each_item(root, add_item, items, err) < 0) {
+    else if (items_visit_items(root, add_item, items, err) < 0) {
         json_decref(items);
         items = NULL;
     }
@@ -75,14 +75,14 @@ json_t *redact_bundle_items(const json_t *root, struct err *err)
 
 /* ---- files --------------------------------------------------------------------------------------------- */
 
-/* Cuts a file at `end` and goes on writing there. */
+/* Truncates a file to `end` bytes and moves its offset there. */
 static int rewind_to(int fd, off_t end, struct err *err)
 {
     return ftruncate(fd, end) < 0 || lseek(fd, end, SEEK_SET) < 0 ? err_sys(err, "cannot write") : 0;
 }
 
 /* Copies the current member into its file, and compares its hash with the manifest. */
-static int save_member(struct redacting *s, const struct items_file *want, struct err *err)
+static int save_member(struct redacting *s, const struct items_file *expected, struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
     char chunk[CHUNK], hex[SHA256_HEX];
@@ -97,15 +97,15 @@ static int save_member(struct redacting *s, const struct items_file *want, struc
     if (rc == 0)
         rc = sha256_hex(hash, hex, err);
     sha256_free(hash);
-    if (rc == 0 && strcmp(hex, want->sha256) != 0)
-        rc = err_set(err, ERR_FAILED, "%s is not as the manifest says", want->path);
+    if (rc == 0 && strcmp(hex, expected->sha256) != 0)
+        rc = err_set(err, ERR_FAILED, "%s is not as the manifest says", expected->path);
     return rc;
 }
 
 /* ---- one member ---------------------------------------------------------------------------------------- */
 
 /* Updates size and hash of the item, and keeps the old ones as `original`. */
-static int renew_item(json_t *item, uint64_t bytes, const char *hex, struct err *err)
+static int update_item(json_t *item, uint64_t bytes, const char *hex, struct err *err)
 {
     json_t *original = json_pack("{s:O, s:O}", "bytes", json_object_get(item, "bytes"), "sha256",
                                  json_object_get(item, "sha256"));
@@ -131,7 +131,7 @@ static int list_redactions(struct redact_bundle *s, const char *path, const stru
 
 int redact_bundle_list_manifest(struct redact_bundle *s, struct err *err)
 {
-    return list_redactions(s, PATH_MANIFEST, &s->scrub.tally, err);
+    return list_redactions(s, PATH_MANIFEST, &s->manifest.tally, err);
 }
 
 static int list_unsearched(struct redacting *s, const char *path, const char *why, struct err *err)
@@ -144,7 +144,7 @@ static int list_unsearched(struct redacting *s, const char *path, const char *wh
     return strlist_add(&s->out.unsearched_files, line, err);
 }
 
-/* Copies a member unchanged that should have been searched, and lists it. */
+/* Lists a member that should have been searched; the copy has it unchanged. */
 static int list_unsearchable(struct redacting *s, const char *path, const struct err *why, struct err *err)
 {
     char line[sizeof why->msg + 1100];
@@ -182,28 +182,28 @@ int redact_bundle_replace(struct redact_bundle *s, json_t *item, const char *pat
 {
     char hex[SHA256_HEX];
     uint64_t bytes = 0;
-    if (hash_spool(s, begin, &bytes, hex, err) < 0 || renew_item(item, bytes, hex, err) < 0)
+    if (hash_spool(s, begin, &bytes, hex, err) < 0 || update_item(item, bytes, hex, err) < 0)
         return -1;
     return json_object_set_new(s->replaced, path, json_integer((json_int_t)begin)) < 0 ? err_nomem(err) : 0;
 }
 
-/* `path`: the member's path in the bundle. */
+/* Redacts a member with the path `path` in the bundle. */
 static int redact_file(struct redacting *s, json_t *item, const char *path, enum redact_form form,
                        struct err *err)
 {
     struct redact_tally tally = {{0}};
     struct err why = ERR_INIT;
     struct items_file file;
-    /* In a profile's strings a weak word is more often a function's name than a secret. */
-    const struct redact_repeats repeats = {.words = &s->out.scrub.words,
-                                           .weak = form != REDACT_PROFILE &&
-                                                   scrub_is_of_secret_request(&s->out.scrub, path)};
+    /* A weak word in a profile is more often the name of a function than a secret. */
+    const struct redact_repeats repeats = {
+        .words = &s->out.manifest.words,
+        .weak = form != REDACT_PROFILE && redact_manifest_has_secret_request(&s->out.manifest, path)};
     struct redact_work work = {.form = form,
                                .repeats = &repeats,
-                               .labels = s->how->copy->labels,
+                               .labels = s->options->copy->labels,
                                .from = s->member,
                                .to = s->out.spool,
-                               .stop = s->how->stop};
+                               .stop = s->options->stop};
     off_t begin = lseek(s->out.spool, 0, SEEK_CUR);
     if (begin < 0)
         return err_sys(err, "cannot write");
@@ -260,8 +260,8 @@ static int redact_all_members(struct redacting *s, struct err *err)
 
 /* ---- the copy's members -------------------------------------------------------------------------------- */
 
-struct redact_bundle_bytes redact_bundle_bytes_of(const struct redact_bundle *s, struct reader *r,
-                                                  const char *path)
+struct redact_bundle_bytes redact_bundle_find_bytes(const struct redact_bundle *s, struct reader *r,
+                                                    const char *path)
 {
     const json_t *begin = json_object_get(s->replaced, path);
     return (struct redact_bundle_bytes){
@@ -280,9 +280,9 @@ int redact_bundle_read(struct redact_bundle_bytes *b, char *p, size_t cap, size_
     return 0;
 }
 
-/* Reads the current member in its form in the copy. */
-static int take_copied(struct redact_bundle_bytes from, const struct items_file *file, struct buf *ret,
-                       struct err *err)
+/* Reads the current member as the copy has it. */
+static int read_copied_member(struct redact_bundle_bytes from, const struct items_file *file, struct buf *ret,
+                              struct err *err)
 {
     char chunk[CHUNK];
     uint64_t left = file->bytes;
@@ -299,7 +299,7 @@ static int visit_member(const struct redact_bundle_source *from, struct reader *
                         const struct reader_member *m, const struct bundle_visitor *v, struct err *err)
 {
     const json_t *item = json_object_get(from->redacted->items, m->path);
-    const struct redact_bundle_bytes stored = redact_bundle_bytes_of(from->redacted, r, m->path);
+    const struct redact_bundle_bytes stored = redact_bundle_find_bytes(from->redacted, r, m->path);
     struct items_file file;
     if (!item || strcmp(m->path, PATH_REPORT) == 0)
         return 0;
@@ -307,11 +307,11 @@ static int visit_member(const struct redact_bundle_source *from, struct reader *
         return -1;
     struct bundle_member member = {.path = file.path, .size = file.bytes, .mtime = m->mtime};
     struct buf bytes = BUF_INIT(stored.spool >= 0 || m->size < file.bytes ? file.bytes : m->size);
-    if (!v->wants(v->ctx, &member))
+    if (!v->filter(v->ctx, &member))
         return 0;
-    int rc = take_copied(stored, &file, &bytes, err);
+    int rc = read_copied_member(stored, &file, &bytes, err);
     if (rc == 0)
-        rc = v->take(v->ctx, &member, &bytes, err);
+        rc = v->receive(v->ctx, &member, &bytes, err);
     buf_release(&bytes);
     return rc;
 }
@@ -332,23 +332,23 @@ int redact_bundle_visit(const struct redact_bundle_source *from, const struct bu
     return rc;
 }
 
-int redact_bundle_run(const struct redact_bundle_options *how, json_t *root, struct redact_bundle *ret,
+int redact_bundle_run(const struct redact_bundle_options *options, json_t *root, struct redact_bundle *ret,
                       struct err *err)
 {
-    struct redacting s = {.how = how, .member = -1, .out = REDACT_BUNDLE_INIT};
+    struct redacting s = {.options = options, .member = -1, .out = REDACT_BUNDLE_INIT};
     int rc = -1;
-    s.out.stop = how->stop;
+    s.out.stop = options->stop;
     s.out.replaced = json_object();
     s.out.redactions = json_array();
     s.out.unsearched = json_array();
     if (!s.out.replaced || !s.out.redactions || !s.out.unsearched)
         err_nomem(err);
-    else if ((s.member = file_create_nameless(how->beside, err)) >= 0 &&
-             (s.out.spool = file_create_nameless(how->beside, err)) >= 0 &&
+    else if ((s.member = file_create_nameless(options->beside, err)) >= 0 &&
+             (s.out.spool = file_create_nameless(options->beside, err)) >= 0 &&
              (s.out.items = redact_bundle_items(root, err)) &&
-             scrub_manifest(root, s.out.items, how->stop, &s.out.scrub, err) == 0 &&
-             reader_open(how->copy->bundle, NULL, &s.r, err) == 0) {
-        reader_set_stop(s.r, how->stop);
+             redact_manifest_run(root, s.out.items, options->stop, &s.out.manifest, err) == 0 &&
+             reader_open(options->copy->bundle, NULL, &s.r, err) == 0) {
+        reader_set_stop(s.r, options->stop);
         rc = redact_all_members(&s, err);
     }
     reader_free(s.r);
@@ -365,7 +365,7 @@ void redact_bundle_release(struct redact_bundle *s)
     fd_close(&s->spool);
     json_decref(s->items);
     json_decref(s->replaced);
-    scrub_release(&s->scrub);
+    redact_manifest_release(&s->manifest);
     json_decref(s->redactions);
     json_decref(s->unsearched);
     strlist_release(&s->unsearched_files);

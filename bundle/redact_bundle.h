@@ -1,19 +1,20 @@
-/* Redacts a whole bundle: computes its changed members before the copy is written. */
+/* Redacts the manifest and the members of a bundle, before the copy is written. */
 #ifndef BUNDLE_REDACT_BUNDLE_H
 #define BUNDLE_REDACT_BUNDLE_H
 
 #include <jansson.h>
 
 #include "bundle/bundle.h"
-#include "bundle/redact/scrub.h"
+#include "bundle/redact/redact_manifest.h"
 
 struct redact_bundle {
-    int spool;        /* the changed members, concatenated in a nameless file; -1: none */
-    json_t *items;    /* by the member's path in the bundle; each item has the path in the copy */
-    json_t *replaced; /* by the same path: the member's offset in `spool`; its item has the length */
-    struct scrub scrub;
+    int spool;     /* the changed members, concatenated in a nameless file; -1: none */
+    json_t *items; /* by the member's path in the bundle; each item has its path in the copy */
+    json_t
+        *replaced; /* the offset of a changed member in `spool`, by the same path; its item has the length */
+    struct redact_manifest manifest;
     json_t *redactions; /* as in the manifest's `handoff` */
-    json_t *unsearched; /* likewise: the members that were not searched, with the reason */
+    json_t *unsearched; /* also in `handoff`: the members that were not searched, with the reason */
     struct strlist unsearched_files, unsearchable; /* as in bundle_copy_result */
     uint64_t n;                                    /* redacted values */
     const struct stop *stop;                       /* owned by the caller */
@@ -30,17 +31,17 @@ struct redact_bundle {
 struct redact_bundle_options {
     const struct bundle_copy *copy;
     const char *beside;      /* a path on a disk with room for the changed members and the largest one */
-    const struct stop *stop; /* ends it; must outlive the result */
+    const struct stop *stop; /* ends the redaction; must outlive the result */
 };
-int redact_bundle_run(const struct redact_bundle_options *how, json_t *root, struct redact_bundle *ret,
+int redact_bundle_run(const struct redact_bundle_options *options, json_t *root, struct redact_bundle *ret,
                       struct err *err);
 
 void redact_bundle_release(struct redact_bundle *s);
 
-/* Lists the matches of each rule in the manifest itself: call this after all its strings are redacted. */
+/* Lists the matches of each rule in the manifest. Call it after all strings of the manifest are redacted. */
 int redact_bundle_list_manifest(struct redact_bundle *s, struct err *err);
 
-/* Calls `take` for the wanted members, with their paths and bytes in the copy. */
+/* Works like bundle_visit, with the paths and bytes of the copy. */
 struct redact_bundle_source {
     const struct redact_bundle *redacted;
     const char *bundle;
@@ -48,19 +49,20 @@ struct redact_bundle_source {
 int redact_bundle_visit(const struct redact_bundle_source *from, const struct bundle_visitor *visitor,
                         struct err *err);
 
-/* The bytes of the reader's current member as the copy has them: its redacted form, or those of the bundle.
- */
+/* The bytes of the reader's current member in the copy: from the spool if it was changed, else from the
+ * bundle. */
 struct redact_bundle_bytes {
     struct reader *r;
-    int spool; /* -1: the bundle has them */
+    int spool; /* -1: the bytes are in the bundle */
     off_t at;
 };
-struct redact_bundle_bytes redact_bundle_bytes_of(const struct redact_bundle *s, struct reader *r,
-                                                  const char *path);
-/* Reads at most `cap` bytes. In the spool other members follow. */
+struct redact_bundle_bytes redact_bundle_find_bytes(const struct redact_bundle *s, struct reader *r,
+                                                    const char *path);
+/* Reads at most `cap` bytes. The caller must not read past the end of the member, because other members
+ * follow in the spool. */
 int redact_bundle_read(struct redact_bundle_bytes *b, char *p, size_t cap, size_t *ret_n, struct err *err);
 
-/* Replaces a member's bytes by those in the spool from `begin` to its end. */
+/* Records that the bytes of the spool from `begin` to its end replace those of a member. */
 int redact_bundle_replace(struct redact_bundle *s, json_t *item, const char *path, off_t begin,
                           struct err *err);
 

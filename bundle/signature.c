@@ -12,75 +12,78 @@ enum { KEYGEN_MS = 10000, MAX_RECIPIENTS = 1000 };
 
 /* ---- the signature ------------------------------------------------------------------------------------- */
 
-static int set_state(struct bundle_summary *sum, enum bundle_signature state, const char *why)
+static int set_state(struct bundle_summary *summary, enum bundle_signature state, const char *why)
 {
-    sum->signature.state = state;
-    snprintf(sum->signature.why, sizeof sum->signature.why, "%s", why);
+    summary->signature.state = state;
+    snprintf(summary->signature.why, sizeof summary->signature.why, "%s", why);
     return 0;
 }
 
-/* Reports a bad signature. Out of memory is an error of ours instead. */
-static int report_bad_signature(struct bundle_summary *sum, const struct err *why, struct err *err)
+/* Reports an invalid signature, or returns the error of a failed allocation. */
+static int report_bad_signature(struct bundle_summary *summary, const struct err *why, struct err *err)
 {
-    return why->kind == ERR_LOCAL_IO ? err_nomem(err) : set_state(sum, BUNDLE_SIGNED_BADLY, why->msg);
+    return why->kind == ERR_LOCAL_IO ? err_nomem(err)
+                                     : set_state(summary, BUNDLE_SIGNATURE_INVALID, why->msg);
 }
 
-static int find_principal(const struct bundle_check *how, const struct buf *manifest, const struct buf *armor,
-                          struct bundle_summary *sum, struct err *err)
+static int find_principal(const struct bundle_check *options, const struct buf *manifest,
+                          const struct buf *armor, struct bundle_summary *summary, struct err *err)
 {
-    struct proc_limits limits = {.timeout_ms = KEYGEN_MS, .cancel_fd = how->cancel_fd};
+    struct proc_limits limits = {.timeout_ms = KEYGEN_MS, .cancel_fd = options->cancel_fd};
     struct sshsig_claim claim = {
         .armor = buf_str(armor), .namespace = BUNDLE_NAMESPACE, .p = manifest->data, .n = manifest->len};
     struct err why = ERR_INIT;
-    if (sshsig_find_principal(how->allowed_signers, &claim, &limits, &sum->signature.principal, &why) == 0)
+    if (sshsig_find_principal(options->allowed_signers, &claim, &limits, &summary->signature.principal,
+                              &why) == 0)
         return 0;
     if (why.kind == ERR_DENIED)
-        return set_state(sum, BUNDLE_SIGNED, why.msg);
+        return set_state(summary, BUNDLE_SIGNED, why.msg);
     if (err)
         *err = why;
     return -1;
 }
 
-int signature_verify(const struct bundle_check *how, const struct buf *manifest, const struct buf *armor,
-                     struct bundle_summary *sum, struct err *err)
+int signature_verify(const struct bundle_check *options, const struct buf *manifest, const struct buf *armor,
+                     struct bundle_summary *summary, struct err *err)
 {
     struct sshsig s = {0};
     struct err why = ERR_INIT;
     if (armor->failed)
-        return set_state(sum, BUNDLE_SIGNED_BADLY, "it is larger than any signature");
+        return set_state(summary, BUNDLE_SIGNATURE_INVALID, "it is larger than any signature");
     if (sshsig_parse(buf_str(armor), armor->len, &s, &why) < 0)
-        return report_bad_signature(sum, &why, err);
-    snprintf(sum->signature.type, sizeof sum->signature.type, "%s", s.type);
-    snprintf(sum->signature.fingerprint, sizeof sum->signature.fingerprint, "%s", s.fingerprint);
+        return report_bad_signature(summary, &why, err);
+    snprintf(summary->signature.type, sizeof summary->signature.type, "%s", s.type);
+    snprintf(summary->signature.fingerprint, sizeof summary->signature.fingerprint, "%s", s.fingerprint);
     int rc;
     if (strcmp(s.namespace, BUNDLE_NAMESPACE) != 0) {
         char words[SSHSIG_NAMESPACE + 100];
         snprintf(words, sizeof words, "it was made for \"%s\", not for a bundle", s.namespace);
-        rc = set_state(sum, BUNDLE_SIGNED_ELSEWHERE, words);
+        rc = set_state(summary, BUNDLE_SIGNED_OTHER_NAMESPACE, words);
     } else if (sshsig_check(&s, manifest->data, manifest->len, &why) < 0) {
-        rc = report_bad_signature(sum, &why, err);
+        rc = report_bad_signature(summary, &why, err);
     } else {
-        sum->signature.state = BUNDLE_SIGNED;
-        rc = how->allowed_signers ? find_principal(how, manifest, armor, sum, err) : 0;
+        summary->signature.state = BUNDLE_SIGNED;
+        rc = options->allowed_signers ? find_principal(options, manifest, armor, summary, err) : 0;
     }
     sshsig_release(&s);
     return rc;
 }
 
-/* ---- the manifest's words ------------------------------------------------------------------------------ */
+/* ---- the manifest's statements
+ * ------------------------------------------------------------------------------ */
 
-static void put_text(char *dst, size_t cap, const json_t *o, const char *key)
+static void copy_text(char *dst, size_t cap, const json_t *o, const char *key)
 {
     const char *s = json_string_value(json_object_get(o, key));
     text_printable(dst, cap, s ? s : "", s ? strlen(s) : 0);
 }
 
-/* USER on WORKSTATION, as far as known. */
-static void put_person(char *dst, size_t cap, const json_t *o)
+/* Formats USER on WORKSTATION, each if it is known. */
+static void format_person(char *dst, size_t cap, const json_t *o)
 {
     char user[120], workstation[120];
-    put_text(user, sizeof user, o, "user");
-    put_text(workstation, sizeof workstation, o, "workstation");
+    copy_text(user, sizeof user, o, "user");
+    copy_text(workstation, sizeof workstation, o, "workstation");
     snprintf(dst, cap, "%s%s%s", user, *user && *workstation ? " on " : "", workstation);
 }
 
@@ -99,7 +102,7 @@ static int count_changed(void *ctx, json_t *item, const struct items_file *file,
 {
     size_t *n = ctx;
     (void)err;
-    /* Do not count the page: it was not collected, and every redacted copy has a new one. */
+    /* Do not count report.html: it was not collected, and every redacted copy has a new one. */
     *n += json_object_get(item, "original") && strcmp(file->path, PATH_REPORT) != 0;
     return 0;
 }
@@ -117,19 +120,19 @@ static int expect_readme(const json_t *readme, json_t *expected, struct err *err
     return json_object_set_new(expected, PATH_README, facts) < 0 ? err_nomem(err) : 0;
 }
 
-int signature_read_statements(const json_t *root, json_t *expected, struct bundle_summary *sum,
+int signature_read_statements(const json_t *root, json_t *expected, struct bundle_summary *summary,
                               struct err *err)
 {
     const json_t *handoff = json_object_get(root, "handoff");
-    put_person(sum->collector, sizeof sum->collector, json_object_get(root, "collector"));
-    put_text(sum->collected, sizeof sum->collected, root, "started");
+    format_person(summary->collector, sizeof summary->collector, json_object_get(root, "collector"));
+    copy_text(summary->collected, sizeof summary->collected, root, "started");
     if (!handoff)
         return 0;
-    sum->handed_off = true;
-    put_person(sum->sender, sizeof sum->sender, handoff);
-    put_text(sum->sent, sizeof sum->sent, handoff, "time");
-    if (read_recipients(json_object_get(handoff, "recipients"), &sum->recipients, err) < 0 ||
-        items_each_item(root, count_changed, &sum->redacted, err) < 0)
+    summary->handed_off = true;
+    format_person(summary->sender, sizeof summary->sender, handoff);
+    copy_text(summary->sent, sizeof summary->sent, handoff, "time");
+    if (read_recipients(json_object_get(handoff, "recipients"), &summary->recipients, err) < 0 ||
+        items_visit_items(root, count_changed, &summary->redacted, err) < 0)
         return -1;
     return expect_readme(json_object_get(handoff, "readme"), expected, err);
 }

@@ -11,23 +11,23 @@
 struct verifier {
     struct reader *r;
     json_t *manifest;
-    json_t *expected;     /* the manifest's facts by path, in its order, until the member is read */
+    json_t *expected;     /* size and hash of each file that was not read yet, by its path */
     struct buf signature; /* manifest.json.sig */
     bool is_signed;
-    const struct bundle_check *how;
-    struct bundle_summary sum;
+    const struct bundle_check *options;
+    struct bundle_summary summary;
 };
 
 static void report_file(struct verifier *v, const char *path, uint64_t size, enum bundle_state state)
 {
-    size_t *counts[] = {[BUNDLE_INTACT] = &v->sum.intact,
-                        [BUNDLE_CHANGED] = &v->sum.changed,
-                        [BUNDLE_MISSING] = &v->sum.missing,
-                        [BUNDLE_UNKNOWN] = &v->sum.unknown};
+    size_t *counts[] = {[BUNDLE_INTACT] = &v->summary.intact,
+                        [BUNDLE_CHANGED] = &v->summary.changed,
+                        [BUNDLE_MISSING] = &v->summary.missing,
+                        [BUNDLE_UNKNOWN] = &v->summary.unknown};
     ++*counts[state];
     struct bundle_file_result f = {.path = path, .state = state, .size = size};
-    if (v->how->finding)
-        v->how->finding(v->how->ctx, &f);
+    if (v->options->on_file)
+        v->options->on_file(v->options->ctx, &f);
 }
 
 static int add_expected(void *ctx, const struct items_file *file, struct err *err)
@@ -44,14 +44,14 @@ static int parse_manifest(struct verifier *v, const struct buf *text, struct err
 {
     if (items_parse(buf_str(text), text->len, &v->manifest, err) < 0)
         return -1;
-    v->sum.complete = json_is_true(json_object_get(v->manifest, "complete"));
-    v->sum.interrupted = json_is_true(json_object_get(v->manifest, "interrupted"));
+    v->summary.complete = json_is_true(json_object_get(v->manifest, "complete"));
+    v->summary.interrupted = json_is_true(json_object_get(v->manifest, "interrupted"));
     v->expected = json_object();
     if (!v->expected)
         return err_nomem(err);
-    if (items_each_file(v->manifest, add_expected, v, err) < 0)
+    if (items_visit_files(v->manifest, add_expected, v, err) < 0)
         return -1;
-    return signature_read_statements(v->manifest, v->expected, &v->sum, err);
+    return signature_read_statements(v->manifest, v->expected, &v->summary, err);
 }
 
 /* Hashes the current member. */
@@ -71,7 +71,7 @@ static int hash_member(struct verifier *v, char ret[SHA256_HEX], struct err *err
     return rc;
 }
 
-static int keep_signature(struct verifier *v, struct err *err)
+static int read_signature(struct verifier *v, struct err *err)
 {
     char chunk[4096];
     v->is_signed = true;
@@ -83,7 +83,7 @@ static int keep_signature(struct verifier *v, struct err *err)
     return v->signature.out_of_memory ? err_nomem(err) : 0;
 }
 
-/* Compares the current member with the manifest. Does not read a member of another size. */
+/* Compares the current member with the manifest. Does not read a member whose size differs. */
 static int check_member(struct verifier *v, const struct reader_member *m, struct err *err)
 {
     const json_t *facts = json_object_get(v->expected, m->path);
@@ -110,7 +110,7 @@ static int check_all(struct verifier *v, struct err *err)
             return -1;
         if (!m)
             break;
-        if (strcmp(m->path, PATH_SIGNATURE) == 0 ? keep_signature(v, err) < 0 : check_member(v, m, err) < 0)
+        if (strcmp(m->path, PATH_SIGNATURE) == 0 ? read_signature(v, err) < 0 : check_member(v, m, err) < 0)
             return -1;
     }
     const char *path;
@@ -120,15 +120,15 @@ static int check_all(struct verifier *v, struct err *err)
     return 0;
 }
 
-int bundle_verify(const char *path, const struct bundle_check *how, struct bundle_summary *ret,
+int bundle_verify(const char *path, const struct bundle_check *options, struct bundle_summary *ret,
                   struct err *err)
 {
     static const struct bundle_check plain = {.cancel_fd = -1};
-    struct verifier v = {.how = how ? how : &plain, .signature = BUF_INIT(SSHSIG_MAX)};
+    struct verifier v = {.options = options ? options : &plain, .signature = BUF_INIT(SSHSIG_MAX)};
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
-    int rc = reader_open(path, v.how->by, &v.r, err);
+    int rc = reader_open(path, v.options->identities, &v.r, err);
     if (rc == 0) {
-        const struct stop stop = stop_new(v.how->cancel_fd, 0);
+        const struct stop stop = stop_new(v.options->cancel_fd, 0);
         reader_set_stop(v.r, &stop);
         rc = reader_manifest(v.r, &text, err);
     }
@@ -137,11 +137,11 @@ int bundle_verify(const char *path, const struct bundle_check *how, struct bundl
     if (rc == 0)
         rc = check_all(&v, err);
     if (rc == 0 && v.is_signed)
-        rc = signature_verify(v.how, &text, &v.signature, &v.sum, err);
+        rc = signature_verify(v.options, &text, &v.signature, &v.summary, err);
     if (rc < 0)
-        bundle_summary_release(&v.sum);
+        bundle_summary_release(&v.summary);
     else
-        *ret = v.sum;
+        *ret = v.summary;
     buf_release(&text);
     buf_release(&v.signature);
     json_decref(v.expected);

@@ -1,7 +1,7 @@
 /*
- * Creating NAME.partial locks the name NAME: only its creator makes NAME.tar.gz. So the check for the bundle
- * comes after the creation of the directory, not before. A lock on the directory itself shows that a run is
- * using it; the lock ends with its process.
+ * The existence of NAME.partial reserves NAME: only the run that created the directory makes NAME.tar.gz. So
+ * the run first creates the directory, and then checks whether the bundle exists. A lock on the directory
+ * shows that a run is using it; the lock ends with its process.
  */
 #include "bundle/workdir_internal.h"
 
@@ -25,29 +25,29 @@ enum { MAX_NAME = 200, MAX_TRIES = 1000 };
 
 /* Both directories are open; their files are opened relative to them, not by path. */
 struct workdir {
-    char *place_name;     /* NULL: the working directory */
-    struct beneath place; /* contains NAME.partial and NAME.tar.gz */
-    struct beneath files; /* NAME.partial; its descriptor has the lock */
-    char *path;           /* of NAME.partial, for messages */
+    char *parent_name;     /* NULL: the working directory */
+    struct beneath parent; /* contains NAME.partial and NAME.tar.gz */
+    struct beneath files;  /* NAME.partial; its descriptor has the lock */
+    char *path;            /* of NAME.partial, for messages */
     char *name;
     char *bundle;
-    struct strlist made; /* the directories that workdir_new created above NAME.partial, parents first */
+    struct strlist created; /* the directories that workdir_new created above NAME.partial, parents first */
     bool chosen;
 };
 
-/* The place for a work directory. */
-struct place {
+/* The path of a new work directory. */
+struct destination {
     char *dir; /* NULL: the working directory */
     char *name;
-    struct strlist made; /* the directories created for it, parents first */
-    bool chosen;         /* by the user, not a default */
+    struct strlist created; /* the directories created for it, parents first */
+    bool chosen;            /* by the user, not a default */
 };
 
-/* Directories that no work directory took over are not needed. */
-static void place_release(struct place *p)
+/* Removes the created directories, unless a work directory has taken the list. */
+static void destination_release(struct destination *p)
 {
-    file_remove_made(&p->made);
-    strlist_release(&p->made);
+    file_remove_created(&p->created);
+    strlist_release(&p->created);
     free(p->dir);
     free(p->name);
 }
@@ -58,8 +58,8 @@ static bool is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* DIR and NAME of a path that ends in .tar.gz. */
-static int chosen_place(const char *output, struct place *p, struct err *err)
+/* Splits a path that ends in .tar.gz into DIR and NAME. */
+static int set_chosen_destination(const char *output, struct destination *p, struct err *err)
 {
     const char *base = file_base(output);
     p->chosen = true;
@@ -76,12 +76,13 @@ static int chosen_place(const char *output, struct place *p, struct err *err)
     return 0;
 }
 
-static int default_place(const char *output, const char *subject, int64_t utc_ms, struct place *p,
-                         struct err *err)
+static int set_default_destination(const char *output, const char *subject, int64_t utc_ms,
+                                   struct destination *p, struct err *err)
 {
     char when[64];
     p->dir = output ? strdup(output) : NULL;
-    if (asprintf(&p->name, "profgrab-%.150s-%s", subject, clock_format_file(when, sizeof when, utc_ms)) < 0)
+    if (asprintf(&p->name, "profgrab-%.150s-%s", subject,
+                 clock_format_for_file_name(when, sizeof when, utc_ms)) < 0)
         p->name = NULL;
     if (!p->name || (output && !p->dir))
         return err_nomem(err);
@@ -92,7 +93,7 @@ static int default_place(const char *output, const char *subject, int64_t utc_ms
 
 /* Checks the directory that the user names. A slash at its end marks a directory: creates it, and its
  * parents, if missing. */
-static int find_directory(const char *output, struct strlist *made, struct err *err)
+static int find_directory(const char *output, struct strlist *created, struct err *err)
 {
     struct err why = ERR_INIT;
     if (is_directory(output))
@@ -106,7 +107,7 @@ static int find_directory(const char *output, struct strlist *made, struct err *
     while (n > 1 && output[n - 1] == '/')
         n--;
     char *dir = strndup(output, n);
-    int rc = dir ? file_mkdirs(dir, made, &why) : err_nomem(&why);
+    int rc = dir ? file_mkdirs(dir, created, &why) : err_nomem(&why);
     free(dir);
     if (rc == 0)
         return 0;
@@ -115,18 +116,18 @@ static int find_directory(const char *output, struct strlist *made, struct err *
     return err_wrap(err, "output");
 }
 
-static int find_place(const char *output, const char *subject, int64_t utc_ms, struct place *p,
-                      struct err *err)
+static int find_destination(const char *output, const char *subject, int64_t utc_ms, struct destination *p,
+                            struct err *err)
 {
     if (output && text_ends_in(output, SUFFIX))
-        return chosen_place(output, p, err);
-    if (output && find_directory(output, &p->made, err) < 0)
+        return set_chosen_destination(output, p, err);
+    if (output && find_directory(output, &p->created, err) < 0)
         return -1;
-    return default_place(output, subject, utc_ms, p, err);
+    return set_default_destination(output, subject, utc_ms, p, err);
 }
 
-/* The name of a bundle, without the number after a default name. */
-static char *get_name(const char *bundle)
+/* Returns the name of a bundle, without the number after a default name. */
+static char *get_unnumbered_name(const char *bundle)
 {
     const char *base = file_base(bundle);
     size_t n = strlen(base) - strlen(SUFFIX), end = n;
@@ -137,14 +138,14 @@ static char *get_name(const char *bundle)
     return strndup(base, n);
 }
 
-static int place_beside(const char *bundle, const char *name, const char *output, struct place *p,
-                        struct err *err)
+static int set_destination_beside(const char *bundle, const char *name, const char *output,
+                                  struct destination *p, struct err *err)
 {
     bool beside = !output && file_base(bundle) != bundle;
-    if (output && find_directory(output, &p->made, err) < 0)
+    if (output && find_directory(output, &p->created, err) < 0)
         return -1;
     p->dir = output ? strdup(output) : beside ? file_dir(bundle) : NULL;
-    p->name = text_ends_in(bundle, SUFFIX) ? get_name(bundle) : strdup(name);
+    p->name = text_ends_in(bundle, SUFFIX) ? get_unnumbered_name(bundle) : strdup(name);
     if (!p->name || ((output || beside) && !p->dir))
         return err_nomem(err);
     if (text_is_name(p->name) && strlen(p->name) <= MAX_NAME)
@@ -153,30 +154,30 @@ static int place_beside(const char *bundle, const char *name, const char *output
     return err_hint(err, "-o NAME" SUFFIX " sets its name");
 }
 
-/* Makes a handle on `name` in `dir` and opens `dir`; creates nothing on disk. */
+/* Makes a struct workdir for `name` in `dir`, and opens `dir`. Creates nothing on disk. */
 static int new_handle(const char *dir, const char *name, struct workdir **ret, struct err *err)
 {
     struct workdir *w = calloc(1, sizeof *w);
     if (!w)
         return err_nomem(err);
-    w->place.fd = w->files.fd = -1;
+    w->parent.fd = w->files.fd = -1;
     char *bundle = NULL, *path = NULL;
     if (asprintf(&bundle, "%s" SUFFIX, name) < 0)
         bundle = NULL;
     if (asprintf(&path, "%s" PARTIAL, name) < 0)
         path = NULL;
     w->name = strdup(name);
-    w->place_name = dir ? strdup(dir) : NULL;
+    w->parent_name = dir ? strdup(dir) : NULL;
     w->bundle = bundle ? file_join(dir, bundle) : NULL;
     w->path = path ? file_join(dir, path) : NULL;
     free(bundle);
     free(path);
-    int rc = w->name && w->bundle && w->path && (!dir || w->place_name) ? 0 : err_nomem(err);
+    int rc = w->name && w->bundle && w->path && (!dir || w->parent_name) ? 0 : err_nomem(err);
     if (rc == 0) {
-        w->place.name = w->place_name;
+        w->parent.name = w->parent_name;
         w->files.name = w->path;
-        w->place.fd = beneath_open_top(dir ? dir : ".", err);
-        rc = w->place.fd < 0 ? -1 : 0;
+        w->parent.fd = beneath_open_top(dir ? dir : ".", err);
+        rc = w->parent.fd < 0 ? -1 : 0;
     }
     if (rc < 0)
         workdir_free(w);
@@ -188,7 +189,7 @@ static int new_handle(const char *dir, const char *name, struct workdir **ret, s
 /* Opens the directory and locks it. Ignores file systems without locks on directories. */
 static int open_and_lock(struct workdir *w, struct err *err)
 {
-    w->files.fd = beneath_open_dir(&w->place, file_base(w->path), err);
+    w->files.fd = beneath_open_dir(&w->parent, file_base(w->path), err);
     if (w->files.fd < 0) {
         if (err)
             err->kind = ERR_LOCAL_IO;
@@ -204,21 +205,21 @@ static int open_and_lock(struct workdir *w, struct err *err)
 static int make_directory(struct workdir *w, struct err *err)
 {
     const char *name = file_base(w->path);
-    if (beneath_mkdir(&w->place, name, err) < 0) {
+    if (beneath_mkdir(&w->parent, name, err) < 0) {
         if (err->kind != ERR_EXISTS)
             return -1;
         err_set(err, ERR_EXISTS, "%s exists already: the run that works in it has not ended, or was killed",
                 w->path);
         return err_hint(err, "`profgrab resume` finishes the work of a killed grab; or choose another name");
     }
-    if (!beneath_exists(&w->place, file_base(w->bundle)))
+    if (!beneath_exists(&w->parent, file_base(w->bundle)))
         return open_and_lock(w, err);
-    beneath_remove(&w->place, name, NULL);
+    beneath_remove(&w->parent, name, NULL);
     return err_set(err, ERR_EXISTS, "%s exists already, and nothing is overwritten", w->bundle);
 }
 
 /* Creates the work directory of that name; ERR_EXISTS if it is taken. */
-static int make_workdir(const struct place *p, const char *name, struct workdir **ret, struct err *err)
+static int make_workdir(const struct destination *p, const char *name, struct workdir **ret, struct err *err)
 {
     struct workdir *w = NULL;
     struct err why = ERR_INIT;
@@ -239,9 +240,9 @@ static int make_workdir(const struct place *p, const char *name, struct workdir 
     return -1;
 }
 
-/* Creates the work directory of that name, with the first free number after a default name. It takes over the
- * created directories. */
-static int make_numbered_workdir(struct place *p, struct workdir **ret, struct err *err)
+/* Creates the work directory of that name, with the first free number after a default name. Moves the list of
+ * created directories to *ret. */
+static int make_numbered_workdir(struct destination *p, struct workdir **ret, struct err *err)
 {
     struct err why = ERR_INIT;
     char name[256];
@@ -251,8 +252,8 @@ static int make_numbered_workdir(struct place *p, struct workdir **ret, struct e
         else
             snprintf(name, sizeof name, "%s-%d", p->name, i);
         if (make_workdir(p, name, ret, &why) == 0) {
-            (*ret)->made = p->made;
-            p->made = (struct strlist){0};
+            (*ret)->created = p->created;
+            p->created = (struct strlist){0};
             return 0;
         }
         if (why.kind != ERR_EXISTS || p->chosen)
@@ -266,23 +267,23 @@ static int make_numbered_workdir(struct place *p, struct workdir **ret, struct e
 int workdir_new(const char *output, const char *subject, int64_t utc_ms, struct workdir **ret,
                 struct err *err)
 {
-    struct place p = {0};
+    struct destination p = {0};
     int rc = -1;
-    if (find_place(output, subject, utc_ms, &p, err) == 0)
+    if (find_destination(output, subject, utc_ms, &p, err) == 0)
         rc = make_numbered_workdir(&p, ret, err);
-    place_release(&p);
+    destination_release(&p);
     return rc;
 }
 
 int workdir_new_beside(const char *bundle, const char *name, const char *output, struct workdir **ret,
                        struct err *err)
 {
-    struct place p = {0};
-    int rc = output && text_ends_in(output, SUFFIX) ? chosen_place(output, &p, err)
-                                                    : place_beside(bundle, name, output, &p, err);
+    struct destination p = {0};
+    int rc = output && text_ends_in(output, SUFFIX) ? set_chosen_destination(output, &p, err)
+                                                    : set_destination_beside(bundle, name, output, &p, err);
     if (rc == 0)
         rc = make_numbered_workdir(&p, ret, err);
-    place_release(&p);
+    destination_release(&p);
     return rc;
 }
 
@@ -294,8 +295,8 @@ static int not_workdir_error(const char *path, const char *why, struct err *err)
     return err_hint(err, "resume takes the NAME" PARTIAL " that a run has left, or a bundle");
 }
 
-/* Returns the fault of a directory that another user could change, or NULL: its files decide which hosts are
- * opened. */
+/* Returns the fault of a directory that another user could change, because its manifest chooses the hosts to
+ * open; NULL: none. */
 static const char *find_owner_fault(const struct stat *st)
 {
     if (st->st_uid != geteuid())
@@ -317,7 +318,7 @@ static int read_manifest(const struct workdir *w, struct buf *ret, struct err *e
     struct err why = ERR_INIT;
     if (beneath_read(&w->files, PATH_MANIFEST, ret, &why) == 0)
         return 0;
-    if (why.kind == ERR_NOT_FOUND && beneath_exists(&w->place, file_base(w->bundle))) {
+    if (why.kind == ERR_NOT_FOUND && beneath_exists(&w->parent, file_base(w->bundle))) {
         err_set(&why, ERR_FAILED, "%s has no " PATH_MANIFEST, w->path);
         err_hint(&why, "its run came to its end: the bundle is %s", w->bundle);
     } else if (why.kind == ERR_NOT_FOUND) {
@@ -330,8 +331,8 @@ static int read_manifest(const struct workdir *w, struct buf *ret, struct err *e
     return -1;
 }
 
-/* DIR and NAME of a path that ends in .partial, with or without slashes. */
-static int partial_place(const char *path, struct place *p, struct err *err)
+/* Splits a path that ends in .partial, and perhaps slashes, into DIR and NAME. */
+static int parse_partial_path(const char *path, struct destination *p, struct err *err)
 {
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/')
@@ -358,10 +359,10 @@ out:
 
 int workdir_open(const char *path, struct workdir **ret, struct buf *ret_manifest, struct err *err)
 {
-    struct place p = {0};
+    struct destination p = {0};
     struct workdir *w = NULL;
     int rc = -1;
-    if (partial_place(path, &p, err) < 0)
+    if (parse_partial_path(path, &p, err) < 0)
         goto out;
     if (new_handle(p.dir, p.name, &w, err) < 0 || open_and_lock(w, err) < 0 || check_owner(w, err) < 0 ||
         workdir_inspect(&w->files, "resume", err) < 0 || read_manifest(w, ret_manifest, err) < 0)
@@ -370,32 +371,32 @@ int workdir_open(const char *path, struct workdir **ret, struct buf *ret_manifes
     w = NULL;
     rc = 0;
 out:
-    place_release(&p);
+    destination_release(&p);
     workdir_free(w);
     return rc;
 }
 
 /* ---- a directory whose files are copied into a bundle -------------------------------------------------- */
 
-/* Does not follow a link with the name of a work directory; any other directory may be a link. */
+/* Opens a directory. Follows a link, unless the path has the name of a work directory. */
 static int open_copied(const char *path, struct err *err)
 {
-    struct beneath place = {.fd = -1};
+    struct beneath parent = {.fd = -1};
     const char *base = file_base(path);
     if (!text_ends_in(base, PARTIAL))
         return beneath_open_top(path, err);
     char *dir = base == path ? NULL : file_dir(path);
     if (base != path && !dir)
         return err_nomem(err);
-    place.name = dir;
-    place.fd = beneath_open_top(dir ? dir : ".", err);
-    int fd = place.fd < 0 ? -1 : beneath_open_dir(&place, base, err);
-    fd_close(&place.fd);
+    parent.name = dir;
+    parent.fd = beneath_open_top(dir ? dir : ".", err);
+    int fd = parent.fd < 0 ? -1 : beneath_open_dir(&parent, base, err);
+    fd_close(&parent.fd);
     free(dir);
     return fd;
 }
 
-static bool has_our_manifest(const struct beneath *directory)
+static bool has_valid_manifest(const struct beneath *directory)
 {
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
     struct manifest *m = NULL;
@@ -413,7 +414,7 @@ int workdir_open_copied(const char *path, struct beneath *ret, struct err *err)
     const char *fault;
     if (directory.fd < 0)
         return -1;
-    if (!text_ends_in(path, PARTIAL) && !has_our_manifest(&directory)) {
+    if (!text_ends_in(path, PARTIAL) && !has_valid_manifest(&directory)) {
         *ret = directory;
         return 0;
     }
@@ -436,24 +437,24 @@ void workdir_free(struct workdir *w)
     if (!w)
         return;
     fd_close(&w->files.fd);
-    fd_close(&w->place.fd);
-    strlist_release(&w->made);
-    free(w->place_name);
+    fd_close(&w->parent.fd);
+    strlist_release(&w->created);
+    free(w->parent_name);
     free(w->path);
     free(w->name);
     free(w->bundle);
     free(w);
 }
 
-/* Removes only the locked directory, because another directory of that name is not ours. */
+/* Removes the directory only if its path still names the locked one. */
 void workdir_remove(struct workdir *w)
 {
     struct stat ours, named;
     const char *name = file_base(w->path);
-    if (beneath_stat(&w->files, "", &ours, NULL) == 0 && beneath_stat(&w->place, name, &named, NULL) == 0 &&
+    if (beneath_stat(&w->files, "", &ours, NULL) == 0 && beneath_stat(&w->parent, name, &named, NULL) == 0 &&
         ours.st_dev == named.st_dev && ours.st_ino == named.st_ino)
-        beneath_remove(&w->place, name, NULL);
-    file_remove_made(&w->made);
+        beneath_remove(&w->parent, name, NULL);
+    file_remove_created(&w->created);
 }
 
 const struct beneath *workdir_files(const struct workdir *w)
@@ -463,7 +464,7 @@ const struct beneath *workdir_files(const struct workdir *w)
 
 const struct beneath *workdir_parent(const struct workdir *w)
 {
-    return &w->place;
+    return &w->parent;
 }
 
 const char *workdir_path(const struct workdir *w)

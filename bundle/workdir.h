@@ -11,17 +11,18 @@
 struct workdir;
 
 /*
- * Makes `DIR/NAME.partial` (0700). DIR and NAME depend on `output`. A path that ends in .tar.gz is the
- * bundle's own. An existing directory, a path with a slash at its end (created if missing) or NULL (the
- * working directory) gets the default name `profgrab-SUBJECT-2026-11-21T07-48-00Z`. If a bundle or work
- * directory has that default name, `-2`, `-3`, ... is appended; if it has the user's name, ERR_EXISTS. The
- * caller learns before the capture whether the directory is usable.
+ * Makes `DIR/NAME.partial` (0700). DIR and NAME depend on `output`. A path that ends in .tar.gz is the path
+ * of the bundle. In an existing directory, in a path with a slash at its end (created if missing) or in the
+ * working directory (NULL), the bundle gets the default name `profgrab-SUBJECT-2026-11-21T07-48-00Z`. If a
+ * bundle or work directory has that default name, `-2`, `-3`, ... is appended; if it has the user's name,
+ * ERR_EXISTS. Fails if the directory is not usable.
  */
 int workdir_new(const char *output, const char *subject, int64_t utc_ms, struct workdir **ret,
                 struct err *err);
 /*
- * Does the same for resuming an existing bundle: beside it, or in the directory `output`, under the first
- * free name: its own, or `-2`, `-3`, ... appended. `name` is used if the file is not called NAME.tar.gz.
+ * Makes a work directory to resume a bundle, beside the bundle or in the directory `output`. Its name is that
+ * of the bundle (`name` if the file is not called NAME.tar.gz), or the first free one with `-2`, `-3`, ...
+ * appended.
  */
 int workdir_new_beside(const char *bundle, const char *name, const char *output, struct workdir **ret,
                        struct err *err);
@@ -32,27 +33,27 @@ int workdir_new_beside(const char *bundle, const char *name, const char *output,
  * FIFO, a device or another user's. ERR_LOCAL_IO if it does not exist or cannot be opened. *ret_manifest: the
  * manifest's text, in an initialised buffer.
  *
- * A handle locks its work directory: a second one is ERR_BUSY, in this process or another.
+ * A struct workdir locks its directory: opening it again, in this process or another, is ERR_BUSY.
  */
 int workdir_open(const char *path, struct workdir **ret, struct buf *ret_manifest, struct err *err);
 
 /*
  * Opens a directory whose files are copied into a bundle; the caller closes ret->fd, and ret->name is `path`.
- * A directory called NAME.partial, or with a manifest of profgrab, may be from a stranger's archive: it must
- * be the user's own and not writable by others, and ERR_FAILED names an entry that workdir_open would refuse.
- * The manifest is optional, and a run may be using the directory.
+ * A directory called NAME.partial, or with a manifest of profgrab, may be from an untrusted archive: it must
+ * belong to the user and not be writable by others, and ERR_FAILED names an entry that workdir_open would
+ * refuse. A run may be using the directory.
  */
 int workdir_open_copied(const char *path, struct beneath *ret, struct err *err);
 
-/* Frees the handle; the files stay on disk. */
+/* Frees the struct; the files stay on disk. */
 void workdir_free(struct workdir *w);
 
 /* Removes the directory and everything below it, as far as possible, and the directories that workdir_new or
  * workdir_new_beside created for it, if they are empty. */
 void workdir_remove(struct workdir *w);
 
-/* Returns the open directory, through which callers open, create, rename and remove its files. Valid as long
- * as the handle. */
+/* Returns the open directory, through which callers open, create, rename and remove its files. Valid until
+ * workdir_free. */
 const struct beneath *workdir_files(const struct workdir *w);
 const char *workdir_path(const struct workdir *w);   /* of NAME.partial, only for messages */
 const char *workdir_name(const struct workdir *w);   /* NAME */

@@ -1,7 +1,7 @@
 /*
- * A run makes only directories and regular files of its own user. Between the two steps of a rename (link,
- * unlink) a file has two names in the directory, and a kill leaves both: so the inspection counts the names
- * of each such file and requires that the directory contains all of them.
+ * A run makes only directories and regular files of its user. A rename takes two steps, link and unlink. If a
+ * run is killed between them, the file keeps two names. So the inspection counts the names of each file with
+ * two links, and requires that both are in the directory.
  */
 #include "bundle/workdir_internal.h"
 
@@ -13,16 +13,16 @@
 
 #include "base/banned.h"
 
-/* The number of files with two names, which only a kill during a rename leaves. */
-enum { MAX_SEVERAL = 100 };
+/* The limit of files with two names. */
+enum { MAX_LINKED_FILES = 100 };
 
-/* No run makes a larger file: the largest body of any kind has 2 GiB (proto/kind.c). */
+/* The limit of a file. The largest body of any kind has 2 GiB (proto/kind.c). */
 #define MAX_FILE ((int64_t)4 << 30)
-/* The limit for holes in all files. A run leaves no holes, but a power cut may. The time to read a file
- * depends on its size, so without this limit a sparse file of a few kB on disk would take hours. */
+/* The limit of holes in all files. Only a power cut makes holes. Reading a file takes time in proportion to
+ * its size, so without this limit a sparse file of a few kB on disk could take hours. */
 #define MAX_HOLES ((int64_t)1 << 30)
 
-struct several {
+struct linked_file {
     dev_t device;
     ino_t number;
     nlink_t names, found;
@@ -32,7 +32,7 @@ struct several {
 struct inspection {
     const struct beneath *directory;
     const char *use;
-    struct several several[MAX_SEVERAL];
+    struct linked_file linked_files[MAX_LINKED_FILES];
     size_t n;
     int64_t holes; /* bytes in holes, in all files so far */
 };
@@ -47,7 +47,7 @@ static int refuse_entry(const struct inspection *x, const char *path, const char
                     "run the command again, or collect anew with `profgrab grab`");
 }
 
-/* The reason why no run makes such an entry, or NULL. */
+/* Returns the fault of an entry that no run makes, or NULL. */
 static const char *find_fault(const struct stat *st)
 {
     if (S_ISLNK(st->st_mode))
@@ -61,8 +61,8 @@ static const char *find_fault(const struct stat *st)
     return NULL;
 }
 
-/* The file's bytes in holes. Some file systems compress, so a file without holes may take fewer blocks than
- * its size: only the system's report of a hole counts. */
+/* Counts the bytes in holes of a file. On a file system that compresses, a file without holes may take fewer
+ * blocks than its size, so SEEK_HOLE must report a hole too. */
 static int count_holes(const struct inspection *x, const char *path, const struct stat *st, int64_t *ret,
                        struct err *err)
 {
@@ -94,19 +94,19 @@ static int check_size(struct inspection *x, const char *path, const struct stat 
                               err);
 }
 
-static int note_name(struct inspection *x, const char *path, const struct stat *st, struct err *err)
+static int count_name(struct inspection *x, const char *path, const struct stat *st, struct err *err)
 {
     size_t i = 0;
     if (st->st_nlink > 2)
         return refuse_entry(x, path, "has more than two names (hard links)", err);
-    while (i < x->n && (x->several[i].device != st->st_dev || x->several[i].number != st->st_ino))
+    while (i < x->n && (x->linked_files[i].device != st->st_dev || x->linked_files[i].number != st->st_ino))
         i++;
-    if (i == MAX_SEVERAL)
+    if (i == MAX_LINKED_FILES)
         return refuse_entry(x, path, "is one of more than 100 files that have several names (hard links)",
                             err);
-    struct several *s = &x->several[i];
+    struct linked_file *s = &x->linked_files[i];
     if (i == x->n) {
-        *s = (struct several){.device = st->st_dev, .number = st->st_ino, .names = st->st_nlink};
+        *s = (struct linked_file){.device = st->st_dev, .number = st->st_ino, .names = st->st_nlink};
         text_printable(s->path, sizeof s->path, path, strlen(path));
         x->n++;
     }
@@ -124,18 +124,19 @@ static int inspect_entry(void *ctx, const char *path, const struct stat *st, str
         return 0;
     if (check_size(x, path, st, err) < 0)
         return -1;
-    return st->st_nlink > 1 ? note_name(x, path, st, err) : 0;
+    return st->st_nlink > 1 ? count_name(x, path, st, err) : 0;
 }
 
 int workdir_inspect(const struct beneath *directory, const char *use, struct err *err)
 {
     struct inspection x = {.directory = directory, .use = use};
-    const struct beneath_walk how = {
+    const struct beneath_walk options = {
         .max_entries = BUNDLE_MAX_MEMBERS, .max_depth = PATH_MAX_DEPTH, .visit = inspect_entry, .ctx = &x};
-    if (beneath_walk(directory, &how, err) < 0)
+    if (beneath_walk(directory, &options, err) < 0)
         return -1;
     for (size_t i = 0; i < x.n; i++)
-        if (x.several[i].found < x.several[i].names)
-            return refuse_entry(&x, x.several[i].path, "has another name outside of it (a hard link)", err);
+        if (x.linked_files[i].found < x.linked_files[i].names)
+            return refuse_entry(&x, x.linked_files[i].path, "has another name outside of it (a hard link)",
+                                err);
     return 0;
 }

@@ -8,12 +8,12 @@
 const struct beneath *workdir_parent(const struct workdir *w);
 
 /*
- * Inspects a work directory of an earlier run, or of a stranger's archive. `use` is the caller's purpose, for
+ * Inspects a work directory of an earlier run, or of an untrusted archive. `use` is the caller's purpose, for
  * messages: "resume". ERR_FAILED names an entry that no run of profgrab makes: a symbolic link, a FIFO, a
  * socket or a device; a file or directory of another user or writable by others; a hard link to a file
  * outside of the directory; a file with more than two names; a file above 4 GiB; files with holes of more
- * than 1 GiB in all; too many entries or levels for a bundle. These bounds also limit the time of hashing by
- * the files' size on disk.
+ * than 1 GiB in all; too many entries or levels for a bundle. These limits also bound the time of hashing the
+ * files.
  */
 int workdir_inspect(const struct beneath *directory, const char *use, struct err *err);
 

@@ -11,14 +11,15 @@
 
 struct writer {
     struct archive *tar;
-    struct gzpack *gzip; /* receives libarchive's output; its own filter has one level for all */
+    struct gzpack
+        *gzip; /* compresses libarchive's output, because libarchive's filter would compress profiles again */
     char *top, *shown;
     bool finished;
-    struct err sink_err; /* the error of gzip or the sink: libarchive's callback cannot return it */
+    struct err sink_err; /* the error of gzip or the sink, which libarchive's callback cannot return */
 };
 
-/* The error of a failed write: the sink's, or libarchive's own. */
-static int write_error(const struct writer *w, struct err *err)
+/* Sets the error of a failed write: that of the sink, else that of libarchive. */
+static int set_write_error(const struct writer *w, struct err *err)
 {
     if (w->sink_err.kind != ERR_NONE) {
         if (err)
@@ -51,7 +52,7 @@ int writer_open(const struct writer_output *to, struct writer **ret, struct err 
     if (archive_write_set_format_pax_restricted(w->tar) != ARCHIVE_OK ||
         archive_write_set_bytes_per_block(w->tar, 0) != ARCHIVE_OK ||
         archive_write_open(w->tar, w, NULL, on_write, NULL) != ARCHIVE_OK) {
-        write_error(w, err);
+        set_write_error(w, err);
         writer_free(w);
         return -1;
     }
@@ -63,8 +64,8 @@ void writer_free(struct writer *w)
 {
     if (!w)
         return;
-    /* Otherwise libarchive would fill the unfinished member with zeros. archive_write_fail also prevents
-     * this, but leaks the filter. */
+    /* Makes on_write fail, because libarchive would fill the unfinished member with zeros. archive_write_fail
+     * would prevent that too, but leaks the filter. */
     if (!w->finished && w->sink_err.kind == ERR_NONE)
         err_set(&w->sink_err, ERR_CANCELLED, "given up");
     archive_write_free(w->tar);
@@ -80,7 +81,7 @@ struct header {
     int64_t mtime;
 };
 
-static int put_header(struct writer *w, const char *path, const struct header *h, struct err *err)
+static int write_header(struct writer *w, const char *path, const struct header *h, struct err *err)
 {
     struct archive_entry *e = archive_entry_new();
     char *full = *path ? file_join(w->top, path) : strdup(w->top);
@@ -95,7 +96,7 @@ static int put_header(struct writer *w, const char *path, const struct header *h
     archive_entry_set_size(e, (la_int64_t)h->size);
     archive_entry_set_mtime(e, h->mtime, 0);
     if (archive_write_header(w->tar, e) != ARCHIVE_OK)
-        rc = write_error(w, err);
+        rc = set_write_error(w, err);
 out:
     archive_entry_free(e);
     free(full);
@@ -104,17 +105,17 @@ out:
 
 int writer_dir(struct writer *w, const char *path, int64_t mtime, struct err *err)
 {
-    return put_header(w, path, &(struct header){AE_IFDIR, 0, mtime}, err);
+    return write_header(w, path, &(struct header){AE_IFDIR, 0, mtime}, err);
 }
 
 int writer_file(struct writer *w, const char *path, uint64_t size, int64_t mtime, struct err *err)
 {
-    return put_header(w, path, &(struct header){AE_IFREG, size, mtime}, err);
+    return write_header(w, path, &(struct header){AE_IFREG, size, mtime}, err);
 }
 
 int writer_data(struct writer *w, const void *p, size_t n, struct err *err)
 {
-    return archive_write_data(w->tar, p, n) == (la_ssize_t)n ? 0 : write_error(w, err);
+    return archive_write_data(w->tar, p, n) == (la_ssize_t)n ? 0 : set_write_error(w, err);
 }
 
 int writer_finish(struct writer *w, struct err *err)
@@ -122,5 +123,5 @@ int writer_finish(struct writer *w, struct err *err)
     w->finished = true;
     if (archive_write_close(w->tar) == ARCHIVE_OK && gzpack_finish(w->gzip, &w->sink_err) == 0)
         return 0;
-    return write_error(w, err);
+    return set_write_error(w, err);
 }

@@ -1,5 +1,5 @@
-/* Writes the tarball of a bundle: gzip'ed restricted pax, directories 0700, files 0600, no owners. The
- * counterpart of reader.h. */
+/* Writes the tarball of a bundle: gzip'ed restricted pax, directories 0700, files 0600, no owners. reader.h
+ * reads it. */
 #ifndef BUNDLE_WRITER_H
 #define BUNDLE_WRITER_H
 
@@ -21,7 +21,7 @@ struct writer_output {
 int writer_open(const struct writer_output *to, struct writer **ret, struct err *err);
 void writer_free(struct writer *w);
 
-/* Paths are below the top directory, "" itself; `mtime` is in seconds. */
+/* Writes a directory. A path is below the top directory; "" is that directory. `mtime` is in seconds. */
 int writer_dir(struct writer *w, const char *path, int64_t mtime, struct err *err);
 
 /* Begins a file: writer_data must add exactly `size` bytes. */

@@ -27,8 +27,8 @@ void autosave_unlock(struct autosave *a, bool changed)
     pthread_mutex_unlock(&a->manifest_mutex);
 }
 
-/* Whether nine times the last save's duration has passed since, so that saving takes at most a tenth of the
- * time. */
+/* Returns whether to save now. Between two saves, nine times the duration of the last one must pass, so that
+ * saving takes at most a tenth of the time. */
 static bool is_due(struct autosave *a, bool before_long_profile)
 {
     pthread_mutex_lock(&a->manifest_mutex);
@@ -66,7 +66,7 @@ void autosave_now(struct autosave *a)
 
 void autosave_if_due(struct autosave *a, bool before_long_profile)
 {
-    /* Before a long profile is announced, another thread's save must have ended too. */
+    /* Before a long profile, wait for another thread's save. */
     if (before_long_profile)
         pthread_mutex_lock(&a->disk_mutex);
     else if (pthread_mutex_trylock(&a->disk_mutex) != 0)

@@ -11,7 +11,7 @@
 #include "bundle/bundle.h"
 
 struct autosave {
-    struct manifest *manifest; /* the caller's, like `work` */
+    struct manifest *manifest; /* the caller owns it and `work` */
     const struct workdir *work;
     pthread_mutex_t manifest_mutex; /* guards the manifest and the members below */
     bool unsaved;                   /* the manifest has changed since it was last printed */
@@ -23,11 +23,12 @@ struct autosave {
 void autosave_init(struct autosave *a, struct manifest *manifest, const struct workdir *work);
 void autosave_release(struct autosave *a);
 
-/* Returns the manifest. No other thread uses it until autosave_unlock. `changed`: it must be saved again. */
+/* Returns the manifest. No other thread uses it until autosave_unlock. `changed`: the caller has changed it.
+ */
 struct manifest *autosave_lock(struct autosave *a);
 void autosave_unlock(struct autosave *a, bool changed);
 
-/* Saves the manifest. Ignores a failure: only the end of the run needs the file. */
+/* Saves the manifest. Ignores a failure: the next save writes the whole manifest again. */
 void autosave_now(struct autosave *a);
 /* Saves a changed manifest if nine times the last save's duration has passed. Before a long profile, saves it
  * at once, and waits for another thread's save. */

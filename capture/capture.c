@@ -35,22 +35,23 @@ void capture_outcome_release(struct capture_outcome *o)
     *o = (struct capture_outcome){0};
 }
 
-enum capture_end capture_run(const struct capture_request *asked, const struct capture_observer *observer,
-                             int cancel_fd, struct capture_outcome *ret, struct err *err)
+enum capture_end capture_run(const struct capture_request *caller_request,
+                             const struct capture_observer *observer, int cancel_fd,
+                             struct capture_outcome *ret, struct err *err)
 {
-    struct capture_request request = *asked;
-    struct run_output place = {0};
+    struct capture_request request = *caller_request;
+    struct run_output output = {0};
     int64_t started = clock_utc();
     *ret = (struct capture_outcome){.end = CAPTURE_NOT_STARTED};
     request.access.cancel_fd = cancel_fd;
-    if (workdir_new(request.output, request.subject, started, &place.work, err) < 0)
+    if (workdir_new(request.output, request.subject, started, &output.work, err) < 0)
         return CAPTURE_NOT_STARTED;
-    if (record_new(workdir_name(place.work), request.reason, started, &place.manifest, err) < 0 ||
-        record_asked(place.manifest, &request, err) < 0)
-        workdir_remove(place.work);
+    if (record_new(workdir_name(output.work), request.reason, started, &output.manifest, err) < 0 ||
+        record_request(output.manifest, &request, err) < 0)
+        workdir_remove(output.work);
     else
-        capture_in_workdir(&request, &place, observer, ret, err);
-    manifest_free(place.manifest);
-    workdir_free(place.work);
+        capture_in_workdir(&request, &output, observer, ret, err);
+    manifest_free(output.manifest);
+    workdir_free(output.work);
     return ret->end;
 }

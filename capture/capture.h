@@ -1,6 +1,6 @@
 /*
- * One capture, from a request to a bundle: opens the hosts, plans, fetches, finishes the manifest, draws the
- * page and packs the bundle.
+ * One capture, from a request to a bundle: opens the hosts, plans and fetches the items, finishes the
+ * manifest, draws the page and packs the bundle.
  *
  * A capture prints nothing, handles no signals and chooses no exit code: it sends events to an observer, asks
  * questions through the request's callbacks, ends early when a descriptor becomes readable, and returns its
@@ -9,7 +9,7 @@
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H
 
-#include "capture/against.h"
+#include "capture/baseline.h"
 #include "capture/estimate.h"
 #include "capture/events.h"
 #include "capture/open_files.h"
@@ -19,17 +19,18 @@
 
 /* ---- checks, before anything is opened --------------------------------------------------------------- */
 
-/* Checks the words for kinds, or without words those of each service; a profile of more than 5 minutes needs
- * `yes`. ERR_USAGE. */
+/* Checks the requested kinds; if `kinds` is empty, those of each target's service. A profile of more than 5
+ * minutes needs `yes`. ERR_USAGE. */
 int capture_check_kinds(const struct strlist *kinds, const struct targets *targets, bool yes,
                         struct err *err);
 
-/* Checks that one bundle can describe the request; `pair`: each snapshot is taken twice. ERR_USAGE. */
+/* Checks that the manifest of one bundle has room for all items. `pair`: each snapshot is fetched twice.
+ * ERR_USAGE. */
 int capture_check_room(const struct strlist *kinds, const struct targets *targets, bool pair,
                        struct err *err);
 
-/* Checks that `sync`, which opens all hosts at once, is allowed to: by `parallel` hosts at a time (0: any
- * number). ERR_USAGE. */
+/* With `sync` a capture opens all hosts at once. Checks that `parallel`, the limit of hosts at a time (0:
+ * none), allows that. ERR_USAGE. */
 int capture_check_sync(bool sync, unsigned parallel, const struct targets *targets, struct err *err);
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
@@ -43,8 +44,8 @@ int capture_global_init(struct err *err);
 void capture_global_cleanup(void);
 
 /*
- * Runs the capture. When cancel_fd (or -1) becomes readable, it packs what it has collected. The work
- * directory stays if something was collected and there is no bundle. The caller releases *ret in every case.
+ * Runs the capture. When cancel_fd (or -1) becomes readable, it packs the items collected so far. The
+ * work directory stays if there are items but no bundle. The caller releases *ret in every case.
  *
  * It draws the page in a fork of this process with limits. If another capture's thread holds a lock of a
  * library at that moment, the child may end only at its time limit; then the bundle has no page.

@@ -1,4 +1,4 @@
-/* The items of a run, counted by their states. How a run ends follows from these counts alone. */
+/* The number of items of a run in each state. The exit code depends on these numbers. */
 #ifndef CAPTURE_COUNTS_H
 #define CAPTURE_COUNTS_H
 
@@ -8,8 +8,8 @@ struct capture_counts {
     size_t complete;  /* complete items; in a resumed run also those of the earlier runs */
     size_t damaged;   /* items with a damaged body in the bundle */
     size_t missing;   /* items, services and hosts without any file in the bundle */
-    size_t permanent; /* of damaged and missing: a retry cannot succeed, so resume cannot fetch them */
-    size_t unusable;  /* of missing: the request itself is wrong, such as an unknown kind */
+    size_t permanent; /* damaged or missing items for which a retry cannot succeed */
+    size_t unusable;  /* missing items whose request is wrong, such as an unknown kind */
 };
 
 /* Counts an item that is not complete. The caller sets `complete`. */

@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 
-/* The host's index; -1: the host is no duplicate. */
+/* Returns the index of the host; -1: it is not in the list. */
 static int find_host(const struct duplicate_hosts *t, const struct host *host)
 {
     for (size_t i = 0; i < t->n; i++)

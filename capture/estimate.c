@@ -79,8 +79,8 @@ static void add_planned(struct estimate *e, const struct fetch_planned *item, bo
     e->n++;
     e->bytes += item->bytes;
     e->profiled_ms += item->timed_ms;
-    if (item->timed_ms > e->takes_ms || !concurrent)
-        e->takes_ms = concurrent ? item->timed_ms : e->takes_ms + item->timed_ms;
+    if (item->timed_ms > e->duration_ms || !concurrent)
+        e->duration_ms = concurrent ? item->timed_ms : e->duration_ms + item->timed_ms;
 }
 
 static void on_service(void *ctx, const struct target *target, const struct fetch_service *s)
@@ -102,8 +102,8 @@ static void on_service(void *ctx, const struct target *target, const struct fetc
         add_planned(e, &s->planned[i], options->concurrent);
         pairs = pairs || s->planned[i].pair;
     }
-    if (pairs && e->takes_ms < options->pair_ms)
-        e->takes_ms = options->pair_ms;
+    if (pairs && e->duration_ms < options->pair_ms)
+        e->duration_ms = options->pair_ms;
 }
 
 static void on_step(void *ctx, const struct host *host, const struct service *service,
@@ -115,8 +115,8 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
 
 /* ---- the sums ------------------------------------------------------------------------------------------ */
 
-/* Adds the process whose first target is `first`; nothing if another target is the process's first. Services
- * at one address are one process, whose items are fetched in order. Different processes are fetched in
+/* Adds the process of the target `first`, unless an earlier target has the same process. Services at one
+ * address are one process. The items of a process are fetched one by one, those of different processes in
  * parallel. */
 static void add_process(const struct estimate *host, size_t n, size_t first, struct estimate_total *t,
                         int64_t *ret_takes)
@@ -129,7 +129,7 @@ static void add_process(const struct estimate *host, size_t n, size_t first, str
         if (i < first)
             return;
         bytes += host[i].bytes;
-        takes += host[i].takes_ms;
+        takes += host[i].duration_ms;
         profiled += host[i].profiled_ms;
     }
     t->bytes += bytes;
@@ -156,7 +156,7 @@ static int64_t add_host(const struct estimate *host, size_t n, struct estimate_t
     return takes + opened;
 }
 
-/* Adds the hosts. Schedules them in order, each on the thread that is free first. */
+/* Adds the hosts. Assigns each host, in order, to the thread that becomes free first. */
 static int sum_hosts(struct estimates *e, struct err *err)
 {
     struct estimate_total *t = &e->total;
@@ -171,7 +171,7 @@ static int sum_hosts(struct estimates *e, struct err *err)
         for (size_t thread = 1; thread < e->hosts_at_once; thread++)
             free_thread = until[thread] < until[free_thread] ? thread : free_thread;
         until[free_thread] += add_host(&e->items[i], n, t);
-        t->takes_ms = until[free_thread] > t->takes_ms ? until[free_thread] : t->takes_ms;
+        t->duration_ms = until[free_thread] > t->duration_ms ? until[free_thread] : t->duration_ms;
     }
     free(until);
     return 0;

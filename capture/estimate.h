@@ -5,10 +5,10 @@
 #include "capture/events.h"
 #include "capture/request.h"
 
-/* An item that the capture would fetch, or leave out. The strings are the estimate's. */
+/* An item that the capture would fetch or skip. The estimate owns the strings. */
 struct estimate_item {
     char *kind;
-    char *argument; /* empty for none */
+    char *argument; /* "" for none */
     unsigned pair;  /* as in struct fetch_planned */
     uint64_t bytes;
     int64_t timed_ms;
@@ -17,32 +17,34 @@ struct estimate_item {
     char *left_out; /* the budget's reason to skip it; NULL: none */
 };
 
-/* The estimate of one target. `bytes`, `profiled_ms` and `takes_ms` do not count items that would be skipped.
+/* The estimate of one target. `bytes`, `profiled_ms` and `duration_ms` do not count items that would be
+ * skipped.
  */
 struct estimate {
     const struct target *target;
-    bool planned;
-    int64_t began, opened_ms; /* clock_now(); from opening the host to the plan */
-    char route[400];          /* "direct", "ssh", or "ssh through BASTION" */
+    bool planned;      /* the index page was read */
+    int64_t began;     /* clock_now() when the host was opened */
+    int64_t opened_ms; /* from that time to the plan */
+    char route[400];   /* "direct", "ssh", or "ssh through BASTION" */
     struct estimate_item *items;
     size_t n_items;
-    size_t n, left_out, absent;
+    size_t n, left_out, absent; /* items to fetch, skipped items, profiles that the program lacks */
     uint64_t bytes;
     int64_t profiled_ms; /* how long the process profiles itself */
-    int64_t takes_ms;    /* from the first request to the end of the last */
+    int64_t duration_ms; /* from the first request to the end of the last */
     struct err failure;  /* the reason why nothing would be fetched; ERR_NONE: none */
 };
 
 struct estimate_total {
     size_t targets, hosts, items, left_out, absent, failures, unusable;
     uint64_t bytes, most_bytes; /* of all processes, and of the largest one */
-    int64_t takes_ms, most_profiled_ms;
+    int64_t duration_ms, most_profiled_ms;
 };
 
 struct estimates {
     struct estimate *items; /* one for each target of the request */
     size_t n;
-    size_t hosts_at_once; /* hosts at a time */
+    size_t hosts_at_once; /* the limit of hosts that are open at a time */
     bool cancelled;
     struct estimate_total total;
 };

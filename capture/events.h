@@ -16,7 +16,7 @@ enum capture_end {
 
 struct capture_outcome {
     enum capture_end end;
-    bool cancelled; /* before it was packed */
+    bool cancelled; /* before the bundle was packed */
     struct capture_counts counts;
     struct outcomes targets;
     char *bundle;    /* its path, owned; NULL: there is none */
@@ -26,23 +26,22 @@ struct capture_outcome {
 enum capture_event_kind {
     CAPTURE_EARLIER_DAMAGED, /* the archive of an earlier bundle is damaged: resume uses its intact files */
     CAPTURE_EARLIER_CHANGED, /* a file of an earlier run differs from its manifest: resume fetches it again */
-    CAPTURE_EARLIER_UNKNOWN, /* a target of an earlier run is not in this inventory: resume does not fetch it
-                              */
+    CAPTURE_EARLIER_UNKNOWN, /* the inventory lacks a target of an earlier run: resume skips it */
     CAPTURE_BEGUN,           /* there is a work directory */
     CAPTURE_FEWER_HOSTS,     /* the limit of open files allows fewer hosts at a time */
     CAPTURE_OPENING,         /* a host is about to be opened */
     CAPTURE_HOST,            /* the host is open, or failed */
-    CAPTURE_STEP,            /* a step before or between the profiles, at its end */
+    CAPTURE_STEP,            /* a step before or between the profiles has ended */
     CAPTURE_SERVICE,         /* a service was planned, or failed */
-    CAPTURE_ESTIMATE,        /* the cost for each process, by the first plan; only if the cost matters */
-    CAPTURE_ITEM,            /* an item was fetched, or failed */
-    CAPTURE_PROGRESS,        /* an item is being fetched */
-    CAPTURE_FETCHED,         /* no thread fetches any more */
-    CAPTURE_NO_PAGE,         /* report.html could not be made: the bundle has none */
-    CAPTURE_BUNDLED,         /* the bundle is complete on disk */
+    CAPTURE_ESTIMATE, /* the cost for each process, estimated by the first plan; sent only if it matters */
+    CAPTURE_ITEM,     /* an item was fetched, or failed */
+    CAPTURE_PROGRESS, /* an item is being fetched */
+    CAPTURE_FETCHED,  /* no thread fetches any more */
+    CAPTURE_NO_PAGE,  /* report.html could not be made */
+    CAPTURE_BUNDLED,  /* the bundle is complete on disk */
 };
 
-/* The members of a kind's comment are set. */
+/* The comment of a member names the kinds of event that set it. */
 struct capture_event {
     enum capture_event_kind kind;
     const char *path;                 /* changed: the file; begun: the work directory; bundled: the bundle */

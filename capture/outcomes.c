@@ -33,14 +33,14 @@ static void add_failure(struct outcome *t, const char *what, const struct err *w
         snprintf(t->why, sizeof t->why, "%.200s%s%s", what, *what ? ": " : "", why->msg);
 }
 
-void outcomes_opening(struct outcomes *t, const struct host *host)
+void outcomes_record_opening(struct outcomes *t, const struct host *host)
 {
     for (size_t i = 0; i < t->targets->n; i++)
         if (t->items[i].target->host == host)
             t->items[i].began = clock_now();
 }
 
-void outcomes_host(struct outcomes *t, const struct host *host, const struct err *failure)
+void outcomes_record_host(struct outcomes *t, const struct host *host, const struct err *failure)
 {
     for (size_t i = 0; failure && i < t->targets->n; i++) {
         struct outcome *target = &t->items[i];
@@ -52,7 +52,7 @@ void outcomes_host(struct outcomes *t, const struct host *host, const struct err
     }
 }
 
-void outcomes_service(struct outcomes *t, const struct target *target, const struct fetch_service *s)
+void outcomes_record_service(struct outcomes *t, const struct target *target, const struct fetch_service *s)
 {
     struct outcome *one = find_target(t, target);
     one->ended = clock_now();
@@ -65,7 +65,7 @@ void outcomes_service(struct outcomes *t, const struct target *target, const str
     one->unusable = s->failure && s->failure->kind == ERR_USAGE;
 }
 
-void outcomes_item(struct outcomes *t, const struct target *target, const struct fetch_item *item)
+void outcomes_record_item(struct outcomes *t, const struct target *target, const struct fetch_item *item)
 {
     struct outcome *one = find_target(t, target);
     char what[320];
@@ -73,7 +73,7 @@ void outcomes_item(struct outcomes *t, const struct target *target, const struct
     one->bytes += item->status == FETCH_OK ? item->bytes : 0;
     one->n_collected += item->status == FETCH_OK;
     snprintf(what, sizeof what, "%s%s%s", item->kind, *item->argument ? "=" : "", item->argument);
-    /* The item was not requested. An event has reported that the service lacks it. */
+    /* The service lacks the profile, and an event has reported that already. */
     if (item->permanent && item->err.kind == ERR_NOT_FOUND && item->http_status == 0)
         add_failure(one, what, &(struct err){.kind = ERR_NOT_FOUND, .msg = "not there: see above"});
     else if (item->status != FETCH_OK)

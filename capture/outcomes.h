@@ -26,11 +26,11 @@ struct outcomes {
 int outcomes_new(struct outcomes *t, const struct targets *targets, struct err *err);
 void outcomes_release(struct outcomes *t);
 
-/* Record the events of fetch_observer. */
-void outcomes_opening(struct outcomes *t, const struct host *host);
-void outcomes_host(struct outcomes *t, const struct host *host, const struct err *failure);
-void outcomes_service(struct outcomes *t, const struct target *target, const struct fetch_service *s);
-void outcomes_item(struct outcomes *t, const struct target *target, const struct fetch_item *item);
+/* Record the events of the same names in fetch_observer. */
+void outcomes_record_opening(struct outcomes *t, const struct host *host);
+void outcomes_record_host(struct outcomes *t, const struct host *host, const struct err *failure);
+void outcomes_record_service(struct outcomes *t, const struct target *target, const struct fetch_service *s);
+void outcomes_record_item(struct outcomes *t, const struct target *target, const struct fetch_item *item);
 
 /* Returns whether everything requested of the target is complete. */
 bool outcome_is_complete(const struct outcome *t);

@@ -10,7 +10,7 @@
 
 #define HOPS_MAX 9
 
-void record_collector(struct record_collector *ret)
+void record_read_collector(struct record_collector *ret)
 {
     char text[4096];
     struct passwd pw, *found = NULL;
@@ -23,51 +23,52 @@ void record_collector(struct record_collector *ret)
 
 int record_new(const char *name, const char *reason, int64_t started, struct manifest **ret, struct err *err)
 {
-    struct record_collector who;
-    record_collector(&who);
+    struct record_collector collector;
+    record_read_collector(&collector);
     struct manifest_info info = {.name = name,
                                  .version = PROFGRAB_VERSION,
-                                 .user = who.user,
-                                 .workstation = who.workstation,
+                                 .user = collector.user,
+                                 .workstation = collector.workstation,
                                  .reason = reason,
                                  .started = started};
     return manifest_new(&info, ret, err);
 }
 
-int record_resumed(struct manifest *m, const char *name, struct err *err)
+int record_resume(struct manifest *m, const char *name, struct err *err)
 {
-    struct record_collector who;
-    record_collector(&who);
+    struct record_collector collector;
+    record_read_collector(&collector);
     struct manifest_info info = {.name = name,
                                  .version = PROFGRAB_VERSION,
-                                 .user = who.user,
-                                 .workstation = who.workstation,
+                                 .user = collector.user,
+                                 .workstation = collector.workstation,
                                  .started = clock_utc()};
     return manifest_resume(m, &info, err);
 }
 
-static int list_baseline_hosts(const struct targets *against, struct strlist *ret, struct err *err)
+static int list_baseline_hosts(const struct targets *baseline, struct strlist *ret, struct err *err)
 {
     int rc = 0;
-    for (size_t i = 0; rc == 0 && against && i < against->n; i++)
-        if (i == 0 || against->items[i].host != against->items[i - 1].host)
-            rc = strlist_add(ret, against->items[i].host->name, err);
+    for (size_t i = 0; rc == 0 && baseline && i < baseline->n; i++)
+        if (i == 0 || baseline->items[i].host != baseline->items[i - 1].host)
+            rc = strlist_add(ret, baseline->items[i].host->name, err);
     return rc;
 }
 
-int record_asked(struct manifest *m, const struct capture_request *request, struct err *err)
+int record_request(struct manifest *m, const struct capture_request *request, struct err *err)
 {
     const struct targets *targets = request->targets;
     const struct selection *selection = request->selection;
-    struct manifest_asked asked = {.kinds = *request->kinds,
-                                   .n_targets = targets->n,
-                                   .port = selection->port,
-                                   .unix_path = selection->unix_path,
-                                   .path = selection->path,
-                                   .https = selection->https,
-                                   .pair_ms = request->options.pair_ms,
-                                   .sample_of = targets->sampled_of,
-                                   .sample_taken = targets->sampled_of ? targets_count_hosts(targets) : 0};
+    struct manifest_request recorded = {.kinds = *request->kinds,
+                                        .n_targets = targets->n,
+                                        .port = selection->port,
+                                        .unix_path = selection->unix_path,
+                                        .path = selection->path,
+                                        .https = selection->https,
+                                        .pair_ms = request->options.pair_ms,
+                                        .sample_of = targets->sampled_of,
+                                        .sample_taken =
+                                            targets->sampled_of ? targets_count_hosts(targets) : 0};
     struct manifest_target *list = calloc(targets->n + 1, sizeof *list);
     int rc = -1;
     for (size_t i = 0; list && i < targets->n; i++) {
@@ -76,18 +77,18 @@ int record_asked(struct manifest *m, const struct capture_request *request, stru
                                            .service = targets->items[i].service->name,
                                            .address = host->adhoc ? host->address : NULL};
     }
-    asked.targets = list;
+    recorded.targets = list;
     if (!list)
         err_nomem(err);
-    else if (list_baseline_hosts(request->against, &asked.against, err) == 0)
-        rc = manifest_set_asked(m, &asked, err);
-    strlist_release(&asked.against);
+    else if (list_baseline_hosts(request->baseline, &recorded.baseline_hosts, err) == 0)
+        rc = manifest_set_request(m, &recorded, err);
+    strlist_release(&recorded.baseline_hosts);
     free(list);
     return rc;
 }
 
-/* A new array; NULL if there is no memory. */
-static struct manifest_verdict *verdicts_of(const struct findings *l)
+/* Returns a new array, or NULL without memory. */
+static struct manifest_verdict *copy_findings(const struct findings *l)
 {
     struct manifest_verdict *verdicts = calloc(l->n + 1, sizeof *verdicts);
     for (size_t i = 0; verdicts && i < l->n; i++)
@@ -98,11 +99,11 @@ static struct manifest_verdict *verdicts_of(const struct findings *l)
 int record_host(struct manifest *m, const struct record_host *record, struct err *err)
 {
     struct manifest_hop hops[HOPS_MAX];
-    struct manifest_verdict *verdicts = verdicts_of(record->findings);
+    struct manifest_verdict *verdicts = copy_findings(record->findings);
     struct manifest_host h = {.name = record->host->name,
                               .address = record->host->address,
                               .route = record->host->direct ? "direct" : "ssh",
-                              .against = record->against,
+                              .is_baseline = record->is_baseline,
                               .hops = hops,
                               .error = record->failure ? record->failure->msg : NULL,
                               .verdicts = verdicts,
@@ -122,8 +123,8 @@ int record_host(struct manifest *m, const struct record_host *record, struct err
     return rc;
 }
 
-/* A new array; adds up the estimated cost. NULL if there is no memory. */
-static struct manifest_planned *planned_of(const struct fetch_service *s, struct manifest_service *record)
+/* Returns a new array, or NULL without memory. Adds the estimated cost of the items to the record. */
+static struct manifest_planned *copy_planned(const struct fetch_service *s, struct manifest_service *record)
 {
     struct manifest_planned *planned = calloc(s->n_items + 1, sizeof *planned);
     for (size_t i = 0; planned && i < s->n_items; i++) {
@@ -147,7 +148,7 @@ int record_service(struct manifest *m, const struct target *target, const struct
     char url[800];
     fetch_service_url(service, url, sizeof url);
     struct manifest_offer *offers = calloc(s->n_offers + 1, sizeof *offers);
-    struct manifest_verdict *verdicts = verdicts_of(s->findings);
+    struct manifest_verdict *verdicts = copy_findings(s->findings);
     int rc = -1;
     struct manifest_service record = {.host = target->host->name,
                                       .name = service->name,
@@ -159,7 +160,7 @@ int record_service(struct manifest *m, const struct target *target, const struct
                                       .error = s->failure ? s->failure->msg : NULL,
                                       .verdicts = verdicts,
                                       .n_verdicts = s->findings->n};
-    struct manifest_planned *planned = planned_of(s, &record);
+    struct manifest_planned *planned = copy_planned(s, &record);
     for (size_t i = 0; offers && i < s->n_offers; i++)
         offers[i] = (struct manifest_offer){
             .name = s->offers[i].name, .has_count = s->offers[i].count >= 0, .count = s->offers[i].count};
@@ -201,7 +202,7 @@ int record_item(struct manifest *m, const struct target *target, const struct fe
 {
     struct manifest_sample_type types[PROFILE_MAX_SAMPLE_TYPES];
     const struct profile_summary *p = &item->profile;
-    struct manifest_verdict *verdicts = verdicts_of(&item->findings);
+    struct manifest_verdict *verdicts = copy_findings(&item->findings);
     if (!verdicts)
         return err_nomem(err);
     for (size_t i = 0; i < p->n_types; i++)

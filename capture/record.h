@@ -6,24 +6,25 @@
 #include "capture/request.h"
 #include "fetch/fetch.h"
 
-/* The name of the person who collects; empty if unknown. */
+/* The user who runs the capture, and their workstation; "" if unknown. */
 struct record_collector {
     char user[256];
     char workstation[256];
 };
-void record_collector(struct record_collector *ret);
+void record_read_collector(struct record_collector *ret);
 
 /* Creates a manifest with its collector. */
 int record_new(const char *name, const char *reason, int64_t started, struct manifest **ret, struct err *err);
-/* Records that another run, with that name, continues the manifest. */
-int record_resumed(struct manifest *m, const char *name, struct err *err);
-int record_asked(struct manifest *m, const struct capture_request *request, struct err *err);
+/* Records that a new run, with a bundle of that name, continues the manifest. */
+int record_resume(struct manifest *m, const char *name, struct err *err);
+/* Records the request, so that resume can repeat it. */
+int record_request(struct manifest *m, const struct capture_request *request, struct err *err);
 /* A host that is open (`gw`) or failed (`failure`). */
 struct record_host {
     const struct host *host;
     const struct gateway *gw;
     const struct err *failure;
-    bool against; /* a baseline host, with which the others are compared */
+    bool is_baseline; /* the selected hosts are compared with it */
     const struct findings *findings;
 };
 int record_host(struct manifest *m, const struct record_host *record, struct err *err);

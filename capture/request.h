@@ -8,15 +8,16 @@
 
 /* The caller owns everything in the request, which must live until the capture's outcome is released. */
 struct capture_request {
-    const struct targets *targets;     /* grouped by host; includes the targets of `against` */
-    const struct targets *against;     /* the targets on baseline hosts; may be NULL */
-    const struct strlist *kinds;       /* empty: each service's own, else the set `default` */
+    const struct targets *targets;     /* grouped by host; includes those of `baseline` */
+    const struct targets *baseline;    /* the targets on baseline hosts; may be NULL */
+    const struct strlist *kinds;       /* empty: those of each service, else the set `default` */
     const struct selection *selection; /* how the targets were selected, for the manifest */
     struct fetch_access access;        /* without its cancel_fd */
     struct fetch_options options;
-    const char *subject; /* the bundle is named after it */
-    const char
-        *output; /* a directory for the bundle, or its name ending in .tar.gz; NULL: the working directory */
+    const char *subject; /* a part of the bundle's default name */
+    /* A directory for the bundle, or the path of the bundle, ending in .tar.gz; NULL: the working directory.
+     */
+    const char *output;
     const char *reason; /* for the manifest; may be NULL */
 };
 

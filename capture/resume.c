@@ -19,7 +19,7 @@ static void send_event(const struct capture_observer *observer, const struct cap
 
 static int load_manifest(struct capture_earlier *e, const char *text, size_t n, struct err *err)
 {
-    if (manifest_load(text, n, &e->manifest, err) < 0 || manifest_check_asked(e->manifest, err) < 0)
+    if (manifest_load(text, n, &e->manifest, err) < 0 || manifest_check_request(e->manifest, err) < 0)
         return err_wrap(err, "%s", e->path);
     return 0;
 }
@@ -37,22 +37,22 @@ static int open_directory(struct capture_earlier *e, struct err *err)
 static int read_manifest(struct capture_earlier *e, struct err *err)
 {
     char *text = NULL;
-    if (bundle_manifest(e->path, NULL, &text, err) < 0)
+    if (bundle_read_manifest(e->path, NULL, &text, err) < 0)
         return -1;
     int rc = load_manifest(e, text, strlen(text), err);
     free(text);
     return rc;
 }
 
-/* Its files go into a new work directory: the bundle stays unchanged. */
+/* Unpacks the bundle into a new work directory. */
 static int open_bundle(struct capture_earlier *e, struct err *err)
 {
     if (read_manifest(e, err) < 0 ||
         workdir_new_beside(e->path, e->manifest->name, e->output, &e->work, err) < 0)
         return -1;
-    const struct bundle_restore how = {
+    const struct bundle_restore restore = {
         .path = e->path, .manifest = e->manifest, .work = e->work, .cancel_fd = e->cancel_fd};
-    if (bundle_restore(&how, &e->damage, err) < 0)
+    if (bundle_restore(&restore, &e->damage, err) < 0)
         return -1;
     if (e->damage.kind != ERR_NONE)
         send_event(e->observer,
@@ -76,9 +76,9 @@ static void on_changed(void *ctx, const char *path, const char *difference)
 static int compare_files(struct capture_earlier *e, size_t *ret_changed, struct err *err)
 {
     struct bundle_changes changes = {.observer = e->observer};
-    const struct manifest_comparison how = {
+    const struct manifest_comparison comparison = {
         .work = e->work, .cancel_fd = e->cancel_fd, .changed = on_changed, .ctx = &changes};
-    int rc = manifest_compare(e->manifest, &how, err);
+    int rc = manifest_compare(e->manifest, &comparison, err);
     *ret_changed = changes.changed;
     return rc;
 }
@@ -103,7 +103,7 @@ void capture_earlier_release(struct capture_earlier *e)
     manifest_free(e->manifest);
     workdir_free(e->work);
     targets_release(&e->targets);
-    targets_release(&e->against);
+    targets_release(&e->baseline);
     *e = (struct capture_earlier){0};
 }
 
@@ -111,21 +111,21 @@ void capture_earlier_release(struct capture_earlier *e)
 
 static bool is_missing(const struct capture_earlier *e, const struct manifest_target *t)
 {
-    return !manifest_has_all(e->manifest, t->host, t->service);
+    return !manifest_has_all_items(e->manifest, t->host, t->service);
 }
 
 size_t capture_earlier_count_missing(const struct capture_earlier *e)
 {
     size_t n = 0;
-    for (size_t i = 0; i < e->manifest->asked.n_targets; i++)
-        n += is_missing(e, &e->manifest->asked.targets[i]);
+    for (size_t i = 0; i < e->manifest->request.n_targets; i++)
+        n += is_missing(e, &e->manifest->request.targets[i]);
     return n;
 }
 
 int capture_earlier_name_hosts(const struct capture_earlier *e, struct strlist *hosts, struct err *err)
 {
-    for (size_t i = 0; i < e->manifest->asked.n_targets; i++) {
-        const struct manifest_target *t = &e->manifest->asked.targets[i];
+    for (size_t i = 0; i < e->manifest->request.n_targets; i++) {
+        const struct manifest_target *t = &e->manifest->request.targets[i];
         const char *name = t->address ? t->address : t->host;
         if (!strlist_has(hosts, name) && strlist_add(hosts, name, err) < 0)
             return -1;
@@ -142,11 +142,11 @@ static bool has_service(const struct inventory *inv, const char *name)
     return false;
 }
 
-/* Selects a service of the inventory by its name, another one by its address. */
+/* Selects a service by its name if the inventory has it, else by its address. */
 static int select_service(const struct capture_earlier *e, const struct inventory *inventory,
                           const char *service, struct selection *sel, struct err *err)
 {
-    const struct manifest_asked *a = &e->manifest->asked;
+    const struct manifest_request *a = &e->manifest->request;
     if (has_service(inventory, service) || (!a->port && !a->unix_path))
         return strlist_add(&sel->services, service, err);
     sel->port = a->port;
@@ -156,7 +156,7 @@ static int select_service(const struct capture_earlier *e, const struct inventor
     return 0;
 }
 
-/* A name must be in the inventory; only an address need not be. */
+/* Checks that the inventory has the host. A target with an address needs no inventory. */
 static int check_host(const struct inventory *inventory, const struct manifest_target *t, struct err *err)
 {
     const struct host **hosts = NULL;
@@ -170,8 +170,8 @@ static int check_host(const struct inventory *inventory, const struct manifest_t
     return rc;
 }
 
-/* The selection must mean exactly the manifest's target: a pattern, or a name with another meaning here, does
- * not. The selected targets begin at number `from`. */
+/* Checks that the selection found exactly the target of the manifest, and not a target of a pattern or of
+ * another name. The selected targets begin at index `from`. */
 static int check_selected(const struct targets *all, size_t from, const struct manifest_target *t,
                           struct err *err)
 {
@@ -205,8 +205,8 @@ int capture_earlier_choose_targets(struct capture_earlier *e, const struct inven
                                    struct err *err)
 {
     struct err first = ERR_INIT;
-    for (size_t i = 0; i < e->manifest->asked.n_targets; i++) {
-        const struct manifest_target *t = &e->manifest->asked.targets[i];
+    for (size_t i = 0; i < e->manifest->request.n_targets; i++) {
+        const struct manifest_target *t = &e->manifest->request.targets[i];
         struct err why = ERR_INIT;
         if (!is_missing(e, t) || add_target(e, inventory, t, &why) == 0)
             continue;
@@ -228,14 +228,14 @@ int capture_earlier_choose_targets(struct capture_earlier *e, const struct inven
 
 static int find_baseline_targets(struct capture_earlier *e, struct err *err)
 {
-    struct targets *against = &e->against;
+    struct targets *baseline = &e->baseline;
     for (size_t i = 0; i < e->targets.n; i++) {
-        if (!strlist_has(&e->manifest->asked.against, e->targets.items[i].host->name))
+        if (!strlist_has(&e->manifest->request.baseline_hosts, e->targets.items[i].host->name))
             continue;
-        if (array_reserve((void **)&against->items, &against->cap, against->n + 1, sizeof *against->items,
+        if (array_reserve((void **)&baseline->items, &baseline->cap, baseline->n + 1, sizeof *baseline->items,
                           err) < 0)
             return -1;
-        against->items[against->n++] = e->targets.items[i];
+        baseline->items[baseline->n++] = e->targets.items[i];
     }
     return 0;
 }
@@ -291,7 +291,7 @@ int capture_earlier_recover(struct capture_earlier *e,
     for (size_t i = 0; i < t->n; i++) {
         if (recover_target(&recovery, &t->items[i], err) < 0)
             return -1;
-        if (!manifest_has_all(e->manifest, t->items[i].host->name, t->items[i].service->name))
+        if (!manifest_has_all_items(e->manifest, t->items[i].host->name, t->items[i].service->name))
             t->items[n++] = t->items[i];
     }
     t->n = n;
@@ -300,26 +300,26 @@ int capture_earlier_recover(struct capture_earlier *e,
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-enum capture_end capture_resume(struct capture_earlier *e, const struct capture_request *asked,
+enum capture_end capture_resume(struct capture_earlier *e, const struct capture_request *caller_request,
                                 const struct capture_observer *observer, struct capture_outcome *ret,
                                 struct err *err)
 {
-    struct capture_request request = *asked;
-    const struct run_output place = {.work = e->work,
-                                     .manifest = e->manifest,
-                                     .resumed = true,
-                                     .bundle = e->is_bundle && e->damage.kind == ERR_NONE ? e->path : NULL,
-                                     .missing = e->unknown};
+    struct capture_request request = *caller_request;
+    const struct run_output output = {.work = e->work,
+                                      .manifest = e->manifest,
+                                      .resumed = true,
+                                      .bundle = e->is_bundle && e->damage.kind == ERR_NONE ? e->path : NULL,
+                                      .missing = e->unknown};
     *ret = (struct capture_outcome){.end = CAPTURE_NOT_STARTED};
     request.targets = &e->targets;
-    request.against = &e->against;
-    request.kinds = &e->manifest->asked.kinds;
-    request.options.pair_ms = e->manifest->asked.pair_ms;
+    request.baseline = &e->baseline;
+    request.kinds = &e->manifest->request.kinds;
+    request.options.pair_ms = e->manifest->request.pair_ms;
     request.access.cancel_fd = e->cancel_fd;
     /* The report of the earlier run must not be in the new bundle. */
     if (beneath_remove(workdir_files(e->work), BUNDLE_REPORT, err) < 0 ||
-        record_resumed(e->manifest, workdir_name(e->work), err) < 0)
+        record_resume(e->manifest, workdir_name(e->work), err) < 0)
         return CAPTURE_NOT_STARTED;
     e->begun = true;
-    return capture_in_workdir(&request, &place, observer, ret, err);
+    return capture_in_workdir(&request, &output, observer, ret, err);
 }

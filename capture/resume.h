@@ -1,6 +1,6 @@
 /*
- * Resuming an earlier run. Its manifest may come from anywhere: it supplies only names, kinds and addresses
- * on the far side, and each is checked as on the command line. The user's inventory and configuration
+ * Resuming an earlier run. Its manifest is untrusted: it supplies only names, kinds and addresses that
+ * the host resolves, and each is checked as on the command line. The user's inventory and configuration
  * determine how to reach a host.
  */
 #ifndef CAPTURE_RESUME_H
@@ -15,17 +15,17 @@
  * capture_earlier_choose_targets and capture_resume. capture_earlier_release is valid after each of them. */
 struct capture_earlier {
     const char *path;
-    const char *output;                      /* of a bundle: where to unpack it; may be NULL */
+    const char *output;                      /* the directory to unpack a bundle into; NULL: its own */
     int cancel_fd;                           /* or -1 */
     const struct capture_observer *observer; /* of events before the run; may be NULL */
     bool is_bundle;                          /* else a work directory */
     struct workdir *work;
     struct manifest *manifest;
-    struct err damage;      /* of the bundle's archive; ERR_NONE: it is intact */
-    struct targets targets; /* the targets that are not complete; owns the discovered services */
-    struct targets against; /* the targets among them on baseline hosts */
-    size_t unknown;         /* targets that this inventory does not have */
-    bool begun;             /* the work directory has the run's items */
+    struct err damage;       /* of the bundle's archive; ERR_NONE: it is intact */
+    struct targets targets;  /* the targets that are not complete; owns the discovered services */
+    struct targets baseline; /* those of `targets` on baseline hosts */
+    size_t unknown;          /* targets that this inventory does not have */
+    bool begun;              /* the new run has begun to use the work directory */
 };
 
 /*
@@ -33,24 +33,24 @@ struct capture_earlier {
  * with the manifest, and drops files that differ. Events: CAPTURE_EARLIER_DAMAGED, CAPTURE_EARLIER_CHANGED.
  */
 int capture_earlier_open(struct capture_earlier *e, struct err *err);
-/* Removes a work directory that capture_earlier_open made of a bundle, unless it has the run's items. */
+/* Removes a work directory that capture_earlier_open made of a bundle, unless the new run uses it. */
 void capture_earlier_release(struct capture_earlier *e);
 
 /* Returns the number of requested targets that are not complete. */
 size_t capture_earlier_count_missing(const struct capture_earlier *e);
-/* Adds the names of all its hosts to a list, for discovery. */
+/* Adds the names of all hosts of the earlier run to the list, for discovery. */
 int capture_earlier_name_hosts(const struct capture_earlier *e, struct strlist *hosts, struct err *err);
 
 /* Finds the incomplete targets in the inventory. A target that the inventory lacks stays incomplete, with the
- * event CAPTURE_EARLIER_UNKNOWN. -1 if the inventory has no target of a bundle. */
+ * event CAPTURE_EARLIER_UNKNOWN. Fails if the earlier run is a bundle and the inventory lacks all targets. */
 int capture_earlier_choose_targets(struct capture_earlier *e, const struct inventory *inventory,
                                    struct err *err);
 
 /*
  * Records the files that the earlier run could not record before it was killed. Call it before the first
  * connection, because a host may have disappeared. Then drops the targets that are complete. Calls
- * `may_check` (with its ctx) before it checks a file in `directory`; `bytes` is the size of the file before
- * that. -1 from it ends the search.
+ * `may_check`, with ctx, before it checks a file in `directory`; `bytes` is the size of the previously
+ * checked file. The search ends when `may_check` returns -1.
  */
 int capture_earlier_recover(struct capture_earlier *e,
                             int (*may_check)(void *ctx, const char *directory, uint64_t bytes,

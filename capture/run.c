@@ -45,14 +45,14 @@ static void keep_first_error(struct run *r, int rc, const struct err *why)
 static void on_opening(void *ctx, const struct host *host)
 {
     struct run *r = ctx;
-    outcomes_opening(&r->outcome->targets, host);
+    outcomes_record_opening(&r->outcome->targets, host);
     send_event(r, &(struct capture_event){.kind = CAPTURE_OPENING, .host = host});
 }
 
-static bool is_against(const struct targets *against, const struct host *host)
+static bool is_baseline_host(const struct targets *baseline, const struct host *host)
 {
-    for (size_t i = 0; against && i < against->n; i++)
-        if (against->items[i].host == host)
+    for (size_t i = 0; baseline && i < baseline->n; i++)
+        if (baseline->items[i].host == host)
             return true;
     return false;
 }
@@ -64,12 +64,12 @@ static void on_host(void *ctx, const struct host *host, const struct gateway *gw
     struct findings findings = {0};
     send_event(
         r, &(struct capture_event){.kind = CAPTURE_HOST, .host = host, .gateway = gw, .failure = failure});
-    outcomes_host(&r->outcome->targets, host, failure);
+    outcomes_record_host(&r->outcome->targets, host, failure);
     keep_first_error(r, duplicate_hosts_finding(&r->duplicates, host, &findings, &err), &err);
     const struct record_host record = {.host = host,
                                        .gw = gw,
                                        .failure = failure,
-                                       .against = is_against(r->request->against, host),
+                                       .is_baseline = is_baseline_host(r->request->baseline, host),
                                        .findings = &findings};
     keep_first_error(r, record_host(autosave_lock(&r->autosave), &record, &err), &err);
     autosave_unlock(&r->autosave, true);
@@ -103,7 +103,7 @@ static void on_service(void *ctx, const struct target *target, const struct fetc
     struct err err = ERR_INIT;
     send_event(r, &(struct capture_event){
                       .kind = CAPTURE_SERVICE, .target = target, .failure = s->failure, .plan = s});
-    outcomes_service(&r->outcome->targets, target, s);
+    outcomes_record_service(&r->outcome->targets, target, s);
     send_estimate(r, target, s);
     keep_first_error(r, record_service(autosave_lock(&r->autosave), target, s, &err), &err);
     autosave_unlock(&r->autosave, true);
@@ -116,7 +116,7 @@ static void on_item(void *ctx, const struct target *target, const struct fetch_i
     struct run *r = ctx;
     struct err err = ERR_INIT;
     send_event(r, &(struct capture_event){.kind = CAPTURE_ITEM, .target = target, .item = item});
-    outcomes_item(&r->outcome->targets, target, item);
+    outcomes_record_item(&r->outcome->targets, target, item);
     keep_first_error(r, record_item(autosave_lock(&r->autosave), target, item, &err), &err);
     autosave_unlock(&r->autosave, true);
     r->n_new_files += item->file[0] != '\0';
@@ -139,17 +139,17 @@ static bool is_already_collected(void *ctx, const struct target *target, const s
                                  int64_t *ret_started)
 {
     struct run *r = ctx;
-    const struct manifest_wanted wanted = {.host = target->host->name,
-                                           .service = target->service->name,
-                                           .kind = item->kind,
-                                           .argument = item->argument,
-                                           .pair = item->pair};
-    bool have = manifest_has(autosave_lock(&r->autosave), &wanted, ret_started);
+    const struct manifest_item_key wanted = {.host = target->host->name,
+                                             .service = target->service->name,
+                                             .kind = item->kind,
+                                             .argument = item->argument,
+                                             .pair = item->pair};
+    bool have = manifest_has_item(autosave_lock(&r->autosave), &wanted, ret_started);
     autosave_unlock(&r->autosave, false);
     return have;
 }
 
-/* Saves before a long profile is announced, because the user may press Ctrl-C as soon as it is announced. */
+/* Saves before the event of a long profile, because the user may press Ctrl-C as soon as they see it. */
 static void on_save(void *ctx, bool before_long_profile)
 {
     struct run *r = ctx;
@@ -186,12 +186,12 @@ static int collect(struct run *r, struct err *err)
     return fetch_run(&grab, &r->fetched, err);
 }
 
-/* Whether there are items that are in no bundle yet. */
+/* Returns whether the run has items that no bundle has. */
 static bool has_new_items(const struct run *r)
 {
     if (r->n_new_files > 0)
         return true;
-    return r->output->resumed && !r->output->bundle && manifest_n_files(r->output->manifest) > 0;
+    return r->output->resumed && !r->output->bundle && manifest_count_files(r->output->manifest) > 0;
 }
 
 static void draw_page(struct run *r)
@@ -206,9 +206,9 @@ static int pack(struct run *r, char **ret_path, struct err *err)
 {
     const struct capture_counts *counts = &r->outcome->counts;
     struct manifest *manifest = r->output->manifest;
-    /* If nothing is missing, a cancellation changed nothing. */
+    /* A cancellation after the last item does not make the bundle incomplete. */
     bool complete = counts->damaged + counts->missing == 0;
-    /* A result could not be recorded, so the manifest would be wrong: write no bundle. */
+    /* The manifest lacks a result, so write no bundle. */
     if (r->record_err.kind != ERR_NONE) {
         *err = r->record_err;
         return -1;
@@ -218,7 +218,7 @@ static int pack(struct run *r, char **ret_path, struct err *err)
     r->fetched.out_of_time = r->fetched.out_of_time && !complete;
     record_run(manifest, &r->request->options, &r->fetched);
     draw_page(r);
-    /* A cancellation that has ended the fetching must not end the packing too. */
+    /* The cancellation that ended the fetching must not end the packing. */
     int cancel_fd = r->outcome->cancelled ? -1 : r->request->access.cancel_fd;
     return bundle_pack(r->output->work, manifest, cancel_fd, ret_path, err);
 }
@@ -243,7 +243,7 @@ static enum capture_end end_not_packed(struct run *r, struct err *err)
     err_wrap(err, "the bundle could not be written");
     autosave_now(&r->autosave);
     r->outcome->directory = copy_shown_path(workdir_path(r->output->work));
-    r->outcome->counts.unusable = 0; /* so that the exit code does not blame the request */
+    r->outcome->counts.unusable = 0; /* the exit code must report the failed write, not the request */
     return CAPTURE_NOT_PACKED;
 }
 
@@ -252,7 +252,7 @@ static enum capture_end finish(struct run *r, struct err *err)
 {
     send_event(r, &(struct capture_event){.kind = CAPTURE_FETCHED, .outcome = r->outcome});
     r->outcome->cancelled = fd_cancelled(r->request->access.cancel_fd);
-    r->outcome->counts.complete = manifest_n_complete(r->output->manifest);
+    r->outcome->counts.complete = manifest_count_complete(r->output->manifest);
     if (!has_new_items(r)) {
         remove_or_keep_directory(r);
         return CAPTURE_NOTHING;

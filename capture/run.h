@@ -11,13 +11,13 @@ struct run_output {
     struct workdir *work;
     struct manifest *manifest;
     bool resumed;       /* earlier runs have collected items: the directory stays unless it is packed */
-    const char *bundle; /* an existing bundle with the same items, as good as the new one unless more is
-                           fetched; NULL: none */
-    size_t missing;     /* targets that are already missing before the run */
+    const char *bundle; /* an existing bundle with the same items: a run that fetches none writes no bundle;
+                           NULL: none */
+    size_t missing; /* targets of the request that the run cannot fetch, because the inventory lacks them */
 };
 
-/* capture_run from the work directory on. The directory and the manifest cannot be used for another
- * run; the caller frees both. */
+/* Runs a capture in an existing work directory. The directory and the manifest cannot be used again; the
+ * caller frees both. */
 enum capture_end capture_in_workdir(const struct capture_request *request, const struct run_output *output,
                                     const struct capture_observer *observer, struct capture_outcome *ret,
                                     struct err *err);

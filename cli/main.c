@@ -11,16 +11,15 @@
 #include "cli/term/exit.h"
 #include "cli/term/signals.h"
 #include "cli/term/standard_streams.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "gateway/gateway.h"
 #include "base/base.h"
 #include "base/banned.h"
 
-/* Repairs the state that a parent process may leave: closed standard descriptors, whose numbers the next
- * opened files would get, and ignored SIGCHLD, which loses the exit codes of children. A write beyond the
- * limit of a file's size then fails with EFBIG, as others fail on a full disk; programs that profgrab starts
- * have the default again. A write to a pipe without a reader fails with EPIPE, in every command
- * (end_program). */
+/* Repairs the state inherited from the parent process. Opens closed standard descriptors, because the next
+ * opened files would get their numbers. Restores SIGCHLD, because the exit codes of children are lost while
+ * it is ignored. Ignores SIGXFSZ and SIGPIPE: a write beyond the file size limit then fails with EFBIG, and a
+ * write to a pipe without a reader with EPIPE. */
 static void repair_inherited_state(void)
 {
     /* Open for reading, so that a write to it fails. open() takes the lowest closed number. */
@@ -33,27 +32,27 @@ static void repair_inherited_state(void)
     secret_protect_process();
 }
 
-/* Ends the program: prints the error, if any, and flushes stdout. Returns `code`, or another one if the flush
- * fails. If the reader of stdout has ended, as in `profgrab bundle list | head -1`, the user expects the
- * failed write: like other tools, print nothing and return the code of SIGPIPE. */
+/* Ends the program: prints the error, if any, and flushes stdout. Returns `code`, or another exit code if the
+ * flush fails. If the reader of stdout has exited, as in `profgrab bundle list | head -1`, prints no error
+ * and returns the code of SIGPIPE, as other tools do. */
 static int end_program(int code, const struct err *err)
 {
     bool written = fflush(stdout) == 0 && !ferror(stdout);
-    bool abandoned = (!written || err->kind == ERR_PIPE) && standard_output_is_abandoned();
-    if (err->kind != ERR_NONE && !(abandoned && err->kind == ERR_PIPE))
-        talk_error(stderr, err);
-    if (written && !abandoned)
+    bool has_lost_reader = (!written || err->kind == ERR_PIPE) && standard_output_has_lost_reader();
+    if (err->kind != ERR_NONE && !(has_lost_reader && err->kind == ERR_PIPE))
+        message_print_error(stderr, err);
+    if (written && !has_lost_reader)
         return code;
     if (signals_received())
         return EXIT_SIGNAL + signals_received();
-    if (abandoned)
+    if (has_lost_reader)
         return EXIT_SIGNAL + SIGPIPE;
     /* The data on stdout is incomplete. */
-    talk("cannot write to standard output");
+    message_print("cannot write to standard output");
     return code ? code : EXIT_NOTHING;
 }
 
-/* Runs the command with these words. Returns the exit code. */
+/* Runs the command and prints its error. Returns the exit code. */
 static int run_command(const struct command *c, int argc, char **argv)
 {
     struct err err = ERR_INIT;
@@ -61,7 +60,7 @@ static int run_command(const struct command *c, int argc, char **argv)
     return end_program(code, &err);
 }
 
-/* Whether the words (without the command's name) contain -h or --help. */
+/* Whether the arguments contain -h or --help. */
 static bool asks_for_help(int argc, char **argv)
 {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -120,7 +119,7 @@ static const char *find_verb(const struct command *c, int argc, char **argv)
     return NULL;
 }
 
-static int run_help_of(const struct command *c, int argc, char **argv)
+static int print_command_help(const struct command *c, int argc, char **argv)
 {
     const char *verb = find_verb(c, argc, argv);
     char *words[] = {(char *)(uintptr_t)c->name, (char *)(uintptr_t)verb, NULL};
@@ -139,13 +138,13 @@ int main(int argc, char **argv)
         int code = run_askpass(argv, &err);
         return end_program(code, &err);
     }
-    standard_streams_watch();
+    standard_streams_replace();
     if (argc < 2) {
         int code = run_command(&command_help, 0, NULL);
         return code == EXIT_OK ? EXIT_USAGE : code;
     }
     const struct command *c = select_command(&argc, &argv);
-    if (c != &command_help && !c->own_help && asks_for_help(argc, argv))
-        return run_help_of(c, argc, argv);
+    if (c != &command_help && !c->handles_help && asks_for_help(argc, argv))
+        return print_command_help(c, argc, argv);
     return run_command(c, argc, argv);
 }

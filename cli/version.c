@@ -14,7 +14,7 @@
 static int run_version(int argc, char **argv, struct err *err)
 {
     if (argc > 0) {
-        err_set(err, ERR_USAGE, "version takes no argument, not \"%.60s\"", argv[0]);
+        err_set(err, ERR_USAGE, "version takes no argument: \"%.60s\"", argv[0]);
         return exit_status_of(err);
     }
     int major = 0, minor = 0, patch = 0;

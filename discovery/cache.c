@@ -3,7 +3,8 @@
  *
  *     profgrab discovery 1 MILLISECONDS SHA256
  *
- * The hash covers the milliseconds and everything after the line.
+ * MILLISECONDS is the time of the answer. SHA256 is the hash of MILLISECONDS and of everything after the
+ * line.
  *
  * The user's cache directory may be a symbolic link. Its subdirectory `profgrab` and the files below it must
  * not be links.
@@ -146,7 +147,7 @@ static int hash_key(const struct source *s, const struct ssh_settings *ssh, char
     hash_text(h, s->endpoint->tls.insecure ? "insecure" : NULL);
     hash_text(h, s->endpoint->auth.user);
     hash_text(h, source);
-    hash_text(h, s->endpoint->auth.secret.where);
+    hash_text(h, s->endpoint->auth.secret.locator);
     int rc = sha256_hex(h, ret, err);
     sha256_free(h);
     return rc;

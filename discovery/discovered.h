@@ -1,4 +1,4 @@
-/* Collects the content of a source. */
+/* Adds jobs, targets and labels to the content of a source. */
 #ifndef DISCOVERY_DISCOVERED_H
 #define DISCOVERY_DISCOVERED_H
 
@@ -7,7 +7,7 @@
 /* Adds a job; *ret is its index. `name` is untrusted: it is made printable and cut. */
 int discovered_add_job(struct discovered *f, const char *name, size_t *ret, struct err *err);
 
-/* Finds the last job with that name; *ret is its index. Returns false without one. */
+/* Finds the last job with that name; *ret is its index. Returns false if there is none. */
 bool discovered_get_job(const struct discovered *f, const char *name, size_t *ret);
 
 /* Adds the target at HOST, HOST:PORT or [V6]:PORT, with or without http:// or https://. Ignores a path. The

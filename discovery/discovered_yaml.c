@@ -192,18 +192,35 @@ static int read_groups_file(const char *path, const struct config *in, struct di
     return rc;
 }
 
-/* Reads all files that match the glob, in the order of their names. */
-static int read_matching_files(const char *pattern, const struct config *in, struct discovered *into,
-                               struct err *err)
+/* Returns the path as a glob whose first `literal` bytes match only themselves, or NULL without memory. */
+static char *make_pattern(const char *path, size_t literal)
+{
+    char *pattern = malloc(2 * strlen(path) + 1), *to = pattern;
+    for (size_t i = 0; pattern && path[i]; i++) {
+        if (i < literal && strchr("*?[\\", path[i]))
+            *to++ = '\\';
+        *to++ = path[i];
+    }
+    if (pattern)
+        *to = '\0';
+    return pattern;
+}
+
+/* Reads all files that match the path, in the order of their names. Its first `literal` bytes are no
+ * pattern. */
+static int read_matching_files(const char *path, size_t literal, const struct config *in,
+                               struct discovered *into, struct err *err)
 {
     glob_t files = {0};
-    int rc = glob(pattern, 0, NULL, &files);
+    char *pattern = make_pattern(path, literal);
+    int rc = pattern ? glob(pattern, 0, NULL, &files) : GLOB_NOSPACE;
+    free(pattern);
     if (rc == GLOB_NOMATCH)
-        rc = err_set(err, ERR_FAILED, "there is no file %s", pattern);
+        rc = err_set(err, ERR_FAILED, "there is no file %s", path);
     else if (rc != 0)
-        rc = err_set(err, ERR_FAILED, "cannot search for %s", pattern);
+        rc = err_set(err, ERR_FAILED, "cannot search for %s", path);
     else if (files.gl_pathc > MAX_FILES)
-        rc = err_set(err, ERR_FAILED, "%s matches more than %d files", pattern, MAX_FILES);
+        rc = err_set(err, ERR_FAILED, "%s matches more than %d files", path, MAX_FILES);
     for (size_t i = 0; rc == 0 && i < files.gl_pathc; i++)
         rc = read_groups_file(files.gl_pathv[i], in, into, err);
     globfree(&files);
@@ -211,17 +228,19 @@ static int read_matching_files(const char *pattern, const struct config *in, str
 }
 
 /* Reads the files of one entry of a configuration, as Prometheus does: only the last component of its path
- * may be a pattern. A search through directories could go through the whole disk. */
+ * may be a pattern. A search through directories could go through the whole disk. The name of the
+ * configuration's own directory is no pattern. */
 static int read_entry_files(const struct reading *r, const struct config *c, const char *path,
                             struct err *err)
 {
     if (strcspn(path, "*?[") < strlen(path) - strlen(file_base(path)))
         return err_set(err, ERR_FAILED, "%s: only the last component of a path may be a pattern", path);
-    if (stop_is_late(&r->stop))
+    if (stop_is_out_of_time(&r->stop))
         return err_set(err, ERR_LIMIT, "reading its files takes more than %d s of processor time",
                        MAX_FILES_MS / 1000);
     char *whole = file_join(r->dir, path);
-    int rc = whole ? read_matching_files(whole, c, r->into, err) : err_nomem(err);
+    int rc =
+        whole ? read_matching_files(whole, strlen(whole) - strlen(path), c, r->into, err) : err_nomem(err);
     free(whole);
     return rc;
 }
@@ -366,8 +385,9 @@ static int read_configs_file(const struct source *source, struct discovered *int
 int discovered_read(const struct source *source, struct discovered *ret, struct err *err)
 {
     struct discovered f = {.at = clock_utc()};
-    int rc = source->kind == SOURCE_FILE_SD ? read_matching_files(source->place, NULL, &f, err)
-                                            : read_configs_file(source, &f, err);
+    int rc = source->kind == SOURCE_FILE_SD
+                 ? read_matching_files(source->place, source->literal, NULL, &f, err)
+                 : read_configs_file(source, &f, err);
     if (rc < 0)
         discovered_release(&f);
     else

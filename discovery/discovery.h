@@ -1,14 +1,14 @@
 /*
- * Discovery: services that other systems list, and the inventory does not. A source (inventory/source.h)
- * lists targets in jobs; a target is a host and a port. A target belongs to the host with its address, and
- * becomes a service of that host. Sources add no hosts.
+ * Discovery of services that the inventory does not have. A source (inventory/source.h)
+ * lists targets in jobs; a target is a host and a port. A target becomes a service of the host that has its
+ * address. Sources do not add hosts.
  *
  * The content of a source is untrusted: names are made valid for paths, addresses are checked, and the number
  * of its objects is limited.
  *
  * The cache is $XDG_CACHE_HOME/profgrab (~/.cache/profgrab without that variable). The name of a cache file
- * is a hash of the source's kind, URL, credentials, host (`through`) and SSH settings. A file that others can
- * write, or whose hash is wrong, is not used.
+ * is a hash of the source's kind, URL, credentials, host (`through`) and SSH settings. A file that other
+ * users can write, or that does not match the hash in its first line, is not used.
  */
 #ifndef DISCOVERY_DISCOVERY_H
 #define DISCOVERY_DISCOVERY_H
@@ -37,10 +37,10 @@ struct discovered_target {
     unsigned port;
     bool https;
     /* discovery_add sets these: */
-    bool is_selected;              /* the source selects its job */
-    const struct host *host;       /* its host; NULL: none */
-    const struct service *service; /* its service, perhaps of the inventory; NULL: `withheld` below. struct
-                                      targets owns it */
+    bool is_selected;        /* the source selects its job */
+    const struct host *host; /* its host; NULL: none */
+    const struct service
+        *service; /* its service, discovered or of the inventory; NULL: withheld (see discovered_counts) */
 };
 
 struct discovered {
@@ -113,11 +113,11 @@ int discovery_cache_load(const struct source *source, const struct ssh_settings 
 struct discovered_counts {
     size_t n;            /* targets */
     size_t with_host;    /* targets with a host */
-    size_t in_inventory; /* of those, targets for which the inventory has its own service */
+    size_t in_inventory; /* targets with a host for which the inventory has the service already */
     size_t loopback;     /* targets without a host, on loopback, of a source without `host` */
     size_t unmatched;    /* targets without a host, because no host has their address */
-    size_t withheld;     /* targets left out: their secret would be sent to an address that is not in the
-                            inventory */
+    size_t withheld; /* targets that are not used, because their secret would be sent to an address that is
+                        not in the inventory */
 };
 
 /* The services that the sources of one run list. */

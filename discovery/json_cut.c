@@ -190,7 +190,7 @@ static int decode_escapes(struct json_cut *c, struct err *err)
                                             .max_bytes = MAX_TEXT + 2,
                                             .max_memory = 8 * MAX_TEXT,
                                             .max_depth = 1,
-                                            .any = true};
+                                            .accept_any_value = true};
     json_t *value = NULL;
     struct err why = ERR_INIT;
     int rc = json_parse(&form, buf_str(&quoted), quoted.len, &value, &why);

@@ -403,8 +403,8 @@ int discovery_finish(struct discovery *d, struct err *err)
 
 /* ---- labels -------------------------------------------------------------------------------------------- */
 
-/* Checks whether a target has label `i` of `requested`, or another value that is requested for under its
- * name: as its job, its own label or its host's. */
+/* Checks whether a target has label `i` of `requested`, or another value that is requested for its name. The
+ * label may be the job, a label of the target or a label of its host. */
 static bool target_has_label(const struct discovered *f, const struct discovered_target *t,
                              const struct strlist *requested, size_t i)
 {

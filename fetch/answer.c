@@ -7,15 +7,15 @@
 #include "base/banned.h"
 
 /*
- * The first matching row counts. `words` is a part of the server's text; NULL matches every text.
+ * The first matching row counts. `text` is a part of the server's text; NULL matches every text.
  *
- * Source of the words: net/http/pprof and runtime/trace, before and after Go 1.25 (tracing), before 1.23 (the
+ * Source of the texts: net/http/pprof and runtime/trace, before and after Go 1.25 (tracing), before 1.23 (the
  * WriteTimeout); net/http for TLS.
  */
 static const struct meaning {
     int status;
     enum err_kind kind;
-    const char *words;
+    const char *text;
     const char *hint;
 } meanings[] = {
     {500, ERR_BUSY, "profiling already in use", NULL},
@@ -41,26 +41,26 @@ static const struct meaning {
 static const struct meaning *find_meaning(const struct answer *a)
 {
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
-        if (meanings[i].status == a->status && (!meanings[i].words || strstr(a->words, meanings[i].words)))
+        if (meanings[i].status == a->status && (!meanings[i].text || strstr(a->text, meanings[i].text)))
             return &meanings[i];
     return NULL;
 }
 
-/* The hint does not print a command: people write secrets into commands. */
+/* The hint does not print a command: users write secrets into commands. */
 static int hint_refused(const struct secret_ref *ref, struct err *err)
 {
     if (ref->source == SECRET_COMMAND)
         return err_hint(err, "it does not accept what the command for the secret printed");
     return err_hint(err, "it does not accept the secret from %s%.100s", ref->source == SECRET_ENV ? "$" : "",
-                    ref->where);
+                    ref->locator);
 }
 
 int answer_set_error(const struct answer *a, const struct service *service, struct err *err)
 {
     const struct meaning *m = find_meaning(a);
-    /* Cut the words, so that the message has room for its context. The manifest has the whole text. */
-    err_set(err, m ? m->kind : ERR_FAILED, "HTTP %d%s%.160s%s", a->status, a->words[0] ? ": " : "", a->words,
-            strlen(a->words) > 160 ? "..." : "");
+    /* Cut the text, so that the message has room for its context. The manifest has the whole text. */
+    err_set(err, m ? m->kind : ERR_FAILED, "HTTP %d%s%.160s%s", a->status, a->text[0] ? ": " : "", a->text,
+            strlen(a->text) > 160 ? "..." : "");
     if (a->status == 401 && a->authenticated)
         return hint_refused(&service->auth.secret, err);
     return m && m->hint ? err_hint(err, "%s", m->hint) : -1;

@@ -7,7 +7,7 @@
 
 struct answer {
     int status;
-    const char *words;  /* printable */
+    const char *text;   /* of the answer; printable */
     bool authenticated; /* the request had credentials */
 };
 
@@ -19,7 +19,7 @@ int answer_set_error(const struct answer *a, const struct service *service, stru
  * does not exist (404, 410, 501), or the request is wrong (400, 405). */
 bool answer_is_permanent(int status);
 
-/* Writes the words of an error page: the title of HTML, else its text. */
+/* Writes a printable text of an error page: the title of an HTML page, else the text of the page. */
 void answer_read_text(const char *p, size_t n, char *dst, size_t cap);
 
 #endif

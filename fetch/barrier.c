@@ -15,18 +15,18 @@
 #define WAKE_UP_MS 20
 #define WAKE_UP_EACH_US 500
 
-/* The interval between two requests; shorter if there are many. */
-#define APART_US 400
+/* The interval between the starts of two participants; shorter if there are many participants. */
+#define START_INTERVAL_US 400
 
 struct round {
-    int bell[2];
+    int release_pipe[2];
     size_t expected; /* participants that have arrived or may still arrive */
     size_t arrived;
     size_t late;
     int64_t deadline; /* clock_now() at which waiting ends */
     int64_t lead_ms;
     bool released;
-    int64_t at;
+    int64_t at; /* the common instant (clock_now), once released */
 };
 
 struct barrier {
@@ -55,8 +55,8 @@ void barrier_free(struct barrier *b)
     if (!b)
         return;
     for (size_t i = 0; i < b->n; i++) {
-        fd_close(&b->rounds[i].bell[0]);
-        fd_close(&b->rounds[i].bell[1]);
+        fd_close(&b->rounds[i].release_pipe[0]);
+        fd_close(&b->rounds[i].release_pipe[1]);
     }
     free(b->rounds);
     pthread_mutex_destroy(&b->mutex);
@@ -69,7 +69,7 @@ static void release_round(struct round *r)
         return;
     r->released = true;
     r->at = clock_now() + WAKE_UP_MS + (int64_t)r->arrived * WAKE_UP_EACH_US / 1000 + r->lead_ms;
-    fd_pipe_wake(r->bell[1]);
+    fd_pipe_wake(r->release_pipe[1]);
 }
 
 /* The round of that number; the first participant that arrives creates it. NULL with err if that fails. */
@@ -77,16 +77,15 @@ static struct round *get_round(struct barrier *b, size_t number, struct err *err
 {
     if (number < b->n)
         return &b->rounds[number];
-    struct round fresh = {.expected = b->participants, .deadline = clock_deadline(b->max_wait_ms)};
+    struct round new_round = {.expected = b->participants, .deadline = clock_deadline(b->max_wait_ms)};
     if (array_reserve((void **)&b->rounds, &b->cap, b->n + 1, sizeof *b->rounds, err) < 0 ||
-        fd_pipe_nonblocking(fresh.bell, err) < 0)
+        fd_pipe_nonblocking(new_round.release_pipe, err) < 0)
         return NULL;
-    b->rounds[b->n] = fresh;
+    b->rounds[b->n] = new_round;
     return &b->rounds[b->n++];
 }
 
-/* Counts the arrival. *ret_bell is the descriptor to wait for, -1 if the round is released; *ret_over is the
- * deadline. */
+/* Counts the arrival. *ret_release_fd is the descriptor to wait for, -1 if the round is released already. */
 static int enter_round(struct barrier_participant *participant, int64_t lead_ms, int *ret_release_fd,
                        int64_t *ret_deadline, struct err *err)
 {
@@ -94,7 +93,7 @@ static int enter_round(struct barrier_participant *participant, int64_t lead_ms,
     if (!r)
         return -1;
     participant->passed++;
-    *ret_release_fd = r->released ? -1 : r->bell[0];
+    *ret_release_fd = r->released ? -1 : r->release_pipe[0];
     *ret_deadline = r->deadline;
     participant->order = r->arrived++;
     r->late += r->released;
@@ -110,14 +109,15 @@ int barrier_arrive(struct barrier_participant *participant, int64_t lead_ms, int
 {
     struct barrier *b = participant->barrier;
     struct err why = ERR_INIT;
-    int bell = -1;
+    int release_fd = -1;
     int64_t deadline = 0;
     pthread_mutex_lock(&b->mutex);
-    int rc = enter_round(participant, lead_ms, &bell, &deadline, err);
+    int rc = enter_round(participant, lead_ms, &release_fd, &deadline, err);
     pthread_mutex_unlock(&b->mutex);
     if (rc < 0)
         return -1;
-    if (bell >= 0 && fd_wait(bell, POLLIN, deadline, b->cancel_fd, &why) < 0 && why.kind != ERR_TIMEOUT) {
+    if (release_fd >= 0 && fd_wait(release_fd, POLLIN, deadline, b->cancel_fd, &why) < 0 &&
+        why.kind != ERR_TIMEOUT) {
         if (err)
             *err = why;
         return -1;
@@ -127,7 +127,7 @@ int barrier_arrive(struct barrier_participant *participant, int64_t lead_ms, int
     release_round(r);
     *ret_at = r->at;
     pthread_mutex_unlock(&b->mutex);
-    *ret_late = bell < 0;
+    *ret_late = release_fd < 0;
     return 0;
 }
 
@@ -137,8 +137,8 @@ int64_t barrier_offset_ms(const struct barrier_participant *participant)
     pthread_mutex_lock(&b->mutex);
     int64_t arrived = (int64_t)b->rounds[participant->passed - 1].arrived;
     pthread_mutex_unlock(&b->mutex);
-    int64_t apart_us = clock_min(APART_US, BARRIER_WINDOW_MS * INT64_C(1000) / arrived);
-    return ((int64_t)participant->order - arrived * 2 / 3) * apart_us / 1000;
+    int64_t interval_us = clock_min(START_INTERVAL_US, BARRIER_WINDOW_MS * INT64_C(1000) / arrived);
+    return ((int64_t)participant->order - arrived * 2 / 3) * interval_us / 1000;
 }
 
 void barrier_leave(struct barrier_participant *participant)

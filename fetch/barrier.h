@@ -1,5 +1,5 @@
 /*
- * A barrier for threads that begin something at one instant, in several rounds.
+ * A barrier for threads that start at one common instant, in several rounds.
  *
  * A participant takes part in the rounds in order. It leaves the barrier after its last round, or when it
  * fails. A round is released when all remaining participants have arrived, or when the first of them has
@@ -17,7 +17,7 @@
 
 struct barrier;
 
-/* A participant; zeroed but for the barrier. One thread at a time uses it. */
+/* A participant. The caller sets `barrier` and zeroes the rest. One thread at a time uses it. */
 struct barrier_participant {
     struct barrier *barrier;
     unsigned passed; /* rounds it arrived at */
@@ -33,8 +33,8 @@ void barrier_free(struct barrier *b);
 
 /*
  * Arrives at the next round and waits for its release. *ret_at: the common instant (clock_now), at least the
- * `lead_ms` of each arrived participant ahead. *ret_late: the round was released before this call, so the
- * instant has passed or is close. -1: ERR_CANCELLED, or no descriptors for another round.
+ * longest `lead_ms` of the arrived participants ahead. *ret_late: the round was released before this call, so
+ * the instant has passed or is close. -1: ERR_CANCELLED, or no descriptors for another round.
  */
 int barrier_arrive(struct barrier_participant *participant, int64_t lead_ms, int64_t *ret_at, bool *ret_late,
                    struct err *err);

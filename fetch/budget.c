@@ -22,7 +22,8 @@ static bool fits_time(const struct budget *b, struct plan_item *item)
     int64_t most = b->grab->options.budget_ms, rest = most - b->profiled_ms;
     if (most == 0 || item->timed_ms <= rest)
         return true;
-    snprintf(item->left_out, sizeof item->left_out, "left out: %s of profiling, and the budget's %s leave %s",
+    snprintf(item->left_out, sizeof item->left_out,
+             "left out: it needs %s of profiling, and of the budget's %s only %s remain",
              text_duration(own, sizeof own, item->timed_ms), text_duration(all, sizeof all, most),
              text_duration(left, sizeof left, rest));
     return false;
@@ -35,7 +36,8 @@ static bool fits_bytes(const struct budget *b, struct plan_item *item, uint64_t 
     uint64_t rest = used < most ? most - used : 0;
     if (most == 0 || bytes <= rest)
         return true;
-    snprintf(item->left_out, sizeof item->left_out, "left out: about %s, and the budget's %s leave %s",
+    snprintf(item->left_out, sizeof item->left_out,
+             "left out: it needs about %s, and of the budget's %s only %s remain",
              text_bytes(own, sizeof own, bytes), text_bytes(all, sizeof all, most),
              text_bytes(left, sizeof left, rest));
     return false;
@@ -44,7 +46,7 @@ static bool fits_bytes(const struct budget *b, struct plan_item *item, uint64_t 
 void budget_apply(struct budget *b, struct plan *plan, const struct index_page *index)
 {
     pthread_mutex_lock(&b->mutex);
-    /* The items of the plan before are fetched, or never will be. */
+    /* No item of the previous plan remains to be fetched. */
     b->expected = 0;
     for (size_t i = 0; i < plan->n; i++) {
         struct plan_item *item = &plan->items[i];

@@ -17,7 +17,7 @@ struct budget {
     pthread_mutex_t mutex; /* guards the members below */
     uint64_t received;     /* bytes */
     uint64_t expected;     /* bytes of planned items that are not fetched yet */
-    int64_t profiled_ms;   /* planned */
+    int64_t profiled_ms;   /* the profiling time of the planned items */
 };
 
 void budget_init(struct budget *b, const struct fetch_grab *grab);

@@ -21,7 +21,7 @@ static int check_transport(const struct target *t, struct err *err)
     if (!t->host->direct || (s->https && !s->tls.insecure) || s->unix_path || address_is_loopback(to))
         return 0;
     err_set(err, ERR_USAGE, "%s: %s: its secret would cross the network %s", t->host->name, s->name,
-            s->https ? "to any program that takes the place of the service" : "in clear text");
+            s->https ? "to any program that imitates the service" : "in clear text");
     return err_hint(err, "set `scheme: https` with a certificate that is checked, or reach the host over SSH "
                          "instead of `connect: direct`");
 }
@@ -74,8 +74,8 @@ void credentials_release(struct credentials *c)
 static bool same_secret(const struct service *a, const struct service *b)
 {
     const struct secret_ref *x = &a->auth.secret, *y = &b->auth.secret;
-    return a == b || (a->source && a->source == b->source && x->source == y->source && x->where && y->where &&
-                      strcmp(x->where, y->where) == 0);
+    return a == b || (a->source && a->source == b->source && x->source == y->source && x->locator &&
+                      y->locator && strcmp(x->locator, y->locator) == 0);
 }
 
 const struct secret *credentials_find(const struct credentials *c, const struct service *service)

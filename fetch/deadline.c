@@ -11,7 +11,7 @@ static void *watch_deadline(void *ctx)
     struct deadline *d = ctx;
     struct err why = ERR_INIT;
     int rc = fd_wait(d->grab->access.cancel_fd, POLLIN, d->at, d->stop[0], &why);
-    if (rc < 0 && why.kind == ERR_CANCELLED) /* the run is at its end */
+    if (rc < 0 && why.kind == ERR_CANCELLED) /* deadline_release */
         return NULL;
     atomic_store(rc < 0 && why.kind == ERR_TIMEOUT ? &d->over : &d->cancelled, true);
     fd_pipe_wake(d->wake_pipe[1]);
@@ -26,7 +26,7 @@ static int ask_in_time(void *ctx, const struct question *q, struct secret *ret, 
     within.deadline = clock_min(q->deadline, d->at);
     int rc = d->grab->access.ask(d->grab->access.ask_ctx, &within, ret, err);
     if (rc < 0 && err && err->kind == ERR_TIMEOUT && clock_now() >= d->at)
-        err_set(err, ERR_CANCELLED, "interrupted while a person was asked");
+        err_set(err, ERR_CANCELLED, "interrupted while the user was asked");
     return rc;
 }
 

@@ -1,7 +1,7 @@
 /*
  * The deadline of a whole run: a descriptor that becomes readable at the deadline, or when the caller cancels
- * the run. All functions of this folder that wait, wait for this descriptor too. deadline_explain corrects
- * their errors.
+ * the run. Every wait in this folder also ends when this descriptor becomes readable. deadline_explain
+ * corrects the errors of these waits.
  */
 #ifndef FETCH_DEADLINE_H
 #define FETCH_DEADLINE_H
@@ -13,7 +13,7 @@
 
 struct deadline {
     const struct fetch_grab *grab; /* the caller's */
-    int64_t at;                    /* clock_now() */
+    int64_t at;                    /* the deadline (clock_now) */
     int wake_pipe[2];              /* readable at the deadline; the fetching threads poll it */
     int stop[2];                   /* ends the watching thread */
     pthread_t thread;
@@ -27,9 +27,8 @@ void deadline_release(struct deadline *d);
 
 bool deadline_is_over(struct deadline *d);
 
-/* Names the deadline in an error that the deadline caused. Leaves other errors unchanged; if there is no
- * deadline
- * (`d` is NULL), leaves all unchanged. */
+/* Names the deadline in an error that the deadline caused. Leaves other errors unchanged, and all errors if
+ * there is no deadline (`d` is NULL). */
 void deadline_explain(struct deadline *d, struct err *err);
 
 #endif

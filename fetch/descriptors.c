@@ -1,15 +1,15 @@
 /*
  * Measured on runs over many hosts. A session of libssh2 has its socket, two pipes and, for each service, a
  * listener, both ends of its connection, libcurl's wake-up descriptors, and the file. A session over OpenSSH
- * has a log and the socket of its master connection in addition. Login needs no more.
+ * has a log and the socket of its master connection in addition. A login needs no more descriptors.
  */
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
-#define EACH_HOST 8
-#define EACH_SERVICE 8
-/* The terminal, libraries, the inventory, the bundle, jump hosts. */
-#define BESIDE 100
+#define PER_HOST 8
+#define PER_SERVICE 8
+/* The descriptors of the terminal, libraries, the inventory, the bundle and jump hosts. */
+#define BASE_DESCRIPTORS 100
 
 /* The number of simultaneous connections to a service: one, and with `concurrent` one more for each timed
  * kind. */
@@ -34,7 +34,7 @@ static size_t most_per_host(const struct fetch_grab *grab)
         here = (another ? 0 : here) + count_connections(grab, targets->items[i].service);
         most = here > most ? here : most;
     }
-    return EACH_HOST + most * EACH_SERVICE;
+    return PER_HOST + most * PER_SERVICE;
 }
 
 size_t fetch_hosts_at_once(const struct fetch_grab *grab)
@@ -45,12 +45,12 @@ size_t fetch_hosts_at_once(const struct fetch_grab *grab)
 
 size_t fetch_descriptors(const struct fetch_grab *grab)
 {
-    return BESIDE + most_per_host(grab) * fetch_hosts_at_once(grab);
+    return BASE_DESCRIPTORS + most_per_host(grab) * fetch_hosts_at_once(grab);
 }
 
 unsigned fetch_affordable_hosts(const struct fetch_grab *grab, size_t descriptors)
 {
     size_t each = most_per_host(grab);
-    size_t fit = descriptors > BESIDE + each ? (descriptors - BESIDE) / each : 1;
+    size_t fit = descriptors > BASE_DESCRIPTORS + each ? (descriptors - BASE_DESCRIPTORS) / each : 1;
     return fit < grab->options.parallel ? (unsigned)fit : grab->options.parallel;
 }

@@ -19,7 +19,7 @@ static unsigned port_of(const struct service *s)
     return s->port ? s->port : s->https ? 443 : 80;
 }
 
-/* HOST, or HOST:PORT if the port is not the scheme's default; with brackets around an IPv6 address. */
+/* Writes HOST, or HOST:PORT if the port is not the scheme's default; with brackets around an IPv6 address. */
 static void write_authority(const struct service *s, const char *host, char *dst, size_t cap)
 {
     bool ipv6 = strchr(host, ':') != NULL;
@@ -29,12 +29,12 @@ static void write_authority(const struct service *s, const char *host, char *dst
     snprintf(dst, cap, "%s%s%s%s", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port);
 }
 
-/* The URL without the target: `https://host:port`. */
+/* Writes the URL without the target: `https://host:port`. */
 static void write_origin(const struct service *service, char *dst, size_t cap)
 {
-    char where[300];
-    write_authority(service, get_tls_name(service), where, sizeof where);
-    snprintf(dst, cap, "%s://%s", service->https ? "https" : "http", where);
+    char authority[300];
+    write_authority(service, get_tls_name(service), authority, sizeof authority);
+    snprintf(dst, cap, "%s://%s", service->https ? "https" : "http", authority);
 }
 
 int endpoint_url(const struct service *service, const char *target, char *dst, size_t cap, struct err *err)
@@ -49,12 +49,12 @@ int endpoint_url(const struct service *service, const char *target, char *dst, s
 
 char *fetch_service_url(const struct service *service, char *dst, size_t cap)
 {
-    char where[300];
-    write_authority(service, service->host, where, sizeof where);
+    char authority[300];
+    write_authority(service, service->host, authority, sizeof authority);
     if (service->unix_path)
         snprintf(dst, cap, "unix:%s %s", service->unix_path, service->path);
     else
-        snprintf(dst, cap, "%s://%s%s", service->https ? "https" : "http", where, service->path);
+        snprintf(dst, cap, "%s://%s%s", service->https ? "https" : "http", authority, service->path);
     return dst;
 }
 
@@ -74,20 +74,20 @@ struct http_auth endpoint_auth(const struct endpoint *e)
 
 /* ---- TLS ----------------------------------------------------------------------------------------------- */
 
-/* The last part of OpenSSL's error text: "wrong version number". */
-static void tls_words(const char *words, char *dst, size_t cap)
+/* Writes the last part of OpenSSL's error text: "wrong version number". */
+static void last_part(const char *text, char *dst, size_t cap)
 {
-    const char *last = words;
+    const char *last = text;
     for (const char *p; (p = strstr(last, "::"));)
         last = p + 2;
     text_printable(dst, cap, last, strcspn(last, ","));
 }
 
-bool endpoint_set_tls_error(const struct service *service, enum http_failure failure, const char *words,
+bool endpoint_set_tls_error(const struct service *service, enum http_failure failure, const char *text,
                             struct err *err)
 {
     char shown[200];
-    tls_words(words, shown, sizeof shown);
+    last_part(text, shown, sizeof shown);
     switch (failure) {
     case HTTP_FAILURE_CERTIFICATE:
         err_set(err, ERR_DENIED, "its TLS certificate is not accepted: %s", shown);
@@ -107,7 +107,7 @@ bool endpoint_set_tls_error(const struct service *service, enum http_failure fai
     case HTTP_FAILURE_RECEIVE:
     case HTTP_FAILURE_SEND:
         /* With TLS 1.3 the client learns of its rejection only after the handshake. */
-        if (!service->https || !strstr(words, "alert"))
+        if (!service->https || !strstr(text, "alert"))
             return false;
         /* fallthrough */
     case HTTP_FAILURE_TLS:
@@ -125,7 +125,7 @@ bool endpoint_set_tls_error(const struct service *service, enum http_failure fai
 
 /* ---- redirects ----------------------------------------------------------------------------------------- */
 
-/* One part of a URL as a string for libcurl to free; NULL if the URL lacks it. */
+/* Returns one part of a URL, which curl_free frees; NULL if the URL lacks it. */
 static char *get_url_part(CURLU *url, CURLUPart which)
 {
     char *text = NULL;
@@ -141,7 +141,7 @@ static bool same_part(CURLU *a, CURLU *b, CURLUPart which)
     return same;
 }
 
-/* Whether a Host header, HOST or HOST:PORT, names `host`. */
+/* Checks whether a Host header, HOST or HOST:PORT, names `host`. */
 static bool is_header_of(const char *header, const char *host)
 {
     size_t n = strlen(host);
@@ -164,12 +164,12 @@ static int set_other_service_error(const struct endpoint *e, CURLU *to, struct e
          *path = get_url_part(to, CURLUPART_PATH);
     if (curl_url_get(to, CURLUPART_PORT, &port, CURLU_NO_DEFAULT_PORT) != CURLUE_OK)
         port = NULL;
-    char shown[200], whole[4096];
+    char shown[200], location[4096];
     struct http_auth auth = endpoint_auth(e);
-    snprintf(whole, sizeof whole, "%s://%.100s%s%s%s", scheme ? scheme : "?", host ? host : "?",
+    snprintf(location, sizeof location, "%s://%.100s%s%s%s", scheme ? scheme : "?", host ? host : "?",
              port ? ":" : "", port ? port : "", path ? path : "/");
-    http_auth_mask(&auth, whole);
-    text_printable(shown, sizeof shown, whole, strlen(whole));
+    http_auth_mask(&auth, location);
+    text_printable(shown, sizeof shown, location, strlen(location));
     err_set(err, ERR_FAILED, "it redirects to %s, which is not this service: not followed", shown);
     if (!e->service->https && scheme && strcmp(scheme, "https") == 0)
         err_hint(err, "does it want TLS (`scheme: https` and its port), or a login?");

@@ -1,8 +1,8 @@
 /*
  * How profgrab addresses a service: its URL, the Host header, TLS, and credentials.
  *
- * TLS asks for the name in the URL and checks it; the Host header is separate. libcurl always connects to the
- * gateway's listener, whatever the URL contains.
+ * TLS sends and verifies the name in the URL; the Host header may differ from it. libcurl always connects to
+ * the gateway's listener, whatever the URL contains.
  */
 #ifndef FETCH_ENDPOINT_H
 #define FETCH_ENDPOINT_H
@@ -16,12 +16,13 @@ struct endpoint {
     const struct secret *secret; /* NULL: the request sends none */
 };
 
+/* Returns the credentials of the requests. */
 struct http_auth endpoint_auth(const struct endpoint *e);
 
 /* Writes the service's URL followed by `target`, a path with its query. */
 int endpoint_url(const struct service *service, const char *target, char *dst, size_t cap, struct err *err);
 
-/* Writes the Host header's value and returns dst. ENDPOINT_HOST_MAX is enough. */
+/* Writes the Host header's value and returns dst. ENDPOINT_HOST_MAX bytes suffice. */
 #define ENDPOINT_HOST_MAX 320
 char *endpoint_host(const struct service *service, char *dst, size_t cap);
 
@@ -29,8 +30,8 @@ char *endpoint_host(const struct service *service, char *dst, size_t cap);
  * names the destination, with the secret masked. */
 int endpoint_redirect(const struct endpoint *e, const char *url, char *dst, size_t cap, struct err *err);
 
-/* Sets err and returns true if the failure is one of TLS. `words`: libcurl's text on it. */
-bool endpoint_set_tls_error(const struct service *service, enum http_failure failure, const char *words,
+/* Sets err and returns true if TLS failed. `text`: libcurl's description of the failure. */
+bool endpoint_set_tls_error(const struct service *service, enum http_failure failure, const char *text,
                             struct err *err);
 
 #endif

@@ -4,15 +4,16 @@
 
 #include "base/banned.h"
 
-/* Text is not compressed. Bytes of a goroutine in a full dump, and of a stack in a grouped one. */
+/* Text is not compressed. The bytes of a goroutine in a full dump; the bytes of a stack in a grouped dump,
+ * and the largest number of its stacks. */
 #define TEXT_GOROUTINE 700
 #define TEXT_STACK 500
 #define TEXT_STACKS 500
 
 /* A custom profile of the program. */
-static const struct kind_size other = {.base = 500, .record = 150};
+static const struct kind_size custom_size = {.base = 500, .record = 150};
 
-static struct kind_size size_of_text(const struct plan_item *item)
+static struct kind_size get_text_size(const struct plan_item *item)
 {
     if (strstr(item->target, "debug=2"))
         return (struct kind_size){.record = TEXT_GOROUTINE};
@@ -22,8 +23,8 @@ static struct kind_size size_of_text(const struct plan_item *item)
 static struct kind_size find_size(const struct plan_item *item, const struct kind *kind)
 {
     if (item->format == BODY_TEXT && strstr(item->target, "debug="))
-        return size_of_text(item);
-    return kind ? kind->size : other;
+        return get_text_size(item);
+    return kind ? kind->size : custom_size;
 }
 
 int64_t estimate_records(const struct plan_item *item, const struct index_page *index)

@@ -1,7 +1,7 @@
 /*
  * Estimates the size of an item before its request: roughly, from its kind and the counts of the index page.
- * The estimate tells kilobytes from gigabytes, which is enough for a budget. The received body may be ten
- * times smaller or larger, most of all a trace, whose size depends on the load of the process.
+ * The estimate distinguishes kilobytes from gigabytes, which is enough for a budget. The received body may be
+ * ten times smaller or larger, most of all a trace, whose size depends on the load of the process.
  */
 #ifndef FETCH_ESTIMATE_H
 #define FETCH_ESTIMATE_H
@@ -12,7 +12,7 @@
 #include "fetch/plan.h"
 
 /* Returns the bytes of its body, never more than the item's limit. `index` is NULL if the service has none:
- * then the least size of such a body. */
+ * then the smallest size of such a body. */
 uint64_t estimate_bytes(const struct plan_item *item, const struct index_page *index);
 
 /* Returns the number of records in the index for its profile; -1: not known. */

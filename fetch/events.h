@@ -1,4 +1,4 @@
-/* The events of a run: what a host, a service, an item, a step and their progress report to an observer. */
+/* The events of a run, which an observer receives: hosts, services, items, steps and progress. */
 #ifndef FETCH_EVENTS_H
 #define FETCH_EVENTS_H
 
@@ -19,7 +19,7 @@ enum fetch_status {
     FETCH_LEFT_OUT,    /* not requested because of the budget */
 };
 
-/* The findings that no check of a body adds, but the code that notices the event. */
+/* The findings that are added when an event occurs, not by the check of a body. */
 enum fetch_finding {
     FETCH_FINDING_RENEWED = 1,
     FETCH_FINDING_ADOPTED,
@@ -39,7 +39,7 @@ enum fetch_finding {
 int fetch_finding_add(struct findings *l, enum fetch_finding number, const char *first, const char *second,
                       struct err *err);
 
-/* Returns row i of the table of rules on items and services; NULL behind the last. */
+/* Returns row i of the table of rules on items and services; NULL after the last. */
 const struct finding_rule *fetch_rule(size_t i);
 
 /* An item, fetched or not. All text is printable; unknown strings are empty. */
@@ -58,13 +58,12 @@ struct fetch_item {
     uint64_t bytes;
     unsigned pair;  /* of a pair: 1 for the first, 2 for the later one; else 0 */
     bool transient; /* a retry may succeed */
-    bool
-        permanent; /* a retry cannot succeed: the service lacks the profile, or answers with another format */
-    bool late;     /* with `sync`: it began after the others */
+    bool permanent; /* a retry cannot succeed: there is no such profile, or its format is wrong */
+    bool late;      /* with `sync`: it began after the others */
     bool has_sync_skew;
-    int64_t sync_skew_ms; /* the delay of its beginning after the common instant, by its target's clock; if
-                             the error of that clock is known and 2 s or more, it is subtracted, and the
-                             result is good to about a second */
+    int64_t sync_skew_ms; /* the time from the common instant to its beginning, by its target's clock. A known
+                             clock error of 2 s or more is subtracted; the result is then exact to about a
+                             second */
     char sha256[SHA256_HEX];
     bool has_profile;
     struct profile_summary profile;
@@ -72,6 +71,7 @@ struct fetch_item {
     struct findings findings;
 };
 
+/* A profile that the index page lists. */
 struct fetch_offer {
     const char *name;
     int64_t count; /* -1: not known */
@@ -97,7 +97,7 @@ struct fetch_service {
     const struct fetch_planned *planned; /* in the order in which they are fetched */
     size_t n_items;
     bool has_clock_skew;
-    int64_t clock_skew_ms;     /* the target's clock minus ours, good to about a second */
+    int64_t clock_skew_ms;     /* the target's clock minus ours, exact to about a second */
     const struct err *failure; /* NULL, or the reason why nothing is fetched from it */
     const struct findings *findings;
 };
@@ -168,8 +168,8 @@ struct fetch_observer {
                          int64_t *ret_started);
     /*
      * Called after each `item` and before each `progress`, without the lock: several threads may call it at
-     * once, and one that waits for a disk delays no other. `before_long`: the next event announces a profile
-     * that takes time.
+     * once, and a call that waits for a disk delays no other call. `before_long`: the next event announces a
+     * profile that takes time.
      */
     void (*save)(void *ctx, bool before_long);
 };

@@ -1,9 +1,9 @@
 /*
- * Fetching: the items to request from a service, their order over one connection, and each body streamed to
- * disk, hashed and checked.
+ * Fetching: plans the items to request from a service and their order over one connection, streams each body
+ * to disk, hashes it and checks it.
  *
  * One thread grabs a host: it opens the gateway, then for each service (side by side) reads the index page,
- * plans, fetches one item after the other, and closes. An admission limit bounds the number of these threads.
+ * plans, fetches one item after the other, and closes. At most `parallel` of these threads run at a time.
  * An observer receives the events.
  */
 #ifndef FETCH_FETCH_H
@@ -25,7 +25,7 @@ struct fetch_kind_help {
     const char *argument; /* "[=30s]" or "" */
     const char *help;
 };
-/* Fills in row i of the kinds and sets, for help and completions. Returns -1 behind the last. */
+/* Fills in row i of the kinds and sets, for help and completions. Returns -1 after the last. */
 int fetch_kind_help(size_t i, struct fetch_kind_help *ret);
 
 /* Returns whether a word is a kind of the table, with or without an argument, a set, or a path. Only the
@@ -65,7 +65,7 @@ struct fetch_outcome {
     size_t sync_targets; /* processes that took part */
     size_t sync_late;    /* processes that were late */
     size_t sync_known;   /* the number of profiles whose sync_skew_ms is known from a good clock */
-    int64_t sync_p50_ms, sync_p95_ms, sync_max_ms; /* percentiles of its absolute value */
+    int64_t sync_p50_ms, sync_p95_ms, sync_max_ms; /* percentiles of the absolute sync_skew_ms */
 };
 
 /* ---- a run --------------------------------------------------------------------------------------------- */
@@ -73,11 +73,11 @@ struct fetch_outcome {
 /* How to reach the hosts and their services. */
 struct fetch_access {
     const struct ssh_settings *ssh; /* the command line's, overriding the inventory's; may be NULL */
-    int64_t timeout_ms;             /* the limit of silence, beyond the time that a profile takes by design */
-    int64_t connect_timeout_ms;     /* for each step of opening a host: ssh's configuration, a connection, the
-                                       handshake, authentication; 0: FETCH_CONNECT_TIMEOUT_MS or timeout_ms, the
-                                       lesser */
-    int64_t ask_ms;                 /* as in gateway_options; so are the next five */
+    int64_t timeout_ms;         /* the longest time without data, in addition to a profile's time by design */
+    int64_t connect_timeout_ms; /* for each step of opening a host: ssh's configuration, a connection, the
+                                   handshake, authentication; 0: FETCH_CONNECT_TIMEOUT_MS or timeout_ms, the
+                                   smaller */
+    int64_t ask_ms;             /* as in gateway_options; so are the next five */
     const char *askpass;
     ask_fn *ask; /* called without the observer's lock */
     void *ask_ctx;
@@ -91,10 +91,10 @@ struct fetch_options {
     unsigned parallel; /* hosts at a time */
     bool concurrent;   /* fetch the timed profiles of a process at the same time */
     bool sync;         /* the timed profiles of all processes begin at one instant; opens all hosts at once,
-                          whatever `parallel` is */
-    unsigned retries;  /* the number of retries after a failure that may pass */
+                          regardless of `parallel` */
+    unsigned retries;  /* the number of retries after a temporary failure */
     int64_t sync_deadline_ms; /* how long the first ready process waits for the others */
-    int64_t pair_ms;          /* fetch each item of fetch_check_pair twice, at this distance; 0: once */
+    int64_t pair_ms;          /* fetch each item of fetch_check_pair twice, this long apart; 0: once */
     int64_t deadline_ms;      /* for the whole run; 0: none */
     uint64_t max_bytes;       /* of one body; 0: the limit of its kind */
     uint64_t budget_bytes;    /* received from one process; 0: no limit, as for budget_ms */
@@ -135,9 +135,9 @@ int fetch_plan(const struct fetch_grab *grab, struct err *err);
 
 /*
  * Opens a host as fetch_run does, without fetching. Uses only the grab's `access`, and `opening`, `step` and
- * `host` of its observer. The pool must outlive the gateway.
+ * `host` of its observer. The shared state must outlive the gateway.
  */
-int fetch_open(const struct fetch_grab *grab, const struct host *host, struct gateway_pool *pool,
+int fetch_open(const struct fetch_grab *grab, const struct host *host, struct gateway_shared *shared,
                struct gateway **ret, struct err *err);
 
 /* One GET request for a path of a service, sent from its host. */
@@ -171,7 +171,7 @@ struct fetch_unrecorded {
     const struct fetch_planned *item;
     int cancel_fd; /* -1: none */
 };
-int fetch_find_unrecorded(const struct fetch_unrecorded *left, struct fetch_item *ret, struct err *err);
+int fetch_find_unrecorded(const struct fetch_unrecorded *query, struct fetch_item *ret, struct err *err);
 
 /* Returns the address of a service, as its host sees it: its URL, or `unix:PATH` and the URL's path. */
 char *fetch_service_url(const struct service *service, char *dst, size_t cap);
@@ -183,7 +183,7 @@ char *fetch_service_url(const struct service *service, char *dst, size_t cap);
  * from content and name; never sets FETCH_FAILED. -1 if the file is not readable; ERR_CANCELLED.
  */
 struct fetch_local_file {
-    int fd;           /* open at its beginning; the caller closes it, and the next */
+    int fd;           /* at its beginning; the caller closes it and copy_fd */
     int copy_fd;      /* receives a copy of the bytes; -1: none */
     int cancel_fd;    /* -1: it cannot be cancelled */
     const char *path; /* for messages, and for the kind */

@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 
-#define SKEW_WORTH_SAYING_MS 5000
+#define SKEW_REPORTED_MS 5000
 
 /* ---- evidence ------------------------------------------------------------------------------------------ */
 
@@ -68,7 +68,7 @@ static double cpu_percent(const struct evidence *e)
 /* The most bytes of a text in a sentence. */
 #define TEXT_MAX_BYTES 159
 
-static const struct evidence *evidence_of(const struct finding_case *c)
+static const struct evidence *get_evidence(const struct finding_case *c)
 {
     return c->evidence;
 }
@@ -77,31 +77,31 @@ static const struct evidence *evidence_of(const struct finding_case *c)
 static int add_if(struct finding_case *c, const struct finding_rule *rule, bool applies, const char *text)
 {
     struct finding_values v = {.weight = 0};
-    snprintf(v.of[0], sizeof v.of[0], "%.*s", TEXT_MAX_BYTES, text ? text : "");
+    snprintf(v.arguments[0], sizeof v.arguments[0], "%.*s", TEXT_MAX_BYTES, text ? text : "");
     return applies ? finding_case_add(c, rule, &v) : 0;
 }
 
 static int check_contention_off(struct finding_case *c, const struct finding_rule *rule)
 {
-    const struct evidence *e = evidence_of(c);
+    const struct evidence *e = get_evidence(c);
     return add_if(c, rule, is_contention(e) && is_empty_profile(e), e->item->kind);
 }
 
 static int check_cpu_idle(struct finding_case *c, const struct finding_rule *rule)
 {
-    const struct evidence *e = evidence_of(c);
+    const struct evidence *e = get_evidence(c);
     return add_if(c, rule, is_kind(e, "cpu") && is_empty_profile(e), NULL);
 }
 
 static int check_no_samples(struct finding_case *c, const struct finding_rule *rule)
 {
-    const struct evidence *e = evidence_of(c);
+    const struct evidence *e = get_evidence(c);
     return add_if(c, rule, is_empty_profile(e) && !is_contention(e) && !is_kind(e, "cpu"), NULL);
 }
 
 static int check_cpu_share(struct finding_case *c, const struct finding_rule *rule)
 {
-    double percent = cpu_percent(evidence_of(c));
+    double percent = cpu_percent(get_evidence(c));
     char text[32];
     snprintf(text, sizeof text, "%.*f", percent < 10 ? 1 : 0, percent);
     return add_if(c, rule, percent >= 0, text);
@@ -109,19 +109,19 @@ static int check_cpu_share(struct finding_case *c, const struct finding_rule *ru
 
 static int check_cpu_undercounted(struct finding_case *c, const struct finding_rule *rule)
 {
-    const struct evidence *e = evidence_of(c);
+    const struct evidence *e = get_evidence(c);
     return add_if(c, rule, cpu_percent(e) > 250 && is_older_than(e, 18), e->item->go_version);
 }
 
 static int check_short_window(struct finding_case *c, const struct finding_rule *rule)
 {
-    const struct evidence *e = evidence_of(c);
+    const struct evidence *e = get_evidence(c);
     struct finding_values v = {.weight = 0};
     int64_t covers_ms = e->item->profile.duration_ns / 1000000;
     if (!e->item->has_profile || covers_ms <= 0 || covers_ms >= e->plan->timed_ms * 9 / 10)
         return 0;
-    text_duration(v.of[0], sizeof v.of[0], covers_ms);
-    text_duration(v.of[1], sizeof v.of[1], e->plan->timed_ms);
+    text_duration(v.arguments[0], sizeof v.arguments[0], covers_ms);
+    text_duration(v.arguments[1], sizeof v.arguments[1], e->plan->timed_ms);
     return finding_case_add(c, rule, &v);
 }
 
@@ -132,20 +132,20 @@ static bool is_delta(const struct evidence *e)
 
 static int check_heap_last_gc(struct finding_case *c, const struct finding_rule *rule)
 {
-    const struct evidence *e = evidence_of(c);
+    const struct evidence *e = get_evidence(c);
     bool stale = is_kind(e, "heap") && e->item->has_profile && !strstr(e->item->request, "gc=1");
-    const char *hint = e->plan->has_gc_twin ? "" : "; heap=gc would run one first";
+    const char *hint = e->plan->has_gc_profile ? "" : "; heap=gc would run one first";
     return add_if(c, rule, stale && !is_delta(e), hint);
 }
 
 static int check_delta_in_use(struct finding_case *c, const struct finding_rule *rule)
 {
-    return add_if(c, rule, is_delta(evidence_of(c)), NULL);
+    return add_if(c, rule, is_delta(get_evidence(c)), NULL);
 }
 
 static int check_negative(struct finding_case *c, const struct finding_rule *rule)
 {
-    const struct evidence *e = evidence_of(c);
+    const struct evidence *e = get_evidence(c);
     const struct profile_summary *p = &e->item->profile;
     for (size_t i = 0; e->item->has_profile && i < p->n_types; i++)
         if (p->types[i].total < 0)
@@ -156,47 +156,47 @@ static int check_negative(struct finding_case *c, const struct finding_rule *rul
 /* The runtime keeps 64 frames for CPU profiles; for others 32 before Go 1.23, 128 since. */
 static int check_stack_cut(struct finding_case *c, const struct finding_rule *rule)
 {
-    const struct evidence *e = evidence_of(c);
+    const struct evidence *e = get_evidence(c);
     const struct profile_summary *p = &e->item->profile;
     struct finding_values v = {.weight = 0};
     bool cut = is_kind(e, "cpu") ? p->max_depth == 64 : p->max_depth == 128 || p->max_depth == 32;
     if (!e->item->has_profile || !cut)
         return 0;
-    snprintf(v.of[0], sizeof v.of[0], "%llu", (unsigned long long)p->samples_at_max);
-    snprintf(v.of[1], sizeof v.of[1], "%llu", (unsigned long long)p->samples);
-    snprintf(v.of[2], sizeof v.of[2], "%llu", (unsigned long long)p->max_depth);
+    snprintf(v.arguments[0], sizeof v.arguments[0], "%llu", (unsigned long long)p->samples_at_max);
+    snprintf(v.arguments[1], sizeof v.arguments[1], "%llu", (unsigned long long)p->samples);
+    snprintf(v.arguments[2], sizeof v.arguments[2], "%llu", (unsigned long long)p->max_depth);
     return finding_case_add(c, rule, &v);
 }
 
 static int check_mutex_old_go(struct finding_case *c, const struct finding_rule *rule)
 {
-    const struct evidence *e = evidence_of(c);
+    const struct evidence *e = get_evidence(c);
     bool applies = is_kind(e, "mutex") && !is_empty_profile(e) && is_older_than(e, 22);
     return add_if(c, rule, applies, e->item->go_version);
 }
 
 static int check_go_version(struct finding_case *c, const struct finding_rule *rule)
 {
-    const char *version = evidence_of(c)->item->go_version;
+    const char *version = get_evidence(c)->item->go_version;
     return add_if(c, rule, version[0] != '\0', version);
 }
 
 static int check_html_page(struct finding_case *c, const struct finding_rule *rule)
 {
-    const struct evidence *e = evidence_of(c);
+    const struct evidence *e = get_evidence(c);
     bool html = strncmp(e->item->content_type, "text/html", 9) == 0;
     return add_if(c, rule, html && e->item->status == FETCH_OK && e->plan->format != BODY_ANY, NULL);
 }
 
 static int check_reconnected(struct finding_case *c, const struct finding_rule *rule)
 {
-    const struct evidence *e = evidence_of(c);
+    const struct evidence *e = get_evidence(c);
     return add_if(c, rule, e->response->reconnected && e->item->bytes > 0, NULL);
 }
 
 static int check_waited(struct finding_case *c, const struct finding_rule *rule)
 {
-    const struct evidence *e = evidence_of(c);
+    const struct evidence *e = get_evidence(c);
     char text[32];
     return add_if(c, rule, e->waited_ms > 0 && e->item->bytes > 0,
                   text_duration(text, sizeof text, e->waited_ms));
@@ -204,7 +204,7 @@ static int check_waited(struct finding_case *c, const struct finding_rule *rule)
 
 static int check_beside(struct finding_case *c, const struct finding_rule *rule)
 {
-    const struct evidence *e = evidence_of(c);
+    const struct evidence *e = get_evidence(c);
     return add_if(c, rule, e->concurrent_kinds && *e->concurrent_kinds && e->item->bytes > 0,
                   e->concurrent_kinds);
 }
@@ -253,8 +253,8 @@ static const struct finding_rule rules[] = {
      .severity = FINDING_NOTE,
      .apply = check_heap_last_gc,
      .sentence = "memory in use is that of the last finished garbage collection{0}",
-     .evidence =
-         "a heap profile that was asked for without gc=1; it names heap=gc unless that was asked for too",
+     .evidence = "a heap profile that was asked for without gc=1; the sentence names heap=gc unless the run "
+                 "requests it too",
      .source = "runtime.MemProfile"},
     {.id = "delta-in-use",
      .topic = FINDING_TOPIC_BODY,
@@ -319,7 +319,7 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_BODY,
      .number = FETCH_FINDING_ADOPTED,
      .sentence = "a killed run had fetched it without recording it: its time and duration are unknown",
-     .evidence = "a whole file in the place of an item, in a work directory that is resumed",
+     .evidence = "a complete file of an unrecorded item, in a resumed work directory",
      .source = "profgrab resume"},
     {.id = "retried",
      .topic = FINDING_TOPIC_BODY,
@@ -332,7 +332,7 @@ static const struct finding_rule rules[] = {
      .number = FETCH_FINDING_SYNC_LATE,
      .sentence = "it began after the others: its host was not ready at the common start, or it was retried",
      .evidence = "--sync, and a service that was ready only after --sync-deadline",
-     .source = "the start that all share"},
+     .source = "the common start of the run"},
     {.id = "build-changed",
      .topic = FINDING_TOPIC_BODY,
      .number = FETCH_FINDING_BUILD_CHANGED,
@@ -344,7 +344,7 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_BODY,
      .apply = check_waited,
      .sentence = "another client was profiling this process: it could begin only after {0}",
-     .evidence = "the profiler was in use, and free again when it was asked once more",
+     .evidence = "the profiler was in use at the first request and free at a later one",
      .source = "net/http/pprof: one CPU profile and one trace at a time"},
     {.id = "beside",
      .topic = FINDING_TOPIC_BODY,
@@ -410,8 +410,8 @@ int fetch_finding_add(struct findings *l, enum fetch_finding number, const char 
         i++;
     if (i == sizeof rules / sizeof *rules)
         return err_set(err, ERR_FAILED, "the finding %d has no rule", (int)number);
-    snprintf(v.of[0], sizeof v.of[0], "%.*s", TEXT_MAX_BYTES, first ? first : "");
-    snprintf(v.of[1], sizeof v.of[1], "%.*s", TEXT_MAX_BYTES, second ? second : "");
+    snprintf(v.arguments[0], sizeof v.arguments[0], "%.*s", TEXT_MAX_BYTES, first ? first : "");
+    snprintf(v.arguments[1], sizeof v.arguments[1], "%.*s", TEXT_MAX_BYTES, second ? second : "");
     return finding_case_add(&c, &rules[i], &v);
 }
 
@@ -421,7 +421,7 @@ void fetch_finding_check(struct findings *l, const struct evidence *e)
     (void)finding_case_apply(&c, rules, sizeof rules / sizeof *rules);
 }
 
-void fetch_finding_build(struct fetch_item *item, char build_id[128])
+void fetch_finding_check_build(struct fetch_item *item, char build_id[128])
 {
     const char *own = item->profile.build_id;
     if (!item->has_profile || !*own)
@@ -431,11 +431,11 @@ void fetch_finding_build(struct fetch_item *item, char build_id[128])
     snprintf(build_id, 128, "%s", own);
 }
 
-void fetch_finding_skew(struct findings *l, int64_t skew_ms)
+void fetch_finding_add_skew(struct findings *l, int64_t skew_ms)
 {
     char text[32];
     int64_t size = skew_ms < 0 ? -skew_ms : skew_ms;
-    if (size >= SKEW_WORTH_SAYING_MS)
+    if (size >= SKEW_REPORTED_MS)
         fetch_finding_add(l, FETCH_FINDING_CLOCK_SKEW, text_duration(text, sizeof text, size / 1000 * 1000),
                           skew_ms < 0 ? "behind" : "ahead of", NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * Findings: plain sentences on an item or a service, so that a reader does not take an empty mutex profile
- * for "no contention". One table of rules (findings/rule.h).
+ * Findings: plain sentences on an item or a service, so that a reader does not mistake an empty mutex
+ * profile for "no contention". One table of rules (findings/rule.h).
  */
 #ifndef FETCH_FINDING_H
 #define FETCH_FINDING_H
@@ -22,9 +22,9 @@ struct evidence {
 void fetch_finding_check(struct findings *l, const struct evidence *e);
 
 /* Compares an item's build id with the last one of this service (may be empty), and stores its own. */
-void fetch_finding_build(struct fetch_item *item, char build_id[128]);
+void fetch_finding_check_build(struct fetch_item *item, char build_id[128]);
 
 /* Adds the finding on a clock `skew_ms` ahead of ours. */
-void fetch_finding_skew(struct findings *l, int64_t skew_ms);
+void fetch_finding_add_skew(struct findings *l, int64_t skew_ms);
 
 #endif

@@ -38,13 +38,13 @@ int fetch_get(const struct fetch_grab *grab, const struct fetch_get_request *r, 
     struct proc_limits limits = {.timeout_ms = grab->access.timeout_ms, .cancel_fd = grab->access.cancel_fd};
     struct target target = {.host = r->host, .service = r->service};
     struct credentials credentials = {0};
-    struct gateway_pool *pool = NULL;
+    struct gateway_shared *shared = NULL;
     struct gateway *gw = NULL;
     *ret_status = 0;
     if (credentials_load(&(struct targets){.items = &target, .n = 1}, &limits, &credentials, err) < 0)
         return -1;
-    int rc = gateway_pool_new(&pool, err);
-    if (rc == 0 && (rc = fetch_open(grab, r->host, pool, &gw, err)) < 0 && !r->host->direct)
+    int rc = gateway_shared_new(&shared, err);
+    if (rc == 0 && (rc = fetch_open(grab, r->host, shared, &gw, err)) < 0 && !r->host->direct)
         err_wrap(err, "%s", r->host->name);
     struct transfer_options options = {.cancel_fd = grab->access.cancel_fd,
                                        .timeout_ms = grab->access.timeout_ms,
@@ -52,7 +52,7 @@ int fetch_get(const struct fetch_grab *grab, const struct fetch_get_request *r, 
     if (rc == 0)
         rc = send_request(gw, r, &options, ret_status, err);
     gateway_close(gw);
-    gateway_pool_free(pool);
+    gateway_shared_free(shared);
     credentials_release(&credentials);
     return rc;
 }

@@ -19,11 +19,11 @@
 #include "base/banned.h"
 
 struct run {
-    const struct fetch_grab *grab; /* `within`, once the deadline counts */
+    const struct fetch_grab *grab; /* the caller's; &timed_grab after deadline_init */
     struct fetch_grab timed_grab;  /* the caller's, with the cancel descriptor of the deadline */
     service_fn *run_service;       /* grab, plan or probe */
     bool transfers;                /* it may fetch bodies that compress */
-    struct gateway_pool *pool;
+    struct gateway_shared *shared;
     struct deadline deadline;
     struct observe observe;
     struct credentials credentials;
@@ -59,13 +59,13 @@ static void *run_process(void *ctx)
     struct process *s = ctx;
     struct run *run = s->run;
     struct budget budget;
-    struct barrier_participant seat = {.barrier = run->sync.barrier};
+    struct barrier_participant participant = {.barrier = run->sync.barrier};
     struct service_context context = {.grab = run->grab,
                                       .observe = &run->observe,
                                       .gw = s->gw,
                                       .opening = s->opening,
                                       .sync = &run->sync,
-                                      .participant = seat.barrier ? &seat : NULL,
+                                      .participant = participant.barrier ? &participant : NULL,
                                       .budget = &budget};
     budget_init(&budget, run->grab);
     for (size_t i = s->first; i < s->n; i++) {
@@ -73,7 +73,7 @@ static void *run_process(void *ctx)
         if (!service_shares_address(t->service, s->targets[s->first].service))
             continue;
         run->run_service(&context, t, credentials_find(&run->credentials, t->service));
-        barrier_leave(&seat);
+        barrier_leave(&participant);
         context.participant = NULL;
     }
     budget_release(&budget);
@@ -83,27 +83,27 @@ static void *run_process(void *ctx)
 static void run_services(struct run *run, const struct target *targets, size_t n, struct gateway *gw,
                          const struct retry *opening)
 {
-    struct process whole = {.run = run, .targets = targets, .n = n, .gw = gw, .opening = opening};
+    struct process process = {.run = run, .targets = targets, .n = n, .gw = gw, .opening = opening};
     struct process *processes = calloc(n, sizeof *processes);
     for (size_t i = 1; processes && i < n; i++) {
-        processes[i] = whole;
+        processes[i] = process;
         processes[i].first = i;
         processes[i].started =
             is_first(targets, i) && thread_start(&processes[i].thread, run_process, &processes[i], NULL) == 0;
     }
-    run_process(&whole);
+    run_process(&process);
     for (size_t i = 1; i < n; i++) {
-        whole.first = i;
+        process.first = i;
         if (processes && processes[i].started)
             pthread_join(processes[i].thread, NULL);
         else if (is_first(targets, i))
-            run_process(&whole);
+            run_process(&process);
     }
     free(processes);
 }
 
 /* A server may miss three keepalives; libssh2 counts in seconds. */
-static struct gateway_options gateway_options_of(const struct fetch_grab *grab)
+static struct gateway_options make_gateway_options(const struct fetch_grab *grab)
 {
     int64_t keepalive_ms = clock_min(grab->access.timeout_ms / 3, GATEWAY_KEEPALIVE_MS);
     int64_t step_ms = grab->access.connect_timeout_ms
@@ -161,7 +161,7 @@ static void describe_route(const struct route *route, char *dst, size_t cap)
 static int resolve_route(struct run *run, const struct host *host, struct route *ret, struct err *err)
 {
     const struct fetch_grab *grab = run->grab;
-    struct proc_limits limits = {.timeout_ms = gateway_options_of(grab).step_timeout_ms,
+    struct proc_limits limits = {.timeout_ms = make_gateway_options(grab).step_timeout_ms,
                                  .cancel_fd = grab->access.cancel_fd,
                                  .max_output = 1u << 20};
     struct fetch_step step = {.kind = FETCH_STEP_CONFIG};
@@ -175,7 +175,7 @@ static int resolve_route(struct run *run, const struct host *host, struct route 
     return rc;
 }
 
-/* Whether a requested item of a target becomes smaller under compression. */
+/* Checks whether a requested item of a target becomes smaller under compression. */
 static bool any_compressible(const struct run *run, const struct target *targets, size_t n)
 {
     const struct fetch_grab *grab = run->grab;
@@ -193,16 +193,16 @@ static bool any_compressible(const struct run *run, const struct target *targets
 static int open_host(struct run *run, const struct host *host, bool compressible, struct gateway **ret,
                      struct err *err)
 {
-    struct gateway_options options = gateway_options_of(run->grab);
+    struct gateway_options options = make_gateway_options(run->grab);
     struct route route = {0};
     struct opening opening = {.run = run, .host = host};
     if (resolve_route(run, host, &route, err) < 0)
         return -1;
     opening.n_hops = route.n_hops;
     /* SSH compresses only the hop of the host itself: the other hops carry encrypted data. */
-    if (route.n_hops > 0 && route.hops[route.n_hops - 1].asked.compress == SSH_COMPRESS_AUTO)
+    if (route.n_hops > 0 && route.hops[route.n_hops - 1].requested.compress == SSH_COMPRESS_AUTO)
         route.hops[route.n_hops - 1].compressible = compressible;
-    options.pool = run->pool;
+    options.shared = run->shared;
     options.host = host->name;
     options.step = report_gateway_step;
     options.step_ctx = &opening;
@@ -223,9 +223,9 @@ static void open_with_retries(struct run *run, bool compressible, struct retry *
 static void leave_all(struct run *run, const struct target *targets, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        struct barrier_participant seat = {.barrier = run->sync.barrier};
+        struct barrier_participant participant = {.barrier = run->sync.barrier};
         if (is_first(targets, i))
-            barrier_leave(&seat);
+            barrier_leave(&participant);
     }
 }
 
@@ -307,16 +307,16 @@ static int run_all(struct run *run, struct err *err)
 }
 
 /* Fetches everything. The secrets are loaded, and the deadline is active. */
-static int run_in_time(struct run *run, struct fetch_outcome *ret, struct err *err)
+static int run_with_deadline(struct run *run, struct fetch_outcome *ret, struct err *err)
 {
     if (sync_init(&run->sync, run->grab, count_processes(run->grab->targets), err) < 0)
         return -1;
     pthread_mutex_init(&run->mutex, NULL);
     observe_init(&run->observe, run->grab->observer, &run->deadline);
-    int rc = gateway_pool_new(&run->pool, err);
+    int rc = gateway_shared_new(&run->shared, err);
     if (rc == 0)
         rc = run_all(run, err);
-    gateway_pool_free(run->pool);
+    gateway_shared_free(run->shared);
     *ret = (struct fetch_outcome){.out_of_time = deadline_is_over(&run->deadline)};
     sync_summarize(&run->sync, ret);
     observe_release(&run->observe);
@@ -336,7 +336,7 @@ static int run_grab(const struct fetch_grab *grab, struct run *run, struct fetch
                                  .cancel_fd = run->timed_grab.access.cancel_fd};
     int rc = credentials_load(grab->targets, &limits, &run->credentials, err);
     if (rc == 0)
-        rc = run_in_time(run, &outcome, err);
+        rc = run_with_deadline(run, &outcome, err);
     credentials_release(&run->credentials);
     if (rc < 0 && err)
         deadline_explain(&run->deadline, err);
@@ -364,10 +364,10 @@ int fetch_probe(const struct fetch_grab *grab, struct err *err)
     return run_grab(grab, &run, NULL, err);
 }
 
-int fetch_open(const struct fetch_grab *grab, const struct host *host, struct gateway_pool *pool,
+int fetch_open(const struct fetch_grab *grab, const struct host *host, struct gateway_shared *shared,
                struct gateway **ret, struct err *err)
 {
-    struct run run = {.grab = grab, .pool = pool};
+    struct run run = {.grab = grab, .shared = shared};
     observe_init(&run.observe, grab->observer, NULL);
     observe_opening(&run.observe, host);
     int rc = open_host(&run, host, false, ret, err);

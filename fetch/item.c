@@ -77,21 +77,21 @@ static void write_trace_go_version(unsigned minor, char *dst, size_t cap)
 }
 
 /* Ends hash and check; -1 with the check's error. */
-static int sink_finish(struct sink *s, struct fetch_item *item, bool whole, struct err *err)
+static int sink_finish(struct sink *s, struct fetch_item *item, bool complete, struct err *err)
 {
     struct check_result result = {0};
     if (sha256_hex(s->hash, item->sha256, err) < 0)
         return -1;
     int rc = check_finish(s->check, &result, err);
-    /* The numbers of half a profile are not reliable. */
-    item->has_profile = rc == 0 && whole && result.has_profile;
+    /* The numbers of an incomplete profile are not reliable. */
+    item->has_profile = rc == 0 && complete && result.has_profile;
     item->profile = result.profile;
     snprintf(item->go_version, sizeof item->go_version, "%s", result.profile.go_version);
     if (result.trace_minor)
         write_trace_go_version(result.trace_minor, item->go_version, sizeof item->go_version);
-    /* The server's words, if it sent words instead of a profile. */
-    item->permanent |= rc < 0 && whole && result.other;
-    if (rc < 0 && whole)
+    /* Keep the server's text if it sent text instead of a profile. */
+    item->permanent |= rc < 0 && complete && result.other;
+    if (rc < 0 && complete)
         snprintf(item->server_words, sizeof item->server_words, "%s", result.beginning);
     return rc;
 }
@@ -157,21 +157,21 @@ const char *item_ending(size_t i)
 }
 
 /* Renames NAME.part to its final name. */
-static int rename_part(const struct plan_item *plan, const struct item_context *place, const char *part,
+static int rename_part(const struct plan_item *plan, const struct item_context *context, const char *part,
                        struct fetch_item *item, struct err *err)
 {
-    snprintf(item->file, sizeof item->file, "%s/%s%s%s", place->directory, plan->file,
+    snprintf(item->file, sizeof item->file, "%s/%s%s%s", context->directory, plan->file,
              plan->name_by_type ? ending_by_type(item->content_type) : "",
              item->status == FETCH_OK ? "" : ".damaged");
-    return beneath_rename_new(place->work, part, item->file, err);
+    return beneath_rename_new(context->work, part, item->file, err);
 }
 
 static void set_status(int fetched, struct sink *s, struct fetch_item *item)
 {
     struct err check_err = ERR_INIT;
-    bool kept = item->bytes > 0;
-    int good = kept ? sink_finish(s, item, fetched == 0, &check_err) : -1;
-    if (fetched == 0 && !kept)
+    bool has_body = item->bytes > 0;
+    int good = has_body ? sink_finish(s, item, fetched == 0, &check_err) : -1;
+    if (fetched == 0 && !has_body)
         err_set(&item->err, ERR_FAILED, "HTTP %d with an empty body", item->http_status);
     else if (fetched == 0 && good < 0)
         item->err = check_err;
@@ -180,7 +180,7 @@ static void set_status(int fetched, struct sink *s, struct fetch_item *item)
     else if (item->err.kind == ERR_CANCELLED)
         item->status = FETCH_INTERRUPTED;
     else
-        item->status = kept ? FETCH_DAMAGED : FETCH_FAILED;
+        item->status = has_body ? FETCH_DAMAGED : FETCH_FAILED;
 }
 
 static int open_part(const struct plan_item *plan, const struct item_context *context, struct sink *sink,
@@ -218,7 +218,7 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
     set_status(fetched, &sink, ret);
     ret->permanent |= fetched < 0 && answer_is_permanent(response.status);
     /* An error page may repeat the request's secret, which must not enter a bundle. */
-    bool reflected = ret->bytes > 0; /* also on a read error */
+    bool reflected = ret->bytes > 0; /* stays true if the file cannot be read */
     if (reflected)
         transfer_find_secret(t, sink.fd, &reflected);
     if (reflected) {
@@ -230,7 +230,7 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
     transfer_redact(t, ret->server_words);
     /* A failed write may have left more bytes than were counted and hashed. */
     if (ret->status != FETCH_OK && ret->bytes > 0 && ftruncate(sink.fd, (off_t)ret->bytes) < 0)
-        err_sys(&ret->err, "%s: cannot cut it to its whole part", sink.path);
+        err_sys(&ret->err, "%s: cannot cut it to the received bytes", sink.path);
     /* Keep an interrupted body too: collected data is not lost. */
     if (ret->bytes > 0 && !reflected && rename_part(plan, context, sink.path, ret, &ret->err) < 0) {
         ret->status = FETCH_DAMAGED;
@@ -320,11 +320,11 @@ static enum body_format guess_format(const char *path, const unsigned char *p, s
     unsigned minor;
     if (n >= 2 && p[0] == 0x1f && p[1] == 0x8b)
         return BODY_PPROF;
-    if (trace_header(p, n, &minor, NULL) == 0)
+    if (trace_parse_header(p, n, &minor, NULL) == 0)
         return BODY_TRACE;
     if (strstr(name, ".pb") || strstr(name, ".pprof") || strstr(name, ".prof"))
         return BODY_PPROF;
-    return memchr(p, '\0', n) ? BODY_ANY : BODY_TEXT;
+    return text_ends_in(name, ".html") || memchr(p, '\0', n) ? BODY_ANY : BODY_TEXT;
 }
 
 static void set_kind_of_file(struct fetch_item *item, enum body_format format)

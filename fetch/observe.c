@@ -117,7 +117,7 @@ const char *fetch_step_name(enum fetch_step_kind kind)
     return names[kind];
 }
 
-bool observe_resumes(const struct observe *o)
+bool observe_is_resuming(const struct observe *o)
 {
     return o->observer->is_collected;
 }
@@ -126,8 +126,8 @@ bool observe_is_collected(struct observe *o, const struct target *target, const 
                           int64_t *ret_started)
 {
     pthread_mutex_lock(&o->mutex);
-    bool have =
+    bool collected =
         o->observer->is_collected && o->observer->is_collected(o->observer->ctx, target, item, ret_started);
     pthread_mutex_unlock(&o->mutex);
-    return have;
+    return collected;
 }

@@ -1,5 +1,5 @@
-/* Locks the observer: several threads report to it, one at a time. Replaces an interruption by the run's
- * deadline with the name of the deadline. */
+/* Locks the observer: several threads report to it, one at a time. Names the run's deadline in the
+ * error of an interruption that the deadline caused. */
 #ifndef FETCH_OBSERVE_H
 #define FETCH_OBSERVE_H
 
@@ -21,13 +21,13 @@ void observe_opening(struct observe *o, const struct host *host);
 void observe_host(struct observe *o, const struct host *host, const struct gateway *gw,
                   const struct err *failure);
 void observe_service(struct observe *o, const struct target *target, const struct fetch_service *s);
-/* Reports the item after explaining its error: the caller's item changes too. */
+/* Names the deadline in the item's error if it is the cause, then reports the item. */
 void observe_item(struct observe *o, const struct target *target, struct fetch_item *item);
 void observe_step(struct observe *o, const struct host *host, const struct service *service,
                   const struct fetch_step *step);
-/* observe_resumes returns whether the run resumes an earlier one, observe_is_collected whether that run has
- * the item (fetch_observer.is_collected). */
-bool observe_resumes(const struct observe *o);
+/* observe_is_resuming returns whether the run resumes an earlier one, observe_is_collected whether that run
+ * has the item (fetch_observer.is_collected). */
+bool observe_is_resuming(const struct observe *o);
 bool observe_is_collected(struct observe *o, const struct target *target, const struct fetch_planned *item,
                           int64_t *ret_started);
 void observe_progress(struct observe *o, const struct target *target, const struct fetch_progress *p);

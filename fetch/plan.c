@@ -12,7 +12,7 @@
 
 /* Makes a file name from a profile's name or a path: replaces characters that text_is_name rejects with a
  * dash. */
-static void file_stem(char *dst, size_t cap, const char *name)
+static void make_file_stem(char *dst, size_t cap, const char *name)
 {
     size_t n = 0;
     while (*name && !((*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
@@ -47,8 +47,8 @@ static const char *get_ending(const struct plan_item *item)
     return item->name_by_type ? "" : ".txt";
 }
 
-/* Whether two items may get the same file, also on file systems that ignore case. A raw path gets its ending
- * only after the fetch. */
+/* Checks whether two items may get the same file, also on file systems that ignore case. A raw path gets its
+ * ending only after the fetch. */
 static bool may_collide(const struct plan_item *a, const struct plan_item *b)
 {
     const struct plan_item *open = a->name_by_type ? a : b;
@@ -59,7 +59,7 @@ static bool may_collide(const struct plan_item *a, const struct plan_item *b)
     return strncasecmp(open->file, other, n) == 0 && (other[n] == '\0' || other[n] == '.');
 }
 
-static bool is_name_taken(const struct plan *p, const struct plan_item *item)
+static bool is_name_used(const struct plan *p, const struct plan_item *item)
 {
     for (size_t i = 0; i < p->n; i++)
         if (may_collide(&p->items[i], item))
@@ -80,7 +80,7 @@ static int add_item(struct plan *p, struct plan_item *item, const char *stem, st
 {
     if (is_planned(p, item))
         return 0;
-    for (unsigned i = 1; i == 1 || is_name_taken(p, item); i++) {
+    for (unsigned i = 1; i == 1 || is_name_used(p, item); i++) {
         if (i == 1)
             snprintf(item->file, sizeof item->file, "%s%s", stem, get_ending(item));
         else
@@ -94,22 +94,23 @@ static int add_item(struct plan *p, struct plan_item *item, const char *stem, st
 
 /* ---- items --------------------------------------------------------------------------------------------- */
 
-static struct plan_item make_item(const struct request *w)
+static struct plan_item make_item(const struct request *r)
 {
-    unsigned max_mb = w->kind ? w->kind->max_mb : KIND_OTHER_MAX_MB;
+    unsigned max_mb = r->kind ? r->kind->max_mb : KIND_OTHER_MAX_MB;
     struct plan_item item = {
-        .timed_ms = w->timed_ms, .format = BODY_PPROF, .max_bytes = (uint64_t)max_mb << 20};
-    snprintf(item.kind, sizeof item.kind, "%s", w->name);
-    snprintf(item.argument, sizeof item.argument, "%s", w->argument);
-    if (w->kind) {
-        item.rank = w->kind->rank;
-        item.cost = w->kind->cost;
-        item.format = w->kind->format;
+        .timed_ms = r->timed_ms, .format = BODY_PPROF, .max_bytes = (uint64_t)max_mb << 20};
+    snprintf(item.kind, sizeof item.kind, "%s", r->name);
+    snprintf(item.argument, sizeof item.argument, "%s", r->argument);
+    if (r->kind) {
+        item.rank = r->kind->rank;
+        item.cost = r->kind->cost;
+        item.format = r->kind->format;
     }
     return item;
 }
 
-/* The path of an endpoint: below the service's path, or the whole path if it begins with a slash (fgprof). */
+/* Writes the path of an endpoint: below the service's path, or the whole path if it begins with a slash
+ * (fgprof). */
 static void join_endpoint(char *dst, size_t cap, const struct service *service, const char *name)
 {
     const char *path = service->path;
@@ -135,8 +136,8 @@ static void escape_name(char *dst, size_t cap, const char *name)
     dst[n] = '\0';
 }
 
-/* The kind that has this path (/debug/pprof/heap, /debug/fgprof?seconds=5), unless the path requests text;
- * NULL: none. */
+/* Returns the kind that has this path (/debug/pprof/heap, /debug/fgprof?seconds=5), unless the path requests
+ * text; NULL: none. */
 static const struct kind *kind_of_path(const char *path)
 {
     char name[64], *slash;
@@ -151,7 +152,7 @@ static const struct kind *kind_of_path(const char *path)
     return pprof || strcmp(last, "fgprof") == 0 ? kind_of_endpoint(last) : NULL;
 }
 
-/* Whether an HTML page is the expected content of a path: a directory, a page, x/net/trace. */
+/* Checks whether an HTML page is the expected content of a path: a directory, a page, x/net/trace. */
 static bool is_path_of_page(const char *path)
 {
     static const char *const endings[] = {"/", ".html", ".htm", "/debug/requests", "/debug/events"};
@@ -164,18 +165,18 @@ static bool is_path_of_page(const char *path)
     return false;
 }
 
-static int add_raw(struct plan *p, const struct request *w, struct err *err)
+static int add_raw(struct plan *p, const struct request *r, struct err *err)
 {
-    struct plan_item item = make_item(w);
-    const struct kind *kind = kind_of_path(w->name);
+    struct plan_item item = make_item(r);
+    const struct kind *kind = kind_of_path(r->name);
     char stem[128];
-    item.format = kind ? kind->format : is_path_of_page(w->name) ? BODY_ANY : BODY_RAW;
+    item.format = kind ? kind->format : is_path_of_page(r->name) ? BODY_ANY : BODY_RAW;
     item.name_by_type = !kind;
     /* A path that takes time is a profile of some kind, so fetch it after the snapshots. */
-    if (w->timed_ms > 0)
-        item.rank = strstr(w->name, "/trace") ? RANK_TRACE : RANK_CPU;
-    snprintf(item.target, sizeof item.target, "%s", w->name);
-    file_stem(stem, sizeof stem, w->name);
+    if (r->timed_ms > 0)
+        item.rank = strstr(r->name, "/trace") ? RANK_TRACE : RANK_CPU;
+    snprintf(item.target, sizeof item.target, "%s", r->name);
+    make_file_stem(stem, sizeof stem, r->name);
     return add_item(p, &item, stem, err);
 }
 
@@ -186,7 +187,7 @@ static int add_named(struct plan *p, const struct service *service, const char *
     escape_name(escaped, sizeof escaped, name);
     snprintf(item.kind, sizeof item.kind, "%s", name);
     join_endpoint(item.target, sizeof item.target, service, escaped);
-    file_stem(stem, sizeof stem, name);
+    make_file_stem(stem, sizeof stem, name);
     return add_item(p, &item, stem, err);
 }
 
@@ -197,14 +198,15 @@ static const char *get_endpoint(const struct kind *kind, const struct index_page
     return index && index_find(index, name) ? name : kind->endpoint;
 }
 
-/* Whether the index page shows that the program lacks the kind. Go's index page does not list endpoints
- * outside the service's path (fgprof), so a kind that the inventory names for the service is not absent. */
+/* Checks whether the index page shows that the program lacks the kind. Go's index page does not list
+ * endpoints outside the service's path (fgprof), so a kind that the inventory names for the service is not
+ * absent. */
 static bool is_absent(const struct service *service, const struct kind *kind, const struct index_page *index)
 {
-    if (!index || !kind->listed || index_find(index, get_endpoint(kind, index)))
+    if (!index || !kind->in_index || index_find(index, get_endpoint(kind, index)))
         return false;
-    bool beside = kind->endpoint[0] == '/';
-    for (size_t i = 0; beside && i < service->kinds.n; i++) {
+    bool outside = kind->endpoint[0] == '/';
+    for (size_t i = 0; outside && i < service->kinds.n; i++) {
         const char *own = service->kinds.items[i];
         if (strncmp(own, kind->name, strcspn(own, "=")) == 0 && strlen(kind->name) == strcspn(own, "="))
             return false;
@@ -213,7 +215,7 @@ static bool is_absent(const struct service *service, const struct kind *kind, co
 }
 
 /* Marks an item as absent. An absent item costs nothing and is reported first. */
-static void make_absent(struct plan_item *item)
+static void mark_absent(struct plan_item *item)
 {
     item->absent = true;
     item->rank = RANK_SNAPSHOT;
@@ -223,21 +225,21 @@ static void make_absent(struct plan_item *item)
 }
 
 /* Adds an item of the table. The item's form determines its query and its file's name. */
-static int add_kind(struct plan *p, const struct service *service, const struct request *w,
+static int add_kind(struct plan *p, const struct service *service, const struct request *r,
                     const struct index_page *index, struct err *err)
 {
-    struct plan_item item = make_item(w);
+    struct plan_item item = make_item(r);
     const char *query = "", *suffix = "";
     char seconds[40] = "", stem[64];
-    switch (w->form) {
+    switch (r->form) {
     case FORM_BARE:
     case FORM_PROTO:
     case FORM_DELTA:
-        if (w->timed_ms > 0 && w->timed_ms % 1000 == 0)
-            snprintf(seconds, sizeof seconds, "?seconds=%lld", (long long)w->timed_ms / 1000);
-        else if (w->timed_ms > 0)
-            snprintf(seconds, sizeof seconds, "?seconds=%lld.%03d", (long long)w->timed_ms / 1000,
-                     (int)(w->timed_ms % 1000));
+        if (r->timed_ms > 0 && r->timed_ms % 1000 == 0)
+            snprintf(seconds, sizeof seconds, "?seconds=%lld", (long long)r->timed_ms / 1000);
+        else if (r->timed_ms > 0)
+            snprintf(seconds, sizeof seconds, "?seconds=%lld.%03d", (long long)r->timed_ms / 1000,
+                     (int)(r->timed_ms % 1000));
         query = seconds;
         break;
     case FORM_GROUPED:
@@ -246,7 +248,7 @@ static int add_kind(struct plan *p, const struct service *service, const struct 
         item.format = BODY_TEXT;
         break;
     case FORM_TEXT:
-        query = w->kind->arguments & KIND_ARG_FORM ? "?debug=2" : "?debug=1";
+        query = r->kind->arguments & KIND_ARG_FORM ? "?debug=2" : "?debug=1";
         item.format = BODY_TEXT;
         break;
     case FORM_GC:
@@ -255,26 +257,26 @@ static int add_kind(struct plan *p, const struct service *service, const struct 
         item.rank = RANK_INTRUSIVE;
         break;
     }
-    if (w->form == FORM_DELTA) {
+    if (r->form == FORM_DELTA) {
         suffix = "-delta";
         item.rank = RANK_DELTA;
     }
-    item.can_pair = w->kind->pairs && w->form != FORM_DELTA && item.format == BODY_PPROF;
-    join_endpoint(item.target, sizeof item.target, service, get_endpoint(w->kind, index));
+    item.can_pair = r->kind->can_be_compared && r->form != FORM_DELTA && item.format == BODY_PPROF;
+    join_endpoint(item.target, sizeof item.target, service, get_endpoint(r->kind, index));
     size_t n = strlen(item.target);
     snprintf(item.target + n, sizeof item.target - n, "%s", query);
-    snprintf(stem, sizeof stem, "%s%s", w->kind->stem, suffix);
-    if (is_absent(service, w->kind, index))
-        make_absent(&item);
+    snprintf(stem, sizeof stem, "%s%s", r->kind->file_name, suffix);
+    if (is_absent(service, r->kind, index))
+        mark_absent(&item);
     return add_item(p, &item, stem, err);
 }
 
 /* Adds the items of bare `goroutines`: the profile, and the text unless writing it stops the process for
  * long. */
-static int add_goroutines(struct plan *p, const struct service *service, const struct request *w,
+static int add_goroutines(struct plan *p, const struct service *service, const struct request *r,
                           const struct index_page *index, struct err *err)
 {
-    struct request proto = *w, text = *w;
+    struct request proto = *r, text = *r;
     proto.form = FORM_PROTO;
     if (add_kind(p, service, &proto, index, err) < 0)
         return -1;
@@ -296,9 +298,9 @@ static int add_goroutines(struct plan *p, const struct service *service, const s
     return add_kind(p, service, &text, index, err);
 }
 
-static int unknown_error(const struct request *w, const struct index_page *index, struct err *err)
+static int set_unknown_error(const struct request *r, const struct index_page *index, struct err *err)
 {
-    struct nearest near = NEAREST_INIT(w->name);
+    struct nearest near = NEAREST_INIT(r->name);
     struct buf offered = BUF_INIT(300);
     fetch_offer_kinds(&near);
     for (size_t i = 0; index && i < index->n; i++) {
@@ -306,11 +308,11 @@ static int unknown_error(const struct request *w, const struct index_page *index
         const struct kind *known = kind_of_endpoint(name);
         buf_addf(&offered, "%s%s", offered.len ? ", " : "", known ? known->name : name);
         if (!known)
-            nearest_offer(&near, name);
+            nearest_add(&near, name);
     }
     char names[400];
     bool is_near = *nearest_text(&near, names, sizeof names) != '\0';
-    err_set(err, ERR_USAGE, "unknown kind \"%s\"; nothing was fetched from this service", w->name);
+    err_set(err, ERR_USAGE, "unknown kind \"%s\"; nothing was fetched from this service", r->name);
     if (index)
         err_hint(err, "%s%s%sthe target offers %s", is_near ? "did you mean " : "", names,
                  is_near ? "? " : "", buf_str(&offered));
@@ -321,21 +323,21 @@ static int unknown_error(const struct request *w, const struct index_page *index
     return -1;
 }
 
-static int add_request(struct plan *p, const struct service *service, const struct request *w,
+static int add_request(struct plan *p, const struct service *service, const struct request *r,
                        const struct index_page *index, struct err *err)
 {
-    if (w->name[0] == '/')
-        return add_raw(p, w, err);
-    if (w->kind && w->form == FORM_BARE && w->kind->arguments & KIND_ARG_FORM)
-        return add_goroutines(p, service, w, index, err);
-    if (w->kind)
-        return add_kind(p, service, w, index, err);
-    if (!index || !index_find(index, w->name))
-        return unknown_error(w, index, err);
-    return add_named(p, service, w->name, err);
+    if (r->name[0] == '/')
+        return add_raw(p, r, err);
+    if (r->kind && r->form == FORM_BARE && r->kind->arguments & KIND_ARG_FORM)
+        return add_goroutines(p, service, r, index, err);
+    if (r->kind)
+        return add_kind(p, service, r, index, err);
+    if (!index || !index_find(index, r->name))
+        return set_unknown_error(r, index, err);
+    return add_named(p, service, r->name, err);
 }
 
-/* ---- all ----------------------------------------------------------------------------------------------- */
+/* ---- the set `all` ------------------------------------------------------------------------------------- */
 
 static bool is_requested(const struct request_list *l, const struct kind *k)
 {
@@ -348,9 +350,9 @@ static bool is_requested(const struct request_list *l, const struct kind *k)
 static int add_snapshot(struct plan *p, const struct service *service, const struct kind *k,
                         const struct index_page *index, struct err *err)
 {
-    struct request w = {.kind = k};
-    snprintf(w.name, sizeof w.name, "%s", k->name);
-    return add_request(p, service, &w, index, err);
+    struct request r = {.kind = k};
+    snprintf(r.name, sizeof r.name, "%s", k->name);
+    return add_request(p, service, &r, index, err);
 }
 
 static int add_all(struct plan *p, const struct service *service, const struct request_list *l,
@@ -390,13 +392,13 @@ static void sort_by_rank(struct plan *p)
 }
 
 /* Marks heap profiles in a plan that also has one with gc=1. */
-static void mark_gc_twins(struct plan *p)
+static void mark_gc_profiles(struct plan *p)
 {
     bool gc = false;
     for (size_t i = 0; i < p->n; i++)
         gc = gc || (strcmp(p->items[i].kind, "heap") == 0 && strcmp(p->items[i].argument, "gc") == 0);
     for (size_t i = 0; i < p->n; i++)
-        p->items[i].has_gc_twin = gc && strcmp(p->items[i].kind, "heap") == 0;
+        p->items[i].has_gc_profile = gc && strcmp(p->items[i].kind, "heap") == 0;
 }
 
 int plan_make(const struct service *service, const struct request_list *requests,
@@ -411,7 +413,7 @@ int plan_make(const struct service *service, const struct request_list *requests
         return -1;
     }
     sort_by_rank(&p);
-    mark_gc_twins(&p);
+    mark_gc_profiles(&p);
     *ret = p;
     return 0;
 }
@@ -422,7 +424,7 @@ static void name_later(const struct plan *p, struct plan_item *item)
     const char *end = get_ending(item);
     size_t stem = strlen(item->file) - strlen(end);
     snprintf(item->file + stem, sizeof item->file - stem, ".later%s", end);
-    for (unsigned i = 2; is_name_taken(p, item); i++)
+    for (unsigned i = 2; is_name_used(p, item); i++)
         snprintf(item->file + stem, sizeof item->file - stem, ".later-%u%s", i, end);
 }
 

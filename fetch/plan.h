@@ -22,14 +22,14 @@ struct plan_item {
     int64_t timed_ms;
     uint64_t max_bytes;     /* of its body */
     bool already_collected; /* an earlier run has fetched it: skip it */
-    const char *cost;   /* its cost for the process, reported before the fetch; NULL: none worth reporting */
-    bool can_pair;      /* it can be one of a pair */
-    unsigned pair;      /* of a pair: 1 for the first, 2 for the later one; else 0 */
-    size_t other;       /* of a pair: the index of the other one */
-    int64_t began;      /* clock_now() at its request; 0: not yet */
-    bool has_gc_twin;   /* a heap profile: the plan also has one that runs a garbage collection first */
-    bool absent;        /* the index page shows that the program lacks this profile: skip it */
-    char left_out[160]; /* the reason to skip it (fetch/budget.h); empty: fetch it */
+    const char *cost;    /* its cost for the process, reported before the fetch; NULL: none worth reporting */
+    bool can_pair;       /* it can be one of a pair */
+    unsigned pair;       /* of a pair: 1 for the first, 2 for the later one; else 0 */
+    size_t other;        /* of a pair: the index of the other one */
+    int64_t began;       /* clock_now() at its request; 0: not yet */
+    bool has_gc_profile; /* a heap profile: the plan also has one that runs a garbage collection first */
+    bool absent;         /* the index page shows that the program lacks this profile: skip it */
+    char left_out[160];  /* the reason to skip it (fetch/budget.h); empty: fetch it */
 };
 
 struct plan {

@@ -11,8 +11,8 @@
  * inside net/http. */
 static const struct {
     const char *function;
-    const char *who;
-    enum { USES_BOTH, USES_CPU, USES_TRACE } holds;
+    const char *client;
+    enum { USES_BOTH, USES_CPU, USES_TRACE } profiler;
 } markers[] = {
     {"DataDog/dd-trace-go", "Datadog's profiler inside the program", USES_BOTH},
     {"grafana/pyroscope-go", "Pyroscope's agent inside the program", USES_BOTH},
@@ -30,22 +30,22 @@ static const struct {
     {"pkg/profile.", "the package pkg/profile inside the program", USES_BOTH},
 };
 
-static void match_line(struct profiler_owner *h)
+static void match_line(struct profiler_owner *o)
 {
-    h->line[h->n] = '\0';
-    for (size_t i = 0; !h->who && i < sizeof markers / sizeof *markers; i++)
-        if (markers[i].holds != (h->trace ? USES_CPU : USES_TRACE) && strstr(h->line, markers[i].function))
-            h->who = markers[i].who;
-    h->n = 0;
+    o->line[o->n] = '\0';
+    for (size_t i = 0; !o->client && i < sizeof markers / sizeof *markers; i++)
+        if (markers[i].profiler != (o->trace ? USES_CPU : USES_TRACE) && strstr(o->line, markers[i].function))
+            o->client = markers[i].client;
+    o->n = 0;
 }
 
-void profiler_owner_feed(struct profiler_owner *h, const char *p, size_t n)
+void profiler_owner_feed(struct profiler_owner *o, const char *p, size_t n)
 {
-    for (const char *end = p + n; p < end && !h->who; p++) {
+    for (const char *end = p + n; p < end && !o->client; p++) {
         if (*p == '\n')
-            match_line(h);
-        else if (h->n + 1 < sizeof h->line)
-            h->line[h->n++] = *p;
+            match_line(o);
+        else if (o->n + 1 < sizeof o->line)
+            o->line[o->n++] = *p;
     }
 }
 
@@ -72,5 +72,5 @@ const char *profiler_owner_find(struct transfer *t, const struct service *servic
     snprintf(target, sizeof target, "%.300s/goroutine?debug=1", service->path);
     struct http_get get = {.ctx = &d, .body = feed_line, .limit_ms = limit_ms};
     transfer_get(t, target, &get, &response, NULL);
-    return d.owner.who;
+    return d.owner.client;
 }

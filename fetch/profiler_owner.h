@@ -5,19 +5,20 @@
 #include "fetch/transfer.h"
 #include "inventory/inventory.h"
 
-/* Searches the goroutines of the process for one that takes a trace, or a CPU profile. Returns its owner: a
- * static string, or NULL if there is none. */
+/* Searches the goroutines of the process for one that takes a trace, or a CPU profile. Returns a static
+ * description of the client, or NULL if there is none. */
 const char *profiler_owner_find(struct transfer *t, const struct service *service, bool trace,
                                 int64_t limit_ms);
 
-/* The state of that search, which reads the text of goroutine?debug=1 in pieces. `who` is NULL until a match.
+/* The state of that search, which reads the text of goroutine?debug=1 in pieces. `client` is NULL until a
+ * match.
  */
 struct profiler_owner {
     bool trace; /* find the user of the tracer, else of the CPU profiler */
-    const char *who;
+    const char *client;
     char line[512]; /* the current line, cut to size */
     size_t n;
 };
-void profiler_owner_feed(struct profiler_owner *h, const char *p, size_t n);
+void profiler_owner_feed(struct profiler_owner *o, const char *p, size_t n);
 
 #endif

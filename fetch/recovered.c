@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* HOST/SERVICE/NAME + ending + suffix; NULL without memory. */
+/* Returns HOST/SERVICE/NAME + ending + suffix; NULL without memory. */
 static char *join_path(const struct plan_item *plan, const struct item_context *context, const char *ending,
                        const char *suffix)
 {
@@ -18,16 +18,16 @@ static char *join_path(const struct plan_item *plan, const struct item_context *
     return asprintf(&path, "%s/%s%s%s", context->directory, plan->file, ending, suffix) < 0 ? NULL : path;
 }
 
-/* The size of a regular file; -1 if there is none. */
+/* Returns the size of a regular file; -1 if there is none. */
 static int64_t get_size(const struct item_context *context, const char *path)
 {
     struct stat st;
-    bool there = path && beneath_stat(context->work, path, &st, NULL) == 0 && S_ISREG(st.st_mode);
-    return there ? (int64_t)st.st_size : -1;
+    bool exists = path && beneath_stat(context->work, path, &st, NULL) == 0 && S_ISREG(st.st_mode);
+    return exists ? (int64_t)st.st_size : -1;
 }
 
-/* The i-th file ending to try: all known ones if it depends on the content type, else only "". NULL after the
- * last. */
+/* Returns the i-th file ending to try: all known ones if it depends on the content type, else only "". NULL
+ * after the last. */
 static const char *get_ending(const struct plan_item *plan, size_t i)
 {
     return plan->name_by_type ? item_ending(i) : i == 0 ? "" : NULL;
@@ -35,7 +35,7 @@ static const char *get_ending(const struct plan_item *plan, size_t i)
 
 /* ---- before the fetch ---------------------------------------------------------------------------------- */
 
-/* Whether the file contains the secret. An interrupted run has not checked it. -1: unreadable. */
+/* Checks whether the file contains the secret. An interrupted run has not checked it. -1: unreadable. */
 static int check_for_secret(const struct item_context *context, const char *path, const struct transfer *t,
                             bool *ret_secret)
 {
@@ -82,7 +82,7 @@ static void save_all_as_earlier(const struct plan_item *plan, const struct item_
     free(earlier_path);
 }
 
-/* err: ERR_CANCELLED, or what the last file that was tried lacks. */
+/* Adopts the first complete file. If there is none, err is ERR_CANCELLED or the error of the last file. */
 static bool adopt_complete_file(const struct plan_item *plan, const struct item_context *context,
                                 struct fetch_item *ret, struct err *err)
 {
@@ -90,9 +90,9 @@ static bool adopt_complete_file(const struct plan_item *plan, const struct item_
     const char *ending;
     for (size_t i = 0; (ending = get_ending(plan, i)); i++) {
         char *path = join_path(plan, context, ending, "");
-        bool there = get_size(context, path) > 0;
+        bool exists = get_size(context, path) > 0;
         free(path);
-        if (!there)
+        if (!exists)
             continue;
         snprintf(name, sizeof name, "%s%s", plan->file, ending);
         if (item_adopt(plan, context, name, ret, err) == 0)
@@ -149,8 +149,8 @@ void recovered_resolve(const struct plan_item *plan, const struct item_context *
 /* ---- without a connection ------------------------------------------------------------------------------ */
 
 /* Rebuilds the plan for one recorded item, as if the index page listed it. */
-static int plan_again(const struct service *service, const struct fetch_planned *item, struct plan *ret,
-                      struct err *err)
+static int rebuild_plan(const struct service *service, const struct fetch_planned *item, struct plan *ret,
+                        struct err *err)
 {
     char word[300];
     struct index_entry entry = {.count = -1};
@@ -182,11 +182,11 @@ static int find_files(const struct plan_item *plan, const struct item_context *c
                       struct fetch_item *ret, struct err *err)
 {
     static const struct err killed = {.kind = ERR_FAILED, .msg = "the run that fetched it was killed"};
-    struct err unfit = ERR_INIT;
-    if (adopt_complete_file(plan, context, ret, &unfit))
+    struct err why = ERR_INIT;
+    if (adopt_complete_file(plan, context, ret, &why))
         return 0;
-    if (unfit.kind == ERR_CANCELLED)
-        return err_set(err, ERR_CANCELLED, "%s", unfit.msg);
+    if (why.kind == ERR_CANCELLED)
+        return err_set(err, ERR_CANCELLED, "%s", why.msg);
     /* If the service uses a secret, accept only a file that an earlier run has checked (NAME.earlier). */
     if (!secret)
         save_all_as_earlier(plan, context, NULL);
@@ -195,24 +195,25 @@ static int find_files(const struct plan_item *plan, const struct item_context *c
     if (ret->file[0])
         return 0;
     fetch_item_release(ret);
-    return err_set(err, ERR_NOT_FOUND, "nothing is left of it");
+    return err_set(err, ERR_NOT_FOUND, "the earlier run left no file of it");
 }
 
-int fetch_find_unrecorded(const struct fetch_unrecorded *left, struct fetch_item *ret, struct err *err)
+int fetch_find_unrecorded(const struct fetch_unrecorded *query, struct fetch_item *ret, struct err *err)
 {
     char below[600];
-    const struct service *service = left->target->service;
-    struct item_context context = {.work = left->directory, .directory = below, .cancel_fd = left->cancel_fd};
+    const struct service *service = query->target->service;
+    struct item_context context = {
+        .work = query->directory, .directory = below, .cancel_fd = query->cancel_fd};
     struct plan plan = {0};
-    snprintf(below, sizeof below, "%s/%s", left->target->host->name, service->name);
-    if (plan_again(service, left->item, &plan, err) < 0)
+    snprintf(below, sizeof below, "%s/%s", query->target->host->name, service->name);
+    if (rebuild_plan(service, query->item, &plan, err) < 0)
         return -1;
     size_t i = 0;
-    while (i < plan.n && !is_planned_item(&plan.items[i], left->item))
+    while (i < plan.n && !is_planned_item(&plan.items[i], query->item))
         i++;
     int rc = i < plan.n
                  ? find_files(&plan.items[i], &context, service->auth.secret.source != SECRET_NONE, ret, err)
-                 : err_set(err, ERR_NOT_FOUND, "nothing is left of it");
+                 : err_set(err, ERR_NOT_FOUND, "the earlier run left no file of it");
     plan_release(&plan);
     return rc;
 }

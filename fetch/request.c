@@ -42,12 +42,12 @@ int fetch_kind_help(size_t i, struct fetch_kind_help *ret)
     return 0;
 }
 
-static int bad_argument(const struct request *w, struct err *err)
+static int set_argument_error(const struct request *r, struct err *err)
 {
-    unsigned a = w->kind ? w->kind->arguments : 0;
-    err_set(err, ERR_USAGE, "kind \"%s\" does not take \"%s\"", w->name, w->argument);
+    unsigned a = r->kind ? r->kind->arguments : 0;
+    err_set(err, ERR_USAGE, "kind \"%s\" does not take \"%s\"", r->name, r->argument);
     if (!a)
-        return err_hint(err, "write just %s", w->name);
+        return err_hint(err, "write just %s", r->name);
     return err_hint(err, "it takes%s%s%s%s",
                     a & (KIND_ARG_SECONDS | KIND_ARG_DELTA) ? " a duration such as 30s" : "",
                     a & KIND_ARG_DELTA ? " or" : "",
@@ -57,23 +57,23 @@ static int bad_argument(const struct request *w, struct err *err)
                     a & KIND_ARG_FORM ? " text, grouped or proto" : "");
 }
 
-static int parse_seconds(struct request *w, struct err *err)
+static int parse_seconds(struct request *r, struct err *err)
 {
     int64_t ms = 0;
-    if (text_to_duration(w->argument, &ms, err) < 0) {
-        err_wrap(err, "%s", w->name);
+    if (text_to_duration(r->argument, &ms, err) < 0) {
+        err_wrap(err, "%s", r->name);
         return -1;
     }
     /* Refuse a fraction and an empty value, because Go reads them as its default of 30 s. */
     if (ms == 0)
-        return err_set(err, ERR_USAGE, "%s: a duration of nothing: \"%s\"", w->name, w->argument);
-    if (ms % 1000 && !(w->kind->arguments & KIND_ARG_FRACTION))
-        return err_set(err, ERR_USAGE, "%s: whole seconds only, \"%s\" has a fraction", w->name, w->argument);
-    w->timed_ms = ms;
+        return err_set(err, ERR_USAGE, "%s: the duration is zero: \"%s\"", r->name, r->argument);
+    if (ms % 1000 && !(r->kind->arguments & KIND_ARG_FRACTION))
+        return err_set(err, ERR_USAGE, "%s: whole seconds only, \"%s\" has a fraction", r->name, r->argument);
+    r->timed_ms = ms;
     return 0;
 }
 
-static int parse_argument(struct request *w, struct err *err)
+static int parse_argument(struct request *r, struct err *err)
 {
     static const struct {
         const char *word;
@@ -83,18 +83,18 @@ static int parse_argument(struct request *w, struct err *err)
                  {"grouped", KIND_ARG_FORM, FORM_GROUPED},
                  {"proto", KIND_ARG_FORM, FORM_PROTO},
                  {"gc", KIND_ARG_GC, FORM_GC}};
-    unsigned allowed = w->kind ? w->kind->arguments : 0;
+    unsigned allowed = r->kind ? r->kind->arguments : 0;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if (strcmp(w->argument, forms[i].word) != 0 || !(allowed & forms[i].argument))
+        if (strcmp(r->argument, forms[i].word) != 0 || !(allowed & forms[i].argument))
             continue;
-        w->form = forms[i].form;
+        r->form = forms[i].form;
         return 0;
     }
-    if (!(allowed & (KIND_ARG_SECONDS | KIND_ARG_DELTA)) || w->argument[0] < '0' || w->argument[0] > '9')
-        return bad_argument(w, err);
+    if (!(allowed & (KIND_ARG_SECONDS | KIND_ARG_DELTA)) || r->argument[0] < '0' || r->argument[0] > '9')
+        return set_argument_error(r, err);
     if (allowed & KIND_ARG_DELTA)
-        w->form = FORM_DELTA;
-    return parse_seconds(w, err);
+        r->form = FORM_DELTA;
+    return parse_seconds(r, err);
 }
 
 static bool is_same(const struct request *a, const struct request *b)
@@ -102,14 +102,14 @@ static bool is_same(const struct request *a, const struct request *b)
     return strcmp(a->name, b->name) == 0 && a->form == b->form && a->timed_ms == b->timed_ms;
 }
 
-static int add_request(struct request_list *l, const struct request *w, struct err *err)
+static int add_request(struct request_list *l, const struct request *r, struct err *err)
 {
     for (size_t i = 0; i < l->n; i++)
-        if (is_same(&l->items[i], w))
+        if (is_same(&l->items[i], r))
             return 0;
     if (array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, err) < 0)
         return -1;
-    l->items[l->n++] = *w;
+    l->items[l->n++] = *r;
     return 0;
 }
 
@@ -122,19 +122,19 @@ static bool is_raw_path(const char *s)
     return true;
 }
 
-static int check_name(const struct request *w, struct err *err)
+static int check_name(const struct request *r, struct err *err)
 {
-    bool raw = w->name[0] == '/';
-    bool good = raw ? is_raw_path(w->name) : w->name[0] != '\0' && w->name[0] != '-' && is_raw_path(w->name);
+    bool raw = r->name[0] == '/';
+    bool good = raw ? is_raw_path(r->name) : r->name[0] != '\0' && r->name[0] != '-' && is_raw_path(r->name);
     if (good)
         return 0;
     char shown[64];
-    text_printable(shown, sizeof shown, w->name, strlen(w->name));
+    text_printable(shown, sizeof shown, r->name, strlen(r->name));
     return err_set(err, ERR_USAGE, "\"%s\" cannot be a kind or a path", shown);
 }
 
-/* How long the handler at the end of this path takes if the request has no `seconds`. */
-static int64_t get_own_time(const char *path, size_t n)
+/* Returns how long the handler at the end of this path takes if the request has no `seconds`. */
+static int64_t get_handler_time(const char *path, size_t n)
 {
     const char *slash = memrchr(path, '/', n);
     char endpoint[256];
@@ -144,13 +144,13 @@ static int64_t get_own_time(const char *path, size_t n)
     return kind ? kind->handler_seconds * INT64_C(1000) : 0;
 }
 
-/* How long the server takes for a raw path: its `seconds`, else the handler's default. The server rejects
- * invalid numbers. */
-static void time_raw_path(struct request *w)
+/* Sets how long the server takes for a raw path: its `seconds`, else the handler's default. The server
+ * rejects invalid numbers. */
+static void time_raw_path(struct request *r)
 {
-    size_t n = strcspn(w->name, "?");
-    w->timed_ms = get_own_time(w->name, n);
-    for (const char *p = w->name + n; *p; p += strcspn(p, "&")) {
+    size_t n = strcspn(r->name, "?");
+    r->timed_ms = get_handler_time(r->name, n);
+    for (const char *p = r->name + n; *p; p += strcspn(p, "&")) {
         char value[24];
         int64_t ms = 0;
         p++;
@@ -158,33 +158,33 @@ static void time_raw_path(struct request *w)
             continue;
         snprintf(value, sizeof value, "%.*s", (int)strcspn(p + 8, "&"), p + 8);
         if (text_to_duration(value, &ms, NULL) == 0 && ms > 0)
-            w->timed_ms = ms;
+            r->timed_ms = ms;
     }
 }
 
 static int parse_word(struct request_list *l, const char *word, struct err *err)
 {
-    struct request w = {0};
+    struct request r = {0};
     /* A raw path may contain an equals sign: ?gc=1. */
     size_t n = word[0] == '/' ? strlen(word) : strcspn(word, "=");
-    if (n >= sizeof w.name || (word[n] && strlen(word + n + 1) >= sizeof w.argument))
+    if (n >= sizeof r.name || (word[n] && strlen(word + n + 1) >= sizeof r.argument))
         return err_set(err, ERR_USAGE, "kind \"%.40s...\" is too long", word);
-    snprintf(w.name, sizeof w.name, "%.*s", (int)n, word);
-    if (check_name(&w, err) < 0)
+    snprintf(r.name, sizeof r.name, "%.*s", (int)n, word);
+    if (check_name(&r, err) < 0)
         return -1;
     if (word[0] == '/')
-        time_raw_path(&w);
-    w.kind = kind_find(w.name);
-    if (w.kind) {
-        snprintf(w.name, sizeof w.name, "%s", w.kind->name);
-        w.timed_ms = w.kind->seconds * INT64_C(1000);
+        time_raw_path(&r);
+    r.kind = kind_find(r.name);
+    if (r.kind) {
+        snprintf(r.name, sizeof r.name, "%s", r.kind->name);
+        r.timed_ms = r.kind->seconds * INT64_C(1000);
     }
     if (word[n]) {
-        snprintf(w.argument, sizeof w.argument, "%s", word + n + 1);
-        if (parse_argument(&w, err) < 0)
+        snprintf(r.argument, sizeof r.argument, "%s", word + n + 1);
+        if (parse_argument(&r, err) < 0)
             return -1;
     }
-    return add_request(l, &w, err);
+    return add_request(l, &r, err);
 }
 
 static bool has_kind(const struct request_list *l, const struct kind *kind)
@@ -211,7 +211,7 @@ static int parse_set(struct request_list *l, size_t set, struct err *err)
     return rc;
 }
 
-/* The index of the set with that name, or -1. */
+/* Returns the index of the set with that name, or -1. */
 static int find_set(const char *word)
 {
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
@@ -236,13 +236,13 @@ void fetch_offer_kinds(struct nearest *near)
 {
     const struct kind *k;
     for (size_t i = 0; (k = kind_at(i)); i++) {
-        nearest_offer(near, k->name);
+        nearest_add(near, k->name);
         /* An alias that begins with the name adds no information. */
         if (k->alias && strncmp(k->name, k->alias, strlen(k->alias)) != 0)
-            nearest_offer(near, k->alias);
+            nearest_add(near, k->alias);
     }
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-        nearest_offer(near, sets[i].name);
+        nearest_add(near, sets[i].name);
 }
 
 int request_parse(const struct strlist *words, struct request_list *ret, struct err *err)
@@ -271,20 +271,20 @@ void request_release(struct request_list *l)
 bool request_is_compressible(const struct request_list *l)
 {
     for (size_t i = 0; i < l->n; i++) {
-        const struct request *w = &l->items[i];
+        const struct request *r = &l->items[i];
         /* Bare `goroutines` includes text. */
-        bool text = w->form == FORM_TEXT || w->form == FORM_GROUPED ||
-                    (w->form == FORM_BARE && w->kind && w->kind->arguments & KIND_ARG_FORM);
-        if (text || (w->kind && w->kind->format == BODY_TRACE))
+        bool text = r->form == FORM_TEXT || r->form == FORM_GROUPED ||
+                    (r->form == FORM_BARE && r->kind && r->kind->arguments & KIND_ARG_FORM);
+        if (text || (r->kind && r->kind->format == BODY_TRACE))
             return true;
     }
     return false;
 }
 
-bool request_can_pair(const struct request *w)
+bool request_can_pair(const struct request *r)
 {
-    return w->kind && w->kind->pairs && w->form != FORM_TEXT && w->form != FORM_GROUPED &&
-           w->form != FORM_DELTA;
+    return r->kind && r->kind->can_be_compared && r->form != FORM_TEXT && r->form != FORM_GROUPED &&
+           r->form != FORM_DELTA;
 }
 
 int fetch_check_pair(const struct strlist *words, struct err *err)
@@ -302,7 +302,7 @@ int fetch_check_pair(const struct strlist *words, struct err *err)
     err_set(err, ERR_USAGE, "none of the kinds can be taken twice");
     const struct kind *k;
     for (size_t i = 0; (k = kind_at(i)); i++)
-        if (k->pairs)
+        if (k->can_be_compared)
             buf_addf(&names, "%s%s", names.len ? ", " : "", k->name);
     err_hint(err, "--pair takes two of each of %s: ask for one of them", buf_str(&names));
     buf_release(&names);
@@ -340,10 +340,10 @@ int fetch_count_items(const struct strlist *words, size_t *ret, struct err *err)
     return 0;
 }
 
-static bool is_costly(const struct request *w)
+static bool is_costly(const struct request *r)
 {
-    bool stops = w->form == FORM_TEXT && w->kind && w->kind->arguments & KIND_ARG_FORM;
-    return w->timed_ms > 0 || stops;
+    bool stops = r->form == FORM_TEXT && r->kind && r->kind->arguments & KIND_ARG_FORM;
+    return r->timed_ms > 0 || stops;
 }
 
 int fetch_add_costly_kinds(const struct strlist *words, struct strlist *into, struct err *err)
@@ -351,14 +351,14 @@ int fetch_add_costly_kinds(const struct strlist *words, struct strlist *into, st
     struct request_list l = {0};
     int rc = request_parse(words, &l, err);
     for (size_t i = 0; rc == 0 && i < l.n; i++) {
-        const struct request *w = &l.items[i];
+        const struct request *r = &l.items[i];
         char text[320], argument[32];
-        if (!is_costly(w))
+        if (!is_costly(r))
             continue;
-        text_duration(argument, sizeof argument, w->timed_ms);
-        snprintf(text, sizeof text, "%s%s%s", w->name, w->name[0] == '/' ? "" : "=",
-                 w->name[0] == '/' ? ""
-                 : *w->argument    ? w->argument
+        text_duration(argument, sizeof argument, r->timed_ms);
+        snprintf(text, sizeof text, "%s%s%s", r->name, r->name[0] == '/' ? "" : "=",
+                 r->name[0] == '/' ? ""
+                 : *r->argument    ? r->argument
                                    : argument);
         if (!strlist_has(into, text))
             rc = strlist_add(into, text, err);

@@ -12,7 +12,7 @@
 #include "fetch/fetch.h"
 
 enum request_form {
-    FORM_BARE,
+    FORM_BARE, /* without an argument */
     FORM_PROTO,
     FORM_TEXT,    /* `text` */
     FORM_GROUPED, /* `grouped` of goroutines */
@@ -40,7 +40,7 @@ int request_parse(const struct strlist *words, struct request_list *ret, struct 
 void request_release(struct request_list *l);
 
 /* Returns whether the item is a snapshot that can be one of a pair. */
-bool request_can_pair(const struct request *w);
+bool request_can_pair(const struct request *r);
 
 /* Returns whether the list contains text or a trace, which compress well; profiles are compressed already. */
 bool request_is_compressible(const struct request_list *l);

@@ -8,7 +8,7 @@
 
 /* The first pause, and the upper limit of its doubling. */
 #define PAUSE_MS 1000
-#define PAUSE_MOST_MS 30000
+#define PAUSE_MAX_MS 30000
 
 bool retry_is_transient(const struct err *why, int http_status)
 {
@@ -24,20 +24,20 @@ bool retry_is_transient(const struct err *why, int http_status)
     }
 }
 
-static int64_t pause_of(unsigned attempts)
+static int64_t get_pause(unsigned attempts)
 {
     int64_t pause = PAUSE_MS;
-    for (unsigned i = 0; i < attempts && pause < PAUSE_MOST_MS; i++)
+    for (unsigned i = 0; i < attempts && pause < PAUSE_MAX_MS; i++)
         pause *= 2;
-    return clock_jitter(clock_min(pause, PAUSE_MOST_MS));
+    return clock_jitter(clock_min(pause, PAUSE_MAX_MS));
 }
 
 static void report_retry(const struct retry *r, const struct err *why, int64_t pause)
 {
     char text[32];
     struct fetch_step step = {.kind = FETCH_STEP_RETRY, .always_print = true};
-    snprintf(step.detail, sizeof step.detail, "%.60s%sagain in %s: %.300s", r->what ? r->what : "",
-             r->what ? ": " : "", text_duration(text, sizeof text, pause), why->msg);
+    snprintf(step.detail, sizeof step.detail, "%.60s%sagain in %s: %.300s", r->subject ? r->subject : "",
+             r->subject ? ": " : "", text_duration(text, sizeof text, pause), why->msg);
     observe_step(r->observe, r->target->host, r->whole_host ? NULL : r->target->service, &step);
 }
 
@@ -59,7 +59,7 @@ static bool give_up(const struct retry *r, const char *reason, struct err *why)
     return false;
 }
 
-static bool is_interrupted(const struct retry *r, struct err *why)
+static bool give_up_interrupted(const struct retry *r, struct err *why)
 {
     struct err over = ERR_INIT;
     err_set(&over, ERR_CANCELLED, "then interrupted");
@@ -73,24 +73,24 @@ bool retry_wait(struct retry *r, struct err *why)
     if (r->attempts >= r->grab->options.retries)
         return give_up(r, NULL, why);
     if (fd_cancelled(r->grab->access.cancel_fd))
-        return is_interrupted(r, why);
+        return give_up_interrupted(r, why);
     if (r->budget && budget_count_attempt(r->budget, r->timed_ms, &over) < 0)
         return give_up(r, over.msg, why);
     if (r->attempts == 0)
-        snprintf(r->before, sizeof r->before, "%.*s", (int)sizeof r->before - 1, why->msg);
-    int64_t pause = pause_of(r->attempts);
+        snprintf(r->first_error, sizeof r->first_error, "%.*s", (int)sizeof r->first_error - 1, why->msg);
+    int64_t pause = get_pause(r->attempts);
     report_retry(r, why, pause);
     fd_wait(-1, 0, clock_deadline(pause), r->grab->access.cancel_fd, &over);
     if (over.kind != ERR_TIMEOUT)
-        return is_interrupted(r, why);
+        return give_up_interrupted(r, why);
     r->attempts++;
     return true;
 }
 
-void retry_add_finding(const struct retry *r, const char *what, struct findings *l)
+void retry_add_finding(const struct retry *r, const char *subject, struct findings *l)
 {
     char text[160];
-    snprintf(text, sizeof text, "%.80s at attempt %u", what, r->attempts + 1);
+    snprintf(text, sizeof text, "%.80s at attempt %u", subject, r->attempts + 1);
     if (r->attempts > 0)
-        fetch_finding_add(l, FETCH_FINDING_RETRIED, text, r->before, NULL);
+        fetch_finding_add(l, FETCH_FINDING_RETRIED, text, r->first_error, NULL);
 }

@@ -9,17 +9,17 @@
 #include "fetch/fetch.h"
 #include "fetch/observe.h"
 
-/* Zeroed but for the first members; retry_wait sets the last two. */
+/* The caller sets the members that apply and zeroes the rest; retry_wait sets the last two. */
 struct retry {
     const struct fetch_grab *grab;
     struct observe *observe;
     const struct target *target; /* for a whole host: one of its targets */
-    const char *what;            /* "heap"; NULL: the whole target */
+    const char *subject;         /* "heap"; NULL: the whole target */
     bool whole_host;
     struct budget *budget; /* the limit for a retry; NULL: none */
     int64_t timed_ms;      /* the time for which each attempt profiles the process */
     unsigned attempts;     /* failed attempts that were retried */
-    char before[120];      /* the reason of the first failure */
+    char first_error[120]; /* the reason of the first failure */
 };
 
 /* Returns whether a retry may succeed: no answer, a lost connection, a busy or failing service (5xx). False
@@ -33,7 +33,7 @@ bool retry_is_transient(const struct err *why, int http_status);
  */
 bool retry_wait(struct retry *r, struct err *why);
 
-/* Adds a finding if the request succeeded only after a retry. `what` is the beginning of the sentence. */
-void retry_add_finding(const struct retry *r, const char *what, struct findings *l);
+/* Adds a finding if the request succeeded only after a retry. `subject` begins the sentence. */
+void retry_add_finding(const struct retry *r, const char *subject, struct findings *l);
 
 #endif

@@ -11,12 +11,12 @@
 
 /* ---- the connection ------------------------------------------------------------------------------------ */
 
-/* A discovery source gives its scrape address; the service may listen on loopback only. Then the connection
- * is refused at once; one without an answer has other causes. */
+/* A discovery source gives its scrape address; the service may listen on loopback only. In that case
+ * the host refuses the connection at once; a missing answer has other causes. */
 static void add_discovered_hint(const struct service_run *run, struct err *err)
 {
     const struct service *service = run->target->service;
-    bool refused = err->unreached && err->kind == ERR_FAILED;
+    bool refused = err->unreachable && err->kind == ERR_FAILED;
     if (!service->source || service->unix_path || address_is_loopback(service->host) || !refused)
         return;
     err_hint(err,
@@ -131,17 +131,17 @@ static int read_index_with_retries(struct service_run *run, bool dial, struct er
         *err = why;
         return -1;
     }
-    retry_add_finding(&retry, "its index page came", &run->findings);
+    retry_add_finding(&retry, "its index page was read", &run->findings);
     if (run->clock.known)
-        fetch_finding_skew(&run->findings, run->clock.skew_ms);
+        fetch_finding_add_skew(&run->findings, run->clock.skew_ms);
     return 0;
 }
 
-/* Skips items of an earlier run. Their time counts for the second of a pair; if it is unknown, now counts, so
- * that the second one is late rather than early. */
+/* Marks the items that an earlier run has fetched. The second item of a pair waits from the time of the
+ * first; if that time is unknown, it waits from now, and is late rather than early. */
 static void mark_collected(struct service_run *run)
 {
-    for (size_t i = 0; observe_resumes(run->context->observe) && i < run->plan.n; i++) {
+    for (size_t i = 0; observe_is_resuming(run->context->observe) && i < run->plan.n; i++) {
         struct plan_item *item = &run->plan.items[i];
         int64_t started = 0, now = clock_utc();
         item->already_collected = observe_is_collected(
@@ -181,7 +181,7 @@ static int make_plan(struct service_run *run, struct err *err)
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-/* A new array; NULL if there is no memory. */
+/* Returns a new array; NULL without memory. */
 static struct fetch_planned *list_planned(const struct service_run *run)
 {
     struct fetch_planned *all = calloc(run->plan.n + 1, sizeof *all);

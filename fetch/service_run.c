@@ -32,8 +32,8 @@ int service_run_connect(struct service_run *run, struct transfer **ret, struct e
     struct transfer_options options = {.cancel_fd = run->context->grab->access.cancel_fd,
                                        .timeout_ms = run->context->grab->access.timeout_ms,
                                        .secret = run->secret,
-                                       .answered = report_request,
-                                       .answered_ctx = run};
+                                       .on_answer = report_request,
+                                       .on_answer_ctx = run};
     struct destination to = service_run_destination(run->target->service);
     struct gateway_listener *listener = NULL; /* owned by the gateway */
     if (gateway_listen(run->context->gw, &to, &listener, err) < 0)

@@ -16,7 +16,7 @@
 #include "fetch/sync.h"
 #include "fetch/transfer.h"
 
-/* The objects that the service shares with others of its run. */
+/* The objects that the service shares with the other services of its run. */
 struct service_context {
     const struct fetch_grab *grab;
     struct observe *observe;
@@ -58,7 +58,7 @@ struct service_run {
 /* Returns the address of a service, for the gateway. */
 struct destination service_run_destination(const struct service *service);
 
-/* Requests for pages have no reason to take long. */
+/* The limits of a request for a page. */
 #define SERVICE_RUN_PAGE_LIMIT(grab) (4 * (grab)->access.timeout_ms)
 #define SERVICE_RUN_PAGE_MAX (1u << 20)
 

@@ -21,7 +21,7 @@
 
 /* ---- a profiler that is in use ------------------------------------------------------------------------- */
 
-/* Writes the error: still busy, and who uses the profiler. */
+/* Appends how long the profiler stayed busy, and names the client that uses it. */
 static void report_profiler_owner(struct worker *w, int64_t waited_ms, struct fetch_item *item)
 {
     char waited[32];
@@ -29,10 +29,10 @@ static void report_profiler_owner(struct worker *w, int64_t waited_ms, struct fe
     snprintf(item->err.msg + n, sizeof item->err.msg - n, "; still so after %s",
              text_duration(waited, sizeof waited, waited_ms));
     bool trace = worker_planned(w)->rank == RANK_TRACE;
-    const char *who = profiler_owner_find(w->transfer, w->run->target->service, trace,
-                                          SERVICE_RUN_PAGE_LIMIT(w->run->context->grab));
-    if (who)
-        err_hint(&item->err, "in use by %s: wait for it, or have it stopped", who);
+    const char *client = profiler_owner_find(w->transfer, w->run->target->service, trace,
+                                             SERVICE_RUN_PAGE_LIMIT(w->run->context->grab));
+    if (client)
+        err_hint(&item->err, "in use by %s: wait for it, or have it stopped", client);
     else
         err_hint(&item->err,
                  "another client (a colleague, a continuous profiler) uses the profiler of this process: "
@@ -41,7 +41,7 @@ static void report_profiler_owner(struct worker *w, int64_t waited_ms, struct fe
 
 /* Waits before the next attempt. A timeout is the normal end of the pause. Returns false after a
  * cancellation, or if the wait is over. */
-static bool wait_for_turn(struct worker *w, int64_t began)
+static bool wait_before_retry(struct worker *w, int64_t began)
 {
     int64_t timed = worker_planned(w)->timed_ms, now = clock_now(), pause = timed / 10;
     if (now - began >= timed + BUSY_WAIT_EXTRA_MS)
@@ -75,7 +75,7 @@ static void fetch_when_free(struct worker *w, struct fetch_item *item)
         item_fetch(w->transfer, worker_planned(w), &context, item);
         if (item->err.kind != ERR_BUSY)
             return;
-        if (!wait_for_turn(w, began))
+        if (!wait_before_retry(w, began))
             break;
         context.waited_ms = clock_now() - began;
         fetch_item_release(item);
@@ -104,7 +104,7 @@ static int renew_session(struct worker *w, struct fetch_item *item)
         transfer_expect_new_connection(w->transfer);
     if (rc == 0 && budget_count_attempt(run->context->budget, worker_planned(w)->timed_ms, &why) == 0)
         return 0;
-    /* With a session, only the budget stops us: do not retry. */
+    /* The session is open again, so only the budget forbids the item: do not retry. */
     item->transient &= rc < 0;
     size_t n = strlen(item->err.msg);
     snprintf(item->err.msg + n, sizeof item->err.msg - n, "; %s", why.msg);
@@ -130,7 +130,7 @@ static void remove_item_file(const struct service_run *run, const struct fetch_i
         beneath_remove(run->context->grab->directory, item->file, NULL);
 }
 
-/* Whether the last request produced the item's file. */
+/* Checks whether the last request produced the item's file. */
 static bool is_from_last_request(const struct worker *w, const struct fetch_item *item)
 {
     return item->file[0] && w->kept_attempt == w->n_requests;
@@ -187,7 +187,7 @@ void service_run_attempts(struct worker *w, struct fetch_item *ret)
     struct retry retry = {.grab = run->context->grab,
                           .observe = run->context->observe,
                           .target = run->target,
-                          .what = worker_planned(w)->kind,
+                          .subject = worker_planned(w)->kind,
                           .budget = run->context->budget,
                           .timed_ms = worker_planned(w)->timed_ms};
     fetch_when_free(w, ret);
@@ -198,10 +198,10 @@ void service_run_attempts(struct worker *w, struct fetch_item *ret)
         fetch_over_new_session(w, ret);
     }
     if (is_from_last_request(w, ret))
-        retry_add_finding(&retry, "it came", &ret->findings);
+        retry_add_finding(&retry, "it was fetched", &ret->findings);
     if (ret->err.kind != ERR_LOST || !w->session_unrecoverable)
         return;
-    /* The next items would have no session either. */
+    /* The next items need a session too: skip them. */
     pthread_mutex_lock(&run->mutex);
     if (run->stop.kind == ERR_NONE)
         err_set(&run->stop, ERR_LOST,

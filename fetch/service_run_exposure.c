@@ -9,8 +9,8 @@
 #include "fetch/service_run.h"
 #include "base/banned.h"
 
-/* Requests pprof's index there, without our secret. 0: it is there; -1 with err, and the status of another
- * answer. */
+/* Requests pprof's index at that address, without our secret. Returns 0 if the address serves it, else -1
+ * with err. *ret_status is the status of the answer, 0 without one. */
 static int request_index(struct service_run *run, const char *address, int *ret_status, struct err *err)
 {
     struct service service = *run->target->service;
@@ -61,8 +61,8 @@ static void check_address(struct service_run *run, const char *address)
 /* A name does not work: on the host itself it often resolves to loopback. */
 static bool is_address(const char *text)
 {
-    unsigned char room[sizeof(struct in6_addr)];
-    return inet_pton(AF_INET, text, room) == 1 || inet_pton(AF_INET6, text, room) == 1;
+    unsigned char parsed[sizeof(struct in6_addr)];
+    return inet_pton(AF_INET, text, parsed) == 1 || inet_pton(AF_INET6, text, parsed) == 1;
 }
 
 void service_run_check_exposure(struct service_run *run)

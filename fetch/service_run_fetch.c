@@ -29,7 +29,7 @@ static void wait_for_pair(struct worker *w)
 
 /* ---- one after the other ------------------------------------------------------------------------------- */
 
-/* Whether to continue fetching; otherwise err has the reason. */
+/* Decides whether to continue fetching; otherwise err has the reason. */
 static bool may_continue(struct service_run *run, struct err *err)
 {
     pthread_mutex_lock(&run->mutex);
@@ -43,11 +43,11 @@ static bool may_continue(struct service_run *run, struct err *err)
 static void record_result(struct service_run *run, struct fetch_item *item)
 {
     pthread_mutex_lock(&run->mutex);
-    fetch_finding_build(item, run->build_id);
+    fetch_finding_check_build(item, run->build_id);
     /* If this workstation's disk fails, further profiles would be lost too. */
     if (item->err.kind == ERR_LOCAL_IO && run->stop.kind == ERR_NONE)
         err_set(&run->stop, ERR_LOCAL_IO,
-                "not fetched, since this workstation could not store what came before");
+                "not fetched, since this workstation could not store an earlier item");
     pthread_mutex_unlock(&run->mutex);
 }
 
@@ -58,7 +58,7 @@ static void fetch_now(struct worker *w, struct fetch_item *item)
     if (w->start.at == 0 || w->concurrent_kinds)
         worker_report_progress(w, 0, 0);
     service_run_attempts(w, item);
-    if (!item->file[0]) /* no file for the later one to be compared with */
+    if (!item->file[0]) /* there is no file to compare the later item with */
         run->plan.items[w->at].began = 0;
     /* A repeated request began after the other targets. */
     w->start.late |= w->kept_attempt > 1;
@@ -67,7 +67,7 @@ static void fetch_now(struct worker *w, struct fetch_item *item)
     record_result(run, item);
 }
 
-/* Whether to fetch the item; otherwise `item` has the reason. */
+/* Decides whether to fetch the item; otherwise `item` has the reason. */
 static bool may_fetch(struct worker *w, struct fetch_item *item)
 {
     struct service_run *run = w->run;
@@ -91,8 +91,9 @@ static bool may_fetch(struct worker *w, struct fetch_item *item)
 static void wait_for_others(struct worker *w)
 {
     struct fetch_item none;
-    bool meets_them = w->start.at == 0 && !w->group_has_waited && service_run_starts_together(w->run, w->at);
-    if (worker_planned(w)->pair != 2 && !meets_them)
+    bool joins_barrier =
+        w->start.at == 0 && !w->group_has_waited && service_run_starts_together(w->run, w->at);
+    if (worker_planned(w)->pair != 2 && !joins_barrier)
         return;
     if (!may_fetch(w, &none)) {
         fetch_item_release(&none);
@@ -100,7 +101,7 @@ static void wait_for_others(struct worker *w)
     }
     if (worker_planned(w)->pair == 2)
         wait_for_pair(w);
-    if (meets_them)
+    if (joins_barrier)
         worker_join_barrier(w);
 }
 
@@ -108,14 +109,14 @@ static void fetch_one(struct worker *w)
 {
     struct service_run *run = w->run;
     struct fetch_item item;
-    struct item_context place = {.work = run->context->grab->directory,
-                                 .directory = run->directory,
-                                 .cancel_fd = run->context->grab->access.cancel_fd};
+    struct item_context context = {.work = run->context->grab->directory,
+                                   .directory = run->directory,
+                                   .cancel_fd = run->context->grab->access.cancel_fd};
     const struct transfer *transfer = w->transfer ? w->transfer : run->transfer;
     if (worker_planned(w)->already_collected)
         return;
-    if (observe_resumes(run->context->observe) &&
-        recovered_adopt(worker_planned(w), &place, transfer, &item)) {
+    if (observe_is_resuming(run->context->observe) &&
+        recovered_adopt(worker_planned(w), &context, transfer, &item)) {
         run->plan.items[w->at].began = clock_now(); /* time unknown: see mark_collected */
         record_result(run, &item);
         observe_item(run->context->observe, run->target, &item);
@@ -125,24 +126,24 @@ static void fetch_one(struct worker *w)
     wait_for_others(w);
     if (may_fetch(w, &item))
         fetch_now(w, &item);
-    if (observe_resumes(run->context->observe))
-        recovered_resolve(worker_planned(w), &place, &item);
+    if (observe_is_resuming(run->context->observe))
+        recovered_resolve(worker_planned(w), &context, &item);
     observe_item(run->context->observe, run->target, &item);
     fetch_item_release(&item);
 }
 
 /* ---- side by side -------------------------------------------------------------------------------------- */
 
-struct side {
+struct parallel_item {
     struct worker worker;
     pthread_t thread;
     bool started;
     char concurrent_kinds[160];
 };
 
-static void *run_side(void *ctx)
+static void *run_parallel_item(void *ctx)
 {
-    struct worker *w = &((struct side *)ctx)->worker;
+    struct worker *w = &((struct parallel_item *)ctx)->worker;
     if (!worker_planned(w)->already_collected && !worker_planned(w)->left_out[0] &&
         service_run_connect(w->run, &w->transfer, &w->unreachable) < 0)
         w->transfer = NULL;
@@ -152,7 +153,7 @@ static void *run_side(void *ctx)
 }
 
 /* Sets the kinds of the items from `first` to `end`, without its own. */
-static void name_others(struct side *s, size_t first, size_t end)
+static void name_others(struct parallel_item *s, size_t first, size_t end)
 {
     const struct service_run *run = s->worker.run;
     struct buf names = BUF_INIT(sizeof s->concurrent_kinds - 1);
@@ -166,15 +167,15 @@ static void name_others(struct side *s, size_t first, size_t end)
 static void fetch_side_by_side(struct service_run *run, size_t first, size_t end)
 {
     size_t n = end - first;
-    struct side *sides = calloc(n + 1, sizeof *sides);
+    struct parallel_item *parallel = calloc(n + 1, sizeof *parallel);
     struct worker before = {.run = run, .transfer = run->transfer, .at = first};
     /* One thread waits for the other targets on behalf of all threads of this service. */
     while (before.at < end && !service_run_starts_together(run, before.at))
         before.at++;
     if (before.at < end)
         wait_for_others(&before);
-    for (size_t i = 0; sides && i < n; i++) {
-        struct side *s = &sides[i];
+    for (size_t i = 0; parallel && i < n; i++) {
+        struct parallel_item *s = &parallel[i];
         s->worker = (struct worker){.run = run,
                                     .at = first + i,
                                     .concurrent_kinds = s->concurrent_kinds,
@@ -182,33 +183,33 @@ static void fetch_side_by_side(struct service_run *run, size_t first, size_t end
                                     .start = before.start,
                                     .one_way_ms = before.one_way_ms};
         name_others(s, first, end);
-        s->started = thread_start(&s->thread, run_side, s, NULL) == 0;
+        s->started = thread_start(&s->thread, run_parallel_item, s, NULL) == 0;
     }
     /* Items without a thread of their own are fetched after the others. */
-    for (size_t i = 0; sides && i < n; i++)
-        if (sides[i].started)
-            pthread_join(sides[i].thread, NULL);
+    for (size_t i = 0; parallel && i < n; i++)
+        if (parallel[i].started)
+            pthread_join(parallel[i].thread, NULL);
     for (size_t i = 0; i < n; i++)
-        if (!sides || !sides[i].started)
+        if (!parallel || !parallel[i].started)
             fetch_one(&(struct worker){.run = run,
                                        .transfer = run->transfer,
                                        .at = first + i,
                                        .group_has_waited = true,
                                        .start = before.start,
                                        .one_way_ms = before.one_way_ms});
-    free(sides);
+    free(parallel);
 }
 
-/* The index after the timed items from `i` on that may run side by side. */
-static size_t end_of_timed(const struct service_run *run, size_t i)
+/* Returns the index after the timed items from `i` on that may run side by side. */
+static size_t find_timed_end(const struct service_run *run, size_t i)
 {
     while (run->context->grab->options.concurrent && i < run->plan.n && run->plan.items[i].timed_ms > 0)
         i++;
     return i;
 }
 
-/* Leave the barrier when no more items begin together. */
-static void leave_in_time(struct service_run *run, size_t i)
+/* Leaves the barrier when no later item begins together with other targets. */
+static void leave_barrier_if_done(struct service_run *run, size_t i)
 {
     while (i < run->plan.n && !service_run_starts_together(run, i))
         i++;
@@ -219,8 +220,8 @@ static void leave_in_time(struct service_run *run, size_t i)
 void service_run_fetch(struct service_run *run)
 {
     for (size_t i = 0; i < run->plan.n;) {
-        leave_in_time(run, i);
-        size_t end = end_of_timed(run, i);
+        leave_barrier_if_done(run, i);
+        size_t end = find_timed_end(run, i);
         if (end > i + 1)
             fetch_side_by_side(run, i, end);
         else

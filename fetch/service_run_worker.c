@@ -31,7 +31,7 @@ void worker_report_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms)
 
 /* ---- the common start ---------------------------------------------------------------------------------- */
 
-/* Limits the size of the page. */
+/* Discards the page. Fails if it is too large. */
 static int skip_page(void *ctx, const void *p, size_t n, struct err *err)
 {
     size_t *left = ctx;
@@ -42,25 +42,25 @@ static int skip_page(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* The one-way time of a request: half of the shortest of several small requests, since any of them may be
- * delayed. Stops at a slow page: it does not measure the network, and the others wait. */
+/* Measures the one-way time of a request: half of the shortest of several small requests, because any
+ * request may be delayed. Stops after a slow page, which does not measure the network: other targets wait. */
 static int64_t measure_one_way(struct worker *w)
 {
     const struct service_run *run = w->run;
     char target[512];
-    int64_t took = 0;
+    int64_t elapsed_ms = 0;
     snprintf(target, sizeof target, "%s/", run->target->service->path);
-    for (int i = 0; i < ONE_WAY_SAMPLES && took < SLOW_PAGE_MS; i++) {
+    for (int i = 0; i < ONE_WAY_SAMPLES && elapsed_ms < SLOW_PAGE_MS; i++) {
         size_t left = SERVICE_RUN_PAGE_MAX;
         struct http_response response;
         struct http_get get = {
             .body = skip_page, .ctx = &left, .limit_ms = SERVICE_RUN_PAGE_LIMIT(run->context->grab)};
         int64_t began = clock_now();
-        /* An error page shows the time too. */
+        /* An error page measures the time as well. */
         if (transfer_get(w->transfer, target, &get, &response, NULL) < 0 &&
             (response.status == 0 || response.status == 200))
             break;
-        took = clock_now() - began;
+        elapsed_ms = clock_now() - began;
     }
     int64_t round_trip = transfer_round_trip(w->transfer);
     return round_trip > 0 ? round_trip / 2 : 0;

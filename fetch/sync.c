@@ -5,7 +5,7 @@
 #include "fetch/finding.h"
 #include "base/banned.h"
 
-/* A clock error from here on is corrected by the Date header, which is good to about a second. */
+/* A clock error of this size or more is corrected by the Date header, which is exact to about a second. */
 #define CLOCK_OFF_MS 2000
 
 int sync_init(struct sync *s, const struct fetch_grab *grab, size_t processes, struct err *err)
@@ -38,10 +38,10 @@ static int64_t get_start_ns(const struct plan_item *plan, const struct profile_s
 static void record_skew(struct sync *s, const struct sync_start *start, int64_t began, int64_t clock_skew_ms,
                         struct fetch_item *item)
 {
-    bool off = clock_skew_ms >= CLOCK_OFF_MS || clock_skew_ms <= -CLOCK_OFF_MS;
+    bool has_clock_error = clock_skew_ms >= CLOCK_OFF_MS || clock_skew_ms <= -CLOCK_OFF_MS;
     item->has_sync_skew = true;
-    item->sync_skew_ms = began / 1000000 - start->utc - (off ? clock_skew_ms : 0);
-    if (off || item->late)
+    item->sync_skew_ms = began / 1000000 - start->utc - (has_clock_error ? clock_skew_ms : 0);
+    if (has_clock_error || item->late)
         return;
     pthread_mutex_lock(&s->mutex);
     if (array_reserve((void **)&s->abs_skews, &s->cap, s->n + 1, sizeof *s->abs_skews, NULL) == 0)
@@ -62,7 +62,7 @@ void sync_record(struct sync *s, const struct sync_start *start, const struct pl
         record_skew(s, start, began, clock_skew_ms, item);
 }
 
-static int by_size(const void *a, const void *b)
+static int compare_size(const void *a, const void *b)
 {
     const int64_t *x = a, *y = b;
     return (*x > *y) - (*x < *y);
@@ -85,7 +85,7 @@ void sync_summarize(struct sync *s, struct fetch_outcome *ret)
     ret->sync_known = s->n;
     if (s->n == 0)
         return;
-    qsort(s->abs_skews, s->n, sizeof *s->abs_skews, by_size);
+    qsort(s->abs_skews, s->n, sizeof *s->abs_skews, compare_size);
     ret->sync_p50_ms = get_percentile(s, 50);
     ret->sync_p95_ms = get_percentile(s, 95);
     ret->sync_max_ms = get_percentile(s, 100);

@@ -1,6 +1,6 @@
 /*
- * `sync`: the timed profiles of all processes begin at one instant. The time stamps in the profiles show by
- * how much each missed the instant.
+ * `sync`: the timed profiles of all processes begin at one instant. The time stamps in the profiles show how
+ * far each start was from the instant.
  */
 #ifndef FETCH_SYNC_H
 #define FETCH_SYNC_H

@@ -31,19 +31,19 @@ int transfer_new(struct gateway_listener *listener, const struct service *servic
     if (!t)
         return err_nomem(err);
     *t = (struct transfer){.listener = listener, .endpoint = {service, options->secret}, .options = *options};
-    struct http_connection_options how = {.socket = gateway_listener_path(listener),
-                                          .host = endpoint_host(service, host, sizeof host),
-                                          .https = service->https,
-                                          .tls = {.insecure = service->tls.insecure,
-                                                  .ca = service->tls.ca,
-                                                  .cert = service->tls.cert,
-                                                  .key = service->tls.key},
-                                          .auth = endpoint_auth(&t->endpoint),
-                                          .cancel_fd = options->cancel_fd,
-                                          .timeout_ms = options->timeout_ms,
-                                          .opens = is_opening,
-                                          .ctx = t};
-    if (http_connection_new(&how, &t->connection, err) < 0) {
+    struct http_connection_options connection = {.socket = gateway_listener_path(listener),
+                                                 .host = endpoint_host(service, host, sizeof host),
+                                                 .https = service->https,
+                                                 .tls = {.insecure = service->tls.insecure,
+                                                         .ca = service->tls.ca,
+                                                         .cert = service->tls.cert,
+                                                         .key = service->tls.key},
+                                                 .auth = endpoint_auth(&t->endpoint),
+                                                 .cancel_fd = options->cancel_fd,
+                                                 .timeout_ms = options->timeout_ms,
+                                                 .is_opening = is_opening,
+                                                 .ctx = t};
+    if (http_connection_new(&connection, &t->connection, err) < 0) {
         free(t);
         return -1;
     }
@@ -82,8 +82,8 @@ static int not_http_error(const struct service *service, struct err *err)
                     service->adhoc ? "" : " `profgrab hosts` shows what the inventory says");
 }
 
-/* Whether the connection failed by itself, and neither we nor our limits ended it. */
-static bool is_of_connection(enum http_failure failure)
+/* Checks whether the connection failed by itself, and neither we nor our limits ended it. */
+static bool is_connection_failure(enum http_failure failure)
 {
     switch (failure) {
     case HTTP_FAILURE_UNSENT:
@@ -92,6 +92,7 @@ static bool is_of_connection(enum http_failure failure)
     case HTTP_FAILURE_LIMIT:
     case HTTP_FAILURE_SILENCE:
     case HTTP_FAILURE_TRICKLE:
+    case HTTP_FAILURE_COSTLY:
     case HTTP_FAILURE_HEADERS:
     case HTTP_FAILURE_CALLBACK:
         return false;
@@ -105,13 +106,13 @@ static bool is_of_connection(enum http_failure failure)
 static int explain_failure(struct transfer *t, const struct http_get *get, struct http_response *r,
                            struct err *err)
 {
-    const char *words = http_connection_tls_text(t->connection);
-    if (!is_of_connection(r->failure))
+    const char *text = http_connection_tls_text(t->connection);
+    if (!is_connection_failure(r->failure))
         return -1;
     /* A TLS alert explains more than the closed connection does. No other TLS error does. */
-    if ((strstr(words, "alert") && endpoint_set_tls_error(t->endpoint.service, r->failure, words, err)) ||
+    if ((strstr(text, "alert") && endpoint_set_tls_error(t->endpoint.service, r->failure, text, err)) ||
         gateway_listener_failure(t->listener, err) < 0 ||
-        endpoint_set_tls_error(t->endpoint.service, r->failure, words, err)) {
+        endpoint_set_tls_error(t->endpoint.service, r->failure, text, err)) {
         r->failure = HTTP_FAILURE_OTHER;
         return -1;
     }
@@ -150,7 +151,7 @@ static int send_request(struct transfer *t, const char *target, const struct htt
     if (http_connection_get(t->connection, url, get, ret, err) < 0)
         return explain_failure(t, get, ret, err);
     /* libcurl does not know why the connection ended; the gateway does. */
-    return ret->status == 200 && ret->open_end ? gateway_listener_failure(t->listener, err) : 0;
+    return ret->status == 200 && ret->ends_at_close ? gateway_listener_failure(t->listener, err) : 0;
 }
 
 /* Resolves a redirect: 1 with the new target, 0 without a redirect, -1 if it leads to another service. */
@@ -166,14 +167,14 @@ static int follow_redirect(struct transfer *t, int status, char *dst, size_t cap
 
 static int explain_answer(const struct transfer *t, const struct http_response *r, struct err *err)
 {
-    char words[512];
-    answer_read_text(r->page, strlen(r->page), words, sizeof words);
-    transfer_redact(t, words);
-    return answer_set_error(&(struct answer){r->status, words, t->endpoint.secret != NULL},
+    char text[512];
+    answer_read_text(r->page, strlen(r->page), text, sizeof text);
+    transfer_redact(t, text);
+    return answer_set_error(&(struct answer){r->status, text, t->endpoint.secret != NULL},
                             t->endpoint.service, err);
 }
 
-static int get_within_service(struct transfer *t, const char *target, const struct http_get *get,
+static int get_with_redirects(struct transfer *t, const char *target, const struct http_get *get,
                               struct http_response *ret, struct err *err)
 {
     char next[1024];
@@ -194,10 +195,10 @@ int transfer_get(struct transfer *t, const char *target, const struct http_get *
                  struct http_response *ret, struct err *err)
 {
     struct err why = ERR_INIT;
-    int rc = get_within_service(t, target, get, ret, &why);
+    int rc = get_with_redirects(t, target, get, ret, &why);
     transfer_redact(t, why.msg);
-    if (t->options.answered)
-        t->options.answered(t->options.answered_ctx, target, ret, rc < 0 ? &why : NULL);
+    if (t->options.on_answer)
+        t->options.on_answer(t->options.on_answer_ctx, target, ret, rc < 0 ? &why : NULL);
     if (rc < 0 && err)
         *err = why;
     return rc;
@@ -222,5 +223,5 @@ void transfer_redact(const struct transfer *t, char *text)
 int transfer_find_secret(const struct transfer *t, int fd, bool *ret_reflected)
 {
     struct http_auth auth = endpoint_auth(&t->endpoint);
-    return http_auth_reflected(&auth, fd, ret_reflected);
+    return http_auth_find_in_file(&auth, fd, ret_reflected);
 }

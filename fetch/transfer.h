@@ -19,9 +19,9 @@ struct transfer_options {
     int64_t timeout_ms;          /* of silence, beyond `timed_ms` of the request */
     const struct secret *secret; /* the secret of the service; NULL: none. Must outlive the transfer. */
     /* Called after every request; may be NULL. */
-    void (*answered)(void *ctx, const char *target, const struct http_response *response,
-                     const struct err *failure);
-    void *answered_ctx;
+    void (*on_answer)(void *ctx, const char *target, const struct http_response *response,
+                      const struct err *failure);
+    void *on_answer_ctx;
 };
 
 /* Creates a transfer. `service` is the one behind the listener; both must outlive the transfer. */

@@ -1,16 +1,17 @@
 /*
- * Compares two sides for one kind of profile: the target processes and the baseline processes. The profiles
- * of a side are merged. Each stack has one value for each side.
+ * Compares the profiles of two sides, all of one kind: those of the target processes and those of the
+ * baseline processes. The profiles of a side are merged. Each stack has one value for each side.
  *
  * Sides can have different sizes. Therefore values are scaled by a factor for each sample type and side. The
- * basis of the factor is one of:
+ * basis of the factor is one of these:
  *
- * - share: the part of the side's total. For CPU time, and for counters since the unknown start of a process.
+ * - share: the part of the side's total. For CPU time, and for counters that began at the unknown start of a
+ *   process.
  *
- * - second: the amount in each second of a process. For counters of profiles that are differences over time.
+ * - second: the amount per second of a process. For counters of profiles that are differences over time.
  *
- * - process: the amount in each process. For values of one moment, such as memory in use and goroutines,
- * unless the profiles are differences.
+ * - process: the amount per process. For values of one moment, such as memory in use and goroutines, unless
+ *   the profiles are differences.
  */
 #ifndef FINDINGS_COMPARISON_H
 #define FINDINGS_COMPARISON_H
@@ -21,45 +22,48 @@ enum comparison_side { COMPARISON_TARGET, COMPARISON_BASELINE };
 
 enum comparison_basis { COMPARISON_SHARE, COMPARISON_SECOND, COMPARISON_PROCESS };
 
-/* Further sample types are ignored. */
+/* A profile's further sample types are ignored. */
 #define COMPARISON_MAX_TYPES 8
-/* Part i merges 2^i processes; the last part merges any number. */
+/* parts[i] merges the profiles of 2^i processes; the last part merges those of any number. */
 #define COMPARISON_PARTS 48
 
-struct comparison_half {
-    size_t processes;
-    size_t left_out;     /* number of processes of this side whose profiles are missing; the caller sets it */
-    size_t timed;        /* processes whose profiles have a duration */
+struct comparison_profiles {
+    size_t n_processes;  /* whose profiles are merged */
+    size_t n_left_out;   /* whose profiles are missing; the caller sets it */
+    size_t n_timed;      /* whose profiles have a duration */
     int64_t duration_ns; /* the sum of these durations */
-    struct profile *parts[COMPARISON_PARTS]; /* merged profiles: of one, two, four, … processes */
+    struct profile *parts[COMPARISON_PARTS];
 };
 
 /* Begins as {0}. All members are read-only. */
 struct comparison {
-    struct profile *all; /* sample types: n_types of the target, then the same of the baseline; no labels;
-                            NULL until comparison_finish */
+    /* Both sides merged, without labels; NULL until comparison_finish. Its sample types are the n_types of
+     * the target, then the same n_types of the baseline. */
+    struct profile *all;
     size_t n_types, default_type;
-    struct comparison_half of[2];
+    struct comparison_profiles sides[2]; /* by enum comparison_side */
 };
 
-/* Adds the profile of a process. The caller may only free the profile afterwards. ERR_FAILED: its sample
- * types differ from those of the other profiles, or the side has too many stacks (250,000). */
-int comparison_add(struct comparison *s, enum comparison_side side, struct profile *p, struct err *err);
+/* Adds the profile of a process. Changes the profile: afterwards the caller may only free it. ERR_FAILED: its
+ * sample types differ from those of the other profiles, or the side has more than 250,000 stacks. */
+int comparison_add(struct comparison *comparison, enum comparison_side side, struct profile *profile,
+                   struct err *err);
 /* Merges both sides. Call it once, after all comparison_add. */
-int comparison_finish(struct comparison *s, struct err *err);
-void comparison_release(struct comparison *s);
+int comparison_finish(struct comparison *comparison, struct err *err);
+void comparison_release(struct comparison *comparison);
 
 /* Returns whether both sides have profiles. */
-bool comparison_has_both(const struct comparison *s);
+bool comparison_has_both(const struct comparison *comparison);
 
-/* Returns the sample type in `all` of a type and side. */
-static inline size_t comparison_column(const struct comparison *s, size_t type, enum comparison_side side)
+/* Returns the index of a side's sample type in `all`. `type` is below n_types. */
+static inline size_t comparison_column(const struct comparison *comparison, size_t type,
+                                       enum comparison_side side)
 {
-    return side * s->n_types + type;
+    return side * comparison->n_types + type;
 }
 
-enum comparison_basis comparison_basis_of(const struct comparison *s, size_t type);
+enum comparison_basis comparison_basis_of(const struct comparison *comparison, size_t type);
 /* Returns the factor that makes a value comparable; 0 for a side without values. */
-double comparison_scale(const struct comparison *s, size_t type, enum comparison_side side);
+double comparison_scale(const struct comparison *comparison, size_t type, enum comparison_side side);
 
 #endif

@@ -1,4 +1,3 @@
-/* The list of findings: each rule adds its own, and findings_finish sorts them. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,21 +7,21 @@
 #include "findings/rules.h"
 #include "base/banned.h"
 
-/* The number of findings that are kept for rules other than suspects. */
-#define FACTS 4
+/* findings_finish drops suspects only if more than this number of other findings remain. */
+#define MIN_FACTS 4
 /* A merged sentence names at most this many other services. */
-#define PLACES 3
+#define MAX_SERVICES 3
 
 /* ---- subjects ------------------------------------------------------------------------------------------ */
 
-static enum finding_topic topic_of(const struct profile *p, const struct finding_subject *s)
+static enum finding_topic find_topic(const struct profile *profile, const struct finding_subject *s)
 {
-    if (tally_type(p, "inuse_space", "bytes") != TALLY_NONE)
+    if (tally_find_type(profile, "inuse_space", "bytes") != TALLY_NONE)
         return FINDING_TOPIC_HEAP;
-    if (tally_type(p, "cpu", "nanoseconds") != TALLY_NONE)
+    if (tally_find_type(profile, "cpu", "nanoseconds") != TALLY_NONE)
         return FINDING_TOPIC_CPU;
-    return tally_type(p, "delay", "nanoseconds") != TALLY_NONE ? rules_get_delay_topic(s)
-                                                               : FINDING_TOPIC_NONE;
+    return tally_find_type(profile, "delay", "nanoseconds") != TALLY_NONE ? rules_get_delay_topic(s)
+                                                                          : FINDING_TOPIC_NONE;
 }
 
 static int apply_rules(struct finding_case *c)
@@ -32,8 +31,8 @@ static int apply_rules(struct finding_case *c)
     return finding_case_apply(c, rules, n);
 }
 
-/* Matches the lists of all rules on the topic. */
-static int match_lists(struct stack_filter *filter, const struct profile *p, enum finding_topic topic,
+/* Matches the samples with the lists of all rules on the topic. */
+static int match_lists(struct stack_filter *filter, const struct profile *profile, enum finding_topic topic,
                        struct err *err)
 {
     const char *const *lists[2 * STACK_FILTER_LISTS];
@@ -45,7 +44,7 @@ static int match_lists(struct stack_filter *filter, const struct profile *p, enu
         lists[n++] = rules[i].in;
         lists[n++] = rules[i].out;
     }
-    return stack_filter_init(filter, p, lists, n, err);
+    return stack_filter_init(filter, profile, lists, n, err);
 }
 
 /* Counts every sample of CPU time or of delays. */
@@ -54,25 +53,25 @@ static int tally_all(const struct finding_case *c, struct tally *ret)
     const struct profile *p = c->profile;
     bool cpu = c->topic == FINDING_TOPIC_CPU;
     return tally_make(ret, c->filter,
-                      (struct tally_types){tally_type(p, cpu ? "cpu" : "delay", "nanoseconds"),
-                                           tally_type(p, cpu ? "samples" : "contentions", "count")},
+                      (struct tally_types){tally_find_type(p, cpu ? "cpu" : "delay", "nanoseconds"),
+                                           tally_find_type(p, cpu ? "samples" : "contentions", "count")},
                       &(struct tally_choice){0}, c->err);
 }
 
-int findings_add_profile(struct findings *w, const struct profile *p, const struct finding_subject *subject,
-                         struct err *err)
+int findings_add_profile(struct findings *findings, const struct profile *profile,
+                         const struct finding_subject *subject, struct err *err)
 {
     struct stack_filter filter = {0};
     struct tally all = {0};
-    struct finding_case c = {.findings = w,
+    struct finding_case c = {.findings = findings,
                              .subject = subject,
-                             .topic = topic_of(p, subject),
-                             .profile = p,
+                             .topic = find_topic(profile, subject),
+                             .profile = profile,
                              .filter = &filter,
                              .err = err};
     if (c.topic == FINDING_TOPIC_NONE)
         return 0;
-    int rc = match_lists(&filter, p, c.topic, err);
+    int rc = match_lists(&filter, profile, c.topic, err);
     if (rc == 0 && c.topic != FINDING_TOPIC_HEAP) {
         rc = tally_all(&c, &all);
         c.all = &all;
@@ -84,63 +83,69 @@ int findings_add_profile(struct findings *w, const struct profile *p, const stru
     return rc;
 }
 
-int findings_add_goroutines(struct findings *w, const struct goroutines *g,
+int findings_add_goroutines(struct findings *findings, const struct goroutines *goroutines,
                             const struct finding_subject *subject, struct err *err)
 {
-    return apply_rules(&(struct finding_case){
-        .findings = w, .subject = subject, .topic = FINDING_TOPIC_GOROUTINES, .goroutines = g, .err = err});
+    return apply_rules(&(struct finding_case){.findings = findings,
+                                              .subject = subject,
+                                              .topic = FINDING_TOPIC_GOROUTINES,
+                                              .goroutines = goroutines,
+                                              .err = err});
 }
 
-int findings_add_comparison(struct findings *w, const struct comparison *s,
+int findings_add_comparison(struct findings *findings, const struct comparison *comparison,
                             const struct finding_subject *subject, struct err *err)
 {
     struct stack_filter filter = {0};
-    struct finding_case c = {.findings = w,
+    struct finding_case c = {.findings = findings,
                              .subject = subject,
                              .topic = FINDING_TOPIC_COMPARISON,
-                             .comparison = s,
-                             .profile = s->all,
+                             .comparison = comparison,
+                             .profile = comparison->all,
                              .filter = &filter,
                              .err = err};
-    if (!comparison_has_both(s))
+    if (!comparison_has_both(comparison))
         return 0;
-    int rc = stack_filter_init(&filter, s->all, NULL, 0, err);
+    int rc = stack_filter_init(&filter, comparison->all, NULL, 0, err);
     if (rc == 0)
         rc = apply_rules(&c);
     stack_filter_release(&filter);
     return rc;
 }
 
-int findings_add_growth(struct findings *w, const struct growth *g, const struct finding_subject *subject,
-                        struct err *err)
+int findings_add_growth(struct findings *findings, const struct growth *growth,
+                        const struct finding_subject *subject, struct err *err)
 {
     struct stack_filter filter = {0};
-    struct finding_case c = {.findings = w,
+    struct finding_case c = {.findings = findings,
                              .subject = subject,
                              .topic = FINDING_TOPIC_GROWTH,
-                             .growth = g,
-                             .profile = g->both,
+                             .growth = growth,
+                             .profile = growth->merged,
                              .filter = &filter,
                              .err = err};
-    int rc = stack_filter_init(&filter, g->both, NULL, 0, err);
+    int rc = stack_filter_init(&filter, growth->merged, NULL, 0, err);
     if (rc == 0)
         rc = apply_rules(&c);
     stack_filter_release(&filter);
     return rc;
 }
 
-int findings_add_restart(struct findings *w, const char *why, const struct finding_subject *subject,
-                         struct err *err)
+int findings_add_restart(struct findings *findings, const char *evidence,
+                         const struct finding_subject *subject, struct err *err)
 {
-    return apply_rules(&(struct finding_case){
-        .findings = w, .subject = subject, .topic = FINDING_TOPIC_RESTART, .restarted = why, .err = err});
+    return apply_rules(&(struct finding_case){.findings = findings,
+                                              .subject = subject,
+                                              .topic = FINDING_TOPIC_RESTART,
+                                              .restart_evidence = evidence,
+                                              .err = err});
 }
 
-int findings_add_fleet(struct findings *w, const struct fleet *h, const struct finding_subject *subject,
-                       struct err *err)
+int findings_add_fleet(struct findings *findings, const struct fleet *fleet,
+                       const struct finding_subject *subject, struct err *err)
 {
     return apply_rules(&(struct finding_case){
-        .findings = w, .subject = subject, .topic = FINDING_TOPIC_FLEET, .fleet = h, .err = err});
+        .findings = findings, .subject = subject, .topic = FINDING_TOPIC_FLEET, .fleet = fleet, .err = err});
 }
 
 const struct finding_rule *findings_rule(size_t i)
@@ -161,17 +166,17 @@ enum finding_input findings_input_of(const char *id)
 
 /* ---- order --------------------------------------------------------------------------------------------- */
 
-static bool same_text(const char *a, const char *b)
+static bool is_same_text(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-static bool same_service(const struct finding *a, const struct finding *b)
+static bool is_same_service(const struct finding *a, const struct finding *b)
 {
-    return same_text(a->host, b->host) && same_text(a->service, b->service);
+    return is_same_text(a->host, b->host) && is_same_text(a->service, b->service);
 }
 
-static bool same_subject(const struct finding *a, const struct finding *b)
+static bool is_same_subject(const struct finding *a, const struct finding *b)
 {
     return a->rule == b->rule && a->part == b->part;
 }
@@ -203,121 +208,122 @@ static int compare_items(const void *left, const void *right)
     return compare_weights(a, b);
 }
 
-static void drop_item(struct findings *w, size_t at)
+static void drop_item(struct findings *findings, size_t at)
 {
-    finding_release(&w->items[at]);
-    memmove(&w->items[at], &w->items[at + 1], (w->n - at - 1) * sizeof *w->items);
-    w->n--;
+    finding_release(&findings->items[at]);
+    memmove(&findings->items[at], &findings->items[at + 1], (findings->n - at - 1) * sizeof *findings->items);
+    findings->n--;
 }
 
-/* Keeps one of several findings of one rule on one service, such as a dump of goroutines in two forms.
- * Without a host, each file is a service of its own. */
-static void drop_duplicates(struct findings *w)
+/* Keeps one finding of each rule on each service: a service can have two dumps of goroutines in two forms.
+ * Findings without a host are on the same service only if they are on the same file. */
+static void drop_duplicates(struct findings *findings)
 {
-    for (size_t i = 0; i < w->n; i++)
-        for (size_t j = w->n; j-- > i + 1;) {
-            struct finding *a = &w->items[i], *b = &w->items[j];
-            if (!same_subject(a, b) || !same_service(a, b) || (!a->host && !same_text(a->file, b->file)))
+    for (size_t i = 0; i < findings->n; i++)
+        for (size_t j = findings->n; j-- > i + 1;) {
+            struct finding *a = &findings->items[i], *b = &findings->items[j];
+            if (!is_same_subject(a, b) || !is_same_service(a, b) ||
+                (!a->host && !is_same_text(a->file, b->file)))
                 continue;
             if (b->detail > a->detail || (b->detail == a->detail && b->weight > a->weight)) {
                 struct finding other = *a;
                 *a = *b;
                 *b = other;
             }
-            drop_item(w, j);
+            drop_item(findings, j);
         }
 }
 
-/* "file-03 gitaly" */
-static void add_place(const struct finding *i, bool with_host, struct buf *to)
+/* Appends "file-03 gitaly". */
+static void add_service_name(const struct finding *i, bool with_host, struct buf *to)
 {
     const char *host = i->host && with_host ? i->host : "";
     buf_addf(to, "%s%s%s", host, *host && i->service ? " " : "", i->service ? i->service : "");
 }
 
-/* Puts `before` in front of an item's text and `behind` after it. */
-static int extend_text(struct finding *i, const char *before, const char *behind, struct err *err)
+/* Adds `before` and `after` to an item's text. */
+static int extend_text(struct finding *i, const char *before, const char *after, struct err *err)
 {
     char *text = NULL;
-    if (asprintf(&text, "%s%s%s", before, i->text, behind) < 0)
+    if (asprintf(&text, "%s%s%s", before, i->text, after) < 0)
         return err_nomem(err);
     free(i->text);
     i->text = text;
     return 0;
 }
 
-/* Merges the same findings on the same function of other services into the item `at`, and names the
- * services. */
-static int merge_others(struct findings *w, size_t at, struct err *err)
+/* Merges the findings of the same rule on the same function of other services into the item `at`, and names
+ * these services. */
+static int merge_others(struct findings *findings, size_t at, struct err *err)
 {
     struct buf others = BUF_INIT(4096);
     size_t n = 0;
-    for (size_t j = at + 1; j < w->n;) {
-        const struct finding *a = &w->items[at], *b = &w->items[j];
-        if (!same_subject(a, b) || !a->look || !same_text(a->look, b->look) || same_service(a, b)) {
+    for (size_t j = at + 1; j < findings->n;) {
+        const struct finding *a = &findings->items[at], *b = &findings->items[j];
+        if (!is_same_subject(a, b) || !a->look || !is_same_text(a->look, b->look) || is_same_service(a, b)) {
             j++;
             continue;
         }
-        if (n++ < PLACES) {
+        if (n++ < MAX_SERVICES) {
             buf_adds(&others, n == 1 ? " (likewise " : ", ");
-            add_place(b, true, &others);
+            add_service_name(b, true, &others);
         }
-        drop_item(w, j);
+        drop_item(findings, j);
     }
-    if (n > PLACES)
-        buf_addf(&others, " and %zu more", n - PLACES);
+    if (n > MAX_SERVICES)
+        buf_addf(&others, " and %zu more", n - MAX_SERVICES);
     buf_adds(&others, n > 0 ? ")" : "");
     int rc = buf_check(&others, "the list of services with the same finding", err);
     if (rc == 0 && n > 0)
-        rc = extend_text(&w->items[at], "", buf_str(&others), err);
+        rc = extend_text(&findings->items[at], "", buf_str(&others), err);
     buf_release(&others);
     return rc;
 }
 
-/* Returns the item to drop: the last one that is not the first of its rule; else, if at most FACTS other
- * findings are left, the lightest suspect; else the last one. */
-static size_t find_least(const struct findings *w)
+/* Returns the item to drop: the last fact that is not the first of its rule; else, if at most MIN_FACTS facts
+ * are left, the lightest suspect; else the last item. */
+static size_t find_least_important(const struct findings *findings)
 {
     size_t suspects = 0;
-    while (suspects < w->n && is_suspect(&w->items[suspects]))
+    while (suspects < findings->n && is_suspect(&findings->items[suspects]))
         suspects++;
-    for (size_t i = w->n; i-- > suspects + 1;)
-        if (w->items[i].rule == w->items[i - 1].rule)
+    for (size_t i = findings->n; i-- > suspects + 1;)
+        if (findings->items[i].rule == findings->items[i - 1].rule)
             return i;
-    return suspects > 0 && w->n - suspects <= FACTS ? suspects - 1 : w->n - 1;
+    return suspects > 0 && findings->n - suspects <= MIN_FACTS ? suspects - 1 : findings->n - 1;
 }
 
-/* Puts the service in front of each sentence if there are several services. */
-static int name_places(struct findings *w, struct err *err)
+/* Begins each sentence with its service if there are several services. */
+static int name_services(struct findings *findings, struct err *err)
 {
     bool several = false;
     int rc = 0;
-    for (size_t i = 1; i < w->n; i++)
-        several = several || !same_service(&w->items[0], &w->items[i]);
-    for (size_t i = 0; several && i < w->n && rc == 0; i++) {
+    for (size_t i = 1; i < findings->n; i++)
+        several = several || !is_same_service(&findings->items[0], &findings->items[i]);
+    for (size_t i = 0; several && i < findings->n && rc == 0; i++) {
         struct buf place = BUF_INIT(4096);
-        add_place(&w->items[i], !w->items[i].names_host, &place);
+        add_service_name(&findings->items[i], !findings->items[i].names_host, &place);
         buf_adds(&place, place.len ? ": " : "");
         rc = buf_check(&place, "a sentence", err);
         if (rc == 0)
-            rc = extend_text(&w->items[i], buf_str(&place), "", err);
+            rc = extend_text(&findings->items[i], buf_str(&place), "", err);
         buf_release(&place);
     }
     return rc;
 }
 
-int findings_finish(struct findings *w, struct err *err)
+int findings_finish(struct findings *findings, struct err *err)
 {
     int rc = 0;
-    if (w->n == 0)
+    if (findings->n == 0)
         return 0;
-    drop_duplicates(w);
-    qsort(w->items, w->n, sizeof *w->items, compare_items);
-    /* Name each finding's own place before merge_others appends the other places. */
-    rc = name_places(w, err);
-    for (size_t i = 0; i < w->n && rc == 0; i++)
-        rc = merge_others(w, i, err);
-    while (w->n > FINDINGS_MAX)
-        drop_item(w, find_least(w));
+    drop_duplicates(findings);
+    qsort(findings->items, findings->n, sizeof *findings->items, compare_items);
+    /* merge_others appends other services to sentences that already begin with their own. */
+    rc = name_services(findings, err);
+    for (size_t i = 0; i < findings->n && rc == 0; i++)
+        rc = merge_others(findings, i, err);
+    while (findings->n > FINDINGS_MAX)
+        drop_item(findings, find_least_important(findings));
     return rc;
 }

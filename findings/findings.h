@@ -1,13 +1,13 @@
 /*
- * Findings: the few sentences that an expert would write about profiles. Each finding has its figure, its
- * file and the function to look at. One table of rules (rules.c) gives each rule's evidence, threshold,
- * sentence, function to look at and source. docs/reading.md is made from this table.
+ * Findings: the few sentences that an expert would write about profiles. Each finding has a figure, a file
+ * and a function to look at. The table of rules (rules.c) gives each rule's evidence, threshold, sentence,
+ * function to look at and source. docs/reading.md prints this table.
  *
- * A share exceeds its threshold only if the share minus two standard errors exceeds it. Thus a few samples
+ * A share exceeds its threshold only if the share minus two standard errors exceeds it, so that a few samples
  * give no finding.
  *
- * Sentences name functions, files, hosts and services, all made printable, but never labels' values or
- * command lines.
+ * Sentences name functions, files, hosts and services, which are made printable. They never contain values of
+ * labels or command lines.
  */
 #ifndef FINDINGS_FINDINGS_H
 #define FINDINGS_FINDINGS_H
@@ -24,35 +24,35 @@
 
 /* Adds the findings on a profile; none for an unknown kind. Use findings_add_goroutines for dumps. Memory is
  * proportional to the number of functions, time to the number of frames. */
-int findings_add_profile(struct findings *w, const struct profile *p, const struct finding_subject *subject,
-                         struct err *err);
+int findings_add_profile(struct findings *findings, const struct profile *profile,
+                         const struct finding_subject *subject, struct err *err);
 /* Adds the findings on a dump of goroutines, or on two dumps of one process, the older one first. */
-int findings_add_goroutines(struct findings *w, const struct goroutines *g,
+int findings_add_goroutines(struct findings *findings, const struct goroutines *goroutines,
                             const struct finding_subject *subject, struct err *err);
 
-/* Adds the differences between two sides; nothing if there is only one side. */
-int findings_add_comparison(struct findings *w, const struct comparison *s,
+/* Adds the findings on the differences between two sides; none if one side is empty. */
+int findings_add_comparison(struct findings *findings, const struct comparison *comparison,
                             const struct finding_subject *subject, struct err *err);
-/* findings_add_growth adds the findings on growth between two snapshots. findings_add_restart adds the
- * finding that the process was restarted, with the evidence `why`. */
-int findings_add_growth(struct findings *w, const struct growth *g, const struct finding_subject *subject,
-                        struct err *err);
-int findings_add_restart(struct findings *w, const char *why, const struct finding_subject *subject,
-                         struct err *err);
-/* Adds the hosts that differ from their group. Call fleet_compare first. */
-int findings_add_fleet(struct findings *w, const struct fleet *h, const struct finding_subject *subject,
-                       struct err *err);
+/* Adds the findings on the growth between two snapshots. */
+int findings_add_growth(struct findings *findings, const struct growth *growth,
+                        const struct finding_subject *subject, struct err *err);
+/* Adds the finding that the process was restarted between two snapshots. */
+int findings_add_restart(struct findings *findings, const char *evidence,
+                         const struct finding_subject *subject, struct err *err);
+/* Adds the findings on hosts that differ from their group. Call fleet_compare first. */
+int findings_add_fleet(struct findings *findings, const struct fleet *fleet,
+                       const struct finding_subject *subject, struct err *err);
 
-/* Returns the input of the figure of the rule with that id; FINDING_FROM_ONE for an unknown id. */
+/* Returns the input of the rule with that id; FINDING_FROM_ONE for an unknown id. */
 enum finding_input findings_input_of(const char *id);
 
 /*
- * Sorts the list: suspects first, the heaviest first; then CPU, memory and waiting. At most FINDINGS_MAX
- * findings stay. The heaviest finding of each other rule takes precedence over a fifth suspect. Equal
- * findings on the same function of several hosts become one sentence. If there are several hosts or services,
- * each sentence begins with its host or service. Call it once, at the end.
+ * Sorts the list: suspects by weight, then the other findings in the order of the table. Keeps at most
+ * FINDINGS_MAX findings: up to four suspects, the heaviest finding of each other rule, then further suspects.
+ * Merges findings of one rule on the same function of several services. If there are several services, each
+ * sentence begins with the host and service. Call it once, at the end.
  */
-int findings_finish(struct findings *w, struct err *err);
+int findings_finish(struct findings *findings, struct err *err);
 
 /* Returns rule i of the table, or NULL after the last. */
 const struct finding_rule *findings_rule(size_t i);

@@ -8,69 +8,70 @@
 #include "findings/tally.h"
 #include "base/banned.h"
 
-/* The most names in a group. Later names get no share. */
+/* The most names in a group. Further functions get no share. */
 #define MAX_NAMES 20000
 
-/* Functions that preempt loops without calls. The number of their samples says nothing about the program. */
-static const char *const passed_over[] = {"runtime.asyncPreempt*", NULL};
+/* Functions by which Go preempts loops. The number of their samples depends on the scheduler, not on the
+ * program. */
+static const char *const ignored_functions[] = {"runtime.asyncPreempt*", NULL};
 
 /* ---- names and rows ------------------------------------------------------------------------------------ */
 
-struct wanted {
+struct name_query {
     const struct fleet *h;
     const char *name;
 };
 
-static bool is_wanted(const void *ctx, uint32_t number)
+static bool has_name(const void *ctx, uint32_t number)
 {
-    const struct wanted *w = ctx;
+    const struct name_query *w = ctx;
     return strcmp(w->h->names.items[number], w->name) == 0;
 }
 
-/* *ret is FINDER_NONE if there are too many names. */
-static int number_name(struct fleet *h, struct str name, uint32_t *ret, struct err *err)
+/* Finds or adds a name. *ret is FINDER_NONE if there are too many names. */
+static int find_name_number(struct fleet *fleet, struct str name, uint32_t *ret, struct err *err)
 {
     char shown[1024];
     text_printable(shown, sizeof shown, name.p, name.n);
-    uint64_t hash = finder_mix_str(finder_seed(&h->by_name), str_of(shown));
-    *ret = finder_find(&h->by_name, hash, is_wanted, &(struct wanted){h, shown});
-    if (*ret != FINDER_NONE || h->names.n >= MAX_NAMES)
+    uint64_t hash = finder_mix_str(finder_seed(&fleet->by_name), str_of(shown));
+    *ret = finder_find(&fleet->by_name, hash, has_name, &(struct name_query){fleet, shown});
+    if (*ret != FINDER_NONE || fleet->names.n >= MAX_NAMES)
         return 0;
-    *ret = (uint32_t)h->names.n;
-    return finder_add(&h->by_name, hash, err) < 0 ? -1 : strlist_add(&h->names, shown, err);
+    *ret = (uint32_t)fleet->names.n;
+    return finder_add(&fleet->by_name, hash, err) < 0 ? -1 : strlist_add(&fleet->names, shown, err);
 }
 
-static int find_row(struct fleet *h, const char *host, bool is_baseline, struct fleet_host **ret,
+static int find_row(struct fleet *fleet, const char *host, bool is_baseline, struct fleet_host **ret,
                     struct err *err)
 {
-    for (size_t i = 0; i < h->n; i++)
-        if (strcmp(h->rows[i].host, host) == 0) {
-            *ret = &h->rows[i];
+    for (size_t i = 0; i < fleet->n; i++)
+        if (strcmp(fleet->rows[i].host, host) == 0) {
+            *ret = &fleet->rows[i];
             return 0;
         }
-    if (array_reserve((void **)&h->rows, &h->cap, h->n + 1, sizeof *h->rows, err) < 0)
+    if (array_reserve((void **)&fleet->rows, &fleet->cap, fleet->n + 1, sizeof *fleet->rows, err) < 0)
         return -1;
     struct fleet_host row = {.host = strdup(host), .is_baseline = is_baseline};
     if (!row.host)
         return err_nomem(err);
-    h->rows[h->n] = row;
-    *ret = &h->rows[h->n++];
+    fleet->rows[fleet->n] = row;
+    *ret = &fleet->rows[fleet->n++];
     return 0;
 }
 
-void fleet_release(struct fleet *h)
+void fleet_release(struct fleet *fleet)
 {
-    for (size_t i = 0; i < h->n; i++) {
-        free(h->rows[i].host);
-        for (size_t of = 0; of < FLEET_OF; of++) {
-            free(h->rows[i].of[of].file);
-            free(h->rows[i].of[of].shares);
+    for (size_t i = 0; i < fleet->n; i++) {
+        free(fleet->rows[i].host);
+        for (size_t kind = 0; kind < FLEET_FIGURES; kind++) {
+            free(fleet->rows[i].figures[kind].file);
+            free(fleet->rows[i].figures[kind].shares);
         }
     }
-    free(h->rows);
-    strlist_release(&h->names);
-    finder_release(&h->by_name);
-    *h = (struct fleet){0};
+    free(fleet->rows);
+    strlist_release(&fleet->names);
+    finder_release(&fleet->by_name);
+    *fleet = (struct fleet){0};
 }
 
 /* ---- shares -------------------------------------------------------------------------------------------- */
@@ -88,24 +89,25 @@ static int compare_names(const void *left, const void *right)
 }
 
 /* A function's value in a tally: cum for CPU, own otherwise. */
-static int64_t value_of(const struct tally *t, enum fleet_of of, uint32_t name)
+static int64_t get_value(const struct tally *tally, enum fleet_figure_kind kind, uint32_t name)
 {
-    return of == FLEET_CPU ? t->of[name].cum : t->of[name].own;
+    return kind == FLEET_CPU ? tally->by_name[name].cum : tally->by_name[name].own;
 }
 
 /* The heaviest functions of a tally, by the profile's strings. The caller frees *ret. */
-static int find_heaviest(const struct tally *t, enum fleet_of of, struct fleet_share **ret, size_t *ret_n,
-                         struct err *err)
+static int find_heaviest(const struct tally *tally, enum fleet_figure_kind kind, struct fleet_share **ret,
+                         size_t *ret_n, struct err *err)
 {
-    const struct profile *p = t->profile;
+    const struct profile *p = tally->profile;
     struct fleet_share *list = malloc((p->n_functions + 1) * sizeof *list);
     size_t n = 0, kept = 0;
     if (!list)
         return err_nomem(err);
     for (size_t i = 0; i < p->n_functions; i++) {
         uint32_t name = p->functions[i].name;
-        if (name != 0 && value_of(t, of, name) > 0 && !functions_listed(profile_str(p, name), passed_over))
-            list[n++] = (struct fleet_share){name, stats_share(value_of(t, of, name), t->total)};
+        if (name != 0 && get_value(tally, kind, name) > 0 &&
+            !functions_is_listed(profile_str(p, name), ignored_functions))
+            list[n++] = (struct fleet_share){name, stats_share(get_value(tally, kind, name), tally->total)};
     }
     /* Merge functions of one name. */
     qsort(list, n, sizeof *list, compare_names);
@@ -118,19 +120,19 @@ static int find_heaviest(const struct tally *t, enum fleet_of of, struct fleet_s
     return 0;
 }
 
-/* Stores the heaviest functions by the group's names. */
-static int keep_shares(struct fleet *h, const struct tally *t, enum fleet_of of, struct fleet_figure *f,
-                       struct err *err)
+/* Stores the shares of the heaviest functions. */
+static int store_shares(struct fleet *fleet, const struct tally *tally, enum fleet_figure_kind kind,
+                        struct fleet_figure *f, struct err *err)
 {
     struct fleet_share *list = NULL;
     size_t n = 0, kept = 0;
-    if (find_heaviest(t, of, &list, &n, err) < 0)
+    if (find_heaviest(tally, kind, &list, &n, err) < 0)
         return -1;
     f->shares = calloc(n + 1, sizeof *f->shares);
     int rc = f->shares ? 0 : err_nomem(err);
     for (size_t i = 0; i < n && rc == 0; i++) {
         uint32_t name = 0;
-        rc = number_name(h, profile_str(t->profile, list[i].name), &name, err);
+        rc = find_name_number(fleet, profile_str(tally->profile, list[i].name), &name, err);
         if (rc == 0 && name != FINDER_NONE)
             f->shares[kept++] = (struct fleet_share){name, list[i].share};
     }
@@ -143,73 +145,75 @@ static int keep_shares(struct fleet *h, const struct tally *t, enum fleet_of of,
 
 /* ---- profiles ------------------------------------------------------------------------------------------ */
 
-/* The sample type that gives a figure, and the figure. */
+/* The sample type that gives a figure, and the kind of the figure. */
 struct column {
     size_t type; /* TALLY_NONE for a kind of profile that is not compared */
-    enum fleet_of of;
+    enum fleet_figure_kind kind;
 };
 
-static struct column column_of(const struct profile *p)
+static struct column column_of(const struct profile *profile)
 {
     static const struct {
         const char *type, *unit;
-        enum fleet_of of;
-        bool within, at_once; /* taken from differences over time, from other profiles */
+        enum fleet_figure_kind kind;
+        bool in_differences, in_snapshots; /* the profiles that give this figure */
     } columns[] = {{"cpu", "nanoseconds", FLEET_CPU, true, true},
                    {"inuse_space", "bytes", FLEET_HEAP, false, true},
                    {"goroutine", "count", FLEET_GOROUTINES, false, true},
                    {"alloc_space", "bytes", FLEET_ALLOCATED, true, false}};
     struct column found = {TALLY_NONE, FLEET_CPU};
     for (size_t i = 0; i < sizeof columns / sizeof *columns && found.type == TALLY_NONE; i++) {
-        if (p->duration_ns > 0 ? columns[i].within : columns[i].at_once)
-            found.type = tally_type(p, columns[i].type, columns[i].unit);
-        found.of = columns[i].of;
+        if (profile->duration_ns > 0 ? columns[i].in_differences : columns[i].in_snapshots)
+            found.type = tally_find_type(profile, columns[i].type, columns[i].unit);
+        found.kind = columns[i].kind;
     }
     return found;
 }
 
-static void set_value(struct fleet_figure *f, enum fleet_of of, const struct tally *t)
+static void set_value(struct fleet_figure *f, enum fleet_figure_kind kind, const struct tally *tally)
 {
-    const struct profile *p = t->profile;
-    double total = (double)t->total;
-    f->value = of == FLEET_CPU ? stats_share(t->total, p->duration_ns) : total;
-    f->samples = of == FLEET_HEAP ? total / stats_heap_rate(p) : total;
-    if (of == FLEET_CPU)
-        f->samples = t->counts == TALLY_NONE ? (double)p->n_samples : (double)t->objects;
-    if (of == FLEET_ALLOCATED)
+    const struct profile *p = tally->profile;
+    double total = (double)tally->total;
+    f->value = kind == FLEET_CPU ? stats_share(tally->total, p->duration_ns) : total;
+    f->samples = kind == FLEET_HEAP ? total / stats_heap_rate(p) : total;
+    if (kind == FLEET_CPU)
+        f->samples = tally->count_type == TALLY_NONE ? (double)p->n_samples : (double)tally->objects;
+    if (kind == FLEET_ALLOCATED)
         f->value = total * 1e9 / (double)p->duration_ns;
     f->known = true;
 }
 
-static int add_tally(struct fleet *h, struct fleet_figure *f, const struct column *c, const struct profile *p,
-                     struct err *err)
+static int add_tally(struct fleet *fleet, struct fleet_figure *f, const struct column *c,
+                     const struct profile *profile, struct err *err)
 {
     struct stack_filter filter = {0};
     struct tally t = {0};
-    int rc = stack_filter_init(&filter, p, NULL, 0, err);
+    int rc = stack_filter_init(&filter, profile, NULL, 0, err);
     if (rc == 0)
-        rc = tally_make(&t, &filter, (struct tally_types){c->type, tally_type(p, "samples", "count")},
+        rc = tally_make(&t, &filter,
+                        (struct tally_types){c->type, tally_find_type(profile, "samples", "count")},
                         &(struct tally_choice){0}, err);
-    if (rc == 0 && c->of != FLEET_ALLOCATED)
-        rc = keep_shares(h, &t, c->of, f, err);
+    if (rc == 0 && c->kind != FLEET_ALLOCATED)
+        rc = store_shares(fleet, &t, c->kind, f, err);
     if (rc == 0)
-        set_value(f, c->of, &t);
+        set_value(f, c->kind, &t);
     tally_release(&t);
     stack_filter_release(&filter);
     return rc;
 }
 
-int fleet_add(struct fleet *h, const struct fleet_member *from, const struct profile *p, struct err *err)
+int fleet_add(struct fleet *fleet, const struct fleet_member *from, const struct profile *profile,
+              struct err *err)
 {
     struct fleet_host *row = NULL;
-    const struct column column = column_of(p);
-    if (column.type == TALLY_NONE || find_row(h, from->host, from->is_baseline, &row, err) < 0)
+    const struct column column = column_of(profile);
+    if (column.type == TALLY_NONE || find_row(fleet, from->host, from->is_baseline, &row, err) < 0)
         return column.type == TALLY_NONE ? 0 : -1;
-    struct fleet_figure *f = &row->of[column.of];
+    struct fleet_figure *f = &row->figures[column.kind];
     if (f->known)
         return 0;
     free(f->file);
     free(f->shares);
     *f = (struct fleet_figure){.file = strdup(from->file)};
-    return f->file ? add_tally(h, f, &column, p, err) : err_nomem(err);
+    return f->file ? add_tally(fleet, f, &column, profile, err) : err_nomem(err);
 }

@@ -2,27 +2,29 @@
  * Hosts of one service, side by side: a few figures of each, and the function in which each differs most from
  * the group.
  *
- * Each host keeps the shares of its heaviest functions (FLEET_MAX_SHARES of each kind), but no profile. The
- * group is the median of its hosts, so that one outlier, or two of five, do not change it much. A host is an
- * outlier if a function's share differs from the median by at least 10 percentage points after subtracting
- * two standard errors of both, and by at least four times the usual difference in the group (the median
- * absolute deviation and the sampling error together). A group has at least three hosts.
+ * For each host, struct fleet stores the shares of its heaviest functions (FLEET_MAX_SHARES of each kind of
+ * profile), but no profile. Hosts are compared with the median of their group, which one outlier, or two of
+ * five, change little. A host is an outlier if a function's share differs from the median by at least 10
+ * percentage points after subtracting two standard errors of both, and by at least four times the usual
+ * difference in the group (the median absolute deviation and the sampling error together). A group has at
+ * least three hosts.
  */
 #ifndef FINDINGS_FLEET_H
 #define FINDINGS_FLEET_H
 
 #include "proto/proto.h"
 
-#define FLEET_LEAST 3
+#define FLEET_MIN_HOSTS 3
 #define FLEET_MAX_SHARES 200
 
-enum fleet_of {
+/* The figures of a host, and the shares that they are divided into. */
+enum fleet_figure_kind {
     FLEET_CPU,        /* busy cores; shares of the CPU time, by cum */
     FLEET_HEAP,       /* bytes in use; shares by the innermost function of the program */
     FLEET_GOROUTINES, /* number of goroutines; shares by the innermost function of the program */
-    FLEET_ALLOCATED,  /* bytes in a second, if known; no shares */
+    FLEET_ALLOCATED,  /* bytes allocated per second, if known; no shares */
 };
-#define FLEET_OF 4
+#define FLEET_FIGURES 4
 
 struct fleet_share {
     uint32_t name; /* index into the group's names */
@@ -37,23 +39,23 @@ struct fleet_figure {
     char *file;
     struct fleet_share *shares; /* sorted by name */
     size_t n_shares;
-    bool exceeds; /* true: the value is far from the group's */
+    bool is_far; /* the value is far from the group's median */
 };
 
 /* The largest difference between a host and its group. */
 struct fleet_difference {
     bool known;
-    enum fleet_of of;
-    uint32_t name;
+    enum fleet_figure_kind kind;
+    uint32_t name; /* index into the group's names */
     double share, median;
     bool outlier;
 };
 
 struct fleet_host {
     char *host;
-    bool is_baseline; /* true: a host of the baseline */
-    struct fleet_figure of[FLEET_OF];
-    struct fleet_difference differs;
+    bool is_baseline; /* a host of --against */
+    struct fleet_figure figures[FLEET_FIGURES];
+    struct fleet_difference difference;
 };
 
 /* Begins as {0}. All members are read-only. */
@@ -62,9 +64,9 @@ struct fleet {
     size_t n, cap;
     struct strlist names; /* names of functions, printable */
     struct finder by_name;
-    double median[FLEET_OF]; /* medians of the values */
-    size_t known[FLEET_OF],
-        with_shares[FLEET_OF]; /* the number of hosts with a value, and with enough samples for shares */
+    double median[FLEET_FIGURES];        /* of the values */
+    size_t n_known[FLEET_FIGURES];       /* hosts with a value */
+    size_t n_with_shares[FLEET_FIGURES]; /* hosts with enough samples for shares */
 };
 
 /* The origin of a profile. */
@@ -74,12 +76,13 @@ struct fleet_member {
     const char *file;
 };
 
-/* Adds a profile of a host. Ignores other kinds, and the second profile of a kind. A difference over time
- * gives only the allocation in a second. */
-int fleet_add(struct fleet *h, const struct fleet_member *from, const struct profile *p, struct err *err);
-void fleet_release(struct fleet *h);
+/* Adds a profile of a host. Ignores profiles without a figure, and the second profile of a kind. From a
+ * difference over time, adds only the bytes allocated per second. */
+int fleet_add(struct fleet *fleet, const struct fleet_member *from, const struct profile *profile,
+              struct err *err);
+void fleet_release(struct fleet *fleet);
 
-/* Compares the hosts. Call it after all fleet_add. */
-int fleet_compare(struct fleet *h, struct err *err);
+/* Finds the medians, `is_far` and `difference` of each host. Call it after all fleet_add. */
+int fleet_compare(struct fleet *fleet, struct err *err);
 
 #endif

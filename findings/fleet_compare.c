@@ -12,19 +12,20 @@
 #include "base/banned.h"
 
 /* Converts a median absolute deviation to a standard deviation. */
-#define DEVIATION 1.4826
-/* The least difference of a share after subtracting two standard errors, and the least in deviations. */
-#define SHARE 0.1
-#define DEVIATIONS 4
+#define MAD_TO_DEVIATION 1.4826
+/* The least difference of a share from the median, after subtracting two standard errors; and the least
+ * difference in standard deviations. */
+#define MIN_SHARE 0.1
+#define MIN_DEVIATIONS 4
 /* The least factor between a value and the median. */
-#define TIMES 2
+#define MIN_FACTOR 2
 /* The least number of samples for shares. */
-#define SAMPLES 20
+#define MIN_SAMPLES 20
 
-/* The least differences of values that matter: cores, bytes, goroutines, bytes a second. */
-static const double floors[FLEET_OF] = {0.1, 10e6, 100, 1e6};
+/* By figure: smaller differences are never reported (cores, bytes, goroutines, bytes per second). */
+static const double min_differences[FLEET_FIGURES] = {0.1, 10e6, 100, 1e6};
 
-/* The group's median and deviation of one function or value. */
+/* The group's median and standard deviation of one function's share, or of one figure. */
 struct center {
     double median, deviation;
 };
@@ -47,39 +48,42 @@ static struct center center_of(double *values, size_t n)
     struct center m = {.median = median_of(values, n)};
     for (size_t i = 0; i < n; i++)
         values[i] = fabs(values[i] - m.median);
-    m.deviation = DEVIATION * median_of(values, n);
+    m.deviation = MAD_TO_DEVIATION * median_of(values, n);
     return m;
 }
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
-static bool is_far(const struct fleet_host *row, enum fleet_of of, struct center m)
+static bool is_far(const struct fleet_host *row, enum fleet_figure_kind kind, struct center m)
 {
-    double value = row->of[of].value, by = fabs(value - m.median);
-    bool times = value >= TIMES * m.median || value * TIMES <= m.median;
+    double value = row->figures[kind].value, difference = fabs(value - m.median);
+    bool is_multiple = value >= MIN_FACTOR * m.median || value * MIN_FACTOR <= m.median;
     /* CPU error is value/sqrt(samples). */
-    double chance = of == FLEET_CPU && row->of[of].samples > 0 ? value / sqrt(row->of[of].samples) : 0;
-    return times && by >= floors[of] && by >= DEVIATIONS * hypot(m.deviation, chance);
+    double sampling_error =
+        kind == FLEET_CPU && row->figures[kind].samples > 0 ? value / sqrt(row->figures[kind].samples) : 0;
+    return is_multiple && difference >= min_differences[kind] &&
+           difference >= MIN_DEVIATIONS * hypot(m.deviation, sampling_error);
 }
 
-static void compare_values(struct fleet *h, enum fleet_of of, double *room)
+static void compare_values(struct fleet *fleet, enum fleet_figure_kind kind, double *scratch)
 {
     size_t n = 0;
-    for (size_t i = 0; i < h->n; i++)
-        if (h->rows[i].of[of].known)
-            room[n++] = h->rows[i].of[of].value;
-    struct center m = center_of(room, n);
-    h->known[of] = n;
-    h->median[of] = m.median;
-    for (size_t i = 0; i < h->n && n >= FLEET_LEAST; i++)
-        h->rows[i].of[of].exceeds = h->rows[i].of[of].known && is_far(&h->rows[i], of, m);
+    for (size_t i = 0; i < fleet->n; i++)
+        if (fleet->rows[i].figures[kind].known)
+            scratch[n++] = fleet->rows[i].figures[kind].value;
+    struct center m = center_of(scratch, n);
+    fleet->n_known[kind] = n;
+    fleet->median[kind] = m.median;
+    for (size_t i = 0; i < fleet->n && n >= FLEET_MIN_HOSTS; i++)
+        fleet->rows[i].figures[kind].is_far =
+            fleet->rows[i].figures[kind].known && is_far(&fleet->rows[i], kind, m);
 }
 
 /* ---- shares -------------------------------------------------------------------------------------------- */
 
 static bool has_shares(const struct fleet_figure *f)
 {
-    return f->known && f->samples >= SAMPLES;
+    return f->known && f->samples >= MIN_SAMPLES;
 }
 
 static double share_of(const struct fleet_figure *f, uint32_t name)
@@ -98,46 +102,47 @@ static double share_of(const struct fleet_figure *f, uint32_t name)
     return found ? found->share : 0;
 }
 
-/* The number of hosts that have each function. The caller frees *ret. */
-static int find_seen(const struct fleet *h, enum fleet_of of, size_t **ret, struct err *err)
+/* Counts, for each function, the hosts that have a share of it. The caller frees *ret. */
+static int count_hosts(const struct fleet *fleet, enum fleet_figure_kind kind, size_t **ret, struct err *err)
 {
-    size_t *seen = calloc(h->names.n + 1, sizeof *seen);
-    if (!seen)
+    size_t *n_hosts = calloc(fleet->names.n + 1, sizeof *n_hosts);
+    if (!n_hosts)
         return err_nomem(err);
-    for (size_t i = 0; i < h->n; i++) {
-        const struct fleet_figure *f = &h->rows[i].of[of];
+    for (size_t i = 0; i < fleet->n; i++) {
+        const struct fleet_figure *f = &fleet->rows[i].figures[kind];
         for (size_t k = 0; has_shares(f) && k < f->n_shares; k++)
-            seen[f->shares[k].name]++;
+            n_hosts[f->shares[k].name]++;
     }
-    *ret = seen;
+    *ret = n_hosts;
     return 0;
 }
 
-/* The group's median of each function; 0 if fewer than half of the hosts have it. The caller frees *ret. */
-static int find_centers(const struct fleet *h, enum fleet_of of, double *room, struct center **ret,
-                        struct err *err)
+/* Finds the center of each function's share; zeros if fewer than half of the hosts have the function. The
+ * caller frees *ret. */
+static int find_centers(const struct fleet *fleet, enum fleet_figure_kind kind, double *scratch,
+                        struct center **ret, struct err *err)
 {
-    size_t *seen = NULL;
-    if (find_seen(h, of, &seen, err) < 0)
+    size_t *n_hosts = NULL;
+    if (count_hosts(fleet, kind, &n_hosts, err) < 0)
         return -1;
-    struct center *centers = calloc(h->names.n + 1, sizeof *centers);
-    for (uint32_t name = 0; centers && name < h->names.n; name++) {
+    struct center *centers = calloc(fleet->names.n + 1, sizeof *centers);
+    for (uint32_t name = 0; centers && name < fleet->names.n; name++) {
         size_t n = 0;
-        if (seen[name] * 2 < h->with_shares[of])
+        if (n_hosts[name] * 2 < fleet->n_with_shares[kind])
             continue;
-        for (size_t i = 0; i < h->n; i++)
-            if (has_shares(&h->rows[i].of[of]))
-                room[n++] = share_of(&h->rows[i].of[of], name);
-        centers[name] = center_of(room, n);
+        for (size_t i = 0; i < fleet->n; i++)
+            if (has_shares(&fleet->rows[i].figures[kind]))
+                scratch[n++] = share_of(&fleet->rows[i].figures[kind], name);
+        centers[name] = center_of(scratch, n);
     }
-    free(seen);
+    free(n_hosts);
     *ret = centers;
     return centers ? 0 : err_nomem(err);
 }
 
-static struct stats_candidate make_candidate(const struct fleet *h, const struct fleet_difference *d)
+static struct stats_candidate make_candidate(const struct fleet *fleet, const struct fleet_difference *d)
 {
-    struct str name = str_of(h->names.items[d->name]);
+    struct str name = str_of(fleet->names.items[d->name]);
     return (struct stats_candidate){functions_origin_of(name) == FUNCTION_OF_RUNTIME,
                                     fmax(d->share, d->median), name};
 }
@@ -145,66 +150,68 @@ static struct stats_candidate make_candidate(const struct fleet *h, const struct
 static bool is_outlier(const struct fleet_difference *d, const struct fleet_figure *f, struct center m,
                        size_t n)
 {
-    double by = fabs(d->share - d->median), error = stats_error(d->share, f->samples);
-    double of_median = 1.2533 * stats_error(d->median, f->samples) / sqrt((double)n);
-    return by - 2 * hypot(error, of_median) >= SHARE && by >= DEVIATIONS * hypot(m.deviation, error);
+    double difference = fabs(d->share - d->median), error = stats_standard_error(d->share, f->samples);
+    double median_error = 1.2533 * stats_standard_error(d->median, f->samples) / sqrt((double)n);
+    return difference - 2 * hypot(error, median_error) >= MIN_SHARE &&
+           difference >= MIN_DEVIATIONS * hypot(m.deviation, error);
 }
 
 /* The difference between a host and the group in one function. */
-static struct fleet_difference difference_of(const struct fleet *h, const struct fleet_figure *f,
-                                             enum fleet_of of, uint32_t name, struct center m)
+static struct fleet_difference difference_of(const struct fleet *fleet, const struct fleet_figure *f,
+                                             enum fleet_figure_kind kind, uint32_t name, struct center m)
 {
-    struct fleet_difference d = {true, of, name, share_of(f, name), m.median, false};
-    d.outlier = fabs(d.share - d.median) >= SHARE && is_outlier(&d, f, m, h->with_shares[of]);
+    struct fleet_difference d = {true, kind, name, share_of(f, name), m.median, false};
+    d.outlier = fabs(d.share - d.median) >= MIN_SHARE && is_outlier(&d, f, m, fleet->n_with_shares[kind]);
     return d;
 }
 
-/* A function that the host calls more than the others explains a difference better than one that it calls
- * less in consequence, if it covers at least this part of it. */
-#define COMPARABLE 0.5
+/* Of two functions of a host, one above the median and one below it, the first explains the difference
+ * better: a larger share of one function makes the shares of the others smaller. The function that covers
+ * less must cover at least this part of what the other covers. */
+#define MIN_COMPARABLE 0.5
 
 static bool is_above_median(const struct fleet_difference *d)
 {
     return d->share > d->median;
 }
 
-static bool explains_better(const struct fleet *h, const struct fleet_difference *a,
-                            const struct fleet_difference *b)
+static bool is_better(const struct fleet *fleet, const struct fleet_difference *a,
+                      const struct fleet_difference *b)
 {
     if (!b->known)
         return true;
-    struct stats_candidate one = make_candidate(h, a), other = make_candidate(h, b);
+    struct stats_candidate one = make_candidate(fleet, a), other = make_candidate(fleet, b);
     double least = fmin(one.covers, other.covers), most = fmax(one.covers, other.covers);
-    if (is_above_median(a) != is_above_median(b) && one.runtime == other.runtime &&
-        least >= COMPARABLE * most)
+    if (is_above_median(a) != is_above_median(b) && one.is_runtime == other.is_runtime &&
+        least >= MIN_COMPARABLE * most)
         return is_above_median(a);
-    return stats_explains_more(&one, &other);
+    return stats_is_better(&one, &other);
 }
 
-/* The function that explains a host's difference best; among outliers if there is any. */
-static struct fleet_difference find_difference(const struct fleet *h, const struct fleet_figure *f,
-                                               enum fleet_of of, const struct center *centers)
+/* Finds the function that explains a host's difference best; among the outliers if there are any. */
+static struct fleet_difference find_difference(const struct fleet *fleet, const struct fleet_figure *f,
+                                               enum fleet_figure_kind kind, const struct center *centers)
 {
     struct fleet_difference best = {.known = false};
-    double most[2][2] = {{0}}; /* [is outlier][is more] */
-    for (uint32_t name = 0; name < h->names.n; name++) {
-        struct fleet_difference d = difference_of(h, f, of, name, centers[name]);
+    double most[2][2] = {{0}}; /* the largest difference, by outlier and is_above_median */
+    for (uint32_t name = 0; name < fleet->names.n; name++) {
+        struct fleet_difference d = difference_of(fleet, f, kind, name, centers[name]);
         double *to = &most[d.outlier][is_above_median(&d)];
         *to = fmax(*to, fabs(d.share - d.median));
     }
     bool outlier = most[true][false] > 0 || most[true][true] > 0;
     double all = fmax(most[outlier][false], most[outlier][true]);
-    for (uint32_t name = 0; name < h->names.n && all > 0; name++) {
-        struct fleet_difference d = difference_of(h, f, of, name, centers[name]);
-        double same = most[outlier][is_above_median(&d)], by = fabs(d.share - d.median);
-        if (d.outlier == outlier && same >= COMPARABLE * all && by >= STATS_NEARLY * same &&
-            explains_better(h, &d, &best))
+    for (uint32_t name = 0; name < fleet->names.n && all > 0; name++) {
+        struct fleet_difference d = difference_of(fleet, f, kind, name, centers[name]);
+        double same = most[outlier][is_above_median(&d)], difference = fabs(d.share - d.median);
+        if (d.outlier == outlier && same >= MIN_COMPARABLE * all && difference >= STATS_NEARLY_EQUAL * same &&
+            is_better(fleet, &d, &best))
             best = d;
     }
     return best;
 }
 
-/* An outlier precedes the others, then the larger difference. */
+/* Orders outliers before others, then by the size of the difference. */
 static bool differs_more(const struct fleet_difference *a, const struct fleet_difference *b)
 {
     if (!b->known || a->outlier != b->outlier)
@@ -212,36 +219,36 @@ static bool differs_more(const struct fleet_difference *a, const struct fleet_di
     return fabs(a->share - a->median) > fabs(b->share - b->median);
 }
 
-static int compare_shares(struct fleet *h, enum fleet_of of, double *room, struct err *err)
+static int compare_shares(struct fleet *fleet, enum fleet_figure_kind kind, double *scratch, struct err *err)
 {
     struct center *centers = NULL;
-    for (size_t i = 0; i < h->n; i++)
-        h->with_shares[of] += has_shares(&h->rows[i].of[of]);
-    if (h->with_shares[of] < FLEET_LEAST)
+    for (size_t i = 0; i < fleet->n; i++)
+        fleet->n_with_shares[kind] += has_shares(&fleet->rows[i].figures[kind]);
+    if (fleet->n_with_shares[kind] < FLEET_MIN_HOSTS)
         return 0;
-    if (find_centers(h, of, room, &centers, err) < 0)
+    if (find_centers(fleet, kind, scratch, &centers, err) < 0)
         return -1;
-    for (size_t i = 0; i < h->n; i++) {
-        const struct fleet_figure *f = &h->rows[i].of[of];
+    for (size_t i = 0; i < fleet->n; i++) {
+        const struct fleet_figure *f = &fleet->rows[i].figures[kind];
         if (!has_shares(f))
             continue;
-        struct fleet_difference d = find_difference(h, f, of, centers);
-        if (d.known && differs_more(&d, &h->rows[i].differs))
-            h->rows[i].differs = d;
+        struct fleet_difference d = find_difference(fleet, f, kind, centers);
+        if (d.known && differs_more(&d, &fleet->rows[i].difference))
+            fleet->rows[i].difference = d;
     }
     free(centers);
     return 0;
 }
 
-int fleet_compare(struct fleet *h, struct err *err)
+int fleet_compare(struct fleet *fleet, struct err *err)
 {
-    double *room = calloc(h->n + 1, sizeof *room);
-    int rc = room ? 0 : err_nomem(err);
-    for (size_t of = 0; of < FLEET_OF && rc == 0; of++) {
-        compare_values(h, (enum fleet_of)of, room);
-        if (of != FLEET_ALLOCATED)
-            rc = compare_shares(h, (enum fleet_of)of, room, err);
+    double *scratch = calloc(fleet->n + 1, sizeof *scratch);
+    int rc = scratch ? 0 : err_nomem(err);
+    for (size_t kind = 0; kind < FLEET_FIGURES && rc == 0; kind++) {
+        compare_values(fleet, (enum fleet_figure_kind)kind, scratch);
+        if (kind != FLEET_ALLOCATED)
+            rc = compare_shares(fleet, (enum fleet_figure_kind)kind, scratch, err);
     }
-    free(room);
+    free(scratch);
     return rc;
 }

@@ -1,12 +1,11 @@
-/* The origin of a function, by its name. */
 #include <string.h>
 
 #include "findings/functions.h"
 #include "base/banned.h"
 
-/* The first elements of the import paths of Go's own packages. Other modules have a dot in theirs, or are the
- * program's own. Go's rules for import paths reserve these names. Source: go list std. */
-static const char *const standard[] = {
+/* The first elements of the import paths of Go's own packages. Go's rules for import paths reserve these
+ * names. Source: go list std. */
+static const char *const standard_elements[] = {
     "archive", "bufio",   "bytes",    "cmp",      "compress", "container", "context", "crypto",  "database",
     "debug",   "embed",   "encoding", "errors",   "expvar",   "flag",      "fmt",     "go",      "hash",
     "html",    "image",   "index",    "internal", "io",       "iter",      "log",     "maps",    "math",
@@ -20,24 +19,24 @@ const char *const functions_profilers[] = {"runtime/pprof.*", "runtime/trace.*",
 
 /* Packages below runtime/ that are not the runtime. */
 static const char *const not_runtime[] = {"runtime/debug.*", "runtime/metrics.*", NULL};
-/* The packages of the runtime. The functions without a package are its assembly. */
-static const char *const runtime[] = {"runtime.*",
-                                      "runtime/*",
-                                      "internal/runtime/*",
-                                      "internal/abi.*",
-                                      "internal/bytealg.*",
-                                      "internal/cpu.*",
-                                      "gcWriteBarrier*",
-                                      "gogo",
-                                      "memeqbody",
-                                      "cmpbody",
-                                      "indexbytebody",
-                                      "aeshashbody",
-                                      "callRet",
-                                      "_rt0_*",
-                                      NULL};
+/* The packages of the runtime. Functions without a package are its assembly code. */
+static const char *const runtime_names[] = {"runtime.*",
+                                            "runtime/*",
+                                            "internal/runtime/*",
+                                            "internal/abi.*",
+                                            "internal/bytealg.*",
+                                            "internal/cpu.*",
+                                            "gcWriteBarrier*",
+                                            "gogo",
+                                            "memeqbody",
+                                            "cmpbody",
+                                            "indexbytebody",
+                                            "aeshashbody",
+                                            "callRet",
+                                            "_rt0_*",
+                                            NULL};
 
-bool functions_listed(struct str function, const char *const *list)
+bool functions_is_listed(struct str function, const char *const *list)
 {
     for (; *list; list++) {
         size_t n = strlen(*list) - 1;
@@ -51,17 +50,17 @@ bool functions_listed(struct str function, const char *const *list)
 enum functions_origin functions_origin_of(struct str function)
 {
     size_t n = 0;
-    /* cgo's own, in the package that calls into C. */
+    /* A wrapper that cgo generated. */
     if (memmem(function.p, function.n, "._Cfunc_", 8))
         return FUNCTION_OF_STANDARD;
-    if (functions_listed(function, functions_profilers))
+    if (functions_is_listed(function, functions_profilers))
         return FUNCTION_OF_PROFILERS;
-    if (functions_listed(function, runtime) && !functions_listed(function, not_runtime))
+    if (functions_is_listed(function, runtime_names) && !functions_is_listed(function, not_runtime))
         return FUNCTION_OF_RUNTIME;
     while (n < function.n && function.p[n] != '/' && function.p[n] != '.')
         n++;
-    for (size_t i = 0; standard[i]; i++)
-        if (str_is((struct str){function.p, n}, standard[i]) && n < function.n)
+    for (size_t i = 0; standard_elements[i]; i++)
+        if (str_is((struct str){function.p, n}, standard_elements[i]) && n < function.n)
             return FUNCTION_OF_STANDARD;
     return FUNCTION_OF_PROGRAM;
 }

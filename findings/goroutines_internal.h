@@ -5,7 +5,7 @@
 #include "proto/proto.h"
 #include "findings/goroutines.h"
 
-/* The current goroutine. Its array of frames is reused. */
+/* The goroutine that is being read. */
 struct goroutine {
     struct str state;
     uint32_t wait; /* minutes */
@@ -18,29 +18,29 @@ struct goroutine {
 
 struct goroutines_store {
     struct goroutine current;
-    size_t cap_groups, n_frames, cap_frames, n_labels, cap_labels;
-    struct finder by_place; /* finds groups */
+    size_t cap_groups, n_frames, cap_frames, n_labels, cap_labels; /* of the arrays in struct goroutines */
+    struct finder by_stack;                                        /* finds groups */
     struct goroutine_wait *waits;
     size_t n_waits, cap_waits;
     struct profile *profiles[2];
-    bool frames_only;
+    bool frames_only; /* states and creators are not compared */
 };
 
-/* Starts a goroutine, or `count` equal ones. */
-void goroutine_begin(struct goroutines *g, uint64_t count);
-int goroutine_add_frame(struct goroutines *g, struct goroutine_frame frame, struct err *err);
+/* Begins a goroutine, or `count` equal ones. */
+void goroutine_begin(struct goroutines *goroutines, uint64_t count);
+int goroutine_add_frame(struct goroutines *goroutines, struct goroutine_frame frame, struct err *err);
 /* Adds the current goroutine to its group of this dump. */
-int goroutine_end(struct goroutines *g, size_t dump, struct err *err);
+int goroutine_end(struct goroutines *goroutines, size_t dump, struct err *err);
 
-/* Creates an empty table, which goroutines_free frees. */
+/* Creates an empty table. Free it with goroutines_free. */
 struct goroutines *goroutines_new(struct err *err);
 /* Sorts the groups. Call it once, after all goroutines. */
-int goroutines_finish(struct goroutines *g, struct err *err);
+int goroutines_finish(struct goroutines *goroutines, struct err *err);
 
 /* Read the three forms of a dump. */
-int goroutines_read_stacks(struct goroutines *g, size_t dump, struct str text, struct err *err);
-int goroutines_read_grouped(struct goroutines *g, size_t dump, struct str text, struct err *err);
-int goroutines_read_profile(struct goroutines *g, size_t dump, struct str bytes, uint64_t max_bytes,
+int goroutines_read_stacks(struct goroutines *goroutines, size_t dump, struct str text, struct err *err);
+int goroutines_read_grouped(struct goroutines *goroutines, size_t dump, struct str text, struct err *err);
+int goroutines_read_profile(struct goroutines *goroutines, size_t dump, struct str bytes, uint64_t max_bytes,
                             struct err *err);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * Reads a dump in profile form. Places and labels, which a profile has no text of, become strings of the
- * profile.
+ * Reads a dump in profile form. The texts of lines ("file:line") and of labels are added to the profile's
+ * strings.
  *
  * A small profile can expand to a large text: many samples may share one location with many lines, and many
- * lines one long file name. Therefore each line's place is written once, and limits apply to the expanded
- * text.
+ * lines may share one long file name. Therefore each line's text is written once, and limits apply to the
+ * expanded text.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,50 +14,50 @@
 #include "base/banned.h"
 
 #define MAX_LABELS 65536
-/* Limits of the expanded text: frames of all samples, bytes of different places, bytes of labels. */
-#define MAX_SPELLED_FRAMES (UINT64_C(20) << 20)
-#define MAX_PLACES ((size_t)32 << 20)
+/* Limits of the expanded text: the frames of all samples, the bytes of all "file:line", the bytes of
+ * labels. */
+#define MAX_FRAMES (UINT64_C(20) << 20)
+#define MAX_FILE_LINE_BYTES ((size_t)32 << 20)
 #define MAX_LABEL_BYTES ((size_t)32 << 20)
 
-/* A profile while its samples are read. */
-struct reading {
+struct profile_reader {
     struct goroutines *g;
     struct profile *p;
-    uint32_t *places; /* by line: the string "file:line"; 0 until it is written */
-    size_t place_bytes, label_bytes;
+    uint32_t *file_lines; /* by line: the string "file:line"; 0 until it is written */
+    size_t file_line_bytes, label_bytes;
     uint64_t frames;
 };
 
-static int write_place(struct reading *r, size_t at, struct str file, struct err *err)
+static int write_file_line(struct profile_reader *r, size_t at, struct str file, struct err *err)
 {
-    struct buf place = BUF_INIT(file.n + 32);
-    buf_add(&place, file.p, file.n);
-    buf_addf(&place, ":%" PRId64, r->p->lines[at].line);
-    r->place_bytes += place.len;
-    int rc = buf_check(&place, "a place", err);
-    if (rc == 0 && r->place_bytes > MAX_PLACES)
+    struct buf text = BUF_INIT(file.n + 32);
+    buf_add(&text, file.p, file.n);
+    buf_addf(&text, ":%" PRId64, r->p->lines[at].line);
+    r->file_line_bytes += text.len;
+    int rc = buf_check(&text, "a place", err);
+    if (rc == 0 && r->file_line_bytes > MAX_FILE_LINE_BYTES)
         rc = err_set(err, ERR_FAILED, "the places of its frames have more than %zu MB of text",
-                     MAX_PLACES >> 20);
+                     MAX_FILE_LINE_BYTES >> 20);
     if (rc == 0)
-        rc = profile_intern(r->p, place.data, place.len, &r->places[at], err);
-    buf_release(&place);
+        rc = profile_intern(r->p, text.data, text.len, &r->file_lines[at], err);
+    buf_release(&text);
     return rc;
 }
 
-static int add_line(struct reading *r, size_t at, struct err *err)
+static int add_line(struct profile_reader *r, size_t at, struct err *err)
 {
     const struct profile_function *f = &r->p->functions[r->p->lines[at].function];
     struct goroutine_frame frame = {profile_str(r->p, f->name), STR("")};
     struct str file = profile_str(r->p, f->filename);
-    if (file.n > 0 && r->places[at] == 0 && write_place(r, at, file, err) < 0)
+    if (file.n > 0 && r->file_lines[at] == 0 && write_file_line(r, at, file, err) < 0)
         return -1;
     if (file.n > 0)
-        frame.place = profile_str(r->p, r->places[at]);
+        frame.file_line = profile_str(r->p, r->file_lines[at]);
     return goroutine_add_frame(r->g, frame, err);
 }
 
-/* A location without lines becomes its address. */
-static int add_address(struct reading *r, uint64_t address, struct err *err)
+/* Adds the address of a location without lines. */
+static int add_address(struct profile_reader *r, uint64_t address, struct err *err)
 {
     char text[32];
     uint32_t number;
@@ -67,14 +67,13 @@ static int add_address(struct reading *r, uint64_t address, struct err *err)
     return goroutine_add_frame(r->g, (struct goroutine_frame){profile_str(r->p, number), STR("")}, err);
 }
 
-static int add_stack(struct reading *r, const struct profile_sample *s, struct err *err)
+static int add_stack(struct profile_reader *r, const struct profile_sample *s, struct err *err)
 {
     for (uint32_t i = 0; i < s->depth; i++) {
         const struct profile_location *at = &r->p->locations[profile_frame(r->p, s, i)];
         r->frames += at->n_lines + 1;
-        if (r->frames > MAX_SPELLED_FRAMES)
-            return err_set(err, ERR_FAILED, "its stacks have more than %" PRIu64 " frames",
-                           MAX_SPELLED_FRAMES);
+        if (r->frames > MAX_FRAMES)
+            return err_set(err, ERR_FAILED, "its stacks have more than %" PRIu64 " frames", MAX_FRAMES);
         if (at->n_lines == 0 && add_address(r, at->address, err) < 0)
             return -1;
         for (uint32_t l = 0; l < at->n_lines; l++)
@@ -97,7 +96,7 @@ static void add_quoted(struct buf *to, struct str s)
 
 /* Writes labels as debug=1 does. Omits labels that are too long, and all labels after the first
  * MAX_LABEL_BYTES. */
-static int add_labels(struct reading *r, const struct profile_sample *s, struct err *err)
+static int add_labels(struct profile_reader *r, const struct profile_sample *s, struct err *err)
 {
     struct buf text = BUF_INIT(MAX_LABELS);
     uint32_t number = 0;
@@ -126,7 +125,7 @@ static int add_labels(struct reading *r, const struct profile_sample *s, struct 
     return rc;
 }
 
-static int read_samples(struct reading *r, size_t dump, struct err *err)
+static int read_samples(struct profile_reader *r, size_t dump, struct err *err)
 {
     const struct profile *p = r->p;
     for (size_t i = 0; i < p->n_samples; i++) {
@@ -139,19 +138,19 @@ static int read_samples(struct reading *r, size_t dump, struct err *err)
     return 0;
 }
 
-int goroutines_read_profile(struct goroutines *g, size_t dump, struct str bytes, uint64_t max_bytes,
+int goroutines_read_profile(struct goroutines *goroutines, size_t dump, struct str bytes, uint64_t max_bytes,
                             struct err *err)
 {
-    struct reading r = {.g = g};
+    struct profile_reader r = {.g = goroutines};
     if (profile_parse(bytes.p, bytes.n, max_bytes, &r.p, err) < 0)
         return profile_is_unrecognized(err) ? err_set(err, ERR_FAILED, "not a dump of goroutines")
                                             : err_wrap(err, "not a dump of goroutines");
-    g->store->profiles[dump] = r.p;
+    goroutines->store->profiles[dump] = r.p;
     if (r.p->n_sample_types == 0 || !str_begins(profile_str(r.p, r.p->sample_types[0].type), "goroutine"))
         return err_set(err, ERR_UNSUPPORTED, "this is a profile, but not of goroutines");
-    if (!(r.places = calloc(r.p->n_lines + 1, sizeof *r.places)))
+    if (!(r.file_lines = calloc(r.p->n_lines + 1, sizeof *r.file_lines)))
         return err_nomem(err);
     int rc = read_samples(&r, dump, err);
-    free(r.places);
+    free(r.file_lines);
     return rc;
 }

@@ -2,15 +2,16 @@
 
 #include "base/banned.h"
 
-static int read_dump(struct goroutines *g, size_t i, struct str bytes, uint64_t max_bytes, struct err *err)
+static int read_dump(struct goroutines *goroutines, size_t i, struct str bytes, uint64_t max_bytes,
+                     struct err *err)
 {
-    switch (g->dumps[i].form) {
+    switch (goroutines->dumps[i].form) {
     case GOROUTINES_STACKS:
-        return goroutines_read_stacks(g, i, bytes, err);
+        return goroutines_read_stacks(goroutines, i, bytes, err);
     case GOROUTINES_GROUPED:
-        return goroutines_read_grouped(g, i, bytes, err);
+        return goroutines_read_grouped(goroutines, i, bytes, err);
     case GOROUTINES_PROFILE:
-        return goroutines_read_profile(g, i, bytes, max_bytes, err);
+        return goroutines_read_profile(goroutines, i, bytes, max_bytes, err);
     }
     return 0;
 }
@@ -24,7 +25,7 @@ int goroutines_read(const struct goroutines_input *from, struct goroutines **ret
         return -1;
     g->n_dumps = n;
     for (size_t i = 0; i < n; i++)
-        g->dumps[i].form = goroutines_form(dumps[i]);
+        g->dumps[i].form = goroutines_detect_form(dumps[i]);
     g->store->frames_only = n == 2 && g->dumps[0].form != g->dumps[1].form;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++)

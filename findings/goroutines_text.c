@@ -1,6 +1,6 @@
 /*
- * Reads the two text forms line by line. Unknown lines are ignored, because any text may surround a dump. A
- * goroutine that is cut off is dropped.
+ * Reads the two text forms line by line. Unknown lines are ignored, because any text may surround a dump. The
+ * last goroutine of a dump that ends early is dropped.
  */
 #include <string.h>
 
@@ -28,11 +28,11 @@ static void skip_bytes(struct str *s, size_t n)
     s->n -= n;
 }
 
-static bool skip_word(struct str *s, const char *word)
+static bool skip_prefix(struct str *s, const char *prefix)
 {
-    if (!str_begins(*s, word))
+    if (!str_begins(*s, prefix))
         return false;
-    skip_bytes(s, strlen(word));
+    skip_bytes(s, strlen(prefix));
     return true;
 }
 
@@ -53,12 +53,12 @@ static bool read_number(struct str *s, uint64_t *ret)
     return true;
 }
 
-/* The position of the last `word`, or the length. */
-static size_t find_last(struct str s, const char *word)
+/* Returns the position of the last `part`, or the length. */
+static size_t find_last(struct str s, const char *part)
 {
-    size_t n = strlen(word);
+    size_t n = strlen(part);
     for (size_t at = s.n; at-- > 0;)
-        if (s.n - at >= n && memcmp(s.p + at, word, n) == 0)
+        if (s.n - at >= n && memcmp(s.p + at, part, n) == 0)
             return at;
     return s.n;
 }
@@ -88,7 +88,7 @@ static struct str split_part(struct str *rest)
     return part;
 }
 
-/* "chan receive, 12 minutes, locked to thread" */
+/* Reads "chan receive, 12 minutes, locked to thread". */
 static void read_state(struct str text, struct goroutine *c)
 {
     c->state = trim_blanks(split_part(&text));
@@ -100,83 +100,83 @@ static void read_state(struct str text, struct goroutine *c)
     }
 }
 
-/* "goroutine 18 [chan receive, 12 minutes]:", possibly with more text before the brackets, or labels after
- * them. */
+/* Reads "goroutine 18 [chan receive, 12 minutes]:" into c, if c is not NULL. More text may precede the
+ * brackets, and labels may follow them. */
 static bool read_header(struct str line, struct goroutine *c)
 {
     uint64_t number;
-    if (!skip_word(&line, "goroutine ") || !read_number(&line, &number) || line.n == 0 ||
+    if (!skip_prefix(&line, "goroutine ") || !read_number(&line, &number) || line.n == 0 ||
         line.p[line.n - 1] != ':')
         return false;
     const char *open = memchr(line.p, '[', line.n);
     const char *close = open ? memchr(open, ']', line.n - (size_t)(open - line.p)) : NULL;
     if (!close || *line.p != ' ')
         return false;
-    struct str behind = {close + 1, line.n - (size_t)(close - line.p) - 2};
+    struct str labels = {close + 1, line.n - (size_t)(close - line.p) - 2};
     if (c) {
         read_state((struct str){open + 1, (size_t)(close - open) - 1}, c);
-        behind = trim_blanks(behind);
-        if (str_begins(behind, "{"))
-            c->labels = behind;
+        labels = trim_blanks(labels);
+        if (str_begins(labels, "{"))
+            c->labels = labels;
     }
     return true;
 }
 
-/* "\t/src/main.go:12 +0x1d fp=…" is the place of the line above. */
-static int read_place(struct goroutines *g, struct str line, struct err *err)
+/* Reads "\t/src/main.go:12 +0x1d fp=…", the file and line of the call above. */
+static int read_file_line(struct goroutines *goroutines, struct str line, struct err *err)
 {
-    struct goroutine *c = &g->store->current;
-    struct str place = trim_blanks(first_bytes(line, find_last(line, " +0x")));
+    struct goroutine *c = &goroutines->store->current;
+    struct str file_line = trim_blanks(first_bytes(line, find_last(line, " +0x")));
     if (c->creator.function.n > 0)
-        c->creator.place = place;
+        c->creator.file_line = file_line;
     else if (c->n_frames > 0)
-        c->frames[c->n_frames - 1].place = place;
+        c->frames[c->n_frames - 1].file_line = file_line;
     else
-        return goroutine_add_frame(g, (struct goroutine_frame){place, STR("")}, err);
+        return goroutine_add_frame(goroutines, (struct goroutine_frame){file_line, STR("")}, err);
     return 0;
 }
 
-static int read_call(struct goroutines *g, struct str line, struct err *err)
+static int read_call(struct goroutines *goroutines, struct str line, struct err *err)
 {
-    if (skip_word(&line, "created by ")) {
-        g->store->current.creator.function = first_bytes(line, find_last(line, " in goroutine "));
+    if (skip_prefix(&line, "created by ")) {
+        goroutines->store->current.creator.function = first_bytes(line, find_last(line, " in goroutine "));
         return 0;
     }
-    return goroutine_add_frame(g, (struct goroutine_frame){first_bytes(line, find_last(line, "(")), STR("")},
-                               err);
+    return goroutine_add_frame(
+        goroutines, (struct goroutine_frame){first_bytes(line, find_last(line, "(")), STR("")}, err);
 }
 
-int goroutines_read_stacks(struct goroutines *g, size_t dump, struct str text, struct err *err)
+int goroutines_read_stacks(struct goroutines *goroutines, size_t dump, struct str text, struct err *err)
 {
-    struct goroutine *c = &g->store->current;
-    bool within = false, ancestors = false;
+    struct goroutine *c = &goroutines->store->current;
+    bool is_inside = false, in_ancestors = false;
     struct str line;
-    g->dumps[dump].cut = text.n > 0 && text.p[text.n - 1] != '\n';
+    goroutines->dumps[dump].cut = text.n > 0 && text.p[text.n - 1] != '\n';
     while (next_line(&text, &line)) {
         bool header = read_header(line, NULL);
-        if (within && (header || line.n == 0)) {
-            if (goroutine_end(g, dump, err) < 0)
+        if (is_inside && (header || line.n == 0)) {
+            if (goroutine_end(goroutines, dump, err) < 0)
                 return -1;
-            within = false;
+            is_inside = false;
         }
         if (header) {
-            goroutine_begin(g, 1);
+            goroutine_begin(goroutines, 1);
             read_header(line, c);
-            within = true;
-            ancestors = false;
-        } else if (within && str_begins(line, "[originating from")) {
-            ancestors = true;
-        } else if (within && !ancestors && line.n > 0) {
-            if ((*line.p == '\t' ? read_place : read_call)(g, line, err) < 0)
+            is_inside = true;
+            in_ancestors = false;
+        } else if (is_inside && str_begins(line, "[originating from")) {
+            in_ancestors = true;
+        } else if (is_inside && !in_ancestors && line.n > 0) {
+            if ((*line.p == '\t' ? read_file_line : read_call)(goroutines, line, err) < 0)
                 return -1;
         }
     }
-    return within && !g->dumps[dump].cut ? goroutine_end(g, dump, err) : 0;
+    return is_inside && !goroutines->dumps[dump].cut ? goroutine_end(goroutines, dump, err) : 0;
 }
 
 /* ---- debug=1 ------------------------------------------------------------------------------------------- */
 
-/* "goroutine profile: total 12" */
+/* Reads "goroutine profile: total 12". */
 static bool read_total(struct str line, uint64_t *ret)
 {
     return str_begins(line, "goroutine") && find_last(line, " profile: total ") < line.n &&
@@ -184,74 +184,74 @@ static bool read_total(struct str line, uint64_t *ret)
             read_number(&line, ret));
 }
 
-/* "3 @ 0x43e1d6 0x44d4f2". Without symbols, the addresses are the only frames. */
+/* Reads "3 @ 0x43e1d6 0x44d4f2". */
 static bool read_count(struct str line, uint64_t *ret, struct str *ret_addresses)
 {
-    if (!read_number(&line, ret) || !skip_word(&line, " @"))
+    if (!read_number(&line, ret) || !skip_prefix(&line, " @"))
         return false;
     *ret_addresses = trim_blanks(line);
     return true;
 }
 
-/* "#\t0x4e2c78\tmain.waitFor+0x18\t\t/src/main.go:133" */
-static int read_symbol(struct goroutines *g, struct str line, struct err *err)
+/* Reads "#\t0x4e2c78\tmain.waitFor+0x18\t\t/src/main.go:133". */
+static int read_symbol(struct goroutines *goroutines, struct str line, struct err *err)
 {
     struct goroutine_frame frame = {STR(""), STR("")};
     line = trim_blanks(line);
     const char *tab = memchr(line.p, '\t', line.n);
     if (!tab)
-        return goroutine_add_frame(g, (struct goroutine_frame){line, STR("")}, err);
+        return goroutine_add_frame(goroutines, (struct goroutine_frame){line, STR("")}, err);
     skip_bytes(&line, (size_t)(tab - line.p) + 1);
     tab = memchr(line.p, '\t', line.n);
     frame.function = first_bytes(line, tab ? (size_t)(tab - line.p) : line.n);
     frame.function.n = find_last(frame.function, "+0x");
     if (tab)
-        frame.place = trim_blanks((struct str){tab, line.n - (size_t)(tab - line.p)});
-    return goroutine_add_frame(g, frame, err);
+        frame.file_line = trim_blanks((struct str){tab, line.n - (size_t)(tab - line.p)});
+    return goroutine_add_frame(goroutines, frame, err);
 }
 
-static int end_group(struct goroutines *g, size_t dump, struct str addresses, struct err *err)
+static int end_group(struct goroutines *goroutines, size_t dump, struct str addresses, struct err *err)
 {
-    if (g->store->current.n_frames == 0 &&
-        goroutine_add_frame(g, (struct goroutine_frame){addresses, STR("")}, err) < 0)
+    if (goroutines->store->current.n_frames == 0 &&
+        goroutine_add_frame(goroutines, (struct goroutine_frame){addresses, STR("")}, err) < 0)
         return -1;
-    return goroutine_end(g, dump, err);
+    return goroutine_end(goroutines, dump, err);
 }
 
-int goroutines_read_grouped(struct goroutines *g, size_t dump, struct str text, struct err *err)
+int goroutines_read_grouped(struct goroutines *goroutines, size_t dump, struct str text, struct err *err)
 {
-    bool within = false, broken = text.n > 0 && text.p[text.n - 1] != '\n';
+    bool is_inside = false, broken = text.n > 0 && text.p[text.n - 1] != '\n';
     uint64_t count, total = 0;
     struct str line, addresses = STR(""), next;
     while (next_line(&text, &line)) {
         bool begins = read_count(line, &count, &next);
-        if (within && (begins || line.n == 0)) {
-            if (end_group(g, dump, addresses, err) < 0)
+        if (is_inside && (begins || line.n == 0)) {
+            if (end_group(goroutines, dump, addresses, err) < 0)
                 return -1;
-            within = false;
+            is_inside = false;
         }
         if (begins) {
-            goroutine_begin(g, count);
+            goroutine_begin(goroutines, count);
             addresses = next;
-            within = true;
-        } else if (within && skip_word(&line, "# labels: ")) {
-            g->store->current.labels = line;
-        } else if (within && skip_word(&line, "#\t")) {
-            if (read_symbol(g, line, err) < 0)
+            is_inside = true;
+        } else if (is_inside && skip_prefix(&line, "# labels: ")) {
+            goroutines->store->current.labels = line;
+        } else if (is_inside && skip_prefix(&line, "#\t")) {
+            if (read_symbol(goroutines, line, err) < 0)
                 return -1;
         } else if (total == 0) {
             (void)read_total(line, &total);
         }
     }
-    if (within && !broken && end_group(g, dump, addresses, err) < 0)
+    if (is_inside && !broken && end_group(goroutines, dump, addresses, err) < 0)
         return -1;
-    g->dumps[dump].cut = broken || g->dumps[dump].total < total;
+    goroutines->dumps[dump].cut = broken || goroutines->dumps[dump].total < total;
     return 0;
 }
 
 /* ---- forms --------------------------------------------------------------------------------------------- */
 
-enum goroutine_form goroutines_form(struct str dump)
+enum goroutine_form goroutines_detect_form(struct str dump)
 {
     uint64_t total;
     struct str line;

@@ -1,10 +1,10 @@
 /*
- * Two snapshots of one process. Counters since the start of the process (allocations, contentions, delays)
- * are subtracted, which gives the activity between the snapshots. For values of one moment (memory in use,
- * goroutines) the difference is the growth.
+ * Compares two snapshots of one process. The difference of a counter (allocations, contentions, delays) is
+ * the activity between the snapshots. The difference of a value of one moment (memory in use, goroutines) is
+ * its growth.
  *
- * Two different processes have no growth. A different build, or smaller counters, prove a different process:
- * the counters of one process never shrink.
+ * Snapshots of two processes are not compared. A different build proves a different process; so do smaller
+ * counters, because the counters of one process never shrink.
  */
 #ifndef FINDINGS_GROWTH_H
 #define FINDINGS_GROWTH_H
@@ -14,22 +14,24 @@
 enum { GROWTH_BEFORE, GROWTH_NOW };
 
 struct growth {
-    struct profile *both; /* sample types: n_types before, then the same now; no labels */
+    /* Both snapshots merged, without labels. Its sample types are the n_types before, then the same n_types
+     * now. */
+    struct profile *merged;
     size_t n_types;
-    bool rebuilt;       /* the two have different builds */
+    bool is_rebuilt;    /* the snapshots have different build IDs */
     int64_t between_ns; /* time between the snapshots by the target's clock; 0: unknown */
 };
 
-/* The caller prunes both profiles first (report_prune). Changes both profiles. The caller may only free them
- * afterwards. ERR_FAILED: their sample types differ. */
-int growth_make(struct growth *g, struct profile *before, struct profile *now, struct err *err);
-void growth_release(struct growth *g);
+/* Merges two profiles, which the caller has pruned (report_prune). Changes them: afterwards the caller may
+ * only free them. ERR_FAILED: their sample types differ. */
+int growth_make(struct growth *growth, struct profile *before, struct profile *now, struct err *err);
+void growth_release(struct growth *growth);
 
-/* Returns the evidence that the process was restarted, or NULL. */
-const char *growth_restarted(const struct growth *g);
+/* Returns the evidence that the process was restarted in between, or NULL. */
+const char *growth_find_restart(const struct growth *growth);
 
-/* Replaces the values of `both` by the growth, with n_types sample types. The duration becomes the time
+/* Replaces the values of `merged` by the growth: n_types sample types remain. The duration becomes the time
  * between the snapshots. Only growth_release may follow. */
-void growth_subtract(struct growth *g);
+void growth_subtract(struct growth *growth);
 
 #endif

@@ -6,8 +6,8 @@
 #include "findings/sentence.h"
 #include "base/banned.h"
 
-/* The longest name that is useful for a search. */
-#define LOOK_MAX 1024
+/* The longest text of a finding's subject. */
+#define MAX_TEXT 1024
 
 const char *finding_topic_name(enum finding_topic topic)
 {
@@ -35,7 +35,7 @@ void finding_release(struct finding *f)
     *f = (struct finding){0};
 }
 
-/* Copies a string, NULL for an empty one. Sets *failed without memory. */
+/* Copies a string; returns NULL for an empty one. Sets *failed if memory is exhausted. */
 static char *copy_string(struct str s, bool *failed)
 {
     char *copy = s.n > 0 ? strndup(s.p, s.n) : NULL;
@@ -43,20 +43,21 @@ static char *copy_string(struct str s, bool *failed)
     return copy;
 }
 
-/* The unchanged name, by which the page finds it; NULL if it is too long or not printable. */
+/* Copies a function's name unchanged, because the page searches for it. Returns NULL if the name is too long
+ * or not printable. */
 static char *copy_look(struct str name, bool *failed)
 {
-    char *copy = name.n < LOOK_MAX ? copy_string(name, failed) : NULL;
+    char *copy = name.n < MAX_TEXT ? copy_string(name, failed) : NULL;
     if (copy && (strlen(copy) == name.n && text_is_visible(copy)))
         return copy;
     free(copy);
     return NULL;
 }
 
-/* A printable copy of the subject's text, which may come from a host. */
+/* Makes a printable copy of the subject's text, which may come from a host. */
 static char *copy_printable(const char *s, bool *failed)
 {
-    char room[LOOK_MAX];
+    char room[MAX_TEXT];
     return copy_string(str_of(text_printable(room, sizeof room, s ? s : "", s ? strlen(s) : 0)), failed);
 }
 
@@ -70,7 +71,7 @@ int finding_case_add(struct finding_case *c, const struct finding_rule *rule,
     if (array_reserve((void **)&w->items, &w->cap, w->n + 1, sizeof *w->items, c->err) < 0)
         return -1;
     struct finding i = {.rule = rule,
-                        .text = sentence_make(rule->sentence, values->of),
+                        .text = sentence_make(rule->sentence, values->arguments),
                         .file = copy_printable(subject->file, &failed),
                         .look = copy_look(values->look, &failed),
                         .weight = values->weight,
@@ -95,19 +96,20 @@ int finding_case_apply(struct finding_case *c, const struct finding_rule *rules,
     return 0;
 }
 
-void findings_release(struct findings *w)
+void findings_release(struct findings *findings)
 {
-    for (size_t i = 0; i < w->n; i++)
-        finding_release(&w->items[i]);
-    free(w->items);
-    *w = (struct findings){0};
+    for (size_t i = 0; i < findings->n; i++)
+        finding_release(&findings->items[i]);
+    free(findings->items);
+    *findings = (struct findings){0};
 }
 
-void findings_move(struct findings *w, struct findings *from)
+void findings_move(struct findings *findings, struct findings *from)
 {
-    if (array_reserve((void **)&w->items, &w->cap, w->n + from->n, sizeof *w->items, NULL) == 0) {
+    if (array_reserve((void **)&findings->items, &findings->cap, findings->n + from->n,
+                      sizeof *findings->items, NULL) == 0) {
         for (size_t i = 0; i < from->n; i++)
-            w->items[w->n++] = from->items[i];
+            findings->items[findings->n++] = from->items[i];
         from->n = 0;
     }
     findings_release(from);

@@ -1,7 +1,7 @@
 /*
- * The engine of findings: a rule is one row of a table. The row has the rule's function, its sentence and its
- * documentation: `profgrab help` and docs/reading.md are made from the tables. A new finding is one function
- * and one row, in findings/rules.c for the summary, in fetch/finding.c for a fetched body.
+ * The engine of findings. A rule is one row of a table, with its function, its sentence and its
+ * documentation, which `profgrab help` and docs/reading.md print. A new finding is one function and one row:
+ * in findings/rules.c if it is on profiles, in fetch/finding.c if it is on a fetched body.
  */
 #ifndef FINDINGS_RULE_H
 #define FINDINGS_RULE_H
@@ -14,7 +14,7 @@ enum finding_severity {
     FINDING_NOTE,    /* worth recording, but not worth a line during the run */
 };
 
-/* The subject of a rule: the kind of input that it checks. */
+/* The kind of input that a rule checks. */
 enum finding_topic {
     FINDING_TOPIC_CPU,
     FINDING_TOPIC_HEAP,
@@ -29,15 +29,16 @@ enum finding_topic {
     FINDING_TOPIC_NONE, /* no rule applies */
 };
 
-/* Returns the name of a topic for documentation: "CPU", "two snapshots". */
+/* Returns the topic's name in the documentation: "CPU", "two snapshots". */
 const char *finding_topic_name(enum finding_topic topic);
 
-/* The input of a figure or a picture: one file, two sides of several files, or two snapshots. */
+/* The files that a finding or a picture is made from: one file, the files of two sides, or two snapshots. */
 enum finding_input { FINDING_FROM_ONE, FINDING_FROM_COMPARISON, FINDING_FROM_GROWTH };
 
 struct finding_case;
 struct finding_rule;
-/* Checks a rule and adds its finding by finding_case_add if the rule applies. Returns -1 without memory. */
+/* Checks whether the rule applies, and if so adds its finding by finding_case_add. Returns -1 if memory is
+ * exhausted. */
 typedef int finding_rule_fn(struct finding_case *c, const struct finding_rule *rule);
 
 struct finding_rule {
@@ -45,42 +46,39 @@ struct finding_rule {
     enum finding_topic topic;
     enum finding_severity severity;
     enum finding_input input;
-    int number;             /* of a finding that other code adds: the value of its enum; else 0 */
-    finding_rule_fn *apply; /* NULL if other code adds the finding */
-    /* For rules on functions: samples with a function of `in` and none of `out` count (struct tally_choice);
-     * the smallest reported percentage. */
-    const char *const *in, *const *out;
-    double percent;
-    /* In the sentence, {0} to {5} are replaced by figures and names. */
-    const char *sentence;
+    int number;                         /* enum fetch_finding; 0 if `apply` is not NULL */
+    finding_rule_fn *apply;             /* NULL if fetch/finding.c adds the finding by its `number` */
+    const char *const *in, *const *out; /* for rules on functions: see struct tally_choice */
+    double percent;                     /* the smallest reported percentage */
+    const char *sentence;               /* with the placeholders {0} to {5} for figures and names */
     const char *evidence;
-    const char *threshold; /* a text; NULL: only `percent` applies */
-    const char *look;      /* NULL for FINDING_TOPIC_BODY */
-    bool per_service;      /* on a body: concerns its service, so a terminal shows it once for each service */
+    const char *threshold; /* NULL: `percent` is the threshold */
+    const char *look;      /* the function to look at; NULL for FINDING_TOPIC_BODY */
+    bool per_service;      /* a terminal shows the finding once for each service */
     const char *source;
 };
 
-#define SENTENCE_ARGUMENTS 6
-/* The most bytes of a name in a sentence, and of one argument. */
-#define SENTENCE_NAME 160
-#define SENTENCE_ARGUMENT 400
+#define SENTENCE_MAX_ARGUMENTS 6
+/* The size of a name in a sentence, and of one argument, with the NUL. */
+#define SENTENCE_NAME_SIZE 160
+#define SENTENCE_ARGUMENT_SIZE 400
 
-/* The arguments {0} to {5} of a sentence, and the finding's other members. */
+/* The arguments of a sentence, and the members of struct finding with the same names. */
 struct finding_values {
-    char of[SENTENCE_ARGUMENTS][SENTENCE_ARGUMENT];
+    char arguments[SENTENCE_MAX_ARGUMENTS][SENTENCE_ARGUMENT_SIZE];
     double weight;
     struct str look; /* empty: no function */
-    bool names_host; /* the sentence names the host */
+    bool names_host;
     int part, detail;
 };
 
-/* The origin of a profile or a dump. NULL and "" both mean unknown. */
+/* The origin of a profile or a dump. NULL and "" mean unknown. */
 struct finding_subject {
     const char *host, *service;
-    const char *kind;              /* the request's kind, "mutex"; block and mutex profiles look alike */
+    const char *kind;              /* "mutex": block and mutex profiles have the same sample types */
     const char *file;              /* the bundle's member, or a path */
-    const char *target, *baseline; /* for two sides: the hosts of each, "file-03, file-04" */
-    int64_t between_ns;            /* for two dumps: the time between them; 0: unknown */
+    const char *target, *baseline; /* the hosts of two sides: "file-03, file-04" */
+    int64_t between_ns;            /* the time between two dumps; 0: unknown */
 };
 
 /* One finding. Unknown members are NULL. */
@@ -88,14 +86,13 @@ struct finding {
     const struct finding_rule *rule;
     char *text;
     char *file;
-    char *look; /* a function's full name */
-    /* The part of the total that the finding concerns, 0 to 1. Suspects are sorted by it. */
-    double weight;
-
+    char *look;    /* the full name of the function to look at */
+    double weight; /* sorts suspects: the part of the total that the finding is about, 0 to 1, plus 1 if the
+                      finding precedes those on one profile */
     char *host, *service;
     bool names_host; /* the text names the host */
-    int part;        /* separates findings of one rule on different subjects, which are not duplicates */
-    int detail;      /* if findings are duplicates for one service, the one with the largest detail stays */
+    int part;        /* findings of one rule on one service are duplicates if their parts are equal */
+    int detail;      /* of duplicates, the one with the largest detail is kept */
 };
 
 /* A growing list of findings. */
@@ -109,32 +106,32 @@ struct findings {
         0                                                                                                    \
     }
 
-/* The input of a rule's function. Inputs that the topic does not have are NULL. */
+/* The input of a rule's function. Members that the topic does not use are NULL. */
 struct finding_case {
     struct findings *findings;
     const struct finding_subject *subject; /* NULL: unknown */
     enum finding_topic topic;
     struct err *err;
-    const void *evidence; /* FINDING_TOPIC_BODY: the facts that the rules of fetch/finding.c read */
+    const void *evidence; /* FINDING_TOPIC_BODY: the struct that the rules of fetch/finding.c read */
     const struct profile *profile;
     const struct stack_filter *filter;
-    const struct tally *all; /* every sample of CPU time or of delays; NULL for heaps */
+    const struct tally *all; /* all samples of CPU time or of delays; NULL for heaps */
     const struct goroutines *goroutines;
     const struct comparison *comparison;
     const struct growth *growth;
     const struct fleet *fleet;
-    const char *restarted; /* the evidence of a restart */
+    const char *restart_evidence;
 };
 
-/* Checks those of the n rules that have the case's topic, in order. */
+/* Checks the rules with the case's topic, in the order of the table. */
 int finding_case_apply(struct finding_case *c, const struct finding_rule *rules, size_t n);
 /* Adds the rule's finding with these values to the case's list. */
 int finding_case_add(struct finding_case *c, const struct finding_rule *rule,
                      const struct finding_values *values);
 
 void finding_release(struct finding *f);
-void findings_release(struct findings *w);
-/* Moves all of `from` to the end. Without memory, drops them. */
-void findings_move(struct findings *w, struct findings *from);
+void findings_release(struct findings *findings);
+/* Moves all findings of `from` to the end of the list. If memory is exhausted, drops them. */
+void findings_move(struct findings *findings, struct findings *from);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The table of rules. If a threshold has no published source, `source` says that it is ours.
+ * The table of rules. OURS marks thresholds without a published source.
  *
  * GC guide: go.dev/doc/gc-guide, "Identifying costs". Debugging performance issues: go.dev/wiki/Performance,
  * by D. Vyukov. LeakProf: G.-V. Saioc and others, Unveiling and Vanquishing Goroutine Leaks in Enterprise
@@ -16,60 +16,61 @@
     "the profilers themselves caused {0} % of {1} ({2}): it is the cost of taking profiles, not of the "     \
     "service"
 
-static const char *const collector[] = {"runtime.gcBgMarkWorker*",
-                                        "runtime.gcDrain*",
-                                        "runtime.gcAssistAlloc*",
-                                        "runtime.gcStart*",
-                                        "runtime.gcMarkDone*",
-                                        "runtime.bgsweep*",
-                                        "runtime.bgscavenge*",
-                                        "runtime.deductSweepCredit",
-                                        "runtime.gcMarkTermination*",
-                                        "runtime._GC",
-                                        "runtime.gcWriteBarrier*",
-                                        "runtime.wbBufFlush*",
-                                        NULL};
-static const char *const assists[] = {"runtime.gcAssistAlloc*", NULL};
-static const char *const channels[] = {"runtime.chansend*", "runtime.chanrecv*", "runtime.selectgo",
-                                       "runtime.closechan", "runtime.selectnb*", NULL};
-static const char *const locks[] = {"sync.(*Mutex).*",          "sync.(*RWMutex).*",
-                                    "internal/sync.(*Mutex).*", "sync.runtime_Semacquire*",
-                                    "sync.runtime_Semrelease*", NULL};
-static const char *const scheduler[] = {"runtime.schedule",     "runtime.findRunnable",
-                                        "runtime.findrunnable", "runtime.park_m",
-                                        "runtime.stopm",        "runtime.startm",
-                                        "runtime.wakep",        "runtime.futex*",
-                                        "runtime.ready",        "runtime.goready*",
-                                        "runtime._System",      "runtime.gosched_m",
-                                        "runtime.goschedImpl",  NULL};
-static const char *const calls[] = {"syscall.Read", "syscall.Write", "syscall.Pread", "syscall.Pwrite", NULL};
-static const char *const buffered[] = {"bufio.*",
-                                       "io.copyBuffer",
-                                       "io.ReadAll",
-                                       "os.ReadFile",
-                                       "os.WriteFile",
-                                       "os.(*File).ReadFrom",
-                                       "bytes.(*Buffer).ReadFrom",
-                                       NULL};
-static const char *const native[] = {"runtime.cgocall", "runtime._ExternalCode", "runtime._LostExternalCode",
-                                     NULL};
-static const char *const compile[] = {"regexp.Compile*", "regexp.MustCompile*", "regexp.compile",
-                                      "regexp/syntax.Parse", NULL};
-static const char *const encoding[] = {"encoding/json.*", "encoding/xml.*", "encoding/gob.*", NULL};
+static const char *const collector_names[] = {"runtime.gcBgMarkWorker*",
+                                              "runtime.gcDrain*",
+                                              "runtime.gcAssistAlloc*",
+                                              "runtime.gcStart*",
+                                              "runtime.gcMarkDone*",
+                                              "runtime.bgsweep*",
+                                              "runtime.bgscavenge*",
+                                              "runtime.deductSweepCredit",
+                                              "runtime.gcMarkTermination*",
+                                              "runtime._GC",
+                                              "runtime.gcWriteBarrier*",
+                                              "runtime.wbBufFlush*",
+                                              NULL};
+static const char *const assist_names[] = {"runtime.gcAssistAlloc*", NULL};
+static const char *const channel_names[] = {"runtime.chansend*", "runtime.chanrecv*", "runtime.selectgo",
+                                            "runtime.closechan", "runtime.selectnb*", NULL};
+static const char *const lock_names[] = {"sync.(*Mutex).*",          "sync.(*RWMutex).*",
+                                         "internal/sync.(*Mutex).*", "sync.runtime_Semacquire*",
+                                         "sync.runtime_Semrelease*", NULL};
+static const char *const scheduler_names[] = {"runtime.schedule",     "runtime.findRunnable",
+                                              "runtime.findrunnable", "runtime.park_m",
+                                              "runtime.stopm",        "runtime.startm",
+                                              "runtime.wakep",        "runtime.futex*",
+                                              "runtime.ready",        "runtime.goready*",
+                                              "runtime._System",      "runtime.gosched_m",
+                                              "runtime.goschedImpl",  NULL};
+static const char *const syscall_names[] = {"syscall.Read", "syscall.Write", "syscall.Pread",
+                                            "syscall.Pwrite", NULL};
+static const char *const buffer_names[] = {"bufio.*",
+                                           "io.copyBuffer",
+                                           "io.ReadAll",
+                                           "os.ReadFile",
+                                           "os.WriteFile",
+                                           "os.(*File).ReadFrom",
+                                           "bytes.(*Buffer).ReadFrom",
+                                           NULL};
+static const char *const native_names[] = {"runtime.cgocall", "runtime._ExternalCode",
+                                           "runtime._LostExternalCode", NULL};
+static const char *const compile_names[] = {"regexp.Compile*", "regexp.MustCompile*", "regexp.compile",
+                                            "regexp/syntax.Parse", NULL};
+static const char *const encoding_names[] = {"encoding/json.*", "encoding/xml.*", "encoding/gob.*", NULL};
 
-/* Findings that are always reported follow the order of the table. */
+/* findings_finish orders facts by their position in this table. */
 static const struct finding_rule rules[] = {
     {.id = "gc-share",
      .topic = FINDING_TOPIC_CPU,
      .severity = FINDING_SUSPECT,
      .apply = rule_cpu_gc,
-     .in = collector,
+     .in = collector_names,
      .percent = 25,
      .sentence = "garbage collection took {0} % of the CPU time{2}{1}",
      .evidence =
          "samples in the collector (runtime.gcBgMarkWorker, gcAssistAlloc, bgsweep, …), without those in "
          "runtime.gcDrainMarkWorkerIdle, which runs on processors that are otherwise idle",
-     .look = "what allocates most, by samples in runtime.mallocgc; else runtime.gcBgMarkWorker",
+     .look = "the function with most samples in runtime.mallocgc; else runtime.gcBgMarkWorker",
      .source =
          GUIDE "; runtime/mgcpacer.go: marking is to take a quarter of the processors while it runs, so more "
                "than a quarter of all time means that it runs all the time"},
@@ -77,20 +78,20 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_CPU,
      .severity = FINDING_SUSPECT,
      .apply = rule_cpu_share,
-     .in = assists,
+     .in = assist_names,
      .percent = 5,
      .sentence =
          "goroutines spent {0} % of the CPU time helping the garbage collector: they allocate faster than it "
          "collects{1}",
      .evidence = "samples below runtime.gcAssistAlloc",
-     .look = "the function that helps most: it allocates most",
+     .look = "the function that helps most, which is the one that allocates most",
      .source = GUIDE ": more than 5 %"},
     {.id = "allocation",
      .topic = FINDING_TOPIC_CPU,
      .severity = FINDING_SUSPECT,
      .apply = rule_cpu_share,
      .in = functions_allocator,
-     .out = assists,
+     .out = assist_names,
      .percent = 15,
      .sentence = "allocating took {0} % of the CPU time (runtime.mallocgc): many allocations{1}",
      .evidence = "samples below runtime.mallocgc, without those that help the collector",
@@ -100,7 +101,7 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_CPU,
      .severity = FINDING_SUSPECT,
      .apply = rule_cpu_share,
-     .in = channels,
+     .in = channel_names,
      .percent = 10,
      .sentence = "operations on channels took {0} % of the CPU time{1}",
      .evidence = "samples below runtime.chansend, chanrecv, selectgo",
@@ -110,9 +111,9 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_CPU,
      .severity = FINDING_SUSPECT,
      .apply = rule_cpu_share,
-     .in = locks,
+     .in = lock_names,
      .percent = 10,
-     .sentence = "taking and giving back locks took {0} % of the CPU time{1}",
+     .sentence = "locking and unlocking took {0} % of the CPU time{1}",
      .evidence = "samples below the methods of sync.Mutex and sync.RWMutex",
      .look = "the function with most of this time",
      .source = WIKI ": contention" OURS},
@@ -120,25 +121,23 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_CPU,
      .severity = FINDING_SUSPECT,
      .apply = rule_cpu_share,
-     .in = scheduler,
-     .out = collector,
+     .in = scheduler_names,
+     .out = collector_names,
      .percent = 25,
-     .sentence =
-         "putting goroutines to sleep and waking them took {0} % of the CPU time: much of its work comes in "
-         "small pieces, from one goroutine to another{1}",
+     .sentence = "putting goroutines to sleep and waking them took {0} % of the CPU time: goroutines pass "
+                 "much work to each other in small pieces{1}",
      .evidence =
          "samples in Go's scheduler (runtime.schedule, findRunnable, futex, …), without the collector's",
-     .look = "the channels and locks of the other sentences; a trace shows who wakes whom",
+     .look = "the channels and locks of the other sentences; a trace shows which goroutine wakes which",
      .source = WIKI ": the System component" OURS},
     {.id = "unbuffered",
      .topic = FINDING_TOPIC_CPU,
      .severity = FINDING_SUSPECT,
      .apply = rule_cpu_share,
-     .in = calls,
-     .out = buffered,
+     .in = syscall_names,
+     .out = buffer_names,
      .percent = 20,
-     .sentence =
-         "{2} with no buffer before it took {0} % of the CPU time: each read or write is a system call{1}",
+     .sentence = "{2} without a buffer took {0} % of the CPU time: each read or write is a system call{1}",
      .evidence =
          "samples below syscall.Read or Write with no bufio, io.Copy, io.ReadAll or os.ReadFile on the stack",
      .look = "the function that reads or writes most",
@@ -147,7 +146,7 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_CPU,
      .severity = FINDING_SUSPECT,
      .apply = rule_cpu_share,
-     .in = native,
+     .in = native_names,
      .percent = 10,
      .sentence = "native code took {0} % of the CPU time ({2}), where Go's profiler sees no functions{1}",
      .evidence = "samples below runtime.cgocall, or in code that is not Go's (runtime._ExternalCode)",
@@ -157,10 +156,10 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_CPU,
      .severity = FINDING_SUSPECT,
      .apply = rule_cpu_share,
-     .in = compile,
+     .in = compile_names,
      .percent = 5,
      .sentence =
-         "compiling regular expressions took {0} % of the CPU time; once compiled they can be kept{1}",
+         "compiling regular expressions took {0} % of the CPU time; compile each one once and reuse it{1}",
      .evidence = "samples below regexp.Compile",
      .look = "the function that compiles most",
      .source = "package regexp: a Regexp is safe for use by several goroutines" OURS},
@@ -168,7 +167,7 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_CPU,
      .severity = FINDING_SUSPECT,
      .apply = rule_cpu_share,
-     .in = encoding,
+     .in = encoding_names,
      .percent = 20,
      .sentence = "encoding and decoding took {0} % of the CPU time, most below {2}{1}",
      .evidence = "samples below encoding/json, xml, gob",
@@ -188,20 +187,20 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_GOROUTINES,
      .severity = FINDING_SUSPECT,
      .apply = rule_goroutines_leak,
-     .sentence = "{0} stand in {1}{2}{3}: a leak, or a pool with nothing to do",
+     .sentence = "{0} are in {1}{2}{3}: a leak, or a pool with nothing to do",
      .evidence = "goroutines of one state, stack and creator that do not wait for the network",
-     .threshold = "100 of which half have waited 10 minutes, or 10,000",
-     .look = "that function, and who created them",
+     .threshold = "100 goroutines, half of which have waited 10 minutes; or 10,000 goroutines",
+     .look = "that function, and the function that created them",
      .source = "LeakProf (CGO 2024): many goroutines blocked at one place" OURS},
     {.id = "goroutine-growth",
      .topic = FINDING_TOPIC_GOROUTINES,
      .severity = FINDING_SUSPECT,
      .input = FINDING_FROM_GROWTH,
      .apply = rule_goroutines_grown,
-     .sentence = "{0} more than before stand in {1} ({2}, then {3}){4}",
+     .sentence = "{0} more than before are in {1} ({2}, then {3}){4}",
      .evidence = "two dumps of one process: the stack that has grown most",
      .threshold = "100 more, and a tenth more",
-     .look = "that function, and who created them",
+     .look = "that function, and the function that created them",
      .source = "runtime/pprof: the goroutine profile" OURS},
     {.id = "against-cpu",
      .topic = FINDING_TOPIC_COMPARISON,
@@ -210,9 +209,8 @@ static const struct finding_rule rules[] = {
      .apply = rule_comparison_cpu,
      .percent = 10,
      .sentence = "{0} {1} % of the CPU time in {2}, {3} {4} %{5}",
-     .evidence = "two sides: the share of a function with all that it calls, here and there; of those that "
-                 "differ about "
-                 "as much, the innermost outside of package runtime",
+     .evidence = "two sides: the share of a function with all that it calls; of functions that differ about "
+                 "as much, the innermost one outside of package runtime",
      .threshold = "10 percentage points more",
      .look = "that function",
      .source = "--against" OURS},
@@ -224,7 +222,7 @@ static const struct finding_rule rules[] = {
      .percent = 10,
      .sentence = "{0} {1} of memory from {2}, {3} {4}{5}",
      .evidence = "two sides: inuse_space of a process, for the innermost of the program's own functions; the "
-                 "error is that of samples of 512 kB",
+                 "sampling error is that of samples of 512 kB",
      .threshold = "10 % of the heap more, and 1.5 times the baseline",
      .look = "the function that allocated it",
      .source = "--against" OURS},
@@ -270,9 +268,10 @@ static const struct finding_rule rules[] = {
      .severity = FINDING_SUSPECT,
      .apply = rule_growth_heap,
      .percent = 5,
-     .sentence = "memory from {0} has grown by {1} ({2}) {3}{4}: a leak, or what is still filling; heap in "
-                 "use was {5}",
-     .evidence = "two snapshots: inuse_space for the innermost of the program's own functions; the "
+     .sentence =
+         "memory from {0} has grown by {1} ({2}) {3}{4}: a leak, or a cache that is still filling; heap in "
+         "use was {5}",
+     .evidence = "two snapshots: inuse_space for the innermost of the program's own functions; the sampling "
                  "error is that of the changed samples of 512 kB",
      .threshold = "5 % of the heap, 1 MB, and half of all growth",
      .look = "the function that allocated it",
@@ -315,11 +314,9 @@ static const struct finding_rule rules[] = {
      .apply = rule_cpu_hot,
      .percent = 10,
      .sentence = "{0}outside of Go's runtime {1} used most itself, {2} %{3}",
-     .evidence = "CPU time over the time that the profile covers; the largest flat outside of package "
-                 "runtime; of the "
-                 "program's own functions that cover half or more with all that they call, the one that "
-                 "covers least, "
-                 "else the one that covers most",
+     .evidence = "CPU time divided by the profile's duration; the function with the largest flat outside of "
+                 "package runtime; of the program's own functions with half or more of the CPU time in all "
+                 "that they call, the one with the least, else the one with the most",
      .look = "the first of the two functions",
      .source = "profile.proto: duration_nanos; cmd/pprof: flat and cum" OURS},
     {.id = "against-alike",
@@ -327,12 +324,11 @@ static const struct finding_rule rules[] = {
      .input = FINDING_FROM_COMPARISON,
      .apply = rule_comparison_alike,
      .percent = 10,
-     .sentence = "the CPU time of {0} goes where that of {1} goes: of no function it has {2} percentage "
-                 "points more beyond "
-                 "doubt{3}",
+     .sentence = "the CPU profiles of {0} and {1} are alike: no function's share is {2} percentage points "
+                 "larger on {0}, beyond the sampling error{3}",
      .evidence = "two sides with at least 20 samples each, without a finding of against-cpu",
      .threshold = NONE,
-     .look = "the other sentences: the cause is not CPU time, or all hosts have it",
+     .look = "the other sentences: CPU time is not the cause, or all hosts have the problem",
      .source = "--against"},
     {.id = "cpu-spread",
      .topic = FINDING_TOPIC_CPU,
@@ -350,7 +346,7 @@ static const struct finding_rule rules[] = {
      .sentence = "the process used almost no CPU: {0} in {1} ({2} % of one core), too few to say where",
      .evidence = "samples of a CPU profile",
      .threshold = "fewer than 20",
-     .look = "what it waits for: goroutines, block, mutex",
+     .look = "the goroutines, block and mutex profiles, which show what the process waits for",
      .source = "runtime/pprof: a sample for every 10 ms of CPU time" OURS},
     {.id = "profilers-cpu",
      .topic = FINDING_TOPIC_CPU,
@@ -358,7 +354,7 @@ static const struct finding_rule rules[] = {
      .percent = 10,
      .sentence = PROFILERS,
      .evidence = "samples with a function of runtime/pprof, runtime/trace or net/http/pprof on the stack",
-     .look = "nothing: other sentences leave it out",
+     .look = "nothing: the other sentences do not count this cost",
      .source = "package runtime/pprof" OURS},
     {.id = "heap-in-use",
      .topic = FINDING_TOPIC_HEAP,
@@ -376,12 +372,12 @@ static const struct finding_rule rules[] = {
      .sentence = PROFILERS,
      .evidence = "inuse_space and alloc_space with a function of runtime/pprof, runtime/trace or "
                  "net/http/pprof on the stack",
-     .look = "nothing: other sentences leave it out",
+     .look = "nothing: the other sentences do not count this cost",
      .source = "package runtime/pprof" OURS},
     {.id = "heap-between",
      .topic = FINDING_TOPIC_GROWTH,
      .input = FINDING_FROM_GROWTH,
-     .apply = rule_growth_held,
+     .apply = rule_growth_in_use,
      .percent = 5,
      .sentence = "heap in use went from {0} to {1} {2}{3}",
      .evidence = "two snapshots: inuse_space, without a finding of heap-growth",
@@ -393,8 +389,8 @@ static const struct finding_rule rules[] = {
      .input = FINDING_FROM_GROWTH,
      .apply = rule_growth_allocated,
      .sentence = "{0} allocated {1}{2}: {4} {3} % of it",
-     .evidence =
-         "two snapshots: alloc_space, now without before, for the innermost of the program's own functions",
+     .evidence = "two snapshots: alloc_space, the second minus the first, for the innermost of the program's "
+                 "own functions",
      .threshold = NONE,
      .look = "the function that allocated most",
      .source = "--pair"},
@@ -414,17 +410,16 @@ static const struct finding_rule rules[] = {
      .apply = rule_profilers_between,
      .percent = 10,
      .sentence = PROFILERS,
-     .evidence = "two snapshots: alloc_space, now without before, with a function of runtime/pprof, "
+     .evidence = "two snapshots: alloc_space, the second minus the first, with a function of runtime/pprof, "
                  "runtime/trace or net/http/pprof on the stack",
-     .look = "nothing: other sentences leave it out",
+     .look = "nothing: the other sentences do not count this cost",
      .source = "package runtime/pprof" OURS},
     {.id = "goroutine-states",
      .topic = FINDING_TOPIC_GOROUTINES,
      .apply = rule_goroutines_states,
      .sentence = "{0}{1}{2}{3}",
      .evidence = "the dump's states, and the innermost of the program's own functions of each stack; the "
-                 "place of most "
-                 "goroutines, if they are two or more",
+                 "function with the most goroutines, if it has two or more",
      .threshold = NONE,
      .look = "the function that most goroutines are in",
      .source = "runtime/pprof: the goroutine profile"},
@@ -432,17 +427,16 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_HEAP,
      .apply = rule_heap_allocated,
      .sentence = "{0} allocated in all ({1}): {3} {2} % of it, {5} at a time{4}",
-     .evidence =
-         "alloc_space since the process started (in a difference: during its time), for the innermost of the "
-         "program's own functions; its bytes over its objects",
+     .evidence = "alloc_space since the process started (in a difference: during its duration), for the "
+                 "innermost of the program's own functions; its bytes divided by its objects",
      .threshold = NONE,
      .look = "the function that allocated most",
      .source = GUIDE ": alloc_space shows the rate of allocation"},
     {.id = "mutex-delay",
      .topic = FINDING_TOPIC_MUTEX,
      .apply = rule_delay,
-     .sentence = "goroutines waited {0} in all{4}, {1}, for locks; {2} % of it for those that {3} held",
-     .evidence = "delay and contentions of the mutex profile, which counts them where the lock is released",
+     .sentence = "goroutines waited {0} in all{4}, {1}, for locks; {2} % of it for locks that {3} held",
+     .evidence = "delay and contentions of the mutex profile, which counts a wait where the lock is released",
      .threshold = NONE,
      .look = "the function that held the locks",
      .source = "runtime.SetMutexProfileFraction"},
@@ -460,7 +454,7 @@ static const struct finding_rule rules[] = {
      .percent = 10,
      .sentence = PROFILERS,
      .evidence = "delay with a function of runtime/pprof, runtime/trace or net/http/pprof on the stack",
-     .look = "nothing: other sentences leave it out",
+     .look = "nothing: the other sentences do not count this cost",
      .source = "package runtime/pprof" OURS},
 };
 

@@ -6,25 +6,26 @@
 #include "findings/rules.h"
 #include "base/banned.h"
 
-/* The most hosts that are named; the page shows all. */
-#define NAMED 2
+/* The most hosts with a finding. The page's table shows all. */
+#define MAX_NAMED 2
 /* Added to a weight, so that these findings precede the suspects of one host. */
-#define FIRST 1.0
+#define PRECEDENCE 1.0
 
-static const char *const shares[] = {"of its CPU time", "of its heap in use", "of its goroutines", ""};
-static const char *const values[] = {"its CPU is busy with", "it holds", "it has", "it allocates"};
+static const char *const share_texts[] = {"of its CPU time", "of its heap in use", "of its goroutines", ""};
+static const char *const value_texts[] = {"its CPU is busy with", "it holds", "it has", "it allocates"};
 
-/* The next outlier after `after` by descending difference, which is at most `below`; NULL after the last. */
-static const struct fleet_host *next_outlier(const struct fleet *h, const struct fleet_host *after,
+/* Finds the outlier with the largest difference up to `below`, after the row `after` if the differences are
+ * equal; NULL after the last. */
+static const struct fleet_host *next_outlier(const struct fleet *fleet, const struct fleet_host *after,
                                              double below)
 {
     const struct fleet_host *best = NULL;
     double most = -1;
-    for (size_t i = 0; i < h->n; i++) {
-        const struct fleet_host *row = &h->rows[i];
-        double by = fabs(row->differs.share - row->differs.median);
-        bool left = by < below || (by == below && row > after);
-        if (row->differs.outlier && left && by > most) {
+    for (size_t i = 0; i < fleet->n; i++) {
+        const struct fleet_host *row = &fleet->rows[i];
+        double by = fabs(row->difference.share - row->difference.median);
+        bool is_left = by < below || (by == below && row > after);
+        if (row->difference.outlier && is_left && by > most) {
             best = row;
             most = by;
         }
@@ -32,30 +33,30 @@ static const struct fleet_host *next_outlier(const struct fleet *h, const struct
     return best;
 }
 
-/* `of`: the number of hosts that have the figure, this one included. */
-static void write_host(const struct fleet_host *row, size_t of, struct finding_values *finding)
+/* `n`: the number of hosts that have the figure, including this one. */
+static void write_host(const struct fleet_host *row, size_t n, struct finding_values *finding)
 {
-    sentence_name(finding->of[0], str_of(row->host));
-    sentence_count(finding->of[1], of - 1, "other host", "other hosts");
+    sentence_name(finding->arguments[0], str_of(row->host));
+    sentence_count(finding->arguments[1], n - 1, "other host", "other hosts");
 }
 
 /* {0} host, {1} others, {2} function, {3} its share of {4}, {5} the others' share. */
 static int add_difference_finding(struct finding_case *c, const struct finding_rule *rule,
                                   const struct fleet_host *row)
 {
-    const struct fleet_difference *d = &row->differs;
+    const struct fleet_difference *d = &row->difference;
     struct finding_values finding = {.look = str_of(c->fleet->names.items[d->name]), .names_host = true};
     struct finding_subject subject = *c->subject;
     struct finding_case of_host = *c;
-    finding.weight = FIRST + fabs(d->share - d->median);
+    finding.weight = PRECEDENCE + fabs(d->share - d->median);
     subject.host = row->host;
-    subject.file = row->of[d->of].file;
+    subject.file = row->figures[d->kind].file;
     of_host.subject = &subject;
-    write_host(row, c->fleet->with_shares[d->of], &finding);
-    sentence_name(finding.of[2], finding.look);
-    sentence_percent(finding.of[3], d->share);
-    snprintf(finding.of[4], sizeof finding.of[4], "%s", shares[d->of]);
-    sentence_percent(finding.of[5], d->median);
+    write_host(row, c->fleet->n_with_shares[d->kind], &finding);
+    sentence_name(finding.arguments[2], finding.look);
+    sentence_percent(finding.arguments[3], d->share);
+    snprintf(finding.arguments[4], sizeof finding.arguments[4], "%s", share_texts[d->kind]);
+    sentence_percent(finding.arguments[5], d->median);
     return finding_case_add(&of_host, rule, &finding);
 }
 
@@ -63,8 +64,8 @@ int rule_host_differs(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct fleet_host *row = NULL;
     double below = HUGE_VAL;
-    for (int i = 0; i < NAMED && (row = next_outlier(c->fleet, row, below)); i++) {
-        below = fabs(row->differs.share - row->differs.median);
+    for (int i = 0; i < MAX_NAMED && (row = next_outlier(c->fleet, row, below)); i++) {
+        below = fabs(row->difference.share - row->difference.median);
         if (add_difference_finding(c, rule, row) < 0)
             return -1;
     }
@@ -72,76 +73,76 @@ int rule_host_differs(struct finding_case *c, const struct finding_rule *rule)
 }
 
 /* "3.9 cores", "110 cores" */
-static void write_cores(char dst[SENTENCE_ARGUMENT], double value)
+static void write_cores(char dst[SENTENCE_ARGUMENT_SIZE], double value)
 {
     int decimals = value < 0.995 ? 2 : value < 9.95 ? 1 : 0;
     if (value < 0.005)
-        snprintf(dst, SENTENCE_ARGUMENT, "less than 0.01 cores");
+        snprintf(dst, SENTENCE_ARGUMENT_SIZE, "less than 0.01 cores");
     else
-        snprintf(dst, SENTENCE_ARGUMENT, "%.*f cores", decimals, value);
+        snprintf(dst, SENTENCE_ARGUMENT_SIZE, "%.*f cores", decimals, value);
 }
 
 /* "1.20GB", "3.9 cores" */
-static void write_value(char dst[SENTENCE_ARGUMENT], enum fleet_of of, double value)
+static void write_value(char dst[SENTENCE_ARGUMENT_SIZE], enum fleet_figure_kind kind, double value)
 {
-    char text[SENTENCE_ARGUMENT];
-    int64_t whole = stats_whole(value);
-    switch (of) {
+    char text[SENTENCE_ARGUMENT_SIZE];
+    int64_t whole = stats_to_integer(value);
+    switch (kind) {
     case FLEET_CPU:
         write_cores(dst, value);
         break;
     case FLEET_HEAP:
         sentence_bytes(text, whole);
-        snprintf(dst, SENTENCE_ARGUMENT, "%.60s of heap in use", text);
+        snprintf(dst, SENTENCE_ARGUMENT_SIZE, "%.60s of heap in use", text);
         break;
     case FLEET_GOROUTINES:
         sentence_count(dst, (uint64_t)whole, "goroutine", "goroutines");
         break;
     case FLEET_ALLOCATED:
         sentence_bytes(text, whole);
-        snprintf(dst, SENTENCE_ARGUMENT, "%.60s a second", text);
+        snprintf(dst, SENTENCE_ARGUMENT_SIZE, "%.60s a second", text);
         break;
     }
 }
 
 /* The factor between the host and the median, at least 1. */
-static double factor_of(const struct fleet *h, const struct fleet_host *row, enum fleet_of of)
+static double factor_of(const struct fleet *fleet, const struct fleet_host *row, enum fleet_figure_kind kind)
 {
-    double value = fmax(row->of[of].value, 1e-9), median = fmax(h->median[of], 1e-9);
+    double value = fmax(row->figures[kind].value, 1e-9), median = fmax(fleet->median[kind], 1e-9);
     return fmin(fmax(value / median, median / value), 1e9);
 }
 
 /* {0} host, {1} others, {2} verb, {3} its value, {4} the others' value. */
 static int add_excess_finding(struct finding_case *c, const struct finding_rule *rule,
-                              const struct fleet_host *row, enum fleet_of of)
+                              const struct fleet_host *row, enum fleet_figure_kind kind)
 {
     struct finding_values finding = {
-        .weight = FIRST + 1 - 1 / factor_of(c->fleet, row, of), .names_host = true, .part = (int)of};
+        .weight = PRECEDENCE + 1 - 1 / factor_of(c->fleet, row, kind), .names_host = true, .part = (int)kind};
     struct finding_subject subject = *c->subject;
     struct finding_case of_host = *c;
     subject.host = row->host;
-    subject.file = row->of[of].file;
+    subject.file = row->figures[kind].file;
     of_host.subject = &subject;
-    write_host(row, c->fleet->known[of], &finding);
-    snprintf(finding.of[2], sizeof finding.of[2], "%s", values[of]);
-    write_value(finding.of[3], of, row->of[of].value);
-    write_value(finding.of[4], of, c->fleet->median[of]);
+    write_host(row, c->fleet->n_known[kind], &finding);
+    snprintf(finding.arguments[2], sizeof finding.arguments[2], "%s", value_texts[kind]);
+    write_value(finding.arguments[3], kind, row->figures[kind].value);
+    write_value(finding.arguments[4], kind, c->fleet->median[kind]);
     return finding_case_add(&of_host, rule, &finding);
 }
 
 int rule_host_exceeds(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct fleet *h = c->fleet;
-    /* Report the farthest host of each kind. */
-    for (size_t of = 0; of < FLEET_OF; of++) {
+    /* For each figure, report the host that is farthest from the median. */
+    for (size_t kind = 0; kind < FLEET_FIGURES; kind++) {
         const struct fleet_host *most = NULL;
         for (size_t i = 0; i < h->n; i++) {
             const struct fleet_host *row = &h->rows[i];
-            if (row->of[of].exceeds &&
-                (!most || factor_of(h, row, (enum fleet_of)of) > factor_of(h, most, (enum fleet_of)of)))
+            if (row->figures[kind].is_far && (!most || factor_of(h, row, (enum fleet_figure_kind)kind) >
+                                                           factor_of(h, most, (enum fleet_figure_kind)kind)))
                 most = row;
         }
-        if (most && add_excess_finding(c, rule, most, (enum fleet_of)of) < 0)
+        if (most && add_excess_finding(c, rule, most, (enum fleet_figure_kind)kind) < 0)
             return -1;
     }
     return 0;

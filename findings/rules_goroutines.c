@@ -6,25 +6,25 @@
 #include "findings/rules.h"
 #include "base/banned.h"
 
-/* A leak has LEAK_COUNT goroutines in one stack, half of which wait LEAK_MINUTES; or LEAK_ALONE
- * goroutines. */
+/* A leak has LEAK_COUNT goroutines with the same stack, half of which have waited LEAK_MINUTES; or it has
+ * LEAK_COUNT_ALONE goroutines. */
 #define LEAK_COUNT 100
 #define LEAK_MINUTES 10
-#define LEAK_ALONE 10000
-/* The least number of goroutines at one lock. */
-#define LOCKED 10
-/* Growth of one stack: the least number, and the least share of the number before. */
-#define GROWN 100
-#define GROWN_SHARE 0.1
+#define LEAK_COUNT_ALONE 10000
+/* The smallest reported number of goroutines that wait for a lock. */
+#define MIN_LOCKED 10
+/* The smallest reported growth: a number of goroutines, and a share of the number before. */
+#define MIN_GROWTH 100
+#define MIN_GROWTH_SHARE 0.1
 /* The most states that a sentence names. */
-#define STATES 3
+#define MAX_STATES 3
 
 static const char *const locks[] = {"sync.(*Mutex).Lock", "sync.(*RWMutex).Lock", "sync.(*RWMutex).RLock",
                                     "internal/sync.(*Mutex).Lock", NULL};
-/* Functions of goroutines that wait for the network, such as those of idle connections. */
+/* The innermost functions of goroutines that wait for the network, such as those of idle connections. */
 static const char *const network[] = {"internal/poll.*", NULL};
 
-/* The number of goroutines at one place or in one state. */
+/* The number of goroutines in one function or in one state. */
 struct name_count {
     struct str name;
     uint64_t count;
@@ -43,7 +43,7 @@ static int compare_counts(const void *left, const void *right)
     return compare_names(a, b);
 }
 
-/* Merges counts of one name and puts the largest first. Returns their number. */
+/* Adds up the counts of each name, and sorts them, the largest first. Returns the number of names. */
 static size_t merge_counts(struct name_count *counts, size_t n)
 {
     size_t kept = 0;
@@ -58,18 +58,18 @@ static size_t merge_counts(struct name_count *counts, size_t n)
     return kept;
 }
 
-/* The place of a group: the innermost function of the program, else the outermost function. */
-static struct str place_of(const struct goroutines *g, const struct goroutine_group *group)
+/* Returns the innermost function of the program on a group's stack, else the outermost function. */
+static struct str find_function(const struct goroutines *goroutines, const struct goroutine_group *group)
 {
-    for (size_t i = group->frame_at; i < group->frame_at + group->n_frames; i++)
-        if (functions_origin_of(g->frames[i].function) == FUNCTION_OF_PROGRAM)
-            return g->frames[i].function;
-    return group->n_frames ? g->frames[group->frame_at + group->n_frames - 1].function : STR("");
+    for (size_t i = group->first_frame; i < group->first_frame + group->n_frames; i++)
+        if (functions_origin_of(goroutines->frames[i].function) == FUNCTION_OF_PROGRAM)
+            return goroutines->frames[i].function;
+    return group->n_frames ? goroutines->frames[group->first_frame + group->n_frames - 1].function : STR("");
 }
 
-static uint64_t total_of(const struct goroutines *g)
+static uint64_t total_of(const struct goroutines *goroutines)
 {
-    return g->dumps[g->n_dumps - 1].total;
+    return goroutines->dumps[goroutines->n_dumps - 1].total;
 }
 
 static double share_of(uint64_t count, uint64_t total)
@@ -77,25 +77,26 @@ static double share_of(uint64_t count, uint64_t total)
     return total > 0 ? (double)count / (double)total : 0;
 }
 
-static bool has_frame(const struct goroutines *g, const struct goroutine_group *group,
+static bool has_frame(const struct goroutines *goroutines, const struct goroutine_group *group,
                       const char *const *list)
 {
-    for (size_t i = group->frame_at; i < group->frame_at + group->n_frames; i++)
-        if (functions_listed(g->frames[i].function, list))
+    for (size_t i = group->first_frame; i < group->first_frame + group->n_frames; i++)
+        if (functions_is_listed(goroutines->frames[i].function, list))
             return true;
     return false;
 }
 
 /* ---- suspects ------------------------------------------------------------------------------------------ */
 
-static bool is_leak(const struct goroutines *g, const struct goroutine_group *group)
+static bool is_leak(const struct goroutines *goroutines, const struct goroutine_group *group)
 {
-    bool idle = group->n_frames > 0 && functions_listed(g->frames[group->frame_at].function, network);
-    bool long_ago = group->count[1] >= LEAK_COUNT && group->wait_median >= LEAK_MINUTES;
-    return !idle && (long_ago || group->count[1] >= LEAK_ALONE);
+    bool is_network_wait =
+        group->n_frames > 0 && functions_is_listed(goroutines->frames[group->first_frame].function, network);
+    bool has_waited = group->count[1] >= LEAK_COUNT && group->wait_median >= LEAK_MINUTES;
+    return !is_network_wait && (has_waited || group->count[1] >= LEAK_COUNT_ALONE);
 }
 
-/* {0} number, {1} place, {2} state, {3} wait. */
+/* {0} number, {1} function, {2} state, {3} wait. */
 int rule_goroutines_leak(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct goroutines *g = c->goroutines;
@@ -107,34 +108,34 @@ int rule_goroutines_leak(struct finding_case *c, const struct finding_rule *rule
     if (!largest)
         return 0;
     finding.weight = share_of(largest->count[1], total_of(g));
-    finding.look = place_of(g, largest);
+    finding.look = find_function(g, largest);
     finding.detail = largest->wait_median > 0;
-    sentence_count(finding.of[0], largest->count[1], "goroutine", "goroutines");
-    sentence_name(finding.of[1], finding.look);
+    sentence_count(finding.arguments[0], largest->count[1], "goroutine", "goroutines");
+    sentence_name(finding.arguments[1], finding.look);
     if (largest->state.n > 0) {
-        sentence_name(finding.of[3], largest->state);
-        snprintf(finding.of[2], sizeof finding.of[2], " (%.160s)", finding.of[3]);
+        sentence_name(finding.arguments[3], largest->state);
+        snprintf(finding.arguments[2], sizeof finding.arguments[2], " (%.160s)", finding.arguments[3]);
     }
-    finding.of[3][0] = '\0';
+    finding.arguments[3][0] = '\0';
     if (largest->wait_median > 0)
-        snprintf(finding.of[3], sizeof finding.of[3], ", half of them for %" PRIu32 " minutes or longer",
-                 largest->wait_median);
+        snprintf(finding.arguments[3], sizeof finding.arguments[3],
+                 ", half of them for %" PRIu32 " minutes or longer", largest->wait_median);
     return finding_case_add(c, rule, &finding);
 }
 
-/* "; 12,000 an hour at that rate" */
-static void write_rate(const struct finding_case *c, uint64_t more, char dst[SENTENCE_ARGUMENT])
+/* Writes "; 12,000 more an hour at that rate". */
+static void write_rate(const struct finding_case *c, uint64_t more, char dst[SENTENCE_ARGUMENT_SIZE])
 {
-    char hour[SENTENCE_ARGUMENT];
+    char per_hour[SENTENCE_ARGUMENT_SIZE];
     double rate = stats_per_hour((double)more, c->subject->between_ns);
     *dst = '\0';
     if (rate < 1)
         return;
-    sentence_count(hour, (uint64_t)stats_whole(rate), "more", "more");
-    snprintf(dst, SENTENCE_ARGUMENT, "; %.40s an hour at that rate", hour);
+    sentence_count(per_hour, (uint64_t)stats_to_integer(rate), "more", "more");
+    snprintf(dst, SENTENCE_ARGUMENT_SIZE, "; %.40s an hour at that rate", per_hour);
 }
 
-/* {0} number more, {1} place, {2} number before, {3} number now, {4} growth in an hour. */
+/* {0} growth, {1} function, {2} number before, {3} number now, {4} growth per hour. */
 int rule_goroutines_grown(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct goroutines *g = c->goroutines;
@@ -142,19 +143,19 @@ int rule_goroutines_grown(struct finding_case *c, const struct finding_rule *rul
     struct finding_values finding = {.weight = 0};
     uint64_t more =
         largest && largest->count[1] > largest->count[0] ? largest->count[1] - largest->count[0] : 0;
-    if (more < GROWN || (double)more < GROWN_SHARE * (double)largest->count[0])
+    if (more < MIN_GROWTH || (double)more < MIN_GROWTH_SHARE * (double)largest->count[0])
         return 0;
     finding.weight = share_of(more, total_of(g));
-    finding.look = place_of(g, largest);
-    sentence_count(finding.of[0], more, "goroutine", "goroutines");
-    sentence_name(finding.of[1], finding.look);
-    snprintf(finding.of[2], sizeof finding.of[2], "%" PRIu64, largest->count[0]);
-    snprintf(finding.of[3], sizeof finding.of[3], "%" PRIu64, largest->count[1]);
-    write_rate(c, more, finding.of[4]);
+    finding.look = find_function(g, largest);
+    sentence_count(finding.arguments[0], more, "goroutine", "goroutines");
+    sentence_name(finding.arguments[1], finding.look);
+    snprintf(finding.arguments[2], sizeof finding.arguments[2], "%" PRIu64, largest->count[0]);
+    snprintf(finding.arguments[3], sizeof finding.arguments[3], "%" PRIu64, largest->count[1]);
+    write_rate(c, more, finding.arguments[4]);
     return finding_case_add(c, rule, &finding);
 }
 
-/* Adds up the groups with a frame in the list (NULL: all groups) by place or by state. The caller frees
+/* Adds up the groups with a frame in the list (NULL: all groups) by function or by state. The caller frees
  * *ret. */
 static int make_counts(struct finding_case *c, const char *const *list, bool states, struct name_count **ret,
                        size_t *ret_n)
@@ -166,14 +167,14 @@ static int make_counts(struct finding_case *c, const char *const *list, bool sta
         return err_nomem(c->err);
     for (size_t i = 0; i < g->n_groups; i++)
         if (!list || has_frame(g, &g->groups[i], list))
-            counts[n++] = (struct name_count){states ? g->groups[i].state : place_of(g, &g->groups[i]),
+            counts[n++] = (struct name_count){states ? g->groups[i].state : find_function(g, &g->groups[i]),
                                               g->groups[i].count[1]};
     *ret_n = merge_counts(counts, n);
     *ret = counts;
     return 0;
 }
 
-/* {0} number, {1} place. */
+/* {0} number, {1} function. */
 int rule_goroutines_locked(struct finding_case *c, const struct finding_rule *rule)
 {
     struct name_count *counts = NULL;
@@ -182,11 +183,11 @@ int rule_goroutines_locked(struct finding_case *c, const struct finding_rule *ru
     if (make_counts(c, locks, false, &counts, &n) < 0)
         return -1;
     int rc = 0;
-    if (n > 0 && counts[0].count >= LOCKED) {
+    if (n > 0 && counts[0].count >= MIN_LOCKED) {
         finding.weight = share_of(counts[0].count, total_of(c->goroutines));
         finding.look = counts[0].name;
-        sentence_count(finding.of[0], counts[0].count, "goroutine", "goroutines");
-        sentence_name(finding.of[1], finding.look);
+        sentence_count(finding.arguments[0], counts[0].count, "goroutine", "goroutines");
+        sentence_name(finding.arguments[1], finding.look);
         rc = finding_case_add(c, rule, &finding);
     }
     free(counts);
@@ -198,37 +199,39 @@ int rule_goroutines_locked(struct finding_case *c, const struct finding_rule *ru
 /* Writes ": 1180 chan receive, 12 select, 3 others" if the form of the dump has states. */
 static int write_states(struct finding_case *c, struct finding_values *finding)
 {
-    char *dst = finding->of[1], name[SENTENCE_ARGUMENT];
+    char *dst = finding->arguments[1], name[SENTENCE_ARGUMENT_SIZE];
     struct name_count *counts = NULL;
     size_t n = 0, at = 0, n_named = 0;
     uint64_t others = total_of(c->goroutines);
     if (make_counts(c, NULL, true, &counts, &n) < 0)
         return -1;
-    for (size_t i = 0; i < n && n_named < STATES && at < SENTENCE_NAME; i++) {
+    for (size_t i = 0; i < n && n_named < MAX_STATES && at < SENTENCE_NAME_SIZE; i++) {
         if (counts[i].name.n == 0 || counts[i].count == 0)
             continue;
         text_printable(name, 60, counts[i].name.p, counts[i].name.n);
-        at += (size_t)snprintf(dst + at, SENTENCE_ARGUMENT - at, "%s%" PRIu64 " %.60s",
+        at += (size_t)snprintf(dst + at, SENTENCE_ARGUMENT_SIZE - at, "%s%" PRIu64 " %.60s",
                                n_named++ ? ", " : ": ", counts[i].count, name);
         others -= counts[i].count < others ? counts[i].count : others;
     }
     if (n_named && others)
-        snprintf(dst + at, SENTENCE_ARGUMENT - at, ", %" PRIu64 " other%s", others, others == 1 ? "" : "s");
+        snprintf(dst + at, SENTENCE_ARGUMENT_SIZE - at, ", %" PRIu64 " other%s", others,
+                 others == 1 ? "" : "s");
     free(counts);
     return 0;
 }
 
-/* Writes "; most in one place: 1,180 of them in main.wait" if the place has more than one. */
-static void write_place(const struct name_count *largest, struct finding_values *finding)
+/* Writes "; most in one place: 1,180 of them in main.wait" if there is more than one. */
+static void write_function(const struct name_count *largest, struct finding_values *finding)
 {
-    char name[SENTENCE_ARGUMENT], count[SENTENCE_ARGUMENT];
+    char name[SENTENCE_ARGUMENT_SIZE], count[SENTENCE_ARGUMENT_SIZE];
     sentence_name(name, largest->name);
     sentence_count(count, largest->count, "of them", "of them");
     if (largest->count > 1)
-        snprintf(finding->of[2], sizeof finding->of[2], "; most in one place: %.40s in %.160s", count, name);
+        snprintf(finding->arguments[2], sizeof finding->arguments[2], "; most in one place: %.40s in %.160s",
+                 count, name);
 }
 
-/* {0} number, {1} states, {2} the place with the most, {3} the longest wait. */
+/* {0} number, {1} states, {2} the function with the most goroutines, {3} the longest wait. */
 int rule_goroutines_states(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct goroutines *g = c->goroutines;
@@ -240,13 +243,13 @@ int rule_goroutines_states(struct finding_case *c, const struct finding_rule *ru
         return total_of(g) == 0 ? 0 : -1;
     for (size_t i = 0; i < g->n_groups; i++)
         longest = g->groups[i].wait_max > longest ? g->groups[i].wait_max : longest;
-    sentence_count(finding.of[0], total_of(g), "goroutine", "goroutines");
+    sentence_count(finding.arguments[0], total_of(g), "goroutine", "goroutines");
     finding.look = n > 0 ? counts[0].name : STR("");
     if (n > 0)
-        write_place(&counts[0], &finding);
+        write_function(&counts[0], &finding);
     if (longest > 0)
-        snprintf(finding.of[3], sizeof finding.of[3], "; the longest has waited %" PRIu32 " minute%s",
-                 longest, longest == 1 ? "" : "s");
+        snprintf(finding.arguments[3], sizeof finding.arguments[3],
+                 "; the longest has waited %" PRIu32 " minute%s", longest, longest == 1 ? "" : "s");
     finding.detail = g->dumps[g->n_dumps - 1].form == GOROUTINES_STACKS;
     free(counts);
     return finding.look.n > 0 ? finding_case_add(c, rule, &finding) : 0;

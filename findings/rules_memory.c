@@ -9,21 +9,22 @@ static int64_t at_least_one(int64_t n)
     return n > 0 ? n : 1;
 }
 
-/* {0} bytes, {1} objects, {2} and {3} the heaviest function, {4} the function that covers half, {5} mean
- * size. */
-static void write_most(const struct tally *t, struct finding_values *finding)
+/* {0} bytes, {1} objects, {2} share of the heaviest function, {3} its name, {4} the function of
+ * tally_top_cum, {5} mean size. */
+static void write_most(const struct tally *tally, struct finding_values *finding)
 {
-    uint32_t top = tally_top_own(t);
-    sentence_bytes(finding->of[0], t->total);
-    sentence_count(finding->of[1], (uint64_t)t->objects, "object", "objects");
-    finding->weight = (double)t->total;
+    uint32_t top = tally_top_own(tally);
+    sentence_bytes(finding->arguments[0], tally->total);
+    sentence_count(finding->arguments[1], (uint64_t)tally->objects, "object", "objects");
+    finding->weight = (double)tally->total;
     if (top == TALLY_NONE)
         return;
-    finding->look = profile_str(t->profile, top);
-    sentence_percent(finding->of[2], stats_share(t->of[top].own, t->total));
-    sentence_name(finding->of[3], finding->look);
-    sentence_with_calls(finding->of[4], t, top);
-    sentence_bytes(finding->of[5], t->of[top].own / at_least_one(t->of[top].objects));
+    finding->look = profile_str(tally->profile, top);
+    sentence_percent(finding->arguments[2], stats_share(tally->by_name[top].own, tally->total));
+    sentence_name(finding->arguments[3], finding->look);
+    sentence_top_cum(finding->arguments[4], tally, top);
+    sentence_bytes(finding->arguments[5],
+                   tally->by_name[top].own / at_least_one(tally->by_name[top].objects));
 }
 
 static int add_heap_finding(struct finding_case *c, const struct finding_rule *rule, const char *bytes,
@@ -32,10 +33,10 @@ static int add_heap_finding(struct finding_case *c, const struct finding_rule *r
     const struct profile *p = c->profile;
     struct finding_values finding = {.weight = 0};
     struct tally t = {0};
-    size_t type = tally_type(p, bytes, "bytes");
+    size_t type = tally_find_type(p, bytes, "bytes");
     if (type == TALLY_NONE)
         return 0;
-    int rc = tally_make(&t, c->filter, (struct tally_types){type, tally_type(p, objects, "count")},
+    int rc = tally_make(&t, c->filter, (struct tally_types){type, tally_find_type(p, objects, "count")},
                         &(struct tally_choice){0}, c->err);
     if (rc == 0 && t.total > 0) {
         write_most(&t, &finding);
@@ -56,22 +57,22 @@ int rule_heap_allocated(struct finding_case *c, const struct finding_rule *rule)
     return add_heap_finding(c, rule, "alloc_space", "alloc_objects");
 }
 
-/* {0} time waited, {1} number of waits, {2} and {3} the heaviest function, {4} duration. */
+/* {0} time waited, {1} number of waits, {2} share of the heaviest function, {3} its name, {4} duration. */
 int rule_delay(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct tally *t = c->all;
     struct finding_values finding = {.weight = (double)t->total};
-    char time[SENTENCE_ARGUMENT];
+    char time[SENTENCE_ARGUMENT_SIZE];
     uint32_t top = tally_top_own(t);
     if (t->total <= 0 || top == TALLY_NONE)
         return 0;
-    sentence_time(finding.of[0], t->total);
-    sentence_count(finding.of[1], (uint64_t)t->objects, "time", "times");
+    sentence_time(finding.arguments[0], t->total);
+    sentence_count(finding.arguments[1], (uint64_t)t->objects, "time", "times");
     finding.look = profile_str(c->profile, top);
-    sentence_percent(finding.of[2], stats_share(t->of[top].own, t->total));
-    sentence_name(finding.of[3], finding.look);
+    sentence_percent(finding.arguments[2], stats_share(t->by_name[top].own, t->total));
+    sentence_name(finding.arguments[3], finding.look);
     sentence_time(time, c->profile->duration_ns);
     if (c->profile->duration_ns > 0)
-        snprintf(finding.of[4], sizeof finding.of[4], " within %.40s", time);
+        snprintf(finding.arguments[4], sizeof finding.arguments[4], " within %.40s", time);
     return finding_case_add(c, rule, &finding);
 }

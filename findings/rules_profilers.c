@@ -1,8 +1,8 @@
-/* Rules on the cost of taking profiles, which is never charged to a function of the service. */
+/* Rules on the cost of taking profiles (see struct tally_choice). */
 #include "findings/rules.h"
 #include "base/banned.h"
 
-/* Checks the heap in use, unless the profile is a difference, and the allocations. */
+/* Checks the allocations, and the heap in use unless the profile is a difference over time. */
 static int add_heap_findings(struct finding_case *c, const struct finding_rule *rule)
 {
     static const struct {
@@ -11,16 +11,18 @@ static int add_heap_findings(struct finding_case *c, const struct finding_rule *
     int rc = 0;
     for (size_t i = c->profile->duration_ns > 0; i < sizeof types / sizeof *types && rc == 0; i++) {
         struct tally t = {0};
-        size_t type = tally_type(c->profile, types[i].type, "bytes");
+        size_t type = tally_find_type(c->profile, types[i].type, "bytes");
         if (type == TALLY_NONE)
             continue;
         rc = tally_make(&t, c->filter, (struct tally_types){type, TALLY_NONE}, &(struct tally_choice){0},
                         c->err);
         if (rc == 0)
-            rc = rules_add_profilers(
-                c, rule,
-                &(struct rules_profiling){
-                    .t = &t, .caused = t.profilers, .total = t.total, .of = types[i].of, .part = (int)i});
+            rc = rules_add_profilers(c, rule,
+                                     &(struct rules_profiling){.tally = &t,
+                                                               .caused = t.profilers,
+                                                               .total = t.total,
+                                                               .total_name = types[i].of,
+                                                               .part = (int)i});
         tally_release(&t);
     }
     return rc;
@@ -30,10 +32,11 @@ int rule_profilers_caused(struct finding_case *c, const struct finding_rule *rul
 {
     if (c->topic == FINDING_TOPIC_HEAP)
         return add_heap_findings(c, rule);
-    return rules_add_profilers(
-        c, rule,
-        &(struct rules_profiling){.t = c->all,
-                                  .caused = c->all->profilers,
-                                  .total = c->all->total,
-                                  .of = c->topic == FINDING_TOPIC_CPU ? "the CPU time" : "all that waiting"});
+    return rules_add_profilers(c, rule,
+                               &(struct rules_profiling){.tally = c->all,
+                                                         .caused = c->all->profilers,
+                                                         .total = c->all->total,
+                                                         .total_name = c->topic == FINDING_TOPIC_CPU
+                                                                           ? "the CPU time"
+                                                                           : "all that waiting time"});
 }

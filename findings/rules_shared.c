@@ -1,11 +1,9 @@
-/* Functions that several rules share. */
 #include <stdio.h>
 #include <string.h>
 
 #include "findings/rules.h"
 #include "base/banned.h"
 
-/* Decides by the request's kind, or else by the file's name. */
 enum finding_topic rules_get_delay_topic(const struct finding_subject *s)
 {
     const char *kind = s->kind && *s->kind ? s->kind : s->file;
@@ -18,24 +16,25 @@ void rules_name_delay(const struct finding_case *c, struct finding_values *findi
 {
     enum finding_topic of = rules_get_delay_topic(c->subject);
     finding->part = (int)of;
-    snprintf(finding->of[argument], SENTENCE_ARGUMENT, "%s",
+    snprintf(finding->arguments[argument], SENTENCE_ARGUMENT_SIZE, "%s",
              of == FINDING_TOPIC_MUTEX   ? " (mutex profile)"
              : of == FINDING_TOPIC_BLOCK ? " (block profile)"
                                          : "");
 }
 
 int rules_add_profilers(struct finding_case *c, const struct finding_rule *rule,
-                        const struct rules_profiling *how)
+                        const struct rules_profiling *profiling)
 {
-    struct finding_values finding = {.weight = stats_share(how->caused, how->total), .part = how->part};
-    uint32_t top = tally_top_profilers(how->t);
-    if (top == TALLY_NONE || how->caused <= 0 || finding.weight * 100 < rule->percent)
+    struct finding_values finding = {.weight = stats_share(profiling->caused, profiling->total),
+                                     .part = profiling->part};
+    uint32_t top = tally_top_profilers(profiling->tally);
+    if (top == TALLY_NONE || profiling->caused <= 0 || finding.weight * 100 < rule->percent)
         return 0;
     if (finding.weight > 1)
         finding.weight = 1;
-    sentence_percent(finding.of[0], finding.weight);
-    snprintf(finding.of[1], sizeof finding.of[1], "%s", how->of);
-    sentence_name(finding.of[2], profile_str(how->t->profile, top));
-    finding.look = profile_str(how->t->profile, top);
+    sentence_percent(finding.arguments[0], finding.weight);
+    snprintf(finding.arguments[1], sizeof finding.arguments[1], "%s", profiling->total_name);
+    sentence_name(finding.arguments[2], profile_str(profiling->tally->profile, top));
+    finding.look = profile_str(profiling->tally->profile, top);
     return finding_case_add(c, rule, &finding);
 }

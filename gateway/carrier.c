@@ -1,5 +1,5 @@
-/* A login waits for a place at its address (login_queue_enter). A login that a busy server refuses retries a
- * little later. libssh2 tries first; open_carrier decides when OpenSSH follows. */
+/* A login first waits in the queue of its address (login_queue_enter). If the server is busy, log_in retries
+ * a little later. libssh2 tries first; open_carrier decides when OpenSSH tries next. */
 #include "gateway/carrier.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ static int log_in_libssh2(struct opening *o, struct err *err)
 
 /* ---- OpenSSH ------------------------------------------------------------------------------------------- */
 
-/* The log of ssh has its own message about a new host. */
+/* Reports that ssh itself trusted an unknown host (accept-new). */
 static void report_new_host(struct opening *o)
 {
     steps_begin(&o->steps, GATEWAY_HOST_KEY);
@@ -69,12 +69,12 @@ static void report_via(struct opening *o, const char *what, const char *reason)
     steps_end(&o->steps, 0, NULL);
 }
 
-/* ---- patience ------------------------------------------------------------------------------------------ */
+/* ---- retries ------------------------------------------------------------------------------------------- */
 
 /*
  * Names the queue of a login by all its hops, because an address can mean another host behind another jump
- * host, and because a login must never wait in the same queue as the login to its jump host. Our own ssh logs
- * in to its first jump host first.
+ * host, and because a login must never wait in the same queue as the login to its jump host. The
+ * queue of our own ssh is that of its first jump host, because ssh logs in there first.
  */
 static void name_queue(const struct hop *hop, bool openssh, char *dst, size_t cap)
 {
@@ -102,8 +102,8 @@ static int log_in(struct opening *o, int (*attempt)(struct opening *o, struct er
         login_queue_leave(o->hop->queues, queue, rc < 0 && why.kind == ERR_BUSY);
         if (rc == 0)
             return 0;
-        int64_t patience = o->login.server_is_busy ? options->limits.step_timeout_ms : UNEXPLAINED_RETRY_MS;
-        bool again = why.kind == ERR_BUSY && clock_now() - began + pause < patience;
+        int64_t limit = o->login.server_is_busy ? options->limits.step_timeout_ms : UNEXPLAINED_RETRY_MS;
+        bool again = why.kind == ERR_BUSY && clock_now() - began + pause < limit;
         if (again) {
             fd_wait(-1, 0, clock_deadline(clock_jitter(pause)), options->limits.cancel_fd, &why);
             again = why.kind == ERR_TIMEOUT;

@@ -15,10 +15,11 @@ struct carrier {
 };
 
 /*
- * *ret is an authenticated carrier, *ret_hop has its facts. Reports the steps to hop->options->step: those of
- * login.h, or one for the whole login of our own ssh. A failure is first reported as the failure of its step;
- * the returned message names the host. With SSH_VIA_AUTO, OpenSSH retries if libssh2 lacks a feature
- * (ERR_UNSUPPORTED), never after a refused host key. Waits in hop->queues, and retries at a busy server.
+ * *ret is an authenticated carrier, *ret_hop has its facts. Reports the steps to hop->options->step: the
+ * steps of login_run, or one step for the whole login of our own ssh. Reports a failure as the failure of its
+ * step before it returns; the message of *err also names the host. With SSH_VIA_AUTO, tries OpenSSH if
+ * libssh2 lacks a feature (ERR_UNSUPPORTED), never after a refused host key. Waits in hop->queues, and
+ * retries at a busy server.
  */
 int carrier_open(const struct hop *hop, struct carrier *ret, struct gateway_hop *ret_hop, struct err *err);
 void carrier_close(struct carrier *c);

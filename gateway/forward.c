@@ -20,7 +20,7 @@ struct connection {
     struct connection *next; /* in the list of ended connections */
     struct forward *forward;
     size_t mapping;
-    char from[LOCAL_NAME];
+    char from[LOCAL_ADDRESS_NAME];
     int64_t began;
     struct gateway_end end;
     struct err failure; /* end.failure points here */
@@ -31,14 +31,14 @@ struct forward {
     const struct forward_mapping *mappings;
     size_t n;
     const struct forward_options *options;
-    struct pollfd *polled; /* stop, wake, the gateway's end, then the places */
+    struct pollfd *polled; /* cancel, wake, the lost session, then the listeners */
     int64_t accept_after;
 
-    bool session_lost; /* there is no session */
-    int64_t since;     /* clock_now() at the loss or the opening */
-    int64_t pause_ms;  /* before the next attempt */
-    int64_t next_try;  /* CLOCK_NEVER during an attempt */
-    pthread_t renewal; /* the thread of gateway_renew */
+    bool session_lost;    /* the session is lost and not renewed yet */
+    int64_t since;        /* clock_now() when the session was lost or opened */
+    int64_t pause_ms;     /* before the next attempt */
+    int64_t next_attempt; /* CLOCK_NEVER during an attempt */
+    pthread_t renewal;    /* the thread of gateway_renew */
     bool renewing;
     struct err renewal_error; /* ERR_NONE: success */
 
@@ -47,7 +47,7 @@ struct forward {
     bool renewed; /* the renewal is over */
     int wake[2];
 };
-enum { POLL_STOP, POLL_WAKE, POLL_LOST, POLL_PLACES };
+enum { POLL_CANCEL, POLL_WAKE, POLL_LOST, POLL_LISTENERS };
 
 /* ---- connections --------------------------------------------------------------------------------------- */
 
@@ -115,9 +115,9 @@ static void forward_connection(struct forward *f, size_t mapping, int fd, struct
 static void accept_all(struct forward *f)
 {
     for (size_t i = 0; i < f->n; i++) {
-        while (f->polled[POLL_PLACES + i].revents) {
+        while (f->polled[POLL_LISTENERS + i].revents) {
             struct connection *c = calloc(1, sizeof *c);
-            int fd = c ? local_accept(f->mappings[i].listener, c->from) : -1;
+            int fd = c ? local_listener_accept(f->mappings[i].listener, c->from) : -1;
             if (fd >= 0) {
                 forward_connection(f, i, fd, c);
                 continue;
@@ -145,7 +145,7 @@ static int64_t schedule_retry(struct forward *f)
 {
     int64_t ms = clock_jitter(f->pause_ms);
     f->pause_ms = clock_min(2 * f->pause_ms, PAUSE_LONGEST_MS);
-    f->next_try = clock_now() + ms;
+    f->next_attempt = clock_now() + ms;
     return ms;
 }
 
@@ -218,9 +218,9 @@ static int check_session(struct forward *f, struct err *err)
         return 0;
     if (f->renewing)
         return renewal_is_over(f) ? check_renewal(f, err) : 0;
-    if (clock_now() < f->next_try)
+    if (clock_now() < f->next_attempt)
         return 0;
-    f->next_try = CLOCK_NEVER;
+    f->next_attempt = CLOCK_NEVER;
     f->renewing = true;
     if (thread_start(&f->renewal, renew_gateway, f, &f->renewal_error) == 0)
         return 0;
@@ -232,16 +232,16 @@ static int check_session(struct forward *f, struct err *err)
 
 static bool client_wait_is_over(const struct forward *f)
 {
-    return f->session_lost && clock_now() - f->since >= f->options->patience_ms;
+    return f->session_lost && clock_now() - f->since >= f->options->client_timeout_ms;
 }
 
 static int64_t next_deadline(const struct forward *f)
 {
     int64_t deadline = f->accept_after ? f->accept_after : CLOCK_NEVER;
     if (f->session_lost)
-        deadline = clock_min(deadline, f->next_try);
+        deadline = clock_min(deadline, f->next_attempt);
     if (f->session_lost && !client_wait_is_over(f))
-        deadline = clock_min(deadline, f->since + f->options->patience_ms);
+        deadline = clock_min(deadline, f->since + f->options->client_timeout_ms);
     return deadline;
 }
 
@@ -251,14 +251,14 @@ static void wait_for_work(struct forward *f)
         f->accept_after = 0;
     bool accepting = (!f->session_lost || client_wait_is_over(f)) && !f->accept_after;
     int lost_fd = f->session_lost ? -1 : gateway_lost_fd(f->gw);
-    f->polled[POLL_STOP] = (struct pollfd){.fd = f->options->cancel_fd, .events = POLLIN};
+    f->polled[POLL_CANCEL] = (struct pollfd){.fd = f->options->cancel_fd, .events = POLLIN};
     f->polled[POLL_WAKE] = (struct pollfd){.fd = f->wake[0], .events = POLLIN};
     f->polled[POLL_LOST] = (struct pollfd){.fd = lost_fd, .events = POLLIN};
     for (size_t i = 0; i < f->n; i++)
-        f->polled[POLL_PLACES + i] =
+        f->polled[POLL_LISTENERS + i] =
             (struct pollfd){.fd = accepting ? f->mappings[i].listener->fd : -1, .events = POLLIN};
-    if (poll(f->polled, (nfds_t)(POLL_PLACES + f->n), clock_poll_timeout(next_deadline(f))) < 0)
-        memset(f->polled, 0, (POLL_PLACES + f->n) * sizeof *f->polled);
+    if (poll(f->polled, (nfds_t)(POLL_LISTENERS + f->n), clock_poll_timeout(next_deadline(f))) < 0)
+        memset(f->polled, 0, (POLL_LISTENERS + f->n) * sizeof *f->polled);
 }
 
 static int serve_connections(struct forward *f, struct err *err)
@@ -266,7 +266,7 @@ static int serve_connections(struct forward *f, struct err *err)
     for (;;) {
         wait_for_work(f);
         report_ended(f);
-        if (f->polled[POLL_STOP].revents)
+        if (f->polled[POLL_CANCEL].revents)
             return err_set(err, ERR_CANCELLED, "interrupted");
         bool was_lost = f->session_lost;
         if (check_session(f, err) < 0)
@@ -279,7 +279,7 @@ static int serve_connections(struct forward *f, struct err *err)
 
 static int prepare_loop(struct forward *f, struct err *err)
 {
-    f->polled = calloc(POLL_PLACES + f->n, sizeof *f->polled);
+    f->polled = calloc(POLL_LISTENERS + f->n, sizeof *f->polled);
     if (!f->polled)
         return err_nomem(err);
     return fd_pipe_nonblocking(f->wake, err);

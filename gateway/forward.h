@@ -1,5 +1,5 @@
-/* Forwarding: connections to local listeners go through a gateway until the user stops it. A lost session is
- * opened again, any number of times. The listeners stay. */
+/* Forwards connections of local listeners through a gateway until the user stops it. Renews a lost session
+ * any number of times and keeps the listeners open. */
 #ifndef GATEWAY_FORWARD_H
 #define GATEWAY_FORWARD_H
 
@@ -17,30 +17,31 @@ enum forward_event_kind {
     FORWARD_CLOSED,           /* the connection is over */
     FORWARD_SESSION_LOST,     /* the session is lost; a reconnect follows */
     FORWARD_RECONNECT_FAILED, /* the reconnect failed; another one follows */
-    FORWARD_RECONNECTED,      /* there is a session again */
+    FORWARD_RECONNECTED,      /* the session is open again */
 };
 
 struct forward_event {
     enum forward_event_kind kind;
     size_t mapping;   /* of a connection: the index of its mapping */
-    const char *from; /* the client, as local_accept names it */
+    const char *from; /* the client, as local_listener_accept names it */
     uint64_t sent;    /* bytes to the destination */
     uint64_t received;
-    int64_t ms; /* how long the connection lasted, until the next attempt, or how long the session was lost */
-    const struct err *failure; /* the reason why it ended, was lost or failed; NULL: no failure */
+    int64_t ms; /* FORWARD_CLOSED: the duration of the connection; FORWARD_RECONNECT_FAILED: the time until
+                   the next attempt; FORWARD_RECONNECTED: how long the session was lost */
+    const struct err *failure; /* why the connection, the session or the reconnect failed; NULL: no failure */
 };
 
 struct forward_options {
-    int cancel_fd;       /* readable: stop */
-    int64_t patience_ms; /* without a session, clients wait until it has been lost for this time; later ones
-                            are refused. FORWARD_PATIENCE_MS */
+    int cancel_fd;             /* readable: stop */
+    int64_t client_timeout_ms; /* a lost session: clients wait for this time after the loss, later clients are
+                                  refused */
     /* The thread of forward_run calls both. */
     void (*report)(void *ctx, const struct forward_event *event);
     /* Decides that a reconnect after this failure is useless or harmful. */
     bool (*is_hopeless)(void *ctx, const struct err *failure);
     void *ctx;
 };
-#define FORWARD_PATIENCE_MS 10000
+#define FORWARD_CLIENT_TIMEOUT_MS 10000
 
 /*
  * Accepts and forwards until cancel_fd is readable (ERR_CANCELLED), or the session is lost and `is_hopeless`

@@ -9,14 +9,14 @@
 #include <libssh2.h>
 
 #include "gateway/openssh/openssh.h"
-#include "gateway/pool.h"
+#include "gateway/shared.h"
 #include "gateway/session_pool.h"
 #include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
 struct gateway {
     struct login_options options;
-    struct gateway_pool *pool; /* NULL: nothing is shared */
+    struct gateway_shared *shared; /* NULL: nothing is shared */
     struct route route;
     struct hop *hops;                   /* the hops of the route that we open */
     struct gateway_hop *hop_facts;      /* the results of their first opening */
@@ -44,16 +44,16 @@ static struct hop *last_hop(const struct gateway *gw)
     return &gw->hops[gw->n_hops - 1];
 }
 
-/* Skips the earlier hops if the user has an open master connection, or if our own ssh carries the session:
- * ssh passes the jump hosts itself. */
-static size_t first_hop(const struct route *route, const struct login_options *options, bool *ret_live)
+/* Returns the first hop to open. Skips the earlier hops if the user has an open master connection
+ * (*ret_has_master), or if our own ssh carries the session: ssh connects through the jump hosts itself. */
+static size_t first_hop(const struct route *route, const struct login_options *options, bool *ret_has_master)
 {
     for (size_t i = route->n_hops; i-- > 0 && route->via != SSH_VIA_LIBSSH2;) {
         struct gateway_hop ignored;
         struct openssh *live = NULL;
-        *ret_live = openssh_find(&route->hops[i], options, &ignored, &live, NULL) == 0;
+        *ret_has_master = openssh_find(&route->hops[i], options, &ignored, &live, NULL) == 0;
         openssh_close(live);
-        if (*ret_live || route->via == SSH_VIA_OPENSSH || route->hops[i].only_openssh[0])
+        if (*ret_has_master || route->via == SSH_VIA_OPENSSH || route->hops[i].only_openssh[0])
             return i;
     }
     return 0;
@@ -65,17 +65,17 @@ static int open_hop(struct gateway *gw, struct hop *hop, bool last, struct err *
     struct gateway_step step = {.kind = GATEWAY_SHARED, .hop = hop->number};
     struct gateway_hop *hop_facts = &gw->hop_facts[gw->n_hops];
     struct acquired_hub acquired;
-    if (session_pool_get(hop, !last && gw->pool ? gw->pool->sessions : NULL, &hop->sessions, err) < 0)
+    if (session_pool_get(hop, !last && gw->shared ? gw->shared->sessions : NULL, &hop->sessions, err) < 0)
         return -1;
     gw->n_hops++;
-    if (session_pool_acquire(hop, false, &acquired, err) < 0)
+    if (session_pool_acquire_hub(hop, false, &acquired, err) < 0)
         return -1;
     *hop_facts = *acquired.facts;
     if (last)
         gw->hub = acquired.hub;
     else
-        session_pool_release(hop->sessions, acquired.hub);
-    if (acquired.existed && gw->options.step) {
+        session_pool_release_hub(hop->sessions, acquired.hub);
+    if (acquired.was_open && gw->options.step) {
         snprintf(step.detail, sizeof step.detail, "%s@%s port %u, its session is open", hop_facts->user,
                  hop_facts->address, hop_facts->port);
         gw->options.step(gw->options.step_ctx, &step);
@@ -87,10 +87,10 @@ static int open_all(struct gateway *gw, struct err *err)
 {
     struct carrier none = {0};
     const struct route *route = &gw->route;
-    bool live = false;
+    bool has_master = false;
     if (route->direct)
         return hub_start(&none, &gw->options.limits, &gw->hub, err);
-    size_t first = first_hop(route, &gw->options, &live);
+    size_t first = first_hop(route, &gw->options, &has_master);
     for (size_t i = first; i < route->n_hops; i++) {
         struct hop *hop = &gw->hops[gw->n_hops];
         *hop = (struct hop){.config = &route->hops[i],
@@ -98,10 +98,10 @@ static int open_all(struct gateway *gw, struct err *err)
                             .previous = i > first ? hop - 1 : NULL,
                             .outermost = &route->hops[0],
                             .via = route->via,
-                            .may_use_master = live && i == first,
+                            .may_use_master = has_master && i == first,
                             .is_jump = i + 1 < route->n_hops,
                             .options = &gw->options,
-                            .queues = gw->pool ? gw->pool->queues : NULL,
+                            .queues = gw->shared ? gw->shared->queues : NULL,
                             .dial = session_pool_dial};
         if (open_hop(gw, hop, i + 1 == route->n_hops, err) < 0)
             return i + 1 < route->n_hops ? err_wrap(err, "jump host") : -1;
@@ -137,7 +137,7 @@ int gateway_open(struct route *route, const struct gateway_options *options, str
         return err_nomem(err);
     }
     pthread_mutex_init(&gw->mutex, NULL);
-    gw->pool = options->pool;
+    gw->shared = options->shared;
     gw->options = fill_options(options);
     gw->route = *route;
     *route = (struct route){0};
@@ -159,7 +159,7 @@ void gateway_close(struct gateway *gw)
     if (gw->route.direct)
         hub_stop(gw->hub);
     while (gw->hops && gw->n_hops > 0)
-        session_pool_put(gw->hops[--gw->n_hops].sessions);
+        session_pool_release(gw->hops[--gw->n_hops].sessions);
     while (gw->listeners) {
         struct gateway_listener *next = gw->listeners->sibling;
         listener_free(gw->listeners);
@@ -180,31 +180,31 @@ const struct gateway_hop *gateway_hop(const struct gateway *gw, size_t i)
     return i < gw->n_hops ? &gw->hop_facts[i] : NULL;
 }
 
-/* Returns the destination as seen from the carrier. On a direct route "localhost" means the far host, so the
- * result has its address. */
-static struct destination as_seen(const struct gateway *gw, const struct destination *to)
+/* Returns the destination for the carrier. On a direct route, replaces "localhost", which means the far host,
+ * by the address of that host. */
+static struct destination map_localhost(const struct gateway *gw, const struct destination *to)
 {
-    struct destination seen = *to;
+    struct destination mapped = *to;
     if (gw->route.direct && !to->unix_path && strcmp(to->host, "localhost") == 0)
-        seen.host = gw->route.address;
-    return seen;
+        mapped.host = gw->route.address;
+    return mapped;
 }
 
 int gateway_attach(struct gateway *gw, int fd, const struct destination *to,
                    const struct gateway_watch *watch, struct err *err)
 {
-    struct destination seen = as_seen(gw, to);
-    struct link *l = link_new(fd, &seen, err);
+    struct destination mapped = map_localhost(gw, to);
+    struct link *l = link_new(fd, &mapped, err);
     if (!l)
         return -1;
     if (watch)
         l->watch = *watch;
     pthread_mutex_lock(&gw->mutex);
-    bool fit = gw->hub != NULL;
-    if (fit)
+    bool usable = gw->hub != NULL;
+    if (usable)
         hub_add_link(gw->hub, l);
     pthread_mutex_unlock(&gw->mutex);
-    if (fit)
+    if (usable)
         return 0;
     link_free(l);
     return failure_set(FAILURE_SESSION_LOST, FAILURE_DETAILS(NULL), err);
@@ -212,9 +212,9 @@ int gateway_attach(struct gateway *gw, int fd, const struct destination *to,
 
 int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, struct err *err)
 {
-    struct destination seen = as_seen(gw, to);
-    return gw->route.direct ? hub_dial(gw->hub, &seen, gw->options.limits.cancel_fd, ret_fd, err)
-                            : session_pool_dial(last_hop(gw), &seen, ret_fd, err);
+    struct destination mapped = map_localhost(gw, to);
+    return gw->route.direct ? hub_dial(gw->hub, &mapped, gw->options.limits.cancel_fd, ret_fd, err)
+                            : session_pool_dial(last_hop(gw), &mapped, ret_fd, err);
 }
 
 /* Returns the next name in the listeners' directory, which the first call creates. The caller frees it. */
@@ -222,7 +222,7 @@ static int listener_path(struct gateway *gw, char **ret, struct err *err)
 {
     char name[24];
     pthread_mutex_lock(&gw->mutex);
-    int rc = gw->directory ? 0 : unix_socket_directory(LISTENER_ROOM, &gw->directory, err);
+    int rc = gw->directory ? 0 : unix_socket_make_directory(LISTENER_ROOM, &gw->directory, err);
     snprintf(name, sizeof name, "%u", gw->n_listeners++);
     pthread_mutex_unlock(&gw->mutex);
     if (rc < 0)
@@ -234,12 +234,12 @@ static int listener_path(struct gateway *gw, char **ret, struct err *err)
 int gateway_listen(struct gateway *gw, const struct destination *to, struct gateway_listener **ret,
                    struct err *err)
 {
-    struct destination seen = as_seen(gw, to);
+    struct destination mapped = map_localhost(gw, to);
     struct gateway_listener *l = NULL;
     char *path = NULL;
     if (listener_path(gw, &path, err) < 0)
         return -1;
-    int rc = listener_new(path, &seen, &l, err);
+    int rc = listener_new(path, &mapped, &l, err);
     free(path);
     if (rc < 0)
         return -1;
@@ -264,7 +264,7 @@ static bool check_hub(struct gateway *gw)
     if (!gw->hub || hub_state(gw->hub, NULL) == HUB_USABLE)
         return gw->hub != NULL;
     gw->waiting_listeners = hub_remove_listeners(gw->hub);
-    session_pool_release(last_hop(gw)->sessions, gw->hub);
+    session_pool_release_hub(last_hop(gw)->sessions, gw->hub);
     gw->hub = NULL;
     return false;
 }
@@ -277,16 +277,16 @@ int gateway_renew(struct gateway *gw, struct err *err)
     if (gw->route.direct)
         return 0;
     pthread_mutex_lock(&gw->mutex);
-    bool fit = check_hub(gw);
+    bool usable = check_hub(gw);
     pthread_mutex_unlock(&gw->mutex);
-    if (fit)
+    if (usable)
         return 0;
-    if (session_pool_acquire(last_hop(gw), false, &acquired, err) < 0)
+    if (session_pool_acquire_hub(last_hop(gw), false, &acquired, err) < 0)
         return -1;
     struct hub *hub = acquired.hub;
     pthread_mutex_lock(&gw->mutex);
     if (gw->hub) {
-        session_pool_release(last_hop(gw)->sessions, hub);
+        session_pool_release_hub(last_hop(gw)->sessions, hub);
     } else {
         gw->hub = hub;
         hub_add_listeners(hub, gw->waiting_listeners);

@@ -25,8 +25,8 @@
  *   lost or dead session                session.c                         openssh.c
  *
  * carrier.c detects busy servers and chooses libssh2 or ssh(1); open_queue.c and link.c detect a channel
- * without an answer, for both. Faults of the configuration (`ssh -G`, tokens, jump hosts) have their texts in
- * gateway/config/, which lies below the table.
+ * without an answer, over libssh2 and over ssh(1). Faults of the configuration (`ssh -G`, tokens, jump hosts)
+ * have their texts in gateway/config/, which lies below the table.
  */
 #ifndef GATEWAY_GATEWAY_H
 #define GATEWAY_GATEWAY_H
@@ -41,17 +41,18 @@
 struct gateway;
 
 /* The state that the gateways of one run share: sessions to jump hosts, and a limit of concurrent logins at
- * one address. Thread-safe. The pool must outlive its gateways. */
-struct gateway_pool;
-int gateway_pool_new(struct gateway_pool **ret, struct err *err);
-void gateway_pool_free(struct gateway_pool *pool);
+ * one address. Thread-safe. The shared state must outlive its gateways. */
+struct gateway_shared;
+int gateway_shared_new(struct gateway_shared **ret, struct err *err);
+void gateway_shared_free(struct gateway_shared *shared);
 
 struct gateway_options {
-    struct gateway_pool *pool; /* NULL: nothing is shared */
-    int cancel_fd; /* readable: stop; -1 for none. Must stay open as long as the gateway and its pool. */
+    struct gateway_shared *shared; /* NULL: nothing is shared */
+    int cancel_fd; /* readable: stop; -1 for none. Must stay open as long as the gateway and the shared state.
+                    */
     int64_t step_timeout_ms; /* limit of each: connect, handshake, authentication, channel opening */
     int64_t keepalive_ms;    /* between keepalives */
-    int64_t silence_ms;      /* a session is dead after this time without data; 0: three keepalives */
+    int64_t silence_ms; /* a session is dead after this time without data; 0: three keepalive intervals */
     /* Called after each step of each hop, from the thread of gateway_open; NULL: not called. Unreadable
      * known_hosts files fail the host key step before the handshake. A direct route has no steps. */
     void (*step)(void *ctx, const struct gateway_step *step);
@@ -64,9 +65,9 @@ struct gateway_options {
     bool ask_keys_only;      /* ask only for the passphrases of private keys */
     int64_t ask_ms;          /* the limit for one answer or one touch of a key; 0: GATEWAY_ASK_MS */
     /*
-     * The program that asks for our own ssh and ends it after us (askpass.h, reaper.h): profgrab itself, if
-     * its main handles those names. NULL: ssh's questions get no answer, and our ssh keeps running if we
-     * are killed.
+     * The program that passes on the questions of our own ssh and ends that ssh if we are killed (askpass.h,
+     * reaper.h): profgrab itself, if its main handles those two program names. NULL: ssh's questions get no
+     * answer, and our ssh keeps running if we are killed.
      */
     const char *askpass;
 };
@@ -74,7 +75,7 @@ struct gateway_options {
 #define GATEWAY_KEEPALIVE_MS 10000
 #define GATEWAY_ASK_MS 120000 /* sshd's LoginGraceTime */
 
-/* Opens the whole route, hop by hop, and takes ownership of it (also on failure). */
+/* Opens the route hop by hop. Takes ownership of the route, also on failure. */
 int gateway_open(struct route *route, const struct gateway_options *options, struct gateway **ret,
                  struct err *err);
 
@@ -117,7 +118,7 @@ int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, 
  */
 int gateway_renew(struct gateway *gw, struct err *err);
 
-/* Returns a descriptor that becomes readable when the session has ended or is stuck; only wait on it.
+/* Returns a descriptor that becomes readable when the session has ended or is stuck; never read it.
  * gateway_renew replaces it. */
 int gateway_lost_fd(struct gateway *gw);
 
@@ -143,7 +144,7 @@ int gateway_listener_failure(struct gateway_listener *l, struct err *err);
 int gateway_global_init(struct err *err);
 void gateway_global_cleanup(void);
 
-/* Forwarding for other programs, its local addresses, and the questions and the end of our own ssh. */
+/* The other public headers: askpass, forwarding for other programs, reaper. */
 #include "gateway/openssh/askpass.h"
 #include "gateway/forward.h"
 #include "gateway/openssh/reaper.h"

@@ -1,7 +1,7 @@
 /*
- * Each turn of the loop reads the mailbox, accepts on the listeners, moves every link until none can move,
- * sends keepalives, and waits. All links move repeatedly because libssh2 reads packets of all channels for
- * one channel, and poll does not report the packets that are already read.
+ * Each iteration of the loop reads the mailbox, accepts on the listeners, moves every link until none can
+ * move, sends keepalives, and waits. All links move repeatedly because libssh2 reads packets of all channels
+ * for one channel, and poll does not report the packets that are already read.
  */
 #include "gateway/hub.h"
 
@@ -13,7 +13,7 @@
 #include "gateway/ssh/session.h"
 #include "base/banned.h"
 
-/* After this many rounds without a wait, the mailbox and the listeners have their turn. */
+/* After this many rounds without a wait, the loop handles the mailbox and the listeners again. */
 #define ROUNDS_MAX 64
 
 /* Creates the stream of a new link to its destination. */
@@ -43,16 +43,16 @@ static void start_link(struct hub *h, struct link *l)
 }
 
 /* Starts the links from the mailbox. Returns false when the hub must stop. */
-static bool open_mailbox(struct hub *h)
+static bool start_new_links(struct hub *h)
 {
     struct link *links = NULL;
-    bool going = hub_read_mailbox(h, &links);
+    bool running = hub_read_mailbox(h, &links);
     while (links) {
         struct link *next = links->next;
         start_link(h, links);
         links = next;
     }
-    return going;
+    return running;
 }
 
 static void accept_all(struct hub *h)
@@ -76,7 +76,7 @@ static void accept_all(struct hub *h)
 static bool advance_links(struct hub *h)
 {
     bool progress = false;
-    uint64_t received = h->session ? session_received(h->session) : 0;
+    uint64_t received = h->session ? session_bytes_read(h->session) : 0;
     for (struct link **at = &h->links; *at;) {
         struct link *l = *at;
         progress = link_advance(l) || progress;
@@ -88,10 +88,10 @@ static bool advance_links(struct hub *h)
         }
     }
     /* A read for one channel may queue data for another channel. */
-    return progress || (h->session && session_received(h->session) != received);
+    return progress || (h->session && session_bytes_read(h->session) != received);
 }
 
-/* Ends all links, also later ones, with the carrier's error. */
+/* Ends all links with the carrier's error. Links that are added later fail with the same error. */
 static void end_links(struct hub *h)
 {
     hub_set_state(h, HUB_ENDED, &h->exit_error);
@@ -135,7 +135,7 @@ static bool is_idle(const struct hub *h)
 }
 
 /* Fails the links with a broken stream. The session is alive; only their connections have ended. Returns true
- * if there was one: its stream is to be closed. */
+ * if there was one, because the next iteration must close its stream. */
 static bool fail_broken_links(struct hub *h)
 {
     struct err why = ERR_INIT;
@@ -217,22 +217,22 @@ static void wait_for_work(struct hub *h)
 }
 
 /*
- * Reads for libssh2 while there are no links, so that it answers the server's requests (a keepalive, new
- * keys). Returns true if the keepalive channel has stopped opening and a new link can open now.
+ * Lets libssh2 read while there are no links, so that it answers the server's requests (a keepalive, new
+ * keys). Returns true if the idle channel has stopped opening, so that a waiting link can open now.
  */
 static bool serve_idle(struct hub *h)
 {
-    bool mine = h->session && session_idle_is_opening(h->session);
-    if (!h->session || h->exit_error.kind != ERR_NONE || (h->links && !mine))
+    bool idle_is_opening = h->session && session_idle_is_opening(h->session);
+    if (!h->session || h->exit_error.kind != ERR_NONE || (h->links && !idle_is_opening))
         return false;
     session_serve_idle(h->session);
-    return mine && !session_opening(h->session) && h->links;
+    return idle_is_opening && !session_opening_owner(h->session) && h->links;
 }
 
 static void *run_loop(void *ctx)
 {
     struct hub *h = ctx;
-    while (open_mailbox(h)) {
+    while (start_new_links(h)) {
         accept_all(h);
         bool busy = true;
         for (int i = 0; busy && i < ROUNDS_MAX; i++)
@@ -279,7 +279,7 @@ int hub_start(struct carrier *carrier, const struct ssh_limits *limits, struct h
     *carrier = (struct carrier){0};
     h->next_keepalive = clock_now() + limits->keepalive_ms;
     if (h->session)
-        session_start_keepalive(h->session);
+        session_end_login(h->session);
     pthread_mutex_init(&h->mutex, NULL);
     pthread_cond_init(&h->listeners_returned, NULL);
     if (fd_pipe_nonblocking(h->wake, err) == 0 && thread_start(&h->thread, run_loop, h, err) == 0) {
@@ -299,8 +299,8 @@ void hub_stop(struct hub *h)
     pthread_mutex_unlock(&h->mutex);
     fd_pipe_wake(h->wake[1]);
     pthread_join(h->thread, NULL);
-    /* Take links that arrived after the thread's last check. */
-    open_mailbox(h);
+    /* Fail the links that arrived after the thread's last check. */
+    start_new_links(h);
     end_links(h);
     hub_free(h);
 }

@@ -35,7 +35,7 @@ enum hub_state {
 enum hub_state hub_state(struct hub *h, struct err *err);
 /* Checks that neither the hub nor its mailbox has a link. */
 bool hub_is_idle(struct hub *h);
-/* Returns a descriptor that becomes readable when the hub is no longer usable; only wait on it. -1 if no
+/* Returns a descriptor that becomes readable when the hub is no longer usable; never read it. -1 if no
  * descriptor is free. */
 int hub_lost_fd(struct hub *h);
 

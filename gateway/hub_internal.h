@@ -9,7 +9,7 @@
 
 struct hub {
     pthread_t thread;
-    struct session *session; /* the carrier; at most one of them */
+    struct session *session; /* the carrier is `session`, `openssh`, or neither (a direct route) */
     struct openssh *openssh;
     struct ssh_limits limits;
     struct link *links;
@@ -18,7 +18,7 @@ struct hub {
     size_t cap_polled;
     int64_t next_keepalive;
     struct err exit_error; /* the error that ended the carrier; ERR_NONE: it has not ended */
-    const void *opening;   /* session_opening at the last check */
+    const void *opening;   /* session_opening_owner at the last check */
     int64_t opening_since; /* when `opening` got this value */
     bool stuck;
 

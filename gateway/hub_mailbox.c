@@ -15,7 +15,7 @@ void hub_add_link(struct hub *h, struct link *l)
     fd_pipe_wake(h->wake[1]);
 }
 
-/* Puts list in front of *head. */
+/* Prepends the list to *head. */
 static void prepend_list(struct gateway_listener **head, struct gateway_listener *list)
 {
     struct gateway_listener **end = &list;

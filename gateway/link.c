@@ -11,7 +11,7 @@
 #include "base/banned.h"
 
 /* How long we wait for a far end to confirm the end of a connection. */
-#define GOODBYE_MS 30000
+#define CLOSE_TIMEOUT_MS 30000
 
 #ifndef MSG_NOSIGNAL
 #define MSG_NOSIGNAL 0
@@ -59,36 +59,36 @@ void link_start(struct link *l, struct stream *stream, int64_t deadline)
 static void send_reply(struct link *l, const struct err *why)
 {
     if (l->reply_fd >= 0 && write(l->reply_fd, why, sizeof *why) < 0)
-        l->hung_up = true;
+        l->peer_closed = true;
     fd_close(&l->reply_fd);
 }
 
-static void leave_opening(struct link *l, enum link_state next)
+static void set_state(struct link *l, enum link_state next)
 {
     if (l->state == LINK_OPENING && l->listener)
         listener_count_opening(l->listener, -1);
     l->state = next;
 }
 
-/* `why` is NULL if nothing failed, or if the local peer has left. */
+/* `why` is NULL if nothing failed, or if the local peer has closed its end. */
 static void begin_closing(struct link *l, const struct err *why)
 {
     struct gateway_end end = {.sent = l->up.n_moved, .received = l->down.n_moved, .failure = why};
     fd_close(&l->fd);
-    l->deadline = clock_deadline(GOODBYE_MS);
+    l->deadline = clock_deadline(CLOSE_TIMEOUT_MS);
     if (l->watch.ended)
         l->watch.ended(l->watch.ctx, &end);
-    leave_opening(l, l->stream ? LINK_CLOSING : LINK_GONE);
+    set_state(l, l->stream ? LINK_CLOSING : LINK_GONE);
 }
 
 void link_fail(struct link *l, const struct err *why)
 {
     send_reply(l, why);
-    if (l->listener && !l->hung_up)
+    if (l->listener && !l->peer_closed)
         listener_set_failure(l->listener, why);
     l->broken = false;
     if (l->state == LINK_OPENING || l->state == LINK_OPEN)
-        begin_closing(l, l->hung_up ? NULL : why);
+        begin_closing(l, l->peer_closed ? NULL : why);
 }
 
 static bool advance_opening(struct link *l)
@@ -105,7 +105,7 @@ static bool advance_opening(struct link *l)
     }
     if (rc == 0)
         return false;
-    leave_opening(l, LINK_OPEN);
+    set_state(l, LINK_OPEN);
     l->opened = true;
     send_reply(l, &(struct err)ERR_INIT);
     return true;
@@ -125,10 +125,10 @@ static ssize_t local_write(struct link *l, const void *p, size_t n)
     return put >= 0 ? put : errno == EAGAIN || errno == EINTR ? STREAM_AGAIN : STREAM_BROKEN;
 }
 
-/* Marks the local peer as gone. Nobody needs an error then. */
-static int local_end(struct link *l)
+/* Records that the local peer has closed its end, so that the link ends without an error. */
+static int set_peer_closed(struct link *l)
 {
-    l->hung_up = true;
+    l->peer_closed = true;
     return -1;
 }
 
@@ -139,7 +139,7 @@ static int move_up(struct link *l, bool *progress)
     if (f->from == f->to && !f->source_ended) {
         ssize_t n = local_read(l, f->data, LINK_BUFFER);
         if (n == STREAM_BROKEN)
-            return local_end(l);
+            return set_peer_closed(l);
         f->source_ended = n == STREAM_EOF;
         f->from = 0;
         f->to = n > 0 ? (size_t)n : 0;
@@ -147,8 +147,8 @@ static int move_up(struct link *l, bool *progress)
     if (f->from < f->to) {
         ssize_t n = l->stream->type->write(l->stream, f->data + f->from, f->to - f->from);
         if (n == STREAM_BROKEN) {
-            /* The far end has stopped reading, but its last data (the reason) may still arrive: the read
-             * direction decides how the connection ended. */
+            /* The far end has stopped reading, but may still send, for example its reason. move_down decides
+             * how the connection ended. */
             f->from = f->to;
             f->source_ended = f->end_sent = true;
             *progress = true;
@@ -160,7 +160,7 @@ static int move_up(struct link *l, bool *progress)
         }
     }
     if (f->from == f->to && f->source_ended && !f->end_sent) {
-        if (l->hung_up)
+        if (l->peer_closed)
             return -1;
         f->end_sent = l->stream->type->finish(l->stream) == 1;
         *progress = *progress || f->end_sent;
@@ -183,7 +183,7 @@ static int move_down(struct link *l, bool *progress)
     if (f->from < f->to) {
         ssize_t n = local_write(l, f->data + f->from, f->to - f->from);
         if (n == STREAM_BROKEN)
-            return local_end(l);
+            return set_peer_closed(l);
         if (n > 0) {
             f->from += (size_t)n;
             f->n_moved += (uint64_t)n;
@@ -242,8 +242,8 @@ void link_poll(const struct link *l, struct pollfd ret[LINK_POLLS])
     bool open = l->state == LINK_OPEN;
     if (open)
         ret[0].events = (short)((!up_waits && !l->up.source_ended ? POLLIN : 0) | (down_waits ? POLLOUT : 0));
-    /* Poll would report the peer's end repeatedly while the rest is being sent. */
-    if (l->hung_up && !(ret[0].events & POLLIN))
+    /* Poll would report the closed peer repeatedly while the remaining data is sent. */
+    if (l->peer_closed && !(ret[0].events & POLLIN))
         ret[0].fd = -1;
     if (l->stream)
         l->stream->type->poll(l->stream, open && !down_waits && !l->down.source_ended,
@@ -254,8 +254,8 @@ void link_process_polled(struct link *l, const struct pollfd polled[LINK_POLLS])
 {
     if (!(polled[0].revents & (POLLHUP | POLLERR | POLLNVAL)))
         return;
-    l->hung_up = true;
-    /* Stop if the peer has left and no data remains to be sent. */
+    l->peer_closed = true;
+    /* Stop if no data of the peer remains to be sent. */
     bool sending = l->up.from < l->up.to || (polled[0].revents & POLLIN);
     if (l->state == LINK_OPENING || (l->state == LINK_OPEN && !sending))
         begin_closing(l, NULL);

@@ -1,8 +1,8 @@
 /*
  * A link moves bytes between a local descriptor and a stream until either end closes.
  *
- * The hub's thread owns and moves it. Each direction has one buffer. A side is only read when its buffer is
- * empty, so a slow reader slows its sender and no data accumulates.
+ * Only the hub's thread uses a link. Each direction has one buffer and reads only while that buffer is empty,
+ * so a slow reader slows its sender and no data accumulates.
  */
 #ifndef GATEWAY_LINK_H
 #define GATEWAY_LINK_H
@@ -21,12 +21,12 @@ enum link_state {
     LINK_OPENING,
     LINK_OPEN,
     LINK_CLOSING, /* the local side is closed, the stream is still closing */
-    LINK_GONE,
+    LINK_GONE,    /* closed; the hub frees it */
 };
 
 struct link_flow {
-    char *data; /* LINK_BUFFER bytes */
-    size_t from, to;
+    char *data;        /* LINK_BUFFER bytes */
+    size_t from, to;   /* the unsent bytes are data[from] to data[to - 1] */
     uint64_t n_moved;  /* bytes that the sink has accepted */
     bool source_ended; /* the source is at its end */
     bool end_sent;     /* the sink has been notified of the end */
@@ -35,16 +35,16 @@ struct link_flow {
 struct link {
     struct link *next;
     int fd;
-    struct destination to; /* a copy of its own */
-    int64_t deadline;      /* of the opening, later of the close */
+    struct destination to; /* an owned copy */
+    int64_t deadline;      /* of the opening, later of the closing */
     bool opened;
-    int reply_fd; /* -1, or the descriptor that receives a struct err when it is opened or refused */
+    int reply_fd; /* -1, or the descriptor that receives a struct err when the link opens or fails */
     struct gateway_listener *listener; /* NULL, or the listener that needs the error */
     struct gateway_watch watch;        /* called when the link ends; its function may be NULL */
     struct stream *stream;
     enum link_state state;
-    bool hung_up; /* the local peer has left */
-    bool broken;  /* the stream failed; the hub calls link_fail with the reason */
+    bool peer_closed; /* the local peer has closed its end */
+    bool broken;      /* the stream failed; the hub calls link_fail with the reason */
     struct link_flow up, down;
 };
 
@@ -53,14 +53,14 @@ struct link *link_new(int fd, const struct destination *to, struct err *err);
 /* Frees it at once, without an orderly close. */
 void link_free(struct link *l);
 
-/* Sets its stream, which begins to open. */
+/* Sets the stream of the link and begins to open it. */
 void link_start(struct link *l, struct stream *stream, int64_t deadline);
 
-/* Moves the available data. Returns whether there was any. */
+/* Moves the available data. Returns whether anything changed. */
 bool link_advance(struct link *l);
 
-/* Ends the link: reports the error and closes the local side. If the link is closing already, only reports.
- */
+/* Ends the link: reports the error and closes the local side. Only reports it if the link is already
+ * closing. */
 void link_fail(struct link *l, const struct err *why);
 
 /* Checks whether link_advance makes libssh2 read from the session. */

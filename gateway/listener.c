@@ -11,7 +11,8 @@
 #include "gateway/ssh/destination.h"
 #include "base/banned.h"
 
-#define LISTENER_REST_MS 100
+/* The pause after accept failed without free descriptors. */
+#define ACCEPT_PAUSE_MS 100
 
 int listener_new(const char *path, const struct destination *to, struct gateway_listener **ret,
                  struct err *err)
@@ -61,7 +62,7 @@ int listener_accept(struct gateway_listener *l)
         if (fd < 0 && errno != EINTR && errno != ECONNABORTED) {
             /* Without descriptors the connection keeps waiting: an immediate retry would spin. */
             bool none = errno == EAGAIN || errno == EWOULDBLOCK;
-            l->accept_after = none ? 0 : clock_now() + LISTENER_REST_MS;
+            l->accept_after = none ? 0 : clock_now() + ACCEPT_PAUSE_MS;
             return -1;
         }
         fd_close(&fd);
@@ -85,9 +86,9 @@ void listener_count_opening(struct gateway_listener *l, int change)
 bool gateway_listener_is_opening(struct gateway_listener *l)
 {
     pthread_mutex_lock(&l->mutex);
-    bool opens = l->opening > 0;
+    bool is_opening = l->opening > 0;
     pthread_mutex_unlock(&l->mutex);
-    return opens;
+    return is_opening;
 }
 
 const char *gateway_listener_path(const struct gateway_listener *l)

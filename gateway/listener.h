@@ -13,14 +13,14 @@ struct gateway_listener {
     struct gateway_listener *sibling; /* in its gateway's list */
     int fd;
     char path[sizeof((struct sockaddr_un *)0)->sun_path];
-    struct destination to; /* a copy of its own */
+    struct destination to; /* an owned copy */
     int64_t accept_after;  /* accept(2) failed: do not call it before this time */
     pthread_mutex_t mutex; /* guards the members below, which the hub sets and others read */
     struct err failure;
     unsigned opening; /* connections that are still opening */
 };
 
-/* Listens on PATH. */
+/* Creates the socket at `path` and listens on it. */
 int listener_new(const char *path, const struct destination *to, struct gateway_listener **ret,
                  struct err *err);
 /* Closes it and removes its socket. */
@@ -33,7 +33,7 @@ void listener_set_failure(struct gateway_listener *l, const struct err *why);
 /* Changes the number of opening connections by 1 or -1. */
 void listener_count_opening(struct gateway_listener *l, int change);
 
-/* Room in unix_socket_directory for a slash and a number of up to ten digits. */
+/* Room in unix_socket_make_directory for a slash and a number of up to ten digits. */
 #define LISTENER_ROOM 12
 
 #endif

@@ -32,7 +32,7 @@ static int parse_path(const char *path, struct local_address *ret, struct err *e
     if (!expanded)
         err_nomem(err);
     else if (!*expanded || !text_is_visible(expanded))
-        err_set(err, ERR_USAGE, "unix: wants the path of a socket behind it");
+        err_set(err, ERR_USAGE, "unix: must be followed by the path of a socket");
     else if (strlen(expanded) >= sizeof ret->path)
         err_set(err, ERR_USAGE, "the path of a Unix socket has at most %zu bytes: %s", sizeof ret->path - 1,
                 expanded);
@@ -46,7 +46,7 @@ static int parse_path(const char *path, struct local_address *ret, struct err *e
     return rc;
 }
 
-/* Reads the address before the last colon, without brackets. Without one it is 127.0.0.1. */
+/* Reads the address before the last colon, without its brackets. Without a colon it is 127.0.0.1. */
 static int read_ip(const char *text, const char *colon, char *ip, size_t cap)
 {
     unsigned char ignored[16];
@@ -58,7 +58,7 @@ static int read_ip(const char *text, const char *colon, char *ip, size_t cap)
     return (size_t)written < cap && inet_pton(brackets ? AF_INET6 : AF_INET, ip, ignored) == 1 ? 0 : -1;
 }
 
-int local_parse(const char *text, struct local_address *ret, struct err *err)
+int local_address_parse(const char *text, struct local_address *ret, struct err *err)
 {
     if (strncmp(text, "unix:", 5) == 0)
         return parse_path(text + 5, ret, err);
@@ -73,26 +73,26 @@ int local_parse(const char *text, struct local_address *ret, struct err *err)
     return 0;
 }
 
-bool local_is_private(const struct local_address *a)
+bool local_address_is_private(const struct local_address *a)
 {
     return a->path[0] || address_is_loopback(a->ip);
 }
 
-static char *write_name(const struct local_address *a, const char *ip, char dst[LOCAL_NAME])
+static char *write_name(const struct local_address *a, const char *ip, char dst[LOCAL_ADDRESS_NAME])
 {
     if (a->path[0])
-        snprintf(dst, LOCAL_NAME, "%s", a->path);
+        snprintf(dst, LOCAL_ADDRESS_NAME, "%s", a->path);
     else
-        snprintf(dst, LOCAL_NAME, strchr(ip, ':') ? "[%s]:%u" : "%s:%u", ip, a->port);
+        snprintf(dst, LOCAL_ADDRESS_NAME, strchr(ip, ':') ? "[%s]:%u" : "%s:%u", ip, a->port);
     return dst;
 }
 
-char *local_name(const struct local_address *a, char dst[LOCAL_NAME])
+char *local_address_name(const struct local_address *a, char dst[LOCAL_ADDRESS_NAME])
 {
     return write_name(a, a->ip, dst);
 }
 
-char *local_client_name(const struct local_address *a, char dst[LOCAL_NAME])
+char *local_address_client_name(const struct local_address *a, char dst[LOCAL_ADDRESS_NAME])
 {
     const char *ip = a->ip;
     if (strcmp(ip, "0.0.0.0") == 0)
@@ -148,31 +148,34 @@ static int remove_abandoned(const struct local_address *a, struct err *err)
     if (lstat(a->path, &st) < 0)
         return errno == ENOENT ? 0 : err_sys(err, "cannot listen on %s", a->path);
     if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid())
-        return err_set(err, ERR_EXISTS, "cannot listen on %s: it is there already, and %s", a->path,
-                       S_ISSOCK(st.st_mode) ? "not yours" : "no socket");
+        return err_set(err, ERR_EXISTS, "cannot listen on %s: %s", a->path,
+                       S_ISSOCK(st.st_mode) ? "the socket belongs to another user"
+                                            : "the file exists and is no socket");
     if (!is_abandoned(a))
-        return err_set(err, ERR_BUSY, "cannot listen on %s: another program does", a->path);
+        return err_set(err, ERR_BUSY, "cannot listen on %s: another program listens there", a->path);
     return unlink(a->path) == 0 || errno == ENOENT ? 0 : err_sys(err, "cannot remove the old %s", a->path);
 }
 
 static int cannot_listen(const struct local_address *at, struct err *err)
 {
-    char where[LOCAL_NAME];
+    char where[LOCAL_ADDRESS_NAME];
     int why = errno;
-    local_name(at, where);
+    local_address_name(at, where);
     if (why == EADDRINUSE)
-        err_set(err, ERR_BUSY, "cannot listen on %s: another program does", where);
+        err_set(err, ERR_BUSY, "cannot listen on %s: another program listens there", where);
     else
         err_sys(err, "cannot listen on %s", where);
     if (why == EACCES && at->port > 0 && at->port < 1024)
-        err_hint(err, "ports below 1024 are root's; choose a higher one, or 0 for any");
+        err_hint(
+            err,
+            "only root may listen on ports below 1024; choose a higher port, or port 0 for any free port");
     else if (why == EADDRINUSE)
-        err_hint(err, "choose another one, or port 0 for any that is free");
+        err_hint(err, "choose another port, or port 0 for any free port");
     return -1;
 }
 
 /* Stores the port that the kernel chose. */
-static int note_port(struct local_listener *l, struct err *err)
+static int store_port(struct local_listener *l, struct err *err)
 {
     union socket_address got = {.any = {.sa_family = AF_UNSPEC}};
     socklen_t size = sizeof got;
@@ -193,7 +196,7 @@ static int bind_and_listen(struct local_listener *l, struct err *err)
     l->fd = fd_socket(address.any.sa_family, err);
     if (l->fd < 0 || fd_set_nonblocking(l->fd, true, err) < 0)
         return -1;
-    /* Allow the reuse of a port that we used a moment ago. */
+    /* Permit a port whose last connection has closed less than a minute ago. */
     if (!local)
         setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
     if (bind(l->fd, &address.any, size) < 0)
@@ -201,14 +204,14 @@ static int bind_and_listen(struct local_listener *l, struct err *err)
     l->has_socket_file = local;
     if ((local && chmod(l->address.path, 0600) < 0) || listen(l->fd, BACKLOG) < 0)
         return cannot_listen(&l->address, err);
-    return local ? 0 : note_port(l, err);
+    return local ? 0 : store_port(l, err);
 }
 
-int local_listen(const struct local_address *at, struct local_listener *ret, struct err *err)
+int local_listener_open(const struct local_address *at, struct local_listener *ret, struct err *err)
 {
     struct local_listener l = {.address = *at, .fd = -1};
     if (bind_and_listen(&l, err) < 0) {
-        local_release(&l);
+        local_listener_close(&l);
         return -1;
     }
     *ret = l;
@@ -216,7 +219,7 @@ int local_listen(const struct local_address *at, struct local_listener *ret, str
 }
 
 /* Removes the socket only if no other program has replaced it. */
-void local_release(struct local_listener *l)
+void local_listener_close(struct local_listener *l)
 {
     fd_close(&l->fd);
     if (l->has_socket_file && is_abandoned(&l->address))
@@ -224,7 +227,7 @@ void local_release(struct local_listener *l)
     l->has_socket_file = false;
 }
 
-int local_accept(const struct local_listener *l, char from[LOCAL_NAME])
+int local_listener_accept(const struct local_listener *l, char from[LOCAL_ADDRESS_NAME])
 {
     union socket_address peer = {.any = {.sa_family = AF_UNSPEC}};
     struct local_address a = {.path = ""};
@@ -232,7 +235,7 @@ int local_accept(const struct local_listener *l, char from[LOCAL_NAME])
     int fd = fd_accept(l->fd);
     if (fd < 0)
         return -1;
-    snprintf(from, LOCAL_NAME, "a local program");
+    snprintf(from, LOCAL_ADDRESS_NAME, "a local program");
     if (l->address.path[0])
         return fd;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
@@ -241,7 +244,7 @@ int local_accept(const struct local_listener *l, char from[LOCAL_NAME])
         const void *ip = ipv4 ? (void *)&peer.ipv4.sin_addr : (void *)&peer.ipv6.sin6_addr;
         inet_ntop(peer.any.sa_family, ip, a.ip, sizeof a.ip);
         a.port = ntohs(ipv4 ? peer.ipv4.sin_port : peer.ipv6.sin6_port);
-        local_name(&a, from);
+        local_address_name(&a, from);
     }
     return fd;
 }

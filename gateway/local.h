@@ -1,8 +1,8 @@
 /*
  * Local addresses that the user chose to listen on, and their sockets.
  *
- * Unlike a gateway's private listener they serve other programs: on loopback those of every local user, on a
- * Unix socket those of the same user (mode 0600).
+ * Unlike the private listener of a gateway, they accept other programs: on loopback the programs of every
+ * local user, on a Unix socket the programs of the same user (mode 0600).
  */
 #ifndef GATEWAY_LOCAL_H
 #define GATEWAY_LOCAL_H
@@ -24,22 +24,22 @@ struct local_address {
  * `unix:PATH`. ERR_USAGE on failure, and for addresses that implicitly mean all interfaces (`:6060`,
  * `*:6060`): the user must write such an address in full.
  */
-int local_parse(const char *text, struct local_address *ret, struct err *err);
+int local_address_parse(const char *text, struct local_address *ret, struct err *err);
 
-/* Checks that only local programs can reach it. */
-bool local_is_private(const struct local_address *a);
+/* Checks that only local programs can connect to it. */
+bool local_address_is_private(const struct local_address *a);
 
 /* Writes "127.0.0.1:6060", "[::1]:6060", or the socket's path. */
-#define LOCAL_NAME 128
-char *local_name(const struct local_address *a, char dst[LOCAL_NAME]);
+#define LOCAL_ADDRESS_NAME 128
+char *local_address_name(const struct local_address *a, char dst[LOCAL_ADDRESS_NAME]);
 
 /* Writes the address for a local client: loopback if the listener is on all interfaces. */
-char *local_client_name(const struct local_address *a, char dst[LOCAL_NAME]);
+char *local_address_client_name(const struct local_address *a, char dst[LOCAL_ADDRESS_NAME]);
 
 struct local_listener {
     struct local_address address; /* with the chosen port */
     int fd;                       /* non-blocking */
-    bool has_socket_file;         /* local_release must remove it */
+    bool has_socket_file;         /* local_listener_close removes it */
 };
 #define LOCAL_LISTENER_INIT                                                                                  \
     {                                                                                                        \
@@ -48,13 +48,13 @@ struct local_listener {
 
 /* Listens. ERR_BUSY if another program listens there. Replaces an abandoned Unix socket of the user; any
  * other file is ERR_EXISTS. */
-int local_listen(const struct local_address *at, struct local_listener *ret, struct err *err);
+int local_listener_open(const struct local_address *at, struct local_listener *ret, struct err *err);
 
 /* Closes it and removes its Unix socket if it still exists. A second call does nothing. */
-void local_release(struct local_listener *l);
+void local_listener_close(struct local_listener *l);
 
 /* Accepts one connection; -1 with errno of accept(2). `from` is the client: "127.0.0.1:51234", or "a local
  * program" through a Unix socket. */
-int local_accept(const struct local_listener *l, char from[LOCAL_NAME]);
+int local_listener_accept(const struct local_listener *l, char from[LOCAL_ADDRESS_NAME]);
 
 #endif

@@ -7,12 +7,13 @@
 
 #include "base/banned.h"
 
-/* sshd's MaxStartups refuses logins from the eleventh on, and other users log in too. */
-#define PLACES 8
+/* The concurrent logins at one address. sshd's MaxStartups refuses logins from the eleventh on, and other
+ * users log in too. */
+#define LOGINS_MAX 8
 
 /* A login that waits in the queue. */
-struct waiting {
-    struct waiting *next;
+struct waiting_login {
+    struct waiting_login *next;
     int fd; /* closed when the login may start */
 };
 
@@ -20,8 +21,9 @@ struct waiting {
 struct login_queue {
     struct login_queue *next;
     char *address;
-    unsigned places, taken;
-    struct waiting *waiting; /* first come, first served */
+    unsigned limit;                /* of concurrent logins */
+    unsigned n_active;             /* logins that have started and not ended */
+    struct waiting_login *waiting; /* in order of arrival */
 };
 
 struct login_queues {
@@ -68,7 +70,7 @@ static struct login_queue *add_queue(struct login_queues *all, const char *addre
         free(q);
         return NULL;
     }
-    q->places = PLACES;
+    q->limit = LOGINS_MAX;
     q->next = all->first;
     all->first = q;
     return q;
@@ -77,33 +79,33 @@ static struct login_queue *add_queue(struct login_queues *all, const char *addre
 /* Admits the first logins of the queue. The caller locks the mutex. */
 static void admit_waiting(struct login_queue *q)
 {
-    while (q->waiting && q->taken < q->places) {
-        struct waiting *first = q->waiting;
+    while (q->waiting && q->n_active < q->limit) {
+        struct waiting_login *first = q->waiting;
         q->waiting = first->next;
-        q->taken++;
+        q->n_active++;
         fd_close(&first->fd);
     }
 }
 
-/* Waits in the queue for a place. */
-static int wait_in_queue(struct login_queues *all, struct login_queue *q, const int turn[2], int cancel_fd,
-                         struct err *err)
+/* Waits in the queue until the login may start. */
+static int wait_in_queue(struct login_queues *all, struct login_queue *q, const int start_pipe[2],
+                         int cancel_fd, struct err *err)
 {
-    struct waiting self = {.fd = turn[1]}, **end = &q->waiting;
+    struct waiting_login self = {.fd = start_pipe[1]}, **end = &q->waiting;
     while (*end)
         end = &(*end)->next;
     *end = &self;
     pthread_mutex_unlock(&all->mutex);
-    int rc = fd_wait(turn[0], POLLIN, CLOCK_NEVER, cancel_fd, err);
+    int rc = fd_wait(start_pipe[0], POLLIN, CLOCK_NEVER, cancel_fd, err);
     pthread_mutex_lock(&all->mutex);
     if (rc == 0 || self.fd < 0) {
         if (rc < 0) {
-            q->taken--;
+            q->n_active--;
             admit_waiting(q);
         }
         return rc;
     }
-    for (struct waiting **at = &q->waiting; *at; at = &(*at)->next)
+    for (struct waiting_login **at = &q->waiting; *at; at = &(*at)->next)
         if (*at == &self) {
             *at = self.next;
             break;
@@ -114,7 +116,7 @@ static int wait_in_queue(struct login_queues *all, struct login_queue *q, const 
 
 int login_queue_enter(struct login_queues *all, const char *address, int cancel_fd, struct err *err)
 {
-    int rc = 0, turn[2] = {-1, -1};
+    int rc = 0, start_pipe[2] = {-1, -1};
     if (!all)
         return 0;
     pthread_mutex_lock(&all->mutex);
@@ -123,12 +125,12 @@ int login_queue_enter(struct login_queues *all, const char *address, int cancel_
         q = add_queue(all, address);
     if (!q)
         rc = err_nomem(err);
-    else if (q->taken < q->places)
-        q->taken++;
-    else if ((rc = fd_pipe(turn, err)) == 0)
-        rc = wait_in_queue(all, q, turn, cancel_fd, err);
+    else if (q->n_active < q->limit)
+        q->n_active++;
+    else if ((rc = fd_pipe(start_pipe, err)) == 0)
+        rc = wait_in_queue(all, q, start_pipe, cancel_fd, err);
     pthread_mutex_unlock(&all->mutex);
-    fd_close(&turn[0]);
+    fd_close(&start_pipe[0]);
     return rc;
 }
 
@@ -138,9 +140,9 @@ void login_queue_leave(struct login_queues *all, const char *address, bool serve
         return;
     pthread_mutex_lock(&all->mutex);
     struct login_queue *q = find_queue(all, address);
-    q->taken--;
-    if (server_was_busy && q->places > 1)
-        q->places = (q->places + 1) / 2;
+    q->n_active--;
+    if (server_was_busy && q->limit > 1)
+        q->limit = (q->limit + 1) / 2;
     admit_waiting(q);
     pthread_mutex_unlock(&all->mutex);
 }

@@ -13,13 +13,11 @@ int login_queues_new(struct login_queues **ret, struct err *err);
 /* Accepts NULL. */
 void login_queues_free(struct login_queues *all);
 
-/* Waits for a place at the address, first come, first served. The wait needs no deadline, because each login
- * before it has one. login_queue_leave frees the place. Without queues (NULL) there is no limit. */
+/* Waits until a login at the address may start, in order of arrival. The wait needs no deadline, because each
+ * earlier login has one. Call login_queue_leave when the login has ended. NULL queues: no limit. */
 int login_queue_enter(struct login_queues *all, const char *address, int cancel_fd, struct err *err);
 
-/* Frees the place. `server_was_busy`: the server was too busy for this login, so the number of places
- * decreases.
- */
+/* Ends a login. `server_was_busy`: the server was too busy for it, so the limit decreases. */
 void login_queue_leave(struct login_queues *all, const char *address, bool server_was_busy);
 
 #endif

@@ -9,16 +9,17 @@
 #include "gateway/ssh/session.h"
 #include "base/banned.h"
 
-/* The time after which a destination that does not answer makes the session stuck if others wait. */
+/* A destination that does not answer makes the session stuck if other links wait: after STUCK_MS without any
+ * data, at the latest after STUCK_BUSY_MS, and STUCK_SPARE_MS before the deadline of a waiting link. */
 #define STUCK_MS 1500
 #define STUCK_BUSY_MS 5000
 #define STUCK_SPARE_MS 250
 
 /* Returns the time until which the opening channel may block others. Its answer may be queued behind data of
  * other channels, so data extends the time. */
-static int64_t turn_deadline(const struct hub *h)
+static int64_t stuck_deadline(const struct hub *h)
 {
-    int64_t last_rx = session_last_received(h->session);
+    int64_t last_rx = session_last_receive_time(h->session);
     int64_t quiet_since = last_rx > h->opening_since ? last_rx : h->opening_since;
     return clock_min(quiet_since + STUCK_MS, h->opening_since + STUCK_BUSY_MS);
 }
@@ -32,7 +33,7 @@ int64_t open_queue_deadline(const struct hub *h, const struct link **ret_opening
         else if (l->state == LINK_OPENING)
             end = clock_min(end, l->deadline - STUCK_SPARE_MS);
     }
-    return end == CLOCK_NEVER ? end : clock_min(end, turn_deadline(h));
+    return end == CLOCK_NEVER ? end : clock_min(end, stuck_deadline(h));
 }
 
 /* Fails all waiting links but the one that is opening. */
@@ -55,8 +56,8 @@ void open_queue_check(struct hub *h)
     const struct link *opening = NULL;
     if (!h->session || h->exit_error.kind != ERR_NONE)
         return;
-    if (session_opening(h->session) != h->opening) {
-        h->opening = session_opening(h->session);
+    if (session_opening_owner(h->session) != h->opening) {
+        h->opening = session_opening_owner(h->session);
         h->opening_since = clock_now();
         if (h->stuck)
             hub_set_state(h, HUB_USABLE, &(struct err)ERR_INIT);

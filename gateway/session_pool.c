@@ -42,8 +42,8 @@ struct session_pools {
 
 /* ---- the key of a pool --------------------------------------------------------------------------------- */
 
-/* Adds everything that two gateways must have in common to share a session: the login, the carrier, and the
- * address, because ssh(1) may configure per address. */
+/* Adds the properties that two gateways must have in common to share a session: the login, the carrier, and
+ * the address, because the configuration of ssh(1) may depend on it. */
 static void add_key(struct buf *key, const struct hop *hop)
 {
     login_key_add(key, hop);
@@ -126,7 +126,7 @@ static void session_pool_free(struct session_pool *p)
     free(p);
 }
 
-void session_pool_put(struct session_pool *p)
+void session_pool_release(struct session_pool *p)
 {
     if (p && !p->shared)
         session_pool_free(p);
@@ -157,10 +157,10 @@ void session_pools_free(struct session_pools *all)
 
 /* ---- sessions ------------------------------------------------------------------------------------------ */
 
-static struct pooled_session *find_usable_session(const struct session_pool *p, bool alone)
+static struct pooled_session *find_usable_session(const struct session_pool *p, bool exclusive)
 {
     struct pooled_session *session = p->sessions;
-    while (session && (hub_state(session->hub, NULL) != HUB_USABLE || (alone && session->users > 0)))
+    while (session && (hub_state(session->hub, NULL) != HUB_USABLE || (exclusive && session->users > 0)))
         session = session->next;
     return session;
 }
@@ -224,7 +224,7 @@ static int add_session(const struct hop *hop, struct err *err)
 }
 
 /* Waits for another caller's opening and shares its result. */
-static int wait_for_other(struct session_pool *p, struct err *err)
+static int wait_for_opening(struct session_pool *p, struct err *err)
 {
     unsigned before = p->n_openings;
     while (p->opening && p->n_openings == before)
@@ -235,7 +235,7 @@ static int wait_for_other(struct session_pool *p, struct err *err)
     return -1;
 }
 
-int session_pool_acquire(const struct hop *hop, bool alone, struct acquired_hub *ret, struct err *err)
+int session_pool_acquire_hub(const struct hop *hop, bool exclusive, struct acquired_hub *ret, struct err *err)
 {
     struct session_pool *p = hop->sessions;
     struct pooled_session *session;
@@ -243,13 +243,13 @@ int session_pool_acquire(const struct hop *hop, bool alone, struct acquired_hub 
     bool opened_here = false;
     int rc = 0;
     pthread_mutex_lock(&p->mutex);
-    while (!(session = find_usable_session(p, alone)) && rc == 0) {
+    while (!(session = find_usable_session(p, exclusive)) && rc == 0) {
         opened_here = !p->opening;
-        rc = p->opening ? wait_for_other(p, &why) : add_session(hop, &why);
+        rc = p->opening ? wait_for_opening(p, &why) : add_session(hop, &why);
     }
     if (rc == 0) {
         session->users++;
-        *ret = (struct acquired_hub){.hub = session->hub, .facts = &session->hop, .existed = !opened_here};
+        *ret = (struct acquired_hub){.hub = session->hub, .facts = &session->hop, .was_open = !opened_here};
     }
     pthread_mutex_unlock(&p->mutex);
     if (rc < 0 && err)
@@ -257,7 +257,7 @@ int session_pool_acquire(const struct hop *hop, bool alone, struct acquired_hub 
     return rc;
 }
 
-void session_pool_release(struct session_pool *p, struct hub *hub)
+void session_pool_release_hub(struct session_pool *p, struct hub *hub)
 {
     pthread_mutex_lock(&p->mutex);
     for (struct pooled_session *session = p->sessions; session; session = session->next)
@@ -273,21 +273,21 @@ int session_pool_dial(const struct hop *hop, const struct destination *to, int *
     int64_t deadline = clock_deadline(2 * hop->options->limits.step_timeout_ms);
     struct err why = ERR_INIT;
     char name[DESTINATION_NAME];
-    for (bool alone = false, again = false;;) {
+    for (bool exclusive = false, lost_before = false;;) {
         struct acquired_hub acquired;
-        if (session_pool_acquire(hop, alone, &acquired, &why) < 0)
+        if (session_pool_acquire_hub(hop, exclusive, &acquired, &why) < 0)
             break;
         struct hub *hub = acquired.hub;
         int rc = hub_dial(hub, to, hop->options->limits.cancel_fd, ret_fd, &why);
         bool ended = hub_state(hub, NULL) == HUB_ENDED;
-        alone = alone || hub_state(hub, NULL) == HUB_STUCK;
-        session_pool_release(hop->sessions, hub);
+        exclusive = exclusive || hub_state(hub, NULL) == HUB_STUCK;
+        session_pool_release_hub(hop->sessions, hub);
         if (rc == 0)
             return 0;
         /* Give up after a second lost session: this dial may be the reason. */
-        if (why.kind != ERR_LOST || (ended && again))
+        if (why.kind != ERR_LOST || (ended && lost_before))
             break;
-        again = again || ended;
+        lost_before = lost_before || ended;
         if (clock_now() >= deadline) {
             failure_set(FAILURE_NO_FREE_SESSION, FAILURE_DETAILS(destination_name(to, name)), &why);
             break;

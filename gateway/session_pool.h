@@ -2,7 +2,7 @@
  * A session pool: the sessions to one hop of a route.
  *
  * A pool opens a session on demand, and a second one if the first has ended or is stuck. Gateways with the
- * same jump host share its pool; see gateway_pool. The pool of the host itself belongs to its gateway alone.
+ * same jump host share its pool (gateway_shared). The pool of the target host belongs to one gateway.
  */
 #ifndef GATEWAY_SESSION_POOL_H
 #define GATEWAY_SESSION_POOL_H
@@ -18,25 +18,26 @@ void session_pools_free(struct session_pools *all);
 
 struct session_pool;
 
-/* Gets the pool of a hop: from `shared`, or a new one if that is NULL. session_pool_put releases the pool,
- * and ends the sessions of a pool that is not shared. */
+/* Gets the pool of a hop: from `shared`, or a new one if `shared` is NULL. session_pool_release releases the
+ * pool, and ends the sessions of a pool that is not shared. */
 int session_pool_get(const struct hop *hop, struct session_pools *shared, struct session_pool **ret,
                      struct err *err);
-void session_pool_put(struct session_pool *p);
+void session_pool_release(struct session_pool *p);
 
 struct acquired_hub {
     struct hub *hub;
-    const struct gateway_hop *facts; /* valid until the release */
-    bool existed;                    /* its session was open before the call */
+    const struct gateway_hop *facts; /* valid until session_pool_release_hub */
+    bool was_open;                   /* its session was open before the call */
 };
 
 /*
  * Acquires a usable hub: an existing one, else a new one. Concurrent callers wait for the same new hub and
- * share its failure. `alone`: the hub must have no other users. The hub is opened through `hop`, which
- * belongs to the caller and has the configuration of the pool. session_pool_release releases it.
+ * share its failure. `exclusive`: the hub must have no other users. The hub is opened through `hop`, which
+ * belongs to the caller and has the configuration of the pool. session_pool_release_hub releases it.
  */
-int session_pool_acquire(const struct hop *hop, bool alone, struct acquired_hub *ret, struct err *err);
-void session_pool_release(struct session_pool *p, struct hub *hub);
+int session_pool_acquire_hub(const struct hop *hop, bool exclusive, struct acquired_hub *ret,
+                             struct err *err);
+void session_pool_release_hub(struct session_pool *p, struct hub *hub);
 
 /* Opens a connection from that hop, as gateway_dial does. For hop->dial. */
 int session_pool_dial(const struct hop *hop, const struct destination *to, int *ret_fd, struct err *err);

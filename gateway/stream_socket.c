@@ -109,7 +109,7 @@ static int prepare_tcp(struct socket_stream *s, const struct destination *to, in
                                   .family = AF_UNSPEC,
                                   .deadline = deadline,
                                   .cancel_fd = cancel_fd};
-    if (resolve(&query, &s->resolved, err) < 0)
+    if (resolve_host(&query, &s->resolved, err) < 0)
         return -1;
     s->next = s->resolved;
     return 0;

@@ -21,8 +21,8 @@ static const struct json_limits words_form = {.what = "its answer",
                                               .max_bytes = HTTP_ANSWER_MAX,
                                               .max_memory = ANSWER_MEMORY,
                                               .max_depth = 64,
-                                              .any = true,
-                                              .repeated_keys = true};
+                                              .accept_any_value = true,
+                                              .accept_repeated_keys = true};
 
 /* Appends each string of a value after the keys that lead to it: {"title": ["is blank"]} becomes
  * "title is blank". */

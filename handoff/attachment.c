@@ -39,7 +39,7 @@ static int hash_file(struct attachment *c, bool encrypted, int cancel_fd, struct
 static void name_attachment(struct attachment *c, bool encrypted)
 {
     char utc[32];
-    clock_format_file(utc, sizeof utc, clock_utc());
+    clock_format_for_file_name(utc, sizeof utc, clock_utc());
     snprintf(c->stem, sizeof c->stem, "%s-%.12s", utc, c->sha256);
     snprintf(c->name, sizeof c->name, "profgrab-%s.tar.gz%s", c->stem, encrypted ? ".age" : "");
 }

@@ -410,7 +410,7 @@ static int connect_to_tracker(struct job *j, struct secret *token, struct err *e
                              .dry_run = dry,
                              .connect_ms = h->connect_ms,
                              .silence_ms = h->silence_ms,
-                             .patience_ms = h->patience_ms,
+                             .max_wait_ms = h->max_wait_ms,
                              .cancel_fd = h->cancel_fd,
                              .progress = h->progress,
                              .waiting = h->waiting,

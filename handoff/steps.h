@@ -107,7 +107,7 @@ struct handoff_options {
     uint64_t upload_max; /* GitLab: files above it go into the package registry; 0: HANDOFF_UPLOAD_MAX */
     int64_t connect_ms;  /* to connect, TLS included; 0: 20 s */
     int64_t silence_ms;  /* without a byte in either direction; 0: 60 s */
-    int64_t patience_ms; /* limit for the sum of the pauses of one request; 0: 2 minutes */
+    int64_t max_wait_ms; /* limit for the sum of the pauses of one request; 0: 2 minutes */
     int cancel_fd;       /* readable: ERR_CANCELLED; -1: none */
     /* All may be NULL. `step` is called when a step begins (HANDOFF_NOT_REACHED) and when it ends. */
     void (*step)(void *ctx, enum handoff_step step, enum handoff_outcome outcome, const char *text);

@@ -1,7 +1,7 @@
 /*
- * libcurl repeats a request by itself if a kept-alive connection turns out to be closed. That could create a
- * second issue or upload a second file. So each request but a GET opens a new connection, on which libcurl
- * does not repeat it.
+ * libcurl repeats a request if the server has closed the kept-alive connection. A repeated request could
+ * create a second issue or upload a second file. Therefore each request except a GET opens a new connection,
+ * on which libcurl does not repeat a request.
  */
 #include "http/client.h"
 
@@ -206,8 +206,9 @@ static int set_body(struct attempt *x)
     return failed;
 }
 
-/* Any authority may have certified a store, so a without_token request also trusts the system's authorities.
- * Only TLS may use a proxy of the environment, because the proxy cannot read it; plain HTTP goes to loopback.
+/* The certificate of an object store can be from any authority, so a request without the token also trusts
+ * the system's authorities. Only requests with TLS use a proxy of the environment, because the proxy cannot
+ * read them; plain HTTP goes to loopback.
  */
 static int set_target(const struct attempt *x, const struct http_target *t)
 {
@@ -293,7 +294,7 @@ static int set_failure(const struct attempt *x, enum http_failure failure, struc
     return -1;
 }
 
-/* No byte moves while the tracker processes the request, so that time counts too. */
+/* The limit without data includes the time in which the tracker processes the request. */
 static int run_attempt(struct attempt *x, struct err *err)
 {
     struct http *h = x->http;

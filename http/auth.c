@@ -39,14 +39,14 @@ static bool contains(const char *p, size_t n, const char *needle)
     return length > 0 && memmem(p, n, needle, length) != NULL;
 }
 
-int http_auth_reflected(const struct http_auth *auth, int fd, bool *ret_reflected)
+int http_auth_find_in_file(const struct http_auth *auth, int fd, bool *ret_found)
 {
     char encoded[ENCODED_SIZE], room[CHUNK + ENCODED_SIZE];
     bool found = false;
     size_t kept = 0;
     ssize_t n = 1;
     if (!auth->secret || !auth->secret->len) {
-        *ret_reflected = false;
+        *ret_found = false;
         return 0;
     }
     encode_basic(auth, encoded);
@@ -61,6 +61,6 @@ int http_auth_reflected(const struct http_auth *auth, int fd, bool *ret_reflecte
     explicit_bzero(room, sizeof room);
     if (n < 0)
         return -1;
-    *ret_reflected = found;
+    *ret_found = found;
     return 0;
 }

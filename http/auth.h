@@ -1,4 +1,4 @@
-/* Credentials for a server, and the search for copies of them in its answers. */
+/* Credentials for a server. Finds and masks copies of them in its answers. */
 #ifndef HTTP_AUTH_H
 #define HTTP_AUTH_H
 
@@ -14,8 +14,9 @@ struct http_auth {
 /* Masks the secret, plain and as encoded in a header, in text that the server sent. */
 void http_auth_mask(const struct http_auth *auth, char *text);
 
-/* Checks whether the file at fd, from its beginning, contains the secret, plain or encoded. -1: read error.
+/* Checks whether the file at fd contains the secret, plain or encoded. Reads from the beginning of the file.
+ * -1: read error.
  */
-int http_auth_reflected(const struct http_auth *auth, int fd, bool *ret_reflected);
+int http_auth_find_in_file(const struct http_auth *auth, int fd, bool *ret_found);
 
 #endif

@@ -79,7 +79,7 @@ int http_new(const struct http_options *options, struct http **ret, struct err *
     h->token = options->token;
     h->options = *options;
     h->silence_ms = value_or_default(options->silence_ms, 60000);
-    h->patience_ms = value_or_default(options->patience_ms, 120000);
+    h->max_wait_ms = value_or_default(options->max_wait_ms, 120000);
     h->base = strdup(options->url);
     int rc = h->base ? http_handle_init(&h->handle, err) : err_nomem(err);
     if (rc == 0 && set_options(h) != 0)
@@ -109,7 +109,7 @@ void http_answer_release(struct http_answer *a)
 
 /* ---- redirects ----------------------------------------------------------------------------------------- */
 
-/* Makes the address of a redirect the target, if a GET may follow it. Returns whether it may. */
+/* If the request is a GET that may follow the redirect, sets the target to its URL and returns true. */
 static bool follow_redirect(struct http *h, const struct http_request *r, const struct http_answer *a,
                             struct http_target *target)
 {
@@ -126,14 +126,15 @@ static bool follow_redirect(struct http *h, const struct http_request *r, const 
         return false;
     free(target->url);
     target->url = copy;
-    /* Another origin could redirect back to the tracker to misuse the token, so it stays off. */
+    /* The token stays off for later redirects too: another origin could redirect to the tracker to misuse it.
+     */
     target->without_token = target->without_token || !same_origin;
     return true;
 }
 
 /* ---- repeating ----------------------------------------------------------------------------------------- */
 
-/* Returns the time to wait before the next attempt, or -1 for none. */
+/* Returns the time to wait before the next attempt. -1: the answer is final. */
 static int64_t retry_delay(const struct http_request *r, const struct http_answer *a, unsigned tries)
 {
     bool later = a->status == 429;
@@ -159,7 +160,7 @@ static int report_and_wait(const struct http *h, int64_t ms, const struct http_a
     if (a->waited_ms > 0)
         snprintf(because + n, sizeof because - (size_t)n, ", after %s of at most %s",
                  text_duration(waited, sizeof waited, a->waited_ms),
-                 text_duration(patience, sizeof patience, h->patience_ms));
+                 text_duration(patience, sizeof patience, h->max_wait_ms));
     if (h->options.waiting)
         h->options.waiting(h->options.ctx, ms, because);
     struct err why = ERR_INIT;
@@ -172,7 +173,7 @@ static int wait_for_retry(const struct http *h, const struct http_request *r, st
                           unsigned tries, struct err *err)
 {
     int64_t ms = retry_delay(r, a, tries);
-    if (ms < 0 || a->waited_ms + ms > h->patience_ms)
+    if (ms < 0 || a->waited_ms + ms > h->max_wait_ms)
         return 0;
     if (report_and_wait(h, ms, a, err) < 0)
         return -1;

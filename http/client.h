@@ -1,5 +1,5 @@
-/* The internals of the client of http.h: attempt.c sends a request once, dry_run.c describes it instead. Only
- * this folder includes this header. */
+/* The internals of the client of http.h: attempt.c sends a request once; in a dry run, dry_run.c describes
+ * the request instead. Only this folder includes this header. */
 #ifndef HTTP_CLIENT_H
 #define HTTP_CLIENT_H
 
@@ -12,7 +12,7 @@ struct http {
     const char *ca;
     const struct secret *token;
     struct http_options options;
-    int64_t silence_ms, patience_ms;
+    int64_t silence_ms, max_wait_ms;
 };
 
 /* The destination of one attempt. */

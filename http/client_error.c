@@ -35,6 +35,8 @@ int http_set_error(const struct http *h, enum http_failure failure, struct err *
         return err_set(err, ERR_CANCELLED, "interrupted");
     case HTTP_FAILURE_LIMIT:
         return err_set(err, ERR_TIMEOUT, "the answer is too slow");
+    case HTTP_FAILURE_COSTLY:
+        return err_set(err, ERR_FAILED, HTTP_COSTLY_TEXT);
     case HTTP_FAILURE_HEADERS:
         return err_set(err, ERR_FAILED, "the answer's headers are larger than %u kB", HTTP_HEADERS_MAX >> 10);
     case HTTP_FAILURE_CERTIFICATE:

@@ -9,8 +9,8 @@
 #include "http/exchange.h"
 #include "base/banned.h"
 
-/* Read an error page up to this size, so that the connection can be reused; close the connection of a longer
- * one. */
+/* An error page up to this size is read completely, so that the connection can be reused. The connection of a
+ * larger page is closed. */
 #define ERROR_PAGE_MAX (256u << 10)
 /* If the connection is lost within this time after the start of a request, it was closed while idle. */
 #define IDLE_END_MS 500
@@ -80,13 +80,14 @@ static bool on_opens(void *ctx)
 {
     const struct pending *r = ctx;
     const struct http_connection_options *o = &r->connection->options;
-    return o->opens && o->opens(o->ctx);
+    return o->is_opening && o->is_opening(o->ctx);
 }
 
 /*
- * libcurl repeats a request on a new connection if the reused one turns out to be closed. Within IDLE_END_MS
- * the server has closed an idle connection, and profgrab allows this. Later, the service has ended during the
- * request, and profgrab refuses the new connection, because a request to the next process would hide that.
+ * libcurl repeats a request on a new connection if the reused one turns out to be closed. If this happens
+ * within IDLE_END_MS, the server had closed an idle connection, and profgrab allows the new one. If it
+ * happens later, the service ended during the request. profgrab then refuses the new connection, because a
+ * request to a restarted service would hide the failure.
  */
 static int on_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
 {
@@ -102,7 +103,7 @@ static int on_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
 
 /* ---- set-up -------------------------------------------------------------------------------------------- */
 
-/* The passphrase is empty, so that OpenSSL does not ask for one on the terminal. */
+/* Sets an empty passphrase, so that OpenSSL does not ask the user for one on the terminal. */
 static int set_tls(CURL *e, const struct http_tls *tls)
 {
     int failed = 0;
@@ -205,7 +206,7 @@ static int silence_error(const struct pending *r, struct err *err)
     if (r->response->first_ms < 0) {
         err_set(err, ERR_TIMEOUT, "no answer: the connection was accepted, but no data arrived for %s%s",
                 waited, r->get->timed_ms ? " longer than the profile takes" : "");
-        return err_unreached(err);
+        return err_mark_unreachable(err);
     }
     return err_set(err, ERR_TIMEOUT, "the answer stalled: no data for %s after %llu bytes", waited,
                    (unsigned long long)r->response->bytes);
@@ -239,6 +240,8 @@ static int set_error(const struct pending *r, const char *url, struct err *err)
     case HTTP_FAILURE_LIMIT:
     case HTTP_FAILURE_TRICKLE:
         return deadline_error(r, err);
+    case HTTP_FAILURE_COSTLY:
+        return err_set(err, ERR_FAILED, HTTP_COSTLY_TEXT);
     case HTTP_FAILURE_HEADERS:
         return err_set(err, ERR_FAILED, "its headers are larger than %u kB", HTTP_HEADERS_MAX >> 10);
     case HTTP_FAILURE_CALLBACK:
@@ -264,7 +267,7 @@ static int set_error(const struct pending *r, const char *url, struct err *err)
 
 /* ---- requests ------------------------------------------------------------------------------------------ */
 
-/* Checks whether profgrab ended the exchange, which makes its connection unusable. */
+/* Returns whether profgrab itself ended the exchange. Its connection cannot be reused. */
 static bool aborts_connection(enum http_failure failure)
 {
     switch (failure) {
@@ -273,6 +276,7 @@ static bool aborts_connection(enum http_failure failure)
     case HTTP_FAILURE_LIMIT:
     case HTTP_FAILURE_SILENCE:
     case HTTP_FAILURE_TRICKLE:
+    case HTTP_FAILURE_COSTLY:
     case HTTP_FAILURE_HEADERS:
     case HTTP_FAILURE_CALLBACK:
     case HTTP_FAILURE_STOPPED:
@@ -297,7 +301,7 @@ static void fill_response(struct pending *p)
     r->status = (int)status;
     r->first_ms = p->exchange.first_ms;
     r->duration_ms = clock_now() - p->exchange.start;
-    r->open_end = length < 0 && !p->chunked;
+    r->ends_at_close = length < 0 && !p->chunked;
     r->reconnected = connects > 0 && c->connected && !c->aborted;
     c->connected = c->connected || connects > 0;
     c->aborted = aborts_connection(r->failure);
@@ -323,7 +327,7 @@ int http_connection_get(struct http_connection *c, const char *url, const struct
                                         .header = on_header,
                                         .body = on_body,
                                         .progress = on_progress,
-                                        .opens = on_opens};
+                                        .is_opening = on_opens};
     *ret = (struct http_response){.started = clock_utc(), .first_ms = -1};
     if (curl_easy_setopt(c->handle.easy, CURLOPT_URL, url) != CURLE_OK ||
         curl_easy_setopt(c->handle.easy, CURLOPT_SOCKOPTDATA, &r) != CURLE_OK)

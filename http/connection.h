@@ -1,6 +1,6 @@
 /*
  * Sends GET requests to one server, a service behind a gateway, over one kept-alive connection through a Unix
- * socket. Uses no proxy and does not follow redirects; the caller can do so.
+ * socket. Uses no proxy and does not follow redirects; the caller can follow them.
  */
 #ifndef HTTP_CONNECTION_H
 #define HTTP_CONNECTION_H
@@ -29,10 +29,11 @@ struct http_connection_options {
     bool https;         /* the only scheme of URLs is https; otherwise http */
     struct http_tls tls;
     struct http_auth auth;
-    int cancel_fd;      /* readable: ends a request; -1: none */
+    int cancel_fd;      /* ends a request when it becomes readable; -1: none */
     int64_t timeout_ms; /* the maximum silence of the server, in addition to timed_ms */
-    /* Returns whether the path to the server is still opening: that time does not count as silence. */
-    bool (*opens)(void *ctx);
+    /* Returns whether the SSH channel to the server is still being opened. That time does not count as
+     * silence. */
+    bool (*is_opening)(void *ctx);
     void *ctx;
 };
 
@@ -44,9 +45,9 @@ struct http_get {
     int64_t timed_ms; /* the duration of the profile, during which the server sends nothing */
     int64_t limit_ms; /* for the whole request; 0: no limit while data arrives */
     void *ctx;
-    /* Receives the body of a 200; -1 ends the request with err. */
+    /* Receives the body of an answer with status 200. -1 ends the request with err. */
     int (*body)(void *ctx, const void *p, size_t n, struct err *err);
-    /* Called about ten times a second while it runs; may be NULL. */
+    /* Called about ten times a second during the request; may be NULL. */
     void (*progress)(void *progress_ctx, uint64_t bytes, int64_t elapsed_ms);
     void *progress_ctx;
 };
@@ -57,24 +58,24 @@ struct http_get {
 struct http_response {
     int status; /* 0: no answer */
     char content_type[128];
-    char page[HTTP_PAGE_MAX + 1]; /* the beginning of a body that did not go to `body`; not printable, secrets
-                                     masked */
-    uint64_t bytes;               /* bytes passed to `body` */
-    int64_t started;              /* UTC */
-    int64_t first_ms;             /* until the first byte of the answer; -1: there was none */
+    char page[HTTP_PAGE_MAX +
+              1];     /* the beginning of the body of another status; not printable, secrets masked */
+    uint64_t bytes;   /* bytes passed to `body` */
+    int64_t started;  /* UTC */
+    int64_t first_ms; /* until the first byte of the answer; -1: there was none */
     int64_t duration_ms;
-    int64_t lost_ms;  /* HTTP_FAILURE_LOST: the time from the start of the request to the loss */
-    int64_t date;     /* the Date header as UTC milliseconds; 0 without one */
-    int64_t date_at;  /* the local clock when the Date header arrived */
-    bool reconnected; /* the server had closed the kept connection, and the request opened a new one */
-    bool open_end;    /* only the end of the connection ends the body, so libcurl cannot check that it is
-                         complete */
+    int64_t lost_ms;    /* HTTP_FAILURE_LOST: the time from the start of the request to the loss */
+    int64_t date;       /* the Date header as UTC milliseconds; 0 without this header */
+    int64_t date_at;    /* the local clock when the Date header arrived */
+    bool reconnected;   /* the server had closed the kept connection, and the request opened a new one */
+    bool ends_at_close; /* the end of the connection ends the body, so libcurl cannot check that the body is
+                           complete */
     enum http_failure failure;
 };
 
 /*
- * Sends a GET request. An answer of any status is a success. Returns -1 if there was no complete answer; err
- * does not name the server, and ret->failure has the reason. Sets all known members of *ret in every case.
+ * Sends a GET request. Returns 0 for a complete answer of any status, else -1. err does not name the server.
+ * ret->failure has the reason. Sets all known members of *ret in every case.
  */
 int http_connection_get(struct http_connection *c, const char *url, const struct http_get *get,
                         struct http_response *ret, struct err *err);
@@ -83,7 +84,7 @@ int http_connection_get(struct http_connection *c, const char *url, const struct
  * redirect. */
 const char *http_connection_redirect(const struct http_connection *c);
 
-/* Returns the last part of libcurl's text on the failure of the last request. After a failure of TLS this is
+/* Returns libcurl's text on the failure of the last request. After a failure of TLS its last part is
  * OpenSSL's text. */
 const char *http_connection_tls_text(const struct http_connection *c);
 
@@ -91,7 +92,7 @@ const char *http_connection_tls_text(const struct http_connection *c);
  * no answer yet. */
 int64_t http_connection_round_trip(const struct http_connection *c);
 
-/* Call it if the last connection is known to be lost. The next request then does not set `reconnected`. */
+/* Reports that the last connection is lost, so that the next request does not set `reconnected`. */
 void http_connection_expect_new(struct http_connection *c);
 
 #endif

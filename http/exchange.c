@@ -2,10 +2,20 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/banned.h"
 
 #define TICK_MS 100
+
+/* The limit of CPU time of an exchange: a fixed part, and a share of the elapsed time. Tiny chunks and chunk
+ * extensions cost time almost without bytes. */
+#define CPU_NS_FIXED INT64_C(2000000000)
+#define CPU_NS_PER_MS INT64_C(50000)
+/* An honest answer takes less than 1 s for each 100 MB. */
+#define CPU_NS_PER_BYTE INT64_C(10)
+/* Processing pieces of this size or larger does not count: the client has its own limits of bytes. */
+#define CPU_FREE_BYTES ((size_t)1024)
 
 int http_global_init(struct err *err)
 {
@@ -46,17 +56,31 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
     return len;
 }
 
+static int64_t thread_cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 {
     struct http_exchange *x = ctx;
     size_t len = size * n;
     note_received(x, len);
-    return !x->body || x->body(x->ctx, p, len, &x->failure) == 0 ? len : 0;
+    if (!x->body)
+        return len;
+    if (len < CPU_FREE_BYTES)
+        return x->body(x->ctx, p, len, &x->failure) == 0 ? len : 0;
+    int64_t before = thread_cpu_ns();
+    int rc = x->body(x->ctx, p, len, &x->failure);
+    x->cpu_body += thread_cpu_ns() - before;
+    return rc == 0 ? len : 0;
 }
 
 /* ---- the handle ---------------------------------------------------------------------------------------- */
 
-/* Combines the results of all options, because a libcurl that rejects one is unusable. */
+/* Returns nonzero if libcurl rejects any option. */
 static int set_options(struct http_handle *h)
 {
     int failed = 0;
@@ -90,7 +114,7 @@ static int64_t later_of(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Whether too few bytes moved since the window began. Begins the next window. */
+/* Returns whether the current window is over and had too few bytes. After its end, begins the next window. */
 static bool is_trickling(struct http_exchange *x, int64_t now)
 {
     if (x->trickle_ms <= 0 || (x->silence_ms > 0 && x->first_ms < 0))
@@ -104,10 +128,17 @@ static bool is_trickling(struct http_exchange *x, int64_t now)
     return few;
 }
 
+static bool is_too_costly(const struct http_exchange *x, int64_t now)
+{
+    int64_t allowed =
+        CPU_NS_FIXED + CPU_NS_PER_MS * (now - x->start) + CPU_NS_PER_BYTE * (int64_t)x->transferred;
+    return thread_cpu_ns() - x->cpu_start - x->cpu_body > allowed;
+}
+
 static enum http_failure check_time(struct http_exchange *x)
 {
     int64_t now = clock_now();
-    if (x->opens && x->opens(x->ctx))
+    if (x->is_opening && x->is_opening(x->ctx))
         x->last_byte = now;
     if (x->limit_ms > 0 && now - x->start > x->limit_ms)
         return HTTP_FAILURE_LIMIT;
@@ -115,6 +146,8 @@ static enum http_failure check_time(struct http_exchange *x)
         return HTTP_FAILURE_CANCELLED;
     if (x->silence_ms > 0 && now > later_of(x->last_byte, x->start + x->timed_ms) + x->silence_ms)
         return HTTP_FAILURE_SILENCE;
+    if (is_too_costly(x, now))
+        return HTTP_FAILURE_COSTLY;
     return is_trickling(x, now) ? HTTP_FAILURE_TRICKLE : HTTP_FAILURE_NONE;
 }
 
@@ -192,6 +225,8 @@ enum http_failure http_exchange_run(struct http_exchange *x)
     h->error_text[0] = '\0';
     x->start = x->last_byte = x->window_start = clock_now();
     x->first_ms = -1;
+    x->cpu_start = thread_cpu_ns();
+    x->cpu_body = 0;
     x->failure = (struct err)ERR_INIT;
     if (curl_easy_setopt(h->easy, CURLOPT_HEADERDATA, x) != CURLE_OK ||
         curl_easy_setopt(h->easy, CURLOPT_WRITEDATA, x) != CURLE_OK ||

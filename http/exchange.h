@@ -14,6 +14,7 @@
 #define HTTP_HEADERS_MAX (256u << 10)
 /* An exchange that moves fewer bytes than this within `trickle_ms` has stalled. */
 #define HTTP_TRICKLE_BYTES 1024
+#define HTTP_COSTLY_TEXT "receiving the answer took too much processor time: its chunks are too small"
 
 struct http_handle {
     CURL *easy;
@@ -28,11 +29,12 @@ void http_handle_release(struct http_handle *h);
 struct http_exchange {
     struct http_handle *handle;
     int cancel_fd;      /* -1: none */
-    int64_t limit_ms;   /* for the whole exchange; 0: no limit, as for the next two */
-    int64_t silence_ms; /* without a byte of the answer, beyond timed_ms */
-    int64_t trickle_ms; /* with fewer bytes than HTTP_TRICKLE_BYTES, beyond timed_ms; with silence_ms it
-                           counts from the answer's beginning */
-    int64_t timed_ms;   /* the duration of the profile, during which the server sends nothing */
+    int64_t limit_ms;   /* limit of the complete exchange; 0: none */
+    int64_t silence_ms; /* limit of the time without a byte of the answer, in addition to timed_ms; 0: none */
+    int64_t
+        trickle_ms; /* limit of the time with fewer bytes than HTTP_TRICKLE_BYTES, in addition to timed_ms; 0:
+                       none. If silence_ms is set, this time begins with the first byte of the answer. */
+    int64_t timed_ms; /* the duration of the profile, during which the server sends nothing */
     void *ctx;
     /* Receives a header line. This and the next three callbacks may be NULL. */
     void (*header)(void *ctx, const char *p, size_t n);
@@ -41,9 +43,9 @@ struct http_exchange {
     int (*body)(void *ctx, const char *p, size_t n, struct err *err);
     /* Called about ten times a second. */
     void (*progress)(void *ctx);
-    /* Returns whether the path to the server is still opening: that time does not count as silence of the
-     * server. */
-    bool (*opens)(void *ctx);
+    /* Returns whether the SSH channel to the server is still being opened. That time does not count as
+     * silence. */
+    bool (*is_opening)(void *ctx);
 
     /* The exchange sets these. */
     int64_t start;        /* by clock_now() */
@@ -53,7 +55,9 @@ struct http_exchange {
     struct err failure; /* the error of a callback */
 
     int64_t last_byte, window_start; /* by clock_now() */
-    uint64_t window_bytes;           /* `transferred` at window_start */
+    int64_t cpu_start,
+        cpu_body;          /* CPU time of this thread in ns: at the start, and in `body` for large pieces */
+    uint64_t window_bytes; /* `transferred` at window_start */
 };
 
 /* Sends the request that the handle describes. HTTP_FAILURE_NONE: a complete answer of any status was

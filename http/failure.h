@@ -9,11 +9,12 @@ enum http_failure {
     HTTP_FAILURE_CANCELLED, /* the cancel descriptor is readable */
     HTTP_FAILURE_LIMIT,     /* the whole exchange took too long */
     HTTP_FAILURE_SILENCE,   /* no data arrived for too long */
-    HTTP_FAILURE_TRICKLE,   /* too little was received or sent */
+    HTTP_FAILURE_TRICKLE,   /* data arrived or was sent too slowly */
+    HTTP_FAILURE_COSTLY,    /* receiving took too much processor time */
     HTTP_FAILURE_TIMEOUT,   /* libcurl's own limit: no connection in time */
     HTTP_FAILURE_HEADERS,   /* the headers are too large */
-    HTTP_FAILURE_CALLBACK,  /* the caller's function failed */
-    HTTP_FAILURE_STOPPED,   /* the caller's function needs no more data */
+    HTTP_FAILURE_CALLBACK,  /* a callback of the caller returned an error */
+    HTTP_FAILURE_STOPPED,   /* a callback of the caller ended the exchange without an error */
     HTTP_FAILURE_LOST,      /* the reused connection ended during the request */
     HTTP_FAILURE_NO_ANSWER, /* the connection ended without an answer */
     HTTP_FAILURE_SEND,      /* the connection ended while the request was sent */

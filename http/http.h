@@ -1,11 +1,13 @@
 /*
  * HTTP over libcurl. Three clients share one event loop (exchange.h): connection.h sends requests to a
- * service behind a gateway, url.h to any URL, and this header to the API of a tracker.
+ * service behind a gateway, url.h sends them to any URL, and the client below sends them to the API of a
+ * tracker.
  *
- * The client below has one origin and one token, which it sends in a header to this origin only. It uses TLS,
- * or plain HTTP to loopback. It repeats a GET, and any request after a 429, because the server has then not
- * acted on the request. It follows at most three redirects of a GET, within the origin; a GET with
- * `elsewhere` may be redirected to another origin. Answers have a maximum size. No output contains the token.
+ * This client has one origin and one token. It sends the token in a header, to this origin only. It uses TLS,
+ * or plain HTTP to loopback. It repeats a GET, and any request after a 429, because a server that answers 429
+ * has not acted on the request. It follows at most three redirects of a GET, within the origin; only a GET
+ * with `may_leave_origin` may be redirected to another origin. Answers have a maximum size. No output
+ * contains the token.
  */
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
@@ -36,14 +38,15 @@ struct http_options {
     const char *ca;   /* PEM; NULL: the system's authorities */
     const char *auth; /* the header with the token as a format for one %s, such as "PRIVATE-TOKEN: %s" */
     const struct secret *token; /* NULL in a dry run. Must outlive the client. */
-    /* Sends nothing: `would` receives each request. */
+    /* If true, the client sends nothing, and `would` receives each request. */
     bool dry_run;
-    int64_t connect_ms;  /* to connect, TLS included; 0: 20 s */
-    int64_t silence_ms;  /* without a byte in either direction; 0: 60 s */
-    int64_t patience_ms; /* limit for the sum of the pauses of one request; 0: 2 minutes */
-    int cancel_fd;       /* readable: ERR_CANCELLED; -1: none */
+    int64_t connect_ms;  /* timeout of the connection, with TLS; 0: 20 s */
+    int64_t silence_ms;  /* limit of the time without a byte in either direction; 0: 60 s */
+    int64_t max_wait_ms; /* limit for the sum of the pauses of one request; 0: 2 minutes */
+    int cancel_fd;       /* cancels a request when it becomes readable (ERR_CANCELLED); -1: none */
     /* The callbacks may be NULL. */
-    void (*progress)(void *ctx, uint64_t bytes, uint64_t of);    /* sent, about ten times a second */
+    void (*progress)(void *ctx, uint64_t bytes,
+                     uint64_t of); /* bytes of the file that are sent; about ten times a second */
     void (*waiting)(void *ctx, int64_t ms, const char *because); /* before it repeats a request */
     void (*would)(void *ctx, const struct http_would *would);
     void *ctx;
@@ -57,12 +60,12 @@ void http_free(struct http *h);
 struct http_file {
     int fd;
     uint64_t size;
-    const char *part; /* its name in a multipart form; NULL: the file is the whole body */
-    const char *name; /* of a part */
-    const char *json; /* a part named JSON beside it; NULL: none */
+    const char *part; /* the name of its part in a multipart form; NULL: the file is the complete body */
+    const char *name; /* the file name of the part */
+    const char *json; /* the content of another part, named JSON; NULL: none */
 };
 
-/* The most bytes of an answer that are kept; more is an error. */
+/* The maximum size of a stored answer. A larger answer is an error. */
 #define HTTP_ANSWER_MAX (1u << 20)
 
 struct http_request {
@@ -70,13 +73,14 @@ struct http_request {
     const char *path;             /* after the URL; begins with a slash, encoded */
     const char *json;             /* the body; NULL: none */
     const struct http_file *file; /* the body; NULL: none */
-    /* Receives the body of a 200, at most `limit` bytes; NULL: the answer stores it. */
+    /* Receives the body of an answer with status 200, at most `limit` bytes. NULL: http_answer.body stores
+     * it. */
     int (*body)(void *ctx, const void *p, size_t n, struct err *err);
     void *ctx;
     uint64_t limit;
     /* A GET that may be redirected to another origin: GitLab redirects to its object store, by a URL that
-     * gives access for some minutes to anyone (administration/object_storage: proxy_download). That request
-     * goes over TLS, or from loopback to loopback, without token and cookie. */
+     * gives access for some minutes to anyone (administration/object_storage: proxy_download). The redirected
+     * request has no token and no cookie, and uses TLS unless both URLs are on loopback. */
     bool may_leave_origin;
     /* The answer in a dry run, a JSON text; NULL: an empty object. */
     const char *dry;

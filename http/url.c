@@ -118,6 +118,8 @@ static int set_error(const struct url_request *r, const struct http_exchange *x,
     shown = url_shown(r->url);
     if (failure == HTTP_FAILURE_HEADERS)
         err_set(err, kind, "its headers are larger than %u kB", HTTP_HEADERS_MAX >> 10);
+    else if (failure == HTTP_FAILURE_COSTLY)
+        err_set(err, kind, HTTP_COSTLY_TEXT);
     else
         err_set(err, kind, "%s", x->handle->error_text);
     err_wrap(err, "%s \"%s\"", r->body ? "Post" : "Get", shown ? shown : "");

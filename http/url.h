@@ -1,6 +1,6 @@
 /*
- * One request to any URL that the user names, as Go's pprof sends it: with the user's settings for libcurl,
- * such as a proxy of the environment. The caller interprets the answer.
+ * One request to any URL that the user names, as Go's pprof sends it. libcurl reads the user's settings from
+ * the environment, such as a proxy. The caller interprets the answer.
  *
  * Source: google/pprof internal/driver/fetch.go and internal/symbolz.
  */

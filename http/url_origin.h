@@ -18,7 +18,8 @@ struct url_origin {
 /* Parses a URL. The only error is a lack of memory. */
 int url_origin_parse(const char *url, struct url_origin *ret, struct err *err);
 
-/* Returns whether scheme, host and port are the same (RFC 6454); a default port may be left out. */
+/* Returns whether scheme, host and port are the same (RFC 6454); a URL without a port has the default port.
+ */
 bool url_origin_is_same(const char *a, const char *b);
 
 /* Returns whether a download of `from` may be redirected to `to`, a URL of another origin. `to` must use TLS,
@@ -26,8 +27,9 @@ bool url_origin_is_same(const char *a, const char *b);
  * would send them. */
 bool url_origin_may_redirect(const char *from, const char *to);
 
-/* Write printable text into dst and return it: url_origin_text scheme, host and port; url_origin_strip the
- * URL without the parts that may give access (query, fragment, name, password). "" if it is not a URL. */
+/* Both functions write printable text into dst and return dst. url_origin_text writes scheme, host and port.
+ * url_origin_strip writes the URL without the parts that may contain a secret (query, fragment, user name,
+ * password). Both write "" if the text is not a URL. */
 char *url_origin_text(const char *url, char *dst, size_t cap);
 char *url_origin_strip(const char *url, char *dst, size_t cap);
 

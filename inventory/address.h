@@ -26,12 +26,12 @@ char *address_name(const struct address *a);
 char *address_text(const struct address *a);
 
 /* Converts a host's name or an IP address to its canonical form: lower case, no dot at the end, IP addresses
- * as inet_ntop writes them. -1 if it is neither. */
+ * as inet_ntop writes them. -1 for any other text. */
 #define ADDRESS_MAX 254
 int address_canonical(const char *host, char ret[static ADDRESS_MAX]);
 
-/* Splits HOST, HOST:PORT, [V6] and [V6]:PORT of n bytes; `host` receives the canonical form. Without a port
- * *port is unchanged. -1 if it is none of them. */
+/* Splits a text of n bytes of the form HOST, HOST:PORT, [V6] or [V6]:PORT. `host` receives the canonical
+ * form. If the text has no port, *port is unchanged. -1 for any other text. */
 int address_split(const char *text, size_t n, char host[static ADDRESS_MAX], unsigned *port);
 
 #endif

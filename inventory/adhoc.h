@@ -4,12 +4,12 @@
 
 #include "inventory/created.h"
 
-/* Creates the service of the selection's port or socket, or returns the one with the same description. *ret
- * is NULL if the selection has none. */
+/* Creates the service of the selection's port or socket, or returns an equal service that exists already.
+ * *ret is NULL if the selection has neither. */
 int adhoc_service(const struct inventory *inv, struct created *c, const struct selection *sel,
                   const struct service **ret, struct err *err);
 
-/* Creates the host at the address `text`, or returns the one with the same address. */
+/* Creates the host at the address `text`, or returns the host that was created for the same address. */
 int adhoc_host(struct created *c, const char *text, const struct host **ret, struct err *err);
 
 /* Creates each host of a pattern that is neither in the inventory nor created yet. Later patterns and a

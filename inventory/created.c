@@ -13,7 +13,7 @@ struct created *targets_created(struct targets *t, struct err *err)
         err_nomem(err);
         return NULL;
     }
-    t->created->by_name.fold = true;
+    t->created->by_name.ignore_case = true;
     return t->created;
 }
 

@@ -27,10 +27,10 @@ struct created {
     struct services adhoc;             /* ad hoc services: port-N, unix-NAME */
     struct services discovered;        /* added by targets_own_service */
     struct names by_host;              /* maps host names to struct host_services */
-    struct names service_names;        /* maps names and families to a discovered service of some host */
+    struct names service_names;        /* maps names and families to a discovered service of any host */
     struct name_list discovered_names; /* those service_names that no service of the inventory has */
 
-    struct sources sources; /* that --from names as KIND:PLACE */
+    struct sources sources; /* the sources that --from names as KIND:PLACE */
     struct source_use **uses;
     size_t n_uses, cap_uses;
     struct strlist failures; /* NAME: ERROR of each failed source, whose targets are missing */
@@ -46,11 +46,11 @@ struct scope {
 };
 struct scope scope_of(const struct inventory *inv, const struct targets *t);
 
-/* Returns host i: first the hosts of the inventory, then the named ones. NULL after the last. */
+/* Returns host i: first the hosts of the inventory, then named_hosts. NULL after the last. */
 const struct host *scope_host_at(const struct scope *s, size_t i);
 const struct host *scope_find_host(const struct scope *s, const char *name);
 
-/* Returns the service of that name, of the inventory or discovered on some host; NULL: none. */
+/* Returns the service of that name, from the inventory or discovered on any host. NULL: none. */
 const struct service *scope_find_service(const struct scope *s, const char *name);
 
 /* Returns service i of the host: first its own, then the discovered ones. NULL after the last. */

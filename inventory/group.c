@@ -41,8 +41,8 @@ static int unknown_entry(const struct schema *s, const struct yaml_node *at, con
 {
     char text[400];
     struct nearest near = NEAREST_INIT(name);
-    names_offer(&s->inv->host_names, &near);
-    names_offer(&s->inv->group_names, &near);
+    names_add_to_nearest(&s->inv->host_names, &near);
+    names_add_to_nearest(&s->inv->group_names, &near);
     yaml_tree_err(s->tree, at, err,
                   match_is_glob(name) ? "no host matches \"%.60s\"" : "no host or group \"%.60s\"", name);
     if (near.n)

@@ -14,7 +14,8 @@ struct host {
     bool direct;   /* connect: direct; without SSH */
     bool adhoc;    /* not in the inventory: the user gave its address */
     struct ssh_settings ssh;
-    const struct service **services; /* the inventory's own; targets_service adds others */
+    const struct service *
+        *services; /* the services in the inventory; targets_service also returns discovered ones */
     size_t n_services;
     struct label *labels;
     size_t n_labels;

@@ -3,8 +3,8 @@
  *
  * The parser of the YAML file (docs/inventory.md) is strict: an unknown or repeated key, a wrong type, an
  * anchor or an alias is an error with file:line:column and the nearest valid key. Hosts and services are
- * resolved to targets (host x service) before any connection. SSH settings here override the user's own
- * configuration (gateway/config).
+ * resolved to targets (host x service) before any connection. SSH settings in the inventory override the
+ * user's ssh configuration (gateway/config).
  *
  * An inventory never changes after loading, so threads may share it. Hosts and services that selection and
  * discovery create belong to the targets (targets.h).
@@ -49,8 +49,8 @@ struct inventory_options {
     /* The kinds of trackers that the file may name (handoff_tracker_kinds). The array ends with NULL and must
      * outlive the inventory. NULL: the file may name none. */
     const struct tracker_kind *const *tracker_kinds;
-    /* Receives at most MISTAKES_MAX mistakes; err then receives the only mistake, or the number of mistakes.
-     * NULL: reading ends at the first mistake. */
+    /* Receives at most MISTAKES_MAX mistakes. err then has the mistake if there is one, or the number of
+     * mistakes if there are several. NULL: reading ends at the first mistake. */
     struct mistakes *mistakes;
 };
 

@@ -212,7 +212,7 @@ static struct inventory *new_inventory(void)
 {
     struct inventory *inv = calloc(1, sizeof *inv);
     if (inv)
-        inv->host_names.fold = true;
+        inv->host_names.ignore_case = true;
     return inv;
 }
 
@@ -234,7 +234,7 @@ int inventory_parse(const char *name, struct str text, const struct inventory_op
                        .inv = inv,
                        .tracker_kinds = o.tracker_kinds ? o.tracker_kinds : no_kinds,
                        .mistakes = o.mistakes};
-    int read = yaml_tree_parse_repeats(name, text.p, text.n, &tree, &mistake);
+    int read = yaml_tree_parse_with_repeats(name, text.p, text.n, &tree, &mistake);
     s.tree = tree;
     if (read == 0)
         read = read_all(&s, &mistake);

@@ -95,7 +95,7 @@ void group_free(struct group *g)
 
 int hostset_add(struct hostset *set, const struct host *host, struct err *err)
 {
-    set->seen.fold = true;
+    set->seen.ignore_case = true;
     const struct host *other = names_get(&set->seen, host->name);
     if (other == host)
         return 0;

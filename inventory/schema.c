@@ -43,7 +43,7 @@ static int refuse_unknown_key(const struct schema *s, const struct yaml_node *ke
     for (const struct schema_key *k = keys; k->name; k++) {
         if (k->read == schema_refuse_secret || k->read == schema_refuse_token)
             continue;
-        nearest_offer(&near, k->name);
+        nearest_add(&near, k->name);
         buf_addf(&all, "%s%s", k == keys ? "" : ", ", k->name);
     }
     yaml_tree_err(s->tree, key, err, "unknown key \"%.60s\"", key->text);
@@ -308,7 +308,7 @@ void schema_hint_nearest(const struct names *t, const char *wanted, const char *
 {
     char text[400];
     struct nearest near = NEAREST_INIT(wanted);
-    names_offer(t, &near);
+    names_add_to_nearest(t, &near);
     if (near.n)
         err_hint(err, "did you mean %s?", nearest_text(&near, text, sizeof text));
     else if (otherwise)

@@ -25,10 +25,10 @@ int secret_key_read(const struct schema *s, const struct yaml_node *value, enum 
     location->key = value;
     ret->source = source;
     if (source == SECRET_FILE)
-        return schema_read_path(s, value, &ret->where, err);
-    if (schema_read_text(s, value, &ret->where, err) < 0)
+        return schema_read_path(s, value, &ret->locator, err);
+    if (schema_read_text(s, value, &ret->locator, err) < 0)
         return -1;
-    if (source != SECRET_ENV || is_variable(ret->where))
+    if (source != SECRET_ENV || is_variable(ret->locator))
         return 0;
     yaml_tree_err(s->tree, value, err, "%s must be the name of an environment variable",
                   schema_value_name(value));

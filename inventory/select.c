@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "inventory/adhoc.h"
-#include "inventory/exclude.h"
+#include "inventory/filter.h"
 #include "inventory/labels.h"
 #include "inventory/match.h"
 #include "inventory/schema.h"
@@ -163,8 +163,8 @@ static int refuse_service(const struct scope *s, const char *name, struct err *e
     char text[400];
     struct nearest near = NEAREST_INIT(name);
     refuse_unknown(s->inv, "service", &s->inv->service_names, name, err);
-    names_offer(&s->inv->service_names, &near);
-    names_offer(&s->created->service_names, &near);
+    names_add_to_nearest(&s->inv->service_names, &near);
+    names_add_to_nearest(&s->created->service_names, &near);
     if (s->created->service_names.n > 0 && near.n)
         err_hint(err, "did you mean %s?", nearest_text(&near, text, sizeof text));
     return hint_failed_source(s, err);
@@ -367,7 +367,7 @@ int inventory_select(const struct inventory *inv, const struct selection *sel, s
     const struct resolving r = {.scope = {inv, created}, .created = created, .selection = sel};
     int rc = -1;
     if (!created || choose_services(&r, &chosen, err) < 0 || choose_hosts(&r, &hosts, err) < 0 ||
-        filter_hosts(&r.scope, sel, &hosts, &found.sampled_of, err) < 0)
+        filter_apply(&r.scope, sel, &hosts, &found.sampled_of, err) < 0)
         goto out;
     for (size_t i = 0; i < hosts.n; i++)
         if (sel->source ? add_from_source(&r, &found, hosts.items[i], &chosen, err) < 0

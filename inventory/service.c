@@ -212,7 +212,7 @@ int service_copy(struct service *to, const struct service *from, struct err *err
         {&to->tls.key, from->tls.key},
         {&to->tls.server_name, from->tls.server_name},
         {&to->auth.user, from->auth.user},
-        {&to->auth.secret.where, from->auth.secret.where},
+        {&to->auth.secret.locator, from->auth.secret.locator},
         {&to->host_header, from->host_header},
         {&to->hint, from->hint},
     };

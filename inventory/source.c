@@ -135,6 +135,12 @@ int source_set_url(struct source *s, const char *url, struct err *err)
     return s->endpoint->host && s->endpoint->path ? 0 : err_nomem(err);
 }
 
+void source_set_literal(struct source *s, const char *written)
+{
+    /* The home directory replaces a tilde. */
+    s->literal = strlen(s->place) - strlen(written + (*written == '~'));
+}
+
 static int read_place(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
     struct entry *e = into;
@@ -148,8 +154,12 @@ static int read_place(const struct schema *s, const struct yaml_node *value, voi
     while (strcmp(kinds[kind].name, value->key->text) != 0)
         kind++;
     e->source->kind = (enum source_kind)kind;
-    if (!kinds[kind].url)
-        return schema_read_path(s, value, &e->source->place, err);
+    if (!kinds[kind].url) {
+        if (schema_read_path(s, value, &e->source->place, err) < 0)
+            return -1;
+        source_set_literal(e->source, value->text);
+        return 0;
+    }
     if (schema_read_text(s, value, &e->source->place, err) < 0)
         return -1;
     return source_set_url(e->source, e->source->place, err) < 0 ? yaml_tree_err_wrap(s->tree, value, err) : 0;

@@ -26,6 +26,7 @@ struct source {
     char *name; /* from the inventory, or its kind with `-2`, `-3`, ... if there are several */
     enum source_kind kind;
     char *place;                   /* the URL as written; a path, for file_sd perhaps a glob */
+    size_t literal;                /* of a path: the first bytes, which the user did not write; no glob */
     struct service *endpoint;      /* the server to ask; `path` includes the query. NULL: a file */
     struct strlist jobs;           /* use only targets of these jobs; empty: all */
     const struct service *service; /* the template for all but the port; NULL: the job's name */

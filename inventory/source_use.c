@@ -82,7 +82,7 @@ static int refuse_source(const struct inventory *inv, const char *text, struct e
     char shown[120], near_text[300];
     struct nearest near = NEAREST_INIT(text);
     for (size_t i = 0; i < inv->sources.n; i++)
-        nearest_offer(&near, inv->sources.items[i]->name);
+        nearest_add(&near, inv->sources.items[i]->name);
     err_set(err, ERR_USAGE, "unknown source \"%s\"", text_printable(shown, sizeof shown, text, strlen(text)));
     if (near.n)
         return err_hint(err, "did you mean %s?", nearest_text(&near, near_text, sizeof near_text));
@@ -169,7 +169,11 @@ static int find_or_create_place(const struct inventory *inv, struct created *c, 
         return 0;
     }
     struct source *made = NULL;
-    if (create_source(kind, place, &made, err) < 0 || add_source(&inv->sources, c, made, err) < 0)
+    if (create_source(kind, place, &made, err) < 0)
+        return -1;
+    if (!source_kind_has_url(kind))
+        source_set_literal(made, at);
+    if (add_source(&inv->sources, c, made, err) < 0)
         return -1;
     *ret = made;
     return 0;

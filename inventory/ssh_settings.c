@@ -69,7 +69,7 @@ int ssh_via_parse(const char *what, const char *word, enum ssh_via *ret, struct 
             *ret = (enum ssh_via)i;
             return 0;
         }
-        nearest_offer(&near, words[i]);
+        nearest_add(&near, words[i]);
     }
     err_set(err, ERR_USAGE, "%s must be \"auto\", \"libssh2\" or \"openssh\", not \"%s\"", what,
             text_printable(shown, sizeof shown, word, strlen(word)));

@@ -39,7 +39,7 @@ struct selection {
     struct strlist labels;
     struct strlist exclude;  /* names, globs, ranges, groups to exclude */
     unsigned sample;         /* select this many of the hosts at random, in order; 0: all */
-    unsigned max_hosts;      /* ERR_USAGE if more are selected; 0: no limit */
+    unsigned max_hosts;      /* maximum number of selected hosts; more is ERR_USAGE; 0: no limit */
     struct strlist services; /* empty: all services of each host */
     /* An additional service on every selected host, outside the inventory. Its name is `port-N`, or
      * `unix-debug.sock` for a socket /run/app/debug.sock; `-2`, `-3`, ... is appended if a service has that
@@ -60,9 +60,9 @@ void selection_release(struct selection *sel);
  * case.
  *
  * Also ERR_USAGE: a selected host without services; two hosts of one name; a port together with a socket;
- * `path` or `https` without either; an invalid `path`; a label that no host has; an exclusion that matches no
- * host of the inventory or the selection; an exclusion of all hosts; more than `max_hosts`. On failure `t`
- * has no more targets than before.
+ * `path` or `https` without a port or socket; an invalid `path`; a label that no host has; an exclusion that
+ * matches no host of the inventory or the selection; an exclusion of all hosts; more than `max_hosts`. On
+ * failure `t` has no more targets than before.
  */
 int inventory_select(const struct inventory *inv, const struct selection *sel, struct targets *t,
                      struct err *err);
@@ -126,7 +126,8 @@ int targets_note_failed_source(struct targets *t, const struct source *source, c
 /* ---- hosts that are one machine ------------------------------------------------------------------------ */
 
 /* Hosts of different names that are probably one machine: they have the same address, port, jump hosts, known
- * hosts and ssh configuration, and services at the same address. Each such process would be fetched twice. */
+ * hosts and ssh configuration, and services at the same address. The profiles of such a service would be
+ * fetched twice. */
 struct duplicate_hosts {
     const struct host **hosts; /* two or more, in the targets' order */
     size_t n;

@@ -53,23 +53,23 @@ struct page_builder {
 
 /* Returns whether the child has used up its time for reading files. If so, counts one more file as left out;
  * the caller leaves it out. */
-bool page_progress_is_over(struct page_progress *p);
+bool page_progress_is_over(struct page_progress *progress);
 /* Notes which file is being read; NULL: none. */
-void page_builder_note_progress(struct page_builder *d, const struct page_file *f);
+void page_builder_note_progress(struct page_builder *builder, const struct page_file *file);
 /* Makes the builder note its files in `p`, and leave out the file p->without. */
-void page_builder_apply_progress(struct page_builder *d, struct page_progress *p);
+void page_builder_apply_progress(struct page_builder *builder, struct page_progress *progress);
 
 /* Lists the files of the manifest (empty: none), and begins the page. Call page_builder_release even after a
  * failure. */
-int page_builder_init(struct page_builder *d, const struct page_limits *limits, struct str manifest,
+int page_builder_init(struct page_builder *builder, const struct page_limits *limits, struct str manifest,
                       const struct page_output *to, struct err *err);
-void page_builder_release(struct page_builder *d);
+void page_builder_release(struct page_builder *builder);
 
 /* Fills `files` from the manifest. */
-int page_builder_list(struct page_builder *d, struct err *err);
+int page_builder_list(struct page_builder *builder, struct err *err);
 
 /* Draws a file as `how` requires. A file that cannot be drawn gets an entry with the reason. */
-int page_builder_draw(struct page_builder *d, const struct page_file *f, const struct buf *bytes,
+int page_builder_draw(struct page_builder *builder, const struct page_file *file, const struct buf *bytes,
                       struct err *err);
 /* Returns whether the cause of an error is the file that was read. The page is then made without that file.
  */
@@ -80,40 +80,40 @@ static inline bool page_builder_is_file_error(const struct err *why)
 
 /* Adds the entry of a file that cannot be drawn. If the page itself has failed, returns `why` as the error.
  */
-int page_builder_add_failed(struct page_builder *d, const struct page_file *f, const struct buf *bytes,
-                            const struct err *why, struct err *err);
+int page_builder_add_failed(struct page_builder *builder, const struct page_file *file,
+                            const struct buf *bytes, const struct err *why, struct err *err);
 /* Add the findings (unless there is a summary) and the picture of a file that was read. */
-int page_builder_add_profile(struct page_builder *d, const struct page_file *f, struct profile *p,
-                             struct err *err);
-int page_builder_add_dump(struct page_builder *d, const struct page_file *f, const struct goroutines *g,
-                          struct err *err);
+int page_builder_add_profile(struct page_builder *builder, const struct page_file *file,
+                             struct profile *profile, struct err *err);
+int page_builder_add_dump(struct page_builder *builder, const struct page_file *file,
+                          const struct goroutines *goroutines, struct err *err);
 
 /* Adds entries for the files that are missing, and for those that are not drawn. */
-int page_builder_add_rest(struct page_builder *d, struct err *err);
+int page_builder_add_rest(struct page_builder *builder, struct err *err);
 /* Writes the findings and the rest of the page. Without a manifest, the page's name and time come from `b`.
  */
-int page_builder_finish(struct page_builder *d, struct page_bundle *b, struct err *err);
+int page_builder_finish(struct page_builder *builder, struct page_bundle *bundle, struct err *err);
 /* Ends the page of a bundle after its files: comparisons, page_builder_add_rest, page_builder_finish. */
-int page_builder_finish_bundle(struct page_builder *d, struct err *err);
+int page_builder_finish_bundle(struct page_builder *builder, struct err *err);
 
 /* ---- comparisons (builder_compare.c) ---------------------------------------------------------------- */
 
 /* Groups the files: target and baseline hosts, two snapshots of one process, hosts of one service. */
-int page_builder_compare_plan(struct page_builder *d, struct err *err);
-bool page_builder_compares(const struct page_builder *d);
-void page_builder_compare_release(struct page_builder *d);
+int page_builder_compare_plan(struct page_builder *builder, struct err *err);
+bool page_builder_compares(const struct page_builder *builder);
+void page_builder_compare_release(struct page_builder *builder);
 
 /* Merges a profile into its side. Afterwards the caller may only free the profile. */
-int page_builder_compare_merge(struct page_builder *d, const struct page_file *f, struct profile *p,
-                               struct err *err);
+int page_builder_compare_merge(struct page_builder *builder, const struct page_file *file,
+                               struct profile *profile, struct err *err);
 /* Stores a file's bytes for the growth between two snapshots. Draws the process if all its files are read. */
-int page_builder_compare_keep(struct page_builder *d, const struct page_file *f, const struct buf *bytes,
-                              struct err *err);
+int page_builder_compare_keep(struct page_builder *builder, const struct page_file *file,
+                              const struct buf *bytes, struct err *err);
 /* Draws all other comparisons, and adds their findings. */
-int page_builder_compare_finish(struct page_builder *d, struct err *err);
+int page_builder_compare_finish(struct page_builder *builder, struct err *err);
 
 /* Lists the groups of hosts for the page. The caller frees *ret. */
-int page_builder_compare_groups(const struct page_builder *d, struct page_group **ret, size_t *ret_n,
+int page_builder_compare_groups(const struct page_builder *builder, struct page_group **ret, size_t *ret_n,
                                 struct err *err);
 
 #endif

@@ -7,10 +7,10 @@
 
 #include "base/banned.h"
 
-static struct page_file *find_file(struct page_builder *d, const char *path)
+static struct page_file *find_file(struct page_builder *builder, const char *path)
 {
-    const json_t *number = json_object_get(d->by_path, path);
-    struct page_file *f = number ? &d->files[json_integer_value(number)] : NULL;
+    const json_t *number = json_object_get(builder->by_path, path);
+    struct page_file *f = number ? &builder->files[json_integer_value(number)] : NULL;
     return f && f->how ? f : NULL;
 }
 
@@ -50,7 +50,7 @@ int page_build_bundle(const char *path, struct age_identities *by, const struct 
 {
     struct page_builder d = {0};
     char *manifest = NULL;
-    if (bundle_manifest(path, by, &manifest, err) < 0)
+    if (bundle_read_manifest(path, by, &manifest, err) < 0)
         return -1;
     int rc = page_builder_init(&d, &page_limits_on_request, str_of(manifest), to, err);
     /* Free the text early: it may have 64 MB, and its tree more. */
@@ -119,13 +119,13 @@ static int discard_bytes(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-static int put_summary(struct page_builder *d, struct err *err)
+static int put_summary(struct page_builder *builder, struct err *err)
 {
     json_t *list = json_array();
-    if (json_object_set_new(d->root, "summary", list) < 0)
+    if (json_object_set_new(builder->root, "summary", list) < 0)
         return err_nomem(err);
-    for (size_t i = 0; i < d->findings.n; i++) {
-        const struct finding *w = &d->findings.items[i];
+    for (size_t i = 0; i < builder->findings.n; i++) {
+        const struct finding *w = &builder->findings.items[i];
         if (json_array_append_new(list, json_pack("{s:s, s:s, s:s*, s:s*}", "rule", w->rule->id, "text",
                                                   w->text, "file", w->file, "look", w->look)) < 0)
             return err_nomem(err);
@@ -138,7 +138,7 @@ int page_manifest(const char *path, struct age_identities *by, struct page_progr
 {
     struct page_builder d = {0};
     char *manifest = NULL, *with = NULL;
-    if (bundle_manifest(path, by, &manifest, err) < 0)
+    if (bundle_read_manifest(path, by, &manifest, err) < 0)
         return -1;
     int rc = page_builder_init(&d, &page_limits_on_request, str_of(manifest),
                                &(struct page_output){.sink = discard_bytes, .ctx = NULL}, err);

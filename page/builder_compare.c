@@ -12,23 +12,25 @@
 
 /* ---- planning ------------------------------------------------------------------------------------------ */
 
-static bool is_comparable(const struct page_file *f)
+static bool is_comparable(const struct page_file *file)
 {
-    return (f->how & PAGE_AS_PROFILE) && f->entry.host && f->entry.service && f->entry.kind && f->pair != 2;
+    return (file->how & PAGE_AS_PROFILE) && file->entry.host && file->entry.service && file->entry.kind &&
+           file->pair != 2;
 }
 
-static int plan_sides(struct page_comparisons *c, struct page_file *f, struct err *err)
+static int plan_sides(struct page_comparisons *comparisons, struct page_file *file, struct err *err)
 {
-    const struct page_comparisons_key key = {'s', {f->entry.service, f->entry.kind, f->argument}};
-    size_t next = c->n_sides + 1;
-    if (array_reserve((void **)&c->sides, &c->cap_sides, next, sizeof *c->sides, err) < 0 ||
-        page_comparisons_number(c, &key, next, &f->sides, err) < 0)
+    const struct page_comparisons_key key = {'s', {file->entry.service, file->entry.kind, file->argument}};
+    size_t next = comparisons->n_sides + 1;
+    if (array_reserve((void **)&comparisons->sides, &comparisons->cap_sides, next, sizeof *comparisons->sides,
+                      err) < 0 ||
+        page_comparisons_number(comparisons, &key, next, &file->sides, err) < 0)
         return -1;
-    if (f->sides == next)
-        c->sides[c->n_sides++] = (struct page_comparison){.first = NULL};
-    struct page_comparison *s = &c->sides[f->sides - 1];
-    s->first = s->first || f->is_baseline ? s->first : f;
-    s->planned[f->is_baseline ? COMPARISON_BASELINE : COMPARISON_TARGET]++;
+    if (file->sides == next)
+        comparisons->sides[comparisons->n_sides++] = (struct page_comparison){.first = NULL};
+    struct page_comparison *s = &comparisons->sides[file->sides - 1];
+    s->first = s->first || file->is_baseline ? s->first : file;
+    s->planned[file->is_baseline ? COMPARISON_BASELINE : COMPARISON_TARGET]++;
     return 0;
 }
 
@@ -38,43 +40,43 @@ static bool has_both(const struct page_comparison *s)
 }
 
 /* Removes a file from sides that lack the other side, and from groups of too few hosts. */
-static void drop_incomplete(struct page_comparisons *c, struct page_file *f)
+static void drop_incomplete(struct page_comparisons *comparisons, struct page_file *file)
 {
-    if (f->sides > 0 && !has_both(&c->sides[f->sides - 1]))
-        f->sides = 0;
-    if (f->member > 0 && json_object_size(c->groups[f->member - 1].planned) < FLEET_LEAST)
-        f->member = 0;
+    if (file->sides > 0 && !has_both(&comparisons->sides[file->sides - 1]))
+        file->sides = 0;
+    if (file->member > 0 && json_object_size(comparisons->groups[file->member - 1].planned) < FLEET_MIN_HOSTS)
+        file->member = 0;
 }
 
-int page_builder_compare_plan(struct page_builder *d, struct err *err)
+int page_builder_compare_plan(struct page_builder *builder, struct err *err)
 {
-    struct page_comparisons *c = d->comparisons = calloc(1, sizeof *c);
+    struct page_comparisons *c = builder->comparisons = calloc(1, sizeof *c);
     if (!c || !(c->numbers = json_object()))
         return err_nomem(err);
-    for (size_t i = 0; i < d->n; i++) {
-        struct page_file *f = &d->files[i];
+    for (size_t i = 0; i < builder->n; i++) {
+        struct page_file *f = &builder->files[i];
         if (is_comparable(f) && (plan_sides(c, f, err) < 0 || page_fleet_plan(c, f, err) < 0))
             return -1;
-        if (f->pair && page_process_plan(d, f, err) < 0)
+        if (f->pair && page_process_plan(builder, f, err) < 0)
             return -1;
     }
     /* Each file with sides also has a group. */
-    for (size_t i = 0; c->sides && c->groups && i < d->n; i++)
-        drop_incomplete(c, &d->files[i]);
+    for (size_t i = 0; c->sides && c->groups && i < builder->n; i++)
+        drop_incomplete(c, &builder->files[i]);
     return 0;
 }
 
-bool page_builder_compares(const struct page_builder *d)
+bool page_builder_compares(const struct page_builder *builder)
 {
-    for (size_t i = 0; i < d->n; i++)
-        if (d->files[i].sides || d->files[i].process || d->files[i].member)
+    for (size_t i = 0; i < builder->n; i++)
+        if (builder->files[i].sides || builder->files[i].process || builder->files[i].member)
             return true;
     return false;
 }
 
-void page_builder_compare_release(struct page_builder *d)
+void page_builder_compare_release(struct page_builder *builder)
 {
-    struct page_comparisons *c = d->comparisons;
+    struct page_comparisons *c = builder->comparisons;
     if (!c)
         return;
     for (size_t i = 0; i < c->n_sides; i++) {
@@ -96,38 +98,38 @@ void page_builder_compare_release(struct page_builder *d)
     free(c->groups);
     json_decref(c->numbers);
     free(c);
-    d->comparisons = NULL;
+    builder->comparisons = NULL;
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 /* Leaves out a profile that cannot be read or that has other sample types, perhaps of another version. */
-int page_builder_compare_merge(struct page_builder *d, const struct page_file *f, struct profile *p,
-                               struct err *err)
+int page_builder_compare_merge(struct page_builder *builder, const struct page_file *file,
+                               struct profile *profile, struct err *err)
 {
     struct err why = ERR_INIT;
-    enum comparison_side side = f->is_baseline ? COMPARISON_BASELINE : COMPARISON_TARGET;
-    if (f->sides == 0)
+    enum comparison_side side = file->is_baseline ? COMPARISON_BASELINE : COMPARISON_TARGET;
+    if (file->sides == 0)
         return 0;
-    struct page_comparison *s = &d->comparisons->sides[f->sides - 1];
-    if (comparison_add(&s->sides, side, p, &why) == 0)
-        return strlist_add(&s->hosts[side], f->entry.host, err);
+    struct page_comparison *s = &builder->comparisons->sides[file->sides - 1];
+    if (comparison_add(&s->sides, side, profile, &why) == 0)
+        return strlist_add(&s->hosts[side], file->entry.host, err);
     if (page_builder_is_file_error(&why))
         return 0;
     *err = why;
     return -1;
 }
 
-int page_builder_compare_keep(struct page_builder *d, const struct page_file *f, const struct buf *bytes,
-                              struct err *err)
+int page_builder_compare_keep(struct page_builder *builder, const struct page_file *file,
+                              const struct buf *bytes, struct err *err)
 {
-    if (f->process == 0)
+    if (file->process == 0)
         return 0;
-    struct page_process *process = &d->comparisons->processes[f->process - 1];
+    struct page_process *process = &builder->comparisons->processes[file->process - 1];
     for (size_t i = 0; i < process->n; i++)
-        if (process->pairs[i].of[f->pair - 1] == f)
-            buf_add(&process->pairs[i].bytes[f->pair - 1], bytes->data, bytes->len);
-    return --process->missing > 0 ? 0 : page_process_draw(d, process, err);
+        if (process->pairs[i].of[file->pair - 1] == file)
+            buf_add(&process->pairs[i].bytes[file->pair - 1], bytes->data, bytes->len);
+    return --process->missing > 0 ? 0 : page_process_draw(builder, process, err);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------- */
@@ -154,24 +156,24 @@ static void add_names(struct buf *names, struct strlist *hosts)
 static int name_side(struct page_comparison *s, enum comparison_side side, struct err *err)
 {
     struct buf names = BUF_INIT(1 << 16);
-    struct comparison_half *of = &s->sides.of[side];
-    of->left_out = s->planned[side] - of->processes;
+    struct comparison_profiles *of = &s->sides.sides[side];
+    of->n_left_out = s->planned[side] - of->n_processes;
     add_names(&names, &s->hosts[side]);
     int rc = buf_check(&names, "names of hosts", err);
     if (rc == 0 && !(s->names[side] = buf_detach(&names)))
         rc = err_nomem(err);
     buf_release(&names);
     if (rc == 0 &&
-        (of->left_out > 0 ? asprintf(&s->labels[side], "%s (%zu left out)", s->names[side], of->left_out)
-                          : asprintf(&s->labels[side], "%s", s->names[side])) < 0) {
+        (of->n_left_out > 0 ? asprintf(&s->labels[side], "%s (%zu left out)", s->names[side], of->n_left_out)
+                            : asprintf(&s->labels[side], "%s", s->names[side])) < 0) {
         s->labels[side] = NULL;
         rc = err_nomem(err);
     }
     return rc;
 }
 
-static int draw_sides(struct page_builder *d, const struct page_comparison *s, const struct page_entry *entry,
-                      struct err *err)
+static int draw_sides(struct page_builder *builder, const struct page_comparison *s,
+                      const struct page_entry *entry, struct err *err)
 {
     struct finding_subject subject = {.host = s->first->entry.host,
                                       .service = entry->service,
@@ -181,19 +183,19 @@ static int draw_sides(struct page_builder *d, const struct page_comparison *s, c
                                       .baseline = s->labels[COMPARISON_BASELINE]};
     struct err why = ERR_INIT;
     if (!comparison_has_both(&s->sides))
-        return page_writer_add_nothing(d->page, entry, "one of the two sides has none that could be read",
-                                       err);
-    if (!d->has_summary && findings_add_comparison(&d->findings, &s->sides, &subject, err) < 0)
+        return page_writer_add_nothing(builder->page, entry,
+                                       "one of the two sides has none that could be read", err);
+    if (!builder->has_summary && findings_add_comparison(&builder->findings, &s->sides, &subject, err) < 0)
         return -1;
-    if (page_writer_add_comparison(d->page, entry, &s->sides, &why) == 0)
+    if (page_writer_add_comparison(builder->page, entry, &s->sides, &why) == 0)
         return 0;
     if (page_builder_is_file_error(&why))
-        return page_writer_add_nothing(d->page, entry, why.msg, err);
+        return page_writer_add_nothing(builder->page, entry, why.msg, err);
     *err = why;
     return -1;
 }
 
-static int finish_sides(struct page_builder *d, struct page_comparison *s, struct err *err)
+static int finish_sides(struct page_builder *builder, struct page_comparison *s, struct err *err)
 {
     const struct page_file *f = s->first;
     if (!has_both(s))
@@ -213,40 +215,40 @@ static int finish_sides(struct page_builder *d, struct page_comparison *s, struc
                  s->labels[COMPARISON_BASELINE]) < 0)
         return err_nomem(err);
     entry.title = title;
-    int rc = draw_sides(d, s, &entry, err);
+    int rc = draw_sides(builder, s, &entry, err);
     free(title);
     /* Free its memory for the next comparison. */
     comparison_release(&s->sides);
     return rc;
 }
 
-int page_builder_compare_finish(struct page_builder *d, struct err *err)
+int page_builder_compare_finish(struct page_builder *builder, struct err *err)
 {
-    struct page_comparisons *c = d->comparisons;
-    if (page_builder_compares(d))
-        page_writer_add_room(d->page, d->limits->page / PAGE_RESERVED_PART);
+    struct page_comparisons *c = builder->comparisons;
+    if (page_builder_compares(builder))
+        page_writer_add_room(builder->page, builder->limits->page / PAGE_RESERVED_PART);
     for (size_t i = 0; i < c->n_sides; i++)
-        if (finish_sides(d, &c->sides[i], err) < 0)
+        if (finish_sides(builder, &c->sides[i], err) < 0)
             return -1;
     for (size_t i = 0; i < c->n_processes; i++)
-        if (page_process_draw(d, &c->processes[i], err) < 0)
+        if (page_process_draw(builder, &c->processes[i], err) < 0)
             return -1;
     for (size_t i = 0; i < c->n_groups; i++)
-        if (page_fleet_finish(d, &c->groups[i], err) < 0)
+        if (page_fleet_finish(builder, &c->groups[i], err) < 0)
             return -1;
     return 0;
 }
 
-int page_builder_compare_groups(const struct page_builder *d, struct page_group **ret, size_t *ret_n,
+int page_builder_compare_groups(const struct page_builder *builder, struct page_group **ret, size_t *ret_n,
                                 struct err *err)
 {
-    const struct page_comparisons *c = d->comparisons;
+    const struct page_comparisons *c = builder->comparisons;
     struct page_group *groups = calloc(c->n_groups + 1, sizeof *groups);
     size_t n = 0;
     if (!groups)
         return err_nomem(err);
     for (size_t i = 0; i < c->n_groups; i++)
-        if (c->groups[i].hosts.n >= FLEET_LEAST)
+        if (c->groups[i].hosts.n >= FLEET_MIN_HOSTS)
             groups[n++] = (struct page_group){c->groups[i].service, &c->groups[i].hosts};
     *ret = groups;
     *ret_n = n;

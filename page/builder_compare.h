@@ -52,25 +52,23 @@ struct page_comparisons_key {
 };
 
 /* Returns the number of the group with that key; `next` for a new group. */
-int page_comparisons_number(struct page_comparisons *c, const struct page_comparisons_key *key, size_t next,
-                            size_t *ret, struct err *err);
+int page_comparisons_number(struct page_comparisons *comparisons, const struct page_comparisons_key *key,
+                            size_t next, size_t *ret, struct err *err);
 
-/* ---- builder_fleet.c -------------------------------------------------------------------------------------
- */
+/* ---- builder_fleet.c ----------------------------------------------------------------------------------- */
 
-int page_fleet_plan(struct page_comparisons *c, struct page_file *f, struct err *err);
+int page_fleet_plan(struct page_comparisons *comparisons, struct page_file *file, struct err *err);
 /* Adds a profile as it was read, or a growth, to the figures of its host. */
-int page_fleet_add(struct page_builder *d, const struct page_file *f, const struct profile *p,
+int page_fleet_add(struct page_builder *builder, const struct page_file *file, const struct profile *profile,
                    struct err *err);
 /* Compares the hosts, and adds the findings on them. */
-int page_fleet_finish(struct page_builder *d, struct page_fleet *g, struct err *err);
+int page_fleet_finish(struct page_builder *builder, struct page_fleet *group, struct err *err);
 
-/* ---- builder_pairs.c -------------------------------------------------------------------------------------
- */
+/* ---- builder_pairs.c ----------------------------------------------------------------------------------- */
 
-int page_process_plan(struct page_builder *d, struct page_file *f, struct err *err);
+int page_process_plan(struct page_builder *builder, struct page_file *file, struct err *err);
 /* Draws the pairs of the process, once. */
-int page_process_draw(struct page_builder *d, struct page_process *p, struct err *err);
-void page_process_release(struct page_process *p);
+int page_process_draw(struct page_builder *builder, struct page_process *process, struct err *err);
+void page_process_release(struct page_process *process);
 
 #endif

@@ -18,64 +18,64 @@ static int parse_profile(const struct page_files *files, const struct buf *bytes
 }
 
 /* Adds the table of goroutines. Returns 0 for a profile of another kind, which has none. */
-static int draw_dump(struct page_builder *d, struct page_file *f, struct str bytes, struct err *err)
+static int draw_dump(struct page_builder *builder, struct page_file *file, struct str bytes, struct err *err)
 {
     struct goroutines *g = NULL;
     struct err why = ERR_INIT;
-    if (goroutines_read(&(struct goroutines_input){&bytes, &f->entry.file, 1, d->limits->profile}, &g, &why) <
-        0) {
-        if (goroutines_form(bytes) == GOROUTINES_PROFILE)
+    if (goroutines_read(&(struct goroutines_input){&bytes, &file->entry.file, 1, builder->limits->profile},
+                        &g, &why) < 0) {
+        if (goroutines_detect_form(bytes) == GOROUTINES_PROFILE)
             return 0;
         if (err)
             *err = why; /* it names the file */
         return -1;
     }
-    f->entry.kind = "goroutines";
-    int rc = page_builder_add_dump(d, f, g, err);
+    file->entry.kind = "goroutines";
+    int rc = page_builder_add_dump(builder, file, g, err);
     goroutines_free(g);
-    return rc < 0 ? err_wrap(err, "%s", f->entry.file) : 0;
+    return rc < 0 ? err_wrap(err, "%s", file->entry.file) : 0;
 }
 
-static int draw_profile(struct page_builder *d, const struct page_files *files, struct page_file *f,
+static int draw_profile(struct page_builder *builder, const struct page_files *files, struct page_file *file,
                         const struct buf *bytes, struct err *err)
 {
     struct profile *p = NULL;
-    int rc = parse_profile(files, bytes, f->entry.file, &p, err);
-    for (size_t i = 0; rc == 0 && i < p->n_sample_types && !f->entry.kind; i++) {
+    int rc = parse_profile(files, bytes, file->entry.file, &p, err);
+    for (size_t i = 0; rc == 0 && i < p->n_sample_types && !file->entry.kind; i++) {
         char type[64];
         struct str name = profile_str(p, p->sample_types[i].type);
-        f->entry.kind = kind_of_sample_type(text_printable(type, sizeof type, name.p, name.n));
+        file->entry.kind = kind_of_sample_type(text_printable(type, sizeof type, name.p, name.n));
     }
     if (rc == 0)
-        rc = page_builder_add_profile(d, f, p, err);
+        rc = page_builder_add_profile(builder, file, p, err);
     profile_free(p);
-    return rc < 0 ? err_wrap(err, "%s", f->entry.file) : 0;
+    return rc < 0 ? err_wrap(err, "%s", file->entry.file) : 0;
 }
 
 /* A goroutine profile is drawn twice: as a table of goroutines and as a flame graph. */
-static int draw_named(struct page_builder *d, const struct page_files *files, struct page_file *f,
+static int draw_named(struct page_builder *builder, const struct page_files *files, struct page_file *file,
                       struct err *err)
 {
     struct buf bytes = BUF_INIT(0);
-    int rc = files->read(files->ctx, f->entry.file, &bytes, err);
+    int rc = files->read(files->ctx, file->entry.file, &bytes, err);
     struct str dump = {buf_str(&bytes), bytes.len};
     if (rc < 0 && err->kind != ERR_NOT_FOUND) /* that error names the file */
-        err_wrap(err, "%s", f->entry.file);
+        err_wrap(err, "%s", file->entry.file);
     if (rc == 0)
-        rc = draw_dump(d, f, dump, err);
-    if (rc == 0 && goroutines_form(dump) == GOROUTINES_PROFILE)
-        rc = draw_profile(d, files, f, &bytes, err);
+        rc = draw_dump(builder, file, dump, err);
+    if (rc == 0 && goroutines_detect_form(dump) == GOROUTINES_PROFILE)
+        rc = draw_profile(builder, files, file, &bytes, err);
     buf_release(&bytes);
     return rc;
 }
 
 /* Notes that file `i` is being drawn. A single file cannot be left out. */
-static void note_progress(struct page_progress *p, const struct strlist *files, size_t i)
+static void note_progress(struct page_progress *progress, const struct strlist *files, size_t i)
 {
-    if (!p || files->n == 1)
+    if (!progress || files->n == 1)
         return;
-    snprintf(p->file, sizeof p->file, "%s", files->items[i]);
-    p->at = (uint32_t)i + 1;
+    snprintf(progress->file, sizeof progress->file, "%s", files->items[i]);
+    progress->at = (uint32_t)i + 1;
 }
 
 int page_build_files(const struct page_files *files, const struct page_output *to, struct err *err)

@@ -5,60 +5,65 @@
 
 #include "base/banned.h"
 
-int page_comparisons_number(struct page_comparisons *c, const struct page_comparisons_key *key, size_t next,
-                            size_t *ret, struct err *err)
+int page_comparisons_number(struct page_comparisons *comparisons, const struct page_comparisons_key *key,
+                            size_t next, size_t *ret, struct err *err)
 {
     struct buf text = BUF_INIT(1 << 16);
     buf_addc(&text, key->kind);
     for (size_t i = 0; i < sizeof key->words / sizeof *key->words; i++)
         buf_addf(&text, "\x1f%s", key->words[i] ? key->words[i] : "");
     int rc = buf_check(&text, "a name", err);
-    const json_t *known = rc == 0 ? json_object_get(c->numbers, buf_str(&text)) : NULL;
+    const json_t *known = rc == 0 ? json_object_get(comparisons->numbers, buf_str(&text)) : NULL;
     *ret = known ? (size_t)json_integer_value(known) : next;
     if (rc == 0 && !known &&
-        json_object_set_new(c->numbers, buf_str(&text), json_integer((json_int_t)next)) < 0)
+        json_object_set_new(comparisons->numbers, buf_str(&text), json_integer((json_int_t)next)) < 0)
         rc = err_nomem(err);
     buf_release(&text);
     return rc;
 }
 
-int page_fleet_plan(struct page_comparisons *c, struct page_file *f, struct err *err)
+int page_fleet_plan(struct page_comparisons *comparisons, struct page_file *file, struct err *err)
 {
-    const struct page_comparisons_key key = {'g', {f->entry.service}};
-    size_t next = c->n_groups + 1;
-    if (array_reserve((void **)&c->groups, &c->cap_groups, next, sizeof *c->groups, err) < 0 ||
-        page_comparisons_number(c, &key, next, &f->member, err) < 0)
+    const struct page_comparisons_key key = {'g', {file->entry.service}};
+    size_t next = comparisons->n_groups + 1;
+    if (array_reserve((void **)&comparisons->groups, &comparisons->cap_groups, next,
+                      sizeof *comparisons->groups, err) < 0 ||
+        page_comparisons_number(comparisons, &key, next, &file->member, err) < 0)
         return -1;
-    if (f->member == next)
-        c->groups[c->n_groups++] = (struct page_fleet){.service = f->entry.service, .planned = json_object()};
-    json_t *planned = c->groups[f->member - 1].planned;
-    return !planned || json_object_set_new(planned, f->entry.host, json_true()) < 0 ? err_nomem(err) : 0;
+    if (file->member == next)
+        comparisons->groups[comparisons->n_groups++] =
+            (struct page_fleet){.service = file->entry.service, .planned = json_object()};
+    json_t *planned = comparisons->groups[file->member - 1].planned;
+    return !planned || json_object_set_new(planned, file->entry.host, json_true()) < 0 ? err_nomem(err) : 0;
 }
 
-int page_fleet_add(struct page_builder *d, const struct page_file *f, const struct profile *p,
+int page_fleet_add(struct page_builder *builder, const struct page_file *file, const struct profile *profile,
                    struct err *err)
 {
-    if (f->member == 0)
+    if (file->member == 0)
         return 0;
-    return fleet_add(&d->comparisons->groups[f->member - 1].hosts,
-                     &(struct fleet_member){f->entry.host, f->is_baseline, f->entry.file}, p, err);
+    return fleet_add(&builder->comparisons->groups[file->member - 1].hosts,
+                     &(struct fleet_member){file->entry.host, file->is_baseline, file->entry.file}, profile,
+                     err);
 }
 
 /* Groups with baseline hosts are covered by the side comparison. */
-static bool has_baseline(const struct page_fleet *g)
+static bool has_baseline(const struct page_fleet *group)
 {
-    for (size_t i = 0; i < g->hosts.n; i++)
-        if (g->hosts.rows[i].is_baseline)
+    for (size_t i = 0; i < group->hosts.n; i++)
+        if (group->hosts.rows[i].is_baseline)
             return true;
     return false;
 }
 
-int page_fleet_finish(struct page_builder *d, struct page_fleet *g, struct err *err)
+int page_fleet_finish(struct page_builder *builder, struct page_fleet *group, struct err *err)
 {
-    struct finding_subject subject = {.service = g->service};
-    if (g->hosts.n < FLEET_LEAST)
+    struct finding_subject subject = {.service = group->service};
+    if (group->hosts.n < FLEET_MIN_HOSTS)
         return 0;
-    if (fleet_compare(&g->hosts, err) < 0)
+    if (fleet_compare(&group->hosts, err) < 0)
         return -1;
-    return d->has_summary || has_baseline(g) ? 0 : findings_add_fleet(&d->findings, &g->hosts, &subject, err);
+    return builder->has_summary || has_baseline(group)
+               ? 0
+               : findings_add_fleet(&builder->findings, &group->hosts, &subject, err);
 }

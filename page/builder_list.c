@@ -33,20 +33,21 @@ static bool has_goroutine_text(const struct item_list *l)
     return false;
 }
 
-static void choose_form(struct page_file *f, const struct manifest_item *item, const struct item_list *beside)
+static void choose_form(struct page_file *file, const struct manifest_item *item,
+                        const struct item_list *beside)
 {
     bool goroutines = is_kind(item, "goroutines");
     if (item->status != MANIFEST_OK) {
-        f->why = item->status == MANIFEST_DAMAGED ? "it did not pass its checks" : "it is not whole";
+        file->why = item->status == MANIFEST_DAMAGED ? "it did not pass its checks" : "it is not whole";
         return;
     }
     if (item->has_profile)
-        f->how = PAGE_AS_PROFILE | (goroutines && !has_goroutine_text(beside) ? PAGE_AS_DUMP : 0);
+        file->how = PAGE_AS_PROFILE | (goroutines && !has_goroutine_text(beside) ? PAGE_AS_DUMP : 0);
     else if (goroutines && text_ends_in(item->file, ".txt"))
-        f->how = PAGE_AS_DUMP;
+        file->how = PAGE_AS_DUMP;
     else if (is_kind(item, "text")) {
-        f->how = PAGE_AS_DUMP;
-        f->unsure = true;
+        file->how = PAGE_AS_DUMP;
+        file->unsure = true;
     }
 }
 
@@ -63,8 +64,8 @@ static char *make_title(const struct manifest_item *item, const char *host, cons
     return title;
 }
 
-static int add_file(struct page_builder *d, const struct manifest_item *item, const struct item_list *of,
-                    struct err *err)
+static int add_file(struct page_builder *builder, const struct manifest_item *item,
+                    const struct item_list *of, struct err *err)
 {
     struct page_file f = {
         .entry = {.host = of->host, .service = of->service, .file = item->file, .kind = item->kind},
@@ -76,28 +77,30 @@ static int add_file(struct page_builder *d, const struct manifest_item *item, co
     choose_form(&f, item, of);
     if (!f.how && !f.why)
         return 0;
-    if (array_reserve((void **)&d->files, &d->cap, d->n + 1, sizeof *d->files, err) < 0)
+    if (array_reserve((void **)&builder->files, &builder->cap, builder->n + 1, sizeof *builder->files, err) <
+        0)
         return -1;
     f.entry.title = f.title = make_title(item, of->host, of->service);
-    if (!f.title || json_object_set_new(d->by_path, item->file, json_integer((json_int_t)d->n)) < 0) {
+    if (!f.title ||
+        json_object_set_new(builder->by_path, item->file, json_integer((json_int_t)builder->n)) < 0) {
         free(f.title);
         return err_nomem(err);
     }
-    d->files[d->n++] = f;
+    builder->files[builder->n++] = f;
     return 0;
 }
 
-static int add_files(struct page_builder *d, const struct item_list *l, struct err *err)
+static int add_files(struct page_builder *builder, const struct item_list *l, struct err *err)
 {
     for (size_t i = 0; i < l->n; i++)
-        if (add_file(d, &l->items[i], l, err) < 0)
+        if (add_file(builder, &l->items[i], l, err) < 0)
             return -1;
     return 0;
 }
 
-int page_builder_list(struct page_builder *d, struct err *err)
+int page_builder_list(struct page_builder *builder, struct err *err)
 {
-    const struct manifest *m = d->manifest;
+    const struct manifest *m = builder->manifest;
     if (!m)
         return 0;
     for (size_t i = 0; i < m->n_hosts; i++)
@@ -107,9 +110,9 @@ int page_builder_list(struct page_builder *d, struct err *err)
                                         .n = service->n_items,
                                         .host = m->hosts[i].name,
                                         .service = service->name,
-                                        .is_baseline = m->hosts[i].against};
-            if (add_files(d, &l, err) < 0)
+                                        .is_baseline = m->hosts[i].is_baseline};
+            if (add_files(builder, &l, err) < 0)
                 return -1;
         }
-    return add_files(d, &(struct item_list){.items = m->files, .n = m->n_files}, err);
+    return add_files(builder, &(struct item_list){.items = m->files, .n = m->n_files}, err);
 }

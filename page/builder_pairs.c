@@ -20,57 +20,59 @@ static bool is_same_kind(const struct page_file *a, const struct page_file *b)
 }
 
 /* Returns the pair that lacks this second snapshot, or NULL. */
-static struct page_pair *find_incomplete_pair(struct page_process *p, const struct page_file *f)
+static struct page_pair *find_incomplete_pair(struct page_process *process, const struct page_file *file)
 {
-    for (size_t i = 0; i < p->n; i++)
-        if (!p->pairs[i].of[1] && p->pairs[i].of[0] && is_same_kind(p->pairs[i].of[0], f))
-            return &p->pairs[i];
+    for (size_t i = 0; i < process->n; i++)
+        if (!process->pairs[i].of[1] && process->pairs[i].of[0] &&
+            is_same_kind(process->pairs[i].of[0], file))
+            return &process->pairs[i];
     return NULL;
 }
 
-static int add_pair(struct page_process *p, const struct page_file *f, struct err *err)
+static int add_pair(struct page_process *process, const struct page_file *file, struct err *err)
 {
-    if (array_reserve((void **)&p->pairs, &p->cap, p->n + 1, sizeof *p->pairs, err) < 0)
+    if (array_reserve((void **)&process->pairs, &process->cap, process->n + 1, sizeof *process->pairs, err) <
+        0)
         return -1;
-    p->pairs[p->n++] = (struct page_pair){
-        .of = {f, NULL}, .title = f->title, .bytes = {BUF_INIT(MAX_BYTES), BUF_INIT(MAX_BYTES)}};
+    process->pairs[process->n++] = (struct page_pair){
+        .of = {file, NULL}, .title = file->title, .bytes = {BUF_INIT(MAX_BYTES), BUF_INIT(MAX_BYTES)}};
     return 0;
 }
 
 /* The first snapshots precede the second ones. A snapshot without its partner is not compared. */
-int page_process_plan(struct page_builder *d, struct page_file *f, struct err *err)
+int page_process_plan(struct page_builder *builder, struct page_file *file, struct err *err)
 {
-    struct page_comparisons *c = d->comparisons;
-    bool profile = (f->how & PAGE_AS_PROFILE) && f->entry.kind;
-    if (!profile || f->pair < 1 || f->pair > 2 || !f->entry.host || !f->entry.service)
+    struct page_comparisons *c = builder->comparisons;
+    bool profile = (file->how & PAGE_AS_PROFILE) && file->entry.kind;
+    if (!profile || file->pair < 1 || file->pair > 2 || !file->entry.host || !file->entry.service)
         return 0;
-    const struct page_comparisons_key key = {'p', {f->entry.host, f->entry.service}};
+    const struct page_comparisons_key key = {'p', {file->entry.host, file->entry.service}};
     size_t next = c->n_processes + 1;
     if (array_reserve((void **)&c->processes, &c->cap_processes, next, sizeof *c->processes, err) < 0 ||
-        page_comparisons_number(c, &key, next, &f->process, err) < 0)
+        page_comparisons_number(c, &key, next, &file->process, err) < 0)
         return -1;
-    if (f->process == next)
+    if (file->process == next)
         c->processes[c->n_processes++] = (struct page_process){.n = 0};
-    struct page_process *p = &c->processes[f->process - 1];
+    struct page_process *p = &c->processes[file->process - 1];
     p->missing++;
-    if (f->pair == 1)
-        return add_pair(p, f, err);
-    struct page_pair *pair = find_incomplete_pair(p, f);
-    f->later = pair != NULL;
+    if (file->pair == 1)
+        return add_pair(p, file, err);
+    struct page_pair *pair = find_incomplete_pair(p, file);
+    file->later = pair != NULL;
     if (pair)
-        pair->of[1] = f;
+        pair->of[1] = file;
     return 0;
 }
 
-void page_process_release(struct page_process *p)
+void page_process_release(struct page_process *process)
 {
-    for (size_t i = 0; i < p->n; i++) {
-        buf_release(&p->pairs[i].bytes[0]);
-        buf_release(&p->pairs[i].bytes[1]);
-        growth_release(&p->pairs[i].growth);
+    for (size_t i = 0; i < process->n; i++) {
+        buf_release(&process->pairs[i].bytes[0]);
+        buf_release(&process->pairs[i].bytes[1]);
+        growth_release(&process->pairs[i].growth);
     }
-    free(p->pairs);
-    *p = (struct page_process){.drawn = true};
+    free(process->pairs);
+    *process = (struct page_process){.drawn = true};
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
@@ -97,13 +99,13 @@ static void order_by_time(struct page_pair *pair, struct profile *both[static 2]
 }
 
 /* Ignores a file that cannot be read: its own entry reports that. */
-static int read_pair(const struct page_builder *d, struct page_pair *pair, struct err *err)
+static int read_pair(const struct page_builder *builder, struct page_pair *pair, struct err *err)
 {
     struct profile *both[2] = {NULL, NULL};
     struct err why = ERR_INIT;
     int rc = 0;
     for (size_t i = 0; i < 2 && rc == 0; i++)
-        rc = profile_parse(pair->bytes[i].data, pair->bytes[i].len, d->limits->profile, &both[i], &why);
+        rc = profile_parse(pair->bytes[i].data, pair->bytes[i].len, builder->limits->profile, &both[i], &why);
     if (rc == 0) {
         order_by_time(pair, both);
         rc = report_prune(both[0], &why) < 0 || report_prune(both[1], &why) < 0
@@ -132,7 +134,7 @@ static struct finding_subject make_subject(const struct page_pair *pair)
 }
 
 /* Goroutines are no counter, so two goroutine profiles get the findings of two dumps. */
-static int add_goroutine_findings(struct page_builder *d, const struct page_pair *pair, struct err *err)
+static int add_goroutine_findings(struct page_builder *builder, const struct page_pair *pair, struct err *err)
 {
     struct str dumps[2];
     const char *names[2];
@@ -143,51 +145,52 @@ static int add_goroutine_findings(struct page_builder *d, const struct page_pair
         dumps[i] = (struct str){buf_str(&pair->bytes[i]), pair->bytes[i].len};
         names[i] = pair->of[i]->entry.file;
     }
-    int rc = goroutines_read(&(struct goroutines_input){dumps, names, 2, d->limits->profile}, &g, &why);
+    int rc = goroutines_read(&(struct goroutines_input){dumps, names, 2, builder->limits->profile}, &g, &why);
     if (rc == 0)
-        rc = findings_add_goroutines(&d->findings, g, &subject, &why);
+        rc = findings_add_goroutines(&builder->findings, g, &subject, &why);
     goroutines_free(g);
     if (rc < 0 && !page_builder_is_file_error(&why))
         *err = why;
     return rc < 0 && !page_builder_is_file_error(&why) ? -1 : 0;
 }
 
-static int add_findings(struct page_builder *d, const struct page_pair *pair, struct err *err)
+static int add_findings(struct page_builder *builder, const struct page_pair *pair, struct err *err)
 {
     struct finding_subject subject = make_subject(pair);
-    if (d->has_summary)
+    if (builder->has_summary)
         return 0;
     if (strcmp(pair->of[1]->entry.kind, "goroutines") == 0)
-        return add_goroutine_findings(d, pair, err);
-    return findings_add_growth(&d->findings, &pair->growth, &subject, err);
+        return add_goroutine_findings(builder, pair, err);
+    return findings_add_growth(&builder->findings, &pair->growth, &subject, err);
 }
 
 /* Adds the growth to the figures of the host. Only one of the two files belongs to a group of hosts. */
-static int add_rate(struct page_builder *d, const struct page_pair *pair, struct err *err)
+static int add_rate(struct page_builder *builder, const struct page_pair *pair, struct err *err)
 {
     const struct page_file *f = pair->of[0]->member ? pair->of[0] : pair->of[1];
-    return pair->growth.between_ns > 0 ? page_fleet_add(d, f, pair->growth.both, err) : 0;
+    return pair->growth.between_ns > 0 ? page_fleet_add(builder, f, pair->growth.merged, err) : 0;
 }
 
-static int draw_growth(struct page_builder *d, struct page_pair *pair, const struct page_entry *entry,
+static int draw_growth(struct page_builder *builder, struct page_pair *pair, const struct page_entry *entry,
                        struct err *err)
 {
     struct err why = ERR_INIT;
-    if (add_findings(d, pair, err) < 0)
+    if (add_findings(builder, pair, err) < 0)
         return -1;
     growth_subtract(&pair->growth);
-    if (add_rate(d, pair, err) < 0)
+    if (add_rate(builder, pair, err) < 0)
         return -1;
-    if (page_writer_add_profile(d->page, entry, pair->growth.both, &why) == 0)
+    if (page_writer_add_profile(builder->page, entry, pair->growth.merged, &why) == 0)
         return 0;
     if (page_builder_is_file_error(&why))
-        return page_writer_add_nothing(d->page, entry, why.msg, err);
+        return page_writer_add_nothing(builder->page, entry, why.msg, err);
     *err = why;
     return -1;
 }
 
 /* `restarted`: the evidence of a restart in between; NULL: none. */
-static int draw_pair(struct page_builder *d, struct page_pair *pair, const char *restarted, struct err *err)
+static int draw_pair(struct page_builder *builder, struct page_pair *pair, const char *restarted,
+                     struct err *err)
 {
     struct page_entry entry = pair->of[1]->entry;
     char *title = NULL, *why = NULL;
@@ -198,8 +201,8 @@ static int draw_pair(struct page_builder *d, struct page_pair *pair, const char 
         err_nomem(err);
     } else {
         entry.title = title;
-        rc = restarted ? page_writer_add_nothing(d->page, &entry, why, err)
-                       : draw_growth(d, pair, &entry, err);
+        rc = restarted ? page_writer_add_nothing(builder->page, &entry, why, err)
+                       : draw_growth(builder, pair, &entry, err);
     }
     free(title);
     free(why);
@@ -207,31 +210,32 @@ static int draw_pair(struct page_builder *d, struct page_pair *pair, const char 
 }
 
 /* Adds one finding, on the first kind that shows a restart. *ret is the evidence, or NULL. */
-static int find_restart(struct page_builder *d, struct page_process *p, const char **ret, struct err *err)
+static int find_restart(struct page_builder *builder, struct page_process *process, const char **ret,
+                        struct err *err)
 {
     *ret = NULL;
-    for (size_t i = 0; i < p->n && !*ret; i++) {
-        if (!p->pairs[i].usable || !(*ret = growth_restarted(&p->pairs[i].growth)))
+    for (size_t i = 0; i < process->n && !*ret; i++) {
+        if (!process->pairs[i].usable || !(*ret = growth_find_restart(&process->pairs[i].growth)))
             continue;
-        struct finding_subject subject = make_subject(&p->pairs[i]);
-        if (!d->has_summary && findings_add_restart(&d->findings, *ret, &subject, err) < 0)
+        struct finding_subject subject = make_subject(&process->pairs[i]);
+        if (!builder->has_summary && findings_add_restart(&builder->findings, *ret, &subject, err) < 0)
             return -1;
     }
     return 0;
 }
 
-int page_process_draw(struct page_builder *d, struct page_process *p, struct err *err)
+int page_process_draw(struct page_builder *builder, struct page_process *process, struct err *err)
 {
     const char *restarted = NULL;
     int rc = 0;
-    if (p->drawn)
+    if (process->drawn)
         return 0;
-    for (size_t i = 0; i < p->n && rc == 0; i++)
-        rc = is_whole(&p->pairs[i]) ? read_pair(d, &p->pairs[i], err) : 0;
+    for (size_t i = 0; i < process->n && rc == 0; i++)
+        rc = is_whole(&process->pairs[i]) ? read_pair(builder, &process->pairs[i], err) : 0;
     if (rc == 0)
-        rc = find_restart(d, p, &restarted, err);
-    for (size_t i = 0; i < p->n && rc == 0; i++)
-        rc = p->pairs[i].usable ? draw_pair(d, &p->pairs[i], restarted, err) : 0;
-    page_process_release(p);
+        rc = find_restart(builder, process, &restarted, err);
+    for (size_t i = 0; i < process->n && rc == 0; i++)
+        rc = process->pairs[i].usable ? draw_pair(builder, &process->pairs[i], restarted, err) : 0;
+    page_process_release(process);
     return rc;
 }

@@ -26,29 +26,29 @@ static int write_output(void *ctx, const void *p, size_t n, struct err *err)
     return fd_write_all(o->fd, p, n, err);
 }
 
-static int draw_file(struct page_builder *d, struct page_file *f, const struct beneath *files,
+static int draw_file(struct page_builder *builder, struct page_file *file, const struct beneath *files,
                      struct err *err)
 {
-    struct buf bytes = BUF_INIT(d->limits->profile);
+    struct buf bytes = BUF_INIT(builder->limits->profile);
     struct err why = ERR_INIT;
-    int rc = beneath_read(files, f->entry.file, &bytes, &why);
-    f->met = true;
+    int rc = beneath_read(files, file->entry.file, &bytes, &why);
+    file->met = true;
     if (rc == 0)
-        rc = page_builder_draw(d, f, &bytes, err);
+        rc = page_builder_draw(builder, file, &bytes, err);
     else if (bytes.failed && !bytes.out_of_memory)
-        rc = page_writer_add_nothing(d->page, &f->entry, d->limits->too_large, err);
+        rc = page_writer_add_nothing(builder->page, &file->entry, builder->limits->too_large, err);
     else
-        rc = page_builder_add_failed(d, f, &bytes, &why, err);
+        rc = page_builder_add_failed(builder, file, &bytes, &why, err);
     buf_release(&bytes);
     return rc;
 }
 
-static int draw_directory(struct page_builder *d, const struct beneath *files, struct err *err)
+static int draw_directory(struct page_builder *builder, const struct beneath *files, struct err *err)
 {
-    for (size_t i = 0; i < d->n; i++)
-        if (d->files[i].how && draw_file(d, &d->files[i], files, err) < 0)
+    for (size_t i = 0; i < builder->n; i++)
+        if (builder->files[i].how && draw_file(builder, &builder->files[i], files, err) < 0)
             return -1;
-    return page_builder_finish_bundle(d, err);
+    return page_builder_finish_bundle(builder, err);
 }
 
 /* ---- in the child -------------------------------------------------------------------------------------- */
@@ -67,7 +67,8 @@ static void put_text(struct buf *to, const char *text)
 }
 
 /* Appends the size and hash of the page, then the sentences. */
-static int put_result(const struct page_builder *d, const struct output *o, struct buf *ret, struct err *err)
+static int put_result(const struct page_builder *builder, const struct output *o, struct buf *ret,
+                      struct err *err)
 {
     char hex[SHA256_HEX], bytes[32];
     if (sha256_hex(o->hash, hex, err) < 0)
@@ -75,8 +76,8 @@ static int put_result(const struct page_builder *d, const struct output *o, stru
     snprintf(bytes, sizeof bytes, "%" PRIu64, o->bytes);
     put_text(ret, bytes);
     put_text(ret, hex);
-    for (size_t i = 0; i < d->findings.n; i++) {
-        const struct finding *w = &d->findings.items[i];
+    for (size_t i = 0; i < builder->findings.n; i++) {
+        const struct finding *w = &builder->findings.items[i];
         put_text(ret, w->rule->id);
         put_text(ret, w->text);
         put_text(ret, w->file);
@@ -132,7 +133,7 @@ static bool read_sentence(struct str *rest, struct manifest_sentence *ret)
 }
 
 /* Checks the result like any other input, because the child has read untrusted bytes. */
-static int read_result(struct manifest *m, const struct buf *result, struct err *err)
+static int read_result(struct manifest *manifest, const struct buf *result, struct err *err)
 {
     struct manifest_sentence sentences[FINDINGS_MAX];
     struct str rest = {buf_str(result), result->len};
@@ -144,7 +145,9 @@ static int read_result(struct manifest *m, const struct buf *result, struct err 
         fine = n < FINDINGS_MAX && read_sentence(&rest, &sentences[n++]);
     if (!fine)
         return err_set(err, ERR_FAILED, "the process that made it gave no proper result");
-    return manifest_set_summary(m, sentences, n, err) < 0 ? -1 : manifest_set_report(m, bytes, hex, err);
+    return manifest_set_summary(manifest, sentences, n, err) < 0
+               ? -1
+               : manifest_set_report(manifest, bytes, hex, err);
 }
 
 /* Returns the limit for the child less the memory of this process, which the child inherits; at least a
@@ -155,11 +158,11 @@ static uint64_t child_memory(uint64_t most)
     return in_use + least < most ? most - in_use : least;
 }
 
-static int draw_page(struct manifest *m, const struct workdir *w, const struct output *o, int cancel_fd,
-                     struct err *err)
+static int draw_page(struct manifest *manifest, const struct workdir *workdir, const struct output *o,
+                     int cancel_fd, struct err *err)
 {
-    struct drawn k = {.manifest = m, .w = w, .output = *o};
-    struct proc_fork_limits limits = confined_limits(manifest_n_bytes(m), cancel_fd);
+    struct drawn k = {.manifest = manifest, .w = workdir, .output = *o};
+    struct proc_fork_limits limits = confined_limits(manifest_sum_bytes(manifest), cancel_fd);
     struct buf result = BUF_INIT(0);
     bool interrupted = fd_cancelled(cancel_fd);
     limits.memory = child_memory(limits.memory);
@@ -167,22 +170,23 @@ static int draw_page(struct manifest *m, const struct workdir *w, const struct o
     if (interrupted)
         limits.cancel_fd = -1;
     limits.kept[0] = o->fd;
-    limits.kept[1] = workdir_files(w)->fd;
+    limits.kept[1] = workdir_files(workdir)->fd;
     limits.max_result = RESULT_MAX;
     int rc = proc_run_confined(draw_in_child, &k, &limits, &result, err);
     if (rc == 0)
-        rc = read_result(m, &result, err);
+        rc = read_result(manifest, &result, err);
     buf_release(&result);
     return rc;
 }
 
-int page_build_workdir(struct manifest *m, const struct workdir *w, int cancel_fd, struct err *err)
+int page_build_workdir(struct manifest *manifest, const struct workdir *workdir, int cancel_fd,
+                       struct err *err)
 {
     struct output o = {.fd = -1, .hash = sha256_new(err)};
-    const struct beneath *files = workdir_files(w);
+    const struct beneath *files = workdir_files(workdir);
     int rc = -1;
     if (o.hash && (o.fd = beneath_create(files, BUNDLE_REPORT, err)) >= 0 &&
-        (rc = draw_page(m, w, &o, cancel_fd, err)) < 0)
+        (rc = draw_page(manifest, workdir, &o, cancel_fd, err)) < 0)
         beneath_remove(files, BUNDLE_REPORT, NULL);
     fd_close(&o.fd);
     sha256_free(o.hash);

@@ -53,62 +53,63 @@ static void texts_release(struct texts *t)
     finder_release(&t->by_text);
 }
 
-static void add_texts(struct buf *b, const struct texts *t)
+static void add_texts(struct buf *buf, const struct texts *t)
 {
-    buf_adds(b, ",\"strings\":[");
+    buf_adds(buf, ",\"strings\":[");
     for (size_t i = 0; i < t->n; i++) {
         if (i > 0)
-            buf_addc(b, ',');
-        jsontext_name(b, t->items[i]);
+            buf_addc(buf, ',');
+        jsontext_name(buf, t->items[i]);
     }
-    buf_addc(b, ']');
+    buf_addc(buf, ']');
 }
 
 /* `,"KEY":[` … `]` of numbers. */
-static void add_numbers(struct buf *b, const char *key, const uint32_t *numbers, size_t n)
+static void add_numbers(struct buf *buf, const char *key, const uint32_t *numbers, size_t n)
 {
-    buf_addf(b, "%s:[", key);
+    buf_addf(buf, "%s:[", key);
     for (size_t i = 0; i < n; i++)
-        jsontext_item(b, i, numbers[i]);
-    buf_addc(b, ']');
+        jsontext_item(buf, i, numbers[i]);
+    buf_addc(buf, ']');
 }
 
 /* ---- profiles ------------------------------------------------------------------------------------------ */
 
-void page_data_types(struct buf *b, const struct profile *p, size_t n_types, size_t default_type)
+void page_data_types(struct buf *buf, const struct profile *profile, size_t n_types, size_t default_type)
 {
-    buf_adds(b, "{\"types\":[");
+    buf_adds(buf, "{\"types\":[");
     for (size_t i = 0; i < n_types; i++) {
-        buf_adds(b, i > 0 ? ",{\"type\":" : "{\"type\":");
-        jsontext_name(b, profile_str(p, p->sample_types[i].type));
-        buf_adds(b, ",\"unit\":");
-        jsontext_name(b, profile_str(p, p->sample_types[i].unit));
-        buf_addc(b, '}');
+        buf_adds(buf, i > 0 ? ",{\"type\":" : "{\"type\":");
+        jsontext_name(buf, profile_str(profile, profile->sample_types[i].type));
+        buf_adds(buf, ",\"unit\":");
+        jsontext_name(buf, profile_str(profile, profile->sample_types[i].unit));
+        buf_addc(buf, '}');
     }
-    buf_addf(b, "],\"default\":%zu", default_type);
+    buf_addf(buf, "],\"default\":%zu", default_type);
 }
 
 /* The functions and their texts. */
-int page_data_functions(struct buf *b, const struct profile *p, const struct flame *f, struct err *err)
+int page_data_functions(struct buf *buf, const struct profile *profile, const struct flame *flame,
+                        struct err *err)
 {
     struct texts texts;
-    uint32_t *names = calloc(f->n_functions + 1, sizeof *names);
-    uint32_t *files = calloc(f->n_functions + 1, sizeof *files);
+    uint32_t *names = calloc(flame->n_functions + 1, sizeof *names);
+    uint32_t *files = calloc(flame->n_functions + 1, sizeof *files);
     int rc = texts_init(&texts, err);
     if (rc == 0 && (!names || !files))
         rc = err_nomem(err);
-    for (size_t i = 0; rc == 0 && i < f->n_functions; i++)
-        if (text_number(&texts, profile_str(p, f->functions[i].name), &names[i], err) < 0 ||
-            text_number(&texts, profile_str(p, f->functions[i].file), &files[i], err) < 0)
+    for (size_t i = 0; rc == 0 && i < flame->n_functions; i++)
+        if (text_number(&texts, profile_str(profile, flame->functions[i].name), &names[i], err) < 0 ||
+            text_number(&texts, profile_str(profile, flame->functions[i].file), &files[i], err) < 0)
             rc = -1;
     if (rc == 0) {
-        add_texts(b, &texts);
-        add_numbers(b, ",\"functions\":{\"name\"", names, f->n_functions);
-        add_numbers(b, ",\"file\"", files, f->n_functions);
-        buf_adds(b, ",\"line\":[");
-        for (size_t i = 0; i < f->n_functions; i++)
-            jsontext_item(b, i, f->functions[i].line);
-        buf_adds(b, "]}");
+        add_texts(buf, &texts);
+        add_numbers(buf, ",\"functions\":{\"name\"", names, flame->n_functions);
+        add_numbers(buf, ",\"file\"", files, flame->n_functions);
+        buf_adds(buf, ",\"line\":[");
+        for (size_t i = 0; i < flame->n_functions; i++)
+            jsontext_item(buf, i, flame->functions[i].line);
+        buf_adds(buf, "]}");
     }
     texts_release(&texts);
     free(names);
@@ -116,28 +117,28 @@ int page_data_functions(struct buf *b, const struct profile *p, const struct fla
     return rc;
 }
 
-void page_data_nodes(struct buf *b, const struct flame *f)
+void page_data_nodes(struct buf *buf, const struct flame *flame)
 {
-    add_numbers(b, ",\"nodes\":{\"depth\"", f->depth, f->n_nodes);
-    buf_adds(b, ",\"function\":[");
-    for (size_t i = 0; i < f->n_nodes; i++)
-        jsontext_item(b, i,
-                      f->function[i] == FLAME_ROOT      ? -1
-                      : f->function[i] == FLAME_SMALLER ? -2
-                                                        : (int64_t)f->function[i]);
-    buf_addc(b, ']');
+    add_numbers(buf, ",\"nodes\":{\"depth\"", flame->depth, flame->n_nodes);
+    buf_adds(buf, ",\"function\":[");
+    for (size_t i = 0; i < flame->n_nodes; i++)
+        jsontext_item(buf, i,
+                      flame->function[i] == FLAME_ROOT      ? -1
+                      : flame->function[i] == FLAME_SMALLER ? -2
+                                                            : (int64_t)flame->function[i]);
+    buf_addc(buf, ']');
 }
 
-void page_data_self(struct buf *b, const char *key, const struct flame *f, size_t from, size_t to)
+void page_data_self(struct buf *buf, const char *key, const struct flame *flame, size_t from, size_t to)
 {
-    buf_addf(b, ",\"%s\":[", key);
+    buf_addf(buf, ",\"%s\":[", key);
     for (size_t type = from; type < to; type++) {
-        buf_adds(b, type > from ? ",[" : "[");
-        for (size_t i = 0; i < f->n_nodes; i++)
-            jsontext_item(b, i, f->self[i * f->n_types + type]);
-        buf_addc(b, ']');
+        buf_adds(buf, type > from ? ",[" : "[");
+        for (size_t i = 0; i < flame->n_nodes; i++)
+            jsontext_item(buf, i, flame->self[i * flame->n_types + type]);
+        buf_addc(buf, ']');
     }
-    buf_addc(b, ']');
+    buf_addc(buf, ']');
 }
 
 int page_data_profile(struct profile *profile, struct buf *ret, struct err *err)
@@ -164,7 +165,7 @@ int page_data_profile(struct profile *profile, struct buf *ret, struct err *err)
 struct frames {
     struct texts texts;
     struct frame {
-        uint32_t function, place;
+        uint32_t function, file_line;
     } * items;
     size_t n, cap;
     struct finder by_frame;
@@ -179,16 +180,16 @@ static bool is_wanted_frame(const void *ctx, uint32_t number)
 {
     const struct wanted_frame *w = ctx;
     const struct frame *frame = &w->f->items[number];
-    return frame->function == w->frame.function && frame->place == w->frame.place;
+    return frame->function == w->frame.function && frame->file_line == w->frame.file_line;
 }
 
 static int frame_number(struct frames *f, const struct goroutine_frame *frame, uint32_t *ret, struct err *err)
 {
     struct frame texts;
     if (text_number(&f->texts, frame->function, &texts.function, err) < 0 ||
-        text_number(&f->texts, frame->place, &texts.place, err) < 0)
+        text_number(&f->texts, frame->file_line, &texts.file_line, err) < 0)
         return -1;
-    uint64_t hash = finder_mix(finder_seed(&f->by_frame), (uint64_t)texts.function << 32 | texts.place);
+    uint64_t hash = finder_mix(finder_seed(&f->by_frame), (uint64_t)texts.function << 32 | texts.file_line);
     uint32_t at = finder_find(&f->by_frame, hash, is_wanted_frame, &(struct wanted_frame){f, texts});
     if (at == FINDER_NONE) {
         at = (uint32_t)f->n;
@@ -208,67 +209,67 @@ static void frames_release(struct frames *f)
     finder_release(&f->by_frame);
 }
 
-static int add_group(struct buf *b, struct frames *f, const struct goroutines *g,
+static int add_group(struct buf *buf, struct frames *f, const struct goroutines *goroutines,
                      const struct goroutine_group *group, struct err *err)
 {
     uint32_t number;
     if (text_number(&f->texts, group->state, &number, err) < 0)
         return -1;
-    buf_addf(b, "{\"state\":%u,\"count\":%llu,\"frames\":[", number, (unsigned long long)group->count[1]);
+    buf_addf(buf, "{\"state\":%u,\"count\":%llu,\"frames\":[", number, (unsigned long long)group->count[1]);
     for (size_t i = 0; i < group->n_frames; i++) {
-        if (frame_number(f, &g->frames[group->frame_at + i], &number, err) < 0)
+        if (frame_number(f, &goroutines->frames[group->first_frame + i], &number, err) < 0)
             return -1;
-        jsontext_item(b, i, number);
+        jsontext_item(buf, i, number);
     }
     if (group->creator.function.n > 0 && frame_number(f, &group->creator, &number, err) < 0)
         return -1;
-    buf_addf(b, "],\"creator\":%lld,\"wait\":[%u,%u,%u]}",
+    buf_addf(buf, "],\"creator\":%lld,\"wait\":[%u,%u,%u]}",
              group->creator.function.n > 0 ? (long long)number : -1, group->wait_min, group->wait_median,
              group->wait_max);
     return 0;
 }
 
-static void add_frames(struct buf *b, const struct frames *f)
+static void add_frames(struct buf *buf, const struct frames *f)
 {
-    add_texts(b, &f->texts);
-    buf_adds(b, ",\"frames\":{\"function\":[");
+    add_texts(buf, &f->texts);
+    buf_adds(buf, ",\"frames\":{\"function\":[");
     for (size_t i = 0; i < f->n; i++)
-        jsontext_item(b, i, f->items[i].function);
-    buf_adds(b, "],\"place\":[");
+        jsontext_item(buf, i, f->items[i].function);
+    buf_adds(buf, "],\"place\":[");
     for (size_t i = 0; i < f->n; i++)
-        jsontext_item(b, i, f->items[i].place);
-    buf_adds(b, "]}");
+        jsontext_item(buf, i, f->items[i].file_line);
+    buf_adds(buf, "]}");
 }
 
 /* The groups are sorted: the first are the largest. */
-static int add_groups(struct buf *b, struct frames *f, const struct goroutines *g, size_t shown,
+static int add_groups(struct buf *buf, struct frames *f, const struct goroutines *goroutines, size_t shown,
                       struct err *err)
 {
     unsigned long long hidden = 0;
-    buf_adds(b, ",\"groups\":[");
-    for (size_t i = 0; i < shown && !b->failed; i++) {
+    buf_adds(buf, ",\"groups\":[");
+    for (size_t i = 0; i < shown && !buf->failed; i++) {
         if (i > 0)
-            buf_addc(b, ',');
-        if (add_group(b, f, g, &g->groups[i], err) < 0)
+            buf_addc(buf, ',');
+        if (add_group(buf, f, goroutines, &goroutines->groups[i], err) < 0)
             return -1;
     }
-    for (size_t i = shown; i < g->n_groups; i++)
-        hidden += g->groups[i].count[1];
-    buf_addf(b, "],\"hidden\":{\"groups\":%zu,\"goroutines\":%llu}", g->n_groups - shown, hidden);
+    for (size_t i = shown; i < goroutines->n_groups; i++)
+        hidden += goroutines->groups[i].count[1];
+    buf_addf(buf, "],\"hidden\":{\"groups\":%zu,\"goroutines\":%llu}", goroutines->n_groups - shown, hidden);
     return 0;
 }
 
-int page_data_goroutines(const struct goroutines *g, struct buf *ret, struct err *err)
+int page_data_goroutines(const struct goroutines *goroutines, struct buf *ret, struct err *err)
 {
     static const char *const forms[] = {"stacks", "grouped", "profile"};
-    const struct goroutine_dump *dump = &g->dumps[g->n_dumps - 1];
+    const struct goroutine_dump *dump = &goroutines->dumps[goroutines->n_dumps - 1];
     struct frames f = {.items = NULL};
-    size_t shown = g->n_groups < PAGE_MAX_GROUPS ? g->n_groups : PAGE_MAX_GROUPS;
+    size_t shown = goroutines->n_groups < PAGE_MAX_GROUPS ? goroutines->n_groups : PAGE_MAX_GROUPS;
     int rc = texts_init(&f.texts, err);
     buf_addf(ret, "{\"form\":\"%s\",\"total\":%llu,\"cut\":%s", forms[dump->form],
              (unsigned long long)dump->total, dump->cut ? "true" : "false");
     if (rc == 0)
-        rc = add_groups(ret, &f, g, shown, err);
+        rc = add_groups(ret, &f, goroutines, shown, err);
     if (rc == 0)
         add_frames(ret, &f);
     buf_addc(ret, '}');

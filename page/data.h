@@ -7,19 +7,20 @@
 
 /* These functions write into an initialised buffer. The caller checks the buffer for a failure. */
 int page_data_profile(struct profile *profile, struct buf *ret, struct err *err);
-int page_data_comparison(const struct comparison *s, struct buf *ret, struct err *err);
-void page_data_group(const struct page_group *g, struct buf *ret);
-int page_data_goroutines(const struct goroutines *g, struct buf *ret, struct err *err);
+int page_data_comparison(const struct comparison *comparison, struct buf *ret, struct err *err);
+void page_data_group(const struct page_group *group, struct buf *ret);
+int page_data_goroutines(const struct goroutines *goroutines, struct buf *ret, struct err *err);
 
 /* ---- parts of an entry --------------------------------------------------------------------------------- */
 
 /* Writes `{"types":[…],"default":…` of the first n_types. */
-void page_data_types(struct buf *b, const struct profile *p, size_t n_types, size_t default_type);
+void page_data_types(struct buf *buf, const struct profile *profile, size_t n_types, size_t default_type);
 /* Writes `,"strings":[…],"functions":{…}` of a tree. */
-int page_data_functions(struct buf *b, const struct profile *p, const struct flame *f, struct err *err);
+int page_data_functions(struct buf *buf, const struct profile *profile, const struct flame *flame,
+                        struct err *err);
 /* Writes `,"nodes":{"depth":[…],"function":[…]` without the closing brace. */
-void page_data_nodes(struct buf *b, const struct flame *f);
+void page_data_nodes(struct buf *buf, const struct flame *flame);
 /* Writes `,"KEY":[[…],…]`: the nodes' own values of each sample type. */
-void page_data_self(struct buf *b, const char *key, const struct flame *f, size_t from, size_t to);
+void page_data_self(struct buf *buf, const char *key, const struct flame *flame, size_t from, size_t to);
 
 #endif

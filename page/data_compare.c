@@ -6,52 +6,53 @@
 #include "base/banned.h"
 
 /* JSON has no infinity. */
-static void add_real(struct buf *b, double v)
+static void add_real(struct buf *buf, double v)
 {
-    buf_addf(b, "%.15g", isfinite(v) ? v : 0);
+    buf_addf(buf, "%.15g", isfinite(v) ? v : 0);
 }
 
 /* ---- two sides ----------------------------------------------------------------------------------------- */
 
-static void add_processes(struct buf *b, const struct comparison *s)
+static void add_processes(struct buf *buf, const struct comparison *comparison)
 {
-    buf_adds(b, ",\"sides\":[");
+    buf_adds(buf, ",\"sides\":[");
     for (int side = COMPARISON_TARGET; side <= COMPARISON_BASELINE; side++)
-        buf_addf(b, "%s{\"processes\":%zu,\"left_out\":%zu,\"duration_ns\":%lld}", side > 0 ? "," : "",
-                 s->of[side].processes, s->of[side].left_out, (long long)s->of[side].duration_ns);
-    buf_addc(b, ']');
+        buf_addf(buf, "%s{\"processes\":%zu,\"left_out\":%zu,\"duration_ns\":%lld}", side > 0 ? "," : "",
+                 comparison->sides[side].n_processes, comparison->sides[side].n_left_out,
+                 (long long)comparison->sides[side].duration_ns);
+    buf_addc(buf, ']');
 }
 
-static void add_scales(struct buf *b, const struct comparison *s)
+static void add_scales(struct buf *buf, const struct comparison *comparison)
 {
     static const char *const names[] = {
         [COMPARISON_SHARE] = "share", [COMPARISON_SECOND] = "second", [COMPARISON_PROCESS] = "process"};
-    buf_adds(b, ",\"basis\":[");
-    for (size_t i = 0; i < s->n_types; i++)
-        buf_addf(b, "%s\"%s\"", i > 0 ? "," : "", names[comparison_basis_of(s, i)]);
+    buf_adds(buf, ",\"basis\":[");
+    for (size_t i = 0; i < comparison->n_types; i++)
+        buf_addf(buf, "%s\"%s\"", i > 0 ? "," : "", names[comparison_basis_of(comparison, i)]);
     for (int side = COMPARISON_TARGET; side <= COMPARISON_BASELINE; side++) {
-        buf_adds(b, side == COMPARISON_TARGET ? "],\"scale\":[[" : "],[");
-        for (size_t i = 0; i < s->n_types; i++) {
-            buf_adds(b, i > 0 ? "," : "");
-            add_real(b, comparison_scale(s, i, (enum comparison_side)side));
+        buf_adds(buf, side == COMPARISON_TARGET ? "],\"scale\":[[" : "],[");
+        for (size_t i = 0; i < comparison->n_types; i++) {
+            buf_adds(buf, i > 0 ? "," : "");
+            add_real(buf, comparison_scale(comparison, i, (enum comparison_side)side));
         }
     }
-    buf_adds(b, "]]");
+    buf_adds(buf, "]]");
 }
 
-int page_data_comparison(const struct comparison *s, struct buf *ret, struct err *err)
+int page_data_comparison(const struct comparison *comparison, struct buf *ret, struct err *err)
 {
     struct flame *f = NULL;
-    if (flame_new(s->all, PAGE_MAX_NODES, &f, err) < 0)
+    if (flame_new(comparison->all, PAGE_MAX_NODES, &f, err) < 0)
         return -1;
-    page_data_types(ret, s->all, s->n_types, s->default_type);
-    add_processes(ret, s);
-    add_scales(ret, s);
-    int rc = page_data_functions(ret, s->all, f, err);
+    page_data_types(ret, comparison->all, comparison->n_types, comparison->default_type);
+    add_processes(ret, comparison);
+    add_scales(ret, comparison);
+    int rc = page_data_functions(ret, comparison->all, f, err);
     if (rc == 0) {
         page_data_nodes(ret, f);
-        page_data_self(ret, "here", f, 0, s->n_types);
-        page_data_self(ret, "there", f, s->n_types, 2 * s->n_types);
+        page_data_self(ret, "here", f, 0, comparison->n_types);
+        page_data_self(ret, "there", f, comparison->n_types, 2 * comparison->n_types);
         buf_adds(ret, "}}");
     }
     flame_free(f);
@@ -60,46 +61,46 @@ int page_data_comparison(const struct comparison *s, struct buf *ret, struct err
 
 /* ---- hosts --------------------------------------------------------------------------------------------- */
 
-static const char *const figures[FLEET_OF] = {"cpu", "heap", "goroutines", "allocated"};
+static const char *const figures[FLEET_FIGURES] = {"cpu", "heap", "goroutines", "allocated"};
 
-static void add_figures(struct buf *b, const struct fleet_host *row)
+static void add_figures(struct buf *buf, const struct fleet_host *row)
 {
-    for (size_t of = 0; of < FLEET_OF; of++) {
-        const struct fleet_figure *f = &row->of[of];
+    for (size_t kind = 0; kind < FLEET_FIGURES; kind++) {
+        const struct fleet_figure *f = &row->figures[kind];
         if (!f->known)
             continue;
-        buf_addf(b, ",\"%s\":{\"value\":", figures[of]);
-        add_real(b, f->value);
-        buf_adds(b, f->exceeds ? ",\"exceeds\":true" : "");
-        jsontext_text(b, "file", f->file);
-        buf_addc(b, '}');
+        buf_addf(buf, ",\"%s\":{\"value\":", figures[kind]);
+        add_real(buf, f->value);
+        buf_adds(buf, f->is_far ? ",\"exceeds\":true" : "");
+        jsontext_text(buf, "file", f->file);
+        buf_addc(buf, '}');
     }
 }
 
-static void add_difference(struct buf *b, const struct fleet *h, const struct fleet_difference *d)
+static void add_difference(struct buf *buf, const struct fleet *fleet, const struct fleet_difference *d)
 {
     if (!d->known)
         return;
-    buf_addf(b, ",\"differs\":{\"in\":\"%s\"", figures[d->of]);
-    jsontext_text(b, "function", h->names.items[d->name]);
-    buf_adds(b, ",\"share\":");
-    add_real(b, d->share);
-    buf_adds(b, ",\"median\":");
-    add_real(b, d->median);
-    buf_addf(b, ",\"outlier\":%s}", d->outlier ? "true" : "false");
+    buf_addf(buf, ",\"differs\":{\"in\":\"%s\"", figures[d->kind]);
+    jsontext_text(buf, "function", fleet->names.items[d->name]);
+    buf_adds(buf, ",\"share\":");
+    add_real(buf, d->share);
+    buf_adds(buf, ",\"median\":");
+    add_real(buf, d->median);
+    buf_addf(buf, ",\"outlier\":%s}", d->outlier ? "true" : "false");
 }
 
-void page_data_group(const struct page_group *g, struct buf *ret)
+void page_data_group(const struct page_group *group, struct buf *ret)
 {
-    const struct fleet *h = g->hosts;
+    const struct fleet *h = group->hosts;
     buf_adds(ret, "{\"service\":");
-    jsontext_name(ret, str_of(g->service));
+    jsontext_name(ret, str_of(group->service));
     buf_adds(ret, ",\"median\":{");
-    for (size_t of = 0, n_written = 0; of < FLEET_OF; of++) {
-        if (h->known[of] == 0)
+    for (size_t kind = 0, n_written = 0; kind < FLEET_FIGURES; kind++) {
+        if (h->n_known[kind] == 0)
             continue;
-        buf_addf(ret, "%s\"%s\":", n_written++ ? "," : "", figures[of]);
-        add_real(ret, h->median[of]);
+        buf_addf(ret, "%s\"%s\":", n_written++ ? "," : "", figures[kind]);
+        add_real(ret, h->median[kind]);
     }
     buf_adds(ret, "},\"hosts\":[");
     for (size_t i = 0; i < h->n; i++) {
@@ -107,7 +108,7 @@ void page_data_group(const struct page_group *g, struct buf *ret)
         jsontext_name(ret, str_of(h->rows[i].host));
         buf_adds(ret, h->rows[i].is_baseline ? ",\"against\":true" : "");
         add_figures(ret, &h->rows[i]);
-        add_difference(ret, h, &h->rows[i].differs);
+        add_difference(ret, h, &h->rows[i].difference);
         buf_addc(ret, '}');
     }
     buf_adds(ret, "]}");

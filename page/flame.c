@@ -108,12 +108,13 @@ static void order_children(const struct tree_builder *d, int64_t *sums, struct c
     qsort(ret, t->n - 1, sizeof *ret, compare_callers);
 }
 
-static void put_node(struct flame *f, const struct flame_tree *t, uint32_t node)
+static void put_node(struct flame *flame, const struct flame_tree *tree, uint32_t node)
 {
-    size_t at = f->n_nodes++;
-    f->depth[at] = t->nodes[node].depth;
-    f->function[at] = t->nodes[node].function;
-    memcpy(f->self + at * t->n_types, t->values + node * t->n_types, t->n_types * sizeof *f->self);
+    size_t at = flame->n_nodes++;
+    flame->depth[at] = tree->nodes[node].depth;
+    flame->function[at] = tree->nodes[node].function;
+    memcpy(flame->self + at * tree->n_types, tree->values + node * tree->n_types,
+           tree->n_types * sizeof *flame->self);
 }
 
 /* Writes the nodes in preorder. `first` gives the first callee of each node in `children`; `pending` is a
@@ -192,12 +193,12 @@ static int keep_functions(const struct tree_builder *d, struct err *err)
 /* ---- entry --------------------------------------------------------------------------------------------- */
 
 /* The weight of a value of each type: its share of the sum over all samples. */
-static void find_scale(const struct profile *p, size_t n_types, double *ret)
+static void find_scale(const struct profile *profile, size_t n_types, double *ret)
 {
     for (size_t type = 0; type < n_types; type++) {
         double all = 0;
-        for (size_t i = 0; i < p->n_samples; i++)
-            all += fabs((double)p->values[i * p->n_sample_types + type]);
+        for (size_t i = 0; i < profile->n_samples; i++)
+            all += fabs((double)profile->values[i * profile->n_sample_types + type]);
         ret[type] = all > 0 ? 1 / all : 0;
     }
 }
@@ -225,7 +226,7 @@ static int grow_tree(struct tree_builder *d, struct err *err)
     return write_tree(d, err) < 0 ? -1 : keep_functions(d, err);
 }
 
-int flame_new(struct profile *p, size_t max_nodes, struct flame **ret, struct err *err)
+int flame_new(struct profile *profile, size_t max_nodes, struct flame **ret, struct err *err)
 {
     struct tree_builder *d = calloc(1, sizeof *d);
     struct flame *f = calloc(1, sizeof *f);
@@ -233,7 +234,7 @@ int flame_new(struct profile *p, size_t max_nodes, struct flame **ret, struct er
     if (!d || !f) {
         err_nomem(err);
     } else {
-        d->p = p;
+        d->p = profile;
         d->f = f;
         d->most = max_nodes;
         rc = grow_tree(d, err);
@@ -248,13 +249,13 @@ int flame_new(struct profile *p, size_t max_nodes, struct flame **ret, struct er
     return rc;
 }
 
-void flame_free(struct flame *f)
+void flame_free(struct flame *flame)
 {
-    if (!f)
+    if (!flame)
         return;
-    free(f->depth);
-    free(f->function);
-    free(f->self);
-    free(f->functions);
-    free(f);
+    free(flame->depth);
+    free(flame->function);
+    free(flame->self);
+    free(flame->functions);
+    free(flame);
 }

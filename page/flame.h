@@ -44,7 +44,7 @@ struct flame {
  * a node FLAME_SMALLER of their caller. Memory grows with max_nodes, plus 4 bytes for each of the profile's
  * samples and lines; time with the frames of all stacks.
  */
-int flame_new(struct profile *p, size_t max_nodes, struct flame **ret, struct err *err);
-void flame_free(struct flame *f);
+int flame_new(struct profile *profile, size_t max_nodes, struct flame **ret, struct err *err);
+void flame_free(struct flame *flame);
 
 #endif

@@ -23,52 +23,53 @@ static bool is_same_function(const void *ctx, uint32_t number)
     return w->s->functions[number].name == w->name && w->s->functions[number].file == w->file;
 }
 
-static int find_function(struct flame_stacks *s, struct flame_function function, uint32_t *ret,
+static int find_function(struct flame_stacks *stacks, struct flame_function function, uint32_t *ret,
                          struct err *err)
 {
-    uint64_t hash = finder_mix(finder_seed(&s->by_name), (uint64_t)function.name << 32 | function.file);
-    uint32_t at = finder_find(&s->by_name, hash, is_same_function,
-                              &(struct function_key){s, function.name, function.file});
+    uint64_t hash = finder_mix(finder_seed(&stacks->by_name), (uint64_t)function.name << 32 | function.file);
+    uint32_t at = finder_find(&stacks->by_name, hash, is_same_function,
+                              &(struct function_key){stacks, function.name, function.file});
     if (at == FINDER_NONE) {
-        at = (uint32_t)s->n_functions;
-        if (array_reserve((void **)&s->functions, &s->cap_functions, at + 1, sizeof *s->functions, err) < 0 ||
-            finder_add(&s->by_name, hash, err) < 0)
+        at = (uint32_t)stacks->n_functions;
+        if (array_reserve((void **)&stacks->functions, &stacks->cap_functions, at + 1,
+                          sizeof *stacks->functions, err) < 0 ||
+            finder_add(&stacks->by_name, hash, err) < 0)
             return -1;
-        s->functions[s->n_functions++] = function;
+        stacks->functions[stacks->n_functions++] = function;
     }
     *ret = at;
     return 0;
 }
 
 /* Numbers the profile's functions. `ret` has room for all of them. */
-static int find_functions(struct flame_stacks *s, uint32_t *ret, struct err *err)
+static int find_functions(struct flame_stacks *stacks, uint32_t *ret, struct err *err)
 {
-    for (size_t i = 0; i < s->p->n_functions; i++) {
-        const struct profile_function *known = &s->p->functions[i];
+    for (size_t i = 0; i < stacks->p->n_functions; i++) {
+        const struct profile_function *known = &stacks->p->functions[i];
         struct flame_function function = {known->name ? known->name : known->system_name, known->filename,
                                           known->start_line};
-        if (find_function(s, function, &ret[i], err) < 0)
+        if (find_function(stacks, function, &ret[i], err) < 0)
             return -1;
     }
     return 0;
 }
 
 /* The function that stands for a location without lines, named after its mapping's file. */
-static int find_place(struct flame_stacks *s, const struct profile_location *location, uint32_t *ret,
+static int find_place(struct flame_stacks *stacks, const struct profile_location *location, uint32_t *ret,
                       struct err *err)
 {
     struct flame_function function = {0};
     char name[300] = "<unknown>";
     if (location->mapping != PROFILE_NONE) {
         char file[256];
-        struct str path = profile_str(s->p, s->p->mappings[location->mapping].file);
+        struct str path = profile_str(stacks->p, stacks->p->mappings[location->mapping].file);
         text_printable(file, sizeof file, path.p, path.n);
         if (*file_base(file))
             snprintf(name, sizeof name, "[%s]", file_base(file));
     }
-    return profile_intern(s->p, name, strlen(name), &function.name, err) < 0
+    return profile_intern(stacks->p, name, strlen(name), &function.name, err) < 0
                ? -1
-               : find_function(s, function, ret, err);
+               : find_function(stacks, function, ret, err);
 }
 
 /* ---- locations ----------------------------------------------------------------------------------------- */
@@ -79,37 +80,37 @@ static uint32_t lines_of(const struct profile_location *l)
 }
 
 /* Finds the calls of each location, the outermost first. */
-static int find_runs(struct flame_stacks *s, const uint32_t *functions, struct err *err)
+static int find_runs(struct flame_stacks *stacks, const uint32_t *functions, struct err *err)
 {
-    const struct profile *p = s->p;
+    const struct profile *p = stacks->p;
     uint32_t n = 0;
     for (size_t i = 0; i < p->n_locations; i++) {
         const struct profile_location *l = &p->locations[i];
-        s->run_at[i] = n;
-        if (l->n_lines == 0 && find_place(s, l, &s->runs[n++], err) < 0)
+        stacks->run_at[i] = n;
+        if (l->n_lines == 0 && find_place(stacks, l, &stacks->runs[n++], err) < 0)
             return -1;
         for (uint32_t line = lines_of(l); line-- > 0;) {
             uint32_t function = p->lines[l->line_at + line].function;
             if (function != PROFILE_NONE)
-                s->runs[n++] = functions[function];
+                stacks->runs[n++] = functions[function];
         }
     }
-    s->run_at[p->n_locations] = n;
+    stacks->run_at[p->n_locations] = n;
     return 0;
 }
 
-static int make_runs(struct flame_stacks *s, struct err *err)
+static int make_runs(struct flame_stacks *stacks, struct err *err)
 {
-    const struct profile *p = s->p;
+    const struct profile *p = stacks->p;
     size_t room = 1;
     for (size_t i = 0; i < p->n_locations; i++)
         room += p->locations[i].n_lines ? lines_of(&p->locations[i]) : 1;
     uint32_t *functions = calloc(p->n_functions + 1, sizeof *functions);
-    s->run_at = calloc(p->n_locations + 1, sizeof *s->run_at);
-    s->runs = room < UINT32_MAX ? calloc(room, sizeof *s->runs) : NULL;
-    int rc = functions && s->run_at && s->runs ? 0 : err_nomem(err);
+    stacks->run_at = calloc(p->n_locations + 1, sizeof *stacks->run_at);
+    stacks->runs = room < UINT32_MAX ? calloc(room, sizeof *stacks->runs) : NULL;
+    int rc = functions && stacks->run_at && stacks->runs ? 0 : err_nomem(err);
     if (rc == 0)
-        rc = find_functions(s, functions, err) < 0 ? -1 : find_runs(s, functions, err);
+        rc = find_functions(stacks, functions, err) < 0 ? -1 : find_runs(stacks, functions, err);
     free(functions);
     return rc;
 }
@@ -138,30 +139,30 @@ static int compare_calls(const void *left, const void *right, void *ctx)
     }
 }
 
-static int sort_samples(struct flame_stacks *s, struct err *err)
+static int sort_samples(struct flame_stacks *stacks, struct err *err)
 {
-    size_t n = s->p->n_samples;
-    s->order = n < UINT32_MAX ? malloc((n + 1) * sizeof *s->order) : NULL;
-    if (!s->order)
+    size_t n = stacks->p->n_samples;
+    stacks->order = n < UINT32_MAX ? malloc((n + 1) * sizeof *stacks->order) : NULL;
+    if (!stacks->order)
         return err_nomem(err);
     for (size_t i = 0; i < n; i++)
-        s->order[i] = (uint32_t)i;
-    qsort_r(s->order, n, sizeof *s->order, compare_calls, s);
+        stacks->order[i] = (uint32_t)i;
+    qsort_r(stacks->order, n, sizeof *stacks->order, compare_calls, stacks);
     return 0;
 }
 
-int flame_stacks_init(struct flame_stacks *s, struct profile *p, struct err *err)
+int flame_stacks_init(struct flame_stacks *stacks, struct profile *profile, struct err *err)
 {
-    *s = (struct flame_stacks){.p = p};
-    return make_runs(s, err) < 0 ? -1 : sort_samples(s, err);
+    *stacks = (struct flame_stacks){.p = profile};
+    return make_runs(stacks, err) < 0 ? -1 : sort_samples(stacks, err);
 }
 
-void flame_stacks_release(struct flame_stacks *s)
+void flame_stacks_release(struct flame_stacks *stacks)
 {
-    free(s->functions);
-    finder_release(&s->by_name);
-    free(s->run_at);
-    free(s->runs);
-    free(s->order);
-    *s = (struct flame_stacks){0};
+    free(stacks->functions);
+    finder_release(&stacks->by_name);
+    free(stacks->run_at);
+    free(stacks->runs);
+    free(stacks->order);
+    *stacks = (struct flame_stacks){0};
 }

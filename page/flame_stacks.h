@@ -18,8 +18,8 @@ struct flame_stacks {
 };
 
 /* May add strings to the profile, and keeps the pointer. Call flame_stacks_release even after a failure. */
-int flame_stacks_init(struct flame_stacks *s, struct profile *p, struct err *err);
-void flame_stacks_release(struct flame_stacks *s);
+int flame_stacks_init(struct flame_stacks *stacks, struct profile *profile, struct err *err);
+void flame_stacks_release(struct flame_stacks *stacks);
 
 /* A stack, read from the outermost call on. */
 struct flame_calls {
@@ -29,10 +29,10 @@ struct flame_calls {
     const uint32_t *at, *end; /* the calls of the current location */
 };
 
-static inline struct flame_calls flame_calls_of(const struct flame_stacks *s,
+static inline struct flame_calls flame_calls_of(const struct flame_stacks *stacks,
                                                 const struct profile_sample *sample)
 {
-    return (struct flame_calls){s, sample, sample->depth, NULL, NULL};
+    return (struct flame_calls){stacks, sample, sample->depth, NULL, NULL};
 }
 
 /* Returns false after the last call. */

@@ -25,23 +25,24 @@ struct flame_tree {
 };
 
 /* Makes a tree that is only a root. */
-int flame_tree_init(struct flame_tree *t, size_t n_types, const double *scale, struct err *err);
-void flame_tree_release(struct flame_tree *t);
+int flame_tree_init(struct flame_tree *tree, size_t n_types, const double *scale, struct err *err);
+void flame_tree_release(struct flame_tree *tree);
 
 /* Adds a node below its caller. For FLAME_SMALLER, returns the existing node if there is one. */
-int flame_tree_grow(struct flame_tree *t, uint32_t caller, uint32_t function, uint32_t *ret, struct err *err);
+int flame_tree_grow(struct flame_tree *tree, uint32_t caller, uint32_t function, uint32_t *ret,
+                    struct err *err);
 
 /* Adds to a node's own values, modulo 2^64. */
-void flame_tree_add(struct flame_tree *t, uint32_t node, const int64_t *values);
+void flame_tree_add(struct flame_tree *tree, uint32_t node, const int64_t *values);
 
 /* Call this after the last sample of a node: the tree then may fold it. Call it for the callees first. */
-int flame_tree_complete_node(struct flame_tree *t, uint32_t node, struct err *err);
+int flame_tree_complete_node(struct flame_tree *tree, uint32_t node, struct err *err);
 
 /*
  * Keeps the `most` heaviest nodes, and folds the others into the node FLAME_SMALLER of their nearest kept
  * caller. Nodes get new numbers, but still follow their callers. The n_path nodes in `path` are not complete
  * yet: they are kept, and `path` gets their new numbers.
  */
-int flame_tree_fold(struct flame_tree *t, size_t most, uint32_t *path, size_t n_path, struct err *err);
+int flame_tree_fold(struct flame_tree *tree, size_t most, uint32_t *path, size_t n_path, struct err *err);
 
 #endif

@@ -13,16 +13,16 @@ static size_t special_length(const char *p, size_t n)
     return n >= 3 && memcmp(p, "\342\200", 2) == 0 && (p[2] == '\250' || p[2] == '\251') ? 3 : 0;
 }
 
-static void add_escape(struct buf *b, const char *p, size_t n)
+static void add_escape(struct buf *buf, const char *p, size_t n)
 {
     if (n == 1)
-        buf_addf(b, "\\u%04x", (unsigned)*p);
+        buf_addf(buf, "\\u%04x", (unsigned)*p);
     else
-        buf_adds(b, p[2] == '\250' ? "\\u2028" : "\\u2029");
+        buf_adds(buf, p[2] == '\250' ? "\\u2028" : "\\u2029");
 }
 
 /* `quoted`: also escape quotes and backslashes. */
-static void add_escaped(struct buf *b, struct str s, bool quoted)
+static void add_escaped(struct buf *buf, struct str s, bool quoted)
 {
     size_t from = 0;
     for (size_t i = 0; i < s.n;) {
@@ -32,32 +32,32 @@ static void add_escaped(struct buf *b, struct str s, bool quoted)
             i++;
             continue;
         }
-        buf_add(b, s.p + from, i - from);
+        buf_add(buf, s.p + from, i - from);
         if (escaped)
-            buf_addc(b, '\\');
+            buf_addc(buf, '\\');
         else
-            add_escape(b, s.p + i, mark);
+            add_escape(buf, s.p + i, mark);
         from = escaped ? i : i + mark;
         i += escaped ? 1 : mark;
     }
-    buf_add(b, s.p + from, s.n - from);
+    buf_add(buf, s.p + from, s.n - from);
 }
 
-void jsontext_name(struct buf *b, struct str s)
+void jsontext_name(struct buf *buf, struct str s)
 {
     char shown[JSONTEXT_MAX_NAME];
     text_printable(shown, sizeof shown, s.p, s.n);
-    buf_addc(b, '"');
-    add_escaped(b, str_of(shown), true);
-    buf_addc(b, '"');
+    buf_addc(buf, '"');
+    add_escaped(buf, str_of(shown), true);
+    buf_addc(buf, '"');
 }
 
-void jsontext_json(struct buf *b, struct str s)
+void jsontext_json(struct buf *buf, struct str s)
 {
-    add_escaped(b, s, false);
+    add_escaped(buf, s, false);
 }
 
-void jsontext_number(struct buf *b, int64_t v)
+void jsontext_number(struct buf *buf, int64_t v)
 {
     char digits[24];
     size_t at = sizeof digits;
@@ -67,13 +67,13 @@ void jsontext_number(struct buf *b, int64_t v)
     while (left /= 10);
     if (v < 0)
         digits[--at] = '-';
-    buf_add(b, digits + at, sizeof digits - at);
+    buf_add(buf, digits + at, sizeof digits - at);
 }
 
-void jsontext_text(struct buf *b, const char *key, const char *value)
+void jsontext_text(struct buf *buf, const char *key, const char *value)
 {
     if (!value)
         return;
-    buf_addf(b, ",\"%s\":", key);
-    jsontext_name(b, str_of(value));
+    buf_addf(buf, ",\"%s\":", key);
+    jsontext_name(buf, str_of(value));
 }

@@ -13,20 +13,20 @@
 #define JSONTEXT_MAX_NAME 2048
 
 /* Adds a string and makes it printable. */
-void jsontext_name(struct buf *b, struct str s);
-void jsontext_number(struct buf *b, int64_t v);
+void jsontext_name(struct buf *buf, struct str s);
+void jsontext_number(struct buf *buf, int64_t v);
 /* Adds existing JSON, in UTF-8. */
-void jsontext_json(struct buf *b, struct str s);
+void jsontext_json(struct buf *buf, struct str s);
 
 /* Adds `,"KEY":` and the string; nothing for NULL. */
-void jsontext_text(struct buf *b, const char *key, const char *value);
+void jsontext_text(struct buf *buf, const char *key, const char *value);
 
 /* Adds an item of an array of numbers, after a comma unless it is the first. */
-static inline void jsontext_item(struct buf *b, size_t i, int64_t v)
+static inline void jsontext_item(struct buf *buf, size_t i, int64_t v)
 {
     if (i > 0)
-        buf_addc(b, ',');
-    jsontext_number(b, v);
+        buf_addc(buf, ',');
+    jsontext_number(buf, v);
 }
 
 #endif

@@ -24,7 +24,8 @@
  * the child at once when it becomes readable. If it is readable already, the child has PAGE_AFTER_SIGNAL_MS.
  */
 #define PAGE_AFTER_SIGNAL_MS 1500
-int page_build_workdir(struct manifest *m, const struct workdir *w, int cancel_fd, struct err *err);
+int page_build_workdir(struct manifest *manifest, const struct workdir *workdir, int cancel_fd,
+                       struct err *err);
 
 /* ---- children with limits ------------------------------------------------------------------------------ */
 
@@ -48,7 +49,7 @@ struct page_progress {
     char file[256];             /* the name of the file that is being read */
 };
 int page_progress_new(struct page_progress **ret, struct err *err);
-void page_progress_free(struct page_progress *p);
+void page_progress_free(struct page_progress *progress);
 
 /* How to run a function that makes a page, in at most two children. */
 struct page_attempts {
@@ -60,7 +61,7 @@ struct page_attempts {
     int fd;
     const struct page_notes *notes; /* receives which files are left out; may be NULL */
 };
-int page_attempt(const struct page_attempts *a, proc_confined_fn *body, void *ctx, struct buf *ret,
+int page_attempt(const struct page_attempts *attempts, proc_confined_fn *body, void *ctx, struct buf *ret,
                  struct err *err);
 
 /* ---- pages --------------------------------------------------------------------------------------------- */

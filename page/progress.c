@@ -21,10 +21,10 @@ int page_progress_new(struct page_progress **ret, struct err *err)
     return 0;
 }
 
-void page_progress_free(struct page_progress *p)
+void page_progress_free(struct page_progress *progress)
 {
-    if (p)
-        munmap(p, sizeof *p);
+    if (progress)
+        munmap(progress, sizeof *progress);
 }
 
 /* Whether the output is empty again. Only a regular file can be truncated. */
@@ -41,34 +41,34 @@ static void send_note(const struct page_notes *to, const char *line)
 
 /* Whether to start a second child after the failure `why`, without the file that the first one was reading.
  */
-static bool leaves_out(struct page_progress *p, const struct page_notes *notes, const struct err *why)
+static bool leaves_out(struct page_progress *progress, const struct page_notes *notes, const struct err *why)
 {
-    char file[sizeof p->file];
-    uint32_t at = p->at;
+    char file[sizeof progress->file];
+    uint32_t at = progress->at;
     if (why->kind != ERR_LIMIT || at == 0)
         return false;
-    p->without = at;
-    p->at = p->left_out = 0;
+    progress->without = at;
+    progress->at = progress->left_out = 0;
     char line[NOTE_SIZE];
-    text_printable(file, sizeof file, p->file, strnlen(p->file, sizeof p->file));
+    text_printable(file, sizeof file, progress->file, strnlen(progress->file, sizeof progress->file));
     snprintf(line, sizeof line, "%s; going on without %s", why->msg, file);
     send_note(notes, line);
     return true;
 }
 
-int page_attempt(const struct page_attempts *a, proc_confined_fn *body, void *ctx, struct buf *ret,
+int page_attempt(const struct page_attempts *attempts, proc_confined_fn *body, void *ctx, struct buf *ret,
                  struct err *err)
 {
-    struct page_progress *p = a->progress;
-    const struct confined_work work = {a->name, body, ctx};
-    struct proc_fork_limits limits = a->limits;
+    struct page_progress *p = attempts->progress;
+    const struct confined_work work = {attempts->name, body, ctx};
+    struct proc_fork_limits limits = attempts->limits;
     struct err why = ERR_INIT;
-    off_t begin = a->fd < 0 ? 0 : lseek(a->fd, 0, SEEK_CUR);
+    off_t begin = attempts->fd < 0 ? 0 : lseek(attempts->fd, 0, SEEK_CUR);
     limits.cpu_ms /= 2;
     /* The other half is for comparisons. */
     p->share_ms = limits.cpu_ms / 2;
     int rc = confined_run(&work, &limits, ret, &why);
-    if (rc < 0 && is_cut(a->fd, begin) && leaves_out(p, a->notes, &why)) {
+    if (rc < 0 && is_cut(attempts->fd, begin) && leaves_out(p, attempts->notes, &why)) {
         if (ret)
             buf_clear(ret);
         why = (struct err)ERR_INIT;
@@ -82,38 +82,38 @@ int page_attempt(const struct page_attempts *a, proc_confined_fn *body, void *ct
         snprintf(line, sizeof line,
                  "%s: %" PRIu32 " files are left out: reading the files before them took %" PRId64
                  " s of processor time",
-                 a->name, left_out, p->share_ms / 1000);
-        send_note(a->notes, line);
+                 attempts->name, left_out, p->share_ms / 1000);
+        send_note(attempts->notes, line);
     }
     return rc;
 }
 
-bool page_progress_is_over(struct page_progress *p)
+bool page_progress_is_over(struct page_progress *progress)
 {
-    if (!p || p->share_ms == 0 || proc_cpu_ms() <= p->share_ms)
+    if (!progress || progress->share_ms == 0 || proc_cpu_ms() <= progress->share_ms)
         return false;
-    p->left_out++;
+    progress->left_out++;
     return true;
 }
 
-void page_builder_note_progress(struct page_builder *d, const struct page_file *f)
+void page_builder_note_progress(struct page_builder *builder, const struct page_file *file)
 {
-    struct page_progress *p = d->progress;
+    struct page_progress *p = builder->progress;
     if (!p)
         return;
     p->at = 0;
-    if (!f)
+    if (!file)
         return;
-    snprintf(p->file, sizeof p->file, "%s", f->entry.file);
-    p->at = (uint32_t)(f - d->files) + 1;
+    snprintf(p->file, sizeof p->file, "%s", file->entry.file);
+    p->at = (uint32_t)(file - builder->files) + 1;
 }
 
-void page_builder_apply_progress(struct page_builder *d, struct page_progress *p)
+void page_builder_apply_progress(struct page_builder *builder, struct page_progress *progress)
 {
-    d->progress = p;
-    if (!p || p->without == 0 || p->without > d->n)
+    builder->progress = progress;
+    if (!progress || progress->without == 0 || progress->without > builder->n)
         return;
-    struct page_file *f = &d->files[p->without - 1];
+    struct page_file *f = &builder->files[progress->without - 1];
     f->how = 0;
     f->why = "reading it takes more memory or time than a file of its size may";
 }

@@ -22,15 +22,15 @@ struct page_writer {
     size_t cap_from;
 };
 
-static int write_bytes(struct page_writer *p, const void *bytes, size_t n, struct err *err)
+static int write_bytes(struct page_writer *writer, const void *bytes, size_t n, struct err *err)
 {
-    p->written += n;
-    return p->sink(p->ctx, bytes, n, err);
+    writer->written += n;
+    return writer->sink(writer->ctx, bytes, n, err);
 }
 
-static int write_text(struct page_writer *p, const char *text, struct err *err)
+static int write_text(struct page_writer *writer, const char *text, struct err *err)
 {
-    return write_bytes(p, text, strlen(text), err);
+    return write_bytes(writer, text, strlen(text), err);
 }
 
 /* ---- template ------------------------------------------------------------------------------------------ */
@@ -71,7 +71,7 @@ static int add_hash(struct buf *b, struct str text, struct err *err)
 }
 
 /* The policy allows only the script and style of the template. */
-static int write_policy(struct page_writer *p, struct err *err)
+static int write_policy(struct page_writer *writer, struct err *err)
 {
     struct buf b = BUF_INIT(4096);
     buf_adds(&b, "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src ");
@@ -81,14 +81,14 @@ static int write_policy(struct page_writer *p, struct err *err)
         rc = add_hash(&b, page_web.style, err);
     buf_adds(&b, "; img-src data:; base-uri 'none'; form-action 'none'\">");
     if (rc == 0 && (rc = buf_check(&b, "the policy", err)) == 0)
-        rc = write_bytes(p, b.data, b.len, err);
+        rc = write_bytes(writer, b.data, b.len, err);
     buf_release(&b);
     return rc;
 }
 
-static int put_str(struct page_writer *p, struct str s, struct err *err)
+static int put_str(struct page_writer *writer, struct str s, struct err *err)
 {
-    return write_bytes(p, s.p, s.n, err);
+    return write_bytes(writer, s.p, s.n, err);
 }
 
 int page_writer_new(page_sink_fn *sink, void *ctx, uint64_t max_bytes, struct page_writer **ret,
@@ -113,35 +113,35 @@ int page_writer_new(page_sink_fn *sink, void *ctx, uint64_t max_bytes, struct pa
     return 0;
 }
 
-void page_writer_free(struct page_writer *p)
+void page_writer_free(struct page_writer *writer)
 {
-    if (!p)
+    if (!writer)
         return;
-    buf_release(&p->entries);
-    strlist_release(&p->files);
-    free(p->from);
-    free(p);
+    buf_release(&writer->entries);
+    strlist_release(&writer->files);
+    free(writer->from);
+    free(writer);
 }
 
-void page_writer_add_room(struct page_writer *p, uint64_t more_bytes)
+void page_writer_add_room(struct page_writer *writer, uint64_t more_bytes)
 {
-    p->max_bytes += more_bytes;
+    writer->max_bytes += more_bytes;
 }
 
 /* ---- entries ------------------------------------------------------------------------------------------- */
 
 /* `form` is "none" for an entry without a picture. */
-static int list_entry(struct page_writer *p, const struct page_entry *entry, const char *form,
+static int list_entry(struct page_writer *writer, const struct page_entry *entry, const char *form,
                       const char *why, struct err *err)
 {
     static const char *const from[] = {
         [FINDING_FROM_ONE] = NULL, [FINDING_FROM_COMPARISON] = "sides", [FINDING_FROM_GROWTH] = "growth"};
-    struct buf *b = &p->entries;
-    buf_adds(b, p->n_entries++ > 0 ? ",\n{\"id\":" : "{\"id\":");
+    struct buf *b = &writer->entries;
+    buf_adds(b, writer->n_entries++ > 0 ? ",\n{\"id\":" : "{\"id\":");
     if (why)
         buf_adds(b, "null");
     else
-        buf_addf(b, "\"data-%zu\"", p->n_drawn++);
+        buf_addf(b, "\"data-%zu\"", writer->n_drawn++);
     jsontext_text(b, "form", form);
     jsontext_text(b, "title", entry->title);
     if (entry->from == FINDING_FROM_ONE)
@@ -154,96 +154,97 @@ static int list_entry(struct page_writer *p, const struct page_entry *entry, con
     jsontext_text(b, "there", entry->baseline);
     jsontext_text(b, "why", why);
     buf_addc(b, '}');
-    if (array_reserve((void **)&p->from, &p->cap_from, p->files.n + 1, sizeof *p->from, err) < 0)
+    if (array_reserve((void **)&writer->from, &writer->cap_from, writer->files.n + 1, sizeof *writer->from,
+                      err) < 0)
         return -1;
-    p->from[p->files.n] = (unsigned char)entry->from;
-    return strlist_add(&p->files, why || !entry->file ? "" : entry->file, err);
+    writer->from[writer->files.n] = (unsigned char)entry->from;
+    return strlist_add(&writer->files, why || !entry->file ? "" : entry->file, err);
 }
 
-int page_writer_add_nothing(struct page_writer *p, const struct page_entry *entry, const char *why,
+int page_writer_add_nothing(struct page_writer *writer, const struct page_entry *entry, const char *why,
                             struct err *err)
 {
-    return list_entry(p, entry, "none", why, err);
+    return list_entry(writer, entry, "none", why, err);
 }
 
 /* Writes data as an element of the page. */
-static int write_data(struct page_writer *p, const struct buf *data, struct err *err)
+static int write_data(struct page_writer *writer, const struct buf *data, struct err *err)
 {
     struct buf b = BUF_INIT(PAGE_MAX_ENTRY * 2);
     void *gzip = NULL;
     size_t n = 0;
     if (gzip_compress(data->data, data->len, &gzip, &n, err) < 0)
         return -1;
-    buf_addf(&b, "<script type=\"application/octet-stream\" id=\"data-%zu\">", p->n_drawn);
+    buf_addf(&b, "<script type=\"application/octet-stream\" id=\"data-%zu\">", writer->n_drawn);
     base64_add(&b, BASE64_PADDED, gzip, n);
     buf_adds(&b, "</script>\n");
     free(gzip);
     int rc = buf_check(&b, "the entry", err);
-    if (rc == 0 && p->written + b.len > p->max_bytes)
+    if (rc == 0 && writer->written + b.len > writer->max_bytes)
         rc = err_set(err, ERR_FAILED, "the page is full");
     if (rc == 0)
-        rc = write_bytes(p, b.data, b.len, err);
+        rc = write_bytes(writer, b.data, b.len, err);
     buf_release(&b);
     return rc;
 }
 
-static int write_entry(struct page_writer *p, const struct page_entry *entry, const char *form,
+static int write_entry(struct page_writer *writer, const struct page_entry *entry, const char *form,
                        const struct buf *data, struct err *err)
 {
-    if (buf_check(data, "the data of an entry of the page", err) < 0 || write_data(p, data, err) < 0)
+    if (buf_check(data, "the data of an entry of the page", err) < 0 || write_data(writer, data, err) < 0)
         return -1;
-    return list_entry(p, entry, form, NULL, err);
+    return list_entry(writer, entry, form, NULL, err);
 }
 
-int page_writer_add_profile(struct page_writer *p, const struct page_entry *entry, struct profile *profile,
-                            struct err *err)
+int page_writer_add_profile(struct page_writer *writer, const struct page_entry *entry,
+                            struct profile *profile, struct err *err)
 {
     struct buf data = BUF_INIT(PAGE_MAX_ENTRY);
     int rc = page_data_profile(profile, &data, err);
     if (rc == 0)
-        rc = write_entry(p, entry, "profile", &data, err);
+        rc = write_entry(writer, entry, "profile", &data, err);
     buf_release(&data);
     return rc;
 }
 
-int page_writer_add_goroutines(struct page_writer *p, const struct page_entry *entry,
-                               const struct goroutines *g, struct err *err)
+int page_writer_add_goroutines(struct page_writer *writer, const struct page_entry *entry,
+                               const struct goroutines *goroutines, struct err *err)
 {
     struct buf data = BUF_INIT(PAGE_MAX_ENTRY);
-    int rc = page_data_goroutines(g, &data, err);
+    int rc = page_data_goroutines(goroutines, &data, err);
     if (rc == 0)
-        rc = write_entry(p, entry, "goroutines", &data, err);
+        rc = write_entry(writer, entry, "goroutines", &data, err);
     buf_release(&data);
     return rc;
 }
 
-int page_writer_add_comparison(struct page_writer *p, const struct page_entry *entry,
-                               const struct comparison *s, struct err *err)
+int page_writer_add_comparison(struct page_writer *writer, const struct page_entry *entry,
+                               const struct comparison *comparison, struct err *err)
 {
     struct buf data = BUF_INIT(PAGE_MAX_ENTRY);
-    int rc = page_data_comparison(s, &data, err);
+    int rc = page_data_comparison(comparison, &data, err);
     if (rc == 0)
-        rc = write_entry(p, entry, "sides", &data, err);
+        rc = write_entry(writer, entry, "sides", &data, err);
     buf_release(&data);
     return rc;
 }
 
 /* ---- overview ------------------------------------------------------------------------------------------ */
 
-static bool has_entry(const struct page_writer *p, size_t entry, const struct page_sentence *s)
+static bool has_entry(const struct page_writer *writer, size_t entry, const struct page_sentence *s)
 {
-    return s->file && p->from[entry] == s->from && strcmp(p->files.items[entry], s->file) == 0;
+    return s->file && writer->from[entry] == s->from && strcmp(writer->files.items[entry], s->file) == 0;
 }
 
-static void add_sentence(struct buf *b, const struct page_writer *p, const struct page_sentence *s)
+static void add_sentence(struct buf *b, const struct page_writer *writer, const struct page_sentence *s)
 {
     size_t entry = 0;
     buf_adds(b, "{\"rule\":");
     jsontext_name(b, str_of(s->rule));
     jsontext_text(b, "text", s->text);
-    while (entry < p->files.n && !has_entry(p, entry, s))
+    while (entry < writer->files.n && !has_entry(writer, entry, s))
         entry++;
-    if (entry < p->files.n)
+    if (entry < writer->files.n)
         buf_addf(b, ",\"data\":%zu", entry);
     else
         buf_adds(b, ",\"data\":null");
@@ -254,7 +255,7 @@ static void add_sentence(struct buf *b, const struct page_writer *p, const struc
     buf_addc(b, '}');
 }
 
-static void add_bundle(struct buf *b, const struct page_writer *p, const struct page_bundle *bundle)
+static void add_bundle(struct buf *b, const struct page_writer *writer, const struct page_bundle *bundle)
 {
     buf_adds(b, "<script type=\"application/json\" id=\"bundle\">{\"version\":1");
     jsontext_text(b, "tool", bundle->tool);
@@ -264,7 +265,7 @@ static void add_bundle(struct buf *b, const struct page_writer *p, const struct 
     for (size_t i = 0; i < bundle->n_summary; i++) {
         if (i > 0)
             buf_adds(b, ",\n");
-        add_sentence(b, p, &bundle->summary[i]);
+        add_sentence(b, writer, &bundle->summary[i]);
     }
     buf_addc(b, ']');
     for (size_t i = 0; i < bundle->n_groups; i++) {
@@ -272,25 +273,25 @@ static void add_bundle(struct buf *b, const struct page_writer *p, const struct 
         page_data_group(&bundle->groups[i], b);
     }
     buf_adds(b, bundle->n_groups > 0 ? "],\n\"data\":[" : ",\n\"data\":[");
-    buf_add(b, buf_str(&p->entries), p->entries.len);
+    buf_add(b, buf_str(&writer->entries), writer->entries.len);
     buf_adds(b, "],\n\"manifest\":");
     jsontext_json(b, bundle->manifest.n ? bundle->manifest : STR("null"));
     buf_adds(b, "}</script>\n");
 }
 
-int page_writer_finish(struct page_writer *p, const struct page_bundle *bundle, struct err *err)
+int page_writer_finish(struct page_writer *writer, const struct page_bundle *bundle, struct err *err)
 {
     struct buf b = BUF_INIT(MAX_BUNDLE * 2);
-    int rc = buf_check(&p->entries, "the page's list of entries", err);
+    int rc = buf_check(&writer->entries, "the page's list of entries", err);
     if (rc == 0) {
-        add_bundle(&b, p, bundle);
+        add_bundle(&b, writer, bundle);
         rc = buf_check(&b, "the page's data on the bundle", err);
     }
-    if (rc == 0 && (write_bytes(p, b.data, b.len, err) < 0 ||
-                    put_str(p, text_between("<!--data-->", "<!--script-->"), err) < 0 ||
-                    write_text(p, "<script type=\"module\">", err) < 0 ||
-                    put_str(p, page_web.script, err) < 0 || write_text(p, "</script>", err) < 0 ||
-                    put_str(p, text_after(page_web.template, "<!--script-->"), err) < 0))
+    if (rc == 0 && (write_bytes(writer, b.data, b.len, err) < 0 ||
+                    put_str(writer, text_between("<!--data-->", "<!--script-->"), err) < 0 ||
+                    write_text(writer, "<script type=\"module\">", err) < 0 ||
+                    put_str(writer, page_web.script, err) < 0 || write_text(writer, "</script>", err) < 0 ||
+                    put_str(writer, text_after(page_web.template, "<!--script-->"), err) < 0))
         rc = -1;
     buf_release(&b);
     return rc;

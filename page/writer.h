@@ -62,27 +62,27 @@ struct page_writer;
 /* Writes the beginning of the page. An entry that would make the page larger than `max_bytes` is refused. */
 int page_writer_new(page_sink_fn *sink, void *ctx, uint64_t max_bytes, struct page_writer **ret,
                     struct err *err);
-void page_writer_free(struct page_writer *p);
+void page_writer_free(struct page_writer *writer);
 /* Raises max_bytes for the entries that follow. */
-void page_writer_add_room(struct page_writer *p, uint64_t more_bytes);
+void page_writer_add_room(struct page_writer *writer, uint64_t more_bytes);
 
 /*
  * Add an entry. ERR_FAILED: it cannot be drawn, or the page has no room. Nothing of the entry was written, so
  * the caller may add another entry or call page_writer_add_nothing. After any other failure (the sink's, or
  * lack of memory) only page_writer_free may follow. The profile changes (page/flame.h).
  */
-int page_writer_add_profile(struct page_writer *p, const struct page_entry *entry, struct profile *profile,
-                            struct err *err);
-int page_writer_add_goroutines(struct page_writer *p, const struct page_entry *entry,
-                               const struct goroutines *g, struct err *err);
+int page_writer_add_profile(struct page_writer *writer, const struct page_entry *entry,
+                            struct profile *profile, struct err *err);
+int page_writer_add_goroutines(struct page_writer *writer, const struct page_entry *entry,
+                               const struct goroutines *goroutines, struct err *err);
 /* Adds a picture of the differences between two sides. */
-int page_writer_add_comparison(struct page_writer *p, const struct page_entry *entry,
-                               const struct comparison *s, struct err *err);
+int page_writer_add_comparison(struct page_writer *writer, const struct page_entry *entry,
+                               const struct comparison *comparison, struct err *err);
 /* Adds an entry without a picture, and the reason. */
-int page_writer_add_nothing(struct page_writer *p, const struct page_entry *entry, const char *why,
+int page_writer_add_nothing(struct page_writer *writer, const struct page_entry *entry, const char *why,
                             struct err *err);
 
 /* Writes the rest. Only page_writer_free may follow. */
-int page_writer_finish(struct page_writer *p, const struct page_bundle *bundle, struct err *err);
+int page_writer_finish(struct page_writer *writer, const struct page_bundle *bundle, struct err *err);
 
 #endif

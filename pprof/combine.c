@@ -43,7 +43,7 @@ static int find_finest(struct profile *const *profiles, size_t n, size_t index, 
         struct type_of t = type_at(profiles[i], index);
         struct str unit;
         if (!str_equal(singular_name(best), singular_name(t)) ||
-            !measure_compatible(unit_of(best), unit_of(t))) {
+            !measure_are_compatible(unit_of(best), unit_of(t))) {
             char a[PROFILE_TYPE_TEXT], b[PROFILE_TYPE_TEXT];
             return err_set(err, ERR_FAILED, "%s: incompatible types: %s %s",
                            index == SIZE_MAX ? "period type" : "sample types",
@@ -92,7 +92,7 @@ static int common_units(struct profile *const *profiles, size_t n, struct err *e
 
 int report_combine(struct profile **profiles, size_t n, struct profile **ret, struct err *err)
 {
-    int rc = profile_common_types(profiles, n, err);
+    int rc = profile_reduce_to_common_types(profiles, n, err);
     if (rc == 0 && n == 1) {
         *ret = profiles[0];
         return 0;

@@ -133,7 +133,7 @@ static bool is_below_user_path(const struct sources *s, const char *path)
 {
     char name[PATH_MAX], real[PATH_MAX];
     struct str dir;
-    for (const char *rest = s->asked ? path_list(s->search) : NULL; path_list_next(&rest, &dir);) {
+    for (const char *rest = s->asked ? path_list_begin(s->search) : NULL; path_list_next(&rest, &dir);) {
         if (dir.n == 0 || dir.n >= sizeof name)
             continue;
         memcpy(name, dir.p, dir.n);
@@ -207,7 +207,7 @@ static int search_file(struct sources *s, struct str path, int *ret, bool *ret_r
 {
     struct str dir, at;
     *ret_refused = false;
-    for (const char *rest = path_list(s->search); path_list_next(&rest, &dir);) {
+    for (const char *rest = path_list_begin(s->search); path_list_next(&rest, &dir);) {
         for (;;) {
             if (join_path(s, dir, path, &at, err) < 0)
                 return -1;
@@ -355,14 +355,14 @@ struct str source_trim(struct str path, const char *trim_path, const char *sourc
 {
     static const char usual[] = "/proc/self/cwd/./:/proc/self/cwd/";
     struct str piece;
-    const char *rest = path_list(trim_path) ? NULL : path_list(source_path);
+    const char *rest = path_list_begin(trim_path) ? NULL : path_list_begin(source_path);
     while (path_list_next(&rest, &piece)) {
         const char *found = find_after(path, path_base(piece));
         if (found)
             return (struct str){found, path.n - (size_t)(found - path.p)};
     }
     for (int i = 0; i < 2; i++)
-        for (rest = i ? usual : path_list(trim_path); path_list_next(&rest, &piece);) {
+        for (rest = i ? usual : path_list_begin(trim_path); path_list_next(&rest, &piece);) {
             size_t n = prefix_length(path, piece);
             if (n)
                 return (struct str){path.p + n, path.n - n};

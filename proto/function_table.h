@@ -1,4 +1,4 @@
-/* Functions that are added to a profile once each, found by name, file and first line. */
+/* Adds functions to a profile, each once: a function is identified by its name, file and first line. */
 #ifndef PROTO_FUNCTION_TABLE_H
 #define PROTO_FUNCTION_TABLE_H
 
@@ -7,7 +7,7 @@
 
 struct function_table {
     struct profile *profile;
-    size_t first;         /* the functions before this one are not in the table */
+    size_t first;         /* the number of functions that the profile had before; they are not in the table */
     struct finder finder; /* numbers are indices from `first` on */
 };
 

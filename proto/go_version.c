@@ -26,7 +26,7 @@ static size_t version_length(const char *p, const char *end)
 bool go_version_of_path(const char *path, size_t n, char *dst, size_t cap)
 {
     static const char runtime[] = "/src/runtime/";
-    /* A cheap check first: most strings are no Go or assembly file. */
+    /* Reject most strings with a cheap check: a Go or assembly file ends in o or s. */
     if (n < sizeof runtime + 8 || (path[n - 1] != 'o' && path[n - 1] != 's'))
         return false;
     const char *end = memmem(path, n, runtime, sizeof runtime - 1);

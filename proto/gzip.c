@@ -11,7 +11,6 @@
 
 #include "base/banned.h"
 
-/* libdeflate only needs its own state. */
 struct gzip {
     struct libdeflate_decompressor *d;
 };
@@ -37,7 +36,7 @@ void gzip_free(struct gzip *g)
 
 enum gzip_result gzip_inflate(struct gzip *g, struct gzip_member *m)
 {
-    switch (libdeflate_gzip_decompress_ex(g->d, m->p, m->n, m->to, m->room, &m->used, &m->made)) {
+    switch (libdeflate_gzip_decompress_ex(g->d, m->p, m->n, m->to, m->room, &m->n_read, &m->n_written)) {
     case LIBDEFLATE_SUCCESS:
         return GZIP_DONE;
     case LIBDEFLATE_INSUFFICIENT_SPACE:
@@ -117,8 +116,8 @@ enum gzip_result gzip_inflate(struct gzip *g, struct gzip_member *m)
         in += fed - z->avail_in;
         out += free_now - z->avail_out;
     }
-    m->used = in;
-    m->made = out;
+    m->n_read = in;
+    m->n_written = out;
     if (rc == Z_STREAM_END)
         return GZIP_DONE;
     return rc == Z_BUF_ERROR && out == m->room ? GZIP_NO_ROOM : GZIP_DAMAGED;

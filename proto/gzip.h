@@ -1,4 +1,4 @@
-/* Gzip of data in memory: with libdeflate, else with zlib. */
+/* Compresses and inflates gzip in memory: with libdeflate, or with zlib in a build without libdeflate. */
 #ifndef PROTO_GZIP_H
 #define PROTO_GZIP_H
 
@@ -8,7 +8,7 @@
 
 enum gzip_result {
     GZIP_DONE,
-    GZIP_NO_ROOM, /* the member does not fit into `room` */
+    GZIP_NO_ROOM, /* the inflated member is larger than `room` */
     GZIP_DAMAGED, /* damaged or truncated */
 };
 
@@ -22,7 +22,7 @@ struct gzip_member {
     size_t n;
     void *to;
     size_t room;
-    size_t used, made; /* set by gzip_inflate: the number of bytes read from p and written to `to` */
+    size_t n_read, n_written; /* set by gzip_inflate: bytes read from p, and bytes written to `to` */
 };
 enum gzip_result gzip_inflate(struct gzip *g, struct gzip_member *m);
 
@@ -48,8 +48,8 @@ typedef int gzip_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 struct gzip_writer;
 struct gzip_writer *gzip_writer_new(gzip_sink_fn *sink, void *ctx, struct err *err);
 void gzip_writer_free(struct gzip_writer *w);
-/* Adds bytes to the stream; a gzip_sink_fn with the writer as its context. After a failure call only
- * gzip_writer_free. */
+/* Adds bytes to the stream. `writer` is the struct gzip_writer: the function is a gzip_sink_fn. After a
+ * failure call only gzip_writer_free. */
 int gzip_writer_add(void *writer, const void *p, size_t n, struct err *err);
 int gzip_writer_end(struct gzip_writer *w, struct err *err);
 

@@ -1,7 +1,7 @@
 /*
- * Members are filled, compressed and written in order. At most MEMBERS of them are in memory. A helper thread
- * compresses filled members. The filling thread also compresses when no member is free. Thus no thread waits
- * while there is work, and the writer also works without the helper.
+ * Fills, compresses and writes members in order. At most MEMBERS of them are in memory. A helper thread
+ * compresses filled members. If no member is free, the caller's thread compresses too, so the writer also
+ * works without the helper.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static struct member *member_at(struct gzip_writer *w, size_t number)
 
 /* ---- compressing: with the lock held ---- */
 
-/* Compresses the next filled member, if there is one. */
+/* Compresses the next filled member. Returns false if there is none. */
 static bool compress_next(struct gzip_writer *w)
 {
     struct member *m = member_at(w, w->next_filled);

@@ -65,8 +65,8 @@ int id_map_add(struct id_map *m, uint64_t id, size_t index, const char *what, st
                        (unsigned long long)id);
     if (index == 0)
         m->first = id;
-    if (index == m->n_row && id - m->first == index) {
-        m->n_row++;
+    if (index == m->n_consecutive && id - m->first == index) {
+        m->n_consecutive++;
         return 0;
     }
     if (!m->dense && begin_dense(m, err) < 0)

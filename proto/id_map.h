@@ -10,12 +10,13 @@ struct id_map_entry {
 };
 
 /*
- * Writers usually number parts consecutively. For consecutive IDs the index is the difference to the first
- * ID. Other small IDs are in a table, the rest in a hash table. All 0 is an empty map.
+ * Writers usually number parts consecutively. For consecutive IDs the index is the difference between the ID
+ * and the first ID. Other small IDs are in a table, the rest in a hash table. An all-zero struct is an empty
+ * map.
  */
 struct id_map {
-    uint64_t first; /* the ID of index 0 */
-    size_t n_row;   /* number of parts with the IDs first, first + 1, … */
+    uint64_t first;       /* the ID of index 0 */
+    size_t n_consecutive; /* number of parts with the IDs first, first + 1, … */
     size_t n_expected;
     uint32_t *dense; /* the table of small IDs; NULL until needed */
     size_t n_dense;
@@ -28,14 +29,14 @@ struct id_map {
 void id_map_init(struct id_map *m, size_t n);
 void id_map_release(struct id_map *m);
 
-/* Returns the index of an ID outside the consecutive row, or PROFILE_NONE. */
+/* Returns the index of an ID that is not one of the consecutive IDs, or PROFILE_NONE. */
 uint32_t id_map_get_other(const struct id_map *m, uint64_t id);
 
 /* Returns the index, or PROFILE_NONE. */
 static inline uint32_t id_map_get(const struct id_map *m, uint64_t id)
 {
     uint64_t row = id - m->first;
-    if (row < m->n_row)
+    if (row < m->n_consecutive)
         return (uint32_t)row;
     return id < m->n_dense ? m->dense[id] : id_map_get_other(m, id);
 }

@@ -18,8 +18,8 @@ enum body_format {
     BODY_ANY,   /* anything that is not empty */
 };
 
-/* The order in which the items of one process are fetched: snapshots first, because they show the incident as
- * it is; then items that disturb the process or take long. */
+/* The order in which the items of one process are fetched: snapshots first, because they show the incident
+ * unchanged; then items that slow the process or take long. */
 enum kind_rank { RANK_SNAPSHOT, RANK_INTRUSIVE, RANK_DELTA, RANK_CPU, RANK_TRACE };
 
 /* The arguments that KIND= accepts. */
@@ -34,17 +34,18 @@ enum {
 
 /* The approximate size of a body, measured on pprof profiles of Go services: for the estimate of a plan. */
 struct kind_size {
-    unsigned base;    /* bytes of a body without records */
-    unsigned record;  /* bytes for each record in the index */
-    unsigned records; /* only this many records count, because further records share stacks; 0: all count */
-    unsigned second;  /* bytes for each second of a timed profile */
+    unsigned base;   /* bytes of a body without records */
+    unsigned record; /* bytes for each record in the index */
+    unsigned
+        records; /* the maximum number of records to count, because further records share stacks; 0: none */
+    unsigned second; /* bytes for each second of a timed profile */
 };
 
 struct kind {
     const char *name;
-    const char *alias;    /* another common name, or NULL */
-    const char *endpoint; /* relative to the service's path, or an absolute path with a leading slash */
-    const char *stem;     /* the file's name without its ending */
+    const char *alias;     /* another common name, or NULL */
+    const char *endpoint;  /* relative to the service's path, or an absolute path with a leading slash */
+    const char *file_name; /* the name of the item's file, without the suffix */
     enum kind_rank rank;
     enum body_format format;
     unsigned arguments;
@@ -53,22 +54,23 @@ struct kind {
     const char *sample_types[2]; /* a profile with one of these types is of this kind; NULL: the types do not
                                     identify the kind */
     bool standard;               /* part of `all` even without an index */
-    bool listed;                 /* Go's index page lists it if the program has it */
+    bool in_index;               /* Go's index page lists it if the program has it */
     bool only_by_name;           /* costs or reveals more than other kinds: never part of `all` */
-    bool pairs;                  /* two profiles of this kind show the change between them */
+    bool can_be_compared;        /* the difference of two profiles of this kind shows what changed */
     struct kind_size size;
     unsigned max_mb;  /* limit of its body in MiB, far larger than real bodies */
-    const char *cost; /* its cost for the process, reported before the fetch; NULL: none worth reporting */
+    const char *cost; /* its cost for the process, reported before the fetch; NULL: the cost is small */
     const char *help;
 };
-/* The limit in MiB for a profile that only the index lists, or for a path that the user gave. */
+/* The limit in MiB for a profile without a row, from the index page or from a path that the user gave. */
 #define KIND_OTHER_MAX_MB 512
 
 /* Returns row i of the table, NULL after the last. */
 const struct kind *kind_at(size_t i);
-/* Returns the row with that name, alias or endpoint; NULL if there is none. The endpoint `fgprof` also finds
- * the kind whose endpoint is `/fgprof`, for an index page that lists it. */
+/* Returns the row with that name or alias; NULL if there is none. */
 const struct kind *kind_find(const char *name);
+/* Returns the row with that endpoint; NULL if there is none. `fgprof` also finds the endpoint `/fgprof`,
+ * because an index page lists it without the slash. */
 const struct kind *kind_of_endpoint(const char *endpoint);
 
 /* Returns the kind whose profiles have samples of this type: "cpu" of cpu, "contention" of block and mutex;

@@ -3,8 +3,8 @@
 #include "proto/label_order.h"
 #include "base/banned.h"
 
-/* A label's sort key, then its place in the file. */
-struct label_place {
+/* A label's sort key, and its position in the file. */
+struct label_position {
     uint64_t sort_key;
     size_t at;
 };
@@ -20,9 +20,9 @@ static int compare_keys(const void *a, const void *b)
     return str_compare(x->text, y->text);
 }
 
-static int compare_places(const void *a, const void *b)
+static int compare_positions(const void *a, const void *b)
 {
-    const struct label_place *x = a, *y = b;
+    const struct label_position *x = a, *y = b;
     if (x->sort_key != y->sort_key)
         return x->sort_key < y->sort_key ? -1 : 1;
     return (x->at > y->at) - (x->at < y->at);
@@ -72,7 +72,7 @@ int label_order_init(struct label_order *o, const struct profile *p, struct err 
 void label_order_release(struct label_order *o)
 {
     free(o->ranks);
-    free(o->places);
+    free(o->positions);
     free(o->sorted);
     *o = (struct label_order){0};
 }
@@ -96,14 +96,14 @@ int label_order_sort(struct label_order *o, const struct profile_label *labels, 
     *ret = labels;
     if (is_sorted(o, labels, n))
         return 0;
-    if (array_reserve((void **)&o->places, &o->cap_places, n, sizeof *o->places, err) < 0 ||
+    if (array_reserve((void **)&o->positions, &o->cap_positions, n, sizeof *o->positions, err) < 0 ||
         array_reserve((void **)&o->sorted, &o->cap_sorted, n, sizeof *o->sorted, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++)
-        o->places[i] = (struct label_place){make_sort_key(o, &labels[i]), i};
-    qsort(o->places, n, sizeof *o->places, compare_places);
+        o->positions[i] = (struct label_position){make_sort_key(o, &labels[i]), i};
+    qsort(o->positions, n, sizeof *o->positions, compare_positions);
     for (size_t i = 0; i < n; i++)
-        o->sorted[i] = labels[o->places[i].at];
+        o->sorted[i] = labels[o->positions[i].at];
     *ret = o->sorted;
     return 0;
 }

@@ -1,27 +1,29 @@
-/* Sorts the labels of a sample as google/pprof does: texts before numbers, then by key. */
+/* Sorts the labels of a sample as google/pprof does: labels with a text before labels with a number, then by
+ * key. */
 #ifndef PROTO_LABEL_ORDER_H
 #define PROTO_LABEL_ORDER_H
 
 #include "proto/profile.h"
 
-struct label_place;
+struct label_position;
 
 struct label_order {
-    uint32_t *ranks; /* rank of each string as a key; NULL: its index */
-    struct label_place *places;
-    size_t cap_places;
+    uint32_t
+        *ranks; /* the position of each key in the order of the keys' texts; NULL: keys are sorted by index */
+    struct label_position *positions;
+    size_t cap_positions;
     struct profile_label *sorted;
     size_t cap_sorted;
 };
 
-/* Ranks keys by their texts. An order that is all 0 sorts by the keys' indices, which is enough to compare
- * labels. */
+/* Sorts the profile's keys by their texts. An all-zero struct instead sorts labels by the indices of their
+ * keys, which is enough to compare labels. */
 int label_order_init(struct label_order *o, const struct profile *p, struct err *err);
 void label_order_release(struct label_order *o);
 
 /*
- * Sorts n labels; equal kind and key keep their order. *ret is valid until the next call, and is `labels`
- * itself if it is sorted.
+ * Sorts n labels. Labels of one kind and key keep their order. *ret is valid until the next call. If `labels`
+ * is sorted already, *ret is `labels`.
  */
 int label_order_sort(struct label_order *o, const struct profile_label *labels, size_t n,
                      const struct profile_label **ret, struct err *err);

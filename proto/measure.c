@@ -63,8 +63,8 @@ static struct alias alias_of(struct str name)
     return a;
 }
 
-/* The unit of this type with that name, or NULL. Compares the first letter first for speed: each value of a
- * report calls this. */
+/* The unit of this type with that name, or NULL. Compares the first letter first, because the function runs
+ * for each value of a report. */
 static const struct unit *unit_named(const struct unit_type *type, const struct alias *name)
 {
     for (const struct unit *u = type->units; name->n && u->name; u++)
@@ -96,7 +96,7 @@ static double convert_value(const struct unit_type *type, double v, struct str t
 
 double measure_scale(int64_t value, struct str from, struct str to, struct str *ret_unit)
 {
-    static const char *const dull[] = {"count", "sample", "unit", "minimum", "auto"};
+    static const char *const unnamed[] = {"count", "sample", "unit", "minimum", "auto"};
     if (value < 0 && value != INT64_MIN)
         return -measure_scale(-value, from, to, ret_unit);
     struct alias alias = alias_of(from);
@@ -106,13 +106,13 @@ double measure_scale(int64_t value, struct str from, struct str to, struct str *
             return convert_value(&unit_types[i], (double)value * unit->factor, to, ret_unit);
     }
     *ret_unit = to;
-    for (size_t i = 0; i < sizeof dull / sizeof *dull; i++)
-        if (str_is(to, dull[i]))
+    for (size_t i = 0; i < sizeof unnamed / sizeof *unnamed; i++)
+        if (str_is(to, unnamed[i]))
             *ret_unit = STR("");
     return (double)value;
 }
 
-bool measure_compatible(struct str a, struct str b)
+bool measure_are_compatible(struct str a, struct str b)
 {
     struct alias one = alias_of(a), other = alias_of(b);
     if (str_equal(a, b))
@@ -125,15 +125,19 @@ bool measure_compatible(struct str a, struct str b)
 
 /* ---- texts --------------------------------------------------------------------------------------------- */
 
-/* Below this limit, a value times 10,000 fits a uint64_t easily. */
+/* A value below this limit fits into a uint64_t after multiplication by 10,000. */
 #define PLAIN_MAX 1e14
 
 /*
  * Writes v with at most 4 digits after the point, with the same bytes as printf's %.*f: rounded from the
- * exact value, halves to even. (printf would use a tenth of the time of a small report.) `zeros` removes
- * trailing zeros, or only a fraction of zeros. Returns the length.
+ * exact value, halves to even. (printf would take a tenth of the time of a small report.) `zeros` chooses
+ * which trailing zeros it removes. Returns the length.
  */
-enum zeros { ZEROS_STAY, ZEROS_GO, ZEROS_GO_TOGETHER };
+enum zeros {
+    ZEROS_KEEP,
+    ZEROS_REMOVE,
+    ZEROS_REMOVE_FRACTION, /* remove the digits after the point only if all are zeros */
+};
 
 static size_t write_number(char dst[MEASURE_TEXT], double v, unsigned digits, enum zeros zeros)
 {
@@ -148,7 +152,7 @@ static size_t write_number(char dst[MEASURE_TEXT], double v, unsigned digits, en
     if (rest > 0 || (rest == 0 && (lost > 0 || (lost == 0 && part % 2))))
         part++;
     uint64_t all = whole * scale + part;
-    bool drop = zeros == ZEROS_GO || (zeros == ZEROS_GO_TOGETHER && all % scale == 0);
+    bool drop = zeros == ZEROS_REMOVE || (zeros == ZEROS_REMOVE_FRACTION && all % scale == 0);
     for (; drop && digits && all % 10 == 0; digits--)
         all /= 10;
     do {
@@ -171,7 +175,7 @@ void measure_label(char dst[MEASURE_TEXT], int64_t value, struct str from, struc
     double v = measure_scale(value, from, to, &unit);
     size_t n;
     if (fabs(v) < PLAIN_MAX) {
-        n = write_number(dst, v, 2, ZEROS_GO_TOGETHER);
+        n = write_number(dst, v, 2, ZEROS_REMOVE_FRACTION);
     } else {
         n = (size_t)snprintf(dst, MEASURE_TEXT, "%.2f", v);
         if (n > 3 && strcmp(dst + n - 3, ".00") == 0)
@@ -191,7 +195,7 @@ static size_t write_small(char dst[MEASURE_TEXT], double v)
 {
     if (v > 0 && v < 0.001)
         return (size_t)snprintf(dst, MEASURE_TEXT, "%.2g", v);
-    return write_number(dst, v, v >= 0.1 ? 2 : v >= 0.01 ? 3 : 4, ZEROS_GO);
+    return write_number(dst, v, v >= 0.1 ? 2 : v >= 0.01 ? 3 : 4, ZEROS_REMOVE);
 }
 
 void measure_percentage(char dst[MEASURE_TEXT], int64_t value, int64_t total)
@@ -204,7 +208,7 @@ void measure_percentage(char dst[MEASURE_TEXT], int64_t value, int64_t total)
     else if (ratio >= PLAIN_MAX)
         n = (size_t)snprintf(text, sizeof text, "%.2f", ratio);
     else
-        n = ratio >= 1 ? write_number(text, ratio, 2, ZEROS_STAY) : write_small(text, ratio);
+        n = ratio >= 1 ? write_number(text, ratio, 2, ZEROS_KEEP) : write_small(text, ratio);
     blanks = n < 5 ? 5 - n : 0;
     memset(dst, ' ', blanks);
     memcpy(dst + blanks, text, n);

@@ -1,4 +1,4 @@
-/* The columns of a profile: allocation, growth, release. profile_parse.c parses. */
+/* Allocates, enlarges and releases the columns of a profile. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,8 +3,8 @@
  *
  * References are indices: a sample refers to locations, a location to lines and a mapping, a line to a
  * function. All of them refer to strings by index. Equal strings have equal indices; 0 is the empty string.
- * The IDs of the file are kept because some reports show them. Samples, stacks and labels keep the file's
- * order.
+ * The IDs of the file are stored too, because some reports show them. Samples, stacks and labels keep the
+ * file's order.
  *
  * Sources: google/pprof proto/profile.proto; profile/profile.go and encode.go (validity, corrections on
  * reading).
@@ -29,9 +29,8 @@ struct profile_value_type {
 
 struct profile_label {
     uint32_t key;
-    uint32_t str;  /* its text, if it is no number; never 0 in a file, but may be 0 in a profile that profgrab
-                      built */
-    uint32_t unit; /* of a number; 0: none */
+    uint32_t str;  /* the text of a label that is not a number; 0 only in a profile that profgrab built */
+    uint32_t unit; /* the unit of a number; 0: none */
     bool is_number;
     int64_t num;
 };
@@ -65,10 +64,9 @@ struct profile_mapping {
 };
 
 struct profile_sample {
-    uint32_t
-        stack_at; /* its locations, leaf first: the index of its first frame in `stack`; see profile_frame */
+    uint32_t stack_at; /* index of its first frame, the leaf, in `stack`; profile_frame reads a frame */
     uint32_t depth;
-    uint32_t label_at; /* its labels, in the file's order */
+    uint32_t label_at; /* index of its first label in `labels` */
     uint32_t n_labels;
 };
 
@@ -76,8 +74,8 @@ struct profile_sample {
  * A caller may shorten a sample's stack or a location's lines, reorder and drop samples (with their values),
  * set values, and change references. Only the functions below may grow columns.
  *
- * Stacks are by far the largest part. Therefore a frame has only as many bytes as the largest index needs: 2
- * to 4, little-endian.
+ * Stacks are by far the largest part. Therefore a frame has only the bytes that the largest index needs: 2 to
+ * 4, little-endian.
  */
 struct profile {
     struct profile_value_type *sample_types;
@@ -155,13 +153,14 @@ void profile_set_frame(struct profile *p, const struct profile_sample *s, size_t
 struct str profile_str(const struct profile *p, uint32_t index);
 /* Returns the number of strings. */
 size_t profile_n_strings(const struct profile *p);
-/* Finds the index of the string; adds a copy if it is new. */
+/* Returns the index of the string in *ret. Adds a copy if the profile does not have the string. */
 int profile_intern(struct profile *p, const char *s, size_t n, uint32_t *ret, struct err *err);
-/* Finds the index of the cleaned path (path_clean) of that string; adds it if it is new. */
+/* Cleans the path in string `path` (path_clean). *ret is the index of the cleaned path, which is added if it
+ * is new. */
 int profile_clean_path(struct profile *p, uint32_t path, uint32_t *ret, struct err *err);
 
-/* Finds the index of the sample type that reports show by default: the profile's own choice, else the last
- * one. ERR_FAILED if there are no types. */
+/* Finds the sample type that reports show by default: the one that default_sample_type names, else the last
+ * one. ERR_FAILED if the profile has no sample types. */
 int profile_default_type(const struct profile *p, size_t *ret, struct err *err);
 
 /*
@@ -193,39 +192,40 @@ int profile_set_stack(struct profile *p, size_t sample, const uint32_t *stack, s
 
 /*
  * Parses a profile: profile.proto, plain or gzip'ed (one member or more), or a text form of Go's runtime.
- * max_bytes limits the inflated size. ERR_FAILED has google/pprof's message if there is one ("parsing
- * profile: …", "malformed profile: …").
+ * max_bytes limits the inflated size. The message of ERR_FAILED is google/pprof's message for the same fault,
+ * if google/pprof has one ("parsing profile: …", "malformed profile: …").
  */
 int profile_parse(const void *p, size_t n, uint64_t max_bytes, struct profile **ret, struct err *err);
 /* Works like profile_parse, but releases the bytes once they are inflated, also on failure, so that a large
  * file and its profile are not in memory at the same time. */
 int profile_parse_buf(struct buf *bytes, uint64_t max_bytes, struct profile **ret, struct err *err);
-/* Returns whether parsing failed because the bytes are in no known form. */
+/* Returns whether profile_parse failed because the bytes are neither profile.proto nor a text form. */
 bool profile_is_unrecognized(const struct err *err);
 
 /* ---- changing and writing ---- */
 
 /*
  * Merges profiles: combines equal samples and drops unreferenced parts. All must have the same sample types
- * and period type (profile_common_types ensures that). Drops samples with only zeros. The sources are
- * unchanged.
+ * and period type (profile_reduce_to_common_types ensures that). Drops samples with only zeros. The sources
+ * are unchanged.
  */
 int profile_merge(struct profile *const *profiles, size_t n, struct profile **ret, struct err *err);
 /* Works like profile_merge, but frees each source and sets it to NULL once it is merged. */
 int profile_merge_all(struct profile **profiles, size_t n, struct profile **ret, struct err *err);
-/* Reduces each profile to the sample types that all have, in the order of the first. An error if there are
- * none. */
-int profile_common_types(struct profile *const *profiles, size_t n, struct err *err);
+/* Reduces each profile to the sample types that all of them have, in the order of the first profile.
+ * ERR_FAILED if they have no type in common. */
+int profile_reduce_to_common_types(struct profile *const *profiles, size_t n, struct err *err);
 /*
- * Multiplies the values of each sample type and rounds. Drops a sample if all its values with a ratio other
- * than 1 became 0, whatever its other values are. If all ratios are 1 no sample is dropped.
+ * Multiplies the values of each sample type and rounds. Drops a sample if all of its values that have a ratio
+ * other than 1 become 0, even if its other values are not 0. If all ratios are 1, no sample is dropped.
  */
 void profile_scale(struct profile *p, const double *ratios);
 /* Scales p so that each sample type's sum equals the base's. */
 int profile_normalize(struct profile *p, const struct profile *base, struct err *err);
 /*
- * Repeats the sample types `times` times. The profile's own values become those of repetition `at`; all other
- * values are 0. After merging, the values of each source are still separate.
+ * Repeats the sample types `times` times. The profile's values become those of repetition `at`; all other
+ * values are 0. With a different `at` for each profile, a merge of several profiles does not add their
+ * values.
  */
 int profile_repeat_types(struct profile *p, size_t at, size_t times, struct err *err);
 /* Keeps only the first n sample types. */
@@ -235,8 +235,8 @@ void profile_drop_labels(struct profile *p);
 /* Sets this label on every sample and removes other labels with its key. */
 int profile_set_label(struct profile *p, const char *key, const char *value, struct err *err);
 
-/* Checks that both have the same sample types and period type. The error names the difference. */
-int profile_compatible(const struct profile *a, const struct profile *b, struct err *err);
+/* Checks that both profiles have the same sample types and period type. The error names the difference. */
+int profile_check_compatible(const struct profile *a, const struct profile *b, struct err *err);
 /* Formats a value type as Go does, "{cpu nanoseconds 0 0}", made printable. Returns dst. */
 #define PROFILE_TYPE_TEXT 256
 const char *profile_type_text(const struct profile *p, struct profile_value_type t,

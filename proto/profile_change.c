@@ -36,7 +36,7 @@ const char *profile_type_text(const struct profile *p, struct profile_value_type
     return dst;
 }
 
-int profile_compatible(const struct profile *a, const struct profile *b, struct err *err)
+int profile_check_compatible(const struct profile *a, const struct profile *b, struct err *err)
 {
     if (!is_same_type(a, a->period_type, b, b->period_type)) {
         char x[PROFILE_TYPE_TEXT], y[PROFILE_TYPE_TEXT];
@@ -113,7 +113,7 @@ static int reduce_types(struct profile *p, const struct str *common, size_t n, s
     return same ? 0 : choose_types(p, indices, n, err);
 }
 
-int profile_common_types(struct profile *const *profiles, size_t n, struct err *err)
+int profile_reduce_to_common_types(struct profile *const *profiles, size_t n, struct err *err)
 {
     size_t n_types = n ? profiles[0]->n_sample_types : 0, n_common = 0;
     struct str *common = malloc((n_types + 1) * sizeof *common);
@@ -205,7 +205,7 @@ static void sum_values(const struct profile *p, int64_t *sums)
 int profile_normalize(struct profile *p, const struct profile *base, struct err *err)
 {
     size_t n = p->n_sample_types;
-    if (profile_compatible(p, base, err) < 0)
+    if (profile_check_compatible(p, base, err) < 0)
         return -1;
     int64_t *sums = malloc((2 * n + 1) * sizeof *sums);
     double *ratios = malloc((n + 1) * sizeof *ratios);

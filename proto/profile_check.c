@@ -10,7 +10,7 @@ static int check_samples(const struct profile *p, struct err *err)
         const struct profile_sample *s = &p->samples[i];
         if (s->stack_at > p->n_stack || s->depth > p->n_stack - s->stack_at || s->label_at > p->n_labels ||
             s->n_labels > p->n_labels - s->label_at)
-            return err_set(err, ERR_FAILED, "malformed profile: sample %zu is not all there", i);
+            return err_set(err, ERR_FAILED, "malformed profile: sample %zu has missing frames or labels", i);
         for (size_t k = 0; k < s->depth; k++)
             if (profile_frame(p, s, k) >= p->n_locations)
                 return err_set(err, ERR_FAILED, "malformed profile: sample has nil location");
@@ -23,7 +23,7 @@ static int check_location(const struct profile *p, const struct profile_location
     if (l->mapping != PROFILE_NONE && l->mapping >= p->n_mappings)
         return err_set(err, ERR_FAILED, "malformed profile: inconsistent mapping");
     if (l->line_at > p->n_lines || l->n_lines > p->n_lines - l->line_at)
-        return err_set(err, ERR_FAILED, "malformed profile: location id: %llu is not all there",
+        return err_set(err, ERR_FAILED, "malformed profile: location id: %llu has missing lines",
                        (unsigned long long)l->id);
     for (size_t i = 0; i < l->n_lines; i++)
         if (p->lines[l->line_at + i].function >= p->n_functions)

@@ -2,17 +2,17 @@
  * Decodes profile.proto in two passes.
  *
  * The first pass counts the top-level messages of each kind and finds the first string. The second pass
- * decodes the tables that samples refer to, then the samples, whose bytes are released after reading. Two
- * threads share very many samples. References in the file are IDs and string indices; they are converted to
- * indices of the columns.
+ * decodes the tables that samples refer to, then the samples, whose bytes are released after reading. If
+ * there are many samples, two threads decode one half each. References in the file are IDs and string
+ * indices; they are converted to indices of the columns.
  *
- * If a profile has several faults, the error is the one that google/pprof reports: a malformed message
- * anywhere before a bad reference.
+ * If a profile has several faults, the error is the one that google/pprof reports: a malformed message, even
+ * after a bad reference.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/halves.h"
+#include "proto/two_threads.h"
 #include "proto/profile_decode.h"
 #include "base/banned.h"
 
@@ -21,14 +21,14 @@
 #define ROOM_AT_LEAST ((size_t)64 << 20)
 #define ROOM_FOR(n) ((n) / 2 * 7 > ROOM_AT_LEAST ? (n) / 2 * 7 : ROOM_AT_LEAST)
 
-/* ---- the walks ---- */
+/* ---- passes ---- */
 
 static bool survey_messages(struct decoder *d)
 {
     struct wire w = wire_of(d->bytes->p, d->bytes->n);
     struct wire_field f;
     while (w.p < w.end) {
-        if (!wire_field(&w, &f))
+        if (!wire_read_field(&w, &f))
             return false;
         if (f.number == PROFILE_STRING && d->counts[PROFILE_STRING] == 0)
             d->first_string = (size_t)(w.p - d->bytes->p) - f.n;
@@ -38,7 +38,7 @@ static bool survey_messages(struct decoder *d)
     return true;
 }
 
-/* Charges `room` for everything that the survey counted. */
+/* Subtracts the memory of all counted messages from `room`. */
 static bool charge_tables(struct decoder *d)
 {
     const size_t *n = d->counts;
@@ -69,10 +69,10 @@ static bool make_room(struct decoder *d)
         return decode_fail(d, "too many locations, functions or mappings");
     if (!charge_tables(d))
         return false;
-    /* The lines are not counted. Often a third of the locations have a second line. */
+    /* The first pass does not count lines. Often a third of the locations have a second line. */
     size_t lines = n[PROFILE_LOCATION] + n[PROFILE_LOCATION] / 3 + 1;
     /* With two threads, one frame for each byte is reserved, so the number of bytes must fit into 32 bits. */
-    if (d->bytes->n < UINT32_MAX && halves_are_faster(d->bytes->n / LOCATION_BYTES, 0))
+    if (d->bytes->n < UINT32_MAX && two_threads_are_faster(d->bytes->n / LOCATION_BYTES, 0))
         d->first_half = n[PROFILE_SAMPLE] / 2;
     d->strings = malloc((n[PROFILE_STRING] + 1) * sizeof *d->strings);
     strtab_release(&s->strings);
@@ -95,12 +95,12 @@ static bool make_room(struct decoder *d)
            profile_widen_frames(p, n[PROFILE_LOCATION], d->err) == 0;
 }
 
-/* Counts a sample of the first half; the next field starts at `behind`, an offset. */
-static void measure_half(struct decoder *d, const struct wire_field *f, size_t behind)
+/* Counts the frames of a sample of the first half. The next field starts at the offset `next`. */
+static void count_first_half(struct decoder *d, const struct wire_field *f, size_t next)
 {
     if (f->type == WIRE_LENGTH)
-        d->middle_stack += decode_count_frames(wire_into(f));
-    d->middle = behind;
+        d->middle_stack += decode_count_frames(wire_of_field(f));
+    d->middle = next;
 }
 
 /* Reads everything but samples. */
@@ -110,12 +110,12 @@ static bool read_tables(struct decoder *d)
     struct wire_field f;
     size_t n_samples = 0;
     while (w.p < w.end) {
-        if (!wire_field(&w, &f))
+        if (!wire_read_field(&w, &f))
             return false;
         if (f.number != PROFILE_SAMPLE && !decode_table(d, &f))
             return false;
         if (f.number == PROFILE_SAMPLE && n_samples++ < d->first_half)
-            measure_half(d, &f, (size_t)(w.p - d->bytes->p));
+            count_first_half(d, &f, (size_t)(w.p - d->bytes->p));
     }
     return true;
 }
@@ -213,7 +213,8 @@ static void drop_references(struct decoder *d)
     d->line_functions = d->location_mappings = NULL;
 }
 
-/* Decodes everything. *ret_read: the bytes are a well-formed message, even if something else is wrong. */
+/* Decodes everything. *ret_read: the bytes are a well-formed message, but references or counts may still be
+ * wrong. */
 static bool decode_all(struct decoder *d, bool *ret_read)
 {
     struct err wrong = ERR_INIT;

@@ -35,15 +35,16 @@ struct decoder {
     size_t released;      /* number of bytes released, from the start of the file */
     size_t room;          /* memory that the columns may still use, in bytes */
 
-    /* For two threads: the number of samples in the first half, else 0; the start of the second half in the
-     * bytes; its start in the stack column. */
-    size_t first_half, middle, middle_stack;
+    /* For two threads. With one thread, first_half is 0. */
+    size_t first_half;   /* number of samples in the first half */
+    size_t middle;       /* offset of the second half in the bytes */
+    size_t middle_stack; /* number of frames of the first half */
 
     /* References as in the file: the function of each line, the mapping of each location. */
     uint64_t *line_functions, *location_mappings;
     size_t cap_line_functions, cap_location_mappings;
 
-    uint32_t *strings; /* profile's string index of each string of the file */
+    uint32_t *strings; /* the profile's string index for each string of the file */
     size_t n_strings;
     struct id_map locations;
 
@@ -64,7 +65,8 @@ static inline bool decode_fail(struct decoder *d, const char *why)
     return err_set(d->err, ERR_FAILED, "parsing profile: %s", why) == 0;
 }
 
-/* Charges `room` for n elements of `size` bytes. False with ERR_LIMIT if they do not fit. */
+/* Subtracts the memory of n elements of `size` bytes from `room`. Returns false with ERR_LIMIT if `room` is
+ * too small. */
 static inline bool decode_charge(size_t *room, size_t n, size_t size, struct err *err)
 {
     if (n > *room / size)
@@ -101,7 +103,7 @@ static inline bool decode_string_index(const struct wire_field *f, uint32_t *ret
 static inline bool decode_message(const struct wire_field *f, struct wire *ret)
 {
     if (f->type == WIRE_LENGTH)
-        *ret = wire_into(f);
+        *ret = wire_of_field(f);
     return f->type == WIRE_LENGTH;
 }
 
@@ -114,12 +116,13 @@ static inline bool decode_convert_string(const struct decoder *d, uint32_t *inde
     return true;
 }
 
-/* Reads any field but a sample. Strings keep the file's indices; references are stored for later conversion.
+/* Reads a field that is not a sample. String indices and references remain those of the file; they are
+ * converted after all tables are read.
  */
 bool decode_table(struct decoder *d, const struct wire_field *f);
 /* Counts the locations on a sample's stack, up to the first malformed byte. */
 size_t decode_count_frames(struct wire sample);
-/* Reads all samples. Everything that they refer to must be read before. */
+/* Reads all samples. The tables must be read before. */
 bool decode_samples(struct decoder *d);
 
 /* Refuses a profile that expands to far more text than it has bytes: ERR_FAILED (proto/profile_expansion.c).

@@ -2,13 +2,14 @@
  * Decodes the samples of profile.proto.
  *
  * Samples are most of a large profile, so their stacks go directly into the column as indices. For a very
- * large profile two threads read a half each. profile_decode.c measured where the second half's samples and
- * stacks start in their columns. Its labels are kept separately until both halves are read.
+ * large profile two threads read one half each. profile_decode.c has found the start of the second half's
+ * samples and stacks in their columns. The labels of the second half are stored separately until both halves
+ * are read.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/halves.h"
+#include "proto/two_threads.h"
 #include "proto/profile_decode.h"
 #include "base/banned.h"
 
@@ -18,7 +19,7 @@
 /* The input of one thread and its parts of the columns, which no other thread accesses. */
 struct reader {
     struct decoder *d;
-    size_t at;                 /* offset of its first byte */
+    size_t at;                 /* offset of the first byte of the thread's part */
     size_t released;           /* bytes before this offset are released */
     size_t n_samples, n_stack; /* position of the next sample and its stack */
     bool counted;              /* room for all stacks is reserved */
@@ -36,24 +37,24 @@ struct reader {
 static size_t count_numbers(const unsigned char *p, size_t n)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
-    size_t left = n, went_on = 0;
+    size_t left = n, n_continued = 0;
     if (n == 0)
         return 0;
     for (--left; left >= sizeof ones; left -= sizeof ones, p += sizeof ones) {
         uint64_t eight;
         memcpy(&eight, p, sizeof eight);
-        went_on += ((eight >> 7 & ones) * ones) >> 56;
+        n_continued += ((eight >> 7 & ones) * ones) >> 56;
     }
     for (; left > 0; left--)
-        went_on += *p++ >> 7;
-    return n - went_on;
+        n_continued += *p++ >> 7;
+    return n - n_continued;
 }
 
 size_t decode_count_frames(struct wire w)
 {
     struct wire_field f;
     size_t n = 0;
-    while (w.p < w.end && wire_field(&w, &f))
+    while (w.p < w.end && wire_read_field(&w, &f))
         if (f.number == 1)
             n += f.type == WIRE_LENGTH ? count_numbers(f.p, f.n) : 1;
     return n;
@@ -67,7 +68,7 @@ static bool reserve_frames(struct reader *r, size_t n)
     return profile_reserve_frames(r->d->p, n, r->err) == 0;
 }
 
-/* Appends a location; the caller has made room. */
+/* Appends a location. The caller has reserved room for it. */
 static inline unsigned char *put_location(const struct profile *p, const struct id_map *locations,
                                           unsigned char *to, uint64_t id, bool *missing_location)
 {
@@ -89,10 +90,10 @@ static bool read_packed_ids(struct reader *r, const struct wire_field *f)
     bool missing_location = false;
     while (at < end) {
         uint64_t id = 0, long_id = 0;
-        size_t n = wire_short_number(at, &id);
+        size_t n = wire_read_short_number(at, &id);
         if (n == 0) {
             struct wire w = {at, end};
-            if (!wire_long_number(&w, &long_id))
+            if (!wire_read_long_number(&w, &long_id))
                 return false;
             id = long_id;
             n = (size_t)(w.p - at);
@@ -133,8 +134,8 @@ static bool read_values(struct reader *r, const struct wire_field *f, size_t *n)
         ++*n;
         return true;
     }
-    for (struct wire w = wire_into(f); w.p < w.end; ++*n) {
-        if (!wire_number(&w, &v))
+    for (struct wire w = wire_of_field(f); w.p < w.end; ++*n) {
+        if (!wire_read_number(&w, &v))
             return false;
         if (*n < types)
             to[*n] = (int64_t)v;
@@ -142,7 +143,7 @@ static bool read_values(struct reader *r, const struct wire_field *f, size_t *n)
     return true;
 }
 
-/* Keeps only the fields of the label's kind, and converts its strings. */
+/* Clears the number of a label with a text, and converts the label's strings. */
 static bool convert_label(const struct decoder *d, struct profile_label *l)
 {
     l->is_number = l->str == 0;
@@ -157,10 +158,10 @@ static bool convert_label(const struct decoder *d, struct profile_label *l)
 /* Ignores a label without text, number or unit. */
 static bool add_label(struct reader *r, struct profile_label *l)
 {
-    bool said = l->str || l->num || l->unit;
+    bool has_content = l->str || l->num || l->unit;
     if (!convert_label(r->d, l))
         return false;
-    if (!said)
+    if (!has_content)
         return true;
     if (r->n_labels >= UINT32_MAX)
         return err_set(r->err, ERR_FAILED, "parsing profile: too many labels") == 0;
@@ -196,7 +197,7 @@ static bool read_label(struct reader *r, const struct wire_field *field)
     if (!decode_message(field, &w))
         return false;
     while (w.p < w.end)
-        if (!wire_field(&w, &f) || !label_field(&f, &to))
+        if (!wire_read_field(&w, &f) || !label_field(&f, &to))
             return false;
     return add_label(r, &to);
 }
@@ -210,10 +211,10 @@ static bool read_sample(struct reader *r, struct wire w)
     size_t n_values = 0;
     *to = (struct profile_sample){.stack_at = (uint32_t)r->n_stack, .label_at = (uint32_t)r->n_labels};
     while (w.p < w.end) {
-        bool fine = wire_field(&w, &f) && (f.number == 1   ? read_ids(r, &f)
-                                           : f.number == 2 ? read_values(r, &f, &n_values)
-                                           : f.number == 3 ? read_label(r, &f)
-                                                           : true);
+        bool fine = wire_read_field(&w, &f) && (f.number == 1   ? read_ids(r, &f)
+                                                : f.number == 2 ? read_values(r, &f, &n_values)
+                                                : f.number == 3 ? read_label(r, &f)
+                                                                : true);
         if (!fine)
             return false;
     }
@@ -243,7 +244,7 @@ static int read_samples(void *ctx, size_t begin, size_t end, struct err *err)
     r->n_samples = begin;
     r->err = err;
     while (r->n_samples < end) {
-        if (!wire_field(&w, &f))
+        if (!wire_read_field(&w, &f))
             return -1;
         if (f.number == PROFILE_SAMPLE && !(decode_message(&f, &message) && read_sample(r, message)))
             return -1;
@@ -301,7 +302,8 @@ bool decode_samples(struct decoder *d)
     if (two && !prepare_halves(halves))
         return false;
     first->room = second->room = two ? d->room / 2 : d->room;
-    bool fine = halves_run(read_samples, first, two ? second : NULL, d->counts[PROFILE_SAMPLE], d->err) == 0;
+    bool fine =
+        two_threads_run(read_samples, first, two ? second : NULL, d->counts[PROFILE_SAMPLE], d->err) == 0;
     p->labels = first->labels;
     p->n_labels = first->n_labels;
     p->store->cap_labels = first->cap_labels;

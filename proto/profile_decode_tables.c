@@ -1,4 +1,4 @@
-/* Decodes the tables that samples of profile.proto refer to, and the header. */
+/* Decodes all fields of profile.proto except samples: the tables that samples refer to, and the header. */
 #include "proto/profile_decode.h"
 #include "base/banned.h"
 
@@ -15,9 +15,9 @@ static bool read_value_type(struct wire w, struct profile_value_type *to)
 {
     struct wire_field f;
     while (w.p < w.end) {
-        bool fine = wire_field(&w, &f) && (f.number == 1   ? decode_string_index(&f, &to->type)
-                                           : f.number == 2 ? decode_string_index(&f, &to->unit)
-                                                           : true);
+        bool fine = wire_read_field(&w, &f) && (f.number == 1   ? decode_string_index(&f, &to->type)
+                                                : f.number == 2 ? decode_string_index(&f, &to->unit)
+                                                                : true);
         if (!fine)
             return false;
     }
@@ -57,7 +57,7 @@ static bool read_mapping(struct decoder *d, struct wire w)
     struct profile_mapping to = {0};
     struct wire_field f;
     while (w.p < w.end)
-        if (!wire_field(&w, &f) || !read_mapping_field(&f, &to))
+        if (!wire_read_field(&w, &f) || !read_mapping_field(&f, &to))
             return false;
     return profile_add_mapping(d->p, &to, d->err) == 0;
 }
@@ -67,12 +67,12 @@ static bool read_function(struct decoder *d, struct wire w)
     struct profile_function to = {0};
     struct wire_field f;
     while (w.p < w.end) {
-        bool fine = wire_field(&w, &f) && (f.number == 1   ? decode_number(&f, &to.id)
-                                           : f.number == 2 ? decode_string_index(&f, &to.name)
-                                           : f.number == 3 ? decode_string_index(&f, &to.system_name)
-                                           : f.number == 4 ? decode_string_index(&f, &to.filename)
-                                           : f.number == 5 ? decode_signed(&f, &to.start_line)
-                                                           : true);
+        bool fine = wire_read_field(&w, &f) && (f.number == 1   ? decode_number(&f, &to.id)
+                                                : f.number == 2 ? decode_string_index(&f, &to.name)
+                                                : f.number == 3 ? decode_string_index(&f, &to.system_name)
+                                                : f.number == 4 ? decode_string_index(&f, &to.filename)
+                                                : f.number == 5 ? decode_signed(&f, &to.start_line)
+                                                                : true);
         if (!fine)
             return false;
     }
@@ -93,10 +93,10 @@ static bool read_line(struct decoder *d, const struct wire_field *field)
     if (!decode_charge(&d->room, 1, sizeof to + sizeof id, d->err))
         return false;
     while (w.p < w.end) {
-        bool fine = wire_field(&w, &f) && (f.number == 1   ? decode_number(&f, &id)
-                                           : f.number == 2 ? decode_signed(&f, &to.line)
-                                           : f.number == 3 ? decode_signed(&f, &to.column)
-                                                           : true);
+        bool fine = wire_read_field(&w, &f) && (f.number == 1   ? decode_number(&f, &id)
+                                                : f.number == 2 ? decode_signed(&f, &to.line)
+                                                : f.number == 3 ? decode_signed(&f, &to.column)
+                                                                : true);
         if (!fine)
             return false;
     }
@@ -116,12 +116,12 @@ static bool read_location(struct decoder *d, struct wire w)
     uint64_t mapped = 0;
     struct wire_field f;
     while (w.p < w.end) {
-        bool fine = wire_field(&w, &f) && (f.number == 1   ? decode_number(&f, &to.id)
-                                           : f.number == 2 ? decode_number(&f, &mapped)
-                                           : f.number == 3 ? decode_number(&f, &to.address)
-                                           : f.number == 4 ? read_line(d, &f)
-                                           : f.number == 5 ? read_flag(&f, &to.folded)
-                                                           : true);
+        bool fine = wire_read_field(&w, &f) && (f.number == 1   ? decode_number(&f, &to.id)
+                                                : f.number == 2 ? decode_number(&f, &mapped)
+                                                : f.number == 3 ? decode_number(&f, &to.address)
+                                                : f.number == 4 ? read_line(d, &f)
+                                                : f.number == 5 ? read_flag(&f, &to.folded)
+                                                                : true);
         if (!fine)
             return false;
     }
@@ -138,9 +138,9 @@ static bool read_comments(struct decoder *d, const struct wire_field *f)
     uint32_t index = 0;
     if (f->type != WIRE_LENGTH)
         return decode_string_index(f, &index) && profile_add_comment(d->p, index, d->err) == 0;
-    for (struct wire w = wire_into(f); w.p < w.end;) {
+    for (struct wire w = wire_of_field(f); w.p < w.end;) {
         struct wire_field one = {.type = WIRE_NUMBER};
-        if (!wire_number(&w, &one.value) || !decode_string_index(&one, &index) ||
+        if (!wire_read_number(&w, &one.value) || !decode_string_index(&one, &index) ||
             profile_add_comment(d->p, index, d->err) < 0)
             return false;
     }

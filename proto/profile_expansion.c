@@ -2,16 +2,16 @@
  * Limits the text that a profile expands to.
  *
  * A profile refers to its strings by number, so a few bytes can expand to a long text: many functions with
- * one long name, many samples of one location with many lines. Code that reads profiles needs time and memory
- * for the text, not for the number. Real profiles expand to a few hundred bytes for each frame.
- * profile_decode refuses a profile that expands to far more.
+ * one long name, many samples of one location with many lines. The time and memory to process a profile
+ * depend on the expanded text. Real profiles expand to a few hundred bytes for each frame. profile_decode
+ * refuses a profile that expands to far more.
  */
 #include <stdlib.h>
 
 #include "proto/profile_decode.h"
 #include "base/banned.h"
 
-/* Bytes of a frame besides its text. */
+/* The estimated size of a frame without its text, in bytes. */
 #define FRAME_BYTES 32
 
 /* The limits in bytes of text: for the smallest profile, plus for each part that expands to text. */
@@ -88,8 +88,8 @@ static int check_frames(const struct profile *p, struct err *err)
     uint64_t *weights = measure_locations(p, &most, err);
     if (!weights)
         return -1;
-    /* Usually a profile would be within the limit even if each frame had the longest text; then no frame is
-     * checked. */
+    /* If the profile is within the limit even with the longest text in each frame, no frame is checked. That
+     * is the usual case. */
     bool sure = p->n_stack == 0 || most <= all / p->n_stack;
     for (size_t i = 0; !sure && i < p->n_samples; i++) {
         struct profile_walk w = profile_walk(p, &p->samples[i]);

@@ -3,10 +3,10 @@
  * if it is new. Therefore the order of samples determines the order of locations, functions and mappings, and
  * unreferenced parts are dropped.
  *
- * For each index of a source the merger caches the new index.
+ * The merger caches the new index of each index of a source.
  *
- * Samples are processed in batches: first all are converted and their hash slots prefetched, then they are
- * looked up.
+ * Samples are processed in batches: the merger converts all samples of a batch and prefetches their hash
+ * slots, then looks them up.
  *
  * Source: google/pprof profile/merge.go.
  */
@@ -17,7 +17,7 @@
 #include "proto/profile_store.h"
 #include "base/banned.h"
 
-/* Two mapping sizes are equal if they are equal in pages. */
+/* Sizes of mappings are compared in pages. */
 #define PAGE 0x1000u
 
 /* Samples in a batch. */
@@ -55,7 +55,7 @@ struct merger {
 /* An entry to look up in the new profile. */
 struct wanted {
     const struct profile *p;
-    const void *thing;
+    const void *part;
     const struct profile_line *lines;
     const uint32_t *stack;
     const struct profile_label *labels;
@@ -89,7 +89,7 @@ static uint32_t binary_id(const struct profile_mapping *m)
 static bool same_mapping(const void *ctx, uint32_t number)
 {
     const struct wanted *w = ctx;
-    const struct profile_mapping *a = w->thing, *b = &w->p->mappings[number];
+    const struct profile_mapping *a = w->part, *b = &w->p->mappings[number];
     return size_in_pages(a) == size_in_pages(b) && a->offset == b->offset && binary_id(a) == binary_id(b);
 }
 
@@ -103,7 +103,7 @@ static int merge_mapping(struct merger *m, uint32_t index, uint32_t *ret)
         return -1;
     uint64_t hash = finder_mix(finder_seed(&m->mappings), size_in_pages(&to));
     hash = finder_mix(finder_mix(hash, to.offset), binary_id(&to));
-    *ret = finder_find(&m->mappings, hash, same_mapping, &(struct wanted){.p = m->to, .thing = &to});
+    *ret = finder_find(&m->mappings, hash, same_mapping, &(struct wanted){.p = m->to, .part = &to});
     if (*ret == FINDER_NONE) {
         *ret = (uint32_t)m->to->n_mappings;
         to.id = (uint64_t)*ret + 1;
@@ -119,7 +119,7 @@ static int merge_mapping(struct merger *m, uint32_t index, uint32_t *ret)
 static bool same_function(const void *ctx, uint32_t number)
 {
     const struct wanted *w = ctx;
-    const struct profile_function *a = w->thing, *b = &w->p->functions[number];
+    const struct profile_function *a = w->part, *b = &w->p->functions[number];
     return a->start_line == b->start_line && a->name == b->name && a->system_name == b->system_name &&
            a->filename == b->filename;
 }
@@ -135,7 +135,7 @@ static int merge_function(struct merger *m, uint32_t index, uint32_t *ret)
         return -1;
     uint64_t hash = finder_mix(finder_seed(&m->functions), (uint64_t)to.start_line);
     hash = finder_mix(finder_mix(finder_mix(hash, to.name), to.system_name), to.filename);
-    *ret = finder_find(&m->functions, hash, same_function, &(struct wanted){.p = m->to, .thing = &to});
+    *ret = finder_find(&m->functions, hash, same_function, &(struct wanted){.p = m->to, .part = &to});
     if (*ret == FINDER_NONE) {
         *ret = (uint32_t)m->to->n_functions;
         to.id = (uint64_t)*ret + 1;
@@ -158,7 +158,7 @@ static uint64_t relative_address(const struct profile *p, const struct profile_l
 static bool same_location(const void *ctx, uint32_t number)
 {
     const struct wanted *w = ctx;
-    const struct profile_location *a = w->thing, *b = &w->p->locations[number];
+    const struct profile_location *a = w->part, *b = &w->p->locations[number];
     if (a->mapping != b->mapping || relative_address(w->p, a) != relative_address(w->p, b) ||
         a->folded != b->folded || a->n_lines != b->n_lines)
         return false;
@@ -209,7 +209,7 @@ static int merge_location(struct merger *m, uint32_t index, uint32_t *ret)
         return -1;
     uint64_t hash = hash_location(m, &to);
     *ret = finder_find(&m->locations, hash, same_location,
-                       &(struct wanted){.p = m->to, .thing = &to, .lines = m->lines});
+                       &(struct wanted){.p = m->to, .part = &to, .lines = m->lines});
     if (*ret == FINDER_NONE) {
         *ret = (uint32_t)m->to->n_locations;
         to.id = (uint64_t)*ret + 1;
@@ -235,7 +235,7 @@ static bool same_stack(const struct profile *p, const struct profile_sample *s, 
 static bool same_sample(const void *ctx, uint32_t number)
 {
     const struct wanted *w = ctx;
-    const struct profile_sample *a = w->thing, *b = &w->p->samples[number];
+    const struct profile_sample *a = w->part, *b = &w->p->samples[number];
     if (a->depth != b->depth || a->n_labels != b->n_labels || !same_stack(w->p, b, w->stack))
         return false;
     const struct profile_label *x = w->labels, *y = w->p->labels + b->label_at;
@@ -324,7 +324,7 @@ static int merge_sample(struct merger *m, const struct pending *from)
     const uint32_t *stack = m->stack + from->stack_at;
     const struct profile_label *labels = m->labels + from->label_at;
     uint32_t at = finder_find(&m->samples, from->hash, same_sample,
-                              &(struct wanted){.p = m->to, .thing = s, .stack = stack, .labels = labels});
+                              &(struct wanted){.p = m->to, .part = s, .stack = stack, .labels = labels});
     if (at == FINDER_NONE)
         return finder_add(&m->samples, from->hash, m->err) < 0
                    ? -1
@@ -376,7 +376,8 @@ static int combine_types(struct merger *m)
                : 0;
 }
 
-/* Takes the first default type, the first URL and all comments; drop_repeated_comments runs last. */
+/* Uses the first default type and the first URL, and adds all comments. drop_repeated_comments later removes
+ * duplicates. */
 static int combine_texts(struct merger *m)
 {
     struct profile *to = m->to;
@@ -494,7 +495,7 @@ static int merge_into(struct profile *to, struct profile *const *profiles, size_
     return rc == 0 ? drop_repeated_comments(to, err) : -1;
 }
 
-static bool any_zero(const struct profile *p)
+static bool has_zero_sample(const struct profile *p)
 {
     for (size_t i = 0; i < p->n_samples; i++)
         if (is_zero(p, i))
@@ -508,14 +509,14 @@ static int merge_profiles(struct profile *const *profiles, size_t n, struct prof
     if (n == 0)
         return err_set(err, ERR_FAILED, "no profiles to merge");
     for (size_t i = 1; i < n; i++)
-        if (profile_compatible(profiles[0], profiles[i], err) < 0)
+        if (profile_check_compatible(profiles[0], profiles[i], err) < 0)
             return -1;
     struct profile *to = profile_new(err);
     if (!to)
         return -1;
     int rc = merge_into(to, profiles, n, taken, err);
     /* Drop samples whose values add up to 0, and the parts that only they refer to. */
-    if (rc == 0 && any_zero(to)) {
+    if (rc == 0 && has_zero_sample(to)) {
         struct profile *all = to;
         to = NULL;
         rc = profile_merge_all(&all, 1, &to, err);

@@ -46,9 +46,9 @@ void region_release_pages(struct region *r, size_t from, size_t to);
 int region_inflate(const void *p, size_t n, uint64_t max_bytes, struct region *ret, struct err *err);
 
 /*
- * Decodes the message in `bytes` and takes ownership of them: *bytes becomes empty. Releases bytes after
- * reading them, so that all bytes and all columns are never in memory at the same time. *ret_other: the bytes
- * are no profile.proto, but may be a text form; they are unchanged.
+ * Decodes the message in `bytes` and takes ownership of the region: *bytes becomes empty. Releases bytes
+ * after reading them, so that all bytes and all columns are never in memory at the same time. *ret_other:
+ * decoding failed, but the bytes may be a text form; they are unchanged.
  */
 int profile_decode(struct region *bytes, struct profile **ret, bool *ret_other, struct err *err);
 /* Parses a text form. */

@@ -1,6 +1,6 @@
 /*
- * Shared by the parsers of the text forms, which Go's runtime writes with debug=1 and older tools wrote. A
- * parser makes a profile, or reports that the text has another form.
+ * Shared by the parsers of the text forms, which Go's runtime writes with debug=1, and which older tools
+ * wrote. A parser makes a profile, or reports that the text has another form.
  *
  * Source: google/pprof profile/legacy_profile.go.
  */
@@ -9,7 +9,7 @@
 
 #include "proto/profile_store.h"
 
-/* The lines of a text. A line of 64 KiB or more ends the text and sets `too_long`. */
+/* The lines of a text. A line of 64 KiB or more ends the reading and sets `too_long`. */
 struct lines {
     const char *p, *end;
     struct str text; /* the current line without its end; empty after the last */
@@ -17,7 +17,7 @@ struct lines {
 };
 
 bool lines_next(struct lines *l);
-/* Checks that no line was too long. The error has google/pprof's words. */
+/* Checks that no line was too long. The error is google/pprof's message. */
 int lines_check(const struct lines *l, struct err *err);
 
 #define TEXT_MAX_GROUPS 8
@@ -74,8 +74,8 @@ enum text_result { TEXT_READ, TEXT_OTHER_FORM, TEXT_FAILED };
 int text_push_location(struct text_reader *r, uint64_t address);
 /*
  * Adds a location for each hexadecimal number of s. A return address points after the call, so 1 is
- * subtracted. The innermost address is a return address only with `all_return`. -1 with err if a number
- * exceeds 64 bits.
+ * subtracted. The first number, the innermost address, is a return address only if `all_return` is true. -1
+ * with err if a number exceeds 64 bits.
  */
 int text_push_addresses(struct text_reader *r, struct str s, bool all_return, struct str line);
 /* Adds a sample with the current stack, and empties the stack. */
@@ -85,10 +85,11 @@ int text_set_period(struct text_reader *r, struct str type, const char *unit, in
 
 /* Reads the mappings after the samples, and assigns the locations to them. */
 int text_read_maps(struct text_reader *r);
-/* Assigns each location to the first mapping at its address, and extends or adds mappings for the rest. */
+/* Assigns each location to the first mapping that contains its address. Extends a mapping, or adds one, for
+ * locations outside all mappings. */
 int text_assign_mappings(struct profile *p, struct err *err);
 
-/* Sets drop_frames and keep_frames by the kind of profile. */
+/* Sets drop_frames and keep_frames according to the kind of profile. */
 int text_add_frame_info(struct profile *p, struct err *err);
 
 enum text_result text_read_heap(struct text_reader *r);

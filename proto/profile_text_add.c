@@ -4,8 +4,8 @@
 
 static bool same_address(const void *ctx, uint32_t number)
 {
-    const struct profile_location *const *of = ctx;
-    return of[0]->address == of[1][number].address;
+    const struct profile_location *const *pair = ctx; /* the wanted location, and the array of locations */
+    return pair[0]->address == pair[1][number].address;
 }
 
 int text_push_location(struct text_reader *r, uint64_t address)

@@ -10,14 +10,16 @@
 #include "proto/profile_text.h"
 #include "base/banned.h"
 
-/* A binary tree that gives the first mapping of each piece. A node has the lowest number of the ranges that
- * consist of its pieces. Node i is above nodes 2i and 2i + 1, and the pieces are the nodes from n_bounds on.
+/* A binary tree (segment tree) that finds the first mapping of each piece. A node has the lowest number of
+ * the ranges that it is part of. Node i is above nodes 2i and 2i + 1, and the pieces are the nodes from
+ * n_bounds on.
  */
 struct range_tree {
     uint64_t *bounds; /* sorted; piece i begins at bounds[i] */
     size_t n_bounds;
-    uint32_t *mapped;   /* tree of the mappings */
-    uint32_t *extended; /* tree of the ranges before them by which their offsets may extend them */
+    uint32_t *mapped; /* tree of the mappings */
+    uint32_t
+        *extended; /* tree of the ranges before the mappings: a mapping with an offset may begin earlier */
 };
 
 static int compare_bounds(const void *a, const void *b)
@@ -102,9 +104,8 @@ static int build_range_tree(struct range_tree *s, const struct profile *p, struc
     return 0;
 }
 
-/* Finds the mapping of an address, or PROFILE_NONE. Some tools omit the first part of a split mapping; the
- * offset then extends the mapping downwards. An extended mapping has the address already, unless its limit is
- * below its start. */
+/* Finds the mapping of an address, or PROFILE_NONE. Some tools omit the first part of a split mapping; its
+ * offset then extends the mapping downwards. A mapping without an offset cannot be extended. */
 static uint32_t find_mapping(const struct range_tree *s, struct profile *p, uint64_t address)
 {
     uint32_t at = mapping_at(s, s->mapped, address);
@@ -120,7 +121,7 @@ static uint32_t find_mapping(const struct range_tree *s, struct profile *p, uint
     return at;
 }
 
-/* Locations outside all mappings get one that covers every address: Go writes no map. */
+/* Assigns the locations outside all mappings to a new mapping of all addresses, because Go writes no map. */
 static int assign_locations(const struct range_tree *s, struct profile *p, struct err *err)
 {
     uint32_t made = PROFILE_NONE;

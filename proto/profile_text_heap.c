@@ -4,14 +4,15 @@
 #include "proto/profile_text.h"
 #include "base/banned.h"
 
-/* The content of the header. */
+/* The header of a heap profile. */
 struct heap {
     bool sampled; /* the samples are only some of the allocations: scale them */
     bool has_allocs;
     int64_t rate; /* bytes between two samples */
 };
 
-/* Groups 1 and 2: objects and bytes in use; 3 and 4: allocated; 5: the kind; 6: the rate. */
+/* Reads the groups of PATTERN_HEAP_HEADER: 1 and 2 are objects and bytes in use, 3 and 4 allocated ones, 5 is
+ * the kind, 6 the rate. */
 static bool read_kind(const struct str groups[TEXT_MAX_GROUPS], struct heap *ret)
 {
     int64_t rate = 0;
@@ -80,15 +81,14 @@ static int read_number(struct text_reader *r, struct str line, struct str digits
                    text_printable(number, sizeof number, digits.p, digits.n));
 }
 
-/* The count and the size of one kind ("allocation" or "inuse"): their digits, and where to store the values.
- */
+/* The digits of one count and its size, and the array for both values. `what` is "allocation" or "inuse". */
 struct pair {
     const char *what;
     struct str count, size;
     int64_t *values;
 };
 
-/* Sets *block to the size of one object. */
+/* Parses a pair and scales it. Sets *block to the size of one object. */
 static int read_pair(struct text_reader *r, const struct heap *h, struct str line, const struct pair *of,
                      int64_t *block)
 {
@@ -108,7 +108,7 @@ static int read_pair(struct text_reader *r, const struct heap *h, struct str lin
     return 0;
 }
 
-/* "1: 16 [2: 32] @ 0x46e6c1 0x40a0c5" */
+/* Reads "1: 16 [2: 32] @ 0x46e6c1 0x40a0c5": the pairs in use and allocated, and a stack. */
 static int read_sample(struct text_reader *r, const struct heap *h, struct str line)
 {
     struct profile_label label = {.is_number = true};

@@ -1,14 +1,14 @@
 /*
- * Reads the memory map after the samples of a text form, in the form of /proc/PID/maps or a shorter one. Also
- * sets drop_frames and keep_frames by the kind of profile.
+ * Reads the memory map after the samples of a text form: lines as in /proc/PID/maps, or shorter ones. Also
+ * sets drop_frames and keep_frames according to the kind of profile.
  */
 #include <stdlib.h>
 
 #include "proto/profile_text.h"
 #include "base/banned.h"
 
-/* A line "name=value" defines $name for later lines. These limit the number of names and the total size of
- * the expanded text. */
+/* A line "name=value" defines $name for later lines. The limits apply to the number of names and the total
+ * size of the expanded text. */
 enum { MAX_ATTRIBUTES = 64, MAX_EXPANDED = 16 << 20 };
 
 /* The usual load address of a program that is not position-independent. */
@@ -82,7 +82,7 @@ static int add_attribute(struct maps *m, struct str line)
     return 0;
 }
 
-/* Parses a line of the map; *ret_other: it is no such line. */
+/* Parses a line of the map; *ret_other: the line is not part of the map. */
 static int add_mapping(struct maps *m, struct str line, bool *ret_other)
 {
     struct text_reader *r = m->r;
@@ -134,7 +134,7 @@ static bool are_different(uint32_t a, uint32_t b)
     return a && b && a != b;
 }
 
-/* Whether b continues a: one mapping that was split. */
+/* Checks whether b continues a, because one mapping was split. */
 static bool is_continued(const struct profile_mapping *a, const struct profile_mapping *b)
 {
     return !are_different(a->file, b->file) && !are_different(a->build_id, b->build_id) &&
@@ -142,7 +142,7 @@ static bool is_continued(const struct profile_mapping *a, const struct profile_m
            (!a->offset || !b->offset || a->offset + (a->limit - a->start) == b->offset);
 }
 
-static void join_adjacent(struct profile *p)
+static void join_adjacent_mappings(struct profile *p)
 {
     size_t kept = 0;
     for (size_t i = 0; i < p->n_mappings; i++) {
@@ -159,7 +159,7 @@ static void join_adjacent(struct profile *p)
     p->n_mappings = kept;
 }
 
-/* Whether the file looks like the program, not like one of its libraries. */
+/* Checks whether the file name looks like a program and not like a library. */
 static bool is_program(struct text_reader *r, const struct profile_mapping *m)
 {
     static const char deleted[] = "(deleted)";
@@ -191,8 +191,8 @@ static void move_program_first(struct text_reader *r)
         }
 }
 
-/* Corrects known faults of the first mapping. */
-static void correct_first(struct profile *p)
+/* Corrects two known faults of the first mapping: a separate huge page, and a wrong start. */
+static void correct_first_mapping(struct profile *p)
 {
     if (p->n_mappings > 1 && str_begins(profile_str(p, p->mappings[0].file), "/anon_hugepage") &&
         p->mappings[0].limit == p->mappings[1].start)
@@ -214,16 +214,16 @@ int text_read_maps(struct text_reader *r)
     buf_release(&m.line);
     if (rc < 0 || lines_check(&r->lines, r->err) < 0)
         return -1;
-    join_adjacent(r->p);
+    join_adjacent_mappings(r->p);
     move_program_first(r);
-    correct_first(r->p);
+    correct_first_mapping(r->p);
     rc = text_assign_mappings(r->p, r->err);
     for (size_t i = 0; i < r->p->n_mappings; i++)
         r->p->mappings[i].id = i + 1;
     return rc;
 }
 
-/* ---- frames of no interest ---- */
+/* ---- dropped frames ---- */
 
 /* Functions of allocators. */
 static const char allocators[] =
@@ -254,7 +254,7 @@ static const char locks[] =
     "(MutexLock::)?~MutexLock.*|(SpinLock::)?Unlock.*|(SpinLock::)?SlowUnlock.*|"
     "(SpinLockHolder::)?~SpinLockHolder.*";
 
-/* The names of the sample types, with a blank between them. */
+/* Checks whether the sample types have these names, which are separated by blanks. */
 static bool has_types(const struct profile *p, const char *names)
 {
     for (size_t i = 0; i < p->n_sample_types; i++) {

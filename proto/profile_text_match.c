@@ -1,8 +1,9 @@
 /*
  * Reads lines, patterns and numbers of the text forms.
  *
- * The patterns are google/pprof's. Its engine needs time in proportion to the text. PCRE2 backtracks, so its
- * steps are limited in proportion to the text, far above the need of any real line.
+ * The patterns are google/pprof's. The time of google/pprof's regular expressions grows linearly with the
+ * text. PCRE2 backtracks, so the number of its steps is limited in proportion to the text; real lines need
+ * far fewer.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -51,10 +52,10 @@ struct text_pattern {
 
 bool lines_next(struct lines *l)
 {
-    size_t left = (size_t)(l->end - l->p), look = left < MAX_LINE ? left : MAX_LINE;
-    const char *newline = look ? memchr(l->p, '\n', look) : NULL;
+    size_t left = (size_t)(l->end - l->p), searched = left < MAX_LINE ? left : MAX_LINE;
+    const char *newline = searched ? memchr(l->p, '\n', searched) : NULL;
     l->text = STR("");
-    l->too_long = l->too_long || (!newline && look == MAX_LINE);
+    l->too_long = l->too_long || (!newline && searched == MAX_LINE);
     if (left == 0 || l->too_long)
         return false;
     size_t n = newline ? (size_t)(newline - l->p) : left;

@@ -1,13 +1,13 @@
 /*
- * Writes profile.proto as google/pprof does: strings in the order in which a first walk over the profile
- * finds them, labels by kind and key, lists of more than two numbers packed, fields in the order of their
- * numbers, no field that is 0.
+ * Writes profile.proto as google/pprof does: strings in the order of their first use, labels sorted by kind
+ * and key, lists of more than two numbers packed, fields in the order of their numbers, no field with the
+ * value 0.
  *
- * Messages are built in scratch memory, because the length precedes the bytes. A sample is built after free
- * room for the heads (tag and length), which are written last.
+ * Messages are built in scratch memory, because the length precedes the bytes. Room for tag and length is
+ * left free before a sample, and filled last.
  *
- * Most of the output are IDs of locations, and most of the time is spent on looking them up. Therefore `ids`
- * has each location's encoded ID, four bytes each.
+ * Most of the output is IDs of locations. Therefore each location's ID is encoded once, in four bytes of
+ * `ids`.
  *
  * Source: google/pprof profile/encode.go, proto.go.
  */
@@ -19,7 +19,7 @@
 #include "proto/wire.h"
 #include "base/banned.h"
 
-/* Longer lists are packed. */
+/* Lists of more numbers than this are packed. */
 #define UNPACKED 2
 
 /* The last byte of an encoded ID is the number of its bytes, at most three. */
@@ -31,10 +31,11 @@ struct writer {
     void *ctx;
     struct err *err;
     struct label_order order;
-    uint32_t *numbers;  /* of each string in the file; 0: none yet, or the empty string */
+    uint32_t *numbers;  /* the number of each string in the file; 0: none yet, or the empty string */
     uint32_t *in_order; /* the strings by number */
     uint32_t n_strings; /* with the empty one */
-    uint32_t *ids;      /* of each location, encoded, little-endian; the size is 0 if it needs more bytes */
+    uint32_t *ids; /* the encoded ID of each location, little-endian, with its size in the last byte; size 0:
+                      the ID is too long */
     unsigned char *message;
     size_t cap_message;
     size_t n_block;
@@ -76,7 +77,7 @@ static int add_known_field(struct writer *w, unsigned number, uint64_t v)
 static int add_head(struct writer *w, unsigned number, size_t n)
 {
     unsigned char head[WIRE_FIELD_SIZE];
-    return add_bytes(w, head, (size_t)(wire_write_head(head, number, n) - head));
+    return add_bytes(w, head, (size_t)(wire_write_tag_and_length(head, number, n) - head));
 }
 
 /* Makes room for a message. */
@@ -164,7 +165,7 @@ static int write_value_type(struct writer *w, unsigned field, const struct profi
     return add_message(w, field, put_known_field(to, 2, w->numbers[t->unit]));
 }
 
-/* Writes the IDs of a stack, and up to three bytes more. */
+/* Writes the IDs of a stack. May also overwrite three bytes after them. */
 static unsigned char *put_ids(const struct writer *w, const struct profile_sample *s, unsigned char *to)
 {
     const uint32_t *ids = w->ids;
@@ -178,7 +179,8 @@ static unsigned char *put_ids(const struct writer *w, const struct profile_sampl
     return to;
 }
 
-/* Writes the stack as a field. There is room for a head before `to`: *ret_begin is the start of the head. */
+/* Writes the stack as a field. Before `to` is room for tag and length; *ret_begin is the start of the field.
+ */
 static unsigned char *put_stack(const struct writer *w, const struct profile_sample *s, unsigned char *to,
                                 unsigned char **ret_begin)
 {
@@ -186,7 +188,7 @@ static unsigned char *put_stack(const struct writer *w, const struct profile_sam
     *ret_begin = to;
     if (s->depth > UNPACKED) {
         unsigned char *end = put_ids(w, s, to);
-        *ret_begin = wire_write_head_before(to, 1, (size_t)(end - to));
+        *ret_begin = wire_prepend_tag_and_length(to, 1, (size_t)(end - to));
         return end;
     }
     for (size_t i = 0; i < s->depth; i++)
@@ -198,9 +200,9 @@ static unsigned char *put_values(const int64_t *values, size_t n, unsigned char 
 {
     size_t size = 0;
     for (size_t i = 0; i < n; i++)
-        size += wire_size((uint64_t)values[i]);
+        size += wire_number_size((uint64_t)values[i]);
     if (n > UNPACKED)
-        to = wire_write_head(to, 2, size);
+        to = wire_write_tag_and_length(to, 2, size);
     for (size_t i = 0; i < n; i++)
         to = n > UNPACKED ? wire_write_number(to, (uint64_t)values[i])
                           : wire_write_field(to, 2, (uint64_t)values[i]);
@@ -216,7 +218,7 @@ static unsigned char *put_label(const struct writer *w, const struct profile_lab
     } else {
         end = put_known_field(end, 2, w->numbers[l->str]);
     }
-    to = wire_write_head(to, 3, (uint64_t)(end - body));
+    to = wire_write_tag_and_length(to, 3, (uint64_t)(end - body));
     memcpy(to, body, (size_t)(end - body));
     return to + (end - body);
 }
@@ -234,7 +236,7 @@ static int write_sample(struct writer *w, size_t at)
     end = put_values(p->values + at * n, n, end);
     for (size_t i = 0; i < s->n_labels; i++)
         end = put_label(w, &labels[i], end);
-    begin = wire_write_head_before(begin, 2, (size_t)(end - begin));
+    begin = wire_prepend_tag_and_length(begin, 2, (size_t)(end - begin));
     return add_bytes(w, begin, (size_t)(end - begin));
 }
 
@@ -259,7 +261,7 @@ static unsigned char *put_line(const struct profile *p, const struct profile_lin
         put_known_field(body, 1, l->function == PROFILE_NONE ? 0 : p->functions[l->function].id);
     end = put_known_field(end, 2, (uint64_t)l->line);
     end = put_known_field(end, 3, (uint64_t)l->column);
-    to = wire_write_head(to, 4, (uint64_t)(end - body));
+    to = wire_write_tag_and_length(to, 4, (uint64_t)(end - body));
     memcpy(to, body, (size_t)(end - body));
     return to + (end - body);
 }
@@ -301,7 +303,7 @@ static int write_comments(struct writer *w)
     const struct profile *p = w->p;
     size_t size = 0;
     for (size_t i = 0; i < p->n_comments; i++)
-        size += wire_size(w->numbers[p->comments[i]]);
+        size += wire_number_size(w->numbers[p->comments[i]]);
     if (p->n_comments > UNPACKED && add_head(w, 13, size) < 0)
         return -1;
     for (size_t i = 0; i < p->n_comments; i++) {
@@ -353,7 +355,7 @@ static void encode_ids(const struct profile *p, uint32_t *ids)
 {
     for (size_t i = 0; i < p->n_locations; i++) {
         unsigned char bytes[sizeof *ids + WIRE_NUMBER_SIZE] = {0};
-        size_t size = wire_size(p->locations[i].id);
+        size_t size = wire_number_size(p->locations[i].id);
         if (size < sizeof *ids) {
             wire_write_number(bytes, p->locations[i].id);
             bytes[sizeof *ids - 1] = (unsigned char)size;

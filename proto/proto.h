@@ -1,5 +1,5 @@
 /*
- * Profiles on the wire: profile.proto, gzip, execution traces, read as a stream in constant memory.
+ * Reads profile.proto, gzip and execution traces as streams, in constant memory.
  *
  * Sources: google/pprof proto/profile.proto; RFC 1952 (gzip); Go's internal/trace.
  */
@@ -13,7 +13,7 @@
 #include "base/base.h"
 #include "proto/function_table.h"
 #include "proto/gzip.h"
-#include "proto/halves.h"
+#include "proto/two_threads.h"
 #include "proto/kind.h"
 #include "proto/label_order.h"
 #include "proto/measure.h"
@@ -47,7 +47,7 @@ struct profile_sample_type {
     int64_t total; /* sum over all samples, saturating */
 };
 
-/* The summary of a profile that is not kept in memory. */
+/* The summary of a profile that was read as a stream. */
 struct profile_summary {
     uint64_t samples;
     uint64_t locations;
@@ -72,9 +72,9 @@ bool go_version_of_path(const char *path, size_t n, char *dst, size_t cap);
 /*
  * Reads an uncompressed profile.proto message fed in pieces of any size: wire format, nested messages, packed
  * and unpacked fields, one value per sample type in every sample, string indices inside the table, an empty
- * first string. Constant memory: it keeps no whole message. After a failure every call returns the same
- * error. The name of a sample type is "?" if the type follows a string table of more than 64 KB. More than
- * PROFILE_MAX_SAMPLE_TYPES types are refused.
+ * first string. Memory is constant, because no complete message is stored. After a failure every call returns
+ * the same error. The name of a sample type is "?" if the type follows a string table of more than 64 KB.
+ * More than PROFILE_MAX_SAMPLE_TYPES types are refused.
  */
 struct profile_scan;
 struct profile_scan *profile_scan_new(struct err *err);
@@ -86,19 +86,19 @@ bool profile_scan_has_type(const struct profile_scan *s);
 /* Returns whether a sample or a string was read so far. */
 bool profile_scan_has_data(const struct profile_scan *s);
 
-/* Returns whether to replace the values of labels with that key. */
+/* Returns whether profile_relabel must replace the values of the labels with that key. */
 typedef bool profile_label_fn(void *ctx, const char *key, size_t n);
 
-/* Passes the whole uncompressed profile to `take`, in pieces of at most 1 MiB. It is called several times and
- * must pass the same bytes each time. */
-typedef int profile_source_fn(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err);
+/* Passes the complete uncompressed profile to the sink, in pieces of at most 1 MiB. profile_relabel calls
+ * this function several times; it must pass the same bytes each time. */
+typedef int profile_source_fn(void *ctx, gunzip_sink_fn *sink, void *sink_ctx, struct err *err);
 
 /* Returns whether a string of the table (a name, a path, a kept label's value) contains text to remove.
  * Appends the string without that text to `ret`, unless `ret` is NULL. */
 typedef bool profile_string_fn(void *ctx, const char *text, size_t n, struct buf *ret);
 
 struct profile_relabel {
-    profile_label_fn *wanted;
+    profile_label_fn *is_replaced;
     profile_string_fn *rewrite; /* NULL: strings are not checked */
     void *ctx;
     const char *text; /* the replacement of a removed value; at most 4096 bytes */
@@ -109,12 +109,12 @@ struct profile_relabel {
 };
 
 /*
- * Writes a profile with the values of wanted labels replaced (numbers too), its strings rewritten, and
- * unknown fields dropped in every message. Removes a string from the table if only wanted labels used it.
- * Copies everything else byte for byte. Checks the profile first, as profile_scan does. Reads the source once
- * if nothing changes, three times (rarely four) if a label does. Memory: a byte for each string and twice the
- * largest field (a sample, a string). ERR_FAILED for a field of more than 16 MiB, and for more than 250
- * different keys.
+ * Writes a copy of a profile. Replaces the values of the labels that `is_replaced` selects (numbers too),
+ * rewrites strings, and drops unknown fields in every message. Removes a string from the table if only
+ * replaced labels used it. Copies everything else byte for byte. Checks the profile first, as profile_scan
+ * does. Reads the source once if nothing changes, three times (rarely four) if a label changes. Memory: a
+ * byte for each string and twice the largest field (a sample, a string). ERR_FAILED for a field of more than
+ * 16 MiB, and for more than 250 different keys.
  *
  * *ret has the number of changed labels, changed strings and dropped fields. If all are 0, nothing was
  * written.
@@ -123,16 +123,16 @@ struct profile_relabelled {
     uint64_t labels, strings;
     uint64_t unknown; /* dropped fields: the rules of redaction cannot check unknown fields */
 };
-int profile_relabel(const struct profile_relabel *how, struct profile_relabelled *ret, struct err *err);
+int profile_relabel(const struct profile_relabel *options, struct profile_relabelled *ret, struct err *err);
 
 /* ---- execution traces ---- */
 
 #define TRACE_HEADER_SIZE 16
 /* Parses the first 16 bytes of a trace (`go 1.22 trace\0\0\0`). *ret_minor is the 22. Returns -1 if the bytes
- * are no header. */
-int trace_header(const void *p, size_t n, unsigned *ret_minor, struct err *err);
+ * are not such a header. */
+int trace_parse_header(const void *p, size_t n, unsigned *ret_minor, struct err *err);
 
-/* The summary of a whole trace. For an unknown version all but `minor` is 0. */
+/* The summary of a complete trace. For an unknown version all members except `minor` are 0. */
 struct trace_summary {
     unsigned minor;       /* the 22 of `go 1.22 trace` */
     uint64_t batches;     /* buffers of the runtime */
@@ -148,8 +148,8 @@ struct trace_summary {
  * error.
  *
  * It does not detect: a wrong byte inside a batch, which it skips; a cut between two generations; before 26 a
- * cut between two batches, once the last generation has its clock and strings (a busy program writes some
- * early); up to 21 a cut between two events after the clock's frequency, which precedes the stacks.
+ * cut between two batches, once the last generation has its clock and strings (a busy program writes some of
+ * them early); up to 21 a cut between two events after the clock's frequency, which precedes the stacks.
  *
  * Sources: Go's internal/trace/version; from 22 on internal/trace (batch.go, reader.go, generation.go) and
  * internal/trace/tracev2 (events.go) of Go 1.26, runtime/trace.go; up to 21 internal/trace/parser.go of 1.19.

@@ -7,8 +7,8 @@
 #include "proto/profile_store.h"
 #include "base/banned.h"
 
-/* A range smaller than this is not released, because the system call costs more than it saves. */
-#define WORTH_RELEASING ((size_t)256 << 10)
+/* Smaller ranges are not released, because the system call takes longer than the memory is worth. */
+#define MIN_RELEASED ((size_t)256 << 10)
 
 /* The highest compression ratio of deflate. */
 #define DEFLATE_RATIO 1032
@@ -40,7 +40,7 @@ void region_release_pages(struct region *r, size_t from, size_t to)
     size_t page = page_size();
     from = (from + page - 1) / page * page;
     to = to / page * page;
-    if (from < to && to - from >= WORTH_RELEASING && to <= r->mapped)
+    if (from < to && to - from >= MIN_RELEASED && to <= r->mapped)
         madvise(r->p + from, to - from, MADV_DONTNEED);
 }
 
@@ -73,8 +73,8 @@ static int inflate_member(struct gzip *g, struct str *rest, uint64_t max_bytes, 
             .p = rest->p, .n = rest->n, .to = r->p + r->n, .room = r->mapped - REGION_PADDING - r->n};
         switch (gzip_inflate(g, &m)) {
         case GZIP_DONE:
-            *rest = (struct str){rest->p + m.used, rest->n - m.used};
-            r->n += m.made;
+            *rest = (struct str){rest->p + m.n_read, rest->n - m.n_read};
+            r->n += m.n_written;
             return r->n > max_bytes ? set_size_error(max_bytes, err) : 0;
         case GZIP_NO_ROOM:
             if (enlarge_region(r, max_bytes, err) < 0)
@@ -90,12 +90,12 @@ static int inflate_member(struct gzip *g, struct str *rest, uint64_t max_bytes, 
 /* Guesses the inflated size from the last four bytes, limited to a plausible value. */
 static size_t guess_size(const unsigned char *p, size_t n, uint64_t max_bytes)
 {
-    uint64_t said = n < 4 ? 0
-                          : (uint64_t)p[n - 4] | (uint64_t)p[n - 3] << 8 | (uint64_t)p[n - 2] << 16 |
-                                (uint64_t)p[n - 1] << 24;
-    if (said > n * (uint64_t)DEFLATE_RATIO)
-        said = n * 4;
-    return (size_t)(said < max_bytes ? said : max_bytes);
+    uint64_t declared = n < 4 ? 0
+                              : (uint64_t)p[n - 4] | (uint64_t)p[n - 3] << 8 | (uint64_t)p[n - 2] << 16 |
+                                    (uint64_t)p[n - 1] << 24;
+    if (declared > n * (uint64_t)DEFLATE_RATIO)
+        declared = n * 4;
+    return (size_t)(declared < max_bytes ? declared : max_bytes);
 }
 
 static int inflate_all(const unsigned char *p, size_t n, uint64_t max_bytes, struct region *r,

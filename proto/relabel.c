@@ -1,13 +1,13 @@
 /*
  * A label refers to its key and value by index in the string table, which usually follows the samples.
- * Therefore the profile is read in several passes, field by field. The first finds the strings that are
- * labels' keys and the wanted keys among them, the next finds the other uses of each string, the last writes
- * everything. Most profiles have no wanted label and need one pass.
+ * Therefore the profile is read in several passes, field by field. The first pass finds the labels' keys, and
+ * asks the caller which keys have values to replace. The next pass finds the other uses of each string. The
+ * last pass writes the new profile. Most profiles have no such key and need one pass.
  *
- * A string may be both a label's value and a function's name. Therefore wanted labels get a new string at the
- * end of the table, and the old string becomes empty only if nothing else uses it.
+ * A string may be both a label's value and a function's name. Therefore replaced labels refer to a new string
+ * at the end of the table, and the old string becomes empty only if nothing else uses it.
  *
- * Only wanted labels and their samples are rewritten; every other field is copied.
+ * Only samples with replaced labels are rewritten; every other field is copied.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +18,11 @@
 
 enum { PROFILE_SAMPLE = 2, PROFILE_STRING = 6, SAMPLE_LABEL = 3, LABEL_KEY = 1, LABEL_STR = 2 };
 
-/* Limits. A field is buffered until it is complete. No real profile has nearly so many keys. */
+/* Limits. A field is buffered until it is complete. Real profiles have far fewer keys. */
 enum { FIELD_SIZE = 16 << 20, TEXT_SIZE = 256 << 20, MAX_KEYS = 250, KEY_SLOTS = 1024 };
 
 /* The uses of a string. */
-enum { KEPT = 1, HIDDEN = 2 };
+enum { USE_KEPT = 1, USE_REPLACED = 2 };
 
 /* A field, and its bytes with the tag. */
 struct field {
@@ -35,14 +35,14 @@ struct field {
 struct key {
     uint64_t index;
     bool used; /* else the slot is empty */
-    bool checked, wanted;
+    bool checked, replaced;
 };
 
 struct relabel;
 typedef int field_fn(struct relabel *r, const struct field *f, struct err *err);
 
 struct relabel {
-    const struct profile_relabel *how;
+    const struct profile_relabel *options;
     field_fn *each;            /* called for each field of the pass */
     struct profile_scan *scan; /* set in the first pass */
     struct buf pending;        /* an incomplete field */
@@ -61,7 +61,7 @@ struct relabel {
 
 static int write_bytes(const struct relabel *r, const void *p, size_t n, struct err *err)
 {
-    return n ? r->how->sink(r->how->sink_ctx, p, n, err) : 0;
+    return n ? r->options->sink(r->options->sink_ctx, p, n, err) : 0;
 }
 
 static int flush_unchanged(struct relabel *r, struct err *err)
@@ -75,7 +75,7 @@ static int flush_unchanged(struct relabel *r, struct err *err)
  * bytes. */
 static bool next_field(struct wire *w, struct wire_field *ret)
 {
-    return w->p < w->end && wire_field(w, ret);
+    return w->p < w->end && wire_read_field(w, ret);
 }
 
 static int feed_fields(void *ctx, const void *p, size_t n, struct err *err)
@@ -106,7 +106,7 @@ static int run_pass(struct relabel *r, field_fn *each, struct err *err)
     r->each = each;
     r->n_strings = 0;
     buf_clear(&r->pending);
-    return r->how->source(r->how->source_ctx, feed_fields, r, err);
+    return r->options->source(r->options->source_ctx, feed_fields, r, err);
 }
 
 /* ---- keys ---- */
@@ -119,7 +119,7 @@ static struct label read_label(const struct wire_field *label)
 {
     enum { NUM_UNIT = 4 };
     struct label l = {0};
-    struct wire w = wire_into(label);
+    struct wire w = wire_of_field(label);
     struct wire_field f;
     while (next_field(&w, &f)) {
         uint64_t *numbers[] = {[LABEL_KEY] = &l.key, [LABEL_STR] = &l.str, [NUM_UNIT] = &l.unit};
@@ -138,15 +138,15 @@ static struct key *find_key(struct relabel *r, uint64_t index)
     return &r->keys[i];
 }
 
-static bool is_wanted(struct relabel *r, uint64_t index)
+static bool is_replaced(struct relabel *r, uint64_t index)
 {
     const struct key *key = find_key(r, index);
-    return key->used && key->wanted;
+    return key->used && key->replaced;
 }
 
 static int add_keys(struct relabel *r, const struct wire_field *sample, struct err *err)
 {
-    struct wire w = wire_into(sample);
+    struct wire w = wire_of_field(sample);
     struct wire_field f;
     while (next_field(&w, &f)) {
         if (f.number != SAMPLE_LABEL)
@@ -163,20 +163,20 @@ static int add_keys(struct relabel *r, const struct wire_field *sample, struct e
     return 0;
 }
 
-/* If a string is a known key, asks the caller whether the key is wanted. */
+/* If the string is a label's key, asks the caller whether to replace the values of that key. */
 static void check_string(struct relabel *r, const struct wire_field *text)
 {
     struct key *key = find_key(r, r->n_strings++);
     if (!key->used)
         return;
     key->checked = true;
-    key->wanted = r->how->wanted(r->how->ctx, (const char *)text->p, text->n);
+    key->replaced = r->options->is_replaced(r->options->ctx, (const char *)text->p, text->n);
 }
 
 /* Whether a string is rewritten; appends the new text to `ret` unless it is NULL. */
 static bool is_rewritten(const struct relabel *r, const struct wire_field *text, struct buf *ret)
 {
-    return r->how->rewrite && r->how->rewrite(r->how->ctx, (const char *)text->p, text->n, ret);
+    return r->options->rewrite && r->options->rewrite(r->options->ctx, (const char *)text->p, text->n, ret);
 }
 
 static int find_keys(struct relabel *r, const struct field *f, struct err *err)
@@ -196,9 +196,9 @@ static int check_strings(struct relabel *r, const struct field *f, struct err *e
     return 0;
 }
 
-/* Finds the keys and whether any key is wanted. A key whose string is before its first label in the file
- * needs another pass. */
-static int find_wanted_keys(struct relabel *r, bool *ret_any, struct err *err)
+/* Finds the keys with values to replace. A key whose string precedes its first label in the file needs
+ * another pass. */
+static int find_replaced_keys(struct relabel *r, bool *ret_any, struct err *err)
 {
     struct profile_summary sum = {0};
     r->scan = profile_scan_new(err);
@@ -214,48 +214,48 @@ static int find_wanted_keys(struct relabel *r, bool *ret_any, struct err *err)
     if (rc == 0 && late)
         rc = run_pass(r, check_strings, err);
     for (size_t i = 0; i < KEY_SLOTS; i++)
-        *ret_any = *ret_any || r->keys[i].wanted;
+        *ret_any = *ret_any || r->keys[i].replaced;
     return rc;
 }
 
 /* ---- uses of strings ---- */
 
-static void mark_use(struct relabel *r, uint64_t index, unsigned how)
+static void mark_use(struct relabel *r, uint64_t index, unsigned use)
 {
     if (index < r->n_uses)
-        r->uses[index] |= (unsigned char)how;
+        r->uses[index] |= (unsigned char)use;
 }
 
 static void mark_sample_uses(struct relabel *r, const struct wire_field *sample)
 {
-    struct wire w = wire_into(sample);
+    struct wire w = wire_of_field(sample);
     struct wire_field f;
     while (next_field(&w, &f)) {
         if (f.number != SAMPLE_LABEL)
             continue;
         struct label l = read_label(&f);
-        bool wanted = is_wanted(r, l.key);
-        mark_use(r, l.key, KEPT);
-        mark_use(r, l.unit, wanted ? 0 : KEPT);
-        mark_use(r, l.str, wanted ? HIDDEN : KEPT);
-        r->found.labels += wanted;
+        bool replaced = is_replaced(r, l.key);
+        mark_use(r, l.key, USE_KEPT);
+        mark_use(r, l.unit, replaced ? 0 : USE_KEPT);
+        mark_use(r, l.str, replaced ? USE_REPLACED : USE_KEPT);
+        r->found.labels += replaced;
     }
 }
 
-/* Marks the strings that these fields of a message refer to; bit n is field n. */
-static void keep_fields(struct relabel *r, struct wire w, unsigned which)
+/* Marks the strings that the fields `which` of a message refer to. Bit n of `which` is field n. */
+static void mark_fields(struct relabel *r, struct wire w, unsigned which)
 {
     struct wire_field f;
     while (next_field(&w, &f))
         if (f.number < 32 && f.type == WIRE_NUMBER && (which >> f.number & 1))
-            mark_use(r, f.value, KEPT);
+            mark_use(r, f.value, USE_KEPT);
 }
 
-static void keep_packed(struct relabel *r, struct wire w)
+static void mark_packed(struct relabel *r, struct wire w)
 {
     uint64_t v = 0;
-    while (w.p < w.end && wire_number(&w, &v))
-        mark_use(r, v, KEPT);
+    while (w.p < w.end && wire_read_number(&w, &v))
+        mark_use(r, v, USE_KEPT);
 }
 
 static int mark_uses(struct relabel *r, const struct field *f, struct err *err)
@@ -270,11 +270,11 @@ static int mark_uses(struct relabel *r, const struct field *f, struct err *err)
     if (b->number == PROFILE_SAMPLE)
         mark_sample_uses(r, b);
     else if (b->type == WIRE_LENGTH && b->number == COMMENT)
-        keep_packed(r, wire_into(b));
+        mark_packed(r, wire_of_field(b));
     else if (b->type == WIRE_LENGTH && b->number < sizeof inside / sizeof *inside)
-        keep_fields(r, wire_into(b), inside[b->number]);
+        mark_fields(r, wire_of_field(b), inside[b->number]);
     else
-        keep_fields(r, wire_of(f->p, f->n), own);
+        mark_fields(r, wire_of(f->p, f->n), own);
     return 0;
 }
 
@@ -284,7 +284,7 @@ static int mark_uses(struct relabel *r, const struct field *f, struct err *err)
 static int put_field(struct relabel *r, unsigned number, const void *p, size_t n, struct err *err)
 {
     unsigned char head[WIRE_FIELD_SIZE];
-    size_t n_head = (size_t)(wire_write_head(head, number, n) - head);
+    size_t n_head = (size_t)(wire_write_tag_and_length(head, number, n) - head);
     return flush_unchanged(r, err) < 0 || write_bytes(r, head, n_head, err) < 0 ? -1
                                                                                 : write_bytes(r, p, n, err);
 }
@@ -303,25 +303,25 @@ static void renumber_label(struct relabel *r, uint64_t key)
 {
     unsigned char label[4 * WIRE_FIELD_SIZE], *body = label + 2 * WIRE_FIELD_SIZE;
     unsigned char *end = wire_write_field(wire_write_field(body, LABEL_KEY, key), LABEL_STR, r->n_uses);
-    const unsigned char *begin = wire_write_head_before(body, SAMPLE_LABEL, (uint64_t)(end - body));
+    const unsigned char *begin = wire_prepend_tag_and_length(body, SAMPLE_LABEL, (uint64_t)(end - body));
     buf_add(&r->sample, begin, (size_t)(end - begin));
 }
 
-/* Builds the sample with its labels renumbered in r->sample; *ret_changed: it differs. */
+/* Builds the sample with its labels renumbered in r->sample; *ret_changed: a label was replaced. */
 static int renumber_sample(struct relabel *r, const struct wire_field *sample, bool *ret_changed,
                            struct err *err)
 {
-    struct wire w = wire_into(sample);
+    struct wire w = wire_of_field(sample);
     struct wire_field f;
     buf_clear(&r->sample);
     for (const unsigned char *begin = w.p; next_field(&w, &f); begin = w.p) {
         uint64_t key = f.number == SAMPLE_LABEL ? read_label(&f).key : 0;
-        bool wanted = f.number == SAMPLE_LABEL && is_wanted(r, key);
-        if (wanted)
+        bool replaced = f.number == SAMPLE_LABEL && is_replaced(r, key);
+        if (replaced)
             renumber_label(r, key);
         else
             buf_add(&r->sample, begin, (size_t)(w.p - begin));
-        *ret_changed = *ret_changed || wanted;
+        *ret_changed = *ret_changed || replaced;
     }
     return buf_check(&r->sample, "a sample", err);
 }
@@ -329,7 +329,7 @@ static int renumber_sample(struct relabel *r, const struct wire_field *sample, b
 static int write_string(struct relabel *r, const struct field *f, struct err *err)
 {
     uint64_t index = r->n_strings++;
-    if (index < r->n_uses && r->uses[index] == HIDDEN)
+    if (index < r->n_uses && r->uses[index] == USE_REPLACED)
         return put_field(r, PROFILE_STRING, "", 0, err);
     buf_clear(&r->text);
     if (!is_rewritten(r, &f->body, &r->text))
@@ -339,38 +339,41 @@ static int write_string(struct relabel *r, const struct field *f, struct err *er
     return put_field(r, PROFILE_STRING, buf_str(&r->text), r->text.len, err);
 }
 
-/* Appends the known fields of a message. `shape`: bit n is field n. *ret_changed: others were dropped. */
-static void keep_known(struct wire w, unsigned shape, struct buf *ret, bool *ret_changed)
+/* Appends the known fields of a message; bit n of `known_fields` is field n. Sets *ret_changed if it drops a
+ * field. */
+static void keep_known(struct wire w, unsigned known_fields, struct buf *ret, bool *ret_changed)
 {
     struct wire_field f;
     for (const unsigned char *begin = w.p; next_field(&w, &f); begin = w.p) {
-        bool known = f.number < 32 && (shape >> f.number & 1);
+        bool known = f.number < 32 && (known_fields >> f.number & 1);
         if (known)
             buf_add(ret, begin, (size_t)(w.p - begin));
         *ret_changed = *ret_changed || !known;
     }
 }
 
-/* The known fields of a profile's messages, and the field that is a message itself: bit n is field n. */
+/* The known fields of a profile's messages, by the number of their field in the profile: bit n is field n.
+ * `message` is the field that is a message itself, `inside` has the known fields of that message. */
 static const struct {
     unsigned known, message, inside;
-} shapes[] = {[1] = {0x6, 0, 0},   [2] = {0xe, SAMPLE_LABEL, 0x1e},
-              [3] = {0x7fe, 0, 0}, [4] = {0x3e, 4, 0xe},
-              [5] = {0x3e, 0, 0},  [11] = {0x6, 0, 0}};
+} messages[] = {[1] = {0x6, 0, 0},   [2] = {0xe, SAMPLE_LABEL, 0x1e},
+                [3] = {0x7fe, 0, 0}, [4] = {0x3e, 4, 0xe},
+                [5] = {0x3e, 0, 0},  [11] = {0x6, 0, 0}};
 
-/* Builds the message without unknown fields, also in nested messages, in r->known. */
+/* Builds the message in r->known, without its unknown fields and those of nested messages. */
 static int drop_unknown(struct relabel *r, unsigned number, struct wire w, bool *ret_changed, struct err *err)
 {
     struct wire_field f;
     buf_clear(&r->known);
     for (const unsigned char *begin = w.p; next_field(&w, &f); begin = w.p) {
-        bool known = f.number < 32 && (shapes[number].known >> f.number & 1), changed = false;
+        bool known = f.number < 32 && (messages[number].known >> f.number & 1), changed = false;
         buf_clear(&r->inner);
-        if (known && f.number == shapes[number].message)
-            keep_known(wire_into(&f), shapes[number].inside, &r->inner, &changed);
+        if (known && f.number == messages[number].message)
+            keep_known(wire_of_field(&f), messages[number].inside, &r->inner, &changed);
         if (known && changed) {
             unsigned char head[WIRE_FIELD_SIZE];
-            buf_add(&r->known, head, (size_t)(wire_write_head(head, f.number, r->inner.len) - head));
+            buf_add(&r->known, head,
+                    (size_t)(wire_write_tag_and_length(head, f.number, r->inner.len) - head));
             buf_add(&r->known, buf_str(&r->inner), r->inner.len);
         } else if (known) {
             buf_add(&r->known, begin, (size_t)(w.p - begin));
@@ -391,9 +394,9 @@ static int write_field(struct relabel *r, const struct field *f, struct err *err
         return flush_unchanged(r, err);
     if (b->number == PROFILE_SAMPLE && renumber_sample(r, b, &changed, err) < 0)
         return -1;
-    bool is_message = b->number < sizeof shapes / sizeof *shapes && shapes[b->number].known;
+    bool is_message = b->number < sizeof messages / sizeof *messages && messages[b->number].known;
     if (r->found.unknown > 0 && is_message && b->type == WIRE_LENGTH) {
-        struct wire body = changed ? wire_of(buf_str(&r->sample), r->sample.len) : wire_into(b);
+        struct wire body = changed ? wire_of(buf_str(&r->sample), r->sample.len) : wire_of_field(b);
         if (drop_unknown(r, b->number, body, &dropped, err) < 0)
             return -1;
     }
@@ -408,34 +411,34 @@ static int write_all(struct relabel *r, struct err *err)
         return -1;
     if (r->found.labels == 0)
         return 0;
-    return put_field(r, PROFILE_STRING, r->how->text, strlen(r->how->text), err);
+    return put_field(r, PROFILE_STRING, r->options->text, strlen(r->options->text), err);
 }
 
-static int check_all(struct relabel *r, struct err *err)
+static int find_uses(struct relabel *r, struct err *err)
 {
     r->n_uses = r->n_strings;
     r->uses = calloc(r->n_uses, 1);
     if (!r->uses)
         return err_nomem(err);
-    mark_use(r, 0, KEPT);
+    mark_use(r, 0, USE_KEPT);
     return run_pass(r, mark_uses, err);
 }
 
-int profile_relabel(const struct profile_relabel *how, struct profile_relabelled *ret, struct err *err)
+int profile_relabel(const struct profile_relabel *options, struct profile_relabelled *ret, struct err *err)
 {
     struct relabel *r = calloc(1, sizeof *r);
     bool any = false;
     if (!r)
         return err_nomem(err);
-    r->how = how;
+    r->options = options;
     buf_init(&r->pending, FIELD_SIZE);
     buf_init(&r->sample, 4u * FIELD_SIZE);
     buf_init(&r->text, TEXT_SIZE);
     buf_init(&r->known, 4u * FIELD_SIZE);
     buf_init(&r->inner, 4u * FIELD_SIZE);
-    int rc = find_wanted_keys(r, &any, err);
+    int rc = find_replaced_keys(r, &any, err);
     if (rc == 0 && any)
-        rc = check_all(r, err);
+        rc = find_uses(r, err);
     if (rc == 0 && (r->found.labels > 0 || r->found.strings > 0 || r->found.unknown > 0))
         rc = write_all(r, err);
     if (rc == 0)

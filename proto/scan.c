@@ -6,8 +6,9 @@
  * A field is a tag, then a number, or a length and a region: a message (opened), a string, packed numbers or
  * bytes to skip. One table has the role of each field.
  *
- * Names are indices into the string table, which is usually last: the strings of known names are kept when
- * they arrive. Encoders may also write the table first, so its first HEAD_SIZE bytes are always kept.
+ * Names are indices into the string table, which is usually last. The scan stores a string if a name already
+ * refers to it. An encoder may write the table first, so the scan always stores the first HEAD_SIZE bytes of
+ * the table.
  */
 #include "proto/proto.h"
 
@@ -16,8 +17,8 @@
 
 #include "base/banned.h"
 
-#define HEAD_SIZE 65536 /* of the string table */
-#define TEXT_SIZE 127   /* bytes kept of a string: what fits profile_summary.build_id */
+#define HEAD_SIZE 65536 /* stored bytes of the start of the string table */
+#define TEXT_SIZE 127   /* stored bytes of a string, so that it fits into profile_summary.build_id */
 #define MAX_NAMES (2 * PROFILE_MAX_SAMPLE_TYPES + 1)
 #define MAX_FIELD 16
 #define VARINT_MAX_SHIFT 70 /* 10 bytes of 7 bits */
@@ -48,22 +49,22 @@ static const char *const kind_names[] = {
     [FUNCTION] = "a function",
 };
 
-/* The role of a field. The order determines the wire types it may have. */
+/* The role of a field. wire_fits depends on the order. */
 enum role {
     UNKNOWN, /* any wire type, skipped */
-    NUMBER,  /* from here on a number */
-    INDEX,   /* of a string */
+    NUMBER,  /* this role and those up to PERIOD: one number */
+    INDEX,   /* the index of a string */
     TYPE_INDEX,
     UNIT_INDEX,
     BUILD_ID_INDEX,
     TIME,
     DURATION,
     PERIOD,
-    NUMBERS, /* from here on numbers, packed or not */
+    NUMBERS, /* this role and those up to VALUES: a list of numbers, packed or not */
     INDEXES,
     VALUES,
-    STRING,  /* from here on a length and a region */
-    MESSAGE, /* + its kind */
+    STRING,
+    MESSAGE, /* MESSAGE + KIND is the role of a message of that kind */
 };
 
 static const unsigned char fields[KINDS][MAX_FIELD] = {
@@ -112,7 +113,7 @@ enum state {
     IN_SKIPPED,
 };
 
-/* A wanted string. */
+/* A string of the summary. */
 struct name {
     uint64_t index;
     bool found;
@@ -148,8 +149,8 @@ struct profile_scan {
         wrong_sample; /* the current sample, the first one, and the first one with another number of values */
 
     uint64_t strings;
-    uint64_t index_max; /* the highest index seen, and where */
-    uint64_t index_max_at;
+    uint64_t index_max;           /* the highest string index that was read */
+    uint64_t index_max_at;        /* offset of its field */
     struct name names[MAX_NAMES]; /* type and unit of each sample type, the build id */
     char text[TEXT_SIZE];         /* start of the current string */
     size_t text_len;
@@ -324,7 +325,8 @@ static int begin_message(struct profile_scan *s, enum message_kind kind, struct 
     return 0;
 }
 
-/* The sample types may follow the samples, so this only records, and the end checks. */
+/* Records the number of values of a sample. check_values compares it at the end, because sample types may
+ * follow the samples. */
 static void end_message(struct profile_scan *s, enum message_kind kind)
 {
     if (kind != SAMPLE)
@@ -342,7 +344,7 @@ static void end_message(struct profile_scan *s, enum message_kind kind)
 
 /* ---- the wire ---- */
 
-/* The bytes of the piece before that offset. */
+/* Returns the number of unread bytes of the piece before the offset `limit`. */
 static inline size_t piece_left(const struct profile_scan *s, uint64_t limit)
 {
     size_t n = (size_t)(s->end - s->p);
@@ -474,8 +476,8 @@ static int skip_packed(struct profile_scan *s, struct err *err)
     unsigned shift = s->shift;
     uint64_t ended = 0;
     for (; p < end && shift < VARINT_MAX_SHIFT; p++) {
-        shift = (shift + 7) & (0u - (*p >> 7)); /* 0 at the last byte of a number; without a branch, which the
-                                                   processor could not predict */
+        shift = (shift + 7) & (0u - (*p >> 7)); /* 0 at the last byte of a number. No branch: the processor
+                                                   could not predict it. */
         ended += 1u - (*p >> 7);
     }
     s->shift = shift;
@@ -610,7 +612,7 @@ static int check_values(const struct profile_scan *s, struct err *err)
                    (unsigned long long)at, (unsigned long long)values, s->sum.n_types);
 }
 
-static int check_whole(const struct profile_scan *s, struct err *err)
+static int check_complete(const struct profile_scan *s, struct err *err)
 {
     if (s->state != AT_TAG || s->shift > 0 || s->depth > 0)
         return err_set(err, ERR_FAILED, "cut off inside %s after %llu bytes",
@@ -638,7 +640,7 @@ bool profile_scan_has_data(const struct profile_scan *s)
 
 int profile_scan_finish(struct profile_scan *s, struct profile_summary *ret, struct err *err)
 {
-    if (profile_scan_feed(s, "", 0, err) || check_whole(s, err))
+    if (profile_scan_feed(s, "", 0, err) || check_complete(s, err))
         return -1;
     *ret = s->sum;
     for (size_t i = 0; i < ret->n_types; i++) {

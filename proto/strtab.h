@@ -21,7 +21,7 @@ struct strtab {
 int strtab_init(struct strtab *t, size_t expected, struct err *err);
 void strtab_release(struct strtab *t);
 
-/* Returns the number of the string and adds it if it is new. The caller keeps the bytes valid while the table
+/* *ret is the number of the string, which is added if it is new. The bytes must stay valid while the table
  * lives. */
 int strtab_refer(struct strtab *t, struct str s, uint32_t *ret, struct err *err);
 /* Works like strtab_refer, but copies the bytes. */

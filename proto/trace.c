@@ -1,12 +1,13 @@
 /*
- * A push parser for the framing of a trace, not for its content. Between two pieces it keeps its position,
- * the incomplete number, the number of bytes to skip, and which contents the current generation has so far.
+ * A push parser for the batches or events of a trace. It does not parse their content. Between two pieces it
+ * keeps its position, the incomplete number, the number of bytes to skip, and which contents the current
+ * generation has so far.
  *
  * Since 1.22 a trace is a sequence of batches: a type, four numbers of which the last is a size, then that
  * many bytes. The parser reads the first of these bytes, which is the kind of the content, and skips the
- * rest. Batches belong to generations, which follow each other, each with its own tables. Before 1.22 a trace
- * was a sequence of events: a byte with the type and the number of arguments, then the arguments, which are
- * numbers. The size in bytes precedes three or more arguments.
+ * rest. Batches belong to generations. One generation follows another, and each has its own tables.
+ * Before 1.22 a trace was a sequence of events: a byte with the type and the number of arguments, then the
+ * arguments, which are numbers. The size in bytes precedes three or more arguments.
  *
  * Each position has a row in the table `positions`: a function that reads bytes of the piece, or a function
  * that gets the next number.
@@ -20,7 +21,7 @@
 
 #define BATCH_MAX 65536 /* also the size of the runtime's buffers before 1.22, which limits an event */
 #define TEXT_MAX 1000000
-#define LAST_SHIFT 63 /* of a number's tenth byte, which has only one more bit */
+#define LAST_SHIFT 63 /* the shift of a number's tenth byte, of which only one bit fits */
 
 /* The types of batches, from 1.22 on; END_OF_GENERATION from 1.26 on. */
 enum { BATCH = 1, EXPERIMENTAL_BATCH = 49, END_OF_GENERATION = 52 };
@@ -133,7 +134,7 @@ static bool parse_header(const char *p, unsigned *ret_minor)
     return true;
 }
 
-int trace_header(const void *p, size_t n, unsigned *ret_minor, struct err *err)
+int trace_parse_header(const void *p, size_t n, unsigned *ret_minor, struct err *err)
 {
     char shown[64];
     if (n < TRACE_HEADER_SIZE)
@@ -167,7 +168,7 @@ static int read_header(struct trace_scan *s, struct err *err)
     s->header[s->at++] = (char)*s->p++;
     if (s->at < TRACE_HEADER_SIZE)
         return 0;
-    if (trace_header(s->header, TRACE_HEADER_SIZE, &s->sum.minor, err))
+    if (trace_parse_header(s->header, TRACE_HEADER_SIZE, &s->sum.minor, err))
         return -1;
     s->position = format_begin(s->sum.minor);
     return 0;
@@ -371,7 +372,7 @@ static int read_text(struct trace_scan *s, struct err *err)
     return 0;
 }
 
-/* ---- the table of positions ---- */
+/* ---- table of positions ---- */
 
 typedef int read_fn(struct trace_scan *s, struct err *err);
 typedef int number_fn(struct trace_scan *s, uint64_t number, struct err *err);
@@ -456,11 +457,11 @@ static const char *missing_in_trace(const struct trace_scan *s)
     return s->sum.minor >= 26 ? "the end of its last generation" : missing_in_generation(s);
 }
 
-static int check_whole(const struct trace_scan *s, struct err *err)
+static int check_complete(const struct trace_scan *s, struct err *err)
 {
     unsigned minor;
     if (s->position == HEADER)
-        return trace_header(s->header, (size_t)s->at, &minor, err);
+        return trace_parse_header(s->header, (size_t)s->at, &minor, err);
     if (s->at == TRACE_HEADER_SIZE)
         return err_set(err, ERR_FAILED, "the trace has nothing after its header");
     if (positions[s->position].inside)
@@ -475,7 +476,7 @@ static int check_whole(const struct trace_scan *s, struct err *err)
 
 int trace_scan_finish(struct trace_scan *s, struct trace_summary *ret, struct err *err)
 {
-    if (trace_scan_feed(s, "", 0, err) || check_whole(s, err))
+    if (trace_scan_feed(s, "", 0, err) || check_complete(s, err))
         return -1;
     *ret = s->sum;
     return 0;

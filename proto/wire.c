@@ -3,7 +3,7 @@
 #include "proto/wire.h"
 #include "base/banned.h"
 
-bool wire_long_number(struct wire *w, uint64_t *ret)
+bool wire_read_long_number(struct wire *w, uint64_t *ret)
 {
     uint64_t v = 0;
     const unsigned char *p = w->p;
@@ -29,18 +29,18 @@ static bool read_bytes(struct wire *w, uint64_t n, struct wire_field *ret)
     return true;
 }
 
-bool wire_long_field(struct wire *w, struct wire_field *ret)
+bool wire_read_long_field(struct wire *w, struct wire_field *ret)
 {
     uint64_t tag = 0, n = 0;
-    if (!wire_number(w, &tag))
+    if (!wire_read_number(w, &tag))
         return false;
     ret->number = tag >> 3 < UINT_MAX ? (unsigned)(tag >> 3) : UINT_MAX;
     ret->type = (unsigned)(tag & 7);
     switch (ret->type) {
     case WIRE_NUMBER:
-        return wire_number(w, &ret->value);
+        return wire_read_number(w, &ret->value);
     case WIRE_LENGTH:
-        return wire_number(w, &n) && read_bytes(w, n, ret);
+        return wire_read_number(w, &n) && read_bytes(w, n, ret);
     case WIRE_FIXED64:
         return read_bytes(w, 8, ret);
     case WIRE_FIXED32:
@@ -50,7 +50,7 @@ bool wire_long_field(struct wire *w, struct wire_field *ret)
     }
 }
 
-void wire_put_number(struct buf *b, uint64_t v)
+void wire_append_number(struct buf *b, uint64_t v)
 {
     unsigned char bytes_of[WIRE_NUMBER_SIZE];
     buf_add(b, bytes_of, (size_t)(wire_write_number(bytes_of, v) - bytes_of));

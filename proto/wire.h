@@ -1,5 +1,5 @@
 /*
- * Protobuf's wire format over bytes in memory: walking the fields of a message, and writing them.
+ * Reads and writes protobuf's wire format in memory.
  *
  * Source: protobuf.dev, "Encoding". Groups (wire types 3 and 4) are refused, as google/pprof does.
  */
@@ -16,7 +16,7 @@
 
 enum { WIRE_NUMBER = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED32 = 5 };
 
-/* The rest of a message. */
+/* The part of a message that is not read yet. */
 struct wire {
     const unsigned char *p, *end;
 };
@@ -36,15 +36,15 @@ static inline struct wire wire_of(const void *p, size_t n)
     return (struct wire){bytes, bytes + n};
 }
 
-static inline struct wire wire_into(const struct wire_field *f)
+static inline struct wire wire_of_field(const struct wire_field *f)
 {
     return (struct wire){f->p, f->p + f->n};
 }
 
 /* Reads at most ten bytes; drops the bits of the tenth that do not fit into 64 bits. */
-bool wire_long_number(struct wire *w, uint64_t *ret);
+bool wire_read_long_number(struct wire *w, uint64_t *ret);
 
-static inline bool wire_number(struct wire *w, uint64_t *ret)
+static inline bool wire_read_number(struct wire *w, uint64_t *ret)
 {
     const unsigned char *p = w->p;
     if (w->end - p >= 1 && p[0] < 0x80) {
@@ -57,14 +57,14 @@ static inline bool wire_number(struct wire *w, uint64_t *ret)
         w->p = p + 2;
         return true;
     }
-    return wire_long_number(w, ret);
+    return wire_read_long_number(w, ret);
 }
 
 /*
  * Reads a number of up to three bytes without a branch: four bytes must be readable. Returns its size, or 0
  * if it is longer.
  */
-static inline size_t wire_short_number(const unsigned char *p, uint64_t *ret)
+static inline size_t wire_read_short_number(const unsigned char *p, uint64_t *ret)
 {
     uint32_t v;
     memcpy(&v, p, sizeof v);
@@ -75,8 +75,8 @@ static inline size_t wire_short_number(const unsigned char *p, uint64_t *ret)
     return ends ? (unsigned)__builtin_ctz(ends) / 8 + 1 : 0;
 }
 
-/* Works like wire_short_number for up to eight bytes: eight bytes must be readable. */
-static inline size_t wire_middle_number(const unsigned char *p, uint64_t *ret)
+/* Works like wire_read_short_number for up to eight bytes: eight bytes must be readable. */
+static inline size_t wire_read_medium_number(const unsigned char *p, uint64_t *ret)
 {
     uint64_t v;
     memcpy(&v, p, sizeof v);
@@ -89,10 +89,10 @@ static inline size_t wire_middle_number(const unsigned char *p, uint64_t *ret)
     return ends ? (unsigned)__builtin_ctzll(ends) / 8 + 1 : 0;
 }
 
-bool wire_long_field(struct wire *w, struct wire_field *ret);
+bool wire_read_long_field(struct wire *w, struct wire_field *ret);
 
 /* Reads the next field of w, which is not at its end. Returns false if the bytes are malformed. */
-static inline bool wire_field(struct wire *w, struct wire_field *ret)
+static inline bool wire_read_field(struct wire *w, struct wire_field *ret)
 {
     const unsigned char *p = w->p;
     if (w->end - p >= 2 && (p[0] & 0x87) == WIRE_LENGTH && p[1] < 0x80 && p[1] <= w->end - p - 2) {
@@ -104,16 +104,16 @@ static inline bool wire_field(struct wire *w, struct wire_field *ret)
     size_t size = 0;
     if (w->end - p >= 2 && (p[0] & 0x87) == WIRE_NUMBER) {
         value = p[1];
-        size = p[1] < 0x80 ? 1 : w->end - p > 8 ? wire_middle_number(p + 1, &value) : 0;
+        size = p[1] < 0x80 ? 1 : w->end - p > 8 ? wire_read_medium_number(p + 1, &value) : 0;
     }
     if (size == 0)
-        return wire_long_field(w, ret);
+        return wire_read_long_field(w, ret);
     *ret = (struct wire_field){.number = p[0] >> 3, .type = WIRE_NUMBER, .value = value};
     w->p = p + 1 + size;
     return true;
 }
 
-void wire_put_number(struct buf *b, uint64_t v);
+void wire_append_number(struct buf *b, uint64_t v);
 
 /* The largest number of bytes of a number, and of a field that contains a number. */
 #define WIRE_NUMBER_SIZE 10
@@ -128,17 +128,18 @@ static inline unsigned char *wire_write_number(unsigned char *to, uint64_t v)
     return to;
 }
 
-static inline unsigned char *wire_write_head(unsigned char *to, unsigned number, uint64_t n)
+static inline unsigned char *wire_write_tag_and_length(unsigned char *to, unsigned number, uint64_t n)
 {
     to = wire_write_number(to, (uint64_t)number << 3 | WIRE_LENGTH);
     return wire_write_number(to, n);
 }
 
-/* Writes the head in front of the existing n bytes. Returns the start of the field. */
-static inline unsigned char *wire_write_head_before(unsigned char *to, unsigned number, uint64_t n)
+/* Writes the tag and the length of a field in front of its n bytes, which begin at `to`. Returns the start of
+ * the field. */
+static inline unsigned char *wire_prepend_tag_and_length(unsigned char *to, unsigned number, uint64_t n)
 {
     unsigned char head[WIRE_FIELD_SIZE];
-    size_t size = (size_t)(wire_write_head(head, number, n) - head);
+    size_t size = (size_t)(wire_write_tag_and_length(head, number, n) - head);
     return (unsigned char *)memcpy(to - size, head, size);
 }
 
@@ -149,7 +150,7 @@ static inline unsigned char *wire_write_field(unsigned char *to, unsigned number
 }
 
 /* Returns the size of a number in bytes. */
-static inline size_t wire_size(uint64_t v)
+static inline size_t wire_number_size(uint64_t v)
 {
     return (size_t)(70 - __builtin_clzll(v | 1)) / 7;
 }

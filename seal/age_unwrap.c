@@ -34,7 +34,7 @@ static int ask_once(const struct age_identities *i, const struct passphrase_prom
     struct question q = {.kind = ASK_HIDDEN,
                          .prompt = r->prompt,
                          .key = r->file,
-                         .again = again,
+                         .is_retry = again,
                          .deadline = clock_deadline(i->ask_ms)};
     if (!i->ask)
         return err_set(err, ERR_NOT_FOUND, "no user can be asked");

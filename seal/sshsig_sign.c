@@ -49,7 +49,7 @@ static int ask_passphrase(const struct signing *s, bool again, struct secret *re
     struct question q = {.kind = ASK_HIDDEN,
                          .prompt = prompt,
                          .key = s->private,
-                         .again = again,
+                         .is_retry = again,
                          .deadline = clock_deadline(s->signer->ask_ms)};
     return s->signer->ask(s->signer->ask_ctx, &q, ret, err);
 }

@@ -3,9 +3,10 @@
  *
  *     copy [-s KEY] [-e RECIPIENTS] [-l LABEL]... [-r] [-t MS] BUNDLE
  *
- * makes the copy beside it: signed with KEY, encrypted to the recipients of a file, redacted (-r) with
- * further labels; -t is the SSH agent's timeout in milliseconds. Prints the copy's path, and a summary on
- * stderr.
+ * writes the copy beside the bundle: signed with KEY, encrypted to the recipients in the file RECIPIENTS,
+ * redacted
+ * (-r), also with the labels of -l. -t is the timeout of the SSH agent in milliseconds. Prints the path of
+ * the copy, and a summary on stderr.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 #include "cli/term/signals.h"
 #include "cli/input/input.h"
 #include "page/page.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "base/banned.h"
 
 enum { ASK_MS = 20000 };
@@ -53,7 +54,7 @@ static int read_options(int argc, char **argv, struct bundle_copy *how, struct s
 int main(int argc, char **argv)
 {
     struct err err = ERR_INIT;
-    struct page_notes to_user = {talk_line, NULL};
+    struct page_notes to_user = {message_print_line, NULL};
     struct prompt prompt;
     struct strlist labels = {0};
     struct age_recipients *to = NULL;

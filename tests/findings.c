@@ -1,6 +1,6 @@
 /*
- * The words on files alone: `words [KIND=]FILE...`, each sentence on a line as `RULE LOOK: TEXT`. Two dumps
- * of goroutines of one process are one word: goroutines=OLDER,NEWER.
+ * Prints the findings on files: `findings [KIND=]FILE...`, each on a line as `RULE SEVERITY: TEXT`. Two dumps
+ * of goroutines of one process are one argument: goroutines=OLDER,NEWER.
  */
 #include <stdio.h>
 #include <stdlib.h>

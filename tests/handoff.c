@@ -1,5 +1,5 @@
 /*
- * Hands one file over, for the tests of handoff/, like the command but without an inventory.
+ * Hands one file off, for the tests of handoff/, like the command but without an inventory.
  *
  *     handoff [OPTION...] gitlab|redmine|rt URL PROJECT FILE       the token is in $TOKEN
  *
@@ -8,7 +8,7 @@
  *     --dry-run  --upload-max BYTES  --silence MS  --patience MS  --cancel-after STEP
  *
  * stdout: `url URL`, `left SENTENCE`, and `step NAME OUTCOME TEXT` for each; with --dry-run each request.
- * stderr: the error and its hint. Ends with 0 or 4. SIGINT is what Ctrl-C is.
+ * stderr: the error and its hint. The exit code is 0 or 4. SIGINT cancels, as Ctrl-C does.
  */
 #include <curl/curl.h>
 #include <getopt.h>
@@ -133,7 +133,7 @@ static void read_options(int argc, char **argv, struct handoff_request *r, struc
             o->silence_ms = strtoll(optarg, NULL, 10);
             break;
         case PATIENCE:
-            o->patience_ms = strtoll(optarg, NULL, 10);
+            o->max_wait_ms = strtoll(optarg, NULL, 10);
             break;
         case CANCEL:
             c->after = optarg;

@@ -1,12 +1,12 @@
 /*
- * Runs two whole captures at once in one process, each with its own observer and cancel descriptor, for
+ * Runs two captures at once in one process, each with its own observer and cancel descriptor, for
  * tests/e2e/31-two-captures.bats. Prints nothing; writes REPORT, a line for each capture:
  *
  *     NAME END cancelled|not-cancelled WHOLE MISSING EVENTS BUNDLE
  *
  *     two_captures REPORT INVENTORY SSH_CONFIG NAME HOST KINDS CANCEL NAME HOST KINDS CANCEL
  *
- * KINDS are separated by commas. A capture is cancelled when the item CANCEL is being fetched; `-`: never.
+ * KINDS are separated by commas. The capture is cancelled when it fetches the item CANCEL; `-`: never.
  * NAME.tar.gz is its bundle.
  */
 #include <errno.h>

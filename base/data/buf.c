@@ -20,7 +20,7 @@ void buf_release(struct buf *b)
     *b = (struct buf){.max = b->max};
 }
 
-/* realloc(3) would leave a copy of the secret in the old memory. */
+/* Moves the bytes to larger memory and wipes the old memory, which realloc(3) does not do. */
 static char *move_secret(struct buf *b, size_t cap)
 {
     char *data = malloc(cap);
@@ -91,7 +91,7 @@ void buf_add_escaped(struct buf *b, const char *s)
     }
 }
 
-/* Usually the text fits at once. A second vsnprintf runs only if it does not. */
+/* The second vsnprintf runs only if the text does not fit the first time. */
 void buf_addf(struct buf *b, const char *fmt, ...)
 {
     size_t room = b->failed ? 0 : b->cap - b->len;

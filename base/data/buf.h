@@ -1,9 +1,9 @@
 /*
  * A byte buffer with a mandatory maximum and a sticky failure: add many pieces, check once.
  *
- * A piece that does not fit (over the maximum, or no memory) makes the buffer fail: it keeps its bytes,
- * ignores further pieces, and buf_check returns the error. `data` is NULL until the first byte is added, then
- * NUL-terminated. Initialise with BUF_INIT or buf_init; buf_release accepts both.
+ * A piece that exceeds the maximum or the available memory makes the buffer fail. A failed buffer keeps its
+ * bytes and ignores further pieces, and buf_check returns the error. `data` is NULL until the first byte is
+ * added, then NUL-terminated. Initialise with BUF_INIT or buf_init; buf_release accepts both.
  */
 #ifndef BASE_DATA_BUF_H
 #define BASE_DATA_BUF_H
@@ -19,8 +19,8 @@ struct buf {
     size_t cap;
     size_t max; /* limit of `len`, in bytes */
     bool failed;
-    bool out_of_memory; /* it failed because an allocation failed */
-    bool secret;        /* the owner sets this before adding bytes: memory is wiped before it is freed */
+    bool out_of_memory; /* the reason of the failure is a failed allocation */
+    bool secret;        /* set before adding bytes: the memory is wiped before it is freed */
 };
 
 #define BUF_INIT(maximum)                                                                                    \

@@ -1,9 +1,8 @@
-/* This file needs POSIX's strerror_r. With _GNU_SOURCE (set for every file) strerror_r returns the text
- * instead of writing it. */
+/* _GNU_SOURCE, which the Makefile sets, selects another strerror_r. This file uses that of POSIX. */
 #undef _GNU_SOURCE
 #define _POSIX_C_SOURCE 200809L
 
-#define ERR_ITSELF
+#define ERR_IMPLEMENTATION
 #include "base/data/err.h"
 
 #include <errno.h>
@@ -22,7 +21,7 @@ int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
         return -1;
     err->kind = kind;
     err->hint[0] = '\0';
-    err->unreached = err->out_of_memory = false;
+    err->unreachable = err->out_of_memory = false;
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(err->msg, sizeof err->msg, fmt, ap);
@@ -62,8 +61,8 @@ int err_wrap(struct err *err, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(context, sizeof context, fmt, ap);
     va_end(ap);
-    /* The inner message has the cause, but the context names its source, so both must be visible. If the text
-     * is too long, the context keeps CONTEXT_MIN bytes, then the inner message is cut. */
+    /* The context names the host or the file, and the inner message has the cause, so both must be visible.
+     * If the text is too long, first the context is cut to CONTEXT_MIN bytes, then the inner message. */
     size_t room = sizeof err->msg - 3;
     size_t inner = strnlen(err->msg, room), outer = strlen(context);
     if (outer > CONTEXT_MIN && outer + inner > room)
@@ -77,10 +76,10 @@ int err_wrap(struct err *err, const char *fmt, ...)
     return -1;
 }
 
-int err_unreached(struct err *err)
+int err_mark_unreachable(struct err *err)
 {
     if (err)
-        err->unreached = true;
+        err->unreachable = true;
     return -1;
 }
 

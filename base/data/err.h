@@ -16,28 +16,29 @@
 /* The few kinds on which some caller acts. cli maps kinds to exit codes. */
 enum err_kind {
     ERR_NONE,
-    ERR_FAILED,      /* the operation failed; another way may succeed */
+    ERR_FAILED,      /* any other failure */
     ERR_USAGE,       /* the command line, inventory or kinds are wrong: nothing was opened or fetched */
     ERR_CANCELLED,   /* the caller's cancel descriptor became readable */
     ERR_TIMEOUT,     /* a deadline passed */
     ERR_NOT_FOUND,   /* the requested object does not exist */
-    ERR_EXISTS,      /* the name is taken, nothing was overwritten */
+    ERR_EXISTS,      /* the name exists already, and nothing was overwritten */
     ERR_LOCAL_IO,    /* the workstation's disk or descriptors failed: other hosts would fail too */
     ERR_PIPE,        /* a pipe or a connection has no reader any more (EPIPE) */
-    ERR_BUSY,        /* another process has the exclusive lock: wait and retry */
+    ERR_BUSY,        /* another process holds the lock: wait and retry */
     ERR_LOST,        /* the SSH session is unusable: a new session may work */
     ERR_UNSUPPORTED, /* the library cannot do it; another program may */
     ERR_DENIED,      /* the server or person refused, and would refuse again: do not retry */
     ERR_LIMIT,       /* the input needs more memory or time than allowed, or crashed its parser */
-    ERR_HOST_KEY,    /* the host key is not verified: never retry over another path */
+    ERR_HOST_KEY,    /* the host key is not verified: never retry over another route */
 };
 
 struct err {
     enum err_kind kind;
     char msg[512];
     char hint[512];     /* the next action without "hint: ", or empty */
-    bool unreached;     /* a connection was refused or timed out; err_unreached sets it */
-    bool out_of_memory; /* an allocation failed (err_nomem): a caller fails even if the input is optional */
+    bool unreachable;   /* a connection was refused or timed out (err_mark_unreachable) */
+    bool out_of_memory; /* an allocation failed (err_nomem): the caller fails even if it could go on without
+                           the input */
 };
 
 #define ERR_INIT                                                                                             \
@@ -58,26 +59,26 @@ int err_nomem(struct err *err);
 /* Adds context and `: ` in front of the message. */
 int err_wrap(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Marks the error: a connection was refused or timed out. cli then hints at `profgrab check`. */
-int err_unreached(struct err *err);
+/* Marks the error as a connection that was refused or timed out. cli then suggests `profgrab check`. */
+int err_mark_unreachable(struct err *err);
 
 /* Sets the hint. */
 int err_hint(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-#if defined(__clang_analyzer__) && !defined(ERR_ITSELF)
-/* The analyzer sees one file at a time and would follow paths on which these return 0. */
-#define ERR_KNOWN(call)                                                                                      \
+#if defined(__clang_analyzer__) && !defined(ERR_IMPLEMENTATION)
+/* Tells the analyzer, which sees one file at a time, that these functions never return 0. */
+#define ERR_RETURNS_MINUS_1(call)                                                                            \
     __extension__({                                                                                          \
         int result_ = (call);                                                                                \
         __builtin_assume(result_ == -1);                                                                     \
         result_;                                                                                             \
     })
-#define err_set(...) ERR_KNOWN((err_set)(__VA_ARGS__))
-#define err_sys(...) ERR_KNOWN((err_sys)(__VA_ARGS__))
-#define err_nomem(err) ERR_KNOWN((err_nomem)(err))
-#define err_wrap(...) ERR_KNOWN((err_wrap)(__VA_ARGS__))
-#define err_hint(...) ERR_KNOWN((err_hint)(__VA_ARGS__))
-#define err_unreached(err) ERR_KNOWN((err_unreached)(err))
+#define err_set(...) ERR_RETURNS_MINUS_1((err_set)(__VA_ARGS__))
+#define err_sys(...) ERR_RETURNS_MINUS_1((err_sys)(__VA_ARGS__))
+#define err_nomem(err) ERR_RETURNS_MINUS_1((err_nomem)(err))
+#define err_wrap(...) ERR_RETURNS_MINUS_1((err_wrap)(__VA_ARGS__))
+#define err_hint(...) ERR_RETURNS_MINUS_1((err_hint)(__VA_ARGS__))
+#define err_mark_unreachable(err) ERR_RETURNS_MINUS_1((err_mark_unreachable)(err))
 #endif
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * A hash table with open addressing. It finds the number of a thing, an index of the caller's array. The
- * caller compares things.
+ * A hash table with open addressing. It finds the index of an entry in the caller's array. The caller
+ * compares entries.
  *
- * Hashes of things from untrusted files start with finder_seed, a random value of each table, so that nobody
- * can craft collisions. finder_mix adds each part of a thing to the hash.
+ * Hashes of untrusted entries start with finder_seed, a random value of each table, so that an attacker
+ * cannot craft collisions. finder_mix adds each part of an entry to the hash.
  */
 #ifndef BASE_DATA_FINDER_H
 #define BASE_DATA_FINDER_H
@@ -17,9 +17,9 @@
 
 #define FINDER_NONE UINT32_MAX
 
-/* A thing's number and half of its hash, so that `equal` is rarely called for another thing. */
+/* An entry's number and half of its hash. Comparing the halves first avoids most calls of `equal`. */
 struct finder_slot {
-    uint32_t number; /* the thing's number + 1; 0: empty slot */
+    uint32_t number; /* the entry's index + 1; 0: empty slot */
     uint32_t hash;
 };
 
@@ -39,15 +39,15 @@ uint64_t finder_random(void);
 /* Returns the start value of this table's hashes: random, and constant until finder_release. */
 uint64_t finder_seed(struct finder *f);
 
-/* Makes room for n things in total. Optional: finder_add grows the table. */
+/* Makes room for n entries in total. Optional: finder_add grows the table. */
 int finder_reserve(struct finder *f, size_t n, struct err *err);
 
-/* Returns whether the thing of that number equals the thing that ctx describes. */
+/* Returns whether the entry with the index `number` equals the entry that ctx describes. */
 typedef bool finder_equal_fn(const void *ctx, uint32_t number);
 
-/* Returns the number of the thing, or FINDER_NONE. */
+/* Returns the index of the entry, or FINDER_NONE. */
 uint32_t finder_find(const struct finder *f, uint64_t hash, finder_equal_fn *equal, const void *ctx);
-/* Adds the next thing: its number is the count before. */
+/* Adds the entry after the last one: its index is the number of entries before. */
 int finder_add(struct finder *f, uint64_t hash, struct err *err);
 
 /* Returns the half of a hash that a slot stores. It also selects the first slot to probe. */
@@ -63,8 +63,8 @@ static inline void finder_prefetch(const struct finder *f, uint64_t hash)
         __builtin_prefetch(&f->slots[finder_slot_hash(hash) & (f->n_slots - 1)]);
 }
 
-/* XORs both halves of the 128-bit product, so that each bit of the result depends on all bits of the input.
- * */
+/* Mixes v into the hash: XORs both halves of a 128-bit product, so that each bit of the result depends on all
+ * bits of the input. */
 static inline uint64_t finder_mix(uint64_t hash, uint64_t v)
 {
     const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);

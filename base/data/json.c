@@ -13,12 +13,12 @@ enum {
     OBJECT_BYTES = 240,
     LIST_BYTES = 144,
     TEXT_BYTES = 80,
-    WORD_BYTES = 32,
+    LITERAL_BYTES = 32,
     COLON_BYTES = 48,
     COMMA_BYTES = 24
 };
 
-/* While jansson reads a string, it has copies in a doubling buffer and an unescaped copy. */
+/* While jansson reads a string, it keeps a growing buffer with up to two copies, and an unescaped copy. */
 #define LONGEST_TEXT_COPIES 3
 
 static size_t string_end(const char *p, size_t n, size_t at)
@@ -28,14 +28,14 @@ static size_t string_end(const char *p, size_t n, size_t at)
     return at < n ? at : n;
 }
 
-static bool is_of_word(char c)
+static bool is_literal_char(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-' || c == '+' || c == '.' || c == 'E';
 }
 
-static size_t word_end(const char *p, size_t n, size_t at)
+static size_t literal_end(const char *p, size_t n, size_t at)
 {
-    while (at < n && is_of_word(p[at]))
+    while (at < n && is_literal_char(p[at]))
         at++;
     return at;
 }
@@ -64,9 +64,9 @@ struct json_measure json_measure(const char *p, size_t n)
             m.memory += COLON_BYTES;
         } else if (p[i] == ',') {
             m.memory += COMMA_BYTES;
-        } else if (is_of_word(p[i])) {
-            size_t end = word_end(p, n, i);
-            m.memory += WORD_BYTES;
+        } else if (is_literal_char(p[i])) {
+            size_t end = literal_end(p, n, i);
+            m.memory += LITERAL_BYTES;
             m.longest = max_size(end - i, m.longest);
             i = end - 1;
         }
@@ -75,29 +75,31 @@ struct json_measure json_measure(const char *p, size_t n)
     return m;
 }
 
-int json_check(const struct json_limits *form, const char *text, size_t n, struct err *err)
+int json_check(const struct json_limits *limits, const char *text, size_t n, struct err *err)
 {
     char size[32];
-    if (n > form->max_bytes)
-        return err_set(err, ERR_FAILED, "%s is larger than %s", form->what,
-                       text_bytes(size, sizeof size, form->max_bytes));
+    if (n > limits->max_bytes)
+        return err_set(err, ERR_FAILED, "%s is larger than %s", limits->what,
+                       text_bytes(size, sizeof size, limits->max_bytes));
     struct json_measure m = json_measure(text, n);
-    if (m.depth > form->max_depth)
-        return err_set(err, ERR_FAILED, "%s is nested deeper than %zu levels", form->what, form->max_depth);
-    if (m.memory > form->max_memory)
-        return err_set(err, ERR_FAILED, "%s is too large: it would take more than %s of memory", form->what,
-                       text_bytes(size, sizeof size, form->max_memory));
-    if (form->max_text > 0 && m.longest > form->max_text)
-        return err_set(err, ERR_FAILED, "%s contains a string of more than %s", form->what,
-                       text_bytes(size, sizeof size, form->max_text));
+    if (m.depth > limits->max_depth)
+        return err_set(err, ERR_FAILED, "%s is nested deeper than %zu levels", limits->what,
+                       limits->max_depth);
+    if (m.memory > limits->max_memory)
+        return err_set(err, ERR_FAILED, "%s is too large: it would take more than %s of memory", limits->what,
+                       text_bytes(size, sizeof size, limits->max_memory));
+    if (limits->max_text > 0 && m.longest > limits->max_text)
+        return err_set(err, ERR_FAILED, "%s contains a string of more than %s", limits->what,
+                       text_bytes(size, sizeof size, limits->max_text));
     return 0;
 }
 
-int json_parse(const struct json_limits *form, const char *text, size_t n, json_t **ret, struct err *err)
+int json_parse(const struct json_limits *limits, const char *text, size_t n, json_t **ret, struct err *err)
 {
-    if (json_check(form, text, n, err) < 0)
+    if (json_check(limits, text, n, err) < 0)
         return -1;
-    size_t flags = (form->any ? JSON_DECODE_ANY : 0) | (form->repeated_keys ? 0 : JSON_REJECT_DUPLICATES);
+    size_t flags = (limits->accept_any_value ? JSON_DECODE_ANY : 0) |
+                   (limits->accept_repeated_keys ? 0 : JSON_REJECT_DUPLICATES);
     json_error_t why = {.line = 0};
     json_t *root = json_loadb(text, n, flags, &why);
     /* jansson sets no text if memory ran out. */
@@ -105,7 +107,7 @@ int json_parse(const struct json_limits *form, const char *text, size_t n, json_
         return err_nomem(err);
     if (!root) {
         char shown[sizeof why.text];
-        return err_set(err, ERR_FAILED, "%s is malformed: line %d: %s", form->what, why.line,
+        return err_set(err, ERR_FAILED, "%s is malformed: line %d: %s", limits->what, why.line,
                        text_printable(shown, sizeof shown, why.text, strlen(why.text)));
     }
     *ret = root;

@@ -25,7 +25,7 @@ bool names_equal_ignoring_case(const char *a, const char *b)
 static uint64_t hash_name(const struct names *t, const char *name)
 {
     uint64_t hash = t->by_name.seed;
-    if (!t->fold)
+    if (!t->ignore_case)
         return finder_mix_str(hash, str_of(name));
     for (; *name; name++)
         hash = finder_mix(hash, fold_case(*name));
@@ -41,7 +41,7 @@ static bool is_wanted(const void *ctx, uint32_t number)
 {
     const struct wanted *w = ctx;
     const char *name = w->in->entries[number].name;
-    return w->in->fold ? names_equal_ignoring_case(name, w->name) : strcmp(name, w->name) == 0;
+    return w->in->ignore_case ? names_equal_ignoring_case(name, w->name) : strcmp(name, w->name) == 0;
 }
 
 int names_add(struct names *t, const char *name, const void *value, struct err *err)
@@ -74,10 +74,10 @@ const void *names_get(const struct names *t, const char *name)
     return at == FINDER_NONE ? NULL : t->entries[at].value;
 }
 
-void names_offer(const struct names *t, struct nearest *near)
+void names_add_to_nearest(const struct names *t, struct nearest *near)
 {
     for (size_t i = 0; i < t->n; i++)
-        nearest_offer(near, t->entries[i].name);
+        nearest_add(near, t->entries[i].name);
 }
 
 void names_release(struct names *t)

@@ -1,6 +1,6 @@
 /*
- * A table of names and their values, looked up by hash (base/data/finder.h). The names come from inventories,
- * sources of services and bundles, so the hash has the finder's random seed. The table owns neither names nor
+ * A hash table of names and their values. The names may be untrusted, so the hash has a random seed
+ * (base/data/finder.h). The table owns neither names nor
  * values; both must outlive it.
  */
 #ifndef BASE_DATA_NAMES_H
@@ -23,7 +23,7 @@ struct names {
     size_t n;
     size_t cap;
     struct finder by_name; /* numbers are indices of `entries` */
-    bool fold; /* set before the first name: names that differ only by case are equal, as in DNS */
+    bool ignore_case; /* names that differ only by case are equal, as in DNS; set before the first name */
 };
 
 /* Adds a new name; the value must not be NULL. */
@@ -35,11 +35,11 @@ int names_set(struct names *t, const char *name, const void *value, struct err *
 /* Returns the value of a name, or NULL if the table does not contain it. */
 const void *names_get(const struct names *t, const char *name);
 
-/* Returns whether two names are equal without regard to case: ASCII letters only, whatever the locale. */
+/* Returns whether two names are equal without regard to case: ASCII letters only, in every locale. */
 bool names_equal_ignoring_case(const char *a, const char *b);
 
-/* Calls nearest_offer for every name, in the order they were added. */
-void names_offer(const struct names *t, struct nearest *near);
+/* Adds every name, in the order they were added, to the candidates of `near` (nearest_add). */
+void names_add_to_nearest(const struct names *t, struct nearest *near);
 
 void names_release(struct names *t);
 

@@ -68,7 +68,7 @@ struct str path_base(struct str path)
     return path;
 }
 
-const char *path_list(const char *text)
+const char *path_list_begin(const char *text)
 {
     return text && *text ? text : NULL;
 }

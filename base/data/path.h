@@ -16,9 +16,9 @@ size_t path_clean(struct str path, char *to);
 /* Returns the text after the last slash; "." for an empty path, "/" for a path of slashes. */
 struct str path_base(struct str path);
 
-/* Iterate over a list of paths separated by colons. path_list returns the start of the list; an empty text is
- * an empty list. path_list_next sets *ret to the next path, or returns false at the end. */
-const char *path_list(const char *text);
+/* Iterate over paths separated by colons. path_list_begin returns the rest of the list, NULL for an empty
+ * text. path_list_next moves *list and sets *ret to the next path, or returns false at the end. */
+const char *path_list_begin(const char *text);
 bool path_list_next(const char **list, struct str *ret);
 
 #endif

@@ -14,7 +14,7 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* The length of the white space character at the start or the end; 0 if there is none. */
+/* Returns the length of the white space character at the start or the end; 0 if there is none. */
 static size_t space_at(struct str s, bool at_end)
 {
     if (s.n == 0)

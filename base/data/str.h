@@ -11,10 +11,10 @@ struct str {
     size_t n;
 };
 
-/* From a string literal. */
+/* Makes a str of a string literal. */
 #define STR(literal) ((struct str){(literal), sizeof(literal) - 1})
 
-/* From a C string; NULL gives an empty one. */
+/* Makes a str of a C string; of NULL an empty one. */
 static inline struct str str_of(const char *s)
 {
     return s ? (struct str){s, strlen(s)} : STR("");

@@ -38,8 +38,8 @@ int text_hex_digit(char c)
 }
 
 /* Characters that a terminal or a page interprets instead of showing: C1 controls, bidirectional controls,
- * zero-width and invisible characters, separators, interlinear and tag characters, and neighbours of
- * noncharacters. */
+ * zero-width and invisible characters, separators, interlinear and tag characters, and the code points before
+ * U+FFFC. */
 static bool is_hidden(uint32_t c)
 {
     static const struct {
@@ -58,7 +58,7 @@ static bool is_blank(unsigned char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Returns the length of the character at p if it is printable. 0: print `?` instead of *ret_step bytes. */
+/* Returns the length of the character at p if it is printable. Returns 0 if `?` replaces *ret_step bytes. */
 static size_t printable_length(const unsigned char *p, size_t n, size_t *ret_step)
 {
     uint32_t c = 0;
@@ -283,13 +283,13 @@ static size_t edit_distance(const char *a, size_t na, const char *b, size_t nb)
     return above[nb];
 }
 
-void nearest_offer(struct nearest *near, const char *name)
+void nearest_add(struct nearest *near, const char *name)
 {
     size_t nw = strlen(near->wanted), nn = strlen(name);
     if (nw > NEAREST_LEN || nn > NEAREST_LEN || nw == 0)
         return;
     size_t d = edit_distance(near->wanted, nw, name, nn);
-    /* A third of the characters may be wrong. A name that begins with the wanted text is always near. */
+    /* Up to a third of the characters may differ. A name that begins with the wanted text is always near. */
     bool prefix = nw >= 2 && nn > nw && strncmp(near->wanted, name, nw) == 0;
     if (d > (nw < nn ? nn : nw) / 3 + (nw < 3) && !prefix)
         return;

@@ -35,8 +35,8 @@ bool text_is_name(const char *s);
 
 bool text_ends_in(const char *s, const char *ending);
 
-/* Returns the length of the first clause: the text before the first "; " or ": " at byte 16 or later, or all
- * of it. */
+/* Returns the length of the text before the first "; " or ": " at byte 16 or later; the whole length without
+ * one. */
 size_t text_first_clause(const char *s);
 
 /* Parses a decimal number of at most `max` without sign or blanks. Returns -1 for other text and leaves *ret
@@ -62,8 +62,8 @@ char *text_bytes(char *dst, size_t cap, uint64_t bytes);
 
 /*
  * The three names nearest to the mistyped name `wanted`. The distance is the optimal string alignment:
- * insertions, deletions, substitutions, swapped neighbours. More distant names are no typing error and are
- * ignored.
+ * insertions, deletions, substitutions, swapped neighbours. Names that differ in more than a third of their
+ * characters are ignored.
  */
 struct nearest {
     const char *wanted;
@@ -77,13 +77,13 @@ struct nearest {
     {                                                                                                        \
         .wanted = (name)                                                                                     \
     }
-/* `name` must stay valid while the struct is in use. */
-void nearest_offer(struct nearest *near, const char *name);
+/* Adds a candidate. `name` must stay valid while the struct is in use. */
+void nearest_add(struct nearest *near, const char *name);
 /* Writes `"a", "b" or "c"` into dst, nearest first, or "" if no candidate is near. Returns dst. */
 char *nearest_text(const struct nearest *near, char *dst, size_t cap);
 
 /* Returns the next entry of a text with one entry per line, or NULL. Skips empty lines and comments (#), and
- * removes leading blanks and a DOS line end. *rest is the remaining text, which is modified. *number counts
+ * removes leading blanks and a carriage return at the end. Moves *rest and modifies its text. *number counts
  * all lines. */
 char *text_next_entry(char **rest, size_t *number);
 

@@ -18,9 +18,10 @@
 
 #define CHUNK_BYTES ((size_t)64 << 10)
 /* The most memory for each key in the table that finds repeated keys: the array of entries doubles, and the
- * finder has up to five slots while it grows. */
+ * hash table has up to five slots for each entry while it grows. */
 #define KEY_BYTES (2 * sizeof(struct names_entry) + 5 * sizeof(struct finder_slot))
-/* In a mapping of at most this many keys, each key is compared with the others instead of using a table. */
+/* In a mapping of at most this many keys, each key is compared with the others. A larger mapping uses a
+ * table. */
 #define COMPARED_KEYS 8
 #define MAX_DIRECTIVES 100
 
@@ -40,7 +41,7 @@ struct yaml_tree {
 struct level {
     struct yaml_node *node;
     struct yaml_node *last;
-    const struct yaml_node *key; /* of a mapping: its value is not read yet */
+    const struct yaml_node *key; /* of a mapping: the key whose value is not read yet */
 };
 
 struct builder {
@@ -51,14 +52,14 @@ struct builder {
     size_t documents;
 };
 
-static int wrap_place(const struct yaml_tree *t, size_t line, size_t column, struct err *err)
+static int wrap_position(const struct yaml_tree *t, size_t line, size_t column, struct err *err)
 {
     return err_wrap(err, "%s:%zu:%zu", t->name, line, column);
 }
 
 int yaml_tree_err_wrap(const struct yaml_tree *t, const struct yaml_node *at, struct err *err)
 {
-    return wrap_place(t, at->line, at->column, err);
+    return wrap_position(t, at->line, at->column, err);
 }
 
 int yaml_tree_err(const struct yaml_tree *t, const struct yaml_node *at, struct err *err, const char *fmt,
@@ -73,7 +74,7 @@ int yaml_tree_err(const struct yaml_tree *t, const struct yaml_node *at, struct 
     return yaml_tree_err_wrap(t, at, err);
 }
 
-/* Refuses more bytes than the tree may take. */
+/* Refuses `more` bytes if the tree would exceed YAML_MAX_MEMORY. */
 static int check_memory(const struct yaml_tree *t, size_t more, const struct yaml_node *at, struct err *err)
 {
     char size[32];
@@ -131,7 +132,7 @@ static void mark_by_comparing(const struct yaml_node *map)
             }
 }
 
-/* Marks repeated keys with a table: a section of hosts may have a hundred thousand keys. */
+/* Marks repeated keys with a table, because a section of hosts may have a hundred thousand keys. */
 static int mark_by_table(const struct yaml_node *map, struct err *err)
 {
     int rc = 0;
@@ -193,7 +194,7 @@ static int open_level(struct builder *b, struct yaml_node *node, struct err *err
     return 0;
 }
 
-/* Makes a node at the event's place. In a file of YAML_MAX_BYTES, lines and columns fit into 32 bits. */
+/* Makes a node with the event's position. In a file of YAML_MAX_BYTES, lines and columns fit into 32 bits. */
 static struct yaml_node make_node(enum yaml_kind kind, const yaml_event_t *e)
 {
     return (struct yaml_node){
@@ -201,8 +202,8 @@ static struct yaml_node make_node(enum yaml_kind kind, const yaml_event_t *e)
 }
 
 /* Refuses an anchor or a tag in front of a node. */
-static int refuse_extras(const struct builder *b, const struct yaml_node *node, const yaml_char_t *anchor,
-                         const yaml_char_t *tag, struct err *err)
+static int refuse_anchor_or_tag(const struct builder *b, const struct yaml_node *node,
+                                const yaml_char_t *anchor, const yaml_char_t *tag, struct err *err)
 {
     if (anchor)
         return yaml_tree_err(b->tree, node, err, "anchors and aliases are not allowed");
@@ -213,7 +214,7 @@ static int add_scalar(struct builder *b, const yaml_event_t *e, struct err *err)
 {
     size_t n = e->data.scalar.length;
     struct yaml_node here = make_node(YAML_SCALAR, e), *node = NULL;
-    if (refuse_extras(b, &here, e->data.scalar.anchor, e->data.scalar.tag, err) < 0)
+    if (refuse_anchor_or_tag(b, &here, e->data.scalar.anchor, e->data.scalar.tag, err) < 0)
         return -1;
     if (memchr(e->data.scalar.value, '\0', n))
         return yaml_tree_err(b->tree, &here, err, "NUL characters are not allowed");
@@ -228,8 +229,8 @@ static int add_container(struct builder *b, enum yaml_kind kind, const yaml_even
 {
     bool list = kind == YAML_LIST;
     struct yaml_node here = make_node(kind, e), *node = NULL;
-    if (refuse_extras(b, &here, list ? e->data.sequence_start.anchor : e->data.mapping_start.anchor,
-                      list ? e->data.sequence_start.tag : e->data.mapping_start.tag, err) < 0)
+    if (refuse_anchor_or_tag(b, &here, list ? e->data.sequence_start.anchor : e->data.mapping_start.anchor,
+                             list ? e->data.sequence_start.tag : e->data.mapping_start.tag, err) < 0)
         return -1;
     if (add_node(b->tree, &here, 0, &node, err) < 0 || insert_node(b, node, err) < 0)
         return -1;
@@ -279,7 +280,7 @@ static bool tab_indents(struct str line)
 }
 
 /* Converts an offset in bytes to line and column. libyaml's reader errors have only an offset. */
-static void find_place(const char *p, size_t offset, size_t *ret_line, size_t *ret_column)
+static void find_position(const char *p, size_t offset, size_t *ret_line, size_t *ret_column)
 {
     size_t line = 1, column = 1;
     for (size_t i = 0; i < offset; i++) {
@@ -298,7 +299,7 @@ static void find_place(const char *p, size_t offset, size_t *ret_line, size_t *r
 /* The usual meaning of libyaml's messages, and hints. */
 static const struct {
     const char *problem; /* the start of libyaml's message */
-    const char *words, *hint;
+    const char *meaning, *hint;
 } meanings[] = {
     {"did not find expected key", "this line does not line up with those above it",
      "begin all keys of one mapping in the same column, and all items of one list in the same column"},
@@ -323,14 +324,14 @@ static int set_reader_error(const struct yaml_tree *t, const yaml_parser_t *y, c
                             struct err *err)
 {
     size_t line, column;
-    find_place(p, y->problem_offset < n ? y->problem_offset : n, &line, &column);
+    find_position(p, y->problem_offset < n ? y->problem_offset : n, &line, &column);
     err_set(err, ERR_USAGE, "%s", y->problem ? y->problem : "not YAML");
-    return wrap_place(t, line, column, err);
+    return wrap_position(t, line, column, err);
 }
 
-/* Returns the place of a syntax error: the start of an unclosed quote or of a key without a colon, else the
- * place where libyaml failed. */
-static yaml_mark_t error_place(const yaml_parser_t *y)
+/* Returns the position of a syntax error: the start of an unclosed quote or of a key without a colon, else
+ * the position at which libyaml failed. */
+static yaml_mark_t find_error_position(const yaml_parser_t *y)
 {
     bool begun = y->context && (strcmp(y->context, "while scanning a quoted scalar") == 0 ||
                                 strcmp(y->context, "while scanning a simple key") == 0);
@@ -347,7 +348,7 @@ static int set_syntax_error(const struct builder *b, const yaml_parser_t *y, con
     if (y->error == YAML_READER_ERROR)
         return set_reader_error(t, y, p, n, err);
     const char *problem = y->problem ? y->problem : "not YAML", *hint = NULL;
-    yaml_mark_t at = error_place(y);
+    yaml_mark_t at = find_error_position(y);
     struct str line = find_line(p, n, at.line + 1);
     size_t i = 0, known = sizeof meanings / sizeof *meanings;
     while (i < known && strncmp(problem, meanings[i].problem, strlen(meanings[i].problem)) != 0)
@@ -356,7 +357,7 @@ static int set_syntax_error(const struct builder *b, const yaml_parser_t *y, con
         err_set(err, ERR_USAGE, "a tab indents this line");
         hint = "indent with spaces";
     } else if (i < known) {
-        err_set(err, ERR_USAGE, "%s", meanings[i].words);
+        err_set(err, ERR_USAGE, "%s", meanings[i].meaning);
         hint = meanings[i].hint;
     } else {
         err_set(err, ERR_USAGE, "%s%s%s", problem, y->context ? " " : "", y->context ? y->context : "");
@@ -366,7 +367,7 @@ static int set_syntax_error(const struct builder *b, const yaml_parser_t *y, con
         err_set(err, ERR_USAGE, "%s: \"%s\"", without_line.msg,
                 text_printable(shown, sizeof shown, line.p, line.n));
     }
-    wrap_place(t, at.line + 1, at.column + 1, err);
+    wrap_position(t, at.line + 1, at.column + 1, err);
     return hint ? err_hint(err, "%s", hint) : -1;
 }
 
@@ -385,8 +386,8 @@ static int build_tree(struct builder *b, yaml_parser_t *y, const void *p, size_t
     return 0;
 }
 
-/* Refuses a text with many %TAG directives: libyaml compares each with all before it, and collects them all
- * before it reports the first event. No file needs one, because tags are refused. */
+/* Refuses a text with many %TAG directives: libyaml compares each with all earlier ones before it reports the
+ * first event. No file needs one, because tags are refused. */
 static int check_directives(const struct yaml_tree *t, struct str text, struct err *err)
 {
     static const char directive[] = "%TAG";
@@ -445,8 +446,8 @@ int yaml_tree_err_repeated(const struct yaml_tree *t, const struct yaml_node *ke
                          key->before->line);
 }
 
-int yaml_tree_parse_repeats(const char *name, const void *p, size_t n, struct yaml_tree **ret,
-                            struct err *err)
+int yaml_tree_parse_with_repeats(const char *name, const void *p, size_t n, struct yaml_tree **ret,
+                                 struct err *err)
 {
     return parse_text(name, (struct str){p, n}, true, ret, err);
 }

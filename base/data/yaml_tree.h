@@ -2,9 +2,9 @@
  * A YAML file as a tree of nodes with their lines and columns.
  *
  * The parser reads libyaml's events. It refuses anchors, aliases, tags, more than one document, keys that are
- * no scalars, and NUL characters. A file has at most 8 MB and 16 levels. The depth is checked at every event,
- * because libyaml becomes slow on deep nesting. A repeated key is marked (`before`); yaml_tree_parse refuses
- * it.
+ * not scalars, and NUL characters. A file has at most 8 MB and 16 levels. The depth is checked at every
+ * event, because libyaml becomes slow on deep nesting. A repeated key is marked (`before`); yaml_tree_parse
+ * refuses it.
  *
  * Two bytes of a file (`a,` in braces) can take 128 bytes of nodes. The parser counts the memory of the tree
  * while it builds it, and refuses a file whose tree takes more than YAML_MAX_MEMORY.
@@ -21,8 +21,8 @@
 #include "base/data/err.h"
 
 #define YAML_MAX_BYTES ((size_t)8 << 20)
-/* Bytes of nodes, texts and the table of a mapping's keys. While a configuration's file_sd_configs are read,
- * two trees exist. */
+/* The limit for nodes, texts and the table of a mapping's keys, in bytes. Discovery has two trees at a time.
+ */
 #define YAML_MAX_MEMORY ((size_t)96 << 20)
 #define YAML_MAX_DEPTH 16
 
@@ -44,10 +44,9 @@ struct yaml_tree;
 /* Parses n bytes of YAML. `name` is for messages. Copies the name and the texts. */
 int yaml_tree_parse(const char *name, const void *p, size_t n, struct yaml_tree **ret, struct err *err);
 /* Works like yaml_tree_parse, for an inventory. A repeated key is no error: the caller checks `before` of the
- * keys. A syntax error quotes its line. For other files yaml_tree_parse does not, because the line may
- * contain a secret. */
-int yaml_tree_parse_repeats(const char *name, const void *p, size_t n, struct yaml_tree **ret,
-                            struct err *err);
+ * keys. A syntax error quotes its line; yaml_tree_parse does not, because the line may contain a secret. */
+int yaml_tree_parse_with_repeats(const char *name, const void *p, size_t n, struct yaml_tree **ret,
+                                 struct err *err);
 void yaml_tree_free(struct yaml_tree *t);
 
 const struct yaml_node *yaml_tree_root(const struct yaml_tree *t);

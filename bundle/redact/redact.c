@@ -107,7 +107,7 @@ static unsigned begin_key(struct redact_dump *d)
     return IN_KEY;
 }
 
-static unsigned go_on_with_key(struct redact_dump *d, char c)
+static unsigned continue_key(struct redact_dump *d, char c)
 {
     if (ends_quotes(d, c))
         return BEHIND_KEY;
@@ -123,7 +123,7 @@ static unsigned behind_key(struct redact_dump *d, char c)
     if (c == ':')
         return BEHIND_COLON;
     begin_key(d);
-    return go_on_with_key(d, c);
+    return continue_key(d, c);
 }
 
 static unsigned begin_value(struct redact_dump *d, struct buf *ret)
@@ -144,7 +144,7 @@ static unsigned next_state(struct redact_dump *d, char c, struct buf *ret)
     case BEGINNING:
         return begin_line(d, c);
     case IN_KEY:
-        return go_on_with_key(d, c);
+        return continue_key(d, c);
     case BEHIND_KEY:
         return behind_key(d, c);
     case BEHIND_COLON:
@@ -204,29 +204,29 @@ static int read_some(const struct redact_work *w, char *p, size_t cap, size_t *r
 }
 
 /* Passes all bytes to `take`, from the beginning. */
-static int read_all(const struct redact_work *w, gunzip_sink_fn *take, void *ctx, struct err *err)
+static int read_all(const struct redact_work *w, gunzip_sink_fn *sink, void *ctx, struct err *err)
 {
     char chunk[CHUNK];
     if (lseek(w->from, 0, SEEK_SET) < 0)
         return err_sys(err, "cannot read");
     for (size_t n = 1; n > 0;)
-        if (read_some(w, chunk, sizeof chunk, &n, err) < 0 || (n > 0 && take(ctx, chunk, n, err) < 0))
+        if (read_some(w, chunk, sizeof chunk, &n, err) < 0 || (n > 0 && sink(ctx, chunk, n, err) < 0))
             return -1;
     return 0;
 }
 
 /* A callback for the pieces of a member, with a check of `stop`. */
-struct passing {
+struct checked_sink {
     const struct redact_work *w;
-    gunzip_sink_fn *take;
+    gunzip_sink_fn *sink;
     void *ctx;
 };
 
 /* Checks `stop` and passes a piece on, because a few bytes of a file may inflate to many. */
-static int check_and_pass(void *ctx, const void *p, size_t n, struct err *err)
+static int pass_checked(void *ctx, const void *p, size_t n, struct err *err)
 {
-    const struct passing *to = ctx;
-    return stop_check(to->w->stop, err) < 0 ? -1 : to->take(to->ctx, p, n, err);
+    const struct checked_sink *to = ctx;
+    return stop_check(to->w->stop, err) < 0 ? -1 : to->sink(to->ctx, p, n, err);
 }
 
 static int to_gunzip(void *ctx, const void *p, size_t n, struct err *err)
@@ -237,7 +237,7 @@ static int to_gunzip(void *ctx, const void *p, size_t n, struct err *err)
 /* A member, inflated if it is gzip'ed. */
 struct member {
     const struct redact_work *w;
-    uint64_t most; /* inflated bytes */
+    uint64_t max; /* inflated bytes */
     bool zipped;
     bool unread; /* the gzip header has a field that is not searched: a name, a comment, another field */
 };
@@ -252,13 +252,13 @@ static int member_open(struct member *m, struct err *err)
 }
 
 /* Passes all inflated bytes of the member to `take`, from the beginning. */
-static int give_member(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err)
+static int read_member(void *ctx, gunzip_sink_fn *sink, void *sink_ctx, struct err *err)
 {
     struct member *m = ctx;
-    struct passing to = {.w = m->w, .take = take, .ctx = take_ctx};
+    struct checked_sink to = {.w = m->w, .sink = sink, .ctx = sink_ctx};
     if (!m->zipped)
-        return read_all(m->w, check_and_pass, &to, err);
-    struct gunzip *z = gunzip_new(check_and_pass, &to, m->most, err);
+        return read_all(m->w, pass_checked, &to, err);
+    struct gunzip *z = gunzip_new(pass_checked, &to, m->max, err);
     int rc = z ? read_all(m->w, to_gunzip, z, err) : -1;
     if (rc == 0)
         rc = gunzip_finish(z, err);
@@ -268,7 +268,7 @@ static int give_member(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct e
     return rc;
 }
 
-static int keep_piece(void *ctx, const void *p, size_t n, struct err *err)
+static int append_piece(void *ctx, const void *p, size_t n, struct err *err)
 {
     buf_add(ctx, p, n);
     return buf_check(ctx, "the command line", err);
@@ -277,8 +277,8 @@ static int keep_piece(void *ctx, const void *p, size_t n, struct err *err)
 static int redact_cmdline_member(const struct redact_work *w, struct redact_tally *tally, struct err *err)
 {
     struct buf in = BUF_INIT(CMDLINE_MAX), out = BUF_INIT((size_t)GROWTH * CMDLINE_MAX);
-    struct member m = {.w = w, .most = CMDLINE_MAX};
-    int rc = member_open(&m, err) < 0 ? -1 : give_member(&m, keep_piece, &in, err);
+    struct member m = {.w = w, .max = CMDLINE_MAX};
+    int rc = member_open(&m, err) < 0 ? -1 : read_member(&m, append_piece, &in, err);
     if (rc == 0) {
         tally->n[REDACT_UNKNOWN] += m.unread;
         const struct redact_output into = {.out = &out, .tally = tally, .repeats = w->repeats};
@@ -292,7 +292,7 @@ static int redact_cmdline_member(const struct redact_work *w, struct redact_tall
     return rc;
 }
 
-struct dumping {
+struct dump_writer {
     const struct redact_work *w;
     struct redact_dump dump;
     bool begun;
@@ -303,7 +303,7 @@ struct dumping {
     struct redact_output into;
 };
 
-static int write_dump(struct dumping *d, struct err *err)
+static int write_dump(struct dump_writer *d, struct err *err)
 {
     if (buf_check(&d->out, "the text", err) < 0 ||
         fd_write_all(d->w->to, buf_str(&d->out), d->out.len, err) < 0)
@@ -313,7 +313,7 @@ static int write_dump(struct dumping *d, struct err *err)
 }
 
 /* ERR_FAILED for a text in a compression format that this file cannot decode. */
-static int check_packing(const void *p, size_t n, struct err *err)
+static int refuse_packed_text(const void *p, size_t n, struct err *err)
 {
     static const struct {
         const char *magic, *name;
@@ -346,10 +346,10 @@ static void drop_nuls(const char *p, size_t n, struct buf *ret)
     }
 }
 
-static int take_dump(void *ctx, const void *p, size_t n, struct err *err)
+static int redact_dump_piece(void *ctx, const void *p, size_t n, struct err *err)
 {
-    struct dumping *d = ctx;
-    if (!d->begun && check_packing(p, n, err) < 0)
+    struct dump_writer *d = ctx;
+    if (!d->begun && refuse_packed_text(p, n, err) < 0)
         return -1;
     d->begun = true;
     if (memchr(p, '\0', n)) {
@@ -369,15 +369,15 @@ static int take_dump(void *ctx, const void *p, size_t n, struct err *err)
 
 static int redact_dump_member(const struct redact_work *w, struct redact_tally *tally, struct err *err)
 {
-    struct dumping d = {.w = w,
-                        .dump = REDACT_DUMP_INIT(w->labels, tally),
-                        .plain = BUF_INIT(2u * CHUNK),
-                        .labelled = BUF_INIT((size_t)GROWTH * CHUNK),
-                        .lines = REDACT_LINES_INIT,
-                        .out = BUF_INIT(GROWTH * (REDACT_LINE_MAX + (size_t)GROWTH * CHUNK))};
+    struct dump_writer d = {.w = w,
+                            .dump = REDACT_DUMP_INIT(w->labels, tally),
+                            .plain = BUF_INIT(2u * CHUNK),
+                            .labelled = BUF_INIT((size_t)GROWTH * CHUNK),
+                            .lines = REDACT_LINES_INIT,
+                            .out = BUF_INIT(GROWTH * (REDACT_LINE_MAX + (size_t)GROWTH * CHUNK))};
     d.into = (struct redact_output){.out = &d.out, .tally = tally, .repeats = w->repeats};
-    struct member m = {.w = w, .most = TEXT_MAX};
-    int rc = member_open(&m, err) < 0 ? -1 : give_member(&m, take_dump, &d, err);
+    struct member m = {.w = w, .max = TEXT_MAX};
+    int rc = member_open(&m, err) < 0 ? -1 : read_member(&m, redact_dump_piece, &d, err);
     if (rc == 0) {
         tally->n[REDACT_UNKNOWN] += m.unread;
         redact_lines_end(&d.lines, &d.into);
@@ -433,26 +433,26 @@ static int redact_profile_member(const struct redact_work *w, struct redact_tall
     }
     gzbuffer(gz, 2u * CHUNK);
     struct relabelling relabelling = {w, tally};
-    struct member member = {.w = w, .most = PROFILE_MAX};
-    struct profile_relabel how = {.wanted = wants_label,
+    struct member member = {.w = w, .max = PROFILE_MAX};
+    struct profile_relabel how = {.is_replaced = wants_label,
                                   .rewrite = rewrite_string,
                                   .ctx = &relabelling,
                                   .text = REDACTED,
-                                  .source = give_member,
+                                  .source = read_member,
                                   .source_ctx = &member,
                                   .sink = to_gzip,
                                   .sink_ctx = gz};
-    struct profile_relabelled went = {0};
-    int rc = member_open(&member, err) < 0 ? -1 : profile_relabel(&how, &went, err);
-    bool written = went.labels + went.strings + went.unknown > 0;
+    struct profile_relabelled relabelled = {0};
+    int rc = member_open(&member, err) < 0 ? -1 : profile_relabel(&how, &relabelled, err);
+    bool written = relabelled.labels + relabelled.strings + relabelled.unknown > 0;
     if (rc == 0 && member.unread && !written)
-        rc = give_member(&member, to_gzip, gz, err);
+        rc = read_member(&member, to_gzip, gz, err);
     if (gzclose(gz) != Z_OK && rc == 0)
         rc = err_sys(err, "cannot write the profile");
     if (rc == 0)
-        tally->n[REDACT_LABEL] += went.labels;
+        tally->n[REDACT_LABEL] += relabelled.labels;
     if (rc == 0)
-        tally->n[REDACT_UNKNOWN] += went.unknown + member.unread;
+        tally->n[REDACT_UNKNOWN] += relabelled.unknown + member.unread;
     return rc;
 }
 

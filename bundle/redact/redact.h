@@ -42,14 +42,14 @@ struct redact_tally {
 };
 uint64_t redact_sum(const struct redact_tally *t);
 
-/* The destination of redacted text. `out` is NULL to count only. `taken` (may be NULL) receives each value
+/* The destination of redacted text. `out` is NULL to count only. `on_match` (may be NULL) receives each value
  * that a rule matches; `repeats` (may be NULL): words to redact in the text around these values. */
 struct redact_repeats;
 typedef void redact_match_fn(void *ctx, struct str value);
 struct redact_output {
     struct buf *out;
     struct redact_tally *tally;
-    redact_match_fn *taken;
+    redact_match_fn *on_match;
     void *ctx;
     const struct redact_repeats *repeats;
     bool request; /* the text is a request: its path may contain a secret */
@@ -69,19 +69,19 @@ struct redact_context {
 };
 
 /* A value that continues on the next line, or begins there. */
-enum redact_carry_kind {
-    REDACT_CARRY_NONE,
-    REDACT_CARRY_ARGUMENT,
-    REDACT_CARRY_BLOCK,    /* of YAML */
-    REDACT_CARRY_LIST,     /* of YAML, or a scalar */
-    REDACT_CARRY_BRACKETS, /* a list or an object */
-    REDACT_CARRY_TEXT,     /* up to three quotes, or the end of CDATA */
-    REDACT_CARRY_ELEMENT   /* of XML */
+enum redact_continuation_kind {
+    REDACT_CONTINUES_NONE,
+    REDACT_CONTINUES_ARGUMENT,
+    REDACT_CONTINUES_BLOCK,    /* of YAML */
+    REDACT_CONTINUES_LIST,     /* of YAML, or a scalar */
+    REDACT_CONTINUES_BRACKETS, /* a list or an object */
+    REDACT_CONTINUES_TEXT,     /* up to three quotes, or the end of CDATA */
+    REDACT_CONTINUES_ELEMENT   /* of XML */
 };
 /* The meaning of an option for its argument: a secret, the password of `-p`, USER:PASSWORD. */
 enum redact_option { REDACT_OPTION_NONE, REDACT_OPTION_SECRET, REDACT_OPTION_P, REDACT_OPTION_USER };
-struct redact_carry {
-    enum redact_carry_kind kind;
+struct redact_continuation {
+    enum redact_continuation_kind kind;
     enum redact_option option; /* of an argument */
     bool word;                 /* the argument is the first word of the line */
     bool only_text;            /* numbers and objects in the brackets are no secrets */
@@ -98,7 +98,7 @@ struct redact_lines {
     struct buf line;    /* the incomplete line */
     unsigned key_lines; /* how many more lines may belong to the body of a private key */
     struct redact_context context;
-    struct redact_carry carry;
+    struct redact_continuation continuation;
 };
 #define REDACT_LINES_INIT                                                                                    \
     {                                                                                                        \

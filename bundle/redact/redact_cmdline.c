@@ -8,7 +8,7 @@
 #include "base/banned.h"
 
 /* How secret an option makes the next argument; REDACT_HARMLESS unless the option has no value yet. */
-static enum redact_name judge_option(struct str a)
+static enum redact_name classify_option(struct str a)
 {
     if (a.n < 2 || a.p[0] != '-' || memchr(a.p, '=', a.n))
         return REDACT_HARMLESS;
@@ -18,21 +18,21 @@ static enum redact_name judge_option(struct str a)
 /* Whether the argument is the value of the option before it. */
 static bool is_value_of(struct str a, struct str before)
 {
-    enum redact_name verdict = judge_option(before);
+    enum redact_name secrecy = classify_option(before);
     bool dash = a.n > 0 && a.p[0] == '-';
     if (before.n == 2 && memcmp(before.p, "-p", 2) == 0)
         return a.n > 0 && !redact_is_option(a) && !redact_is_port(a);
-    return redact_is_secret(verdict, a) && (!dash || (verdict == REDACT_SECRET && !redact_is_option(a)));
+    return redact_is_secret(secrecy, a) && (!dash || (secrecy == REDACT_SECRET && !redact_is_option(a)));
 }
 
 /* Replaces everything after the first `kept` bytes with [redacted]. */
-static void take_value(struct str a, size_t kept, const struct redact_output *into)
+static void redact_value(struct str a, size_t kept, const struct redact_output *into)
 {
     buf_add(into->out, a.p, kept);
     buf_adds(into->out, REDACTED);
     into->tally->n[REDACT_OPTION]++;
-    if (into->taken)
-        into->taken(into->ctx, (struct str){a.p + kept, a.n - kept});
+    if (into->on_match)
+        into->on_match(into->ctx, (struct str){a.p + kept, a.n - kept});
 }
 
 static void redact_argument(struct str a, struct str before, const struct redact_output *into)
@@ -42,13 +42,13 @@ static void redact_argument(struct str a, struct str before, const struct redact
     while (name.n < a.n && redact_is_name_byte(name.p[name.n]))
         name.n++;
     if (is_value_of(a, before))
-        take_value(a, 0, into);
+        redact_value(a, 0, into);
     else if (password > 0)
-        take_value(a, password, into);
+        redact_value(a, password, into);
     else if (name.n < a.n && a.p[name.n] == '=' &&
              redact_is_secret(redact_classify_name(name), (struct str){a.p + name.n + 1, a.n - name.n - 1}))
-        take_value(a, name.n + 1,
-                   into); /* the whole value: a blank or an ampersand may belong to a password */
+        redact_value(a, name.n + 1,
+                     into); /* the whole value: a blank or an ampersand may belong to a password */
     else
         redact_text(a, into);
 }

@@ -14,8 +14,9 @@ enum { NODES_MOST = 1 << 22 };
 struct redact_literal_node {
     uint32_t parent, fail; /* fail: the node of the longest other prefix that this one ends in */
     uint16_t depth;        /* bytes of the prefix */
-    uint16_t any, strong;  /* the length of the longest string that the prefix ends in; 0: none */
-    unsigned char c;       /* the last byte */
+    uint16_t weak_length,
+        strong_length; /* the length of the longest string that the prefix ends in; 0: none */
+    unsigned char c;   /* the last byte */
 };
 
 void redact_literals_release(struct redact_literals *l)
@@ -95,9 +96,9 @@ int redact_literals_add(struct redact_literals *l, struct str text, bool strong,
         }
         node = child;
     }
-    l->nodes[node].any = (uint16_t)text.n;
+    l->nodes[node].weak_length = (uint16_t)text.n;
     if (strong)
-        l->nodes[node].strong = (uint16_t)text.n;
+        l->nodes[node].strong_length = (uint16_t)text.n;
     return 0;
 }
 
@@ -132,10 +133,10 @@ static void link_node(struct redact_literals *l, uint32_t number)
     node->fail = node->depth > 1 ? step(l, l->nodes[node->parent].fail, node->c) : 0;
     const struct redact_literal_node *fail = &l->nodes[node->fail];
     /* Another length is from an earlier call. */
-    if (node->any != node->depth)
-        node->any = fail->any;
-    if (node->strong != node->depth)
-        node->strong = fail->strong;
+    if (node->weak_length != node->depth)
+        node->weak_length = fail->weak_length;
+    if (node->strong_length != node->depth)
+        node->strong_length = fail->strong_length;
 }
 
 int redact_literals_link(struct redact_literals *l, struct err *err)
@@ -186,7 +187,7 @@ static void read_unit(struct redact_literal_search *s, struct redact_literal_cur
             s->begins[c->n_decoded++ % REDACT_ESCAPED_MOST] = begin;
         c->node = step(s->literals, c->node, (unsigned char)tolower(u.bytes[i]));
         const struct redact_literal_node *node = &s->literals->nodes[c->node];
-        size_t n = s->weak ? node->any : node->strong;
+        size_t n = s->weak ? node->weak_length : node->strong_length;
         if (n > 0) {
             size_t first = find_begin(s, c, n);
             c->begin = c->end == 0 || first < c->begin ? first : c->begin;
@@ -196,7 +197,7 @@ static void read_unit(struct redact_literal_search *s, struct redact_literal_cur
 }
 
 /* Finds the next place of one cursor, unless it has one. */
-static void find_place(struct redact_literal_search *s, struct redact_literal_cursor *c)
+static void find_match(struct redact_literal_search *s, struct redact_literal_cursor *c)
 {
     if (c->end > s->done)
         return;
@@ -216,9 +217,9 @@ bool redact_literals_next(struct redact_literal_search *s, size_t *ret_begin, si
         return false;
     for (bool grows = true; grows;) {
         struct redact_literal_cursor *first = &s->plain;
-        find_place(s, &s->plain);
+        find_match(s, &s->plain);
         if (s->escapes)
-            find_place(s, &s->decoded);
+            find_match(s, &s->decoded);
         if (s->decoded.end > 0 && (first->end == 0 || s->decoded.begin < first->begin))
             first = &s->decoded;
         grows = first->end > 0 && (end == 0 || first->begin < end);

@@ -55,13 +55,13 @@ static struct str trim_blanks(struct str v)
 }
 
 /* How secret the text of a cell makes the next cell. */
-static enum redact_name judge_cell(struct str text)
+static enum redact_name classify_cell(struct str text)
 {
     return text.n > 0 && text.n <= MOST_NAME ? redact_classify_name(text) : REDACT_HARMLESS;
 }
 
 /* How secret the name in an element's attribute makes its text: `<entry key="password">x</entry>`. */
-static enum redact_name judge_attribute(struct str tag, struct str name)
+static enum redact_name classify_attribute(struct str tag, struct str name)
 {
     static const char *const tags[] = {"entry", "property",  "param",  "parameter", "string", "setting",
                                        "item",  "variable",  "var",    "env",       "field",  "init-param",
@@ -74,22 +74,22 @@ static enum redact_name judge_attribute(struct str tag, struct str name)
         size_t begin = at ? (size_t)(at - tag.p) + strlen(attributes[i]) + 1 : tag.n, n = 0;
         while (begin + n < tag.n && redact_is_name_byte(tag.p[begin + n]))
             n++;
-        enum redact_name verdict =
+        enum redact_name secrecy =
             n > 0 ? redact_classify_name((struct str){tag.p + begin, n}) : REDACT_HARMLESS;
-        if (verdict != REDACT_HARMLESS)
-            return verdict;
+        if (secrecy != REDACT_HARMLESS)
+            return secrecy;
     }
     return REDACT_HARMLESS;
 }
 
 /* The text of `<![CDATA[...]]>` at `at`, up to `most` bytes; empty: there is none. */
-static struct str find_cdata(struct str s, size_t at, size_t most)
+static struct str find_cdata(struct str s, size_t at, size_t max)
 {
     static const char begin[] = REDACT_CDATA, end[] = "]]>";
     size_t n = sizeof begin - 1;
     if (s.n - at < n || memcmp(s.p + at, begin, n) != 0)
         return (struct str){s.p, 0};
-    struct str text = {s.p + at + n, s.n - at - n < most ? s.n - at - n : most};
+    struct str text = {s.p + at + n, s.n - at - n < max ? s.n - at - n : max};
     const char *close = memmem(text.p, text.n, end, sizeof end - 1);
     return (struct str){text.p, close ? (size_t)(close - text.p) : text.n};
 }
@@ -112,7 +112,7 @@ static bool is_secret_text(struct redact_search *search, struct str tag, struct 
 {
     struct cell cell = cell_of(name);
     bool is_secret = redact_is_secret(redact_classify_name(name), text) ||
-                     redact_is_secret(judge_attribute(tag, name), text);
+                     redact_is_secret(classify_attribute(tag, name), text);
     if (!cell.name && !cell.value && search->context.nested && text.n > 0) /* <td><code>x</code></td> */
         cell = (struct cell){true, true};
     else if (!cell.name && !cell.value)
@@ -120,7 +120,7 @@ static bool is_secret_text(struct redact_search *search, struct str tag, struct 
     is_secret = is_secret || (cell.value && redact_is_secret(search->context.cell, text));
     search->context.nested = text.n == 0;
     if (text.n > 0)
-        search->context.cell = cell.name && !is_secret ? judge_cell(text) : REDACT_HARMLESS;
+        search->context.cell = cell.name && !is_secret ? classify_cell(text) : REDACT_HARMLESS;
     search->context.lines = 0;
     return is_secret;
 }

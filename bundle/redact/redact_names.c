@@ -15,7 +15,7 @@ enum { NAME_MAX_LENGTH = 100, RANDOM_LEAST = 16, RANDOM_MOST = 256 };
 /* The last words of a name, or the end of a word: "dbpassword". */
 static const struct {
     const char *word;
-    enum redact_name verdict;
+    enum redact_name secrecy;
 } words[] = {
     {"password", REDACT_SECRET},   {"passwords", REDACT_SECRET},   {"passwd", REDACT_SECRET},
     {"passphrase", REDACT_SECRET}, {"pwd", REDACT_SECRET},         {"pass", REDACT_SECRET},
@@ -114,13 +114,13 @@ static bool ends_in_pass(struct str name)
     return n >= LEAST && ends_in(name, "pass");
 }
 
-static enum redact_name judge_words(struct str name)
+static enum redact_name classify_words(struct str name)
 {
-    enum redact_name verdict = ends_in_pass(name) ? REDACT_SECRET : REDACT_HARMLESS;
+    enum redact_name secrecy = ends_in_pass(name) ? REDACT_SECRET : REDACT_HARMLESS;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (has_word(name, words[i].word) && words[i].verdict > verdict)
-            verdict = words[i].verdict;
-    return verdict;
+        if (has_word(name, words[i].word) && words[i].secrecy > secrecy)
+            secrecy = words[i].secrecy;
+    return secrecy;
 }
 
 /* The length without digits at the end, and without a last word that only qualifies the one before it. */
@@ -154,9 +154,9 @@ enum redact_name redact_classify_name(struct str name)
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (has_word((struct str){normal, n}, places[i]))
             return REDACT_HARMLESS;
-    enum redact_name verdict = judge_words((struct str){normal, n}),
-                     more = judge_words((struct str){joined, n_joined});
-    return more > verdict ? more : verdict;
+    enum redact_name secrecy = classify_words((struct str){normal, n}),
+                     more = classify_words((struct str){joined, n_joined});
+    return more > secrecy ? more : secrecy;
 }
 
 /* ---- values -------------------------------------------------------------------------------------------- */
@@ -291,10 +291,10 @@ size_t redact_user_password(struct str v)
     return is_redacted(pass) ? 0 : colon + 1;
 }
 
-bool redact_is_secret(enum redact_name verdict, struct str value)
+bool redact_is_secret(enum redact_name secrecy, struct str value)
 {
     return value.n > 0 && !is_redacted(value) &&
-           (verdict == REDACT_SECRET || (verdict == REDACT_MAYBE && is_random(value)));
+           (secrecy == REDACT_SECRET || (secrecy == REDACT_MAYBE && is_random(value)));
 }
 
 bool redact_is_password_of_p(struct str v)

@@ -8,7 +8,7 @@
 enum redact_name redact_classify_name(struct str name);
 
 /* Returns whether to redact a value, given the verdict on its name. */
-bool redact_is_secret(enum redact_name verdict, struct str value);
+bool redact_is_secret(enum redact_name secrecy, struct str value);
 
 /* ASCII letters, digits and `_-.`: the bytes of names and tokens. */
 static inline bool redact_is_name_byte(char c)

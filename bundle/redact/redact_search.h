@@ -46,7 +46,7 @@ bool redact_is_before(struct str s, size_t at, const char *text);
 const char *redact_find_before(struct str s, size_t at, const char *const *texts, size_t n);
 
 /* Returns the number of bytes from `at` to the first of `stops`, up to `most`. A NUL does not stop. */
-size_t redact_length_until(struct str s, size_t at, const char *stops, size_t most);
+size_t redact_length_until(struct str s, size_t at, const char *stops, size_t max);
 
 /* Returns whether the quote at `at` ends a string: text from around the string follows it. */
 bool redact_ends_string(struct str s, size_t at);
@@ -72,28 +72,28 @@ size_t redact_value_length(struct redact_search *search, size_t at);
 
 /* Returns the length of the inside of brackets up to the bracket that closes *depth of them, or up to the
  * end; at most `most` bytes. Ignores brackets in strings. Updates *depth. */
-size_t redact_brackets_length(struct str s, size_t at, size_t *depth, size_t most);
+size_t redact_brackets_length(struct str s, size_t at, size_t *depth, size_t max);
 
 /* Returns the bytes of a type before a bracket: `&main.T` of `&main.T{...}`, none of `{...}`. */
-size_t redact_type_length(struct str s, size_t at, size_t most);
+size_t redact_type_length(struct str s, size_t at, size_t max);
 
 /* ---- redact_markup.c: XML and HTML ---- */
 
 /* Returns the length of the text that begins at `at`, right after a tag; 0: do not redact. */
 size_t redact_markup_length(struct redact_search *search, size_t at);
 
-/* ---- redact_carry.c: values on the line after their name ---- */
+/* ---- redact_continuation.c: values on the line after their name ---- */
 
 /* Returns the number of bytes before the name or the value of a line: blanks and the dashes of YAML lists. */
 size_t redact_text_column(struct str line);
 
 /* Checks whether a value begins on the line after this one; `pair`: the verdict of the lines before on a
  * `value`. */
-struct redact_carry redact_carry_from(struct str line, enum redact_name pair);
+struct redact_continuation redact_continuation_begin(struct str line, enum redact_name pair);
 
 /* Returns the part of the next line that is the value; empty: none. Updates *carry for the line after that.
  */
-struct str redact_carry_value(struct redact_carry *carry, struct str line);
+struct str redact_continuation_value(struct redact_continuation *continuation, struct str line);
 
 /* ---- redact_lead.c: the text before a value ---- */
 

@@ -305,8 +305,8 @@ static size_t redact_position(struct redact_search *search, struct repeats_ahead
     bool begins = repeat_end > at && repeats->begin == at;
     if (n > 0) {
         w->into->tally->n[rule]++;
-        if (w->into->taken)
-            w->into->taken(w->into->ctx, (struct str){s.p + at, n});
+        if (w->into->on_match)
+            w->into->on_match(w->into->ctx, (struct str){s.p + at, n});
     } else if (begins) {
         w->into->tally->n[REDACT_REPEAT]++;
     }
@@ -353,14 +353,14 @@ static bool opens_key(struct str line)
 /* Redacts a line outside of private keys, whose first part may be the value of a name on the line before. */
 static void redact_plain_line(struct redact_lines *l, struct str line, const struct redact_output *into)
 {
-    struct str value = redact_carry_value(&l->carry, line);
+    struct str value = redact_continuation_value(&l->continuation, line);
     if (value.n > 0) {
         write_bytes(into, line.p, (size_t)(value.p - line.p));
         write_bytes(into, REDACTED, strlen(REDACTED));
         into->tally->n[REDACT_OPTION]++;
         line = (struct str){value.p + value.n, line.n - (size_t)(value.p - line.p) - value.n};
-    } else if (l->carry.kind == REDACT_CARRY_NONE) {
-        l->carry = redact_carry_from(line, l->context.pair);
+    } else if (l->continuation.kind == REDACT_CONTINUES_NONE) {
+        l->continuation = redact_continuation_begin(line, l->context.pair);
     }
     redact_string(line, &l->context, into);
 }

@@ -165,8 +165,8 @@ static bool ends_address(const struct address *a, size_t at, struct unit u)
 static size_t find_at_sign(const struct address *a, size_t at, bool strict)
 {
     enum { MOST_ODD = 256, MOST_BEHIND_BLANK = 64 };
-    size_t most = a->s.n;
-    for (size_t i = at; i < most;) {
+    size_t max = a->s.n;
+    for (size_t i = at; i < max;) {
         struct unit u = read_unit(a->s, i, a->level);
         bool blank = isspace((unsigned char)u.c), odd = blank || is_one_of(u.c, "\"'<>,?#");
         if (u.c == '@')
@@ -174,8 +174,8 @@ static size_t find_at_sign(const struct address *a, size_t at, bool strict)
         if ((strict && odd) || ends_address(a, i, u))
             return 0;
         size_t limit = i + (blank ? MOST_BEHIND_BLANK : MOST_ODD);
-        if (odd && limit < most)
-            most = limit;
+        if (odd && limit < max)
+            max = limit;
         i += u.n;
     }
     return 0;

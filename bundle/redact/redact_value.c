@@ -14,22 +14,22 @@
 /* ---- the end of a value -------------------------------------------------------------------------------- */
 
 /* The length of a value up to three quotes. */
-static size_t triple_length(struct str s, size_t at, char quote, size_t most)
+static size_t triple_length(struct str s, size_t at, char quote, size_t max)
 {
     const char end[] = {quote, quote, quote};
-    size_t n = s.n - at < most ? s.n - at : most;
+    size_t n = s.n - at < max ? s.n - at : max;
     const char *close = memmem(s.p + at, n, end, sizeof end);
     return close ? (size_t)(close - s.p) - at : n;
 }
 
 /* The length of a quoted value up to the closing quote, or up to the end of an enclosing string; at most
  * `most` bytes. */
-static size_t quoted_length(struct str s, size_t at, const struct redact_prefix *l, size_t most)
+static size_t quoted_length(struct str s, size_t at, const struct redact_prefix *l, size_t max)
 {
     size_t backslashes = 0, n = 0; /* backslashes before this byte */
     if (l->triple)
-        return triple_length(s, at, l->quote, most);
-    for (; at + n < s.n && n < most; n++) {
+        return triple_length(s, at, l->quote, max);
+    for (; at + n < s.n && n < max; n++) {
         size_t preceding = backslashes, nesting = l->escapes;
         backslashes = s.p[at + n] == '\\' ? backslashes + 1 : 0;
         if (s.p[at + n] != l->quote)
@@ -53,10 +53,10 @@ static bool opens_bracket(char c)
     return c == '{' || c == '[';
 }
 
-size_t redact_type_length(struct str s, size_t at, size_t most)
+size_t redact_type_length(struct str s, size_t at, size_t max)
 {
     size_t n = 0;
-    while (at + n < s.n && n < most &&
+    while (at + n < s.n && n < max &&
            (redact_is_name_byte(s.p[at + n]) || s.p[at + n] == '*' || s.p[at + n] == '&'))
         n++;
     return n;
@@ -64,23 +64,23 @@ size_t redact_type_length(struct str s, size_t at, size_t most)
 
 /* The length of the string whose quote is at `at`, with both quotes. `escapes`: the backslashes before the
  * quote. */
-static size_t string_length(struct str s, size_t at, size_t escapes, size_t most)
+static size_t string_length(struct str s, size_t at, size_t escapes, size_t max)
 {
     const struct redact_prefix l = {.quote = s.p[at], .escapes = escapes};
-    size_t n = 1 + quoted_length(s, at + 1, &l, most - 1);
-    while (n < most && at + n < s.n && s.p[at + n] == '\\')
+    size_t n = 1 + quoted_length(s, at + 1, &l, max - 1);
+    while (n < max && at + n < s.n && s.p[at + n] == '\\')
         n++;
-    return n < most && at + n < s.n && s.p[at + n] == l.quote ? n + 1 : n;
+    return n < max && at + n < s.n && s.p[at + n] == l.quote ? n + 1 : n;
 }
 
-size_t redact_brackets_length(struct str s, size_t at, size_t *depth, size_t most)
+size_t redact_brackets_length(struct str s, size_t at, size_t *depth, size_t max)
 {
     size_t n = 0, escapes = 0;
     char before = ','; /* the last byte that is no blank and no backslash */
-    while (*depth > 0 && at + n < s.n && n < most) {
+    while (*depth > 0 && at + n < s.n && n < max) {
         char c = s.p[at + n];
         if (redact_is_quote(c) && strchr("[{(,:=", before)) {
-            n += string_length(s, at + n, escapes, most - n);
+            n += string_length(s, at + n, escapes, max - n);
             c = '"';
         } else {
             *depth += opens_bracket(c);
@@ -96,27 +96,27 @@ size_t redact_brackets_length(struct str s, size_t at, size_t *depth, size_t mos
 
 /* The length of a list or an object up to its closing bracket, with Go's type in front, `[]string{...}`. 0:
  * no bracket begins here. */
-static size_t bracket_length(struct str s, size_t at, size_t most)
+static size_t bracket_length(struct str s, size_t at, size_t max)
 {
     enum { MOST_TYPE = 64 };
     size_t n = 0;
     for (;;) {
         size_t type = redact_type_length(s, at + n, MOST_TYPE), depth = 1;
-        if (n + type >= most || at + n + type >= s.n || !opens_bracket(s.p[at + n + type]))
+        if (n + type >= max || at + n + type >= s.n || !opens_bracket(s.p[at + n + type]))
             return n;
         n += type + 1;
-        n += redact_brackets_length(s, at + n, &depth, most - n);
+        n += redact_brackets_length(s, at + n, &depth, max - n);
     }
 }
 
 /* The length of a value of HTML or of a request up to the entity that closes the quote, or up to a tag. */
-static size_t entity_length(struct str s, size_t at, const char *entity, size_t most)
+static size_t entity_length(struct str s, size_t at, const char *entity, size_t max)
 {
     entity = redact_prefix_closing(entity);
     size_t n = 0, length = strlen(entity);
     const char *ends = entity[0] == '%' ? "< \t&\"'" : entity[0] == '&' ? "<" : entity[0] == '\\' ? "\"" : "";
     while (
-        at + n < s.n && n < most && (s.p[at + n] == '\0' || !strchr(ends, s.p[at + n])) &&
+        at + n < s.n && n < max && (s.p[at + n] == '\0' || !strchr(ends, s.p[at + n])) &&
         (s.p[at + n] != entity[0] || s.n - at - n < length || strncasecmp(s.p + at + n, entity, length) != 0))
         n++;
     return n;
@@ -155,14 +155,14 @@ static bool ends_encoded(struct str s, size_t at, const struct redact_prefix *l)
 
 /* The length of the value of a URL's parameter. A comma or a semicolon behind a URL in a text is no part of
  * it. */
-static size_t parameter_length(struct str s, size_t at, const struct redact_prefix *l, size_t most)
+static size_t parameter_length(struct str s, size_t at, const struct redact_prefix *l, size_t max)
 {
     size_t n = 0, quote = at;
     while (quote < s.n && s.p[quote] == '\\')
         quote++;
     if (!l->request && quote < s.n && redact_is_quote(s.p[quote])) /* the value begins behind it */
         return 0;
-    while (at + n < s.n && n < most && !ends_parameter(s, at + n, l) &&
+    while (at + n < s.n && n < max && !ends_parameter(s, at + n, l) &&
            (!l->encoded || !ends_encoded(s, at + n, l)))
         n++;
     while (!l->request && n > 0 && (s.p[at + n - 1] == ',' || s.p[at + n - 1] == ';'))
@@ -188,15 +188,15 @@ static bool begins_quote(struct str s, size_t at)
 }
 
 /* The length of a word of a command, which may contain strings: `x'y z'`, Python's `b'x'`. */
-static size_t word_length(struct str s, size_t at, size_t most)
+static size_t word_length(struct str s, size_t at, size_t max)
 {
     size_t n = 0;
     for (;;) {
-        n += redact_length_until(s, at + n, " \t&;,\"'", most - n);
-        if (n == 0 || n >= most || at + n >= s.n || !redact_is_quote(s.p[at + n]) ||
+        n += redact_length_until(s, at + n, " \t&;,\"'", max - n);
+        if (n == 0 || n >= max || at + n >= s.n || !redact_is_quote(s.p[at + n]) ||
             redact_ends_string(s, at + n))
             return n;
-        n += string_length(s, at + n, 0, most - n);
+        n += string_length(s, at + n, 0, max - n);
     }
 }
 
@@ -207,34 +207,34 @@ static bool is_parameter(const struct redact_prefix *l)
     return in_url && (l->request || !l->quote);
 }
 
-static size_t value_length(struct str s, size_t at, const struct redact_prefix *l, size_t most)
+static size_t value_length(struct str s, size_t at, const struct redact_prefix *l, size_t max)
 {
     bool header = l->sign == ':' && !l->name_quoted && l->space_after_sign;
     if (l->entity)
-        return entity_length(s, at, l->entity, most);
+        return entity_length(s, at, l->entity, max);
     if (is_parameter(l) && (l->request || !begins_quote(s, at)))
-        return parameter_length(s, at, l, most);
+        return parameter_length(s, at, l, max);
     if (l->quote && (!l->quote_opens_string || header || (l->in_list && l->sign == '=')))
-        return quoted_length(s, at, l, most);
+        return quoted_length(s, at, l, max);
     if (!header && begins_quote(s, at))
         return 0;
     if (header) /* to the end of the line */
-        return s.n - at < most ? s.n - at : most;
+        return s.n - at < max ? s.n - at : max;
     bool may_nest = l->sign == '=' || (l->sign == ':' && (l->after_separator || l->name_quoted));
-    size_t brackets = may_nest ? bracket_length(s, at, most) : 0;
+    size_t brackets = may_nest ? bracket_length(s, at, max) : 0;
     if (brackets > 0)
         return brackets;
     if (l->sign != ':')
-        return word_length(s, at, most);
+        return word_length(s, at, max);
     if (!l->name_quoted)
-        return l->after_separator ? redact_length_until(s, at, " \t&;,\"'}])", most) : 0;
-    return redact_length_until(s, at, " \t&;,\"'}])\\", most);
+        return l->after_separator ? redact_length_until(s, at, " \t&;,\"'}])", max) : 0;
+    return redact_length_until(s, at, " \t&;,\"'}])\\", max);
 }
 
 /* ---- pairs --------------------------------------------------------------------------------------------- */
 
 /* How secret the name in `"name": v` makes its `value`. */
-static enum redact_name judge_value(struct str v)
+static enum redact_name classify_value(struct str v)
 {
     size_t n = 0;
     while (n < v.n && (redact_is_name_byte(v.p[n])))
@@ -243,7 +243,7 @@ static enum redact_name judge_value(struct str v)
 }
 
 /* Forgets the verdict of an earlier `name` if its object or tag ends before `at`. */
-static void leave_object(struct redact_search *search, size_t at)
+static void end_object(struct redact_search *search, size_t at)
 {
     struct str between = {search->in.p + search->pair_at, at - search->pair_at};
     for (size_t i = 0; search->context.pair != REDACT_HARMLESS && i < between.n; i++)
@@ -253,12 +253,12 @@ static void leave_object(struct redact_search *search, size_t at)
 }
 
 /* The verdict of an earlier `name` in the same object or tag on this value. */
-static enum redact_name judge_by_text_before(struct redact_search *search, size_t at)
+static enum redact_name classify_by_text_before(struct redact_search *search, size_t at)
 {
-    leave_object(search, at);
-    enum redact_name verdict = search->context.pair;
+    end_object(search, at);
+    enum redact_name secrecy = search->context.pair;
     search->context.pair = REDACT_HARMLESS;
-    return verdict;
+    return secrecy;
 }
 
 /* The start of the next pair's value in `"value": "x", "secret": true, "name": "DB_PASSWORD"` or in the
@@ -280,55 +280,55 @@ static size_t find_next_value(struct str s, size_t at, const struct redact_prefi
 }
 
 /* The verdict of a later `name` in the same object or tag on this value. */
-static enum redact_name judge_by_text_after(struct redact_search *search, size_t at,
-                                            const struct redact_prefix *l)
+static enum redact_name classify_by_text_after(struct redact_search *search, size_t at,
+                                               const struct redact_prefix *l)
 {
     enum { MOST_PAIRS = 6 };
     struct str s = search->in;
     bool is_go = l->sign == ':' && l->after_separator && !l->space_after_sign; /* {Value:x Name:y} */
     if (!l->name_quoted && !is_go && !(l->sign == '=' && l->quote))
         return REDACT_HARMLESS;
-    enum redact_name verdict = REDACT_HARMLESS;
+    enum redact_name secrecy = REDACT_HARMLESS;
     struct redact_prefix now = *l;
-    for (int i = 0; i < MOST_PAIRS && verdict != REDACT_SECRET; i++) {
+    for (int i = 0; i < MOST_PAIRS && secrecy != REDACT_SECRET; i++) {
         size_t end = at + value_length(s, at, &now, REDACT_RANDOM_MOST);
         at = find_next_value(s, end, l);
         if (at == 0 || !redact_prefix_read(search, at, &now))
             break;
         struct str name = {s.p + at, redact_length_until(s, at, "\"'\\ ,}", REDACT_NAME_MOST)};
         enum redact_name more =
-            redact_pair_part(now.name) == REDACT_PAIR_NAME ? judge_value(name) : REDACT_HARMLESS;
-        verdict = more > verdict ? more : verdict;
+            redact_pair_part(now.name) == REDACT_PAIR_NAME ? classify_value(name) : REDACT_HARMLESS;
+        secrecy = more > secrecy ? more : secrecy;
     }
-    return verdict;
+    return secrecy;
 }
 
 /* Stores the verdict of a `name`. Another word of the same object (`type`, `id`) only makes it stricter; the
  * same word begins the next object. */
-static void store_hint(struct redact_search *search, size_t at, struct str word, enum redact_name verdict)
+static void store_secrecy(struct redact_search *search, size_t at, struct str word, enum redact_name secrecy)
 {
     struct redact_context *context = &search->context;
     uint32_t number = redact_pair_number(word);
-    leave_object(search, at);
+    end_object(search, at);
     context->lines = 0;
-    if (verdict < context->pair && number != context->pair_word)
+    if (secrecy < context->pair && number != context->pair_word)
         return;
-    context->pair = verdict;
+    context->pair = secrecy;
     context->pair_word = number;
     context->pair_column = context->column;
 }
 
 /* Stores the verdict of a `name`. For a `value`, returns the verdict of its name. */
-static enum redact_name judge_pair(struct redact_search *search, size_t at, const struct redact_prefix *l,
-                                   struct str first)
+static enum redact_name classify_pair(struct redact_search *search, size_t at, const struct redact_prefix *l,
+                                      struct str first)
 {
     enum redact_pair part = redact_pair_part(l->name);
     if (part == REDACT_PAIR_NAME)
-        store_hint(search, at, l->name, judge_value(first));
+        store_secrecy(search, at, l->name, classify_value(first));
     if (part != REDACT_PAIR_VALUE)
         return REDACT_HARMLESS;
-    enum redact_name verdict = judge_by_text_before(search, at);
-    return verdict != REDACT_HARMLESS ? verdict : judge_by_text_after(search, at, l);
+    enum redact_name secrecy = classify_by_text_before(search, at);
+    return secrecy != REDACT_HARMLESS ? secrecy : classify_by_text_after(search, at, l);
 }
 
 /* ---- the decision -------------------------------------------------------------------------------------- */
@@ -380,10 +380,10 @@ static void read_user_password(struct redact_search *search, size_t at, const st
 }
 
 /* Whether the value of a request's parameter, or the first of several values in it, is a secret. */
-static bool is_secret_parameter(enum redact_name verdict, const struct redact_prefix *l, struct str value)
+static bool is_secret_parameter(enum redact_name secrecy, const struct redact_prefix *l, struct str value)
 {
     struct str first = {value.p, redact_length_until(value, 0, ";,\"'", value.n)};
-    return redact_is_secret(verdict, first) || redact_is_secret_parameter(l->name, value, l->request) ||
+    return redact_is_secret(secrecy, first) || redact_is_secret_parameter(l->name, value, l->request) ||
            redact_is_secret_parameter(l->name, first, l->request);
 }
 
@@ -393,21 +393,21 @@ size_t redact_value_length(struct redact_search *search, size_t at)
     struct redact_prefix l;
     if (at < 2 || !redact_prefix_read(search, at, &l))
         return 0;
-    enum redact_name verdict = redact_classify_name(l.name), inner = redact_classify_name(l.inner);
-    verdict = inner > verdict ? inner : verdict;
+    enum redact_name secrecy = redact_classify_name(l.name), inner = redact_classify_name(l.inner);
+    secrecy = inner > secrecy ? inner : secrecy;
     bool plural = redact_is_plural(l.name), argument = l.sign == ' ' || l.sign == ',';
     bool is_p = argument && str_is(l.name, "-p");
-    enum redact_pair part = verdict == REDACT_SECRET ? REDACT_NO_PAIR : redact_pair_part(l.name);
+    enum redact_pair part = secrecy == REDACT_SECRET ? REDACT_NO_PAIR : redact_pair_part(l.name);
     if (redact_is_user_option(l.name))
         read_user_password(search, at, &l);
-    if (verdict == REDACT_HARMLESS && !l.parameter && !plural && !is_p && part == REDACT_NO_PAIR)
+    if (secrecy == REDACT_HARMLESS && !l.parameter && !plural && !is_p && part == REDACT_NO_PAIR)
         return 0;
     struct str first = {s.p + at, value_length(s, at, &l, REDACT_RANDOM_MOST)};
-    bool is_secret = redact_is_secret(verdict, first) ||
-                     (l.parameter && is_secret_parameter(verdict, &l, first)) ||
+    bool is_secret = redact_is_secret(secrecy, first) ||
+                     (l.parameter && is_secret_parameter(secrecy, &l, first)) ||
                      (plural && contains_text(&l, first) && redact_is_secret(REDACT_SECRET, first)) ||
                      (is_p && redact_is_password_of_p(first));
     if (!is_secret && part != REDACT_NO_PAIR && first.n > 0)
-        is_secret = redact_is_secret(judge_pair(search, at, &l, first), first);
+        is_secret = redact_is_secret(classify_pair(search, at, &l, first), first);
     return is_secret && !is_not_set(&l, first) && !is_on_next_line(s, at) ? value_length(s, at, &l, s.n) : 0;
 }

@@ -59,7 +59,7 @@ int redact_words_init(struct redact_words *w, struct err *err)
 void redact_words_release(struct redact_words *w)
 {
     buf_release(&w->text);
-    free(w->of);
+    free(w->items);
     finder_release(&w->finder);
     redact_literals_release(&w->literals);
     *w = (struct redact_words){0};
@@ -74,7 +74,7 @@ struct wanted {
 static bool is_wanted(const void *ctx, uint32_t number)
 {
     const struct wanted *wanted = ctx;
-    const struct redact_word *has = &wanted->words->of[number];
+    const struct redact_word *has = &wanted->words->items[number];
     return has->n == wanted->word.n &&
            memcmp(wanted->words->text.data + has->at, wanted->word.p, has->n) == 0;
 }
@@ -89,16 +89,16 @@ static struct redact_word *find_lower(const struct redact_words *w, struct str w
 {
     const struct wanted wanted = {w, word};
     uint32_t number = finder_find(&w->finder, hash_word(w, word), is_wanted, &wanted);
-    return number == FINDER_NONE ? NULL : &w->of[number];
+    return number == FINDER_NONE ? NULL : &w->items[number];
 }
 
 static int add_lower(struct redact_words *w, struct str word, bool strong, struct err *err)
 {
     const struct redact_word new = {(uint32_t)w->text.len, (uint32_t)word.n, strong};
-    if (array_reserve((void **)&w->of, &w->cap, w->finder.n + 1, sizeof *w->of, err) < 0)
+    if (array_reserve((void **)&w->items, &w->cap, w->finder.n + 1, sizeof *w->items, err) < 0)
         return -1;
     buf_add(&w->text, word.p, word.n);
-    w->of[w->finder.n] = new;
+    w->items[w->finder.n] = new;
     return buf_check(&w->text, "the words that go", err) < 0
                ? -1
                : finder_add(&w->finder, hash_word(w, word), err);

@@ -16,8 +16,8 @@
 #include "bundle/redact/redact_literals.h"
 
 struct redact_words {
-    struct buf text;        /* all words, in lower case, concatenated */
-    struct redact_word *of; /* by number */
+    struct buf text;           /* all words, in lower case, concatenated */
+    struct redact_word *items; /* by number */
     size_t cap;
     struct finder finder;
     uint64_t seed;

@@ -11,10 +11,10 @@ enum command_words {
     WORDS_NONE,
     WORDS_KINDS,
     WORDS_HOSTS,
-    WORDS_COMMANDS, /* instead of a verb */
+    WORDS_COMMANDS, /* the name of a command, or a verb */
     WORDS_FILES,
     WORDS_PROFILES, /* files, or members of a bundle: BUNDLE:MEMBER */
-    WORDS_DUMPS,
+    WORDS_DUMPS,    /* goroutine dumps, or members */
     WORDS_PROFILES_AND_DUMPS,
 };
 
@@ -27,14 +27,14 @@ struct verb {
 
 /* An example of a command line, and its effect. */
 struct example {
-    const char *line, *does;
+    const char *line, *effect;
 };
 
-/* Options that the help shows under one title: from `first` up to the first one of the next group. */
+/* Options that the help shows under one title: from `first` to the option before the next group. */
 struct option_group {
     const char *title;
-    const char *first; /* the option's name */
-    const char *like;  /* the command whose help describes them; NULL: they are described here */
+    const char *first;        /* the option's name */
+    const char *described_by; /* the command whose help describes them; NULL: this one */
 };
 
 struct command {
@@ -46,12 +46,12 @@ struct command {
         *groups;         /* in the order of the options, the last has no title; NULL: one group */
     const char *details; /* further text for its help, with empty lines between paragraphs; NULL: none */
     const struct option *options;
-    /* Returns row i of its flags with one dash, which replace options; false after the last. NULL: it has
-     * none. */
-    bool (*flag)(size_t i, struct option *ret);
+    /* Sets *ret to flag i; returns false after the last. Flags have one dash and replace `options`. NULL: the
+     * command has no flags. */
+    bool (*flag_at)(size_t i, struct option *ret);
     const struct verb *verbs; /* the last has no name; NULL: the command does one thing */
     enum command_words words; /* after the verb, if any */
-    bool own_help;            /* it handles -h and --help itself */
+    bool handles_help;        /* the command handles -h and --help itself */
     /* Runs the command; argv excludes its name. Returns the exit code. On an error it sets err, which main
      * prints, and returns exit_status_of(err). */
     int (*run)(int argc, char **argv, struct err *err);
@@ -61,8 +61,8 @@ extern const struct command command_grab, command_check, command_forward, comman
     command_attach, command_resume, command_pprof, command_goroutines, command_diff, command_merge,
     command_report, command_view, command_completion, command_version, command_help;
 
-/* The program's commands in the order of the help; the last row has none. The help, the completions and the
- * manual page read this table, and it contains them, so that the folder above defines it: cli/commands.c. */
+/* The program's commands in the order of the help; the last row has no command. cli/commands.c defines the
+ * table, because cli/args cannot include the folders of the commands. */
 struct command_row {
     const char *group; /* the title of the group that starts here; else NULL */
     const struct command *command;

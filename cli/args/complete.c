@@ -11,16 +11,16 @@ static const struct verb verbs[] = {
     {"fish", "", "for ~/.config/fish/completions/profgrab.fish"},
     {NULL, NULL, NULL},
 };
-static void (*const print[])(FILE *out) = {completion_bash, completion_zsh, completion_fish};
+static void (*const writers[])(FILE *out) = {completion_bash, completion_zsh, completion_fish};
 
 static int run_completion(int argc, char **argv, struct err *err)
 {
-    for (size_t i = 0; argc == 1 && i < sizeof print / sizeof *print; i++)
+    for (size_t i = 0; argc == 1 && i < sizeof writers / sizeof *writers; i++)
         if (strcmp(argv[0], verbs[i].name) == 0) {
-            print[i](stdout);
+            writers[i](stdout);
             return EXIT_OK;
         }
-    err_set(err, ERR_USAGE, "completion wants the name of a shell: bash, zsh or fish");
+    err_set(err, ERR_USAGE, "completion needs the name of a shell: bash, zsh or fish");
     return exit_status_of(err);
 }
 

@@ -2,9 +2,9 @@
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
-/* Must also run in bash 3.2 of macOS: no mapfile, no associative arrays. */
+/* The script also runs in bash 3.2 of macOS: no mapfile, no associative arrays. */
 static const char body[] =
-    "# Adds those of the words that begin with the last piece of a list, the pieces before it in front.\n"
+    "# Adds the words that complete the last item of the comma-separated list CURRENT.\n"
     "_profgrab_add() { # CURRENT WORD...\n"
     "    local head='' word\n"
     "    [[ $1 != *,* ]] || head=${1%,*},\n"
@@ -13,8 +13,7 @@ static const char body[] =
     "    done\n"
     "}\n"
     "\n"
-    "# Names of the inventory that the line names, or of the usual one. Where there is none, nothing is "
-    "said.\n"
+    "# Adds names of the inventory that the line names, or of the default inventory.\n"
     "_profgrab_names() { # OPTION-OF-HOSTS CURRENT\n"
     "    local i inventory=() name names=()\n"
     "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
@@ -31,7 +30,7 @@ static const char body[] =
     "    _profgrab_add \"$2\" ${names[@]+\"${names[@]}\"}\n"
     "}\n"
     "\n"
-    "# Readline itself does what compgen does not, such as ~.\n"
+    "# compopt lets readline complete names that compgen cannot, such as those with ~.\n"
     "_profgrab_files() { # CURRENT\n"
     "    local name\n"
     "    while IFS= read -r name; do\n"
@@ -40,12 +39,11 @@ static const char body[] =
     "    compopt -o filenames -o default 2>/dev/null\n"
     "}\n"
     "\n"
-    "# The members of BUNDLE: that `bundle list` prints with these options; other words are files. Readline "
-    "takes\n"
-    "# what is before and behind a colon for words of their own, and replaces the last one. It inserts a "
-    "member "
-    "as\n"
-    "# it is, so those are left out in which the shell sees more than a name.\n"
+    "# Completes BUNDLE:MEMBER with the members that `bundle list OPTION...` prints; a word without a "
+    "bundle, as a file.\n"
+    "# Readline splits words at a colon and replaces only the last part. It does not quote the part, so "
+    "members with\n"
+    "# characters that the shell would interpret are left out.\n"
     "_profgrab_members() { # CURRENT OPTION...\n"
     "    local word=${COMP_LINE:0:COMP_POINT} bundle='' rest member\n"
     "    word=${word##*[[:blank:]]}\n"
@@ -67,7 +65,7 @@ static const char body[] =
     "    _profgrab_files \"$1\"\n"
     "}\n"
     "\n"
-    "_profgrab_complete() { # WHAT CURRENT COMMAND\n"
+    "_profgrab_complete() { # TYPE CURRENT COMMAND\n"
     "    local words=()\n"
     "    case $1 in\n"
     "    files) _profgrab_files \"$2\" ;;\n"
@@ -85,7 +83,7 @@ static const char body[] =
     "_profgrab() {\n"
     "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=grab value=\n"
     "    COMPREPLY=()\n"
-    "    # Readline takes --host=NAME for three words.\n"
+    "    # Readline splits --host=NAME into three words.\n"
     "    if [[ $current == = ]]; then\n"
     "        current=\n"
     "    elif [[ $before == = ]] && ((COMP_CWORD > 2)); then\n"
@@ -111,7 +109,7 @@ static const char body[] =
     "\n"
     "complete -F _profgrab profgrab\n";
 
-static const char *words_of(const struct command *c)
+static const char *argument_type(const struct command *c)
 {
     static const char *const words[] = {[WORDS_NONE] = "",         [WORDS_KINDS] = "kinds",
                                         [WORDS_HOSTS] = "--names", [WORDS_COMMANDS] = "commands",
@@ -133,11 +131,11 @@ static void put_options(FILE *out, const struct command *c)
 static void put_value(FILE *out, const struct command *c, const struct option *o)
 {
     enum completion_value value = completion_value(o);
-    const char *lister = completion_lister(value);
+    const char *lister = completion_hosts_option(value);
     if (value == VALUE_NONE)
         return;
     fprintf(out, "    %s:--%s", c->name, o->name);
-    if (c->flag)
+    if (c->flag_at)
         fprintf(out, " | %s:-%s", c->name, o->name);
     if (o->letter)
         fprintf(out, " | %s:-%c", c->name, o->letter);
@@ -170,9 +168,9 @@ static void put_verbs(FILE *out, const struct command *c)
 
 static void put_words(FILE *out, const struct command *c)
 {
-    const char *members = completion_members(c->words);
+    const char *members = completion_list_options(c->words);
     if (c->words != WORDS_NONE)
-        fprintf(out, "    %s) echo %s%s%s ;;\n", c->name, words_of(c), members ? " " : "",
+        fprintf(out, "    %s) echo %s%s%s ;;\n", c->name, argument_type(c), members ? " " : "",
                 members ? members : "");
 }
 
@@ -198,9 +196,9 @@ void completion_bash(FILE *out)
         fprintf(out, "%s%s", i ? " " : "", k.name);
     fputs("'\n\n", out);
     put_case(out, "_profgrab_options", "COMMAND", "$1", put_options);
-    put_case(out, "_profgrab_value", "COMMAND OPTION: what stands behind it; nothing for a flag", "$1:$2",
+    put_case(out, "_profgrab_value", "COMMAND OPTION: the type of its value; nothing for a flag", "$1:$2",
              put_values);
     put_case(out, "_profgrab_verbs", "COMMAND", "$1", put_verbs);
-    put_case(out, "_profgrab_words", "COMMAND: what stands behind its options", "$1", put_words);
+    put_case(out, "_profgrab_words", "COMMAND: the type of its arguments", "$1", put_words);
     fputs(body, out);
 }

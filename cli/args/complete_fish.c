@@ -6,7 +6,7 @@
 static const char head[] =
     "# Completion of profgrab's commands for fish, made by `profgrab completion fish`.\n"
     "\n"
-    "# The command on the line; grab where none is named.\n"
+    "# Prints the command on the command line, or grab if there is none.\n"
     "function __profgrab_command\n"
     "    set -l words (commandline -opc)\n"
     "    if set -q words[2]; and contains -- $words[2] $__profgrab_commands\n"
@@ -16,9 +16,9 @@ static const char head[] =
     "    end\n"
     "end\n"
     "\n"
-    "# Names of the inventory that the line names, or of the usual one, with commas between them. Where "
-    "there is\n"
-    "# none, nothing is said.\n"
+    "# Prints names of the inventory that the line names, or of the default inventory. Each follows the "
+    "items before it\n"
+    "# in the comma-separated list.\n"
     "function __profgrab_names # OPTION-OF-HOSTS\n"
     "    set -l words (commandline -opc)\n"
     "    set -l inventory\n"
@@ -35,7 +35,7 @@ static const char head[] =
     "    end\n"
     "end\n"
     "\n"
-    "# What stands before the colon of BUNDLE:MEMBER; fails where that is no file.\n"
+    "# Prints the BUNDLE of BUNDLE:MEMBER; fails if it is no file.\n"
     "function __profgrab_bundle\n"
     "    set -l word (commandline -ct)\n"
     "    set -l pieces (string split -- : (string replace -r -- '^--?[a-z_]+=' '' \"$word\"))\n"
@@ -51,7 +51,7 @@ static const char head[] =
     "    return 1\n"
     "end\n"
     "\n"
-    "# Its members that `bundle list` prints with these options.\n"
+    "# Prints BUNDLE:MEMBER for each member that `bundle list OPTION...` prints.\n"
     "function __profgrab_members # OPTION...\n"
     "    set -l bundle (__profgrab_bundle)\n"
     "    for member in (profgrab bundle list $argv -- (string replace -r -- '^~(?=/)' $HOME $bundle) "
@@ -91,23 +91,23 @@ static void put_value(FILE *out, const struct option *o)
         fputs(" -r -F", out);
     else if (value != VALUE_NONE)
         fputs(" -x", out);
-    if (completion_lister(value))
-        fprintf(out, " -a '(__profgrab_names %s)'", completion_lister(value));
+    if (completion_hosts_option(value))
+        fprintf(out, " -a '(__profgrab_names %s)'", completion_hosts_option(value));
     else if (value == VALUE_WORDS)
         fprintf(out, " -a '%s'", completion_words(o));
 }
 
-/* `condition` is added to the condition on the command. */
+/* Writes the option's name. It is offered for this command if `condition` is true too. */
 static void put_name(FILE *out, const struct command *c, const struct option *o, const char *condition)
 {
     /* -o: an option with one dash. */
     fprintf(out, "complete -c profgrab -n 'test (__profgrab_command) = %s%s' -%c %s", c->name, condition,
-            c->flag ? 'o' : 'l', o->name);
+            c->flag_at ? 'o' : 'l', o->name);
     if (o->letter)
         fprintf(out, " -s %c", o->letter);
 }
 
-/* fish itself also offers files after a colon. */
+/* Without these conditions fish would also offer files after the colon of BUNDLE:MEMBER. */
 #define IN_BUNDLE "; and __profgrab_bundle"
 #define NOT_IN_BUNDLE "; and not __profgrab_bundle"
 
@@ -149,7 +149,7 @@ static void put_words(FILE *out, const struct command *c, const char *condition)
     case WORDS_PROFILES_AND_DUMPS:
         fprintf(out, "complete -c profgrab -n '%s" NOT_IN_BUNDLE "' -F\n", condition);
         fprintf(out, "complete -c profgrab -n '%s" IN_BUNDLE "' -a '(__profgrab_members %s)'\n", condition,
-                completion_members(c->words));
+                completion_list_options(c->words));
         break;
     }
 }
@@ -182,5 +182,5 @@ void completion_fish(FILE *out)
                       command_at(i)->summary);
     for (size_t i = 0; command_at(i); i++)
         put_command(out, command_at(i));
-    fputs("complete -c profgrab -l help -s h -d 'say more'\n", out);
+    fputs("complete -c profgrab -l help -s h -d 'print the help'\n", out);
 }

@@ -5,47 +5,46 @@
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
-static const char head[] = "#compdef profgrab\n"
-                           "# Completion of profgrab's commands for zsh, made by `profgrab completion zsh`.\n"
-                           "\n"
-                           "# Names of the inventory that the line names, or of the usual one, with commas "
-                           "between them. Where there is\n"
-                           "# none, nothing is said.\n"
-                           "_profgrab_names() { # OPTION-OF-HOSTS\n"
-                           "    local -a inventory names\n"
-                           "    local i=${words[(I)(-i|--inventory)]}\n"
-                           "    if ((i)); then\n"
-                           "        inventory=(-i ${~${(Q)words[i + 1]}})\n"
-                           "    elif i=${words[(I)--inventory=*]} && ((i)); then\n"
-                           "        inventory=(-i ${(Q)${words[i]#--inventory=}})\n"
-                           "    fi\n"
-                           "    names=(${(f)\"$(profgrab hosts $1 $inventory 2>/dev/null)\"})\n"
-                           "    compset -P '*,'\n"
-                           "    compadd -a names\n"
-                           "}\n"
-                           "\n"
-                           "# The members of BUNDLE: that `bundle list` prints with these options; other "
-                           "words are files.\n"
-                           "_profgrab_members() { # OPTION...\n"
-                           "    local -a members\n"
-                           "    local bundle= rest=${(Q)PREFIX}\n"
-                           "    local -i colons=0\n"
-                           "    while [[ $rest == *:* ]]; do\n"
-                           "        bundle+=${rest%%:*}\n"
-                           "        rest=${rest#*:}\n"
-                           "        ((++colons))\n"
-                           "        if [[ -f ${bundle/#\\~\\//$HOME/} ]]; then\n"
-                           "            members=(${(f)\"$(profgrab bundle list $@ -- "
-                           "${bundle/#\\~\\//$HOME/} 2>/dev/null)\"})\n"
-                           "            compset -P $colons '*:'\n"
-                           "            compadd -a members\n"
-                           "            return\n"
-                           "        fi\n"
-                           "        bundle+=:\n"
-                           "    done\n"
-                           "    _files\n"
-                           "}\n"
-                           "\n";
+static const char head[] =
+    "#compdef profgrab\n"
+    "# Completion of profgrab's commands for zsh, made by `profgrab completion zsh`.\n"
+    "\n"
+    "# Adds names of the inventory that the line names, or of the default inventory, to a comma-separated "
+    "list.\n"
+    "_profgrab_names() { # OPTION-OF-HOSTS\n"
+    "    local -a inventory names\n"
+    "    local i=${words[(I)(-i|--inventory)]}\n"
+    "    if ((i)); then\n"
+    "        inventory=(-i ${~${(Q)words[i + 1]}})\n"
+    "    elif i=${words[(I)--inventory=*]} && ((i)); then\n"
+    "        inventory=(-i ${(Q)${words[i]#--inventory=}})\n"
+    "    fi\n"
+    "    names=(${(f)\"$(profgrab hosts $1 $inventory 2>/dev/null)\"})\n"
+    "    compset -P '*,'\n"
+    "    compadd -a names\n"
+    "}\n"
+    "\n"
+    "# Completes BUNDLE:MEMBER with the members that `bundle list OPTION...` prints; other words, as files.\n"
+    "_profgrab_members() { # OPTION...\n"
+    "    local -a members\n"
+    "    local bundle= rest=${(Q)PREFIX}\n"
+    "    local -i colons=0\n"
+    "    while [[ $rest == *:* ]]; do\n"
+    "        bundle+=${rest%%:*}\n"
+    "        rest=${rest#*:}\n"
+    "        ((++colons))\n"
+    "        if [[ -f ${bundle/#\\~\\//$HOME/} ]]; then\n"
+    "            members=(${(f)\"$(profgrab bundle list $@ -- "
+    "${bundle/#\\~\\//$HOME/} 2>/dev/null)\"})\n"
+    "            compset -P $colons '*:'\n"
+    "            compadd -a members\n"
+    "            return\n"
+    "        fi\n"
+    "        bundle+=:\n"
+    "    done\n"
+    "    _files\n"
+    "}\n"
+    "\n";
 
 static const char tail[] = "_profgrab() {\n"
                            "    local command=grab\n"
@@ -145,8 +144,8 @@ static void put_option(FILE *out, const char *dashes, const struct option *o, bo
         fputs("_files", out);
     else if (value == VALUE_PROFILE)
         fputs(" _profgrab_members --profiles", out);
-    else if (completion_lister(value))
-        fprintf(out, " _profgrab_names %s", completion_lister(value));
+    else if (completion_hosts_option(value))
+        fprintf(out, " _profgrab_names %s", completion_hosts_option(value));
     else if (value == VALUE_WORDS)
         fprintf(out, "(%s)", completion_words(o));
     else if (value == VALUE_ANY)
@@ -164,18 +163,18 @@ static void put_command(FILE *out, const struct command *c)
                                         [WORDS_PROFILES] = "*:profile: _profgrab_members ",
                                         [WORDS_DUMPS] = "*:dump: _profgrab_members ",
                                         [WORDS_PROFILES_AND_DUMPS] = "*:file: _profgrab_members "};
-    const char *dashes = completion_dashes(c), *members = completion_members(c->words);
+    const char *dashes = completion_dashes(c), *members = completion_list_options(c->words);
     if (c->verbs)
         put_verbs(out, c);
     /* -s: letters may be combined after one dash. */
-    fprintf(out, "_profgrab_command_%s() {\n    _arguments%s -S :", c->name, c->flag ? "" : " -s");
+    fprintf(out, "_profgrab_command_%s() {\n    _arguments%s -S :", c->name, c->flag_at ? "" : " -s");
     struct option o;
     for (size_t i = 0; completion_option(c, i, &o); i++) {
         if (o.letter)
             put_option(out, dashes, &o, false);
         put_option(out, dashes, &o, true);
     }
-    fputs(" \\\n        '(-)--help[say more about it]'", out);
+    fputs(" \\\n        '(-)--help[print the help]'", out);
     if (c->verbs)
         fprintf(out, " \\\n        '1:verb:_profgrab_verbs_%s'", c->name);
     if (c->words != WORDS_NONE)

@@ -28,7 +28,7 @@ enum completion_value completion_value(const struct option *o)
         {"exclude", NULL, VALUE_HOSTS}, {"against", NULL, VALUE_HOSTS},
         {"label", NULL, VALUE_LABELS},  {"service", NULL, VALUE_SERVICES},
         {"for", NULL, VALUE_TEAMS},     {"path", NULL, VALUE_ANY},
-        {"unix", NULL, VALUE_ANY}, /* of the far host */
+        {"unix", NULL, VALUE_ANY}, /* a path of the remote host */
         {"base", NULL, VALUE_PROFILE},  {"diff_base", NULL, VALUE_PROFILE},
         {NULL, "FILE", VALUE_FILE},     {NULL, "PATH", VALUE_FILE},
         {NULL, "DIR", VALUE_FILE},      {"encrypt-to", NULL, VALUE_FILE},
@@ -44,8 +44,8 @@ enum completion_value completion_value(const struct option *o)
 
 bool completion_option(const struct command *c, size_t i, struct option *ret)
 {
-    if (c->flag)
-        return c->flag(i, ret);
+    if (c->flag_at)
+        return c->flag_at(i, ret);
     if (!c->options)
         return false;
     *ret = c->options[i];
@@ -54,10 +54,10 @@ bool completion_option(const struct command *c, size_t i, struct option *ret)
 
 const char *completion_dashes(const struct command *c)
 {
-    return c->flag ? "-" : "--";
+    return c->flag_at ? "-" : "--";
 }
 
-const char *completion_lister(enum completion_value value)
+const char *completion_hosts_option(enum completion_value value)
 {
     switch (value) {
     case VALUE_HOSTS:
@@ -80,7 +80,7 @@ const char *completion_lister(enum completion_value value)
     return NULL;
 }
 
-const char *completion_members(enum command_words words)
+const char *completion_list_options(enum command_words words)
 {
     return words == WORDS_PROFILES             ? "--profiles"
            : words == WORDS_DUMPS              ? "--dumps"

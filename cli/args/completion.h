@@ -21,22 +21,23 @@ enum completion_value {
 };
 enum completion_value completion_value(const struct option *o);
 
-/* Option or flag i of a command. Returns false after the last. */
+/* Sets *ret to option or flag i of a command. Returns false after the last. */
 bool completion_option(const struct command *c, size_t i, struct option *ret);
-/* Returns the prefix of the names of its options: one dash or two. */
+/* Returns the prefix of the command's options: one dash or two. */
 const char *completion_dashes(const struct command *c);
 
-/* Returns the option of `profgrab hosts` that prints the names for one of the lists; NULL for another value.
+/* Returns the option of `profgrab hosts` that prints the names of this type; NULL: the value is not a name of
+ * the inventory.
  */
-const char *completion_lister(enum completion_value value);
+const char *completion_hosts_option(enum completion_value value);
 
 /*
- * Returns the options of `profgrab bundle list` that print the members a command accepts; NULL: it accepts
- * only files.
+ * Returns the options of `profgrab bundle list` that print the members a command accepts; NULL: the command
+ * accepts no members.
  */
-const char *completion_members(enum command_words words);
+const char *completion_list_options(enum command_words words);
 
-/* Returns the words that the option accepts, separated by blanks; NULL for another value. */
+/* Returns the values that the option accepts, separated by blanks; NULL: the option has no fixed values. */
 const char *completion_words(const struct option *o);
 
 void completion_bash(FILE *out);

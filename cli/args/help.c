@@ -10,21 +10,21 @@
 #include "findings/findings.h"
 #include "base/banned.h"
 
-/* The position of the second column. */
+/* The column of the descriptions. */
 #define HELP_COLUMN 28
-/* The same, for the texts on a rule. */
+/* The column of the texts on a rule. */
 #define TOPIC_COLUMN 10
 
 /* Prints `left` and, in the second column, its help, on the next line if `left` is too long. */
 static void print_row(const char *left, size_t column, const char *help)
 {
-    size_t taken = 2 + columns_of(left);
+    size_t used = 2 + columns_of(left);
     printf("  %s", left);
-    if (taken + 1 > column) {
+    if (used + 1 > column) {
         putchar('\n');
-        taken = 0;
+        used = 0;
     }
-    printf("%*s", (int)(column - taken), "");
+    printf("%*s", (int)(column - used), "");
     columns_wrap(stdout, help, column, column);
 }
 
@@ -63,13 +63,13 @@ static void print_options(const struct command *c)
     const struct option *o = c->options;
     for (const struct option_group *g = c->groups ? c->groups : one; g->title; g++) {
         const struct option *end = find_group_end(o, g + 1);
-        if (g->like)
-            printf("\n%s, as `profgrab help %s` has them:\n", g->title, g->like);
+        if (g->described_by)
+            printf("\n%s, described by `profgrab help %s`:\n", g->title, g->described_by);
         else
             printf("\n%s:\n", g->title);
-        if (g->like)
+        if (g->described_by)
             print_option_names(o, end);
-        for (; !g->like && o < end; o++)
+        for (; !g->described_by && o < end; o++)
             print_option(o);
         o = end;
     }
@@ -80,7 +80,7 @@ static void print_examples(const struct example *e)
     printf("\nExamples:\n");
     for (; e->line; e++) {
         printf("  %s\n      ", e->line);
-        columns_wrap(stdout, e->does, 6, 6);
+        columns_wrap(stdout, e->effect, 6, 6);
     }
 }
 
@@ -107,15 +107,15 @@ static void print_kinds(void)
     print_row("/PATH", HELP_COLUMN, "any other path of the service, such as /debug/vars");
 }
 
-static bool is_place(const char *p)
+static bool is_placeholder(const char *p)
 {
     return p[0] == '{' && p[1] && p[2] == '}';
 }
 
-/* Prints "    says: TEXT", with further lines indented. */
-static void print_about(const char *what, const char *text)
+/* Prints "    LABEL TEXT", with further lines indented. */
+static void print_labelled(const char *label, const char *text)
 {
-    printf("    %-6s", what);
+    printf("    %-6s", label);
     columns_wrap(stdout, text, TOPIC_COLUMN, TOPIC_COLUMN);
 }
 
@@ -123,17 +123,17 @@ static void print_about(const char *what, const char *text)
 static void print_sentence(const char *sentence)
 {
     struct buf b = BUF_INIT(4096);
-    for (const char *p = sentence; *p; p += is_place(p) ? 3 : 1) {
-        if (!is_place(p))
+    for (const char *p = sentence; *p; p += is_placeholder(p) ? 3 : 1) {
+        if (!is_placeholder(p))
             buf_addc(&b, *p);
-        else if (!is_place(p + 3))
+        else if (!is_placeholder(p + 3))
             buf_adds(&b, "...");
     }
-    print_about("says:", buf_str(&b));
+    print_labelled("says:", buf_str(&b));
     buf_release(&b);
 }
 
-/* Prints the rule of one finding. Rules on bodies have no threshold and no function to look at. */
+/* Prints the rule of one finding. A rule on bodies has no threshold, and names no function to inspect. */
 static void print_rule(const struct finding_rule *r)
 {
     char percent[16];
@@ -144,22 +144,21 @@ static void print_rule(const struct finding_rule *r)
                r->severity == FINDING_SUSPECT ? "suspect" : "fact");
     printf("\n");
     print_sentence(r->sentence);
-    print_about("by:", r->evidence);
+    print_labelled("by:", r->evidence);
     if (r->threshold || r->percent > 0)
-        print_about("from:", r->threshold ? r->threshold : percent);
+        print_labelled("from:", r->threshold ? r->threshold : percent);
     if (r->look)
-        print_about("look:", r->look);
-    print_about("see:", r->source);
+        print_labelled("look:", r->look);
+    print_labelled("see:", r->source);
 }
 
 static void print_findings(void)
 {
     const struct finding_rule *r;
-    columns_wrap(
-        stdout,
-        "Findings are what profiles and services show about themselves: sentences in the manifest, in "
-        "README.md and on stderr. Each has a rule.",
-        0, 0);
+    columns_wrap(stdout,
+                 "A finding is a sentence on a body or a service, in the manifest, in README.md and on "
+                 "stderr. Each finding has a rule.",
+                 0, 0);
     for (size_t i = 0; (r = fetch_rule(i)); i++)
         print_rule(r);
 }
@@ -167,12 +166,11 @@ static void print_findings(void)
 static void print_summary(void)
 {
     const struct finding_rule *r;
-    columns_wrap(
-        stdout,
-        "The summary is what an expert would say of the profiles: the first sentences of README.md, of the "
-        "page and of the note on an issue, and `summary` in the manifest. Suspects are said from a "
-        "threshold on, facts always. Each has a rule.",
-        0, 0);
+    columns_wrap(stdout,
+                 "The summary has the findings on the profiles: the first sentences of README.md, of the "
+                 "page and of the note on an issue, and `summary` in the manifest. A suspect is in the "
+                 "summary only from its threshold on, a fact always. Each finding has a rule.",
+                 0, 0);
     for (size_t i = 0; (r = findings_rule(i)); i++)
         print_rule(r);
 }
@@ -207,7 +205,7 @@ static void join_words(int argc, char **argv, struct buf *ret)
         buf_addf(ret, "%s%s", i ? "-" : "", argv[i]);
 }
 
-/* Prints the topic of that name. Returns 1, 0 if there is none, or -1. */
+/* Prints the topic of that name. Returns 1, or 0 if there is no such topic, or -1 on an error. */
 static int print_named_topic(const char *name, struct err *err)
 {
     for (size_t i = 0; i < sizeof topic_texts / sizeof *topic_texts; i++) {
@@ -297,10 +295,10 @@ static void print_overview(void)
             printf("\n%s:\n", command_group_at(i));
         print_row(command_at(i)->name, 14, command_at(i)->summary);
     }
-    printf("\nMore to read:\n");
+    printf("\nTopics:\n");
     for (const struct verb *t = topics; t->name; t++)
         print_row(t->name, 14, t->help);
-    printf("\n`profgrab help NAME` shows a command or one of these pages.\n");
+    printf("\n`profgrab help NAME` explains a command or a topic.\n");
 }
 
 static int refuse_command(const char *name, struct err *err)
@@ -308,9 +306,9 @@ static int refuse_command(const char *name, struct err *err)
     struct nearest near = NEAREST_INIT(name);
     char names[200];
     for (size_t i = 0; command_at(i); i++)
-        nearest_offer(&near, command_at(i)->name);
+        nearest_add(&near, command_at(i)->name);
     for (size_t i = 0; topics[i].name; i++)
-        nearest_offer(&near, topics[i].name);
+        nearest_add(&near, topics[i].name);
     err_set(err, ERR_USAGE, "unknown command \"%.60s\"", name);
     if (near.n)
         return err_hint(err, "did you mean %s?", nearest_text(&near, names, sizeof names));
@@ -322,7 +320,7 @@ static int refuse_verb(const struct command *c, const char *name, struct err *er
     struct nearest near = NEAREST_INIT(name);
     char names[200];
     for (const struct verb *v = c->verbs; v->name; v++)
-        nearest_offer(&near, v->name);
+        nearest_add(&near, v->name);
     err_set(err, ERR_USAGE, "%s: unknown verb \"%.60s\"", c->name, name);
     if (near.n)
         return err_hint(err, "did you mean %s?", nearest_text(&near, names, sizeof names));
@@ -348,7 +346,7 @@ static int print_help(int argc, char **argv, struct err *err)
         return 0;
     }
     if (argc > 1)
-        return err_set(err, ERR_USAGE, "help takes one command, not \"%.60s\" too", argv[1]);
+        return err_set(err, ERR_USAGE, "help takes one command: \"%.60s\" is one too many", argv[1]);
     if (c)
         print_command(c);
     else

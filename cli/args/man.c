@@ -136,13 +136,13 @@ static void put_exit_codes(FILE *out)
     fputs(".Bl -tag -width Ds -compact\n", out);
     for (size_t i = 0; exit_status_help(i, &h) == 0; i++) {
         fprintf(out, ".It %s\n", h.codes);
-        put_paragraph(out, h.words);
+        put_paragraph(out, h.text);
     }
     fputs(".El\n", out);
 }
 
-/* Writes the list whose name is between two `@`. */
-static int put_marked(FILE *out, const char *marker, struct err *err)
+/* Writes the list that replaces `@marker@`. */
+static int put_list(FILE *out, const char *marker, struct err *err)
 {
     if (strcmp(marker, "commands") == 0)
         put_commands(out);
@@ -153,22 +153,22 @@ static int put_marked(FILE *out, const char *marker, struct err *err)
     else if (strcmp(marker, "options") == 0)
         put_options(out);
     else
-        return err_set(err, ERR_USAGE, "nothing is known of \"@%.60s@\"", marker);
+        return err_set(err, ERR_USAGE, "unknown marker \"@%.60s@\"", marker);
     return 0;
 }
 
 int man_fill(FILE *in, FILE *out, struct err *err)
 {
-    static const char begins[] = ".\\\" @";
+    static const char marker_start[] = ".\\\" @";
     char *line = NULL;
     size_t cap = 0;
     int rc = 0;
     while (rc == 0 && getline(&line, &cap, in) > 0) {
-        size_t head = sizeof begins - 1;
-        char *end = strncmp(line, begins, head) == 0 ? strchr(line + head, '@') : NULL;
+        size_t head = sizeof marker_start - 1;
+        char *end = strncmp(line, marker_start, head) == 0 ? strchr(line + head, '@') : NULL;
         if (end) {
             *end = '\0';
-            rc = put_marked(out, line + head, err);
+            rc = put_list(out, line + head, err);
         } else {
             fputs(line, out);
         }

@@ -25,10 +25,10 @@ struct page {
     struct buf paragraph;
     struct list lists[MAX_LISTS];
     size_t depth;
-    size_t head;  /* columns of the paragraph's first line that are already printed */
-    bool glue;    /* add the next word without a blank */
-    bool literal; /* between .Bd -literal and .Ed */
-    bool any;     /* something was printed under this heading */
+    size_t head;     /* columns of the paragraph's first line that are already printed */
+    bool glue;       /* add the next word without a blank */
+    bool literal;    /* between .Bd -literal and .Ed */
+    bool has_output; /* something was printed before */
 };
 
 /* ---- words --------------------------------------------------------------------------------------------- */
@@ -101,7 +101,7 @@ static size_t find_inline_macro(const char *word)
     return i;
 }
 
-static bool is_mark(const char *word)
+static bool is_punctuation(const char *word)
 {
     return word[0] && !word[1] && strchr(".,;:()", word[0]);
 }
@@ -125,7 +125,7 @@ static size_t find_enclosing_macro(const char *word)
 static void add_enclosed(struct page *p, size_t macro, char **words, size_t n)
 {
     size_t inside = n;
-    while (inside > 0 && is_mark(words[inside - 1]))
+    while (inside > 0 && is_punctuation(words[inside - 1]))
         inside--;
     add_word(p, enclosing_macros[macro].open, "");
     p->glue = true;
@@ -158,7 +158,7 @@ static void add_words(struct page *p, char **words, size_t n)
         } else if (next < N_INLINE) {
             macro = next;
         } else {
-            bool plain = macro == N_INLINE || is_mark(words[i]);
+            bool plain = macro == N_INLINE || is_punctuation(words[i]);
             unescape(words[i]);
             add_word(p, plain ? "" : inline_macros[macro].before, words[i]);
         }
@@ -181,7 +181,7 @@ static void print_paragraph(struct page *p)
         if (p->head < indent)
             fprintf(p->out, "%*s", (int)(indent - p->head), "");
         columns_wrap(p->out, buf_str(&p->paragraph), indent, indent);
-        p->any = true;
+        p->has_output = true;
     }
     buf_clear(&p->paragraph);
     p->head = 0;
@@ -191,19 +191,19 @@ static void print_paragraph(struct page *p)
 static void print_heading(struct page *p, size_t indent, char **words, size_t n)
 {
     print_paragraph(p);
-    fprintf(p->out, "%s%*s", p->any ? "\n" : "", (int)indent, "");
+    fprintf(p->out, "%s%*s", p->has_output ? "\n" : "", (int)indent, "");
     for (size_t i = 0; i < n; i++) {
         unescape(words[i]);
         fprintf(p->out, "%s%s", i ? " " : "", words[i]);
     }
     fputc('\n', p->out);
-    p->any = true;
+    p->has_output = true;
 }
 
 static void print_empty_line(struct page *p)
 {
     print_paragraph(p);
-    if (p->any)
+    if (p->has_output)
         fputc('\n', p->out);
 }
 
@@ -247,7 +247,7 @@ static void print_literal_line(struct page *p, char *line)
     if (*line)
         fprintf(p->out, "%*s%s", (int)indent_of(p) + 2, "", line);
     fputc('\n', p->out);
-    p->any = true;
+    p->has_output = true;
 }
 
 static void begin_literal(struct page *p)

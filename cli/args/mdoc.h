@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* Prints the page `source`, folded to columns_page(out). */
+/* Prints the page `source`, folded to columns_prose_max(out). */
 void mdoc_print(const char *source, FILE *out);
 
 #endif

@@ -8,65 +8,66 @@
 struct parser {
     const struct option *table;
     struct arguments arguments;
-    int at;
-    char *into;
+    int next;
+    char *values;
 };
 
-static int set_number(const struct option *o, const char *value, void *place, struct err *err)
+static int set_number(const struct option *o, const char *value, void *member, struct err *err)
 {
     uint64_t number = 0;
-    unsigned least = o->type == OPTION_NUMBER;
-    if (text_to_uint(value, o->most, &number) < 0 || number < least)
-        return err_set(err, ERR_USAGE, "--%s wants a number from %u to %u, not \"%s\"", o->name, least,
-                       o->most, value);
-    *(unsigned *)place = (unsigned)number;
+    unsigned min = o->type == OPTION_NUMBER;
+    if (text_to_uint(value, o->max, &number) < 0 || number < min)
+        return err_set(err, ERR_USAGE, "--%s needs a number from %u to %u, not \"%s\"", o->name, min, o->max,
+                       value);
+    *(unsigned *)member = (unsigned)number;
     return 0;
 }
 
-static int set_duration(const struct option *o, const char *value, void *place, struct err *err)
+static int set_duration(const struct option *o, const char *value, void *member, struct err *err)
 {
     int64_t ms = 0;
     if (text_to_duration(value, &ms, err) < 0)
         return err_wrap(err, "--%s", o->name);
     if (ms == 0)
         return err_set(err, ERR_USAGE, "--%s must be more than 0", o->name);
-    *(int64_t *)place = ms;
+    *(int64_t *)member = ms;
     return 0;
 }
 
-static int set_bytes(const struct option *o, const char *value, void *place, struct err *err)
+static int set_bytes(const struct option *o, const char *value, void *member, struct err *err)
 {
     uint64_t bytes = 0;
     if (text_to_bytes(value, &bytes) < 0 || bytes == 0)
-        return err_set(err, ERR_USAGE, "--%s wants a size such as 500MB or 2GB, not \"%s\"", o->name, value);
-    *(uint64_t *)place = bytes;
+        return err_set(err, ERR_USAGE, "--%s needs a size such as 500MB or 2GB, not \"%s\"", o->name, value);
+    *(uint64_t *)member = bytes;
     return 0;
 }
 
 static int set_value(const struct parser *p, const struct option *o, const char *value, struct err *err)
 {
-    void *place = p->into + o->offset;
+    void *member = p->values + o->offset;
     switch (o->type) {
     case OPTION_FLAG:
-        *(bool *)place = true;
+        *(bool *)member = true;
         return 0;
     case OPTION_ONE:
-        if (*(const char **)place)
-            return err_set(err, ERR_USAGE, "--%s is given twice, but takes one %s", o->name, o->argument);
-        *(const char **)place = value;
+        if (*(const char **)member)
+            return err_set(err, ERR_USAGE, "--%s is given twice, but accepts only one %s", o->name,
+                           o->argument);
+        *(const char **)member = value;
         return 0;
     case OPTION_TEXT:
-        *(const char **)place = value;
+        *(const char **)member = value;
         return 0;
     case OPTION_LIST:
-        return strlist_split(place, value, err) < 0 ? err_wrap(err, "--%s", o->name) : 0;
+        return strlist_split(member, value, err) < 0 ? err_wrap(err, "--%s", o->name) : 0;
     case OPTION_NUMBER:
     case OPTION_COUNT:
-        return set_number(o, value, place, err);
+        return set_number(o, value, member, err);
     case OPTION_DURATION:
-        return set_duration(o, value, place, err);
+        return set_duration(o, value, member, err);
     case OPTION_BYTES:
-        return set_bytes(o, value, place, err);
+        return set_bytes(o, value, member, err);
     }
     return -1;
 }
@@ -77,9 +78,9 @@ static int read_value(struct parser *p, const struct option *o, const char *valu
     if (o->type == OPTION_FLAG && value)
         return err_set(err, ERR_USAGE, "--%s takes no value", o->name);
     if (o->type != OPTION_FLAG && !value) {
-        if (p->at >= p->arguments.n)
-            return err_set(err, ERR_USAGE, "--%s wants %s behind it", o->name, o->argument);
-        value = p->arguments.words[p->at++];
+        if (p->next >= p->arguments.n)
+            return err_set(err, ERR_USAGE, "--%s needs a value: %s", o->name, o->argument);
+        value = p->arguments.words[p->next++];
     }
     return set_value(p, o, value, err);
 }
@@ -103,7 +104,7 @@ static int refuse_unknown(const struct parser *p, const char *word, struct err *
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
     struct nearest near = NEAREST_INIT(name);
     for (const struct option *o = p->table; o->name; o++)
-        nearest_offer(&near, o->name);
+        nearest_add(&near, o->name);
     err_set(err, ERR_USAGE, "unknown option \"%.80s\"", word);
     char longer[200];
     if (near.n > 0)
@@ -141,13 +142,13 @@ static int parse_letters(struct parser *p, const char *word, struct err *err)
     return 0;
 }
 
-int options_parse(const struct option *table, const struct arguments *arguments, void *into,
+int options_parse(const struct option *table, const struct arguments *arguments, void *values,
                   struct strlist *rest, struct err *err)
 {
-    struct parser p = {.table = table, .arguments = *arguments, .into = into};
+    struct parser p = {.table = table, .arguments = *arguments, .values = values};
     bool options = true;
-    while (p.at < arguments->n) {
-        const char *word = arguments->words[p.at++];
+    while (p.next < arguments->n) {
+        const char *word = arguments->words[p.next++];
         int rc = 0;
         if (!options || word[0] != '-' || !word[1])
             rc = strlist_add(rest, word, err);

@@ -12,9 +12,9 @@
 enum option_type {
     OPTION_FLAG,     /* bool */
     OPTION_TEXT,     /* const char *, points into argv; the last one counts */
-    OPTION_ONE,      /* the same, but giving it twice is an error, because either could be intended */
+    OPTION_ONE,      /* the same, but two of them are an error, because the user may mean either */
     OPTION_LIST,     /* struct strlist, pieces between commas, repeatable */
-    OPTION_NUMBER,   /* unsigned, at least 1, at most `most` */
+    OPTION_NUMBER,   /* unsigned, at least 1, at most `max` */
     OPTION_COUNT,    /* the same, but 0 is valid too */
     OPTION_DURATION, /* int64_t milliseconds, more than 0 */
     OPTION_BYTES,    /* uint64_t, more than 0 */
@@ -26,8 +26,8 @@ struct option {
     enum option_type type;
     const char *argument; /* its name in the help; NULL for a flag */
     const char *help;
-    size_t offset; /* of its place in the command's struct */
-    unsigned most;
+    size_t offset; /* of the member that receives the value, in the command's struct */
+    unsigned max;
 };
 
 /* A table ends with a row without a name. */
@@ -43,10 +43,11 @@ struct arguments {
 };
 
 /*
- * Parses the arguments into the struct `into`, and adds other words to `rest`. `--` ends
- * the options. ERR_USAGE: an unknown option or a wrong value; the hint names the nearest option.
+ * Parses the options among the arguments into the command's struct `values`, and adds the other words to
+ * `rest`. `--` ends the options. ERR_USAGE: an unknown option or a wrong value; the hint names the nearest
+ * option.
  */
-int options_parse(const struct option *table, const struct arguments *arguments, void *into,
+int options_parse(const struct option *table, const struct arguments *arguments, void *values,
                   struct strlist *rest, struct err *err);
 
 #endif

@@ -10,7 +10,7 @@
 #include "cli/bundle/handoff.h"
 #include "cli/hosts/inventory_file.h"
 #include "cli/term/signals.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "gateway/gateway.h"
 #include "base/banned.h"
 
@@ -27,7 +27,7 @@ static const struct option options[] = {
     {"dry-run", 0, OPTION_FLAG, NULL, "make the copy and print each request; send none",
      offsetof(struct attach_options, handover.dry_run), 0},
     {"inventory", 'i', OPTION_TEXT, "FILE",
-     "the inventory (default: $PROFGRAB_INVENTORY, then your own, then /etc/profgrab)",
+     "the inventory (default: $PROFGRAB_INVENTORY, then ~/.config/profgrab, then /etc/profgrab)",
      offsetof(struct attach_options, inventory), 0},
     {"passphrase-file", 0, OPTION_TEXT, "FILE",
      "a file that only you can read, or a pipe, with the passphrase of the signing key in its first line",
@@ -40,18 +40,15 @@ static const struct option options[] = {
 static int refuse_copy(const char *path, struct err *err)
 {
     err_set(err, ERR_USAGE, "%s is a copy that was handed off already", path);
-    return err_hint(err,
-                    "use the bundle from which it was made; `profgrab bundle encrypt %s` makes a file for "
-                    "others of it as it is",
-                    path);
+    return err_hint(
+        err, "use the original bundle; `profgrab bundle encrypt %s` encrypts this copy for others", path);
 }
 
 /* attach redacts and signs before it encrypts, so it cannot start from an encrypted bundle. */
 static int refuse_encrypted(const char *path, struct err *err)
 {
-    err_set(err, ERR_USAGE, "%s is encrypted already, and attach makes its own copy of a bundle", path);
-    return err_hint(
-        err, "use the bundle from which it was made, or first `profgrab bundle decrypt -i KEY %s`", path);
+    err_set(err, ERR_USAGE, "%s is encrypted already; attach needs the bundle in plain text", path);
+    return err_hint(err, "use the original bundle, or first `profgrab bundle decrypt -i KEY %s`", path);
 }
 
 static bool is_encrypted(const char *path)
@@ -63,14 +60,14 @@ static bool is_encrypted(const char *path)
     return n > 0 && age_is_encrypted(first, (size_t)n);
 }
 
-/* Checks that the file is a bundle. For any other file, attach prints no command that repeats the
- * hand-off. */
+/* Checks that the file is a bundle that can be handed off. This check precedes the hand-off, because after it
+ * attach would print a command that repeats it. */
 static int check_bundle(const char *path, struct err *err)
 {
     char *text = NULL;
     if (is_encrypted(path))
         return refuse_encrypted(path, err);
-    if (bundle_manifest(path, NULL, &text, err) < 0)
+    if (bundle_read_manifest(path, NULL, &text, err) < 0)
         return -1;
     struct manifest *manifest = NULL;
     int rc = manifest_read(text, strlen(text), &manifest, err);
@@ -103,8 +100,8 @@ static int prepare_delivery(const struct attach_options *o, const struct strlist
     return check_bundle(words->items[0], err);
 }
 
-static int hand_over_bundle(const struct attach_options *o, const char *bundle, const struct delivery *h,
-                            struct err *err)
+static int hand_off_bundle(const struct attach_options *o, const char *bundle, const struct delivery *h,
+                           struct err *err)
 {
     struct prompt prompt;
     struct handoff_report report;
@@ -133,7 +130,7 @@ static int run_attach(int argc, char **argv, struct err *err)
         if (prepare_delivery(&o, &words, &inventory, &h, err) < 0 || signals_install(err) < 0)
             code = exit_status_of(err);
         else
-            code = hand_over_bundle(&o, words.items[0], &h, err);
+            code = hand_off_bundle(&o, words.items[0], &h, err);
     }
     delivery_release(&h);
     inventory_free(inventory);
@@ -147,14 +144,16 @@ const struct command command_attach = {
     .synopsis = "BUNDLE --for TEAM | --to PLACE [options]",
     .summary = "hand a bundle over: encrypted to a team, on a confidential issue of its tracker",
     .details =
-        "attach makes a copy, removes from it what looks like a secret and values of labels, signs it and\n"
+        "attach makes a copy, removes what looks like a secret and the values of some labels from the copy, "
+        "signs it and\n"
         "encrypts it. It does not change the bundle. It creates a neutral issue with the confidential flag\n"
         "and reads the flag back. Only then it uploads the copy, compares it with the stored file, and adds "
         "a\n"
         "note with the summary.\n"
         "\n"
         "It prints the issue's address on stdout. Exit codes: 0 attached, 2 usage or inventory, 4 the\n"
-        "hand-off failed (the bundle is safe, and attach prints the command to repeat); 130 interrupted.",
+        "hand-off failed (the bundle is unchanged, and attach prints the command to repeat); 130 "
+        "interrupted.",
     .options = options,
     .words = WORDS_FILES,
     .run = run_attach,

@@ -45,9 +45,7 @@ static const struct option options[] = {
      offsetof(struct bundle_options, directory), 0},
     {"output", 'o', OPTION_TEXT, "PATH",
      "create: a directory for the bundle (DIR/ is created if it is missing), or its name ending in .tar.gz; "
-     "encrypt, decrypt: the file to "
-     "write, - "
-     "for standard output, instead of FILE.age and FILE without .age",
+     "encrypt, decrypt: the file to write, - for standard output, instead of FILE.age and FILE without .age",
      offsetof(struct bundle_options, output), 0},
     {"reason", 0, OPTION_TEXT, "TEXT", "create: the reason, for the manifest",
      offsetof(struct bundle_options, reason), 0},
@@ -73,7 +71,7 @@ static const struct option options[] = {
 
 /* ---- list ---------------------------------------------------------------------------------------------- */
 
-static int list_line(void *ctx, const struct bundle_member *member, struct err *err)
+static int add_member_row(void *ctx, const struct bundle_member *member, struct err *err)
 {
     char time[32];
     json_t *rows = ctx;
@@ -131,7 +129,7 @@ static int list_bundle(const struct bundle_options *o, const struct strlist *res
     if (o->profiles || o->dumps)
         return list_members(o, rest->items[0], opener, err);
     json_t *rows = o->json ? json_array() : NULL;
-    int rc = bundle_list(rest->items[0], opener->by, list_line, rows, err);
+    int rc = bundle_list(rest->items[0], opener->by, add_member_row, rows, err);
     if (rc == 0 && o->json)
         return document_print(rows, stdout, err);
     json_decref(rows);
@@ -143,9 +141,9 @@ static int list_bundle(const struct bundle_options *o, const struct strlist *res
 static int verify_file(const struct bundle_options *o, const struct strlist *rest, struct opener *opener,
                        struct err *err)
 {
-    struct verify_options how = {
+    struct verify_options verify = {
         .file = rest->items[0], .allowed_signers = o->allowed_signers, .json = o->json};
-    return verify_bundle(&how, opener->by, err);
+    return verify_bundle(&verify, opener->by, err);
 }
 
 /* ---- extract ------------------------------------------------------------------------------------------- */
@@ -166,63 +164,63 @@ static int extract_members(const struct bundle_options *o, const struct strlist 
 
 /* ---- encrypted bundles --------------------------------------------------------------------------------- */
 
-typedef int reading_fn(const struct bundle_options *o, const struct strlist *rest, struct opener *opener,
-                       struct err *err);
+typedef int opener_user_fn(const struct bundle_options *o, const struct strlist *rest, struct opener *opener,
+                           struct err *err);
 
-static int read_bundle(reading_fn *reading, const struct bundle_options *o, const struct strlist *rest,
-                       struct err *err)
+static int run_with_opener(opener_user_fn *use_opener, const struct bundle_options *o,
+                           const struct strlist *rest, struct err *err)
 {
     struct opener opener;
     if (signals_install(err) < 0 || opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
-    int rc = reading(o, rest, &opener, err);
+    int rc = use_opener(o, rest, &opener, err);
     opener_release(&opener);
     return rc;
 }
 
-static int read_list(const struct bundle_options *o, const struct strlist *rest, struct err *err)
+static int run_list(const struct bundle_options *o, const struct strlist *rest, struct err *err)
 {
-    return read_bundle(list_bundle, o, rest, err);
+    return run_with_opener(list_bundle, o, rest, err);
 }
 
-static int read_verify(const struct bundle_options *o, const struct strlist *rest, struct err *err)
+static int run_verify(const struct bundle_options *o, const struct strlist *rest, struct err *err)
 {
-    return read_bundle(verify_file, o, rest, err);
+    return run_with_opener(verify_file, o, rest, err);
 }
 
-static int read_extract(const struct bundle_options *o, const struct strlist *rest, struct err *err)
+static int run_extract(const struct bundle_options *o, const struct strlist *rest, struct err *err)
 {
     if (o->output) {
         err_set(err, ERR_USAGE, "bundle extract has no option -o");
         return err_hint(err, "use -C DIR to unpack below that directory");
     }
-    return read_bundle(extract_members, o, rest, err);
+    return run_with_opener(extract_members, o, rest, err);
 }
 
-static struct seal_options seal_options(const struct bundle_options *o, const struct strlist *rest)
+static struct crypt_options make_crypt_options(const struct bundle_options *o, const struct strlist *rest)
 {
-    return (struct seal_options){.file = rest->items[0],
-                                 .output = o->output,
-                                 .recipients = &o->recipients,
-                                 .identities = &o->identities,
-                                 .passphrase_file = o->passphrase_file,
-                                 .passphrase = o->passphrase,
-                                 .armor = o->armor};
+    return (struct crypt_options){.file = rest->items[0],
+                                  .output = o->output,
+                                  .recipients = &o->recipients,
+                                  .identities = &o->identities,
+                                  .passphrase_file = o->passphrase_file,
+                                  .passphrase = o->passphrase,
+                                  .armor = o->armor};
 }
 
-static int encrypt_file(const struct bundle_options *o, const struct strlist *rest, struct err *err)
+static int run_encrypt(const struct bundle_options *o, const struct strlist *rest, struct err *err)
 {
-    struct seal_options seal = seal_options(o, rest);
-    return seal_encrypt(&seal, err);
+    struct crypt_options crypt = make_crypt_options(o, rest);
+    return crypt_encrypt(&crypt, err);
 }
 
-static int decrypt_file(const struct bundle_options *o, const struct strlist *rest, struct err *err)
+static int run_decrypt(const struct bundle_options *o, const struct strlist *rest, struct err *err)
 {
-    struct seal_options seal = seal_options(o, rest);
-    return seal_decrypt(&seal, err);
+    struct crypt_options crypt = make_crypt_options(o, rest);
+    return crypt_decrypt(&crypt, err);
 }
 
-static int create_from_files(const struct bundle_options *o, const struct strlist *rest, struct err *err)
+static int run_create(const struct bundle_options *o, const struct strlist *rest, struct err *err)
 {
     return create_bundle(o->output, o->reason, rest, err);
 }
@@ -244,22 +242,22 @@ static const struct verb verbs[] = {
 };
 
 static const struct {
-    size_t most; /* arguments */
-    /* The exit code, or -1 and err. */
+    size_t max_files;
+    /* Returns the exit code, or -1 and sets err. */
     int (*run)(const struct bundle_options *o, const struct strlist *rest, struct err *err);
-} works[] = {[LIST] = {1, read_list},
-             [VERIFY] = {1, read_verify},
-             [EXTRACT] = {SIZE_MAX, read_extract},
-             [CREATE] = {SIZE_MAX, create_from_files},
-             [ENCRYPT] = {1, encrypt_file},
-             [DECRYPT] = {1, decrypt_file}};
+} verb_rows[] = {[LIST] = {1, run_list},
+                 [VERIFY] = {1, run_verify},
+                 [EXTRACT] = {SIZE_MAX, run_extract},
+                 [CREATE] = {SIZE_MAX, run_create},
+                 [ENCRYPT] = {1, run_encrypt},
+                 [DECRYPT] = {1, run_decrypt}};
 
 static int refuse_verb(const char *name, struct err *err)
 {
     struct nearest near = NEAREST_INIT(name);
     char names[100];
     for (size_t i = 0; verbs[i].name; i++)
-        nearest_offer(&near, verbs[i].name);
+        nearest_add(&near, verbs[i].name);
     err_set(err, ERR_USAGE, "bundle: unknown verb \"%.60s\"", name);
     if (near.n > 0)
         return err_hint(err, "did you mean %s?", nearest_text(&near, names, sizeof names));
@@ -276,10 +274,10 @@ static int run_verb(const struct bundle_options *o, struct strlist *words, struc
     for (size_t i = 0; verbs[i].name; i++) {
         if (strcmp(words->items[0], verbs[i].name) != 0)
             continue;
-        if (rest.n == 0 || rest.n > works[i].most)
-            return err_set(err, ERR_USAGE, "bundle %s wants %s", verbs[i].name,
-                           works[i].most == 1 ? "one file" : "a file");
-        return works[i].run(o, &rest, err);
+        if (rest.n == 0 || rest.n > verb_rows[i].max_files)
+            return err_set(err, ERR_USAGE, "bundle %s needs %s", verbs[i].name,
+                           verb_rows[i].max_files == 1 ? "one file" : "a file");
+        return verb_rows[i].run(o, &rest, err);
     }
     return refuse_verb(words->items[0], err);
 }

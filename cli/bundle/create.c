@@ -12,10 +12,10 @@
 #include "capture/capture.h"
 #include "cli/term/signals.h"
 #include "cli/input/input.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "base/banned.h"
 
-/* The limits of a bundle, which has one directory. */
+/* The limits of a source directory: those of a bundle, which would contain it. */
 enum { MAX_ENTRIES = BUNDLE_MAX_MEMBERS, MAX_DEPTH = 32 };
 
 struct creation {
@@ -23,8 +23,8 @@ struct creation {
     struct manifest *manifest;
     size_t n;
     size_t damaged;
-    struct confined_budget checking; /* of the files so far */
-    bool unfinished;                 /* a work directory is among the sources: its run was killed */
+    struct confined_budget budget; /* the time that checking the files may take */
+    bool unfinished;               /* a work directory is among the sources: its run was killed */
 };
 
 /* Builds the name of a file in the bundle: keeps slashes and the characters of text_is_name, and replaces all
@@ -45,15 +45,15 @@ static char *member_name(const char *path)
     return name;
 }
 
-/* Copies a file to `name` in the bundle, and sets the descriptor of the copy. Fails if the name is taken; the
- * user must rename the file. */
+/* Copies a file to `name` in the bundle and checks it. Fails if the bundle has a file of that name: the user
+ * must rename the file. */
 static int add_copy(struct creation *c, struct fetch_local_file *from, const char *name, struct err *err)
 {
     struct fetch_item item = {0};
     int rc = -1;
     if (fd_cancelled(signals_cancel_fd()))
         return err_set(err, ERR_CANCELLED, "interrupted; nothing was written");
-    if (confined_budget_check(&c->checking, from->path, err) < 0)
+    if (confined_budget_check(&c->budget, from->path, err) < 0)
         return -1;
     const struct beneath *files = workdir_files(c->work);
     char *dir = file_dir(name);
@@ -66,10 +66,10 @@ static int add_copy(struct creation *c, struct fetch_local_file *from, const cha
         goto out;
     snprintf(item.file, sizeof item.file, "%s", name);
     if (item.status != FETCH_OK) {
-        talk("%s: damaged: %s", from->path, item.err.msg);
+        message_print("%s: damaged: %s", from->path, item.err.msg);
         c->damaged++;
     }
-    confined_budget_add(&c->checking, item.bytes);
+    confined_budget_add(&c->budget, item.bytes);
     rc = record_item(c->manifest, NULL, &item, err);
     c->n++;
 out:
@@ -88,14 +88,14 @@ static int add_file(struct creation *c, struct fetch_local_file *from, const cha
 }
 
 /* A directory whose files are copied. */
-struct copying {
+struct source_directory {
     struct creation *c;
     struct beneath directory;
 };
 
 /* Refuses a file with several hard links in a directory that others can write, because one of them may have
- * linked a file of another directory. The owner of a directory may link their own files. */
-static int refuse_foreign_link(const struct copying *x, const char *below, const struct stat *st,
+ * linked a file of another directory. Accepts a hard link in a directory that only its owner can write. */
+static int refuse_foreign_link(const struct source_directory *x, const char *below, const struct stat *st,
                                struct err *err)
 {
     struct stat parent;
@@ -109,15 +109,15 @@ static int refuse_foreign_link(const struct copying *x, const char *below, const
     if (owned && !(parent.st_mode & (S_IWGRP | S_IWOTH)))
         return 0;
     err_set(err, ERR_FAILED,
-            "%s/%s has several names (hard links) in a directory that others can write: it may be "
-            "a file from elsewhere",
+            "%s/%s has several names (hard links) in a directory that others can write: another user may "
+            "have linked it",
             x->directory.name, below);
     return err_hint(err, "copy the directory, or name the file itself");
 }
 
 static int add_entry(void *ctx, const char *below, const struct stat *st, struct err *err)
 {
-    struct copying *x = ctx;
+    struct source_directory *x = ctx;
     if (S_ISDIR(st->st_mode))
         return 0;
     if (S_ISREG(st->st_mode) && st->st_nlink > 1 && refuse_foreign_link(x, below, st, err) < 0)
@@ -138,18 +138,18 @@ static int add_entry(void *ctx, const char *below, const struct stat *st, struct
 
 static int add_directory(struct creation *c, const char *path, struct err *err)
 {
-    struct copying x = {.c = c};
-    const struct beneath_walk how = {
+    struct source_directory x = {.c = c};
+    const struct beneath_walk walk = {
         .max_entries = MAX_ENTRIES, .max_depth = MAX_DEPTH, .visit = add_entry, .ctx = &x};
     c->unfinished = c->unfinished || text_ends_in(path, ".partial");
     if (workdir_open_copied(path, &x.directory, err) < 0)
         return -1;
-    int rc = beneath_walk(&x.directory, &how, err);
+    int rc = beneath_walk(&x.directory, &walk, err);
     fd_close(&x.directory.fd);
     return rc;
 }
 
-/* A file, or all files below a directory. */
+/* Adds a file, or all files below a directory. */
 static int add_below(struct creation *c, const char *path, struct err *err)
 {
     struct stat st;
@@ -162,7 +162,7 @@ static int add_below(struct creation *c, const char *path, struct err *err)
     return rc;
 }
 
-/* `DIR/`, as a shell completes it, is DIR. */
+/* Adds a path without the slash that a shell appends to a completed directory. */
 static int add_path(struct creation *c, const char *path, struct err *err)
 {
     size_t n = strlen(path);
@@ -185,7 +185,7 @@ static int create_from(struct creation *c, const struct strlist *rest, char **re
         return -1;
     struct err page_error = ERR_INIT;
     if (page_build_workdir(c->manifest, c->work, signals_cancel_fd(), &page_error) < 0)
-        talk(BUNDLE_REPORT " could not be made, so the bundle has none: %s", page_error.msg);
+        message_print(BUNDLE_REPORT " could not be made, so the bundle has none: %s", page_error.msg);
     if (bundle_pack(c->work, c->manifest, signals_cancel_fd(), ret_path, err) < 0)
         return err_hint(err, "no bundle was written; the files are unchanged");
     return 0;
@@ -201,7 +201,7 @@ static int refuse_bundles(const struct strlist *sources, struct err *err)
         if ((stat(path, &st) == 0 && S_ISDIR(st.st_mode)) || !input_is_bundle(path))
             continue;
         if (input_is_encrypted(path)) {
-            err_set(err, ERR_USAGE, "%s is encrypted, so its files could not be read", path);
+            err_set(err, ERR_USAGE, "%s is encrypted, so its files cannot be read", path);
             return err_hint(err, "profgrab bundle decrypt %s", path);
         }
         err_set(err, ERR_USAGE, "%s: it is a bundle already", path);
@@ -215,7 +215,7 @@ int create_bundle(const char *output, const char *reason, const struct strlist *
 {
     struct creation c = {0};
     char *path = NULL;
-    confined_budget_init(0, &c.checking);
+    confined_budget_init(0, &c.budget);
     int64_t now = clock_utc();
     if (refuse_bundles(sources, err) < 0 || signals_install(err) < 0 ||
         workdir_new(output, "local", now, &c.work, err) < 0)

@@ -9,14 +9,15 @@
 
 #include "bundle/bundle.h"
 #include "cli/term/signals.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "base/banned.h"
 
 /* The size of the buffer: large enough that age seals most chunks in place, small enough for the processor's
- * cache. The buffer is page-aligned, because reads into an unaligned one took four times as long. */
+ * cache. The buffer is page-aligned, because reads into an unaligned buffer took four times as long. */
 #define PIECE (1u << 18)
 #define PAGE 4096
-/* Armor's maximum leading white space, and a little more than its first line. */
+/* Enough bytes to recognise the format: the maximum of white space before armor, and more than its first
+ * line. */
 #define BEGIN_MAX 1100
 #define ENDING ".age"
 
@@ -35,23 +36,23 @@ static int ask_passphrase(struct prompt *prompt, const char *text, struct secret
 static int add_passphrase(struct age_recipients *r, const char *passphrase_file, struct err *err)
 {
     struct prompt prompt;
-    struct secret one = {.len = 0}, other = {.len = 0};
+    struct secret passphrase = {.len = 0}, confirmation = {.len = 0};
     if (opener_prompt_init(&prompt, passphrase_file, err) < 0)
         return -1;
-    int rc = ask_passphrase(&prompt, "Enter passphrase: ", &one, err);
+    int rc = ask_passphrase(&prompt, "Enter passphrase: ", &passphrase, err);
     if (rc == 0)
-        rc = ask_passphrase(&prompt, "Confirm passphrase: ", &other, err);
-    if (rc == 0 && strcmp(one.text, other.text) != 0)
+        rc = ask_passphrase(&prompt, "Confirm passphrase: ", &confirmation, err);
+    if (rc == 0 && strcmp(passphrase.text, confirmation.text) != 0)
         rc = err_set(err, ERR_USAGE, "the two passphrases differ");
     if (rc == 0)
-        rc = age_recipients_add_passphrase(r, &one, err);
-    secret_wipe(&one);
-    secret_wipe(&other);
+        rc = age_recipients_add_passphrase(r, &passphrase, err);
+    secret_wipe(&passphrase);
+    secret_wipe(&confirmation);
     prompt_release(&prompt);
     return rc;
 }
 
-static int add_recipients(const struct seal_options *o, struct age_recipients *r, struct err *err)
+static int add_recipients(const struct crypt_options *o, struct age_recipients *r, struct err *err)
 {
     for (size_t i = 0; i < o->recipients->n; i++)
         if (age_recipients_add_any(r, o->recipients->items[i], "--encrypt-to", err) < 0)
@@ -68,7 +69,7 @@ static int add_recipients(const struct seal_options *o, struct age_recipients *r
 /* ---- input and output ---------------------------------------------------------------------------------- */
 
 struct job {
-    const struct seal_options *o;
+    const struct crypt_options *o;
     int in;                       /* the descriptor to read */
     int out;                      /* the descriptor to write */
     char *path;                   /* of the output; NULL: standard output */
@@ -82,7 +83,7 @@ static char *join_text(const char *a, const char *b)
 }
 
 /* Fails for standard input, and for a file to decrypt whose name does not end in .age. */
-static int default_output(const struct seal_options *o, bool encrypt, char **ret, struct err *err)
+static int default_output(const struct crypt_options *o, bool encrypt, char **ret, struct err *err)
 {
     size_t n = strlen(o->file), ending = strlen(ENDING);
     bool named = n > ending && strcmp(o->file + n - ending, ENDING) == 0;
@@ -126,16 +127,16 @@ static int check_input(const struct job *j, struct err *err)
     ssize_t n = j->in == STDIN_FILENO ? -1 : pread(j->in, first, sizeof first, 0);
     if (n < 0 || age_is_encrypted(first, (size_t)n))
         return 0;
-    bool bundle = bundle_manifest(j->o->file, NULL, &manifest, NULL) == 0;
+    bool bundle = bundle_read_manifest(j->o->file, NULL, &manifest, NULL) == 0;
     free(manifest);
     err_set(err, ERR_FAILED, "%s is not encrypted: it is %s", j->o->file,
             bundle ? "a bundle in plain text" : "not in the age format");
-    return bundle ? err_hint(err, "`profgrab bundle verify %s` and `bundle extract` read it as it is",
+    return bundle ? err_hint(err, "`profgrab bundle verify %s` and `bundle extract` read it without a key",
                              j->o->file)
                   : -1;
 }
 
-static int begin_job(struct job *j, const struct seal_options *o, bool encrypt, struct err *err)
+static int begin_job(struct job *j, const struct crypt_options *o, bool encrypt, struct err *err)
 {
     *j = (struct job){.o = o, .in = -1, .out = -1};
     if (signals_install(err) < 0)
@@ -215,12 +216,12 @@ static int encrypt_file(const struct job *j, const struct age_recipients *to, st
 static void print_recipients(const struct job *j, const struct age_recipients *to)
 {
     for (size_t i = 0; i < age_recipients_count(to); i++)
-        talk("encrypted to %s", age_recipients_name(to, i));
+        message_print("encrypted to %s", age_recipients_name(to, i));
     if (j->in != STDIN_FILENO)
-        talk("%s is unchanged, in plain text", j->o->file);
+        message_print("%s is unchanged, in plain text", j->o->file);
 }
 
-int seal_encrypt(const struct seal_options *o, struct err *err)
+int crypt_encrypt(const struct crypt_options *o, struct err *err)
 {
     struct job j;
     struct age_recipients *to = NULL;
@@ -241,7 +242,7 @@ int seal_encrypt(const struct seal_options *o, struct err *err)
 
 /* ---- decrypt ------------------------------------------------------------------------------------------- */
 
-/* Each decrypted chunk is authenticated, but only the last one shows that the file is complete. */
+/* Each decrypted chunk is authenticated, but only the last chunk shows that the file is complete. */
 static int copy_decrypted(const struct job *j, struct age_reader *r, struct err *err)
 {
     ssize_t n = 0;
@@ -271,7 +272,7 @@ static int decrypt_file(struct job *j, struct age_identities *by, struct err *er
     return rc < 0 ? -1 : finish_job(j, err);
 }
 
-int seal_decrypt(const struct seal_options *o, struct err *err)
+int crypt_decrypt(const struct crypt_options *o, struct err *err)
 {
     struct job j;
     struct opener opener;

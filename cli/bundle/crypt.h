@@ -5,7 +5,7 @@
 #include "cli/input/opener.h"
 #include "seal/seal.h"
 
-struct seal_options {
+struct crypt_options {
     const char *file;                 /* "-": standard input */
     const char *output;               /* NULL: the file's name plus or minus .age; "-": standard output */
     const struct strlist *recipients; /* each a recipient or a file of them */
@@ -15,8 +15,8 @@ struct seal_options {
     bool armor;
 };
 
-/* Prints the path of the new file on stdout. seal_encrypt also prints the recipients on stderr. */
-int seal_encrypt(const struct seal_options *o, struct err *err);
-int seal_decrypt(const struct seal_options *o, struct err *err);
+/* Prints the path of the new file on stdout. crypt_encrypt also prints the recipients on stderr. */
+int crypt_encrypt(const struct crypt_options *o, struct err *err);
+int crypt_decrypt(const struct crypt_options *o, struct err *err);
 
 #endif

@@ -9,18 +9,18 @@
 #include "capture/capture.h"
 #include "cli/term/exit.h"
 #include "cli/term/signals.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "http/http.h"
 #include "gateway/gateway.h"
 #include "page/page.h"
 #include "base/banned.h"
 
-/* ---- what the delivery reports ------------------------------------------------------------------------- */
+/* ---- events of the delivery ---------------------------------------------------------------------------- */
 
 struct reporter {
     const struct delivery *delivery;
     const struct handoff_run *run;
-    char copy[500]; /* its path, for a message; "" before it has a name */
+    char copy[500]; /* the copy's path, for a message; "" before the copy has a name */
 };
 
 static bool is_listed(const struct strlist *l, const char *line)
@@ -38,11 +38,12 @@ static void print_unsearched(const struct bundle_copy_result *c)
     size_t printed = 0, others = c->unsearched - c->unsearchable.n;
     for (size_t i = 0; i < c->unsearched_files.n && printed < MOST; i++)
         if (!is_listed(&c->unsearchable, c->unsearched_files.items[i])) {
-            talk("not searched for secrets: %s", c->unsearched_files.items[i]);
+            message_print("not searched for secrets: %s", c->unsearched_files.items[i]);
             printed++;
         }
     if (others > printed)
-        talk("not searched for secrets: %zu more, which README.md in the copy lists", others - printed);
+        message_print("not searched for secrets: %zu more, which README.md in the copy lists",
+                      others - printed);
 }
 
 static void print_copy(const struct delivery *d, const struct bundle_copy_result *c)
@@ -51,31 +52,32 @@ static void print_copy(const struct delivery *d, const struct bundle_copy_result
     size_t n = d->recipients ? age_recipients_count(d->recipients) : 0;
     text_bytes(size, sizeof size, c->bytes);
     if (n > 0)
-        talk("%s: %s, encrypted to %zu recipient%s%s%s", c->path, size, n, n == 1 ? "" : "s",
-             *c->fingerprint ? ", signed with " : "", c->fingerprint);
+        message_print("%s: %s, encrypted to %zu recipient%s%s%s", c->path, size, n, n == 1 ? "" : "s",
+                      *c->fingerprint ? ", signed with " : "", c->fingerprint);
     else
-        talk("%s: %s, in plain text%s%s", c->path, size, *c->fingerprint ? ", signed with " : "",
-             c->fingerprint);
+        message_print("%s: %s, in plain text%s%s", c->path, size, *c->fingerprint ? ", signed with " : "",
+                      c->fingerprint);
     if (c->redactions > 0)
-        talk("%llu value%s removed from the manifest and %zu file%s: README.md in the copy lists them",
-             (unsigned long long)c->redactions, c->redactions == 1 ? " was" : "s were", c->changed,
-             c->changed == 1 ? "" : "s");
+        message_print(
+            "%llu value%s removed from the manifest and %zu file%s: README.md in the copy lists them",
+            (unsigned long long)c->redactions, c->redactions == 1 ? " was" : "s were", c->changed,
+            c->changed == 1 ? "" : "s");
     print_unsearched(c);
     if (n > 0 && d->self->recipients.n == 0)
-        talk("you cannot read this copy yourself: the inventory has no self: { recipients: [...] }");
+        message_print("you cannot read this copy yourself: the inventory has no self: { recipients: [...] }");
 }
 
 /* Prints these members even with --quiet, because the copy contains them unchanged. */
 static void print_unsearchable(const struct bundle_copy_result *c)
 {
     if (c->page_error.kind != ERR_NONE)
-        talk("the copy has no report.html: %s", c->page_error.msg);
+        message_print("the copy has no report.html: %s", c->page_error.msg);
     for (size_t i = 0; i < c->unsearchable.n; i++)
-        talk("not searched for secrets, and handed off unchanged: %s", c->unsearchable.items[i]);
+        message_print("not searched for secrets, and handed off unchanged: %s", c->unsearchable.items[i]);
 }
 
-/* The most that may have left the workstation once a step has begun. */
-static enum handoff_left most_left(enum handoff_step step)
+/* The maximum that may have left the workstation once a step has begun. */
+static enum handoff_left max_left(enum handoff_step step)
 {
     if (step < HANDOFF_CREATE)
         return HANDOFF_LEFT_NOTHING;
@@ -86,39 +88,42 @@ static enum handoff_left most_left(enum handoff_step step)
     return step < HANDOFF_NOTE ? HANDOFF_LEFT_FILE : HANDOFF_LEFT_SUMMARY_UNKNOWN;
 }
 
-/* Sets the lines that the second Ctrl-C prints. Until the copy has a name, exiting removes it. */
-static void prepare_farewell(const struct reporter *r, enum handoff_step step)
+/* Sets the lines that the second Ctrl-C prints. They name the copy only if it has a name, because exiting
+ * removes an unnamed copy. */
+static void set_exit_text(const struct reporter *r, enum handoff_step step)
 {
     char line[1000], left[HANDOFF_LEFT_TEXT];
     const struct delivery *d = r->delivery;
-    const struct handoff_result so_far = {.left = most_left(step),
+    const struct handoff_result so_far = {.left = max_left(step),
                                           .encrypted =
                                               d->recipients && age_recipients_count(d->recipients) > 0,
                                           .titled = d->options->title};
-    snprintf(line, sizeof line, "\nprofgrab: left at once; the bundle is safe in %.300s%s%.300s%s%s\n",
+    snprintf(line, sizeof line, "\nprofgrab: exited at once; the bundle is safe in %.300s%s%.300s%s%s\n",
              r->run->bundle, *r->copy ? ", its copy is " : "", r->copy, d->tracker ? "\nprofgrab: " : "",
              d->tracker ? handoff_left_text(&so_far, left, sizeof left) : "");
-    signals_farewell(line);
+    signals_set_exit_text(line);
 }
 
 static void print_untracked(const struct delivery *d, const char *copy)
 {
     if (d->options->dry_run)
-        talk("team %s has no tracker: the file that you would send to it is removed again", d->team->name);
+        message_print(
+            "team %s has no tracker: you would have to send it the copy, which this dry run removes",
+            d->team->name);
     else
-        talk("team %s has no tracker: send it %s", d->team->name, copy);
+        message_print("team %s has no tracker: send it %s", d->team->name, copy);
 }
 
 static void on_copied(void *ctx, const struct bundle_copy_result *copy)
 {
     struct reporter *r = ctx;
     if (copy->signing_error.kind != ERR_NONE)
-        talk("the copy is not signed: %s", copy->signing_error.msg);
+        message_print("the copy is not signed: %s", copy->signing_error.msg);
     if (!r->run->quiet)
         print_copy(r->delivery, copy);
     print_unsearchable(copy);
     snprintf(r->copy, sizeof r->copy, "%s", copy->path ? copy->path : "");
-    prepare_farewell(r, HANDOFF_READ_PLACE);
+    set_exit_text(r, HANDOFF_READ_PLACE);
     if (!r->delivery->tracker)
         print_untracked(r->delivery, copy->path);
 }
@@ -126,33 +131,33 @@ static void on_copied(void *ctx, const struct bundle_copy_result *copy)
 static void on_title_redacted(void *ctx, const char *title)
 {
     (void)ctx;
-    talk("the title contains text that looks like a secret, and is sent as \"%s\"", title);
+    message_print("the title contains text that looks like a secret, and is sent as \"%s\"", title);
 }
 
 static void on_step(void *ctx, enum handoff_step step, enum handoff_outcome outcome, const char *text)
 {
     const struct reporter *r = ctx;
     if (outcome == HANDOFF_NOT_REACHED)
-        prepare_farewell(r, step);
+        set_exit_text(r, step);
     if (r->run->quiet)
         return;
     if (outcome == HANDOFF_DONE && *text)
-        talk("%s: %s", handoff_step_label(step), text);
+        message_print("%s: %s", handoff_step_label(step), text);
     else if (outcome == HANDOFF_UNKNOWN)
-        talk("%s: result unknown: %s", handoff_step_label(step), text);
+        message_print("%s: result unknown: %s", handoff_step_label(step), text);
 }
 
 static void on_waiting(void *ctx, int64_t ms, const char *because)
 {
     char text[32];
     (void)ctx;
-    talk("waiting %s: %s", text_duration(text, sizeof text, ms), because);
+    message_print("waiting %s: %s", text_duration(text, sizeof text, ms), because);
 }
 
 static void on_request(void *ctx, const struct http_would *would)
 {
     const struct reporter *r = ctx;
-    fprintf(r->run->silent ? stderr : stdout, "%s %s%s%s\n", would->method, would->url,
+    fprintf(r->run->json ? stderr : stdout, "%s %s%s%s\n", would->method, would->url,
             *would->what ? "  " : "", would->what);
 }
 
@@ -190,7 +195,7 @@ void handoff_print_repeat(const struct delivery *d, const struct handoff_run *ru
         buf_adds(&line, " --plaintext-i-know");
     if (o->dry_run)
         buf_adds(&line, " --dry-run");
-    talk("the bundle is safe in %s; again: %s", run->bundle, buf_str(&line));
+    message_print("the bundle is safe in %s; again: %s", run->bundle, buf_str(&line));
     free(ret->repeat);
     ret->repeat = buf_detach(&line);
     buf_release(&line);
@@ -199,30 +204,30 @@ void handoff_print_repeat(const struct delivery *d, const struct handoff_run *ru
 static int run_delivery(const struct delivery *d, const struct handoff_run *run, struct delivery_result *ret,
                         struct err *err)
 {
-    static const struct page_notes notes = {talk_line, NULL};
-    struct record_collector who;
+    static const struct page_notes notes = {message_print_line, NULL};
+    struct record_collector collector;
     struct reporter reporter = {.delivery = d, .run = run};
-    record_collector(&who);
-    const struct delivery_run how = {.bundle = run->bundle,
-                                     .user = who.user,
-                                     .workstation = who.workstation,
-                                     .draw = page_build_copy,
-                                     .draw_ctx = &notes,
-                                     .copy_cpu_ms = confined_copy_ms(input_size(run->bundle)),
-                                     .ask = prompt_ask,
-                                     .ask_ctx = run->prompt,
-                                     .ask_ms = GATEWAY_ASK_MS,
-                                     .cancel_fd = signals_cancel_fd(),
-                                     .copied = on_copied,
-                                     .title_redacted = on_title_redacted,
-                                     .step = d->options->dry_run ? NULL : on_step,
-                                     .waiting = run->quiet ? NULL : on_waiting,
-                                     .would = on_request,
-                                     .ctx = &reporter};
-    prepare_farewell(&reporter, HANDOFF_READ_PLACE);
+    record_read_collector(&collector);
+    const struct delivery_run delivery = {.bundle = run->bundle,
+                                          .user = collector.user,
+                                          .workstation = collector.workstation,
+                                          .draw = page_build_copy,
+                                          .draw_ctx = &notes,
+                                          .copy_cpu_ms = confined_copy_ms(input_size(run->bundle)),
+                                          .ask = prompt_ask,
+                                          .ask_ctx = run->prompt,
+                                          .ask_ms = GATEWAY_ASK_MS,
+                                          .cancel_fd = signals_cancel_fd(),
+                                          .copied = on_copied,
+                                          .title_redacted = on_title_redacted,
+                                          .step = d->options->dry_run ? NULL : on_step,
+                                          .waiting = run->quiet ? NULL : on_waiting,
+                                          .would = on_request,
+                                          .ctx = &reporter};
+    set_exit_text(&reporter, HANDOFF_READ_PLACE);
     if (http_global_init(err) < 0)
         return -1;
-    int rc = delivery_run(d, &how, ret, err);
+    int rc = delivery_run(d, &delivery, ret, err);
     http_global_cleanup();
     return rc;
 }
@@ -238,28 +243,28 @@ static void print_address(const struct delivery_result *r)
 static void print_failure(const struct delivery *d, const struct delivery_result *r, const struct err *err)
 {
     char left[HANDOFF_LEFT_TEXT];
-    talk_error(stderr, err);
+    message_print_error(stderr, err);
     if (d->tracker)
-        talk("%s", handoff_left_text(&r->handoff, left, sizeof left));
+        message_print("%s", handoff_left_text(&r->handoff, left, sizeof left));
     if (*r->handoff.issue_url)
-        talk("the issue is %s", r->handoff.issue_url);
+        message_print("the issue is %s", r->handoff.issue_url);
     if (r->copy)
-        talk("the copy that was handed off is %s", r->copy);
+        message_print("the copy that was handed off is %s", r->copy);
 }
 
 int handoff_command(const struct delivery *d, const struct handoff_run *run, struct handoff_report *ret)
 {
     *ret = (struct handoff_report){0};
-    if (run_delivery(d, run, &ret->result, &ret->why) == 0) {
-        if (!run->silent)
+    if (run_delivery(d, run, &ret->result, &ret->failure) == 0) {
+        if (!run->json)
             print_address(&ret->result);
         return EXIT_OK;
     }
-    const struct err *why = &ret->why;
+    const struct err *failure = &ret->failure;
     /* After a usage error the same command would fail again. */
-    bool usage = why->kind == ERR_USAGE && ret->result.handoff.left == HANDOFF_LEFT_NOTHING;
-    int code = usage || why->kind == ERR_CANCELLED ? exit_status_of(why) : EXIT_HANDOFF;
-    print_failure(d, &ret->result, why);
+    bool usage = failure->kind == ERR_USAGE && ret->result.handoff.left == HANDOFF_LEFT_NOTHING;
+    int code = usage || failure->kind == ERR_CANCELLED ? exit_status_of(failure) : EXIT_HANDOFF;
+    print_failure(d, &ret->result, failure);
     if (!usage)
         handoff_print_repeat(d, run, ret);
     return code;

@@ -6,8 +6,9 @@
 #include "cli/term/prompt.h"
 #include "handoff/handoff.h"
 
-/* Rows of a command's table of options; its struct has them as `member`. */
-// NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot stand in parentheses
+/* Rows for a command's table of options. `type` is the command's struct, `member` its struct
+ * delivery_options. */
+// NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot be in parentheses
 #define HANDOFF_OPTION_ROWS(type, member)                                                                    \
     {"for",                                                                                                  \
      0,                                                                                                      \
@@ -69,23 +70,23 @@
 
 struct handoff_report {
     struct delivery_result result;
-    struct err why; /* why it failed or did not begin; else its kind is ERR_NONE */
-    char *repeat;   /* the command that repeats it; NULL: none was printed */
+    struct err failure; /* why the hand-off failed or did not begin; else its kind is ERR_NONE */
+    char *repeat;       /* the printed command that repeats the hand-off; NULL: none was printed */
 };
 void handoff_report_release(struct handoff_report *r);
 
 struct handoff_run {
     const char *bundle;
-    const char *inventory; /* the option that names the inventory's file, or NULL */
+    const char *inventory; /* the value of --inventory, or NULL */
     struct prompt *prompt;
     bool quiet;
-    bool silent; /* nothing on stdout either */
+    bool json; /* the caller prints JSON on stdout: print nothing else there */
 };
 
 /*
  * Runs the delivery. Prints the issue's address on stdout (without a tracker: the copy's path). After a
  * failure, prints on stderr the reason, what has left the workstation, and the command that repeats it.
- * Returns the exit code; ret->why has the failure.
+ * Returns the exit code; ret->failure has the error.
  */
 int handoff_command(const struct delivery *d, const struct handoff_run *run, struct handoff_report *ret);
 

@@ -13,7 +13,7 @@ static const char *state_name(enum bundle_state state)
     return names[state];
 }
 
-static void verify_line(void *ctx, const struct bundle_file_result *f)
+static void print_file_state(void *ctx, const struct bundle_file_result *f)
 {
     json_t *rows = ctx;
     if (rows)
@@ -25,18 +25,18 @@ static void verify_line(void *ctx, const struct bundle_file_result *f)
 
 /* The state of the signature, as a word for scripts and as a text. */
 static const struct {
-    const char *name, *words;
+    const char *name, *text;
 } signatures[] = {[BUNDLE_UNSIGNED] = {"none", "none: the author is not verified"},
                   [BUNDLE_SIGNED] = {"good", "good"},
-                  [BUNDLE_SIGNED_ELSEWHERE] = {"other", "NOT OF A BUNDLE"},
-                  [BUNDLE_SIGNED_BADLY] = {"bad", "BAD"}};
+                  [BUNDLE_SIGNED_OTHER_NAMESPACE] = {"other", "NOT OF A BUNDLE"},
+                  [BUNDLE_SIGNATURE_INVALID] = {"bad", "BAD"}};
 
 static bool is_intact(const struct bundle_summary *s)
 {
     return s->changed == 0 && s->missing == 0 && s->unknown == 0;
 }
 
-/* Checks the signer against the file of allowed signers; without that file no signer is trusted. */
+/* Whether the file of allowed signers lists the signer; false without that file. */
 static bool is_trusted(const struct bundle_summary *s)
 {
     return s->signature.principal != NULL;
@@ -50,15 +50,15 @@ static bool passes_signature(const struct verify_options *o, const struct bundle
     return s->signature.state == BUNDLE_UNSIGNED || s->signature.state == BUNDLE_SIGNED;
 }
 
-static void print_row(const char *name, const char *words, const char *more)
+static void print_row(const char *name, const char *text, const char *more)
 {
-    if (*words)
-        printf("%-10s %s%s%s\n", name, words, *more ? ", " : "", more);
+    if (*text)
+        printf("%-10s %s%s%s\n", name, text, *more ? ", " : "", more);
 }
 
 static void print_signature(const struct verify_options *o, const struct bundle_summary *s)
 {
-    printf("%-10s %s", "signature", signatures[s->signature.state].words);
+    printf("%-10s %s", "signature", signatures[s->signature.state].text);
     if (*s->signature.fingerprint)
         printf(", %s %s", s->signature.type, s->signature.fingerprint);
     if (s->signature.principal)
@@ -91,7 +91,7 @@ static void print_summary(const struct verify_options *o, const struct bundle_su
                "content", s->intact, s->changed, s->missing, s->unknown);
 }
 
-/* Leaves out an unknown value. */
+/* Sets the key, unless the value is unknown. */
 static void put_text(json_t *o, const char *key, const char *s)
 {
     if (s && *s)
@@ -149,12 +149,12 @@ int verify_bundle(const struct verify_options *o, struct age_identities *by, str
 {
     struct bundle_summary s = {0};
     json_t *rows = o->json ? json_array() : NULL;
-    struct bundle_check how = {.by = by,
-                               .allowed_signers = o->allowed_signers,
-                               .finding = verify_line,
-                               .ctx = rows,
-                               .cancel_fd = signals_cancel_fd()};
-    if (bundle_verify(o->file, &how, &s, err) < 0) {
+    struct bundle_check check = {.identities = by,
+                                 .allowed_signers = o->allowed_signers,
+                                 .on_file = print_file_state,
+                                 .ctx = rows,
+                                 .cancel_fd = signals_cancel_fd()};
+    if (bundle_verify(o->file, &check, &s, err) < 0) {
         json_decref(rows);
         return -1;
     }

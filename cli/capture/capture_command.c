@@ -9,11 +9,11 @@
 #include "cli/term/exit.h"
 #include "cli/term/progress.h"
 #include "cli/term/signals.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "base/banned.h"
 
-/* The room for a command line in a hint, beside other words. */
-#define LINE_MAX_BYTES 220
+/* The maximum length of a command line in a hint. */
+#define COMMAND_LINE_MAX 220
 
 struct display {
     const struct capture_command *command;
@@ -27,16 +27,16 @@ static const char *resume_line(const struct capture_command *c, const char *path
 {
     const struct {
         const char *option, *value;
-    } way[] = {{"-i", c->target->inventory},
-               {"-F", c->target->ssh_config},
-               {"--via", c->target->via},
-               {"--from", c->target->from}};
+    } access[] = {{"-i", c->target->inventory},
+                  {"-F", c->target->ssh_config},
+                  {"--via", c->target->via},
+                  {"--from", c->target->from}};
     buf_adds(ret, "profgrab resume ");
-    for (size_t i = 0; i < sizeof way / sizeof *way; i++) {
-        if (!way[i].value)
+    for (size_t i = 0; i < sizeof access / sizeof *access; i++) {
+        if (!access[i].value)
             continue;
-        buf_addf(ret, "%s ", way[i].option);
-        shell_add_word(ret, way[i].value);
+        buf_addf(ret, "%s ", access[i].option);
+        shell_add_word(ret, access[i].value);
         buf_addc(ret, ' ');
     }
     if (c->target->accept_new)
@@ -45,20 +45,20 @@ static const char *resume_line(const struct capture_command *c, const char *path
     return ret->failed ? "profgrab resume" : buf_str(ret);
 }
 
-/* Sets what the second Ctrl-C prints. */
-static void prepare_farewell(const char *what, const char *path, const char *next)
+/* Sets the text that the second Ctrl-C prints. */
+static void set_exit_text(const char *what, const char *path, const char *next)
 {
     char line[1000];
-    snprintf(line, sizeof line, "\nprofgrab: left at once; %s %.600s%s\n", what, path, next);
-    signals_farewell(line);
+    snprintf(line, sizeof line, "\nprofgrab: exited at once; %s %.600s%s\n", what, path, next);
+    signals_set_exit_text(line);
 }
 
-static void prepare_first_farewell(const struct capture_command *c, const char *directory)
+static void set_first_exit_text(const struct capture_command *c, const char *directory)
 {
-    struct buf line = BUF_INIT(LINE_MAX_BYTES);
-    char next[LINE_MAX_BYTES + 60];
+    struct buf line = BUF_INIT(COMMAND_LINE_MAX);
+    char next[COMMAND_LINE_MAX + 60];
     snprintf(next, sizeof next, "\nhint: `%s` fetches the rest", resume_line(c, directory, &line));
-    prepare_farewell("the collected items are in", directory, next);
+    set_exit_text("the collected items are in", directory, next);
     buf_release(&line);
 }
 
@@ -71,7 +71,7 @@ static void print_estimate(struct progress *p, const struct capture_event *e)
     snprintf(line, sizeof line, "estimate for each process, from %s/%s: %s%s%s", e->target->host->name,
              e->target->service->name, e->timed_ms ? timed : "", e->timed_ms ? " of profiling, " : "",
              text_bytes(bytes, sizeof bytes, e->bytes));
-    progress_say(p, line);
+    progress_print(p, line);
 }
 
 /* A copy of the failure whose hint names the `profgrab check` that shows more. */
@@ -83,8 +83,8 @@ static struct err explain_failure(const struct display *d, const struct host *ho
 
 static void show_begun(struct display *d, const struct capture_event *e)
 {
-    prepare_first_farewell(d->command, e->path);
-    signals_bundles(true);
+    set_first_exit_text(d->command, e->path);
+    signals_announce_bundle(true);
 }
 
 static void show_fewer_hosts(struct display *d, const struct capture_event *e)
@@ -95,24 +95,24 @@ static void show_fewer_hosts(struct display *d, const struct capture_event *e)
 
 static void show_opening(struct display *d, const struct capture_event *e)
 {
-    progress_opening(&d->progress, e->host);
+    progress_show_opening(&d->progress, e->host);
 }
 
 static void show_host(struct display *d, const struct capture_event *e)
 {
     struct err explained;
     if (!e->failure) {
-        progress_host(&d->progress, e->host, e->gateway, NULL);
+        progress_show_host(&d->progress, e->host, e->gateway, NULL);
         return;
     }
     explained = explain_failure(d, e->host, NULL, e->failure);
-    progress_host(&d->progress, e->host, e->gateway, &explained);
+    progress_show_host(&d->progress, e->host, e->gateway, &explained);
     result_add_failure(d->command->result, e->host, NULL, &explained);
 }
 
 static void show_step(struct display *d, const struct capture_event *e)
 {
-    progress_step(&d->progress, e->host, e->service, e->step);
+    progress_show_step(&d->progress, e->host, e->service, e->step);
 }
 
 static void show_service(struct display *d, const struct capture_event *e)
@@ -125,7 +125,7 @@ static void show_service(struct display *d, const struct capture_event *e)
         plan.failure = &explained;
         result_add_failure(d->command->result, target->host, target->service, &explained);
     }
-    progress_service(&d->progress, target, &plan);
+    progress_show_service(&d->progress, target, &plan);
 }
 
 static void show_estimate(struct display *d, const struct capture_event *e)
@@ -135,13 +135,13 @@ static void show_estimate(struct display *d, const struct capture_event *e)
 
 static void show_item(struct display *d, const struct capture_event *e)
 {
-    progress_item(&d->progress, e->target, e->item);
+    progress_show_item(&d->progress, e->target, e->item);
     result_add_item(d->command->result, e->target, e->item);
 }
 
 static void show_progress(struct display *d, const struct capture_event *e)
 {
-    progress_under_way(&d->progress, e->target, e->progress);
+    progress_show_transfer(&d->progress, e->target, e->progress);
 }
 
 static void show_targets(struct display *d, const struct capture_event *e)
@@ -149,31 +149,31 @@ static void show_targets(struct display *d, const struct capture_event *e)
     const struct capture_outcome *o = e->outcome;
     const struct capture_command *c = d->command;
     progress_end(&d->progress);
-    if (o->targets.targets->n > 1 && !c->quiet && !c->result->wanted)
+    if (o->targets.targets->n > 1 && !c->quiet && !c->result->json)
         outcome_table_print(&o->targets, c->verbose, stderr);
 }
 
 static void show_no_page(struct display *d, const struct capture_event *e)
 {
     (void)d;
-    talk(BUNDLE_REPORT " could not be made, so the bundle has none: %s", e->failure->msg);
+    message_print(BUNDLE_REPORT " could not be made, so the bundle has none: %s", e->failure->msg);
 }
 
 static void show_bundled(struct display *d, const struct capture_event *e)
 {
     (void)d;
-    prepare_farewell("the bundle is", e->path, "");
+    set_exit_text("the bundle is", e->path, "");
 }
 
 void capture_command_print_earlier(void *ctx, const struct capture_event *e)
 {
     (void)ctx;
     if (e->kind == CAPTURE_EARLIER_DAMAGED)
-        talk("%s: the earlier part is kept, as far as it is whole", e->failure->msg);
+        message_print("%s: the intact items of the earlier run are kept", e->failure->msg);
     if (e->kind == CAPTURE_EARLIER_CHANGED)
-        talk("%s %s: it is to be fetched again", e->path, e->difference);
+        message_print("%s %s: it will be fetched again", e->path, e->difference);
     if (e->kind == CAPTURE_EARLIER_UNKNOWN)
-        talk_error(stderr, e->failure);
+        message_print_error(stderr, e->failure);
 }
 
 static void show_earlier(struct display *d, const struct capture_event *e)
@@ -204,11 +204,11 @@ static void show_event(void *ctx, const struct capture_event *e)
 
 /* ---- the end ------------------------------------------------------------------------------------------- */
 
-/* Prints the resumed run's bundle or work directory if there is no new bundle. */
+/* If a resumed run made no new bundle, prints the path of the old one or of the work directory. */
 static void print_unchanged(const struct capture_command *c, const struct capture_outcome *o)
 {
     if (c->earlier)
-        talk("%s stays as it was", o->directory ? o->directory : c->earlier->path);
+        message_print("%s is unchanged", o->directory ? o->directory : c->earlier->path);
 }
 
 static void explain_not_packed(const struct capture_command *c, const struct capture_outcome *o,
@@ -216,7 +216,7 @@ static void explain_not_packed(const struct capture_command *c, const struct cap
 {
     bool cancelled = err->kind == ERR_CANCELLED;
     const char *directory = o->directory ? o->directory : "";
-    struct buf line = BUF_INIT(LINE_MAX_BYTES);
+    struct buf line = BUF_INIT(COMMAND_LINE_MAX);
     if (err->kind == ERR_LIMIT)
         err_hint(err,
                  "everything collected is in %s: `profgrab bundle create DIRECTORY...` packs parts of it",
@@ -234,18 +234,18 @@ static int print_bundle(const struct capture_command *c, const struct capture_ou
     const char *path = o->bundle;
     struct result *result = c->result;
     if (o->cancelled)
-        talk("interrupted: the bundle has the items collected until then");
+        message_print("interrupted: the bundle has the items collected until then");
     if (o->counts.damaged + o->counts.missing > 0) {
         struct err line = ERR_INIT;
-        struct buf resume = BUF_INIT(LINE_MAX_BYTES);
+        struct buf resume = BUF_INIT(COMMAND_LINE_MAX);
         ending_explain(&o->counts, resume_line(c, path, &resume), &line);
-        talk_error(stderr, &line);
+        message_print_error(stderr, &line);
         buf_release(&resume);
     }
-    bool printed = result->wanted || (printf("%s\n", path) > 0 && fflush(stdout) == 0);
+    bool printed = result->json || (printf("%s\n", path) > 0 && fflush(stdout) == 0);
     if (!printed)
-        talk("the bundle is %s", path);
-    if (printed && code == EXIT_OK && !c->quiet && !result->wanted)
+        message_print("the bundle is %s", path);
+    if (printed && code == EXIT_OK && !c->quiet && !result->json)
         suggest_view(path);
     return code == EXIT_OK && !printed ? EXIT_PARTIAL : code;
 }
@@ -263,7 +263,8 @@ static int end_run(const struct capture_command *c, const struct capture_outcome
         if (o->cancelled)
             err_set(err, ERR_CANCELLED, "interrupted; nothing was collected, so there is no bundle");
         else if (code != EXIT_USAGE)
-            talk("nothing was collected, so there is no %sbundle", c->earlier && !o->directory ? "new " : "");
+            message_print("nothing was collected, so there is no %sbundle",
+                          c->earlier && !o->directory ? "new " : "");
         return code;
     case CAPTURE_NOT_PACKED:
         explain_not_packed(c, o, err);
@@ -276,26 +277,26 @@ static int end_run(const struct capture_command *c, const struct capture_outcome
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-int capture_command_hand_over(const struct capture_command *c, int code)
+int capture_command_hand_off(const struct capture_command *c, int code)
 {
-    struct handoff_report *handed = &c->result->handed;
+    struct handoff_report *report = &c->result->handoff;
     const struct handoff_run run = {.bundle = c->result->bundle,
                                     .inventory = c->target->inventory,
                                     .prompt = c->prompt,
                                     .quiet = c->quiet,
-                                    .silent = c->result->wanted};
-    signals_bundles(false);
+                                    .json = c->result->json};
+    signals_announce_bundle(false);
     if (signals_received()) {
-        err_set(&handed->why, ERR_CANCELLED, "it was not handed off, because you interrupted");
-        talk("%s", handed->why.msg);
-        handoff_print_repeat(c->handover, &run, handed);
+        err_set(&report->failure, ERR_CANCELLED, "the bundle was not handed off, because you interrupted");
+        message_print("%s", report->failure.msg);
+        handoff_print_repeat(c->delivery, &run, report);
         /* Not `code`: a signal after the bundle was packed stops only the hand-off. */
-        return exit_status_of(&handed->why);
+        return exit_status_of(&report->failure);
     }
-    int ended = handoff_command(c->handover, &run, handed);
+    int ended = handoff_command(c->delivery, &run, report);
     if (ended == EXIT_USAGE) {
         /* The bundle has all collected items. */
-        handoff_print_repeat(c->handover, &run, handed);
+        handoff_print_repeat(c->delivery, &run, report);
         return EXIT_HANDOFF;
     }
     return ended != EXIT_OK ? ended : code;
@@ -324,15 +325,15 @@ int capture_command_run(const struct capture_command *c, struct err *err)
     outcome.bundle = NULL;
     outcome.targets = (struct outcomes){0};
     capture_outcome_release(&outcome);
-    return c->handover && c->result->bundle ? capture_command_hand_over(c, code) : code;
+    return c->delivery && c->result->bundle ? capture_command_hand_off(c, code) : code;
 }
 
 int capture_command_end(struct result *result, int code, const struct err *failure)
 {
     result->interrupted = signals_received() != 0;
-    if (!result->wanted || result_print(result, code, failure, stdout, NULL) == 0)
+    if (!result->json || result_print(result, code, failure, stdout, NULL) == 0)
         return code;
     if (result->bundle)
-        talk("the bundle is %s", result->bundle);
+        message_print("the bundle is %s", result->bundle);
     return code == EXIT_OK ? EXIT_PARTIAL : code;
 }

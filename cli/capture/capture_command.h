@@ -13,27 +13,27 @@ struct capture_command {
     struct capture_earlier *earlier; /* the run to resume; NULL: none */
     struct prompt *prompt;
     struct result *result;
-    const struct delivery *handover;     /* NULL: the bundle stays here */
-    const struct target_options *target; /* for command lines to repeat */
+    const struct delivery *delivery;     /* the hand-off; NULL: none */
+    const struct target_options *target; /* options that suggested command lines repeat */
     bool quiet, verbose;
 };
 
 /*
  * Runs the capture with its progress on stderr, prints the bundle's path on stdout (unless --json prints the
- * result), and hands the bundle over. Signals are installed. Returns the exit code; err has the failure of
- * the run as a whole.
+ * result), and hands the bundle off. The caller has called signals_install. Returns the exit code; err has an
+ * error that concerns the whole run.
  */
 int capture_command_run(const struct capture_command *c, struct err *err);
 
-/* Hands over the bundle that the result names, as capture_command_run does at its end. Returns the exit code:
+/* Hands off the bundle that the result names, as capture_command_run does at its end. Returns the exit code:
  * `code` if it succeeds. */
-int capture_command_hand_over(const struct capture_command *c, int code);
+int capture_command_hand_off(const struct capture_command *c, int code);
 
-/* Prints an event of resume before the run. A capture_observer's `event` without ctx. */
+/* Prints an event of reading the earlier run, for capture_observer.event. Ignores ctx. */
 void capture_command_print_earlier(void *ctx, const struct capture_event *event);
 
-/* Prints the last output: the JSON result if it is wanted; else, if the bundle's path was not printed, a line
- * on stderr. Returns the exit code. */
+/* Prints the JSON result if --json is given; if that fails, the bundle's path on stderr. Returns the exit
+ * code. */
 int capture_command_end(struct result *result, int code, const struct err *failure);
 
 #endif

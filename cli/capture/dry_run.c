@@ -12,7 +12,7 @@
 #include "cli/term/columns.h"
 #include "cli/term/rows.h"
 #include "cli/term/signals.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "base/banned.h"
 
 struct display {
@@ -21,7 +21,7 @@ struct display {
 };
 
 /* The exit code of a capture that fetches everything planned. */
-static int code_of(const struct estimates *e)
+static int exit_code_of(const struct estimates *e)
 {
     const struct estimate_total *t = &e->total;
     const struct capture_outcome outcome = {.end = t->items > 0 ? CAPTURE_PACKED : CAPTURE_NOTHING,
@@ -60,11 +60,11 @@ static void add_row(struct rows *rows, const struct estimate *e)
     char takes[32] = "-", bytes[32] = "-";
     struct buf items = BUF_INIT(1u << 16);
     if (e->planned) {
-        text_duration(takes, sizeof takes, (e->opened_ms + e->takes_ms + 50) / 100 * 100);
+        text_duration(takes, sizeof takes, (e->opened_ms + e->duration_ms + 50) / 100 * 100);
         text_bytes(bytes, sizeof bytes, e->bytes);
         describe_items(e, &items);
     } else {
-        buf_addf(&items, "failed: %s", e->failure.kind == ERR_NONE ? "not asked" : e->failure.msg);
+        buf_addf(&items, "failed: %s", e->failure.kind == ERR_NONE ? "not opened" : e->failure.msg);
     }
     rows_add(rows, (const char *const[]){e->target->host->name, e->target->service->name, e->route, takes,
                                          bytes, buf_str(&items)});
@@ -81,7 +81,7 @@ static void print_total(const struct estimates *e)
     const struct estimate_total *t = &e->total;
     char takes[32], bytes[32], most[32], profiled[32];
     text_bytes(bytes, sizeof bytes, t->bytes);
-    text_duration(takes, sizeof takes, (t->takes_ms + 50) / 100 * 100);
+    text_duration(takes, sizeof takes, (t->duration_ms + 50) / 100 * 100);
     printf("\n%zu item%s of %zu target%s on %zu host%s: about %s in about %s", t->items, plural(t->items),
            t->targets, plural(t->targets), t->hosts, plural(t->hosts), bytes, takes);
     if (t->hosts > 1)
@@ -96,10 +96,10 @@ static void print_total(const struct estimates *e)
     if (t->left_out > 0)
         printf("%zu item%s would be left out by the budget\n", t->left_out, plural(t->left_out));
     if (t->absent > 0)
-        printf("%zu item%s would not come: the program has no such profile, by its index page\n", t->absent,
-               plural(t->absent));
+        printf("%zu item%s cannot be fetched: the index page of the service lists no such profile\n",
+               t->absent, plural(t->absent));
     if (t->failures > 0)
-        printf("%zu of %zu targets would deliver no item\n", t->failures, t->targets);
+        printf("%zu of %zu targets would give no item\n", t->failures, t->targets);
 }
 
 static void print_table(const struct estimates *e)
@@ -108,7 +108,7 @@ static void print_table(const struct estimates *e)
     rows_add(&rows, (const char *const[]){"HOST", "SERVICE", "ROUTE", "TIME", "BYTES", "ITEMS"});
     for (size_t i = 0; i < e->n; i++)
         add_row(&rows, &e->items[i]);
-    rows_print(&rows, columns_line(stdout), stdout);
+    rows_print(&rows, columns_line_max(stdout), stdout);
     rows_release(&rows);
     print_total(e);
 }
@@ -130,7 +130,7 @@ static json_t *item_json(const struct estimate_item *item)
     return o;
 }
 
-/* NULL: no memory. */
+/* Returns NULL if memory runs out. */
 static json_t *target_json(const struct estimate *e)
 {
     json_t *items = json_array();
@@ -147,7 +147,7 @@ static json_t *target_json(const struct estimate *e)
     if (e->planned) {
         json_object_set_new(o, "bytes", json_integer((json_int_t)e->bytes));
         json_object_set_new(o, "profiled_ms", json_integer(e->profiled_ms));
-        json_object_set_new(o, "duration_ms", json_integer(e->opened_ms + e->takes_ms));
+        json_object_set_new(o, "duration_ms", json_integer(e->opened_ms + e->duration_ms));
     } else if (e->failure.kind != ERR_NONE) {
         char printable[sizeof e->failure.msg * 3];
         text_printable(printable, sizeof printable, e->failure.msg, strlen(e->failure.msg));
@@ -164,7 +164,7 @@ static int print_json(const struct estimates *e, int code, struct err *err)
         json_array_append_new(list, target_json(&e->items[i]));
     json_t *o =
         json_pack("{s:b, s:i, s:o, s:I, s:I, s:I, s:I}", "dry_run", 1, "exit_code", code, "targets", list,
-                  "bytes", (json_int_t)t->bytes, "duration_ms", (json_int_t)t->takes_ms, "most_bytes",
+                  "bytes", (json_int_t)t->bytes, "duration_ms", (json_int_t)t->duration_ms, "most_bytes",
                   (json_int_t)t->most_bytes, "most_profiled_ms", (json_int_t)t->most_profiled_ms);
     if (o && json_array_size(list) == e->n)
         return document_print(o, stdout, err);
@@ -172,15 +172,16 @@ static int print_json(const struct estimates *e, int code, struct err *err)
     return err_nomem(err);
 }
 
-/* All checks without a connection have passed before. */
+/* Prints the destination of the hand-off. */
 static void print_handoff(const struct delivery *h)
 {
     char to[60];
     size_t n = h->recipients ? age_recipients_count(h->recipients) : 0;
     snprintf(to, sizeof to, "encrypted to %zu recipient%s", n, n == 1 ? "" : "s");
-    talk("the bundle would go to %s%s%s%s%s%s%s, %s", h->team ? "team " : "", h->team ? h->team->name : "",
-         h->team && h->tracker ? ": " : "", h->tracker ? h->tracker->name : "", h->tracker ? ":" : "",
-         h->project ? h->project : "", h->issue ? " (an issue that exists)" : "", n ? to : "in plain text");
+    message_print("the bundle would go to %s%s%s%s%s%s%s, %s", h->team ? "team " : "",
+                  h->team ? h->team->name : "", h->team && h->tracker ? ": " : "",
+                  h->tracker ? h->tracker->name : "", h->tracker ? ":" : "", h->project ? h->project : "",
+                  h->issue ? " (an issue that exists)" : "", n ? to : "in plain text");
 }
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
@@ -199,15 +200,15 @@ static void show_event(void *ctx, const struct capture_event *e)
     if (e->kind == CAPTURE_FEWER_HOSTS)
         target_print_fewer_hosts(e->parallel, e->open_files);
     else if (e->kind == CAPTURE_OPENING)
-        progress_opening(&d->progress, e->host);
+        progress_show_opening(&d->progress, e->host);
     else if (e->kind == CAPTURE_HOST)
-        progress_host(&d->progress, e->host, e->gateway, failure);
+        progress_show_host(&d->progress, e->host, e->gateway, failure);
     else if (e->kind == CAPTURE_STEP)
-        progress_step(&d->progress, e->host, e->service, e->step);
+        progress_show_step(&d->progress, e->host, e->service, e->step);
     else if (e->kind == CAPTURE_SERVICE) {
         struct fetch_service plan = *e->plan;
         plan.failure = failure;
-        progress_service(&d->progress, e->target, &plan);
+        progress_show_service(&d->progress, e->target, &plan);
     }
 }
 
@@ -228,13 +229,13 @@ static int make_estimates(const struct dry_run *dry, struct estimates *ret, stru
 
 static int print_estimates(const struct dry_run *dry, const struct estimates *e, struct err *err)
 {
-    int code = code_of(e);
+    int code = exit_code_of(e);
     if (!dry->json)
         print_table(e);
     else if (print_json(e, code, err) < 0)
         return exit_status_of(err);
-    if (dry->handover && !dry->quiet)
-        print_handoff(dry->handover);
+    if (dry->delivery && !dry->quiet)
+        print_handoff(dry->delivery);
     return code;
 }
 

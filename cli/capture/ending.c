@@ -31,8 +31,7 @@ void ending_explain(const struct capture_counts *c, const char *resume_line, str
         err_set(err, ERR_FAILED, "not complete: %s, see above; %zu item%s collected", buf_str(&counts),
                 c->complete, c->complete == 1 ? "" : "s");
     else
-        err_set(err, ERR_FAILED,
-                "no item arrived whole: %s, see above; the bundle contains only damaged bodies",
+        err_set(err, ERR_FAILED, "no item is intact: %s, see above; the bundle contains only damaged bodies",
                 buf_str(&counts));
     if (c->permanent == 0)
         err_hint(err, "`%s` fetches the missing items", resume_line);

@@ -1,4 +1,4 @@
-/* The exit code and the last line of a run. They depend on its outcome alone. */
+/* The exit code and the last message of a run, from its outcome alone. */
 #ifndef CLI_CAPTURE_ENDING_H
 #define CLI_CAPTURE_ENDING_H
 
@@ -8,8 +8,8 @@
  * 0. */
 int ending_code(const struct capture_outcome *o, int signal);
 
-/* Sets err to the last line of a run with a bundle that is not complete; its hint is `resume_line`, a
- * command, if that can fetch any of the missing items. */
+/* Sets err to the last message of a run whose bundle is not complete. The hint is the command `resume_line`
+ * if it can fetch any missing item. */
 void ending_explain(const struct capture_counts *c, const char *resume_line, struct err *err);
 
 #endif

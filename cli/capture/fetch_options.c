@@ -15,12 +15,12 @@ static int read_seconds(const char *value, int64_t *ret_ms, struct err *err)
 static int read_bytes(const char *value, uint64_t *ret, struct err *err)
 {
     if (text_to_bytes(value, ret) < 0 || *ret == 0)
-        return err_set(err, ERR_USAGE, "--budget bytes wants a size such as 200M or 2GB, not \"%.60s\"",
+        return err_set(err, ERR_USAGE, "--budget bytes needs a size such as 200M or 2GB, not \"%.60s\"",
                        value);
     return 0;
 }
 
-int fetch_options_check(struct fetch_option_words *w, struct err *err)
+int fetch_options_read_budget(struct fetch_option_values *w, struct err *err)
 {
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < w->budget.n; i++) {
@@ -35,7 +35,7 @@ int fetch_options_check(struct fetch_option_words *w, struct err *err)
     return rc;
 }
 
-int fetch_options_check_sync(const struct fetch_option_words *w, unsigned parallel,
+int fetch_options_check_sync(const struct fetch_option_values *w, unsigned parallel,
                              const struct targets *targets, struct err *err)
 {
     if (w->options.sync_deadline_ms > 0 && !w->options.sync)
@@ -43,7 +43,7 @@ int fetch_options_check_sync(const struct fetch_option_words *w, unsigned parall
     return capture_check_sync(w->options.sync, parallel, targets, err);
 }
 
-struct fetch_options fetch_options_of(const struct fetch_option_words *w, unsigned parallel)
+struct fetch_options fetch_options_with_defaults(const struct fetch_option_values *w, unsigned parallel)
 {
     struct fetch_options options = w->options;
     options.parallel = parallel ? parallel : FETCH_PARALLEL;
@@ -52,7 +52,7 @@ struct fetch_options fetch_options_of(const struct fetch_option_words *w, unsign
     return options;
 }
 
-void fetch_options_release(struct fetch_option_words *w)
+void fetch_options_release(struct fetch_option_values *w)
 {
     strlist_release(&w->budget);
 }

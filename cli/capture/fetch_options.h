@@ -5,13 +5,14 @@
 #include "cli/args/options.h"
 #include "fetch/fetch.h"
 
-struct fetch_option_words {
+struct fetch_option_values {
     struct fetch_options options; /* sync_deadline_ms 0: not given; `parallel` is not set */
     struct strlist budget;
 };
 
-/* Rows of a command's table of options; its struct has them as `member`. */
-// NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot stand in parentheses
+/* Rows for a command's table of options. `type` is the command's struct, `member` its struct
+ * fetch_option_values. */
+// NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot be in parentheses
 #define FETCH_OPTION_ROWS(type, member)                                                                      \
     {"sync",                                                                                                 \
      0,                                                                                                      \
@@ -24,7 +25,7 @@ struct fetch_option_words {
          0,                                                                                                  \
          OPTION_DURATION,                                                                                    \
          "DURATION",                                                                                         \
-         "how long the first target waits for the others (default 30s); later ones get a finding",           \
+         "the time that the first target waits for the others (default 30s); a later target gets a finding", \
          offsetof(type, member.options.sync_deadline_ms),                                                    \
          0},                                                                                                 \
         {"retries",                                                                                          \
@@ -53,7 +54,8 @@ struct fetch_option_words {
          0,                                                                                                  \
          OPTION_FLAG,                                                                                        \
          NULL,                                                                                               \
-         "take a process's cpu, trace and deltas at the same time (they then show each other's work)",       \
+         "take a process's cpu, trace and deltas at the same time (each then also shows the load of the "    \
+         "others)",                                                                                          \
          offsetof(type, member.options.concurrent),                                                          \
          0},                                                                                                 \
     {                                                                                                        \
@@ -64,14 +66,14 @@ struct fetch_option_words {
     }
 // NOLINTEND(bugprone-macro-parentheses)
 
-/* Reads the words of --budget. ERR_USAGE. */
-int fetch_options_check(struct fetch_option_words *w, struct err *err);
-/* Returns the options of a run, with their defaults; `parallel` 0: not given. */
-struct fetch_options fetch_options_of(const struct fetch_option_words *w, unsigned parallel);
-void fetch_options_release(struct fetch_option_words *w);
+/* Reads the value of --budget. ERR_USAGE. */
+int fetch_options_read_budget(struct fetch_option_values *w, struct err *err);
+/* Returns the options of a run, with defaults for those not given; `parallel` 0: not given. */
+struct fetch_options fetch_options_with_defaults(const struct fetch_option_values *w, unsigned parallel);
+void fetch_options_release(struct fetch_option_values *w);
 
 /* Checks --sync and --sync-deadline against the targets. ERR_USAGE. */
-int fetch_options_check_sync(const struct fetch_option_words *w, unsigned parallel,
+int fetch_options_check_sync(const struct fetch_option_values *w, unsigned parallel,
                              const struct targets *targets, struct err *err);
 
 #endif

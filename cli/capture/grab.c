@@ -13,15 +13,15 @@
 #include "cli/term/exit.h"
 #include "cli/bundle/handoff.h"
 #include "cli/term/signals.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "cli/hosts/resolve.h"
 #include "cli/hosts/target.h"
 #include "base/banned.h"
 
 struct grab_options {
     struct target_options target;
-    struct delivery_options handover;
-    struct fetch_option_words fetch;
+    struct delivery_options delivery;
+    struct fetch_option_values fetch;
     const char *output;
     const char *reason;
     struct strlist against;
@@ -36,7 +36,7 @@ static const struct option options[] = {
     TARGET_SELECTION_ROWS(struct grab_options, target),
     TARGET_MANY_ROWS(struct grab_options, target),
     {"against", 0, OPTION_LIST, "HOST|GROUP[,...]",
-     "fetch the same from healthy hosts at the same time; the report shows the differences",
+     "fetch the same kinds from healthy hosts at the same time; the report shows the differences",
      offsetof(struct grab_options, against), 0},
     {"pair", 0, OPTION_DURATION, "DURATION",
      "fetch heap, allocs, goroutines, block and mutex twice, DURATION apart; the report shows the growth",
@@ -47,7 +47,7 @@ static const struct option options[] = {
      offsetof(struct grab_options, output), 0},
     {"reason", 0, OPTION_TEXT, "TEXT", "the reason of the capture, for the manifest",
      offsetof(struct grab_options, reason), 0},
-    HANDOFF_OPTION_ROWS(struct grab_options, handover),
+    HANDOFF_OPTION_ROWS(struct grab_options, delivery),
     TARGET_WAY_ROWS(struct grab_options, target),
     {"dry-run", 0, OPTION_FLAG, NULL,
      "open the hosts and print the items to fetch, with time and size; fetch nothing",
@@ -66,21 +66,21 @@ static const struct option options[] = {
 /* One call of the command. */
 struct grab {
     struct grab_options options;
-    int argc; /* words of the command line, including options */
+    int argc; /* number of arguments, including options */
     struct strlist words, kinds;
     struct inventory *inventory;
     struct prompt prompt;
     struct targets targets; /* including those on healthy hosts */
     struct targets against; /* only those on healthy hosts */
     char subject[300];      /* names the bundle */
-    bool handed;            /* hand the bundle over */
-    struct delivery handover;
+    bool hand_off;          /* --for or --to is given */
+    struct delivery delivery;
     struct result result;
 };
 
 /* ---- before anything is opened ------------------------------------------------------------------------- */
 
-/* --pair needs at least one service with a snapshot that can be taken twice. */
+/* --pair needs a service with at least one kind that can be fetched twice. */
 static int check_pair(const struct grab *g, struct err *err)
 {
     if (g->options.fetch.options.pair_ms == 0)
@@ -110,12 +110,12 @@ static const char *find_near_command(const char *word, bool host)
 {
     struct nearest commands = NEAREST_INIT(word), kinds = NEAREST_INIT(word);
     for (size_t i = 0; command_at(i); i++)
-        nearest_offer(&commands, command_at(i)->name);
+        nearest_add(&commands, command_at(i)->name);
     fetch_offer_kinds(&kinds);
     if (commands.n == 0 || fetch_is_kind(word))
         return NULL;
-    bool is = kinds.n == 0 || commands.best[0].distance < kinds.best[0].distance + !host;
-    return is ? commands.best[0].name : NULL;
+    bool is_nearer = kinds.n == 0 || commands.best[0].distance < kinds.best[0].distance + !host;
+    return is_nearer ? commands.best[0].name : NULL;
 }
 
 /* The first word that names a file, or NULL. Skips a first word that is a kind. */
@@ -127,7 +127,7 @@ static const char *find_file_word(const struct strlist *words)
     return NULL;
 }
 
-/* The first word is the name of a command. */
+/* The first word after the options is the name of a command. */
 static int refuse_late_command(const char *command, struct err *err)
 {
     err_set(err, ERR_USAGE, "\"%s\" is a command, and a command comes before its options", command);
@@ -143,7 +143,7 @@ static int refuse_missing_host(const struct strlist *words, bool with_options, s
     err_set(err, ERR_USAGE, "no host given");
     if (file && fetch_is_kind(first))
         return err_hint(err,
-                        "%s is a kind, which is fetched from a host: profgrab --host NAME %s; to look at the "
+                        "%s is a kind, which is fetched from a host: profgrab --host NAME %s; to read the "
                         "file: profgrab view %.100s, or go tool trace for an execution trace",
                         first, first, file);
     if (with_options && command_find(first))
@@ -156,12 +156,11 @@ static int refuse_missing_host(const struct strlist *words, bool with_options, s
     fetch_offer_kinds(&kinds);
     if (words->n && !fetch_is_kind(first) && *nearest_text(&kinds, names, sizeof names))
         return err_hint(err, "profgrab --host NAME KIND...; did you mean the kind %s?", names);
-    return err_hint(err,
-                    "profgrab --host NAME [KIND...]; `profgrab hosts` lists the inventory, `profgrab help` "
-                    "says more");
+    return err_hint(err, "profgrab --host NAME [KIND...]; `profgrab hosts` lists the inventory, `profgrab "
+                         "help` lists the commands");
 }
 
-/* ---- words that are no kind ---------------------------------------------------------------------------- */
+/* ---- misspelt kinds ------------------------------------------------------------------------------------ */
 
 /* Whether a target's service lists a kind of that name in the inventory or in its source. */
 static bool is_listed_kind(const struct targets *targets, const char *word)
@@ -182,12 +181,12 @@ static void offer_listed_kinds(const struct targets *targets, struct nearest *ne
         const struct strlist *kinds = &targets->items[i].service->kinds;
         for (size_t k = 0; k < kinds->n; k++)
             if (!fetch_is_kind(kinds->items[k]))
-                nearest_offer(near, kinds->items[k]);
+                nearest_add(near, kinds->items[k]);
     }
 }
 
-/* A word outside the table may be a profile of one program, which only its index page shows. But a word near
- * a kind or a command is a typing error: refuse it before any connection. */
+/* An unknown word may be a profile that only the program's index page lists. But a word near a kind or a
+ * command is a typing error: refuse it before any connection. */
 static int check_word(const struct grab *g, const char *word, bool first, struct err *err)
 {
     char name[64], names[300];
@@ -231,24 +230,24 @@ static void add_wrong_word(const struct grab *g, struct err *err)
     err_hint(err, "%.400s%salso %.200s: %.300s", hint, *hint ? "\n" : "", word.msg, word.hint);
 }
 
-/* Without an inventory no service has kinds of its own: a misspelt word needs no target to be recognised, and
- * is reported instead of an unknown host. With an inventory both are reported. */
+/* Resolves the targets. If that fails without an inventory, reports a misspelt kind instead, because without
+ * an inventory no service has kinds of its own. With an inventory, reports both errors. */
 static int find_targets(struct grab *g, struct err *err)
 {
-    struct err why = ERR_INIT;
-    if (resolve_targets(&g->options.target, &g->prompt, &g->inventory, &g->targets, &why) == 0)
+    struct err failure = ERR_INIT;
+    if (resolve_targets(&g->options.target, &g->prompt, &g->inventory, &g->targets, &failure) == 0)
         return 0;
-    bool judged = why.kind == ERR_USAGE && g->inventory && !inventory_path(g->inventory);
-    if (judged && check_words(g, err) < 0)
+    bool can_check = failure.kind == ERR_USAGE && g->inventory && !inventory_path(g->inventory);
+    if (can_check && check_words(g, err) < 0)
         return -1;
-    if (why.kind == ERR_USAGE)
-        add_wrong_word(g, &why);
+    if (failure.kind == ERR_USAGE)
+        add_wrong_word(g, &failure);
     if (err)
-        *err = why;
+        *err = failure;
     return -1;
 }
 
-/* The name of the host or the group, or the number of hosts. */
+/* Names the bundle after the host, the group, or the number of hosts. */
 static void name_subject(struct grab *g)
 {
     const struct targets *t = &g->targets;
@@ -262,13 +261,14 @@ static void name_subject(struct grab *g)
         snprintf(g->subject, sizeof g->subject, "%zu-hosts", hosts);
 }
 
-/* Labels of a new issue have no value: their option was once called --label, as that of hosts is now. */
+/* Refuses a label without a value. The user may mean the label of a new issue, whose option was once called
+ * --label. */
 static int check_labels(const struct strlist *labels, struct err *err)
 {
     for (size_t i = 0; i < labels->n; i++) {
         if (strchr(labels->items[i], '='))
             continue;
-        err_set(err, ERR_USAGE, "--label chooses hosts, by NAME=VALUE: \"%.60s\" has no \"=\"",
+        err_set(err, ERR_USAGE, "--label selects hosts by NAME=VALUE: \"%.60s\" has no \"=\"",
                 labels->items[i]);
         return err_hint(err, "a label of the new issue is --issue-label %.60s", labels->items[i]);
     }
@@ -281,26 +281,27 @@ static int check_options(struct grab *g, struct err *err)
     /* Start profiles that will be compared at the same time. */
     o->fetch.options.sync |= o->against.n > 0;
     if (check_labels(&o->target.selection.labels, err) < 0 ||
-        delivery_is_requested(&o->handover, &g->handed, err) < 0)
+        delivery_is_requested(&o->delivery, &g->hand_off, err) < 0)
         return -1;
-    g->result.wanted = o->json;
-    g->result.handing = g->handed;
+    g->result.json = o->json;
+    g->result.handoff_requested = g->hand_off;
     if (!target_is_given(&o->target))
         return refuse_missing_host(&g->words, g->words.n < (size_t)g->argc, err);
     if (o->quiet && o->verbose)
         return err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be given");
-    return fetch_options_check(&o->fetch, err);
+    return fetch_options_read_budget(&o->fetch, err);
 }
 
 /* --max-hosts also counts the healthy hosts, which the selection has not counted. */
-static int check_number(const struct grab *g, struct err *err)
+static int check_max_hosts(const struct grab *g, struct err *err)
 {
     unsigned most = g->options.target.selection.max_hosts;
     size_t hosts = targets_count_hosts(&g->targets);
     if (most == 0 || hosts <= most)
         return 0;
-    return err_set(err, ERR_USAGE, "with those of --against %zu hosts are selected, more than --max-hosts %u",
-                   hosts, most);
+    return err_set(err, ERR_USAGE,
+                   "%zu hosts are selected, including those of --against: more than --max-hosts %u", hosts,
+                   most);
 }
 
 /* Checks everything that needs no connection. */
@@ -310,16 +311,16 @@ static int prepare_grab(struct grab *g, struct err *err)
     if (split_kinds(g, err) < 0 || find_targets(g, err) < 0 || check_words(g, err) < 0)
         return -1;
     name_subject(g);
-    const struct against against = {g->inventory, &o->against, &o->target.selection};
-    if (o->against.n > 0 && against_resolve(&against, &g->targets, &g->against, err) < 0)
+    const struct baseline_request baseline = {g->inventory, &o->against, &o->target.selection};
+    if (o->against.n > 0 && baseline_resolve(&baseline, &g->targets, &g->against, err) < 0)
         return -1;
-    if (check_number(g, err) < 0 ||
+    if (check_max_hosts(g, err) < 0 ||
         fetch_options_check_sync(&o->fetch, o->target.parallel, &g->targets, err) < 0 ||
         capture_check_kinds(&g->kinds, &g->targets, o->yes, err) < 0 || check_pair(g, err) < 0 ||
         capture_check_room(&g->kinds, &g->targets, o->fetch.options.pair_ms > 0, err) < 0)
         return -1;
-    return g->handed ? delivery_prepare(&o->handover, g->inventory, signals_cancel_fd(), &g->handover, err)
-                     : 0;
+    return g->hand_off ? delivery_prepare(&o->delivery, g->inventory, signals_cancel_fd(), &g->delivery, err)
+                       : 0;
 }
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
@@ -331,12 +332,12 @@ static int print_estimate(struct grab *g, const struct capture_request *request,
     const struct dry_run dry = {.request = *request,
                                 .prompt = prompt,
                                 .target = &o->target,
-                                .handover = g->handed ? &g->handover : NULL,
+                                .delivery = g->hand_off ? &g->delivery : NULL,
                                 .json = o->json,
                                 .quiet = o->quiet,
                                 .verbose = o->verbose};
     /* The dry run prints its own result. */
-    g->result.wanted = false;
+    g->result.json = false;
     return dry_run(&dry, err);
 }
 
@@ -349,7 +350,7 @@ static int confirm_and_capture(struct grab *g, const struct capture_request *req
     const struct capture_command command = {.request = *request,
                                             .prompt = prompt,
                                             .result = &g->result,
-                                            .handover = g->handed ? &g->handover : NULL,
+                                            .delivery = g->hand_off ? &g->delivery : NULL,
                                             .target = &o->target,
                                             .quiet = o->quiet,
                                             .verbose = o->verbose};
@@ -364,11 +365,12 @@ static int run_targets(struct grab *g, struct err *err)
     if (signals_install(err) < 0 || target_prompt(&o->target, prompt, err) < 0)
         return exit_status_of(err);
     const struct capture_request request = {.targets = &g->targets,
-                                            .against = &g->against,
+                                            .baseline = &g->against,
                                             .kinds = &g->kinds,
                                             .selection = &o->target.selection,
                                             .access = target_access(&o->target, &ssh, prompt),
-                                            .options = fetch_options_of(&o->fetch, o->target.parallel),
+                                            .options =
+                                                fetch_options_with_defaults(&o->fetch, o->target.parallel),
                                             .subject = g->subject,
                                             .output = o->output,
                                             .reason = o->reason};
@@ -381,7 +383,7 @@ static int run_targets(struct grab *g, struct err *err)
 static void release_grab(struct grab *g)
 {
     result_release(&g->result);
-    delivery_release(&g->handover);
+    delivery_release(&g->delivery);
     targets_release(&g->targets);
     targets_release(&g->against);
     inventory_free(g->inventory);
@@ -391,7 +393,7 @@ static void release_grab(struct grab *g)
     fetch_options_release(&g->options.fetch);
     target_options_release(&g->options.target);
     prompt_release(&g->prompt);
-    delivery_options_release(&g->options.handover);
+    delivery_options_release(&g->options.delivery);
 }
 
 static int run_grab(int argc, char **argv, struct err *err)
@@ -409,10 +411,10 @@ static int run_grab(int argc, char **argv, struct err *err)
 
 static const struct option_group groups[] = {
     {"Hosts and services", "host", NULL},
-    {"How profiles are taken", "against", NULL},
+    {"Profiling", "against", NULL},
     {"The bundle", "output", NULL},
-    {"Handing it over", "for", NULL},
-    {"The way to the hosts", "inventory", NULL},
+    {"Hand-off", "for", NULL},
+    {"Connections", "inventory", NULL},
     {"Questions and messages", "dry-run", NULL},
     {NULL, NULL, NULL},
 };
@@ -431,7 +433,8 @@ const struct command command_grab = {
     .synopsis = "--host NAME[,NAME...] [options] [KIND...]",
     .summary = "fetch profiles from hosts into one bundle (the word `grab` is optional)",
     .details =
-        "Without a KIND, grab fetches the service's own kinds of the inventory, else the set `default`. It\n"
+        "Without a KIND, grab fetches the kinds that the inventory has for the service, else the set "
+        "`default`. It\n"
         "prints the bundle's path on stdout, and with --for or --to the address of the issue. `profgrab "
         "help\n"
         "exit-codes` lists the exit codes.",

@@ -7,7 +7,8 @@
 #include "cli/term/rows.h"
 #include "base/banned.h"
 
-/* The maximum number of complete targets with a row each, so that the rows below them stay on the screen. */
+/* The maximum number of complete targets with a row each. More of them have one row, so that the failures
+ * stay on the screen. */
 #define LISTED_MAX 20
 
 static const char *describe_size(char *dst, size_t cap, uint64_t bytes)
@@ -40,7 +41,7 @@ static void add_target(struct rows *table, const struct outcome *t)
 static void add_complete(struct rows *table, const struct outcomes *t, size_t n)
 {
     char name[60], items[60], size[32], took[80], least[32], most[32];
-    size_t got = 0;
+    size_t collected = 0;
     uint64_t bytes = 0;
     int64_t shortest = INT64_MAX, longest = 0;
     for (size_t i = 0; i < t->targets->n; i++) {
@@ -48,19 +49,19 @@ static void add_complete(struct rows *table, const struct outcomes *t, size_t n)
         int64_t ms = outcome_duration(one);
         if (!outcome_is_complete(one))
             continue;
-        got += one->n_collected;
+        collected += one->n_collected;
         bytes += one->bytes;
         shortest = ms < shortest ? ms : shortest;
         longest = ms > longest ? ms : longest;
     }
     snprintf(name, sizeof name, "%zu targets", n);
-    snprintf(items, sizeof items, "%zu", got);
+    snprintf(items, sizeof items, "%zu", collected);
     snprintf(took, sizeof took, "%s to %s", text_duration(least, sizeof least, shortest),
              text_duration(most, sizeof most, longest));
     rows_add(table, (const char *const[]){name, items, describe_size(size, sizeof size, bytes), took, ""});
 }
 
-/* Whether the row of its host's first service already shows the failure. */
+/* Whether the row of the host's first service already shows this failure. */
 static bool is_repeated(const struct outcomes *t, size_t i)
 {
     return i > 0 && t->items[i].host_failed && t->items[i - 1].host_failed &&
@@ -69,21 +70,21 @@ static bool is_repeated(const struct outcomes *t, size_t i)
 
 void outcome_table_print(const struct outcomes *t, bool all, FILE *out)
 {
-    struct rows table = {.columns = "lrrrl", .below = true};
-    size_t whole = 0;
+    struct rows table = {.columns = "lrrrl", .fold_below = true};
+    size_t n_complete = 0;
     for (size_t i = 0; i < t->targets->n; i++)
-        whole += outcome_is_complete(&t->items[i]);
+        n_complete += outcome_is_complete(&t->items[i]);
     rows_add(&table, (const char *const[]){"TARGET", "ITEMS", "BYTES", "TIME",
-                                           whole < t->targets->n ? "WHAT FAILED" : ""});
-    bool one_line = whole > LISTED_MAX && !all;
+                                           n_complete < t->targets->n ? "WHAT FAILED" : ""});
+    bool one_line = n_complete > LISTED_MAX && !all;
     if (one_line)
-        add_complete(&table, t, whole);
+        add_complete(&table, t, n_complete);
     for (size_t i = 0; i < t->targets->n && !one_line; i++)
         if (outcome_is_complete(&t->items[i]))
             add_target(&table, &t->items[i]);
     for (size_t i = 0; i < t->targets->n; i++)
         if (!outcome_is_complete(&t->items[i]) && !is_repeated(t, i))
             add_target(&table, &t->items[i]);
-    rows_print(&table, columns_line(out), out);
+    rows_print(&table, columns_line_max(out), out);
     rows_release(&table);
 }

@@ -6,7 +6,7 @@
 
 #include "capture/capture.h"
 
-/* Prints the complete targets first, many of them in one line unless `all`; then the others with their
+/* Prints the complete targets first (unless `all`, many of them in one row), then the others with their
  * failures. Cuts each row to the width of a terminal. */
 void outcome_table_print(const struct outcomes *t, bool all, FILE *out);
 

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* Leaves out an empty text. Repairs the UTF-8 of a message that was cut within a character. */
+/* Sets a key, unless the text is empty. Repairs the UTF-8 of a message that was cut within a character. */
 static int put_text(json_t *object, const char *key, const char *text)
 {
     char printable[1024];
@@ -42,7 +42,7 @@ static void append_object(struct result *r, json_t **list, json_t *object, int r
 void result_add_failure(struct result *r, const struct host *host, const struct service *service,
                         const struct err *failure)
 {
-    if (!r->wanted)
+    if (!r->json)
         return;
     json_t *object = json_object();
     append_object(r, &r->failures, object, put_target(object, host, service) | put_failure(object, failure));
@@ -82,7 +82,7 @@ static void add_failed_item(struct result *r, const struct target *target, const
 
 void result_add_item(struct result *r, const struct target *target, const struct fetch_item *item)
 {
-    if (!r->wanted)
+    if (!r->json)
         return;
     json_t *object = json_object();
     int rc = put_target(object, target->host, target->service) | put_kind(object, item) |
@@ -96,7 +96,7 @@ void result_add_item(struct result *r, const struct target *target, const struct
         add_failed_item(r, target, item);
 }
 
-static json_t *list_of(json_t *list)
+static json_t *list_or_empty(json_t *list)
 {
     return list ? json_incref(list) : json_array();
 }
@@ -120,8 +120,8 @@ static int put_handoff(json_t *object, const struct result *r)
         [HANDOFF_LEFT_PART] = "part",       [HANDOFF_LEFT_FILE_UNKNOWN] = "file-unknown",
         [HANDOFF_LEFT_FILE] = "file",       [HANDOFF_LEFT_SUMMARY_UNKNOWN] = "words-unknown",
         [HANDOFF_LEFT_SUMMARY] = "words"};
-    const struct handoff_report *h = &r->handed;
-    if (!r->handing)
+    const struct handoff_report *h = &r->handoff;
+    if (!r->handoff_requested)
         return 0;
     json_t *handoff = json_object();
     int rc = json_object_set_new(handoff, "attached", json_boolean(h->result.attached)) |
@@ -130,8 +130,8 @@ static int put_handoff(json_t *object, const struct result *r)
              put_text(handoff, "copy", h->result.copy) |
              put_text(handoff, "issue", h->result.handoff.issue_url) |
              put_text(handoff, "sha256", h->result.copy ? h->result.handoff.sha256 : "") |
-             put_failure(handoff, &h->why) | put_step(handoff, &h->result.handoff);
-    /* JSON cannot hold a command line that is not UTF-8; stderr has it. */
+             put_failure(handoff, &h->failure) | put_step(handoff, &h->result.handoff);
+    /* JSON cannot represent a command line that is not UTF-8; stderr has it. */
     json_t *repeat = h->repeat ? json_string(h->repeat) : NULL;
     if (repeat)
         rc |= json_object_set_new(handoff, "repeat", repeat);
@@ -155,7 +155,7 @@ static json_t *target_json(const struct outcome *t)
     return NULL;
 }
 
-/* NULL: no memory. */
+/* Returns NULL if memory runs out. */
 static json_t *targets_json(const struct outcomes *t)
 {
     json_t *list = json_array();
@@ -169,10 +169,10 @@ static json_t *targets_json(const struct outcomes *t)
 
 int result_print(const struct result *r, int exit_code, const struct err *failure, FILE *out, struct err *err)
 {
-    json_t *object =
-        json_pack("{s:s?, s:i, s:b, s:b, s:o, s:o, s:o}", "bundle", r->bundle, "exit_code", exit_code,
-                  "complete", r->complete, "interrupted", r->interrupted, "targets",
-                  targets_json(&r->outcomes), "failures", list_of(r->failures), "items", list_of(r->items));
+    json_t *object = json_pack("{s:s?, s:i, s:b, s:b, s:o, s:o, s:o}", "bundle", r->bundle, "exit_code",
+                               exit_code, "complete", r->complete, "interrupted", r->interrupted, "targets",
+                               targets_json(&r->outcomes), "failures", list_or_empty(r->failures), "items",
+                               list_or_empty(r->items));
     if (!object || r->out_of_memory || put_handoff(object, r) != 0 ||
         (failure->kind != ERR_NONE && put_failure(object, failure) != 0)) {
         json_decref(object);
@@ -186,7 +186,7 @@ void result_release(struct result *r)
     json_decref(r->failures);
     json_decref(r->items);
     free(r->bundle);
-    handoff_report_release(&r->handed);
+    handoff_report_release(&r->handoff);
     outcomes_release(&r->outcomes);
     *r = (struct result){0};
 }

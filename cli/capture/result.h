@@ -10,18 +10,18 @@
 
 struct json_t;
 
-/* Zero-initialise it. Items and failures are stored only if `wanted`. An incomplete item is also among the
+/* Zero-initialise it. Items and failures are stored only if `json`. An incomplete item is also among the
  * failures. */
 struct result {
-    bool wanted;
+    bool json;     /* --json is given */
     char *bundle;  /* its path, owned; NULL: there is none */
     bool complete; /* it has every requested item */
     bool interrupted;
-    bool handing; /* --for or --to was given; then `handed` is valid */
-    struct handoff_report handed;
+    bool handoff_requested; /* --for or --to is given; then `handoff` is valid */
+    struct handoff_report handoff;
     struct json_t *failures, *items;
     bool out_of_memory;       /* memory ran out, so result_print fails */
-    struct outcomes outcomes; /* of the targets, which must outlive it; stored in any case */
+    struct outcomes outcomes; /* of the targets, which must outlive the result; always stored */
 };
 
 /* Adds the failure of a host, or of one of its services (NULL: of the host). */

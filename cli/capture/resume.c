@@ -13,15 +13,15 @@
 #include "cli/term/exit.h"
 #include "cli/term/signals.h"
 #include "cli/input/input.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "cli/hosts/resolve.h"
 #include "cli/hosts/target.h"
 #include "base/banned.h"
 
 struct resume_options {
     struct target_options target;
-    struct delivery_options handover;
-    struct fetch_option_words fetch;
+    struct delivery_options delivery;
+    struct fetch_option_values fetch;
     const char *output;
     bool yes;
     bool quiet;
@@ -38,7 +38,7 @@ static const struct option options[] = {
      offsetof(struct resume_options, target.from), 0},
     TARGET_PARALLEL_ROW(struct resume_options, target),
     FETCH_OPTION_ROWS(struct resume_options, fetch),
-    HANDOFF_OPTION_ROWS(struct resume_options, handover),
+    HANDOFF_OPTION_ROWS(struct resume_options, delivery),
     TARGET_WAY_ROWS(struct resume_options, target),
     {"yes", 'y', OPTION_FLAG, NULL,
      "answer yes to questions (profiles over 5 minutes, or of more than 10 targets)",
@@ -58,11 +58,11 @@ struct resume {
     const char *path;
     bool is_bundle;
     struct capture_earlier earlier;
-    struct confined_budget checking; /* of the files that an earlier run left */
+    struct confined_budget budget; /* the time that checking the earlier run's files may take */
     struct inventory *inventory;
     struct prompt prompt;
-    bool handed;
-    struct delivery handover;
+    bool hand_off;
+    struct delivery delivery;
     struct result result;
 };
 
@@ -72,10 +72,11 @@ static int check_options(struct resume *r, struct err *err)
 {
     struct resume_options *o = &r->options;
     struct stat st;
-    if (delivery_is_requested(&o->handover, &r->handed, err) < 0 || fetch_options_check(&o->fetch, err) < 0)
+    if (delivery_is_requested(&o->delivery, &r->hand_off, err) < 0 ||
+        fetch_options_read_budget(&o->fetch, err) < 0)
         return -1;
-    r->result.wanted = o->json;
-    r->result.handing = r->handed;
+    r->result.json = o->json;
+    r->result.handoff_requested = r->hand_off;
     if (o->quiet && o->verbose)
         return err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be given");
     if (r->words.n != 1) {
@@ -86,7 +87,7 @@ static int check_options(struct resume *r, struct err *err)
     r->is_bundle = stat(r->path, &st) < 0 || !S_ISDIR(st.st_mode);
     if (r->is_bundle || !o->output)
         return 0;
-    err_set(err, ERR_USAGE, "--output is for a bundle: that of a work directory comes beside it");
+    err_set(err, ERR_USAGE, "--output is for a bundle: the bundle of a work directory is written beside it");
     return -1;
 }
 
@@ -95,7 +96,7 @@ static int refuse_encrypted(const char *path, struct err *err)
 {
     bool named = text_ends_in(path, ".tar.gz.age");
     int n = (int)(strlen(path) - (named ? strlen(".age") : 0));
-    err_set(err, ERR_FAILED, "%s is encrypted, and resume reads bundles in plain text alone", path);
+    err_set(err, ERR_FAILED, "%s is encrypted, and resume reads only bundles in plain text", path);
     if (named)
         return err_hint(err, "profgrab bundle decrypt -i IDENTITY %s && profgrab resume %.*s", path, n, path);
     return err_hint(err, "profgrab bundle decrypt -i IDENTITY -o NEW.tar.gz %s && profgrab resume NEW.tar.gz",
@@ -114,14 +115,14 @@ static int open_earlier(struct resume *r, struct err *err)
     return capture_earlier_open(&r->earlier, err);
 }
 
-/* Limits the time for checking files, which depends on their inflated size: all together may take as long as
- * one input of their size. */
-static int may_check(void *ctx, const char *directory, uint64_t bytes, struct err *err)
+/* Limits the time for checking files: all files together may take as long as one file of their total inflated
+ * size. */
+static int limit_checking(void *ctx, const char *directory, uint64_t bytes, struct err *err)
 {
     struct resume *r = ctx;
     if (!r->is_bundle)
-        confined_budget_add(&r->checking, bytes);
-    if (confined_budget_check(&r->checking, directory, err) == 0)
+        confined_budget_add(&r->budget, bytes);
+    if (confined_budget_check(&r->budget, directory, err) == 0)
         return 0;
     return err_hint(err, "an earlier run left files there that take too long to check: remove them if you do "
                          "not know where they are from, and run the command again");
@@ -130,8 +131,8 @@ static int may_check(void *ctx, const char *directory, uint64_t bytes, struct er
 static int recover_files(struct resume *r, struct err *err)
 {
     /* A bundle's size on disk counts, not its inflated size. */
-    confined_budget_init(r->is_bundle ? input_size(r->path) : 0, &r->checking);
-    return capture_earlier_recover(&r->earlier, may_check, r, err);
+    confined_budget_init(r->is_bundle ? input_size(r->path) : 0, &r->budget);
+    return capture_earlier_recover(&r->earlier, limit_checking, r, err);
 }
 
 static void add_host(struct buf *to, const char *name, const char *note)
@@ -139,8 +140,8 @@ static void add_host(struct buf *to, const char *name, const char *note)
     buf_addf(to, "%s%s%s", to->len ? ", " : "", name, note);
 }
 
-/* Adds the places that only the manifest names. */
-static void add_place(const struct manifest_asked *a, struct buf *to)
+/* Adds the port, the socket and the paths that the manifest's request names. */
+static void add_request_paths(const struct manifest_request *a, struct buf *to)
 {
     if (a->port)
         buf_addf(to, ", port %u", a->port);
@@ -153,14 +154,14 @@ static void add_place(const struct manifest_asked *a, struct buf *to)
             buf_addf(to, ", GET %s", a->kinds.items[i]);
 }
 
-/* A stranger may have written the manifest: prints each host outside the inventory, and each place on it,
- * with --quiet too. */
+/* Prints the hosts to open. An attacker may have written the manifest, so hosts outside the inventory, and
+ * ports, sockets and paths of the request, are printed even with --quiet. */
 static void print_targets(const struct resume *r)
 {
     enum { SHOWN = 12, LONGEST = 400 };
     const struct targets *t = &r->earlier.targets;
-    const struct manifest_asked *asked = &r->earlier.manifest->asked;
-    struct buf names = BUF_INIT((t->n + SHOWN + asked->kinds.n) * LONGEST), place = BUF_INIT(names.max);
+    const struct manifest_request *asked = &r->earlier.manifest->request;
+    struct buf names = BUF_INIT((t->n + SHOWN + asked->kinds.n) * LONGEST), paths = BUF_INIT(names.max);
     size_t shown = 0, hosts = 0;
     bool outside = false;
     for (size_t pass = 0; pass < 2; pass++)
@@ -171,18 +172,36 @@ static void print_targets(const struct resume *r)
             outside |= host->adhoc;
             hosts++;
             if (host->adhoc)
-                add_host(&names, host->address, " (not of the inventory)");
+                add_host(&names, host->address, " (not in the inventory)");
             else if (shown++ < SHOWN)
                 add_host(&names, host->name, "");
         }
     if (shown > SHOWN)
         buf_addf(&names, " and %zu more", shown - SHOWN);
-    add_place(asked, &place);
-    if (hosts > 0 && (!r->options.quiet || outside || place.len > 0))
-        talk("%zu of %zu services are not complete; opening %s%s", t->n, asked->n_targets, buf_str(&names),
-             buf_str(&place));
+    add_request_paths(asked, &paths);
+    if (hosts > 0 && (!r->options.quiet || outside || paths.len > 0))
+        message_print("%zu of %zu services are not complete; opening %s%s", t->n, asked->n_targets,
+                      buf_str(&names), buf_str(&paths));
     buf_release(&names);
-    buf_release(&place);
+    buf_release(&paths);
+}
+
+/* Chooses the targets to fetch from. Prints a hint if the run had hosts of an inventory, and none was
+ * loaded. */
+static int choose_targets(struct resume *r, struct err *err)
+{
+    static const char hint[] = "-i FILE names the inventory of the run";
+    struct err line = ERR_INIT;
+    int rc = capture_earlier_choose_targets(&r->earlier, r->inventory, err);
+    if (r->earlier.unknown == 0 || inventory_path(r->inventory))
+        return rc;
+    if (rc < 0)
+        return err_hint(err, "%s", hint);
+    err_set(&line, ERR_FAILED, "there is no inventory, so %zu of the run's services cannot be fetched",
+            r->earlier.unknown);
+    err_hint(&line, "%s", hint);
+    message_print_error(stderr, &line);
+    return 0;
 }
 
 /* Checks everything that needs no connection. */
@@ -193,23 +212,22 @@ static int prepare_resume(struct resume *r, struct err *err)
     bool find = capture_earlier_count_missing(e) > 0;
     if (find && o->target.from && capture_earlier_name_hosts(e, &o->target.selection.hosts, err) < 0)
         return -1;
-    if ((find || r->handed) && target_load(&o->target, &r->inventory, err) < 0)
+    if ((find || r->hand_off) && target_load(&o->target, &r->inventory, err) < 0)
         return -1;
     if (find && resolve_sources(&o->target, &r->prompt, r->inventory, &e->targets, err) < 0)
         return -1;
-    if (capture_earlier_choose_targets(e, r->inventory, err) < 0 || recover_files(r, err) < 0 ||
-        (e->targets.n > 0 && capture_check_kinds(&e->manifest->asked.kinds, &e->targets, o->yes, err) < 0))
+    if (choose_targets(r, err) < 0 || recover_files(r, err) < 0 ||
+        (e->targets.n > 0 && capture_check_kinds(&e->manifest->request.kinds, &e->targets, o->yes, err) < 0))
         return -1;
     /* Start profiles that will be compared at the same time. */
-    o->fetch.options.sync |= e->against.n > 0;
+    o->fetch.options.sync |= e->baseline.n > 0;
     if (fetch_options_check_sync(&o->fetch, o->target.parallel, &e->targets, err) < 0)
         return -1;
-    return r->handed ? delivery_prepare(&o->handover, r->inventory, signals_cancel_fd(), &r->handover, err)
-                     : 0;
+    return r->hand_off ? delivery_prepare(&o->delivery, r->inventory, signals_cancel_fd(), &r->delivery, err)
+                       : 0;
 }
 
-/* ---- the run --------------------------------------------------------------------------------------------
- */
+/* ---- the run ------------------------------------------------------------------------------------------- */
 
 static int run_targets(struct resume *r, struct err *err)
 {
@@ -221,39 +239,39 @@ static int run_targets(struct resume *r, struct err *err)
         return exit_status_of(err);
     const struct capture_command command = {
         .request = {.targets = targets,
-                    .kinds = &r->earlier.manifest->asked.kinds,
+                    .kinds = &r->earlier.manifest->request.kinds,
                     .access = target_access(&o->target, &ssh, prompt),
-                    .options = fetch_options_of(&o->fetch, o->target.parallel)},
+                    .options = fetch_options_with_defaults(&o->fetch, o->target.parallel)},
         .earlier = &r->earlier,
         .prompt = prompt,
         .result = &r->result,
-        .handover = r->handed ? &r->handover : NULL,
+        .delivery = r->hand_off ? &r->delivery : NULL,
         .target = &o->target,
         .quiet = o->quiet,
         .verbose = o->verbose};
-    const struct confirm sure = {.targets = targets,
-                                 .kinds = &r->earlier.manifest->asked.kinds,
-                                 .yes = o->yes,
-                                 .wait_ms = o->target.ask_timeout_ms};
+    const struct confirm confirm = {.targets = targets,
+                                    .kinds = &r->earlier.manifest->request.kinds,
+                                    .yes = o->yes,
+                                    .wait_ms = o->target.ask_timeout_ms};
     print_targets(r);
-    return confirm_many(&sure, prompt, err) < 0 ? exit_status_of(err) : capture_command_run(&command, err);
+    return confirm_many(&confirm, prompt, err) < 0 ? exit_status_of(err) : capture_command_run(&command, err);
 }
 
-/* Hands over the unchanged bundle. Nothing else needed the inventory, so it is loaded here. */
-static int hand_over_unchanged(struct resume *r, int code, struct err *err)
+/* Hands off the unchanged bundle. Only the hand-off needs the inventory, so it is loaded here. */
+static int hand_off_unchanged(struct resume *r, int code, struct err *err)
 {
     struct resume_options *o = &r->options;
     struct capture_command command = {.prompt = &r->prompt,
                                       .result = &r->result,
-                                      .handover = &r->handover,
+                                      .delivery = &r->delivery,
                                       .target = &o->target,
                                       .quiet = o->quiet,
                                       .verbose = o->verbose};
     if (target_load(&o->target, &r->inventory, err) < 0 ||
-        delivery_prepare(&o->handover, r->inventory, signals_cancel_fd(), &r->handover, err) < 0 ||
+        delivery_prepare(&o->delivery, r->inventory, signals_cancel_fd(), &r->delivery, err) < 0 ||
         target_prompt(&o->target, &r->prompt, err) < 0)
         return exit_status_of(err);
-    return capture_command_hand_over(&command, code);
+    return capture_command_hand_off(&command, code);
 }
 
 /* Handles a bundle that is complete already. */
@@ -266,11 +284,11 @@ static int finish_complete(struct resume *r, struct err *err)
         return EXIT_NOTHING;
     }
     if (!r->options.quiet)
-        talk("nothing is missing in %s", r->path);
-    bool told = r->result.wanted || (printf("%s\n", r->path) > 0 && fflush(stdout) == 0);
-    return r->handed ? hand_over_unchanged(r, told ? EXIT_OK : EXIT_PARTIAL, err)
-           : told    ? EXIT_OK
-                     : EXIT_PARTIAL;
+        message_print("nothing is missing in %s", r->path);
+    bool printed = r->result.json || (printf("%s\n", r->path) > 0 && fflush(stdout) == 0);
+    return r->hand_off ? hand_off_unchanged(r, printed ? EXIT_OK : EXIT_PARTIAL, err)
+           : printed   ? EXIT_OK
+                       : EXIT_PARTIAL;
 }
 
 static int resume_run(struct resume *r, struct err *err)
@@ -284,7 +302,7 @@ static int resume_run(struct resume *r, struct err *err)
         return exit_status_of(err);
     int code = run_targets(r, err);
     if (r->is_bundle && r->result.bundle && !r->options.quiet)
-        talk("%s stays as it was; the resumed bundle is %s", r->path, r->result.bundle);
+        message_print("%s is unchanged; the resumed bundle is %s", r->path, r->result.bundle);
     return code;
 }
 
@@ -292,12 +310,12 @@ static void release_resume(struct resume *r)
 {
     result_release(&r->result);
     capture_earlier_release(&r->earlier);
-    delivery_release(&r->handover);
+    delivery_release(&r->delivery);
     inventory_free(r->inventory);
     strlist_release(&r->words);
     target_options_release(&r->options.target);
     prompt_release(&r->prompt);
-    delivery_options_release(&r->options.handover);
+    delivery_options_release(&r->options.delivery);
     fetch_options_release(&r->options.fetch);
 }
 
@@ -335,7 +353,7 @@ const struct command command_resume = {
         "DIR is the NAME.partial that a killed or failed run left behind: resume turns it into the bundle.\n"
         "For a BUNDLE, resume writes a new one beside it and does not change the old one. resume neither\n"
         "fetches nor changes intact items. It replaces a damaged item only with a better one. It does not\n"
-        "open hosts that lack nothing.\n"
+        "open hosts whose items are all intact.\n"
         "\n"
         "The manifest has the request. The inventory and ssh's configuration have the routes to the hosts.\n"
         "resume prints the bundle's path on stdout. The exit codes are those of grab; the code is also 0 if\n"

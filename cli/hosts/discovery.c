@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "cli/term/signals.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "fetch/fetch.h"
 #include "http/http.h"
 #include "base/banned.h"
@@ -48,7 +48,7 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
 {
     (void)ctx, (void)service;
     if (step->always_print && !step->failure)
-        talk("%s: %s", host->name, step->detail);
+        message_print("%s: %s", host->name, step->detail);
 }
 
 static int set_up(struct source_run *r, struct err *err)
@@ -96,12 +96,12 @@ static void print_warning(void *ctx, const struct source *s, enum discovery_warn
     char age[32];
     (void)ctx;
     if (warning == DISCOVERY_NOT_CACHED)
-        talk("%s: its answer cannot be cached: %s", s->name, why->msg);
+        message_print("%s: its answer cannot be cached: %s", s->name, why->msg);
     else if (warning == DISCOVERY_OLD_ANSWER)
-        talk("%s: its answer of %s ago is used, because it cannot be queried: %s", s->name,
-             discovery_age(age, sizeof age, at), why->msg);
+        message_print("%s: its answer of %s ago is used, because it cannot be queried: %s", s->name,
+                      discovery_age(age, sizeof age, at), why->msg);
     else
-        talk("%s: %s", s->name, why->msg);
+        message_print("%s: %s", s->name, why->msg);
 }
 
 static const char *plural(size_t n)
@@ -115,9 +115,10 @@ static void print_loopback(const struct source_use *use, const struct discovered
     const struct source *s = use->source;
     if (counts->loopback == 0 || counts->loopback == counts->n)
         return;
-    talk("%s: %zu target%s on loopback, of an unknown host: %s names it", s->name, counts->loopback,
-         counts->loopback == 1 ? " is" : "s are",
-         s->line > 0 && !use->is_only ? "`host: NAME` in its entry" : "`--from` with a single `--host NAME`");
+    message_print("%s: %zu target%s on loopback, of an unknown host: %s names it", s->name, counts->loopback,
+                  counts->loopback == 1 ? " is" : "s are",
+                  s->line > 0 && !use->is_only ? "`host: NAME` in its entry"
+                                               : "`--from` with a single `--host NAME`");
 }
 
 /* Prints which targets of a source are left out. */
@@ -126,21 +127,23 @@ static void print_missing(const struct source_run *r, const struct source_use *u
 {
     const struct source *s = use->source;
     for (size_t i = 0; i < f->notes.n; i++)
-        talk("%s: %s", s->name, f->notes.items[i]);
+        message_print("%s: %s", s->name, f->notes.items[i]);
     if (!inventory_path(r->command->inventory))
         return;
     if (counts->unmatched)
-        talk("%s: %zu of %zu target%s belong to no host of the inventory%s%s%s", s->name, counts->unmatched,
-             counts->n, plural(counts->n), r->listing ? "" : "; `profgrab hosts --from ",
-             r->listing ? "" : s->name, r->listing ? "" : "` shows them");
+        message_print("%s: %zu of %zu target%s belong to no host of the inventory%s%s%s", s->name,
+                      counts->unmatched, counts->n, plural(counts->n),
+                      r->listing ? "" : "; `profgrab hosts --from ", r->listing ? "" : s->name,
+                      r->listing ? "" : "` shows them");
     print_loopback(use, counts);
     if (counts->withheld)
-        talk("%s: %zu target%s left out: a secret would be sent to an address that only the source defines; "
-             "`host:` in service "
-             "\"%s\" "
-             "says where it may go",
-             s->name, counts->withheld, counts->withheld == 1 ? " is" : "s are",
-             s->service ? s->service->name : "");
+        message_print(
+            "%s: %zu target%s left out: a secret would be sent to an address that only the source defines; "
+            "`host:` in service "
+            "\"%s\" "
+            "says where it may go",
+            s->name, counts->withheld, counts->withheld == 1 ? " is" : "s are",
+            s->service ? s->service->name : "");
 }
 
 static void print_listed(void *ctx, const struct source_use *use, const struct discovered *f,
@@ -160,8 +163,8 @@ static void print_failure(void *ctx, const struct source *s, const struct err *w
     if (r->command->when == DISCOVERY_CACHED)
         return;
     err_wrap(&shown, "%s", s->name);
-    talk_error(stderr, &shown);
-    talk("%s: services that only it lists are missing", s->name);
+    message_print_error(stderr, &shown);
+    message_print("%s: services that only it lists are missing", s->name);
 }
 
 static struct discovery_options options_of(struct source_run *r, const struct ssh_settings *ssh)
@@ -211,7 +214,7 @@ int discovery_list(const struct discovery_command *c, struct source_use *use, st
     }
     /* Targets without a host can be listed. */
     if (rc < 0)
-        talk_error(stderr, &why);
+        message_print_error(stderr, &why);
     *ret = f;
     return 0;
 }

@@ -6,10 +6,10 @@
 #include "cli/hosts/suggest.h"
 #include "cli/args/command.h"
 #include "cli/term/exit.h"
-#include "cli/hosts/forward_talk.h"
+#include "cli/hosts/forward_messages.h"
 #include "cli/term/progress.h"
 #include "cli/term/signals.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "cli/hosts/resolve.h"
 #include "cli/hosts/target.h"
 #include "base/banned.h"
@@ -38,7 +38,7 @@ static const struct option options[] = {
 
 struct run {
     struct forward_command *command;
-    struct forward_talk talk;
+    struct forward_messages talk;
     bool announced; /* the addresses were printed */
     struct prompt *prompt;
 };
@@ -49,7 +49,8 @@ struct run {
 static bool serves_all(const struct strlist *listen)
 {
     struct local_address a;
-    return listen->n == 1 && local_parse(listen->items[0], &a, NULL) == 0 && !a.path[0] && a.port == 0;
+    return listen->n == 1 && local_address_parse(listen->items[0], &a, NULL) == 0 && !a.path[0] &&
+           a.port == 0;
 }
 
 static int check_counts(const struct forward_command *c, const struct targets *targets, struct err *err)
@@ -73,16 +74,16 @@ static int check_counts(const struct forward_command *c, const struct targets *t
 static int listen_by_default(struct forward_way *w, bool quiet, struct err *err)
 {
     struct local_address at = {.ip = "127.0.0.1", .port = w->target->service->port};
-    char where[LOCAL_NAME];
+    char where[LOCAL_ADDRESS_NAME];
     struct err why = ERR_INIT;
-    if (at.port && local_listen(&at, &w->listener, &why) == 0)
+    if (at.port && local_listener_open(&at, &w->listener, &why) == 0)
         return 0;
     at.port = 0;
-    if (local_listen(&at, &w->listener, err) < 0)
+    if (local_listener_open(&at, &w->listener, err) < 0)
         return -1;
     if (why.kind != ERR_NONE && !quiet)
-        talk("%s: %s: %s; it is %s instead", w->target->host->name, w->target->service->name, why.msg,
-             local_name(&w->listener.address, where));
+        message_print("%s: %s: %s; it is %s instead", w->target->host->name, w->target->service->name,
+                      why.msg, local_address_name(&w->listener.address, where));
     return 0;
 }
 
@@ -91,11 +92,12 @@ static int listen_all(struct run *r, struct err *err)
 {
     const struct strlist *wanted = &r->command->listen;
     for (size_t i = 0; wanted->n && i < r->talk.n; i++)
-        if (local_parse(wanted->items[wanted->n > 1 ? i : 0], &r->talk.ways[i].listener.address, err) < 0)
+        if (local_address_parse(wanted->items[wanted->n > 1 ? i : 0], &r->talk.ways[i].listener.address,
+                                err) < 0)
             return err_wrap(err, "--listen");
     for (size_t i = 0; i < r->talk.n; i++) {
         struct forward_way *w = &r->talk.ways[i];
-        if (wanted->n ? local_listen(&w->listener.address, &w->listener, err) < 0
+        if (wanted->n ? local_listener_open(&w->listener.address, &w->listener, err) < 0
                       : listen_by_default(w, r->command->quiet, err) < 0)
             return -1;
     }
@@ -103,15 +105,15 @@ static int listen_all(struct run *r, struct err *err)
 }
 
 /* Sets the line that the second Ctrl-C prints. */
-static void prepare_farewell(const struct run *r)
+static void set_exit_text(const struct run *r)
 {
     char line[1000];
     const char *path = "";
     for (size_t i = 0; i < r->talk.n; i++)
         path = r->talk.ways[i].listener.address.path[0] ? r->talk.ways[i].listener.address.path : path;
-    snprintf(line, sizeof line, "\nprofgrab: left at once%s%s%s\n", *path ? "; the socket " : "", path,
+    snprintf(line, sizeof line, "\nprofgrab: exited at once%s%s%s\n", *path ? "; the socket " : "", path,
              *path ? " is still there, and is replaced when it is listened on again" : "");
-    signals_farewell(line);
+    signals_set_exit_text(line);
 }
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
@@ -126,23 +128,23 @@ static bool is_permanent(void *ctx, const struct err *failure)
 
 static void on_opening(void *ctx, const struct host *host)
 {
-    progress_opening(ctx, host);
+    progress_show_opening(ctx, host);
 }
 
 /* main prints the failure. */
 static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure)
 {
     if (!failure)
-        progress_host(ctx, host, gw, NULL);
+        progress_show_host(ctx, host, gw, NULL);
 }
 
 static void on_step(void *ctx, const struct host *host, const struct service *service,
                     const struct fetch_step *step)
 {
-    progress_step(ctx, host, service, step);
+    progress_show_step(ctx, host, service, step);
 }
 
-static int open_host(struct run *r, const struct targets *targets, struct gateway_pool *pool,
+static int open_host(struct run *r, const struct targets *targets, struct gateway_shared *shared,
                      struct gateway **ret, struct err *err)
 {
     struct progress progress;
@@ -155,7 +157,7 @@ static int open_host(struct run *r, const struct targets *targets, struct gatewa
                                                         .verbose = r->command->verbose,
                                                         .out = stderr,
                                                         .prompt = r->prompt});
-    int rc = fetch_open(&grab, r->talk.host, pool, ret, err);
+    int rc = fetch_open(&grab, r->talk.host, shared, ret, err);
     progress_end(&progress);
     return rc;
 }
@@ -163,8 +165,8 @@ static int open_host(struct run *r, const struct targets *targets, struct gatewa
 static int forward_connections(struct run *r, struct gateway *gw, struct err *err)
 {
     struct forward_options how = {.cancel_fd = signals_cancel_fd(),
-                                  .patience_ms = FORWARD_PATIENCE_MS,
-                                  .report = forward_talk_event,
+                                  .client_timeout_ms = FORWARD_CLIENT_TIMEOUT_MS,
+                                  .report = forward_messages_print_event,
                                   .is_hopeless = is_permanent,
                                   .ctx = &r->talk};
     struct forward_mapping *places = calloc(r->talk.n, sizeof *places);
@@ -184,28 +186,28 @@ static int forward_connections(struct run *r, struct gateway *gw, struct err *er
 
 static int open_and_forward(struct run *r, const struct targets *targets, struct err *err)
 {
-    struct gateway_pool *pool = NULL;
+    struct gateway_shared *shared = NULL;
     struct gateway *gw = NULL;
     if (target_prompt(&r->command->target, r->prompt, err) < 0)
         return -1;
     int rc = gateway_global_init(err);
     if (rc < 0)
         return -1;
-    if (gateway_pool_new(&pool, err) < 0 || open_host(r, targets, pool, &gw, err) < 0) {
+    if (gateway_shared_new(&shared, err) < 0 || open_host(r, targets, shared, &gw, err) < 0) {
         /* Replaces the hint to open fewer hosts at a time, because forward opens only one. */
         if (err->kind == ERR_BUSY)
             err_hint(err, "is it an SSH server? a busy one turns connections away too (MaxStartups): wait a "
                           "little and try again");
         *err = suggest_check(&r->command->target, targets, r->talk.host, NULL, err);
         rc = err_wrap(err, "%s", r->talk.host->name);
-    } else if (forward_talk_announce(&r->talk, err) < 0) {
+    } else if (forward_messages_announce(&r->talk, err) < 0) {
         gateway_close(gw);
         rc = -1;
     } else {
         r->announced = true;
         rc = forward_connections(r, gw, err);
     }
-    gateway_pool_free(pool);
+    gateway_shared_free(shared);
     gateway_global_cleanup();
     return rc;
 }
@@ -231,11 +233,11 @@ static int run_targets(struct forward_command *c, struct prompt *prompt, const s
         r.talk.ways[r.talk.n] =
             (struct forward_way){.target = &targets->items[r.talk.n], .listener = LOCAL_LISTENER_INIT};
     if (listen_all(&r, err) == 0) {
-        prepare_farewell(&r);
+        set_exit_text(&r);
         open_and_forward(&r, targets, err);
     }
     for (size_t i = 0; i < r.talk.n; i++)
-        local_release(&r.talk.ways[i].listener);
+        local_listener_close(&r.talk.ways[i].listener);
     free(r.talk.ways);
     int code = exit_status_of(err);
     /* A signal after the start is the normal end, not an error. */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "handoff/handoff.h"
 #include "base/banned.h"
 
@@ -16,7 +16,7 @@ int inventory_file_load(const char *option, struct inventory **ret, struct err *
         return -1;
     int rc = inventory_load(path, &options, ret, err);
     for (size_t i = 0; rc < 0 && mistakes.n > 1 && i < mistakes.n; i++)
-        talk_error(stderr, &mistakes.items[i]);
+        message_print_error(stderr, &mistakes.items[i]);
     free(path);
     return rc;
 }

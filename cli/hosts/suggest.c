@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cli/args/shell.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "base/banned.h"
 
 /* The commands that show more about a failure. They run here, or in the host's shell through ssh. {A} is the
@@ -144,7 +144,7 @@ struct err suggest_check(const struct target_options *way, const struct targets 
 {
     struct err told = *failure;
     struct buf line = BUF_INIT(LINE_MAX_BYTES);
-    if (!failure->unreached || !way)
+    if (!failure->unreachable || !way)
         return told;
     if (!service)
         service = find_service(targets, host);
@@ -166,7 +166,7 @@ void suggest_view(const char *path)
     struct buf word = BUF_INIT(8192);
     shell_add_word(&word, path);
     if (isatty(STDERR_FILENO) && !word.failed)
-        talk(
+        message_print(
             "next: `profgrab view %s` draws it in a browser, `profgrab report --text %s` prints its findings",
             buf_str(&word), buf_str(&word));
     buf_release(&word);

@@ -16,7 +16,7 @@ struct suggest_subject {
 void suggest_command(const struct suggest_subject *s, enum fetch_step_kind kind, struct buf *ret);
 
 /*
- * Returns a copy of the failure. If a connection was refused or timed out (struct err: unreached), adds to
+ * Returns a copy of the failure. If a connection was refused or timed out (struct err: unreachable), adds to
  * its hint the `profgrab check` command for the same host and service (NULL: the host itself was not
  * reached), with the inventory, the source and the SSH options of `way`. Leaves the hint unchanged for other
  * failures, and if the command does not fit.

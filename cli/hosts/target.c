@@ -7,7 +7,7 @@
 
 #include "cli/hosts/inventory_file.h"
 #include "cli/args/shell.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "base/banned.h"
 
 /* Machines with several names that are printed one by one. */
@@ -90,7 +90,7 @@ static void print_duplicates(const struct duplicate_hosts *t)
             others, h[0]->address, t->n);
     if (t->n > 2)
         err_hint(&line, "for a range of hosts, the address needs {name}");
-    talk_error(stderr, &line);
+    message_print_error(stderr, &line);
 }
 
 /* Warns of host names that are the same machine. They are not refused, because two names of one machine can
@@ -100,14 +100,14 @@ static void warn_of_duplicates(const struct duplicate_hosts_list *l)
     for (size_t i = 0; i < l->n && i < DUPLICATES_SHOWN; i++)
         print_duplicates(&l->items[i]);
     if (l->n > DUPLICATES_SHOWN)
-        talk("and %zu more addresses have several hosts", l->n - DUPLICATES_SHOWN);
+        message_print("and %zu more addresses have several hosts", l->n - DUPLICATES_SHOWN);
 }
 
 void target_say(const struct targets *targets)
 {
     struct duplicate_hosts_list duplicates = {0};
     if (targets->sampled_of > 0)
-        talk("a sample: %zu of %zu hosts", targets_count_hosts(targets), targets->sampled_of);
+        message_print("a sample: %zu of %zu hosts", targets_count_hosts(targets), targets->sampled_of);
     if (targets_find_duplicates(targets, &duplicates, NULL) < 0)
         return;
     warn_of_duplicates(&duplicates);

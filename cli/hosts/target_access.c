@@ -3,7 +3,7 @@
 
 #include "capture/capture.h"
 #include "cli/term/signals.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "base/banned.h"
 
 int target_prompt(const struct target_options *o, struct prompt *prompt, struct err *err)
@@ -65,6 +65,6 @@ void target_end(void)
 
 void target_print_fewer_hosts(unsigned parallel, size_t open_files)
 {
-    talk("hosts at a time: only %u, since no more than %zu files may be open here (`ulimit -Hn`)", parallel,
-         open_files);
+    message_print("hosts at a time: only %u, since no more than %zu files may be open here (`ulimit -Hn`)",
+                  parallel, open_files);
 }

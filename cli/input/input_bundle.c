@@ -80,7 +80,7 @@ static struct bundle_members *find_ahead(struct input_ahead *all, const char *bu
     if (!found)
         return NULL;
     if (all->by_bundle.n > 2 && all->last_read && all->last_read->members != found->members)
-        bundle_members_pause(all->last_read->members);
+        bundle_members_close_archive(all->last_read->members);
     all->last_read = (struct ahead *)(uintptr_t)found;
     return found->members;
 }
@@ -118,8 +118,9 @@ static int list_members(struct input_ahead *all, char *const *names, size_t n, s
 
 static int open_ahead(struct ahead *a, struct input_keys *keys, struct err *err)
 {
-    struct bundle_wanted wanted = {.path = a->bundle, .members = a->names};
-    if (input_most(&wanted.most, err) < 0 || identities_for(a->bundle, keys, &wanted.by, err) < 0 ||
+    struct bundle_members_options wanted = {.path = a->bundle, .members = a->names};
+    if (input_most(&wanted.max_bytes, err) < 0 ||
+        identities_for(a->bundle, keys, &wanted.identities, err) < 0 ||
         bundle_members_new(&wanted, &a->members, err) < 0)
         return -1;
     strlist_release(&a->names);
@@ -174,7 +175,7 @@ int input_bundle_member(const char *bundle, const char *member, struct input_key
     if (!ahead && identities_for(bundle, keys, &by, err) < 0)
         return -1;
     int rc = ahead ? bundle_members_read(ahead, member, ret, err)
-                   : bundle_member_bytes(bundle, by, member, ret, err);
+                   : bundle_read_member(bundle, by, member, ret, err);
     return rc < 0 ? explain_failure(bundle, keys, err) : 0;
 }
 
@@ -277,7 +278,7 @@ int input_bundle_entries(const char *bundle, struct input_keys *keys, struct inp
     struct manifest *contents = NULL;
     if (identities_for(bundle, keys, &by, err) < 0)
         return -1;
-    if (bundle_manifest(bundle, by, &manifest, err) < 0)
+    if (bundle_read_manifest(bundle, by, &manifest, err) < 0)
         return explain_failure(bundle, keys, err);
     int rc = manifest_read(manifest, strlen(manifest), &contents, err);
     if (rc == 0)

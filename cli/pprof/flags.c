@@ -349,7 +349,7 @@ static void say_nearest(const char *name, size_t n)
     snprintf(wanted, sizeof wanted, "%.*s", (int)n, name);
     const char *meant = flag_of_short(wanted);
     for (size_t i = 0; i < FLAGS; i++)
-        nearest_offer(&near, flags[i].name);
+        nearest_add(&near, flags[i].name);
     if (!meant && near.n > 0)
         meant = near.best[0].name;
     if (meant)

@@ -95,8 +95,8 @@ const struct command command_pprof = {
         "first line is the passphrase.\n\nWithout a format it reads commands, as "
         "`go tool pprof` does; `help` lists them.\n\nExit codes are those of pprof: 0, or 2 if anything was "
         "wrong; 130 interrupted.",
-    .flag = pprof_flag_option,
+    .flag_at = pprof_flag_option,
     .words = WORDS_PROFILES,
-    .own_help = true,
+    .handles_help = true,
     .run = run_pprof,
 };

@@ -34,7 +34,7 @@ void pprof_say_error(const struct err *err)
 int pprof_failed(struct err *err)
 {
     /* main ends the program without a message. */
-    if (err->kind == ERR_PIPE && standard_output_is_abandoned())
+    if (err->kind == ERR_PIPE && standard_output_has_lost_reader())
         return EXIT_NOTHING;
     int code = err->kind == ERR_CANCELLED ? exit_status_of(err) : EXIT_USAGE;
     pprof_say_error(err);

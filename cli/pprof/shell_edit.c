@@ -54,7 +54,7 @@ static void hold_terminal(struct shell_editor *e)
     if (e->held || tcgetattr(STDIN_FILENO, &e->terminal.asking) < 0)
         return;
     e->held = true;
-    signals_hold_terminal(&e->terminal);
+    signals_register_terminal(&e->terminal);
 }
 
 /* Returns 1 for a byte, 0 at the end, -1 to redraw the line after a signal. */
@@ -207,7 +207,7 @@ static const char *edit_line(struct shell_editor *e, int *ret_n)
     /* Set the mode before the prompt appears, so that early input is edited too. */
     el_set(e->el, EL_PREP_TERM, 1);
     const char *text = el_gets(e->el, ret_n);
-    signals_hold_terminal(NULL);
+    signals_register_terminal(NULL);
     if (e->characters)
         uselocale(before);
     return text;

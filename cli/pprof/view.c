@@ -51,7 +51,7 @@ static int start_viewer(const char *viewer, const char *path, int complaints, st
 }
 
 /* Tries one browser after the other. Drops their messages, because another one may succeed. The error names
- * all that failed. */
+ * all that failed, and $BROWSER also if it is not installed. */
 static int start_browser(const char *path, struct pprof_session *session, struct err *err)
 {
     const char *browsers[] = {getenv("BROWSER"),
@@ -61,14 +61,14 @@ static int start_browser(const char *path, struct pprof_session *session, struct
                               "firefox",
                               "sensible-browser",
                               getenv("DISPLAY") ? "xdg-open" : NULL};
-    struct buf failed = BUF_INIT(300);
+    struct buf failed = BUF_INIT(16384);
     int rc = -1;
     for (size_t i = 0; rc < 0 && i < sizeof browsers / sizeof *browsers; i++) {
         struct err why = ERR_INIT;
         if (!browsers[i] || !*browsers[i])
             continue;
         rc = start_viewer(browsers[i], path, -1, session, &why);
-        if (rc < 0 && why.kind != ERR_NOT_FOUND)
+        if (rc < 0 && (i == 0 || why.kind != ERR_NOT_FOUND))
             buf_addf(&failed, "%s%s", failed.len ? ", " : ": ", why.msg);
     }
     if (rc < 0)

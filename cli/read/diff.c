@@ -377,7 +377,7 @@ const struct command command_diff = {
         "-sample_index=alloc_space, ... --identity FILE names the age identity or SSH private key that\n"
         "decrypts bundles (default: the usual keys of ~/.ssh), --passphrase-file FILE the file with the\n"
         "passphrase in its first line.",
-    .flag = pprof_flag_option,
+    .flag_at = pprof_flag_option,
     .words = WORDS_PROFILES,
     .run = run_diff,
 };

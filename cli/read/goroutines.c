@@ -12,7 +12,7 @@
 #include "cli/term/signals.h"
 #include "cli/input/ahead.h"
 #include "cli/term/standard_streams.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "findings/findings.h"
 #include "base/banned.h"
 
@@ -159,8 +159,8 @@ static void print_frame(const char *before, const struct goroutine_frame *frame)
 {
     char function[NAME_MAX_SHOWN], place[NAME_MAX_SHOWN];
     printf("        %s%s", before, printable(function, frame->function));
-    if (frame->place.n > 0)
-        printf("  %s", printable(place, frame->place));
+    if (frame->file_line.n > 0)
+        printf("  %s", printable(place, frame->file_line));
     putchar('\n');
 }
 
@@ -188,7 +188,7 @@ static void print_group(const struct goroutines *g, const struct goroutine_group
     print_wait(group);
     putchar('\n');
     for (size_t i = 0; i < group->n_frames; i++)
-        print_frame("", &g->frames[group->frame_at + i]);
+        print_frame("", &g->frames[group->first_frame + i]);
     if (group->creator.function.n > 0)
         print_frame("created by ", &group->creator);
     print_labels(g, group);
@@ -222,7 +222,7 @@ static void print_cuts(const struct goroutines *g, char *const *names)
 {
     for (size_t i = 0; i < g->n_dumps; i++) {
         if (g->dumps[i].cut)
-            talk("%s: the dump ends early; goroutines after that point are missing", names[i]);
+            message_print("%s: the dump ends early; goroutines after that point are missing", names[i]);
     }
 }
 
@@ -328,7 +328,7 @@ static int pair_dumps(const struct strlist *earlier, const struct strlist *later
         if (!key)
             rc = err_nomem(err);
         else if (!before)
-            talk("%s: the first bundle has no dump of this service", later->items[i]);
+            message_print("%s: the first bundle has no dump of this service", later->items[i]);
         else {
             s->pairs[s->n][0] = before;
             s->pairs[s->n++][1] = later->items[i];
@@ -427,7 +427,7 @@ static int show_all(const struct showing *s, struct err *err)
             *err = why;
             return -1;
         }
-        talk_error(stderr, &why);
+        message_print_error(stderr, &why);
         failed++;
     }
     if (s->titled && s->o->json)

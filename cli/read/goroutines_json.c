@@ -2,7 +2,9 @@
 
 #include <jansson.h>
 #include <stdio.h>
+
 #include "cli/term/document.h"
+#include "cli/term/standard_streams.h"
 
 #include "base/banned.h"
 
@@ -18,8 +20,8 @@ static json_t *text_json(struct str s)
 static json_t *frame_json(const struct goroutine_frame *frame)
 {
     json_t *o = json_pack("{s:o}", "function", text_json(frame->function));
-    if (o && frame->place.n > 0)
-        json_object_set_new(o, "place", text_json(frame->place));
+    if (o && frame->file_line.n > 0)
+        json_object_set_new(o, "place", text_json(frame->file_line));
     return o;
 }
 
@@ -36,7 +38,7 @@ static json_t *group_json(const struct goroutines *g, const struct goroutine_gro
 {
     json_t *o = json_pack("{s:I}", "count", (json_int_t)group->count[1]), *frames = json_array();
     for (size_t i = 0; i < group->n_frames; i++)
-        json_array_append_new(frames, frame_json(&g->frames[group->frame_at + i]));
+        json_array_append_new(frames, frame_json(&g->frames[group->first_frame + i]));
     json_object_set_new(o, "frames", frames);
     if (g->n_dumps == 2)
         json_object_set_new(o, "before", json_integer((json_int_t)group->count[0]));
@@ -66,15 +68,27 @@ static json_t *dumps_json(const struct goroutines *g, char *const *names)
     return list;
 }
 
+/* Prints group by group, because all groups as JSON would take much more memory than the dump. */
+static int print_groups(const struct goroutines *g, struct err *err)
+{
+    putchar('[');
+    for (size_t i = 0; i < g->n_groups; i++) {
+        fputs(i == 0 ? "\n    " : ",\n    ", stdout);
+        if (document_print_part(group_json(g, &g->groups[i]), 2, stdout, err) < 0)
+            return -1;
+    }
+    fputs(g->n_groups > 0 ? "\n  ]" : "]", stdout);
+    return 0;
+}
+
 int goroutines_json(const struct goroutines *g, char *const *names, struct err *err)
 {
-    json_t *groups = json_array();
-    for (size_t i = 0; i < g->n_groups; i++)
-        json_array_append_new(groups, group_json(g, &g->groups[i]));
-    bool whole = groups && json_array_size(groups) == g->n_groups;
-    json_t *all = json_pack("{s:o, s:o}", "dumps", dumps_json(g, names), "groups", groups);
-    if (whole)
-        return document_print(all, stdout, err);
-    json_decref(all);
-    return err_nomem(err);
+    fputs("{\n  \"dumps\": ", stdout);
+    if (document_print_part(dumps_json(g, names), 1, stdout, err) < 0)
+        return -1;
+    fputs(",\n  \"groups\": ", stdout);
+    if (print_groups(g, err) < 0)
+        return -1;
+    fputs("\n}\n", stdout);
+    return standard_stream_flush(stdout, err);
 }

@@ -12,7 +12,7 @@
 #include "cli/input/opener.h"
 #include "cli/term/signals.h"
 #include "cli/input/input.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "base/banned.h"
 
 /* The maximum size of --text and --markdown. */
@@ -58,10 +58,9 @@ static char *default_output(const char *bundle)
     return path;
 }
 
-/* ---- in a copy of this process with limits ---------------------------------------------------------------
- */
+/* ---- in a copy of this process with limits ------------------------------------------------------------- */
 
-static const struct page_notes to_user = {talk_line, NULL};
+static const struct page_notes to_user = {message_print_line, NULL};
 
 struct reading {
     const struct report_options *o;
@@ -118,8 +117,7 @@ static struct proc_fork_limits limits_of(const struct reading *r)
     return limits;
 }
 
-/* ---- where it goes ---------------------------------------------------------------------------------------
- */
+/* ---- where it goes ------------------------------------------------------------------------------------- */
 
 static int write_page_to(struct reading *r, int fd, struct err *err)
 {

@@ -15,7 +15,7 @@
 #include "cli/input/input.h"
 #include "cli/input/ahead.h"
 #include "cli/term/standard_streams.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "base/banned.h"
 
 #define ENDING ".html"
@@ -60,7 +60,7 @@ static int create_page(bool decrypted, char **ret_path, struct err *err)
     return err_sys(err, "cannot make a file under XDG_RUNTIME_DIR, TMPDIR or /tmp");
 }
 
-static const struct page_notes to_user = {talk_line, NULL};
+static const struct page_notes to_user = {message_print_line, NULL};
 
 /* The page that a copy of this process draws, with limits. */
 struct page_job {
@@ -83,7 +83,7 @@ static int write_piece(void *ctx, const void *p, size_t n, struct err *err)
 static bool is_bundle(const char *path)
 {
     char *manifest = NULL;
-    bool is = input_is_encrypted(path) || bundle_manifest(path, NULL, &manifest, NULL) == 0;
+    bool is = input_is_encrypted(path) || bundle_read_manifest(path, NULL, &manifest, NULL) == 0;
     free(manifest);
     return is;
 }
@@ -227,7 +227,7 @@ static int view_words(const struct view_options *o, const struct strlist *words,
     int rc = write_page(o, words, fd, path, err);
     fd_close(&fd);
     if (rc == 0 && decrypted)
-        talk("the page is in plain text: `rm %s` when you have seen it", path);
+        message_print("the page is in plain text: `rm %s` when you have seen it", path);
     if (rc < 0)
         unlink(path);
     else

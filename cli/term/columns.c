@@ -10,8 +10,8 @@
 #include "cli/term/standard_streams.h"
 #include "base/banned.h"
 
-/* Decodes the character at s. Returns its length; a truncated or malformed one counts as one byte of one
- * column, and so does a control character, which no terminal receives from us. */
+/* Decodes the character at s. Returns its length in bytes. A malformed character and a control character
+ * count as one byte and one column. */
 static size_t decode_character(const char *s, size_t *ret_columns)
 {
     utf8proc_int32_t c = -1;
@@ -32,23 +32,23 @@ size_t columns_of(const char *s)
 
 size_t columns_fit(const char *s, size_t columns)
 {
-    size_t at = 0, width = 0;
-    while (s[at]) {
-        size_t n = decode_character(s + at, &width);
+    size_t length = 0, width = 0;
+    while (s[length]) {
+        size_t n = decode_character(s + length, &width);
         if (width > columns)
             break;
         columns -= width;
-        at += n;
+        length += n;
     }
-    return at;
+    return length;
 }
 
 #define PAGE_COLUMNS 80
-/* Below this, help texts have no room beside the options' names. */
-#define LEAST_COLUMNS 40
+/* A narrower terminal has no space for help texts beside the options' names. */
+#define MIN_COLUMNS 40
 #define WRAPPED_MAX (1u << 20)
 
-size_t columns_line(FILE *out)
+size_t columns_line_max(FILE *out)
 {
     if (!isatty(standard_stream_fd(out)))
         return 0;
@@ -56,11 +56,11 @@ size_t columns_line(FILE *out)
     return columns > 1 ? columns - 1 : 1;
 }
 
-size_t columns_page(FILE *out)
+size_t columns_prose_max(FILE *out)
 {
-    uint64_t columns = columns_line(out);
-    const char *said = columns ? NULL : getenv("COLUMNS");
-    if (said && (text_to_uint(said, UINT32_MAX, &columns) < 0 || columns < LEAST_COLUMNS))
+    uint64_t columns = columns_line_max(out);
+    const char *variable = columns ? NULL : getenv("COLUMNS");
+    if (variable && (text_to_uint(variable, UINT32_MAX, &columns) < 0 || columns < MIN_COLUMNS))
         columns = 0;
     return columns > 0 && columns < PAGE_COLUMNS ? columns : PAGE_COLUMNS;
 }
@@ -71,18 +71,18 @@ static void add_new_line(struct buf *b, size_t indent, size_t *column)
     *column = indent;
 }
 
-void columns_fold(struct buf *b, const char *text, const struct columns_fold *how)
+void columns_fold(struct buf *b, const char *text, const struct columns_fold *options)
 {
-    size_t column = how->column;
+    size_t column = options->column;
     bool first = true;
     while (*text) {
         size_t blanks = strspn(text, " \n"), length = strcspn(text + blanks, " \n");
         size_t width = columns_of(text + blanks) - columns_of(text + blanks + length);
         if (strncmp(text, "\n\n", 2) == 0) {
             buf_addc(b, '\n');
-            add_new_line(b, how->indent, &column);
-        } else if (!first && column + 1 + width > how->width) {
-            add_new_line(b, how->indent, &column);
+            add_new_line(b, options->indent, &column);
+        } else if (!first && column + 1 + width > options->width) {
+            add_new_line(b, options->indent, &column);
         } else if (!first) {
             buf_addc(b, ' ');
             column++;
@@ -98,7 +98,7 @@ void columns_wrap(FILE *out, const char *text, size_t column, size_t indent)
 {
     struct buf b = BUF_INIT(WRAPPED_MAX);
     columns_fold(&b, text,
-                 &(struct columns_fold){.width = columns_page(out), .column = column, .indent = indent});
+                 &(struct columns_fold){.width = columns_prose_max(out), .column = column, .indent = indent});
     fprintf(out, "%s\n", buf_str(&b));
     buf_release(&b);
 }

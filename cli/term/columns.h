@@ -11,12 +11,13 @@
  */
 size_t columns_of(const char *s);
 
-/* Returns the maximum width of a line: that of a terminal without its last column, else 0 (no limit). */
-size_t columns_line(FILE *out);
+/* Returns the maximum width of a line on `out`: the terminal's width minus one; 0 without a terminal (no
+ * limit). */
+size_t columns_line_max(FILE *out);
 
 /* Returns the width for prose: at most 80. A narrower terminal limits it; without a terminal, $COLUMNS does.
  */
-size_t columns_page(FILE *out);
+size_t columns_prose_max(FILE *out);
 
 struct columns_fold {
     size_t width;  /* the maximum of a line; a longer word exceeds it */
@@ -25,9 +26,9 @@ struct columns_fold {
 };
 /* Adds the text, folded into lines, without a line feed at its end. A single line feed in the text counts as
  * a blank; an empty line is kept. */
-void columns_fold(struct buf *b, const char *text, const struct columns_fold *how);
+void columns_fold(struct buf *b, const char *text, const struct columns_fold *options);
 
-/* Prints the text, folded to columns_page(out), and a line feed. */
+/* Prints the text, folded to columns_prose_max(out), and a line feed. */
 void columns_wrap(FILE *out, const char *text, size_t column, size_t indent);
 
 /* Returns the length in bytes of the longest prefix of s that fits into that many columns. */

@@ -7,46 +7,47 @@
 #include "base/banned.h"
 
 /* The costly kinds, and the number of their targets and hosts. */
-struct toll {
+struct costly {
     struct strlist kinds;
     size_t targets, hosts;
     const struct host *first, *last;
 };
 
-static int add_target(struct toll *toll, const struct target *t, const struct strlist *kinds, struct err *err)
+static int add_costly_target(struct costly *costly, const struct target *t, const struct strlist *kinds,
+                             struct err *err)
 {
-    struct strlist costly = {0};
-    int rc = fetch_add_costly_kinds(kinds, &costly, err);
-    for (size_t i = 0; rc == 0 && i < costly.n; i++)
-        if (!strlist_has(&toll->kinds, costly.items[i]))
-            rc = strlist_add(&toll->kinds, costly.items[i], err);
-    if (rc == 0 && costly.n > 0) {
-        toll->targets++;
-        toll->hosts += t->host != toll->last;
-        toll->first = toll->first ? toll->first : t->host;
-        toll->last = t->host;
+    struct strlist names = {0};
+    int rc = fetch_add_costly_kinds(kinds, &names, err);
+    for (size_t i = 0; rc == 0 && i < names.n; i++)
+        if (!strlist_has(&costly->kinds, names.items[i]))
+            rc = strlist_add(&costly->kinds, names.items[i], err);
+    if (rc == 0 && names.n > 0) {
+        costly->targets++;
+        costly->hosts += t->host != costly->last;
+        costly->first = costly->first ? costly->first : t->host;
+        costly->last = t->host;
     }
-    strlist_release(&costly);
+    strlist_release(&names);
     return rc;
 }
 
 /* cpu=30s, trace=5s on 37 targets, 37 hosts (file-04 ... file-40) */
-static void describe_toll(const struct toll *toll, char *dst, size_t cap)
+static void describe_costly(const struct costly *costly, char *dst, size_t cap)
 {
     struct buf kinds = BUF_INIT(4096);
-    for (size_t i = 0; i < toll->kinds.n; i++)
-        buf_addf(&kinds, "%s%s", i ? ", " : "", toll->kinds.items[i]);
-    snprintf(dst, cap, "%.200s on %zu targets, %zu host%s (%.100s%s%.100s)", buf_str(&kinds), toll->targets,
-             toll->hosts, toll->hosts == 1 ? "" : "s", toll->first->name, toll->hosts > 1 ? " ... " : "",
-             toll->hosts > 1 ? toll->last->name : "");
+    for (size_t i = 0; i < costly->kinds.n; i++)
+        buf_addf(&kinds, "%s%s", i ? ", " : "", costly->kinds.items[i]);
+    snprintf(dst, cap, "%.200s on %zu targets, %zu host%s (%.100s%s%.100s)", buf_str(&kinds), costly->targets,
+             costly->hosts, costly->hosts == 1 ? "" : "s", costly->first->name,
+             costly->hosts > 1 ? " ... " : "", costly->hosts > 1 ? costly->last->name : "");
     buf_release(&kinds);
 }
 
-static int ask_to_continue(const char *what, struct prompt *prompt, int64_t wait_ms, struct err *err)
+static int ask_to_continue(const char *description, struct prompt *prompt, int64_t wait_ms, struct err *err)
 {
     char text[700];
     struct secret answer = {0};
-    snprintf(text, sizeof text, "%s: go on? [y/N] ", what);
+    snprintf(text, sizeof text, "%s: continue? [y/N] ", description);
     const struct question q = {
         .kind = ASK_SHOWN, .prompt = text, .deadline = clock_deadline(wait_ms ? wait_ms : GATEWAY_ASK_MS)};
     if (prompt_ask(prompt, &q, &answer, err) < 0)
@@ -58,22 +59,23 @@ static int ask_to_continue(const char *what, struct prompt *prompt, int64_t wait
 
 int confirm_many(const struct confirm *c, struct prompt *prompt, struct err *err)
 {
-    struct toll toll = {0};
-    char what[600];
+    struct costly costly = {0};
+    char description[600];
     int rc = 0;
     for (size_t i = 0; rc == 0 && !c->yes && i < c->targets->n; i++) {
         const struct target *t = &c->targets->items[i];
-        rc = add_target(&toll, t, fetch_service_kinds(c->kinds, t->service), err);
+        rc = add_costly_target(&costly, t, fetch_service_kinds(c->kinds, t->service), err);
     }
-    if (rc == 0 && toll.targets > CONFIRM_TARGETS) {
-        describe_toll(&toll, what, sizeof what);
+    if (rc == 0 && costly.targets > CONFIRM_TARGETS) {
+        describe_costly(&costly, description, sizeof description);
         if (prompt_has_terminal(prompt)) {
-            rc = ask_to_continue(what, prompt, c->wait_ms, err);
+            rc = ask_to_continue(description, prompt, c->wait_ms, err);
         } else {
-            err_set(err, ERR_USAGE, "%s: so many are profiled only after a confirmation", what);
-            rc = err_hint(err, "add --yes if you mean it; --sample N, --label and --exclude make it fewer");
+            err_set(err, ERR_USAGE, "%s: more than %d targets need a confirmation", description,
+                    CONFIRM_TARGETS);
+            rc = err_hint(err, "add --yes to confirm, or select fewer with --sample N, --label or --exclude");
         }
     }
-    strlist_release(&toll.kinds);
+    strlist_release(&costly.kinds);
     return rc;
 }

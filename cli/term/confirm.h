@@ -11,7 +11,7 @@
 struct confirm {
     const struct targets *targets;
     const struct strlist *kinds; /* empty: each service's own */
-    bool yes;                    /* do not ask */
+    bool yes;                    /* --yes is given: do not ask */
     int64_t wait_ms;             /* the time limit for the answer; 0: GATEWAY_ASK_MS */
 };
 

@@ -8,7 +8,14 @@
 #include "base/base.h"
 
 /* Prints the document, indented, with a line feed at its end, and flushes `out`. Always releases the
- * caller's reference. A NULL document means that memory ran out: fails. */
+ * caller's reference. Fails with an out-of-memory error if the document is NULL. */
 int document_print(json_t *document, FILE *out, struct err *err);
+
+/*
+ * Prints the value as a part of a larger document: the first line continues the current one, the others are
+ * indented to `depth`. Always releases the caller's reference. ERR_FAILED without memory, also for a NULL
+ * value. The flush of `out` reports an output that cannot be written.
+ */
+int document_print_part(json_t *value, unsigned depth, FILE *out, struct err *err);
 
 #endif

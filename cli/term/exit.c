@@ -38,10 +38,11 @@ int exit_status_help(size_t i, struct exit_status_help *ret)
         {"3", "The bundle lacks items, or some are damaged."},
         {"4", "The bundle was written, but the hand-off failed (--for, --to, attach). profgrab prints the "
               "command that repeats it. 4 takes precedence over 3."},
-        {"129, 130, 143", "Hung up, interrupted, terminated; with a bundle if any item had arrived."},
+        {"129, 130, 143",
+         "Stopped by SIGHUP, SIGINT or SIGTERM. A capture writes a bundle if it has collected an item."},
         {"141",
          "The reader of standard output, such as head, ended before profgrab had written everything. "
-         "profgrab prints no message on that. A capture still writes its bundle, and prints the path on "
+         "profgrab prints no message about this. A capture still writes its bundle, and prints the path on "
          "standard error."},
     };
     if (i >= sizeof rows / sizeof *rows)

@@ -5,17 +5,17 @@
 #include "base/base.h"
 
 enum exit_status {
-    EXIT_OK = 0,       /* everything asked for is in the bundle */
-    EXIT_NOTHING = 1,  /* no item arrived whole, or it failed */
+    EXIT_OK = 0,       /* the bundle has every requested item */
+    EXIT_NOTHING = 1,  /* no item is intact, or the command failed */
     EXIT_USAGE = 2,    /* usage, inventory or an unknown kind */
-    EXIT_PARTIAL = 3,  /* a bundle was written but something is missing or damaged */
-    EXIT_HANDOFF = 4,  /* the bundle is safe on disk, but handing it over failed */
-    EXIT_SIGNAL = 128, /* plus the signal: 129 hung up, 130 interrupted, 143 terminated */
+    EXIT_PARTIAL = 3,  /* the bundle lacks items, or some are damaged */
+    EXIT_HANDOFF = 4,  /* the bundle was written, but the hand-off failed */
+    EXIT_SIGNAL = 128, /* plus the signal: 129 SIGHUP, 130 SIGINT, 143 SIGTERM */
 };
 
-/* Row i of the list of exit codes for the help: the codes, and a sentence. Returns -1 after the last. */
+/* Sets *ret to row i of the list of exit codes for the help. Returns -1 after the last row. */
 struct exit_status_help {
-    const char *codes, *words;
+    const char *codes, *text;
 };
 int exit_status_help(size_t i, struct exit_status_help *ret);
 

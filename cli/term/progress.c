@@ -1,7 +1,7 @@
 /*
  * Every host that is being opened and every item that is being fetched has a line, even if nothing is drawn:
- * the line also records which messages were printed. Busy lines keep their positions, and a target reuses its
- * last position, so that lines do not jump.
+ * the line also records which messages were printed for the item. Busy lines keep their positions, and a
+ * target reuses its last position, so that lines do not jump.
  */
 #include "cli/term/progress.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cli/term/columns.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "base/banned.h"
 
 #define TICK_MS 100
@@ -19,7 +19,7 @@ struct progress_line {
     bool busy;
     const struct host *host;
     const struct service *service; /* NULL: the host itself */
-    const char *doing;             /* a host's current step; static */
+    const char *step;              /* a host's current step; static */
     char kind[256];                /* this and the members below: of a target */
     int64_t since;                 /* clock_now() when it began */
     int64_t timed_ms;
@@ -81,7 +81,7 @@ void progress_init(struct progress *p, const struct progress_options *options)
     pthread_mutex_init(&p->mutex, NULL);
     screen_init(&p->screen, options->out, options->rows, options->columns);
     if (!options->quiet)
-        p->live = options->rows ? true : screen_is_live(options->out) && start_ticker(p);
+        p->live = options->rows ? true : screen_can_redraw(options->out) && start_ticker(p);
     attach_prompt(p, options->prompt);
 }
 
@@ -105,7 +105,7 @@ void progress_end(struct progress *p)
     p->live = false;
 }
 
-/* ---- the lines under way ------------------------------------------------------------------------------- */
+/* ---- busy lines ---------------------------------------------------------------------------------------- */
 
 static struct progress_line *find_busy_line(struct progress *p, const struct host *host,
                                             const struct service *service, const char *kind)
@@ -122,17 +122,18 @@ static struct progress_line *find_busy_line(struct progress *p, const struct hos
 static struct progress_line *find_free_line(struct progress *p, const struct host *host,
                                             const struct service *service)
 {
-    struct progress_line *any = NULL;
+    struct progress_line *free_line = NULL;
     for (size_t i = 0; i < p->n_lines; i++) {
         struct progress_line *l = &p->lines[i];
         if (!l->busy && l->host == host && l->service == service)
             return l;
-        if (!l->busy && !any)
-            any = l;
+        if (!l->busy && !free_line)
+            free_line = l;
     }
-    if (!any && array_reserve((void **)&p->lines, &p->cap_lines, p->n_lines + 1, sizeof *p->lines, NULL) == 0)
-        any = &p->lines[p->n_lines++];
-    return any;
+    if (!free_line &&
+        array_reserve((void **)&p->lines, &p->cap_lines, p->n_lines + 1, sizeof *p->lines, NULL) == 0)
+        free_line = &p->lines[p->n_lines++];
+    return free_line;
 }
 
 static struct progress_line *begin_line(struct progress *p, const struct host *host,
@@ -180,7 +181,7 @@ static void describe_host(const struct progress_line *l, struct buf *b)
 {
     char text[32];
     int64_t elapsed = (clock_now() - l->since) / 1000 * 1000;
-    buf_addf(b, ": %s", l->doing);
+    buf_addf(b, ": %s", l->step);
     if (elapsed)
         buf_addf(b, ", %s", text_duration(text, sizeof text, elapsed));
 }
@@ -198,25 +199,25 @@ static void add_name(const char *name, size_t room, struct buf *b)
 /* If the text does not fit, shortens the description first, then cuts the name. */
 static int add_line(const struct progress_line *l, size_t columns, struct strlist *lines)
 {
-    enum { NAME_LEAST = 8 };
-    struct buf name = BUF_INIT(1024), doing = BUF_INIT(1024), b = BUF_INIT(3000);
-    size_t taken = 0;
+    enum { NAME_MIN = 8 };
+    struct buf name = BUF_INIT(1024), description = BUF_INIT(1024), b = BUF_INIT(3000);
+    size_t used = 0;
     buf_adds(&name, l->host->name);
     if (l->service)
         buf_addf(&name, ": %s", l->service->name);
-    for (int brief = 0; brief < 2 && (!brief || columns_of(buf_str(&name)) + taken > columns); brief++) {
-        buf_clear(&doing);
+    for (int brief = 0; brief < 2 && (!brief || columns_of(buf_str(&name)) + used > columns); brief++) {
+        buf_clear(&description);
         if (l->service)
-            describe_item(l, brief, &doing);
+            describe_item(l, brief, &description);
         else
-            describe_host(l, &doing);
-        taken = columns_of(buf_str(&doing));
+            describe_host(l, &description);
+        used = columns_of(buf_str(&description));
     }
-    add_name(buf_str(&name), taken + NAME_LEAST < columns ? columns - taken : NAME_LEAST, &b);
-    buf_adds(&b, buf_str(&doing));
+    add_name(buf_str(&name), used + NAME_MIN < columns ? columns - used : NAME_MIN, &b);
+    buf_adds(&b, buf_str(&description));
     int rc = strlist_add(lines, buf_str(&b), NULL);
     buf_release(&name);
-    buf_release(&doing);
+    buf_release(&description);
     buf_release(&b);
     return rc;
 }
@@ -225,13 +226,13 @@ static int add_line(const struct progress_line *l, size_t columns, struct strlis
 static void draw_lines(struct progress *p)
 {
     struct strlist lines = {0};
-    size_t most = 0, columns = 0, busy = 0;
+    size_t max_lines = 0, columns = 0, busy = 0;
     char more[60];
     int rc = 0;
-    screen_room(&p->screen, &most, &columns);
+    screen_max_size(&p->screen, &max_lines, &columns);
     for (size_t i = 0; i < p->n_lines; i++)
         busy += p->lines[i].busy;
-    size_t shown = busy <= most ? busy : most - 1;
+    size_t shown = busy <= max_lines ? busy : max_lines - 1;
     for (size_t i = 0; rc == 0 && lines.n < shown; i++)
         if (p->lines[i].busy)
             rc = add_line(&p->lines[i], columns, &lines);
@@ -246,7 +247,7 @@ static void draw_lines(struct progress *p)
 void progress_draw(struct progress *p)
 {
     pthread_mutex_lock(&p->mutex);
-    if (p->live && !p->held)
+    if (p->live && !p->delayed)
         draw_lines(p);
     pthread_mutex_unlock(&p->mutex);
 }
@@ -257,19 +258,19 @@ void progress_pause(struct progress *p)
     pthread_mutex_lock(&p->mutex);
     screen_wipe(&p->screen);
     fflush(p->options.out);
-    if (!p->held)
-        p->held = open_memstream(&p->held_text, &p->held_size);
+    if (!p->delayed)
+        p->delayed = open_memstream(&p->delayed_text, &p->delayed_size);
     pthread_mutex_unlock(&p->mutex);
 }
 
 void progress_resume(struct progress *p)
 {
     pthread_mutex_lock(&p->mutex);
-    if (p->held && fclose(p->held) == 0)
-        fwrite(p->held_text, 1, p->held_size, p->options.out);
-    free(p->held_text);
-    p->held = NULL;
-    p->held_text = NULL;
+    if (p->delayed && fclose(p->delayed) == 0)
+        fwrite(p->delayed_text, 1, p->delayed_size, p->options.out);
+    free(p->delayed_text);
+    p->delayed = NULL;
+    p->delayed_text = NULL;
     pthread_mutex_unlock(&p->mutex);
 }
 
@@ -283,8 +284,8 @@ static void name_target(const struct target *t, char *dst, size_t cap)
 /* Wipes the live lines. Returns the stream for a plain line. */
 static FILE *prepare_output(struct progress *p)
 {
-    if (p->held)
-        return p->held;
+    if (p->delayed)
+        return p->delayed;
     screen_wipe(&p->screen);
     return p->options.out;
 }
@@ -294,10 +295,11 @@ static void print_error(struct progress *p, const char *where, const struct err 
 {
     struct err err = *failure;
     err_wrap(&err, "%s", where);
-    talk_error(prepare_output(p), &err);
+    message_print_error(prepare_output(p), &err);
 }
 
-/* Whether this finding was printed for the service, and remembers it. Without memory it is printed again. */
+/* Returns whether the finding was printed for the service before, and records it as printed. Without memory
+ * the finding is printed again. */
 static bool was_shown(struct progress *p, const char *service, const struct finding_rule *rule)
 {
     char key[700];
@@ -311,31 +313,31 @@ static bool was_shown(struct progress *p, const char *service, const struct find
     return false;
 }
 
-/* `where` is the service, `full` also names the item, if it is about one. */
+/* `where` names the service; `full` also names the item of a finding on an item. */
 static void print_findings(struct progress *p, const char *where, const char *full,
                            const struct findings *findings)
 {
     for (size_t i = 0; !p->options.quiet && findings && i < findings->n; i++) {
         const struct finding_rule *rule = findings->items[i].rule;
         if ((rule->severity != FINDING_NOTE || p->options.verbose) && !was_shown(p, where, rule))
-            talk_to(prepare_output(p), "%s: %s", full, findings->items[i].text);
+            message_print_to(prepare_output(p), "%s: %s", full, findings->items[i].text);
     }
 }
 
-void progress_say(struct progress *p, const char *line)
+void progress_print(struct progress *p, const char *line)
 {
     pthread_mutex_lock(&p->mutex);
     if (!p->options.quiet)
-        talk_to(prepare_output(p), "%s", line);
+        message_print_to(prepare_output(p), "%s", line);
     pthread_mutex_unlock(&p->mutex);
 }
 
-void progress_opening(struct progress *p, const struct host *host)
+void progress_show_opening(struct progress *p, const struct host *host)
 {
     pthread_mutex_lock(&p->mutex);
     struct progress_line *l = begin_line(p, host, NULL, "");
     if (l)
-        l->doing = "connecting";
+        l->step = "connecting";
     pthread_mutex_unlock(&p->mutex);
 }
 
@@ -345,12 +347,12 @@ static void print_connected(struct progress *p, const struct host *host, const s
     for (size_t i = 0; gateway_hop(gw, i); i++)
         hop = gateway_hop(gw, i);
     if (hop && !p->options.quiet)
-        talk_to(prepare_output(p), "%s: connected to %s port %u as %s", host->name, hop->address, hop->port,
-                hop->user);
+        message_print_to(prepare_output(p), "%s: connected to %s port %u as %s", host->name, hop->address,
+                         hop->port, hop->user);
 }
 
-void progress_host(struct progress *p, const struct host *host, const struct gateway *gw,
-                   const struct err *failure)
+void progress_show_host(struct progress *p, const struct host *host, const struct gateway *gw,
+                        const struct err *failure)
 {
     pthread_mutex_lock(&p->mutex);
     end_line(p, host, NULL, "");
@@ -359,13 +361,13 @@ void progress_host(struct progress *p, const struct host *host, const struct gat
     } else {
         struct progress_line *l = begin_line(p, host, NULL, "");
         if (l)
-            l->doing = "reading the index";
+            l->step = "reading the index";
         print_connected(p, host, gw);
     }
     pthread_mutex_unlock(&p->mutex);
 }
 
-void progress_service(struct progress *p, const struct target *target, const struct fetch_service *s)
+void progress_show_service(struct progress *p, const struct target *target, const struct fetch_service *s)
 {
     char where[600];
     pthread_mutex_lock(&p->mutex);
@@ -377,7 +379,7 @@ void progress_service(struct progress *p, const struct target *target, const str
     pthread_mutex_unlock(&p->mutex);
 }
 
-void progress_item(struct progress *p, const struct target *target, const struct fetch_item *item)
+void progress_show_item(struct progress *p, const struct target *target, const struct fetch_item *item)
 {
     char where[600], full[900], size[32], took[32];
     pthread_mutex_lock(&p->mutex);
@@ -388,8 +390,8 @@ void progress_item(struct progress *p, const struct target *target, const struct
     if (item->status != FETCH_OK)
         print_error(p, full, &item->err);
     else if (!p->options.quiet)
-        talk_to(prepare_output(p), "%s: %s in %s", full, text_bytes(size, sizeof size, item->bytes),
-                text_duration(took, sizeof took, item->duration_ms));
+        message_print_to(prepare_output(p), "%s: %s in %s", full, text_bytes(size, sizeof size, item->bytes),
+                         text_duration(took, sizeof took, item->duration_ms));
     print_findings(p, where, full, &item->findings);
     pthread_mutex_unlock(&p->mutex);
 }
@@ -403,18 +405,18 @@ static void print_beginning(struct progress *p, const struct target *target, con
         return;
     name_target(target, where, sizeof where);
     if (!before && now->cost)
-        talk_to(prepare_output(p), "%s: %s: %s", where, now->kind, now->cost);
+        message_print_to(prepare_output(p), "%s: %s: %s", where, now->kind, now->cost);
     if (p->live)
         return;
     if (now->waiting && !now->usual && (!before || !before->waiting))
-        talk_to(prepare_output(p), "%s: %s: waiting: %s", where, now->kind, now->waiting);
-    /* A log announces only items with a duration: the others end soon. */
+        message_print_to(prepare_output(p), "%s: %s: waiting: %s", where, now->kind, now->waiting);
+    /* Without live lines, announce only items with a duration: the others end soon. */
     if (!now->waiting && now->timed_ms > 0 && (!before || before->waiting))
-        talk_to(prepare_output(p), "%s: %s: taking %s", where, now->kind,
-                text_duration(timed, sizeof timed, now->timed_ms));
+        message_print_to(prepare_output(p), "%s: %s: taking %s", where, now->kind,
+                         text_duration(timed, sizeof timed, now->timed_ms));
 }
 
-void progress_under_way(struct progress *p, const struct target *target, const struct fetch_progress *now)
+void progress_show_transfer(struct progress *p, const struct target *target, const struct fetch_progress *now)
 {
     pthread_mutex_lock(&p->mutex);
     end_line(p, target->host, NULL, "");
@@ -433,8 +435,8 @@ void progress_under_way(struct progress *p, const struct target *target, const s
     pthread_mutex_unlock(&p->mutex);
 }
 
-void progress_step(struct progress *p, const struct host *host, const struct service *service,
-                   const struct fetch_step *step)
+void progress_show_step(struct progress *p, const struct host *host, const struct service *service,
+                        const struct fetch_step *step)
 {
     char took[32];
     struct buf b = BUF_INIT(4096);
@@ -455,7 +457,7 @@ void progress_step(struct progress *p, const struct host *host, const struct ser
         buf_addf(&b, "%s%s", step->failure ? ", after " : " in ",
                  text_duration(took, sizeof took, step->duration_ms));
     pthread_mutex_lock(&p->mutex);
-    talk_to(prepare_output(p), "%s", buf_str(&b));
+    message_print_to(prepare_output(p), "%s", buf_str(&b));
     pthread_mutex_unlock(&p->mutex);
     buf_release(&b);
 }

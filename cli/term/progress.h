@@ -1,9 +1,9 @@
 /*
- * Progress for the user: prints a plain line for each finished host, service and item, and on a terminal a
- * live line for each one in progress.
+ * Progress for the user: prints a plain line for each finished host, service and item. On a terminal, each
+ * host and item in progress has a live line.
  *
- * A separate thread draws the live lines ten times a second. The rules of fetch_observer hold for all other
- * functions: any thread may call them, but only one at a time.
+ * A separate thread draws the live lines ten times a second. Any thread may call the other functions, but
+ * only one at a time, as with fetch_observer.
  */
 #ifndef CLI_TERM_PROGRESS_H
 #define CLI_TERM_PROGRESS_H
@@ -31,9 +31,9 @@ struct progress {
     size_t n_lines, cap_lines;
     struct strlist shown; /* findings per service that were printed: the keys of by_shown */
     struct names by_shown;
-    FILE *held; /* collects output during a question; NULL: no question */
-    char *held_text;
-    size_t held_size;
+    FILE *delayed; /* collects output during a question; NULL: no question */
+    char *delayed_text;
+    size_t delayed_size;
     pthread_mutex_t mutex; /* protects the members above from the ticker */
     pthread_t ticker;
     int stop[2];
@@ -43,18 +43,24 @@ void progress_init(struct progress *p, const struct progress_options *options);
 /* Stops the thread, wipes the live lines, detaches the prompt and frees the lines. May be called twice. */
 void progress_end(struct progress *p);
 
-void progress_opening(struct progress *p, const struct host *host);
-void progress_host(struct progress *p, const struct host *host, const struct gateway *gw,
-                   const struct err *failure);
-void progress_service(struct progress *p, const struct target *target, const struct fetch_service *s);
-void progress_item(struct progress *p, const struct target *target, const struct fetch_item *item);
-void progress_under_way(struct progress *p, const struct target *target, const struct fetch_progress *now);
-/* `service` is NULL for the steps to the host. */
-void progress_step(struct progress *p, const struct host *host, const struct service *service,
-                   const struct fetch_step *step);
+/* Shows a host that is being opened. */
+void progress_show_opening(struct progress *p, const struct host *host);
+/* Shows that a host is open, or why it could not be opened (`failure`). */
+void progress_show_host(struct progress *p, const struct host *host, const struct gateway *gw,
+                        const struct err *failure);
+/* Shows the failure and the findings of a service whose index page was read. */
+void progress_show_service(struct progress *p, const struct target *target, const struct fetch_service *s);
+/* Shows a finished item: its size, or its failure, and its findings. */
+void progress_show_item(struct progress *p, const struct target *target, const struct fetch_item *item);
+/* Shows an item that is being fetched, or that waits. */
+void progress_show_transfer(struct progress *p, const struct target *target,
+                            const struct fetch_progress *now);
+/* Shows a step of opening a host or a service (NULL: the host). */
+void progress_show_step(struct progress *p, const struct host *host, const struct service *service,
+                        const struct fetch_step *step);
 
 /* Prints a plain line, unless quiet. */
-void progress_say(struct progress *p, const char *line);
+void progress_print(struct progress *p, const char *line);
 
 /* Wipes the live lines and delays output until progress_resume, which prints it. Used during questions on the
  * terminal. Any thread may call both. */

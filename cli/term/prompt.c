@@ -36,7 +36,7 @@ void prompt_init(struct prompt *p)
 {
     *p = (struct prompt){.program = find_own_path()};
     pthread_mutex_init(&p->mutex, NULL);
-    /* Without memory nothing is remembered. */
+    /* Without memory there is no keyring, and the user is asked again. */
     keyring_new(&p->keyring, NULL);
 }
 
@@ -61,8 +61,9 @@ int prompt_use_file(struct prompt *p, const char *file, int64_t wait_ms, struct 
 static int answer_from_file(const struct prompt *p, const struct question *q, struct secret *ret,
                             struct err *err)
 {
-    if (q->again)
-        return err_set(err, ERR_NOT_FOUND, "the first line of %s is not right", p->passphrase_file);
+    if (q->is_retry)
+        return err_set(err, ERR_NOT_FOUND, "the first line of %s is not the right passphrase",
+                       p->passphrase_file);
     *ret = p->passphrase;
     return 0;
 }
@@ -81,9 +82,9 @@ static int open_terminal(void)
 bool prompt_has_terminal(const struct prompt *p)
 {
     int tty = p->batch || !isatty(STDERR_FILENO) ? -1 : open_terminal();
-    bool there = tty >= 0;
+    bool has_terminal = tty >= 0;
     fd_close(&tty);
-    return there;
+    return has_terminal;
 }
 
 /* Reads a line, without its end. Ctrl-D alone gives an empty line. */
@@ -98,10 +99,10 @@ static int read_line(int tty, int64_t deadline, struct secret *ret, struct err *
         if (n < 0)
             return err_sys(err, "cannot read from the terminal");
         ret->len += (size_t)n;
-        bool whole = ret->len > 0 && ret->text[ret->len - 1] == '\n';
-        ret->len -= whole;
+        bool complete = ret->len > 0 && ret->text[ret->len - 1] == '\n';
+        ret->len -= complete;
         ret->text[ret->len] = '\0';
-        if (whole || n == 0)
+        if (complete || n == 0)
             return 0;
         if (ret->len == SECRET_MAX - 1)
             return err_set(err, ERR_FAILED, "the answer is longer than %d bytes", SECRET_MAX - 2);
@@ -112,19 +113,19 @@ static int ask_on_terminal(int tty, const struct question *q, struct secret *ret
 {
     struct signals_terminal t = {.fd = tty, .prompt = q->prompt};
     if (tcgetattr(tty, &t.normal) < 0)
-        return err_sys(err, "cannot talk to the terminal");
+        return err_sys(err, "cannot read the terminal's settings");
     t.asking = t.normal;
     t.asking.c_lflag |= ICANON | ISIG;
     if (q->kind == ASK_HIDDEN)
         t.asking.c_lflag &= ~(tcflag_t)(ECHO | ECHOE | ECHOK | ECHONL);
-    signals_hold_terminal(&t);
+    signals_register_terminal(&t);
     int rc = -1;
     if (tcsetattr(tty, TCSAFLUSH, &t.asking) < 0)
-        err_sys(err, "cannot talk to the terminal");
+        err_sys(err, "cannot change the terminal's settings");
     else if (standard_stream_write(tty, q->prompt, strlen(q->prompt), err) == 0)
         rc = read_line(tty, q->deadline, ret, err);
     tcsetattr(tty, TCSAFLUSH, &t.normal);
-    signals_hold_terminal(NULL);
+    signals_register_terminal(NULL);
     /* The terminal has not echoed the line's end either. */
     if (q->kind == ASK_HIDDEN || rc < 0)
         (void)!write(tty, "\n", 1);
@@ -133,18 +134,18 @@ static int ask_on_terminal(int tty, const struct question *q, struct secret *ret
 
 /* ---- through SSH_ASKPASS ------------------------------------------------------------------------------- */
 
-static bool has_variable(const char *variable)
+static bool is_variable_set(const char *variable)
 {
     const char *value = getenv(variable);
     return value && *value;
 }
 
-/* The rules of ssh(1): if forced, if preferred, or without a terminal. */
-static bool wants_askpass(bool terminal)
+/* Whether ssh(1) would use SSH_ASKPASS: if forced, if preferred, or without a terminal. */
+static bool must_use_askpass(bool terminal)
 {
     const char *require = getenv("SSH_ASKPASS_REQUIRE");
-    bool display = has_variable("DISPLAY") || has_variable("WAYLAND_DISPLAY");
-    if (!has_variable("SSH_ASKPASS") || (require && strcmp(require, "never") == 0))
+    bool display = is_variable_set("DISPLAY") || is_variable_set("WAYLAND_DISPLAY");
+    if (!is_variable_set("SSH_ASKPASS") || (require && strcmp(require, "never") == 0))
         return false;
     if (require && strcmp(require, "force") == 0)
         return true;
@@ -182,7 +183,7 @@ static int ask_user(const struct question *q, struct secret *ret, struct err *er
         return err_set(err, ERR_TIMEOUT, "the user did not answer in time");
     int tty = open_terminal();
     int rc;
-    if (wants_askpass(tty >= 0))
+    if (must_use_askpass(tty >= 0))
         rc = run_askpass(q, ret, err);
     else if (tty >= 0)
         rc = ask_on_terminal(tty, q, ret, err);
@@ -192,7 +193,8 @@ static int ask_user(const struct question *q, struct secret *ret, struct err *er
     return rc;
 }
 
-static int ask_alone(struct prompt *p, const struct question *q, struct secret *ret, struct err *err)
+static int ask_without_keyring(struct prompt *p, const struct question *q, struct secret *ret,
+                               struct err *err)
 {
     pthread_mutex_lock(&p->mutex);
     if (p->pause)
@@ -207,14 +209,14 @@ static int ask_alone(struct prompt *p, const struct question *q, struct secret *
     return rc;
 }
 
-/* Takes the answer from the keyring. *ret is empty if the user must be asked. A login that got no answer does
- * not answer for a signature. */
-static int take_answer(struct prompt *p, const struct question *q, const char *name, struct secret *ret,
-                       struct err *err)
+/* Gets the answer from the keyring. *ret is empty if the user must be asked: also if a question for the same
+ * key got no answer before, because the user may answer now. */
+static int get_stored_answer(struct prompt *p, const struct question *q, const char *name, struct secret *ret,
+                             struct err *err)
 {
     struct keyring_wait wait = {.deadline = q->deadline, .cancel_fd = signals_cancel_fd()};
     struct err why = ERR_INIT;
-    if (q->again)
+    if (q->is_retry)
         keyring_forget(p->keyring, name);
     int rc = keyring_get_or_claim(p->keyring, name, &wait, ret, &why);
     if (rc < 0 && why.kind == ERR_NOT_FOUND) {
@@ -227,14 +229,14 @@ static int take_answer(struct prompt *p, const struct question *q, const char *n
     return rc;
 }
 
-static int ask_once(struct prompt *p, const struct question *q, struct secret *ret, struct err *err)
+static int ask_with_keyring(struct prompt *p, const struct question *q, struct secret *ret, struct err *err)
 {
     char *name = keyring_file_name(q->key);
     if (!name)
         return err_nomem(err);
-    int rc = take_answer(p, q, name, ret, err);
+    int rc = get_stored_answer(p, q, name, ret, err);
     if (rc == 0 && ret->len == 0) {
-        rc = ask_alone(p, q, ret, err);
+        rc = ask_without_keyring(p, q, ret, err);
         /* An empty answer means that the user does not know the passphrase. */
         keyring_store_result(p->keyring, name, rc == 0 && ret->len > 0 ? ret : NULL, NULL);
     }
@@ -266,7 +268,8 @@ int prompt_ask(void *ctx, const struct question *q, struct secret *ret, struct e
     if (q->kind == ASK_NOTICE)
         print_notice(p, q);
     else
-        rc = q->key && !q->bypass_keyring ? ask_once(p, q, ret, &why) : ask_alone(p, q, ret, &why);
+        rc = q->key && !q->bypass_keyring ? ask_with_keyring(p, q, ret, &why)
+                                          : ask_without_keyring(p, q, ret, &why);
     if (rc < 0 && why.kind == ERR_TIMEOUT)
         err_set(&why, ERR_TIMEOUT, "the user did not answer in time");
     if (rc < 0 && err)

@@ -1,13 +1,14 @@
 /*
  * Asks the user for passphrases, passwords and a server's questions. Uses /dev/tty, or SSH_ASKPASS under the
- * same conditions as ssh (including SSH_ASKPASS_REQUIRE). Only one question is open at a time; others wait.
+ * same conditions as ssh (including SSH_ASKPASS_REQUIRE). Only one question is open at a time; other
+ * questions wait.
  *
  * The terminal does not echo the answer to a hidden question. Its settings are restored in every case, also
  * after SIGTSTP or an interrupt. An interrupt ends the question.
  *
  * The prompt owns the run's keyring: the user types a secret once, and logins, signatures and opened files
- * share it. The keyring has an answer until a caller reports it as wrong (question.again). Logins use the
- * keyring themselves, because they know which answer was right.
+ * share it. The keyring keeps an answer until a caller reports it as wrong (question.is_retry). Logins store
+ * their answers in the keyring themselves, because only they know which answer was right.
  */
 #ifndef CLI_TERM_PROMPT_H
 #define CLI_TERM_PROMPT_H
@@ -23,8 +24,8 @@ struct prompt {
     bool batch;                  /* never ask the user */
     const char *passphrase_file; /* NULL: ask the user */
     struct secret passphrase;    /* the file's first line */
-    struct keyring *keyring;     /* NULL: nothing is remembered */
-    char *program;               /* profgrab's path: ssh asks through it (cli/main.c); NULL: unknown */
+    struct keyring *keyring;     /* NULL: answers are not stored */
+    char *program; /* profgrab's path, which ssh runs as its askpass program (cli/main.c); NULL: unknown */
     pthread_mutex_t mutex;
 };
 

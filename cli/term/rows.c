@@ -30,8 +30,8 @@ static void add_cut(struct buf *b, const char *text, size_t columns)
 
 static void add_cell(struct buf *b, const char *text, size_t width, bool right, bool last)
 {
-    size_t taken = columns_of(text);
-    size_t blanks = taken < width ? width - taken : 0;
+    size_t width_used = columns_of(text);
+    size_t blanks = width_used < width ? width - width_used : 0;
     buf_addf(b, "%*s", right ? (int)blanks : 0, "");
     add_cut(b, text, width);
     if (!last)
@@ -58,11 +58,11 @@ static size_t find_last_column(const size_t *widths, size_t n)
 static void print_row(const struct rows *t, size_t first, const size_t *widths, size_t width, FILE *out)
 {
     struct buf line = BUF_INIT(1u << 16);
-    size_t all = strlen(t->columns), n = all;
-    const char *last = t->cells.items[first + all - 1];
-    size_t at = find_last_column(widths, all);
-    bool below = t->below && width > 0 && columns_of(last) + at > width && at + ROWS_BESIDE > width;
-    while (n > 1 && (!*t->cells.items[first + n - 1] || (below && n == all)))
+    size_t n_cells = strlen(t->columns), n = n_cells;
+    const char *last = t->cells.items[first + n_cells - 1];
+    size_t at = find_last_column(widths, n_cells);
+    bool below = t->fold_below && width > 0 && columns_of(last) + at > width && at + ROWS_LAST_MIN > width;
+    while (n > 1 && (!*t->cells.items[first + n - 1] || (below && n == n_cells)))
         n--;
     for (size_t i = 0; i < n; i++)
         add_cell(&line, t->cells.items[first + i], widths[i], t->columns[i] == 'r', i + 1 == n);
@@ -81,9 +81,9 @@ void rows_print(const struct rows *t, size_t width, FILE *out)
 {
     size_t n = strlen(t->columns), widths[COLUMNS_MAX] = {0};
     for (size_t i = 0; i < t->cells.n - t->cells.n % n; i++) {
-        size_t taken = columns_of(t->cells.items[i]);
-        if (taken > widths[i % n])
-            widths[i % n] = taken;
+        size_t width_used = columns_of(t->cells.items[i]);
+        if (width_used > widths[i % n])
+            widths[i % n] = width_used;
     }
     if (width && widths[0] > width / 2)
         widths[0] = width / 2;

@@ -6,15 +6,16 @@
 
 #include "base/base.h"
 
-#define ROWS_BESIDE 40
+/* The width of the last column below which rows.fold_below applies. */
+#define ROWS_LAST_MIN 40
 
-/* Initialise with `columns` and `below`; zero the rest. */
+/* Initialise `columns` and `fold_below`; zero the other members. */
 struct rows {
     const char *columns;  /* a letter for each: `l` is aligned left, `r` right */
     struct strlist cells; /* row after row */
-    bool below;           /* if less than ROWS_BESIDE columns are left for the last cell and it does not
-                             fit, fold it onto separate lines below */
-    bool failed;          /* memory ran out: rows are missing */
+    bool fold_below; /* if the last cell does not fit and has less than ROWS_LAST_MIN columns, fold it onto
+                        separate lines below the row */
+    bool failed;     /* memory ran out: rows are missing */
 };
 
 /* Adds a row: printable text for each column. */

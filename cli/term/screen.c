@@ -9,7 +9,7 @@
 #include "cli/term/standard_streams.h"
 #include "base/banned.h"
 
-/* Far above the largest terminal. */
+/* The maximum bytes of a drawing, far above the largest terminal. */
 #define FRAME_MAX (1u << 20)
 
 void screen_init(struct screen *s, FILE *out, unsigned rows, unsigned columns)
@@ -23,13 +23,13 @@ void screen_release(struct screen *s)
     buf_release(&s->frame);
 }
 
-bool screen_is_live(FILE *out)
+bool screen_can_redraw(FILE *out)
 {
     const char *term = getenv("TERM");
     return isatty(standard_stream_fd(out)) && term && *term && strcmp(term, "dumb") != 0;
 }
 
-void screen_room(const struct screen *s, size_t *ret_lines, size_t *ret_columns)
+void screen_max_size(const struct screen *s, size_t *ret_lines, size_t *ret_columns)
 {
     struct winsize size = {.ws_row = (unsigned short)s->rows, .ws_col = (unsigned short)s->columns};
     if (!s->rows)
@@ -65,17 +65,17 @@ void screen_wipe(struct screen *s)
     buf_adds(&b, "\033[J");
     fputs(buf_str(&b), s->out);
     buf_release(&b);
-    signals_live_lines(0);
+    signals_set_live_lines(0);
     s->drawn = 0;
     buf_clear(&s->frame);
 }
 
 void screen_draw(struct screen *s, const struct strlist *lines)
 {
-    size_t most, columns;
+    size_t max_lines, columns;
     struct buf frame = BUF_INIT(FRAME_MAX), b = BUF_INIT(FRAME_MAX + 64);
-    screen_room(s, &most, &columns);
-    size_t n = lines->n < most ? lines->n : most;
+    screen_max_size(s, &max_lines, &columns);
+    size_t n = lines->n < max_lines ? lines->n : max_lines;
     if (n == 0) {
         screen_wipe(s);
         return;
@@ -92,7 +92,7 @@ void screen_draw(struct screen *s, const struct strlist *lines)
         fputs(buf_str(&b), s->out);
         fflush(s->out);
         s->drawn = n;
-        signals_live_lines((int)n);
+        signals_set_live_lines((int)n);
         buf_release(&s->frame);
         s->frame = frame;
         frame = (struct buf){0};

@@ -26,10 +26,10 @@ void screen_init(struct screen *s, FILE *out, unsigned rows, unsigned columns);
 void screen_release(struct screen *s);
 
 /* Returns whether `out` is a terminal that can move its cursor. */
-bool screen_is_live(FILE *out);
+bool screen_can_redraw(FILE *out);
 
-/* Sets the outputs to the current maximum of lines and columns. */
-void screen_room(const struct screen *s, size_t *ret_lines, size_t *ret_columns);
+/* Sets the outputs to the current maximum of lines, and of columns in a line. */
+void screen_max_size(const struct screen *s, size_t *ret_lines, size_t *ret_columns);
 
 /* Replaces the block by these lines. Writes nothing if they have not changed. */
 void screen_draw(struct screen *s, const struct strlist *lines);

@@ -17,9 +17,9 @@ struct signals {
     pid_t owner; /* of the pipe; a forked child creates its own */
     atomic_int first;
     atomic_int live_lines;
-    char farewell[2][1024]; /* the handler prints one while the other is written */
-    volatile sig_atomic_t which;
-    _Atomic(const char *) stopping; /* a line with its end, static */
+    char exit_text[2][1024]; /* the handler prints one while the other is changed */
+    volatile sig_atomic_t exit_text_index;
+    _Atomic(const char *) stopping; /* a static line with its line feed */
     _Atomic(const struct signals_terminal *) terminal;
     atomic_int handlers; /* running handlers, which may use the terminal */
 };
@@ -36,7 +36,7 @@ static void print_line(const char *line, size_t n)
         ;
 }
 
-/* The terminal has echoed ^C: wipes it with the live block, or starts a new line. */
+/* Wipes the live lines and the ^C that the terminal has echoed. Without live lines, starts a new line. */
 static void clear_live_lines(void)
 {
     static const char up[] = "\033[A", wipe[] = "\r\033[J";
@@ -57,7 +57,7 @@ static void on_signal(int number)
     if (state.first) {
         if (t)
             tcsetattr(t->fd, TCSANOW, &t->normal);
-        const char *line = state.farewell[state.which];
+        const char *line = state.exit_text[state.exit_text_index];
         print_line(line, strlen(line));
         _exit(EXIT_SIGNAL + number);
     }
@@ -92,8 +92,8 @@ static bool is_in_background(const struct signals_terminal *t)
     return t && tcgetpgrp(t->fd) != getpgrp();
 }
 
-/* Restores the terminal, stops, and repeats the question after SIGCONT. Stops again if continued in the
- * background; at most 100 times, because an orphaned process group cannot stop. */
+/* Restores the terminal, stops the process, and repeats the question after SIGCONT. Stops again if the
+ * process continues in the background; at most 100 times, because an orphaned process group cannot stop. */
 static void on_stop(int number)
 {
     int saved = errno;
@@ -113,8 +113,8 @@ static void on_stop(int number)
     errno = saved;
 }
 
-/* The SIGTSTP handler stays installed. Without a held terminal it performs the default action. */
-void signals_hold_terminal(const struct signals_terminal *t)
+/* The SIGTSTP handler stays installed. Without a registered terminal it performs the default action. */
+void signals_register_terminal(const struct signals_terminal *t)
 {
     struct sigaction before, act = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
     sigfillset(&act.sa_mask);
@@ -160,20 +160,20 @@ int signals_received(void)
     return state.first;
 }
 
-void signals_live_lines(int n)
+void signals_set_live_lines(int n)
 {
     state.live_lines = n;
 }
 
-void signals_bundles(bool yes)
+void signals_announce_bundle(bool yes)
 {
     state.stopping = yes ? "profgrab: stopping and bundling the collected items; Ctrl-C again quits at once\n"
                          : "profgrab: stopping; Ctrl-C again quits at once\n";
 }
 
-void signals_farewell(const char *line)
+void signals_set_exit_text(const char *line)
 {
-    int other = !state.which;
-    snprintf(state.farewell[other], sizeof state.farewell[other], "%s", line);
-    state.which = other;
+    int other = !state.exit_text_index;
+    snprintf(state.exit_text[other], sizeof state.exit_text[other], "%s", line);
+    state.exit_text_index = other;
 }

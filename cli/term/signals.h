@@ -20,25 +20,25 @@ int signals_cancel_fd(void);
 int signals_received(void);
 
 /* Sets the number of live lines at the bottom of stderr. The first signal wipes them before its message. */
-void signals_live_lines(int n);
+void signals_set_live_lines(int n);
 
 /*
  * A terminal with an open question. SIGTSTP and an exit by a signal restore its normal settings; SIGCONT
  * writes the question again. Only one terminal is registered at a time. The struct must stay valid until
- * signals_hold_terminal(NULL).
+ * signals_register_terminal(NULL).
  */
 struct signals_terminal {
     int fd;
     struct termios normal, asking;
     const char *prompt;
 };
-void signals_hold_terminal(const struct signals_terminal *t);
+void signals_register_terminal(const struct signals_terminal *t);
 
-/* Sets whether the message after the first signal announces a bundle of the items collected so far. Initially
- * false. */
-void signals_bundles(bool yes);
+/* Sets whether the message after the first signal announces a bundle of the items collected so far; initially
+ * it does not. */
+void signals_announce_bundle(bool yes);
 
-/* Sets the line, with its end, that the second signal prints before the exit. Copies it. */
-void signals_farewell(const char *line);
+/* Sets the text, with a line feed at its end, that the second signal prints before the exit. Copies it. */
+void signals_set_exit_text(const char *line);
 
 #endif

@@ -15,7 +15,7 @@ int standard_stream_write(int fd, const void *p, size_t n, struct err *err)
     return fd_write_cancel_if_blocked(fd, p, n, signals_cancel_fd(), err);
 }
 
-bool standard_output_is_abandoned(void)
+bool standard_output_has_lost_reader(void)
 {
     struct stat st;
     struct pollfd now = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -31,14 +31,14 @@ int standard_stream_flush(FILE *out, struct err *err)
     if (fd_cancelled(signals_cancel_fd()))
         return err_set(err, ERR_CANCELLED, "interrupted");
     /* The write that failed may be an earlier one. */
-    if (errno == 0 && out == stdout && standard_output_is_abandoned())
+    if (errno == 0 && out == stdout && standard_output_has_lost_reader())
         errno = EPIPE;
     return errno ? err_sys(err, "cannot write to standard output")
                  : err_set(err, ERR_LOCAL_IO, "cannot write to standard output");
 }
 
 /* The cookie is the descriptor itself, so it needs no memory. */
-static ssize_t write_or_leave(void *cookie, const char *p, size_t n)
+static ssize_t write_or_cancel(void *cookie, const char *p, size_t n)
 {
     struct err why = ERR_INIT;
     errno = 0;
@@ -52,13 +52,13 @@ static ssize_t write_or_leave(void *cookie, const char *p, size_t n)
 #ifdef __GLIBC__
 static FILE *open_stream(int fd)
 {
-    const cookie_io_functions_t calls = {.write = write_or_leave};
+    const cookie_io_functions_t calls = {.write = write_or_cancel};
     return fopencookie((void *)(intptr_t)fd, "w", calls);
 }
 #elif defined(__APPLE__)
 static int write_piece(void *cookie, const char *p, int n)
 {
-    return write_or_leave(cookie, p, (size_t)n) == n ? n : -1;
+    return write_or_cancel(cookie, p, (size_t)n) == n ? n : -1;
 }
 
 static FILE *open_stream(int fd)
@@ -68,7 +68,7 @@ static FILE *open_stream(int fd)
 #else
 static FILE *open_stream(int fd)
 {
-    (void)write_or_leave;
+    (void)write_or_cancel;
     (void)fd;
     return NULL;
 }
@@ -87,7 +87,7 @@ struct winsize standard_stream_size(FILE *out)
     return size;
 }
 
-/* NULL: `now` was replaced before, or cannot be replaced. */
+/* Returns NULL if `now` was replaced before or cannot be replaced. */
 static FILE *open_replacement(FILE *now, int fd, int buffering)
 {
     FILE *stream = fileno(now) >= 0 && fflush(now) == 0 ? open_stream(fd) : NULL;
@@ -96,7 +96,7 @@ static FILE *open_replacement(FILE *now, int fd, int buffering)
     return stream;
 }
 
-void standard_streams_watch(void)
+void standard_streams_replace(void)
 {
     FILE *output = open_replacement(stdout, STDOUT_FILENO, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
     if (output)

@@ -1,7 +1,7 @@
 /*
- * Standard output and stderr. stdio's writes to a full pipe wait for its reader even after a signal that the
- * program handles (cli/term/signals.h); these writes then fail. They replace stdout and stderr, so commands
- * print as usual.
+ * Standard output and stderr, with writes that fail after a signal. stdio's own writes to a full pipe wait
+ * for the reader of the pipe even after a signal that the program handles (cli/term/signals.h). Commands
+ * print to stdout and stderr as usual.
  */
 #ifndef CLI_TERM_STANDARD_STREAMS_H
 #define CLI_TERM_STANDARD_STREAMS_H
@@ -12,15 +12,16 @@
 #include "base/base.h"
 
 /* main calls this once, before a command starts. Flushes `stdout`, then replaces `stdout` and `stderr` by
- * streams that also watch signals_cancel_fd. A second call does nothing. Keeps the streams if the system has
- * no custom streams, or without memory. */
-void standard_streams_watch(void);
+ * streams that also watch signals_cancel_fd. A second call does nothing. Keeps the streams if the C library
+ * has no custom streams, or memory runs out. */
+void standard_streams_replace(void);
 
 /* Returns the descriptor of a stream. Use it instead of fileno, which fails for the streams of
- * standard_streams_watch. */
+ * standard_streams_replace. */
 int standard_stream_fd(FILE *out);
 
-/* Returns the size of a stream's terminal; 24 rows of 80 columns if it has none, or an unknown one. */
+/* Returns the size of a stream's terminal; 24 rows of 80 columns if the size is unknown or there is no
+ * terminal. */
 struct winsize standard_stream_size(FILE *out);
 
 /* Writes all n bytes to a descriptor that the user or another program reads: standard output, stderr, a
@@ -28,10 +29,10 @@ struct winsize standard_stream_size(FILE *out);
 int standard_stream_write(int fd, const void *p, size_t n, struct err *err);
 
 /* Whether standard output is a pipe or a socket without a reader. */
-bool standard_output_is_abandoned(void);
+bool standard_output_has_lost_reader(void);
 
-/* Flushes a stream. ERR_PIPE if its reader has gone. Fails also if an earlier write failed; ERR_CANCELLED
- * after a signal. */
+/* Flushes a stream. ERR_PIPE if the reader has closed the pipe. Fails also if an earlier write failed;
+ * ERR_CANCELLED after a signal. */
 int standard_stream_flush(FILE *out, struct err *err);
 
 #endif

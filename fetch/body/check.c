@@ -32,9 +32,9 @@ struct check {
     bool scan_failed;         /* the scan of the profile failed before the end */
     bool gunzipped;           /* the gzip data is whole */
     struct err why;
-    bool stopped; /* the rest cannot change the result */
-    bool no_gzip; /* the body does not begin as gzip does */
-    bool has_nul; /* BODY_TEXT */
+    bool stopped;     /* the rest cannot change the result */
+    bool is_not_gzip; /* the body does not begin as gzip does */
+    bool has_nul;     /* BODY_TEXT */
     uint64_t nul_at;
     char last;
 };
@@ -103,9 +103,9 @@ void check_free(struct check *c)
 
 /* ---- feeding ------------------------------------------------------------------------------------------- */
 
-/* Whether a piece of the body contradicts the first four bytes of gzip (RFC 1952): the magic, deflate, and
- * flags of which three are reserved. */
-static bool is_no_gzip(uint64_t at, const unsigned char *p, size_t n)
+/* Checks whether a piece of the body contradicts the first four bytes of gzip (RFC 1952): the magic, deflate,
+ * and flags of which three are reserved. */
+static bool contradicts_gzip(uint64_t at, const unsigned char *p, size_t n)
 {
     static const unsigned char begin[4] = {0x1f, 0x8b, 8, 0}, known[4] = {0xff, 0xff, 0xff, 0xe0};
     for (size_t i = 0; i < n && at + i < sizeof begin; i++)
@@ -119,7 +119,7 @@ static int pprof_feed(struct check *c, const void *p, size_t n, struct err *err)
     /* gzip's first byte cannot begin a profile: it would be a field of wire type 7. */
     if (c->size == 0)
         c->is_gzip = *(const unsigned char *)p == 0x1f;
-    c->no_gzip = c->no_gzip || is_no_gzip(c->size, p, n);
+    c->is_not_gzip = c->is_not_gzip || contradicts_gzip(c->size, p, n);
     if (c->stopped)
         return 0;
     c->inflated_max = INFLATE_FREE + INFLATE_RATIO * (c->size + n);
@@ -168,45 +168,45 @@ int check_feed(struct check *c, const void *p, size_t n, struct err *err)
 
 /* ---- other formats ------------------------------------------------------------------------------------- */
 
-static int html_error(const struct check *c, const char *wanted, struct err *err)
+static int html_error(const struct check *c, const char *expected, struct err *err)
 {
     char title[120];
     if (*format_html_title(c->head, c->head_len, title, sizeof title))
-        err_set(err, ERR_FAILED, "this is an HTML page titled \"%s\", not %s", title, wanted);
+        err_set(err, ERR_FAILED, "this is an HTML page titled \"%s\", not %s", title, expected);
     else
-        err_set(err, ERR_FAILED, "this is HTML, not %s", wanted);
+        err_set(err, ERR_FAILED, "this is HTML, not %s", expected);
     return err_hint(err, "does it want a login (`auth:` in the inventory), or is another program there?");
 }
 
 /* Reports the usual cause of a bad body: the service sent another format. Adds the error of the scan if the
  * format is unknown. Always -1. */
-static int explain_other_format(const struct check *c, const char *wanted, struct check_result *result,
+static int explain_other_format(const struct check *c, const char *expected, struct check_result *result,
                                 struct err *err)
 {
     const char *what = format_name(c->head, c->head_len), *gzip = c->is_gzip ? "gzip of " : "";
     struct err detail = err ? *err : (struct err)ERR_INIT;
     result->other = true;
     if (format_is_html(c->head, c->head_len))
-        return html_error(c, wanted, err);
+        return html_error(c, expected, err);
     if (c->is_gzip && c->head_len == 0 && c->gunzipped)
-        return err_set(err, ERR_FAILED, "this is gzip of nothing, not %s", wanted);
+        return err_set(err, ERR_FAILED, "this is gzip of nothing, not %s", expected);
     if (what && result->beginning[0])
-        return err_set(err, ERR_FAILED, "this is %s%s, not %s: %s", gzip, what, wanted, result->beginning);
+        return err_set(err, ERR_FAILED, "this is %s%s, not %s: %s", gzip, what, expected, result->beginning);
     if (what)
-        return err_set(err, ERR_FAILED, "this is %s%s, not %s", gzip, what, wanted);
-    return err_set(err, ERR_FAILED, "this is not %s: %.300s", wanted, detail.msg);
+        return err_set(err, ERR_FAILED, "this is %s%s, not %s", gzip, what, expected);
+    return err_set(err, ERR_FAILED, "this is not %s: %.300s", expected, detail.msg);
 }
 
 /* ---- results ------------------------------------------------------------------------------------------- */
 
-/* Whether a failed body is another format, not a damaged profile. Every profile begins with its sample types,
- * as field 1. Cut-off gzip may contain a profile. Other bytes without a whole sample type, or with sample
- * types only, do not count as a profile. */
-static bool is_no_profile(const struct check *c)
+/* Checks whether a failed body is another format, not a damaged profile. Every profile begins with its sample
+ * types, as field 1. Cut-off gzip may contain a profile. Other bytes without a whole sample type, or with
+ * sample types only, do not count as a profile. */
+static bool is_other_format(const struct check *c)
 {
     bool whole = !c->is_gzip || c->gunzipped;
     if (c->head_len == 0)
-        return c->gunzipped || c->no_gzip;
+        return c->gunzipped || c->is_not_gzip;
     /* A line feed at the beginning of text equals the tag of field 1. */
     if (format_is_text(c->head, c->head_len))
         return true;
@@ -233,14 +233,14 @@ static int pprof_finish(struct check *c, struct check_result *result, struct err
         return 0;
     if (err)
         *err = c->why;
-    return is_no_profile(c) ? explain_other_format(c, "a profile", result, err) : -1;
+    return is_other_format(c) ? explain_other_format(c, "a profile", result, err) : -1;
 }
 
 static int trace_finish(struct check *c, struct check_result *result, struct err *err)
 {
     struct trace_summary sum;
     size_t begins = c->head_len < 5 ? c->head_len : 5;
-    if (trace_header(c->head, c->head_len, &result->trace_minor, err))
+    if (trace_parse_header(c->head, c->head_len, &result->trace_minor, err))
         return memcmp(c->head, "go 1.", begins) == 0 ? -1 : explain_other_format(c, "a trace", result, err);
     return trace_scan_finish(c->trace, &sum, err);
 }
@@ -251,6 +251,7 @@ static int text_finish(const struct check *c, struct check_result *result, struc
     bool binary = what && !format_is_text(c->head, c->head_len);
     if (binary || format_is_html(c->head, c->head_len))
         return explain_other_format(c, "plain text", result, err);
+    result->other = c->has_nul;
     if (c->has_nul)
         return err_set(err, ERR_FAILED, "this is no text: byte %llu is a NUL", (unsigned long long)c->nul_at);
     if (c->last != '\n')

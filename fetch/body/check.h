@@ -1,5 +1,5 @@
 /*
- * Checks a body while it streams past, in constant memory: is it complete, and of the requested format?
+ * Checks while a body arrives, in constant memory, whether it is complete and has the requested format.
  */
 #ifndef FETCH_BODY_CHECK_H
 #define FETCH_BODY_CHECK_H
@@ -24,7 +24,7 @@ struct check *check_new(enum body_format format, struct err *err);
 void check_free(struct check *c);
 
 /* Returns 0 also for a body that is already known to be bad: the caller stores it, and check_finish reports
- * the error. -1 only if the check itself cannot go on (no memory). */
+ * the error. -1 only if the check itself cannot continue (no memory). */
 int check_feed(struct check *c, const void *p, size_t n, struct err *err);
 
 /* Returns 0 if the body is good, else -1 with ERR_FAILED and the reason. Fills *ret in both cases as far as

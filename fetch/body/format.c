@@ -86,7 +86,7 @@ bool format_is_html(const char *p, size_t n)
     return false;
 }
 
-/* Returns the first place of `tag`, in any letter case; NULL: none. */
+/* Finds the first `tag`, in any letter case; NULL: none. */
 static const char *find_tag(const char *p, const char *end, const char *tag)
 {
     size_t length = strlen(tag);

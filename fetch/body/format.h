@@ -5,13 +5,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* "JSON", "an execution trace", "text", "a zip archive": static; NULL if unknown. Does not recognise HTML. */
+/* Returns "JSON", "an execution trace", "text", "a zip archive": static; NULL if unknown. Does not recognise
+ * HTML. */
 const char *format_name(const char *p, size_t n);
 
-/* Returns whether the bytes are text: no control characters but white space, and not white space alone. */
+/* Returns whether the bytes are text: no control characters but white space, and not only white space. */
 bool format_is_text(const char *p, size_t n);
 
-/* Returns whether this beginning of a body is that of an HTML page. */
+/* Returns whether a body with this beginning is an HTML page. */
 bool format_is_html(const char *p, size_t n);
 
 /* Writes the page's title, printable, into dst and returns it; "" if there is none. */

@@ -24,7 +24,7 @@ static void skip_blanks(struct text *t)
         t->p++;
 }
 
-/* Takes a word in any case of letters. */
+/* Skips a word, in any letter case. */
 static bool skip_word(struct text *t, const char *word)
 {
     size_t n = strlen(word);
@@ -34,7 +34,7 @@ static bool skip_word(struct text *t, const char *word)
     return true;
 }
 
-/* Takes `<name ...>`, with its attributes in *ret. A tag that runs into the next one does not count: this
+/* Reads `<name ...>`, with its attributes in *ret. A tag that runs into the next one does not count: this
  * also keeps the work proportional to the page. */
 static bool read_tag(struct text *t, const char *name, struct text *ret)
 {
@@ -66,7 +66,7 @@ static bool read_count(struct text *t, int64_t *ret)
     return t->p > begin;
 }
 
-/* The value of href among a tag's attributes, without its quotes. */
+/* Finds the value of href among a tag's attributes, without its quotes. */
 static bool find_href(struct text attributes, struct text *ret)
 {
     struct text *t = &attributes;
@@ -86,7 +86,7 @@ static bool find_href(struct text attributes, struct text *ret)
     return !quote || t->p < t->end;
 }
 
-/* The path of a link without `?debug=1` and without a router's prefix of the name. */
+/* Returns the path of a link without `?debug=1` and without a router's prefix of the name. */
 static struct text name_part(struct text href)
 {
     static const char before[] = "pprof/";
@@ -141,7 +141,7 @@ static bool is_profile_name(const char *s)
     return before != '/';
 }
 
-/* A row from its first cell on: `<td>8</td><td><a href='heap?debug=1'>`. */
+/* Reads a row from its first cell on: `<td>8</td><td><a href='heap?debug=1'>`. */
 static bool read_row(struct text *t, struct index_entry *ret)
 {
     struct text attributes, href;

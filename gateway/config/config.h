@@ -2,8 +2,7 @@
  * ssh's configuration of a host and the route to it.
  *
  * `ssh -G` applies Match, Include and the defaults. Our settings (inventory, command line) override its
- * output. The parser of that output is ssh_keywords.c, the expansion of its tokens tokens.c, the jump hosts
- * route.c.
+ * output. ssh_keywords.c parses that output, tokens.c expands its tokens, and route.c adds the jump hosts.
  */
 #ifndef GATEWAY_CONFIG_CONFIG_H
 #define GATEWAY_CONFIG_CONFIG_H
@@ -23,13 +22,13 @@ enum host_key_policy {
 enum address_family { ADDRESS_ANY, ADDRESS_IPV4, ADDRESS_IPV6 };
 
 /*
- * The output of `ssh -T -G` for one address, with our settings over it. Expands the parts that ssh does not:
+ * The output of `ssh -T -G` for one address, overridden by our settings. We expand what ssh does not expand:
  * `~`, ${VARIABLES} and the tokens %% %C %d %h %i %j %k %l %L %n %p %r %u in identity and certificate files,
  * %% %h %k %n %p %r in the proxy command and the jumps.
  */
 struct ssh_config {
-    char *address;             /* the requested address, [user@]host */
-    struct ssh_settings asked; /* the requested settings, a copy: for calls of ssh itself */
+    char *address;                 /* the requested address, [user@]host */
+    struct ssh_settings requested; /* a copy of the requested settings, to start our own ssh with them */
     char *hostname;
     unsigned port;
     char *user;
@@ -39,8 +38,8 @@ struct ssh_config {
         unsigned timeout_s;  /* ConnectTimeout; 0: not set */
         char *jump;          /* ProxyJump; NULL: none */
         char *proxy_command; /* a shell command; NULL: none */
-        char *control_path;  /* the socket of the user's own `ssh -M`; NULL: none, or our settings differ from
-                                its  configuration */
+        char *control_path;  /* the socket of the user's own `ssh -M`; NULL: none, or our settings
+                                differ from its configuration */
     } connect;
     struct ssh_config_host_key {
         struct strlist files; /* known_hosts: the user's files, then the global ones */
@@ -57,8 +56,8 @@ struct ssh_config {
         bool publickey; /* PubkeyAuthentication and so on: whether it is allowed */
         bool password;  /* this and the next: false with BatchMode */
         bool keyboard_interactive;
-        bool gssapi;               /* only OpenSSH can */
-        bool hostbased;            /* only OpenSSH can */
+        bool gssapi;               /* only OpenSSH can use it */
+        bool hostbased;            /* only OpenSSH can use it */
         char *preferred;           /* PreferredAuthentications, a comma list; NULL: ssh's own order */
         unsigned password_prompts; /* NumberOfPasswordPrompts; 0 with BatchMode: no questions */
     } login;
@@ -71,7 +70,7 @@ struct ssh_config {
         char *keys; /* PubkeyAcceptedAlgorithms */
     } algorithms;
     bool compression;      /* always compress */
-    bool compressible;     /* the caller expects compressible data: compress on a long line */
+    bool compressible;     /* the caller expects compressible data: compress if the round trip is long */
     char only_openssh[64]; /* the setting that requires OpenSSH ("PKCS11Provider"), or "" */
 };
 int ssh_config_resolve(const char *address, const struct ssh_settings *settings,
@@ -88,8 +87,8 @@ struct route {
     struct ssh_config *hops;
     size_t n_hops;
 };
-/* Resolves the host and its jump hosts, each by its own `ssh -G`, at most 8 deep. `override` (may be NULL)
- * has the command line's settings, which override the inventory's. */
+/* Resolves the host and its jump hosts, each by its own `ssh -G`, at most 8 jump hosts. `override` (may be
+ * NULL) has the command line's settings, which override the inventory's. */
 int route_resolve(const struct host *host, const struct ssh_settings *override,
                   const struct proc_limits *limits, struct route *ret, struct err *err);
 void route_release(struct route *r);

@@ -1,7 +1,7 @@
 /*
  * Hops are in the order of dialling. As with ssh -J, only the first host of a list of jumps uses its own
- * ProxyJump or ProxyCommand. Each later one is reached through the one before it, whatever its configuration
- * has.
+ * ProxyJump or ProxyCommand. Each later host is reached through the host before it, and these two settings
+ * of its configuration are ignored.
  */
 #include "gateway/config/config.h"
 
@@ -12,15 +12,15 @@
 
 #define MAX_JUMPS 8
 
-struct walk {
+struct route_builder {
     const struct proc_limits *limits;
     const struct ssh_settings *settings; /* the target's */
-    size_t asked;                        /* the number of hosts resolved by `ssh -G` */
+    size_t n_resolved;                   /* the number of hosts resolved by `ssh -G` */
     struct route *route;
 };
 
-static int add_chain(struct walk *w, const char *address, const struct ssh_settings *settings,
-                     struct err *err);
+static int add_host(struct route_builder *w, const char *address, const struct ssh_settings *settings,
+                    struct err *err);
 
 /* Adds a hop in ProxyJump's form, with its original address. */
 static int add_spec(struct buf *list, const struct ssh_config *c, struct err *err)
@@ -28,8 +28,8 @@ static int add_spec(struct buf *list, const struct ssh_config *c, struct err *er
     struct address a = {0};
     if (address_parse(c->address, &a, err) < 0)
         return -1;
-    const char *user = c->asked.user ? c->asked.user : a.user;
-    unsigned port = c->asked.port ? c->asked.port : a.port;
+    const char *user = c->requested.user ? c->requested.user : a.user;
+    unsigned port = c->requested.port ? c->requested.port : a.port;
     bool numeric = strchr(a.host, ':') != NULL;
     buf_addf(list, "%s%s%s%s%s%s", list->len ? "," : "", user ? user : "", user ? "@" : "",
              numeric ? "[" : "", a.host, numeric ? "]" : "");
@@ -48,14 +48,14 @@ static int store_jumps(const struct route *route, struct ssh_config *c, struct e
         rc = add_spec(&list, &route->hops[i], err);
     buf_addc(&list, '\0');
     if (rc == 0 && (rc = buf_check(&list, "the list of jump hosts", err)) == 0) {
-        free(c->asked.jump);
-        c->asked.jump = buf_detach(&list);
+        free(c->requested.jump);
+        c->requested.jump = buf_detach(&list);
     }
     buf_release(&list);
     return rc;
 }
 
-static int append_hop(struct walk *w, struct ssh_config *c, struct err *err)
+static int append_hop(struct route_builder *w, struct ssh_config *c, struct err *err)
 {
     if (w->route->n_hops > 0 && store_jumps(w->route, c, err) < 0)
         return -1;
@@ -68,20 +68,20 @@ static int append_hop(struct walk *w, struct ssh_config *c, struct err *err)
     return 0;
 }
 
-static int resolve_config(struct walk *w, const char *address, const struct ssh_settings *settings,
+static int resolve_config(struct route_builder *w, const char *address, const struct ssh_settings *settings,
                           struct ssh_config *ret, struct err *err)
 {
-    if (w->asked > MAX_JUMPS) {
+    if (w->n_resolved > MAX_JUMPS) {
         err_set(err, ERR_USAGE, "more than %d jump hosts in a row", MAX_JUMPS);
         return err_hint(err, "a ProxyJump that also applies to the jump host itself never ends: add "
                              "\"ProxyJump none\" for that host");
     }
-    w->asked++;
+    w->n_resolved++;
     return ssh_config_resolve(address, settings, w->limits, ret, err);
 }
 
-/* Adds a hop that the previous hop connects to, so its own proxy command and jumps do not apply. */
-static int append_behind(struct walk *w, struct ssh_config *c, struct err *err)
+/* Adds a hop that is reached from the previous hop, without its own proxy command and jumps. */
+static int append_later_jump(struct route_builder *w, struct ssh_config *c, struct err *err)
 {
     free(c->connect.proxy_command);
     free(c->connect.jump);
@@ -89,9 +89,9 @@ static int append_behind(struct walk *w, struct ssh_config *c, struct err *err)
     return append_hop(w, c, err);
 }
 
-/* Adds one host of a list of jumps, in ProxyJump's form. Of the target's settings only those for SSH itself
- * apply to it, not those for the target's identity. */
-static int add_jump(struct walk *w, const char *spec, bool first, struct err *err)
+/* Adds one host of a list of jumps, in ProxyJump's form. Of the target's settings only the configuration
+ * file, the carrier and accept-new apply to a jump host. */
+static int add_jump(struct route_builder *w, const char *spec, bool first, struct err *err)
 {
     int rc = -1;
     struct address a = {0};
@@ -104,15 +104,15 @@ static int add_jump(struct walk *w, const char *spec, bool first, struct err *er
                                     .via = w->settings->via,
                                     .accept_new = w->settings->accept_new};
     if (first)
-        rc = add_chain(w, a.host, &settings, err);
+        rc = add_host(w, a.host, &settings, err);
     else if (resolve_config(w, a.host, &settings, &c, err) == 0)
-        rc = append_behind(w, &c, err);
+        rc = append_later_jump(w, &c, err);
     ssh_config_release(&c);
     address_release(&a);
     return rc;
 }
 
-static int add_jumps(struct walk *w, const char *list, struct err *err)
+static int add_jumps(struct route_builder *w, const char *list, struct err *err)
 {
     int rc = 0;
     struct strlist specs = {0};
@@ -125,8 +125,8 @@ static int add_jumps(struct walk *w, const char *list, struct err *err)
 }
 
 /* Adds a host after the hops that lead to it. */
-static int add_chain(struct walk *w, const char *address, const struct ssh_settings *settings,
-                     struct err *err)
+static int add_host(struct route_builder *w, const char *address, const struct ssh_settings *settings,
+                    struct err *err)
 {
     int rc = -1;
     struct ssh_config c = {0};
@@ -151,8 +151,8 @@ int route_resolve(const struct host *host, const struct ssh_settings *override,
         *ret = route;
         return 0;
     }
-    struct walk w = {.limits = limits, .settings = &settings, .route = &route};
-    if (add_chain(&w, host->address, &settings, err) < 0) {
+    struct route_builder w = {.limits = limits, .settings = &settings, .route = &route};
+    if (add_host(&w, host->address, &settings, err) < 0) {
         route_release(&route);
         return -1;
     }

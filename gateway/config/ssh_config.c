@@ -24,7 +24,7 @@ static int find_agent(struct ssh_keywords *r, struct err *err)
     if (!variable)
         return 0;
     const char *set = getenv(variable);
-    return ssh_keywords_optional(&r->c.login.agent, set && *set ? set : "none", err);
+    return ssh_keywords_set_optional(&r->c.login.agent, set && *set ? set : "none", err);
 }
 
 static int expand_tokens(struct ssh_keywords *r, const char *original, struct err *err)
@@ -32,7 +32,7 @@ static int expand_tokens(struct ssh_keywords *r, const char *original, struct er
     struct ssh_config *c = &r->c;
     struct strlist *const lists[] = {&c->login.identity_files, &c->login.certificate_files};
     struct tokens t;
-    int rc = tokens_init(&t, c, original, r->hash_names_a_jump, err);
+    int rc = tokens_init(&t, c, original, r->hash_includes_jump, err);
     if (rc == 0 && c->connect.jump)
         rc = tokens_expand(&t, &c->connect.jump, TOKENS_PROXY, err);
     if (rc == 0 && c->connect.proxy_command)
@@ -48,17 +48,17 @@ static int expand_tokens(struct ssh_keywords *r, const char *original, struct er
 static void apply_dependencies(struct ssh_keywords *r)
 {
     struct ssh_config *c = &r->c;
-    const char *why = "";
+    const char *keyword = "";
     if (r->batch) {
         c->login.password = c->login.keyboard_interactive = false;
         c->login.password_prompts = 0;
     }
     if (r->fd_pass && c->connect.proxy_command)
-        why = "ProxyUseFdpass";
+        keyword = "ProxyUseFdpass";
     else if (r->trusts_localhost && !c->host_key.alias && address_is_loopback(c->hostname))
-        why = "NoHostAuthenticationForLocalhost";
+        keyword = "NoHostAuthenticationForLocalhost";
     if (!c->only_openssh[0])
-        snprintf(c->only_openssh, sizeof c->only_openssh, "%s", why);
+        snprintf(c->only_openssh, sizeof c->only_openssh, "%s", keyword);
 }
 
 static int finish_reading(struct ssh_keywords *r, const char *original, struct err *err)
@@ -100,7 +100,8 @@ out:
     return rc;
 }
 
-/* Whether the identity exists. The public half is enough, because the agent may have the private one. */
+/* Checks whether the identity exists. Its public half suffices, because the agent may have the private
+ * half. */
 static bool identity_exists(const char *file)
 {
     char public[4096];
@@ -144,8 +145,8 @@ static int choose_identities(struct ssh_config *c, const char *identity, struct 
     return replace_all(&c->login.identity_files, identity, err);
 }
 
-/* Ignores the user's master connection if our settings change the route, the host keys or the login. The
- * master may then lead to another machine of that name. */
+/* Ignores the user's master connection if our settings change the route, the host keys or the login. With
+ * other settings the same name may mean another machine. */
 static void drop_master(struct ssh_config *c, const struct ssh_settings *s)
 {
     if (!s->jump && !s->identity && !s->known_hosts && !s->agent)
@@ -169,14 +170,14 @@ static int apply_settings(struct ssh_config *c, const struct ssh_settings *s, st
         c->host_key.policy = HOST_KEY_ACCEPT_NEW;
     if (s->compress != SSH_COMPRESS_AUTO)
         c->compression = s->compress == SSH_COMPRESS_YES;
-    if (s->agent && ssh_keywords_optional(&c->login.agent, s->agent, err) < 0)
+    if (s->agent && ssh_keywords_set_optional(&c->login.agent, s->agent, err) < 0)
         return -1;
     if (!s->jump)
         return 0;
     /* As in ssh, an explicit jump, even "none", overrides a proxy command. */
     free(c->connect.proxy_command);
     c->connect.proxy_command = NULL;
-    return ssh_keywords_optional(&c->connect.jump, s->jump, err);
+    return ssh_keywords_set_optional(&c->connect.jump, s->jump, err);
 }
 
 /* Stores the request with its result. */
@@ -184,7 +185,7 @@ static int store_request(struct ssh_config *c, const char *address, const struct
                          struct err *err)
 {
     c->address = strdup(address);
-    return c->address ? ssh_settings_copy(s, &c->asked, err) : err_nomem(err);
+    return c->address ? ssh_settings_copy(s, &c->requested, err) : err_nomem(err);
 }
 
 static const char *configuration_file(const struct ssh_settings *s)
@@ -236,7 +237,7 @@ int ssh_config_resolve(const char *address, const struct ssh_settings *settings,
     struct ssh_config c = {0};
     struct proc_result out;
     struct address a = {0};
-    /* Check before any program runs: ssh must never take an address for an option. */
+    /* Check before any program runs: ssh must never parse an address as an option. */
     if (address_parse(address, &a, err) < 0)
         return -1;
     address_release(&a);
@@ -280,7 +281,7 @@ void ssh_config_release(struct ssh_config *c)
                            c->connect.control_path};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
-    ssh_settings_release(&c->asked);
+    ssh_settings_release(&c->requested);
     strlist_release(&c->login.identity_files);
     strlist_release(&c->login.certificate_files);
     strlist_release(&c->host_key.files);

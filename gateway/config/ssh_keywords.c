@@ -28,7 +28,7 @@ static int read_text(const struct keyword *k, struct ssh_keywords *r, const char
     return 0;
 }
 
-int ssh_keywords_optional(char **into, const char *value, struct err *err)
+int ssh_keywords_set_optional(char **into, const char *value, struct err *err)
 {
     bool none = strcmp(value, "none") == 0;
     char *copy = none ? NULL : strdup(value);
@@ -41,7 +41,7 @@ int ssh_keywords_optional(char **into, const char *value, struct err *err)
 
 static int read_optional(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
 {
-    return ssh_keywords_optional(field_at(k, r), value, err);
+    return ssh_keywords_set_optional(field_at(k, r), value, err);
 }
 
 /* Reads one of several lines with the same keyword. */
@@ -142,7 +142,7 @@ static int read_agent(const struct keyword *k, struct ssh_keywords *r, const cha
     return r->agent_given ? read_optional(k, r, value, err) : 0;
 }
 
-/* With `no`, ssh also accepts a changed key, but then forwards nothing, so we do not use it. */
+/* `no` means accept-new here: ssh itself would also accept a changed key, but then forwards nothing. */
 static int read_policy(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
 {
     (void)k;
@@ -183,14 +183,14 @@ static int read_rsa_size(const struct keyword *k, struct ssh_keywords *r, const 
     return text_to_uint(value, INT32_MAX, &bits) == 0 && bits > 2048 ? require_openssh(k, r) : 0;
 }
 
-/* Notes that ssh is 9.6 or later, the versions that print this line and have %j in %C. */
+/* Records that ssh is version 9.6 or later: only these versions print this line and include %j in %C. */
 static int read_hash_version(const struct keyword *k, struct ssh_keywords *r, const char *value,
                              struct err *err)
 {
     (void)k;
     (void)value;
     (void)err;
-    r->hash_names_a_jump = true;
+    r->hash_includes_jump = true;
     return 0;
 }
 

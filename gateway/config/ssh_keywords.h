@@ -4,22 +4,22 @@
 
 #include "gateway/config/config.h"
 
-/* The lines, before expansion. */
+/* The values of the lines, before expansion. */
 struct ssh_keywords {
     struct ssh_config c;
     struct strlist global_known_hosts;
-    bool agent_given;
-    bool batch;             /* BatchMode */
-    bool fd_pass;           /* ProxyUseFdpass */
-    bool trusts_localhost;  /* NoHostAuthenticationForLocalhost */
-    bool hash_names_a_jump; /* this ssh's %C includes %j */
+    bool agent_given;        /* IdentityAgent has another value than SSH_AUTH_SOCK */
+    bool batch;              /* BatchMode */
+    bool fd_pass;            /* ProxyUseFdpass */
+    bool trusts_localhost;   /* NoHostAuthenticationForLocalhost */
+    bool hash_includes_jump; /* this ssh's %C includes %j */
 };
 
-/* Reads the lines into `r`, which is zero or has the defaults for missing lines. Ignores unused keywords and
- * those of other versions. The caller releases `r`, also after a failure. */
+/* Reads the lines into `r`, which is zero or has the defaults for missing lines. Ignores all
+ * other keywords. The caller releases `r`, also after a failure. */
 int ssh_keywords_read(struct ssh_keywords *r, const char *p, size_t n, struct err *err);
 
 /* Replaces *into by a copy of the value: NULL for "none". */
-int ssh_keywords_optional(char **into, const char *value, struct err *err);
+int ssh_keywords_set_optional(char **into, const char *value, struct err *err);
 
 #endif

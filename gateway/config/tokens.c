@@ -40,7 +40,7 @@ static int find_hash(struct tokens *t, bool with_jump, struct err *err)
     return rc;
 }
 
-int tokens_init(struct tokens *t, const struct ssh_config *c, const char *original, bool hash_names_a_jump,
+int tokens_init(struct tokens *t, const struct ssh_config *c, const char *original, bool hash_includes_jump,
                 struct err *err)
 {
     char text[4096];
@@ -60,7 +60,7 @@ int tokens_init(struct tokens *t, const struct ssh_config *c, const char *origin
         return err_nomem(err);
     if (find_jump(t, c->connect.jump, err) < 0)
         return -1;
-    return find_hash(t, hash_names_a_jump, err);
+    return find_hash(t, hash_includes_jump, err);
 }
 
 void tokens_release(struct tokens *t)
@@ -69,12 +69,12 @@ void tokens_release(struct tokens *t)
     free(t->local_user);
 }
 
-/* Returns the value of a token; NULL for one that ssh does not accept at that place. */
-static const char *token_value(const struct tokens *t, char c, enum tokens_use place)
+/* Returns the value of a token; NULL for one that ssh does not accept in this use. */
+static const char *token_value(const struct tokens *t, char c, enum tokens_use use)
 {
     const struct {
         char name;
-        bool proxy; /* also valid there */
+        bool proxy; /* also valid in ProxyCommand and ProxyJump */
         const char *value;
     } known[] = {
         {'%', true, "%"},
@@ -92,7 +92,7 @@ static const char *token_value(const struct tokens *t, char c, enum tokens_use p
         {'u', false, t->local_user},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].name == c && (known[i].proxy || place == TOKENS_PATH))
+        if (known[i].name == c && (known[i].proxy || use == TOKENS_PATH))
             return known[i].value;
     return NULL;
 }
@@ -100,7 +100,7 @@ static const char *token_value(const struct tokens *t, char c, enum tokens_use p
 static int refuse_token(const char *p, struct err *err)
 {
     char shown[16];
-    err_set(err, ERR_FAILED, "ssh knows no \"%s\" in a ProxyCommand or ProxyJump",
+    err_set(err, ERR_FAILED, "ssh does not support \"%s\" in a ProxyCommand or ProxyJump",
             text_printable(shown, sizeof shown, p, p[1] ? 2 : 1));
     return err_hint(err, "write %%%% for a per cent sign; ssh_config(5) lists the allowed ones (TOKENS)");
 }
@@ -123,34 +123,34 @@ static size_t add_variable(struct buf *b, const char *p)
 }
 
 /* Adds the expansion of the next piece and returns the length of the piece; 0 for an invalid token. */
-static size_t add_piece(const struct tokens *t, struct buf *b, const char *p, enum tokens_use place)
+static size_t add_piece(const struct tokens *t, struct buf *b, const char *p, enum tokens_use use)
 {
-    const char *value = *p == '%' ? token_value(t, p[1], place) : NULL;
-    size_t n = place == TOKENS_PATH ? add_variable(b, p) : 0;
+    const char *value = *p == '%' ? token_value(t, p[1], use) : NULL;
+    size_t n = use == TOKENS_PATH ? add_variable(b, p) : 0;
     if (value) {
         buf_adds(b, value);
         return 2;
     }
     if (n)
         return n;
-    if (*p == '%' && place == TOKENS_PROXY)
+    if (*p == '%' && use == TOKENS_PROXY)
         return 0;
     buf_addc(b, *p);
     return 1;
 }
 
-int tokens_expand(const struct tokens *t, char **text, enum tokens_use place, struct err *err)
+int tokens_expand(const struct tokens *t, char **text, enum tokens_use use, struct err *err)
 {
     struct buf b = BUF_INIT(64 << 10);
     const char *p = *text;
     size_t n = 1;
     int rc = -1;
-    if (place == TOKENS_PATH && p[0] == '~' && (!p[1] || p[1] == '/')) {
+    if (use == TOKENS_PATH && p[0] == '~' && (!p[1] || p[1] == '/')) {
         buf_adds(&b, t->home);
         p++;
     }
     for (; *p && n; p += n)
-        n = add_piece(t, &b, p, place);
+        n = add_piece(t, &b, p, use);
     buf_addc(&b, '\0');
     if (!n) {
         refuse_token(p, err);

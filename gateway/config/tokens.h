@@ -6,15 +6,15 @@
 
 #include "gateway/config/config.h"
 
-/* The place decides which tokens ssh accepts. */
+/* The use of a text decides which tokens ssh accepts in it. */
 enum tokens_use {
-    TOKENS_PATH,  /* of a file: also `~` and ${VARIABLES} */
+    TOKENS_PATH,  /* the path of a file: also `~` and ${VARIABLES} */
     TOKENS_PROXY, /* ProxyCommand and ProxyJump, where ssh refuses other tokens */
 };
 
 /* The values of the tokens. */
 struct tokens {
-    char *home; /* of the password database, as in ssh, independent of $HOME */
+    char *home; /* from the password database, as in ssh, not from $HOME */
     char *local_user;
     char local_host[256];
     char local_short[256];
@@ -27,8 +27,8 @@ struct tokens {
 };
 
 /* Prepares the tokens' values. `c` (with hostname, user, port, jump and alias) and `original` must outlive
- * `t`. `hash_names_a_jump`: this ssh's %C includes %j. Release it after a failure too. */
-int tokens_init(struct tokens *t, const struct ssh_config *c, const char *original, bool hash_names_a_jump,
+ * `t`. `hash_includes_jump`: this ssh's %C includes %j. Release it after a failure too. */
+int tokens_init(struct tokens *t, const struct ssh_config *c, const char *original, bool hash_includes_jump,
                 struct err *err);
 void tokens_release(struct tokens *t);
 

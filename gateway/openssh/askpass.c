@@ -1,7 +1,7 @@
 /*
- * A question is a letter for its kind, the number of the asking ssh, a blank, the prompt and a NUL. The
- * answer is '+' and the secret, or '-', then the end of the connection. A question of kind 'n' gets no
- * answer: its connection stays open until ssh ends its program.
+ * The protocol: a question is a letter for its kind, the process ID of the asking ssh, a blank, the prompt
+ * and a NUL. The answer is '+' and the secret, or '-', then the end of the connection. A question of kind 'n'
+ * (a notice) gets no answer: its connection stays open until ssh ends the askpass program.
  */
 #include "gateway/openssh/askpass.h"
 
@@ -23,7 +23,7 @@
 
 #define SOCKET_NAME "ask"
 #define QUESTION_MAX 4096
-/* The program sends its question at once, so this is enough time. */
+/* The limit for reading a question, which the askpass program sends at once. */
 #define SEND_TIMEOUT_MS 2000
 
 static int make_address(const char *directory, struct sockaddr_un *ret, struct err *err)
@@ -78,7 +78,7 @@ static int read_question(int fd, int cancel_fd, struct buf *ret, struct err *err
         if (n < 0 && errno != EINTR && errno != EAGAIN)
             return err_sys(err, "cannot read a question");
         if (n == 0)
-            return err_set(err, ERR_FAILED, "a question without an end");
+            return err_set(err, ERR_FAILED, "the connection closed before the end of the question");
         if (n > 0)
             buf_add(ret, chunk, (size_t)n);
         if (buf_check(ret, "a question", err) < 0)
@@ -102,15 +102,15 @@ static void send_answer(int fd, const struct secret *s)
     explicit_bzero(reply, sizeof reply);
 }
 
-/* Whether ssh asks to trust a host key, in the words since version 1. We always answer no, as with strict
- * checking. */
+/* Checks whether ssh asks to trust a host key. All versions of OpenSSH use one of these texts. We always
+ * answer no, as with strict checking. */
 static bool is_host_key_question(const char *prompt)
 {
     return strstr(prompt, "continue connecting") || strstr(prompt, "'yes', 'no' or the fingerprint");
 }
 
-/* Returns 1 if ssh may continue without an answer, -1 if the login must end. */
-static int check_failure(const struct err *why, struct err *err)
+/* Returns 1 if ssh may continue without an answer, -1 with the error if the login must end. */
+static int check_may_continue(const struct err *why, struct err *err)
 {
     if (why->kind != ERR_CANCELLED && why->kind != ERR_TIMEOUT)
         return 1;
@@ -119,8 +119,8 @@ static int check_failure(const struct err *why, struct err *err)
     return -1;
 }
 
-static int ask_person(const struct login_options *options, const struct question *question,
-                      struct secret *ret, struct err *err)
+static int ask_user(const struct login_options *options, const struct question *question, struct secret *ret,
+                    struct err *err)
 {
     struct question q = *question;
     q.deadline = clock_deadline(options->ask_ms);
@@ -129,8 +129,8 @@ static int ask_person(const struct login_options *options, const struct question
     return options->ask(options->ask_ctx, &q, ret, err);
 }
 
-/* Returns 0 with the answer in *ret, or 1 without an answer. ssh names at most the address, and several hosts
- * may share an address. */
+/* Returns 0 with the answer in *ret, or 1 without an answer. Adds the host's name to the prompt, because ssh
+ * shows at most the address, which several hosts may share. */
 static int find_answer(const struct login_options *options, char kind, const char *prompt, struct secret *ret,
                        struct err *err)
 {
@@ -145,13 +145,14 @@ static int find_answer(const struct login_options *options, char kind, const cha
         snprintf(named, sizeof named, "%s: %s", host, prompt);
         q.prompt = named;
     }
-    return ask_person(options, &q, ret, &why) == 0 ? 0 : check_failure(&why, err);
+    return ask_user(options, &q, ret, &why) == 0 ? 0 : check_may_continue(&why, err);
 }
 
-void askpass_report_login(struct askpass *a, const struct login_options *options, bool right)
+void askpass_report_login(struct askpass *a, const struct login_options *options, bool succeeded)
 {
     if (a->pending)
-        keyring_store_result(options->keyring, a->name, right && a->answer.len > 0 ? &a->answer : NULL, NULL);
+        keyring_store_result(options->keyring, a->name, succeeded && a->answer.len > 0 ? &a->answer : NULL,
+                             NULL);
     a->pending = false;
     secret_wipe(&a->answer);
     free(a->question);
@@ -162,16 +163,16 @@ void askpass_report_login(struct askpass *a, const struct login_options *options
 static const char passphrase_for[] = "Enter passphrase for key ";
 
 static bool is_passphrase(const struct askpass *a, const struct login_options *options, char kind,
-                          const char *words)
+                          const char *text)
 {
     return kind == 'h' && (a->labels_logins || options->ask_keys_only) &&
-           strncmp(words, passphrase_for, sizeof passphrase_for - 1) == 0;
+           strncmp(text, passphrase_for, sizeof passphrase_for - 1) == 0;
 }
 
 /* Extracts the key's file from "Enter passphrase for key 'FILE': ". */
-static struct str parse_key_name(const char *words)
+static struct str parse_key_name(const char *text)
 {
-    const char *name = words + sizeof passphrase_for - 1, *end = strrchr(name, '\'');
+    const char *name = text + sizeof passphrase_for - 1, *end = strrchr(name, '\'');
     name += *name == '\'';
     return (struct str){name, end && end > name ? (size_t)(end - name) : strlen(name)};
 }
@@ -184,16 +185,16 @@ static struct str parse_key_name(const char *words)
  * must be asked; call askpass_report_login after that answer. A cut name may mean several files, so its
  * passphrase is not shared.
  */
-static int find_in_keyring(struct askpass *a, const struct login_options *options, const char *words,
+static int find_in_keyring(struct askpass *a, const struct login_options *options, const char *text,
                            struct secret *ret, struct err *err)
 {
-    struct str file = parse_key_name(words);
+    struct str file = parse_key_name(text);
     char path[KEY_NAME_MAX + 1];
     struct keyring_wait wait = {.deadline = clock_deadline(2 * options->ask_ms),
                                 .cancel_fd = options->limits.cancel_fd};
     /* ssh continues with the next key, so the last answer was right. */
     askpass_report_login(a, options, true);
-    a->question = strdup(words);
+    a->question = strdup(text);
     if (!a->question)
         return err_nomem(err);
     if (file.n >= KEY_NAME_MAX)
@@ -208,31 +209,31 @@ static int find_in_keyring(struct askpass *a, const struct login_options *option
     return 0;
 }
 
-/* A question that ssh asks through us. */
+/* A question of ssh. */
 struct ssh_question {
-    const char *words;
-    unsigned long asking_ssh; /* the process of that ssh */
+    const char *text;
+    unsigned long asking_ssh; /* the process ID of that ssh */
 };
 
 /* ssh repeats its question after a wrong answer. The keyring's passphrase is then wrong too: ask the user. */
 static int find_passphrase(struct askpass *a, const struct login_options *options,
                            const struct ssh_question *question, struct secret *ret, struct err *err)
 {
-    const char *words = question->words;
+    const char *text = question->text;
     struct err why = ERR_INIT;
     char key[200], prompt[1024];
-    struct str name = parse_key_name(words);
+    struct str name = parse_key_name(text);
     struct question q = {.kind = ASK_HIDDEN,
-                         .prompt = text_printable(prompt, sizeof prompt, words, strlen(words)),
+                         .prompt = text_printable(prompt, sizeof prompt, text, strlen(text)),
                          .key = text_printable(key, sizeof key, name.p, name.n),
                          .bypass_keyring = true};
-    q.again = a->question && strcmp(a->question, words) == 0 && a->asking_ssh == question->asking_ssh;
+    q.is_retry = a->question && strcmp(a->question, text) == 0 && a->asking_ssh == question->asking_ssh;
     a->asking_ssh = question->asking_ssh;
-    int rc = q.again ? 0 : find_in_keyring(a, options, words, ret, &why);
+    int rc = q.is_retry ? 0 : find_in_keyring(a, options, text, ret, &why);
     if (rc == 0 && ret->len > 0)
         return 0;
     if (rc == 0) {
-        rc = ask_person(options, &q, ret, &why);
+        rc = ask_user(options, &q, ret, &why);
         if (rc == 0)
             a->answer = *ret;
         else if (a->pending)
@@ -243,7 +244,7 @@ static int find_passphrase(struct askpass *a, const struct login_options *option
         return 0;
     a->refused = why;
     err_wrap(&a->refused, "key %s", key);
-    return check_failure(&why, err);
+    return check_may_continue(&why, err);
 }
 
 int askpass_serve(struct askpass *a, const struct login_options *options, struct err *err)
@@ -251,22 +252,22 @@ int askpass_serve(struct askpass *a, const struct login_options *options, struct
     struct buf question = BUF_INIT(QUESTION_MAX);
     struct secret secret = {.len = 0};
     struct ssh_question asked;
-    char prompt[1024], kind = '\0', *words = NULL;
+    char prompt[1024], kind = '\0', *text = NULL;
     int rc = 1, fd = fd_accept(a->listener);
     if (fd < 0 || !unix_socket_peer_is_same_user(fd) ||
         read_question(fd, options->limits.cancel_fd, &question, NULL) < 0 || question.len < 2)
         goto out;
     kind = question.data[0];
-    asked.asking_ssh = strtoul(question.data + 1, &words, 10);
-    if (*words++ != ' ')
+    asked.asking_ssh = strtoul(question.data + 1, &text, 10);
+    if (*text++ != ' ')
         goto out;
-    asked.words = words;
-    text_printable(prompt, sizeof prompt, words, strlen(words));
-    rc = is_passphrase(a, options, kind, words) ? find_passphrase(a, options, &asked, &secret, err)
-                                                : find_answer(options, kind, prompt, &secret, err);
+    asked.text = text;
+    text_printable(prompt, sizeof prompt, text, strlen(text));
+    rc = is_passphrase(a, options, kind, text) ? find_passphrase(a, options, &asked, &secret, err)
+                                               : find_answer(options, kind, prompt, &secret, err);
     if (kind != 'n')
         send_answer(fd, rc == 0 ? &secret : NULL);
-    else if (rc >= 0 && a->touch < 0) { /* keep the connection open, even if the user cannot be notified */
+    else if (rc >= 0 && a->touch < 0) { /* keep the connection open: ssh waits for the touch */
         a->touch = fd;
         fd = -1;
     }

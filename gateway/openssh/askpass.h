@@ -3,8 +3,8 @@
  *
  * ssh runs a program for each question (SSH_ASKPASS). That program is profgrab under another name,
  * ASKPASS_NAME. It sends the question through a Unix socket to the gateway that started ssh, and prints the
- * answer. The name and the socket are in the gateway's private directory, so the answer is in no argument, no
- * variable and no file.
+ * answer. The link ASKPASS_NAME and the socket are in the gateway's private directory, so the answer is in no
+ * argument, no variable and no file.
  */
 #ifndef GATEWAY_OPENSSH_ASKPASS_H
 #define GATEWAY_OPENSSH_ASKPASS_H
@@ -17,40 +17,40 @@
 /* ---- the gateway's side -------------------------------------------------------------------------------- */
 
 struct askpass {
-    int listener;  /* -1: no question is asked */
+    int listener;  /* -1: ssh cannot ask */
     int touch;     /* ssh waits for a touch of a key while this is open; -1: no */
     char *program; /* the value of SSH_ASKPASS */
 
     /*
-     * This ssh puts "(user@host) " before a server's question. Older versions (before OpenSSH 8.5) do not, so
-     * a server can imitate ssh's question for a passphrase, and an answer from the keyring would reach that
-     * server. So the user must answer each question of an older ssh, with the host before it, unless servers
-     * cannot ask at all (options->ask_keys_only). Set this before askpass_serve.
+     * This ssh puts "(user@host) " before a server's question. OpenSSH before 8.5 does not, so a server can
+     * imitate ssh's question for a passphrase and would receive the passphrase from the keyring. So the user
+     * must answer each question of an older ssh, with the host's name before it, unless servers cannot ask at
+     * all (options->ask_keys_only). Set this before askpass_serve.
      */
     bool labels_logins;
 
-    /* The passphrase that this ssh requested last; others may need it too (keyring.h). */
+    /* The passphrase that this ssh requested last; other logins may need it too (keyring.h). */
     char *question;           /* NULL: none yet */
-    char *name;               /* of that passphrase in the keyring */
-    unsigned long asking_ssh; /* the number of the asking ssh; the ssh of a jump host asks itself */
+    char *name;               /* the name of that passphrase in the keyring */
+    unsigned long asking_ssh; /* the process ID of the ssh that asked: the ssh of a jump host asks too */
     bool pending;             /* the keyring waits for the result */
     struct secret answer;     /* of the user or the keyring */
     struct err refused;       /* why the last requested passphrase is missing; ERR_NONE: none is missing */
 };
 
-/* Creates the name and the socket in the directory; `program` is the file to run under that name. */
+/* Creates the link ASKPASS_NAME to `program`, and the socket, in the directory. */
 int askpass_init(struct askpass *a, const char *directory, const char *program, struct err *err);
 /* Reports whether ssh's login succeeded, which means that its last answer was right. Call it before
  * askpass_release. */
-void askpass_report_login(struct askpass *a, const struct login_options *options, bool right);
+void askpass_report_login(struct askpass *a, const struct login_options *options, bool succeeded);
 /* Closes the descriptors. The owner of the directory removes its files. */
 void askpass_release(struct askpass *a);
 
 /*
  * Reads one question and answers it, which may wait for the user. Returns -1 if ssh must end (ERR_CANCELLED,
  * ERR_TIMEOUT). The answer to a question about trusting a host key is always no, without asking the user. If
- * several ssh need the passphrase of one key, the first asks the user and the others wait for its result.
- * Other questions name options->host; their answers are not kept and not shared.
+ * several processes of ssh need the passphrase of one key, the first asks the user and the others wait for
+ * its result. Other questions name options->host; their answers are not stored.
  */
 int askpass_serve(struct askpass *a, const struct login_options *options, struct err *err);
 

@@ -108,52 +108,52 @@ static void end_message(struct buf *b, size_t at)
         b->data[at + i] = (char)(n >> (24 - 8 * i));
 }
 
-static void put_text(struct buf *b, const char *s)
+static void add_text(struct buf *b, const char *s)
 {
     ssh_add_string(b, s, strlen(s));
 }
 
-void mux_put_hello(struct buf *b)
+void mux_add_hello(struct buf *b)
 {
     size_t at = begin_message(b, MUX_HELLO);
     ssh_add_u32(b, MUX_VERSION);
     end_message(b, at);
 }
 
-void mux_put_request(struct buf *b, enum mux_type type, uint32_t id)
+void mux_add_request(struct buf *b, enum mux_type type, uint32_t id)
 {
     size_t at = begin_message(b, type);
     ssh_add_u32(b, id);
     end_message(b, at);
 }
 
-void mux_put_stdio_forward(struct buf *b, uint32_t id, const char *host, unsigned port)
+void mux_add_stdio_forward(struct buf *b, uint32_t id, const char *host, unsigned port)
 {
     size_t at = begin_message(b, MUX_STDIO_FORWARD);
     ssh_add_u32(b, id);
-    put_text(b, "");
-    put_text(b, host);
+    add_text(b, "");
+    add_text(b, host);
     ssh_add_u32(b, port);
     end_message(b, at);
 }
 
-void mux_put_unix_forward(struct buf *b, enum mux_type type, uint32_t id, const char *local_path,
+void mux_add_unix_forward(struct buf *b, enum mux_type type, uint32_t id, const char *local_path,
                           const char *remote_path)
 {
     size_t at = begin_message(b, type);
     ssh_add_u32(b, id);
     ssh_add_u32(b, FORWARD_LOCAL);
-    put_text(b, local_path);
+    add_text(b, local_path);
     ssh_add_u32(b, PORT_UNIX);
-    put_text(b, remote_path);
+    add_text(b, remote_path);
     ssh_add_u32(b, PORT_UNIX);
     end_message(b, at);
 }
 
 /* ---- a connection -------------------------------------------------------------------------------------- */
 
-/* Whether the path is this user's socket. In a directory that others can write, it may be anybody's. */
-static bool is_ours(const char *path)
+/* Checks that the path is a socket of this user. In a shared directory another user may have created it. */
+static bool is_own_socket(const char *path)
 {
     struct stat st;
     return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_uid == geteuid();
@@ -163,7 +163,7 @@ int mux_connect(struct mux *m, const char *path, struct err *err)
 {
     struct sockaddr_un address;
     *m = (struct mux){.fd = -1, .in = BUF_INIT(ANSWER_MAX + 4), .out = BUF_INIT(REQUEST_MAX)};
-    if (fd_unix_address(path, &address, NULL) < 0 || !is_ours(path))
+    if (fd_unix_address(path, &address, NULL) < 0 || !is_own_socket(path))
         return failure_set(FAILURE_MASTER_NO_SOCKET, FAILURE_DETAILS(path), err);
     if ((m->fd = fd_socket(AF_UNIX, err)) < 0 || fd_set_nonblocking(m->fd, true, err) < 0)
         return -1;
@@ -203,8 +203,8 @@ int mux_send_fd(struct mux *m, int fd, struct err *err)
         struct cmsghdr header;
         char space[CMSG_SPACE(sizeof(int))];
     } control = {0};
-    struct iovec one = {.iov_base = (void *)(uintptr_t) "", .iov_len = 1};
-    struct msghdr message = {.msg_iov = &one,
+    struct iovec byte = {.iov_base = (void *)(uintptr_t) "", .iov_len = 1};
+    struct msghdr message = {.msg_iov = &byte,
                              .msg_iovlen = 1,
                              .msg_control = control.space,
                              .msg_controllen = sizeof control.space};

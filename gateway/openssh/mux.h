@@ -31,19 +31,19 @@ struct mux_message {
 };
 
 /* Parses one message at the start of n bytes. *ret_used is its length, 0 if it is incomplete; then *ret is
- * untouched. ERR_FAILED for invalid data: the connection is useless then. */
+ * untouched. ERR_FAILED for invalid data: close the connection then. */
 int mux_parse(const void *p, size_t n, struct mux_message *ret, size_t *ret_used, struct err *err);
 
-/* Each appends a whole request to b. */
-void mux_put_hello(struct buf *b);
+/* These functions append a complete request to b. */
+void mux_add_hello(struct buf *b);
 /* A request without parameters: MUX_ALIVE_CHECK, MUX_TERMINATE. */
-void mux_put_request(struct buf *b, enum mux_type type, uint32_t id);
-/* Two descriptors must follow, each with mux_send_fd: the one that the master reads, then the one that it
- * writes. */
-void mux_put_stdio_forward(struct buf *b, uint32_t id, const char *host, unsigned port);
+void mux_add_request(struct buf *b, enum mux_type type, uint32_t id);
+/* Send two descriptors after it with mux_send_fd: the master reads from the first and writes to the second.
+ */
+void mux_add_stdio_forward(struct buf *b, uint32_t id, const char *host, unsigned port);
 /* MUX_OPEN_FORWARD, MUX_CLOSE_FORWARD: the master listens on the Unix socket `local_path` and forwards
  * its connections to the Unix socket `remote_path` on the far host. */
-void mux_put_unix_forward(struct buf *b, enum mux_type type, uint32_t id, const char *local_path,
+void mux_add_unix_forward(struct buf *b, enum mux_type type, uint32_t id, const char *local_path,
                           const char *remote_path);
 
 /* A connection to a master. */
@@ -55,7 +55,7 @@ struct mux {
 
 /*
  * Connects to the master's socket. The socket and its listener must belong to this user. ERR_NOT_FOUND
- * without such a listener, ERR_BUSY if its backlog is full. Release it with mux_close, also after a failure.
+ * without such a listener, ERR_BUSY if its backlog is full. Call mux_close also after a failure.
  */
 int mux_connect(struct mux *m, const char *path, struct err *err);
 void mux_close(struct mux *m);

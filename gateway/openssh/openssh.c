@@ -12,8 +12,8 @@
 #include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
-/* A live master answers at once. */
-#define ALIVE_MS 2000
+/* The timeout of an alive check. A live master answers at once. */
+#define ALIVE_TIMEOUT_MS 2000
 /* The time that ssh has to exit on request. */
 #define EXIT_TIMEOUT_MS 300
 
@@ -27,7 +27,7 @@ static void read_stream(struct ssh_log *l, enum ssh_log_source source, int *fd)
         else if (errno != EINTR)
             return;
     }
-    /* Poll would report its end repeatedly. */
+    /* Close an ended stream, because poll would report its end repeatedly. */
     fd_close(fd);
 }
 
@@ -37,7 +37,7 @@ void openssh_read_output(struct openssh *o)
     read_stream(&o->ssh_log, SSH_STDERR, &o->stderr_fd);
 }
 
-bool openssh_is_gone(struct openssh *o)
+bool openssh_is_disconnected(struct openssh *o)
 {
     struct mux_message m;
     int rc;
@@ -50,16 +50,16 @@ bool openssh_is_gone(struct openssh *o)
 
 uint32_t openssh_send_alive_check(struct openssh *o)
 {
-    mux_put_request(&o->control.out, MUX_ALIVE_CHECK, ++o->checks_sent);
+    mux_add_request(&o->control.out, MUX_ALIVE_CHECK, ++o->checks_sent);
     if (mux_send(&o->control, NULL) < 0)
         o->lost = true;
     return o->checks_sent;
 }
 
-/* ssh first creates its socket under a temporary name: "/m.", sixteen letters and a NUL. */
+/* Leaves room in the path for the temporary name of ssh's socket: "/m.", sixteen letters and a NUL. */
 int openssh_create_directory(struct openssh *o, struct err *err)
 {
-    return unix_socket_directory(sizeof "/m." + 16, &o->directory, err);
+    return unix_socket_make_directory(sizeof "/m." + 16, &o->directory, err);
 }
 
 int openssh_socket_name(struct openssh *o, char **ret, struct err *err)
@@ -77,10 +77,10 @@ int openssh_connect_control(struct openssh *o, int cancel_fd, uint32_t *ret_pid,
     struct mux_message m;
     if (mux_connect(&o->control, o->path, err) < 0)
         return -1;
-    mux_put_hello(&o->control.out);
-    mux_put_request(&o->control.out, MUX_ALIVE_CHECK, 0);
+    mux_add_hello(&o->control.out);
+    mux_add_request(&o->control.out, MUX_ALIVE_CHECK, 0);
     if (mux_send(&o->control, err) < 0 ||
-        mux_wait(&o->control, clock_deadline(ALIVE_MS), cancel_fd, &m, err) < 0)
+        mux_wait(&o->control, clock_deadline(ALIVE_TIMEOUT_MS), cancel_fd, &m, err) < 0)
         return -1;
     if (m.type != MUX_ALIVE)
         return failure_set(FAILURE_MASTER_NOT_ALIVE, FAILURE_DETAILS(o->path), err);
@@ -128,7 +128,7 @@ int openssh_find(const struct ssh_config *config, const struct login_options *op
         return 0;
     }
     openssh_close(o);
-    /* Every failure but a cancel means only that this master is unusable. */
+    /* After every failure but a cancellation, only this master is unusable. */
     return err_set(err, why.kind == ERR_CANCELLED ? ERR_CANCELLED : ERR_NOT_FOUND, "%s", why.msg);
 }
 
@@ -154,7 +154,7 @@ bool openssh_has_ended(struct openssh *o, struct err *exit_error)
     struct err why = ERR_INIT;
     char at[sizeof why.msg];
     openssh_read_output(o);
-    if (!openssh_is_gone(o))
+    if (!openssh_is_disconnected(o))
         return false;
     if (o->pid) {
         read_last_log(o);
@@ -168,10 +168,10 @@ bool openssh_has_ended(struct openssh *o, struct err *exit_error)
 }
 
 /* Asks ssh to log out, then ends it and its child processes. */
-static void end_own(struct openssh *o)
+static void stop_own_ssh(struct openssh *o)
 {
-    if (o->control.fd >= 0 && !openssh_is_gone(o)) {
-        mux_put_request(&o->control.out, MUX_TERMINATE, ++o->checks_sent);
+    if (o->control.fd >= 0 && !openssh_is_disconnected(o)) {
+        mux_add_request(&o->control.out, MUX_TERMINATE, ++o->checks_sent);
         int64_t deadline = clock_deadline(EXIT_TIMEOUT_MS);
         struct mux_message m;
         if (mux_send(&o->control, NULL) == 0)
@@ -186,14 +186,14 @@ void openssh_close(struct openssh *o)
     if (!o)
         return;
     if (o->pid)
-        end_own(o);
+        stop_own_ssh(o);
     mux_close(&o->control);
     fd_close(&o->log);
     fd_close(&o->log_writer);
     fd_close(&o->stderr_fd);
     if (o->directory)
         file_remove(o->directory, NULL);
-    /* Last, because the reaper removes the directory if we are killed before. */
+    /* End the reaper last: it removes the directory if we are killed before this line. */
     reaper_end(&o->reaper);
     free(o->directory);
     free(o->path);

@@ -3,7 +3,7 @@
  * PROTOCOL.mux). The master is the user's (ControlMaster) or our own `ssh`.
  *
  * OpenSSH has features that libssh2 lacks: security keys, PKCS#11, GSSAPI, certificates and more algorithms.
- * Our own ssh authenticates once; each further connection costs a message instead of a login.
+ * Our own ssh authenticates once; each further connection needs a message instead of a login.
  */
 #ifndef GATEWAY_OPENSSH_OPENSSH_H
 #define GATEWAY_OPENSSH_OPENSSH_H
@@ -16,7 +16,7 @@
 struct openssh;
 
 /* Connects to the user's master connection to that host (`ControlPath` in the configuration). *ret uses it
- * and does not end it. ERR_NOT_FOUND if there is none that answers. Fills in `hop`. */
+ * and does not end it. ERR_NOT_FOUND if no master answers. Fills in `hop`. */
 int openssh_find(const struct ssh_config *config, const struct login_options *options,
                  struct gateway_hop *hop, struct openssh **ret, struct err *err);
 
@@ -28,8 +28,8 @@ int openssh_find(const struct ssh_config *config, const struct login_options *op
 int openssh_start(const struct ssh_config *config, const struct login_options *options,
                   struct gateway_hop *hop, struct openssh **ret, struct err *err);
 
-/* For the hub's thread. openssh_fd returns a descriptor to wait for (POLLIN). The other function checks for
- * the end of the connection, sets *exit_error (ERR_LOST) and reads the log. */
+/* For the hub's thread. openssh_fd returns a descriptor to poll (POLLIN). openssh_has_ended reads the log and
+ * checks whether the connection has ended; if so, *exit_error has the reason (ERR_LOST). */
 int openssh_fd(const struct openssh *o);
 bool openssh_has_ended(struct openssh *o, struct err *exit_error);
 

@@ -7,7 +7,6 @@
 #include "gateway/openssh/openssh_internal.h"
 #include "base/banned.h"
 
-/* Adds an argument. */
 __attribute__((format(printf, 3, 4))) static void add_argument(struct strlist *l, struct err *failure,
                                                                const char *fmt, ...)
 {
@@ -75,8 +74,8 @@ static void add_settings(struct strlist *l, const struct ssh_settings *s, struct
         add_argument(l, failure, "-oCompression=%s", s->compress == SSH_COMPRESS_YES ? "yes" : "no");
 }
 
-/* Chooses settings for each ssh, also for the ones that ours starts for jump hosts: no side effect of the
- * user's configuration (commands, forwardings) may run, and ssh must not ask whether to trust a key. */
+/* Chooses the settings of our own ssh and of each ssh that it starts for a jump host. They disable the
+ * commands and forwardings of the user's configuration, and the question whether to trust a key. */
 static void choose_settings(const struct ssh_config *config, const struct login_options *options, bool ask,
                             struct strlist *ret, struct err *failure)
 {
@@ -109,23 +108,23 @@ static void add_configuration(struct buf *b, const char *file, struct err *failu
 }
 
 /*
- * ssh passes only -F to the ssh of a jump host. So our own file has the settings before the user's
- * configuration: ssh uses the first value. The host's own policy for host keys is in the arguments, which its
- * jump hosts do not see: only --accept-new applies to them. The file that the user named is copied, because
- * ssh checks the mode of included files. *ret is the file's name; the caller frees it.
+ * ssh passes only -F to the ssh of a jump host. So our own file has the settings, then the user's
+ * configuration: ssh uses the first value of a keyword. The host's policy for host keys is in the arguments,
+ * which do not apply to its jump hosts: only --accept-new applies to them. The file that the user named is
+ * copied, because ssh checks the mode of included files. *ret is the file's name; the caller frees it.
  */
-static int write_configuration(const struct openssh *o, const struct ssh_settings *asked,
+static int write_configuration(const struct openssh *o, const struct ssh_settings *requested,
                                const struct strlist *settings, char **ret, struct err *err)
 {
     struct buf b = BUF_INIT(1 << 20), user = BUF_INIT(1 << 20);
     struct err failure = ERR_INIT;
     int fd = -1, rc = -1;
     char *path = file_join(o->directory, "config");
-    buf_addf(&b, "Host *\n    StrictHostKeyChecking %s\n", asked->accept_new ? "accept-new" : "yes");
+    buf_addf(&b, "Host *\n    StrictHostKeyChecking %s\n", requested->accept_new ? "accept-new" : "yes");
     for (size_t i = 0; i < settings->n; i++)
         buf_addf(&b, "    %s\n", settings->items[i]);
     buf_adds(&b, "Host *\n");
-    add_configuration(&user, asked->config, &failure);
+    add_configuration(&user, requested->config, &failure);
     buf_add(&b, buf_str(&user), user.len);
     if (failure.kind != ERR_NONE)
         *err = failure;
@@ -144,14 +143,14 @@ static int write_configuration(const struct openssh *o, const struct ssh_setting
     return rc;
 }
 
-/* Adds the user's configuration, or ours before it if there are jump hosts. */
-static void add_file(const struct openssh *o, const struct ssh_config *config, const struct strlist *settings,
-                     struct strlist *ret, struct err *failure)
+/* Adds -F with the user's configuration, or with our own file if there are jump hosts. */
+static void add_configuration_option(const struct openssh *o, const struct ssh_config *config,
+                                     const struct strlist *settings, struct strlist *ret, struct err *failure)
 {
-    const char *file = config->asked.config;
+    const char *file = config->requested.config;
     char *ours = NULL;
-    if ((config->asked.jump || config->connect.jump) && failure->kind == ERR_NONE &&
-        write_configuration(o, &config->asked, settings, &ours, failure) == 0)
+    if ((config->requested.jump || config->connect.jump) && failure->kind == ERR_NONE &&
+        write_configuration(o, &config->requested, settings, &ours, failure) == 0)
         file = ours;
     if (file) {
         add_argument(ret, failure, "-F");
@@ -174,7 +173,7 @@ int openssh_call_arguments(const struct openssh_call *call, struct strlist *ret,
     add_argument(ret, &failure, "%s/log", o->directory);
     add_argument(ret, &failure, "-MNTS");
     add_argument(ret, &failure, "%s", o->path);
-    add_file(o, config, &settings, ret, &failure);
+    add_configuration_option(o, config, &settings, ret, &failure);
     for (size_t i = 0; i < settings.n; i++)
         add_argument(ret, &failure, "-o%s", settings.items[i]);
     add_argument(ret, &failure, "-oLogVerbose=" SSH_LOG_CONFIRMATIONS);
@@ -182,7 +181,7 @@ int openssh_call_arguments(const struct openssh_call *call, struct strlist *ret,
     add_argument(ret, &failure, "-oConnectTimeout=%lld",
                  config->connect.timeout_s ? (long long)config->connect.timeout_s
                                            : round_to_seconds(options->limits.step_timeout_ms));
-    add_settings(ret, &config->asked, &failure);
+    add_settings(ret, &config->requested, &failure);
     add_argument(ret, &failure, "--");
     add_argument(ret, &failure, "%s", config->address);
     strlist_release(&settings);

@@ -14,14 +14,15 @@ struct openssh {
     bool lost;
     uint32_t checks_sent;     /* the number of the last alive check that was sent */
     uint32_t checks_answered; /* the number of the last one with an answer */
-    char *directory;          /* private; NULL until the user's master needs one */
+    char *directory;          /* private; NULL: not needed yet with the user's master */
     unsigned n_sockets;       /* created in that directory */
 
     /* These members belong to an ssh that profgrab started. */
     pid_t pid; /* 0: the master is the user's */
     struct reaper reaper;
-    int log;        /* both ends of the log's pipe: the pipe must not look closed before ssh opens it */
-    int log_writer; /* see `log` */
+    int log;        /* the read end of the log's pipe. We keep a write end open, so that the pipe does not end
+                       before ssh opens it. */
+    int log_writer; /* the write end, see `log` */
     int stderr_fd;  /* its standard error */
     struct ssh_log ssh_log;
 };
@@ -30,7 +31,7 @@ struct openssh {
 struct openssh *openssh_new(struct err *err);
 /* Fills in the host. */
 void openssh_describe_host(const struct ssh_config *config, struct gateway_hop *hop);
-/* Creates o->directory, with room for a master's socket. */
+/* Creates o->directory. Its path is short enough for a master's socket. */
 int openssh_create_directory(struct openssh *o, struct err *err);
 /* Opens the control connection and sends an alive check: *ret_pid is the master's process. */
 int openssh_connect_control(struct openssh *o, int cancel_fd, uint32_t *ret_pid, struct err *err);
@@ -48,10 +49,10 @@ int openssh_call_arguments(const struct openssh_call *call, struct strlist *ret,
 /* Reads new bytes of the log and of standard error. */
 void openssh_read_output(struct openssh *o);
 
-/* Checks whether the master has visibly ended. */
-bool openssh_is_gone(struct openssh *o);
+/* Checks whether the master has closed our control connection. */
+bool openssh_is_disconnected(struct openssh *o);
 
-/* Sends an alive check. The master was alive at that time once o->answered reaches the returned number. */
+/* Sends an alive check. The master has answered it when o->checks_answered reaches the returned number. */
 uint32_t openssh_send_alive_check(struct openssh *o);
 
 /* Creates a name for a socket in the private directory. The caller frees it. */

@@ -15,11 +15,11 @@
 #include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
-/* The interval of checks whether ssh is ready. The log would show it, but its words may change. */
-#define LOOK_MS 20
+/* The interval of checks whether ssh is ready. The log would show it, but its text may change. */
+#define READY_CHECK_MS 20
 
-/* Opens the named pipe of the log, because ssh opens it by name. Our own write end prevents an early end of
- * file. */
+/* Creates the log as a named pipe, because ssh opens it by name. Our own write end prevents an end of file
+ * before that. */
 static int open_log(struct openssh *o, struct err *err)
 {
     char *path = file_join(o->directory, "log");
@@ -47,14 +47,14 @@ static int start_ssh(struct openssh *o, const struct strlist *arguments, const s
     int rc = -1, stderr_fd[2] = {-1, -1};
     char *program = NULL;
     const char **argv = calloc(arguments->n + 1, sizeof *argv);
-    /* Without askpass, ssh must not read from a terminal either: it is no foreground process. */
+    /* Without askpass, ssh must not read from the terminal, because it is in a background process group. */
     if (!argv || asprintf(&program, "SSH_ASKPASS=%s", ask->program ? ask->program : "false") < 0) {
         free(argv);
         return err_nomem(err);
     }
     for (size_t i = 0; i < arguments->n; i++)
         argv[i] = arguments->items[i];
-    /* A full pipe without a reader must not block ssh. */
+    /* A non-blocking pipe: a full one without a reader must not block ssh. */
     if (fd_pipe_nonblocking(stderr_fd, err) == 0)
         rc = proc_start_with_setting(
             argv,
@@ -73,7 +73,7 @@ static int start_ssh(struct openssh *o, const struct strlist *arguments, const s
     return rc;
 }
 
-/* Whether the login is complete. ssh creates its socket after it has authenticated. */
+/* Checks whether the login is complete. ssh creates its socket after it has authenticated. */
 static bool is_ready(struct openssh *o, int cancel_fd)
 {
     uint32_t pid = 0;
@@ -84,95 +84,95 @@ static bool is_ready(struct openssh *o, int cancel_fd)
 }
 
 /* The state of the wait for the login. */
-struct login {
+struct openssh_login {
     struct openssh *o;
     const struct login_options *options;
     struct askpass ask;
-    char where[300];
+    char server[300];
     int64_t since, deadline;
-    int64_t touch_since; /* since then ssh waits for a touch of a key; 0: no */
-    int64_t agent_since; /* since then the agent may wait for a touch; 0: no */
+    int64_t touch_since; /* when ssh began to wait for a touch of a key; 0: it does not wait */
+    int64_t agent_since; /* when the agent may have begun to wait for a touch; 0: it does not wait */
 };
 
 /* Extends the deadline by the time that the user needs for an answer. */
-static int extend_deadline(struct login *in, bool asked, bool touched, struct err *err)
+static int extend_deadline(struct openssh_login *l, bool asked, bool touched, struct err *err)
 {
     int64_t since = clock_now();
     char byte;
-    if (touched && recv(in->ask.touch, &byte, 1, MSG_DONTWAIT) == 0) {
-        fd_close(&in->ask.touch);
-        in->deadline += since - in->touch_since;
-        in->touch_since = 0;
+    if (touched && recv(l->ask.touch, &byte, 1, MSG_DONTWAIT) == 0) {
+        fd_close(&l->ask.touch);
+        l->deadline += since - l->touch_since;
+        l->touch_since = 0;
     }
     if (!asked)
         return 0;
     /* ssh logged its version before its question. */
-    openssh_read_output(in->o);
-    in->ask.labels_logins = ssh_log_has_login_labels(&in->o->ssh_log);
-    if (askpass_serve(&in->ask, in->options, err) < 0)
+    openssh_read_output(l->o);
+    l->ask.labels_logins = ssh_log_has_login_labels(&l->o->ssh_log);
+    if (askpass_serve(&l->ask, l->options, err) < 0)
         return -1;
-    if (in->ask.touch >= 0 && !in->touch_since)
-        in->touch_since = since;
-    in->deadline += clock_now() - since;
+    if (l->ask.touch >= 0 && !l->touch_since)
+        l->touch_since = since;
+    l->deadline += clock_now() - since;
     return 0;
 }
 
 /* The agent may ask the user too, and does not report it to us. */
-static void watch_agent(struct login *in)
+static void watch_agent(struct openssh_login *l)
 {
-    bool waits = ssh_log_is_awaiting_agent(&in->o->ssh_log);
+    bool waits = ssh_log_is_awaiting_agent(&l->o->ssh_log);
     if (!waits)
-        in->agent_since = 0;
-    else if (!in->agent_since)
-        in->agent_since = clock_now();
+        l->agent_since = 0;
+    else if (!l->agent_since)
+        l->agent_since = clock_now();
 }
 
-static int64_t deadline_of(const struct login *in)
+static int64_t find_deadline(const struct openssh_login *l)
 {
-    int64_t ask = in->options->ask ? in->options->ask_ms : 0;
-    if (in->touch_since && ask)
-        return in->touch_since + ask;
-    return in->agent_since && in->agent_since + ask > in->deadline ? in->agent_since + ask : in->deadline;
+    int64_t ask = l->options->ask ? l->options->ask_ms : 0;
+    if (l->touch_since && ask)
+        return l->touch_since + ask;
+    return l->agent_since && l->agent_since + ask > l->deadline ? l->agent_since + ask : l->deadline;
 }
 
-static int set_delay_error(const struct login *in, struct err *err)
+static int set_delay_error(const struct openssh_login *l, struct err *err)
 {
-    if (!in->touch_since)
-        return ssh_log_explain_delay(&in->o->ssh_log, clock_now() - in->since, err);
-    return failure_set(in->options->ask ? FAILURE_TOUCH_MISSING : FAILURE_TOUCH_NOT_ASKED,
+    if (!l->touch_since)
+        return ssh_log_explain_delay(&l->o->ssh_log, clock_now() - l->since, err);
+    return failure_set(l->options->ask ? FAILURE_TOUCH_MISSING : FAILURE_TOUCH_NOT_ASKED,
                        FAILURE_DETAILS(NULL), err);
 }
 
-static int wait_ready(struct login *in, struct err *err)
+static int wait_ready(struct openssh_login *l, struct err *err)
 {
-    struct openssh *o = in->o;
+    struct openssh *o = l->o;
     for (;;) {
         bool ended = proc_has_ended(o->pid, NULL);
         openssh_read_output(o);
-        watch_agent(in);
+        watch_agent(l);
         if (ended)
-            return ssh_log_failure(&o->ssh_log, in->where, err);
-        if (is_ready(o, in->options->limits.cancel_fd))
+            return ssh_log_failure(&o->ssh_log, l->server, err);
+        if (is_ready(o, l->options->limits.cancel_fd))
             return 0;
-        if (clock_now() > deadline_of(in))
-            return set_delay_error(in, err);
-        struct pollfd fds[] = {{.fd = in->options->limits.cancel_fd, .events = POLLIN},
-                               {.fd = in->ask.listener, .events = POLLIN},
-                               {.fd = in->ask.touch, .events = POLLIN},
+        if (clock_now() > find_deadline(l))
+            return set_delay_error(l, err);
+        struct pollfd fds[] = {{.fd = l->options->limits.cancel_fd, .events = POLLIN},
+                               {.fd = l->ask.listener, .events = POLLIN},
+                               {.fd = l->ask.touch, .events = POLLIN},
                                {.fd = o->log, .events = POLLIN},
                                {.fd = o->stderr_fd, .events = POLLIN}};
-        if (poll(fds, sizeof fds / sizeof *fds, LOOK_MS) <= 0)
+        if (poll(fds, sizeof fds / sizeof *fds, READY_CHECK_MS) <= 0)
             continue;
         if (fds[0].revents)
             return err_set(err, ERR_CANCELLED, "interrupted");
-        if (extend_deadline(in, fds[1].revents != 0, fds[2].revents != 0, err) < 0)
+        if (extend_deadline(l, fds[1].revents != 0, fds[2].revents != 0, err) < 0)
             return -1;
     }
 }
 
-static int prepare_files(struct login *in, struct err *err)
+static int prepare_files(struct openssh_login *l, struct err *err)
 {
-    struct openssh *o = in->o;
+    struct openssh *o = l->o;
     if (openssh_create_directory(o, err) < 0)
         return -1;
     o->path = file_join(o->directory, "m");
@@ -180,36 +180,34 @@ static int prepare_files(struct login *in, struct err *err)
         return err_nomem(err);
     if (open_log(o, err) < 0)
         return -1;
-    if (!in->options->askpass)
+    if (!l->options->askpass)
         return 0;
-    if (reaper_start(&o->reaper, o->directory, in->options->askpass, err) < 0)
+    if (reaper_start(&o->reaper, o->directory, l->options->askpass, err) < 0)
         return -1;
-    return askpass_init(&in->ask, o->directory, in->options->askpass, err);
+    return askpass_init(&l->ask, o->directory, l->options->askpass, err);
 }
 
-static int log_in(struct login *in, const struct ssh_config *config, struct err *err)
+static int log_in(struct openssh_login *l, const struct ssh_config *config, struct err *err)
 {
     struct strlist arguments = {0};
-    int64_t step = in->options->limits.step_timeout_ms;
-    int rc = prepare_files(in, err);
-    const struct openssh_call call = {.o = in->o,
-                                      .config = config,
-                                      .options = in->options,
-                                      .ask = in->options->ask && in->ask.listener >= 0};
+    int64_t step = l->options->limits.step_timeout_ms;
+    int rc = prepare_files(l, err);
+    const struct openssh_call call = {
+        .o = l->o, .config = config, .options = l->options, .ask = l->options->ask && l->ask.listener >= 0};
     if (rc == 0)
         rc = openssh_call_arguments(&call, &arguments, err);
     if (rc == 0)
-        rc = start_ssh(in->o, &arguments, &in->ask, err);
+        rc = start_ssh(l->o, &arguments, &l->ask, err);
     strlist_release(&arguments);
     if (rc < 0)
         return -1;
-    /* ssh applies the connect timeout itself and reports it. */
-    in->since = clock_now();
-    in->deadline = clock_deadline(2 * step);
-    return wait_ready(in, err);
+    /* The limit is two steps, because ssh itself applies the connect timeout to the first. */
+    l->since = clock_now();
+    l->deadline = clock_deadline(2 * step);
+    return wait_ready(l, err);
 }
 
-/* The server's error only shows that a key was not offered. */
+/* Adds the reason why a key was not offered, which the server does not report. */
 static void add_refused(const struct err *refused, struct err *err)
 {
     if (!err || err->kind != ERR_DENIED || refused->kind == ERR_NONE)
@@ -221,22 +219,22 @@ static void add_refused(const struct err *refused, struct err *err)
 int openssh_start(const struct ssh_config *config, const struct login_options *options,
                   struct gateway_hop *hop, struct openssh **ret, struct err *err)
 {
-    struct login in = {.options = options, .ask = {.listener = -1, .touch = -1}};
-    in.o = openssh_new(err);
-    if (!in.o)
+    struct openssh_login login = {.options = options, .ask = {.listener = -1, .touch = -1}};
+    login.o = openssh_new(err);
+    if (!login.o)
         return -1;
     openssh_describe_host(config, hop);
-    snprintf(in.where, sizeof in.where, "%s port %u", hop->address, hop->port);
-    int rc = log_in(&in, config, err);
-    ssh_log_describe(&in.o->ssh_log, hop);
-    ssh_log_drop_complaints(&in.o->ssh_log);
-    askpass_report_login(&in.ask, options, rc == 0);
+    snprintf(login.server, sizeof login.server, "%s port %u", hop->address, hop->port);
+    int rc = log_in(&login, config, err);
+    ssh_log_describe(&login.o->ssh_log, hop);
+    ssh_log_drop_complaints(&login.o->ssh_log);
+    askpass_report_login(&login.ask, options, rc == 0);
     if (rc < 0)
-        add_refused(&in.ask.refused, err);
-    askpass_release(&in.ask);
+        add_refused(&login.ask.refused, err);
+    askpass_release(&login.ask);
     if (rc < 0)
-        openssh_close(in.o);
+        openssh_close(login.o);
     else
-        *ret = in.o;
+        *ret = login.o;
     return rc;
 }

@@ -8,24 +8,24 @@
 
 #include "base/banned.h"
 
-/* The time that ssh has to end its session. */
-#define LEAVE_MS 300
-/* The prefix of our private directories: we remove nothing else. */
-#define DIRECTORY_BEGINS "profgrab-"
+/* The time for ssh to exit after SIGTERM. */
+#define EXIT_TIMEOUT_MS 300
+/* The prefix of our private directories. We remove no other directory. */
+#define DIRECTORY_PREFIX "profgrab-"
 
-int reaper_start(struct reaper *k, const char *directory, const char *program, struct err *err)
+int reaper_start(struct reaper *r, const char *directory, const char *program, struct err *err)
 {
     int rc = -1, fds[2] = {-1, -1};
     char *name = file_join(directory, REAPER_NAME);
-    *k = (struct reaper){.pipe = -1};
+    *r = (struct reaper){.pipe = -1};
     if (!name)
         return err_nomem(err);
     if (symlink(program, name) < 0)
         err_sys(err, "cannot make %s", name);
     else if (fd_pipe(fds, err) == 0)
-        rc = proc_start((const char *const[]){name, NULL}, (int[]){fds[0], -1, -1}, &k->pid, err);
+        rc = proc_start((const char *const[]){name, NULL}, (int[]){fds[0], -1, -1}, &r->pid, err);
     if (rc == 0) {
-        k->pipe = fds[1];
+        r->pipe = fds[1];
         fds[1] = -1;
     }
     fd_close(&fds[0]);
@@ -34,18 +34,18 @@ int reaper_start(struct reaper *k, const char *directory, const char *program, s
     return rc;
 }
 
-void reaper_end(struct reaper *k)
+void reaper_end(struct reaper *r)
 {
-    if (k->pid)
-        proc_end(k->pid);
-    fd_close(&k->pipe);
-    k->pid = 0;
+    if (r->pid)
+        proc_end(r->pid);
+    fd_close(&r->pipe);
+    r->pid = 0;
 }
 
 static void remove_directory(const char *name)
 {
     char *directory = file_dir(name);
-    if (directory && strncmp(file_base(directory), DIRECTORY_BEGINS, strlen(DIRECTORY_BEGINS)) == 0)
+    if (directory && strncmp(file_base(directory), DIRECTORY_PREFIX, strlen(DIRECTORY_PREFIX)) == 0)
         file_remove(directory, NULL);
     free(directory);
 }
@@ -62,7 +62,7 @@ void reaper_run(const char *name)
     while (n > 0 || (n < 0 && errno == EINTR));
     signal(SIGTERM, SIG_IGN);
     kill(0, SIGTERM);
-    fd_wait(-1, 0, clock_deadline(LEAVE_MS), -1, NULL);
+    fd_wait(-1, 0, clock_deadline(EXIT_TIMEOUT_MS), -1, NULL);
     remove_directory(name);
     kill(0, SIGKILL);
 }

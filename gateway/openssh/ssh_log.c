@@ -20,8 +20,8 @@ static void copy_printable(char *dst, size_t cap, const char *s, size_t n)
 
 /* ---- facts --------------------------------------------------------------------------------------------- */
 
-/* ssh also logs the server's texts, with their newlines. So facts about the server before the login come from
- * the first line that has them. */
+/* ssh also logs the server's texts, with their newlines. So a fact about the server before the login is read
+ * from the first line that has it. */
 
 static void read_proxy(struct ssh_log *l, const char *rest)
 {
@@ -59,7 +59,7 @@ static void read_host_key(struct ssh_log *l, const char *rest)
     copy_printable(l->host_key, sizeof l->host_key, rest, strcspn(rest, " "));
 }
 
-/* Notes a new host: ssh writes the key, or fails to write it, only for an unknown host. */
+/* Records a new host: ssh writes the key, or fails to write it, only for an unknown host. */
 static void read_new_host_key(struct ssh_log *l, const char *rest)
 {
     (void)rest;
@@ -136,7 +136,7 @@ static int find_channel(const struct ssh_log *l, const char *number)
     return -1;
 }
 
-/* "N: open failed: REASON: THE SERVER'S WORDS". */
+/* "N: open failed: REASON: THE SERVER'S TEXT". */
 static void read_refusal(struct ssh_log *l, const char *rest)
 {
     const char *reason = strstr(rest, ": open failed: ");
@@ -154,7 +154,7 @@ static void read_confirmation(struct ssh_log *l, const char *rest)
         l->channels[i].confirmed = true;
 }
 
-bool ssh_log_confirmation(struct ssh_log *l, const struct destination *to)
+bool ssh_log_pop_confirmation(struct ssh_log *l, const struct destination *to)
 {
     char name[DESTINATION_NAME];
     destination_name(to, name);
@@ -167,7 +167,7 @@ bool ssh_log_confirmation(struct ssh_log *l, const struct destination *to)
     return false;
 }
 
-bool ssh_log_refusal(struct ssh_log *l, const struct destination *to, char *dst, size_t cap)
+bool ssh_log_pop_refusal(struct ssh_log *l, const struct destination *to, char *dst, size_t cap)
 {
     char name[DESTINATION_NAME];
     destination_name(to, name);
@@ -188,7 +188,7 @@ static bool read_fact(struct ssh_log *l, const char *line)
 {
     static const struct {
         const char *start;
-        void (*take)(struct ssh_log *l, const char *rest);
+        void (*read)(struct ssh_log *l, const char *rest);
     } facts[] = {
         {"OpenSSH_", read_version},
         {"debug1: Executing proxy command: ", read_proxy},
@@ -210,14 +210,14 @@ static bool read_fact(struct ssh_log *l, const char *line)
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         const char *rest = after_prefix(line, facts[i].start);
         if (rest) {
-            facts[i].take(l, rest);
+            facts[i].read(l, rest);
             return true;
         }
     }
     return false;
 }
 
-/* Lines at this log level that are no complaint. */
+/* Checks for a line of this log level that is no complaint. */
 static bool is_no_complaint(const char *line)
 {
     static const char *const starts[] = {"debug",        "OpenSSH_",          "Authenticated to ",
@@ -228,7 +228,8 @@ static bool is_no_complaint(const char *line)
     return !line[0];
 }
 
-/* Whether the line gives no cause. The ssh of a jump host behind another one logs only such a line. */
+/* Checks for a line without a cause. The ssh of a jump host behind another jump host logs only such a line.
+ */
 static bool has_no_cause(const char *line)
 {
     return after_prefix(line, "Connection closed by UNKNOWN ") ||
@@ -283,12 +284,12 @@ void ssh_log_feed(struct ssh_log *l, enum ssh_log_source source, const char *p, 
 
 /* A key is "PATH TYPE FINGERPRINT [explicit] [agent] [token] [authenticator]". Returns the text from its
  * fingerprint on, or NULL. */
-static const char *fingerprint_of(const char *key)
+static const char *find_fingerprint(const char *key)
 {
     return strstr(key, " SHA256:");
 }
 
-static const char *flags_of(const char *fingerprint)
+static const char *find_flags(const char *fingerprint)
 {
     return fingerprint + 1 + strcspn(fingerprint + 1, " ");
 }
@@ -306,15 +307,15 @@ bool ssh_log_has_login_labels(const struct ssh_log *l)
 
 bool ssh_log_is_awaiting_agent(const struct ssh_log *l)
 {
-    const char *fingerprint = fingerprint_of(l->key);
+    const char *fingerprint = find_fingerprint(l->key);
     return !l->method[0] && strcmp(l->trying, "publickey") == 0 && fingerprint &&
-           strstr(flags_of(fingerprint), " agent");
+           strstr(find_flags(fingerprint), " agent");
 }
 
-/* Describes a key in the words of our own logins. */
+/* Describes a key like a login over libssh2. */
 static void describe_key(const char *key, char *dst, size_t cap)
 {
-    const char *fingerprint = fingerprint_of(key);
+    const char *fingerprint = find_fingerprint(key);
     const char *type = fingerprint;
     while (type && type > key && type[-1] != ' ')
         type--;
@@ -322,7 +323,7 @@ static void describe_key(const char *key, char *dst, size_t cap)
         snprintf(dst, cap, "publickey %s", key);
         return;
     }
-    const char *flags = flags_of(fingerprint);
+    const char *flags = find_flags(fingerprint);
     int path = (int)(type - key - 1);
     if (strstr(flags, " agent"))
         snprintf(dst, cap, "agent %.*s", (int)(flags - type), type);

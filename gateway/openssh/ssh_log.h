@@ -2,9 +2,9 @@
  * The output of OpenSSH's ssh at its first debug level (-v): the server, its host key, the authentication,
  * and the reason of a refused connection or channel.
  *
- * ssh has two streams. Only ssh itself writes the log (-E). The ssh of jump hosts, proxies and the banners of
- * servers also write to its standard error. Facts about the target come from the log only. Standard error is
- * quoted, as a message of the route, if the log shows that nothing arrived from the target.
+ * ssh has two streams. Only ssh itself writes the log (-E). Its standard error also has the output of the ssh
+ * of jump hosts, of proxies, and the banners of servers. We read facts about the target only from the log. We
+ * quote standard error, as a message of the route, if the log shows that no data arrived from the target.
  */
 #ifndef GATEWAY_OPENSSH_SSH_LOG_H
 #define GATEWAY_OPENSSH_SSH_LOG_H
@@ -24,11 +24,12 @@ struct ssh_log {
         char text[SSH_LOG_LINE]; /* an incomplete line; the part that does not fit is dropped */
         size_t n;
     } partial[SSH_SOURCES];
-    /* The latest lines of each stream for the user. All text here is printable; unknown strings are empty. */
+    /* The latest lines of each stream that are messages for the user. All text here is printable; unknown
+     * strings are empty. */
     struct ssh_log_complaints {
         char lines[SSH_LOG_COMPLAINTS][SSH_LOG_LINE];
-        size_t n;           /* total number; the latest line is at n - 1, modulo */
-        bool login_refused; /* a server has answered a login attempt and not accepted one since */
+        size_t n;           /* total number; the latest line is at (n - 1) % SSH_LOG_COMPLAINTS */
+        bool login_refused; /* a server has refused a login attempt and not accepted a later one */
     } complaints[SSH_SOURCES];
 
     bool proxied;     /* another process connects: a jump host's ssh, a proxy command */
@@ -37,7 +38,7 @@ struct ssh_log {
     char server_ip[64];
     char host_key_type[64];
     char host_key[64];
-    bool host_key_new; /* it was unknown and is trusted from now on */
+    bool host_key_new; /* the host was unknown and ssh trusts it now (accept-new) */
     char trying[64];   /* the latest method; "" before the first */
     char key[352];     /* the last public key that the server accepted, as ssh names it */
     char method[64];   /* the accepted method; "" before the login */
@@ -47,9 +48,9 @@ struct ssh_log {
     struct {
         unsigned number;
         char to[DESTINATION_NAME];
-        char reason[160];         /* "" until it is refused */
-        bool confirmed;           /* and not reported yet */
-    } channels[SSH_LOG_CHANNELS]; /* the latest */
+        char reason[160]; /* of the refusal; "" if not refused, or if returned by ssh_log_pop_refusal */
+        bool confirmed;   /* opened, and not returned by ssh_log_pop_confirmation yet */
+    } channels[SSH_LOG_CHANNELS]; /* the latest channels, a ring buffer */
     size_t n_channels;
 };
 
@@ -67,7 +68,7 @@ bool ssh_log_has_login_labels(const struct ssh_log *l);
  * user first and does not report the answer. */
 bool ssh_log_is_awaiting_agent(const struct ssh_log *l);
 
-/* Sets the reason why ssh is not ready after so many milliseconds, from the log. ERR_TIMEOUT; returns -1. */
+/* Sets the reason why ssh is not ready after `ms` milliseconds, from the log (ERR_TIMEOUT). Returns -1. */
 int ssh_log_explain_delay(const struct ssh_log *l, int64_t ms, struct err *err);
 
 /*
@@ -82,10 +83,11 @@ void ssh_log_drop_complaints(struct ssh_log *l);
 
 /* Copies the reason of a refused channel to the destination, as the server gave it ("connect failed:
  * Connection refused"). Returns true once for each refusal. */
-bool ssh_log_refusal(struct ssh_log *l, const struct destination *to, char *dst, size_t cap);
+bool ssh_log_pop_refusal(struct ssh_log *l, const struct destination *to, char *dst, size_t cap);
 
-/* Returns true once for each opened channel. ssh logs them only with SSH_LOG_CONFIRMATIONS. */
-bool ssh_log_confirmation(struct ssh_log *l, const struct destination *to);
+/* Returns true once for each opened channel to the destination. ssh logs openings only with
+ * SSH_LOG_CONFIRMATIONS. */
+bool ssh_log_pop_confirmation(struct ssh_log *l, const struct destination *to);
 #define SSH_LOG_CONFIRMATIONS "channels.c:channel_input_open_confirmation():*"
 
 #endif

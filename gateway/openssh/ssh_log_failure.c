@@ -6,14 +6,14 @@
 #include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
-/* Returns the latest complaint that has the words. Words after ^ must begin the complaint. Returns NULL
- * without one. */
-static const char *complaint_with(const struct ssh_log_complaints *c, const char *words)
+/* Returns the latest complaint that contains the text, or begins with it if the text begins with ^. Returns
+ * NULL if there is none. */
+static const char *find_complaint(const struct ssh_log_complaints *c, const char *text)
 {
     size_t oldest = c->n > SSH_LOG_COMPLAINTS ? c->n - SSH_LOG_COMPLAINTS : 0;
     for (size_t n = c->n; n > oldest; n--) {
         const char *line = c->lines[(n - 1) % SSH_LOG_COMPLAINTS];
-        if (words[0] == '^' ? strstr(line, words + 1) == line : strstr(line, words) != NULL)
+        if (text[0] == '^' ? strstr(line, text + 1) == line : strstr(line, text) != NULL)
             return line;
     }
     return NULL;
@@ -35,7 +35,7 @@ static char *name_host_on_route(const struct ssh_log_complaints *c, char *dst, s
                                             {"ost key for ", " is marked as revoked"}};
     snprintf(dst, cap, "the proxy or jump host");
     for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
-        const char *line = complaint_with(c, around[i][0]);
+        const char *line = find_complaint(c, around[i][0]);
         const char *name = line ? strstr(line, around[i][0]) + strlen(around[i][0]) : NULL;
         const char *end = name ? strstr(name, around[i][1]) : NULL;
         if (end) {
@@ -46,13 +46,13 @@ static char *name_host_on_route(const struct ssh_log_complaints *c, char *dst, s
     return dst;
 }
 
-/* `offered` is the key, "" if it is not certain. */
+/* `offered` is the key that the server offered, "" if it is unknown. */
 static int host_key_failure(const struct ssh_log_complaints *c, const char *where, const char *offered,
                             struct err *err)
 {
-    const char *file = complaint_with(c, "Offending "), *unknown = complaint_with(c, "host key is known for");
+    const char *file = find_complaint(c, "Offending "), *unknown = find_complaint(c, "host key is known for");
     char offer[200] = "", quoted[SSH_LOG_LINE + 20] = "";
-    bool changed = complaint_with(c, "HOST IDENTIFICATION HAS CHANGED") != NULL;
+    bool changed = find_complaint(c, "HOST IDENTIFICATION HAS CHANGED") != NULL;
     const char *quote = changed ? file : unknown;
     if (*offered)
         snprintf(offer, sizeof offer, ": it offered %s", offered);
@@ -60,7 +60,7 @@ static int host_key_failure(const struct ssh_log_complaints *c, const char *wher
         snprintf(quoted, sizeof quoted, "; ssh says: %s", quote);
     if (changed)
         return failure_set(FAILURE_KEY_CHANGED, FAILURE_DETAILS(where, offer, quoted, "the old key"), err);
-    if (complaint_with(c, "revoked")) {
+    if (find_complaint(c, "revoked")) {
         snprintf(offer, sizeof offer, "%s%s", offered, *offered ? " " : "");
         return failure_set(FAILURE_KEY_REVOKED_TO_SSH, FAILURE_DETAILS(where, offer), err);
     }
@@ -73,7 +73,7 @@ static int host_key_refused(const struct ssh_log *l, enum ssh_log_source source,
 {
     char offered[160] = "a key that ssh did not name", name[300];
     const struct ssh_log_complaints *c = &l->complaints[source];
-    /* The log has only the server's own key. */
+    /* The key in the log is that of the target, not of a host on the route. */
     if (source == SSH_STDERR)
         return host_key_failure(c, name_host_on_route(c, name, sizeof name), "", err);
     if (l->host_key[0])
@@ -85,52 +85,53 @@ static int host_key_refused(const struct ssh_log *l, enum ssh_log_source source,
 
 /* If one source complains several times, the first complaint in this table is the cause. */
 static const struct reason {
-    const char *words;
+    const char *text;
     enum {
-        OF_SERVER, /* a line from standard error is quoted instead, because it names its host */
-        OF_JUMP,   /* only the ssh of a jump host writes it */
-        OF_EITHER, /* it may only result from a failure on the route */
-    } whose;
+        FROM_TARGET,    /* the target failed. A line of standard error is quoted whole, because it names its
+                           host. */
+        FROM_JUMP_HOST, /* only the ssh of a jump host writes this line */
+        FROM_EITHER,    /* the target failed, or a host on the route */
+    } origin;
     enum failure failure;
     bool quotes_rest; /* the detail is the rest of ssh's line */
 } reasons[] = {
-    {"Bad configuration option: ", OF_SERVER, FAILURE_UNKNOWN_OPTION, true},
-    {"Bad owner or permissions on ", OF_SERVER, FAILURE_BAD_MODE, true},
-    {"terminating, ", OF_SERVER, FAILURE_CONFIGURATION, true},
-    {"Too many authentication failures", OF_SERVER, FAILURE_TOO_MANY_KEYS, false},
-    {"signing failed for ", OF_SERVER, FAILURE_SIGNING, true},
-    {"Permission denied (", OF_SERVER, FAILURE_LOGIN_REFUSED_TO_SSH, true},
-    {"Could not resolve hostname ", OF_SERVER, FAILURE_RESOLVE, true},
-    {"Connection timed out during banner exchange", OF_EITHER, FAILURE_SERVER_SILENT, false},
-    {"connect to host ", OF_SERVER, FAILURE_CONNECT, true},
-    {"no matching ", OF_SERVER, FAILURE_NO_COMMON_ALGORITHM, true},
-    {"open failed: administratively prohibited", OF_JUMP, FAILURE_JUMP_FORBIDDEN, false},
-    {"open failed: connect failed: ", OF_JUMP, FAILURE_JUMP_UNREACHED, true},
-    {"invalid characters", OF_EITHER, FAILURE_NO_SSH_SERVER, false},
-    {"Timeout, server ", OF_EITHER, FAILURE_SSH_SESSION_SILENT, true},
+    {"Bad configuration option: ", FROM_TARGET, FAILURE_UNKNOWN_OPTION, true},
+    {"Bad owner or permissions on ", FROM_TARGET, FAILURE_BAD_MODE, true},
+    {"terminating, ", FROM_TARGET, FAILURE_CONFIGURATION, true},
+    {"Too many authentication failures", FROM_TARGET, FAILURE_TOO_MANY_KEYS, false},
+    {"signing failed for ", FROM_TARGET, FAILURE_SIGNING, true},
+    {"Permission denied (", FROM_TARGET, FAILURE_LOGIN_REFUSED_TO_SSH, true},
+    {"Could not resolve hostname ", FROM_TARGET, FAILURE_RESOLVE, true},
+    {"Connection timed out during banner exchange", FROM_EITHER, FAILURE_SERVER_SILENT, false},
+    {"connect to host ", FROM_TARGET, FAILURE_CONNECT, true},
+    {"no matching ", FROM_TARGET, FAILURE_NO_COMMON_ALGORITHM, true},
+    {"open failed: administratively prohibited", FROM_JUMP_HOST, FAILURE_JUMP_FORBIDDEN, false},
+    {"open failed: connect failed: ", FROM_JUMP_HOST, FAILURE_JUMP_UNREACHED, true},
+    {"invalid characters", FROM_EITHER, FAILURE_NO_SSH_SERVER, false},
+    {"Timeout, server ", FROM_EITHER, FAILURE_SSH_SESSION_SILENT, true},
     /* ssh writes two lines for this failure; this one names the host. */
-    {"^Connection closed by ", OF_EITHER, FAILURE_CLOSED_EARLY, false},
-    {"^Connection reset by ", OF_EITHER, FAILURE_RESET_EARLY, false},
-    {"kex_exchange_identification: ", OF_EITHER, FAILURE_CLOSED_EARLY, false},
-    {"closed by remote host", OF_EITHER, FAILURE_SSH_CLOSED, false},
-    {"Broken pipe", OF_EITHER, FAILURE_SSH_BROKEN_PIPE, false},
-    {"Connection reset", OF_EITHER, FAILURE_SSH_RESET, false},
-    {"Connection to ", OF_EITHER, FAILURE_SSH_ENDED, true},
+    {"^Connection closed by ", FROM_EITHER, FAILURE_CLOSED_EARLY, false},
+    {"^Connection reset by ", FROM_EITHER, FAILURE_RESET_EARLY, false},
+    {"kex_exchange_identification: ", FROM_EITHER, FAILURE_CLOSED_EARLY, false},
+    {"closed by remote host", FROM_EITHER, FAILURE_SSH_CLOSED, false},
+    {"Broken pipe", FROM_EITHER, FAILURE_SSH_BROKEN_PIPE, false},
+    {"Connection reset", FROM_EITHER, FAILURE_SSH_RESET, false},
+    {"Connection to ", FROM_EITHER, FAILURE_SSH_ENDED, true},
 };
 
 /* Finds the cause among the complaints and its line. Returns NULL without a known one. */
-static const struct reason *reason_among(const struct ssh_log_complaints *c, const char **ret_line)
+static const struct reason *find_reason(const struct ssh_log_complaints *c, const char **ret_line)
 {
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
-        *ret_line = complaint_with(c, reasons[i].words);
+        *ret_line = find_complaint(c, reasons[i].text);
         if (*ret_line)
             return &reasons[i];
     }
     return NULL;
 }
 
-/* The kind of a reason. A server that has judged a login is not too busy for it. */
-static enum err_kind kind_of(const struct reason *r, const struct ssh_log_complaints *c, const char *line)
+/* Returns the kind of a reason. A server that refused a login is not too busy for it. */
+static enum err_kind reason_kind(const struct reason *r, const struct ssh_log_complaints *c, const char *line)
 {
     if (strstr(line, "timed out"))
         return ERR_TIMEOUT;
@@ -145,7 +146,7 @@ static int set_reason(const struct ssh_log *l, const struct reason *r, enum err_
     char detail[SSH_LOG_LINE];
     bool busy = failure_kind(r->failure) == ERR_BUSY;
     snprintf(detail, sizeof detail, "%s",
-             r->quotes_rest          ? strstr(line, r->words) + strlen(r->words)
+             r->quotes_rest          ? strstr(line, r->text) + strlen(r->text)
              : busy && !l->banner[0] ? " before it sent any data"
                                      : "");
     size_t n = strlen(detail);
@@ -165,26 +166,26 @@ static int quote_route(const struct ssh_log *l, struct err *err)
 {
     const struct ssh_log_complaints *c = &l->complaints[SSH_STDERR];
     const char *line = NULL;
-    const struct reason *r = reason_among(c, &line);
+    const struct reason *r = find_reason(c, &line);
     if (!r)
         return failure_set(FAILURE_ROUTE_UNKNOWN, FAILURE_DETAILS(latest_complaint(c)), err);
-    enum err_kind kind = kind_of(r, c, line);
-    if (r->whose == OF_JUMP)
+    enum err_kind kind = reason_kind(r, c, line);
+    if (r->origin == FROM_JUMP_HOST)
         return set_reason(l, r, kind, line, err);
     /* A usage error here is in another ssh's configuration, not in our arguments. */
     failure_set(kind == ERR_BUSY ? FAILURE_ROUTE_BUSY : FAILURE_ROUTE, FAILURE_DETAILS(line), err);
     if (err && kind != ERR_USAGE)
         err->kind = kind;
     if (failure_is_unreached(r->failure))
-        err_unreached(err);
+        err_mark_unreachable(err);
     return -1;
 }
 
 /* Sets the error from the server's log. Silence may also result from a failure on the route. */
 static int describe_server(const struct ssh_log *l, const struct reason *r, const char *line, struct err *err)
 {
-    set_reason(l, r, kind_of(r, &l->complaints[SSH_LOG], line), line, err);
-    return r->whose == OF_EITHER && l->proxied && !l->banner[0]
+    set_reason(l, r, reason_kind(r, &l->complaints[SSH_LOG], line), line, err);
+    return r->origin == FROM_EITHER && l->proxied && !l->banner[0]
                ? err_wrap(err, "through the jump host or proxy on the way")
                : -1;
 }
@@ -196,15 +197,15 @@ int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err)
     /* ssh reports errors in its arguments before it opens its log. */
     if (own->n == 0 && !l->version[0])
         own = route;
-    if (complaint_with(own, "Host key verification failed"))
+    if (find_complaint(own, "Host key verification failed"))
         return host_key_refused(l, own == route ? SSH_STDERR : SSH_LOG, where, err);
-    const struct reason *r = reason_among(own, &line);
-    if (r && r->whose != OF_EITHER)
+    const struct reason *r = find_reason(own, &line);
+    if (r && r->origin != FROM_EITHER)
         return describe_server(l, r, line, err);
-    if (complaint_with(route, "Host key verification failed"))
+    if (find_complaint(route, "Host key verification failed"))
         return host_key_refused(l, SSH_STDERR, where, err);
     /* After the server's banner, an unknown line is a banner rather than a cause. */
-    if (route->n > 0 && (r || own->n == 0) && (!l->banner[0] || reason_among(route, &ignored)))
+    if (route->n > 0 && (r || own->n == 0) && (!l->banner[0] || find_reason(route, &ignored)))
         return quote_route(l, err);
     if (r)
         return describe_server(l, r, line, err);

@@ -1,7 +1,7 @@
 /*
- * A TCP destination is a stdio forwarding of the master. It reads from one socketpair and writes to another,
- * because only so each direction can end alone. Older OpenSSH cannot forward a Unix socket in this way: the
- * master listens on a local socket instead, and we connect to it.
+ * A TCP destination is a stdio forwarding of the master. It reads from one socketpair and writes to
+ * another, so that each direction can end separately. Older OpenSSH cannot forward a Unix socket in this way:
+ * the master listens on a local socket instead, and we connect to it.
  *
  * Each connection sends its requests at its start and afterwards only receives.
  */
@@ -27,11 +27,11 @@ struct openssh_stream {
     struct openssh *master;
     const struct destination *to;
     struct mux mux;
-    int in, out; /* data from and to the far side; one descriptor for a Unix socket */
-    bool asking; /* a Unix socket: the far host has not answered yet */
+    int in, out;   /* data from and to the far side; one descriptor for a Unix socket */
+    bool awaiting; /* a Unix socket: the far host has not answered yet */
     bool open;
-    uint32_t ended;   /* the connection ended: openssh_send_alive_check's return value then */
-    char *local_path; /* a Unix socket: the master's listening path; NULL while it does not listen */
+    uint32_t ended;   /* the number of the alive check sent at the end of the connection; 0: not ended */
+    char *local_path; /* a Unix socket: where the master listens; NULL while it does not */
 };
 
 static struct openssh_stream *to_openssh(const struct stream *st)
@@ -44,10 +44,10 @@ static struct openssh_stream *to_openssh(const struct stream *st)
 /* Sets the error of a refused opening. Only our own master has a log with the server's answer. */
 static int set_refusal(struct openssh_stream *s, const struct mux_message *m, struct err *err)
 {
-    char said[160], name[DESTINATION_NAME];
+    char text[160], name[DESTINATION_NAME];
     openssh_read_output(s->master);
-    if (ssh_log_refusal(&s->master->ssh_log, s->to, said, sizeof said))
-        return open_failure_set(s->to, said, err);
+    if (ssh_log_pop_refusal(&s->master->ssh_log, s->to, text, sizeof text))
+        return open_failure_set(s->to, text, err);
     destination_name(s->to, name);
     if (m->type == MUX_PERMISSION_DENIED)
         return failure_set(FAILURE_MASTER_FORBIDS, FAILURE_DETAILS(s->master->path, name, m->reason), err);
@@ -76,26 +76,26 @@ static int finish_opening(struct openssh_stream *s, const struct mux_message *m,
         return failure_set(FAILURE_MASTER_ANSWER, FAILURE_DETAILS(s->master->path), err);
     if (s->to->unix_path && connect_local(s, err) < 0)
         return -1;
-    /* The master requests the Unix socket at the far host only now. The user's master does not report the
-     * result. */
-    s->asking = s->to->unix_path && s->master->pid;
-    s->open = !s->asking;
+    /* The far host connects to its Unix socket only after we connect. Only our own master reports the result.
+     */
+    s->awaiting = s->to->unix_path && s->master->pid;
+    s->open = !s->awaiting;
     return s->open;
 }
 
 /* Checks whether the far host has accepted the connection. Only the log has its answer. */
 static int check_answer(struct openssh_stream *s, struct err *err)
 {
-    char said[160] = "connect failed", byte;
+    char text[160] = "connect failed", byte;
     openssh_read_output(s->master);
-    if (ssh_log_confirmation(&s->master->ssh_log, s->to)) {
+    if (ssh_log_pop_confirmation(&s->master->ssh_log, s->to)) {
         s->open = true;
         return 1;
     }
-    if (!ssh_log_refusal(&s->master->ssh_log, s->to, said, sizeof said) &&
+    if (!ssh_log_pop_refusal(&s->master->ssh_log, s->to, text, sizeof text) &&
         recv(s->in, &byte, 1, MSG_PEEK) != 0)
         return 0;
-    return open_failure_set(s->to, said, err);
+    return open_failure_set(s->to, text, err);
 }
 
 static int openssh_open(struct stream *st, struct err *err)
@@ -103,7 +103,7 @@ static int openssh_open(struct stream *st, struct err *err)
     struct openssh_stream *s = to_openssh(st);
     struct mux_message m;
     int rc;
-    if (s->asking)
+    if (s->awaiting)
         return check_answer(s, err);
     while ((rc = mux_read(&s->mux, &m, err)) == 1)
         if (m.type != MUX_HELLO)
@@ -111,7 +111,7 @@ static int openssh_open(struct stream *st, struct err *err)
     return rc;
 }
 
-/* ---- open ---------------------------------------------------------------------------------------------- */
+/* ---- data ---------------------------------------------------------------------------------------------- */
 
 /*
  * A connection that ends together with the master may be cut. A dying process closes its descriptors in an
@@ -122,7 +122,7 @@ static ssize_t check_end(struct openssh_stream *s, bool failed)
 {
     if (!s->ended)
         s->ended = openssh_send_alive_check(s->master);
-    if (openssh_is_gone(s->master))
+    if (openssh_is_disconnected(s->master))
         return STREAM_BROKEN;
     if (s->master->checks_answered < s->ended)
         return STREAM_AGAIN;
@@ -158,7 +158,7 @@ static int openssh_finish(struct stream *st)
  * that requests the same path would find none. */
 static void stop_listening(struct openssh_stream *s)
 {
-    mux_put_unix_forward(&s->mux.out, MUX_CLOSE_FORWARD, REQUEST_CLOSE, s->local_path, s->to->unix_path);
+    mux_add_unix_forward(&s->mux.out, MUX_CLOSE_FORWARD, REQUEST_CLOSE, s->local_path, s->to->unix_path);
     mux_send(&s->mux, NULL);
     unlink(s->local_path);
 }
@@ -188,8 +188,8 @@ static void openssh_poll(const struct stream *st, bool want_read, bool want_writ
 {
     const struct openssh_stream *s = to_openssh(st);
     if (!s->open) {
-        ret[0] = (struct pollfd){.fd = s->asking ? s->in : s->mux.fd, .events = POLLIN};
-        ret[1] = (struct pollfd){.fd = s->asking ? s->master->log : -1, .events = POLLIN};
+        ret[0] = (struct pollfd){.fd = s->awaiting ? s->in : s->mux.fd, .events = POLLIN};
+        ret[1] = (struct pollfd){.fd = s->awaiting ? s->master->log : -1, .events = POLLIN};
         return;
     }
     if (want_read)
@@ -208,12 +208,12 @@ static const struct stream_type openssh_type = {
     .poll = openssh_poll,
 };
 
-/* ---- asking for it ------------------------------------------------------------------------------------- */
+/* ---- the request to the master ------------------------------------------------------------------------- */
 
 static int request_tcp(struct openssh_stream *s, struct err *err)
 {
     int in[2] = {-1, -1}, out[2] = {-1, -1}, rc = -1;
-    mux_put_stdio_forward(&s->mux.out, REQUEST_OPEN, s->to->host, s->to->port);
+    mux_add_stdio_forward(&s->mux.out, REQUEST_OPEN, s->to->host, s->to->port);
     if (fd_socketpair(in, err) == 0 && fd_socketpair(out, err) == 0 &&
         fd_set_nonblocking(in[0], true, err) == 0 && fd_set_nonblocking(out[0], true, err) == 0 &&
         mux_send(&s->mux, err) == 0 && mux_send_fd(&s->mux, out[1], err) == 0 &&
@@ -234,7 +234,7 @@ static int request_unix(struct openssh_stream *s, struct err *err)
 {
     if (openssh_socket_name(s->master, &s->local_path, err) < 0)
         return -1;
-    mux_put_unix_forward(&s->mux.out, MUX_OPEN_FORWARD, REQUEST_OPEN, s->local_path, s->to->unix_path);
+    mux_add_unix_forward(&s->mux.out, MUX_OPEN_FORWARD, REQUEST_OPEN, s->local_path, s->to->unix_path);
     return mux_send(&s->mux, err);
 }
 
@@ -250,10 +250,10 @@ struct stream *stream_openssh(struct openssh *o, const struct destination *to, s
     s->to = to;
     s->in = s->out = -1;
     if (mux_connect(&s->mux, o->path, err) == 0) {
-        mux_put_hello(&s->mux.out);
+        mux_add_hello(&s->mux.out);
         if ((to->unix_path ? request_unix(s, err) : request_tcp(s, err)) == 0)
             return &s->stream;
-    } else if (openssh_is_gone(o)) {
+    } else if (openssh_is_disconnected(o)) {
         failure_set(FAILURE_SESSION_LOST, FAILURE_DETAILS(NULL), err);
     }
     openssh_close_stream(&s->stream);

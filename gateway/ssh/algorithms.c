@@ -9,8 +9,8 @@
 
 #define LIST_MAX 4096
 
-/* The order is by speed as measured with libssh2: ChaCha20 is fastest, Galois/Counter mode slowest. libssh2
- * 1.10 has only counter mode. SHA-1 stays only in MACs, where it is safe. */
+/* The order of the ciphers is by speed as measured with libssh2: ChaCha20 is fastest, Galois/Counter mode
+ * slowest. libssh2 1.10 has only counter mode. SHA-1 is only in MACs, where it is safe. */
 static const char key_exchanges[] =
     "mlkem768x25519-sha256,sntrup761x25519-sha512,sntrup761x25519-sha512@openssh.com,curve25519-sha256,"
     "curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384,ecdh-sha2-nistp521,"
@@ -43,10 +43,10 @@ static bool next_name(const char **list, const char **ret, size_t *ret_n)
 
 static bool list_has(const char *list, const char *name, size_t n)
 {
-    const char *one;
-    size_t n_one;
-    while (next_name(&list, &one, &n_one))
-        if (n_one == n && memcmp(one, name, n) == 0)
+    const char *entry;
+    size_t n_entry;
+    while (next_name(&list, &entry, &n_entry))
+        if (n_entry == n && memcmp(entry, name, n) == 0)
             return true;
     return false;
 }
@@ -59,7 +59,7 @@ static bool is_supported(const char *name, size_t n, const char *const *supporte
     return false;
 }
 
-/* Whether the name is a certificate type. We never request one, because we verify plain host keys only. */
+/* Checks for a certificate type. We never request one, because we verify only plain host keys. */
 static bool is_certificate(const char *name, size_t n)
 {
     static const char mark[] = "-cert-v01@";
@@ -150,8 +150,8 @@ static int skip_version(struct ssh_reader *r)
     }
 }
 
-/* Enters the payload of a complete SSH_MSG_KEXINIT, after its cookie (RFC 4253 sections 6 and 7.1). */
-static int enter_kexinit(struct ssh_reader *r)
+/* Moves to the lists of a complete SSH_MSG_KEXINIT, after its cookie (RFC 4253 sections 6 and 7.1). */
+static int skip_to_lists(struct ssh_reader *r)
 {
     enum { PADDING = 1, MESSAGE = 1, COOKIE = 16, SSH_MSG_KEXINIT = 20 };
     uint32_t n = 0;
@@ -183,7 +183,7 @@ int algorithms_read(const void *p, size_t n, struct algorithms *ret, struct err 
 {
     struct ssh_reader r = {p, n};
     struct algorithms a = {0};
-    if (n == 0 || skip_version(&r) < 0 || enter_kexinit(&r) < 0)
+    if (n == 0 || skip_version(&r) < 0 || skip_to_lists(&r) < 0)
         return failure_set(FAILURE_ALGORITHMS_NOT_SHOWN, FAILURE_DETAILS(NULL), err);
     for (int i = 0; i < ALGORITHM_LISTS; i++)
         if (read_list(&r, &a.lists[i], err) < 0) {

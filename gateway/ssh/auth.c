@@ -17,20 +17,21 @@
 #include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
-/* No real server requires more. This ends the login at a server that always requires another. */
+/* No real server requires more. This limit ends the login at a server that always requires one more method.
+ */
 #define STEPS_MAX 8
 
-static bool may_publickey(const struct ssh_config *c)
+static bool allows_publickey(const struct ssh_config *c)
 {
     return c->login.publickey;
 }
 
-static bool may_keyboard_interactive(const struct ssh_config *c)
+static bool allows_keyboard_interactive(const struct ssh_config *c)
 {
     return c->login.keyboard_interactive;
 }
 
-static bool may_password(const struct ssh_config *c)
+static bool allows_password(const struct ssh_config *c)
 {
     return c->login.password;
 }
@@ -42,9 +43,9 @@ static const struct method {
     bool (*allowed)(const struct ssh_config *c);
     int (*run)(struct auth *a, enum auth_result *ret, struct err *err);
 } all_methods[] = {
-    {"publickey", false, may_publickey, auth_publickey},
-    {"keyboard-interactive", true, may_keyboard_interactive, auth_keyboard_interactive},
-    {"password", true, may_password, auth_password},
+    {"publickey", false, allows_publickey, auth_publickey},
+    {"keyboard-interactive", true, allows_keyboard_interactive, auth_keyboard_interactive},
+    {"password", true, allows_password, auth_password},
 };
 #define N_METHODS (sizeof all_methods / sizeof *all_methods)
 
@@ -60,15 +61,15 @@ static bool list_contains(const char *list, const char *name)
     return false;
 }
 
-/* klist only reads the cache. */
-#define KLIST_MS 2000
+/* The timeout of klist, which only reads the cache of tickets. */
+#define KLIST_TIMEOUT_MS 2000
 
 /* krb5.conf can place tickets anywhere: a file, the kernel's keyring, a daemon. So we run klist. */
 static bool klist_finds_tickets(const struct auth *a)
 {
     const char *const argv[] = {"klist", "-s", NULL};
     struct proc_limits limits = {
-        .timeout_ms = KLIST_MS, .cancel_fd = session_cancel_fd(a->s), .max_output = 4096};
+        .timeout_ms = KLIST_TIMEOUT_MS, .cancel_fd = session_cancel_fd(a->s), .max_output = 4096};
     struct proc_result r;
     if (proc_run(argv, &limits, &r, NULL) < 0)
         return false;
@@ -77,7 +78,7 @@ static bool klist_finds_tickets(const struct auth *a)
     return found;
 }
 
-/* If there are tickets, GSSAPI may work. */
+/* Checks for Kerberos tickets, with which GSSAPI may work. */
 static bool has_tickets(const struct auth *a)
 {
     char path[64];
@@ -123,14 +124,14 @@ static int set_refusal(struct auth *a, struct err *err)
 }
 
 static const struct method *find_next_method(const struct auth *a, const char *order,
-                                             const bool over[N_METHODS])
+                                             const bool finished[N_METHODS])
 {
     char name[64];
     for (const char *p = order; *p;) {
         size_t n = strcspn(p, ",");
         snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), p);
         for (size_t i = 0; i < N_METHODS; i++)
-            if (strcmp(all_methods[i].name, name) == 0 && !over[i] && all_methods[i].allowed(a->config) &&
+            if (strcmp(all_methods[i].name, name) == 0 && !finished[i] && all_methods[i].allowed(a->config) &&
                 list_contains(a->methods, name))
                 return &all_methods[i];
         p += n + (p[n] == ',');
@@ -142,9 +143,10 @@ static int try_methods(struct auth *a, struct err *err)
 {
     const char *order =
         a->config->login.preferred ? a->config->login.preferred : "publickey,keyboard-interactive,password";
-    bool over[N_METHODS] = {false};
+    bool finished[N_METHODS] = {false};
     const struct method *m;
-    for (unsigned steps = 0; !a->hung_up && steps < STEPS_MAX && (m = find_next_method(a, order, over));) {
+    for (unsigned steps = 0;
+         !a->aborted && steps < STEPS_MAX && (m = find_next_method(a, order, finished));) {
         enum auth_result result = AUTH_REFUSED;
         if (m->asks && !auth_can_ask(a)) {
             auth_record_refused(a, m->name, "", "no user can be asked");
@@ -154,10 +156,10 @@ static int try_methods(struct auth *a, struct err *err)
         if (result == AUTH_DONE)
             return 0;
         if (result == AUTH_PARTIAL) {
-            memset(over, 0, sizeof over);
+            memset(finished, 0, sizeof finished);
             steps++;
         } else {
-            over[m - all_methods] = true;
+            finished[m - all_methods] = true;
         }
     }
     return set_refusal(a, err);
@@ -173,9 +175,9 @@ int auth_run(struct session *s, const struct hop *hop, struct err *err)
                      .accepted = BUF_INIT(sizeof session_facts(s)->authentication - 1),
                      .refused = BUF_INIT(300),
                      .skipped = BUF_INIT(300)};
-    bool in = false;
-    int rc = auth_list_methods(&a, &in, err);
-    if (rc == 0 && in)
+    bool authenticated = false;
+    int rc = auth_list_methods(&a, &authenticated, err);
+    if (rc == 0 && authenticated)
         auth_record_accepted(&a, "none", "");
     else if (rc == 0)
         rc = try_methods(&a, err);

@@ -9,8 +9,8 @@
 struct session;
 
 /*
- * Authenticates an open session with an accepted host key as hop->config requires. The session's facts then
- * has the method. The message of a failure lists each method and key that was refused or not usable, and the
+ * Authenticates an open session with an accepted host key as hop->config requires. Sets the method in the
+ * session's facts. The message of a failure lists each method and key that was refused or not usable, and the
  * reason.
  */
 int auth_run(struct session *s, const struct hop *hop, struct err *err);

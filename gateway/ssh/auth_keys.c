@@ -51,7 +51,7 @@ static void add_candidate(struct auth_keys *k, struct candidate c)
         k->candidates[k->n++] = c;
 }
 
-static const struct agent_key *in_agent(const struct auth_keys *k, const struct ssh_blob *blob)
+static const struct agent_key *find_in_agent(const struct auth_keys *k, const struct ssh_blob *blob)
 {
     for (size_t i = 0; i < k->agent.n_keys; i++)
         if (ssh_blob_equal(&k->agent.keys[i].blob, blob))
@@ -82,7 +82,7 @@ static int load_files(struct auth *a, struct auth_keys *k, struct err *err)
             auth_record_refused(a, "key", f.path, why.msg);
             continue;
         }
-        f.in_agent = in_agent(k, &f.key.blob);
+        f.in_agent = find_in_agent(k, &f.key.blob);
         k->files[k->n_files++] = f;
     }
     return 0;
@@ -123,15 +123,15 @@ static void add_certificates(struct auth *a, struct auth_keys *k)
         const struct certificate *certificate = &k->certificates[i];
         struct candidate c = {
             .offer = &certificate->blob, .key = &certificate->key, .certificate = certificate};
-        bool held = in_agent(k, &certificate->key) || in_agent(k, &certificate->blob);
+        bool agent_has_it = find_in_agent(k, &certificate->key) || find_in_agent(k, &certificate->blob);
         /* Some agents sign only under the certificate's name. */
-        if (!in_agent(k, &certificate->key) && in_agent(k, &certificate->blob))
+        if (!find_in_agent(k, &certificate->key) && find_in_agent(k, &certificate->blob))
             c.key = &certificate->blob;
-        for (size_t f = 0; !held && !c.file && f < k->n_files; f++)
+        for (size_t f = 0; !agent_has_it && !c.file && f < k->n_files; f++)
             if (!k->files[f].key.is_private_absent &&
                 ssh_blob_equal(&k->files[f].key.blob, &certificate->key))
                 c.file = &k->files[f];
-        if (held || c.file)
+        if (agent_has_it || c.file)
             add_candidate(k, c);
         else
             auth_candidate_record_refused(a, &c, "there is no private key for it");
@@ -147,7 +147,7 @@ static bool is_configured(const struct auth_keys *k, const struct agent_key *key
 }
 
 /* Records a key whose private half is missing. */
-static void record_absent(struct auth *a, const struct file_key *f, const struct candidate *c)
+static void record_missing_private(struct auth *a, const struct file_key *f, const struct candidate *c)
 {
     char why[360];
     snprintf(why, sizeof why, "%s%sits private half is not in the agent", f->key.unusable,
@@ -168,7 +168,7 @@ static void add_keys(struct auth *a, struct auth_keys *k)
         struct file_key *f = &k->files[i];
         struct candidate c = {.file = f, .offer = f->key.blob.n ? &f->key.blob : NULL, .key = &f->key.blob};
         if (f->key.is_private_absent && !f->in_agent)
-            record_absent(a, f, &c);
+            record_missing_private(a, f, &c);
         else if (!f->in_agent)
             add_candidate(k, c);
     }
@@ -219,7 +219,7 @@ struct opening {
     struct privkey *key; /* once opened */
 };
 
-static int open_with(void *ctx, const struct secret *secret, bool *ret_fits, struct err *err)
+static int try_passphrase(void *ctx, const struct secret *secret, bool *ret_fits, struct err *err)
 {
     struct opening *o = ctx;
     const struct passphrase passphrase = {secret, o->cancel_fd};
@@ -239,8 +239,12 @@ static int open_locked(struct auth *a, const char *path, struct opening *o, stru
         return err_nomem(err);
     snprintf(text, sizeof text, "Passphrase for the key %s, to log in as %s: ",
              text_printable(shown, sizeof shown, path, strlen(path)), auth_login_name(a, login));
-    struct secret_prompt prompt = {
-        .name = name, .prompt = text, .key = path, .tries = PASSPHRASE_TRIES, .ctx = o, .check = open_with};
+    struct secret_prompt prompt = {.name = name,
+                                   .prompt = text,
+                                   .key = path,
+                                   .tries = PASSPHRASE_TRIES,
+                                   .ctx = o,
+                                   .check = try_passphrase};
     struct err why = ERR_INIT;
     int rc = auth_try_secrets(a, &prompt, &why);
     free(name);

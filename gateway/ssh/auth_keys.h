@@ -20,8 +20,8 @@ struct candidate {
     const struct ssh_blob *key;   /* the plain key that signs */
     const struct certificate *certificate;
     struct file_key *file; /* the file of the private half; NULL: the agent has it */
-    bool finished;         /* it was refused or cannot be used: do not offer it again */
-    unsigned refusals;     /* RSA keys have one refusal for each algorithm */
+    bool finished;         /* refused or unusable: do not offer it again */
+    unsigned refusals;     /* refused offers; an RSA key is offered once for each algorithm */
 };
 
 struct auth_keys {
@@ -34,7 +34,7 @@ struct auth_keys {
     size_t n, cap;
 };
 
-/* Fills a->keys. Records each unusable key and certificate with the reason. */
+/* Collects the keys into a->keys. Records each unusable key and certificate with the reason. */
 int auth_keys_collect(struct auth *a, struct err *err);
 
 /* Returns "agent", "key" or "certificate" and writes its name to dst: "TYPE FINGERPRINT", "PATH", "ID by
@@ -43,8 +43,8 @@ const char *auth_candidate_name(const struct candidate *c, char *dst, size_t cap
 /* Calls auth_record_refused for a candidate. */
 void auth_candidate_record_refused(struct auth *a, const struct candidate *c, const char *why);
 
-/* Opens the file with OpenSSL (file->opened). Asks for its passphrase if it has one. ERR_NOT_FOUND: no
- * passphrase. */
+/* Opens the file with OpenSSL (file->opened). Asks for its passphrase if it has one. ERR_NOT_FOUND: the
+ * passphrase is missing or wrong. */
 int auth_open_file(struct auth *a, struct file_key *file, struct err *err);
 
 #endif

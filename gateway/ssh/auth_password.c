@@ -38,7 +38,7 @@ struct password {
     bool expired;
 };
 
-/* The server requires a new password. libssh2 gives up if the callback sets none. */
+/* libssh2 calls this if the password has expired. It ends the attempt, because we set no new password. */
 static void on_expired(LIBSSH2_SESSION *ssh, char **new_password, int *n, void **abstract)
 {
     (void)ssh;
@@ -74,7 +74,8 @@ static int try_password(void *ctx, const struct secret *password, bool *ret_fits
     return 0;
 }
 
-/* A password belongs to one login at one server: the key has all hops and the accepted host key. */
+/* Writes the password's name in the keyring. A password belongs to one login at one server, so the name has
+ * all hops and the accepted host key. */
 static int name_password(const struct auth *a, struct buf *ret, struct err *err)
 {
     buf_adds(ret, "password\n");
@@ -129,8 +130,8 @@ int auth_password(struct auth *a, enum auth_result *ret, struct err *err)
 
 struct conversation {
     struct auth *auth;
-    unsigned rounds, asked;
-    struct err err; /* why there is no answer */
+    unsigned rounds, n_answers;
+    struct err err; /* why an answer is missing */
 };
 
 /* Appends the server's text line by line, made printable. */
@@ -153,7 +154,7 @@ static void add_question(struct buf *b, const struct auth *a, const LIBSSH2_USER
 {
     char question[512], login[AUTH_LOGIN_NAME];
     size_t n = prompt->length;
-    /* The last line is the question. The lines above it are shown above it. */
+    /* The last line is the question. The user sees the lines before it above the question. */
     const char *text = (const char *)prompt->text;
     while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
         n--;
@@ -165,48 +166,48 @@ static void add_question(struct buf *b, const struct auth *a, const LIBSSH2_USER
     buf_addf(b, "%s: %s ", auth_login_name(a, login), question);
 }
 
-static int answer_question(struct conversation *c, struct buf *before,
+static int answer_question(struct conversation *c, struct buf *text,
                            const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompt,
                            LIBSSH2_USERAUTH_KBDINT_RESPONSE *ret)
 {
-    struct secret said = {0};
-    add_question(before, c->auth, prompt);
-    struct question q = {.kind = prompt->echo ? ASK_SHOWN : ASK_HIDDEN, .prompt = buf_str(before)};
-    int rc = auth_ask(c->auth, &q, &said, &c->err);
+    struct secret answer = {0};
+    add_question(text, c->auth, prompt);
+    struct question q = {.kind = prompt->echo ? ASK_SHOWN : ASK_HIDDEN, .prompt = buf_str(text)};
+    int rc = auth_ask(c->auth, &q, &answer, &c->err);
     if (rc == 0) {
-        c->asked++;
+        c->n_answers++;
         /* libssh2 frees the answer without wiping it. */
-        ret->text = malloc(said.len + 1);
+        ret->text = malloc(answer.len + 1);
         if (ret->text) {
-            memcpy(ret->text, said.text, said.len + 1);
-            ret->length = (unsigned)said.len;
+            memcpy(ret->text, answer.text, answer.len + 1);
+            ret->length = (unsigned)answer.len;
         } else {
             rc = err_nomem(&c->err);
         }
     }
-    secret_wipe(&said);
-    buf_clear(before);
+    secret_wipe(&answer);
+    buf_clear(text);
     return rc;
 }
 
-/* A round without questions, such as PAM's last one, may have no text. */
-static void show_text(struct conversation *c, struct buf *said)
+/* Shows the text of a round without questions, if it has any. */
+static void show_text(struct conversation *c, struct buf *text)
 {
-    struct question q = {.kind = ASK_NOTICE, .prompt = buf_str(said)};
-    if (said->len > 0)
+    struct question q = {.kind = ASK_NOTICE, .prompt = buf_str(text)};
+    if (text->len > 0)
         auth_ask(c->auth, &q, NULL, NULL);
 }
 
-static int answer_all(struct conversation *c, struct buf *said, int n,
+static int answer_all(struct conversation *c, struct buf *text, int n,
                       const LIBSSH2_USERAUTH_KBDINT_PROMPT *prompts,
                       LIBSSH2_USERAUTH_KBDINT_RESPONSE *responses)
 {
     if (++c->rounds > ROUNDS_MAX)
         return failure_set(FAILURE_QUESTIONS_ENDLESS, FAILURE_DETAILS(NULL), &c->err);
     for (int i = 0; i < n; i++)
-        if (answer_question(c, said, &prompts[i], &responses[i]) < 0)
+        if (answer_question(c, text, &prompts[i], &responses[i]) < 0)
             return -1;
-    show_text(c, said);
+    show_text(c, text);
     return 0;
 }
 
@@ -216,16 +217,16 @@ static void on_round(const char *name, int name_len, const char *instruction, in
                      LIBSSH2_USERAUTH_KBDINT_RESPONSE *responses, void **abstract)
 {
     struct conversation *c = session_conversation(abstract);
-    struct buf said = BUF_INIT(16384);
-    add_lines(&said, name, name && name_len > 0 ? (size_t)name_len : 0);
-    add_lines(&said, instruction, instruction && instruction_len > 0 ? (size_t)instruction_len : 0);
-    /* An empty answer would count as an attempt. */
-    if (answer_all(c, &said, n, prompts, responses) < 0)
+    struct buf text = BUF_INIT(16384);
+    add_lines(&text, name, name && name_len > 0 ? (size_t)name_len : 0);
+    add_lines(&text, instruction, instruction && instruction_len > 0 ? (size_t)instruction_len : 0);
+    /* End the session if an answer is missing: the server would count an empty answer as an attempt. */
+    if (answer_all(c, &text, n, prompts, responses) < 0)
         session_abort(c->auth->s);
-    buf_release(&said);
+    buf_release(&text);
 }
 
-/* Runs one conversation. Sets *ret_asked if the user was asked. */
+/* Runs one conversation. *ret_asked: the user has answered a question. */
 static int run_conversation(struct auth *a, enum auth_result *ret, bool *ret_asked, struct err *err)
 {
     struct conversation c = {.auth = a};
@@ -237,11 +238,11 @@ static int run_conversation(struct auth *a, enum auth_result *ret, bool *ret_ask
                                                           on_round)) == LIBSSH2_ERROR_EAGAIN)
         waited = session_wait(a->s, a->deadline, err);
     session_set_conversation(a->s, NULL);
-    *ret_asked = c.asked > 0;
+    *ret_asked = c.n_answers > 0;
     if (waited < 0)
         return err_wrap(err, "authentication");
     if (c.err.kind == ERR_NOT_FOUND) {
-        a->hung_up = true;
+        a->aborted = true;
         auth_record_refused(a, "keyboard-interactive", "", c.err.msg);
         return 0;
     }
@@ -280,12 +281,12 @@ int auth_keyboard_interactive(struct auth *a, enum auth_result *ret, struct err 
         return 0;
     }
     for (unsigned i = 0;
-         asked && !a->hung_up && *ret == AUTH_REFUSED && i < a->config->login.password_prompts; i++) {
+         asked && !a->aborted && *ret == AUTH_REFUSED && i < a->config->login.password_prompts; i++) {
         a->tries++;
         if (run_conversation(a, ret, &asked, err) < 0)
             return -1;
     }
-    if (*ret == AUTH_REFUSED && !a->hung_up)
+    if (*ret == AUTH_REFUSED && !a->aborted)
         auth_record_refused(a, "keyboard-interactive", "", NULL);
     return 0;
 }

@@ -1,13 +1,13 @@
 /*
  * Chooses the keys to offer, their order and their names, and offers them.
  *
- * The server first answers whether it accepts a key. Only then libssh2 calls us for the signature, and only
- * then we ask for the passphrase. So the user types no passphrase for a refused key. The agent or OpenSSL
+ * The server first answers whether it accepts a key. If it does, libssh2 requests the signature (on_sign),
+ * and we ask for the passphrase. So the user types no passphrase for a refused key. The agent or OpenSSL
  * signs.
  *
- * libssh2 1.10 has only ssh-rsa (SHA-1) for RSA keys, and servers refuse it. It takes the algorithm's name
- * from the key's first string, so we pass it a key that begins with rsa-sha2-512. OpenSSH's server accepts
- * such a key. Stricter servers refuse it or hang up, so it comes last for them.
+ * libssh2 1.10 has only ssh-rsa (SHA-1) for RSA keys, and servers refuse it. It reads the
+ * algorithm's name from the key's first string, so we pass a key that begins with rsa-sha2-512. OpenSSH's
+ * server accepts such a key. Stricter servers refuse it or close the connection, so we offer it last to them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,21 +16,20 @@
 #include "gateway/ssh/auth_keys.h"
 #include "base/banned.h"
 
-/* Servers end a session after a few refusals (sshd: six). This limit is for servers that never do. */
+/* Servers end a session after a few refusals (sshd: six). This limit is for servers that never end it. */
 #define TRIES_MAX 64
 
 /* An offer and its result. */
 struct attempt {
     struct auth *auth;
     struct candidate *candidate;
-    struct ssh_blob renamed;      /* the key under another name; owned */
+    struct ssh_blob renamed;      /* the key with another algorithm name; owned */
     const struct ssh_blob *offer; /* as the server receives it */
-    bool wanted;                  /* the server accepts the key */
+    bool accepted;                /* the server accepts the key */
     struct err err;               /* why there is no signature */
 };
 
-/* ---- one offer ------------------------------------------------------------------------------------------
- */
+/* ---- one offer ----------------------------------------------------------------------------------------- */
 
 /* Reads the algorithm's name from the data to sign (RFC 4252 section 7): session, 50, user, service,
  * "publickey", TRUE, name, key. libssh2 1.11 chooses the algorithm and does not report it. */
@@ -84,7 +83,7 @@ static int on_sign(LIBSSH2_SESSION *ssh, unsigned char **sig, size_t *sig_len, c
     (void)ssh;
     struct attempt *t = *abstract;
     struct ssh_blob signed_data = {(unsigned char *)(uintptr_t)data, data_len}, signature = {0};
-    t->wanted = true;
+    t->accepted = true;
     if (sign_data(t, &signed_data, &signature) < 0)
         return -1;
     *sig = signature.data;
@@ -107,10 +106,9 @@ static int offer_key(struct attempt *t, int *ret_rc, struct err *err)
     return 0;
 }
 
-/* ---- names and types ------------------------------------------------------------------------------------
- */
+/* ---- names and types ----------------------------------------------------------------------------------- */
 
-static bool new_libssh2(void)
+static bool is_libssh2_1_11(void)
 {
     return libssh2_version(0x010b00) != NULL;
 }
@@ -125,7 +123,7 @@ static const char *missing_support(const char *type)
 {
     if (has_prefix(type, "sk-"))
         return "is a security key";
-    if (certificate_is_type(type) && !new_libssh2() && !has_prefix(type, "ecdsa-"))
+    if (certificate_is_type(type) && !is_libssh2_1_11() && !has_prefix(type, "ecdsa-"))
         return "is a certificate of a type that this libssh2 cannot use";
     return NULL;
 }
@@ -140,14 +138,14 @@ static bool is_allowed_algorithm(const struct auth *a, const char *algorithm)
     return !list;
 }
 
-static bool openssh_server(const struct auth *a)
+static bool is_openssh_server(const struct auth *a)
 {
     return strstr(session_facts(a->s)->banner, "OpenSSH") != NULL;
 }
 
 /* ---- the result of an offer ---------------------------------------------------------------------------- */
 
-static void note_refusal(struct attempt *t)
+static void record_refusal(struct attempt *t)
 {
     struct candidate *c = t->candidate;
     c->refusals++;
@@ -158,28 +156,28 @@ static void note_refusal(struct attempt *t)
 
 /* After a valid signature without a login, the server requires another method. A wrong signature looks the
  * same, but we assume that the agent and OpenSSL sign correctly. */
-static int judge_result(struct attempt *t, int rc, enum auth_result *ret, struct err *err)
+static int classify_result(struct attempt *t, int rc, enum auth_result *ret, struct err *err)
 {
     struct auth *a = t->auth;
     char name[300];
     bool changed = false;
     const char *what = auth_candidate_name(t->candidate, name, sizeof name);
-    if (rc == 0 || t->wanted)
+    if (rc == 0 || t->accepted)
         auth_record_accepted(a, what, name);
     else
-        note_refusal(t);
-    *ret = rc == 0 ? AUTH_DONE : t->wanted ? AUTH_PARTIAL : AUTH_REFUSED;
-    t->candidate->finished = t->candidate->finished || rc == 0 || t->wanted;
+        record_refusal(t);
+    *ret = rc == 0 ? AUTH_DONE : t->accepted ? AUTH_PARTIAL : AUTH_REFUSED;
+    t->candidate->finished = t->candidate->finished || rc == 0 || t->accepted;
     return *ret == AUTH_PARTIAL ? auth_list_methods_again(a, &changed, err) : 0;
 }
 
-/* Skips a key that could not be used. Returns -1 if the session ended or the user cancelled. */
+/* Skips an unusable key. Returns -1 if the session ended or the user cancelled. */
 static int skip_candidate(struct attempt *t, const struct err *why, struct err *err)
 {
     t->candidate->finished = true;
-    bool nobody =
-        why->kind == ERR_TIMEOUT && t->candidate->file; /* the server's login timeout has passed too */
-    if (why->kind == ERR_CANCELLED || nobody || auth_session_is_over(t->auth)) {
+    /* While the user did not answer, the server's login timeout has passed too. */
+    bool unanswered = why->kind == ERR_TIMEOUT && t->candidate->file;
+    if (why->kind == ERR_CANCELLED || unanswered || auth_session_is_over(t->auth)) {
         if (err)
             *err = *why;
         return -1;
@@ -197,20 +195,20 @@ static int try_offer(struct attempt *t, enum auth_result *ret, struct err *err)
         return -1;
     if (rc != 0 && auth_session_is_over(a))
         return auth_explain_end(a, rc, err);
-    /* libssh2 1.11 would otherwise offer the next key under this key's name. */
+    /* End the login here: libssh2 1.11 would offer the next key with the name of this one. */
     if (rc == LIBSSH2_ERROR_METHOD_NONE) {
         auth_record_unsupported(a, FAILURE_RSA_NO_COMMON, FAILURE_DETAILS(NULL));
         return auth_explain_end(a, rc, err);
     }
     if (t->err.kind != ERR_NONE)
         return skip_candidate(t, &t->err, err);
-    return judge_result(t, rc, ret, err);
+    return classify_result(t, rc, ret, err);
 }
 
 /* ---- RSA ----------------------------------------------------------------------------------------------- */
 
-/* The names under which we offer an RSA key; libssh2 1.11 finds them itself. SHA-1 needs the user's
- * permission. */
+/* Returns the algorithm name of the numbered offer of an RSA key; NULL after the last. ssh-rsa (SHA-1) needs
+ * PubkeyAcceptedAlgorithms in the configuration. */
 static const char *rsa_algorithm(const struct auth *a, unsigned number)
 {
     static const char *const names[] = {"rsa-sha2-512", "rsa-sha2-256", "ssh-rsa"};
@@ -258,7 +256,7 @@ static int try_renamed(struct attempt *t, const char *name, enum auth_result *re
 {
     struct auth *a = t->auth;
     struct candidate *c = t->candidate;
-    if (!openssh_server(a))
+    if (!is_openssh_server(a))
         auth_record_unsupported(a, FAILURE_RSA_BEYOND_LIBSSH2,
                                 FAILURE_DETAILS(libssh2_version(0), session_facts(a->s)->banner));
     if (rename_key(c->offer, name, &t->renamed, err) < 0)
@@ -279,13 +277,13 @@ static int try_rsa(struct attempt *t, enum auth_result *ret, struct err *err)
             auth_candidate_record_refused(t->auth, c, "PubkeyAcceptedAlgorithms does not allow it");
         return 0;
     }
-    if (!new_libssh2())
+    if (!is_libssh2_1_11())
         return try_renamed(t, name, ret, err);
     prefer_algorithm(t->auth, name);
     return try_offer(t, ret, err);
 }
 
-/* ---- all of them --------------------------------------------------------------------------------------- */
+/* ---- all keys ------------------------------------------------------------------------------------------ */
 
 /* Opens a file without a known public half. */
 static int read_public_half(struct auth *a, struct candidate *c, struct err *err)
@@ -337,14 +335,15 @@ static int try_candidate(struct auth *a, struct candidate *c, enum auth_result *
     return try_offer(&t, ret, err);
 }
 
-/* Renamed RSA keys come last if they may end the session, in each round. */
+/* Decides whether to offer the key in this round. A renamed RSA key comes last if the server may end the
+ * session because of it. */
 static bool is_due(const struct auth *a, const struct candidate *c, unsigned round)
 {
     char type[64];
-    bool trick =
-        c->offer && !new_libssh2() && strcmp(ssh_blob_type(c->offer, type, sizeof type), "ssh-rsa") == 0;
-    unsigned first = trick && !openssh_server(a) ? 1 : 0;
-    return !c->finished && round >= (trick ? first + c->refusals : 0);
+    bool renamed =
+        c->offer && !is_libssh2_1_11() && strcmp(ssh_blob_type(c->offer, type, sizeof type), "ssh-rsa") == 0;
+    unsigned first = renamed && !is_openssh_server(a) ? 1 : 0;
+    return !c->finished && round >= (renamed ? first + c->refusals : 0);
 }
 
 int auth_publickey(struct auth *a, enum auth_result *ret, struct err *err)

@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 
-/* ---- notes --------------------------------------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------------------------------------- */
 
 void auth_record_refused(struct auth *a, const char *what, const char *name, const char *why)
 {
@@ -56,15 +56,15 @@ int auth_explain_end(struct auth *a, int rc, struct err *err)
                        FAILURE_DETAILS(why.msg, buf_str(&a->refused)), err);
 }
 
-int auth_list_methods(struct auth *a, bool *ret_in, struct err *err)
+int auth_list_methods(struct auth *a, bool *ret_authenticated, struct err *err)
 {
     struct session *s = a->s;
     const char *user = a->config->user;
     char *methods;
     while (!(methods = libssh2_userauth_list(session_libssh2(s), user, (unsigned)strlen(user)))) {
         int rc = libssh2_session_last_errno(session_libssh2(s));
-        *ret_in = libssh2_userauth_authenticated(session_libssh2(s)) != 0;
-        if (*ret_in)
+        *ret_authenticated = libssh2_userauth_authenticated(session_libssh2(s)) != 0;
+        if (*ret_authenticated)
             return 0;
         if (rc != LIBSSH2_ERROR_EAGAIN)
             return auth_explain_end(a, rc, err);
@@ -78,9 +78,9 @@ int auth_list_methods(struct auth *a, bool *ret_in, struct err *err)
 int auth_list_methods_again(struct auth *a, bool *ret_changed, struct err *err)
 {
     char before[sizeof a->methods];
-    bool in = false;
+    bool authenticated = false;
     snprintf(before, sizeof before, "%s", a->methods);
-    if (auth_list_methods(a, &in, err) < 0)
+    if (auth_list_methods(a, &authenticated, err) < 0)
         return -1;
     *ret_changed = strcmp(before, a->methods) != 0;
     return 0;
@@ -110,9 +110,9 @@ bool auth_can_ask(struct auth *a)
 int auth_ask(struct auth *a, const struct question *question, struct secret *ret, struct err *err)
 {
     const struct login_options *options = a->options;
-    bool is_answered =
+    bool may_ask_for_key =
         options->ask && question->key && options->ask_keys_only && a->config->login.password_prompts > 0;
-    if (!is_answered && !auth_can_ask(a))
+    if (!may_ask_for_key && !auth_can_ask(a))
         return failure_set(FAILURE_NO_USER, FAILURE_DETAILS(NULL), err);
     struct question q = *question;
     struct err why = ERR_INIT;
@@ -126,15 +126,15 @@ int auth_ask(struct auth *a, const struct question *question, struct secret *ret
 }
 
 /* Asks until prompt->check accepts the answer, which becomes *ret. */
-static int ask_until_right(struct auth *a, const struct secret_prompt *prompt, struct secret *ret,
-                           struct err *err)
+static int ask_until_accepted(struct auth *a, const struct secret_prompt *prompt, struct secret *ret,
+                              struct err *err)
 {
     struct question q = {
         .kind = ASK_HIDDEN, .prompt = prompt->prompt, .key = prompt->key, .bypass_keyring = true};
     for (unsigned i = 0; i < prompt->tries; i++) {
         bool fits = false;
         secret_wipe(ret);
-        q.again = i > 0;
+        q.is_retry = i > 0;
         if (auth_ask(a, &q, ret, err) < 0)
             return -1;
         if (ret->len == 0)
@@ -156,7 +156,7 @@ int auth_try_secrets(struct auth *a, const struct secret_prompt *prompt, struct 
     struct err why = ERR_INIT;
     bool fits = false;
     int64_t began = clock_now();
-    /* The login that asks may need this long for all tries. */
+    /* Another login may be asking the user and may need this long for all tries. */
     struct keyring_wait wait = {.deadline = clock_deadline(4 * a->options->ask_ms),
                                 .cancel_fd = session_cancel_fd(a->s)};
     int rc = keyring_get_or_claim(keyring, prompt->name, &wait, &answer, &why);
@@ -166,7 +166,7 @@ int auth_try_secrets(struct auth *a, const struct secret_prompt *prompt, struct 
         if (rc == 0 && !fits)
             rc = failure_set(FAILURE_ANSWER_WRONG_HERE, FAILURE_DETAILS(NULL), &why);
     } else if (rc == 0) {
-        rc = ask_until_right(a, prompt, &answer, &why);
+        rc = ask_until_accepted(a, prompt, &answer, &why);
         keyring_store_result(keyring, prompt->name, rc == 0 ? &answer : NULL, &why);
     }
     secret_wipe(&answer);

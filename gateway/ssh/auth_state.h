@@ -28,15 +28,16 @@ struct auth {
     struct buf accepted;          /* the accepted methods: "key PATH and password" */
     struct buf refused;           /* the refused methods and keys */
     struct buf skipped;           /* the unusable methods and keys, with the reason */
-    struct err unsupported;       /* why OpenSSH may succeed; ERR_NONE if it has no advantage */
+    struct err unsupported;       /* why OpenSSH may succeed; ERR_NONE: no reason */
     const char *ambiguous_method; /* the method whose refusal is not yet certain; NULL: none */
     unsigned keys_refused;
     bool needs_user;        /* a method needed a question, but no user can answer */
-    bool hung_up;           /* we closed the connection, because no user can answer */
+    bool aborted;           /* we ended the session, because no user can answer */
     struct auth_keys *keys; /* NULL until publickey is tried */
 };
 
-/* Try one method each. Another call continues where the last one ended. -1: the login has failed. */
+/* Each function tries one method; its next call tries the keys or answers that remain. -1: the login has
+ * failed. */
 int auth_publickey(struct auth *a, enum auth_result *ret, struct err *err);
 int auth_keyboard_interactive(struct auth *a, enum auth_result *ret, struct err *err);
 int auth_password(struct auth *a, enum auth_result *ret, struct err *err);
@@ -48,21 +49,21 @@ void auth_record_accepted(struct auth *a, const char *what, const char *name);
 void auth_record_refused(struct auth *a, const char *what, const char *name, const char *why);
 /* Records why OpenSSH may succeed (see failure_set). Only the first reason is stored. */
 void auth_record_unsupported(struct auth *a, enum failure why, const char *const details[]);
-/* Returns -1 with that reason, or 0 without one. */
+/* Sets the recorded reason as the error and returns -1; returns 0 if none is recorded. */
 int auth_set_unsupported(const struct auth *a, struct err *err);
 
-/* Checks whether the session has ended, usually because the server refused too many keys. auth_explain_end
- * sets the error, or records why OpenSSH may succeed. */
+/* Checks whether the session has ended, usually because the server refused too many keys. */
 bool auth_session_is_over(const struct auth *a);
+/* Sets the error of an ended session: the recorded reason why OpenSSH may succeed, else the refused methods.
+ * `rc` is libssh2's result. Returns -1. */
 int auth_explain_end(struct auth *a, int rc, struct err *err);
 
-/* Requests the server's list of methods. Sets *ret_in if the server needs no authentication. */
-int auth_list_methods(struct auth *a, bool *ret_in, struct err *err);
+/* Requests the server's list of methods. Sets *ret_authenticated if the server needs no authentication. */
+int auth_list_methods(struct auth *a, bool *ret_authenticated, struct err *err);
 
 /*
- * Requests the list again. *ret_changed: the list differs from the last one. A server
- * counts the request as a failed attempt, so we send it only if libssh2 does not report how an attempt
- * failed.
+ * Requests the list again. *ret_changed: the list differs from the last one. A server counts the request as a
+ * failed attempt, so we send it only if libssh2 does not report how an attempt failed.
  */
 int auth_list_methods_again(struct auth *a, bool *ret_changed, struct err *err);
 

@@ -69,8 +69,8 @@ static int read_rest(struct ssh_reader *r, struct certificate *c)
         ssh_read_string(r, &p, &n) < 0 || read_u64(r, &valid_after) < 0 || read_u64(r, &c->valid_before) < 0)
         return -1;
     text_printable(c->id, sizeof c->id, (const char *)id, n_id);
-    for (int skipped = 0; skipped < 4;
-         skipped++) /* options, extensions, reserved; the key of the authority */
+    /* Skips the options, the extensions and the reserved string, and reads the key of the authority. */
+    for (int i = 0; i < 4; i++)
         if (ssh_read_string(r, &p, &n) < 0)
             return -1;
     struct ssh_blob authority = {(unsigned char *)(uintptr_t)p, n};

@@ -34,7 +34,7 @@ int connect_start(const struct addrinfo *address, const struct addrinfo *from, s
     }
     if (connect(fd, address->ai_addr, address->ai_addrlen) < 0 && errno != EINPROGRESS && errno != EINTR) {
         err_sys(err, "cannot connect");
-        err_unreached(err);
+        err_mark_unreachable(err);
         if (err)
             err->kind = ERR_FAILED;
         fd_close(&fd);
@@ -57,7 +57,7 @@ int connect_check(int fd, struct err *err)
     err_sys(err, "cannot connect");
     if (err)
         err->kind = ERR_FAILED;
-    return err_unreached(err);
+    return err_mark_unreachable(err);
 }
 
 static int connect_one(const struct addrinfo *address, const struct addrinfo *from, int64_t deadline,
@@ -76,26 +76,26 @@ static int connect_one(const struct addrinfo *address, const struct addrinfo *fr
     return -1;
 }
 
-char *connect_ip(int fd, char dst[CONNECT_IP])
+char *connect_peer_ip(int fd, char dst[CONNECT_PEER_IP])
 {
     struct sockaddr_storage peer = {0};
     socklen_t size = sizeof peer;
     dst[0] = '\0';
     if (getpeername(fd, (struct sockaddr *)&peer, &size) == 0 && peer.ss_family != AF_UNIX &&
-        getnameinfo((struct sockaddr *)&peer, size, dst, CONNECT_IP, NULL, 0, NI_NUMERICHOST) != 0)
+        getnameinfo((struct sockaddr *)&peer, size, dst, CONNECT_PEER_IP, NULL, 0, NI_NUMERICHOST) != 0)
         dst[0] = '\0';
     return dst;
 }
 
 static int connect_any(const struct addrinfo *all, const struct addrinfo *from,
-                       const struct connect_options *how, struct err *err)
+                       const struct connect_options *options, struct err *err)
 {
     int left = 0, fd = -1;
     for (const struct addrinfo *a = all; a; a = a->ai_next)
         left++;
     for (const struct addrinfo *a = all; a && fd < 0; a = a->ai_next, left--) {
-        int64_t share = (how->deadline - clock_now()) / left;
-        fd = connect_one(a, from, clock_deadline(share > 0 ? share : 0), how->cancel_fd, err);
+        int64_t share = (options->deadline - clock_now()) / left;
+        fd = connect_one(a, from, clock_deadline(share > 0 ? share : 0), options->cancel_fd, err);
         if (fd < 0 && err->kind == ERR_CANCELLED)
             break;
     }
@@ -109,26 +109,26 @@ static int add_connect_hint(const char *host, unsigned port, struct err *err)
     return err_wrap(err, "%s port %u", host, port);
 }
 
-int connect_tcp(const char *host, unsigned port, const struct connect_options *how, struct err *err)
+int connect_tcp(const char *host, unsigned port, const struct connect_options *options, struct err *err)
 {
     struct addrinfo *all = NULL, *from = NULL;
     struct err why = ERR_INIT;
     int fd = -1;
     struct resolve_query to = {.host = host,
                                .port = port,
-                               .family = how->family,
-                               .deadline = how->deadline,
-                               .cancel_fd = how->cancel_fd},
+                               .family = options->family,
+                               .deadline = options->deadline,
+                               .cancel_fd = options->cancel_fd},
                          local = to;
-    local.host = how->bind_address;
+    local.host = options->bind_address;
     local.port = 0;
-    if (resolve(&to, &all, err) < 0)
+    if (resolve_host(&to, &all, err) < 0)
         return -1;
-    if (how->bind_address && resolve(&local, &from, err) < 0) {
+    if (options->bind_address && resolve_host(&local, &from, err) < 0) {
         err_wrap(err, "BindAddress");
         goto out;
     }
-    fd = connect_any(all, from, how, &why);
+    fd = connect_any(all, from, options, &why);
     if (fd < 0) {
         add_connect_hint(host, port, &why);
         if (err)

@@ -23,11 +23,13 @@ static const struct row {
     const char *hint; /* NULL: none */
 } rows[] = {
     /* Host keys. {} are the host's name, ": it offered TYPE FINGERPRINT" and the known key. */
-    [FAILURE_KEY_CHANGED] = {ERR_HOST_KEY, false, "{}: HOST KEY HAS CHANGED{}{}",
-                             "someone may be in between; only if you know why it changed, remove {}"},
-    [FAILURE_KEY_CHANGED_OR_SIGNED] = {ERR_HOST_KEY, false, "{}: HOST KEY HAS CHANGED{}{}",
-                                       "someone may be in between, unless its certificate is signed by the "
-                                       "authority of {}: --via openssh"},
+    [FAILURE_KEY_CHANGED] =
+        {ERR_HOST_KEY, false, "{}: HOST KEY HAS CHANGED{}{}",
+         "another machine may intercept the connection; only if you know why it changed, remove {}"},
+    [FAILURE_KEY_CHANGED_OR_SIGNED] =
+        {ERR_HOST_KEY, false, "{}: HOST KEY HAS CHANGED{}{}",
+         "another machine may intercept the connection, unless its certificate is "
+         "signed by the authority of {}: --via openssh"},
     [FAILURE_KEY_UNKNOWN] = {ERR_HOST_KEY, false, "{}: host key is not known{}{}",
                              "compare that fingerprint with someone who runs the host, then trust it with "
                              "--accept-new, or accept it once with your own ssh"},
@@ -40,9 +42,10 @@ static const struct row {
     [FAILURE_KEY_UNKNOWN_TO_SSH] = {ERR_HOST_KEY, false, "{}: host key is not known{}{}",
                                     "compare {} with someone who runs the host, then accept it once with "
                                     "your own ssh"},
-    [FAILURE_KEY_OF_OTHER_TYPE] = {ERR_HOST_KEY, false, "{}: host key is not known{}{}",
-                                   "someone may be in between; only if you know why it does not show that "
-                                   "key any more, remove {}"},
+    [FAILURE_KEY_OF_OTHER_TYPE] =
+        {ERR_HOST_KEY, false, "{}: host key is not known{}{}",
+         "another machine may intercept the connection; only if you know why it does "
+         "not show that key any more, remove {}"},
     [FAILURE_KEY_REVOKED] = {ERR_HOST_KEY, false, "{}: host key {} is revoked by {}",
                              "the person who revoked it knows the reason and the present key of the host"},
     [FAILURE_KEY_REVOKED_TO_SSH] = {ERR_HOST_KEY, false, "{}: host key {}is revoked", NULL},
@@ -53,7 +56,7 @@ static const struct row {
                                          NULL},
     [FAILURE_KNOWN_HOSTS_NOT_REGULAR] = {ERR_FAILED, false, "the known hosts {} are no regular file", NULL},
     [FAILURE_KNOWN_HOSTS_UNREADABLE] = {ERR_FAILED, false, "ssh-keygen cannot read {}: {}", NULL},
-    /* {} is the error of the start. */
+    /* {} is the error of starting ssh-keygen. */
     [FAILURE_NO_SSH_KEYGEN] = {ERR_NOT_FOUND, false, "{}", INSTALL_HINT},
     [FAILURE_ONLY_AUTHORITY_KNOWN] = {ERR_UNSUPPORTED, false,
                                       "only a certificate authority is known for the host ({}), and libssh2 "
@@ -195,7 +198,7 @@ static const struct row {
                                          "the server accepts HostbasedAuthentication, which only ssh can do",
                                          NULL},
     [FAILURE_PASSWORD_EXPIRED] = {ERR_UNSUPPORTED, false,
-                                  "the password has expired, and the server wants another one", NULL},
+                                  "the password has expired, and the server requires a new one", NULL},
     [FAILURE_QUESTIONS_UNREADABLE] = {ERR_UNSUPPORTED, false,
                                       "this libssh2 ({}) cannot read the server's questions", NULL},
     [FAILURE_QUESTIONS_OF_OTHER_LIBSSH2] =
@@ -239,6 +242,9 @@ static const struct row {
 
     /* Sessions. {} is the action that failed, then the cause. */
     [FAILURE_SESSION_TIMED_OUT] = {ERR_TIMEOUT, false, "timed out", NULL},
+    [FAILURE_SESSION_FLOODED] =
+        {ERR_FAILED, false, "{}: the server sent more than 4 MiB before the login ended",
+         "is the port right? `ssh -v` to the same address shows what the server sends"},
     [FAILURE_SESSION_ENDED] = {ERR_FAILED, false, "{}: the server ended the session: {}", NULL},
     [FAILURE_SESSION_BROKEN] = {ERR_FAILED, false, "{}: the connection broke: {}", NULL},
     [FAILURE_SESSION_CLOSED] = {ERR_FAILED, false, "{}: the server closed the connection", NULL},
@@ -278,7 +284,7 @@ static const struct row {
     [FAILURE_CONFIGURATION] = {ERR_USAGE, false, "ssh finds errors in its configuration: {}", NULL},
 };
 
-/* Writes the template with its details, cut to the room. Returns the first unused detail. */
+/* Writes the template with its details, cut to `cap` bytes. Returns the first unused detail. */
 static const char *const *expand_template(const char *template, const char *const details[], char *dst,
                                           size_t cap)
 {
@@ -300,7 +306,7 @@ int(failure_set)(enum failure f, const char *const details[], struct err *err)
     details = expand_template(row->message, details, text, sizeof text);
     err_set(err, row->kind, "%s", text);
     if (row->unreached)
-        err_unreached(err);
+        err_mark_unreachable(err);
     if (!row->hint)
         return -1;
     expand_template(row->hint, details, text, sizeof text);

@@ -118,6 +118,7 @@ enum failure {
 
     /* an open session */
     FAILURE_SESSION_TIMED_OUT,
+    FAILURE_SESSION_FLOODED,
     FAILURE_SESSION_ENDED,
     FAILURE_SESSION_BROKEN,
     FAILURE_SESSION_CLOSED,
@@ -161,11 +162,11 @@ enum failure {
 int failure_set(enum failure f, const char *const details[], struct err *err);
 #ifdef __clang_analyzer__
 /* The static analyzer would follow paths on which failure_set returns 0, as in base/data/err.h. */
-#define failure_set(...) ERR_KNOWN((failure_set)(__VA_ARGS__))
+#define failure_set(...) ERR_RETURNS_MINUS_1((failure_set)(__VA_ARGS__))
 #endif
 
 enum err_kind failure_kind(enum failure f);
-/* Checks whether it means a refused or unanswered connection (err_unreached). */
+/* Checks whether it means a refused or unanswered connection (err_mark_unreachable). */
 bool failure_is_unreached(enum failure f);
 /* Returns the hint, NULL without one, to add it to an error of the operating system. Only for rows whose hint
  * has no {}. */

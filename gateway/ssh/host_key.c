@@ -48,10 +48,10 @@ static bool can_request(struct session *s, const char *type)
 
 static int set_type_error(const struct known_key *k, struct err *err)
 {
-    char place[sizeof err->msg];
-    snprintf(place, sizeof place, "%s:%u", k->file, k->line);
-    return failure_set(FAILURE_KEY_TYPE_BEYOND_LIBSSH2, FAILURE_DETAILS(place, k->type, libssh2_version(0)),
-                       err);
+    char location[sizeof err->msg];
+    snprintf(location, sizeof location, "%s:%u", k->file, k->line);
+    return failure_set(FAILURE_KEY_TYPE_BEYOND_LIBSSH2,
+                       FAILURE_DETAILS(location, k->type, libssh2_version(0)), err);
 }
 
 /* Fails if libssh2 cannot request a known key type, which explains a key of another type. */
@@ -65,10 +65,10 @@ static int check_types(struct session *s, const struct known_hosts *known, struc
     return 0;
 }
 
-#define WHERE_TEXT 320
-static void write_where(struct session *s, char dst[static WHERE_TEXT])
+#define SERVER_NAME 320
+static void name_server(struct session *s, char dst[static SERVER_NAME])
 {
-    snprintf(dst, WHERE_TEXT, "%s port %u", session_facts(s)->address, session_facts(s)->port);
+    snprintf(dst, SERVER_NAME, "%s port %u", session_facts(s)->address, session_facts(s)->port);
 }
 
 /* The key that a server showed, and the known keys of the host. */
@@ -83,7 +83,7 @@ static int check_known_key(struct session *s, const struct ssh_config *config, c
     const struct ssh_blob *key = shown->key;
     const struct known_hosts *known = shown->known;
     const struct known_key *line = NULL;
-    char where[WHERE_TEXT];
+    char server[SERVER_NAME];
     enum known_status status = known_hosts_compare(known, key, &line);
     /* accept-new needs a user known_hosts file, as in ssh. */
     if (status == KNOWN_NEW && config->host_key.policy == HOST_KEY_ACCEPT_NEW &&
@@ -91,8 +91,8 @@ static int check_known_key(struct session *s, const struct ssh_config *config, c
         return accept_new(s, config, key, ret, err);
     if (status == KNOWN_OTHER_TYPES && check_types(s, known, err) < 0)
         return -1;
-    write_where(s, where);
-    if (known_hosts_check(known, key, where, &config->host_key.files, err) < 0)
+    name_server(s, server);
+    if (known_hosts_check(known, key, server, &config->host_key.files, err) < 0)
         return -1;
     snprintf(ret->text, sizeof ret->text, "known in %s line %u", line->file, line->line);
     return 0;
@@ -106,18 +106,18 @@ int host_key_check(struct session *s, const struct ssh_config *config, const str
     int type = 0;
     const char *p = libssh2_session_hostkey(session_libssh2(s), &n, &type);
     struct ssh_blob key = {0};
-    struct host_key_trust finding = {0};
+    struct host_key_trust trust = {0};
     if (!p || ssh_blob_copy(&key, p, n, err) < 0) {
-        char where[WHERE_TEXT];
-        write_where(s, where);
-        return failure_set(FAILURE_KEY_NOT_SHOWN, FAILURE_DETAILS(where), err);
+        char server[SERVER_NAME];
+        name_server(s, server);
+        return failure_set(FAILURE_KEY_NOT_SHOWN, FAILURE_DETAILS(server), err);
     }
     ssh_blob_type(&key, facts->host_key_type, sizeof facts->host_key_type);
     ssh_blob_fingerprint(&key, facts->host_key);
-    int rc = check_known_key(s, config, &(struct shown_key){&key, known}, &finding, err);
+    int rc = check_known_key(s, config, &(struct shown_key){&key, known}, &trust, err);
     if (rc == 0) {
-        facts->host_key_new = finding.is_new;
-        *ret = finding;
+        facts->host_key_new = trust.is_new;
+        *ret = trust;
     }
     ssh_blob_release(&key);
     return rc;

@@ -173,10 +173,10 @@ static const struct known_key *find_authority(const struct known_hosts *k)
 }
 
 /* Writes "FILE:LINE". Returns dst. */
-#define PLACE 450
-static char *name_place(const struct known_key *k, char dst[PLACE])
+#define LOCATION_MAX 450
+static char *name_location(const struct known_key *k, char dst[LOCATION_MAX])
 {
-    snprintf(dst, PLACE, "%s:%u", k->file, k->line);
+    snprintf(dst, LOCATION_MAX, "%s:%u", k->file, k->line);
     return dst;
 }
 
@@ -185,8 +185,9 @@ int known_hosts_check_usable(const struct known_hosts *k, struct err *err)
     const struct known_key *authority = find_authority(k);
     if (!authority || has_key(k))
         return 0;
-    char place[PLACE];
-    return failure_set(FAILURE_ONLY_AUTHORITY_KNOWN, FAILURE_DETAILS(name_place(authority, place)), err);
+    char location[LOCATION_MAX];
+    return failure_set(FAILURE_ONLY_AUTHORITY_KNOWN, FAILURE_DETAILS(name_location(authority, location)),
+                       err);
 }
 
 /* Compares one line with the key. */
@@ -236,69 +237,72 @@ static char *name_files(const struct strlist *files, char *dst, size_t cap)
     return dst;
 }
 
-static int refuse_new(const struct known_hosts *k, const char *offered, const char *where,
+static int refuse_new(const struct known_hosts *k, const char *offered, const char *server,
                       const struct strlist *files, struct err *err)
 {
     const struct known_key *authority = find_authority(k), *other = has_key(k) ? k->items : NULL;
-    char looked[200], searched[210], place[PLACE];
-    snprintf(searched, sizeof searched, ", %s", name_files(files, looked, sizeof looked));
+    char names[200], searched[210], location[LOCATION_MAX];
+    snprintf(searched, sizeof searched, ", %s", name_files(files, names, sizeof names));
     while (other && other->marker != KNOWN_MARKER_NONE)
         other++;
     enum failure f = authority ? FAILURE_KEY_UNKNOWN_OR_SIGNED
                      : other   ? FAILURE_KEY_UNKNOWN_AT_PORT
                                : FAILURE_KEY_UNKNOWN;
-    const char *line = authority || other ? name_place(authority ? authority : other, place) : "";
-    return failure_set(f, FAILURE_DETAILS(where, offered, searched, line), err);
+    const char *line = authority || other ? name_location(authority ? authority : other, location) : "";
+    return failure_set(f, FAILURE_DETAILS(server, offered, searched, line), err);
 }
 
 /* Refuses a key that differs from a known one. */
-static int refuse_other(enum failure f, const struct known_key *known, const char *offered, const char *where,
-                        struct err *err)
+static int refuse_other(enum failure f, const struct known_key *known, const char *offered,
+                        const char *server, struct err *err)
 {
-    char fingerprint[SSH_FINGERPRINT], place[PLACE], differs[PLACE + 200], line[PLACE + 20];
+    char fingerprint[SSH_FINGERPRINT], location[LOCATION_MAX], differs[LOCATION_MAX + 200],
+        line[LOCATION_MAX + 20];
     ssh_blob_fingerprint(&known->blob, fingerprint);
-    snprintf(differs, sizeof differs, ", but %s has %s%s%s", name_place(known, place),
+    snprintf(differs, sizeof differs, ", but %s has %s%s%s", name_location(known, location),
              f == FAILURE_KEY_OF_OTHER_TYPE ? known->type : "", f == FAILURE_KEY_OF_OTHER_TYPE ? " " : "",
              fingerprint);
     snprintf(line, sizeof line, "line %u of %s", known->line, known->file);
-    return failure_set(f, FAILURE_DETAILS(where, offered, differs, line), err);
+    return failure_set(f, FAILURE_DETAILS(server, offered, differs, line), err);
 }
 
 static int refuse_changed(const struct known_hosts *k, const struct known_key *known, const char *offered,
-                          const char *where, struct err *err)
+                          const char *server, struct err *err)
 {
     const struct known_key *authority = find_authority(k);
     if (!authority)
-        return refuse_other(FAILURE_KEY_CHANGED, known, offered, where, err);
-    char fingerprint[SSH_FINGERPRINT], place[PLACE], signer[PLACE], differs[PLACE + 100];
-    snprintf(differs, sizeof differs, ", but %s has %s", name_place(known, place),
+        return refuse_other(FAILURE_KEY_CHANGED, known, offered, server, err);
+    char fingerprint[SSH_FINGERPRINT], location[LOCATION_MAX], signer[LOCATION_MAX],
+        differs[LOCATION_MAX + 100];
+    snprintf(differs, sizeof differs, ", but %s has %s", name_location(known, location),
              ssh_blob_fingerprint(&known->blob, fingerprint));
     return failure_set(FAILURE_KEY_CHANGED_OR_SIGNED,
-                       FAILURE_DETAILS(where, offered, differs, name_place(authority, signer)), err);
+                       FAILURE_DETAILS(server, offered, differs, name_location(authority, signer)), err);
 }
 
-int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, const char *where,
+int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, const char *server,
                       const struct strlist *files, struct err *err)
 {
     static const char offer[] = ": it offered ";
-    char type[64], fingerprint[SSH_FINGERPRINT], offered[180], place[PLACE];
+    char type[64], fingerprint[SSH_FINGERPRINT], offered[180], location[LOCATION_MAX];
     const struct known_key *line = NULL;
     ssh_blob_type(key, type, sizeof type);
     snprintf(offered, sizeof offered, "%s%s %s", offer, type, ssh_blob_fingerprint(key, fingerprint));
     switch (known_hosts_compare(k, key, &line)) {
     case KNOWN_NEW:
-        return refuse_new(k, offered, where, files, err);
+        return refuse_new(k, offered, server, files, err);
     case KNOWN_OTHER_TYPES:
-        return refuse_other(FAILURE_KEY_OF_OTHER_TYPE, line, offered, where, err);
+        return refuse_other(FAILURE_KEY_OF_OTHER_TYPE, line, offered, server, err);
     case KNOWN_CHANGED:
-        return refuse_changed(k, line, offered, where, err);
+        return refuse_changed(k, line, offered, server, err);
     case KNOWN_TRUSTED:
         return 0;
     case KNOWN_REVOKED:
         break;
     }
     return failure_set(FAILURE_KEY_REVOKED,
-                       FAILURE_DETAILS(where, offered + sizeof offer - 1, name_place(line, place)), err);
+                       FAILURE_DETAILS(server, offered + sizeof offer - 1, name_location(line, location)),
+                       err);
 }
 
 char *known_hosts_preference(const struct known_hosts *k, char *dst, size_t cap)
@@ -315,7 +319,7 @@ char *known_hosts_preference(const struct known_hosts *k, char *dst, size_t cap)
                       (k->items[i].marker == KNOWN_MARKER_NONE && strcmp(k->items[i].type, types[t]) == 0);
             if (has != (known == 1))
                 continue;
-            /* RSA host keys also have newer algorithm names, where libssh2 supports them. */
+            /* RSA host keys also have newer algorithm names, if libssh2 supports them. */
             const char *newer = strcmp(types[t], "ssh-rsa") == 0 ? "rsa-sha2-512,rsa-sha2-256," : "";
             len += (size_t)snprintf(dst + len, cap - len, "%s%s%s", len ? "," : "", newer, types[t]);
         }

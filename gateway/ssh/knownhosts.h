@@ -1,7 +1,7 @@
 /*
  * Known hosts, looked up by `ssh-keygen -F`.
  *
- * libssh2's own reader takes @revoked for a host name, ignores @cert-authority, wildcards and negation, and
+ * libssh2's own reader parses @revoked as a host name, ignores @cert-authority, wildcards and negation, and
  * stops at the first line that it cannot parse. So ssh-keygen finds the lines, and we compare their keys.
  */
 #ifndef GATEWAY_SSH_KNOWNHOSTS_H
@@ -18,7 +18,7 @@ struct known_key {
     char type[64];
     char *file;
     unsigned line;
-    bool portless; /* the line has the bare host name, although the port is not 22 */
+    bool portless; /* the line has the bare host name, although the server's port is not 22 */
 };
 
 struct known_hosts {
@@ -33,8 +33,8 @@ struct known_name {
     unsigned port; /* 0: the name alone */
 };
 
-/* Collects all keys of the host from the files: of `[host]:port` unless the port is 22 (or 0), and if that
- * has no key, of the bare host, like OpenSSH. Skips missing files. */
+/* Collects all keys of the host from the files. Like OpenSSH, searches for `[host]:port` unless the port is
+ * 22 or 0, and for the bare host if that search found no key. Skips missing files. */
 int known_hosts_find(const struct strlist *files, struct known_name name, const struct proc_limits *limits,
                      struct known_hosts *ret, struct err *err);
 void known_hosts_release(struct known_hosts *k);
@@ -57,8 +57,8 @@ enum known_status known_hosts_compare(const struct known_hosts *k, const struct 
                                       const struct known_key **ret);
 
 /* Checks that the host may be trusted with this key. Else ERR_HOST_KEY with both fingerprints, file and line.
- * `where` is the host's name for the message, `files` are the searched files. */
-int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, const char *where,
+ * `server` is the host's name for the message, `files` are the searched files. */
+int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, const char *server,
                       const struct strlist *files, struct err *err);
 
 /* Returns ERR_UNSUPPORTED if the files have only a certificate authority for the host: libssh2 cannot check
@@ -75,10 +75,10 @@ struct known_addition {
 };
 
 /*
- * Appends the line under a lock (flock), after another lookup: writes nothing if the key is there by now, and
- * returns ERR_HOST_KEY if another key is there. Creates the file and its directory if they are missing. After
- * any other failure but ERR_CANCELLED the host stays trusted, but is unknown at the next login. A file that
- * is not regular (/dev/null) is a failure, because it stores nothing.
+ * Locks the file (flock), searches it again and appends the line. Writes nothing if the file has the key by
+ * now; returns ERR_HOST_KEY if it has another key of the host. Creates the file and its directory if they are
+ * missing. After any other failure but ERR_CANCELLED the caller trusts the host, which is unknown again at
+ * the next login. A file that is not regular (/dev/null) is a failure, because it stores nothing.
  */
 int known_hosts_add(const struct known_addition *a, const struct proc_limits *limits, struct err *err);
 

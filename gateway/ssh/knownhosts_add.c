@@ -1,7 +1,7 @@
 /*
  * ssh appends without a lock, so we write the line in one piece at the end of the file, after a newline if
- * one is missing. ssh-keygen replaces the file by a new one: a writer that locked a replaced file starts
- * again.
+ * one is missing. ssh-keygen replaces the file by a new one. If that happens before we have the lock, we open
+ * and lock the new file.
  */
 #include "gateway/ssh/knownhosts.h"
 
@@ -21,7 +21,7 @@
 
 #define LOCK_PAUSE_MS 10
 #define SALT 20
-#define LOOK_BYTES 65536
+#define CHECKED_BYTES 65536
 
 /* Adds `|1|SALT|HMAC-SHA1 of the name`, both in base64, as sshd(8) describes it. */
 static int add_hashed(struct buf *b, const char *name, struct err *err)
@@ -85,7 +85,7 @@ static bool is_known_line(const char *line, size_t n)
 /* Checks that the start of a file has only lines of known hosts. */
 static bool has_only_known_hosts(int fd)
 {
-    char text[LOOK_BYTES];
+    char text[CHECKED_BYTES];
     ssize_t n = pread(fd, text, sizeof text, 0);
     if (n < 0)
         return false;
@@ -103,9 +103,9 @@ static bool has_only_known_hosts(int fd)
 }
 
 /*
- * A link (from users who keep their configuration elsewhere) or a file with several names may point to
- * anything that an extracted archive placed there. So we append only to a file of this user that has only
- * lines of known hosts.
+ * Checks a symbolic link or a file with several hard links before we append to it. Some users link to their
+ * configuration, but an extracted archive may also contain such a link. So the file must belong to this user
+ * and have only lines of known hosts.
  */
 static int check_shared(const char *path, struct stat *ret, struct err *err)
 {
@@ -145,13 +145,13 @@ static int open_plain(const struct beneath *dir, const char *path, struct err *e
 }
 
 /* Opens a checked file for appending. Fails if another file has replaced it. */
-static int open_shared(const char *path, const struct stat *looked, struct err *err)
+static int open_shared(const char *path, const struct stat *checked, struct err *err)
 {
     struct stat st;
     int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return err_sys(err, "cannot write %s", path);
-    if (fstat(fd, &st) == 0 && st.st_dev == looked->st_dev && st.st_ino == looked->st_ino)
+    if (fstat(fd, &st) == 0 && st.st_dev == checked->st_dev && st.st_ino == checked->st_ino)
         return fd;
     fd_close(&fd);
     return err_set(err, ERR_FAILED, "%s was replaced while it was opened", path);
@@ -233,7 +233,7 @@ static int open_locked(const char *path, const struct proc_limits *limits, int *
 }
 
 /* Reads the file again under the lock. Returns 1 if it has the key, 0 if it does not have the host. */
-static int check_again(const struct known_addition *a, const struct proc_limits *limits, struct err *err)
+static int find_under_lock(const struct known_addition *a, const struct proc_limits *limits, struct err *err)
 {
     struct known_hosts known = {0};
     struct strlist files = {0};
@@ -276,10 +276,10 @@ int known_hosts_add(const struct known_addition *a, const struct proc_limits *li
 {
     int fd = -1;
     if (!is_plain_name(a->host))
-        return err_set(err, ERR_FAILED, "the name \"%s\" cannot stand in a file of known hosts", a->host);
+        return err_set(err, ERR_FAILED, "the name \"%s\" is not valid in a known_hosts file", a->host);
     if (open_locked(a->file, limits, &fd, err) < 0)
         return -1;
-    int there = check_again(a, limits, err);
+    int there = find_under_lock(a, limits, err);
     int rc = there == 0 ? append_line(fd, a, err) : there < 0 ? -1 : 0;
     fd_close(&fd);
     return rc;

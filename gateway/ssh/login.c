@@ -26,8 +26,8 @@ struct login_attempt {
 /* Dials through the previous hop. A failure of that hop must cause no retry and no switch to OpenSSH here. */
 static int dial_through_hop(struct login_attempt *t, const struct destination *to, struct err *err)
 {
-    const struct hop *before = t->login->hop->previous;
-    if (before->dial(before, to, &t->fd, err) == 0)
+    const struct hop *previous = t->login->hop->previous;
+    if (previous->dial(previous, to, &t->fd, err) == 0)
         return 0;
     if (err->kind == ERR_BUSY || err->kind == ERR_UNSUPPORTED || err->kind == ERR_LOST)
         err->kind = ERR_FAILED;
@@ -41,15 +41,15 @@ static int open_connection(struct login_attempt *t, const struct destination *to
     const struct ssh_limits *limits = &t->login->hop->options->limits;
     int64_t timeout =
         t->config->connect.timeout_s ? t->config->connect.timeout_s * INT64_C(1000) : limits->step_timeout_ms;
-    struct connect_options how = {.family = families[t->config->connect.family],
-                                  .bind_address = t->config->connect.bind_address,
-                                  .deadline = clock_deadline(timeout),
-                                  .cancel_fd = limits->cancel_fd};
+    struct connect_options options = {.family = families[t->config->connect.family],
+                                      .bind_address = t->config->connect.bind_address,
+                                      .deadline = clock_deadline(timeout),
+                                      .cancel_fd = limits->cancel_fd};
     if (t->login->hop->previous)
         return dial_through_hop(t, to, err);
     if (t->config->connect.proxy_command)
         return proxy_start(t->config->connect.proxy_command, &t->fd, &t->proxy, err);
-    t->fd = connect_tcp(to->host, to->port, &how, err);
+    t->fd = connect_tcp(to->host, to->port, &options, err);
     return t->fd < 0 ? -1 : 0;
 }
 
@@ -57,12 +57,12 @@ static int connect_step(struct login_attempt *t, struct err *err)
 {
     struct steps *steps = t->login->steps;
     struct destination to = {.host = t->config->hostname, .port = t->config->port};
-    char name[DESTINATION_NAME], ip[CONNECT_IP] = "";
+    char name[DESTINATION_NAME], ip[CONNECT_PEER_IP] = "";
     steps_begin(steps, GATEWAY_CONNECT);
     int rc = open_connection(t, &to, err);
     t->connect_ms = clock_now() - steps->since;
     if (rc == 0)
-        connect_ip(t->fd, ip);
+        connect_peer_ip(t->fd, ip);
     bool other = ip[0] && strcmp(ip, to.host) != 0;
     snprintf(steps->current.detail, sizeof steps->current.detail, "%s%s%s%s", destination_name(&to, name),
              other ? " (" : "", other ? ip : "", other ? ")" : "");
@@ -111,16 +111,16 @@ static int handshake_step(struct login_attempt *t, struct err *err)
 
 static int host_key_step(struct login_attempt *t, struct err *err)
 {
-    struct host_key_trust finding = {0};
+    struct host_key_trust trust = {0};
     struct gateway_hop *facts = session_facts(t->session);
     struct gateway_step *step = &t->login->steps->current;
     steps_begin(t->login->steps, GATEWAY_HOST_KEY);
-    int rc = host_key_check(t->session, t->config, &t->known, &finding, err);
+    int rc = host_key_check(t->session, t->config, &t->known, &trust, err);
     int n = snprintf(step->detail, sizeof step->detail, "%s%s%s", facts->host_key_type,
                      facts->host_key[0] ? " " : "", facts->host_key);
     if (rc == 0)
-        snprintf(step->detail + n, sizeof step->detail - (size_t)n, ", %s", finding.text);
-    step->always_print = finding.is_new;
+        snprintf(step->detail + n, sizeof step->detail - (size_t)n, ", %s", trust.text);
+    step->always_print = trust.is_new;
     return steps_end(t->login->steps, rc, err);
 }
 
@@ -150,6 +150,6 @@ int login_run(struct login *l, struct err *err)
     session_close(t.session);
     known_hosts_release(&t.known);
     fd_close(&t.fd);
-    proxy_end(t.proxy);
+    proxy_stop(t.proxy);
     return rc;
 }

@@ -7,12 +7,12 @@
 #include "gateway/ssh/session.h"
 #include "gateway/ssh/steps.h"
 
-/* Zero it, then set hop and steps. */
+/* The caller sets hop and steps, and zeroes the rest. */
 struct login {
     const struct hop *hop;
     struct steps *steps;
     bool connected;      /* an attempt has reported the connection; later attempts do not report it again */
-    bool server_is_busy; /* as the server reported */
+    bool server_is_busy; /* the server reported that it is busy */
     struct session *session; /* of a successful attempt; the caller owns it */
 };
 

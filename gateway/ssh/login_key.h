@@ -18,7 +18,7 @@
  * Adds the login key of a hop and of all hops before it: name, port and user, the connection (jump hosts,
  * proxy command, local address), the host key check (alias, known hosts, policy, algorithms), the
  * configuration file, and the credentials (agent, key files, certificates, methods). login_key_add_text
- * separates the fields, so that no value can look like two.
+ * separates the fields, so that different values always give different keys.
  *
  * Settings of the transport (compression, timeouts) are not in the key.
  */

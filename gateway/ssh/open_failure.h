@@ -6,7 +6,7 @@
 #include "gateway/ssh/ssh.h"
 
 /* Sets the error of a refused channel. `text` is the answer from libssh2 or ssh. It contains
- * "administratively prohibited" or "connect failed"; the server's own words may follow the latter. Returns
+ * "administratively prohibited" or "connect failed"; the server's own text may follow the latter. Returns
  * -1. */
 int open_failure_set(const struct destination *to, const char *text, struct err *err);
 

@@ -19,7 +19,8 @@ static const char *find_version(const char *p, size_t n)
     return n > 0 ? p : NULL;
 }
 
-/* Whether the server accepts SSH 2.0. Version 1.99 means that it also accepts 1.5 (RFC 4253 section 5.1). */
+/* Checks whether the server accepts SSH 2.0. Version 1.99 means that it also accepts 1.5 (RFC 4253
+ * section 5.1). */
 static bool is_version_2(const char *version, size_t n)
 {
     return (n >= 8 && memcmp(version, "SSH-2.0-", 8) == 0) ||
@@ -30,16 +31,16 @@ static bool is_version_2(const char *version, size_t n)
 static char *first_line(const void *p, size_t n, char *dst, size_t cap)
 {
     const char *end = memchr(p, '\n', n);
-    size_t line = end ? (size_t)(end - (const char *)p) : n;
-    while (line > 0 && ((const char *)p)[line - 1] == '\r')
-        line--;
-    return text_printable(dst, cap, p, line);
+    size_t n_line = end ? (size_t)(end - (const char *)p) : n;
+    while (n_line > 0 && ((const char *)p)[n_line - 1] == '\r')
+        n_line--;
+    return text_printable(dst, cap, p, n_line);
 }
 
 static int set_no_server(const void *p, size_t n, enum err_kind kind, struct err *err)
 {
-    char said[80], quoted[100];
-    snprintf(quoted, sizeof quoted, ": it says \"%s\"", first_line(p, n, said, sizeof said));
+    char line[80], quoted[100];
+    snprintf(quoted, sizeof quoted, ": it says \"%s\"", first_line(p, n, line, sizeof line));
     failure_set(FAILURE_NO_SSH_SERVER,
                 FAILURE_DETAILS(quoted, " `ssh -G` shows what your configuration says"), err);
     if (err)
@@ -55,8 +56,8 @@ int preauth_check(const void *p, size_t n, struct err *err)
     size_t left = n - (size_t)(version - (const char *)p);
     if (!memchr(version, '\n', left) || is_version_2(version, left))
         return 0;
-    char said[80];
-    return failure_set(FAILURE_OLD_VERSION, FAILURE_DETAILS(first_line(version, left, said, sizeof said)),
+    char line[80];
+    return failure_set(FAILURE_OLD_VERSION, FAILURE_DETAILS(first_line(version, left, line, sizeof line)),
                        err);
 }
 
@@ -75,11 +76,11 @@ static int explain_silence(enum preauth_end end, int64_t waited_ms, struct err *
 /* Sets the error for a server that sent text, but no version. */
 static int explain_text(const void *p, size_t n, enum preauth_end end, struct err *err)
 {
-    char said[80];
-    first_line(p, n, said, sizeof said);
-    /* sshd sends these words above its limit; older versions close without a text. */
-    if (strstr(said, "MaxStartups"))
-        return failure_set(FAILURE_SERVER_BUSY, FAILURE_DETAILS(said), err);
+    char line[80];
+    first_line(p, n, line, sizeof line);
+    /* sshd sends this text if it has too many logins; older versions only close the connection. */
+    if (strstr(line, "MaxStartups"))
+        return failure_set(FAILURE_SERVER_BUSY, FAILURE_DETAILS(line), err);
     return set_no_server(p, n, end == PREAUTH_SILENT ? ERR_TIMEOUT : ERR_FAILED, err);
 }
 

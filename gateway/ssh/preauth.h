@@ -1,7 +1,7 @@
 /*
  * Derives the cause of a failed handshake from the first bytes of a server.
  *
- * libssh2 only reports a failure, and nothing at all if a server never stops sending.
+ * libssh2 only reports that the handshake failed. It does not return while a server keeps sending text.
  */
 #ifndef GATEWAY_SSH_PREAUTH_H
 #define GATEWAY_SSH_PREAUTH_H
@@ -12,15 +12,15 @@
  */
 #define PREAUTH_BEFORE_MAX 4096
 
-/* The end of the handshake. */
+/* How the handshake ended. */
 enum preauth_end {
     PREAUTH_CLOSED, /* the server closed the connection */
     PREAUTH_SILENT, /* the deadline passed */
     PREAUTH_FAILED, /* libssh2 could not parse the data */
 };
 
-/* Checks whether the data can become a handshake. ERR_FAILED with the server's text if it is too long, or
- * with its version if that is too old. */
+/* Checks whether the data can be the start of a handshake. ERR_FAILED with the server's text if that is too
+ * long, or with its version if that is too old. */
 int preauth_check(const void *p, size_t n, struct err *err);
 
 /*

@@ -11,16 +11,16 @@
 /* The bytes of standard error to keep: the last lines have the reason of a failure. */
 #define TAIL_MAX 1024
 /* The longest wait for the proxy's exit after the end of its connection. */
-#define EXIT_MS 100
+#define EXIT_TIMEOUT_MS 100
 
 struct proxy {
     pid_t pid;
     int stderr_fd;       /* the read end of its standard error, non-blocking */
-    char tail[TAIL_MAX]; /* the end of what it wrote there */
+    char tail[TAIL_MAX]; /* its latest bytes */
     size_t n_tail;
 };
 
-/* Like ssh, takes an empty $SHELL as unset (misc.c). */
+/* Like ssh (misc.c), treats an empty $SHELL as unset. */
 static const char *choose_shell(void)
 {
     const char *named = getenv("SHELL");
@@ -39,7 +39,8 @@ int proxy_start(const char *command, int *ret_fd, struct proxy **ret, struct err
     p->stderr_fd = -1;
     if (fd_socketpair(pair, err) < 0 || fd_pipe(errors, err) < 0 ||
         fd_set_nonblocking(errors[0], true, err) < 0 ||
-        /* The proxy's end too: a full pipe must not block the proxy while profgrab does not read it. */
+        /* The proxy's end is non-blocking too: a full pipe must not block the proxy while profgrab does not
+           read it. */
         fd_set_nonblocking(errors[1], true, err) < 0)
         goto out;
     rc = proc_start((const char *const[]){choose_shell(), "-c", line, NULL},
@@ -63,7 +64,7 @@ out:
 }
 
 /* Appends text to the tail, and drops the oldest bytes if the tail is full. */
-static void keep_tail(struct proxy *p, const char *text, size_t n)
+static void append_tail(struct proxy *p, const char *text, size_t n)
 {
     if (n > TAIL_MAX / 2) {
         text += n - TAIL_MAX / 2;
@@ -81,15 +82,15 @@ char *proxy_stderr_tail(struct proxy *p, char *dst, size_t cap)
     ssize_t n;
     while ((n = read(p->stderr_fd, chunk, sizeof chunk)) > 0 || (n < 0 && errno == EINTR))
         if (n > 0)
-            keep_tail(p, chunk, (size_t)n);
+            append_tail(p, chunk, (size_t)n);
     /* text_printable appends dots to a text that it cuts. */
     size_t room = cap > 4 ? cap - 4 : 0, skip = p->n_tail > room ? p->n_tail - room : 0;
     return text_printable(dst, cap, p->tail + skip, p->n_tail - skip);
 }
 
-bool proxy_ended(struct proxy *p, int *ret_exit_code)
+bool proxy_has_ended(struct proxy *p, int *ret_exit_code)
 {
-    int64_t deadline = clock_deadline(EXIT_MS);
+    int64_t deadline = clock_deadline(EXIT_TIMEOUT_MS);
     while (!proc_has_ended(p->pid, ret_exit_code)) {
         if (clock_now() >= deadline)
             return false;
@@ -98,7 +99,7 @@ bool proxy_ended(struct proxy *p, int *ret_exit_code)
     return true;
 }
 
-void proxy_end(struct proxy *p)
+void proxy_stop(struct proxy *p)
 {
     if (!p)
         return;

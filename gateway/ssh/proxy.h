@@ -13,11 +13,11 @@ int proxy_start(const char *command, int *ret_fd, struct proxy **ret, struct err
 /* Copies the end of the text that the process wrote to standard error, made printable. Returns dst. */
 char *proxy_stderr_tail(struct proxy *p, char *dst, size_t cap);
 
-/* Checks whether the process has exited by itself, with which exit code (128 + signal). Call it after the end
- * of its connection: it waits up to 100 ms for the exit. */
-bool proxy_ended(struct proxy *p, int *ret_exit_code);
+/* Checks whether the process has exited by itself. *ret_exit_code is its exit code, or 128 + its signal. Call
+ * it after the end of the connection; it waits up to 100 ms for the exit. */
+bool proxy_has_ended(struct proxy *p, int *ret_exit_code);
 
 /* Ends the process. Accepts NULL. */
-void proxy_end(struct proxy *p);
+void proxy_stop(struct proxy *p);
 
 #endif

@@ -11,7 +11,8 @@
 #include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
-/* A lookup with its thread. The last of caller and thread to release it frees it. */
+/* A lookup, which the caller and the thread share. The thread frees it if the caller has given up, else the
+ * caller. */
 struct lookup {
     char *host;
     char service[16];
@@ -46,10 +47,10 @@ static void *look_up(void *ctx)
     l->error = error;
     l->found = rc == 0 ? found : NULL;
     l->answered = true;
-    bool mine = l->abandoned;
+    bool abandoned = l->abandoned;
     fd_close(&l->done[1]);
     pthread_mutex_unlock(&l->mutex);
-    if (mine)
+    if (abandoned)
         lookup_free(l);
     return NULL;
 }
@@ -97,7 +98,7 @@ static int lookup_error(const char *host, int rc, int error, struct err *err)
     return failure_set(FAILURE_RESOLVE, FAILURE_DETAILS(reason), err);
 }
 
-int resolve(const struct resolve_query *query, struct addrinfo **ret, struct err *err)
+int resolve_host(const struct resolve_query *query, struct addrinfo **ret, struct err *err)
 {
     const char *host = query->host;
     char service[16];

@@ -19,6 +19,6 @@ struct resolve_query {
  * Calls getaddrinfo(3) for a host and TCP. Free *ret with freeaddrinfo. After the deadline the lookup
  * continues in its own thread until the resolver returns, and frees itself.
  */
-int resolve(const struct resolve_query *query, struct addrinfo **ret, struct err *err);
+int resolve_host(const struct resolve_query *query, struct addrinfo **ret, struct err *err);
 
 #endif

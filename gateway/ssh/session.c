@@ -15,25 +15,36 @@
 #include "gateway/ssh/wire.h"
 #include "base/banned.h"
 
-/* From this round-trip time on, a line counts as long. */
-#define LONG_LINE_MS 20
+/* From this round-trip time on, we compress. */
+#define LONG_RTT_MS 20
 
-#define READS_AT_ONCE 4096
+/* The reads after which libssh2 gets "no data" once, see on_receive. */
+#define READS_MAX 4096
+
+/* The most bytes that a server may send until the login ends. libssh2 keeps in memory every packet that it
+ * did not wait for. */
+#define LOGIN_BYTES_MAX ((uint64_t)4 << 20)
 
 struct session {
     LIBSSH2_SESSION *ssh;
     struct wire wire;
     struct ssh_limits limits;
     struct gateway_hop facts;
-    int64_t answer_ms;   /* the shortest time of an answered request; -1: none yet */
+    int64_t answer_ms;   /* the shortest time between a request and its answer; -1: none yet */
     unsigned reads;      /* since the last "no data" to libssh2 */
     const void *opening; /* the owner of the one channel that can be opening */
-    int fatal;           /* libssh2's error that ends the session; 0: none, see session_record_result */
+    bool is_logged_in;
+    int fatal; /* libssh2's error that ends the session; 0: none, see session_record_result */
     LIBSSH2_CHANNEL *idle_channel; /* see session_serve_idle */
     struct proxy *proxy;           /* the process behind the wire; NULL: none */
     void *conversation;            /* see session_set_conversation */
     char disconnect[256];          /* the server's text in its disconnect message; printable */
 };
+
+static bool exceeds_login_limit(const struct session *s)
+{
+    return !s->is_logged_in && s->wire.n_returned > LOGIN_BYTES_MAX;
+}
 
 /* Reads for libssh2. Reports "no data" now and then, because libssh2 reads until there is no data and would
  * never return from an endless sender. */
@@ -42,7 +53,11 @@ static ssize_t on_receive(libssh2_socket_t fd, void *p, size_t n, int flags, voi
     (void)fd;
     (void)flags;
     struct session *s = *abstract;
-    if (s->reads == READS_AT_ONCE) {
+    if (exceeds_login_limit(s)) {
+        wire_abort(&s->wire);
+        return -ECONNABORTED;
+    }
+    if (s->reads == READS_MAX) {
         s->reads = 0;
         return -EAGAIN;
     }
@@ -155,6 +170,8 @@ int session_set_error(struct session *s, int rc, const char *doing, struct err *
 {
     char *text = NULL, reason[128], number[16];
     libssh2_session_last_error(s->ssh, &text, NULL, 0);
+    if (exceeds_login_limit(s))
+        return failure_set(FAILURE_SESSION_FLOODED, FAILURE_DETAILS(doing), err);
     if (s->disconnect[0])
         return failure_set(FAILURE_SESSION_ENDED, FAILURE_DETAILS(doing, s->disconnect), err);
     if (s->wire.error)
@@ -173,7 +190,7 @@ static int handshake_error(struct session *s, const struct algorithms *ours, enu
 {
     const struct buf *preauth = &s->wire.preauth;
     struct algorithms server = {0};
-    if (s->disconnect[0])
+    if (s->disconnect[0] || exceeds_login_limit(s))
         return session_set_error(s, 0, "SSH handshake", err);
     if (end == PREAUTH_FAILED && algorithms_read(preauth->data, preauth->len, &server, NULL) == 0) {
         int agreed = algorithms_compare(ours, &server, err);
@@ -220,16 +237,16 @@ static int run_handshake(struct session *s, const struct algorithms *ours, struc
     return 0;
 }
 
-/* Whether to compress. On a long line, saved bytes are worth more than the far host's time (figures:
- * docs/performance.md). */
+/* Decides whether to compress. With a long round trip, fewer bytes save more time than the compression takes
+ * (figures: docs/performance.md). */
 static bool wants_compression(const struct session *s, const struct ssh_config *config)
 {
-    return config->compression || (config->compressible && session_rtt(s) >= LONG_LINE_MS);
+    return config->compression || (config->compressible && session_rtt(s) >= LONG_RTT_MS);
 }
 
 /* Requests only "zlib@openssh.com", because the older "zlib" would start before the host key check. Requests
  * it in both directions, because libssh2 derives one from the other. */
-static void ask_for_compression(LIBSSH2_SESSION *ssh)
+static void request_compression(LIBSSH2_SESSION *ssh)
 {
     libssh2_session_flag(ssh, LIBSSH2_FLAG_COMPRESS, 1);
     libssh2_session_method_pref(ssh, LIBSSH2_METHOD_COMP_SC, "zlib@openssh.com,none");
@@ -245,7 +262,7 @@ static void use_proxy_message(const struct session *s, struct err *err)
         return;
     if (*proxy_stderr_tail(s->proxy, message, sizeof message)) {
         failure_set(FAILURE_PROXY_MESSAGE, FAILURE_DETAILS(message), err);
-    } else if (proxy_ended(s->proxy, &code)) {
+    } else if (proxy_has_ended(s->proxy, &code)) {
         snprintf(number, sizeof number, "%d", code);
         failure_set(FAILURE_PROXY_ENDED, FAILURE_DETAILS(number), err);
     } else {
@@ -260,7 +277,7 @@ int session_handshake(struct session *s, const struct ssh_config *config, const 
     struct algorithms ours = {0};
     known_hosts_preference(known, host_keys, sizeof host_keys);
     if (wants_compression(s, config))
-        ask_for_compression(s->ssh);
+        request_compression(s->ssh);
     int rc = algorithms_propose(s->ssh, config, host_keys, &ours, err);
     if (rc == 0)
         rc = run_handshake(s, &ours, err);
@@ -289,7 +306,7 @@ int session_new(int fd, const struct ssh_config *config, const struct ssh_limits
     s->facts.port = config->port;
     text_printable(s->facts.address, sizeof s->facts.address, config->hostname, strlen(config->hostname));
     text_printable(s->facts.user, sizeof s->facts.user, config->user, strlen(config->user));
-    connect_ip(fd, s->facts.server_ip);
+    connect_peer_ip(fd, s->facts.server_ip);
     if (wire_init(&s->wire, fd, err) < 0)
         goto fail;
     s->ssh = libssh2_session_init_ex(NULL, NULL, NULL, s);
@@ -364,8 +381,9 @@ void session_abort(struct session *s)
 
 /* ---- after the login ----------------------------------------------------------------------------------- */
 
-void session_start_keepalive(struct session *s)
+void session_end_login(struct session *s)
 {
+    s->is_logged_in = true;
     libssh2_keepalive_config(s->ssh, 1, 1);
 }
 
@@ -381,7 +399,7 @@ int session_check(struct session *s, struct err *err)
     char seconds[24];
     int64_t now = clock_now();
     wire_flush(w);
-    /* While we do not read, silence of the server means nothing. */
+    /* While we do not read, missing data does not mean a dead session. */
     if (!(wire_events(w) & POLLIN))
         w->last_rx = now;
     if (session_is_over(s)) {
@@ -397,7 +415,7 @@ int session_check(struct session *s, struct err *err)
 
 struct pollfd session_poll(const struct session *s)
 {
-    /* Omit the descriptor without wanted events: poll would report its end repeatedly. */
+    /* Omit the descriptor if no events are requested: poll would report its end repeatedly. */
     short events = wire_events(&s->wire);
     return events ? (struct pollfd){.fd = s->wire.fd, .events = events} : (struct pollfd){.fd = -1};
 }
@@ -412,19 +430,19 @@ bool session_is_congested(const struct session *s)
     return wire_is_congested(&s->wire);
 }
 
-uint64_t session_received(const struct session *s)
+uint64_t session_bytes_read(const struct session *s)
 {
     return s->wire.n_returned;
 }
 
-int64_t session_last_received(const struct session *s)
+int64_t session_last_receive_time(const struct session *s)
 {
     return s->wire.last_rx;
 }
 
 /* ---- channels ------------------------------------------------------------------------------------------ */
 
-const void *session_opening(const struct session *s)
+const void *session_opening_owner(const struct session *s)
 {
     return s->opening;
 }
@@ -478,11 +496,11 @@ void session_close(struct session *s)
         libssh2_session_disconnect(s->ssh, "done");
         wire_flush(&s->wire);
         wire_abort(&s->wire);
-        /* On a dead wire nothing blocks; the bound guards against a library that still returns EAGAIN. */
+        /* After wire_abort no call blocks. The limit is for a libssh2 that still returns EAGAIN. */
         for (int i = 0; i < 1000 && libssh2_session_free(s->ssh) == LIBSSH2_ERROR_EAGAIN; i++)
             ;
     }
     wire_release(&s->wire);
-    proxy_end(s->proxy);
+    proxy_stop(s->proxy);
     free(s);
 }

@@ -8,13 +8,13 @@
  *
  * - While half a packet is sent, every other call on the session fails. So wire.c accepts whole packets from
  *   libssh2 and queues the unsent rest. The hub adds no more data while more than 256 kB are queued.
- * - A session from which no link reads does not notice its end. So the hub reads ahead into a small
- *   buffer, so that it sees a closed connection at once and knows when the last byte arrived.
- * - A session opens one channel at a time. After 1.5 s without an answer the hub calls the session stuck and
- * fails the waiting requests with ERR_LOST; their callers request another session (session_pool_acquire,
- *   gateway_renew).
- * - libssh2 reads only for a channel. A session without one opens a channel that leads nowhere as soon as the
- *   server sends something (session_serve_idle).
+ * - libssh2 does not notice the end of a session from which no link reads. So the hub reads ahead into a
+ * small buffer: it sees a closed connection at once and knows when the last byte arrived.
+ * - A session opens one channel at a time. After 1.5 s without an answer the hub marks the session as stuck
+ * and fails the waiting requests with ERR_LOST; their callers request another session
+ *   (session_pool_acquire_hub, gateway_renew).
+ * - libssh2 reads only for a channel. A session without channels opens a channel without a destination when
+ * the server sends data (session_serve_idle).
  */
 #ifndef GATEWAY_SSH_SESSION_H
 #define GATEWAY_SSH_SESSION_H
@@ -33,7 +33,7 @@ struct proxy;
 /* Takes ownership of fd, also on failure. Copies the limits. Sends nothing yet. */
 int session_new(int fd, const struct ssh_config *config, const struct ssh_limits *limits,
                 struct session **ret, struct err *err);
-/* Disconnects without waiting for an answer. Accepts NULL. */
+/* Disconnects without waiting for an answer, and frees the session. Accepts NULL. */
 void session_close(struct session *s);
 
 /* Passes the process behind the descriptor to the session, which ends it; NULL: none. */
@@ -63,16 +63,16 @@ int64_t session_deadline(const struct session *s);
 int session_cancel_fd(const struct session *s);
 struct proc_limits session_program_limits(const struct session *s);
 
-/* For calls of libssh2. Its callbacks receive `abstract`, from which session_conversation gets the pointer
- * that session_set_conversation has set. */
+/* Returns the session for calls of libssh2. */
 LIBSSH2_SESSION *session_libssh2(const struct session *s);
+/* Sets a pointer for callbacks of libssh2, which get it from their `abstract` by session_conversation. */
 void session_set_conversation(struct session *s, void *conversation);
 void *session_conversation(void **abstract);
 
-/* Makes every later call fail, so that a call of libssh2 in progress ends. */
+/* Makes every later read and write fail, so that the current call of libssh2 ends. */
 void session_abort(struct session *s);
 
-/* ---- its end ------------------------------------------------------------------------------------------- */
+/* ---- the end of the session ---------------------------------------------------------------------------- */
 
 /* Sets the error for a libssh2 error code, with the server's own text if there is one. */
 int session_set_error(struct session *s, int rc, const char *doing, struct err *err);
@@ -88,15 +88,16 @@ bool session_is_over(const struct session *s);
 bool session_is_closed(const struct session *s);
 /* Checks whether the connection ended or broke before a disconnect message of the server. */
 bool session_is_cut_off(const struct session *s);
-/* Checks, until the handshake ends, whether the server sent anything. */
+/* Checks whether the server sent any data. Valid until the handshake ends. */
 bool session_has_received(const struct session *s);
 
 /* ---- for the hub --------------------------------------------------------------------------------------- */
 
 /* Flushes queued data and checks whether the session is alive. ERR_LOST with the reason if it is not. */
 int session_check(struct session *s, struct err *err);
-/* Enables keepalives; session_send_keepalive sends one. */
-void session_start_keepalive(struct session *s);
+/* Ends the limit on the server's bytes, which applies until the login ends, and enables keepalives;
+ * session_send_keepalive sends one. */
+void session_end_login(struct session *s);
 void session_send_keepalive(struct session *s);
 
 /* Returns its entry for poll(2); fd is -1 if there is nothing to wait for. */
@@ -106,9 +107,9 @@ void session_read_ahead(struct session *s);
 /* Checks whether too much data is queued to accept more. */
 bool session_is_congested(const struct session *s);
 /* Returns the bytes that libssh2 has read. */
-uint64_t session_received(const struct session *s);
+uint64_t session_bytes_read(const struct session *s);
 /* Returns the time of the last received byte. */
-int64_t session_last_received(const struct session *s);
+int64_t session_last_receive_time(const struct session *s);
 
 /*
  * For a session without links: lets libssh2 read and answer the server's messages. libssh2 reads only for a
@@ -120,17 +121,19 @@ bool session_idle_is_opening(const struct session *s);
 
 /* ---- for channels -------------------------------------------------------------------------------------- */
 
-/* Only one channel of a session can be opening. Begin returns false while another owner's channel is. */
+/* Only one channel of a session can be opening. session_begin_opening returns false while the channel of
+ * another owner is opening. */
 bool session_begin_opening(struct session *s, const void *owner);
 void session_end_opening(struct session *s, const void *owner);
 /* Returns the owner; NULL: no channel is opening. */
-const void *session_opening(const struct session *s);
+const void *session_opening_owner(const struct session *s);
 
-/* libssh2_channel_read of at most n bytes, which does not read ahead. */
+/* Calls libssh2_channel_read for at most n bytes, without reading ahead. */
 ssize_t session_read_channel(struct session *s, LIBSSH2_CHANNEL *channel, void *p, size_t n);
 
-/* Returns the round-trip time to the host in milliseconds, 0 if unknown. It is TCP's figure, or the shortest
- * time of an answered request if another carrier is below (a previous hop, a local tunnel). */
+/* Returns the round-trip time to the host in milliseconds, 0 if unknown. It is the kernel's
+ * measurement for TCP. Behind a previous hop or a local tunnel it is the shortest time between a request and
+ * its answer. */
 int64_t session_rtt(const struct session *s);
 /* Records the time between a request and its answer. */
 void session_record_round_trip(struct session *s, int64_t ms);

@@ -29,8 +29,7 @@ struct stream_type {
     int (*close)(struct stream *st);
     /* Frees it at once, also if close has not finished; the session is about to end. */
     void (*discard)(struct stream *st);
-    /* Fills in its own descriptors to wait for, one for each direction if those differ; fd is -1 for the
-     * rest. */
+    /* Fills in the descriptors to poll: one, or one for each direction. The fd of unused entries is -1. */
     void (*poll)(const struct stream *st, bool want_read, bool want_write, struct pollfd ret[STREAM_POLLS]);
 };
 
@@ -42,8 +41,8 @@ struct session;
 
 /*
  * Creates an SSH channel of type direct-tcpip (RFC 4254 section 7.2), or direct-streamlocal@openssh.com
- * (OpenSSH's PROTOCOL file, section 2.4). Its window limits the data in flight and grows on a long line
- * (window.h). Only one channel of a session can be opening at a time; the others wait.
+ * (OpenSSH's PROTOCOL file, section 2.4). Its window limits the data in flight and grows with
+ * the round-trip time (window.h). Only one channel of a session can be opening at a time; the others wait.
  */
 struct stream *stream_channel(struct session *session, const struct destination *to, struct err *err);
 

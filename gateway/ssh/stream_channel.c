@@ -45,8 +45,8 @@ static int set_open_failure(const struct channel_stream *c, int rc, struct err *
  * address, which has no meaning here. */
 static void write_message(const struct destination *to, struct buf *b)
 {
-    const char *place = to->unix_path ? to->unix_path : to->host;
-    ssh_add_string(b, place, strlen(place));
+    const char *name = to->unix_path ? to->unix_path : to->host;
+    ssh_add_string(b, name, strlen(name));
     if (to->unix_path) {
         ssh_add_string(b, "", 0);
         ssh_add_u32(b, 0);

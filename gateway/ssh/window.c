@@ -14,10 +14,11 @@
 
 void window_init(struct window *w, int64_t rtt_ms, int64_t now)
 {
-    const int64_t fast = WINDOW_FAST / 1000, least = WINDOW_LEAST / fast, most = WINDOW_START / fast;
-    uint32_t size = rtt_ms <= least  ? WINDOW_LEAST
-                    : rtt_ms >= most ? WINDOW_START
-                                     : (uint32_t)(rtt_ms * fast);
+    const int64_t fast = WINDOW_FAST_RATE / 1000, min_ms = WINDOW_MIN / fast,
+                  max_ms = WINDOW_START_MAX / fast;
+    uint32_t size = rtt_ms <= min_ms   ? WINDOW_MIN
+                    : rtt_ms >= max_ms ? WINDOW_START_MAX
+                                       : (uint32_t)(rtt_ms * fast);
     *w = (struct window){.size = size, .rtt_ms = rtt_ms, .round_start = now};
 }
 
@@ -27,9 +28,9 @@ void window_record_read(struct window *w, size_t n, int64_t now)
     w->n_read += n;
     if (w->rtt_ms <= 0 || elapsed < w->rtt_ms)
         return;
-    uint64_t wanted = 2 * w->n_read * (uint64_t)w->rtt_ms / (uint64_t)elapsed;
-    if (wanted > w->size)
-        w->size = wanted < WINDOW_MOST ? (uint32_t)wanted : WINDOW_MOST;
+    uint64_t needed = 2 * w->n_read * (uint64_t)w->rtt_ms / (uint64_t)elapsed;
+    if (needed > w->size)
+        w->size = needed < WINDOW_MAX ? (uint32_t)needed : WINDOW_MAX;
     w->round_start = now;
     w->n_read = 0;
 }

@@ -1,10 +1,11 @@
 /*
  * A channel's receive window (RFC 4254 section 5.2), which limits the data in flight to us.
  *
- * If the window is smaller than the line's round-trip time times its rate, the line idles. If it is larger,
- * the far sshd buffers the excess, grows its buffer by a few kilobytes at a time and copies it each time. So
- * the window begins with the capacity of a fast line of that round-trip time, within narrow bounds, and grows
- * to twice the data of a round trip, as TCP's own window does (figures: docs/performance.md).
+ * If the window is smaller than the connection's round-trip time times its rate, the sender waits. If the
+ * window is larger, the far sshd buffers the excess, enlarges its buffer by a few kilobytes at a time and
+ * copies it each time. So the window starts with the capacity of a fast connection of that round-trip time,
+ * between WINDOW_MIN and WINDOW_START_MAX. It grows to twice the data of a round trip, as TCP's own window
+ * does (figures: docs/performance.md).
  */
 #ifndef GATEWAY_SSH_WINDOW_H
 #define GATEWAY_SSH_WINDOW_H
@@ -12,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WINDOW_LEAST (2u << 20)
-#define WINDOW_START (5u << 20) /* the largest first window */
-#define WINDOW_MOST (16u << 20)
-#define WINDOW_FAST (100u << 20) /* bytes per second */
+#define WINDOW_MIN (2u << 20)
+#define WINDOW_START_MAX (5u << 20) /* the largest window at the start */
+#define WINDOW_MAX (16u << 20)
+#define WINDOW_FAST_RATE (100u << 20) /* of a fast connection, in bytes per second */
 
 struct window {
     uint32_t size;       /* in bytes */

@@ -92,19 +92,19 @@ void wire_limit_read(struct wire *w, size_t n)
     w->allowance = n;
 }
 
-static ssize_t read_kept(struct wire *w, void *p, size_t n)
+static ssize_t read_buffered(struct wire *w, void *p, size_t n)
 {
-    size_t take = n < w->in.len ? n : w->in.len;
-    memcpy(p, w->in.data, take);
-    buf_consume(&w->in, take);
-    return (ssize_t)take;
+    size_t count = n < w->in.len ? n : w->in.len;
+    memcpy(p, w->in.data, count);
+    buf_consume(&w->in, count);
+    return (ssize_t)count;
 }
 
 ssize_t wire_recv(struct wire *w, void *p, size_t n)
 {
     if (w->in.len == 0 && w->allowance == 0)
         return -EAGAIN;
-    ssize_t got = w->in.len > 0 ? read_kept(w, p, n) : receive_bytes(w, p, n);
+    ssize_t got = w->in.len > 0 ? read_buffered(w, p, n) : receive_bytes(w, p, n);
     if (got <= 0)
         return got;
     w->n_returned += (uint64_t)got;

@@ -42,7 +42,7 @@ void wire_limit_read(struct wire *w, size_t n);
 ssize_t wire_recv(struct wire *w, void *p, size_t n);
 ssize_t wire_send(struct wire *w, const void *p, size_t n);
 
-/* Sends the queued bytes as far as the descriptor accepts them. */
+/* Sends queued bytes until the descriptor accepts no more. */
 void wire_flush(struct wire *w);
 
 /* Reads available data ahead, up to a small limit. */

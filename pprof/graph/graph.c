@@ -264,12 +264,12 @@ static int count_halves(struct graph *g, struct err *err)
 {
     struct node_counts halves[2] = {0};
     struct walk walk;
-    bool two = halves_are_faster(g->profile->n_stack, g->options.threads);
+    bool two = two_threads_are_faster(g->profile->n_stack, g->options.threads);
     int rc = walk_init(&walk, g, NULL, err);
     for (int i = 0; i < (two ? 2 : 1) && rc == 0; i++)
         rc = node_counts_init(&halves[i], g, &walk, err);
     if (rc == 0)
-        rc = halves_run(count_samples, &halves[0], two ? &halves[1] : NULL, g->profile->n_samples, err);
+        rc = two_threads_run(count_samples, &halves[0], two ? &halves[1] : NULL, g->profile->n_samples, err);
     for (int i = 0; i < 2; i++) {
         if (rc == 0 && (i == 0 || two))
             add_node_counts(g, &halves[i]);

@@ -180,8 +180,8 @@ static int add_calls(struct calls *to, const struct calls *from, struct err *err
 static int count_calls(struct calls halves[2], struct err *err)
 {
     const struct profile *p = halves[0].g->profile;
-    bool two = halves_are_faster(p->n_stack, halves[0].g->options.threads);
-    int rc = halves_run(add_samples, &halves[0], two ? &halves[1] : NULL, p->n_samples, err);
+    bool two = two_threads_are_faster(p->n_stack, halves[0].g->options.threads);
+    int rc = two_threads_run(add_samples, &halves[0], two ? &halves[1] : NULL, p->n_samples, err);
     return rc == 0 && two ? add_calls(&halves[0], &halves[1], err) : rc;
 }
 

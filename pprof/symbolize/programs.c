@@ -73,8 +73,7 @@ static char *find_program(const struct programs *p, enum symbolize_program progr
     return found;
 }
 
-/* ---- running them ----------------------------------------------------------------------------------------
- */
+/* ---- running them -------------------------------------------------------------------------------------- */
 
 /* Writes the input to a file without a name, because a pipe could fill up while the program writes. Returns
  * its descriptor, or -1. */

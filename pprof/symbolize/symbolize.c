@@ -34,7 +34,7 @@ static struct symbolize_mode read_mode(const struct symbolize_tools *t, const ch
 {
     struct symbolize_mode m = {.local = true, .remote = true};
     struct str word;
-    for (const char *rest = path_list(text); path_list_next(&rest, &word);) {
+    for (const char *rest = path_list_begin(text); path_list_next(&rest, &word);) {
         if (word.n == 0 || read_demangle(word, &m))
             continue;
         if (is_word(word, "none") || is_word(word, "no")) {

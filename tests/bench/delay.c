@@ -1,15 +1,16 @@
 /*
- * A long line on one machine: `delay MS [MB_PER_SECOND]` makes two network namespaces, each with a tun
+ * A slow network on one machine: `delay MS [MB_PER_SECOND]` makes two network namespaces, each with a tun
  * device, and carries packets between the two, each MS milliseconds late and at no more than that rate. It
  * prints
  *
  *     near=PID far=PID
  *
  * on standard output, the processes whose namespaces these are (`nsenter -t PID -n COMMAND`; near has the
- * address 10.77.0.1, far 10.77.0.2), and runs until its standard input ends. Nothing is left behind.
+ * address 10.77.0.1, far 10.77.0.2), and runs until its standard input ends. It removes everything at its
+ * end.
  *
  * A packet waits in one queue for each direction until it is due. At a limited rate packets leave one after
- * the other, and what would have to wait longer than QUEUE_MS for its turn is dropped, as routers do.
+ * the other, and a packet that would wait longer than QUEUE_MS is dropped, as routers do.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,8 +44,7 @@ struct end {
     int tun;
 };
 
-/* ---- the namespaces -------------------------------------------------------------------------------------
- */
+/* ---- the namespaces ------------------------------------------------------------------------------------ */
 
 static void set_address(int s, struct ifreq *r, unsigned long what, const char *address)
 {
@@ -117,7 +117,7 @@ static int receive_descriptor(int via)
         .msg_iov = &one, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     int fd;
     if (recvmsg(via, &m, 0) <= 0 || m.msg_controllen < sizeof control.header)
-        exit(2); /* the child has said why */
+        exit(2); /* the child has printed the reason */
     memcpy(&fd, CMSG_DATA(&control.header), sizeof fd);
     return fd;
 }
@@ -143,8 +143,7 @@ static struct end make_end(const char *own, const char *other)
     return e;
 }
 
-/* ---- the line -------------------------------------------------------------------------------------------
- */
+/* ---- the link ------------------------------------------------------------------------------------------ */
 
 struct packet {
     int64_t due;
@@ -155,9 +154,9 @@ struct packet {
 struct queue {
     int from, to;
     int64_t delay_ns, per_byte_ps;
-    int64_t free_at; /* when the line will have sent its packets */
+    int64_t free_at; /* when the link will have sent its packets */
     char *bytes;
-    size_t head; /* the place of the next packet */
+    size_t head; /* the position of the next packet */
     struct packet *packets;
     size_t first, n;
 };
@@ -169,7 +168,7 @@ static int64_t now_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Returns a place with room for a whole packet, or -1 if the queue is full. */
+/* Returns a position with room for a packet, or -1 if the queue is full. */
 static int64_t queue_space(struct queue *q)
 {
     if (q->n == QUEUE_PACKETS)

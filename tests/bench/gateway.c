@@ -1,9 +1,10 @@
 /*
  * Measures the gateway itself for `make bench-ssh`, without the rest of a grab:
  *
- *     gateway fetch SSH_CONFIG HOST PORT PATH    opens the route, gets the path over HTTP as a grab does and
- * discards the body gateway hold SSH_CONFIG HOST N             opens N sessions from as many threads and
- * keeps them open
+ *     gateway fetch SSH_CONFIG HOST PORT PATH
+ *         opens the route, gets the path over HTTP as a grab does, and discards the body
+ *     gateway hold SSH_CONFIG HOST N
+ *         opens N sessions from as many threads and keeps them open
  *
  * and prints the results as `name=value`, in milliseconds, bytes and kB.
  */
@@ -36,8 +37,7 @@ static void resolve_route(char *config, char *address, struct route *ret)
         give_up(&err);
 }
 
-/* ---- fetch ----------------------------------------------------------------------------------------------
- */
+/* ---- fetch --------------------------------------------------------------------------------------------- */
 
 struct body {
     int64_t since, first;
@@ -95,8 +95,7 @@ static void fetch_path(char *config, char *address, const char *port, const char
            b.n);
 }
 
-/* ---- hold -----------------------------------------------------------------------------------------------
- */
+/* ---- hold ---------------------------------------------------------------------------------------------- */
 
 struct holder {
     struct route route;
@@ -127,15 +126,15 @@ static long resident_kb(void)
 
 static void hold_sessions(char *config, char *address, size_t n)
 {
-    struct gateway_pool *pool = NULL;
+    struct gateway_shared *shared = NULL;
     struct err err = ERR_INIT;
     struct holder *holders = calloc(n, sizeof *holders);
     pthread_t *threads = calloc(n, sizeof *threads);
-    if (!holders || !threads || gateway_pool_new(&pool, &err) < 0)
+    if (!holders || !threads || gateway_shared_new(&shared, &err) < 0)
         give_up(&err);
     for (size_t i = 0; i < n; i++) {
         holders[i] = (struct holder){.options = defaults, .err = ERR_INIT};
-        holders[i].options.pool = pool;
+        holders[i].options.shared = shared;
         resolve_route(config, address, &holders[i].route);
     }
     /* The first session pays for shared setup, so it is not counted. */
@@ -156,7 +155,7 @@ static void hold_sessions(char *config, char *address, size_t n)
            (double)(resident_kb() - before) / (double)(n - lost > 1 ? n - lost - 1 : 1));
     for (size_t i = 0; i < n; i++)
         gateway_close(holders[i].gw);
-    gateway_pool_free(pool);
+    gateway_shared_free(shared);
     free(holders);
     free(threads);
 }

@@ -3,8 +3,10 @@
  * call tree whose branches are chosen unevenly, stacks of 5 to 60 locations, a few call sites for each
  * function, every fifth location with inlined calls.
  *
- *   generate KIND SAMPLES [SEED [FUNCTIONS]]     KIND: cpu, heap, or labels (cpu with a trace_id on a quarter
- * of the samples). Without FUNCTIONS there are as many as a program has that so many samples are taken of.
+ *   generate KIND SAMPLES [SEED [FUNCTIONS]]
+ *
+ * KIND: cpu, heap, or labels (cpu with a trace_id on a quarter of the samples). The default of FUNCTIONS
+ * grows with SAMPLES as in real programs.
  *
  * The same arguments write the same bytes. A sample takes about 100 bytes before compression.
  */
@@ -45,14 +47,14 @@ static void put_number(struct buf *b, unsigned field, uint64_t v)
 {
     if (v == 0)
         return;
-    wire_put_number(b, (uint64_t)field << 3);
-    wire_put_number(b, v);
+    wire_append_number(b, (uint64_t)field << 3);
+    wire_append_number(b, v);
 }
 
 static void put_bytes(struct buf *b, unsigned field, const char *p, size_t n)
 {
-    wire_put_number(b, (uint64_t)field << 3 | WIRE_LENGTH);
-    wire_put_number(b, n);
+    wire_append_number(b, (uint64_t)field << 3 | WIRE_LENGTH);
+    wire_append_number(b, n);
     buf_add(b, p, n);
 }
 
@@ -72,8 +74,7 @@ static void flush_samples(struct maker *m)
     buf_clear(&m->message);
 }
 
-/* ---- the tables ------------------------------------------------------------------------------------------
- */
+/* ---- the tables ---------------------------------------------------------------------------------------- */
 
 /* Strings: 0 empty, then these, then a name and a file for each function, then the trace_ids. */
 enum {
@@ -158,8 +159,7 @@ static void add_locations(struct maker *m)
     flush_samples(m);
 }
 
-/* ---- samples ---------------------------------------------------------------------------------------------
- */
+/* ---- samples ------------------------------------------------------------------------------------------- */
 
 /* Small numbers are much likelier: every function calls allocation, locks and maps sooner or later. */
 static uint64_t uneven_random(uint64_t r, uint64_t n)
@@ -181,7 +181,7 @@ static void add_stack(struct maker *m)
     }
     buf_clear(&m->inner);
     while (depth-- > 0)
-        wire_put_number(&m->inner, ids[depth]);
+        wire_append_number(&m->inner, ids[depth]);
     put_message(&m->part, 1, &m->inner);
 }
 
@@ -193,11 +193,11 @@ static void add_samples(struct maker *m, uint64_t samples)
         buf_clear(&m->part);
         add_stack(m);
         buf_clear(&m->inner);
-        wire_put_number(&m->inner, count);
-        wire_put_number(&m->inner, m->heap ? count * 512 : count * 10000000);
+        wire_append_number(&m->inner, count);
+        wire_append_number(&m->inner, m->heap ? count * 512 : count * 10000000);
         if (m->heap) {
-            wire_put_number(&m->inner, count / 2);
-            wire_put_number(&m->inner, count / 2 * 512);
+            wire_append_number(&m->inner, count / 2);
+            wire_append_number(&m->inner, count / 2 * 512);
         }
         put_message(&m->part, 2, &m->inner);
         if (m->labels && i % 4 == 0) {

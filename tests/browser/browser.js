@@ -1,5 +1,5 @@
-// A browser for the tests: Debian's Chromium without a window, of which nothing remains, at pages that must not do what a page
-// of strangers' names could do.
+// A browser for the tests: Debian's Chromium without a window, which leaves no files. The pages have hostile names and must
+// execute none of them.
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const { chromium } = require('playwright-core');
 
 export const axeSource = () => readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Where tests/browser/run has put the pages. */
+/** The directory of the pages that tests/browser/run made. */
 const pages = process.env.PAGES || join(root, 'build/npm/browser/pages');
 const programs = [process.env.CHROMIUM, '/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 
@@ -27,7 +27,7 @@ const COMPLAINT = /^policy: script-src|^Executing inline script|^SyntaxError|Con
 
 let started = null;
 
-/** One for the file that asks, with a home of its own. */
+/** Starts one browser for the calling test file, with its own home directory. */
 function browser() {
     started ||= start();
     return started;
@@ -42,7 +42,7 @@ async function start() {
             chromiumSandbox,
             args: ['--disable-gpu', '--host-resolver-rules=MAP * ~NOTFOUND'],
         });
-    // Its own sandbox does not start for root, and wants more than many a container has.
+    // Chromium's own sandbox does not start for root, and needs privileges that many containers lack.
     const launched = await (process.getuid() === 0 ? launch(false) : launch(true).catch(() => launch(false)));
     return {
         launched,
@@ -53,7 +53,7 @@ async function start() {
     };
 }
 
-/** Ends it, if there was need of one. */
+/** Ends the browser, if one was started. */
 export const end = async () => started && (await started).end();
 
 export const pageFile = (name) => join(pages, `${name}.html`);
@@ -62,7 +62,7 @@ export const pageText = (name) => readFileSync(pageFile(name), 'utf8');
 /** The bundle's description in a page. */
 export const bundleOf = (name) => JSON.parse(pageText(name).match(/id="bundle">(.*?)<\/script>/s)[1]);
 
-/** The id of what there is to look at of that kind, service and form; any will do for one that is not named. */
+/** The id of the first view of that kind, service and form; an omitted one matches any. */
 export function idOf(name, kind, service, form) {
     const wanted = Object.entries({ kind, service, form }).filter(([, value]) => value);
     const of = bundleOf(name).data.find((entry) => entry.id && wanted.every(([key, value]) => entry[key] === value));
@@ -70,7 +70,7 @@ export function idOf(name, kind, service, form) {
     return of.id;
 }
 
-/** A page made out of another: change(text) returns its text. Its name, for visit. */
+/** Makes a page from another: change(text) returns its text. Returns its name, for visit. */
 export function changedPage(from, to, change) {
     const text = pageText(from);
     const changed = change(text);
@@ -79,7 +79,7 @@ export function changedPage(from, to, change) {
     return to;
 }
 
-/** The same page with another description of the bundle: change(bundle) alters it. */
+/** Makes the same page with another description of the bundle: change(bundle) modifies it. */
 export function describedPage(from, to, change) {
     const bundle = bundleOf(from);
     change(bundle);
@@ -93,9 +93,9 @@ function watch() {
 }
 
 /**
- * Opens a page, waits until it is drawn, runs work(page), and holds the page to it that nothing was complained about, asked
- * for or executed. options: hash, size, scheme, what a context takes; broken: the page has no script that could draw it, and the
- * browser may say so.
+ * Opens a page, waits until it is drawn, runs work(page), and checks that the page logged no error, loaded nothing and executed
+ * no name. options: hash, size, scheme, and those of a browser context; broken: the page has no script to draw it, and the
+ * browser may log that.
  */
 export async function visit(name, options, work) {
     const { hash = '', size = WIDE, scheme = 'light', broken = false, ...rest } = options;
@@ -126,13 +126,13 @@ export async function visit(name, options, work) {
     }
 }
 
-/** Until the page has drawn what it was to show, and what comes a moment later. */
+/** Waits until the page has drawn its view and does not change any more. */
 export async function drawn(page) {
     await page.waitForFunction(() => performance.getEntriesByName('profgrab:drawn').length && document.querySelector('#main').childElementCount);
     await settled(page);
 }
 
-/** Until nothing has been changed on the page for a while. */
+/** Waits until the page has not changed for a while. */
 export function settled(page) {
     return page.evaluate(
         () =>
@@ -149,18 +149,18 @@ export function settled(page) {
     );
 }
 
-/** The place that the fragment names. It is written a moment after the page has changed. */
+/** The parameters in the fragment of the URL. The page sets them shortly after a change. */
 export const placeOf = (page) => Object.fromEntries(new URLSearchParams(new URL(page.url()).hash.slice(1)));
 
-/** Until fn(arg), run in the page, is true, and what follows from it has been done: what it is is said if it never is. */
+/** Waits until fn(arg), run in the page, is true and the page does not change any more. The error of a timeout contains fn. */
 export async function until(page, fn, arg) {
     await page.waitForFunction(fn, arg).catch((error) => {
-        throw new Error(`never so: ${fn}: ${error.message.split('\n')[0]}`);
+        throw new Error(`never true: ${fn}: ${error.message.split('\n')[0]}`);
     });
     await settled(page);
 }
 
-/** Of a canvas: the share that is not its box's ground, and the colours that cover more than one in two hundred. */
+/** Returns the share of a canvas that does not have the background colour, and the colours of more than 1/200 of it. */
 export function inkOf(page, selector = '.graph canvas') {
     return page.evaluate((wanted) => {
         const canvas = document.querySelector(wanted);
@@ -177,7 +177,7 @@ export function inkOf(page, selector = '.graph canvas') {
     }, selector);
 }
 
-/** The colour of a canvas at a place of the window. */
+/** The colour of a canvas at a position in the window. */
 export function pixelAt(page, x, y, selector = '.graph canvas') {
     return page.evaluate(
         ([left, top, wanted]) => {
@@ -191,7 +191,7 @@ export function pixelAt(page, x, y, selector = '.graph canvas') {
     );
 }
 
-/** Runs in the page: what sticks out of the window, or is wider than its box without a way to scroll. */
+/** Runs in the page: lists the elements that exceed the window, or exceed their box without a scroll bar. */
 export function outside() {
     const shown = (node) => node.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true }) && !node.closest('.aside, .skip');
     const name = (node) => `${node.tagName.toLowerCase()}.${String(node.className).slice(0, 40)}: ${node.textContent.slice(0, 60)}`;

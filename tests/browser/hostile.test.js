@@ -1,5 +1,5 @@
-// Pages of names that nobody should have chosen, and pages that are not whole: nothing is executed, nothing breaks the layout,
-// and what cannot be shown is said in words.
+// Pages with hostile names, and incomplete pages: no name is executed, none breaks the layout, and a message describes each
+// part that cannot be shown.
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -29,7 +29,7 @@ const NAMES = [
 
 const sizes = (act) => Promise.all([WIDE, NARROW].map(act));
 
-/** Runs in the page: the first character in what it has made that hides, or that turns the direction; null if there is none. */
+/** Runs in the page: returns the first invisible character or change of direction in its text; null if there is none. */
 const hidden = () =>
     [...document.body.children]
         .filter((node) => node.tagName !== 'SCRIPT')
@@ -37,7 +37,7 @@ const hidden = () =>
         .find((found) => found)?.[0]
         .charCodeAt(0) ?? null;
 
-/** Runs in the page: whether a text that is shown goes on and on. */
+/** Runs in the page: returns whether it shows a text that is too long. */
 const endless = () => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT, (node) => 1 + (node.parentNode.tagName === 'SCRIPT'));
     while (texts.nextNode()) if (texts.currentNode.length > 2100) return texts.currentNode.data.slice(0, 60);
@@ -53,7 +53,7 @@ async function whole(page, what) {
 test('names in profiles, wide and narrow: all that a reader can do with them, and nothing is executed', async () => {
     const { id } = bundleOf('hostile').data.find((entry) => entry.file.endsWith('names.pb.gz'));
     await sizes((size) =>
-        // So high that no row of the table has to be scrolled to.
+        // High enough to show all rows of the table without scrolling.
         visit('hostile', { hash: `#v=${id}`, size: { ...size, height: 1800 } }, async (page) => {
             const what = `${size.width} px`;
             const step = size === NARROW ? 4 : 1;
@@ -100,7 +100,7 @@ test('names of files, wide and narrow', async () => {
     await sizes((size) => visit('hostile', { size }, (page) => whole(page, `${size.width} px`)));
 });
 
-/** The same with every text in it replaced, but for those that say what is where. */
+/** Returns the same data with every text replaced, except the texts that identify its parts. */
 function spoiled(value, kept = new Set(['id', 'form', 'file']), at = { next: 0 }) {
     if (typeof value === 'string') return NAMES[at.next++ % NAMES.length];
     if (Array.isArray(value)) return value.map((item) => spoiled(item, kept, at));
@@ -153,7 +153,7 @@ test('goroutines whose names, states and places are like that', async () => {
     );
 });
 
-/** A page whose dump of goroutines has each name everywhere. */
+/** A page whose dump of goroutines has each name in every position. */
 function goroutinesOf(name) {
     const id = idOf('view', '', '', 'goroutines');
     const all = NAMES.map((_, i) => i);
@@ -207,7 +207,7 @@ test('a million names: the heaviest are drawn, the rest is one frame, all can be
         await until(page, (last) => [...document.querySelectorAll('.rows .row')].at(-1).ariaRowIndex === String(last), n);
     }));
 
-// ---- pages that are not whole --------------------------------------------------------------------------------------
+// ---- incomplete pages ----------------------------------------------------------------------------------------------
 
 test('a page that was cut short anywhere says so', async () => {
     const at = (mark) => (text) => text.slice(0, text.indexOf(mark) + mark.length + 200);

@@ -10,7 +10,7 @@ const comparedOf = (from, kind) => bundleOf('compared').data.find((entry) => ent
 const sidesOf = (kind) => comparedOf('sides', kind);
 const growthOf = (kind) => comparedOf('growth', kind);
 const idIn = (...of) => `#v=${idOf('bundle', ...of)}`;
-/** Every kind of view that there is: a page, where in it, and what is done first. No two of one profile follow each other. */
+/** Every kind of view: a page, the fragment of its URL, and the first actions. No two views of one profile are adjacent. */
 const VIEWS = {
     overview: ['bundle', ''],
     cpu: ['bundle', idIn('cpu', 'rude')],
@@ -31,7 +31,7 @@ const VIEWS = {
     difference: ['view', `#v=${idOf('view', '', '', 'profile')}`],
 };
 
-/** One after the other in one page, as a reader goes from one to the next. */
+/** Opens the views one after the other in one page, like a reader. */
 function walk(name, size, work) {
     const start = { bundle: idIn('block', 'rude'), compared: `#v=${sidesOf('goroutines')}` }[name] || '';
     return visit(name, { hash: start, size }, async (page) => {
@@ -51,7 +51,7 @@ function walk(name, size, work) {
     });
 }
 
-/** Each of them, several at a time. */
+/** Runs the work for each view, several at a time. */
 async function each(views, act) {
     const left = [...views];
     const next = async () => {
@@ -71,7 +71,7 @@ async function look({ view, size }, work) {
     });
 }
 
-/** What axe-core finds, in its words. */
+/** axe-core's findings, as text. */
 async function axe(page, options) {
     const { violations, passes, incomplete } = await page.evaluate(
         (given) => window.axe.run(document, { resultTypes: ['violations'], preload: false, ...given }),
@@ -81,14 +81,14 @@ async function axe(page, options) {
     return violations.map((rule) => `${rule.id}: ${rule.help}: ${rule.nodes.map((node) => node.target.join(' ')).join(', ')}`);
 }
 
-/** Changes the system's colours under the page. */
+/** Changes the system's colour scheme while the page is open. */
 async function turn(page, scheme) {
     await page.emulateMedia({ colorScheme: scheme });
     await until(page, (name) => document.documentElement.dataset.theme === name, scheme);
     await settled(page);
 }
 
-// In the dark only colours are other ones, and they do not depend on the width.
+// The dark scheme changes only colours, which do not depend on the width.
 const colours = { runOnly: ['color-contrast'] };
 
 test('every view, wide and narrow: nothing sticks out of the window, axe-core finds nothing in light nor in dark', async () => {
@@ -105,7 +105,7 @@ test('every view, wide and narrow: nothing sticks out of the window, axe-core fi
     await Promise.all([WIDE, NARROW].flatMap((size) => ['bundle', 'view', 'compared'].map((name) => look(name, size))));
 });
 
-/** Everything that Tab leads to, in order, with whether it can be seen that the focus is there. */
+/** Every element that Tab focuses, in order, with whether the focus is visible. */
 async function tabbed(page) {
     const stops = [];
     for (let i = 0; i < 300; i++) {
@@ -115,7 +115,7 @@ async function tabbed(page) {
             if (node === document.body) return null;
             const style = getComputedStyle(node);
             const box = node.getBoundingClientRect();
-            // Rows of the table are made anew when it scrolls.
+            // The table makes new rows when it scrolls.
             const key = node.dataset.fn ?? node;
             const number = (window.stops ||= new Map()).get(key) ?? window.stops.size;
             window.stops.set(key, number);
@@ -132,7 +132,7 @@ async function tabbed(page) {
     return stops;
 }
 
-/** What a pointer can act on, and Tab should lead to. */
+/** The elements that react to a pointer, which Tab must focus too. */
 const reachable = () =>
     [...document.querySelectorAll('a[href], button, input, select, summary, canvas[tabindex]')]
         .filter((node) => node.checkVisibility({ checkVisibilityCSS: true }) && !node.disabled)
@@ -181,7 +181,7 @@ test('what a screen reader is told of the graph follows the keys', () =>
         await until(page, (text) => document.querySelector('.graph [role=status]').textContent !== text, before);
     }));
 
-// ---- paper -------------------------------------------------------------------------------------------------------
+// ---- print -------------------------------------------------------------------------------------------------------
 
 const PAPER = { width: 718, height: 1000 };
 
@@ -195,7 +195,7 @@ test('on paper: the overview, the graph and a table, black on white, nothing cut
         assert.match(await table.locator('caption').textContent(), /rude cpu=2s: CPU time \(the first \d+ of \d+ functions\)/);
         assert.match(await table.locator('tbody tr').first().textContent(), /main\.burnCycles/);
         assert.ok(await page.locator('.papers .overview').first().isVisible());
-        // The rest of them names the type and explains the colours.
+        // The other texts name the type and explain the colours.
         for (const gone of ['button:not(.choice, .legend *):visible', 'input:visible', 'nav:visible']) assert.equal(await page.locator(gone).count(), 0, gone);
         const cut = await page.evaluate(() =>
             [...document.querySelectorAll('td, th, caption, li, p, h1, h2, h3')]

@@ -16,12 +16,12 @@ const PICTURES = {
     narrow: { size: NARROW, hash: at('heap', 'queue') },
 };
 
-// Hides the user who made it.
+// Hides the name of the user who made the page.
 const page = describedPage('bundle', 'shown', ({ manifest }) => Object.assign(manifest.collector, { user: 'carol', workstation: 'ws-7' }));
 
 for (const [name, options] of Object.entries(PICTURES))
     await visit(page, options, async (shown) => {
-        // The small pictures of the overview come one after the other.
+        // The overview draws its small pictures one after the other.
         await shown.waitForFunction(() => [...document.querySelectorAll('.card canvas')].every((canvas) => canvas.width !== 300));
         await shown.screenshot({ path: join(directory, `report-${name}.png`) });
     });

@@ -7,7 +7,7 @@ import { bundleOf, describedPage, end, idOf, inkOf, pixelAt, placeOf, settled, u
 after(end);
 
 const CPU = `#v=${idOf('bundle', 'cpu', 'rude')}`;
-/** What the fixture is busy with, and what it holds its lock in. */
+/** The functions in which the fixture uses the processor, and in which it holds its lock. */
 const BUSY = 'main.burnCycles';
 const HOLDER = 'main.contend';
 
@@ -54,7 +54,7 @@ test('the overview: what happened, what there is to look at, when, and what is n
         assert.match(await page.locator('.host', { hasText: 'file-04' }).textContent(), /gone.*cannot connect to localhost port 1/s);
         await until(page, () => [...document.querySelectorAll('.card canvas')].every((canvas) => canvas.width !== 300));
         assert.ok((await inkOf(page, '.card canvas')).colours.length > 0, 'the small pictures are empty');
-        // A profile that was enabled but empty also counts here, sometimes.
+        // The number may include a profile that was enabled but empty.
         const empty = await page.locator('.card', { has: page.locator('.nothing') }).locator('.of').allTextContents();
         assert.ok(empty.includes('file-03 caddy block') && empty.includes('file-03 caddy mutex'), empty.join());
         assert.ok(!empty.includes('file-03 rude cpu=2s') && !empty.includes('file-03 rude mutex'), empty.join());
@@ -413,7 +413,7 @@ test('two sides: who spends what, in colours of their own, in a table of differe
         assert.match(await page.locator('.legend').textContent(), /much more in app-01.*about the same.*much more in app-02, app-03/);
         await until(page, () => document.querySelector('.rows .row'));
         const rows = await page.locator('.rows .row').allTextContents();
-        // How much of a side that is depends on what Go's own work takes beside it: more than half, always.
+        // The share of a side varies with the work of Go's runtime, but it is always more than half.
         const difference = (name) => Number(rows.find((row) => row.endsWith(`%${name}`))?.match(/([+−][\d.]+)%[^%]*$/)[1].replace('−', '-'));
         assert.ok(difference('main.encodeOften') > 50, rows.slice(0, 5).join('; '));
         assert.ok(difference('main.compute') < -50, rows.slice(0, 5).join('; '));
@@ -442,13 +442,13 @@ test('hosts side by side: the outlier first and marked, and on to where it diffe
         assert.match(placeOf(page).s, /^\^encoding\/json/);
     }));
 
-/** The table of so many hosts, made of the first. */
+/** The table of that many hosts, copied from the first. */
 function crowd(bundle) {
     const [host] = bundle.groups[0].hosts;
     bundle.groups[0].hosts = Array.from({ length: 120 }, (_, i) => ({ ...host, host: `app-${i}` }));
 }
 
-/** A hundred hosts of which app-42 differs; its profile is there. */
+/** A hundred hosts. Only app-42 differs, and the page has its profile. */
 function contents(bundle) {
     const entry = bundle.data.find(({ id, kind, from }) => id && kind === 'cpu' && !from);
     const hosts = Array.from({ length: 100 }, (_, i) => `app-${i}`);
@@ -470,7 +470,7 @@ test('contents of a hundred hosts: folded, what is compared and who differs firs
         assert.equal(await open.count(), 1);
         assert.equal(await open.locator('a').count(), await groups.first().locator('a').count());
         assert.match(await groups.nth(1).locator('summary').textContent(), /^app-42 \S+differs 1$/);
-        // By key, and by its place.
+        // By a key, and by a click on its position.
         await groups.nth(1).locator('summary').focus();
         await page.keyboard.press('Enter');
         await page.keyboard.press('Tab');

@@ -5,19 +5,18 @@
  * that other load on the machine does not count. n is doubled from 4 kB on until a run takes COST_LEAST_MS,
  * and twice of what a tiny input takes; a parser that takes less for the largest input is too fast for a
  * comparison. Inputs of n, 2n and 4n bytes are then parsed by turns, and each of the two doublings is judged
- * alone. A doubling that takes too long is measured again with more runs. A doubling may also take longer
- * because memory no longer fits a cache, or because a limit of the program comes into force there. The next
- * two doublings do not then, but those of a parser that is quadratic do: so they are measured in its place.
- * A parser that is quadratic up to a limit and refuses larger inputs fails, unless it takes little until
- * then. The process counts no instructions, because virtual machines rarely have the counters that
- * perf_event_open(2) needs.
+ * separately. A doubling that takes too long is measured again with more runs. It may take longer because the
+ * memory no longer fits a cache, or because a limit of the program is reached. In these cases the next two
+ * doublings are fast, but those of a quadratic parser are slow: so they are measured instead. A parser that
+ * is quadratic up to a limit and refuses larger inputs fails, unless it is fast below the limit. The process
+ * counts no instructions, because virtual machines rarely have the counters that perf_event_open(2) needs.
  *
  * Memory is the child's peak of resident memory over what it had before the parser ran
  * (/proc/self/clear_refs).
  *
  *   cost [--self-test] [--part I/N] [NAME...]    NAME: parsers, by the beginning of their names
  *
- * Of N parts, run side by side, each takes every Nth grammar.
+ * With --part I/N, measures only every Nth grammar, beginning with the Ith: N processes run side by side.
  */
 #include "tests/cost/cost.h"
 
@@ -33,16 +32,16 @@
 
 #include "base/banned.h"
 
-/* A parser that takes longer for one of its inputs has failed, and one that takes more memory. On a loaded
- * machine the first may take ten times its processor time. That is not limited (RLIMIT_CPU), because Linux
- * then updates CLOCK_PROCESS_CPUTIME_ID at its ticks alone. */
+/* A parser that takes more time or memory for an input has failed. On a loaded machine the time may be ten
+ * times the processor time. RLIMIT_CPU is not set, because Linux would then update CLOCK_PROCESS_CPUTIME_ID
+ * only at its ticks. */
 #define MOST_SECONDS 300
 #define MOST_MEMORY ((rlim_t)3 << 30)
 #define SMALLEST ((size_t)4096)
 /* The time for an input of this size is overhead, not the input's cost. */
 #define TINY ((size_t)512)
 #define TURNS_IN_DOUBT 16
-/* The doublings behind a slow one are measured in its place if its larger input takes less than this. A
+/* The doublings after a slow one are measured instead if its larger input takes less than this. A
  * quadratic parser takes 16 times as long for those. */
 #define MOST_MOVE_NS INT64_C(200000000)
 /* The longest time of an input if the parser refuses larger inputs sooner. */
@@ -60,7 +59,7 @@
 struct result {
     size_t n;        /* bytes of the smallest input that was compared */
     int64_t ns[3];   /* of n, 2n and 4n */
-    int at;          /* the one of the three that a child measures */
+    int at;          /* the index of the input that a child measures */
     int64_t slowest; /* ns of any input, also of those that larger ones replaced */
     double growth;   /* of the slower doubling; 0: the parser is as fast as memory */
     double memory;   /* bytes for each byte of MEMORY_BYTES */
@@ -68,8 +67,7 @@ struct result {
     bool compared;
 };
 
-/* ---- inputs ---------------------------------------------------------------------------------------------
- */
+/* ---- inputs -------------------------------------------------------------------------------------------- */
 
 static void add_unit(struct buf *to, const char *unit, unsigned number)
 {
@@ -106,8 +104,7 @@ static void make_input(const struct cost_grammar *g, size_t n, struct buf *ret)
     }
 }
 
-/* ---- measuring -------------------------------------------------------------------------------------------
- */
+/* ---- measuring ----------------------------------------------------------------------------------------- */
 
 static int64_t cpu_ns(void)
 {
@@ -214,8 +211,7 @@ static void measure_memory(const struct cost_parser *parser, const struct cost_g
     r->memory = memory_of(parser, g, most < MEMORY_BYTES ? most : MEMORY_BYTES);
 }
 
-/* ---- children ---------------------------------------------------------------------------------------------
- */
+/* ---- children ------------------------------------------------------------------------------------------ */
 
 static void limit_child(void)
 {
@@ -246,8 +242,7 @@ static int in_child(void (*work)(const struct cost_parser *, const struct cost_g
     return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 && n == (ssize_t)sizeof *r ? 0 : -1;
 }
 
-/* ---- growth -----------------------------------------------------------------------------------------------
- */
+/* ---- growth -------------------------------------------------------------------------------------------- */
 
 /* The growth of the time in the slower of the two doublings; 0 for a parser that is as fast as memory. */
 static double growth_of(const int64_t ns[3], size_t n)
@@ -323,8 +318,7 @@ static int measure_grammar(const struct cost_parser *parser, const struct cost_g
     return rc;
 }
 
-/* ---- judging ----------------------------------------------------------------------------------------------
- */
+/* ---- judging ------------------------------------------------------------------------------------------- */
 
 static const char died[] = "it died";
 

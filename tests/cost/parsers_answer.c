@@ -15,8 +15,7 @@
 
 #include "base/banned.h"
 
-/* ---- the tracker
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the tracker --------------------------------------------------------------------------------------- */
 
 #define CARGO "age-encryption.org/v1\nnot more than a beginning"
 #define CARGO_BASE64 "YWdlLWVuY3J5cHRpb24ub3JnL3YxCm5vdCBtb3JlIHRoYW4gYSBiZWdpbm5pbmc="
@@ -125,7 +124,7 @@ static void hand_off(const char *issue, bool encrypted)
     char name[] = "work", url[] = "https://tracker.example", where[] = "COST_TOKEN", who[] = "ann",
          *people[] = {who};
     struct tracker to = {
-        .name = name, .kind = tracker.kind, .url = url, .token = {.source = SECRET_ENV, .where = where}};
+        .name = name, .kind = tracker.kind, .url = url, .token = {.source = SECRET_ENV, .locator = where}};
     struct handoff_request request = {.tracker = &to,
                                       .project = "ops/x",
                                       .issue = issue,
@@ -158,8 +157,7 @@ static void hand_off_with_answer(const char *kind, const char *path, int status,
     hand_off("1", false);
 }
 
-/* ---- answers of any shape
- * ---------------------------------------------------------------------------------------- */
+/* ---- answers of any shape ------------------------------------------------------------------------------ */
 
 static const struct cost_grammar texts[] = {
     {"empty objects", "[", "{},", "{}]", NULL, 0},
@@ -185,8 +183,7 @@ static void answer_all(const char *p, size_t n)
     }
 }
 
-/* ---- lists that answers hold
- * ------------------------------------------------------------------------------------- */
+/* ---- lists that answers hold --------------------------------------------------------------------------- */
 
 static const struct cost_grammar package_files[] = {
     {"files", "[", "{\"id\":\"\1\",\"size\":1},", "{\"id\":1,\"size\":47}]", NULL, 0},
@@ -248,8 +245,7 @@ static void answer_attachments(const char *p, size_t n)
     hand_off_with_answer("rt", "/attachments?", 0, (struct str){p, n});
 }
 
-/* ---- addresses
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- addresses ----------------------------------------------------------------------------------------- */
 
 static const struct cost_grammar addresses[] = {
     {"slashes", "https://", "/", "", NULL, 0},

@@ -14,8 +14,7 @@
 
 #include "base/banned.h"
 
-/* ---- archives
- * --------------------------------------------------------------------------------------------------- */
+/* ---- archives ------------------------------------------------------------------------------------------ */
 
 /* A header of ustar: a regular file. */
 static void add_header(struct buf *to, const char *name, char kind, size_t size)
@@ -115,12 +114,12 @@ static void read_bundle(int fd)
     size_t findings = 0;
     char *manifest = NULL;
     struct bundle_summary sum;
-    struct bundle_check how = {.finding = count_finding, .ctx = &findings, .cancel_fd = -1};
+    struct bundle_check how = {.on_file = count_finding, .ctx = &findings, .cancel_fd = -1};
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     (void)bundle_list(path, NULL, count_member, &total, NULL);
     if (bundle_verify(path, &how, &sum, NULL) == 0)
         bundle_summary_release(&sum);
-    if (bundle_manifest(path, NULL, &manifest, NULL) == 0)
+    if (bundle_read_manifest(path, NULL, &manifest, NULL) == 0)
         free(manifest);
 }
 
@@ -155,8 +154,7 @@ static void extract_archive(const char *p, size_t n)
     close(fd);
 }
 
-/* ---- gzip
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- gzip ---------------------------------------------------------------------------------------------- */
 
 /* Appends the deflated bytes: a whole gzip member or, after the first call with `z`, its next part. */
 static void deflate_to(z_stream *z, const void *p, size_t n, int flush, struct buf *to)

@@ -24,8 +24,7 @@ static int file_of(const char *p, size_t n)
     return fd;
 }
 
-/* ---- encrypted files
- * -------------------------------------------------------------------------------------------- */
+/* ---- encrypted files ----------------------------------------------------------------------------------- */
 
 /* The identity of the specification's example, and its recipient. */
 #define SECRET "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX"
@@ -100,8 +99,7 @@ static void decrypt_bytes(const char *p, size_t n)
     close(fd);
 }
 
-/* ---- ELF files
- * -------------------------------------------------------------------------------------------------- */
+/* ---- ELF files ----------------------------------------------------------------------------------------- */
 
 /* The bytes of notes, none of them a build ID, and the numbers of segments and sections, which have 16 bits.
  */
@@ -197,8 +195,7 @@ static void read_elf(const char *p, size_t n)
     close(fd);
 }
 
-/* ---- execution traces
- * ------------------------------------------------------------------------------------------- */
+/* ---- execution traces ---------------------------------------------------------------------------------- */
 
 static void begin_trace(struct buf *to, unsigned minor)
 {

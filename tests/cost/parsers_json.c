@@ -16,8 +16,7 @@
 
 #include "base/banned.h"
 
-/* ---- JSON
- * --------------------------------------------------------------------------------------------------- */
+/* ---- JSON ---------------------------------------------------------------------------------------------- */
 
 static const struct cost_grammar texts[] = {
     {"empty objects", "[", "{},", "{}]", NULL, 0},
@@ -41,15 +40,17 @@ static const struct cost_grammar texts[] = {
 
 static void parse_json(const char *p, size_t n)
 {
-    static const struct json_limits form = {
-        .what = "it", .max_bytes = SIZE_MAX, .max_memory = (size_t)224 << 20, .max_depth = 64, .any = true};
+    static const struct json_limits form = {.what = "it",
+                                            .max_bytes = SIZE_MAX,
+                                            .max_memory = (size_t)224 << 20,
+                                            .max_depth = 64,
+                                            .accept_any_value = true};
     json_t *root = NULL;
     if (json_parse(&form, p, n, &root, NULL) == 0)
         json_decref(root);
 }
 
-/* ---- manifests
- * ---------------------------------------------------------------------------------------------- */
+/* ---- manifests ----------------------------------------------------------------------------------------- */
 
 #define HEAD                                                                                                 \
     "{\"format\":\"profgrab-bundle\",\"version\":1,\"name\":\"b\",\"tool\":{\"name\":\"a\",\"version\":"     \
@@ -91,7 +92,7 @@ static void load_manifest(const char *p, size_t n)
     struct buf text = BUF_INIT((size_t)256 << 20);
     if (manifest_load(p, n, &m, NULL) < 0)
         return;
-    (void)manifest_check_asked(m, NULL);
+    (void)manifest_check_request(m, NULL);
     (void)manifest_print(m, &text, NULL);
     buf_release(&text);
     manifest_free(m);
@@ -115,7 +116,7 @@ static void write_readme(const char *p, size_t n)
     if (manifest_read_json(root, &m, NULL) == 0)
         (void)readme_write(m, &text, NULL);
     manifest_free(m);
-    (void)items_each_file(root, count_file, &total, NULL);
+    (void)items_visit_files(root, count_file, &total, NULL);
     buf_release(&text);
     json_decref(root);
 }
@@ -151,8 +152,7 @@ static void draw_manifest(const char *p, size_t n)
     buf_release(&page);
 }
 
-/* ---- sources of services
- * -------------------------------------------------------------------------------------- */
+/* ---- sources of services ------------------------------------------------------------------------------- */
 
 static void add_addresses(struct buf *to, size_t n)
 {
@@ -319,8 +319,7 @@ static void discover_configs(const char *p, size_t n)
     }
 }
 
-/* ---- inventories
- * ----------------------------------------------------------------------------------------------- */
+/* ---- inventories --------------------------------------------------------------------------------------- */
 
 #define SERVICE "version: 1\nservices: { s: { port: 1 } }\n"
 static const struct cost_grammar inventories[] = {

@@ -25,8 +25,7 @@
 
 #define MOST_INFLATED ((uint64_t)256 << 20)
 
-/* ---- profiles
- * ------------------------------------------------------------------------------------------------- */
+/* ---- profiles ------------------------------------------------------------------------------------------ */
 
 /* The field numbers of profile.proto. */
 enum { SAMPLE_TYPE = 1, SAMPLE, MAPPING, LOCATION, FUNCTION, STRING, DROP_FRAMES, KEEP_FRAMES, COMMENT = 13 };
@@ -36,32 +35,32 @@ enum { EMPTY, TYPE, COUNT, NAME, FILE_NAME, N_STRINGS };
 static void begin_profile(struct buf *to)
 {
     static const char *const strings[] = {"", "goroutine", "count", "main.f", "/src/a.go", NULL};
-    spell_strings(to, strings);
-    SPELL(to, SAMPLE_TYPE, 1, TYPE, 2, COUNT);
+    encode_strings(to, strings);
+    ENCODE(to, SAMPLE_TYPE, 1, TYPE, 2, COUNT);
 }
 
 static void add_string(struct buf *to, const char *name, unsigned i)
 {
     struct buf s = BUF_INIT(1000);
     buf_addf(&s, "%s%x", name, i);
-    spell_bytes(to, STRING, buf_str(&s), s.len);
+    encode_bytes(to, STRING, buf_str(&s), s.len);
     buf_release(&s);
 }
 
 static void add_function(struct buf *to, uint64_t id, uint64_t name, uint64_t file)
 {
-    SPELL(to, FUNCTION, 1, id, 2, name, 4, file);
+    ENCODE(to, FUNCTION, 1, id, 2, name, 4, file);
 }
 
 /* A location with a line of that function; without a function it has no line. */
 static void add_location(struct buf *to, uint64_t id, uint64_t function, uint64_t line)
 {
     struct buf inner = BUF_INIT(200);
-    spell_number(&inner, 1, id);
-    spell_number(&inner, 3, id * 16);
+    encode_number(&inner, 1, id);
+    encode_number(&inner, 3, id * 16);
     if (function)
-        SPELL(&inner, 4, 1, function, 2, line);
-    spell_bytes(to, LOCATION, buf_str(&inner), inner.len);
+        ENCODE(&inner, 4, 1, function, 2, line);
+    encode_bytes(to, LOCATION, buf_str(&inner), inner.len);
     buf_release(&inner);
 }
 
@@ -77,7 +76,7 @@ static void make_samples(struct buf *to, size_t n)
 {
     begin_with_one(to);
     while (to->len < n)
-        SPELL(to, SAMPLE, 1, 1, 2, 1);
+        ENCODE(to, SAMPLE, 1, 1, 2, 1);
 }
 
 static void make_deep_stack(struct buf *to, size_t n)
@@ -86,9 +85,9 @@ static void make_deep_stack(struct buf *to, size_t n)
     struct buf sample = BUF_INIT(n + 100), frames = BUF_INIT(n + 100);
     for (size_t i = 0; i + 100 < n; i++)
         buf_addc(&frames, 1);
-    spell_bytes(&sample, 1, buf_str(&frames), frames.len);
-    spell_number(&sample, 2, 1);
-    spell_bytes(to, SAMPLE, buf_str(&sample), sample.len);
+    encode_bytes(&sample, 1, buf_str(&frames), frames.len);
+    encode_number(&sample, 2, 1);
+    encode_bytes(to, SAMPLE, buf_str(&sample), sample.len);
     buf_release(&sample);
     buf_release(&frames);
 }
@@ -103,11 +102,11 @@ static void make_deep_stack_of_many(struct buf *to, size_t n)
         add_string(to, "main.f", i);
         add_function(to, i, N_STRINGS + i - 1, FILE_NAME);
         add_location(to, i, i, 1);
-        wire_put_number(&frames, i);
+        wire_append_number(&frames, i);
     }
-    spell_bytes(&sample, 1, buf_str(&frames), frames.len);
-    spell_number(&sample, 2, 1);
-    spell_bytes(to, SAMPLE, buf_str(&sample), sample.len);
+    encode_bytes(&sample, 1, buf_str(&frames), frames.len);
+    encode_number(&sample, 2, 1);
+    encode_bytes(to, SAMPLE, buf_str(&sample), sample.len);
     buf_release(&sample);
     buf_release(&frames);
 }
@@ -126,10 +125,10 @@ static void make_stacks_that_differ(struct buf *to, size_t n)
         struct buf sample = BUF_INIT(300);
         char frames[100];
         for (size_t i = 0; i < sizeof frames; i++)
-            frames[i] = (char)(1 + made_below(&seed, 10));
-        spell_bytes(&sample, 1, frames, sizeof frames);
-        spell_number(&sample, 2, 1);
-        spell_bytes(to, SAMPLE, buf_str(&sample), sample.len);
+            frames[i] = (char)(1 + random_below(&seed, 10));
+        encode_bytes(&sample, 1, frames, sizeof frames);
+        encode_number(&sample, 2, 1);
+        encode_bytes(to, SAMPLE, buf_str(&sample), sample.len);
         buf_release(&sample);
     }
 }
@@ -141,7 +140,7 @@ static void make_equal_names(struct buf *to, size_t n)
     for (unsigned i = 1; to->len < n; i++) {
         add_function(to, i, NAME, FILE_NAME);
         add_location(to, i, i, i);
-        SPELL(to, SAMPLE, 1, i, 2, 1);
+        ENCODE(to, SAMPLE, 1, i, 2, 1);
     }
 }
 
@@ -152,7 +151,7 @@ static void make_functions(struct buf *to, size_t n)
         add_string(to, "main.f", i);
         add_function(to, i, N_STRINGS + i - 1, FILE_NAME);
         add_location(to, i, i, i);
-        SPELL(to, SAMPLE, 1, i, 2, 1);
+        ENCODE(to, SAMPLE, 1, i, 2, 1);
     }
 }
 
@@ -161,7 +160,7 @@ static void make_addresses(struct buf *to, size_t n)
     begin_profile(to);
     for (unsigned i = 1; to->len < n; i++) {
         add_location(to, i, 0, 0);
-        SPELL(to, SAMPLE, 1, i, 2, 1);
+        ENCODE(to, SAMPLE, 1, i, 2, 1);
     }
 }
 
@@ -169,10 +168,10 @@ static void make_addresses(struct buf *to, size_t n)
 static void add_inlined(struct buf *to, uint64_t id, size_t n)
 {
     struct buf inner = BUF_INIT(n + 100);
-    spell_number(&inner, 1, id);
+    encode_number(&inner, 1, id);
     for (unsigned i = 1; inner.len < n; i++)
-        SPELL(&inner, 4, 1, 1, 2, i);
-    spell_bytes(to, LOCATION, buf_str(&inner), inner.len);
+        ENCODE(&inner, 4, 1, 1, 2, i);
+    encode_bytes(to, LOCATION, buf_str(&inner), inner.len);
     buf_release(&inner);
 }
 
@@ -181,7 +180,7 @@ static void make_inlined(struct buf *to, size_t n)
     begin_profile(to);
     add_function(to, 1, NAME, FILE_NAME);
     add_inlined(to, 1, n);
-    SPELL(to, SAMPLE, 1, 1, 2, 1);
+    ENCODE(to, SAMPLE, 1, 1, 2, 1);
 }
 
 /* Half of it is the lines of one location, half samples of that location. */
@@ -191,7 +190,7 @@ static void make_samples_of_inlined(struct buf *to, size_t n)
     add_function(to, 1, NAME, FILE_NAME);
     add_inlined(to, 1, n / 2);
     while (to->len < n)
-        SPELL(to, SAMPLE, 1, 1, 2, 1);
+        ENCODE(to, SAMPLE, 1, 1, 2, 1);
 }
 
 static void add_long_string(struct buf *to, char c, size_t n)
@@ -200,7 +199,7 @@ static void add_long_string(struct buf *to, char c, size_t n)
     if (!s)
         abort();
     memset(s, c, n);
-    spell_bytes(to, STRING, s, n);
+    encode_bytes(to, STRING, s, n);
     free(s);
 }
 
@@ -212,7 +211,7 @@ static void make_long_name(struct buf *to, size_t n)
     for (unsigned i = 1; to->len < n; i++) {
         add_function(to, i, N_STRINGS, N_STRINGS);
         add_location(to, i, i, i);
-        SPELL(to, SAMPLE, 1, i, 2, 1);
+        ENCODE(to, SAMPLE, 1, i, 2, 1);
     }
 }
 
@@ -224,10 +223,10 @@ static void make_long_names(struct buf *to, size_t n)
     memset(name, 'a', sizeof name);
     for (unsigned i = 1; to->len < n; i++) {
         memcpy(name + sizeof name - sizeof i, &(unsigned){i * 2654435761u | 0x40404040u}, sizeof i);
-        spell_bytes(to, STRING, name, sizeof name);
+        encode_bytes(to, STRING, name, sizeof name);
         add_function(to, i, N_STRINGS + i - 1, N_STRINGS + i - 1);
         add_location(to, i, i, i);
-        SPELL(to, SAMPLE, 1, i, 2, 1);
+        ENCODE(to, SAMPLE, 1, i, 2, 1);
     }
 }
 
@@ -239,23 +238,23 @@ static void make_odd_name(struct buf *to, size_t n)
     begin_profile(to);
     while (name.len + 60 < n)
         buf_adds(&name, odd);
-    spell_bytes(to, STRING, buf_str(&name), name.len);
+    encode_bytes(to, STRING, buf_str(&name), name.len);
     buf_release(&name);
     add_function(to, 1, N_STRINGS, N_STRINGS);
     add_location(to, 1, 1, 1);
-    SPELL(to, SAMPLE, 1, 1, 2, 1);
+    ENCODE(to, SAMPLE, 1, 1, 2, 1);
 }
 
 /* A sample with that many labels of the key and text, both strings. */
 static void add_labelled(struct buf *to, uint64_t key, uint64_t text, size_t n)
 {
     struct buf sample = BUF_INIT(n + 200);
-    spell_number(&sample, 1, 1);
-    spell_number(&sample, 2, 1);
+    encode_number(&sample, 1, 1);
+    encode_number(&sample, 2, 1);
     do
-        SPELL(&sample, 3, 1, key, 2, text);
+        ENCODE(&sample, 3, 1, key, 2, text);
     while (sample.len < n);
-    spell_bytes(to, SAMPLE, buf_str(&sample), sample.len);
+    encode_bytes(to, SAMPLE, buf_str(&sample), sample.len);
     buf_release(&sample);
 }
 
@@ -296,10 +295,10 @@ static void make_number_labels(struct buf *to, size_t n)
     begin_with_one(to);
     for (unsigned i = 1; to->len < n; i++) {
         struct buf sample = BUF_INIT(200);
-        spell_number(&sample, 1, 1);
-        spell_number(&sample, 2, 1);
-        SPELL(&sample, 3, 1, TYPE, 3, i);
-        spell_bytes(to, SAMPLE, buf_str(&sample), sample.len);
+        encode_number(&sample, 1, 1);
+        encode_number(&sample, 2, 1);
+        ENCODE(&sample, 3, 1, TYPE, 3, i);
+        encode_bytes(to, SAMPLE, buf_str(&sample), sample.len);
         buf_release(&sample);
     }
 }
@@ -308,9 +307,9 @@ static void make_mappings(struct buf *to, size_t n)
 {
     begin_profile(to);
     for (unsigned i = 1; to->len < n; i++) {
-        SPELL(to, MAPPING, 1, i, 2, i * 4096, 3, i * 4096 + 4096, 5, FILE_NAME);
-        SPELL(to, LOCATION, 1, i, 2, i, 3, i * 4096 + 16);
-        SPELL(to, SAMPLE, 1, i, 2, 1);
+        ENCODE(to, MAPPING, 1, i, 2, i * 4096, 3, i * 4096 + 4096, 5, FILE_NAME);
+        ENCODE(to, LOCATION, 1, i, 2, i, 3, i * 4096 + 16);
+        ENCODE(to, SAMPLE, 1, i, 2, 1);
     }
 }
 
@@ -318,21 +317,21 @@ static void make_comments(struct buf *to, size_t n)
 {
     begin_with_one(to);
     while (to->len < n)
-        spell_number(to, COMMENT, NAME);
+        encode_number(to, COMMENT, NAME);
 }
 
 static void make_sample_types(struct buf *to, size_t n)
 {
     begin_with_one(to);
     while (to->len < n)
-        SPELL(to, SAMPLE_TYPE, 1, TYPE, 2, COUNT);
+        ENCODE(to, SAMPLE_TYPE, 1, TYPE, 2, COUNT);
 }
 
 static void make_strings(struct buf *to, size_t n)
 {
     begin_with_one(to);
     while (to->len < n)
-        spell_bytes(to, STRING, "", 0);
+        encode_bytes(to, STRING, "", 0);
 }
 
 /* A pattern that backtracks, and names that cause it. */
@@ -340,15 +339,15 @@ static void make_drop_frames(struct buf *to, size_t n)
 {
     char name[200];
     begin_profile(to);
-    spell_bytes(to, STRING, "(a|a|a)*(a*)*(a*)*b", 19);
-    spell_number(to, DROP_FRAMES, N_STRINGS);
+    encode_bytes(to, STRING, "(a|a|a)*(a*)*(a*)*b", 19);
+    encode_number(to, DROP_FRAMES, N_STRINGS);
     memset(name, 'a', sizeof name);
     for (unsigned i = 1; to->len < n; i++) {
         memcpy(name + sizeof name - sizeof i, &(unsigned){i * 2654435761u | 0x40404040u}, sizeof i);
-        spell_bytes(to, STRING, name, sizeof name);
+        encode_bytes(to, STRING, name, sizeof name);
         add_function(to, i, N_STRINGS + i, FILE_NAME);
         add_location(to, i, i, i);
-        SPELL(to, SAMPLE, 1, i, 2, 1);
+        ENCODE(to, SAMPLE, 1, i, 2, 1);
     }
 }
 
@@ -359,14 +358,14 @@ static void make_long_pattern(struct buf *to, size_t n)
     begin_profile(to);
     while (pattern.len < n / 2)
         buf_adds(&pattern, "a*b|");
-    spell_bytes(to, STRING, buf_str(&pattern), pattern.len);
-    spell_number(to, DROP_FRAMES, N_STRINGS);
+    encode_bytes(to, STRING, buf_str(&pattern), pattern.len);
+    encode_number(to, DROP_FRAMES, N_STRINGS);
     buf_release(&pattern);
     for (unsigned i = 1; to->len < n; i++) {
         add_string(to, "main.f", i);
         add_function(to, i, N_STRINGS + i, FILE_NAME);
         add_location(to, i, i, i);
-        SPELL(to, SAMPLE, 1, i, 2, 1);
+        ENCODE(to, SAMPLE, 1, i, 2, 1);
     }
 }
 
@@ -397,8 +396,7 @@ static const struct cost_grammar profiles[] = {
     {0},
 };
 
-/* ---- what reads them
- * ------------------------------------------------------------------------------------------- */
+/* ---- what reads them ----------------------------------------------------------------------------------- */
 
 static struct profile *parse_profile(const char *p, size_t n)
 {
@@ -469,8 +467,11 @@ static bool wants_key(void *ctx, const char *key, size_t n)
 static void relabel_all(const char *p, size_t n)
 {
     struct str all = {p, n};
-    const struct profile_relabel how = {
-        .wanted = wants_key, .text = REDACTED, .source = give_all, .source_ctx = &all, .sink = discard_bytes};
+    const struct profile_relabel how = {.is_replaced = wants_key,
+                                        .text = REDACTED,
+                                        .source = give_all,
+                                        .source_ctx = &all,
+                                        .sink = discard_bytes};
     struct profile_relabelled relabelled;
     (void)profile_relabel(&how, &relabelled, NULL);
 }
@@ -559,9 +560,9 @@ static void group_goroutines(const char *p, size_t n)
 static void make_unnamed(struct buf *to, size_t n)
 {
     begin_profile(to);
-    SPELL(to, MAPPING, 1, 1, 2, 1, 3, (uint64_t)1 << 40);
+    ENCODE(to, MAPPING, 1, 1, 2, 1, 3, (uint64_t)1 << 40);
     for (uint64_t id = 1; to->len < n; id++)
-        SPELL(to, LOCATION, 1, id, 2, 1, 3, id * 16);
+        ENCODE(to, LOCATION, 1, id, 2, 1, 3, id * 16);
 }
 
 /* Functions with mangled names. */
@@ -570,7 +571,7 @@ static void make_mangled(struct buf *to, size_t n)
     begin_profile(to);
     for (unsigned i = 0; to->len < n; i++) {
         add_string(to, "_ZN1a1bIiE1cEv", i);
-        SPELL(to, FUNCTION, 1, i + 1, 2, N_STRINGS + i, 3, N_STRINGS + i, 4, FILE_NAME);
+        ENCODE(to, FUNCTION, 1, i + 1, 2, N_STRINGS + i, 3, N_STRINGS + i, 4, FILE_NAME);
         add_location(to, i + 1, i + 1, 1);
     }
 }

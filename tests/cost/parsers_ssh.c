@@ -26,8 +26,7 @@
 
 #include "base/banned.h"
 
-/* ---- ssh
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- ssh ----------------------------------------------------------------------------------------------- */
 
 static const struct cost_grammar settings[] = {
     {"identity files", "hostname a\nuser b\nport 22\n", "identityfile ~/.ssh/\1\n", "", NULL, 0},
@@ -99,7 +98,7 @@ static void read_log(const char *p, size_t n)
         ssh_log_feed(l, sources[i], p, n);
         ssh_log_describe(l, &hop);
         (void)ssh_log_failure(l, "host", NULL);
-        (void)ssh_log_refusal(l, &to, why, sizeof why);
+        (void)ssh_log_pop_refusal(l, &to, why, sizeof why);
         free(l);
     }
 }
@@ -190,8 +189,7 @@ static void read_algorithms(const char *p, size_t n)
     algorithms_release(&a);
 }
 
-/* ---- keys
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- keys ---------------------------------------------------------------------------------------------- */
 
 static void make_agent(struct buf *to, size_t n)
 {
@@ -259,8 +257,7 @@ static void read_certificate(const char *p, size_t n)
         certificate_release(&c);
 }
 
-/* ---- age
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- age ----------------------------------------------------------------------------------------------- */
 
 static const struct cost_grammar headers[] = {
     {"stanzas", "age-encryption.org/v1\n", "-> a b\nAAAA\n", "--- AAAA\n", NULL, 0},
@@ -337,8 +334,7 @@ static void read_recipient(const char *p, size_t n)
     age_recipients_free(r);
 }
 
-/* ---- signatures
- * ------------------------------------------------------------------------------------------------- */
+/* ---- signatures ---------------------------------------------------------------------------------------- */
 
 static const struct cost_grammar signatures[] = {
     {"lines", "-----BEGIN SSH SIGNATURE-----\n", "AAAA\n", "-----END SSH SIGNATURE-----\n", NULL, 0},

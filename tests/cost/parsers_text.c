@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "bundle/redact/redact_words.h"
-#include "bundle/redact/scrub.h"
+#include "bundle/redact/redact_manifest.h"
 #include "cli/pprof/shell.h"
 #include "fetch/answer.h"
 #include "fetch/body/check.h"
@@ -33,8 +33,7 @@ static int discard_bytes(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* ---- dumps of goroutines ---------------------------------------------------------------------------------
- */
+/* ---- dumps of goroutines ------------------------------------------------------------------------------- */
 
 static const struct cost_grammar dumps[] = {
     {"commas in a state", "goroutine 1 [x", ", ", "]:\nmain.main()\n", NULL, 0},
@@ -102,8 +101,7 @@ static void draw_dump(const char *p, size_t n)
     goroutines_free(g);
 }
 
-/* ---- what services answer --------------------------------------------------------------------------------
- */
+/* ---- what services answer ------------------------------------------------------------------------------ */
 
 static const struct cost_grammar pages[] = {
     {"links", "<html><title>/debug/pprof/</title>", "<a href=\"\1?debug=1\">", "", NULL, 0},
@@ -182,8 +180,7 @@ static void check_body(const char *p, size_t n)
     }
 }
 
-/* ---- text forms of profiles ------------------------------------------------------------------------------
- */
+/* ---- text forms of profiles ---------------------------------------------------------------------------- */
 
 #define HEAP "heap profile: 1: 1 [1: 1] @ heap/1\n"
 #define MAPS "--- Memory map: ---\n"
@@ -233,8 +230,7 @@ static void read_legacy(const char *p, size_t n)
         profile_free(profile);
 }
 
-/* ---- what other programs print ----------------------------------------------------------------------------
- */
+/* ---- what other programs print ------------------------------------------------------------------------- */
 
 static const struct cost_grammar addr2lines[] = {
     {"frames", "0x1\n", "f\nf.c:1\n", "", NULL, 0},
@@ -312,8 +308,7 @@ static void shorten_name(const char *p, size_t n)
     }
 }
 
-/* ---- regular expressions ----------------------------------------------------------------------------------
- */
+/* ---- regular expressions ------------------------------------------------------------------------------- */
 
 static const struct cost_grammar patterns[] = {
     {"brackets", "", "[", "", NULL, 0},
@@ -351,8 +346,7 @@ static void compile_regex(const char *p, size_t n)
         regex_free(r);
 }
 
-/* ---- source files
- * ------------------------------------------------------------------------------------------ */
+/* ---- source files -------------------------------------------------------------------------------------- */
 
 static const struct cost_grammar sources[] = {
     {"lines", "", "\n", "", NULL, 0},       {"one line", "", "a", "", NULL, 0},
@@ -372,8 +366,7 @@ static void trim_source(const char *p, size_t n)
     (void)source_trim((struct str){p, n}, "/a:/a/a:a", "/b:/a/b");
 }
 
-/* ---- notes, copies
- * ------------------------------------------------------------------------------------------ */
+/* ---- notes, copies ------------------------------------------------------------------------------------- */
 
 static const struct cost_grammar notes[] = {
     {"backticks", "", "`", "", NULL, 0},
@@ -553,13 +546,13 @@ static void scrub_strings(const char *p, size_t n)
 {
     enum { PIECE = 100 };
     json_t *root = json_object(), *list = json_array(), *items = json_object();
-    struct scrub scrub = {0};
+    struct redact_manifest scrub = {0};
     json_object_set_new(root, "request", json_stringn(p, n));
     json_object_set_new(root, "list", list);
     for (size_t at = 0; at < n; at += PIECE)
         json_array_append_new(list, json_stringn(p + at, n - at < PIECE ? n - at : PIECE));
-    scrub_manifest(root, items, &never, &scrub, NULL);
-    scrub_release(&scrub);
+    redact_manifest_run(root, items, &never, &scrub, NULL);
+    redact_manifest_release(&scrub);
     json_decref(items);
     json_decref(root);
 }
@@ -614,8 +607,7 @@ static const struct cost_grammar labelled[] = {
     {0},
 };
 
-/* ---- the shell
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the shell ----------------------------------------------------------------------------------------- */
 
 static const struct cost_grammar commands[] = {
     {"words", "top ", "a ", "", NULL, 0},
@@ -659,8 +651,8 @@ const struct cost_parser cost_text_parsers[] = {
     {"redact_text", redact_words, secrets, 2, 0},
     {"redact_words", redact_repeats, repeated, 60, 0},
     {"redact_values", redact_values, values, 320, 0},
-    {"scrub_manifest", scrub_strings, secrets, 60, 0},
-    {"scrub_manifest", scrub_strings, repeated, 60, 0},
+    {"redact_manifest_run", scrub_strings, secrets, 60, 0},
+    {"redact_manifest_run", scrub_strings, repeated, 60, 0},
     {"redact_member", redact_text_member, secrets, 16, 0},
     {"redact_member", redact_text_member, repeated, 16, 0},
     {"redact_dump", redact_goroutines, labelled, 2, 0},

@@ -113,7 +113,7 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
     done
 }
 
-@test "fixture: answers with 200 that are not profiles" {
+@test "fixture: each prefix answers with its own status and body" {
     get notfound heap
     assert_stdout 404
     assert_equal "$(<body)" 'Unknown profile'
@@ -141,7 +141,7 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
     grep -q '\.\./\.\./\.\./etc/passwd' body
 }
 
-@test "fixture: damaged bodies with 200" {
+@test "fixture: damaged profiles are sent with 200" {
     for prefix in cutgzip cutgzipchunked badcrc notgzip; do
         get "$prefix" heap
         assert_status 0
@@ -165,7 +165,7 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
     assert_stdout_has 'Transfer-Encoding: chunked'
 }
 
-@test "fixture: transfers that end early, late or never" {
+@test "fixture: transfers end early, late or never" {
     get short heap
     assert_status $curl_cut
     get abort heap
@@ -185,7 +185,7 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
     assert_stdout_has 'Connection: close'
 }
 
-@test "fixture: 404 for one kind, the page of another program, errors in JSON, 403" {
+@test "fixture: a service answers with 404 for one kind, another program's page, errors in JSON, or 403" {
     get missing=heap heap
     assert_stdout 404
     get missing=heap allocs
@@ -207,7 +207,7 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
     assert_stdout_has 'Www-Authenticate: Bearer realm="profiles"'
 }
 
-@test "fixture: redirects" {
+@test "fixture: each redirect has the expected Location" {
     local here=http://127.0.0.1:$RIG_PORT_rude to
     declare -A location=(
         [redirect]='http://elsewhere.invalid/login?next=/debug/pprof/heap'
@@ -258,7 +258,7 @@ until_free() {
     grep -q 'DataDog/dd-trace-go' body
 }
 
-@test "fixture: a profiler in use by another client" {
+@test "fixture: a profiler in use by another client answers with 500" {
     get rival=2 'profile?seconds=1'
     assert_stdout 500
     assert_equal "$(<body)" 'Could not enable CPU profiling: cpu profiling already in use'
@@ -271,7 +271,7 @@ until_free() {
     until_free rival=2 profile
 }
 
-@test "fixture: WriteTimeout as in Go up to 1.22 and since 1.23" {
+@test "fixture: a WriteTimeout acts as in Go up to 1.22 and as in Go since 1.23" {
     FIXTURE=http://127.0.0.1:$RIG_PORT_rude_writetimeout
     for path in 'profile?seconds=2' 'trace?seconds=2' 'heap?seconds=2'; do
         fixture "/debug/pprof/$path" -o body -w '%{http_code} %{time_total}'
@@ -294,7 +294,7 @@ until_free() {
     gzip -t body
 }
 
-@test "fixture: late, slow and endless bodies" {
+@test "fixture: bodies are late, slow or endless" {
     fixture /late=0.3/debug/pprof/heap -o body -w '%{time_starttransfer}'
     [[ $output == 0.[3-9]* || $output == [1-9].* ]] || fail_run late
     gzip -t body
@@ -311,7 +311,7 @@ until_free() {
     done
 }
 
-@test "fixture: headers and lengths that net/http itself would not send" {
+@test "fixture: answers have headers and lengths that net/http itself never sends" {
     get overlong heap
     assert_status 0
     run gzip -t body
@@ -335,7 +335,7 @@ until_free() {
     (($(grep -c '^X-Note' <<<"$output") == 5000))
 }
 
-@test "fixture: basic and bearer authentication, with a count of the attempts" {
+@test "fixture: basic and bearer authentication are required, and attempts are counted" {
     fixture /tries/
     local before=$output
     get basic heap
@@ -353,7 +353,7 @@ until_free() {
     assert_stdout $'missing 1\nwrong 2\nright 2'
 }
 
-@test "fixture: a required Host header, and an error that repeats the secret" {
+@test "fixture: a Host header is required, and an error repeats the secret" {
     get host=pprof.internal heap
     assert_stdout 403
     fixture /host=pprof.internal/debug/pprof/heap -H 'Host: pprof.internal' -o body
@@ -365,7 +365,7 @@ until_free() {
     assert_stdout_has 401
 }
 
-@test "fixture: TLS" {
+@test "fixture: TLS listeners have the expected certificates" {
     local tls=$RIG_DIR/tls
     FIXTURE=https://localhost:$RIG_PORT_rude_https
     fixture /debug/pprof/heap -o body
@@ -398,7 +398,7 @@ until_free() {
     assert_mode "$tls/client.key" 600
 }
 
-@test "fixture: every profile below another path" {
+@test "fixture: every profile is served below another path" {
     fixture /api/internal/pprof/
     assert_stdout_has widgets
     fixture /api/internal/pprof/heap -o body
@@ -419,7 +419,7 @@ until_free() {
     rig_end contended
 }
 
-@test "fixture: 100,000 goroutines" {
+@test "fixture: a service has 100,000 goroutines" {
     rig_fixture crowded -goroutines 100000
     FIXTURE=http://127.0.0.1:$RIG_PORT_crowded fixture '/debug/pprof/goroutine?debug=1'
     [[ $output =~ ^'goroutine profile: total '([0-9]+) ]]
@@ -462,7 +462,7 @@ until_free() {
     assert_equal "$(stat -c %s body)" 67108864
 }
 
-@test "fixture: listeners that do not speak HTTP" {
+@test "fixture: some listeners do not speak HTTP" {
     run curl -sS --http0.9 --max-time 0.5 "http://127.0.0.1:$RIG_PORT_rude_garbage/" -o garbage
     [[ -s garbage ]]
     run curl -sS --max-time 0.5 "http://127.0.0.1:$RIG_PORT_rude_silent/"

@@ -95,7 +95,7 @@ static int say(struct run *r, struct err *err)
 {
     err_hint(err, "everything collected is in %s: make room, then `%s`", workdir_path(r->work),
              resume_line(r->capture, workdir_path(r->work), &line));
-    talk("%s stays as it was", c->bundle ? c->bundle : workdir_path(r->work));
+    message_print("%s stays as it was", c->bundle ? c->bundle : workdir_path(r->work));
     return beneath_open(workdir_files(r->work), "a/b", err) + t->type->open(t);
 }
 C
@@ -115,8 +115,8 @@ C
     local bad
     mkdir -p "$tree/fetch" "$tree/bundle"
     for bad in 'char *path = file_join(workdir_path(w), "x");' 'dir = workdir_path(w);' $'rc = look(a,\n   workdir_path(w));' \
-        'if (talked) go(workdir_path(w)); talk("x");' 'if (err_set(err, KIND, "x") < 0 || file_x(workdir_path(w)))' \
-        'talk("%s", file_x(workdir_path(w)));' $'go\n    (workdir_path\n   (w));' 'x = talk("a;") + go((workdir_path(w)));'; do
+        'if (talked) go(workdir_path(w)); message_print("x");' 'if (err_set(err, KIND, "x") < 0 || file_x(workdir_path(w)))' \
+        'message_print("%s", file_x(workdir_path(w)));' $'go\n    (workdir_path\n   (w));' 'x = message_print("a;") + go((workdir_path(w)));'; do
         printf 'int x;\n%s\n' "$bad" >"$tree/bundle/pack.c"
         run timeout 20 "$tools/check-paths" "$tree"
         echo "$bad: $output"
@@ -170,7 +170,7 @@ C
         'z = gzopen(path, "rb");' 'json_dump_file(root, path, 0);' 'b = BIO_new_file(path, "r");' 'fd = syscall(SYS_open, path, 0);' \
         'glob(pattern, 0, NULL, &found);' 'statvfs(path, &room);' 'n = getxattr(path, name, p, n);' \
         'inotify_add_watch(fd, path, mask);' 'bind(fd, (struct sockaddr *)&address, sizeof address);' \
-        'fd = open/* here */(path, 0);' 'talk("/* %s", "\""); fd = open(path, 0); /* */' 'x = a >open(path, 0);'; do
+        'fd = open/* here */(path, 0);' 'message_print("/* %s", "\""); fd = open(path, 0); /* */' 'x = a >open(path, 0);'; do
         printf 'int x;\n%s\n' "$bad" >"$tree/fetch/recovered.c"
         run timeout 20 "$tools/check-paths" "$tree"
         echo "$bad: $output"
@@ -237,15 +237,15 @@ promise() {
 }
 
 @test "check-promises accepts the whole names of tests, several of one file, and fuzz targets without a name" {
-    promise '`test_finder.c` colliding_names_are_spread; each_process_has_other_seeds; `10-grab.bats` "a direct route uses no ssh";
+    promise '`test_finder.c` names_chosen_to_collide_start_at_different_slots; each_process_has_its_own_seeds; `10-grab.bats` "a direct route uses no ssh";
   "a host behind a jump host has its own session"; `fuzz_check.c`'
     [[ $status == 0 && $output == *'ok 1 - promise: Nothing is lost.'* ]]
 }
 
 @test "check-promises fails on a missing file, a missing name, the beginning of a name, and a promise without tests" {
     local reference
-    for reference in '`test_none.c` colliding_names_are_spread' '`test_finder.c`' '`test_finder.c`; `fuzz_check.c`' '`test_finder.c` colliding_names' \
-        '`test_finder.c` colliding_names_are_spread; nobody' '`10-grab.bats` "a direct route"' '`10-grab.bats` "a direct route uses no ssh"; "x y"' ''; do
+    for reference in '`test_none.c` names_chosen_to_collide_start_at_different_slots' '`test_finder.c`' '`test_finder.c`; `fuzz_check.c`' '`test_finder.c` colliding_names' \
+        '`test_finder.c` names_chosen_to_collide_start_at_different_slots; nobody' '`10-grab.bats` "a direct route"' '`10-grab.bats` "a direct route uses no ssh"; "x y"' ''; do
         promise "$reference"
         echo "$output"
         [[ $status == 1 && $output == *'not ok 1 - promise: Nothing is lost.'* ]]

@@ -88,7 +88,7 @@ refuses() {
     run_profgrab --dry-run --host file-04 heap fgprof
     assert_status 3
     assert_stdout_has 'fgprof not there'
-    assert_stdout_has '1 item would not come: the program has no such profile, by its index page'
+    assert_stdout_has '1 item cannot be fetched: the index page of the service lists no such profile'
 }
 
 @test "a page in answer to a request for a profile or a raw path is stored as damaged" {
@@ -100,7 +100,7 @@ refuses() {
     assert_status 1
     assert_stderr_has '/login/nosuch: this is an HTML page titled "Sign in", not what was asked for'
     assert_stderr_has 'hint: is the path right?'
-    assert_stderr_has 'no item arrived whole: 1 damaged, see above'
+    assert_stderr_has 'no item is intact: 1 damaged, see above'
     refute_stderr_has collected
     refute_stderr_has 'profgrab resume'
     "$profgrab_program" bundle list "$output" | grep -q 'login-nosuch.html.damaged$' || fail_run 'not kept as damaged'
@@ -114,7 +114,7 @@ refuses() {
     run_profgrab --host file-04 cpu=0.5s
     refuses 2 'cpu: whole seconds only, "0.5s" has a fraction'
     run_profgrab --host file-04 cpu=0
-    refuses 2 'cpu: a duration of nothing'
+    refuses 2 'cpu: the duration is zero'
     run_profgrab --host file-04 cpu=soon
     refuses 2 'kind "cpu" does not take "soon"' 'hint: it takes a duration such as 30s'
     run_profgrab --host file-04 allocs=gc
@@ -127,9 +127,9 @@ refuses() {
     run_profgrab --hots file-03 heap
     refuses 2 'unknown option "--hots"' 'did you mean --host?'
     run_profgrab --host
-    refuses 2 '--host wants NAME[,...] behind it'
+    refuses 2 '--host needs a value: NAME[,...]'
     run_profgrab --host x --port 70000 heap
-    refuses 2 '--port wants a number from 1 to 65535, not "70000"'
+    refuses 2 '--port needs a number from 1 to 65535, not "70000"'
     run_profgrab --host x --timeout 0 heap
     refuses 2 '--timeout must be more than 0'
     run_profgrab --host a,,b heap
@@ -400,7 +400,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     for name in cutgzip cutgzipchunked badcrc badproto notgzip short abort; do
         run_profgrab --host file-05 --service "$name" -o "$name.tar.gz" heap
         assert_status 1
-        assert_stderr_has 'no item arrived whole: 1 damaged, see above'
+        assert_stderr_has 'no item is intact: 1 damaged, see above'
         refute_stderr_has collected
         "$profgrab_program" bundle list "$name.tar.gz" | grep -q 'heap.pb.gz.damaged$' || fail_run "$name"
         "$profgrab_program" bundle verify "$name.tar.gz"

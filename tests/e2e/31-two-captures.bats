@@ -19,7 +19,7 @@ good() { # BUNDLE TEXT: verify accepts it, with TEXT
     assert_stdout_has "$2"
 }
 
-@test "two captures at once give two whole bundles and print nothing" {
+@test "two captures at once give two complete bundles and print nothing" {
     write_inventory
     two first file-03 heap,goroutines,cpu=1s - second file-04 heap,cpu=1s -
     grep -q '^first packed not-cancelled 8 0 ' report

@@ -37,7 +37,7 @@ doctor() { # ARG...
     assert_status 0
 }
 
-@test "--compress compresses answers; text over a short line is not compressed without it" {
+@test "--compress compresses answers; with a short round trip, text is not compressed without it" {
     doctor --compress yes
     assert_stdout_has ', compressed'
     doctor --compress no
@@ -57,7 +57,7 @@ doctor() { # ARG...
     assert_stderr_has '--compress is auto, yes or no, not "some"'
 }
 
-@test "over a long line text and traces are compressed by default, other profiles are not" {
+@test "with a long round trip, text and traces are compressed by default, other profiles are not" {
     rig_sshd last last-01 'LogLevel DEBUG1'
     rig_spawn relay "$rig_root/tests/rig/slow.py" "$RIG_PORT_sshd" 15
     rig_wait relay 10 grep -q ^port= "$RIG_DIR/relay/log"

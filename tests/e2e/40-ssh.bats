@@ -106,7 +106,7 @@ teardown() {
     assert_status 0
 }
 
-@test "an agent that is gone or silent is reported and skipped" {
+@test "an agent that has ended or does not answer is reported and skipped" {
     host_with "IdentityFile $RIG_KEY" "IdentityAgent $PWD/nobody"
     run_mine
     assert_status 0
@@ -152,7 +152,7 @@ freeze() {
     "$profgrab_program" bundle verify "$(cat path)"
 }
 
-@test "a sshd that stops answering is given up after --timeout, and the collected items are bundled" {
+@test "a sshd that stops answering ends the run after --timeout, and the collected items are bundled" {
     rig_sshd icy icy-01
     freeze icy all
     rig_end icy

@@ -280,7 +280,7 @@ EOF
     answers secret
     run_mine --passphrase-file "$PWD/pass"
     assert_status 1
-    assert_stderr_has "key $PWD/other (it has a passphrase: the first line of $PWD/pass is not right)"
+    assert_stderr_has "key $PWD/other (it has a passphrase: the first line of $PWD/pass is not the right passphrase)"
     if [[ $stderr == *nonsense* ]]; then fail_run 'it was said'; fi
     assert_asked 0
     host_with password

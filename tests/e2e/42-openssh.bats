@@ -503,13 +503,13 @@ person_says() { # ANSWER
     assert_status 0
     run_via mine --passphrase-file wrong
     assert_status 1
-    assert_stderr_has "key $PWD/locked: the first line of wrong is not right"
+    assert_stderr_has "key $PWD/locked: the first line of wrong is not the right passphrase"
     assert_equal "$(cat asked)" ''
     # One hop: the server's own message, and the reason why no key was offered.
     sed -i '/ProxyJump/d' "$SSH_CONFIG"
     run_via mine --passphrase-file wrong --batch
     assert_status 1
-    assert_stderr_has "the server accepted none of the offered keys and methods; it allows: publickey; not offered: key $PWD/locked: the first line of wrong is not right"
+    assert_stderr_has "the server accepted none of the offered keys and methods; it allows: publickey; not offered: key $PWD/locked: the first line of wrong is not the right passphrase"
 }
 
 @test "--via auto finds that only ssh can use a key in a PKCS#11 token" {
@@ -575,7 +575,7 @@ run_untouched() { # ARG...
     fail "ssh's helper is left"
 }
 
-@test "an agent's request for a touch waits as long as a question, not as long as a step" {
+@test "a touch that the agent requests has the timeout of a question, not of a step" {
     local softkey=$rig_root/build/rig/softkey.so
     ssh-keygen -q -t ed25519-sk -w "$softkey" -N '' -f token
     cat token.pub >>"$RIG_DIR/sshd/authorized_keys"

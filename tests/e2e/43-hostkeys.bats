@@ -276,7 +276,7 @@ run_auto() {
     assert_status 0
 }
 
-@test "accept-new without a writable file goes on, as ssh does, and reports it" {
+@test "accept-new without a writable file trusts the host, as ssh does, and reports it" {
     host_with 'UserKnownHostsFile /dev/null' 'StrictHostKeyChecking accept-new'
     run_check
     assert_status 0

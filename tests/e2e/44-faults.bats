@@ -146,7 +146,7 @@ inventory() {
     [[ $(tar tzf "$output" | grep -c heap) == 1 ]]
 }
 
-@test "a sshd that is gone for good: collected items are kept, and the fault is reported once" {
+@test "after a sshd ends for good, the collected items are bundled, and the fault is reported once" {
     local began=$SECONDS
     rig_sshd gone gone-01
     in_background --host gone-01 --port "$RIG_PORT_rude" --timeout $((5 * SLOW))s heap cpu=20s trace=1s

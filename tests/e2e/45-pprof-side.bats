@@ -209,7 +209,7 @@ refute_secret() {
     sed -i 's/address: 127.0.0.1/address: app.invalid/' "$PROFGRAB_INVENTORY"
     run_profgrab --host here heap
     assert_status 2
-    assert_stderr_has 'takes the place of the service'
+    assert_stderr_has 'imitates the service'
 }
 
 @test "a proxy of the environment is not used for services" {

@@ -180,7 +180,7 @@ EOF
     assert_equal "$(wc -l <out)" 2
     fetch -o /dev/null "$url"
     fetch -o /dev/null "$(tail -n 1 out)"
-    said "rude: cannot listen on 127.0.0.1:$RIG_PORT_rude: another program does; it is 127.0.0.1:" || fail "$(cat log)"
+    said "rude: cannot listen on 127.0.0.1:$RIG_PORT_rude: another program listens there; it is 127.0.0.1:" || fail "$(cat log)"
     forward_end
     rig_end apart
 }
@@ -235,7 +235,7 @@ EOF
     # Not while another process listens.
     run_profgrab forward --host file-03 --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
     assert_status 1
-    assert_stderr_has 'another program does'
+    assert_stderr_has 'another program listens there'
     fetch --fail --unix-socket sock -o heap.pb.gz http://localhost/debug/pprof/heap
     kill -KILL "$pid"
     wait "$pid" || :
@@ -277,7 +277,7 @@ EOF
         assert_stdout ''
         [[ -n $stderr ]]
     done
-    assert_stderr_has "cannot listen on 127.0.0.1:$RIG_PORT_rude: another program does"
+    assert_stderr_has "cannot listen on 127.0.0.1:$RIG_PORT_rude: another program listens there"
     run_profgrab forward
     assert_status 2
     assert_stderr_has 'no host given'
@@ -315,7 +315,7 @@ EOF
     [[ ! -e sock ]]
 }
 
-@test "a missing service fails each connection, and is reported once, and again after it was there" {
+@test "a missing service fails each connection; it is reported once, and again if it was up in between" {
     local port try
     port=$(rig_free_port)
     forward --host file-03 --port "$port" --listen 0
@@ -385,7 +385,7 @@ sshd_again() { # NAME
     rig_end lost
 }
 
-@test "while a sshd is gone, the forward keeps trying and keeps the address" {
+@test "while the sshd is down, the forward keeps reconnecting and keeps the address" {
     lossy away
     forward --host away-01 --port "$RIG_PORT_rude" --listen 0
     fetch --fail -o /dev/null "$url"
@@ -402,7 +402,7 @@ sshd_again() { # NAME
     rig_end away
 }
 
-@test "connections during a lost session wait ten seconds; later ones are refused" {
+@test "clients wait ten seconds for a lost session; then they are refused" {
     local lost patient
     lossy down
     forward --host down-01 --port "$RIG_PORT_rude" --listen 0
@@ -424,7 +424,7 @@ sshd_again() { # NAME
     rig_end down
 }
 
-@test "a session that falls silent counts as lost" {
+@test "a session that sends no more data counts as lost" {
     local session
     lossy mute
     forward --timeout 3s --host mute-01 --port "$RIG_PORT_rude" --listen 0
@@ -438,7 +438,7 @@ sshd_again() { # NAME
     rig_end mute
 }
 
-@test "a refused login or host key ends the forward without another attempt" {
+@test "a refused login or host key ends the forward without a retry" {
     local i
     for i in login key; do
         lossy "no$i"

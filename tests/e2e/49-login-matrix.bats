@@ -176,7 +176,7 @@ assert_apart() { # THING QUESTIONS GIVEN
 
 # ---- differences ----------------------------------------------------------------------------------------------
 
-@test "two hosts alike in all but one thing: each question names its host, and each server gets its own password" {
+@test "two hosts that differ in one setting: each question names its host, and each server gets its own password" {
     local thing at parallel
     for thing in $ROWS; do
         row "$thing"
@@ -203,7 +203,7 @@ assert_apart() { # THING QUESTIONS GIVEN
         $'ann pw-one\nann pw-two'
 }
 
-@test "keyboard-interactive questions name each host" {
+@test "each keyboard-interactive question names its host" {
     local thing login
     for thing in jump known_hosts; do
         row "$thing"
@@ -230,7 +230,7 @@ assert_apart() { # THING QUESTIONS GIVEN
     done
 }
 
-@test "jump hosts alike in all but their alias share no session and no password" {
+@test "jump hosts that differ only in their alias share no session and no password" {
     local to="address: 127.0.0.1, ssh: { config: $PWD/config, port: $RIG_PORT_open, jump:"
     hosts_are "$to bastion-one }" "$to bastion-two }"
     run_hosts --via libssh2 --host one,two --parallel 1 heap
@@ -245,7 +245,7 @@ assert_apart() { # THING QUESTIONS GIVEN
 
 # ---- sources of services --------------------------------------------------------------------------------------
 
-@test "sources through two hosts alike in all but one thing share no password and no cached answer" {
+@test "sources through two hosts that differ in one setting share no password and no cached answer" {
     local thing source="http_sd: 'http://127.0.0.1:$RIG_PORT_source/sd.json'" user
     for thing in $ROWS; do
         row "$thing"

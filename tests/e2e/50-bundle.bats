@@ -180,3 +180,20 @@ repack() {
     assert_stderr_has 'missing.out'
     [[ ! -e other.tar.gz && ! -e other.partial ]]
 }
+
+@test "create takes the page of an extracted bundle as an intact file" {
+    mkdir x
+    tar xzf "$RIG_DIR/good.tar.gz" -C x
+    [[ -s x/good/report.html ]]
+    run_profgrab bundle create -o again.tar.gz x/good
+    assert_status 0
+    assert_stderr ''
+    "$profgrab_program" bundle list again.tar.gz | grep -q ' files/report.html$'
+    # An error page in the place of a profile or a dump is still damaged.
+    cp x/good/report.html heap.pb.gz
+    cp x/good/report.html goroutines.txt
+    run_profgrab bundle create -o pages.tar.gz heap.pb.gz goroutines.txt
+    assert_status 3
+    assert_stderr_has 'heap.pb.gz: damaged: this is an HTML page titled'
+    assert_stderr_has 'goroutines.txt: damaged: this is an HTML page titled'
+}

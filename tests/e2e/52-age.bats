@@ -99,7 +99,7 @@ decrypt() { "$profgrab_program" bundle decrypt "$@"; }
     done
 }
 
-@test "an outsider sees only the length, the types of recipients, 30 bits of an SSH key's fingerprint, and nothing twice" {
+@test "without a key only the length, the types of recipients and 30 bits of an SSH key's fingerprint are visible; no bytes repeat" {
     head -c 100000 /dev/zero >plain
     encrypt --encrypt-to "$RIG_DIR/id.pub,$RIG_DIR/ed25519.pub,$RIG_DIR/rsa.pub" -o one plain >name
     encrypt --encrypt-to "$RIG_DIR/id.pub,$RIG_DIR/ed25519.pub,$RIG_DIR/rsa.pub" -o other plain >name
@@ -468,7 +468,7 @@ SCRIPT
     decrypt --passphrase-file words -i "$RIG_DIR/locked" -o - locked.age | cmp - plain
     run_profgrab bundle decrypt --passphrase-file others -i "$RIG_DIR/locked" -o out locked.age
     assert_status 1
-    assert_stderr_has 'the first line of others is not right'
+    assert_stderr_has 'the first line of others is not the right passphrase'
     encrypt --passphrase --passphrase-file words -o words.age plain
     decrypt --passphrase-file words -o - words.age | cmp - plain
     # Nobody can be asked.

@@ -171,7 +171,7 @@ trusted() {
     assert_stderr_has 'there is no SSH agent'
 }
 
-@test "a hanging agent is given up after its timeout; the key file signs then, or the failure is reported" {
+@test "an agent that does not answer times out; then the key file signs, or the failure is reported" {
     eval "$(ssh-agent -s)" >/dev/null
     ssh-add -q key
     kill -STOP "$SSH_AGENT_PID"

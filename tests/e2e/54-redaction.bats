@@ -570,6 +570,6 @@ YAML
     wait "$copying" || rc=$?
     copying=
     ((rc == 129 || rc == 143))
-    grep -q 'left at once; the bundle is safe in b.tar.gz$' log
+    grep -q 'exited at once; the bundle is safe in b.tar.gz$' log
     assert_equal "$(ls -A)" $'b.tar.gz\nlog\nout'
 }

@@ -49,7 +49,7 @@ setup() {
 @test "arguments, signals, exit codes and a closed stdout work as in any process" {
     run --separate-stderr "$profgrab_program" version '' 'a b'
     assert_status 2
-    assert_stderr_has 'version takes no argument, not ""'
+    assert_stderr_has 'version takes no argument: ""'
     run --separate-stderr "$profgrab_program" ''
     assert_status 2
     run --separate-stderr bash -c '"$1" version >&-' - "$profgrab_program"
@@ -68,7 +68,7 @@ setup() {
     assert_equal "$status" 143
 }
 
-@test "every command that prints ends silently with exit code 141 if the reader of standard output has gone" {
+@test "every command that prints ends silently with exit code 141 if the reader of standard output has ended" {
     local command
     profgrab bundle create -o all.tar.gz heap.pb.gz stacks
     ssh-keygen -q -t ed25519 -N '' -f key

@@ -131,7 +131,7 @@ PYTHON
     assert_status 0
 }
 
-@test "goroutines of a bundle goes on after a dump that cannot be read" {
+@test "goroutines of a bundle continues after a dump that cannot be read" {
     swap_profile new.tar.gz swapped.tar.gz
     run_profgrab goroutines swapped.tar.gz
     assert_status 1
@@ -155,7 +155,7 @@ PYTHON
     assert_stderr_has 'profgrab: 2 of 2 dumps could not be read'
 }
 
-@test "diff of two bundles goes on after a pair that cannot be compared" {
+@test "diff of two bundles continues after a pair that cannot be compared" {
     swap_profile new.tar.gz swapped.tar.gz
     run_profgrab diff old.tar.gz swapped.tar.gz
     assert_status 2
@@ -375,7 +375,7 @@ SCRIPT
         # shellcheck disable=SC2086
         run_profgrab ${command%% *} --passphrase-file word ${command#* }
         ((status != 0)) || fail "$command"
-        assert_stderr_has 'the first line of word is not right'
+        assert_stderr_has 'the first line of word is not the right passphrase'
         echo open-sesame >word
     done
 }

@@ -91,7 +91,7 @@ prompt='\(pprof\) '
     head -n 1 reports | grep '^Showing nodes accounting for'
 }
 
-@test "a command that cannot be executed is refused, and the shell goes on" {
+@test "a command that cannot be executed is refused, and the shell continues" {
     printf '%s\n' 'disasm x' 'weblist x' 'top >/nowhere/x' 'top 1' >commands
     run_profgrab pprof wide.pb <commands
     assert_status 0

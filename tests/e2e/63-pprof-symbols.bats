@@ -70,7 +70,7 @@ END
     assert_equal "$output" "$(<judged)"
 }
 
-@test "a server that is silent or never ends is given up" {
+@test "a request to a server that is silent or never ends times out" {
     run --separate-stderr with_server '' '/silent/debug/pprof/profile' -top -timeout=1
     assert_status 2
     assert_stderr_has 'http post http://127.0.0.1:'

@@ -93,7 +93,7 @@ for line in sys.argv[2:]:
 PY
 }
 
-@test "a sick host and healthy ones are drawn in one picture with the items of both sides" {
+@test "a target and its baseline are drawn in one picture with the items of both sides" {
     page "$RIG_DIR/against/report.html" \
         'sides = {e["kind"]: e for e in bundle["data"] if e.get("from") == "sides"}' \
         'assert sorted(sides) == ["cpu", "heap"] and "file" not in sides["cpu"]' \
@@ -106,7 +106,7 @@ PY
         'assert abs(total(cpu, "there", "cpu") * cpu["scale"][1][1] - 1) < 1e-9'
 }
 
-@test "the sick host's excess is reported on the page, in README.md, and by report --text and --markdown" {
+@test "the target's excess is reported on the page, in README.md, and by report --text and --markdown" {
     local said='file-04 spends [0-9]* % of the CPU time in encoding/json\.[^ ]*, file-01, file-02, file-03 [0-9.]* %'
     tr -d "\\\\" <"$RIG_DIR/against/README.md" | grep -q -- "^- app: $said"
     run_profgrab report --text "$RIG_DIR/against.tar.gz"
@@ -143,7 +143,7 @@ PY
     run_profgrab report --text "$RIG_DIR/pair.tar.gz"
     assert_status 0
     grep -q '^memory from main.forgetBuffers has grown by [0-9.]*MB ([0-9]* objects) within [0-9.]*s, [0-9.]*GB an hour at that rate' <<<"$output"
-    grep -q 'goroutines more than before stand in main.waitForNobody ([0-9]*, then [0-9]*); [0-9,]* more an hour' <<<"$output"
+    grep -q 'goroutines more than before are in main.waitForNobody ([0-9]*, then [0-9]*); [0-9,]* more an hour' <<<"$output"
     page "$RIG_DIR/pair/report.html" \
         'leak, = [s for s in bundle["summary"] if s["rule"] == "heap-growth"]; many, = [s for s in bundle["summary"] if s["rule"] == "goroutine-growth"]' \
         'assert [bundle["data"][s["data"]]["title"] for s in (leak, many)] == ["file-05 app heap: growth", "file-05 app goroutines: growth"]'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Output for people: live lines, -v and -q, JSON, help, completions and manual pages.
+# Output for people: progress lines, -v and -q, JSON, help, completions and manual pages.
 
 load helper
 
@@ -50,9 +50,9 @@ wide() {
     assert_equal "$(tr -d '\r' <<<"$output" | awk -v most="$1" 'length > most && $0 !~ /^ *[^ ]+$/')" ''
 }
 
-# ---- live lines -------------------------------------------------------------------------------------------------
+# ---- progress lines ---------------------------------------------------------------------------------------------
 
-@test "live lines are redrawn in place at most ten times a second, and removed at the end" {
+@test "progress lines are redrawn in place at most ten times a second, and removed at the end" {
     write_inventory
     on_screen 24 100 -- --host file-03 heap cpu=2s
     assert_status 0
@@ -71,7 +71,7 @@ wide() {
     assert_equal "$(printf '%s\n' "${screen[@]}" | grep -c 'cpu=2s: .* in ')" 2
 }
 
-@test "live lines fit a screen of 10 by 40, and the rest is counted" {
+@test "progress lines fit a screen of 10 by 40, and the rest is counted" {
     {
         echo 'version: 1'
         echo "services: { rude: { port: $RIG_PORT_rude, kinds: [goroutines=proto] } }"
@@ -124,7 +124,7 @@ wide() {
     done
 }
 
-@test "Ctrl-C removes the live lines" {
+@test "Ctrl-C removes the progress lines" {
     write_inventory
     on_screen 24 100 --ctrl-c 'cpu [1-9]s of 30s' -- --host file-03 heap cpu
     assert_status 130
@@ -133,7 +133,7 @@ wide() {
     assert_equal "$(printf '%s\n' "${screen[@]}" | grep -c 'heap: .* in ')" 2
 }
 
-@test "there are no live lines on a dumb terminal or with -q" {
+@test "there are no progress lines on a dumb terminal or with -q" {
     write_inventory
     TERM=dumb on_screen 24 80 -- --host file-04 cpu=1s
     assert_status 0
@@ -159,7 +159,7 @@ json() {
     python3 -c 'import json, sys; o = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$json" "$1"
 }
 
-@test "--json of a complete capture" {
+@test "--json describes a complete capture" {
     write_inventory
     run_profgrab --json --host file-04 heap cpu=1s
     assert_status 0
@@ -195,7 +195,7 @@ json() {
     done < <(json '"\n".join([x[k] for x in o["failures"] + o["items"] for k in ("error", "hint") if k in x])')
 }
 
-@test "--json of a capture without any item or open host" {
+@test "--json describes a capture without any item or open host" {
     write_inventory notfound
     run_profgrab --json --host file-05 --service notfound heap
     assert_status 1
@@ -219,7 +219,7 @@ json() {
     assert_equal "$output" ''
 }
 
-@test "--json of an interrupted capture" {
+@test "--json describes an interrupted capture" {
     write_inventory
     on_screen 24 80 --ctrl-c 'cpu [1-9]s of 30s' -- --json --host file-04 heap cpu
     assert_status 130
@@ -581,7 +581,7 @@ page() {
 
 # The commands that the help lists, group by group.
 commands() {
-    "$profgrab_program" help | sed -nE '/^More to read/q; s/^  ([a-z]+)  .*/\1/p'
+    "$profgrab_program" help | sed -nE '/^Topics/q; s/^  ([a-z]+)  .*/\1/p'
 }
 
 @test "profgrab(1) has every command, option and kind of the help" {
@@ -721,21 +721,21 @@ keys_at() {
 Keep and hand over bundles:
 Read profiles:
 This program:
-More to read:'
+Topics:'
     assert_equal "$(commands | wc -l)" 16
     run_profgrab help grab
     assert_equal "$(grep -E '^[A-Z].*:$' <<<"$output")" 'Examples:
 Kinds:
 Hosts and services:
-How profiles are taken:
+Profiling:
 The bundle:
-Handing it over:
-The way to the hosts:
+Hand-off:
+Connections:
 Questions and messages:'
     # Options that resume shares with grab are named there, and described only in grab's help.
     grab=$output
     run_profgrab help resume
-    assert_stdout_has 'Other options, as `profgrab help grab` has them:'
+    assert_stdout_has 'Other options, described by `profgrab help grab`:'
     assert_stdout_has '--ssh-config, '
     shared=$(comm -12 <(sort -u <<<"$grab") <(sort -u <<<"$output") | awk 'length > 30')
     assert_equal "$shared" ''

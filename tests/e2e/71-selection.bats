@@ -91,7 +91,7 @@ json() {
     refuse 'no host or group is named "m-1"' 'did you mean "m-01"' --group all --exclude m-1
     refuse 'no host or group is named "cannary"' 'did you mean "canary"?' --group all --exclude cannary
     refuse '6 hosts are selected, more than --max-hosts 5' '--sample 5' --group all --max-hosts 5
-    refuse '--label chooses hosts, by NAME=VALUE: "profiling" has no "="' 'a label of the new issue is --issue-label profiling' \
+    refuse '--label selects hosts by NAME=VALUE: "profiling" has no "="' 'a label of the new issue is --issue-label profiling' \
         --group all --label profiling
     run_profgrab --group canary --exclude 'm-0[1-2]'
     assert_status 2
@@ -185,7 +185,7 @@ P
     run_profgrab --dry-run --host bad-01,file-04 heap
     assert_status 3
     assert_stdout_has 'failed: 127.0.0.1 port'
-    assert_stdout_has '2 of 3 targets would deliver no item'
+    assert_stdout_has '2 of 3 targets would give no item'
     run_profgrab --dry-run --host bad-01 heap
     assert_status 1
     run_profgrab --dry-run --host file-04 no-such-kind
@@ -237,8 +237,8 @@ P
     for kind in cpu=1s trace=1s mutex=1s goroutines=text; do
         run_profgrab --group all heap "$kind"
         assert_status 2
-        assert_stderr_has "profgrab: $kind on 12 targets, 12 hosts (m-01 ... m-12): so many are profiled only after a confirmation"
-        assert_stderr_has 'hint: add --yes if you mean it'
+        assert_stderr_has "profgrab: $kind on 12 targets, 12 hosts (m-01 ... m-12): more than 10 targets need a confirmation"
+        assert_stderr_has 'hint: add --yes to confirm'
         nothing_opened
     done
     # The services' own kinds count as well, and only those services that have any.
@@ -256,25 +256,25 @@ P
     assert_status 3
     run_profgrab resume "$output"
     assert_status 2
-    assert_stderr_has 'cpu=1s on 12 targets, 12 hosts (m-01 ... m-12): so many are profiled only after a confirmation'
+    assert_stderr_has 'cpu=1s on 12 targets, 12 hosts (m-01 ... m-12): more than 10 targets need a confirmation'
 }
 
 @test "the question on a terminal accepts y; any other answer opens nothing" {
     fleet 12
-    on_terminal --send 'go on\? \[y/N\] ' $'n\r' -- --group all goroutines=text
+    on_terminal --send 'continue\? \[y/N\] ' $'n\r' -- --group all goroutines=text
     assert_status 1
-    assert_stdout_has 'goroutines=text on 12 targets, 12 hosts (m-01 ... m-12): go on? [y/N] '
+    assert_stdout_has 'goroutines=text on 12 targets, 12 hosts (m-01 ... m-12): continue? [y/N] '
     assert_stdout_has 'profgrab: nothing was opened'
     nothing_opened
-    on_terminal --send 'go on\? \[y/N\] ' $'\r' -- --group all goroutines=text
+    on_terminal --send 'continue\? \[y/N\] ' $'\r' -- --group all goroutines=text
     assert_status 1
     nothing_opened
-    on_terminal --ctrl-c 'go on\? \[y/N\] ' -- --group all goroutines=text
+    on_terminal --ctrl-c 'continue\? \[y/N\] ' -- --group all goroutines=text
     assert_status 130
     nothing_opened
     on_terminal -- --batch --group all goroutines=text
     assert_status 2
-    on_terminal --send 'go on\? \[y/N\] ' $'yes\r' -- --group all goroutines=text
+    on_terminal --send 'continue\? \[y/N\] ' $'yes\r' -- --group all goroutines=text
     assert_status 0
     [[ -s $(cat path) ]]
     on_terminal -- --yes --group all goroutines=text

@@ -519,3 +519,19 @@ Y
     assert_status 3
     refute_stderr_has 'far: its answer of'
 }
+
+@test "an inventory or a working directory whose name has [, * or ? finds its files" {
+    local name
+    for name in '[x]' 'a*b?'; do
+        mkdir "$BATS_TEST_TMPDIR/$name"
+        cd "$BATS_TEST_TMPDIR/$name"
+        echo '[{"targets":["file-03:9100"],"labels":{"job":"dead"}}]' >t.json
+        with_sources '{ file_sd: "t*.json" }'
+        run_profgrab hosts
+        assert_status 0
+        assert_stdout_has 'dead'
+        run_profgrab hosts --from 'file_sd:t*.json'
+        assert_status 0
+        assert_stdout_has 'dead'
+    done
+}

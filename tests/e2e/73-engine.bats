@@ -149,7 +149,7 @@ ran_within() { # SECONDS: since $began
     assert_stderr_has 'file-flaky-2-a: flaky-2-a: retry: heap: again in '
     assert_stderr_has 'HTTP 503: try again later'
     look 'm["retries"] == 2 and all(i["status"] == "ok" for h, s, i in items)' \
-        '["it came at attempt 3 only; before that: HTTP 503: try again later" in [v["text"] for v in i["verdicts"]] for h, s, i in items if s["name"] == "flaky-2-a"] == [True]' \
+        '["it was fetched at attempt 3 only; before that: HTTP 503: try again later" in [v["text"] for v in i["verdicts"]] for h, s, i in items if s["name"] == "flaky-2-a"] == [True]' \
         '[[v["rule"] for v in s["verdicts"]] for h, s, i in items if s["name"] == "waking-2-a"] == [["retried"]]' \
         'all("verdicts" not in s for h, s, i in items if s["name"] != "waking-2-a")'
     # No byte of the first half is left.
@@ -268,7 +268,7 @@ ran_within() { # SECONDS: since $began
     sed -i 's/^  file-04:.*/  file-04: { services: [p1, custom-1] }/' inventory.yaml
     run_profgrab --host file-04 --budget seconds=1.5 heap cpu=1s trace=1s
     assert_status 3
-    assert_stderr_has "p1: trace=1s: left out: 1s of profiling, and the budget's 1.5s leave 500ms"
+    assert_stderr_has "p1: trace=1s: left out: it needs 1s of profiling, and of the budget's 1.5s only 500ms remain"
     look '[(s["name"], i["kind"], i["status"]) for h, s, i in items] == [("p1", "heap", "ok"), ("p1", "cpu", "ok"), ("p1", "trace", "left-out"),
             ("custom-1", "heap", "ok"), ("custom-1", "cpu", "left-out"), ("custom-1", "trace", "left-out")]' \
         'm["budget"] == {"profiled_ms": 1500} and not m["complete"]' \
@@ -280,7 +280,7 @@ ran_within() { # SECONDS: since $began
     write_fleet big=5
     run_profgrab --host file-01 --budget bytes=1MB heap trace=2s
     assert_status 3
-    assert_stderr_has "trace=2s: left out: about 2.0 MB, and the budget's 1.0 MB leave "
+    assert_stderr_has "trace=2s: left out: it needs about 2.0 MB, and of the budget's 1.0 MB only "
     look '[i["status"] for h, s, i in items] == ["ok", "left-out"]'
     run_profgrab --host file-big-5 --budget bytes=100kB heap allocs
     assert_status 1

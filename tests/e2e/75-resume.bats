@@ -204,7 +204,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     assert_complete "$output"
 }
 
-@test "a whole file that was not recorded is adopted with a message, also if its host is gone" {
+@test "a complete file that was not recorded is adopted with a message, also if its host is down" {
     mood allocs stall
     start --host web-02 heap allocs
     kill_when amid allocs heap
@@ -236,7 +236,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     [[ ! -e $dir/web-02/app/allocs.pb.gz.damaged ]]
 }
 
-@test "half a body is kept if the new one is shorter, and removed if the new one is whole" {
+@test "a partial body is kept if the new one is shorter, and removed if the new one is complete" {
     mood heap stall
     start --host web-02 heap allocs
     kill_when there "profgrab-*.partial/web-02/app/heap.pb.gz.part"
@@ -270,7 +270,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     # Still down: nothing new, and no new bundle.
     run_profgrab resume "$first"
     assert_status 1
-    assert_stderr_has "$first stays as it was"
+    assert_stderr_has "$first is unchanged"
     assert_equal "$(echo profgrab-*)" "$first"
     rig_sshd_at second "$port"
     rig_wait second 20 rig_connects "$port"
@@ -281,7 +281,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     assert_stderr_has '1 of 2 services are not complete; opening db-01'
     refute_stderr_has 'web-02:'
     assert_equal "$output" "${first%.tar.gz}-2.tar.gz"
-    assert_stderr_has "profgrab: $first stays as it was; the resumed bundle is ${first%.tar.gz}-2.tar.gz"
+    assert_stderr_has "profgrab: $first is unchanged; the resumed bundle is ${first%.tar.gz}-2.tar.gz"
     assert_equal "$(cat "$MOODS/asked" 2>/dev/null)" ''
     assert_equal "$(sha256sum <"$first")" "$sum"
     assert_complete "$output"
@@ -326,7 +326,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     forget_asked
     run_profgrab resume "$work"
     assert_status 0
-    assert_stderr_has 'web-02/app/heap.pb.gz is not the file that was collected: it is to be fetched again'
+    assert_stderr_has 'web-02/app/heap.pb.gz is not the file that was collected: it will be fetched again'
     assert_equal "$(asked /pprof/heap)" 1
     assert_equal "$(asked /pprof/allocs)" 0
     assert_complete "$output"
@@ -348,7 +348,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     head -c $(($(stat -c %s "$whole") - 3000)) "$whole" >cut.tar.gz
     run_profgrab resume cut.tar.gz
     assert_status 0
-    assert_stderr_has 'the earlier part is kept'
+    assert_stderr_has 'the intact items of the earlier run are kept'
     assert_complete "$output"
 }
 
@@ -416,6 +416,30 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     assert_complete "$output"
 }
 
+@test "resume without the inventory of the run says how to name it" {
+    mood heap notfound
+    run_profgrab --host web-02 heap allocs
+    assert_status 3
+    local bundle=$output name
+    name=${bundle%.tar.gz}
+    run --separate-stderr env -u PROFGRAB_INVENTORY "$profgrab_program" resume "$bundle"
+    assert_status 2
+    assert_stderr_has "$bundle: unknown host \"web-02\""
+    assert_stderr_has 'hint: -i FILE names the inventory of the run'
+    # A work directory is packed without them.
+    tar xzf "$bundle"
+    chmod -R go= "$name"
+    mv "$name" "$name.partial"
+    mv "$bundle" first.tar.gz
+    run --separate-stderr env -u PROFGRAB_INVENTORY "$profgrab_program" resume "$name.partial"
+    assert_status 3
+    assert_stderr_has "there is no inventory, so 1 of the run's services cannot be fetched"
+    assert_stderr_has 'hint: -i FILE names the inventory of the run'
+    mood heap
+    run_profgrab resume -i inventory.yaml first.tar.gz
+    assert_status 0
+}
+
 @test "a directory or bundle that cannot be resumed is refused with the reason" {
     mkdir -m 700 plain empty.partial ours.partial
     run_profgrab resume plain
@@ -457,7 +481,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     local next
     run_profgrab resume "$bundle.age"
     assert_status 1
-    assert_stderr_has "profgrab: $bundle.age is encrypted, and resume reads bundles in plain text alone"
+    assert_stderr_has "profgrab: $bundle.age is encrypted, and resume reads only bundles in plain text"
     assert_stderr_has "hint: profgrab bundle decrypt -i IDENTITY $bundle.age && profgrab resume $bundle"
     next=$(sed -n 's/^hint: //p' <<<"$stderr")
     mv "$bundle.age" sealed
@@ -537,7 +561,7 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
     # It is printed even with -q.
     run_profgrab resume -q profgrab-*.partial
     assert_status 0
-    assert_stderr_has "opening file-09 (not of the inventory), port $RIG_PORT_rude, path /moody/debug/pprof"
+    assert_stderr_has "opening file-09 (not in the inventory), port $RIG_PORT_rude, path /moody/debug/pprof"
     assert_complete "$output"
 }
 
@@ -572,7 +596,7 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
     assert_stderr_has 'unknown host "web-02"'
 }
 
-@test "two services completed by a resume are whole in the table" {
+@test "two services completed by a resume are complete in the table" {
     mood heap notfound
     run_profgrab --host web-01,web-02 --service app heap allocs
     assert_status 3
@@ -587,7 +611,7 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
 @test "collected items do not count for the budget; --deadline and --sync apply to resume" {
     run_profgrab --host web-02 --budget seconds=1 cpu=1s trace=0.1
     assert_status 3
-    assert_stderr_has "left out: 100ms of profiling, and the budget's 1s leave 0s"
+    assert_stderr_has "left out: it needs 100ms of profiling, and of the budget's 1s only 0s remain"
     run_profgrab resume --budget seconds=1 "$output"
     assert_status 0
     assert_complete "$output"
@@ -613,7 +637,7 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
     assert_stderr_has 'no team "nobody" in the inventory'
 }
 
-@test "a worse second attempt replaces nothing, after Ctrl-C or a kill" {
+@test "a smaller second body does not replace the first, after Ctrl-C or a kill" {
     local signal
     for signal in TERM KILL; do
         mood heap short
@@ -630,7 +654,7 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
             run_profgrab resume profgrab-*.partial
             assert_status 1
             # The bytes of the earlier run are kept, but a 404 never becomes a profile.
-            assert_stderr_has 'no item arrived whole: 1 damaged, see above'
+            assert_stderr_has 'no item is intact: 1 damaged, see above'
             refute_stderr_has 'hint: `profgrab resume'
         fi
         dir=$(extract "$output")

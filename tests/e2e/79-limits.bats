@@ -143,6 +143,11 @@ elif kind == "lines":
     open(path, "wb").write(b"".join([gzip.compress(b"goroutine 1 [running]:\n"), inflated(b"a\n", 64 << 20)]))
 elif kind == "goroutines":
     open(path, "wb").write(inflated(b"goroutine 1 [running]:\nmain.f(...)\n\n", 64 << 20))
+elif kind == "stacks":
+    with open(path, "w") as out:
+        for i in range(190000):
+            frames = "".join(f"main.function{i}_{j}(0x1)\n\t/src/pkg/file{i}.go:{j} +0x1d\n" for j in range(5))
+            out.write(f"goroutine {i} [select]:\n{frames}\n")
 elif kind == "pattern":
     open(path, "wb").write(profile([b"a" * 30 + b"%d" % i for i in range(20000)], b"((a*)*)*[bc]"))
 elif kind == "deep":
@@ -248,6 +253,13 @@ PY
     done
 }
 
+@test "goroutines --json prints the most stacks of a dump within 300 MB" {
+    made stacks.txt stacks
+    bounded goroutines --json stacks.txt
+    assert_status 0
+    python3 -c 'import json, sys; assert len(json.load(sys.stdin)["groups"]) == 190000' <<<"$output"
+}
+
 # stranger DIR KIND: a stranger's work directory.
 stranger() {
     python3 - "$@" <<'PY'
@@ -341,7 +353,7 @@ PY
         sparse) assert_stderr_has 'sparse.partial is not safe to resume: h/s/a in it is larger than 4 GiB, and no run makes such a file' ;;
         holes) assert_stderr_has 'in it is a sparse file, and the holes of the files come to more than 1 GiB' ;;
         entries) assert_stderr_has 'has more than 200000 entries' ;;
-        changed) assert_stderr_has 'no item arrived whole' ;;
+        changed) assert_stderr_has 'no item is intact' ;;
         directories) assert_stderr_has '30000 items collected' ;;
         hosts) assert_stderr_has 'nothing was collected, so there is no bundle' ;;
         services | items | planned) assert_stderr_has 'has too many entries' ;;
@@ -402,6 +414,28 @@ PY
     echo 'discovery: [{ file_sd: "t.json", host: h }]' >>inventory.yaml
     bounded hosts --json -i inventory.yaml
     assert_status 0
+}
+
+@test "an SSH server that floods the handshake costs at most 10 s and 300 MB" {
+    rig_fixture bad -ssh "127.0.0.1:$RIG_PORT_sshd"
+    printf 'Host file-01\n  HostName 127.0.0.1\n  Port %s\n' "$RIG_PORT_bad_flood" >config
+    bounded --batch --via libssh2 --ssh-config config --host file-01 --port 1 heap
+    assert_status 1
+    assert_stderr_has 'SSH handshake: the server sent more than 4 MiB before the login ended'
+}
+
+@test "answers in tiny chunks, or with endless chunk extensions, cost at most 10 s and 300 MB" {
+    local arg url
+    for arg in bytes extensions extension; do
+        url=http://127.0.0.1:$RIG_PORT_rude/chunks=$arg/debug/pprof
+        printf 'version: 1\nservices: { s: { port: %s, path: /chunks=%s/debug/pprof } }\nhosts: { h: { connect: direct, address: 127.0.0.1, services: [s] } }\n' \
+            "$RIG_PORT_rude" "$arg" >inventory.yaml
+        chmod 600 inventory.yaml
+        bounded -i inventory.yaml --host h heap
+        assert_stderr_has 'receiving the answer took too much processor time'
+        bounded pprof -top "$url/heap"
+        assert_stderr_has 'receiving the answer took too much processor time'
+    done
 }
 
 # many HEAD UNIT TIMES TAIL: prints a YAML text.
@@ -542,7 +576,7 @@ SHAPES
     (($(tail -n 1 limits) < 2200000))
 }
 
-@test "pprof: a report of the shell that exceeds its limit gives one message, and the shell goes on" {
+@test "pprof: a report of the shell that exceeds its limit gives one message, and the shell continues" {
     made deep.pb.gz deep
     bounded pprof deep.pb.gz < <(printf 'folded\ntop 3\nquit\n')
     assert_status 0

@@ -656,7 +656,7 @@ EOF
         kill -CONT "$pid"
         wait "$pid" && rc=0 || rc=$?
         [[ $rc == 129 || $rc == 143 ]] || fail "exit code $rc" "$(<log)"
-        grep -q "^profgrab: left at once; the bundle is safe in $bundle, its copy is $bundle.age$" log || fail "$(<log)"
+        grep -q "^profgrab: exited at once; the bundle is safe in $bundle, its copy is $bundle.age$" log || fail "$(<log)"
         grep -q "^profgrab: $left$" log || fail "$(<log)"
         [[ ! -s out ]]
         rm "$bundle.age"

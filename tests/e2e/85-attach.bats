@@ -418,13 +418,13 @@ refuse() {
     attach --for gitaly
     assert_status 2
     assert_stderr_has "$bundle is encrypted already"
-    assert_stderr_has "hint: use the bundle from which it was made, or first \`profgrab bundle decrypt -i KEY $bundle\`"
+    assert_stderr_has "hint: use the original bundle, or first \`profgrab bundle decrypt -i KEY $bundle\`"
     age -d -i "$RIG_DIR/mate" "$bundle" >copy.tar.gz
     bundle=copy.tar.gz
     attach --for gitaly
     assert_status 2
     assert_stderr_has 'profgrab: copy.tar.gz is a copy that was handed off already'
-    assert_stderr_has 'hint: use the bundle from which it was made;'
+    assert_stderr_has 'hint: use the original bundle;'
     refute_requested .
 }
 

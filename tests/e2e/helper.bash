@@ -28,7 +28,7 @@ e2e_setup_file() {
 e2e_setup() {
     export HOME=$BATS_TEST_TMPDIR/home TMPDIR=$BATS_TEST_TMPDIR/tmp XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
     export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/run LC_ALL=C.UTF-8 TERM=xterm GOCACHE=$rig_root/build/fixture/cache
-    # Since 1.25 Go builds its pprof at the first use: once for all tests, not in each one's home.
+    # Since 1.25 Go builds its pprof at the first use: do that once for all tests, not in the home of each test.
     export GOCACHE=$rig_root/build/fixture/cache GOENV=off GOTOOLCHAIN=local
     unset COLUMNS SSH_AUTH_SOCK SSH_ASKPASS PROFGRAB_INVENTORY http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
     mkdir -m 700 "$HOME" "$TMPDIR" "$XDG_CONFIG_HOME" "$XDG_RUNTIME_DIR" "$BATS_TEST_TMPDIR/work"
@@ -66,7 +66,7 @@ profgrab() {
 # run_profgrab ARG...: sets $status, $output (stdout) and $stderr.
 run_profgrab() { run --separate-stderr profgrab "$@"; }
 
-# run_unread COMMAND...: runs it with a standard output whose reader has gone. Prints its messages, and returns its exit code, or
+# run_unread COMMAND...: runs it with a standard output whose reader has ended. Prints its messages, and returns its exit code, or
 # 128 + the signal that ended it.
 run_unread() {
     run timeout 60 python3 -c '
@@ -78,13 +78,13 @@ print(program.stderr, end="")
 sys.exit(program.returncode if program.returncode >= 0 else 128 - program.returncode)' "$@"
 }
 
-# with_pty [--deadline S] [--stdout FILE] [--ctrl-c REGEX
-# --send REGEX TEXT]... -- COMMAND...: see tests/rig/pty.py. $output has the terminal's text. COMMAND is a program:
+# with_pty [--deadline S] [--stdout FILE] [--ctrl-c REGEX | --send REGEX TEXT]... -- COMMAND...: see tests/rig/pty.py. $output has the terminal's text. COMMAND is a program:
 # "$profgrab_program" --ssh-config "$SSH_CONFIG" ...
 with_pty() { run --separate-stderr python3 "$rig_root/tests/rig/pty.py" "$@"; }
 
 # write_inventory [PREFIX...]: an inventory in $INVENTORY, which $PROFGRAB_INVENTORY names too:
-# file-03 node (node_exporter), caddy file-04 rude, the fixture without faults
+#   file-03  node (node_exporter), caddy
+#   file-04  rude, the fixture without faults
 #   file-05  a service for each PREFIX of the fixture's table, named after it (big=5 becomes big-5)
 #   laptop   node, without SSH
 write_inventory() {

@@ -17,7 +17,7 @@ SIGNATURE = "manifest.json.sig"
 
 
 class Bundle:
-    """Its members, in order, by path below the top directory."""
+    """The members of a bundle, in order, by path below the top directory."""
 
     def __init__(self, path):
         self.entries = []

@@ -1,11 +1,11 @@
 /*
- * What the fuzz targets share. Each target calls one entry point with what libFuzzer made up and asserts what
- * must hold of the outcome, not only that nothing crashed. A target takes ownership of nothing it is given.
+ * The functions that the fuzz targets share. Each target calls one entry point with the input of libFuzzer
+ * and asserts the properties of the result, not only that nothing crashed. A target does not own its input.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 
-/* Whatever the flags: here a failed assertion is the finding. */
+/* Enable assert, regardless of the flags: a failed assertion is a finding. */
 #undef NDEBUG
 #include <assert.h>
 #include <stdbool.h>
@@ -20,7 +20,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 
-/* No control character, of ASCII or of C1; '\n' and '\t' only where lines are allowed. */
+/* Checks that the text has no control characters of ASCII or C1; `lines` permits '\n' and '\t'. */
 static inline bool fuzz_is_quiet(const char *s, bool lines)
 {
     for (; *s; s++) {
@@ -33,7 +33,7 @@ static inline bool fuzz_is_quiet(const char *s, bool lines)
     return true;
 }
 
-/* Valid UTF-8 as well; jansson is the judge. */
+/* Checks also that it is valid UTF-8, by jansson. */
 static inline bool fuzz_is_printable(const char *s)
 {
     json_t *judged = json_string(s);
@@ -42,7 +42,7 @@ static inline bool fuzz_is_printable(const char *s)
     return valid && fuzz_is_quiet(s, false);
 }
 
-/* An error as it may be shown to a person; `lines`: the hint may show lines to write. */
+/* Checks that a user may see the error; `lines`: the hint may have several lines. */
 static inline void fuzz_expect_err_lines(const struct err *err, bool lines)
 {
     assert(err->kind != ERR_NONE && err->msg[0]);
@@ -54,7 +54,7 @@ static inline void fuzz_expect_err(const struct err *err)
     fuzz_expect_err_lines(err, false);
 }
 
-/* A relative path that stays below where it begins, told without path_check. */
+/* Checks, without path_check, that a relative path stays below its start. */
 static inline bool fuzz_stays_below(const char *path)
 {
     if (!path[0] || path[0] == '/' || !fuzz_is_printable(path))

@@ -1,7 +1,7 @@
 /*
  * Parses everything of the age format. The first byte chooses: `h` a header, `a` armor, `i` a file of
- * identities, `r` a line of recipients, anything else a whole file, which our identity can decrypt. Nothing
- * here asks for a passphrase, so none of scrypt's cost is paid.
+ * identities, `r` a line of recipients, anything else a whole file, which our identity can decrypt. No
+ * passphrase is available, so scrypt never runs.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -44,7 +44,7 @@ static void check_header(const uint8_t *p, size_t n)
     age_header_release(&h);
 }
 
-/* Whole and in pieces, the plaintext is equal; it has at most three quarters of the input's bytes. */
+/* Decrypting in one piece and in several gives the same plaintext, of at most three quarters of the input. */
 static void check_armor(const uint8_t *p, size_t n)
 {
     size_t total[2] = {0, 0};

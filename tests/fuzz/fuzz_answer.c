@@ -2,11 +2,12 @@
  * A tracker that answers anything: the input is a list of answers with a NUL between them, each a status of
  * three digits, a blank and a body. The first byte chooses kind of tracker, issue and encryption.
  *
- * With any answers, no token and nothing unprintable is in the texts for people, paths of requests are fit
- * for a request line, plain text goes only where the last answer said that members alone read, the words only
- * into what was said to be confidential, and what changes something is sent once in a row.
+ * With any answers: texts for the user have no token and are printable; paths of requests are valid in a
+ * request line; plain text is sent only to a place that only members can read according to the last answer;
+ * the summary is sent only to a confidential object; a request that changes something is not sent twice in a
+ * row.
  *
- * http_send is this file's (--wrap, see the Makefile).
+ * This file replaces http_send (--wrap, see the Makefile).
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -120,7 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     struct tracker tracker = {.name = name,
                               .kind = handoff_tracker_kinds[(p[0] & 0x3) % 3],
                               .url = url,
-                              .token = {.source = SECRET_ENV, .where = where}};
+                              .token = {.source = SECRET_ENV, .locator = where}};
     struct handoff_request request = {
         .tracker = &tracker,
         .project = "ops/x",

@@ -72,14 +72,14 @@ static void read_all_ways(const char *path)
     int listed = bundle_list(path, NULL, check_member, &members, &err);
     if (listed < 0)
         fuzz_expect_err(&err);
-    struct bundle_check how = {.finding = check_finding, .ctx = &findings, .cancel_fd = -1};
+    struct bundle_check how = {.on_file = check_finding, .ctx = &findings, .cancel_fd = -1};
     if (bundle_verify(path, &how, &sum, &err) == 0) {
         assert(listed == 0 && findings == sum.intact + sum.changed + sum.missing + sum.unknown);
         assert(sum.intact + sum.changed + sum.unknown + 2 >= members);
     } else {
         fuzz_expect_err(&err);
     }
-    if (bundle_manifest(path, NULL, &manifest, &err) < 0)
+    if (bundle_read_manifest(path, NULL, &manifest, &err) < 0)
         fuzz_expect_err(&err);
     free(manifest);
 }

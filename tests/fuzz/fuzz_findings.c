@@ -114,11 +114,11 @@ static void on_growth(const uint8_t *p, size_t n, struct findings *w, const stru
     for (size_t i = 0; now && i < now->n_samples * now->n_sample_types; i += 2)
         now->values[i] = (int64_t)((uint64_t)now->values[i] * 3);
     if (before && now && growth_make(&g, before, now, &err) == 0) {
-        growth_restarted(&g);
+        growth_find_restart(&g);
         if (findings_add_growth(w, &g, subject, &err) < 0)
             fuzz_expect_err(&err);
         growth_subtract(&g);
-        assert(g.both->n_sample_types == g.n_types);
+        assert(g.merged->n_sample_types == g.n_types);
     }
     growth_release(&g);
     profile_free(before);
@@ -136,7 +136,7 @@ static void on_peers(const uint8_t *p, size_t n, struct findings *w, const struc
     if (fleet_compare(&h, &err) < 0 || findings_add_fleet(w, &h, subject, &err) < 0)
         fuzz_expect_err(&err);
     for (size_t i = 0; i < h.n; i++)
-        assert(!h.rows[i].differs.outlier);
+        assert(!h.rows[i].difference.outlier);
     fleet_release(&h);
     profile_free(profile);
 }

@@ -20,7 +20,7 @@ static void expect_whole(const struct goroutines *g)
             labelled += g->labels[l].count;
         assert(labelled <= group->count[1] || g->dumps[0].form != GOROUTINES_STACKS);
         for (size_t f = 0; f < group->n_frames; f++)
-            assert(g->frames[group->frame_at + f].function.n + 1 > 0);
+            assert(g->frames[group->first_frame + f].function.n + 1 > 0);
     }
     assert(sum == g->dumps[g->n_dumps - 1].total);
     assert(g->n_dumps == 1 ? before == 0 : before == g->dumps[0].total);

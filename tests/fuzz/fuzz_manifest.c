@@ -54,13 +54,13 @@ static void check_load(const uint8_t *p, size_t n)
         fuzz_expect_err(&err);
         return;
     }
-    if (manifest_check_asked(m, &err) == 0)
-        for (size_t i = 0; i < m->asked.n_targets; i++)
-            assert(!strchr(m->asked.targets[i].host, '/') && !strchr(m->asked.targets[i].service, '/'));
+    if (manifest_check_request(m, &err) == 0)
+        for (size_t i = 0; i < m->request.n_targets; i++)
+            assert(!strchr(m->request.targets[i].host, '/') && !strchr(m->request.targets[i].service, '/'));
     assert(manifest_print(m, &text, NULL) == 0);
     check_print(&text);
     assert(manifest_load(buf_str(&text), text.len, &again, NULL) == 0);
-    assert(manifest_n_files(m) == manifest_n_files(again));
+    assert(manifest_count_files(m) == manifest_count_files(again));
     assert(manifest_print(again, &once_more, NULL) == 0);
     assert(strcmp(buf_str(&once_more), buf_str(&text)) == 0);
     buf_release(&once_more);
@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     if (items_parse((const char *)p, n, &root, &err) == 0) {
         assert(json_is_object(root));
         check_readme(root);
-        if (items_each_file(root, check_file, NULL, &err) < 0)
+        if (items_visit_files(root, check_file, NULL, &err) < 0)
             fuzz_expect_err(&err);
     } else {
         assert(!root);

@@ -22,8 +22,8 @@ static bool begins_with(const char *line, const char *with)
 static bool is_ours(const char *line)
 {
     static const char *const ours[] = {"**Confidential.** Profiles name ", "- **Not complete**",
-                                       "All of it, drawn: open `report.html`",
-                                       "Everything else is text. `manifest.json`", "|---|---"};
+                                       "For all profiles as pictures, open `report.html`",
+                                       "All other files are text. `manifest.json`", "|---|---"};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (begins_with(line, ours[i]))
             return true;

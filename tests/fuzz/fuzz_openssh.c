@@ -31,9 +31,9 @@ static void check_log(const uint8_t *p, size_t n)
     assert(fuzz_is_quiet(hop.authentication, false));
     assert(ssh_log_failure(l, "host port 22", &err) == -1);
     fuzz_expect_err(&err);
-    if (ssh_log_refusal(l, &to, why, sizeof why))
+    if (ssh_log_pop_refusal(l, &to, why, sizeof why))
         assert(why[0] && fuzz_is_printable(why));
-    ssh_log_confirmation(l, &to);
+    ssh_log_pop_confirmation(l, &to);
     free(l);
 }
 

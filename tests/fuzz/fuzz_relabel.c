@@ -53,7 +53,7 @@ static int relabel_profile(const void *p, size_t n, struct buf *out, struct prof
                            struct err *err)
 {
     struct bytes in = {p, n};
-    struct profile_relabel how = {.wanted = is_wanted,
+    struct profile_relabel how = {.is_replaced = is_wanted,
                                   .rewrite = rewrite_text,
                                   .text = REDACTED,
                                   .source = read_input,
@@ -63,13 +63,12 @@ static int relabel_profile(const void *p, size_t n, struct buf *out, struct prof
     return profile_relabel(&how, ret, err);
 }
 
-/* ---- what is planted --------------------------------------------------------------------------------------
- */
+/* ---- what is planted ----------------------------------------------------------------------------------- */
 
 static void put_bytes(struct buf *b, unsigned number, const void *p, size_t n)
 {
-    wire_put_number(b, number << 3 | 2);
-    wire_put_number(b, n);
+    wire_append_number(b, number << 3 | 2);
+    wire_append_number(b, n);
     buf_add(b, p, n);
 }
 
@@ -78,7 +77,7 @@ static size_t count_strings(const uint8_t *p, size_t n)
     struct wire w = wire_of(p, n);
     struct wire_field f;
     size_t count = 0;
-    while (w.p < w.end && wire_field(&w, &f))
+    while (w.p < w.end && wire_read_field(&w, &f))
         count += f.number == 6;
     return count;
 }
@@ -94,10 +93,10 @@ static void plant_label(const uint8_t *p, size_t n, struct buf *b)
     for (size_t i = 0, skip = 300 + hash % 1000; i < skip; i++, at++)
         put_bytes(b, 6, "-", 1);
     struct buf label = BUF_INIT(64), sample = BUF_INIT(128);
-    wire_put_number(&label, 1 << 3);
-    wire_put_number(&label, at);
-    wire_put_number(&label, 2 << 3);
-    wire_put_number(&label, at + 1);
+    wire_append_number(&label, 1 << 3);
+    wire_append_number(&label, at);
+    wire_append_number(&label, 2 << 3);
+    wire_append_number(&label, at + 1);
     put_bytes(&sample, 3, label.data, label.len);
     put_bytes(b, 2, sample.data, sample.len);
     put_bytes(b, 6, "user", 4);
@@ -107,8 +106,7 @@ static void plant_label(const uint8_t *p, size_t n, struct buf *b)
     buf_release(&sample);
 }
 
-/* ---- what must hold --------------------------------------------------------------------------------------
- */
+/* ---- what must hold ------------------------------------------------------------------------------------ */
 
 static void expect_gone(const struct buf *out)
 {
@@ -121,7 +119,7 @@ static void expect_last_string(const struct buf *out)
 {
     struct wire w = wire_of(out->data, out->len);
     struct wire_field f, last = {0};
-    while (w.p < w.end && wire_field(&w, &f))
+    while (w.p < w.end && wire_read_field(&w, &f))
         if (f.number == 6)
             last = f;
     assert(last.n == strlen(REDACTED) && memcmp(last.p, REDACTED, last.n) == 0);

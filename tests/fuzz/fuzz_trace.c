@@ -32,7 +32,7 @@ static int scan_trace(const uint8_t *p, size_t n, bool whole, struct trace_summa
 static void check_summary(const struct trace_summary *s, const uint8_t *p, size_t n)
 {
     unsigned minor = 0;
-    assert(trace_header(p, n, &minor, NULL) == 0 && minor == s->minor);
+    assert(trace_parse_header(p, n, &minor, NULL) == 0 && minor == s->minor);
     assert(n > TRACE_HEADER_SIZE && s->generations <= s->batches);
     assert(s->generations == 0 || s->events == 0);
     assert(s->generations == 0 ? 2 * s->events < n : 5 * s->batches < n);

@@ -40,7 +40,7 @@ func (c *call) message(status int, text string) {
 
 func (c *call) notFound(what string) { c.message(404, "404 "+what+" Not Found") }
 
-// violate notes a request that the documentation does not allow.
+// violate records a request that the documentation does not allow.
 func (c *call) violate(format string, args ...interface{}) {
 	text := fmt.Sprintf(format, args...)
 	c.violations = append(c.violations, c.r.Method+" "+c.r.URL.EscapedPath()+": "+text)
@@ -50,7 +50,7 @@ func (c *call) violate(format string, args ...interface{}) {
 type route struct {
 	method string
 	path   *regexp.Regexp
-	role   int // that it takes in the project
+	role   int // the role in the project that the request requires
 	serve  func(c *call)
 }
 
@@ -77,10 +77,10 @@ var routes = []route{
 	at("PUT", "/api/v4/projects/:id/packages/generic/:name/:name/:name", reporter+10, putPackage),
 	at("GET", "/api/v4/projects/:id/packages/generic/:name/:name/:name", nobody, getPackage),
 	at("GET", "/api/v4/projects/:id/packages/:n/package_files", nobody, getPackageFiles),
-	at("GET", "/-/project/:id/uploads/:secret/:name", nobody, getUpload), // as a browser has it
+	at("GET", "/-/project/:id/uploads/:secret/:name", nobody, getUpload), // the URL that a browser uses
 }
 
-// serve finds the route. The caller holds the lock.
+// serve finds the route and answers. The caller locks the state.
 func (s *stub) serve(w http.ResponseWriter, r *http.Request) {
 	c := &call{stub: s, w: w, r: r}
 	for name := range r.URL.Query() {
@@ -142,7 +142,7 @@ func (c *call) enter(role_ int) bool {
 	return true
 }
 
-// body reads a JSON object whose keys have the types of `fields` ("!string" has to be there); nil after an error.
+// body reads a JSON object whose keys have the types of `fields` ("!string" is required); nil after an error.
 func (c *call) body(fields map[string]string) map[string]interface{} {
 	kind, _, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	if kind != "application/json" {
@@ -392,8 +392,8 @@ func postUpload(c *call) {
 		"full_path": "/-/project/" + itoa(c.p.id) + path, "markdown": "[" + name + "](" + path + ")"})
 }
 
-// getUpload is the API's, which wants a member, and the browser's: in a public project anyone has what he has the address
-// of, in an internal one everybody with an account.
+// getUpload answers the API, which requires a member, and the browser: in a public project anyone with the address gets the
+// file, in an internal project every user with an account.
 func getUpload(c *call) {
 	name, _ := url.PathUnescape(c.args[2])
 	data, there := c.p.uploads[c.args[1]+"/"+name]
@@ -414,7 +414,7 @@ func deleteUpload(c *call) {
 	c.w.WriteHeader(204)
 }
 
-// file answers with it, or with where it lies.
+// file answers with the data, or with a redirect to the object store.
 func (c *call) file(data []byte) {
 	if c.take("bucket") {
 		c.bucket.lead(c.w, c.r, data, c.arg("bucket"))

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// A bucket is the object store behind a GitLab with `proxy_download: false`: whoever may fetch a file is sent there with an
-// address that is good for a while, and needs nothing else. Like S3, it refuses a request that is authorized in two ways; and
-// whatever of the tracker's comes along (its token, a cookie) is written down as a violation.
+// A bucket is the object store behind a GitLab with `proxy_download: false`: GitLab redirects a permitted user there, to an
+// address that is valid for a while and needs no other credentials. Like S3, it refuses a request with two authorizations. It
+// records each credential of the tracker (its token, a cookie) as a violation.
 type bucket struct {
 	*stub
 	base    string
@@ -20,17 +20,17 @@ type bucket struct {
 type object struct {
 	data      []byte
 	signature string
-	do        string // how its answer is spoiled; see below
+	do        string // the fault of its answer; see below
 }
 
 // lead answers with a redirect to the data. arg selects the fault of the next answer:
 //
-//	loop        the store redirects to itself, again and again
-//	truncate    it has lost the second half
-//	403         the address is not good any more
-//	back        it redirects to the tracker
-//	user        the address has a name and a password in it
-//	https://... the store's address is that
+//	loop        the store redirects to itself in a loop
+//	truncate    the second half is missing
+//	403         the address has expired
+//	back        the store redirects to the tracker
+//	user        the address contains a name and a password
+//	https://... the address of the store
 func (b *bucket) lead(w http.ResponseWriter, r *http.Request, data []byte, arg string) {
 	random := make([]byte, 16)
 	rand.Read(random)

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// A fault spoils the answers to requests "METHOD PATH" that match, `times` times, behind the first `after`.
+// A fault changes the answers to matching requests "METHOD PATH", `times` times, after the first `after` requests.
 type fault struct {
 	on    *regexp.Regexp
 	do    string
 	arg   string
 	times int
 	after int
-	hit   bool // by the request that is being served
+	hit   bool // the current request has the fault
 }
 
 // take returns whether the current request has that fault.
@@ -41,7 +41,7 @@ func (s *stub) arg(do string) string {
 	return ""
 }
 
-// A recorder keeps an answer, so that it can be lost.
+// A recorder stores an answer, so that it can be dropped.
 type recorder struct {
 	header http.Header
 	status int
@@ -84,7 +84,7 @@ var spoiled = map[string]func(w http.ResponseWriter, r *http.Request, arg string
 	"422": func(w http.ResponseWriter, r *http.Request, arg string) {
 		answer(w, 422, `{"message":{"title":["is too long","has <b>markup</b> \u001b[31m"]}}`)
 	},
-	// It reads the whole body, and then refuses it.
+	// Refuses the body after reading all of it.
 	"refused-late": func(w http.ResponseWriter, r *http.Request, arg string) {
 		io.Copy(io.Discard, r.Body)
 		answer(w, 422, `{"message":"the virus scanner is out of order"}`)
@@ -92,7 +92,7 @@ var spoiled = map[string]func(w http.ResponseWriter, r *http.Request, arg string
 	"400": func(w http.ResponseWriter, r *http.Request, arg string) {
 		answer(w, 400, `{"error":"title is missing"}`)
 	},
-	// Workhorse and nginx refuse before they have read it all.
+	// Refuses before reading all of the body, like Workhorse and nginx.
 	"413": func(w http.ResponseWriter, r *http.Request, arg string) { page(w, 413, "413 Request Entity Too Large") },
 	"500": func(w http.ResponseWriter, r *http.Request, arg string) {
 		io.Copy(io.Discard, r.Body)
@@ -134,7 +134,7 @@ var spoiled = map[string]func(w http.ResponseWriter, r *http.Request, arg string
 			}
 		}
 	},
-	// It reads the whole body, and never answers.
+	// Reads the whole body, and never answers.
 	"silent": func(w http.ResponseWriter, r *http.Request, arg string) {
 		io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
@@ -144,7 +144,7 @@ var spoiled = map[string]func(w http.ResponseWriter, r *http.Request, arg string
 		io.CopyN(io.Discard, r.Body, 1000)
 		closeNow(w)
 	},
-	// It ends behind the last byte, and nothing was done.
+	// The connection ends after the last byte, and the request has no effect.
 	"cut-after": func(w http.ResponseWriter, r *http.Request, arg string) {
 		io.Copy(io.Discard, r.Body)
 		closeNow(w)
@@ -189,7 +189,7 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.hit = true
 	}
 	rec := &recorder{header: w.Header(), status: http.StatusOK}
-	// The body is read before the lock would keep others waiting for a slow sender; it is small here.
+	// Read the body before locking, so that a slow sender does not block others; the body is small here.
 	if s.to != "" {
 		s.forward(rec, r)
 	} else {
@@ -199,19 +199,19 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	lost, held := f != nil && f.do == "lost", f != nil && f.do == "held"
 	if f != nil {
 		f.hit = false
-		// "visibility": once this is done, every project is for others.
+		// "visibility": after this request every project has another visibility.
 		if f.do == "visibility" {
 			for _, p := range s.projects {
 				p.visibility = f.arg
 			}
 		}
-		// "packages": once this is done, every project has its packages so.
+		// "packages": after this request every project has this package visibility.
 		if f.do == "packages" {
 			for _, p := range s.projects {
 				p.packages = f.arg
 			}
 		}
-		// "open": once this is done, every issue is for everybody.
+		// "open": after this request no issue is confidential.
 		if f.do == "open" {
 			for _, p := range s.projects {
 				for _, i := range p.issues {
@@ -224,7 +224,7 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if held {
 		<-r.Context().Done()
 	}
-	if lost || held { // it was done, and nobody learns of it
+	if lost || held { // the request took effect, but the answer is dropped
 		closeNow(w)
 		return
 	}
@@ -236,7 +236,7 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 //
 //	POST /fault?on=REGEX&do=NAME&arg=TEXT&times=N&after=N    times: 1 without it
 //	POST /reset
-//	GET /address        where it listens
+//	GET /address        the address on which it listens
 //	GET /log            METHOD PATH STATUS USER, a line for each request
 //	GET /violations     sent data that the documentation does not allow
 //	GET /state          everything that is stored

@@ -13,7 +13,7 @@ func edit(text []byte, arg string) []byte {
 	return bytes.ReplaceAll(text, []byte(from), []byte(to))
 }
 
-// forward asks the tracker that the stub stands in front of. Two faults change what passes: `edit` the request's body,
+// forward sends the request to the tracker behind the proxy. Two faults change the data: `edit` the request's body,
 // `rewrite` the answer's.
 func (s *stub) forward(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)

@@ -1,11 +1,10 @@
-// A GitLab that is none: the part of its REST API that a hand-off uses, from the documentation and in our own words, strict
-// and with a memory. It keeps projects, issues, notes, uploads and packages, knows a maintainer, a reporter, a guest and an
-// outsider, and shows each of them, and anonymous visitors, what GitLab would.
+// An imitation of GitLab: a strict and stateful implementation of the part of its REST API that a hand-off uses, written from
+// the documentation. It stores projects, issues, notes, uploads and packages, has the users maintainer, reporter, guest and
+// outsider, and shows each of them, and anonymous visitors, the same objects as GitLab.
 //
-// A request that the documentation does not allow is answered as GitLab would, and written down as a violation. A second
-// listener, the control, spoils answers on demand and tells what happened; see control.go. A third is the object store where
-// some installations keep their files; see bucket.go. With -to it is no GitLab, but stands in front of any tracker, and spoils
-// the answers of that.
+// It answers a request that the documentation does not allow as GitLab does, and records it as a violation. A second listener,
+// the control, injects faults on request and reports the requests; see control.go. A third is the object store that some
+// installations use for files; see bucket.go. With -to it is a proxy in front of any tracker that injects faults.
 package main
 
 import (

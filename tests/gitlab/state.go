@@ -74,7 +74,7 @@ type stub struct {
 	log        []string
 	violations []string
 	bucket     *bucket
-	to         string // the tracker that it stands in front of
+	to         string // the tracker behind the proxy
 }
 
 func newStub(version, base string) *stub {
@@ -97,7 +97,7 @@ func (s *stub) reset() {
 		{path: "ops/public", visibility: "public", packages: "enabled"},
 		{path: "ops/archived", visibility: "private", archived: true},
 		{path: "ops/open-packages", visibility: "private", packages: "public"},
-		{path: "ops/secretive", visibility: "", packages: "private"}, // says nothing of it
+		{path: "ops/secretive", visibility: "", packages: "private"}, // its visibility is not in the answer
 	} {
 		copied := p
 		copied.id = 11 + i
@@ -106,7 +106,7 @@ func (s *stub) reset() {
 	}
 	s.renamed = map[string]string{"ops/old": "ops/private"}
 	s.faults, s.log, s.violations = nil, nil, nil
-	// Each project has an issue that everybody who sees the project can read, #1, and a confidential one, #2.
+	// Each project has an issue that each reader of the project can read, #1, and a confidential issue, #2.
 	for _, p := range s.projects {
 		for i, confidential := range []bool{false, true} {
 			p.issues = append(p.issues, &issue{IID: i + 1, Title: "slow pushes", Confidential: confidential, State: "opened",
@@ -137,7 +137,7 @@ func (s *stub) caller(r *http.Request) (*user, bool) {
 	return nil, false
 }
 
-// sees tells whether the project exists for somebody.
+// sees returns whether the project is visible to the user.
 func (p *project) sees(u *user) bool {
 	switch {
 	case u != nil && u.role > nobody:

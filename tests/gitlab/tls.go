@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// withTLS answers with a certificate of an authority that is made for it, for 127.0.0.1; one for all its listeners.
+// withTLS uses a certificate for 127.0.0.1, of a new authority, for all listeners.
 func withTLS(caFile string) func(net.Listener) net.Listener {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(err)

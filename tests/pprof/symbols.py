@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Profiles that hold nothing but addresses, of programs that are built here, symbolized by google/pprof and by `profgrab pprof`: what they
-print is compared byte for byte, and what they say beside it.
+"""Symbolizes profiles that have only addresses, of programs built here, with google/pprof and with `profgrab pprof`. Compares their
+output byte for byte, and their messages.
 
     symbols.py [--only TEXT] [--keep DIRECTORY]
 
-The oracle is built from the google/pprof that Go brings for its own `go tool pprof`, which reads binaries in another way: with addr2line
+The reference is built from the google/pprof in Go's sources, because `go tool pprof` reads binaries in another way. It has addr2line
 and nm in its PATH, but no llvm-symbolizer. $PROFGRAB is the program."""
 
 import argparse
@@ -166,7 +166,7 @@ class Side:
 
 
 def same_words(said):
-    """The lines that are said, without what is another thing in each run, is ours alone, or is said in two ways by the two pprof of Go."""
+    """The lines of the messages, without those that differ in each run, between the two pprof of Go, or are only ours."""
     said = re.sub(rb"(?m)^hint: .*\n", b"", said)
     said = re.sub(rb"Saved profile in .*", b"Saved", said).replace(b"\x1b", b"?").replace(b": stat /", b": open /")
     # pprof fetches several profiles at the same time.
@@ -178,7 +178,7 @@ def same_words(said):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """/WAY/debug/pprof/NAME is a profile, beside it its symbols, which are answered in that way."""
+    """Serves the profile NAME at /WAY/debug/pprof/NAME, and its symbols beside it, in the way WAY."""
 
     def log_message(self, *_):
         pass
@@ -283,7 +283,7 @@ WHOLE = ("pie", "cpp")
 
 
 def case(arguments, said=True, **variables):
-    """said: messages are compared too."""
+    """said: compare the messages too."""
     return arguments.split(), said, variables
 
 

@@ -43,7 +43,7 @@ LEFT = [
     (r"the tracker has the encrypted bundle but not the summary$", {"issues": 1, "uploads": 1, "notes": 0}, True),
     (r"the tracker has the encrypted bundle and may have the summary$", {"issues": 1, "uploads": 1}, True),
     (r"the tracker has the encrypted bundle and the summary$", {"issues": 1, "uploads": 1, "notes": 1}, True),
-    (r"it was not handed off, because you interrupted$", {"issues": 0, "uploads": 0, "notes": 0}, False),
+    (r"the bundle was not handed off, because you interrupted$", {"issues": 0, "uploads": 0, "notes": 0}, False),
 ]
 
 

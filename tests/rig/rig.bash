@@ -51,7 +51,7 @@ rig_fetch() { # sshd|node_exporter|caddy|prometheus...
 
 # ---- processes ----------------------------------------------------------------------------------------------
 
-# Prints the start time of a process, or nothing if it is gone or a zombie. The name in `stat` may contain any character.
+# Prints the start time of a process, or nothing if it has ended or is a zombie. The name in `stat` may contain any character.
 rig_birth() { # PID
     local stat fields
     { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
@@ -138,7 +138,7 @@ rig_on_port() {
 # The process that serves a sshd's youngest session: the last descendant. Much faster than rig_leaves on a busy machine.
 rig_session() { # PID
     local process=$1 child
-    # The youngest, because an older one may be a login that is ending.
+    # Use the youngest, because an older one may be a login that is ending.
     while child=$(<"/proc/$process/task/$process/children") && [[ -n $child ]]; do
         child=${child% }
         process=${child##* }

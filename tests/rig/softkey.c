@@ -75,7 +75,7 @@ int sk_load_resident_keys(const char *pin, struct sk_option **options, struct sk
     return SK_ERR_UNSUPPORTED;
 }
 
-/* ---- the person ---------------------------------------------------------------------------------------- */
+/* ---- the touch ----------------------------------------------------------------------------------------- */
 
 /* The longest wait, in case no test ends ssh, which waits for us. */
 enum { PATIENCE_S = 60 };
@@ -156,7 +156,7 @@ int sk_enroll(uint32_t alg, const uint8_t *challenge, size_t challenge_len, cons
 
 enum { SIGNED_SIZE = SHA256_DIGEST_LENGTH + 1 + 4 + SHA256_DIGEST_LENGTH };
 
-/* The application, what the user did, a counter, the message. */
+/* The signed data: the application, the flags of the user's actions, a counter, the message. */
 static void compose_message(const struct sk_sign_response *r, const char *application, const uint8_t *data,
                             size_t data_len, unsigned char dst[SIGNED_SIZE])
 {

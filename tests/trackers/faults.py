@@ -32,8 +32,8 @@ SENTENCES = [
 
 
 class Request:
-    """One of a hand-off: what it is in the log, how often that was sent before, in which step; and what has left if it was
-    not done. `maybe` is that when nobody knows, None for one that only asks."""
+    """A request of a hand-off: its pattern in the log, the number of earlier matches, its step, and the report of the data that
+    left if the request failed (`before`). `maybe` is the report if the result is unknown; None for a request that only reads."""
 
     def __init__(self, on, step, before, maybe=None, after=0, file=False, survives=()):
         self.on, self.step, self.before, self.maybe, self.after = on, step, before, maybe, after
@@ -112,8 +112,8 @@ FLOWS = {
     ],
 }
 
-# What the tracker answers, its argument, whether that says that nothing was done, and what the error says of it. A GET of a
-# file takes what is no file for one that was stored wrong, so there the words may be others.
+# The tracker's fault, its argument, whether the answer means that nothing was done, and the text of the error. For a GET of a
+# file any other answer looks like a wrongly stored file, so the error may have another text.
 FAULTS = [
     ("401", "", True, "HTTP 401: the token is not accepted"),
     ("403", "", True, "HTTP 403: the token may not do that"),
@@ -131,7 +131,7 @@ FAULTS = [
     ("silent", "", False, "no answer: no data arrived for|the transfer stalled"),
 ]
 
-# What is alike; with --fast, for a tracker that is slow, a request gets one of each kind, the next one the next.
+# Groups of similar faults. With --fast, for a slow tracker, each request gets one fault of each group, in turn.
 ALIKE = [
     ["401", "403", "404", "413", "422"],
     ["later-text", "later-json"],
@@ -181,7 +181,7 @@ class Trial:
         print(f"{name}: {what}\n  {out.strip()}\n  {err.strip()}".replace("\n", "\n  "))
 
     def judge(self, name, request, code, out, err, left, words, outcome):
-        """What is wrong with the account of a hand-off that failed."""
+        """The errors in the report of a failed hand-off."""
         self.count += 1
         said = re.search("^left (.*)", out, re.M).group(1) if "\nleft " in out else ""
         wrong = []
@@ -208,7 +208,7 @@ class Trial:
             self.complain(name, what, out, err)
 
     def beyond(self, left):
-        """What the tracker has that was not said. Only our own GitLab tells."""
+        """The objects at the tracker that the report does not name. Only our own GitLab lists them."""
         if self.kind != "gitlab":
             return
         text = self.control.ask("GET", "/state")
@@ -240,7 +240,7 @@ class Trial:
         self.judge(name, request, r.returncode, r.stdout, r.stderr, left, words, "unknown" if unsure else "failed")
 
     def interrupt(self, flags, request, do, arg, ready):
-        """`ready` tells from the program's output or the log that the moment has come."""
+        """`ready` returns whether the output or the log shows that the signal is due."""
         self.control.ask("POST", "/reset")
         self.control.spoil(request, do, arg)
         p = subprocess.Popen(self.command(flags, silence=30000, patience=100000), stdout=subprocess.PIPE,

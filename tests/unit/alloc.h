@@ -13,8 +13,8 @@
 #include "base/base.h"
 
 static struct {
-    size_t nth;  /* the one to fail, counted from 1; 0: none fails and none is counted */
-    size_t seen; /* since it was set */
+    size_t nth;  /* this allocation fails, counted from 1; 0: none fails and none is counted */
+    size_t seen; /* allocations since nth was set */
     bool failed;
     bool json_works; /* jansson's allocations do not fail */
 } alloc;
@@ -102,8 +102,8 @@ static void *alloc_for_json(size_t n)
         fail_msg(__VA_ARGS__);                                                                               \
     } while (0)
 
-/* A walk calls it repeatedly: does the work once, asserts nothing, frees everything. Returns the work's 0
- * or -1. */
+/* Does the work once and frees everything. alloc_walk calls it repeatedly, so it asserts nothing. Returns the
+ * work's 0 or -1. */
 typedef int alloc_work_fn(void *ctx, struct err *err);
 
 /* Fails the first allocation, then the second, and so on until none fails. Each failure must give "out of
@@ -134,7 +134,7 @@ static size_t alloc_walk(alloc_work_fn *work, void *ctx, size_t optional)
     }
 }
 
-/* Suspends and resumes, for allocations of the test itself. */
+/* Suspends the failures for allocations of the test itself; alloc_resume ends that. */
 static size_t alloc_pause(void)
 {
     size_t nth = alloc.nth;
@@ -147,14 +147,14 @@ static void alloc_resume(size_t nth)
     alloc.nth = nth;
 }
 
-/* Output parameters are filled with a pattern that must still be there after a failure. */
+/* A test fills output parameters with this pattern; a failing function must not change it. */
 #define ALLOC_PATTERN 0x5a
-static void alloc_mark(void *p, size_t n)
+static void alloc_fill_pattern(void *p, size_t n)
 {
     memset(p, ALLOC_PATTERN, n);
 }
 
-static void alloc_untouched(const void *p, size_t n)
+static void alloc_assert_untouched(const void *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (((const unsigned char *)p)[i] != ALLOC_PATTERN)

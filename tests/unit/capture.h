@@ -1,4 +1,4 @@
-/* A capture to pack, and the results of the functions that read a bundle. */
+/* A small capture to pack, and checks of the functions that read its bundle. */
 #ifndef TESTS_UNIT_CAPTURE_H
 #define TESTS_UNIT_CAPTURE_H
 
@@ -32,7 +32,7 @@ static inline void hash_hex(const void *p, size_t n, char ret[SHA256_HEX])
     sha256_free(h);
 }
 
-/* Puts a file into the work directory and its item into the manifest. */
+/* Adds a file to the work directory and its item to the manifest. */
 static inline void add_file_and_item(struct capture *c, const char *service, const char *file, const void *p,
                                      size_t n)
 {
@@ -80,7 +80,7 @@ static inline void capture_release(struct capture *c)
     manifest_free(c->m);
 }
 
-/* A bundle named b.tar.gz; returns its path. */
+/* Packs the capture as b.tar.gz below `dir`; returns the bundle's path. */
 static inline char *pack_capture(const char *dir)
 {
     struct capture c;
@@ -103,8 +103,8 @@ static inline int add_member(void *ctx, const struct bundle_member *m, struct er
 
 static inline void add_finding(void *ctx, const struct bundle_file_result *f)
 {
-    static const char *const words[] = {"intact", "changed", "missing", "unknown"};
-    buf_addf(ctx, "%s %s %llu\n", words[f->state], f->path, (unsigned long long)f->size);
+    static const char *const states[] = {"intact", "changed", "missing", "unknown"};
+    buf_addf(ctx, "%s %s %llu\n", states[f->state], f->path, (unsigned long long)f->size);
 }
 
 static inline void assert_verify_reports(const char *path, const char *findings)
@@ -112,8 +112,8 @@ static inline void assert_verify_reports(const char *path, const char *findings)
     struct buf text = BUF_INIT(65536);
     struct bundle_summary sum;
     struct err err = ERR_INIT;
-    struct bundle_check how = {.finding = add_finding, .ctx = &text, .cancel_fd = -1};
-    assert_ok(bundle_verify(path, &how, &sum, &err), &err);
+    struct bundle_check check = {.on_file = add_finding, .ctx = &text, .cancel_fd = -1};
+    assert_ok(bundle_verify(path, &check, &sum, &err), &err);
     assert_string_equal(buf_str(&text), findings);
     buf_release(&text);
 }

@@ -5,44 +5,44 @@
 #include "proto/proto.h"
 #include "proto/wire.h"
 
-static inline int take_bytes(void *ctx, const void *p, size_t n, struct err *err)
+static inline int add_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)err;
     buf_add(ctx, p, n);
     return 0;
 }
 
-static inline void spell_number(struct buf *b, unsigned field, uint64_t v)
+static inline void encode_number(struct buf *b, unsigned field, uint64_t v)
 {
-    wire_put_number(b, (uint64_t)field << 3);
-    wire_put_number(b, v);
+    wire_append_number(b, (uint64_t)field << 3);
+    wire_append_number(b, v);
 }
 
-static inline void spell_bytes(struct buf *b, unsigned field, const void *p, size_t n)
+static inline void encode_bytes(struct buf *b, unsigned field, const void *p, size_t n)
 {
-    wire_put_number(b, (uint64_t)field << 3 | WIRE_LENGTH);
-    wire_put_number(b, n);
+    wire_append_number(b, (uint64_t)field << 3 | WIRE_LENGTH);
+    wire_append_number(b, n);
     buf_add(b, p, n);
 }
 
-/* A message of numbers: field, value, field, value, …, 0. */
-static inline void spell_message(struct buf *b, unsigned field, const uint64_t *pairs)
+/* Encodes a message of numbers; `pairs` is field, value, field, value, …, 0. */
+static inline void encode_message(struct buf *b, unsigned field, const uint64_t *pairs)
 {
     struct buf inner = BUF_INIT(1000);
     for (; pairs[0]; pairs += 2)
-        spell_number(&inner, (unsigned)pairs[0], pairs[1]);
-    spell_bytes(b, field, buf_str(&inner), inner.len);
+        encode_number(&inner, (unsigned)pairs[0], pairs[1]);
+    encode_bytes(b, field, buf_str(&inner), inner.len);
     buf_release(&inner);
 }
-#define SPELL(b, field, ...) spell_message(b, field, (const uint64_t[]){__VA_ARGS__, 0})
+#define ENCODE(b, field, ...) encode_message(b, field, (const uint64_t[]){__VA_ARGS__, 0})
 
-static inline void spell_strings(struct buf *b, const char *const *strings)
+static inline void encode_strings(struct buf *b, const char *const *strings)
 {
     for (; *strings; strings++)
-        spell_bytes(b, 6, *strings, strlen(*strings));
+        encode_bytes(b, 6, *strings, strlen(*strings));
 }
 
-static inline uint64_t made_next(uint64_t *seed)
+static inline uint64_t random_next(uint64_t *seed)
 {
     *seed ^= *seed << 13;
     *seed ^= *seed >> 7;
@@ -50,126 +50,126 @@ static inline uint64_t made_next(uint64_t *seed)
     return *seed;
 }
 
-static inline size_t made_below(uint64_t *seed, size_t n)
+static inline size_t random_below(uint64_t *seed, size_t n)
 {
-    return (size_t)(made_next(seed) >> 11) % n;
+    return (size_t)(random_next(seed) >> 11) % n;
 }
 
 /* A random number of any magnitude. */
-static inline uint64_t made_number(uint64_t *seed)
+static inline uint64_t random_number(uint64_t *seed)
 {
-    uint64_t v = made_next(seed);
-    return v >> made_below(seed, 64);
+    uint64_t v = random_next(seed);
+    return v >> random_below(seed, 64);
 }
 
-static inline uint32_t made_string(struct profile *p, uint64_t *seed)
+static inline uint32_t random_string(struct profile *p, uint64_t *seed)
 {
     static const char *const strings[] = {
         "",  "cpu", "nanoseconds", "main.f", "/src/f.go", "a key", "\xff", "long long long long long long",
         "b", "c"};
     struct err err = ERR_INIT;
-    const char *s = strings[made_below(seed, sizeof strings / sizeof *strings)];
+    const char *s = strings[random_below(seed, sizeof strings / sizeof *strings)];
     uint32_t ret = 0;
     assert_int_equal(profile_intern(p, s, strlen(s), &ret, &err), 0);
     return ret;
 }
 
-static inline void made_parts(struct profile *p, uint64_t *seed)
+static inline void add_random_parts(struct profile *p, uint64_t *seed)
 {
     struct err err = ERR_INIT;
-    for (size_t i = made_below(seed, 4); i > 0; i--) {
+    for (size_t i = random_below(seed, 4); i > 0; i--) {
         struct profile_mapping m = {.id = i * 3,
-                                    .start = made_number(seed),
-                                    .limit = made_number(seed),
-                                    .offset = made_number(seed),
-                                    .file = made_string(p, seed),
-                                    .build_id = made_string(p, seed),
-                                    .has_functions = made_below(seed, 2),
-                                    .has_filenames = made_below(seed, 2),
-                                    .has_line_numbers = made_below(seed, 2),
-                                    .has_inline_frames = made_below(seed, 2)};
+                                    .start = random_number(seed),
+                                    .limit = random_number(seed),
+                                    .offset = random_number(seed),
+                                    .file = random_string(p, seed),
+                                    .build_id = random_string(p, seed),
+                                    .has_functions = random_below(seed, 2),
+                                    .has_filenames = random_below(seed, 2),
+                                    .has_line_numbers = random_below(seed, 2),
+                                    .has_inline_frames = random_below(seed, 2)};
         assert_int_equal(profile_add_mapping(p, &m, &err), 0);
     }
-    for (size_t i = 1 + made_below(seed, 6); i > 0; i--) {
-        struct profile_function f = {.id = i << made_below(seed, 2) * 40,
-                                     .name = made_string(p, seed),
-                                     .system_name = made_string(p, seed),
-                                     .filename = made_string(p, seed),
-                                     .start_line = (int64_t)made_number(seed)};
+    for (size_t i = 1 + random_below(seed, 6); i > 0; i--) {
+        struct profile_function f = {.id = i << random_below(seed, 2) * 40,
+                                     .name = random_string(p, seed),
+                                     .system_name = random_string(p, seed),
+                                     .filename = random_string(p, seed),
+                                     .start_line = (int64_t)random_number(seed)};
         assert_int_equal(profile_add_function(p, &f, &err), 0);
     }
-    for (size_t i = 1 + made_below(seed, 9); i > 0; i--) {
+    for (size_t i = 1 + random_below(seed, 9); i > 0; i--) {
         struct profile_line lines[4];
-        struct profile_location l = {.id = i << made_below(seed, 3) * 20,
-                                     .address = made_number(seed),
+        struct profile_location l = {.id = i << random_below(seed, 3) * 20,
+                                     .address = random_number(seed),
                                      .mapping = PROFILE_NONE,
-                                     .n_lines = (uint32_t)made_below(seed, 4),
-                                     .folded = made_below(seed, 2)};
-        if (p->n_mappings && made_below(seed, 3))
-            l.mapping = (uint32_t)made_below(seed, p->n_mappings);
+                                     .n_lines = (uint32_t)random_below(seed, 4),
+                                     .folded = random_below(seed, 2)};
+        if (p->n_mappings && random_below(seed, 3))
+            l.mapping = (uint32_t)random_below(seed, p->n_mappings);
         for (size_t k = 0; k < l.n_lines; k++)
-            lines[k] = (struct profile_line){(uint32_t)made_below(seed, p->n_functions),
-                                             (int64_t)made_number(seed), (int64_t)made_number(seed)};
+            lines[k] = (struct profile_line){(uint32_t)random_below(seed, p->n_functions),
+                                             (int64_t)random_number(seed), (int64_t)random_number(seed)};
         assert_int_equal(profile_add_location(p, &l, lines, &err), 0);
     }
 }
 
 /* Encodes a label as in a file: without a value, it has no value field. */
-static inline struct profile_label made_label(struct profile *p, uint64_t *seed)
+static inline struct profile_label random_label(struct profile *p, uint64_t *seed)
 {
-    struct profile_label l = {.key = made_string(p, seed), .is_number = made_below(seed, 2)};
+    struct profile_label l = {.key = random_string(p, seed), .is_number = random_below(seed, 2)};
     if (l.is_number) {
-        l.num = (int64_t)made_number(seed) | 1;
-        l.unit = made_string(p, seed);
+        l.num = (int64_t)random_number(seed) | 1;
+        l.unit = random_string(p, seed);
     } else {
         while (l.str == 0)
-            l.str = made_string(p, seed);
+            l.str = random_string(p, seed);
     }
     return l;
 }
 
-static inline void made_sample(struct profile *p, uint64_t *seed)
+static inline void add_random_sample(struct profile *p, uint64_t *seed)
 {
     struct err err = ERR_INIT;
     uint32_t stack[6];
     int64_t values[4];
     struct profile_label labels[4];
-    size_t depth = made_below(seed, 7), n_labels = made_below(seed, 5);
+    size_t depth = random_below(seed, 7), n_labels = random_below(seed, 5);
     for (size_t i = 0; i < depth; i++)
-        stack[i] = (uint32_t)made_below(seed, p->n_locations);
+        stack[i] = (uint32_t)random_below(seed, p->n_locations);
     for (size_t i = 0; i < p->n_sample_types; i++)
-        values[i] = made_below(seed, 3) ? (int64_t)made_number(seed) : 0;
+        values[i] = random_below(seed, 3) ? (int64_t)random_number(seed) : 0;
     for (size_t i = 0; i < n_labels; i++)
-        labels[i] = made_label(p, seed);
+        labels[i] = random_label(p, seed);
     assert_int_equal(
         profile_add_sample(p, &(struct profile_new_sample){stack, depth, values, labels, n_labels}, &err), 0);
 }
 
 /* A profile with every kind of content. */
-static inline struct profile *made_profile(uint64_t seed)
+static inline struct profile *random_profile(uint64_t seed)
 {
     struct err err = ERR_INIT;
     struct profile *p = profile_new(&err);
     assert_non_null(p);
     seed = seed * 2654435761u + 1;
-    made_number(&seed);
-    for (size_t i = 1 + made_below(&seed, 4); i > 0; i--) {
-        struct profile_value_type t = {made_string(p, &seed), made_string(p, &seed)};
+    random_number(&seed);
+    for (size_t i = 1 + random_below(&seed, 4); i > 0; i--) {
+        struct profile_value_type t = {random_string(p, &seed), random_string(p, &seed)};
         assert_int_equal(profile_add_sample_type(p, t, &err), 0);
     }
-    made_parts(p, &seed);
-    for (size_t i = made_below(&seed, 12); i > 0; i--)
-        made_sample(p, &seed);
-    for (size_t i = made_below(&seed, 5); i > 0; i--)
-        assert_int_equal(profile_add_comment(p, made_string(p, &seed), &err), 0);
-    p->drop_frames = made_string(p, &seed);
-    p->keep_frames = made_string(p, &seed);
-    p->default_sample_type = made_string(p, &seed);
-    p->doc_url = made_string(p, &seed);
-    p->period_type = (struct profile_value_type){made_string(p, &seed), made_string(p, &seed)};
-    p->period = (int64_t)made_number(&seed);
-    p->time_ns = (int64_t)made_number(&seed);
-    p->duration_ns = (int64_t)made_number(&seed);
+    add_random_parts(p, &seed);
+    for (size_t i = random_below(&seed, 12); i > 0; i--)
+        add_random_sample(p, &seed);
+    for (size_t i = random_below(&seed, 5); i > 0; i--)
+        assert_int_equal(profile_add_comment(p, random_string(p, &seed), &err), 0);
+    p->drop_frames = random_string(p, &seed);
+    p->keep_frames = random_string(p, &seed);
+    p->default_sample_type = random_string(p, &seed);
+    p->doc_url = random_string(p, &seed);
+    p->period_type = (struct profile_value_type){random_string(p, &seed), random_string(p, &seed)};
+    p->period = (int64_t)random_number(&seed);
+    p->time_ns = (int64_t)random_number(&seed);
+    p->duration_ns = (int64_t)random_number(&seed);
     return p;
 }
 

@@ -28,7 +28,7 @@ static inline struct profile *profile_of(const char *const *types)
     return p;
 }
 
-/* "leaf caller root"; the same name is always the same location. */
+/* Adds a sample. `stack` is "leaf caller root"; the same name is always the same location. */
 static inline void sample(struct profile *p, const char *stack, const int64_t *values, const char *label)
 {
     struct err err = ERR_INIT;
@@ -63,13 +63,13 @@ static inline struct profile *cpu_profile(void)
     return p;
 }
 
-/* Ten milliseconds each. */
+/* Adds samples of a CPU profile, ten milliseconds each. */
 static inline void cpu(struct profile *p, const char *stack, int64_t samples)
 {
     sample(p, stack, (const int64_t[]){samples, samples * 10000000}, "carol");
 }
 
-/* A hundred samples below main.main: that many of main.hot, the others of main.cold. */
+/* A CPU profile with `of` samples below main.main: `hot` of main.hot, the others of main.cold. */
 static inline struct profile *hot_profile(int64_t hot, int64_t of)
 {
     struct profile *p = cpu_profile();
@@ -88,7 +88,7 @@ static inline struct profile *heap_profile(int64_t time_ns)
     return p;
 }
 
-/* A heap profile with objects of one megabyte, allocated and in use. */
+/* Adds a sample of a heap profile: numbers of objects of one megabyte, allocated and in use. */
 static inline void heap(struct profile *p, const char *stack, int64_t allocated, int64_t used)
 {
     sample(p, stack, (const int64_t[]){allocated, allocated * MB, used, used * MB}, NULL);

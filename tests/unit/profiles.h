@@ -1,4 +1,4 @@
-/* Profiles in memory, and redaction of their labels. */
+/* Redaction of the labels of a profile in memory. */
 #ifndef TESTS_UNIT_PROFILES_H
 #define TESTS_UNIT_PROFILES_H
 
@@ -11,14 +11,14 @@ struct bytes {
     size_t times; /* number of calls */
 };
 
-/* A profile_source_fn whose pieces end in the middle of fields. */
-static inline int give_bytes(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err)
+/* A profile_source_fn. It passes pieces that end in the middle of fields. */
+static inline int feed_bytes(void *ctx, gunzip_sink_fn *sink, void *sink_ctx, struct err *err)
 {
     struct bytes *b = ctx;
     b->times++;
     for (size_t at = 0, n; at < b->n; at += n) {
         n = b->n - at < 7 ? b->n - at : 7;
-        if (take(take_ctx, (const char *)b->p + at, n, err) < 0)
+        if (sink(sink_ctx, (const char *)b->p + at, n, err) < 0)
             return -1;
     }
     return 0;
@@ -35,19 +35,19 @@ static inline int keep_bytes(void *ctx, const void *p, size_t n, struct err *err
     return buf_check(ctx, "it", err);
 }
 
-/* Redacts as a copy does, into `ret`. */
+/* Redacts the labels like bundle_copy, into `ret`. */
 static inline int relabel(struct bytes *in, struct buf *ret, uint64_t *ret_labels, struct err *err)
 {
-    struct profile_relabelled went;
-    struct profile_relabel how = {.wanted = wants_label,
-                                  .text = REDACTED,
-                                  .source = give_bytes,
-                                  .source_ctx = in,
-                                  .sink = keep_bytes,
-                                  .sink_ctx = ret};
-    if (profile_relabel(&how, &went, err) < 0)
+    struct profile_relabelled result;
+    struct profile_relabel options = {.is_replaced = wants_label,
+                                      .text = REDACTED,
+                                      .source = feed_bytes,
+                                      .source_ctx = in,
+                                      .sink = keep_bytes,
+                                      .sink_ctx = ret};
+    if (profile_relabel(&options, &result, err) < 0)
         return -1;
-    *ret_labels = went.labels;
+    *ret_labels = result.labels;
     return 0;
 }
 

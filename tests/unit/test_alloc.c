@@ -59,7 +59,7 @@ static size_t walk_seed(alloc_work_fn *work, const char *path, size_t skip, size
     return n;
 }
 
-/* ---- base ---------------------------------------------------------------------------------------------- */
+/* ---- base -------------------------------------------------------------------------------------------- */
 
 static int split_list(void *ctx, struct err *err)
 {
@@ -76,12 +76,12 @@ static void lists_report_failed_allocations(void **state)
     assert_true(alloc_walk(split_list, words, 0) > 9);
 }
 
-/* ---- addresses to listen on ---------------------------------------------------------------------------- */
+/* ---- addresses to listen on -------------------------------------------------------------------------- */
 
 static int read_local(void *ctx, struct err *err)
 {
     struct local_address a;
-    return local_parse(ctx, &a, err);
+    return local_address_parse(ctx, &a, err);
 }
 
 static void local_addresses_report_failed_allocations(void **state)
@@ -91,7 +91,7 @@ static void local_addresses_report_failed_allocations(void **state)
     assert_true(alloc_walk(read_local, text, 0) > 0);
 }
 
-/* ---- options ------------------------------------------------------------------------------------------- */
+/* ---- options ----------------------------------------------------------------------------------------- */
 
 static int read_options(void *ctx, struct err *err)
 {
@@ -120,17 +120,17 @@ static void options_report_failed_allocations(void **state)
     assert_true(alloc_walk(read_options, NULL, 0) >= 5);
 }
 
-/* ---- inventory ----------------------------------------------------------------------------------------- */
+/* ---- inventory --------------------------------------------------------------------------------------- */
 
 static int read_inventory(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
     struct inventory *inv = NULL;
     struct inventory_options options = {.tracker_kinds = handoff_tracker_kinds};
-    alloc_mark(&inv, sizeof inv);
+    alloc_fill_pattern(&inv, sizeof inv);
     int rc = inventory_parse("dir/inv.yaml", (struct str){in->p, in->n}, &options, &inv, err);
     if (rc < 0)
-        alloc_untouched(&inv, sizeof inv);
+        alloc_assert_untouched(&inv, sizeof inv);
     else
         inventory_free(inv);
     return rc;
@@ -163,9 +163,9 @@ static void ranges_report_failed_allocations(void **state)
 static int read_address(void *ctx, struct err *err)
 {
     struct address a;
-    alloc_mark(&a, sizeof a);
+    alloc_fill_pattern(&a, sizeof a);
     if (address_parse(ctx, &a, err) < 0) {
-        alloc_untouched(&a, sizeof a);
+        alloc_assert_untouched(&a, sizeof a);
         return -1;
     }
     char *name = address_name(&a), *text = address_text(&a);
@@ -198,9 +198,9 @@ static struct inventory *fresh_inventory(void)
 static int find_duplicates(const struct targets *targets, struct err *err)
 {
     struct duplicate_hosts_list duplicates;
-    alloc_mark(&duplicates, sizeof duplicates);
+    alloc_fill_pattern(&duplicates, sizeof duplicates);
     if (targets_find_duplicates(targets, &duplicates, err) < 0) {
-        alloc_untouched(&duplicates, sizeof duplicates);
+        alloc_assert_untouched(&duplicates, sizeof duplicates);
         return -1;
     }
     duplicate_hosts_release(&duplicates);
@@ -350,10 +350,10 @@ static int read_ssh_config(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
     struct ssh_config c;
-    alloc_mark(&c, sizeof c);
+    alloc_fill_pattern(&c, sizeof c);
     int rc = ssh_config_parse("ops@host", in->p, in->n, &c, err);
     if (rc < 0) {
-        alloc_untouched(&c, sizeof c);
+        alloc_assert_untouched(&c, sizeof c);
         return rc;
     }
     /* No token may stay unexpanded for lack of memory. */
@@ -375,10 +375,10 @@ static int resolve_config(void *ctx, struct err *err)
 {
     static const struct proc_limits limits = {.timeout_ms = 60000, .cancel_fd = -1, .max_output = 1 << 20};
     struct ssh_config c;
-    alloc_mark(&c, sizeof c);
+    alloc_fill_pattern(&c, sizeof c);
     int rc = ssh_config_resolve("ops@host", ctx, &limits, &c, err);
     if (rc < 0)
-        alloc_untouched(&c, sizeof c);
+        alloc_assert_untouched(&c, sizeof c);
     else
         ssh_config_release(&c);
     return rc;
@@ -393,7 +393,7 @@ static void resolving_reports_failed_allocations(void **state)
     assert_true(alloc_walk(resolve_config, &s, 0) > 30);
 }
 
-/* ---- gateway ------------------------------------------------------------------------------------------- */
+/* ---- gateway ----------------------------------------------------------------------------------------- */
 
 static int read_agent(void *ctx, struct err *err)
 {
@@ -408,10 +408,10 @@ static int read_keyfile(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
     struct keyfile k;
-    alloc_mark(&k, sizeof k);
+    alloc_fill_pattern(&k, sizeof k);
     int rc = keyfile_parse(in->p, in->n, &k, err);
     if (rc < 0)
-        alloc_untouched(&k, sizeof k);
+        alloc_assert_untouched(&k, sizeof k);
     else
         keyfile_release(&k);
     return rc;
@@ -447,10 +447,10 @@ static int read_certificate(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
     struct certificate c;
-    alloc_mark(&c, sizeof c);
+    alloc_fill_pattern(&c, sizeof c);
     int rc = certificate_parse(in->p, in->n, &c, err);
     if (rc < 0)
-        alloc_untouched(&c, sizeof c);
+        alloc_assert_untouched(&c, sizeof c);
     else
         certificate_release(&c);
     return rc;
@@ -525,16 +525,16 @@ static void known_hosts_report_failed_allocations(void **state)
     free(path);
 }
 
-/* ---- seal ---------------------------------------------------------------------------------------------- */
+/* ---- seal -------------------------------------------------------------------------------------------- */
 
 static int read_header(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
     struct age_header h;
-    alloc_mark(&h, sizeof h);
+    alloc_fill_pattern(&h, sizeof h);
     int rc = age_header_parse(in->p, in->n, &h, err);
     if (rc < 0)
-        alloc_untouched(&h, sizeof h);
+        alloc_assert_untouched(&h, sizeof h);
     else
         age_header_release(&h);
     return rc;
@@ -625,7 +625,7 @@ static void sealing_reports_failed_allocations(void **state)
     assert_true(walk_sealing(CORPUS "age/recipient-rsa", CORPUS "age/identity-rsa") >= 20);
 }
 
-/* ---- proto and fetch ----------------------------------------------------------------------------------- */
+/* ---- proto and fetch --------------------------------------------------------------------------------- */
 
 static int read_body(void *ctx, struct err *err)
 {
@@ -703,10 +703,10 @@ static int read_index(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
     struct index_page page;
-    alloc_mark(&page, sizeof page);
+    alloc_fill_pattern(&page, sizeof page);
     int rc = index_parse(in->p, in->n, &page, err);
     if (rc < 0)
-        alloc_untouched(&page, sizeof page);
+        alloc_assert_untouched(&page, sizeof page);
     else
         index_release(&page);
     return rc;
@@ -721,10 +721,10 @@ static void indexes_report_failed_allocations(void **state)
 static int read_requests(void *ctx, struct err *err)
 {
     struct request_list l;
-    alloc_mark(&l, sizeof l);
+    alloc_fill_pattern(&l, sizeof l);
     int rc = request_parse(ctx, &l, err);
     if (rc < 0)
-        alloc_untouched(&l, sizeof l);
+        alloc_assert_untouched(&l, sizeof l);
     else
         request_release(&l);
     return rc;
@@ -740,10 +740,10 @@ static int make_plan(void *ctx, struct err *err)
 {
     const struct planning *p = ctx;
     struct plan plan;
-    alloc_mark(&plan, sizeof plan);
+    alloc_fill_pattern(&plan, sizeof plan);
     int rc = plan_make(&p->service, &p->requests, &p->index, &plan, err);
     if (rc < 0)
-        alloc_untouched(&plan, sizeof plan);
+        alloc_assert_untouched(&plan, sizeof plan);
     else
         plan_release(&plan);
     return rc;
@@ -768,7 +768,7 @@ static void plans_report_failed_allocations(void **state)
     buf_release(&page);
 }
 
-/* ---- bundle -------------------------------------------------------------------------------------------- */
+/* ---- bundle ------------------------------------------------------------------------------------------ */
 
 static int fill_manifest(struct manifest *m, struct err *err)
 {
@@ -870,9 +870,9 @@ static int load_manifest(void *ctx, struct err *err)
     alloc.json_works = false;
     if (rc < 0)
         return -1;
-    rc = manifest_check_asked(m, err);
+    rc = manifest_check_request(m, err);
     if (rc == 0)
-        rc = manifest_set_asked(m, &m->asked, err);
+        rc = manifest_set_request(m, &m->request, err);
     if (rc == 0)
         rc = manifest_resume(m, &now, err);
     if (rc == 0)
@@ -897,12 +897,12 @@ static int pack_bundle(void *ctx, struct err *err)
     assert_true(output && work);
     capture_new(&c, output);
     alloc_resume(nth);
-    alloc_mark(&path, sizeof path);
+    alloc_fill_pattern(&path, sizeof path);
     int rc = bundle_pack(c.w, c.m, -1, &path, err);
     nth = alloc_pause();
     if (rc < 0) {
         /* No bundle exists under its own name or a temporary one; the collected items do. */
-        alloc_untouched(&path, sizeof path);
+        alloc_assert_untouched(&path, sizeof path);
         assert_int_equal(scratch_count(dir), 1);
         assert_true(file_exists(work));
         assert_int_equal(file_remove(work, NULL), 0);
@@ -927,10 +927,10 @@ static void packing_reports_failed_allocations(void **state)
 static int verify_bundle(void *ctx, struct err *err)
 {
     struct bundle_summary sum;
-    alloc_mark(&sum, sizeof sum);
+    alloc_fill_pattern(&sum, sizeof sum);
     int rc = bundle_verify(ctx, NULL, &sum, err);
     if (rc < 0)
-        alloc_untouched(&sum, sizeof sum);
+        alloc_assert_untouched(&sum, sizeof sum);
     else
         assert_true(sum.intact == 3 && sum.changed + sum.missing + sum.unknown == 0);
     return rc;
@@ -954,10 +954,10 @@ static int list_bundle(void *ctx, struct err *err)
 static int take_manifest(void *ctx, struct err *err)
 {
     char *text;
-    alloc_mark(&text, sizeof text);
-    int rc = bundle_manifest(ctx, NULL, &text, err);
+    alloc_fill_pattern(&text, sizeof text);
+    int rc = bundle_read_manifest(ctx, NULL, &text, err);
     if (rc < 0)
-        alloc_untouched(&text, sizeof text);
+        alloc_assert_untouched(&text, sizeof text);
     else
         free(text);
     return rc;
@@ -972,12 +972,12 @@ static int extract_bundle(void *ctx, struct err *err)
 {
     const struct extraction *x = ctx;
     char *made;
-    alloc_mark(&made, sizeof made);
+    alloc_fill_pattern(&made, sizeof made);
     int rc =
         bundle_extract(&(struct bundle_extract){x->path, NULL, x->below, &x->members, 1 << 20}, &made, err);
     size_t nth = alloc_pause();
     if (rc < 0) {
-        alloc_untouched(&made, sizeof made);
+        alloc_assert_untouched(&made, sizeof made);
     } else {
         assert_int_equal(file_remove(made, NULL), 0);
         free(made);
@@ -990,11 +990,11 @@ static int extract_bundle(void *ctx, struct err *err)
 /* Reads each member in the archive's order, and one again, so that bytes also wait in memory. */
 static int read_members(void *ctx, struct err *err)
 {
-    const struct bundle_wanted *wanted = ctx;
+    const struct bundle_members_options *wanted = ctx;
     struct bundle_members *m;
-    alloc_mark(&m, sizeof m);
+    alloc_fill_pattern(&m, sizeof m);
     if (bundle_members_new(wanted, &m, err) < 0) {
-        alloc_untouched(&m, sizeof m);
+        alloc_assert_untouched(&m, sizeof m);
         return -1;
     }
     int rc = 0;
@@ -1011,7 +1011,7 @@ static int read_members(void *ctx, struct err *err)
 static void members_report_failed_allocations(void **state)
 {
     char *path = pack_capture(*state);
-    struct bundle_wanted wanted = {.path = path, .most = 1 << 20};
+    struct bundle_members_options wanted = {.path = path, .max_bytes = 1 << 20};
     assert_int_equal(strlist_split(&wanted.members, "README.md,manifest.json,README.md", NULL), 0);
     assert_true(alloc_walk(read_members, &wanted, 0) > 10);
     strlist_release(&wanted.members);
@@ -1042,15 +1042,15 @@ struct workdir_parent {
     const char *output;
 };
 
-static int place_workdir(void *ctx, struct err *err)
+static int make_workdir(void *ctx, struct err *err)
 {
     const struct workdir_parent *place = ctx;
     struct workdir *w;
-    alloc_mark(&w, sizeof w);
+    alloc_fill_pattern(&w, sizeof w);
     int rc = workdir_new(place->output, "subject", WHEN, &w, err);
     size_t nth = alloc_pause();
     if (rc < 0) {
-        alloc_untouched(&w, sizeof w);
+        alloc_assert_untouched(&w, sizeof w);
     } else {
         workdir_remove(w);
         workdir_free(w);
@@ -1063,21 +1063,20 @@ static int place_workdir(void *ctx, struct err *err)
 static void workdirs_report_failed_allocations(void **state)
 {
     char *missing = file_join(*state, "new/er/");
-    assert_true(alloc_walk(place_workdir, &(struct workdir_parent){*state, *state}, 0) >= 6);
-    assert_true(alloc_walk(place_workdir, &(struct workdir_parent){*state, missing}, 0) >= 12);
+    assert_true(alloc_walk(make_workdir, &(struct workdir_parent){*state, *state}, 0) >= 6);
+    assert_true(alloc_walk(make_workdir, &(struct workdir_parent){*state, missing}, 0) >= 12);
     free(missing);
 }
 
-/* ---- signatures, redaction, copies -----------------------------------------------------------------------
- */
+/* ---- signatures, redaction, copies ------------------------------------------------------------------- */
 
 static int read_signature(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
     struct sshsig s;
-    alloc_mark(&s, sizeof s);
+    alloc_fill_pattern(&s, sizeof s);
     if (sshsig_parse(in->p, in->n, &s, err) < 0) {
-        alloc_untouched(&s, sizeof s);
+        alloc_assert_untouched(&s, sizeof s);
         return -1;
     }
     int rc = sshsig_check(&s, "message", 7, err);
@@ -1089,10 +1088,10 @@ static int make_signature(void *ctx, struct err *err)
 {
     struct sshsig_signer by = {.key = ctx, .cancel_fd = -1};
     char *armor;
-    alloc_mark(&armor, sizeof armor);
+    alloc_fill_pattern(&armor, sizeof armor);
     int rc = sshsig_sign(&by, "x", STR("message"), &armor, err);
     if (rc < 0)
-        alloc_untouched(&armor, sizeof armor);
+        alloc_assert_untouched(&armor, sizeof armor);
     else
         free(armor);
     return rc;
@@ -1115,9 +1114,9 @@ static void signatures_report_failed_allocations(void **state)
 static int inspect_key(void *ctx, struct err *err)
 {
     struct keyfile k;
-    alloc_mark(&k, sizeof k);
+    alloc_fill_pattern(&k, sizeof k);
     if (keyfile_inspect(ctx, &k, err) < 0) {
-        alloc_untouched(&k, sizeof k);
+        alloc_assert_untouched(&k, sizeof k);
         return -1;
     }
     /* A public key that was not read for lack of memory would be missing here. */
@@ -1154,10 +1153,10 @@ static int relabel_seed(void *ctx, struct err *err)
     struct buf out;
     buf_init(&out, SIZE_MAX);
     uint64_t n;
-    alloc_mark(&n, sizeof n);
+    alloc_fill_pattern(&n, sizeof n);
     int rc = relabel(&bytes, &out, &n, err);
     if (rc < 0)
-        alloc_untouched(&n, sizeof n);
+        alloc_assert_untouched(&n, sizeof n);
     else
         assert_true(n > 0);
     buf_release(&out);
@@ -1181,17 +1180,17 @@ static int rewrite_seed(void *ctx, struct err *err)
     struct bytes bytes = {in->p, in->n, 0};
     struct buf out = BUF_INIT(1 << 20);
     struct profile_relabelled went;
-    const struct profile_relabel how = {.wanted = wants_label,
+    const struct profile_relabel how = {.is_replaced = wants_label,
                                         .rewrite = rewrite_string,
                                         .text = REDACTED,
-                                        .source = give_bytes,
+                                        .source = feed_bytes,
                                         .source_ctx = &bytes,
                                         .sink = keep_bytes,
                                         .sink_ctx = &out};
-    alloc_mark(&went, sizeof went);
+    alloc_fill_pattern(&went, sizeof went);
     int rc = profile_relabel(&how, &went, err);
     if (rc < 0)
-        alloc_untouched(&went, sizeof went);
+        alloc_assert_untouched(&went, sizeof went);
     else
         assert_true(went.strings > 0);
     buf_release(&out);
@@ -1210,7 +1209,7 @@ static int copy_bundle(void *ctx, struct err *err)
 {
     struct bundle_copy *how = ctx;
     struct bundle_copy_result c;
-    alloc_mark(&c, sizeof c);
+    alloc_fill_pattern(&c, sizeof c);
     size_t nth = alloc_pause();
     char *dir = file_dir(how->bundle);
     size_t before = scratch_count(dir);
@@ -1218,7 +1217,7 @@ static int copy_bundle(void *ctx, struct err *err)
     int rc = bundle_copy(how, &c, err);
     nth = alloc_pause();
     if (rc < 0) {
-        alloc_untouched(&c, sizeof c);
+        alloc_assert_untouched(&c, sizeof c);
     } else {
         assert_int_equal(c.redactions, 2);
         assert_int_equal(file_remove(c.path, NULL), 0);
@@ -1251,7 +1250,7 @@ static void copying_reports_failed_allocations(void **state)
     free(key);
 }
 
-/* ---- hand-offs ----------------------------------------------------------------------------------------- */
+/* ---- hand-offs --------------------------------------------------------------------------------------- */
 
 /* All steps of a dry run; no question is asked. */
 static int hand_over(void *ctx, struct err *err)
@@ -1287,8 +1286,7 @@ static void handoffs_report_failed_allocations(void **state)
     free(path);
 }
 
-/* ---- profiles -------------------------------------------------------------------------------------------
- */
+/* ---- profiles ---------------------------------------------------------------------------------------- */
 
 static int forget_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
@@ -1353,7 +1351,7 @@ static void reports_report_failed_allocations(void **state)
     assert_true(walk_seed(show_profile, CORPUS "decode/full", 0, 0) > 40);
 }
 
-/* ---- names of a profile -------------------------------------------------------------------------------- */
+/* ---- names of a profile ------------------------------------------------------------------------------ */
 
 static int answer_names(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err)
 {
@@ -1371,7 +1369,7 @@ static int answer_symbols(void *ctx, const char *source, struct str addresses, s
 }
 
 /* A profile of a server without any names. */
-static int name_places(void *ctx, struct err *err)
+static int symbolize_profile(void *ctx, struct err *err)
 {
     struct profile *p = profile_new(err);
     struct profile_mapping m = {.id = 1};
@@ -1415,12 +1413,12 @@ static int read_answers(void *ctx, struct err *err)
 static void symbols_report_failed_allocations(void **state)
 {
     (void)state;
-    assert_true(alloc_walk(name_places, NULL, 0) > 20);
+    assert_true(alloc_walk(symbolize_profile, NULL, 0) > 20);
     assert_true(walk_seed(read_answers, CORPUS "symbols/addr2line", 1, 0) > 0);
     assert_true(walk_seed(read_answers, CORPUS "symbols/nm", 1, 0) > 0);
 }
 
-/* ---- dumps of goroutines ------------------------------------------------------------------------------- */
+/* ---- dumps of goroutines ----------------------------------------------------------------------------- */
 
 static int read_goroutines(void *ctx, struct err *err)
 {
@@ -1441,11 +1439,10 @@ static void goroutines_report_failed_allocations(void **state)
     assert_true(walk_seed(read_goroutines, "tests/fuzz/corpus/goroutines/grouped", 0, 0) > 5);
 }
 
-/* ---- findings -------------------------------------------------------------------------------------------
- */
+/* ---- findings ---------------------------------------------------------------------------------------- */
 
 /* A profile and a dump on two hosts, so that everything occurs twice. */
-static int say_words(void *ctx, struct err *err)
+static int add_findings(void *ctx, struct err *err)
 {
     static const char dump[] = "goroutine 1 [select]:\nmain.f()\n\t/a.go:1\n";
     static const char *const names[] = {"a"};
@@ -1483,7 +1480,7 @@ static void findings_report_failed_allocations(void **state)
     assert_int_equal(
         profile_add_sample(p, &(struct profile_new_sample){&(uint32_t){0}, 1, &(int64_t){5}, NULL, 0}, &err),
         0);
-    assert_true(alloc_walk(say_words, p, 0) > 20);
+    assert_true(alloc_walk(add_findings, p, 0) > 20);
     profile_free(p);
 }
 

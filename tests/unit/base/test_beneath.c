@@ -1,4 +1,5 @@
-/* Paths below a directory: no link is followed and nothing outside is touched, with openat2 and without. */
+/* Paths below a directory: no operation follows a link or changes a file outside, with openat2 and without.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -20,16 +21,15 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* ---- a directory and its surroundings -------------------------------------------------------------------
- */
+/* ---- a directory and its surroundings ---------------------------------------------------------------- */
 
 /* TOP/inside, which is opened, and TOP/outside with a file that no operation may change. */
-struct world {
+struct scene {
     char *inside, *outside, *precious;
     struct beneath b;
 };
 
-static void world_open(struct world *w, const char *top, bool without_openat2)
+static void scene_open(struct scene *w, const char *top, bool without_openat2)
 {
     struct err err = ERR_INIT;
     w->inside = file_join(top, "inside");
@@ -42,16 +42,16 @@ static void world_open(struct world *w, const char *top, bool without_openat2)
     assert_ok(w->b.fd, &err);
 }
 
-static void file_is(const char *path, const char *text)
+static void assert_file_is(const char *path, const char *text)
 {
     struct buf b = scratch_read(path);
     assert_string_equal(buf_str(&b), text);
     buf_release(&b);
 }
 
-static void world_close(struct world *w)
+static void scene_close(struct scene *w)
 {
-    file_is(w->precious, "precious");
+    assert_file_is(w->precious, "precious");
     assert_int_equal(scratch_count(w->outside), 1);
     fd_close(&w->b.fd);
     assert_int_equal(file_remove(w->inside, NULL), 0);
@@ -61,12 +61,12 @@ static void world_close(struct world *w)
     free(w->precious);
 }
 
-static void put_link(const struct world *w, const char *to, const char *name)
+static void make_link(const struct scene *w, const char *to, const char *name)
 {
     assert_int_equal(symlinkat(to, w->b.fd, name), 0);
 }
 
-static void assert_file_has(const struct world *w, const char *path, const char *text)
+static void assert_file_has(const struct scene *w, const char *path, const char *text)
 {
     struct buf b = BUF_INIT(1000);
     struct err err = ERR_INIT;
@@ -75,10 +75,9 @@ static void assert_file_has(const struct world *w, const char *path, const char 
     buf_release(&b);
 }
 
-/* ---- every operation ------------------------------------------------------------------------------------
- */
+/* ---- every operation --------------------------------------------------------------------------------- */
 
-static int open_it(const struct beneath *b, const char *path, struct err *err)
+static int open_file(const struct beneath *b, const char *path, struct err *err)
 {
     int fd = beneath_open(b, path, err);
     fd_close(&fd);
@@ -104,14 +103,14 @@ static int create_temporary(const struct beneath *b, const char *path, struct er
     free(name);
     return fd < 0 && err->kind != ERR_NONE ? -1 : 0;
 }
-static int name_it(const struct beneath *b, const char *path, struct err *err)
+static int give_name(const struct beneath *b, const char *path, struct err *err)
 {
     int fd = beneath_create_nameless(b, err);
     int rc = fd < 0 ? -1 : beneath_give_name(b, fd, path, err);
     fd_close(&fd);
     return rc;
 }
-static int write_it(const struct beneath *b, const char *path, struct err *err)
+static int write_file(const struct beneath *b, const char *path, struct err *err)
 {
     return beneath_write(b, path, "spoilt", 6, err);
 }
@@ -131,7 +130,7 @@ static int rename_new_from(const struct beneath *b, const char *path, struct err
 {
     return beneath_rename_new(b, path, "stolen", err);
 }
-static int stat_it(const struct beneath *b, const char *path, struct err *err)
+static int stat_file(const struct beneath *b, const char *path, struct err *err)
 {
     struct stat st;
     return beneath_stat(b, path, &st, err);
@@ -140,12 +139,12 @@ static int stat_it(const struct beneath *b, const char *path, struct err *err)
 static const struct {
     const char *name;
     int (*run)(const struct beneath *b, const char *path, struct err *err);
-} operations[] = {{"open", open_it},
+} operations[] = {{"open", open_file},
                   {"open_dir", open_dir},
                   {"create", create_file},
                   {"create_temporary", create_temporary},
-                  {"name", name_it},
-                  {"write", write_it},
+                  {"name", give_name},
+                  {"write", write_file},
                   {"mkdir", beneath_mkdir},
                   {"mkdirs", beneath_mkdirs},
                   {"rename to", rename_to},
@@ -153,33 +152,32 @@ static const struct {
                   {"rename_new to", rename_new_to},
                   {"rename_new from", rename_new_from},
                   {"remove", beneath_remove},
-                  {"stat", stat_it},
+                  {"stat", stat_file},
                   {"sync", beneath_sync}};
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
-/* Links as the first, a middle and (to a directory) the last component but one: absolute, relative and
- * through others. */
-static void no_operation_goes_through_a_link(void **state)
+/* The links are the first, a middle or the last but one component: absolute, relative, and links to links. */
+static void no_operation_follows_a_link_in_the_middle_of_a_path(void **state)
 {
     static const char *const paths[] = {"away/precious",  "deep/er/away/precious",
                                         "again/precious", "up/outside/precious",
                                         "away/new",       "self/own",
                                         "HOST2/own",      "HOST2/new"};
     for (int without_openat2 = 0; without_openat2 < 2; without_openat2++) {
-        struct world w;
+        struct scene w;
         struct err err = ERR_INIT;
-        world_open(&w, *state, without_openat2);
+        scene_open(&w, *state, without_openat2);
         free(scratch_file(w.inside, "own", "own", 3));
         assert_ok(beneath_mkdirs(&w.b, "deep/er", &err), &err);
-        put_link(&w, w.outside, "away");
-        put_link(&w, "../../../outside", "deep/er/away");
-        put_link(&w, "away", "again");
-        put_link(&w, "..", "up");
-        put_link(&w, ".", "self");
-        /* Within the directory: only RESOLVE_BENEATH follows it. */
+        make_link(&w, w.outside, "away");
+        make_link(&w, "../../../outside", "deep/er/away");
+        make_link(&w, "away", "again");
+        make_link(&w, "..", "up");
+        make_link(&w, ".", "self");
+        /* A link to a directory below: RESOLVE_BENEATH alone would follow it. */
         assert_ok(beneath_mkdirs(&w.b, "HOST1", &err), &err);
         free(scratch_file(w.inside, "HOST1/own", "own", 3));
-        put_link(&w, "HOST1", "HOST2");
+        make_link(&w, "HOST1", "HOST2");
         for (size_t i = 0; i < OPERATIONS; i++)
             for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
                 err = (struct err)ERR_INIT;
@@ -191,7 +189,7 @@ static void no_operation_goes_through_a_link(void **state)
             }
         assert_file_has(&w, "own", "own");
         assert_file_has(&w, "HOST1/own", "own");
-        world_close(&w);
+        scene_close(&w);
     }
 }
 
@@ -199,13 +197,13 @@ static void no_operation_goes_through_a_link(void **state)
 static void a_link_at_the_end_is_not_followed(void **state)
 {
     for (int without_openat2 = 0; without_openat2 < 2; without_openat2++) {
-        struct world w;
+        struct scene w;
         struct stat st;
         struct err err = ERR_INIT;
-        world_open(&w, *state, without_openat2);
-        put_link(&w, w.precious, "link");
-        put_link(&w, w.outside, "dir");
-        put_link(&w, "nowhere", "dead");
+        scene_open(&w, *state, without_openat2);
+        make_link(&w, w.precious, "link");
+        make_link(&w, w.outside, "dir");
+        make_link(&w, "nowhere", "dead");
         assert_int_equal(beneath_open(&w.b, "link", &err), -1);
         assert_int_equal(err.kind, ERR_FAILED);
         assert_contains(err.msg,
@@ -225,7 +223,7 @@ static void a_link_at_the_end_is_not_followed(void **state)
         assert_ok(beneath_stat(&w.b, "moved", &st, &err), &err);
         assert_true(S_ISLNK(st.st_mode));
         assert_ok(beneath_remove(&w.b, "moved", &err), &err);
-        world_close(&w);
+        scene_close(&w);
     }
 }
 
@@ -234,9 +232,9 @@ static void absolute_and_parent_paths_are_refused(void **state)
     static const char *const paths[] = {
         "/etc/passwd", "../outside/precious", "a/../../outside/precious", "./own", "a//b", "own/", ".", "..",
         "a/."};
-    struct world w;
+    struct scene w;
     struct err err = ERR_INIT;
-    world_open(&w, *state, false);
+    scene_open(&w, *state, false);
     assert_ok(beneath_mkdir(&w.b, "a", &err), &err);
     free(scratch_file(w.inside, "own", "own", 3));
     for (size_t i = 0; i < OPERATIONS; i++)
@@ -248,14 +246,14 @@ static void absolute_and_parent_paths_are_refused(void **state)
             assert_contains(err.msg, "it is not a path below the directory");
         }
     assert_file_has(&w, "own", "own");
-    world_close(&w);
+    scene_close(&w);
 }
 
 static void only_regular_files_are_opened(void **state)
 {
-    struct world w;
+    struct scene w;
     struct err err = ERR_INIT;
-    world_open(&w, *state, false);
+    scene_open(&w, *state, false);
     assert_int_equal(mkfifoat(w.b.fd, "fifo", 0600), 0);
     assert_int_equal(mkdirat(w.b.fd, "dir", 0700), 0);
     int s = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -278,19 +276,18 @@ static void only_regular_files_are_opened(void **state)
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     close(s);
     free(path);
-    world_close(&w);
+    scene_close(&w);
 }
 
-/* ---- new files ------------------------------------------------------------------------------------------
- */
+/* ---- new files --------------------------------------------------------------------------------------- */
 
-static void a_written_file_is_read_back(void **state)
+static void written_files_are_private_under_every_umask(void **state)
 {
     static const mode_t masks[] = {0, 022, 0777};
     for (size_t i = 0; i < 6; i++) {
-        struct world w;
+        struct scene w;
         struct err err = ERR_INIT;
-        world_open(&w, *state, i % 2);
+        scene_open(&w, *state, i % 2);
         mode_t before = umask(masks[i / 2]);
         assert_ok(beneath_mkdirs(&w.b, "a/b/c", &err), &err);
         assert_ok(beneath_mkdirs(&w.b, "a/b/c", &err), &err);
@@ -323,29 +320,29 @@ static void a_written_file_is_read_back(void **state)
         char *a = file_join(w.inside, "a");
         assert_int_equal(scratch_count(a), 2);
         free(a);
-        world_close(&w);
+        scene_close(&w);
     }
 }
 
-static void reading_has_a_limit(void **state)
+static void reading_a_file_beyond_the_limit_is_refused(void **state)
 {
-    struct world w;
+    struct scene w;
     struct err err = ERR_INIT;
-    world_open(&w, *state, false);
+    scene_open(&w, *state, false);
     free(scratch_file(w.inside, "file", "12345", 5));
     struct buf b = BUF_INIT(4);
     assert_int_equal(beneath_read(&w.b, "file", &b, &err), -1);
     assert_contains(err.msg, "/inside/file is larger than 4 bytes");
     buf_release(&b);
-    world_close(&w);
+    scene_close(&w);
 }
 
 static void rename_replaces_a_file_and_rename_new_does_not(void **state)
 {
     for (int without_openat2 = 0; without_openat2 < 2; without_openat2++) {
-        struct world w;
+        struct scene w;
         struct err err = ERR_INIT;
-        world_open(&w, *state, without_openat2);
+        scene_open(&w, *state, without_openat2);
         assert_ok(beneath_mkdirs(&w.b, "x/y", &err), &err);
         free(scratch_file(w.inside, "x/from", "new", 3));
         free(scratch_file(w.inside, "x/y/to", "old", 3));
@@ -361,11 +358,11 @@ static void rename_replaces_a_file_and_rename_new_does_not(void **state)
         assert_false(beneath_exists(&w.b, "third"));
         assert_int_equal(beneath_rename(&w.b, "third", "x/y/to", &err), -1);
         assert_contains(err.msg, "/inside/third: No such file or directory");
-        world_close(&w);
+        scene_close(&w);
     }
 }
 
-static size_t names_of(int fd)
+static size_t count_links(int fd)
 {
     struct stat st;
     assert_int_equal(fstat(fd, &st), 0);
@@ -373,18 +370,18 @@ static size_t names_of(int fd)
     return st.st_nlink;
 }
 
-/* It has no name until it is linked, and never replaces a file. */
+/* The file has no name until beneath_give_name. */
 static void a_nameless_file_never_replaces_a_file(void **state)
 {
-    struct world w;
+    struct scene w;
     struct err err = ERR_INIT;
-    world_open(&w, *state, false);
+    scene_open(&w, *state, false);
     free(scratch_file(w.inside, "taken", "x", 1));
     mode_t before = umask(0);
     int fd = beneath_create_nameless(&w.b, &err);
     umask(before);
     assert_ok(fd, &err);
-    assert_int_equal(names_of(fd), 0);
+    assert_int_equal(count_links(fd), 0);
     assert_int_equal(scratch_count(w.inside), 1);
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     assert_ok(fd_write_all(fd, "abc", 3, &err), &err);
@@ -401,21 +398,21 @@ static void a_nameless_file_never_replaces_a_file(void **state)
     assert_int_equal(beneath_give_name(&w.b, fd, "other", &err), -1);
     assert_int_equal(err.kind, ERR_UNSUPPORTED);
     fd_close(&fd);
-    world_close(&w);
+    scene_close(&w);
 }
 
-/* Two at a time have different names with the given prefix, and without the pid. */
-static void temporary_files_have_different_names(void **state)
+/* The names of two files that exist at the same time differ, and start with the given prefix. */
+static void temporary_files_have_different_names_without_the_pid(void **state)
 {
-    struct world w;
+    struct scene w;
     struct err err = ERR_INIT;
     char *names[2] = {NULL}, *pid = format_text("-%ld", (long)getpid());
     int fds[2];
-    world_open(&w, *state, false);
+    scene_open(&w, *state, false);
     for (int i = 0; i < 2; i++) {
         fds[i] = beneath_create_temporary(&w.b, "new", &names[i], &err);
         assert_ok(fds[i], &err);
-        assert_int_equal(names_of(fds[i]), 1);
+        assert_int_equal(count_links(fds[i]), 1);
         assert_true(fcntl(fds[i], F_GETFD) & FD_CLOEXEC);
         assert_int_equal(strncmp(names[i], "new.tmp-", 8), 0);
         assert_null(strstr(names[i], pid));
@@ -426,22 +423,21 @@ static void temporary_files_have_different_names(void **state)
         free(names[i]);
     }
     free(pid);
-    world_close(&w);
+    scene_close(&w);
 }
 
-/* ---- trees ----------------------------------------------------------------------------------------------
- */
+/* ---- trees ------------------------------------------------------------------------------------------- */
 
 static void removal_follows_no_link(void **state)
 {
     for (int without_openat2 = 0; without_openat2 < 2; without_openat2++) {
-        struct world w;
+        struct scene w;
         struct err err = ERR_INIT;
-        world_open(&w, *state, without_openat2);
+        scene_open(&w, *state, without_openat2);
         assert_ok(beneath_mkdirs(&w.b, "tree/a/b", &err), &err);
-        put_link(&w, w.outside, "tree/a/link");
-        put_link(&w, w.precious, "tree/a/b/link");
-        put_link(&w, "nowhere", "tree/dead");
+        make_link(&w, w.outside, "tree/a/link");
+        make_link(&w, w.precious, "tree/a/b/link");
+        make_link(&w, "nowhere", "tree/dead");
         assert_int_equal(mkfifoat(w.b.fd, "tree/fifo", 0600), 0);
         for (int i = 0; i < 300; i++) {
             char *name = format_text("tree/a/b/%d", i);
@@ -452,11 +448,11 @@ static void removal_follows_no_link(void **state)
         assert_int_equal(scratch_count(w.inside), 0);
         assert_ok(beneath_remove(&w.b, "tree", &err), &err);
         assert_ok(beneath_remove(&w.b, "none/below", &err), &err);
-        world_close(&w);
+        scene_close(&w);
     }
 }
 
-struct met {
+struct walked {
     struct buf paths;
     size_t n;
     const char *stop;
@@ -464,7 +460,7 @@ struct met {
 
 static int record_entry(void *ctx, const char *path, const struct stat *st, struct err *err)
 {
-    struct met *m = ctx;
+    struct walked *m = ctx;
     m->n++;
     buf_addf(&m->paths, "%s%s ", path, S_ISDIR(st->st_mode) ? "/" : S_ISLNK(st->st_mode) ? "@" : "");
     return m->stop && strcmp(path, m->stop) == 0 ? err_set(err, ERR_FAILED, "stopped") : 0;
@@ -472,39 +468,38 @@ static int record_entry(void *ctx, const char *path, const struct stat *st, stru
 
 static void a_walk_lists_every_entry_up_to_its_limits(void **state)
 {
-    struct world w;
+    struct scene w;
     struct err err = ERR_INIT;
-    struct met met = {.paths = BUF_INIT(4096)};
-    struct beneath_walk how = {.max_entries = 5, .max_depth = 3, .visit = record_entry, .ctx = &met};
-    world_open(&w, *state, false);
+    struct walked walked = {.paths = BUF_INIT(4096)};
+    struct beneath_walk walk = {.max_entries = 5, .max_depth = 3, .visit = record_entry, .ctx = &walked};
+    scene_open(&w, *state, false);
     assert_ok(beneath_mkdirs(&w.b, "a/b", &err), &err);
     free(scratch_file(w.inside, "a/b/file", "x", 1));
-    put_link(&w, w.outside, "a/b/link");
-    put_link(&w, w.outside, "top");
-    assert_ok(beneath_walk(&w.b, &how, &err), &err);
-    assert_int_equal(met.n, 5);
+    make_link(&w, w.outside, "a/b/link");
+    make_link(&w, w.outside, "top");
+    assert_ok(beneath_walk(&w.b, &walk, &err), &err);
+    assert_int_equal(walked.n, 5);
     static const char *const all[] = {"a/ ", "a/b/ ", "a/b/file ", "a/b/link@ ", "top@ "};
     for (size_t i = 0; i < 5; i++)
-        assert_contains(buf_str(&met.paths), all[i]);
-    how.max_entries = 4;
-    assert_int_equal(beneath_walk(&w.b, &how, &err), -1);
+        assert_contains(buf_str(&walked.paths), all[i]);
+    walk.max_entries = 4;
+    assert_int_equal(beneath_walk(&w.b, &walk, &err), -1);
     assert_contains(err.msg, "/inside has more than 4 entries");
-    how.max_entries = 5;
-    how.max_depth = 2;
-    assert_int_equal(beneath_walk(&w.b, &how, &err), -1);
+    walk.max_entries = 5;
+    walk.max_depth = 2;
+    assert_int_equal(beneath_walk(&w.b, &walk, &err), -1);
     assert_contains(err.msg, " lies deeper than 2 directories");
-    how.max_depth = 3;
-    met.stop = "a/b";
-    assert_int_equal(beneath_walk(&w.b, &how, &err), -1);
+    walk.max_depth = 3;
+    walked.stop = "a/b";
+    assert_int_equal(beneath_walk(&w.b, &walk, &err), -1);
     assert_string_equal(err.msg, "stopped");
-    buf_release(&met.paths);
-    world_close(&w);
+    buf_release(&walked.paths);
+    scene_close(&w);
 }
 
-/* ---- without openat2 ------------------------------------------------------------------------------------
- */
+/* ---- without openat2 --------------------------------------------------------------------------------- */
 
-/* Afterwards openat2 fails with that errno, as under a seccomp filter of an old container. */
+/* Makes openat2 fail with this errno, like the seccomp filter of an old container. */
 static int refuse_openat2(int number)
 {
     struct sock_filter code[] = {
@@ -517,15 +512,15 @@ static int refuse_openat2(int number)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-/* In a child process, because the filter cannot be removed. */
+/* Runs in a child process, because the filter cannot be removed. */
 static void a_kernel_without_openat2_is_supported(void **state)
 {
     static const int numbers[] = {ENOSYS, EPERM};
     for (size_t i = 0; i < 2; i++) {
-        struct world w;
+        struct scene w;
         int status = -1;
-        world_open(&w, *state, false);
-        put_link(&w, w.outside, "away");
+        scene_open(&w, *state, false);
+        make_link(&w, w.outside, "away");
         pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0) {
@@ -539,22 +534,22 @@ static void a_kernel_without_openat2_is_supported(void **state)
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_int_equal(status, 0);
         assert_file_has(&w, "a/b/c", "x");
-        world_close(&w);
+        scene_close(&w);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(no_operation_goes_through_a_link),
+        SCRATCH(no_operation_follows_a_link_in_the_middle_of_a_path),
         SCRATCH(a_link_at_the_end_is_not_followed),
         SCRATCH(absolute_and_parent_paths_are_refused),
         SCRATCH(only_regular_files_are_opened),
-        SCRATCH(a_written_file_is_read_back),
-        SCRATCH(reading_has_a_limit),
+        SCRATCH(written_files_are_private_under_every_umask),
+        SCRATCH(reading_a_file_beyond_the_limit_is_refused),
         SCRATCH(rename_replaces_a_file_and_rename_new_does_not),
         SCRATCH(a_nameless_file_never_replaces_a_file),
-        SCRATCH(temporary_files_have_different_names),
+        SCRATCH(temporary_files_have_different_names_without_the_pid),
         SCRATCH(removal_follows_no_link),
         SCRATCH(a_walk_lists_every_entry_up_to_its_limits),
         SCRATCH(a_kernel_without_openat2_is_supported),

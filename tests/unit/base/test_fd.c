@@ -18,13 +18,13 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-static void pair_of(int fds[2])
+static void make_pair(int fds[2])
 {
     struct err err = ERR_INIT;
     assert_ok(fd_socketpair(fds, &err), &err);
 }
 
-static void pipe_of(int fds[2])
+static void make_pipe(int fds[2])
 {
     struct err err = ERR_INIT;
     assert_ok(fd_pipe(fds, &err), &err);
@@ -40,8 +40,8 @@ static void every_descriptor_closes_on_exec(void **state)
 {
     (void)state;
     int pair[2], ends[2], one = fd_socket(AF_UNIX, NULL);
-    pair_of(pair);
-    pipe_of(ends);
+    make_pair(pair);
+    make_pipe(ends);
     int all[] = {pair[0], pair[1], ends[0], ends[1], one};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         assert_true(fcntl(all[i], F_GETFD) & FD_CLOEXEC);
@@ -54,12 +54,12 @@ static void every_descriptor_closes_on_exec(void **state)
     assert_int_equal(errno, EXDEV);
 }
 
-static void waiting_ends_when_ready(void **state)
+static void waiting_ends_when_the_descriptor_is_ready(void **state)
 {
     (void)state;
     int pair[2];
     struct err err = ERR_INIT;
-    pair_of(pair);
+    make_pair(pair);
     assert_ok(fd_wait(pair[0], POLLOUT, clock_deadline(5000), -1, &err), &err);
     assert_int_equal(write(pair[1], "x", 1), 1);
     assert_ok(fd_wait(pair[0], POLLIN, CLOCK_NEVER, -1, &err), &err);
@@ -75,7 +75,7 @@ static void waiting_ends_at_the_deadline(void **state)
     (void)state;
     int pair[2];
     struct err err = ERR_INIT;
-    pair_of(pair);
+    make_pair(pair);
     int64_t start = clock_now();
     assert_refused(fd_wait(pair[0], POLLIN, clock_deadline(60), -1, &err), &err, ERR_TIMEOUT, "timed out");
     assert_in_range(clock_now() - start, 60, 5000);
@@ -89,8 +89,8 @@ static void waiting_can_be_cancelled(void **state)
     (void)state;
     int pair[2], cancel[2];
     struct err err = ERR_INIT;
-    pair_of(pair);
-    pipe_of(cancel);
+    make_pair(pair);
+    make_pipe(cancel);
     assert_false(fd_cancelled(-1));
     assert_false(fd_cancelled(cancel[0]));
     assert_int_equal(write(cancel[1], "", 1), 1);
@@ -146,7 +146,7 @@ static void *read_slowly(void *ctx)
     return NULL;
 }
 
-static void everything_is_written(void **state)
+static void fd_write_all_writes_everything_to_a_slow_reader(void **state)
 {
     (void)state;
     enum { MUCH = 3000000 };
@@ -157,7 +157,7 @@ static void everything_is_written(void **state)
     assert_non_null(much);
     for (size_t i = 0; i < MUCH; i++)
         much[i] = (unsigned char)(i % 251);
-    pair_of(pair);
+    make_pair(pair);
     assert_ok(fd_set_nonblocking(pair[1], true, &err), &err);
     assert_true(fcntl(pair[1], F_GETFL) & O_NONBLOCK);
     struct slow_reader r = {.fd = pair[0]};
@@ -181,8 +181,8 @@ static void a_write_can_be_cancelled(void **state)
     FILE *f = tmpfile();
     (void)state;
     assert_true(much && f);
-    pipe_of(ends);
-    pipe_of(cancel);
+    make_pipe(ends);
+    make_pipe(cancel);
     assert_ok(fd_write_or_cancel(ends[1], much, 10000, cancel[0], &err), &err);
     assert_ok(fd_write_or_cancel(fileno(f), much, MUCH, cancel[0], &err), &err);
     assert_int_equal(lseek(fileno(f), 0, SEEK_CUR), MUCH);
@@ -198,7 +198,7 @@ static void a_write_can_be_cancelled(void **state)
     free(much);
 }
 
-/* Reads a file of some size into a buffer of some capacity: returns what fits, and whether that was all. */
+/* Reads a file of `size` bytes into a buffer of `max`. It must contain the whole file exactly if `fits`. */
 static void read_back(size_t size, size_t max, bool fits)
 {
     struct buf all = BUF_INIT(max);
@@ -217,7 +217,7 @@ static void read_back(size_t size, size_t max, bool fits)
     buf_release(&all);
 }
 
-static void everything_is_read(void **state)
+static void fd_read_all_reads_up_to_the_capacity(void **state)
 {
     struct buf none = BUF_INIT(10);
     (void)state;
@@ -240,7 +240,7 @@ static void nonblocking_mode_is_set_and_reset(void **state)
     (void)state;
     int ends[2];
     struct err err = ERR_INIT;
-    pipe_of(ends);
+    make_pipe(ends);
     assert_ok(fd_set_nonblocking(ends[0], true, &err), &err);
     assert_ok(fd_set_nonblocking(ends[0], false, &err), &err);
     assert_false(fcntl(ends[0], F_GETFL) & O_NONBLOCK);
@@ -256,8 +256,8 @@ static bool is_readable(int fd)
     return fd_wait(fd, POLLIN, clock_deadline(0), -1, NULL) == 0;
 }
 
-/* Also after the pipe behind it is full. */
-static void a_rung_pipe_is_readable_until_it_is_drained(void **state)
+/* Also if more wake-ups are written than the pipe can contain. */
+static void a_wake_up_pipe_is_readable_until_it_is_drained(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -273,8 +273,8 @@ static void a_rung_pipe_is_readable_until_it_is_drained(void **state)
     close_both(fds);
 }
 
-/* A path that fits exactly with its NUL, and one that is a byte longer. */
-static void paths_of_sockets_have_a_maximum_length(void **state)
+/* Tests a path that fits exactly with its NUL, and a path with one more byte. */
+static void a_socket_path_beyond_the_maximum_length_is_refused(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -297,13 +297,13 @@ static void paths_of_sockets_have_a_maximum_length(void **state)
         assert_int_equal(address.sun_path[i], 0);
 }
 
-static void *note_mask(void *ctx)
+static void *store_mask(void *ctx)
 {
     pthread_sigmask(SIG_SETMASK, NULL, ctx);
     return NULL;
 }
 
-static void threads_receive_no_signals(void **state)
+static void threads_start_with_signals_blocked(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -311,7 +311,7 @@ static void threads_receive_no_signals(void **state)
     pthread_t thread;
     sigemptyset(&inside);
     pthread_sigmask(SIG_SETMASK, NULL, &before);
-    assert_ok(thread_start(&thread, note_mask, &inside, &err), &err);
+    assert_ok(thread_start(&thread, store_mask, &inside, &err), &err);
     pthread_join(thread, NULL);
     pthread_sigmask(SIG_SETMASK, NULL, &after);
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGALRM, SIGCHLD, SIGUSR1};
@@ -325,17 +325,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_descriptor_closes_on_exec),
-        cmocka_unit_test(waiting_ends_when_ready),
+        cmocka_unit_test(waiting_ends_when_the_descriptor_is_ready),
         cmocka_unit_test(waiting_ends_at_the_deadline),
         cmocka_unit_test(waiting_can_be_cancelled),
         cmocka_unit_test(signals_do_not_end_a_wait),
-        cmocka_unit_test(everything_is_written),
+        cmocka_unit_test(fd_write_all_writes_everything_to_a_slow_reader),
         cmocka_unit_test(a_write_can_be_cancelled),
-        cmocka_unit_test(everything_is_read),
+        cmocka_unit_test(fd_read_all_reads_up_to_the_capacity),
         cmocka_unit_test(nonblocking_mode_is_set_and_reset),
-        cmocka_unit_test(a_rung_pipe_is_readable_until_it_is_drained),
-        cmocka_unit_test(paths_of_sockets_have_a_maximum_length),
-        cmocka_unit_test(threads_receive_no_signals),
+        cmocka_unit_test(a_wake_up_pipe_is_readable_until_it_is_drained),
+        cmocka_unit_test(a_socket_path_beyond_the_maximum_length_is_refused),
+        cmocka_unit_test(threads_start_with_signals_blocked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,14 +17,14 @@
 
 static const mode_t masks[] = {0, 022, 077, 0777};
 
-static void file_is(const char *path, const char *text)
+static void assert_file_is(const char *path, const char *text)
 {
     struct buf b = scratch_read(path);
     assert_string_equal(buf_str(&b), text);
     buf_release(&b);
 }
 
-static void the_umask_does_not_change_modes(void **state)
+static void new_files_and_directories_are_private_under_every_umask(void **state)
 {
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
         struct err err = ERR_INIT;
@@ -61,12 +61,12 @@ static void an_existing_file_is_not_replaced(void **state)
     char *path = scratch_file(*state, "taken", "old", 3);
     char *msg = format_text("cannot create %s: File exists", path);
     assert_refused(file_create(path, &err), &err, ERR_EXISTS, msg);
-    file_is(path, "old");
+    assert_file_is(path, "old");
     free(msg);
     msg = format_text("cannot create the directory %s: File exists", path);
     assert_refused(file_mkdir(path, &err), &err, ERR_EXISTS, msg);
     free(msg);
-    /* A symbolic link takes a name too, even a dangling one. */
+    /* A symbolic link also prevents creation, even a dangling link. */
     char *link = format_text("%s/link", (char *)*state);
     assert_int_equal(symlink("nowhere", link), 0);
     assert_int_equal(file_create(link, &err), -1);
@@ -83,14 +83,14 @@ static void writing_replaces_the_file(void **state)
     assert_ok(file_write(path, "first, and longer", 17, &err), &err);
     int old = open(path, O_RDONLY);
     assert_ok(file_write(path, "second", 6, &err), &err);
-    file_is(path, "second");
+    assert_file_is(path, "second");
     /* A descriptor of the old file still reads all of it. */
     char text[32] = "";
     assert_int_equal(read(old, text, sizeof text), 17);
     assert_string_equal(text, "first, and longer");
     close(old);
     assert_ok(file_write(path, "", 0, &err), &err);
-    file_is(path, "");
+    assert_file_is(path, "");
     assert_int_equal(scratch_count(*state), 1);
     free(path);
 }
@@ -103,7 +103,7 @@ static void failed_writing_leaves_no_file(void **state)
     free(scratch_file(dir, "x", "x", 1));
     assert_int_equal(file_write(dir, "text", 4, &err), -1);
     assert_int_equal(err.kind, ERR_LOCAL_IO);
-    file_is(inside, "x");
+    assert_file_is(inside, "x");
     assert_int_equal(scratch_count(*state), 1);
     char *nowhere = format_text("%s/none/x", (char *)*state);
     assert_int_equal(file_write(nowhere, "text", 4, &err), -1);
@@ -113,7 +113,7 @@ static void failed_writing_leaves_no_file(void **state)
     free(dir);
 }
 
-static void reading_has_a_limit(void **state)
+static void reading_a_file_beyond_the_limit_is_refused(void **state)
 {
     struct err err = ERR_INIT;
     static char much[40000];
@@ -140,7 +140,7 @@ static void reading_has_a_limit(void **state)
     free(path);
 }
 
-static void no_open(const char *path, enum err_kind kind, const char *format)
+static void assert_open_fails(const char *path, enum err_kind kind, const char *format)
 {
     struct err err = ERR_INIT;
     struct buf b = BUF_INIT(10), msg = BUF_INIT(1000);
@@ -158,11 +158,11 @@ static void only_regular_files_are_opened(void **state)
     char *fifo = format_text("%s/fifo", (char *)*state), *none = format_text("%s/none", (char *)*state);
     char *file = scratch_file(*state, "file", "x", 1), *below = format_text("%s/below", file);
     assert_int_equal(mkfifo(fifo, 0600), 0);
-    no_open(fifo, ERR_FAILED, "* is not a regular file");
-    no_open(*state, ERR_FAILED, "* is not a regular file");
-    no_open("/dev/zero", ERR_FAILED, "* is not a regular file");
-    no_open(none, ERR_NOT_FOUND, "cannot open *: No such file or directory");
-    no_open(below, ERR_NOT_FOUND, "cannot open *: Not a directory");
+    assert_open_fails(fifo, ERR_FAILED, "* is not a regular file");
+    assert_open_fails(*state, ERR_FAILED, "* is not a regular file");
+    assert_open_fails("/dev/zero", ERR_FAILED, "* is not a regular file");
+    assert_open_fails(none, ERR_NOT_FOUND, "cannot open *: No such file or directory");
+    assert_open_fails(below, ERR_NOT_FOUND, "cannot open *: Not a directory");
     free(fifo);
     free(none);
     free(file);
@@ -204,7 +204,7 @@ static void removal_does_not_follow_links(void **state)
     assert_false(file_exists(tree));
     assert_ok(file_remove(alone, &err), &err);
     assert_false(file_exists(alone));
-    file_is(keep, "k");
+    assert_file_is(keep, "k");
     assert_ok(file_remove(keep, &err), &err);
     assert_false(file_exists(keep));
     assert_ok(file_remove(keep, &err), &err);
@@ -272,7 +272,7 @@ static void paths_are_joined_and_split(void **state)
     }
 }
 
-static void home_is_expanded(void **state)
+static void a_leading_tilde_is_replaced_by_the_home_directory(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {{"~", "/home/ann"},      {"~/x", "/home/ann/x"},
@@ -323,18 +323,18 @@ static void an_atomic_file_gets_a_free_name_and_replaces_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(the_umask_does_not_change_modes),
+        SCRATCH(new_files_and_directories_are_private_under_every_umask),
         SCRATCH(an_existing_file_is_not_replaced),
         SCRATCH(writing_replaces_the_file),
         SCRATCH(failed_writing_leaves_no_file),
-        SCRATCH(reading_has_a_limit),
+        SCRATCH(reading_a_file_beyond_the_limit_is_refused),
         SCRATCH(only_regular_files_are_opened),
         SCRATCH(descriptors_close_on_exec),
         SCRATCH(removal_does_not_follow_links),
         SCRATCH(missing_parent_directories_are_made),
         SCRATCH(an_atomic_file_gets_a_free_name_and_replaces_nothing),
         cmocka_unit_test(paths_are_joined_and_split),
-        cmocka_unit_test(home_is_expanded),
+        cmocka_unit_test(a_leading_tilde_is_replaced_by_the_home_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

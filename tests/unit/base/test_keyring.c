@@ -23,22 +23,22 @@ static struct keyring *make_keyring(void)
     return k;
 }
 
-static int take_secret(struct keyring *k, const char *name, struct secret *ret, struct err *err)
+static int get_or_claim(struct keyring *k, const char *name, struct secret *ret, struct err *err)
 {
     return keyring_get_or_claim(k, name, &(struct keyring_wait){clock_deadline(20000), -1}, ret, err);
 }
 
-static void a_secret_that_worked_is_stored(void **state)
+static void a_stored_secret_is_returned_to_later_callers(void **state)
 {
     (void)state;
     struct keyring *k = make_keyring();
     struct secret s;
     struct err err = ERR_INIT;
     char name[20];
-    /* More than one, so that it grows. */
+    /* The keyring grows. */
     for (int i = 0; i < 20; i++) {
         snprintf(name, sizeof name, "key %d", i);
-        assert_ok(take_secret(k, name, &s, &err), &err);
+        assert_ok(get_or_claim(k, name, &s, &err), &err);
         assert_int_equal(s.len, 0);
         s = (struct secret){.len = (size_t)snprintf(s.text, sizeof s.text, "answer %d", i)};
         snprintf(s.text, sizeof s.text, "answer %d", i);
@@ -48,7 +48,7 @@ static void a_secret_that_worked_is_stored(void **state)
         char answer[20];
         snprintf(name, sizeof name, "key %d", i);
         snprintf(answer, sizeof answer, "answer %d", i);
-        assert_ok(take_secret(k, name, &s, &err), &err);
+        assert_ok(get_or_claim(k, name, &s, &err), &err);
         assert_string_equal(s.text, answer);
         assert_int_equal(s.len, strlen(answer));
     }
@@ -63,22 +63,22 @@ static void a_failed_question_is_repeated_but_a_declined_one_is_not(void **state
     struct err err = ERR_INIT, failed = ERR_INIT, declined = ERR_INIT;
     err_set(&failed, ERR_FAILED, "the session ended");
     err_set(&declined, ERR_NOT_FOUND, "no answer was given");
-    assert_ok(take_secret(k, "key", &s, &err), &err);
+    assert_ok(get_or_claim(k, "key", &s, &err), &err);
     keyring_store_result(k, "key", NULL, &failed);
-    assert_ok(take_secret(k, "key", &s, &err), &err); /* the next caller may try */
+    assert_ok(get_or_claim(k, "key", &s, &err), &err); /* the next caller may try */
     assert_int_equal(s.len, 0);
     keyring_store_result(k, "key", NULL, &declined);
     for (int i = 0; i < 2; i++)
-        assert_refused(take_secret(k, "key", &s, &err), &err, ERR_NOT_FOUND, "no answer was given");
+        assert_refused(get_or_claim(k, "key", &s, &err), &err, ERR_NOT_FOUND, "no answer was given");
     keyring_free(k);
 }
 
-static void without_a_keyring_nothing_is_stored(void **state)
+static void a_null_keyring_stores_nothing(void **state)
 {
     (void)state;
     struct secret s = {.len = 5};
     for (int i = 0; i < 2; i++) {
-        assert_ok(take_secret(NULL, "key", &s, NULL), NULL);
+        assert_ok(get_or_claim(NULL, "key", &s, NULL), NULL);
         assert_int_equal(s.len, 0);
         keyring_store_result(NULL, "key", &s, NULL);
     }
@@ -93,7 +93,7 @@ static void waiting_for_an_answer_ends_at_the_deadline_and_on_cancel(void **stat
     struct err err = ERR_INIT;
     int fds[2];
     assert_ok(fd_pipe(fds, &err), &err);
-    assert_ok(take_secret(k, "key", &s, &err), &err);
+    assert_ok(get_or_claim(k, "key", &s, &err), &err);
     assert_int_equal(keyring_get_or_claim(k, "key", &(struct keyring_wait){clock_deadline(20), -1}, &s, &err),
                      -1);
     assert_int_equal(err.kind, ERR_TIMEOUT);
@@ -105,25 +105,25 @@ static void waiting_for_an_answer_ends_at_the_deadline_and_on_cancel(void **stat
     keyring_free(k);
 }
 
-/* Many threads: one asks at a time, the first without success; all others get the answer. */
-struct crowd {
+/* Many threads: one asks at a time. The first one fails, the second gets the answer for all. */
+struct askers {
     struct keyring *k;
-    atomic_int asked, asking, told;
+    atomic_int asked, asking, answered;
 };
 
-static void *one_of_many(void *ctx)
+static void *ask_or_wait(void *ctx)
 {
-    struct crowd *c = ctx;
+    struct askers *c = ctx;
     struct secret s, found = {.text = "open sesame", .len = 11};
     struct err failed = ERR_INIT;
     err_set(&failed, ERR_FAILED, "the session ended");
-    while (take_secret(c->k, "key", &s, NULL) == 0) {
+    while (get_or_claim(c->k, "key", &s, NULL) == 0) {
         if (s.len > 0) {
-            c->told += strcmp(s.text, "open sesame") == 0;
+            c->answered += strcmp(s.text, "open sesame") == 0;
             break;
         }
         int nth = ++c->asked;
-        c->told += 1000 * (++c->asking > 1);
+        c->answered += 1000 * (++c->asking > 1);
         poll(NULL, 0, 20);
         c->asking--;
         keyring_store_result(c->k, "key", nth == 1 ? NULL : &found, &failed);
@@ -135,15 +135,15 @@ static void one_thread_asks_and_all_use_the_answer(void **state)
 {
     (void)state;
     enum { MANY = 16 };
-    struct crowd c = {.k = make_keyring()};
+    struct askers c = {.k = make_keyring()};
     pthread_t threads[MANY];
     struct err err = ERR_INIT;
     for (int i = 0; i < MANY; i++)
-        assert_ok(thread_start(&threads[i], one_of_many, &c, &err), &err);
+        assert_ok(thread_start(&threads[i], ask_or_wait, &c, &err), &err);
     for (int i = 0; i < MANY; i++)
         pthread_join(threads[i], NULL);
     assert_int_equal(c.asked, 2);
-    assert_int_equal(c.told, MANY);
+    assert_int_equal(c.answered, MANY);
     keyring_free(c.k);
 }
 
@@ -154,25 +154,25 @@ static void a_wrong_secret_is_forgotten(void **state)
     struct secret s = {.len = 0}, typed = {.text = "wrong", .len = 5};
     struct err err = ERR_INIT, declined = {.kind = ERR_NOT_FOUND, .msg = "no answer"};
     keyring_forget(k, "key");
-    assert_ok(take_secret(k, "key", &s, &err), &err);
-    keyring_forget(k, "key"); /* the caller that asks is not affected */
+    assert_ok(get_or_claim(k, "key", &s, &err), &err);
+    keyring_forget(k, "key"); /* does not affect the caller that is asking */
     keyring_store_result(k, "key", &typed, NULL);
-    assert_ok(take_secret(k, "key", &s, &err), &err);
+    assert_ok(get_or_claim(k, "key", &s, &err), &err);
     assert_string_equal(s.text, "wrong");
     keyring_forget(k, "key");
-    assert_ok(take_secret(k, "key", &s, &err), &err);
+    assert_ok(get_or_claim(k, "key", &s, &err), &err);
     assert_int_equal(s.len, 0);
     keyring_store_result(k, "key", NULL, &declined);
-    assert_int_equal(take_secret(k, "key", &s, &err), -1);
+    assert_int_equal(get_or_claim(k, "key", &s, &err), -1);
     keyring_forget(k, "key");
-    assert_ok(take_secret(k, "key", &s, &err), &err);
+    assert_ok(get_or_claim(k, "key", &s, &err), &err);
     assert_int_equal(s.len, 0);
     keyring_store_result(k, "key", NULL, NULL);
     keyring_forget(NULL, "key");
     keyring_free(k);
 }
 
-static void two_spellings_of_a_path_are_one_file(void **state)
+static void two_spellings_of_a_path_have_one_name(void **state)
 {
     (void)state;
     char *plain = keyring_file_name("/etc/passwd"), *other = keyring_file_name("/etc/../etc/./passwd"),
@@ -189,13 +189,13 @@ static void two_spellings_of_a_path_are_one_file(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_secret_that_worked_is_stored),
+        cmocka_unit_test(a_stored_secret_is_returned_to_later_callers),
         cmocka_unit_test(a_failed_question_is_repeated_but_a_declined_one_is_not),
-        cmocka_unit_test(without_a_keyring_nothing_is_stored),
+        cmocka_unit_test(a_null_keyring_stores_nothing),
         cmocka_unit_test(waiting_for_an_answer_ends_at_the_deadline_and_on_cancel),
         cmocka_unit_test(one_thread_asks_and_all_use_the_answer),
         cmocka_unit_test(a_wrong_secret_is_forgotten),
-        cmocka_unit_test(two_spellings_of_a_path_are_one_file),
+        cmocka_unit_test(two_spellings_of_a_path_have_one_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static void output_and_exit_codes_are_returned(void **state)
     assert_script("exec >&- 2>&-; sleep 0.05; exit 7", 7, "", "");
 }
 
-static void arguments_are_not_for_a_shell(void **state)
+static void no_shell_interprets_the_arguments(void **state)
 {
     (void)state;
     struct buf out = run_program((const char *const[]){"printf", "%s|%s", "a b; $HOME `x`", "", NULL});
@@ -72,7 +72,7 @@ static void arguments_are_not_for_a_shell(void **state)
     buf_release(&out);
 }
 
-static void much_output_is_returned_complete(void **state)
+static void a_megabyte_of_output_is_returned(void **state)
 {
     (void)state;
     struct proc_result r;
@@ -104,7 +104,7 @@ static void too_much_output_is_refused(void **state)
     }
 }
 
-static void a_deadline_ends_a_program(void **state)
+static void a_program_is_ended_at_its_deadline(void **state)
 {
     (void)state;
     static const char *const scripts[] = {"exec sleep 100", "sleep 100 & wait",
@@ -131,7 +131,7 @@ static struct buf wait_for_file(const char *path)
         buf_release(&b);
         fd_wait(-1, 0, clock_deadline(5), -1, NULL);
     }
-    fail_msg("nothing came into %s", path);
+    fail_msg("nothing was written to %s", path);
     return (struct buf)BUF_INIT(0);
 }
 
@@ -326,8 +326,8 @@ static void variables_are_added_to_the_environment(void **state)
     free(path);
 }
 
-/* Killing the group ends both. */
-static void a_child_joins_the_group_of_another(void **state)
+/* proc_end of the first child kills the group and so both. */
+static void a_child_can_join_the_process_group_of_another(void **state)
 {
     (void)state;
     pid_t first = -1, second = -1;
@@ -357,7 +357,7 @@ static void the_end_of_a_child_is_detected(void **state)
     kill(pid, SIGKILL);
     for (int i = 0; i < 1000 && !proc_has_ended(pid, NULL); i++)
         fd_wait(-1, 0, clock_deadline(5), -1, NULL);
-    /* The check does not collect it. */
+    /* proc_has_ended leaves the zombie for proc_end. */
     assert_true(proc_has_ended(pid, &code));
     assert_int_equal(code, 128 + SIGKILL);
     assert_int_equal(proc_end(pid), 128 + SIGKILL);
@@ -369,7 +369,7 @@ static void the_end_of_a_child_is_detected(void **state)
     assert_int_equal(proc_end(pid), 7);
 }
 
-static int spoil_and_count(void *number)
+static int increment(void *number)
 {
     int *n = number;
     return ++*n;
@@ -388,7 +388,7 @@ static int interrupt_itself(void *ctx)
     return 1;
 }
 
-static void note_it(int number)
+static void ignore_signal(int number)
 {
     (void)number;
 }
@@ -396,17 +396,17 @@ static void note_it(int number)
 static void a_fork_does_not_change_its_parent(void **state)
 {
     (void)state;
-    struct sigaction before, after, act = {.sa_handler = note_it};
+    struct sigaction before, after, act = {.sa_handler = ignore_signal};
     struct err err = ERR_INIT;
     int number = 6, code = -1, seconds = 60, cancel[2];
     sigaction(SIGINT, &act, &before);
-    assert_ok(proc_run_fork(spoil_and_count, &number, -1, &code, &err), &err);
+    assert_ok(proc_run_fork(increment, &number, -1, &code, &err), &err);
     assert_int_equal(code, 7);
     assert_int_equal(number, 6);
     assert_ok(proc_run_fork(interrupt_itself, NULL, -1, &code, &err), &err);
     assert_int_equal(code, 128 + SIGINT);
     sigaction(SIGINT, &before, &after);
-    assert_true(after.sa_handler == note_it);
+    assert_true(after.sa_handler == ignore_signal);
     assert_ok(fd_pipe(cancel, &err), &err);
     assert_int_equal(write(cancel[1], "", 1), 1);
     assert_refused(proc_run_fork(wait_for_a_signal, &seconds, cancel[0], &code, &err), &err, ERR_CANCELLED,
@@ -415,15 +415,15 @@ static void a_fork_does_not_change_its_parent(void **state)
     fd_close(&cancel[1]);
 }
 
-static int make_more_room_than_there_is(void *ctx)
+static int raise_limit_beyond_the_maximum(void *ctx)
 {
     struct rlimit limit = {.rlim_cur = 100, .rlim_max = 200};
     (void)ctx;
     return setrlimit(RLIMIT_NOFILE, &limit) < 0 || fd_raise_limit(300) != 200;
 }
 
-/* These signal settings are profgrab's own: a child has the original ones soon after it has begun. */
-static void further_descriptors_are_inherited(void **state)
+/* profgrab raises the limit for itself only: a child gets the original limit back soon after its start. */
+static void the_raised_descriptor_limit_is_not_inherited(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -440,14 +440,13 @@ static void further_descriptors_are_inherited(void **state)
     assert_int_equal(now.rlim_cur, 130);
     assert_script("until [ `ulimit -Sn` = 100 ]; do :; done; echo ours", 0, "ours\n", "");
     setrlimit(RLIMIT_NOFILE, &before);
-    assert_ok(proc_run_fork(make_more_room_than_there_is, NULL, -1, &code, &err), &err);
+    assert_ok(proc_run_fork(raise_limit_beyond_the_maximum, NULL, -1, &code, &err), &err);
     assert_int_equal(code, 0);
 }
 
-/* ---- confined children ----------------------------------------------------------------------------------
- */
+/* ---- confined children ------------------------------------------------------------------------------- */
 
-static const struct proc_fork_limits confines = {
+static const struct proc_fork_limits confined = {
     .memory = 64u << 20, .cpu_ms = 60000, .wall_ms = 60000, .cancel_fd = -1, .max_result = 1000};
 
 static int return_text(void *ctx, struct buf *ret, struct err *err)
@@ -458,14 +457,14 @@ static int return_text(void *ctx, struct buf *ret, struct err *err)
     return 0;
 }
 
-static int fail_with_words(void *ctx, struct buf *ret, struct err *err)
+static int fail_with_hint(void *ctx, struct buf *ret, struct err *err)
 {
     (void)ctx, (void)ret;
     err_set(err, ERR_NOT_FOUND, "there is no \033[31mred");
     return err_hint(err, "look elsewhere");
 }
 
-static int say_too_much(void *ctx, struct buf *ret, struct err *err)
+static int return_too_much(void *ctx, struct buf *ret, struct err *err)
 {
     (void)ctx, (void)err;
     for (int i = 0; i < 2000; i++)
@@ -479,20 +478,20 @@ static void a_confined_child_returns_its_result(void **state)
     struct err err = ERR_INIT;
     struct buf ret = BUF_INIT(0);
     int number = 6;
-    assert_ok(proc_run_confined(return_text, &number, &confines, &ret, &err), &err);
+    assert_ok(proc_run_confined(return_text, &number, &confined, &ret, &err), &err);
     assert_string_equal(buf_str(&ret), "7");
     assert_int_equal(number, 6);
-    assert_ok(proc_run_confined(return_text, &number, &confines, NULL, &err), &err);
-    assert_refused(proc_run_confined(fail_with_words, NULL, &confines, &ret, &err), &err, ERR_NOT_FOUND,
+    assert_ok(proc_run_confined(return_text, &number, &confined, NULL, &err), &err);
+    assert_refused(proc_run_confined(fail_with_hint, NULL, &confined, &ret, &err), &err, ERR_NOT_FOUND,
                    "there is no ?[31mred");
     assert_string_equal(err.hint, "look elsewhere");
-    assert_refused(proc_run_confined(say_too_much, NULL, &confines, &ret, &err), &err, ERR_FAILED,
+    assert_refused(proc_run_confined(return_too_much, NULL, &confined, &ret, &err), &err, ERR_FAILED,
                    "its result is larger than 1000 bytes");
     assert_string_equal(buf_str(&ret), "7");
     buf_release(&ret);
 }
 
-static int take_memory(void *ctx, struct buf *ret, struct err *err)
+static int use_memory(void *ctx, struct buf *ret, struct err *err)
 {
     struct buf all = BUF_INIT(*(size_t *)ctx);
     char chunk[4096] = "";
@@ -504,7 +503,7 @@ static int take_memory(void *ctx, struct buf *ret, struct err *err)
     return rc;
 }
 
-static int take_time(void *ctx, struct buf *ret, struct err *err)
+static int use_time(void *ctx, struct buf *ret, struct err *err)
 {
     (void)ctx, (void)ret, (void)err;
     for (volatile bool ever = true; ever;)
@@ -520,34 +519,34 @@ static int wait_for_ever(void *ctx, struct buf *ret, struct err *err)
 }
 
 /* SIGKILL cannot be handled, not even by a sanitizer. */
-static int be_killed(void *ctx, struct buf *ret, struct err *err)
+static int kill_itself(void *ctx, struct buf *ret, struct err *err)
 {
     (void)ctx, (void)ret, (void)err;
     raise(SIGKILL);
     return 0;
 }
 
-static void a_confined_child_has_limits(void **state)
+static void a_confined_child_is_ended_at_its_limits(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
     size_t little = 16u << 20, much = 128u << 20;
     int cancel[2];
-    struct proc_fork_limits c[4] = {confines, confines, confines, confines};
+    struct proc_fork_limits c[4] = {confined, confined, confined, confined};
     c[0].memory = 0;
     c[1].cpu_ms = 1;
     c[2].wall_ms = 20;
-    assert_ok(proc_run_confined(take_memory, &little, &confines, NULL, &err), &err);
+    assert_ok(proc_run_confined(use_memory, &little, &confined, NULL, &err), &err);
 #ifndef UNDER_SANITIZER
-    assert_refused(proc_run_confined(take_memory, &much, &confines, NULL, &err), &err, ERR_LIMIT,
+    assert_refused(proc_run_confined(use_memory, &much, &confined, NULL, &err), &err, ERR_LIMIT,
                    "reading it takes more than 67.1 MB of memory");
 #endif
-    assert_ok(proc_run_confined(take_memory, &much, &c[0], NULL, &err), &err);
-    assert_refused(proc_run_confined(take_time, NULL, &c[1], NULL, &err), &err, ERR_LIMIT,
+    assert_ok(proc_run_confined(use_memory, &much, &c[0], NULL, &err), &err);
+    assert_refused(proc_run_confined(use_time, NULL, &c[1], NULL, &err), &err, ERR_LIMIT,
                    "reading it takes more than 1 s of processor time");
     assert_refused(proc_run_confined(wait_for_ever, NULL, &c[2], NULL, &err), &err, ERR_LIMIT,
                    "reading it takes more than 1 s");
-    assert_refused(proc_run_confined(be_killed, NULL, &confines, NULL, &err), &err, ERR_LIMIT,
+    assert_refused(proc_run_confined(kill_itself, NULL, &confined, NULL, &err), &err, ERR_LIMIT,
                    "the process that read it was ended by signal 9");
     assert_ok(fd_pipe(cancel, &err), &err);
     assert_int_equal(write(cancel[1], "", 1), 1);
@@ -558,8 +557,7 @@ static void a_confined_child_has_limits(void **state)
     fd_close(&cancel[1]);
 }
 
-/* The child prints its own limits: of memory in GB beyond the memory that this process has, of time in
- * seconds.
+/* The child prints its limits: memory in MiB beyond the memory that this process has in use, time in seconds.
  */
 static int print_limits(void *ctx, struct buf *ret, struct err *err)
 {
@@ -606,7 +604,7 @@ static void limits_grow_with_the_input(void **state)
     assert_limits(UINT64_MAX, "memory 8192 MiB, time 600 s");
 }
 
-static int look_around(void *ctx, struct buf *ret, struct err *err)
+static int print_confinement(void *ctx, struct buf *ret, struct err *err)
 {
     const int *fds = ctx;
     struct rlimit core;
@@ -621,16 +619,16 @@ static int look_around(void *ctx, struct buf *ret, struct err *err)
 }
 
 #ifdef __linux__
-static void a_confined_child_has_no_other_descriptors(void **state)
+static void a_confined_child_has_only_the_kept_descriptors(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
     struct buf ret = BUF_INIT(0);
     int fds[2];
-    struct proc_fork_limits c = confines;
+    struct proc_fork_limits c = confined;
     assert_ok(fd_pipe(fds, &err), &err);
     c.kept[0] = fds[0];
-    assert_ok(proc_run_confined(look_around, fds, &c, &ret, &err), &err);
+    assert_ok(proc_run_confined(print_confinement, fds, &c, &ret, &err), &err);
     assert_string_equal(buf_str(&ret), "privileges 1, core 0, kept 1, other 0");
     assert_int_equal(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 0);
     assert_true(fcntl(fds[1], F_GETFD) >= 0);
@@ -640,37 +638,36 @@ static void a_confined_child_has_no_other_descriptors(void **state)
 }
 #endif
 
-static int interrupt_oneself(void *ctx, struct buf *ret, struct err *err)
+static int interrupt_confined(void *ctx, struct buf *ret, struct err *err)
 {
     (void)ctx, (void)ret, (void)err;
     raise(SIGINT);
     return 0;
 }
 
-static int run_one_that_is_interrupted(void *ctx)
+static int run_interrupted_child(void *ctx)
 {
-    return proc_run_confined(interrupt_oneself, ctx, &confines, NULL, NULL) < 0;
+    return proc_run_confined(interrupt_confined, ctx, &confined, NULL, NULL) < 0;
 }
 
-/* With a handler, the terminal has signalled this process too; without one, this process ends like the
- * child. */
+/* With a handler, this process continues, because the terminal has signalled it too. Without a handler, it
+ * ends like the child. */
 static void a_signal_to_the_child_interrupts_the_parent(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct sigaction before, act = {.sa_handler = note_it};
+    struct sigaction before, act = {.sa_handler = ignore_signal};
     int code = -1;
     signal(SIGINT, SIG_DFL); /* a shell starts background jobs with SIGINT ignored */
-    assert_ok(proc_run_fork(run_one_that_is_interrupted, NULL, -1, &code, &err), &err);
+    assert_ok(proc_run_fork(run_interrupted_child, NULL, -1, &code, &err), &err);
     assert_int_equal(code, 128 + SIGINT);
     sigaction(SIGINT, &act, &before);
-    assert_refused(proc_run_confined(interrupt_oneself, NULL, &confines, NULL, &err), &err, ERR_CANCELLED,
+    assert_refused(proc_run_confined(interrupt_confined, NULL, &confined, NULL, &err), &err, ERR_CANCELLED,
                    "interrupted");
     sigaction(SIGINT, &before, NULL);
 }
 
-/* ---- programs within limits -----------------------------------------------------------------------------
- */
+/* ---- programs within limits -------------------------------------------------------------------------- */
 
 static int run_bounded(const char *script, const struct proc_limits *limits, struct proc_result *ret,
                        struct err *err)
@@ -678,7 +675,7 @@ static int run_bounded(const char *script, const struct proc_limits *limits, str
     return proc_run((const char *const[]){"/bin/sh", "-c", script, NULL}, limits, ret, err);
 }
 
-static void this_process_has_a_limit_of_memory(void **state)
+static void an_allocation_beyond_the_memory_limit_fails(void **state)
 {
     (void)state;
     uint64_t before = 0, unused = 0;
@@ -695,7 +692,7 @@ static void this_process_has_a_limit_of_memory(void **state)
     free(much);
 }
 
-static void a_program_has_limits(void **state)
+static void a_program_runs_within_its_limits(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -725,10 +722,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(output_and_exit_codes_are_returned),
-        cmocka_unit_test(arguments_are_not_for_a_shell),
-        cmocka_unit_test(much_output_is_returned_complete),
+        cmocka_unit_test(no_shell_interprets_the_arguments),
+        cmocka_unit_test(a_megabyte_of_output_is_returned),
         cmocka_unit_test(too_much_output_is_refused),
-        cmocka_unit_test(a_deadline_ends_a_program),
+        cmocka_unit_test(a_program_is_ended_at_its_deadline),
         SCRATCH(grandchildren_are_killed_too),
         cmocka_unit_test(a_program_can_be_cancelled),
         SCRATCH(a_missing_program_is_an_error),
@@ -738,18 +735,18 @@ int main(void)
         SCRATCH(a_stubborn_child_is_killed),
         SCRATCH(variables_are_added_to_the_environment),
         cmocka_unit_test(the_end_of_a_child_is_detected),
-        cmocka_unit_test(a_child_joins_the_group_of_another),
+        cmocka_unit_test(a_child_can_join_the_process_group_of_another),
         cmocka_unit_test(a_fork_does_not_change_its_parent),
-        cmocka_unit_test(further_descriptors_are_inherited),
+        cmocka_unit_test(the_raised_descriptor_limit_is_not_inherited),
         cmocka_unit_test(a_confined_child_returns_its_result),
-        cmocka_unit_test(a_confined_child_has_limits),
+        cmocka_unit_test(a_confined_child_is_ended_at_its_limits),
         cmocka_unit_test(limits_grow_with_the_input),
 #ifdef __linux__
-        cmocka_unit_test(a_confined_child_has_no_other_descriptors),
+        cmocka_unit_test(a_confined_child_has_only_the_kept_descriptors),
 #endif
         cmocka_unit_test(a_signal_to_the_child_interrupts_the_parent),
-        cmocka_unit_test(a_program_has_limits),
-        cmocka_unit_test(this_process_has_a_limit_of_memory),
+        cmocka_unit_test(a_program_runs_within_its_limits),
+        cmocka_unit_test(an_allocation_beyond_the_memory_limit_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

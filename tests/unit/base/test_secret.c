@@ -1,4 +1,4 @@
-/* Secrets: their sources, refusals, and that no copy of them is left or printed. */
+/* Secrets: their sources and refusals. No copy of a secret is left in memory or printed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -19,8 +19,8 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-#define FORM "a secret is one line of visible ASCII characters and blanks"
-#define RUN_HOW "/bin/sh runs it without input; it must print the secret and end with 0"
+#define FORM_HINT "a secret is one line of visible ASCII characters and blanks"
+#define COMMAND_HINT "/bin/sh runs it without input; it must print the secret and end with 0"
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNDER_SANITIZER 1
 #elif defined(__has_feature)
@@ -35,11 +35,11 @@ static const struct proc_limits usual = {.timeout_ms = 60000, .cancel_fd = -1};
 
 static int read_from(enum secret_source source, const char *where, struct secret *ret, struct err *err)
 {
-    struct secret_ref ref = {.source = source, .where = strdup(where)};
-    assert_non_null(ref.where);
+    struct secret_ref ref = {.source = source, .locator = strdup(where)};
+    assert_non_null(ref.locator);
     int rc = secret_read(&ref, &usual, ret, err);
     secret_ref_release(&ref);
-    assert_null(ref.where);
+    assert_null(ref.locator);
     assert_int_equal(ref.source, SECRET_NONE);
     return rc;
 }
@@ -55,8 +55,8 @@ static void assert_secret_is(enum secret_source source, const char *where, const
     secret_wipe(&s);
 }
 
-/* Refused with this message, and the output is untouched. */
-static void is_refused(enum secret_source source, const char *where, const char *msg, const char *hint)
+static void assert_secret_refused(enum secret_source source, const char *where, const char *msg,
+                                  const char *hint)
 {
     struct secret s, before;
     struct err err = ERR_INIT;
@@ -78,12 +78,13 @@ static void an_environment_variable_gives_the_secret(void **state)
     setenv(VARIABLE, "one\r\n", 1);
     assert_secret_is(SECRET_ENV, VARIABLE, "one");
     unsetenv(VARIABLE);
-    is_refused(SECRET_ENV, VARIABLE, "the environment variable " VARIABLE " is not set",
-               "set it without showing it: read -rs " VARIABLE "; export " VARIABLE);
+    assert_secret_refused(SECRET_ENV, VARIABLE, "the environment variable " VARIABLE " is not set",
+                          "set it without showing it: read -rs " VARIABLE "; export " VARIABLE);
     static const char *const empty[] = {"", "\n", "\r\n"};
     for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
         setenv(VARIABLE, empty[i], 1);
-        is_refused(SECRET_ENV, VARIABLE, "the environment variable " VARIABLE " is empty", FORM);
+        assert_secret_refused(SECRET_ENV, VARIABLE, "the environment variable " VARIABLE " is empty",
+                              FORM_HINT);
     }
     unsetenv(VARIABLE);
 }
@@ -95,10 +96,10 @@ static void a_secret_is_one_line_of_visible_ascii(void **state)
                                       "a\033[2J", "caf\xc3\xa9", "\x80",  "a\x7f"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         setenv(VARIABLE, bad[i], 1);
-        is_refused(SECRET_ENV, VARIABLE,
-                   "the environment variable " VARIABLE
-                   " contains more than one line, or characters that no secret has",
-                   FORM);
+        assert_secret_refused(SECRET_ENV, VARIABLE,
+                              "the environment variable " VARIABLE
+                              " contains more than one line, or characters that no secret has",
+                              FORM_HINT);
     }
     unsetenv(VARIABLE);
 }
@@ -128,11 +129,11 @@ static void a_secret_has_a_maximum_length(void **state)
     command = format_text("head -c %d /dev/zero | tr '\\0' k", SECRET_MAX);
     msg = format_text("%s contains more than 4095 bytes", path);
     setenv(VARIABLE, more, 1);
-    is_refused(SECRET_ENV, VARIABLE, "the environment variable " VARIABLE " contains more than 4095 bytes",
-               FORM);
-    is_refused(SECRET_FILE, path, msg, FORM);
-    is_refused(SECRET_COMMAND, command,
-               "the command for the secret: /bin/sh: its output is larger than 4095 bytes", "");
+    assert_secret_refused(SECRET_ENV, VARIABLE,
+                          "the environment variable " VARIABLE " contains more than 4095 bytes", FORM_HINT);
+    assert_secret_refused(SECRET_FILE, path, msg, FORM_HINT);
+    assert_secret_refused(SECRET_COMMAND, command,
+                          "the command for the secret: /bin/sh: its output is larger than 4095 bytes", "");
     unsetenv(VARIABLE);
     free(path);
     free(command);
@@ -152,10 +153,10 @@ static void a_file_gives_the_secret(void **state)
     assert_int_equal(symlink(path, link), 0);
     assert_secret_is(SECRET_FILE, link, "t0ken");
     char *msg = format_text("%s contains more than one line, or characters that no secret has", nul);
-    is_refused(SECRET_FILE, nul, msg, FORM);
+    assert_secret_refused(SECRET_FILE, nul, msg, FORM_HINT);
     free(msg);
     msg = format_text("%s is empty", none);
-    is_refused(SECRET_FILE, none, msg, FORM);
+    assert_secret_refused(SECRET_FILE, none, msg, FORM_HINT);
     free(msg);
     free(link);
     free(nul);
@@ -163,7 +164,7 @@ static void a_file_gives_the_secret(void **state)
     free(path);
 }
 
-static void files_of_others_are_refused(void **state)
+static void files_that_others_own_or_can_open_are_refused(void **state)
 {
     char *path = scratch_file(*state, "token", "t0ken\n", 6);
     char *open = format_text("%s is open to others than its owner", path),
@@ -171,7 +172,7 @@ static void files_of_others_are_refused(void **state)
     static const mode_t modes[] = {0640, 0620, 0610, 0604, 0602, 0601, 0644, 0666, 0777};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         assert_int_equal(chmod(path, modes[i]), 0);
-        is_refused(SECRET_FILE, path, open, hint);
+        assert_secret_refused(SECRET_FILE, path, open, hint);
     }
     assert_int_equal(chmod(path, 0600), 0);
     assert_secret_is(SECRET_FILE, path, "t0ken");
@@ -179,7 +180,7 @@ static void files_of_others_are_refused(void **state)
     if (geteuid() == 0) {
         char *msg = format_text("%s belongs to neither you nor root", path);
         assert_int_equal(chown(path, 12345, (gid_t)-1), 0);
-        is_refused(SECRET_FILE, path, msg, "make a copy of your own, with mode 0600");
+        assert_secret_refused(SECRET_FILE, path, msg, "make a copy of your own, with mode 0600");
         free(msg);
     }
     free(open);
@@ -192,15 +193,15 @@ static void only_regular_files_are_read(void **state)
     char *missing = file_join(*state, "missing"), *pipe = file_join(*state, "pipe");
     char *msg = format_text("cannot open %s: No such file or directory", missing);
     char *hint = format_text("create it so that only you can read it: (umask 077; cat > %s)", missing);
-    is_refused(SECRET_FILE, missing, msg, hint);
+    assert_secret_refused(SECRET_FILE, missing, msg, hint);
     free(msg);
     assert_int_equal(mkfifo(pipe, 0600), 0);
     msg = format_text("%s is not a regular file", pipe);
-    is_refused(SECRET_FILE, pipe, msg, "");
+    assert_secret_refused(SECRET_FILE, pipe, msg, "");
     free(msg);
     msg = format_text("%s is not a regular file", (char *)*state);
-    is_refused(SECRET_FILE, *state, msg, "");
-    is_refused(SECRET_FILE, "/dev/zero", "/dev/zero is not a regular file", "");
+    assert_secret_refused(SECRET_FILE, *state, msg, "");
+    assert_secret_refused(SECRET_FILE, "/dev/zero", "/dev/zero is not a regular file", "");
     free(msg);
     free(hint);
     free(missing);
@@ -214,23 +215,24 @@ static void a_command_gives_the_secret(void **state)
     assert_secret_is(SECRET_COMMAND, "echo t0ken", "t0ken");
     assert_secret_is(SECRET_COMMAND, "for c in t 0 k e n; do printf $c; sleep 0.01; done; cat", "t0ken");
     assert_secret_is(SECRET_COMMAND, "echo 'no harm' >&2; echo t0ken", "t0ken");
-    is_refused(SECRET_COMMAND, "exit 3", "the command for the secret ended with 3", RUN_HOW);
-    is_refused(SECRET_COMMAND, "echo t0ken; echo 'the \033[31mvault is closed' >&2; exit 1",
-               "the command for the secret ended with 1: the ?[31mvault is closed", RUN_HOW);
-    is_refused(SECRET_COMMAND, "echo t0ken; kill -TERM $$", "the command for the secret ended with 143",
-               RUN_HOW);
-    is_refused(SECRET_COMMAND, "true", "what the command for the secret printed is empty", FORM);
-    is_refused(
+    assert_secret_refused(SECRET_COMMAND, "exit 3", "the command for the secret ended with 3", COMMAND_HINT);
+    assert_secret_refused(SECRET_COMMAND, "echo t0ken; echo 'the \033[31mvault is closed' >&2; exit 1",
+                          "the command for the secret ended with 1: the ?[31mvault is closed", COMMAND_HINT);
+    assert_secret_refused(SECRET_COMMAND, "echo t0ken; kill -TERM $$",
+                          "the command for the secret ended with 143", COMMAND_HINT);
+    assert_secret_refused(SECRET_COMMAND, "true", "what the command for the secret printed is empty",
+                          FORM_HINT);
+    assert_secret_refused(
         SECRET_COMMAND, "echo t0ken; echo more",
         "what the command for the secret printed contains more than one line, or characters that no secret "
         "has",
-        FORM);
+        FORM_HINT);
 }
 
-static void a_command_can_be_ended(void **state)
+static void a_command_ends_at_its_deadline_and_on_cancel(void **state)
 {
     (void)state;
-    struct secret_ref ref = {.source = SECRET_COMMAND, .where = strdup("printf t0ken; exec sleep 60")};
+    struct secret_ref ref = {.source = SECRET_COMMAND, .locator = strdup("printf t0ken; exec sleep 60")};
     struct secret s;
     struct err err = ERR_INIT;
     struct proc_limits limits = {.timeout_ms = 200, .cancel_fd = -1};
@@ -247,7 +249,7 @@ static void a_command_can_be_ended(void **state)
     secret_ref_release(&ref);
 }
 
-/* Every failure that occurs with the secret in memory: no error contains it. */
+/* Each case fails after the secret was read. */
 static void no_error_contains_the_secret(void **state)
 {
     static const char token[] = "hunter2hunter2";
@@ -281,7 +283,7 @@ static void no_error_contains_the_secret(void **state)
 /* "hotcocoamilk" in a form that the search does not find. */
 #define ENCODED "ubgpbpbnzvyx"
 
-static bool holds_it(const volatile char *p)
+static bool is_secret_at(const volatile char *p)
 {
     for (size_t i = 0; i < sizeof ENCODED - 1; i++)
         if (p[i] != (ENCODED[i] - 'a' + 13) % 26 + 'a')
@@ -289,8 +291,8 @@ static bool holds_it(const volatile char *p)
     return true;
 }
 
-/* How often it occurs in the writable memory of this process. */
-static size_t left_in_memory(void)
+/* Counts the secret in the writable memory of this process. */
+static size_t count_in_memory(void)
 {
     size_t found = 0;
     char line[512], mode[8];
@@ -302,14 +304,14 @@ static size_t left_in_memory(void)
             strncmp(mode, "rw", 2) != 0)
             continue;
         for (; from + sizeof ENCODED <= to; from++)
-            found += holds_it((const volatile char *)from);
+            found += is_secret_at((const volatile char *)from);
     }
     fclose(maps);
     return found;
 }
 
-/* No copy is left: of a file, of a command that prints it in pieces, of a refused secret. */
-static void no_copy_is_left(void **state)
+/* The secret of a file, of a command that prints it in pieces, and a refused secret. */
+static void no_copy_of_a_secret_is_left_in_memory(void **state)
 {
     char *path = file_join(*state, "token"),
          *command = format_text("cat %s; sleep 0.05; printf %%0400d 7", path);
@@ -318,18 +320,18 @@ static void no_copy_is_left(void **state)
         format_text("umask 077; for i in 1 2 3 4; do printf " ENCODED "; done | tr a-z n-za-m > %s", path);
     struct secret s;
     RUN_PROGRAM("sh", "-c", make);
-    assert_int_equal(left_in_memory(), 0);
+    assert_int_equal(count_in_memory(), 0);
     assert_ok(read_from(SECRET_FILE, path, &s, NULL), &(struct err)ERR_INIT);
-    assert_int_equal(left_in_memory(), 4);
+    assert_int_equal(count_in_memory(), 4);
     secret_wipe(&s);
-    assert_int_equal(left_in_memory(), 0);
+    assert_int_equal(count_in_memory(), 0);
     assert_ok(read_from(SECRET_COMMAND, command, &s, NULL), &(struct err)ERR_INIT);
     assert_int_equal(s.len, 448);
-    assert_int_equal(left_in_memory(), 4);
+    assert_int_equal(count_in_memory(), 4);
     secret_wipe(&s);
-    assert_int_equal(left_in_memory(), 0);
+    assert_int_equal(count_in_memory(), 0);
     assert_int_equal(read_from(SECRET_COMMAND, more, &s, NULL), -1);
-    assert_int_equal(left_in_memory(), 0);
+    assert_int_equal(count_in_memory(), 0);
     free(path);
     free(command);
     free(more);
@@ -337,7 +339,7 @@ static void no_copy_is_left(void **state)
 }
 #endif
 
-static void wiping_zeroes_the_whole_secret(void **state)
+static void secret_wipe_zeroes_the_whole_secret(void **state)
 {
     (void)state;
     static const struct secret nothing = {.len = 0};
@@ -347,14 +349,15 @@ static void wiping_zeroes_the_whole_secret(void **state)
     assert_memory_equal(&s, &nothing, sizeof s);
 }
 
-static void a_missing_variable_file_or_command_is_an_error(void **state)
+static void a_secret_without_a_source_is_refused(void **state)
 {
     (void)state;
-    is_refused(SECRET_NONE, "", "the secret has no source: name a variable, a file or a command", "");
+    assert_secret_refused(SECRET_NONE, "", "the secret has no source: name a variable, a file or a command",
+                          "");
 }
 
-/* In a child, because it cannot be undone. */
-static void the_process_is_protected(void **state)
+/* Runs in a child process, because the protection cannot be removed. */
+static void a_protected_process_makes_no_core_dump(void **state)
 {
     (void)state;
     pid_t pid = fork();
@@ -373,9 +376,9 @@ static void the_process_is_protected(void **state)
     assert_int_equal(status, 0);
 }
 
-/* ---- the first line ------------------------------------------------------------------------------------ */
+/* ---- the first line ---------------------------------------------------------------------------------- */
 
-static void line_is(const char *path, const char *want)
+static void assert_line_is(const char *path, const char *want)
 {
     struct secret got = {.len = 0};
     struct err err = ERR_INIT;
@@ -386,7 +389,7 @@ static void line_is(const char *path, const char *want)
         assert_int_equal(got.text[i], 0); /* nothing of the other lines */
 }
 
-static void line_refused(const char *path, enum err_kind kind, const char *what)
+static void assert_line_refused(const char *path, enum err_kind kind, const char *what)
 {
     struct secret got, before;
     struct err err = ERR_INIT;
@@ -418,9 +421,9 @@ static void the_first_line_of_a_file_is_read(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *path = scratch_file(*state, "line", cases[i].text, cases[i].n);
         if (cases[i].line)
-            line_is(path, cases[i].line);
+            assert_line_is(path, cases[i].line);
         else
-            line_refused(path, ERR_USAGE, "the first line of ");
+            assert_line_refused(path, ERR_USAGE, "the first line of ");
         free(path);
     }
 }
@@ -432,44 +435,44 @@ static void a_first_line_has_a_maximum_length(void **state)
     memset(want, 'a', sizeof want - 1);
     text[SECRET_MAX - 1] = '\n';
     char *path = scratch_file(*state, "long", text, sizeof text);
-    line_is(path, want);
+    assert_line_is(path, want);
     free(path);
     path = scratch_file(*state, "long", text, SECRET_MAX - 1);
-    line_is(path, want);
+    assert_line_is(path, want);
     free(path);
     text[SECRET_MAX - 1] = 'a';
     for (size_t n = SECRET_MAX; n < SECRET_MAX + 2; n++) {
         path = scratch_file(*state, "long", text, n);
-        line_refused(path, ERR_USAGE, "contains more than 4095 bytes");
+        assert_line_refused(path, ERR_USAGE, "contains more than 4095 bytes");
         free(path);
     }
 }
 
-static void a_file_of_another_user_is_refused(void **state)
+static void a_line_is_read_only_from_a_private_file_or_fifo(void **state)
 {
     char *path = scratch_file(*state, "line", "x\n", 2), *fifo = file_join(*state, "fifo");
     if (geteuid() == 0) {
         assert_int_equal(chmod(path, 0600), 0);
-        line_is(path, "x");
+        assert_line_is(path, "x");
         assert_int_equal(chown(path, 64123, (gid_t)-1), 0);
-        line_refused(path, ERR_USAGE, "belongs to neither you nor root");
+        assert_line_refused(path, ERR_USAGE, "belongs to neither you nor root");
         assert_int_equal(chown(path, 0, (gid_t)-1), 0);
     }
     assert_int_equal(chmod(path, 0640), 0);
-    line_refused(path, ERR_USAGE, "is open to others than its owner");
-    line_refused(*state, ERR_USAGE, "is neither a file nor a pipe");
-    line_refused("/dev/null", ERR_USAGE, "is neither a file nor a pipe");
-    line_refused("/none", ERR_USAGE, "cannot open /none: No such file or directory");
-    /* The FIFO has no writer at first; later a writer does, and keeps it open. */
+    assert_line_refused(path, ERR_USAGE, "is open to others than its owner");
+    assert_line_refused(*state, ERR_USAGE, "is neither a file nor a pipe");
+    assert_line_refused("/dev/null", ERR_USAGE, "is neither a file nor a pipe");
+    assert_line_refused("/none", ERR_USAGE, "cannot open /none: No such file or directory");
+    /* At first the FIFO has no writer. Later it has one that keeps it open. */
     assert_int_equal(mkfifo(fifo, 0600), 0);
-    line_refused(fifo, ERR_TIMEOUT, "fifo");
+    assert_line_refused(fifo, ERR_TIMEOUT, "fifo");
     int fd = open(fifo, O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "a\nb\n", 4), 4);
-    line_is(fifo, "a");
+    assert_line_is(fifo, "a");
     fd_close(&fd);
     assert_int_equal(chmod(fifo, 0644), 0);
-    line_refused(fifo, ERR_USAGE, "is open to others than its owner");
+    assert_line_refused(fifo, ERR_USAGE, "is open to others than its owner");
     free(fifo);
     free(path);
 }
@@ -481,20 +484,21 @@ int main(void)
         cmocka_unit_test(a_secret_is_one_line_of_visible_ascii),
         SCRATCH(a_secret_has_a_maximum_length),
         SCRATCH(a_file_gives_the_secret),
-        SCRATCH(files_of_others_are_refused),
+        SCRATCH(files_that_others_own_or_can_open_are_refused),
         SCRATCH(only_regular_files_are_read),
         cmocka_unit_test(a_command_gives_the_secret),
-        cmocka_unit_test(a_command_can_be_ended),
+        cmocka_unit_test(a_command_ends_at_its_deadline_and_on_cancel),
         SCRATCH(no_error_contains_the_secret),
 #if defined(__linux__) && !defined(UNDER_SANITIZER)
-        SCRATCH(no_copy_is_left),
+        SCRATCH(no_copy_of_a_secret_is_left_in_memory),
 #endif
-        cmocka_unit_test(wiping_zeroes_the_whole_secret),
-        cmocka_unit_test(a_missing_variable_file_or_command_is_an_error),
-        cmocka_unit_test(the_process_is_protected),
+        cmocka_unit_test(secret_wipe_zeroes_the_whole_secret),
+        cmocka_unit_test(a_secret_without_a_source_is_refused),
+        cmocka_unit_test(a_protected_process_makes_no_core_dump),
         cmocka_unit_test_setup_teardown(the_first_line_of_a_file_is_read, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(a_first_line_has_a_maximum_length, scratch_setup, scratch_teardown),
-        cmocka_unit_test_setup_teardown(a_file_of_another_user_is_refused, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(a_line_is_read_only_from_a_private_file_or_fifo, scratch_setup,
+                                        scratch_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,8 +16,7 @@
 #include "tests/unit/tarball.h"
 #include "base/banned.h"
 
-/* ---- success --------------------------------------------------------------------------------------------
- */
+/* ---- success ----------------------------------------------------------------------------------------- */
 
 static int fail_at_member(void *ctx, const struct bundle_member *m, struct err *err)
 {
@@ -25,7 +24,7 @@ static int fail_at_member(void *ctx, const struct bundle_member *m, struct err *
     return err_set(err, ERR_FAILED, "stopped at %s", m->path);
 }
 
-static void there_and_back(const char *dir)
+static void assert_round_trip(const char *dir)
 {
     char *path = pack_capture(dir);
     struct err err = ERR_INIT;
@@ -55,7 +54,7 @@ static void there_and_back(const char *dir)
     assert_file_equal(top, LOCAL, "", 0);
     char *inner = file_join(top, "file-03/gitaly");
     assert_int_equal(scratch_mode(inner), 0700);
-    assert_ok(bundle_manifest(path, NULL, &manifest, &err), &err);
+    assert_ok(bundle_read_manifest(path, NULL, &manifest, &err), &err);
     assert_file_equal(top, "manifest.json", manifest, strlen(manifest));
     assert_starts_with(manifest, "{\n  \"format\": \"profgrab-bundle\",\n");
     free(inner);
@@ -66,24 +65,24 @@ static void there_and_back(const char *dir)
 
 static void a_bundle_is_packed_verified_and_extracted(void **state)
 {
-    there_and_back(*state);
+    assert_round_trip(*state);
 }
 
 static void a_bundle_is_private_under_an_open_umask(void **state)
 {
     mode_t before = umask(0);
-    there_and_back(*state);
+    assert_round_trip(*state);
     umask(before);
 }
 
 static void a_bundle_is_readable_by_its_owner_under_a_closed_umask(void **state)
 {
     mode_t before = umask(0777);
-    there_and_back(*state);
+    assert_round_trip(*state);
     umask(before);
 }
 
-/* The view of tar(1): owners, modes, and no time in the gzip header. */
+/* The archive has neither the owner nor the time of packing. */
 static void archive_headers_name_no_user(void **state)
 {
     char *path = pack_capture(*state);
@@ -111,7 +110,7 @@ static void archive_headers_name_no_user(void **state)
     free(path);
 }
 
-static void members_are_chosen(void **state)
+static void only_the_named_members_are_extracted(void **state)
 {
     const char *dir = *state;
     static const struct {
@@ -153,7 +152,7 @@ static void members_are_chosen(void **state)
     free(path);
 }
 
-static void extraction_is_bounded(void **state)
+static void extraction_beyond_the_size_limit_is_refused(void **state)
 {
     const char *dir = *state;
     char *path = pack_capture(dir), *top = NULL;
@@ -172,16 +171,16 @@ static void extraction_is_bounded(void **state)
 static void extraction_overwrites_nothing(void **state)
 {
     const char *dir = *state;
-    char *path = pack_capture(dir), *top = NULL, *there = file_join(dir, "b");
+    char *path = pack_capture(dir), *top = NULL, *existing = file_join(dir, "b");
     struct err err = ERR_INIT;
-    assert_int_equal(file_mkdir(there, NULL), 0);
+    assert_int_equal(file_mkdir(existing, NULL), 0);
     assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err),
                      -1);
     assert_int_equal(err.kind, ERR_EXISTS);
-    assert_int_equal(scratch_count(there), 0);
-    assert_int_equal(rmdir(there), 0);
+    assert_int_equal(scratch_count(existing), 0);
+    assert_int_equal(rmdir(existing), 0);
     /* A link in its place is not followed either. */
-    assert_int_equal(symlink("/nowhere", there), 0);
+    assert_int_equal(symlink("/nowhere", existing), 0);
     assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err),
                      -1);
     assert_int_equal(err.kind, ERR_EXISTS);
@@ -191,14 +190,14 @@ static void extraction_overwrites_nothing(void **state)
         bundle_extract(&(struct bundle_extract){path, NULL, "/nowhere", NULL, 1 << 20}, &top, &err), -1);
     assert_string_equal(err.msg, "cannot use the directory /nowhere: No such file or directory");
     assert_null(top);
-    free(there);
+    free(existing);
     free(path);
 }
 
 /* ---- packing that fails ------------------------------------------------------------------------------ */
 
-/* Packing fails, leaves no temporary file, and every collected item stays in its place. */
-static void pack_fails(struct capture *c, const char *dir, enum err_kind kind, const char *msg)
+/* Packing fails, leaves no temporary file, and keeps every collected item. */
+static void assert_pack_fails(struct capture *c, const char *dir, enum err_kind kind, const char *msg)
 {
     struct err err = ERR_INIT;
     char *path = NULL;
@@ -219,7 +218,7 @@ static void pack_fails(struct capture *c, const char *dir, enum err_kind kind, c
     free(manifest);
 }
 
-static void a_full_disk_loses_nothing(void **state)
+static void packing_on_a_full_disk_keeps_every_item(void **state)
 {
     const char *dir = *state;
     struct capture c;
@@ -240,7 +239,7 @@ static void a_full_disk_loses_nothing(void **state)
     small = before;
     small.rlim_cur = 100000;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    pack_fails(&c, dir, ERR_LOCAL_IO, msg);
+    assert_pack_fails(&c, dir, ERR_LOCAL_IO, msg);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, handler);
     /* With enough space the same capture packs. */
@@ -262,7 +261,7 @@ static void an_existing_bundle_is_never_overwritten(void **state)
     char *output = file_join(dir, "b.tar.gz");
     capture_new(&c, output);
     free(scratch_file(dir, "b.tar.gz", "theirs", 6));
-    pack_fails(&c, dir, ERR_EXISTS, NULL);
+    assert_pack_fails(&c, dir, ERR_EXISTS, NULL);
     struct buf theirs = scratch_read(output);
     assert_string_equal(buf_str(&theirs), "theirs");
     buf_release(&theirs);
@@ -286,24 +285,24 @@ static void a_default_name_taken_during_the_run_gets_a_number(void **state)
     free(want);
 }
 
-static void files_must_match_the_manifest(void **state)
+static void packing_fails_if_a_file_differs_from_the_manifest(void **state)
 {
     const char *dir = *state;
     struct capture c;
     capture_new(&c, dir);
     free(scratch_file(workdir_path(c.w), TEXT, "goroutine 2 [running]:\nmain.main()\n", 35));
-    pack_fails(&c, dir, ERR_FAILED, TEXT " is not the file the manifest describes: it has changed");
+    assert_pack_fails(&c, dir, ERR_FAILED, TEXT " is not the file the manifest describes: it has changed");
     free(scratch_file(workdir_path(c.w), TEXT, TEXT_BYTES "more", sizeof TEXT_BYTES + 3));
-    pack_fails(&c, dir, ERR_FAILED, TEXT " is not the file the manifest describes: it has changed");
+    assert_pack_fails(&c, dir, ERR_FAILED, TEXT " is not the file the manifest describes: it has changed");
     char *text = file_join(workdir_path(c.w), TEXT);
     assert_int_equal(file_remove(text, NULL), 0);
-    pack_fails(&c, dir, ERR_NOT_FOUND, NULL);
+    assert_pack_fails(&c, dir, ERR_NOT_FOUND, NULL);
     free(text);
     capture_release(&c);
 }
 
-/* A host's directory replaced by a link after the work directory was opened: no file behind the link is
- * read, even an identical one. */
+/* A link replaces a host's directory after the work directory was opened: no file behind the link is read,
+ * even an identical one. */
 static void a_link_in_place_of_a_file_is_not_packed(void **state)
 {
     const char *dir = *state;
@@ -329,8 +328,8 @@ struct shrinker {
     bool done;
 };
 
-/* True if this process has an open file of that size without a name, or with a temporary one: the bundle
- * during packing. */
+/* True if this process has an open file, other than `but`, of more than `least` bytes: the bundle during
+ * packing. */
 static bool packing_has_written(const char *but, off_t least)
 {
     struct stat file, st;
@@ -353,7 +352,7 @@ static void *shrink_file(void *ctx)
     return NULL;
 }
 
-static void a_file_that_shrinks_while_it_is_packed(void **state)
+static void a_file_that_shrinks_during_packing_is_an_error(void **state)
 {
     enum { SIZE = 512 << 20 };
     const char *dir = *state;
@@ -370,7 +369,7 @@ static void a_file_that_shrinks_while_it_is_packed(void **state)
     s.file = file;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, shrink_file, &s), 0);
-    pack_fails(&c, dir, ERR_FAILED, "huge became shorter while it was packed");
+    assert_pack_fails(&c, dir, ERR_FAILED, "huge became shorter while it was packed");
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(s.done);
     free(file);
@@ -378,11 +377,10 @@ static void a_file_that_shrinks_while_it_is_packed(void **state)
     capture_release(&c);
 }
 
-/* ---- changed bundles ------------------------------------------------------------------------------------
- */
+/* ---- changed bundles --------------------------------------------------------------------------------- */
 
-/* Packs `from` again as `to`: `edit` may change a member's bytes (and returns their number), drop the
- * member (-1) or, called with a NULL path at the end, add more. */
+/* Returns the number of bytes of the member after its change, or -1 to drop it. At the end it is called with
+ * a NULL path and may add members. */
 typedef long edit_fn(struct archive *to, const char *path, char *bytes, long n);
 
 static void repack_bundle(const char *from, const char *to, edit_fn *edit)
@@ -420,7 +418,7 @@ static long tamper_member(struct archive *to, const char *path, char *bytes, lon
     return n;
 }
 
-static void tampering_is_detected(void **state)
+static void changed_added_and_removed_members_are_detected(void **state)
 {
     const char *dir = *state;
     char *path = pack_capture(dir), *other = file_join(dir, "other.tar.gz");
@@ -446,16 +444,16 @@ int main(void)
         SCRATCH(a_bundle_is_private_under_an_open_umask),
         SCRATCH(a_bundle_is_readable_by_its_owner_under_a_closed_umask),
         SCRATCH(archive_headers_name_no_user),
-        SCRATCH(members_are_chosen),
-        SCRATCH(extraction_is_bounded),
+        SCRATCH(only_the_named_members_are_extracted),
+        SCRATCH(extraction_beyond_the_size_limit_is_refused),
         SCRATCH(extraction_overwrites_nothing),
-        SCRATCH(a_full_disk_loses_nothing),
+        SCRATCH(packing_on_a_full_disk_keeps_every_item),
         SCRATCH(an_existing_bundle_is_never_overwritten),
         SCRATCH(a_default_name_taken_during_the_run_gets_a_number),
-        SCRATCH(files_must_match_the_manifest),
+        SCRATCH(packing_fails_if_a_file_differs_from_the_manifest),
         SCRATCH(a_link_in_place_of_a_file_is_not_packed),
-        SCRATCH(a_file_that_shrinks_while_it_is_packed),
-        SCRATCH(tampering_is_detected),
+        SCRATCH(a_file_that_shrinks_during_packing_is_an_error),
+        SCRATCH(changed_added_and_removed_members_are_detected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 #include "tests/unit/tarball.h"
 #include "base/banned.h"
 
-/* All four reading functions refuse the file with the same message (bundle_manifest, which stops early,
+/* All four reading functions refuse the file with the same message (bundle_read_manifest, which stops early,
  * only if `manifest`), and nothing is extracted. */
 static void assert_readers_refuse(const char *dir, const char *path, bool manifest, const char *why)
 {
@@ -28,7 +28,7 @@ static void assert_readers_refuse(const char *dir, const char *path, bool manife
     assert_int_equal(bundle_verify(path, NULL, &sum, &errs[1]), -1);
     assert_int_equal(
         bundle_extract(&(struct bundle_extract){path, NULL, below, NULL, 1 << 20}, &ret, &errs[2]), -1);
-    int rc = bundle_manifest(path, NULL, &ret, &errs[3]);
+    int rc = bundle_read_manifest(path, NULL, &ret, &errs[3]);
     assert_int_equal(scratch_count(below), 0);
     assert_int_equal(scratch_count(dir), before);
     if (manifest)
@@ -55,7 +55,7 @@ static void unsafe_members_are_refused(void **state)
     static const struct {
         struct tarball members[4];
         const char *why;
-        bool manifest; /* bundle_manifest, which stops early, refuses it as well */
+        bool manifest; /* bundle_read_manifest, which stops early, refuses it as well */
     } cases[] = {
         {{FIRST, {.path = "/b/x", .text = "x"}}, "the path \"/b/x\" is not safe: it has a slash at", false},
         {{FIRST, {.path = "/tmp/x", .text = "x"}}, "the path \"/tmp/x\" is not safe", false},
@@ -131,8 +131,7 @@ static void sparse_files_are_refused(void **state)
     free(path);
 }
 
-/* Files with a directory's type or name, and directories that the manifest does not list. */
-static void unusual_but_harmless_members_are_accepted(void **state)
+static void a_file_below_a_file_is_refused_but_an_unlisted_directory_is_not(void **state)
 {
     const char *dir = *state;
     static const struct tarball under_a_file[] = {
@@ -228,7 +227,7 @@ static void a_bundle_cut_at_any_byte_is_refused(void **state)
         free(scratch_file(dir, "cut.tar.gz", whole.data, i));
         assert_readers_refuse(dir, cut, false, " is cut: it ends in the middle of its data");
     }
-    /* Bytes after it, zeros as well. */
+    /* Bytes after the end, here zeros. */
     buf_add(&whole, "\0\0\0", 3);
     free(scratch_file(dir, "cut.tar.gz", whole.data, whole.len));
     assert_readers_refuse(dir, cut, false, " is damaged: incorrect header check");
@@ -237,7 +236,6 @@ static void a_bundle_cut_at_any_byte_is_refused(void **state)
     free(path);
 }
 
-/* The tar is cut, and the gzip around it is whole. */
 static void a_cut_tar_in_intact_gzip_is_refused(void **state)
 {
     const char *dir = *state;
@@ -261,8 +259,8 @@ static void a_cut_tar_in_intact_gzip_is_refused(void **state)
     free(path);
 }
 
-/* Every flip is found, unless the same tar results: some bytes of the gzip header have no effect, and in a
- * run of equal bytes any distance is right. */
+/* A flip may stay undetected only if the same tar results: some bytes of the gzip header have no effect, and
+ * in a run of equal bytes any match distance gives the same bytes. */
 static void each_flipped_bit_is_detected(void **state)
 {
     const char *dir = *state;
@@ -297,9 +295,9 @@ static void each_flipped_bit_is_detected(void **state)
     free(path);
 }
 
-/* The tar is flipped and the gzip around it is right, so that libarchive reads it. Extraction is the
- * slowest function and uses the same reader, so it gets only some. */
-static void a_flipped_tar_in_intact_gzip_is_safe(void **state)
+/* libarchive reads the flipped tar, because the gzip around it is valid. Only every seventh flip is
+ * extracted, because extraction is slow. */
+static void a_flipped_tar_in_intact_gzip_extracts_nothing_or_one_directory(void **state)
 {
     const char *dir = *state;
     char *path = pack_capture(dir), *top = NULL;
@@ -329,7 +327,7 @@ static void a_flipped_tar_in_intact_gzip_is_safe(void **state)
 /* ---- limits ------------------------------------------------------------------------------------------ */
 
 /* A bundle of a manifest followed by `mib` MiB of zeros, each MiB a gzip member of its own. */
-static char *with_zeros(const char *dir, unsigned mib)
+static char *bundle_with_zeros(const char *dir, unsigned mib)
 {
     enum { MIB = 1 << 20 };
     static const struct tarball first = FIRST;
@@ -352,16 +350,16 @@ static char *with_zeros(const char *dir, unsigned mib)
     return path;
 }
 
-static void inflation_is_bounded(void **state)
+static void a_bundle_that_inflates_too_much_is_refused(void **state)
 {
     const char *dir = *state;
     struct bundle_summary sum = {0};
     struct err err = ERR_INIT;
-    char *path = with_zeros(dir, 255);
+    char *path = bundle_with_zeros(dir, 255);
     assert_ok(bundle_verify(path, NULL, &sum, &err), &err);
     bundle_summary_release(&sum);
     free(path);
-    path = with_zeros(dir, 300);
+    path = bundle_with_zeros(dir, 300);
     assert_readers_refuse(dir, path, false, " kB and inflates to more than 28");
     assert_int_equal(bundle_verify(path, NULL, &sum, &err), -1);
     assert_int_equal(err.kind, ERR_LIMIT);
@@ -433,7 +431,7 @@ static void too_many_directories_are_refused(void **state)
 
 /* A GNU sparse map places a file's only byte after a hole of eight gigabytes. The stated size is one byte,
  * so libarchive does not report the map. */
-static void holes_after_the_size_are_refused(void **state)
+static void holes_beyond_the_stated_size_are_refused(void **state)
 {
     const char *dir = *state;
     enum { MANIFEST_AT = 512, FILE_AT = 1024, DATA_AT = 1536, SIZE = 4096 };
@@ -453,7 +451,7 @@ static void holes_after_the_size_are_refused(void **state)
 }
 
 /* A tar header that needs more and more bytes: a GNU sparse map (format 1.0) of a million holes. */
-static void endless_headers_are_refused(void **state)
+static void oversized_headers_are_refused(void **state)
 {
     const char *dir = *state;
     static const char record[] = "22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n";
@@ -481,18 +479,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCRATCH(unsafe_members_are_refused),
         SCRATCH(sparse_files_are_refused),
-        SCRATCH(holes_after_the_size_are_refused),
+        SCRATCH(holes_beyond_the_stated_size_are_refused),
         SCRATCH(too_many_directories_are_refused),
-        SCRATCH(unusual_but_harmless_members_are_accepted),
+        SCRATCH(a_file_below_a_file_is_refused_but_an_unlisted_directory_is_not),
         SCRATCH(invalid_manifests_are_refused),
         SCRATCH(files_that_are_no_bundles_are_refused),
         SCRATCH(a_bundle_cut_at_any_byte_is_refused),
         SCRATCH(a_cut_tar_in_intact_gzip_is_refused),
         SCRATCH(each_flipped_bit_is_detected),
-        SCRATCH(a_flipped_tar_in_intact_gzip_is_safe),
-        SCRATCH(inflation_is_bounded),
+        SCRATCH(a_flipped_tar_in_intact_gzip_extracts_nothing_or_one_directory),
+        SCRATCH(a_bundle_that_inflates_too_much_is_refused),
         SCRATCH(too_many_members_are_refused),
-        SCRATCH(endless_headers_are_refused),
+        SCRATCH(oversized_headers_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bundle/redact/scrub.h"
+#include "bundle/redact/redact_manifest.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/capture.h"
 #include "base/banned.h"
@@ -53,7 +53,7 @@ static void add_item(struct capture *c, struct manifest_item item, const void *p
     assert_ok(manifest_add_item(c->m, &item, &err), &err);
 }
 
-/* Its path. */
+/* Packs the bundle, and returns its path. */
 static char *pack_and_release(struct capture *c)
 {
     struct err err = ERR_INIT;
@@ -64,8 +64,8 @@ static char *pack_and_release(struct capture *c)
     return path;
 }
 
-/* b.tar.gz, with text to redact. */
-static char *a_bundle(const char *dir)
+/* Packs b.tar.gz, with text to redact. */
+static char *make_bundle(const char *dir)
 {
     struct capture c;
     begin_capture(&c, dir);
@@ -89,7 +89,7 @@ static char *make_copy(const struct bundle_copy *how, struct bundle_copy_result 
     return ret->path;
 }
 
-static struct bundle_summary looked_at(const char *path, const char *allowed_signers)
+static struct bundle_summary verify_copy(const char *path, const char *allowed_signers)
 {
     struct bundle_check how = {.allowed_signers = allowed_signers, .cancel_fd = -1};
     struct bundle_summary s = {0};
@@ -98,19 +98,18 @@ static struct bundle_summary looked_at(const char *path, const char *allowed_sig
     return s;
 }
 
-/* ---- names and redaction --------------------------------------------------------------------------------
- */
+/* ---- names and redaction ----------------------------------------------------------------------------- */
 
 static void copies_get_numbered_names(void **state)
 {
     static const char *const want[] = {"b-handoff.tar.gz", "b-handoff-2.tar.gz", "b-handoff-3.tar.gz"};
-    char *bundle = a_bundle(*state);
+    char *bundle = make_bundle(*state);
     struct bundle_copy how = {.bundle = bundle, .user = "dave", .workstation = "w2", .cancel_fd = -1};
     for (int i = 0; i < 3; i++) {
         struct bundle_copy_result c = {0};
         assert_string_equal(file_base(make_copy(&how, &c)), want[i]);
         assert_int_equal(scratch_mode(c.path), 0600);
-        struct bundle_summary s = looked_at(c.path, NULL);
+        struct bundle_summary s = verify_copy(c.path, NULL);
         assert_int_equal(s.intact, 4); /* README.md is listed too */
         assert_int_equal(s.changed + s.missing + s.unknown, 0);
         assert_true(s.handed_off && s.complete && s.redacted == 0);
@@ -130,9 +129,9 @@ static const char *json_text(const json_t *o, const char *key)
     return s ? s : "";
 }
 
-static void a_copy_is_redacted_and_counts_it(void **state)
+static void a_redacted_copy_lists_its_redactions(void **state)
 {
-    char *bundle = a_bundle(*state), *top = NULL, *manifest = NULL;
+    char *bundle = make_bundle(*state), *top = NULL, *manifest = NULL;
     struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
     struct err err = ERR_INIT;
@@ -140,7 +139,7 @@ static void a_copy_is_redacted_and_counts_it(void **state)
     assert_int_equal(c.redactions, 2);
     assert_int_equal(c.changed, 2);
     assert_int_equal(c.unsearched, 1);
-    struct bundle_summary s = looked_at(c.path, NULL);
+    struct bundle_summary s = verify_copy(c.path, NULL);
     assert_int_equal(s.intact, 4);
     assert_int_equal(s.redacted, 2);
     bundle_summary_release(&s);
@@ -151,7 +150,7 @@ static void a_copy_is_redacted_and_counts_it(void **state)
     assert_file_equal(top, CMDLINE, cmdline, sizeof cmdline - 1);
     assert_file_equal(top, DUMP, dump, sizeof dump - 1);
     assert_file_equal(top, TRACE, "go 1.22 trace", 13);
-    assert_ok(bundle_manifest(c.path, NULL, &manifest, &err), &err);
+    assert_ok(bundle_read_manifest(c.path, NULL, &manifest, &err), &err);
     json_t *root = json_loads(manifest, 0, NULL), *handoff = json_object_get(root, "handoff");
     const json_t *list = json_object_get(handoff, "redactions");
     assert_int_equal(json_array_size(list), 2);
@@ -163,7 +162,7 @@ static void a_copy_is_redacted_and_counts_it(void **state)
     assert_string_equal(json_text(unsearched, "file"), TRACE);
     assert_string_equal(json_text(unsearched, "reason"), "a file of an unknown kind");
     assert_int_equal(c.unsearchable.n, 0);
-    /* Both hashes. */
+    /* The hashes of the member before and after its redaction. */
     const json_t *item = json_array_get(
         json_object_get(
             json_array_get(json_object_get(json_array_get(json_object_get(root, "hosts"), 0), "services"), 0),
@@ -181,15 +180,13 @@ static void a_copy_is_redacted_and_counts_it(void **state)
     free(bundle);
 }
 
-/* The copy's member. */
-static void copy_has(const char *top, const char *file, const char *want)
+static void assert_copy_has(const char *top, const char *file, const char *want)
 {
     assert_file_equal(top, file, want, strlen(want));
 }
 
-/* A server repeats the value of a request: in a text, in the message of an error, in any case of letters
- * and with a full stop after it. An ordinary word is redacted in the answer to the request that contained
- * it, and stays in other members. */
+/* A server repeats the value of a request in a text and in an error, also in capitals and before a full stop.
+ * An ordinary word is redacted only in the answer to the request that contained it. */
 static void words_that_a_server_repeats_are_redacted(void **state)
 {
     struct capture w;
@@ -215,9 +212,9 @@ static void words_that_a_server_repeats_are_redacted(void **state)
     assert_contains(c.manifest, "trailing period: [redacted]. who is [redacted]?");
     assert_ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err),
               &err);
-    copy_has(top, "file-03/gitaly/redacted.txt", "served for [redacted] only, [redacted].\n");
-    copy_has(top, "file-03/gitaly/redacted-2.txt", "who is [redacted]? abcdef\n");
-    copy_has(top, "file-03/gitaly/z.txt", "abcde and [redacted]\n");
+    assert_copy_has(top, "file-03/gitaly/redacted.txt", "served for [redacted] only, [redacted].\n");
+    assert_copy_has(top, "file-03/gitaly/redacted-2.txt", "who is [redacted]? abcdef\n");
+    assert_copy_has(top, "file-03/gitaly/z.txt", "abcde and [redacted]\n");
     bundle_copy_result_release(&c);
     free(top);
     free(bundle);
@@ -227,12 +224,12 @@ static void words_that_a_server_repeats_are_redacted(void **state)
 static char *scrub_to_text(const char *manifest)
 {
     const struct stop never = {.cancel_fd = -1};
-    struct scrub s = {0};
+    struct redact_manifest s = {0};
     struct err err = ERR_INIT;
     json_t *root = json_loads(manifest, 0, NULL), *items = json_object();
     assert_non_null(root);
-    assert_ok(scrub_manifest(root, items, &never, &s, &err), &err);
-    scrub_release(&s);
+    assert_ok(redact_manifest_run(root, items, &never, &s, &err), &err);
+    redact_manifest_release(&s);
     char *text = json_dumps(root, JSON_COMPACT);
     assert_non_null(text);
     json_decref(items);
@@ -240,8 +237,8 @@ static char *scrub_to_text(const char *manifest)
     return text;
 }
 
-/* Requests that failed, were left out, or only planned: the rules of requests redact them, and the
- * server's messages about them. */
+/* The requests failed, were left out, or only planned. The same rules redact the server's messages about
+ * them. */
 static void requests_without_a_file_are_redacted(void **state)
 {
     (void)state;
@@ -278,8 +275,7 @@ static void requests_without_a_file_are_redacted(void **state)
     }
 }
 
-/* A command line requested by its path has arguments too, and keeps the NULs between them. */
-static void a_command_line_is_found_by_its_path(void **state)
+static void a_command_line_requested_by_path_is_redacted(void **state)
 {
     struct capture w;
     char *top = NULL;
@@ -303,7 +299,7 @@ static void a_command_line_is_found_by_its_path(void **state)
 
 /* A repeated word is redacted in the values of every key; fixed words of the format, times and hashes of
  * members stay. */
-static void every_key_is_scrubbed(void **state)
+static void repeated_words_are_redacted_in_the_values_of_every_key(void **state)
 {
     (void)state;
     static const char request[] = "{\"request\":\"GET /x?token=ssh&pin=2026&code=damaged&sid=sesame\",";
@@ -357,8 +353,8 @@ static void a_copy_that_takes_too_long_is_an_error(void **state)
     free(dump);
 }
 
-/* A bundle with members that are never searched, and one that should be but cannot. */
-static char *a_stubborn_bundle(const char *dir)
+/* A bundle with members that are never searched, and members that cannot be searched. */
+static char *make_unsearchable_bundle(const char *dir)
 {
     enum { HUGE_CMDLINE = (4 << 20) + 1 };
     static char zeros[HUGE_CMDLINE];
@@ -391,7 +387,7 @@ static void members_that_are_not_searched_are_listed(void **state)
         {"file-03/gitaly/cpu.pb.gz", "at byte 0: field 13 of the profile has wire type 6"},
     };
     enum { N = sizeof want / sizeof *want };
-    char *bundle = a_stubborn_bundle(*state), *manifest = NULL, *top = NULL;
+    char *bundle = make_unsearchable_bundle(*state), *manifest = NULL, *top = NULL;
     struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
     struct err err = ERR_INIT;
@@ -399,7 +395,7 @@ static void members_that_are_not_searched_are_listed(void **state)
     assert_int_equal(c.unsearched, N);
     assert_int_equal(c.changed, 1);
     assert_int_equal(c.unsearchable.n, 2);
-    assert_ok(bundle_manifest(c.path, NULL, &manifest, &err), &err);
+    assert_ok(bundle_read_manifest(c.path, NULL, &manifest, &err), &err);
     assert_ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, UINT64_MAX}, &top, &err),
               &err);
     char *readme_path = file_join(top, "README.md");
@@ -417,7 +413,7 @@ static void members_that_are_not_searched_are_listed(void **state)
         assert_contains(c.unsearchable.items[i - 3], want[i][1]);
     }
     assert_file_equal(top, "file-03/gitaly/cpu.pb.gz", "no profile", 10);
-    struct bundle_summary s = looked_at(c.path, NULL);
+    struct bundle_summary s = verify_copy(c.path, NULL);
     assert_int_equal(s.intact, N + 2);
     bundle_summary_release(&s);
     json_decref(root);
@@ -429,8 +425,7 @@ static void members_that_are_not_searched_are_listed(void **state)
     free(bundle);
 }
 
-/* ---- the signature
- * --------------------------------------------------------------------------------------------- */
+/* ---- the signature ----------------------------------------------------------------------------------- */
 
 static char *make_key(const char *dir, const char *name)
 {
@@ -453,10 +448,10 @@ static char *signed_copy(const char *dir, const char *key, const char *output)
     return path;
 }
 
-static void assert_judged(const char *path, const char *allowed, enum bundle_signature state,
-                          const char *principal, const char *why)
+static void assert_signature(const char *path, const char *allowed, enum bundle_signature state,
+                             const char *principal, const char *why)
 {
-    struct bundle_summary s = looked_at(path, allowed);
+    struct bundle_summary s = verify_copy(path, allowed);
     assert_int_equal(s.signature.state, state);
     assert_contains(s.signature.why, why);
     if (principal)
@@ -466,10 +461,10 @@ static void assert_judged(const char *path, const char *allowed, enum bundle_sig
     bundle_summary_release(&s);
 }
 
-static void the_copy_names_its_signer(void **state)
+static void only_an_allowed_signer_is_named(void **state)
 {
     const char *dir = *state;
-    free(a_bundle(dir));
+    free(make_bundle(dir));
     char *key = make_key(dir, "k"), *other = make_key(dir, "o"), *pub_path = format_text("%s.pub", key);
     char *other_pub = format_text("%s.pub", other), *path = signed_copy(dir, key, "s.tar.gz");
     struct buf pub = scratch_read(pub_path), theirs = scratch_read(other_pub);
@@ -479,10 +474,10 @@ static void the_copy_names_its_signer(void **state)
     char *files[] = {scratch_file(dir, "good", good, strlen(good)),
                      scratch_file(dir, "wrong", wrong, strlen(wrong)),
                      scratch_file(dir, "stranger", stranger, strlen(stranger))};
-    assert_judged(path, NULL, BUNDLE_SIGNED, NULL, "");
-    assert_judged(path, files[0], BUNDLE_SIGNED, "carol@example.org", "");
-    assert_judged(path, files[1], BUNDLE_SIGNED, NULL, "does not allow the key");
-    assert_judged(path, files[2], BUNDLE_SIGNED, NULL, "does not allow the key");
+    assert_signature(path, NULL, BUNDLE_SIGNED, NULL, "");
+    assert_signature(path, files[0], BUNDLE_SIGNED, "carol@example.org", "");
+    assert_signature(path, files[1], BUNDLE_SIGNED, NULL, "does not allow the key");
+    assert_signature(path, files[2], BUNDLE_SIGNED, NULL, "does not allow the key");
     struct bundle_check how = {.allowed_signers = "/nowhere", .cancel_fd = -1};
     struct bundle_summary s = {0};
     struct err err = ERR_INIT;
@@ -529,10 +524,10 @@ static char *read_member(const char *dir, const char *bundle, const char *name)
     return buf_detach(&b);
 }
 
-static void a_bundle_changed_during_the_copy_is_refused(void **state)
+static void a_changed_copy_has_no_valid_signature(void **state)
 {
     const char *dir = *state;
-    free(a_bundle(dir));
+    free(make_bundle(dir));
     char *key = make_key(dir, "k"), *one = signed_copy(dir, key, "one.tar.gz"),
          *two = signed_copy(dir, key, "two.tar.gz");
     char *manifest = read_member(dir, one, "manifest.json"),
@@ -551,22 +546,23 @@ static void a_bundle_changed_during_the_copy_is_refused(void **state)
         enum bundle_signature state;
         const char *why;
     } cases[] = {
-        {"manifest.json", manifest, BUNDLE_SIGNED_BADLY, "the signature is not genuine"},
-        {"manifest.json.sig", other_sig, BUNDLE_SIGNED_BADLY, "the signature is not genuine"},
-        {"manifest.json.sig", twice, BUNDLE_SIGNED_BADLY, "there is text after it"},
-        {"manifest.json.sig", "", BUNDLE_SIGNED_BADLY, "its first line is not"},
-        {"manifest.json.sig", huge, BUNDLE_SIGNED_BADLY, "larger than any signature"},
-        {"manifest.json.sig", for_git, BUNDLE_SIGNED_ELSEWHERE, "it was made for \"git\", not for a bundle"},
+        {"manifest.json", manifest, BUNDLE_SIGNATURE_INVALID, "the signature is not genuine"},
+        {"manifest.json.sig", other_sig, BUNDLE_SIGNATURE_INVALID, "the signature is not genuine"},
+        {"manifest.json.sig", twice, BUNDLE_SIGNATURE_INVALID, "there is text after it"},
+        {"manifest.json.sig", "", BUNDLE_SIGNATURE_INVALID, "its first line is not"},
+        {"manifest.json.sig", huge, BUNDLE_SIGNATURE_INVALID, "larger than any signature"},
+        {"manifest.json.sig", for_git, BUNDLE_SIGNED_OTHER_NAMESPACE,
+         "it was made for \"git\", not for a bundle"},
         {"manifest.json.sig", sig, BUNDLE_SIGNED, ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *path = replace_file(dir, one, "m.tar.gz", cases[i].file, cases[i].p);
-        assert_judged(path, NULL, cases[i].state, NULL, cases[i].why);
+        assert_signature(path, NULL, cases[i].state, NULL, cases[i].why);
         free(path);
     }
     /* The manifest lists README.md of a copy. */
     char *path = replace_file(dir, one, "m.tar.gz", "README.md", "run this: rm -rf /\n");
-    struct bundle_summary s = looked_at(path, NULL);
+    struct bundle_summary s = verify_copy(path, NULL);
     assert_int_equal(s.changed, 1);
     bundle_summary_release(&s);
     free(path);
@@ -582,13 +578,12 @@ static void a_bundle_changed_during_the_copy_is_refused(void **state)
     free(key);
 }
 
-/* ---- encryption
- * ------------------------------------------------------------------------------------------------ */
+/* ---- encryption -------------------------------------------------------------------------------------- */
 
 static void an_encrypted_copy_is_signed_and_can_be_opened(void **state)
 {
     const char *dir = *state;
-    char *bundle = a_bundle(dir), *key = make_key(dir, "k"), *pub = format_text("%s.pub", key);
+    char *bundle = make_bundle(dir), *key = make_key(dir, "k"), *pub = format_text("%s.pub", key);
     struct age_recipients *to = NULL;
     struct age_identities *by = NULL;
     struct err err = ERR_INIT;
@@ -603,7 +598,7 @@ static void an_encrypted_copy_is_signed_and_can_be_opened(void **state)
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     assert_ok(age_identities_new(NULL, NULL, 0, &by, &err), &err);
     assert_ok(age_identities_add_file(by, key, &err), &err);
-    struct bundle_check check = {.by = by, .cancel_fd = -1};
+    struct bundle_check check = {.identities = by, .cancel_fd = -1};
     assert_ok(bundle_verify(c.path, &check, &s, &err), &err);
     assert_int_equal(s.signature.state, BUNDLE_SIGNED);
     assert_int_equal(s.intact, 4);
@@ -618,9 +613,9 @@ static void an_encrypted_copy_is_signed_and_can_be_opened(void **state)
     free(pub);
 }
 
-/* ---- cancelling ---------------------------------------------------------------------------------------- */
+/* ---- cancelling -------------------------------------------------------------------------------------- */
 
-/* Names that rules redact, so that each part of the search has work. */
+/* Items with names that rules redact. */
 static json_t *many_items(void)
 {
     json_t *items = json_object();
@@ -639,14 +634,14 @@ static void searching_a_manifest_can_be_cancelled(void **state)
     assert_int_equal(pipe(cancel), 0);
     assert_int_equal(write(cancel[1], "", 1), 1);
     const struct stop stop = {.cancel_fd = cancel[0]};
-    /* In the items' requests, or in the strings of a manifest without items. */
+    /* The search is cancelled in the items' requests, or in the strings of a manifest without items. */
     for (int i = 0; i < 2; i++) {
-        struct scrub s = {0};
+        struct redact_manifest s = {0};
         struct err err = ERR_INIT;
         json_t *items = i == 0 ? many_items() : json_object(), *root = many_items();
-        assert_int_equal(scrub_manifest(root, items, &stop, &s, &err), -1);
+        assert_int_equal(redact_manifest_run(root, items, &stop, &s, &err), -1);
         assert_int_equal(err.kind, ERR_CANCELLED);
-        scrub_release(&s);
+        redact_manifest_release(&s);
         json_decref(root);
         json_decref(items);
     }
@@ -654,11 +649,11 @@ static void searching_a_manifest_can_be_cancelled(void **state)
     close(cancel[1]);
 }
 
-/* ---- refusals -------------------------------------------------------------------------------------------
- */
+/* ---- refusals ---------------------------------------------------------------------------------------- */
 
-/* No file is left. */
-static void no_copy(const char *dir, const struct bundle_copy *how, enum err_kind kind, const char *part)
+/* The copy fails and leaves no file. */
+static void assert_copy_fails(const char *dir, const struct bundle_copy *how, enum err_kind kind,
+                              const char *part)
 {
     struct bundle_copy_result c = {0};
     struct err err = ERR_INIT;
@@ -673,47 +668,47 @@ static void no_copy(const char *dir, const struct bundle_copy *how, enum err_kin
 static void invalid_inputs_of_a_copy_are_refused(void **state)
 {
     const char *dir = *state;
-    char *bundle = a_bundle(dir), *copy = file_join(dir, "c.tar.gz"), *odd = file_join(dir, "c.zip");
+    char *bundle = make_bundle(dir), *copy = file_join(dir, "c.tar.gz"), *odd = file_join(dir, "c.zip");
     char *work = file_join(dir, "work"), *dump = file_join(work, "b/" DUMP),
          *bad = file_join(dir, "bad.tar.gz");
     struct bundle_copy how = {.bundle = bundle, .output = copy, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
     make_copy(&how, &c);
     bundle_copy_result_release(&c);
-    no_copy(dir, &how, ERR_EXISTS, "c.tar.gz exists already");
+    assert_copy_fails(dir, &how, ERR_EXISTS, "c.tar.gz exists already");
     how.output = odd;
-    no_copy(dir, &how, ERR_USAGE, "the name of this copy ends in .tar.gz");
+    assert_copy_fails(dir, &how, ERR_USAGE, "the name of this copy ends in .tar.gz");
     how.output = NULL;
     how.bundle = copy;
-    no_copy(dir, &how, ERR_USAGE, "is a copy that was handed off already");
+    assert_copy_fails(dir, &how, ERR_USAGE, "is a copy that was handed off already");
     how.bundle = "/nowhere.tar.gz";
-    no_copy(dir, &how, ERR_NOT_FOUND, "/nowhere.tar.gz");
+    assert_copy_fails(dir, &how, ERR_NOT_FOUND, "/nowhere.tar.gz");
     /* A bundle that does not verify. */
     RUN_PROGRAM("mkdir", work);
     RUN_PROGRAM("tar", "xzf", bundle, "-C", work);
     RUN_PROGRAM("cp", "/dev/null", dump);
     RUN_PROGRAM("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
     how.bundle = bad;
-    no_copy(dir, &how, ERR_FAILED, DUMP " is not as the manifest says");
+    assert_copy_fails(dir, &how, ERR_FAILED, DUMP " is not as the manifest says");
     how.redact = true;
-    no_copy(dir, &how, ERR_FAILED, DUMP " is not as the manifest says");
+    assert_copy_fails(dir, &how, ERR_FAILED, DUMP " is not as the manifest says");
     RUN_PROGRAM("rm", dump);
     RUN_PROGRAM("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
-    no_copy(dir, &how, ERR_FAILED, DUMP " is missing");
+    assert_copy_fails(dir, &how, ERR_FAILED, DUMP " is missing");
     RUN_PROGRAM("cp", bundle, dump);
     how.redact = false;
     RUN_PROGRAM("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
-    no_copy(dir, &how, ERR_FAILED, DUMP " is not as the manifest says");
+    assert_copy_fails(dir, &how, ERR_FAILED, DUMP " is not as the manifest says");
     /* A key that cannot sign, and a cancellation. */
     struct sshsig_signer by = {.key = "/nowhere/k", .cancel_fd = -1};
     how = (struct bundle_copy){.bundle = bundle, .signer = &by, .redact = true, .cancel_fd = -1};
-    no_copy(dir, &how, ERR_NOT_FOUND, "the key to sign with: ");
+    assert_copy_fails(dir, &how, ERR_NOT_FOUND, "the key to sign with: ");
     how.signature_optional = true;
     make_copy(&how, &c);
     assert_int_equal(c.signing_error.kind, ERR_NOT_FOUND);
     assert_non_null(strstr(c.signing_error.msg, "the key to sign with: "));
     assert_string_equal(c.fingerprint, "");
-    struct bundle_summary s = looked_at(c.path, NULL);
+    struct bundle_summary s = verify_copy(c.path, NULL);
     assert_int_equal(s.signature.state, BUNDLE_UNSIGNED);
     bundle_summary_release(&s);
     RUN_PROGRAM("rm", c.path);
@@ -722,9 +717,9 @@ static void invalid_inputs_of_a_copy_are_refused(void **state)
     assert_int_equal(pipe(fds), 0);
     assert_int_equal(write(fds[1], "x", 1), 1);
     how = (struct bundle_copy){.bundle = bundle, .cancel_fd = fds[0]};
-    no_copy(dir, &how, ERR_CANCELLED, "interrupted");
+    assert_copy_fails(dir, &how, ERR_CANCELLED, "interrupted");
     how.redact = true;
-    no_copy(dir, &how, ERR_CANCELLED, "interrupted");
+    assert_copy_fails(dir, &how, ERR_CANCELLED, "interrupted");
     close(fds[0]);
     close(fds[1]);
     free(bundle);
@@ -740,14 +735,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(searching_a_manifest_can_be_cancelled),
         cmocka_unit_test(requests_without_a_file_are_redacted),
-        cmocka_unit_test(every_key_is_scrubbed),
-        SCRATCH(a_command_line_is_found_by_its_path),
+        cmocka_unit_test(repeated_words_are_redacted_in_the_values_of_every_key),
+        SCRATCH(a_command_line_requested_by_path_is_redacted),
         SCRATCH(copies_get_numbered_names),
-        SCRATCH(a_copy_is_redacted_and_counts_it),
+        SCRATCH(a_redacted_copy_lists_its_redactions),
         SCRATCH(words_that_a_server_repeats_are_redacted),
         SCRATCH(members_that_are_not_searched_are_listed),
-        SCRATCH(the_copy_names_its_signer),
-        SCRATCH(a_bundle_changed_during_the_copy_is_refused),
+        SCRATCH(only_an_allowed_signer_is_named),
+        SCRATCH(a_changed_copy_has_no_valid_signature),
         SCRATCH(an_encrypted_copy_is_signed_and_can_be_opened),
         SCRATCH(a_copy_that_takes_too_long_is_an_error),
         SCRATCH(invalid_inputs_of_a_copy_are_refused),

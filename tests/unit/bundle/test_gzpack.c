@@ -1,4 +1,4 @@
-/* One gzip member whose pieces are stored or deflated by their content. */
+/* The writer of gzip members: it stores incompressible pieces and deflates the others. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 
 enum { ROOM = 4 << 20, PIECE = 32768 };
 
-static int to_buf(void *ctx, const void *p, size_t n, struct err *err)
+static int add_to_buf(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)err;
     buf_add(ctx, p, n);
@@ -42,7 +42,7 @@ static void pack_bytes(const unsigned char *p, size_t n, size_t piece, struct bu
     struct err err = ERR_INIT;
     struct gzpack *g = NULL;
     *ret = (struct buf)BUF_INIT(2 * ROOM);
-    assert_ok(gzpack_new(to_buf, ret, &g, &err), &err);
+    assert_ok(gzpack_new(add_to_buf, ret, &g, &err), &err);
     for (size_t at = 0; at < n; at += piece)
         assert_ok(gzpack_add(g, p + at, n - at < piece ? n - at : piece, &err), &err);
     assert_ok(gzpack_finish(g, &err), &err);
@@ -50,7 +50,7 @@ static void pack_bytes(const unsigned char *p, size_t n, size_t piece, struct bu
 }
 
 /* One member that ends at the last byte and inflates to these bytes: zlib compares CRC and length. */
-static void is_member_of(const struct buf *packed, const unsigned char *p, size_t n)
+static void assert_inflates_to(const struct buf *packed, const unsigned char *p, size_t n)
 {
     unsigned char *out = malloc(n + 1);
     z_stream z = {.next_in = (unsigned char *)packed->data,
@@ -81,18 +81,18 @@ static void data_of_any_length_is_restored(void **state)
         for (size_t k = 0; k < sizeof pieces / sizeof *pieces; k++) {
             fill_dense(p, lengths[i], i + 1);
             pack_bytes(p, lengths[i], pieces[k], &packed);
-            is_member_of(&packed, p, lengths[i]);
+            assert_inflates_to(&packed, p, lengths[i]);
             buf_release(&packed);
             fill_text(p, lengths[i]);
             pack_bytes(p, lengths[i], pieces[k], &packed);
-            is_member_of(&packed, p, lengths[i]);
+            assert_inflates_to(&packed, p, lengths[i]);
             buf_release(&packed);
         }
     free(p);
 }
 
 /* Text between incompressible pieces: matches never reach back across a stored block. */
-static void pieces_are_compressed_in_order(void **state)
+static void text_between_incompressible_pieces_is_compressed(void **state)
 {
     unsigned char *p = malloc(ROOM);
     struct buf packed;
@@ -107,7 +107,7 @@ static void pieces_are_compressed_in_order(void **state)
         at += n;
     }
     pack_bytes(p, ROOM, PIECE, &packed);
-    is_member_of(&packed, p, ROOM);
+    assert_inflates_to(&packed, p, ROOM);
     assert_true(packed.len < ROOM / 3 + ROOM / 20);
     buf_release(&packed);
     free(p);
@@ -123,7 +123,7 @@ static void highly_compressible_data_stays_below_the_limit(void **state)
     struct buf packed = BUF_INIT(64 * MIB);
     z_stream z = {.next_in = NULL};
     (void)state;
-    assert_ok(gzpack_new(to_buf, &packed, &g, &err), &err);
+    assert_ok(gzpack_new(add_to_buf, &packed, &g, &err), &err);
     for (unsigned i = 0; i < PIECES; i++)
         assert_ok(gzpack_add(g, zeros, sizeof zeros, &err), &err);
     assert_ok(gzpack_finish(g, &err), &err);
@@ -170,7 +170,7 @@ static void compressible_data_is_deflated(void **state)
         p[i] = (unsigned char)"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"[p[i] % 64];
     pack_bytes(p, ROOM, PIECE, &packed);
     assert_true(packed.len < ROOM / 100 * 80);
-    is_member_of(&packed, p, ROOM);
+    assert_inflates_to(&packed, p, ROOM);
     buf_release(&packed);
     fill_dense(p, ROOM, 13);
     for (size_t i = 0; i < ROOM; i++)
@@ -181,7 +181,6 @@ static void compressible_data_is_deflated(void **state)
     free(p);
 }
 
-/* The same bytes make the same member. */
 static void equal_data_makes_equal_output(void **state)
 {
     unsigned char *p = malloc(ROOM);
@@ -199,7 +198,7 @@ static void equal_data_makes_equal_output(void **state)
     free(p);
 }
 
-static int take_some(void *ctx, const void *p, size_t n, struct err *err)
+static int accept_until_full(void *ctx, const void *p, size_t n, struct err *err)
 {
     size_t *left = ctx;
     (void)p;
@@ -209,8 +208,8 @@ static int take_some(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* A failing sink ends it, in every block type. */
-static void a_full_disk_is_an_error(void **state)
+/* The sink fails in every type of block. */
+static void a_failing_sink_is_an_error(void **state)
 {
     unsigned char *p = malloc(ROOM);
     (void)state;
@@ -221,7 +220,7 @@ static void a_full_disk_is_an_error(void **state)
         struct err err = ERR_INIT;
         struct gzpack *g = NULL;
         size_t left = room;
-        assert_ok(gzpack_new(take_some, &left, &g, &err), &err);
+        assert_ok(gzpack_new(accept_until_full, &left, &g, &err), &err);
         int rc = 0;
         for (size_t at = 0; rc == 0 && at < ROOM; at += PIECE)
             rc = gzpack_add(g, p + at, PIECE, &err);
@@ -238,11 +237,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_of_any_length_is_restored),
-        cmocka_unit_test(pieces_are_compressed_in_order),
+        cmocka_unit_test(text_between_incompressible_pieces_is_compressed),
         cmocka_unit_test(incompressible_data_is_stored),
         cmocka_unit_test(compressible_data_is_deflated),
         cmocka_unit_test(equal_data_makes_equal_output),
-        cmocka_unit_test(a_full_disk_is_an_error),
+        cmocka_unit_test(a_failing_sink_is_an_error),
         cmocka_unit_test(highly_compressible_data_stays_below_the_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

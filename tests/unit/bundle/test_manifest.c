@@ -12,7 +12,7 @@
 #include "bundle/manifest_rows.h"
 #include "bundle/path.h"
 #include "bundle/readme.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -162,22 +162,23 @@ static void refuse_item(struct manifest *m, const struct manifest_item *item, co
     assert_string_equal(err.msg, msg);
 }
 
-static const struct manifest_host *host_of(const struct manifest *m, const char *name)
+static const struct manifest_host *require_host(const struct manifest *m, const char *name)
 {
     const struct manifest_host *host = manifest_find_host(m, name);
     assert_non_null(host);
     return host;
 }
 
-static const struct manifest_service *service_of(const struct manifest *m, const char *host, const char *name)
+static const struct manifest_service *require_service(const struct manifest *m, const char *host,
+                                                      const char *name)
 {
-    const struct manifest_service *service = manifest_find_service(host_of(m, host), name);
+    const struct manifest_service *service = manifest_find_service(require_host(m, host), name);
     assert_non_null(service);
     return service;
 }
 
 /* The printed manifest. */
-static json_t *as_json(const struct manifest *m)
+static json_t *print_as_json(const struct manifest *m)
 {
     struct buf text = BUF_INIT(1 << 20);
     struct err err = ERR_INIT;
@@ -203,7 +204,7 @@ static int write_readme(json_t *root, struct buf *ret, struct err *err)
     return rc;
 }
 
-static void same_as_golden(const char *name, const char *got)
+static void assert_equals_golden(const char *name, const char *got)
 {
     char *path = file_join(GOLDEN, name);
     struct buf want = scratch_read(path);
@@ -232,7 +233,7 @@ static void a_full_manifest_equals_the_golden_file(void **state)
 {
     struct manifest *m = full_manifest();
     struct buf text = save_manifest(m, *state);
-    same_as_golden("manifest.json", buf_str(&text));
+    assert_equals_golden("manifest.json", buf_str(&text));
     buf_release(&text);
     manifest_free(m);
 }
@@ -243,7 +244,7 @@ static void the_smallest_manifest_equals_the_golden_file(void **state)
     struct manifest *m = NULL;
     assert_int_equal(manifest_new(&bare, &m, NULL), 0);
     struct buf text = save_manifest(m, *state);
-    same_as_golden("manifest-smallest.json", buf_str(&text));
+    assert_equals_golden("manifest-smallest.json", buf_str(&text));
     buf_release(&text);
     manifest_free(m);
 }
@@ -255,12 +256,12 @@ static void the_readme_equals_the_golden_file(void **state)
     struct buf text = BUF_INIT(1 << 20);
     assert_int_equal(readme_write(m, &text, NULL), 0);
     assert_int_equal(buf_check(&text, "README.md", NULL), 0);
-    same_as_golden("README.md", buf_str(&text));
+    assert_equals_golden("README.md", buf_str(&text));
     buf_release(&text);
     manifest_free(m);
 }
 
-static void hostile_strings_never_fail(void **state)
+static void hostile_strings_are_saved_as_valid_json(void **state)
 {
     char all[256], longer[10000];
     for (size_t i = 0; i < sizeof all; i++)
@@ -288,7 +289,7 @@ static void hostile_strings_never_fail(void **state)
     manifest_free(m);
 }
 
-static void records_must_be_consistent(void **state)
+static void inconsistent_records_are_refused(void **state)
 {
     (void)state;
     struct manifest *m = full_manifest();
@@ -389,7 +390,7 @@ static int read_foreign(const char *p, size_t n, size_t *ret_files, struct err *
     struct buf text = BUF_INIT(1 << 20);
     assert_int_equal(write_readme(root, &text, NULL), 0);
     buf_release(&text);
-    int rc = items_each_file(root, count_file, ret_files, err);
+    int rc = items_visit_files(root, count_file, ret_files, err);
     json_decref(root);
     return rc;
 }
@@ -397,7 +398,7 @@ static int read_foreign(const char *p, size_t n, size_t *ret_files, struct err *
 #define HEAD "{\"format\": \"profgrab-bundle\", \"version\": 1, "
 #define ITEM(fields) HEAD "\"files\": [{" fields "}]}"
 
-static void manifests_of_other_programs_are_read_or_refused(void **state)
+static void valid_foreign_manifests_are_read_and_invalid_ones_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -462,8 +463,7 @@ static void the_readme_escapes_texts_of_a_foreign_manifest(void **state)
     json_decref(root);
 }
 
-/* Readable under `less` too, and without repetitions. */
-static void the_readme_repeats_nothing(void **state)
+static void the_readme_shortens_repeated_sentences(void **state)
 {
     (void)state;
     static const char two_heaps[] = HEAD
@@ -491,7 +491,7 @@ static void the_readme_repeats_nothing(void **state)
     json_decref(root);
 }
 
-static void a_manifest_with_too_many_values_is_refused(void **state)
+static void a_manifest_that_is_too_deep_or_too_large_is_refused(void **state)
 {
     (void)state;
     size_t n = ITEMS_MAX_MEMORY / 80;
@@ -506,7 +506,7 @@ static void a_manifest_with_too_many_values_is_refused(void **state)
         memcpy(text + i, "{},", 3);
     assert_int_equal(items_parse(text, n, &root, &err), -1);
     assert_string_equal(err.msg, "manifest.json is too large: it would take more than 234.9 MB of memory");
-    /* Inside a string they are not values. */
+    /* Inside a string, braces are not values. */
     text[0] = '"';
     assert_int_equal(items_parse(text, n, &root, &err), -1);
     assert_string_equal(err.msg, "manifest.json contains a string of more than 1.0 MB");
@@ -523,7 +523,7 @@ static json_t *manifest_of(size_t n_files)
     return root;
 }
 
-static void a_printed_manifest_can_be_loaded(void **state)
+static void only_manifests_that_can_be_parsed_are_printed(void **state)
 {
     (void)state;
     const size_t n[] = {ITEMS_MAX_MEMORY / 300, ITEMS_MAX_MEMORY / 240};
@@ -545,7 +545,7 @@ static void a_printed_manifest_can_be_loaded(void **state)
     }
 }
 
-static void a_manifest_has_space_for_a_whole_run(void **state)
+static void a_run_too_large_for_one_manifest_is_refused(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -559,7 +559,7 @@ static void a_manifest_has_space_for_a_whole_run(void **state)
     assert_int_equal(bundle_check_room(1, SIZE_MAX / 2, NULL), -1);
 }
 
-static void digest_spoiled(void *ctx, const struct spoiled *s)
+static void read_damaged(void *ctx, const struct damaged *s)
 {
     size_t files = 0, whole = *(const size_t *)ctx;
     int rc = read_foreign(s->p, s->n, &files, NULL);
@@ -568,19 +568,18 @@ static void digest_spoiled(void *ctx, const struct spoiled *s)
         assert_int_equal(rc, -1);
 }
 
-static void damaged_manifests_are_safe_to_read(void **state)
+static void a_cut_manifest_is_not_read(void **state)
 {
     (void)state;
     struct buf text = scratch_read(GOLDEN "manifest.json");
     size_t files = 0;
     assert_int_equal(read_foreign(text.data, text.len, &files, NULL), 0);
     assert_int_equal(files, 4);
-    spoil(text.data, text.len, digest_spoiled, &text.len);
+    damage_everywhere(text.data, text.len, read_damaged, &text.len);
     buf_release(&text);
 }
 
-/* ---- load and continue ----------------------------------------------------------------------------------
- */
+/* ---- load and continue ------------------------------------------------------------------------------- */
 
 static int load_text(const char *text, size_t n, struct manifest **ret, struct err *err)
 {
@@ -591,39 +590,39 @@ static int load_text(const char *text, size_t n, struct manifest **ret, struct e
     return rc;
 }
 
-static const struct manifest_run in_step = {.deadline_ms = 30000,
-                                            .deadline_reached = true,
-                                            .budget_bytes = 1000,
-                                            .budget_ms = 60000,
-                                            .retries = 3,
-                                            .sync_at = WHEN,
-                                            .sync_targets = 9,
-                                            .sync_late = 1,
-                                            .has_sync_skew = true,
-                                            .sync_p50_ms = 1,
-                                            .sync_p95_ms = 2,
-                                            .sync_max_ms = 3};
+static const struct manifest_run synchronized_run = {.deadline_ms = 30000,
+                                                     .deadline_reached = true,
+                                                     .budget_bytes = 1000,
+                                                     .budget_ms = 60000,
+                                                     .retries = 3,
+                                                     .sync_at = WHEN,
+                                                     .sync_targets = 9,
+                                                     .sync_late = 1,
+                                                     .has_sync_skew = true,
+                                                     .sync_p50_ms = 1,
+                                                     .sync_p95_ms = 2,
+                                                     .sync_max_ms = 3};
 
 static void record_request(struct manifest *m)
 {
     static char heap[] = "heap", cpu[] = "cpu=5s", healthy[] = "file-05";
-    static char *words[] = {heap, cpu}, *names[] = {healthy};
+    static char *kinds[] = {heap, cpu}, *names[] = {healthy};
     static struct manifest_target targets[] = {
         {.host = "file-03", .service = "gitaly"},
         {.host = "file-03", .service = "port-9"},
         {.host = "10.0.0.9", .service = "port-9", .address = "root@10.0.0.9"}};
-    struct manifest_asked asked = {.kinds = {words, 2, 2},
-                                   .targets = targets,
-                                   .n_targets = 3,
-                                   .port = 9,
-                                   .path = "",
-                                   .https = true,
-                                   .against = {names, 1, 1},
-                                   .pair_ms = 60000,
-                                   .sample_of = 143,
-                                   .sample_taken = 5};
+    struct manifest_request asked = {.kinds = {kinds, 2, 2},
+                                     .targets = targets,
+                                     .n_targets = 3,
+                                     .port = 9,
+                                     .path = "",
+                                     .https = true,
+                                     .baseline_hosts = {names, 1, 1},
+                                     .pair_ms = 60000,
+                                     .sample_of = 143,
+                                     .sample_taken = 5};
     struct err err = ERR_INIT;
-    assert_ok(manifest_set_asked(m, &asked, &err), &err);
+    assert_ok(manifest_set_request(m, &asked, &err), &err);
 }
 
 static struct manifest *print_and_load(const struct manifest *m)
@@ -637,15 +636,14 @@ static struct manifest *print_and_load(const struct manifest *m)
     return again;
 }
 
-/* Only the result of the run is lost. */
-static void a_loaded_manifest_equals_the_saved_one(void **state)
+static void a_loaded_manifest_lacks_only_the_result_of_the_run(void **state)
 {
     (void)state;
     struct manifest *m = full_manifest();
     record_request(m);
-    manifest_set_run(m, &in_step);
+    manifest_set_run(m, &synchronized_run);
     struct manifest *again = print_and_load(m);
-    json_t *before = as_json(m), *after = as_json(again);
+    json_t *before = print_as_json(m), *after = print_as_json(again);
     static const char *const ends[] = {"finished",    "interrupted",      "complete", "retries",
                                        "deadline_ms", "deadline_reached", "budget"};
     assert_null(json_object_get(after, "finished"));
@@ -658,7 +656,7 @@ static void a_loaded_manifest_equals_the_saved_one(void **state)
         json_object_del(after, ends[i]);
     }
     assert_true(json_equal(before, after));
-    assert_int_equal(manifest_n_files(again), 4);
+    assert_int_equal(manifest_count_files(again), 4);
     assert_string_equal(again->name, info.name);
     json_decref(before);
     json_decref(after);
@@ -667,7 +665,7 @@ static void a_loaded_manifest_equals_the_saved_one(void **state)
 }
 
 /* A later version of the program may add keys anywhere. */
-static void unknown_keys_are_kept(void **state)
+static void unknown_keys_are_loaded_and_printed_again(void **state)
 {
     (void)state;
     struct buf text = scratch_read("tests/data/bundle/manifest-unknown.json"), again = BUF_INIT(1 << 20);
@@ -681,11 +679,11 @@ static void unknown_keys_are_kept(void **state)
     buf_release(&text);
 }
 
-/* The keys of `asked`, and the run's own keys for them. */
+/* The keys after `asked`, with the values of integers. */
 static char *keys_of(const struct manifest *m)
 {
     struct buf text = BUF_INIT(1000);
-    json_t *root = as_json(m), *value;
+    json_t *root = print_as_json(m), *value;
     const char *key;
     bool behind = false;
     json_object_foreach(root, key, value)
@@ -703,14 +701,14 @@ static char *keys_of(const struct manifest *m)
     return keys;
 }
 
-/* A reached deadline belongs to the earlier run; the skew of profiles begun together is kept. */
-static void each_run_has_its_result(void **state)
+/* A reached deadline belongs to the earlier run only. */
+static void a_later_run_replaces_the_result_and_keeps_the_sync(void **state)
 {
     (void)state;
     static const struct {
         struct manifest_run run;
         const char *keys;
-        int targets; /* begun together */
+        int targets; /* started at the same time */
     } cases[] = {
         {{0}, " finished interrupted complete sync hosts files", 9},
         {{.retries = 2}, " finished interrupted complete retries=2 sync hosts files", 9},
@@ -719,7 +717,7 @@ static void each_run_has_its_result(void **state)
     struct manifest *m = full_manifest();
     struct err err = ERR_INIT;
     record_request(m);
-    manifest_set_run(m, &in_step);
+    manifest_set_run(m, &synchronized_run);
     char *keys = keys_of(m);
     assert_string_equal(keys, " finished interrupted complete retries=3 deadline_ms=30000 deadline_reached "
                               "budget sync hosts files");
@@ -730,7 +728,7 @@ static void each_run_has_its_result(void **state)
         assert_ok(manifest_finish(again, WHEN, false, true, &err), &err);
         keys = keys_of(again);
         assert_string_equal(keys, cases[i].keys);
-        json_t *root = as_json(again);
+        json_t *root = print_as_json(again);
         const json_t *targets = json_object_get(json_object_get(root, "sync"), "targets");
         assert_int_equal(json_integer_value(targets), cases[i].targets);
         json_decref(root);
@@ -740,17 +738,17 @@ static void each_run_has_its_result(void **state)
     manifest_free(m);
 }
 
-static void the_request_is_recorded(void **state)
+static void the_request_is_printed_and_loaded(void **state)
 {
     (void)state;
     struct manifest *m = full_manifest();
     struct err err = ERR_INIT;
-    assert_int_equal(manifest_check_asked(m, &err), -1);
+    assert_int_equal(manifest_check_request(m, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     record_request(m);
     struct manifest *again = print_and_load(m);
-    assert_ok(manifest_check_asked(again, &err), &err);
-    const struct manifest_asked a = again->asked;
+    assert_ok(manifest_check_request(again, &err), &err);
+    const struct manifest_request a = again->request;
     assert_int_equal(a.kinds.n, 2);
     assert_string_equal(a.kinds.items[1], "cpu=5s");
     assert_int_equal(a.n_targets, 3);
@@ -761,7 +759,7 @@ static void the_request_is_recorded(void **state)
     assert_null(a.unix_path);
     assert_string_equal(a.path, "");
     assert_true(a.https);
-    assert_true(strlist_has(&a.against, "file-05"));
+    assert_true(strlist_has(&a.baseline_hosts, "file-05"));
     assert_int_equal(a.pair_ms, 60000);
     assert_int_equal(a.sample_of, 143);
     assert_int_equal(a.sample_taken, 5);
@@ -781,38 +779,38 @@ static void added_records_replace_loaded_ones(void **state)
                                  .kind = "heap",
                                  .file = "file-03/gitaly/heap.pb.gz",
                                  .sha256 = SHA_B};
-    struct manifest_wanted cpu = {"file-03", "gitaly", "cpu", "30s", 0},
-                           bare = {"file-03", "gitaly", "cpu", "", 0};
+    struct manifest_item_key cpu = {"file-03", "gitaly", "cpu", "30s", 0},
+                             bare = {"file-03", "gitaly", "cpu", "", 0};
     struct manifest *m = full_manifest(), *again = print_and_load(m);
     struct err err = ERR_INIT;
     int64_t started = 0;
-    assert_true(manifest_has(again, &cpu, &started));
+    assert_true(manifest_has_item(again, &cpu, &started));
     assert_true(started == WHEN + 7);
-    assert_false(manifest_has(again, &bare, NULL));
-    assert_false(manifest_has_all(again, "file-03", "gitaly"));
+    assert_false(manifest_has_item(again, &bare, NULL));
+    assert_false(manifest_has_all_items(again, "file-03", "gitaly"));
     assert_ok(manifest_add_host(again, &(struct manifest_host){.name = "file-04"}, &err), &err);
     assert_ok(manifest_add_service(again, &service, &err), &err);
-    assert_false(manifest_has_all(again, "file-03", "gitaly"));
+    assert_false(manifest_has_all_items(again, "file-03", "gitaly"));
     /* Files of items that are no longer planned stay; items without a file are removed. */
-    const struct manifest_service *found = service_of(again, "file-03", "gitaly");
+    const struct manifest_service *found = require_service(again, "file-03", "gitaly");
     assert_int_equal(found->n_items, 3);
     assert_ok(manifest_add_item(again, &heap, &err), &err);
     assert_ok(manifest_add_item(again, &heap, &err), &err);
     assert_int_equal(found->n_items, 3);
-    assert_int_equal(manifest_n_files(again), 4);
-    assert_true(manifest_has_all(again, "file-03", "gitaly"));
-    assert_null(host_of(again, "file-04")->error);
+    assert_int_equal(manifest_count_files(again), 4);
+    assert_true(manifest_has_all_items(again, "file-03", "gitaly"));
+    assert_null(require_host(again, "file-04")->error);
     heap.kind = "allocs";
     refuse_item(again, &heap, "the manifest has the file file-03/gitaly/heap.pb.gz already");
     manifest_free(again);
     manifest_free(m);
 }
 
-/* As the manifest prints it: a new reference. */
+/* The printed host; a new reference. */
 static json_t *host_json(const struct manifest *m, const char *name)
 {
-    json_t *root = as_json(m);
-    size_t at = (size_t)(host_of(m, name) - m->hosts);
+    json_t *root = print_as_json(m);
+    size_t at = (size_t)(require_host(m, name) - m->hosts);
     json_t *host = json_incref(json_array_get(json_object_get(root, "hosts"), at));
     json_decref(root);
     return host;
@@ -821,14 +819,14 @@ static json_t *host_json(const struct manifest *m, const char *name)
 static json_t *service_json(const struct manifest *m, const char *host, const char *name)
 {
     json_t *of = host_json(m, host);
-    size_t at = (size_t)(service_of(m, host, name) - host_of(m, host)->services);
+    size_t at = (size_t)(require_service(m, host, name) - require_host(m, host)->services);
     json_t *service = json_incref(json_array_get(json_object_get(of, "services"), at));
     json_decref(of);
     return service;
 }
 
-/* Merges `before`, with that error. Takes both over. */
-static void same_but_error(json_t *before, const char *error, json_t *now)
+/* Asserts that `now` is `before` with this error; frees both. */
+static void assert_only_error_changed(json_t *before, const char *error, json_t *now)
 {
     json_object_set_new(before, "error", json_string(error));
     assert_true(json_equal(before, now));
@@ -836,8 +834,8 @@ static void same_but_error(json_t *before, const char *error, json_t *now)
     json_decref(now);
 }
 
-/* Down, or interrupted before it was opened: the route by which the good files arrived is kept. */
-static void an_item_that_failed_again_keeps_its_file(void **state)
+/* The route over which the complete files arrived stays recorded. */
+static void a_host_or_service_that_fails_again_keeps_its_earlier_facts(void **state)
 {
     (void)state;
     const struct manifest_host down = {
@@ -848,19 +846,19 @@ static void an_item_that_failed_again_keeps_its_file(void **state)
     struct err err = ERR_INIT;
     json_t *before = host_json(again, "file-03");
     assert_ok(manifest_add_host(again, &down, &err), &err);
-    same_but_error(before, "down", host_json(again, "file-03"));
+    assert_only_error_changed(before, "down", host_json(again, "file-03"));
     before = service_json(again, "file-03", "gitaly");
     assert_ok(manifest_add_service(again, &silent, &err), &err);
-    same_but_error(before, "silent", service_json(again, "file-03", "gitaly"));
-    /* For a host that was never reached, the latest facts. */
+    assert_only_error_changed(before, "silent", service_json(again, "file-03", "gitaly"));
+    /* A host that was never reached has the facts of the latest run. */
     before = host_json(again, "file-04");
     assert_ok(
         manifest_add_host(
             again, &(struct manifest_host){.name = "file-04", .address = "10.0.0.4", .error = "lost"}, &err),
         &err);
     json_object_set_new(before, "address", json_string("10.0.0.4"));
-    same_but_error(before, "lost", host_json(again, "file-04"));
-    /* Still in the order of docs/formats.md. */
+    assert_only_error_changed(before, "lost", host_json(again, "file-04"));
+    /* The keys stay in the order of docs/formats.md. */
     struct manifest *third = print_and_load(again);
     struct buf text = BUF_INIT(1 << 20);
     assert_ok(manifest_print(third, &text, &err), &err);
@@ -874,15 +872,15 @@ static void an_item_that_failed_again_keeps_its_file(void **state)
     assert_ok(
         manifest_add_service(again, &(struct manifest_service){.host = "file-03", .name = "gitaly"}, &err),
         &err);
-    assert_null(host_of(again, "file-03")->error);
-    assert_int_equal(host_of(again, "file-03")->n_hops, 0);
-    assert_int_equal(service_of(again, "file-03", "gitaly")->n_planned, 0);
+    assert_null(require_host(again, "file-03")->error);
+    assert_int_equal(require_host(again, "file-03")->n_hops, 0);
+    assert_int_equal(require_service(again, "file-03", "gitaly")->n_planned, 0);
     manifest_free(again);
     manifest_free(m);
 }
 
-/* A host that is resumed alone cannot be found to duplicate another one. */
-static void verdicts_of_a_host_are_kept_by_rule(void **state)
+/* The resume of one host cannot compare it with the others, so the earlier verdicts stay. */
+static void a_new_verdict_of_a_host_replaces_only_those_of_its_rule(void **state)
 {
     (void)state;
     static const struct manifest_verdict verdicts[] = {{.rule = "same-address", .text = "first"},
@@ -901,17 +899,17 @@ static void verdicts_of_a_host_are_kept_by_rule(void **state)
     host.verdicts = verdicts + 2;
     host.n_verdicts = 1;
     assert_ok(manifest_add_host(again, &host, &err), &err);
-    assert_int_equal(host_of(again, "h")->n_verdicts, 3);
+    assert_int_equal(require_host(again, "h")->n_verdicts, 3);
     host.verdicts = verdicts + 1;
     assert_ok(manifest_add_host(again, &host, &err), &err);
-    assert_int_equal(host_of(again, "h")->n_verdicts, 2);
-    assert_string_equal(host_of(again, "h")->verdicts[0].text, "second");
+    assert_int_equal(require_host(again, "h")->n_verdicts, 2);
+    assert_string_equal(require_host(again, "h")->verdicts[0].text, "second");
     json_decref(before);
     manifest_free(again);
     manifest_free(m);
 }
 
-/* Whether README.md contains it. */
+/* Asserts whether README.md contains `what`. */
 static void assert_readme(const struct manifest *m, const char *what, bool expected)
 {
     struct buf text = BUF_INIT(1 << 20);
@@ -920,7 +918,7 @@ static void assert_readme(const struct manifest *m, const char *what, bool expec
     buf_release(&text);
 }
 
-static void the_second_item_of_a_pair_is_marked(void **state)
+static void the_readme_marks_the_second_item_of_a_pair(void **state)
 {
     (void)state;
     struct manifest *m = full_manifest();
@@ -944,15 +942,15 @@ static void the_second_item_of_a_pair_is_marked(void **state)
 }
 
 /* Two services of a host, one of them complete. */
-static struct manifest *half_a_host(void)
+static struct manifest *make_half_complete_host(void)
 {
     static const struct manifest_planned planned[] = {{.kind = "heap"}};
     static struct manifest_target targets[] = {{.host = "h", .service = "has"},
                                                {.host = "h", .service = "lacks"}};
-    const struct manifest_asked asked = {.targets = targets, .n_targets = 2};
+    const struct manifest_request asked = {.targets = targets, .n_targets = 2};
     struct manifest *m = new_manifest();
     struct err err = ERR_INIT;
-    assert_ok(manifest_set_asked(m, &asked, &err), &err);
+    assert_ok(manifest_set_request(m, &asked, &err), &err);
     assert_ok(manifest_add_host(m, &(struct manifest_host){.name = "h"}, &err), &err);
     for (size_t i = 0; i < 2; i++)
         assert_ok(manifest_add_service(
@@ -971,14 +969,14 @@ static struct manifest *half_a_host(void)
     return m;
 }
 
-/* The existing file counts, not the result of the last attempt. */
+/* A target is complete if all files exist, even if the last attempt failed. */
 static void a_complete_target_has_no_error(void **state)
 {
     (void)state;
     const struct manifest_item heap = {
         .host = "h", .service = "lacks", .kind = "heap", .file = "h/lacks/heap.pb.gz", .sha256 = SHA_A};
     for (size_t whole = 0; whole < 2; whole++) {
-        struct manifest *m = half_a_host(), *again = print_and_load(m);
+        struct manifest *m = make_half_complete_host(), *again = print_and_load(m);
         struct manifest_planned_list left = {0};
         struct err err = ERR_INIT;
         assert_ok(manifest_add_host(again, &(struct manifest_host){.name = "h", .error = "down"}, &err),
@@ -987,19 +985,19 @@ static void a_complete_target_has_no_error(void **state)
             manifest_add_service(
                 again, &(struct manifest_service){.host = "h", .name = "lacks", .error = "silent"}, &err),
             &err);
-        assert_true(manifest_has_all(again, "h", "has"));
-        assert_false(manifest_has_all(again, "h", "lacks"));
+        assert_true(manifest_has_all_items(again, "h", "has"));
+        assert_false(manifest_has_all_items(again, "h", "lacks"));
         assert_ok(manifest_list_unrecorded(again, "h", "lacks", &left, &err), &err);
         assert_int_equal(left.n, 1);
         free(left.items);
         if (whole)
             assert_ok(manifest_add_item(again, &heap, &err), &err);
-        assert_int_equal(manifest_has_all(again, "h", "lacks"), whole);
+        assert_int_equal(manifest_has_all_items(again, "h", "lacks"), whole);
         assert_ok(manifest_finish(again, WHEN, false, whole, &err), &err);
-        assert_int_equal(host_of(again, "h")->error == NULL, whole);
+        assert_int_equal(require_host(again, "h")->error == NULL, whole);
         assert_readme(again, "\n### has\n", true);
         assert_readme(again, "\n- h: down\n- h lacks: silent\n", !whole);
-        assert_int_equal(service_of(again, "h", "lacks")->error == NULL, whole);
+        assert_int_equal(require_service(again, "h", "lacks")->error == NULL, whole);
         manifest_free(again);
         manifest_free(m);
     }
@@ -1082,7 +1080,7 @@ static void invalid_manifests_are_not_loaded(void **state)
     HEAD "\"name\": \"b\", \"tool\": {}, \"collector\": {}, \"hosts\": [], \"files\": [], "                  \
          "\"asked\": {\"kinds\": [], \"targets\": [" targets "]}}"
 
-static void targets_are_grouped_each_once(void **state)
+static void repeated_or_ungrouped_targets_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -1100,14 +1098,14 @@ static void targets_are_grouped_each_once(void **state)
         struct manifest *m = NULL;
         struct err err = ERR_INIT;
         assert_ok(load_text(cases[i].text, strlen(cases[i].text), &m, &err), &err);
-        assert_int_equal(manifest_check_asked(m, &err), cases[i].msg ? -1 : 0);
+        assert_int_equal(manifest_check_request(m, &err), cases[i].msg ? -1 : 0);
         assert_string_equal(err.msg, cases[i].msg ? cases[i].msg : "");
         assert_int_equal(err.kind, cases[i].msg ? ERR_FAILED : ERR_NONE);
         manifest_free(m);
     }
 }
 
-static void load_spoiled(void *ctx, const struct spoiled *s)
+static void load_damaged(void *ctx, const struct damaged *s)
 {
     struct manifest *m = NULL;
     struct err err = ERR_INIT;
@@ -1118,23 +1116,22 @@ static void load_spoiled(void *ctx, const struct spoiled *s)
     manifest_free(m);
 }
 
-static void damaged_manifests_are_safe_to_load(void **state)
+static void a_cut_manifest_is_not_loaded(void **state)
 {
     (void)state;
     struct manifest *m = full_manifest();
     struct buf text = BUF_INIT(1 << 20);
     record_request(m);
-    manifest_set_run(m, &in_step);
+    manifest_set_run(m, &synchronized_run);
     assert_int_equal(manifest_print(m, &text, NULL), 0);
-    spoil(text.data, text.len, load_spoiled, &text.len);
+    damage_everywhere(text.data, text.len, load_damaged, &text.len);
     buf_release(&text);
     manifest_free(m);
 }
 
-/* ---- comparison with the files --------------------------------------------------------------------------
- */
+/* ---- comparison with the files ----------------------------------------------------------------------- */
 
-static void note_changed(void *ctx, const char *path, const char *what)
+static void list_change(void *ctx, const char *path, const char *what)
 {
     struct buf *b = ctx;
     buf_addf(b, "%s %s\n", path, what);
@@ -1144,7 +1141,7 @@ static int compare_files(struct manifest *m, const struct workdir *w, struct buf
                          struct err *err)
 {
     const struct manifest_comparison how = {
-        .work = w, .cancel_fd = -1, .changed = note_changed, .ctx = ret_changes};
+        .work = w, .cancel_fd = -1, .changed = list_change, .ctx = ret_changes};
     return manifest_compare(m, &how, err);
 }
 
@@ -1178,7 +1175,7 @@ static void changed_and_missing_files_are_reported(void **state)
 {
     struct workdir *w = NULL;
     struct manifest *m = new_manifest();
-    struct buf said = BUF_INIT(4096);
+    struct buf changes = BUF_INIT(4096);
     struct err err = ERR_INIT;
     assert_ok(workdir_new(*state, "x", WHEN, &w, &err), &err);
     const char *dir = workdir_path(w);
@@ -1193,12 +1190,12 @@ static void changed_and_missing_files_are_reported(void **state)
     assert_ok(file_remove(gone, &err), &err);
     free(gone);
     struct manifest *again = print_and_load(m);
-    assert_ok(compare_files(again, w, &said, &err), &err);
-    assert_string_equal(buf_str(&said), "changed.bin is not the file that was collected\n"
-                                        "gone.bin is missing\n"
-                                        "larger.bin is not the file that was collected\n"
-                                        "half.bin.damaged is not the file that was collected\n");
-    json_t *root = as_json(again);
+    assert_ok(compare_files(again, w, &changes, &err), &err);
+    assert_string_equal(buf_str(&changes), "changed.bin is not the file that was collected\n"
+                                           "gone.bin is missing\n"
+                                           "larger.bin is not the file that was collected\n"
+                                           "half.bin.damaged is not the file that was collected\n");
+    json_t *root = print_as_json(again);
     assert_string_equal(field_of(root, 0, "status"), "ok");
     assert_string_equal(field_of(root, 1, "file"), "changed.bin.damaged");
     assert_string_equal(field_of(root, 1, "status"), "damaged");
@@ -1211,19 +1208,18 @@ static void changed_and_missing_files_are_reported(void **state)
     assert_string_equal(buf_str(&kept), "larger one");
     buf_release(&kept);
     /* A second comparison changes nothing. */
-    buf_clear(&said);
-    assert_ok(compare_files(again, w, &said, &err), &err);
-    assert_string_equal(buf_str(&said), "");
-    assert_int_equal(manifest_n_files(again), 4);
+    buf_clear(&changes);
+    assert_ok(compare_files(again, w, &changes, &err), &err);
+    assert_string_equal(buf_str(&changes), "");
+    assert_int_equal(manifest_count_files(again), 4);
     json_decref(root);
-    buf_release(&said);
+    buf_release(&changes);
     manifest_free(again);
     manifest_free(m);
     workdir_free(w);
 }
 
-/* A file that cannot be read now may still be good; a missing one is not. */
-static void unreadable_files_are_reported(void **state)
+static void a_missing_file_is_reported_and_a_link_is_an_error(void **state)
 {
     static const struct {
         const char *file, *msg; /* NULL: it is missing */
@@ -1239,16 +1235,16 @@ static void unreadable_files_are_reported(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct manifest_item item = {.kind = "k", .file = cases[i].file, .bytes = 1, .sha256 = SHA_A};
         struct manifest *m = new_manifest();
-        struct buf said = BUF_INIT(4096);
+        struct buf changes = BUF_INIT(4096);
         assert_ok(manifest_add_item(m, &item, &err), &err);
         struct manifest *again = print_and_load(m);
-        int rc = compare_files(again, w, &said, &err);
+        int rc = compare_files(again, w, &changes, &err);
         assert_int_equal(rc, cases[i].msg ? -1 : 0);
-        assert_int_equal(said.len == 0, cases[i].msg != NULL);
-        assert_int_equal(manifest_n_files(again), cases[i].msg ? 1 : 0);
+        assert_int_equal(changes.len == 0, cases[i].msg != NULL);
+        assert_int_equal(manifest_count_files(again), cases[i].msg ? 1 : 0);
         assert_int_equal(strncmp(err.msg, "cannot look at ", 15) == 0, cases[i].msg != NULL);
         assert_true(!cases[i].msg || strstr(err.msg, cases[i].msg));
-        buf_release(&said);
+        buf_release(&changes);
         manifest_free(again);
         manifest_free(m);
     }
@@ -1259,27 +1255,28 @@ static void unreadable_files_are_reported(void **state)
 #define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 
 /* Hosts and services are added as they finish, and saved in the requested order; others follow. */
-static void items_are_in_the_requested_order(void **state)
+static void hosts_and_services_are_saved_in_the_requested_order(void **state)
 {
-    static const char *const came[][2] = {{"c", "x"}, {"extra", "x"}, {"a", "y"},
-                                          {"a", "z"}, {"a", "x"},     {"b", "x"}};
+    static const char *const added[][2] = {{"c", "x"}, {"extra", "x"}, {"a", "y"},
+                                           {"a", "z"}, {"a", "x"},     {"b", "x"}};
     struct manifest_target targets[] = {{.host = "b", .service = "x"},
                                         {.host = "a", .service = "x"},
                                         {.host = "a", .service = "y"},
                                         {.host = "gone", .service = "x"},
                                         {.host = "c", .service = "x"}};
-    const struct manifest_asked asked = {.targets = targets, .n_targets = 5};
+    const struct manifest_request asked = {.targets = targets, .n_targets = 5};
     struct manifest *m = new_manifest();
     struct err err = ERR_INIT;
     (void)state;
-    assert_ok(manifest_set_asked(m, &asked, &err), &err);
-    for (size_t i = 0; i < sizeof came / sizeof *came; i++) {
-        if (i == 0 || strcmp(came[i][0], came[i - 1][0]) != 0)
-            assert_ok(manifest_add_host(m, &(struct manifest_host){.name = came[i][0], .route = "ssh"}, &err),
-                      &err);
-        assert_ok(
-            manifest_add_service(m, &(struct manifest_service){.host = came[i][0], .name = came[i][1]}, &err),
-            &err);
+    assert_ok(manifest_set_request(m, &asked, &err), &err);
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++) {
+        if (i == 0 || strcmp(added[i][0], added[i - 1][0]) != 0)
+            assert_ok(
+                manifest_add_host(m, &(struct manifest_host){.name = added[i][0], .route = "ssh"}, &err),
+                &err);
+        assert_ok(manifest_add_service(
+                      m, &(struct manifest_service){.host = added[i][0], .name = added[i][1]}, &err),
+                  &err);
     }
     assert_ok(manifest_finish(m, WHEN, false, true, &err), &err);
     struct buf text = BUF_INIT(1 << 20), order = BUF_INIT(1000);
@@ -1299,7 +1296,7 @@ static void items_are_in_the_requested_order(void **state)
     manifest_free(m);
 }
 
-/* ---- the schema of docs/formats.md --------------------------------------------------------------------- */
+/* ---- the schema of docs/formats.md ------------------------------------------------------------------- */
 
 /* The schema of manifest.json: the first one in the document. */
 static json_t *read_schema(void)
@@ -1356,10 +1353,10 @@ static const char *text_at(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-static void is_documented(const json_t *defs, const json_t *schema, const struct json_row *table);
+static void assert_documented(const json_t *defs, const json_t *schema, const struct json_row *table);
 
-static void key_is_documented(const json_t *defs, const json_t *schema, const char *key,
-                              const struct json_row *row)
+static void assert_key_documented(const json_t *defs, const json_t *schema, const char *key,
+                                  const struct json_row *row)
 {
     const json_t *own = json_object_get(json_object_get(schema, "properties"), key),
                  *known = resolve_definition(defs, own);
@@ -1371,12 +1368,12 @@ static void key_is_documented(const json_t *defs, const json_t *schema, const ch
                  row->doc ? row->doc : "");
     if (*type && strcmp(type, type_in_schema(row->type)) != 0)
         fail_msg("docs/formats.md: %s: the type %s", key, type);
-    if (is_required(schema, key) != (row->needed || row->write_if_zero))
+    if (is_required(schema, key) != (row->required || row->write_if_zero))
         fail_msg("docs/formats.md: %s: whether it is required", key);
     if (row->type == ROW_OBJECT)
-        is_documented(defs, known, row->inside);
+        assert_documented(defs, known, row->inner_rows);
     if (row->type == ROW_OBJECTS)
-        is_documented(defs, resolve_definition(defs, json_object_get(known, "items")), row->inside);
+        assert_documented(defs, resolve_definition(defs, json_object_get(known, "items")), row->inner_rows);
 }
 
 /* Only a copy has these keys, which redaction adds. */
@@ -1386,7 +1383,7 @@ static bool is_of_copy(const char *key)
 }
 
 /* The schema has the keys of the rows, in this order, with the same types and descriptions, and no others. */
-static void is_documented(const json_t *defs, const json_t *schema, const struct json_row *table)
+static void assert_documented(const json_t *defs, const json_t *schema, const struct json_row *table)
 {
     json_t *keys = json_object_get(schema, "properties");
     const struct json_row *row = table;
@@ -1398,7 +1395,7 @@ static void is_documented(const json_t *defs, const json_t *schema, const struct
         while (row->read_only)
             row++;
         if (row->key && strcmp(row->key, key) == 0)
-            key_is_documented(defs, schema, key, row++);
+            assert_key_documented(defs, schema, key, row++);
         else if (!is_of_copy(key))
             fail_msg("docs/formats.md: %s stands where the rows have %s", key, row->key ? row->key : "none");
     }
@@ -1406,46 +1403,46 @@ static void is_documented(const json_t *defs, const json_t *schema, const struct
         fail_msg("docs/formats.md: %s is missing", row->key);
 }
 
-static void rows_are_documented(void **state)
+static void the_schema_documents_every_row(void **state)
 {
     (void)state;
     json_t *schema = read_schema();
-    is_documented(json_object_get(schema, "$defs"), schema, manifest_rows);
+    assert_documented(json_object_get(schema, "$defs"), schema, manifest_rows);
     json_decref(schema);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_documented),
+        cmocka_unit_test(the_schema_documents_every_row),
         SCRATCH(a_full_manifest_equals_the_golden_file),
         SCRATCH(the_smallest_manifest_equals_the_golden_file),
         cmocka_unit_test(the_readme_equals_the_golden_file),
-        SCRATCH(hostile_strings_never_fail),
-        cmocka_unit_test(records_must_be_consistent),
+        SCRATCH(hostile_strings_are_saved_as_valid_json),
+        cmocka_unit_test(inconsistent_records_are_refused),
         cmocka_unit_test(unsafe_paths_are_refused),
-        cmocka_unit_test(manifests_of_other_programs_are_read_or_refused),
+        cmocka_unit_test(valid_foreign_manifests_are_read_and_invalid_ones_refused),
         cmocka_unit_test(the_readme_escapes_texts_of_a_foreign_manifest),
-        cmocka_unit_test(the_readme_repeats_nothing),
-        cmocka_unit_test(a_manifest_with_too_many_values_is_refused),
-        cmocka_unit_test(a_printed_manifest_can_be_loaded),
-        cmocka_unit_test(a_manifest_has_space_for_a_whole_run),
-        cmocka_unit_test(damaged_manifests_are_safe_to_read),
-        cmocka_unit_test(a_loaded_manifest_equals_the_saved_one),
-        cmocka_unit_test(unknown_keys_are_kept),
-        cmocka_unit_test(each_run_has_its_result),
-        cmocka_unit_test(the_request_is_recorded),
+        cmocka_unit_test(the_readme_shortens_repeated_sentences),
+        cmocka_unit_test(a_manifest_that_is_too_deep_or_too_large_is_refused),
+        cmocka_unit_test(only_manifests_that_can_be_parsed_are_printed),
+        cmocka_unit_test(a_run_too_large_for_one_manifest_is_refused),
+        cmocka_unit_test(a_cut_manifest_is_not_read),
+        cmocka_unit_test(a_loaded_manifest_lacks_only_the_result_of_the_run),
+        cmocka_unit_test(unknown_keys_are_loaded_and_printed_again),
+        cmocka_unit_test(a_later_run_replaces_the_result_and_keeps_the_sync),
+        cmocka_unit_test(the_request_is_printed_and_loaded),
         cmocka_unit_test(added_records_replace_loaded_ones),
-        cmocka_unit_test(an_item_that_failed_again_keeps_its_file),
-        cmocka_unit_test(verdicts_of_a_host_are_kept_by_rule),
+        cmocka_unit_test(a_host_or_service_that_fails_again_keeps_its_earlier_facts),
+        cmocka_unit_test(a_new_verdict_of_a_host_replaces_only_those_of_its_rule),
         cmocka_unit_test(a_complete_target_has_no_error),
-        cmocka_unit_test(the_second_item_of_a_pair_is_marked),
+        cmocka_unit_test(the_readme_marks_the_second_item_of_a_pair),
         cmocka_unit_test(invalid_manifests_are_not_loaded),
-        cmocka_unit_test(targets_are_grouped_each_once),
-        cmocka_unit_test(damaged_manifests_are_safe_to_load),
-        cmocka_unit_test(items_are_in_the_requested_order),
+        cmocka_unit_test(repeated_or_ungrouped_targets_are_refused),
+        cmocka_unit_test(a_cut_manifest_is_not_loaded),
+        cmocka_unit_test(hosts_and_services_are_saved_in_the_requested_order),
         SCRATCH(changed_and_missing_files_are_reported),
-        SCRATCH(unreadable_files_are_reported),
+        SCRATCH(a_missing_file_is_reported_and_a_link_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

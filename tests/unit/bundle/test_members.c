@@ -53,10 +53,10 @@ static char *make_bundle(const char *dir, size_t n, size_t size)
     return path;
 }
 
-/* Members by their numbers. */
-static struct bundle_members *want_members(const char *path, const size_t *numbers, size_t n)
+/* Opens the bundle to read the members with these numbers. */
+static struct bundle_members *open_members(const char *path, const size_t *numbers, size_t n)
 {
-    struct bundle_wanted wanted = {.path = path, .most = 100 * MB};
+    struct bundle_members_options wanted = {.path = path, .max_bytes = 100 * MB};
     struct bundle_members *m = NULL;
     struct err err = ERR_INIT;
     for (size_t i = 0; i < n; i++)
@@ -66,7 +66,7 @@ static struct bundle_members *want_members(const char *path, const size_t *numbe
     return m;
 }
 
-static void expect_member(struct bundle_members *m, size_t number, size_t size)
+static void assert_member(struct bundle_members *m, size_t number, size_t size)
 {
     struct buf bytes = BUF_INIT(100 * MB);
     struct err err = ERR_INIT;
@@ -79,7 +79,7 @@ static void expect_member(struct bundle_members *m, size_t number, size_t size)
     buf_release(&bytes);
 }
 
-static void expect_failure(struct bundle_members *m, const char *name, const char *message)
+static void assert_read_fails(struct bundle_members *m, const char *name, const char *message)
 {
     struct buf bytes = BUF_INIT(100 * MB);
     struct err err = ERR_INIT;
@@ -88,13 +88,13 @@ static void expect_failure(struct bundle_members *m, const char *name, const cha
     buf_release(&bytes);
 }
 
-/* Requests and reads all of these; returns the number of passes. */
-static size_t passes_of(const char *path, const size_t *numbers, size_t n, size_t size)
+/* Reads the members with these numbers; returns the number of passes. */
+static size_t count_passes(const char *path, const size_t *numbers, size_t n, size_t size)
 {
-    struct bundle_members *m = want_members(path, numbers, n);
+    struct bundle_members *m = open_members(path, numbers, n);
     n_passes = 0;
     for (size_t i = 0; i < n; i++)
-        expect_member(m, numbers[i], size);
+        assert_member(m, numbers[i], size);
     bundle_members_free(m);
     return n_passes;
 }
@@ -105,17 +105,17 @@ static void small_members_take_one_pass_in_any_order(void **state)
     char *path = make_bundle(*state, MOST, 100);
     for (size_t i = 0; i < MOST; i++)
         numbers[i] = i;
-    assert_int_equal(passes_of(path, numbers, MOST, 100), 1);
+    assert_int_equal(count_passes(path, numbers, MOST, 100), 1);
     for (size_t i = 0; i < MOST; i++)
         numbers[i] = MOST - 1 - i;
-    assert_int_equal(passes_of(path, numbers, MOST, 100), 1);
+    assert_int_equal(count_passes(path, numbers, MOST, 100), 1);
     for (size_t i = 0; i < MOST; i++)
         numbers[i] = i * 7 % MOST;
-    assert_int_equal(passes_of(path, numbers, MOST, 100), 1);
+    assert_int_equal(count_passes(path, numbers, MOST, 100), 1);
     /* Some of them, and some more than once. */
     for (size_t i = 0; i < MOST; i++)
         numbers[i] = i * i % 17;
-    assert_int_equal(passes_of(path, numbers, MOST, 100), 1);
+    assert_int_equal(count_passes(path, numbers, MOST, 100), 1);
     free(path);
 }
 
@@ -125,37 +125,37 @@ static void large_members_take_one_pass_in_the_archives_order(void **state)
     char *path = make_bundle(*state, 100, MB);
     for (size_t i = 0; i < 100; i++)
         numbers[i] = i;
-    assert_int_equal(passes_of(path, numbers, 100, MB), 1);
+    assert_int_equal(count_passes(path, numbers, 100, MB), 1);
     free(path);
 }
 
-/* At most BUNDLE_AHEAD_MAX bytes wait, so each pass reads that many. */
+/* The cache has at most BUNDLE_CACHE_MAX bytes, so each pass reads so many. */
 static void large_members_take_few_passes_in_any_order(void **state)
 {
-    size_t numbers[100], most = 100 * MB / BUNDLE_AHEAD_MAX + 2;
+    size_t numbers[100], most = 100 * MB / BUNDLE_CACHE_MAX + 2;
     char *path = make_bundle(*state, 100, MB);
     for (size_t i = 0; i < 100; i++)
         numbers[i] = 99 - i;
-    size_t n = passes_of(path, numbers, 100, MB);
+    size_t n = count_passes(path, numbers, 100, MB);
     assert_in_range(n, 2, most);
     for (size_t step = 3; step < 100; step += 6) {
         for (size_t i = 0; i < 100; i++)
             numbers[i] = i * step % 100;
-        n = passes_of(path, numbers, 100, MB);
+        n = count_passes(path, numbers, 100, MB);
         assert_in_range(n, 1, most);
     }
     for (size_t i = 0; i < 100; i++)
         numbers[i] = i * i % 41;
-    n = passes_of(path, numbers, 100, MB);
+    n = count_passes(path, numbers, 100, MB);
     assert_in_range(n, 1, 2 * most);
     free(path);
 }
 
 static void members_larger_than_the_cache_take_further_passes(void **state)
 {
-    char *path = make_bundle(*state, 3, BUNDLE_AHEAD_MAX + 1);
-    assert_in_range(passes_of(path, (size_t[]){2, 1, 0, 1}, 4, BUNDLE_AHEAD_MAX + 1), 2, 4);
-    assert_int_equal(passes_of(path, (size_t[]){0, 1, 2}, 3, BUNDLE_AHEAD_MAX + 1), 1);
+    char *path = make_bundle(*state, 3, BUNDLE_CACHE_MAX + 1);
+    assert_in_range(count_passes(path, (size_t[]){2, 1, 0, 1}, 4, BUNDLE_CACHE_MAX + 1), 2, 4);
+    assert_int_equal(count_passes(path, (size_t[]){0, 1, 2}, 3, BUNDLE_CACHE_MAX + 1), 1);
     free(path);
 }
 
@@ -165,12 +165,12 @@ static void missing_members_take_one_pass(void **state)
     char *path = make_bundle(*state, 10, 100);
     for (size_t i = 0; i < MOST; i++)
         numbers[i] = i % 2 ? i : 3;
-    struct bundle_members *m = want_members(path, numbers, MOST);
+    struct bundle_members *m = open_members(path, numbers, MOST);
     for (size_t i = 0; i < MOST; i++)
         if (numbers[i] < 10)
-            expect_member(m, numbers[i], 100);
+            assert_member(m, numbers[i], 100);
         else
-            expect_failure(m, name_of(numbers[i]), "there is no h/s/");
+            assert_read_fails(m, name_of(numbers[i]), "there is no h/s/");
     assert_int_equal(n_passes, 1);
     bundle_members_free(m);
     free(path);
@@ -179,37 +179,37 @@ static void missing_members_take_one_pass(void **state)
 static void members_out_of_order_take_a_pass_each(void **state)
 {
     char *path = make_bundle(*state, 10, 100);
-    struct bundle_members *m = want_members(path, (size_t[]){9, 1, 2, 9, 3}, 5);
-    expect_member(m, 2, 100);
-    expect_member(m, 9, 100);
+    struct bundle_members *m = open_members(path, (size_t[]){9, 1, 2, 9, 3}, 5);
+    assert_member(m, 2, 100);
+    assert_member(m, 9, 100);
     assert_int_equal(n_passes, 1);
-    /* Its place has passed, and the other was never requested: each takes a pass. */
-    expect_member(m, 1, 100);
-    expect_member(m, 5, 100);
+    /* The pass is already beyond member 1, and member 5 was never requested: each takes a pass. */
+    assert_member(m, 1, 100);
+    assert_member(m, 5, 100);
     assert_int_equal(n_passes, 3);
-    bundle_members_pause(m);
-    expect_member(m, 3, 100);
-    expect_member(m, 3, 100);
+    bundle_members_close_archive(m);
+    assert_member(m, 3, 100);
+    assert_member(m, 3, 100);
     bundle_members_free(m);
     free(path);
 }
 
 static void a_member_above_the_limit_is_refused(void **state)
 {
-    struct bundle_wanted wanted = {.most = 99};
+    struct bundle_members_options wanted = {.max_bytes = 99};
     struct bundle_members *m = NULL;
     struct err err = ERR_INIT;
     char *path = make_bundle(*state, 3, 100);
     wanted.path = path;
     assert_ok(strlist_add(&wanted.members, "h/s/1", &err), &err);
     assert_ok(bundle_members_new(&wanted, &m, &err), &err);
-    expect_failure(m, "h/s/1", "h/s/1 is larger than 99 bytes");
+    assert_read_fails(m, "h/s/1", "h/s/1 is larger than 99 bytes");
     bundle_members_free(m);
     strlist_release(&wanted.members);
     free(path);
 }
 
-/* Members before the damage are read; the others take no pass each. */
+/* The members after the damage fail without further passes. */
 static void members_before_the_damage_are_read(void **state)
 {
     size_t numbers[100], some = 0;
@@ -220,14 +220,14 @@ static void members_before_the_damage_are_read(void **state)
     for (size_t cut = 1; cut < whole.len; cut += whole.len / 20) {
         size_t good = 0;
         free(scratch_file(*state, "b.tar.gz", whole.data, cut));
-        struct bundle_members *m = want_members(path, numbers, 100);
+        struct bundle_members *m = open_members(path, numbers, 100);
         n_passes = 0;
         for (size_t i = 0; i < 100; i++) {
             struct buf bytes = BUF_INIT(100 * MB);
             struct err err = ERR_INIT;
             int rc = bundle_members_read(m, name_of(numbers[i]), &bytes, &err);
             assert_true(rc == 0 || strstr(err.msg, "b.tar.gz"));
-            /* Backwards: after the first good one, all are good. */
+            /* Backwards: after the first readable member, all are readable. */
             assert_true(rc == 0 || good == 0);
             good += rc == 0;
             buf_release(&bytes);
@@ -244,9 +244,9 @@ static void members_before_the_damage_are_read(void **state)
 static void a_missing_bundle_is_an_error_for_each_member(void **state)
 {
     char *path = file_join(*state, "none.tar.gz");
-    struct bundle_members *m = want_members(path, (size_t[]){1, 2}, 2);
-    expect_failure(m, "h/s/1", "none.tar.gz");
-    expect_failure(m, "h/s/2", "none.tar.gz");
+    struct bundle_members *m = open_members(path, (size_t[]){1, 2}, 2);
+    assert_read_fails(m, "h/s/1", "none.tar.gz");
+    assert_read_fails(m, "h/s/2", "none.tar.gz");
     bundle_members_free(m);
     free(path);
 }

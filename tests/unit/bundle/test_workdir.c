@@ -109,7 +109,7 @@ static void taken_chosen_names_are_refused(void **state)
     char *partial = file_join(dir, "other.partial");
     msg = format("%s exists already: the run that works in it has not ended, or was killed", partial);
     assert_name_refused(other, "s", ERR_EXISTS, msg);
-    /* Either a grab or `bundle create` may have left it, and only a grab can be resumed. */
+    /* The directory may be of a grab or of `bundle create`, and only a grab can be resumed. */
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
     assert_int_equal(workdir_new(other, "s", WHEN, &w, &err), -1);
@@ -149,7 +149,7 @@ static void created_directories_are_removed_if_empty(void **state)
     free(old);
 }
 
-/* The directory and those above it, which a slash at the end asks for. */
+/* A slash at the end requests a directory. Its parents are made too. */
 static void missing_directories_are_made(void **state)
 {
     char *output = file_join(*state, "new/er/");
@@ -160,7 +160,7 @@ static void missing_directories_are_made(void **state)
     free(output);
 }
 
-static void impossible_places_are_refused(void **state)
+static void outputs_that_cannot_be_created_are_refused(void **state)
 {
     const char *dir = *state;
     char *output = file_join(dir, "nowhere"), *file = scratch_file(dir, "file", "x", 1);
@@ -187,7 +187,7 @@ static void impossible_places_are_refused(void **state)
     free(file);
 }
 
-static void impossible_names_are_refused(void **state)
+static void outputs_with_invalid_names_are_refused(void **state)
 {
     const char *dir = *state;
     const char *const names[] = {".tar.gz", "a b.tar.gz", "-x.tar.gz", ".x.tar.gz", "\xc3\xa4.tar.gz"};
@@ -204,8 +204,8 @@ static void impossible_names_are_refused(void **state)
     assert_int_equal(scratch_count(dir), 0);
 }
 
-/* Root may write anywhere, so it skips this test. */
-static void an_unwritable_directory_is_named(void **state)
+/* Root may write anywhere, so it acts as another user here. */
+static void the_error_names_an_unwritable_directory(void **state)
 {
     const char *dir = *state;
     char *locked = file_join(dir, "locked");
@@ -240,8 +240,7 @@ static void the_umask_does_not_change_the_mode(void **state)
     }
 }
 
-/* Many processes at once: each gets a name of its own. */
-static void names_are_locked_between_processes(void **state)
+static void processes_at_once_get_different_names(void **state)
 {
     enum { CHILDREN = 12 };
     const char *dir = *state;
@@ -262,8 +261,7 @@ static void names_are_locked_between_processes(void **state)
     assert_int_equal(scratch_count(dir), CHILDREN);
 }
 
-/* ---- a directory left by an earlier run -----------------------------------------------------------------
- */
+/* ---- a directory left by an earlier run -------------------------------------------------------------- */
 
 static int reopen_workdir(const char *path, struct workdir **ret, struct err *err)
 {
@@ -293,7 +291,7 @@ static void a_work_directory_is_locked_during_use(void **state)
     free(path);
 }
 
-/* Whether it exits or is killed. */
+/* The process is killed. */
 static void the_lock_ends_with_its_process(void **state)
 {
     struct workdir *w = make_workdir(*state), *again = NULL;
@@ -320,7 +318,7 @@ static void the_lock_ends_with_its_process(void **state)
     free(path);
 }
 
-static void refuse_open(const char *path, const char *why)
+static void assert_open_refused(const char *path, const char *why)
 {
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
@@ -332,24 +330,25 @@ static void refuse_open(const char *path, const char *why)
 static void other_directories_are_refused(void **state)
 {
     const char *dir = *state;
-    refuse_open(dir, "is no work directory of profgrab: it is not called NAME.partial");
+    assert_open_refused(dir, "is no work directory of profgrab: it is not called NAME.partial");
     char *path = file_join(dir, "x.partial"), *odd = file_join(dir, "-x.partial"),
          *link = file_join(dir, "y.partial");
-    refuse_open(path, "No such file or directory");
+    assert_open_refused(path, "No such file or directory");
     assert_int_equal(file_mkdir(path, NULL), 0);
-    refuse_open(path, "has no manifest.json: its run ended before anything was recorded");
+    assert_open_refused(path, "has no manifest.json: its run ended before anything was recorded");
     assert_int_equal(symlink(path, link), 0);
-    refuse_open(link, "y.partial is a symbolic link, and profgrab follows no links in this directory");
+    assert_open_refused(link,
+                        "y.partial is a symbolic link, and profgrab follows no links in this directory");
     assert_int_equal(chmod(path, 0770), 0);
-    refuse_open(path, "is no work directory of profgrab: others can write into it");
-    refuse_open(odd, "its name is none of ours");
+    assert_open_refused(path, "is no work directory of profgrab: others can write into it");
+    assert_open_refused(odd, "its name is none of ours");
     free(path);
     free(odd);
     free(link);
 }
 
-/* Names of one file, `n` of them in the work directory and `outside` elsewhere. */
-static void put_names(const char *work, const char *dir, int n, bool outside)
+/* Gives one file `n` names in the work directory, and one more elsewhere if `outside`. */
+static void make_hard_links(const char *work, const char *dir, int n, bool outside)
 {
     char *first = scratch_file(work, "name-0", "x", 1);
     for (int i = 1; i < n; i++) {
@@ -364,7 +363,7 @@ static void put_names(const char *work, const char *dir, int n, bool outside)
     free(first);
 }
 
-static void foreign_entries_are_refused(void **state)
+static void unsafe_entries_of_a_work_directory_are_refused(void **state)
 {
     const char *dir = *state;
     char *path = file_join(dir, "x.partial"), *deep = file_join(path, "host/service"), *entry = NULL;
@@ -389,30 +388,29 @@ static void foreign_entries_are_refused(void **state)
             assert_int_equal(mkdir(entry, 0700) || chmod(entry, 0777), 0);
         else
             free(scratch_file(deep, "entry", "x", 1)), assert_int_equal(chmod(entry, 0620), 0);
-        refuse_open(path, cases[i].why);
-        refuse_open(path, "x.partial is not safe to resume: ");
+        assert_open_refused(path, cases[i].why);
+        assert_open_refused(path, "x.partial is not safe to resume: ");
         assert_int_equal(file_remove(entry, NULL), 0);
         free(entry);
     }
-    /* All its names are in the directory: a kill during a rename leaves two. With one elsewhere it may be
-     * any file. */
-    put_names(deep, dir, 2, false);
+    /* A kill during a rename leaves two names in the directory, which is allowed. A file with a name
+     * elsewhere may be any file of the user. */
+    make_hard_links(deep, dir, 2, false);
     assert_int_equal(reopen_workdir(path, &w, &err), 0);
     workdir_free(w);
     char *second = format("%s/name-1", deep), *third = format("%s/name-2", deep);
     assert_int_equal(link(second, third), 0);
-    refuse_open(path, "in it has more than two names (hard links)");
+    assert_open_refused(path, "in it has more than two names (hard links)");
     assert_int_equal(unlink(second) || unlink(third), 0);
     free(second);
     free(third);
-    put_names(deep, dir, 1, true);
-    refuse_open(path, "has another name outside of it (a hard link)");
+    make_hard_links(deep, dir, 1, true);
+    assert_open_refused(path, "has another name outside of it (a hard link)");
     free(deep);
     free(path);
 }
 
-/* A stranger's directory takes no more than these limits. */
-static void a_work_directory_is_bounded(void **state)
+static void too_deep_or_too_often_linked_work_directories_are_refused(void **state)
 {
     char *path = file_join(*state, "x.partial"), *deep = strdup(path);
     assert_int_equal(file_mkdir(path, NULL), 0);
@@ -423,11 +421,11 @@ static void a_work_directory_is_bounded(void **state)
         deep = deeper;
     }
     assert_int_equal(file_mkdirs(deep, NULL, NULL), 0);
-    refuse_open(path, "lies deeper than 32 directories");
+    assert_open_refused(path, "lies deeper than 32 directories");
     free(deep);
     deep = file_join(path, "d");
     assert_int_equal(file_remove(deep, NULL), 0);
-    /* Pairs of names without end. */
+    /* More pairs of hard links than the limit. */
     for (int i = 0; i <= 100; i++) {
         char *one = format("pair-%d", i), *first = scratch_file(path, one, "x", 1),
              *second = format("%s.part", first);
@@ -436,13 +434,13 @@ static void a_work_directory_is_bounded(void **state)
         free(first);
         free(second);
     }
-    refuse_open(path, "is one of more than 100 files that have several names (hard links)");
+    assert_open_refused(path, "is one of more than 100 files that have several names (hard links)");
     free(deep);
     free(path);
 }
 
 /* Reading takes time by the size of a file, even if it takes no disk space. */
-static void sparse_files_are_bounded(void **state)
+static void too_large_sparse_files_are_refused(void **state)
 {
     char *path = file_join(*state, "x.partial"), *first = file_join(path, "first"),
          *second = file_join(path, "second");
@@ -453,7 +451,7 @@ static void sparse_files_are_bounded(void **state)
     free(scratch_file(path, "first", "x", 1));
     free(scratch_file(path, "second", "x", 1));
     assert_int_equal(truncate(first, (off_t)1 << 40), 0);
-    refuse_open(
+    assert_open_refused(
         path,
         "x.partial is not safe to resume: first in it is larger than 4 GiB, and no run makes such a file");
     assert_int_equal(truncate(first, (off_t)1 << 29), 0);
@@ -461,7 +459,7 @@ static void sparse_files_are_bounded(void **state)
     assert_int_equal(reopen_workdir(path, &w, &err), 0);
     workdir_free(w);
     assert_int_equal(truncate(first, (off_t)3 << 28), 0);
-    refuse_open(path, "is a sparse file, and the holes of the files come to more than 1 GiB");
+    assert_open_refused(path, "is a sparse file, and the holes of the files come to more than 1 GiB");
     free(second);
     free(first);
     free(path);
@@ -509,17 +507,17 @@ int main(void)
         SCRATCH(taken_chosen_names_are_refused),
         SCRATCH(missing_directories_are_made),
         SCRATCH(created_directories_are_removed_if_empty),
-        SCRATCH(impossible_places_are_refused),
-        SCRATCH(impossible_names_are_refused),
-        SCRATCH(an_unwritable_directory_is_named),
+        SCRATCH(outputs_that_cannot_be_created_are_refused),
+        SCRATCH(outputs_with_invalid_names_are_refused),
+        SCRATCH(the_error_names_an_unwritable_directory),
         SCRATCH(the_umask_does_not_change_the_mode),
-        SCRATCH(names_are_locked_between_processes),
+        SCRATCH(processes_at_once_get_different_names),
         SCRATCH(a_work_directory_is_locked_during_use),
         SCRATCH(the_lock_ends_with_its_process),
         SCRATCH(other_directories_are_refused),
-        SCRATCH(foreign_entries_are_refused),
-        SCRATCH(a_work_directory_is_bounded),
-        SCRATCH(sparse_files_are_bounded),
+        SCRATCH(unsafe_entries_of_a_work_directory_are_refused),
+        SCRATCH(too_deep_or_too_often_linked_work_directories_are_refused),
+        SCRATCH(too_large_sparse_files_are_refused),
         SCRATCH(a_bundle_gets_a_work_directory_beside_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,10 +19,10 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* A test that waits longer has failed. */
+/* The longest wait of a test that succeeds. */
 #define LONG_MS 20000
 
-/* ---- the services -------------------------------------------------------------------------------------- */
+/* ---- the services ------------------------------------------------------------------------------------ */
 
 /* Answers one request for each connection: the index page, `/late` when it is released, `/never` not at all,
  * any other path at once. */
@@ -126,18 +126,18 @@ static void server_stop(struct server *s)
     fd_close(&s->fd);
 }
 
-/* ---- captures ------------------------------------------------------------------------------------------ */
+/* ---- captures ---------------------------------------------------------------------------------------- */
 
-/* One capture with everything of its own. */
-struct session {
+/* One capture with its own inventory, observer and cancel pipe. */
+struct capture_case {
     struct inventory *inventory;
     struct targets targets;
     struct strlist kinds;
     struct selection selection;
     char *output;
     int cancel[2];
-    const char *cancel_at; /* the item at whose progress it is cancelled; NULL: none */
-    struct session *other; /* its events are counted too */
+    const char *cancel_at;      /* the item at whose progress it is cancelled; NULL: none */
+    struct capture_case *other; /* its events are counted too */
     atomic_uint events, begun, items, bundled;
     struct capture_outcome outcome;
     struct err err;
@@ -146,7 +146,7 @@ struct session {
 
 static void on_event(void *ctx, const struct capture_event *e)
 {
-    struct session *s = ctx;
+    struct capture_case *s = ctx;
     s->events++;
     s->begun += e->kind == CAPTURE_BEGUN;
     s->items += e->kind == CAPTURE_ITEM;
@@ -156,15 +156,15 @@ static void on_event(void *ctx, const struct capture_event *e)
 }
 
 /* `services` are lines of YAML. */
-static void session_begin(struct session *s, const char *dir, const char *name, const char *host,
-                          const char *services, const char *kinds)
+static void case_begin(struct capture_case *s, const char *dir, const char *name, const char *host,
+                       const char *services, const char *kinds)
 {
     struct err err = ERR_INIT;
     char *text =
         format_text("version: 1\nservices:\n%shosts:\n  %s:\n    address: 127.0.0.1\n    connect: direct\n"
                     "    services: [%s]\n",
                     services, host, strstr(services, "second") ? "first, second" : "first");
-    *s = (struct session){0};
+    *s = (struct capture_case){0};
     assert_ok(inventory_parse("test.yaml", str_of(text), NULL, &s->inventory, &err), &err);
     free(text);
     assert_ok(strlist_add(&s->selection.hosts, host, &err), &err);
@@ -175,9 +175,9 @@ static void session_begin(struct session *s, const char *dir, const char *name, 
     s->output = format_text("%s/%s.tar.gz", dir, name);
 }
 
-static void *session_run(void *ctx)
+static void *case_run(void *ctx)
 {
-    struct session *s = ctx;
+    struct capture_case *s = ctx;
     const struct capture_observer observer = {.ctx = s, .event = on_event};
     const struct capture_request request = {.targets = &s->targets,
                                             .kinds = &s->kinds,
@@ -190,7 +190,7 @@ static void *session_run(void *ctx)
     return NULL;
 }
 
-static void session_end(struct session *s)
+static void case_end(struct capture_case *s)
 {
     capture_outcome_release(&s->outcome);
     targets_release(&s->targets);
@@ -208,13 +208,13 @@ static char *manifest_of(const char *bundle)
     struct err err = ERR_INIT;
     char *text = NULL;
     assert_non_null(bundle);
-    assert_ok(bundle_manifest(bundle, NULL, &text, &err), &err);
+    assert_ok(bundle_read_manifest(bundle, NULL, &text, &err), &err);
     return text;
 }
 
-/* ---- silence ------------------------------------------------------------------------------------------- */
+/* ---- silence ----------------------------------------------------------------------------------------- */
 
-/* Standard output and stderr, while a file takes their place. */
+/* Standard output and stderr, redirected to a file. */
 struct silence {
     int saved[2];
     char *path;
@@ -249,26 +249,26 @@ static long silence_end(struct silence *s)
     return (long)st.st_size;
 }
 
-/* ---- tests --------------------------------------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------------------------------- */
 
 static char *one_service(const struct server *s)
 {
     return format_text("  first:\n    port: %u\n    kinds: [heap]\n", s->port);
 }
 
-static void two_captures_at_once_and_one_is_cancelled_alone(void **state)
+static void cancelling_one_of_two_captures_does_not_end_the_other(void **state)
 {
     struct server server;
-    struct session stopped, whole;
+    struct capture_case stopped, whole;
     struct silence silence;
     server_start(&server);
     char *services = one_service(&server);
-    session_begin(&stopped, *state, "stopped", "host-a", services, "/first,/never,/second");
-    session_begin(&whole, *state, "whole", "host-b", services, "/first,/late");
+    case_begin(&stopped, *state, "stopped", "host-a", services, "/first,/never,/second");
+    case_begin(&whole, *state, "whole", "host-b", services, "/first,/late");
     stopped.cancel_at = "/never";
     silence_begin(&silence, *state);
-    pthread_create(&stopped.thread, NULL, session_run, &stopped);
-    pthread_create(&whole.thread, NULL, session_run, &whole);
+    pthread_create(&stopped.thread, NULL, case_run, &stopped);
+    pthread_create(&whole.thread, NULL, case_run, &whole);
     pthread_join(stopped.thread, NULL);
     /* The other one is still waiting for its last item. */
     unsigned bundled = whole.bundled;
@@ -302,28 +302,28 @@ static void two_captures_at_once_and_one_is_cancelled_alone(void **state)
     assert_contains(manifest, "host-b/first/");
     assert_null(strstr(manifest, "host-a"));
     free(manifest);
-    session_end(&stopped);
-    session_end(&whole);
+    case_end(&stopped);
+    case_end(&whole);
     free(services);
 }
 
 static void a_capture_without_items_leaves_no_file(void **state)
 {
     struct server server;
-    struct session s;
+    struct capture_case s;
     struct stat st;
     server_start(&server);
     char *services = one_service(&server);
-    session_begin(&s, *state, "none", "host-a", services, "/never");
+    case_begin(&s, *state, "none", "host-a", services, "/never");
     s.cancel_at = "/never";
-    session_run(&s);
+    case_run(&s);
     server_stop(&server);
     assert_int_equal(s.outcome.end, CAPTURE_NOTHING);
     assert_true(s.outcome.cancelled);
     assert_null(s.outcome.bundle);
     assert_null(s.outcome.directory);
     assert_int_equal(stat(s.output, &st), -1);
-    session_end(&s);
+    case_end(&s);
     free(services);
 }
 
@@ -331,10 +331,10 @@ static void a_capture_without_items_leaves_no_file(void **state)
 static void a_capture_runs_without_an_observer(void **state)
 {
     struct server server;
-    struct session s;
+    struct capture_case s;
     server_start(&server);
     char *services = one_service(&server);
-    session_begin(&s, *state, "alone", "host-a", services, "/first");
+    case_begin(&s, *state, "alone", "host-a", services, "/first");
     const struct capture_request request = {.targets = &s.targets,
                                             .kinds = &s.kinds,
                                             .selection = &s.selection,
@@ -345,29 +345,29 @@ static void a_capture_runs_without_an_observer(void **state)
     assert_int_equal(capture_run(&request, NULL, -1, &s.outcome, &s.err), CAPTURE_PACKED);
     assert_true(capture_is_complete(&s.outcome));
     server_stop(&server);
-    session_end(&s);
+    case_end(&s);
     free(services);
 }
 
 static void a_capture_that_cannot_begin_has_an_error(void **state)
 {
     struct server server;
-    struct session s;
+    struct capture_case s;
     server_start(&server);
     char *services = one_service(&server);
-    session_begin(&s, *state, "no/such", "host-a", services, "/first");
-    session_run(&s);
+    case_begin(&s, *state, "no/such", "host-a", services, "/first");
+    case_run(&s);
     server_stop(&server);
     assert_int_equal(s.outcome.end, CAPTURE_NOT_STARTED);
     assert_int_not_equal(s.err.kind, ERR_NONE);
     assert_int_equal(s.events, 0);
-    session_end(&s);
+    case_end(&s);
     free(services);
 }
 
-/* ---- saving -------------------------------------------------------------------------------------------- */
+/* ---- saving ------------------------------------------------------------------------------------------ */
 
-/* While the manifest is written slowly, an item of the other service must be able to arrive. */
+/* While the manifest is written slowly, an item of the other service can arrive. */
 static struct {
     atomic_bool armed; /* the next save of this thread waits: */
     pthread_t thread;
@@ -408,7 +408,7 @@ static void on_saving_event(void *ctx, const struct capture_event *e)
 static void a_slow_disk_delays_no_other_item(void **state)
 {
     struct server early, late;
-    struct session s;
+    struct capture_case s;
     struct err err = ERR_INIT;
     server_start(&early);
     server_start(&late);
@@ -417,7 +417,7 @@ static void a_slow_disk_delays_no_other_item(void **state)
     char *services = format_text("  first:\n    port: %u\n    kinds: [/early, /timed?seconds=1]\n"
                                  "  second:\n    port: %u\n    kinds: [/late]\n",
                                  early.port, late.port);
-    session_begin(&s, *state, "slow", "host-a", services, "");
+    case_begin(&s, *state, "slow", "host-a", services, "");
     const struct capture_observer observer = {.ctx = &s, .event = on_saving_event};
     const struct capture_request request = {.targets = &s.targets,
                                             .kinds = &s.kinds,
@@ -432,7 +432,7 @@ static void a_slow_disk_delays_no_other_item(void **state)
     assert_int_equal(disk.waiting, 1);
     assert_true(disk.in_time);
     assert_true(capture_is_complete(&s.outcome));
-    session_end(&s);
+    case_end(&s);
     fd_close(&disk.arrived[0]);
     fd_close(&disk.arrived[1]);
     free(services);
@@ -454,7 +454,7 @@ static int release_libraries(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH(two_captures_at_once_and_one_is_cancelled_alone),
+        SCRATCH(cancelling_one_of_two_captures_does_not_end_the_other),
         SCRATCH(a_capture_without_items_leaves_no_file), SCRATCH(a_capture_runs_without_an_observer),
         SCRATCH(a_capture_that_cannot_begin_has_an_error), SCRATCH(a_slow_disk_delays_no_other_item)};
     return cmocka_run_group_tests(tests, init_libraries, release_libraries);

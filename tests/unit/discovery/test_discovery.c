@@ -13,12 +13,11 @@
 
 #include "discovery/discovery.h"
 #include "discovery/json_cut.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* ---- answers --------------------------------------------------------------------------------------------
- */
+/* ---- answers ----------------------------------------------------------------------------------------- */
 
 static int read_in_pieces(enum source_kind kind, size_t piece, const char *p, size_t n, struct discovered *f,
                           struct err *err)
@@ -35,7 +34,7 @@ static int read_in_pieces(enum source_kind kind, size_t piece, const char *p, si
 }
 
 /* `job host port scheme;` of each target, and the notes. */
-static void assert_found(const struct discovered *f, const char *expected)
+static void assert_targets(const struct discovered *f, const char *expected)
 {
     struct buf b = BUF_INIT(65536);
     for (size_t i = 0; i < f->n; i++)
@@ -47,7 +46,7 @@ static void assert_found(const struct discovered *f, const char *expected)
     buf_release(&b);
 }
 
-/* The same result for pieces of any size. */
+/* Parses the text in pieces of several sizes. */
 static void assert_parsed(enum source_kind kind, const char *text, const char *expected)
 {
     static const size_t pieces[] = {1, 2, 7, 100000};
@@ -55,7 +54,7 @@ static void assert_parsed(enum source_kind kind, const char *text, const char *e
         struct discovered f = {0};
         struct err err = ERR_INIT;
         assert_ok(read_in_pieces(kind, pieces[i], text, strlen(text), &f, &err), &err);
-        assert_found(&f, expected);
+        assert_targets(&f, expected);
         discovered_release(&f);
     }
 }
@@ -100,7 +99,7 @@ static void targets_of_prometheus_are_read(void **state)
                   "(job \"a?[31mb\": \"http://h h:1/\" is no address)");
 }
 
-static void answers_that_are_not_prometheus(void **state)
+static void invalid_answers_of_prometheus_are_refused(void **state)
 {
     (void)state;
     assert_read_refused(SOURCE_PROMETHEUS, "<!DOCTYPE html>", "it is a page of HTML or XML, not JSON");
@@ -125,7 +124,7 @@ static void answers_that_are_not_prometheus(void **state)
 }
 
 /* Skipped values take no memory, and their depth is limited. */
-static void depth_and_length_are_limited(void **state)
+static void too_deep_answers_and_too_long_strings_are_refused(void **state)
 {
     (void)state;
     char deep[200];
@@ -172,14 +171,14 @@ static void targets_of_http_sd_are_read(void **state)
     assert_read_refused(SOURCE_HTTP_SD, "[1]", "a group of targets in it is not a mapping");
 }
 
-static void replace_by_star(void *ctx, char *text)
+static void mask_with_stars(void *ctx, char *text)
 {
     for (char *p; (p = strstr(text, ctx));)
         memset(p, '*', strlen(ctx));
 }
 
-/* A text of any length is masked before it is cut or refused. */
-static void secrets_are_masked_in_errors(void **state)
+/* A text is masked before it is cut or refused. */
+static void secrets_are_masked_in_jobs_and_notes(void **state)
 {
     (void)state;
     char *secret = format_text("%0500d", 7);
@@ -188,7 +187,7 @@ static void secrets_are_masked_in_errors(void **state)
     struct discovered_reader *r = NULL;
     struct err err = ERR_INIT;
     assert_ok(discovered_reader_new(SOURCE_HTTP_SD, &f, &r, &err), &err);
-    discovered_reader_mask(r, replace_by_star, secret);
+    discovered_reader_mask(r, mask_with_stars, secret);
     assert_ok(discovered_reader_feed(r, text, strlen(text), &err), &err);
     assert_ok(discovered_reader_end(r, &err), &err);
     discovered_reader_free(r);
@@ -265,8 +264,8 @@ static void labels_of_each_source_are_read(void **state)
     discovered_release(&f);
 }
 
-/* A source with very many targets is limited: the first ones count, and one note reports it. */
-static void labels_are_bounded(void **state)
+/* The labels of the first targets are used, and one note reports the limit. */
+static void labels_beyond_the_limits_are_ignored(void **state)
 {
     (void)state;
     struct discovered f = {0};
@@ -297,7 +296,7 @@ static void labels_are_bounded(void **state)
     discovered_release(&f);
 }
 
-static void a_cached_answer_is_read_back(void **state)
+static void written_targets_are_read_back(void **state)
 {
     (void)state;
     struct discovered f = {0}, again = {0};
@@ -308,14 +307,13 @@ static void a_cached_answer_is_read_back(void **state)
     assert_ok(read_in_pieces(SOURCE_PROMETHEUS, 10, text, strlen(text), &f, &err), &err);
     assert_ok(discovered_write(&f, &b, &err), &err);
     assert_ok(read_in_pieces(SOURCE_HTTP_SD, 10, b.data, b.len, &again, &err), &err);
-    assert_found(&again, "a\"b\\ x 1; a\"b\\ y 2; c ::1 3 https; ");
+    assert_targets(&again, "a\"b\\ x 1; a\"b\\ y 2; c ::1 3 https; ");
     buf_release(&b);
     discovered_release(&f);
     discovered_release(&again);
 }
 
-/* Any damaged answer is refused or understood, and no byte after its end is read. */
-static void take_spoiled(void *ctx, const struct spoiled *s)
+static void read_damaged(void *ctx, const struct damaged *s)
 {
     enum source_kind kind = *(enum source_kind *)ctx;
     struct discovered f = {0};
@@ -329,7 +327,7 @@ static void take_spoiled(void *ctx, const struct spoiled *s)
     discovered_release(&f);
 }
 
-static void damaged_answers_are_safe(void **state)
+static void damaged_answers_are_read_or_refused_with_a_message(void **state)
 {
     (void)state;
     static const struct {
@@ -346,11 +344,11 @@ static void damaged_answers_are_safe(void **state)
     };
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
         enum source_kind kind = seeds[i].kind;
-        spoil(seeds[i].text, strlen(seeds[i].text), take_spoiled, &kind);
+        damage_everywhere(seeds[i].text, strlen(seeds[i].text), read_damaged, &kind);
     }
 }
 
-/* ---- files --------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------- */
 
 /* The form of Parca's documentation, with three jobs. */
 static const char parca_yaml[] = "object_storage:\n"
@@ -390,7 +388,7 @@ static void a_parca_configuration_is_read(void **state)
             &(struct discovered_file){"parca.yaml", ".", SOURCE_PARCA, {parca_yaml, sizeof parca_yaml - 1}},
             &f, &err),
         &err);
-    assert_found(&f, "api 127.0.0.1 6060; worker 127.0.0.1 6061; database 127.0.0.1 6062 https; ");
+    assert_targets(&f, "api 127.0.0.1 6060; worker 127.0.0.1 6061; database 127.0.0.1 6062 https; ");
     assert_null(f.jobs[0].path);
     assert_int_equal(f.jobs[0].kinds.n, 0);
     const struct discovered_job *worker = &f.jobs[1];
@@ -509,7 +507,7 @@ static void only_the_last_component_of_a_file_is_a_pattern(void **state)
     free(sd);
 }
 
-static void refuses_config(const char *text, const char *message)
+static void assert_config_refused(const char *text, const char *message)
 {
     struct discovered f = {0};
     struct err err = ERR_INIT;
@@ -520,26 +518,54 @@ static void refuses_config(const char *text, const char *message)
     discovered_release(&f);
 }
 
+/* Only the user's or the configuration's own text is a pattern. */
+static void a_directory_with_glob_characters_is_no_pattern(void **state)
+{
+    static const char text[] =
+        "scrape_configs: [{job_name: a, file_sd_configs: [{files: ['sd*.yml', sd.yml]}]}]";
+    static const char groups[] = "[{targets: [h:1]}]";
+    static const char *const names[] = {"[x]", "a*b?", "back\\slash", "[", "~"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct discovered f = {0}, g = {0};
+        struct err err = ERR_INIT;
+        char *dir = file_join(*state, names[i]);
+        assert_int_equal(mkdir(dir, 0700), 0);
+        char *sd = scratch_file(dir, "sd.yml", groups, sizeof groups - 1), *place = file_join(dir, "s*.yml");
+        struct discovered_file file = {"p.yml", dir, SOURCE_SCRAPE_CONFIGS, {text, sizeof text - 1}};
+        assert_ok(discovered_parse(&file, &f, &err), &err);
+        assert_int_equal(f.notes.n, 0);
+        assert_int_equal(f.n, 2);
+        struct source source = {.kind = SOURCE_FILE_SD, .place = place, .literal = strlen(dir)};
+        assert_ok(discovered_read(&source, &g, &err), &err);
+        assert_int_equal(g.n, 1);
+        discovered_release(&f);
+        discovered_release(&g);
+        free(place);
+        free(sd);
+        free(dir);
+    }
+}
+
 static void invalid_configurations_are_refused(void **state)
 {
     (void)state;
-    refuses_config("[]", "c.yml:1:1: this must be a mapping with \"scrape_configs\"");
-    refuses_config("scrape_configs: {}", "c.yml:1:17: scrape_configs must be a list");
-    refuses_config("scrape_configs: [{scheme: http}]", "c.yml:1:18: \"job_name\" is missing");
-    refuses_config("scrape_configs: [{job_name: a, static_configs: [{targets: [[]]}]}]",
-                   "c.yml:1:60: a target must be HOST:PORT");
-    refuses_config("scrape_configs: [{job_name: a, static_configs: [x]}]",
-                   "c.yml:1:49: a group of targets must be a mapping with \"targets\"");
-    refuses_config("scrape_configs: [{job_name: a, profiling_config: {path_prefix: '/a b'}}]",
-                   "c.yml:1:64: path must be a URL's path");
-    refuses_config("scrape_configs: [{job_name: a, params: [x]}]", "c.yml:1:40: params must be a mapping");
-    refuses_config("scrape_configs: [{job_name: a, params: {x: {y: z}}}]",
-                   "c.yml:1:44: a parameter must be text, or a list of such");
-    refuses_config("a: &x 1\n", "c.yml:1:4: anchors and aliases are not allowed");
+    assert_config_refused("[]", "c.yml:1:1: this must be a mapping with \"scrape_configs\"");
+    assert_config_refused("scrape_configs: {}", "c.yml:1:17: scrape_configs must be a list");
+    assert_config_refused("scrape_configs: [{scheme: http}]", "c.yml:1:18: \"job_name\" is missing");
+    assert_config_refused("scrape_configs: [{job_name: a, static_configs: [{targets: [[]]}]}]",
+                          "c.yml:1:60: a target must be HOST:PORT");
+    assert_config_refused("scrape_configs: [{job_name: a, static_configs: [x]}]",
+                          "c.yml:1:49: a group of targets must be a mapping with \"targets\"");
+    assert_config_refused("scrape_configs: [{job_name: a, profiling_config: {path_prefix: '/a b'}}]",
+                          "c.yml:1:64: path must be a URL's path");
+    assert_config_refused("scrape_configs: [{job_name: a, params: [x]}]",
+                          "c.yml:1:40: params must be a mapping");
+    assert_config_refused("scrape_configs: [{job_name: a, params: {x: {y: z}}}]",
+                          "c.yml:1:44: a parameter must be text, or a list of such");
+    assert_config_refused("a: &x 1\n", "c.yml:1:4: anchors and aliases are not allowed");
 }
 
-/* ---- services -------------------------------------------------------------------------------------------
- */
+/* ---- services ---------------------------------------------------------------------------------------- */
 
 #define HEAD                                                                                                 \
     "version: 1\n"                                                                                           \
@@ -565,22 +591,22 @@ static struct inventory *inventory_of(const char *entries)
 }
 
 /* Discovery with one inventory. */
-struct found {
+struct setup {
     struct inventory *inventory;
     struct targets targets;
     struct discovery discovery;
 };
 
-static struct found *found_of(const char *entries)
+static struct setup *make_setup(const char *entries)
 {
-    struct found *w = calloc(1, sizeof *w);
+    struct setup *w = calloc(1, sizeof *w);
     assert_non_null(w);
     w->inventory = inventory_of(entries);
     w->discovery = (struct discovery)DISCOVERY_INIT(w->inventory, &w->targets);
     return w;
 }
 
-static void found_free(struct found *w)
+static void setup_free(struct setup *w)
 {
     discovery_release(&w->discovery);
     targets_release(&w->targets);
@@ -589,7 +615,7 @@ static void found_free(struct found *w)
 }
 
 /* Discovers the services of these groups from the inventory's source number i. */
-static int discover_groups(struct found *w, size_t i, const char *groups, struct discovered_counts *ret,
+static int discover_groups(struct setup *w, size_t i, const char *groups, struct discovered_counts *ret,
                            struct err *err)
 {
     size_t n = 0;
@@ -605,7 +631,7 @@ static int discover_groups(struct found *w, size_t i, const char *groups, struct
 }
 
 /* `host/service destination:port path;` */
-static void assert_services(const struct found *w, const char *expected)
+static void assert_services(const struct setup *w, const char *expected)
 {
     size_t n = 0;
     struct buf b = BUF_INIT(65536);
@@ -621,7 +647,7 @@ static void assert_services(const struct found *w, const char *expected)
 static void assert_discovered(const char *entry, const char *groups, struct discovered_counts expected,
                               const char *services)
 {
-    struct found *w = found_of(entry);
+    struct setup *w = make_setup(entry);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
     assert_ok(discover_groups(w, 0, groups, &d, &err), &err);
@@ -633,7 +659,7 @@ static void assert_discovered(const char *entry, const char *groups, struct disc
     assert_int_equal(d.loopback, expected.loopback);
     assert_int_equal(d.unmatched, expected.unmatched);
     assert_int_equal(d.withheld, expected.withheld);
-    found_free(w);
+    setup_free(w);
 }
 
 #define ANY "  - http_sd: http://x.example/\n"
@@ -707,14 +733,14 @@ static void targets_on_loopback_belong_to_the_sources_host(void **state)
                       "[{\"targets\":[\"127.0.0.1:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"a\"}}]",
                       (struct discovered_counts){.n = 2, .with_host = 1, .loopback = 1},
                       "file-03/a file-03.example:2 /debug/pprof; " BY_HAND);
-    struct found *w = found_of(ANY);
+    struct setup *w = make_setup(ANY);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
     assert_refused(
         discover_groups(w, 0, groups, &d, &err), &err, ERR_USAGE,
         "its targets are on loopback (127.0.0.1 port 6060, job \"a\"), and it does not name their host");
     assert_contains(err.hint, "add `host: NAME`");
-    found_free(w);
+    setup_free(w);
 }
 
 /* Names do not depend on the order of the sources. */
@@ -739,7 +765,7 @@ static void several_ports_of_one_job_have_names_with_ports(void **state)
         "/debug/pprof; file-03/a-9-99 file-03.example:99 /debug/pprof; " BY_HAND);
 }
 
-static void assert_selected(struct found *w, const char *hosts, const char *services, const char *expected)
+static void assert_selected(struct setup *w, const char *hosts, const char *services, const char *expected)
 {
     struct selection sel = {0};
     struct targets *t = &w->targets;
@@ -764,7 +790,7 @@ static void assert_selected(struct found *w, const char *hosts, const char *serv
 static void discovered_services_are_selected_by_name(void **state)
 {
     (void)state;
-    struct found *w = found_of("  - { http_sd: 'http://x/', service: gitaly }\n" ANY);
+    struct setup *w = make_setup("  - { http_sd: 'http://x/', service: gitaly }\n" ANY);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
     assert_ok(
@@ -796,14 +822,14 @@ static void discovered_services_are_selected_by_name(void **state)
                     "host \"six\" has no services | a source that may have it failed: http_sd: no answer");
     assert_selected(w, "file-04", "wob",
                     "unknown service \"wob\" | a source that may have it failed: http_sd: no answer");
-    found_free(w);
+    setup_free(w);
 }
 
 /* Services of one name and port on several addresses get numbers, which skip taken names. */
 static void targets_of_one_name_and_port_get_numbers(void **state)
 {
     (void)state;
-    struct found *w = found_of("  - { http_sd: 'http://x/' }\n" ANY);
+    struct setup *w = make_setup("  - { http_sd: 'http://x/' }\n" ANY);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
     assert_ok(
@@ -818,12 +844,12 @@ static void targets_of_one_name_and_port_get_numbers(void **state)
     assert_selected(
         w, "file-03", NULL,
         "file-03/web-1:1 file-03/web-7:7 file-03/web-1-1:1 file-03/web-1-2:2 file-03/web-1-2-9:9 ");
-    found_free(w);
+    setup_free(w);
 }
 
-/* ---- the section --------------------------------------------------------------------------------------- */
+/* ---- the section ------------------------------------------------------------------------------------- */
 
-static void refuses_entry(const char *entry, const char *message, const char *hint)
+static void assert_entry_refused(const char *entry, const char *message, const char *hint)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
@@ -837,37 +863,43 @@ static void invalid_discovery_entries_are_refused(void **state)
 {
     (void)state;
 #define AT "inv.yaml:12:"
-    refuses_entry("x", AT "5: an entry must be a mapping, as in { prometheus: URL }", "");
-    refuses_entry("{ job: a }", AT "5: an entry names no source", "prometheus, http_sd");
-    refuses_entry("{ promethus: 'http://x/' }", AT "7: unknown key \"promethus\"", "\"prometheus\"");
-    refuses_entry("{ parca: a, file_sd: b }", AT "17: \"parca\" and \"file_sd\" are two sources", "");
-    refuses_entry("{ prometheus: 'ftp://x/' }", AT "19: it must be http://HOST[:PORT][/PATH] or https://...",
-                  "");
-    refuses_entry("{ prometheus: 'http://u:p@x/' }",
-                  AT "19: it must be http://HOST[:PORT][/PATH] or https://...", "`auth:`");
-    refuses_entry("{ prometheus: 'http://x/', service: gitali }", AT "41: unknown service \"gitali\"",
-                  "gitaly");
-    refuses_entry("{ prometheus: 'http://x/', service: socket }",
-                  AT "41: service \"socket\" listens on a Unix socket", "port");
-    refuses_entry("{ prometheus: 'http://x/', host: file-3 }", AT "38: unknown host \"file-3\"", "file-03");
-    refuses_entry("{ prometheus: 'http://x/', through: nobody }", AT "41: unknown host \"nobody\"", "");
-    refuses_entry("{ parca: x, through: six }", AT "17: \"through\" has no meaning with \"parca\"", "");
-    refuses_entry("{ parca: x, max_age: 1h }", AT "17: \"max_age\" has no meaning with \"parca\"", "");
-    refuses_entry("{ prometheus: 'http://x/', tls: { insecure: true } }",
-                  AT "32: \"tls\" has no meaning without https://", "");
-    refuses_entry("{ prometheus: 'http://x/', token: abc }",
-                  AT "32: \"token\" would contain the secret itself", "");
-    refuses_entry("{ prometheus: 'http://x/', match: '(' }",
-                  AT "39: match is no regular expression: missing closing parenthesis, at character 2", "");
-    refuses_entry("{ prometheus: 'http://x/', max_age: soon }",
-                  AT "41: \"soon\" is not a duration: write 30s, 2m, 1m30s or a number of seconds", "");
-    refuses_entry("{ prometheus: 'http://x/', job: [] }",
-                  AT "37: job must be the name of a job, or a list of such", "");
-    refuses_entry("{ parca: x, name: a }\n  - { parca: y, name: a }",
-                  "inv.yaml:13:5: source \"a\" is defined twice, first in line 12", "");
+    assert_entry_refused("x", AT "5: an entry must be a mapping, as in { prometheus: URL }", "");
+    assert_entry_refused("{ job: a }", AT "5: an entry names no source", "prometheus, http_sd");
+    assert_entry_refused("{ promethus: 'http://x/' }", AT "7: unknown key \"promethus\"", "\"prometheus\"");
+    assert_entry_refused("{ parca: a, file_sd: b }", AT "17: \"parca\" and \"file_sd\" are two sources", "");
+    assert_entry_refused("{ prometheus: 'ftp://x/' }",
+                         AT "19: it must be http://HOST[:PORT][/PATH] or https://...", "");
+    assert_entry_refused("{ prometheus: 'http://u:p@x/' }",
+                         AT "19: it must be http://HOST[:PORT][/PATH] or https://...", "`auth:`");
+    assert_entry_refused("{ prometheus: 'http://x/', service: gitali }", AT "41: unknown service \"gitali\"",
+                         "gitaly");
+    assert_entry_refused("{ prometheus: 'http://x/', service: socket }",
+                         AT "41: service \"socket\" listens on a Unix socket", "port");
+    assert_entry_refused("{ prometheus: 'http://x/', host: file-3 }", AT "38: unknown host \"file-3\"",
+                         "file-03");
+    assert_entry_refused("{ prometheus: 'http://x/', through: nobody }", AT "41: unknown host \"nobody\"",
+                         "");
+    assert_entry_refused("{ parca: x, through: six }", AT "17: \"through\" has no meaning with \"parca\"",
+                         "");
+    assert_entry_refused("{ parca: x, max_age: 1h }", AT "17: \"max_age\" has no meaning with \"parca\"", "");
+    assert_entry_refused("{ prometheus: 'http://x/', tls: { insecure: true } }",
+                         AT "32: \"tls\" has no meaning without https://", "");
+    assert_entry_refused("{ prometheus: 'http://x/', token: abc }",
+                         AT "32: \"token\" would contain the secret itself", "");
+    assert_entry_refused("{ prometheus: 'http://x/', match: '(' }",
+                         AT "39: match is no regular expression: missing closing parenthesis, at character 2",
+                         "");
+    assert_entry_refused("{ prometheus: 'http://x/', max_age: soon }",
+                         AT "41: \"soon\" is not a duration: write 30s, 2m, 1m30s or a number of seconds",
+                         "");
+    assert_entry_refused("{ prometheus: 'http://x/', job: [] }",
+                         AT "37: job must be the name of a job, or a list of such", "");
+    assert_entry_refused("{ parca: x, name: a }\n  - { parca: y, name: a }",
+                         "inv.yaml:13:5: source \"a\" is defined twice, first in line 12", "");
 }
 
-static void asked_at(struct found *w, const char *text, const char *host, unsigned port, const char *path)
+static void assert_source_url(struct setup *w, const char *text, const char *host, unsigned port,
+                              const char *path)
 {
     struct source_use *use = NULL;
     struct err err = ERR_INIT;
@@ -884,26 +916,27 @@ static void each_source_is_used_once_and_has_a_name(void **state)
     size_t n = 0;
     struct source_use *use = NULL, *again = NULL;
     struct err err = ERR_INIT;
-    struct found *w = found_of("  - prometheus: https://p.example/prom/\n  - prometheus: http://p:9090\n"
-                               "  - { prometheus: 'http://q', name: q, max_age: 1h }\n"
-                               "  - { parca: tests/unit/../unit/unit.h, host: six }\n");
+    struct setup *w = make_setup("  - prometheus: https://p.example/prom/\n  - prometheus: http://p:9090\n"
+                                 "  - { prometheus: 'http://q', name: q, max_age: 1h }\n"
+                                 "  - { parca: tests/unit/../unit/unit.h, host: six }\n");
     const struct source *const *all = inventory_sources(w->inventory, &n);
     assert_int_equal(n, 4);
     assert_string_equal(all[0]->name, "prometheus");
     assert_string_equal(all[1]->name, "prometheus-2");
     assert_int_equal(all[2]->max_age_ms, 3600000);
-    asked_at(w, "prometheus", "p.example", 443, "/prom/api/v1/targets?state=active");
-    asked_at(w, "prometheus:http://p:9090", "p", 9090, "/api/v1/targets?state=active");
-    asked_at(w, "q", "q", 80, "/api/v1/targets?state=active");
-    /* As written in the entry that names the file. */
+    assert_source_url(w, "prometheus", "p.example", 443, "/prom/api/v1/targets?state=active");
+    assert_source_url(w, "prometheus:http://p:9090", "p", 9090, "/api/v1/targets?state=active");
+    assert_source_url(w, "q", "q", 80, "/api/v1/targets?state=active");
+    /* The fourth entry names the same file. */
     assert_ok(targets_find_source(w->inventory, &w->targets, "parca:tests/unit/unit.h", &use, &err), &err);
     assert_ptr_equal(use->source, all[3]);
     inventory_sources(w->inventory, &n);
     assert_int_equal(n, 4);
     /* An address copied from a browser. */
-    asked_at(w, "prometheus:http://[::1]:9090/targets?search=", "::1", 9090, "/api/v1/targets?state=active");
-    asked_at(w, "http_sd:http://x/sd?env=a", "x", 80, "/sd?env=a");
-    asked_at(w, "http_sd:http://x", "x", 80, "/");
+    assert_source_url(w, "prometheus:http://[::1]:9090/targets?search=", "::1", 9090,
+                      "/api/v1/targets?state=active");
+    assert_source_url(w, "http_sd:http://x/sd?env=a", "x", 80, "/sd?env=a");
+    assert_source_url(w, "http_sd:http://x", "x", 80, "/");
     /* The same text means the same source. */
     assert_ok(targets_find_source(w->inventory, &w->targets, "http_sd:http://x", &use, &err), &err);
     assert_ok(targets_find_source(w->inventory, &w->targets, "http_sd:http://x", &again, &err), &err);
@@ -914,19 +947,18 @@ static void each_source_is_used_once_and_has_a_name(void **state)
     assert_contains(err.hint, "prometheus");
     assert_refused(targets_find_source(w->inventory, &w->targets, "http_sd:x", &use, &err), &err, ERR_USAGE,
                    "http_sd: it must be http://HOST[:PORT][/PATH] or https://...");
-    found_free(w);
+    setup_free(w);
 }
 
-/* ---- cached answers -------------------------------------------------------------------------------------
- */
+/* ---- cached answers ---------------------------------------------------------------------------------- */
 
-static const struct source *kept_source(struct inventory *inv)
+static const struct source *first_source(struct inventory *inv)
 {
     size_t n = 0;
     return inventory_sources(inv, &n)[0];
 }
 
-static void keep_one(const struct source *s)
+static void cache_answer(const struct source *s)
 {
     const char *text = "[{\"targets\":[\"h:1\"],\"labels\":{\"job\":\"a\"}}]";
     struct discovered f = {.at = 1700000000000};
@@ -936,8 +968,8 @@ static void keep_one(const struct source *s)
     discovered_release(&f);
 }
 
-/* The only file there; a new string. */
-static char *kept_file(const char *dir)
+/* The path of the only file in the cache; a new string. */
+static char *find_cached_file(const char *dir)
 {
     char *below = file_join(dir, "cache/profgrab"), *ret = NULL;
     DIR *d = opendir(below);
@@ -953,7 +985,7 @@ static char *kept_file(const char *dir)
     return ret;
 }
 
-static void not_used(const struct source *s, const char *why)
+static void assert_not_used(const struct source *s, const char *why)
 {
     struct discovered f = {0};
     struct err err = ERR_INIT;
@@ -962,39 +994,39 @@ static void not_used(const struct source *s, const char *why)
     assert_null(f.targets);
 }
 
-static void an_answer_is_cached(void **state)
+static void a_cached_answer_is_used_only_if_private_and_intact(void **state)
 {
     char *cache = file_join(*state, "cache");
     setenv("XDG_CACHE_HOME", cache, 1);
     struct inventory *inv = inventory_of(ANY),
                      *other = inventory_of("  - { http_sd: 'http://x.example/', auth: { "
                                            "bearer_env: T } }\n");
-    const struct source *s = kept_source(inv);
+    const struct source *s = first_source(inv);
     struct discovered f = {0};
     struct err err = ERR_INIT;
-    not_used(s, "the cache has no answer");
-    keep_one(s);
+    assert_not_used(s, "the cache has no answer");
+    cache_answer(s);
     assert_ok(discovery_cache_load(s, NULL, &f, &err), &err);
-    assert_found(&f, "a h 1; ");
+    assert_targets(&f, "a h 1; ");
     assert_true(f.at == 1700000000000);
     discovered_release(&f);
     /* The connection is part of the key. */
-    not_used(kept_source(other), "the cache has no answer");
-    char *path = kept_file(*state), *dir = file_dir(path);
+    assert_not_used(first_source(other), "the cache has no answer");
+    char *path = find_cached_file(*state), *dir = file_dir(path);
     assert_int_equal(scratch_mode(path), 0600);
     assert_int_equal(scratch_mode(dir), 0700);
     assert_int_equal(chmod(path, 0620), 0);
-    not_used(s, "is not yours alone: not used");
+    assert_not_used(s, "is not yours alone: not used");
     assert_int_equal(chmod(path, 0600), 0);
     assert_int_equal(chmod(dir, 0770), 0);
-    not_used(s, "is not yours alone: not used");
+    assert_not_used(s, "is not yours alone: not used");
     assert_int_equal(chmod(dir, 0700), 0);
     struct buf b = scratch_read(path);
     for (size_t i = 0; i < b.len; i++) {
         b.data[i] ^= 1;
         assert_ok(file_remove(path, &err), &err);
         char *again = scratch_file(dir, file_base(path), b.data, b.len);
-        not_used(s, "damaged: not used");
+        assert_not_used(s, "damaged: not used");
         b.data[i] ^= 1;
         free(again);
     }
@@ -1006,8 +1038,7 @@ static void an_answer_is_cached(void **state)
     inventory_free(other);
 }
 
-/* An answer that came through one host is not used for another, however alike they are. */
-/* An answer is kept for one server under one name, whose certificate was checked, or was not. */
+/* An answer is cached for one server name and one way to check its certificate. */
 static void a_cached_answer_belongs_to_one_tls_server(void **state)
 {
     static char x[] = "x";
@@ -1017,21 +1048,21 @@ static void a_cached_answer_belongs_to_one_tls_server(void **state)
     char *cache = file_join(*state, "cache");
     setenv("XDG_CACHE_HOME", cache, 1);
     struct inventory *inv = inventory_of(ANY);
-    struct source s = *kept_source(inv);
+    struct source s = *first_source(inv);
     struct service ask = *s.endpoint;
     struct err err = ERR_INIT;
     s.endpoint = &ask;
-    for (size_t kept = 0; kept < N; kept++) {
+    for (size_t stored = 0; stored < N; stored++) {
         struct discovered f = {.at = 1700000000000};
-        ask.tls = servers[kept];
+        ask.tls = servers[stored];
         assert_ok(discovery_cache_store(&s, NULL, &f, &err), &err);
         discovered_release(&f);
         for (size_t i = 0; i < N; i++) {
             ask.tls = servers[i];
-            assert_int_equal(discovery_cache_load(&s, NULL, &f, NULL), i == kept ? 0 : -1);
+            assert_int_equal(discovery_cache_load(&s, NULL, &f, NULL), i == stored ? 0 : -1);
             discovered_release(&f);
         }
-        char *path = kept_file(*state);
+        char *path = find_cached_file(*state);
         assert_ok(file_remove(path, &err), &err);
         free(path);
     }
@@ -1039,6 +1070,7 @@ static void a_cached_answer_belongs_to_one_tls_server(void **state)
     inventory_free(inv);
 }
 
+/* An answer that arrived through one host is not used for another one. */
 static void a_cached_answer_belongs_to_one_connection(void **state)
 {
     static char ann[] = "ann", nobody[] = "", k[] = "/k";
@@ -1060,28 +1092,28 @@ static void a_cached_answer_belongs_to_one_connection(void **state)
     char *cache = file_join(*state, "cache");
     setenv("XDG_CACHE_HOME", cache, 1);
     struct inventory *inv = inventory_of(ANY);
-    struct source s = *kept_source(inv);
+    struct source s = *first_source(inv);
     struct err err = ERR_INIT;
-    /* In the first half of the table the settings are the inventory's, in the second the command line's. */
-    for (size_t kept = 0; kept < 2 * N; kept++) {
-        struct host host = {.name = name, .address = address, .ssh = hosts[kept < N ? kept : 0]};
+    /* The first N indexes are settings of the inventory, the others settings of the command line. */
+    for (size_t stored = 0; stored < 2 * N; stored++) {
+        struct host host = {.name = name, .address = address, .ssh = hosts[stored < N ? stored : 0]};
         s.through = &host;
         struct discovered f = {.at = 1700000000000};
-        assert_ok(discovery_cache_store(&s, &hosts[kept < N ? 0 : kept - N], &f, &err), &err);
+        assert_ok(discovery_cache_store(&s, &hosts[stored < N ? 0 : stored - N], &f, &err), &err);
         discovered_release(&f);
         for (size_t i = 0; i < 2 * N; i++) {
             host.ssh = hosts[i < N ? i : 0];
             int rc = discovery_cache_load(&s, &hosts[i < N ? 0 : i - N], &f, &err);
-            assert_int_equal(rc, i % N == kept % N && (i == kept || i % N == 0) ? 0 : -1);
+            assert_int_equal(rc, i % N == stored % N && (i == stored || i % N == 0) ? 0 : -1);
             discovered_release(&f);
         }
-        host.ssh = hosts[kept < N ? kept : 0];
+        host.ssh = hosts[stored < N ? stored : 0];
         host.address = other;
-        assert_int_equal(discovery_cache_load(&s, &hosts[kept < N ? 0 : kept - N], &f, NULL), -1);
+        assert_int_equal(discovery_cache_load(&s, &hosts[stored < N ? 0 : stored - N], &f, NULL), -1);
         host.address = address;
         host.direct = true;
-        assert_int_equal(discovery_cache_load(&s, &hosts[kept < N ? 0 : kept - N], &f, NULL), -1);
-        char *path = kept_file(*state);
+        assert_int_equal(discovery_cache_load(&s, &hosts[stored < N ? 0 : stored - N], &f, NULL), -1);
+        char *path = find_cached_file(*state);
         assert_ok(file_remove(path, &err), &err);
         free(path);
     }
@@ -1093,20 +1125,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(targets_of_prometheus_are_read),
-        cmocka_unit_test(answers_that_are_not_prometheus),
-        cmocka_unit_test(depth_and_length_are_limited),
+        cmocka_unit_test(invalid_answers_of_prometheus_are_refused),
+        cmocka_unit_test(too_deep_answers_and_too_long_strings_are_refused),
         cmocka_unit_test(targets_of_http_sd_are_read),
-        cmocka_unit_test(secrets_are_masked_in_errors),
+        cmocka_unit_test(secrets_are_masked_in_jobs_and_notes),
         cmocka_unit_test(labels_of_targets_are_read),
         cmocka_unit_test(labels_of_each_source_are_read),
-        cmocka_unit_test(labels_are_bounded),
-        cmocka_unit_test(a_cached_answer_is_read_back),
-        cmocka_unit_test(damaged_answers_are_safe),
+        cmocka_unit_test(labels_beyond_the_limits_are_ignored),
+        cmocka_unit_test(written_targets_are_read_back),
+        cmocka_unit_test(damaged_answers_are_read_or_refused_with_a_message),
         cmocka_unit_test(a_parca_configuration_is_read),
         cmocka_unit_test(paths_of_a_parca_configuration_are_read),
         SCRATCH(a_prometheus_configuration_is_read),
         SCRATCH(files_have_the_limits_of_one_source),
         SCRATCH(only_the_last_component_of_a_file_is_a_pattern),
+        SCRATCH(a_directory_with_glob_characters_is_no_pattern),
         cmocka_unit_test(invalid_configurations_are_refused),
         cmocka_unit_test(targets_are_matched_to_hosts_of_the_inventory_only),
         cmocka_unit_test(targets_match_hosts_by_an_expression),
@@ -1117,7 +1150,7 @@ int main(void)
         cmocka_unit_test(targets_of_one_name_and_port_get_numbers),
         cmocka_unit_test(invalid_discovery_entries_are_refused),
         cmocka_unit_test(each_source_is_used_once_and_has_a_name),
-        SCRATCH(an_answer_is_cached),
+        SCRATCH(a_cached_answer_is_used_only_if_private_and_intact),
         SCRATCH(a_cached_answer_belongs_to_one_connection),
         SCRATCH(a_cached_answer_belongs_to_one_tls_server),
     };

@@ -1,5 +1,5 @@
-/* Selections and discoveries run in parallel on one inventory, whose memory is read-only meanwhile: while
- * the inventory is loaded, this program allocates from pages that are then protected. */
+/* Selections and discoveries run in parallel on one inventory. This program loads the inventory into pages of
+ * its own and then makes them read-only. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 #define THREADS 4
 #define ROUNDS 40
 
-/* ---- memory -------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------ */
 
 #define ARENA_BYTES ((size_t)4 << 20)
 
@@ -99,7 +99,7 @@ void __wrap_free(void *p)
         __real_free(p);
 }
 
-/* ---- the inventory ------------------------------------------------------------------------------------- */
+/* ---- the inventory ----------------------------------------------------------------------------------- */
 
 static const char file[] =
     "version: 1\n"
@@ -144,9 +144,9 @@ static void free_inventory(struct inventory *inv)
     arena.p = NULL;
 }
 
-/* ---- users --------------------------------------------------------------------------------------------- */
+/* ---- users ------------------------------------------------------------------------------------------- */
 
-/* One thread: cmocka's assertions may fail in the main thread only, so a failure is counted. */
+/* One thread. It counts failures, because cmocka's assertions may fail in the main thread only. */
 struct user {
     const struct inventory *inventory;
     size_t failed;
@@ -221,7 +221,7 @@ static void *use_inventory(void *arg)
     return NULL;
 }
 
-static void selections_and_discoveries_share_an_inventory(void **state)
+static void parallel_selections_and_discoveries_do_not_change_the_inventory(void **state)
 {
     (void)state;
     struct inventory *inv = load_inventory();
@@ -240,6 +240,7 @@ static void selections_and_discoveries_share_an_inventory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(selections_and_discoveries_share_an_inventory)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parallel_selections_and_discoveries_do_not_change_the_inventory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

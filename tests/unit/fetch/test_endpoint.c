@@ -77,7 +77,7 @@ static void messages_show_the_url_or_the_socket(void **state)
     assert_string_equal(fetch_service_url(&s, url, sizeof url), "unix:/run/app.sock /debug/pprof");
 }
 
-static void redirects_stay_within_the_service(void **state)
+static void redirects_to_other_services_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -118,7 +118,7 @@ static void redirects_stay_within_the_service(void **state)
 }
 
 /* A server may redirect to the name of its Host header or of its certificate. */
-static void redirects_to_other_names_of_the_service(void **state)
+static void redirects_to_another_name_of_the_service_are_followed(void **state)
 {
     (void)state;
     char target[100];
@@ -142,8 +142,7 @@ static void redirects_to_other_names_of_the_service(void **state)
                      -1);
 }
 
-/* An untrusted certificate is not transient. */
-static void tls_errors_have_hints(void **state)
+static void an_untrusted_certificate_is_a_permanent_error(void **state)
 {
     (void)state;
     static const enum http_failure never[] = {HTTP_FAILURE_CERTIFICATE, HTTP_FAILURE_AUTHORITIES,
@@ -202,7 +201,7 @@ static void each_http_status_has_its_error_and_hint(void **state)
     }
 }
 
-static const char *finding_topic(const char *page)
+static const char *describe_page(const char *page)
 {
     static char words[300];
     answer_read_text(page, strlen(page), words, sizeof words);
@@ -212,27 +211,27 @@ static const char *finding_topic(const char *page)
 static void a_page_is_described_by_its_title_or_first_line(void **state)
 {
     (void)state;
-    assert_string_equal(finding_topic("plain\r\nwords \x1b[31m"), "plain words ?[31m");
-    assert_string_equal(finding_topic("<html><head><TITLE class=x>\n Sign\tin \x1b </Title></head>"),
+    assert_string_equal(describe_page("plain\r\nwords \x1b[31m"), "plain words ?[31m");
+    assert_string_equal(describe_page("<html><head><TITLE class=x>\n Sign\tin \x1b </Title></head>"),
                         "an HTML page titled \"Sign in ?\"");
-    assert_string_equal(finding_topic("<!DOCTYPE html><title>cut"), "<!DOCTYPE html><title>cut");
-    assert_string_equal(finding_topic("<html><title"), "<html><title");
-    assert_string_equal(finding_topic("{\"error\":\"<title>no</title>\"}"),
+    assert_string_equal(describe_page("<!DOCTYPE html><title>cut"), "<!DOCTYPE html><title>cut");
+    assert_string_equal(describe_page("<html><title"), "<html><title");
+    assert_string_equal(describe_page("{\"error\":\"<title>no</title>\"}"),
                         "{\"error\":\"<title>no</title>\"}");
     assert_true(format_is_html("\xef\xbb\xbf  <HTML>", 11));
     assert_false(format_is_html("<htm", 4));
     assert_false(format_is_html("", 0));
 }
 
-/* The dump is fed whole and byte by byte. */
-static const char *held_by(const char *dump)
+/* Feeds the dump in one piece and byte by byte; both must find the same owner. */
+static const char *find_owner(const char *dump)
 {
-    struct profiler_owner whole = {.who = NULL}, bytes = {.who = NULL};
+    struct profiler_owner whole = {.client = NULL}, bytes = {.client = NULL};
     profiler_owner_feed(&whole, dump, strlen(dump));
     for (const char *p = dump; *p; p++)
         profiler_owner_feed(&bytes, p, 1);
-    assert_ptr_equal(whole.who, bytes.who);
-    return whole.who;
+    assert_ptr_equal(whole.client, bytes.client);
+    return whole.client;
 }
 
 static void users_of_the_profiler_are_named(void **state)
@@ -242,20 +241,20 @@ static void users_of_the_profiler_are_named(void **state)
                                "#\t0x5\tnet/http/pprof.Profile+0x1de\t/src/pprof.go:1\n";
     static const char agent[] =
         "1 @ 0x4\n#\t0x4\tgopkg.in/DataDog/dd-trace-go.v1/profiler.(*profiler).collect+0x1\tx\n";
-    assert_null(held_by("1 @ 0x4\n#\t0x4\tmain.main+0x1\t/src/main.go:1\n"));
-    assert_null(held_by("#\t0x4\tnet/http/pprof.ProfileSomething\tx\n"));
-    assert_non_null(strstr(held_by(http), "over HTTP"));
-    assert_non_null(strstr(held_by(agent), "Datadog"));
+    assert_null(find_owner("1 @ 0x4\n#\t0x4\tmain.main+0x1\t/src/main.go:1\n"));
+    assert_null(find_owner("#\t0x4\tnet/http/pprof.ProfileSomething\tx\n"));
+    assert_non_null(strstr(find_owner(http), "over HTTP"));
+    assert_non_null(strstr(find_owner(agent), "Datadog"));
     struct profiler_owner tracer = {.trace = true};
     profiler_owner_feed(&tracer, http, strlen(http));
-    assert_null(tracer.who);
+    assert_null(tracer.client);
     profiler_owner_feed(&tracer, agent, strlen(agent));
-    assert_non_null(tracer.who);
+    assert_non_null(tracer.client);
     /* A line longer than the buffer does not hide the text after it. */
     static char large[5000];
     memset(large, 'x', sizeof large - 1);
     snprintf(large + 2000, sizeof large - 2000, "\n%s", agent);
-    assert_non_null(strstr(held_by(large), "Datadog"));
+    assert_non_null(strstr(find_owner(large), "Datadog"));
 }
 
 static void the_go_version_is_read_from_paths(void **state)
@@ -294,13 +293,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(urls_are_built_of_host_port_and_scheme),
         cmocka_unit_test(messages_show_the_url_or_the_socket),
-        cmocka_unit_test(redirects_stay_within_the_service),
-        cmocka_unit_test(redirects_to_other_names_of_the_service),
+        cmocka_unit_test(redirects_to_other_services_are_refused),
+        cmocka_unit_test(redirects_to_another_name_of_the_service_are_followed),
         cmocka_unit_test(each_http_status_has_its_error_and_hint),
         cmocka_unit_test(a_page_is_described_by_its_title_or_first_line),
         cmocka_unit_test(users_of_the_profiler_are_named),
         cmocka_unit_test(the_go_version_is_read_from_paths),
-        cmocka_unit_test(tls_errors_have_hints),
+        cmocka_unit_test(an_untrusted_certificate_is_a_permanent_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

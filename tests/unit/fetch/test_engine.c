@@ -15,7 +15,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* ---- budgets ------------------------------------------------------------------------------------------- */
+/* ---- budgets ----------------------------------------------------------------------------------------- */
 
 static char usual_path[] = "/debug/pprof";
 static const struct service usual = {.path = usual_path};
@@ -35,7 +35,7 @@ static struct plan plan_of(const char *words)
 }
 
 /* The items that the budget leaves out of this plan, each with its reason on a line. */
-static void leaves_out(struct budget *b, const char *words, const char *expected)
+static void assert_left_out(struct budget *b, const char *words, const char *expected)
 {
     struct plan p = plan_of(words);
     struct buf out = BUF_INIT(4096);
@@ -54,11 +54,13 @@ static void a_time_budget_is_used_in_the_plans_order(void **state)
     struct fetch_grab grab = {.options.budget_ms = 12000};
     struct budget b;
     budget_init(&b, &grab);
-    leaves_out(&b, "cpu=10,trace=5,mutex=1,heap",
-               "trace: left out: 5s of profiling, and the budget's 12s leave 1s\n");
+    assert_left_out(&b, "cpu=10,trace=5,mutex=1,heap",
+                    "trace: left out: it needs 5s of profiling, and of the budget's 12s only 1s remain\n");
     /* Time already used by the process counts, also for its other services. */
-    leaves_out(&b, "cpu=2,trace=1,heap", "cpu: left out: 2s of profiling, and the budget's 12s leave 1s\n");
-    leaves_out(&b, "trace=0.5", "trace: left out: 500ms of profiling, and the budget's 12s leave 0s\n");
+    assert_left_out(&b, "cpu=2,trace=1,heap",
+                    "cpu: left out: it needs 2s of profiling, and of the budget's 12s only 1s remain\n");
+    assert_left_out(&b, "trace=0.5",
+                    "trace: left out: it needs 500ms of profiling, and of the budget's 12s only 0s remain\n");
     budget_release(&b);
 }
 
@@ -90,11 +92,14 @@ static void bytes_are_estimated_before_the_fetch(void **state)
     struct budget b;
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
-    leaves_out(&b, "heap,cpu=1,trace=5",
-               "trace: left out: about 5.0 MB, and the budget's 3.0 MB leave 3.0 MB\n");
+    assert_left_out(
+        &b, "heap,cpu=1,trace=5",
+        "trace: left out: it needs about 5.0 MB, and of the budget's 3.0 MB only 3.0 MB remain\n");
     assert_ok(budget_count_bytes(&b, 2500000, &err), &err);
-    /* The received bytes count then, not the estimate. */
-    leaves_out(&b, "heap,trace=1", "trace: left out: about 1.0 MB, and the budget's 3.0 MB leave 499.5 kB\n");
+    /* Now the received bytes count, not the estimate. */
+    assert_left_out(
+        &b, "heap,trace=1",
+        "trace: left out: it needs about 1.0 MB, and of the budget's 3.0 MB only 499.5 kB remain\n");
     budget_release(&b);
 }
 
@@ -115,7 +120,6 @@ static void bytes_are_counted_as_they_arrive(void **state)
     budget_release(&b);
 }
 
-/* An item that exceeded the budget leaves nothing for the next. */
 static void a_cut_item_uses_the_whole_budget(void **state)
 {
     (void)state;
@@ -135,7 +139,7 @@ static void without_a_budget_there_is_no_limit(void **state)
     struct budget b;
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
-    leaves_out(&b, "heap,cpu=1h,trace=1h", "");
+    assert_left_out(&b, "heap,cpu=1h,trace=1h", "");
     assert_ok(budget_count_bytes(&b, UINT64_MAX, &err), &err);
     assert_ok(budget_count_bytes(&b, UINT64_MAX, &err), &err);
     assert_ok(budget_check(&b, &err), &err);
@@ -150,13 +154,14 @@ static void a_retry_uses_the_budget_too(void **state)
     struct budget b;
     struct err err = ERR_INIT;
     budget_init(&b, &grab);
-    leaves_out(&b, "cpu=10", "");
+    assert_left_out(&b, "cpu=10", "");
     assert_ok(budget_count_attempt(&b, 10000, &err), &err);
     assert_ok(budget_count_attempt(&b, 10000, &err), &err);
     assert_refused(budget_count_attempt(&b, 1, &err), &err, ERR_FAILED,
                    "not tried again: the budget's 30s of profiling are used up");
     assert_ok(budget_count_attempt(&b, 0, &err), &err);
-    leaves_out(&b, "trace=1", "trace: left out: 1s of profiling, and the budget's 30s leave 0s\n");
+    assert_left_out(&b, "trace=1",
+                    "trace: left out: it needs 1s of profiling, and of the budget's 30s only 0s remain\n");
     budget_release(&b);
     budget_init(&b, &unbounded);
     assert_ok(budget_count_attempt(&b, INT64_MAX, &err), &err);
@@ -164,8 +169,7 @@ static void a_retry_uses_the_budget_too(void **state)
     budget_release(&b);
 }
 
-/* ---- retries --------------------------------------------------------------------------------------------
- */
+/* ---- retries ----------------------------------------------------------------------------------------- */
 
 static bool is_retried(enum err_kind kind, int http_status)
 {
@@ -201,8 +205,8 @@ static void permanent_errors_are_not_retried(void **state)
         assert_false(is_retried(ERR_FAILED, statuses[i]));
 }
 
-static void tell_nobody(void *ctx, const struct host *host, const struct service *service,
-                        const struct fetch_step *step)
+static void wake_at_step(void *ctx, const struct host *host, const struct service *service,
+                         const struct fetch_step *step)
 {
     (void)host;
     (void)service;
@@ -213,10 +217,10 @@ static void tell_nobody(void *ctx, const struct host *host, const struct service
 }
 
 /* The final error of an item with a 503 at each attempt. */
-static void gives_up(struct fetch_grab *grab, struct deadline *d, int *ring, unsigned attempts,
-                     const char *msg)
+static void assert_given_up(struct fetch_grab *grab, struct deadline *d, int *wake_fd, unsigned attempts,
+                            const char *msg)
 {
-    struct fetch_observer observer = {.ctx = ring, .step = tell_nobody};
+    struct fetch_observer observer = {.ctx = wake_fd, .step = wake_at_step};
     static const struct target target = {0};
     struct observe observe;
     struct err err = ERR_INIT;
@@ -237,21 +241,22 @@ static void the_reason_for_no_retry_is_reported(void **state)
     struct err err = ERR_INIT;
     assert_ok(fd_pipe_nonblocking(fds, &err), &err);
     struct fetch_grab grab = {.access.cancel_fd = fds[0], .options.retries = 2}, within;
-    gives_up(&grab, NULL, NULL, 2, "HTTP 503; it failed 3 times");
-    gives_up(&grab, NULL, &fds[1], 1, "HTTP 503; it failed 2 times; then interrupted");
-    gives_up(&grab, NULL, NULL, 0, "HTTP 503; then interrupted");
+    assert_given_up(&grab, NULL, NULL, 2, "HTTP 503; it failed 3 times");
+    assert_given_up(&grab, NULL, &fds[1], 1, "HTTP 503; it failed 2 times; then interrupted");
+    assert_given_up(&grab, NULL, NULL, 0, "HTTP 503; then interrupted");
     /* Without another attempt there was nothing to interrupt. */
-    gives_up(&grab, NULL, NULL, 2, "HTTP 503; it failed 3 times");
+    assert_given_up(&grab, NULL, NULL, 2, "HTTP 503; it failed 3 times");
     fd_close(&fds[0]);
     fd_close(&fds[1]);
     grab = (struct fetch_grab){.access.cancel_fd = -1, .options = {.retries = 2, .deadline_ms = 20}};
     assert_ok(deadline_init(&d, &grab, &within, &err), &err);
-    gives_up(&within, &d, NULL, 0, "HTTP 503; then the run's deadline of 20ms was over");
-    gives_up(&within, &d, NULL, 1, "HTTP 503; it failed 2 times; then the run's deadline of 20ms was over");
+    assert_given_up(&within, &d, NULL, 0, "HTTP 503; then the run's deadline of 20ms was over");
+    assert_given_up(&within, &d, NULL, 1,
+                    "HTTP 503; it failed 2 times; then the run's deadline of 20ms was over");
     deadline_release(&d);
 }
 
-/* ---- the run's deadline -------------------------------------------------------------------------------- */
+/* ---- the run's deadline ------------------------------------------------------------------------------ */
 
 static struct err explain_error(struct deadline *d, enum err_kind kind, const char *msg)
 {
@@ -314,7 +319,7 @@ static void without_a_deadline_nothing_changes(void **state)
     assert_int_equal(err.kind, ERR_CANCELLED);
 }
 
-static int answers_late(void *ctx, const struct question *q, struct secret *ret, struct err *err)
+static int answer_late(void *ctx, const struct question *q, struct secret *ret, struct err *err)
 {
     (void)ret;
     *(int64_t *)ctx = q->deadline;
@@ -322,11 +327,11 @@ static int answers_late(void *ctx, const struct question *q, struct secret *ret,
     return err_set(err, ERR_TIMEOUT, "nobody answered");
 }
 
-static void a_question_ends_with_the_run(void **state)
+static void a_question_ends_at_the_deadline_of_the_run(void **state)
 {
     (void)state;
     int64_t asked_until = 0;
-    struct fetch_grab grab = {.access = {.cancel_fd = -1, .ask = answers_late, .ask_ctx = &asked_until},
+    struct fetch_grab grab = {.access = {.cancel_fd = -1, .ask = answer_late, .ask_ctx = &asked_until},
                               .options.deadline_ms = 50};
     struct fetch_grab within;
     struct deadline d;
@@ -339,10 +344,9 @@ static void a_question_ends_with_the_run(void **state)
     deadline_release(&d);
 }
 
-/* ---- number of descriptors ------------------------------------------------------------------------------
- */
+/* ---- number of descriptors --------------------------------------------------------------------------- */
 
-static size_t descriptors_of(const char *words, bool concurrent)
+static size_t count_descriptors(const char *words, bool concurrent)
 {
     static const struct host host;
     struct target items[] = {{&host, &usual}};
@@ -358,23 +362,22 @@ static size_t descriptors_of(const char *words, bool concurrent)
     return n;
 }
 
-static void parallel_items_have_a_connection_each(void **state)
+static void each_parallel_item_needs_its_own_descriptors(void **state)
 {
     (void)state;
-    size_t one = descriptors_of("cpu", false), each = descriptors_of("cpu", true) - one;
+    size_t one = count_descriptors("cpu", false), each = count_descriptors("cpu", true) - one;
     assert_true(each >= 6);
-    assert_int_equal(descriptors_of("cpu,trace,mutex=5,heap,allocs", false), one);
-    assert_int_equal(descriptors_of("cpu,trace,mutex=5,heap,allocs", true), one + 3 * each);
+    assert_int_equal(count_descriptors("cpu,trace,mutex=5,heap,allocs", false), one);
+    assert_int_equal(count_descriptors("cpu,trace,mutex=5,heap,allocs", true), one + 3 * each);
 }
 
-/* ---- --sync ---------------------------------------------------------------------------------------------
- */
+/* ---- sync -------------------------------------------------------------------------------------------- */
 
 static const int64_t instant = INT64_C(1760000000000);
 
-/* An item that began so much later than the instant. */
-static struct fetch_item item_begun(struct sync *s, enum kind_rank rank, int64_t later_ms,
-                                    int64_t clock_skew_ms)
+/* Records an item that began this much later than the instant. */
+static struct fetch_item record_item(struct sync *s, enum kind_rank rank, int64_t later_ms,
+                                     int64_t clock_skew_ms)
 {
     struct sync_start start = {.at = 1, .utc = instant};
     struct plan_item plan = {.rank = rank};
@@ -384,7 +387,7 @@ static struct fetch_item item_begun(struct sync *s, enum kind_rank rank, int64_t
     return item;
 }
 
-static struct sync sync_of_one(void)
+static struct sync make_sync(void)
 {
     struct fetch_grab grab = {.access.cancel_fd = -1, .options = {.sync = true, .sync_deadline_ms = 1000}};
     struct sync s;
@@ -396,24 +399,24 @@ static struct sync sync_of_one(void)
 static void the_skew_is_read_from_the_profile(void **state)
 {
     (void)state;
-    struct sync s = sync_of_one();
-    assert_int_equal(item_begun(&s, RANK_CPU, 7, 0).sync_skew_ms, 7);
-    assert_int_equal(item_begun(&s, RANK_CPU, -7, 900).sync_skew_ms, -7);
-    /* The time in a delta profile is its end. */
-    assert_int_equal(item_begun(&s, RANK_DELTA, 5003, 0).sync_skew_ms, 3);
+    struct sync s = make_sync();
+    assert_int_equal(record_item(&s, RANK_CPU, 7, 0).sync_skew_ms, 7);
+    assert_int_equal(record_item(&s, RANK_CPU, -7, 900).sync_skew_ms, -7);
+    /* A delta profile states the time of its end. */
+    assert_int_equal(record_item(&s, RANK_DELTA, 5003, 0).sync_skew_ms, 3);
     /* Wall-clock seconds. */
-    assert_int_equal(item_begun(&s, RANK_CPU, 60120, 60000).sync_skew_ms, 120);
+    assert_int_equal(record_item(&s, RANK_CPU, 60120, 60000).sync_skew_ms, 120);
     assert_int_equal(s.n, 3);
     sync_release(&s);
 }
 
-static void percentiles_of_the_skew(void **state)
+static void percentiles_of_the_skew_are_computed(void **state)
 {
     (void)state;
-    struct sync s = sync_of_one();
+    struct sync s = make_sync();
     struct fetch_outcome o = {0};
     for (int i = 1; i <= 20; i++)
-        item_begun(&s, RANK_CPU, i % 2 ? i : -i, 0);
+        record_item(&s, RANK_CPU, i % 2 ? i : -i, 0);
     sync_summarize(&s, &o);
     assert_int_equal(o.sync_known, 20);
     assert_int_equal(o.sync_p50_ms, 10);
@@ -425,7 +428,7 @@ static void percentiles_of_the_skew(void **state)
 static void an_item_without_a_time_has_no_skew(void **state)
 {
     (void)state;
-    struct sync s = sync_of_one();
+    struct sync s = make_sync();
     struct sync_start start = {.at = 1, .utc = instant}, none = {0};
     struct plan_item plan = {.rank = RANK_TRACE};
     struct fetch_item item = {.has_profile = false};
@@ -448,7 +451,7 @@ static void an_item_without_a_time_has_no_skew(void **state)
 static void a_late_target_is_marked_and_not_counted(void **state)
 {
     (void)state;
-    struct sync s = sync_of_one();
+    struct sync s = make_sync();
     struct sync_start start = {.at = 1, .utc = instant, .late = true};
     struct plan_item plan = {.rank = RANK_CPU};
     struct fetch_item item = {.has_profile = true, .file = "x"};
@@ -479,10 +482,10 @@ int main(void)
         cmocka_unit_test(a_deadline_does_not_count_as_an_interruption),
         cmocka_unit_test(an_interruption_does_not_count_as_a_deadline),
         cmocka_unit_test(without_a_deadline_nothing_changes),
-        cmocka_unit_test(a_question_ends_with_the_run),
-        cmocka_unit_test(parallel_items_have_a_connection_each),
+        cmocka_unit_test(a_question_ends_at_the_deadline_of_the_run),
+        cmocka_unit_test(each_parallel_item_needs_its_own_descriptors),
         cmocka_unit_test(the_skew_is_read_from_the_profile),
-        cmocka_unit_test(percentiles_of_the_skew),
+        cmocka_unit_test(percentiles_of_the_skew_are_computed),
         cmocka_unit_test(an_item_without_a_time_has_no_skew),
         cmocka_unit_test(a_late_target_is_marked_and_not_counted),
     };

@@ -45,7 +45,7 @@ static struct evidence evidence_of(const struct fetch_item *item)
     return (struct evidence){.item = item, .plan = &plan, .response = &whole};
 }
 
-static void assert_says(const struct fetch_item *item, const char *expected)
+static void assert_item_findings(const struct fetch_item *item, const char *expected)
 {
     struct evidence e = evidence_of(item);
     assert_string_equal(findings_text(&e), expected);
@@ -55,15 +55,15 @@ static void an_empty_contention_profile_is_explained(void **state)
 {
     (void)state;
     struct fetch_item mutex = profile_item("mutex", "contentions", "count", 0);
-    assert_says(&mutex, "");
+    assert_item_findings(&mutex, "");
     mutex.profile.samples = 0;
-    assert_says(&mutex,
-                "contention-off: the mutex profile is empty: mutex profiling is off in this process, or "
+    assert_item_findings(
+        &mutex, "contention-off: the mutex profile is empty: mutex profiling is off in this process, or "
                 "nothing waited\n");
     struct fetch_item block = profile_item("block", "contentions", "count", 0);
     block.profile.samples = 0;
-    assert_says(&block,
-                "contention-off: the block profile is empty: block profiling is off in this process, or "
+    assert_item_findings(
+        &block, "contention-off: the block profile is empty: block profiling is off in this process, or "
                 "nothing waited\n");
 }
 
@@ -71,11 +71,11 @@ static void the_share_of_cpu_is_reported(void **state)
 {
     (void)state;
     struct fetch_item item = profile_item("cpu", "cpu", "nanoseconds", 300000000);
-    assert_says(&item, ""); /* no duration: no share */
+    assert_item_findings(&item, ""); /* without a duration, no share is known */
     item.profile.duration_ns = 10000000000;
-    assert_says(&item, "cpu-share: CPU was 3.0 % busy (100 % is one core)\n");
+    assert_item_findings(&item, "cpu-share: CPU was 3.0 % busy (100 % is one core)\n");
     item.profile.types[0].total = 35000000000;
-    assert_says(&item, "cpu-share: CPU was 350 % busy (100 % is one core)\n");
+    assert_item_findings(&item, "cpu-share: CPU was 350 % busy (100 % is one core)\n");
     snprintf(item.go_version, sizeof item.go_version, "1.17.3");
     assert_non_null(
         strstr(findings_text(&(struct evidence){
@@ -86,7 +86,7 @@ static void the_share_of_cpu_is_reported(void **state)
     assert_null(strstr(findings_text(&newer), "undercounted"));
     item.profile.samples = 0;
     item.go_version[0] = '\0';
-    assert_says(&item, "cpu-idle: the CPU profile has no samples: the process used almost no CPU\n");
+    assert_item_findings(&item, "cpu-idle: the CPU profile has no samples: the process used almost no CPU\n");
 }
 
 static void a_profile_shorter_than_requested_is_reported(void **state)
@@ -105,18 +105,18 @@ static void a_heap_without_a_collection_is_reported(void **state)
 {
     (void)state;
     struct fetch_item item = profile_item("heap", "inuse_space", "bytes", 100);
-    assert_says(&item,
-                "heap-last-gc: memory in use is that of the last finished garbage collection; heap=gc would "
-                "run one first\n");
-    const struct plan_item beside_gc = {.has_gc_twin = true};
+    assert_item_findings(
+        &item, "heap-last-gc: memory in use is that of the last finished garbage collection; heap=gc would "
+               "run one first\n");
+    const struct plan_item beside_gc = {.has_gc_profile = true};
     struct evidence e = {.item = &item, .plan = &beside_gc, .response = &whole};
     assert_string_equal(findings_text(&e),
                         "heap-last-gc: memory in use is that of the last finished garbage collection\n");
     snprintf(item.request, sizeof item.request, "GET /debug/pprof/heap?gc=1");
-    assert_says(&item, "");
+    assert_item_findings(&item, "");
     snprintf(item.request, sizeof item.request, "GET /debug/pprof/heap?seconds=5");
     item.profile.types[0].total = -7;
-    assert_says(
+    assert_item_findings(
         &item,
         "delta-in-use: this is a difference over time: it shows how memory in use changed, which may be "
         "negative; take two snapshots instead\n"
@@ -129,14 +129,14 @@ static void cut_stacks_are_reported(void **state)
     struct fetch_item item = profile_item("goroutines", "goroutine", "count", 10);
     item.profile.max_depth = 31;
     item.profile.samples_at_max = 4;
-    assert_says(&item, "");
+    assert_item_findings(&item, "");
     item.profile.max_depth = 32;
-    assert_says(&item,
-                "stack-cut: 4 of 10 stacks have 32 frames, where Go stops: their outermost callers may be "
-                "missing\n");
+    assert_item_findings(
+        &item, "stack-cut: 4 of 10 stacks have 32 frames, where Go stops: their outermost callers may be "
+               "missing\n");
     struct fetch_item of_cpu = profile_item("cpu", "samples", "count", 10);
     of_cpu.profile.max_depth = 32;
-    assert_says(&of_cpu, "");
+    assert_item_findings(&of_cpu, "");
     of_cpu.profile.max_depth = 64;
     struct evidence e = evidence_of(&of_cpu);
     assert_non_null(strstr(findings_text(&e), "stack-cut: "));
@@ -190,14 +190,14 @@ static void different_builds_in_one_target_are_reported(void **state)
     char known[128] = "";
     struct fetch_item first = profile_item("heap", "inuse_space", "bytes", 1);
     struct fetch_item second = profile_item("cpu", "cpu", "nanoseconds", 1);
-    fetch_finding_build(&first, known); /* one without a build id */
+    fetch_finding_check_build(&first, known); /* one without a build id */
     assert_string_equal(known, "");
     snprintf(first.profile.build_id, sizeof first.profile.build_id, "aaaa");
     snprintf(second.profile.build_id, sizeof second.profile.build_id, "bbbb");
-    fetch_finding_build(&first, known);
-    fetch_finding_build(&first, known);
+    fetch_finding_check_build(&first, known);
+    fetch_finding_check_build(&first, known);
     assert_int_equal(first.findings.n, 0);
-    fetch_finding_build(&second, known);
+    fetch_finding_check_build(&second, known);
     assert_int_equal(second.findings.n, 1);
     assert_string_equal(second.findings.items[0].text,
                         "the program's build id changed from aaaa to bbbb between two "
@@ -218,7 +218,7 @@ static void a_wrong_clock_is_reported(void **state)
                 {-61000, "its clock is 1m1s behind this workstation's"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct findings l = {0};
-        fetch_finding_skew(&l, rows[i].ms);
+        fetch_finding_add_skew(&l, rows[i].ms);
         assert_int_equal(l.n, rows[i].text != NULL);
         if (rows[i].text)
             assert_string_equal(l.items[0].text, rows[i].text);

@@ -17,7 +17,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* ---- a service that has an index page ------------------------------------------------------------------ */
+/* ---- a service that has an index page ---------------------------------------------------------------- */
 
 static struct {
     int fd;
@@ -53,7 +53,7 @@ static void *serve_answers(void *ctx)
     return NULL;
 }
 
-static int start(void **state)
+static int start_server(void **state)
 {
     (void)state;
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -67,7 +67,7 @@ static int start(void **state)
     return gateway_global_init(NULL) < 0 || http_global_init(NULL) < 0 ? -1 : 0;
 }
 
-static int stop(void **state)
+static int stop_server(void **state)
 {
     (void)state;
     shutdown(server.fd, SHUT_RDWR);
@@ -77,7 +77,7 @@ static int stop(void **state)
     return close(server.fd);
 }
 
-/* ---- the grab ------------------------------------------------------------------------------------------ */
+/* ---- the grab ---------------------------------------------------------------------------------------- */
 
 static void run_minimal(const struct fetch_observer *observer)
 {
@@ -94,7 +94,7 @@ static void run_minimal(const struct fetch_observer *observer)
     assert_ok(fetch_probe(&grab, &err), &err);
 }
 
-static void note_service(void *ctx, const struct target *target, const struct fetch_service *s)
+static void list_planned(void *ctx, const struct target *target, const struct fetch_service *s)
 {
     struct strlist *planned = ctx;
     (void)target;
@@ -105,12 +105,12 @@ static void note_service(void *ctx, const struct target *target, const struct fe
         assert_ok(strlist_add(planned, s->planned[i].kind, NULL), &(struct err){0});
 }
 
-/* Without kinds, the set `default` is planned; a probe plans nothing. */
-static void kinds_may_be_missing(void **state)
+/* The probe plans nothing. */
+static void without_kinds_the_default_set_is_planned(void **state)
 {
     (void)state;
     struct strlist planned = {0};
-    struct fetch_observer observer = {.ctx = &planned, .service = note_service};
+    struct fetch_observer observer = {.ctx = &planned, .service = list_planned};
     run_minimal(&observer);
     assert_int_equal(planned.n, 4);
     assert_string_equal(planned.items[0], "heap");
@@ -120,16 +120,16 @@ static void kinds_may_be_missing(void **state)
     strlist_release(&planned);
 }
 
-static void observers_may_be_missing(void **state)
+static void a_grab_runs_without_an_observer(void **state)
 {
     (void)state;
     run_minimal(NULL);
     run_minimal(&(struct fetch_observer){0});
 }
 
-/* ---- a service of a discovery source ------------------------------------------------------------------- */
+/* ---- a service of a discovery source ----------------------------------------------------------------- */
 
-static void note_hint(void *ctx, const struct target *target, const struct fetch_service *s)
+static void store_hint(void *ctx, const struct target *target, const struct fetch_service *s)
 {
     char *hint = ctx;
     (void)target;
@@ -148,15 +148,15 @@ static void get_hint(unsigned port, char hint[static 512])
     struct service service = {.name = service_name, .host = any, .port = port, .path = path, .source = &use};
     struct target items[] = {{.host = &host, .service = &service}};
     struct targets targets = {.items = items, .n = 1};
-    struct fetch_observer observer = {.ctx = hint, .service = note_hint};
+    struct fetch_observer observer = {.ctx = hint, .service = store_hint};
     struct fetch_grab grab = {
         .targets = &targets, .access = {.timeout_ms = 100, .cancel_fd = -1}, .observer = &observer};
     struct err err = ERR_INIT;
     assert_ok(fetch_plan(&grab, &err), &err);
 }
 
-/* Only a refused connection means that the service may listen on loopback alone. */
-static void hints_at_loopback_if_refused(void **state)
+/* A refused connection may mean that the service listens only on loopback. */
+static void only_a_refused_connection_hints_at_loopback(void **state)
 {
     (void)state;
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
@@ -177,9 +177,9 @@ static void hints_at_loopback_if_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kinds_may_be_missing),
-        cmocka_unit_test(observers_may_be_missing),
-        cmocka_unit_test(hints_at_loopback_if_refused),
+        cmocka_unit_test(without_kinds_the_default_set_is_planned),
+        cmocka_unit_test(a_grab_runs_without_an_observer),
+        cmocka_unit_test(only_a_refused_connection_hints_at_loopback),
     };
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, start_server, stop_server);
 }

@@ -58,8 +58,8 @@ static int plan_with(const struct service *service, const char *words, const cha
 }
 
 /* `request > file` on a line for each item, then the findings. */
-static void planned_for(const struct service *service, const char *words, const char *rows,
-                        const char *wanted)
+static void assert_plan_of(const struct service *service, const char *words, const char *rows,
+                           const char *wanted)
 {
     struct plan p;
     struct err err = ERR_INIT;
@@ -78,7 +78,7 @@ static void planned_for(const struct service *service, const char *words, const 
 
 static void assert_plan(const char *words, const char *rows, const char *wanted)
 {
-    planned_for(&usual, words, rows, wanted);
+    assert_plan_of(&usual, words, rows, wanted);
 }
 
 /* The only item planned for a word. */
@@ -187,7 +187,7 @@ static void kinds_that_the_index_lacks_are_not_requested(void **state)
                 "/debug/pprof/allocs > allocs.pb.gz (absent)\n"
                 "/debug/pprof/heap > heap.pb.gz\n"
                 "/debug/pprof/profile?seconds=1 > cpu.pb.gz\n");
-    /* It costs nothing. */
+    /* An absent kind takes no time. */
     assert_int_equal(item_of("fgprof=9").timed_ms, 0);
     assert_true(item_of("fgprof=9").absent);
     /* Not every version of Go lists these. */
@@ -196,20 +196,20 @@ static void kinds_that_the_index_lacks_are_not_requested(void **state)
                 "/debug/pprof/symbol > symbol.txt\n"
                 "/debug/pprof/profile?seconds=1 > cpu.pb.gz\n"
                 "/debug/pprof/trace?seconds=5 > trace.out\n");
-    /* Without a page nothing is known. */
+    /* Without a page no kind is absent. */
     assert_plan("fgprof,allocs", NULL,
                 "/debug/pprof/allocs > allocs.pb.gz\n/debug/fgprof?seconds=30 > fgprof.pb.gz\n");
-    /* If a page lists it, it is available; `all` includes it only if it is named. */
+    /* A kind on the page is available; `all` includes fgprof only if it is named. */
     assert_plan("fgprof=7", "heap 1,fgprof 0", "/debug/pprof/fgprof?seconds=7 > fgprof.pb.gz\n");
     assert_plan("all", "heap 1,fgprof 0,profile 0",
                 "/debug/pprof/heap > heap.pb.gz\n/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
-    /* Outside the path the inventory is right, not the page. */
+    /* For a kind outside of the service's path, the inventory decides, not the page. */
     char path[] = "/debug/pprof", own[] = "fgprof=5s", other[] = "fg";
     char *kinds[] = {own}, *others[] = {other};
     struct service s = {.path = path, .kinds = {.items = kinds, .n = 1}};
-    planned_for(&s, "fgprof", go, "/debug/fgprof?seconds=30 > fgprof.pb.gz\n");
+    assert_plan_of(&s, "fgprof", go, "/debug/fgprof?seconds=30 > fgprof.pb.gz\n");
     s.kinds.items = others;
-    planned_for(&s, "fgprof", go, "/debug/fgprof?seconds=30 > fgprof.pb.gz (absent)\n");
+    assert_plan_of(&s, "fgprof", go, "/debug/fgprof?seconds=30 > fgprof.pb.gz (absent)\n");
 }
 
 static void items_keep_the_users_arguments(void **state)
@@ -248,7 +248,6 @@ static void intrusive_and_timed_kinds_come_last(void **state)
         "/debug/pprof/trace?seconds=5 > trace.out\n");
 }
 
-/* A raw path may take time like a timed profile, so it has that place. */
 static void timed_paths_are_ordered_like_timed_profiles(void **state)
 {
     (void)state;
@@ -310,26 +309,26 @@ static void each_request_is_planned_once(void **state)
 }
 
 /* Whether the plan's first item, a heap profile, has a second one with gc=1. */
-static bool has_gc_twin(const char *words)
+static bool has_gc_profile(const char *words)
 {
     struct plan p;
     struct err err = ERR_INIT;
     assert_ok(plan_with(&usual, words, go, &p, &err), &err);
-    bool twin = p.items[0].has_gc_twin;
+    bool twin = p.items[0].has_gc_profile;
     plan_release(&p);
     return twin;
 }
 
-static void a_heap_profile_knows_of_the_one_with_gc(void **state)
+static void a_heap_profile_is_marked_if_one_with_gc_is_planned(void **state)
 {
     (void)state;
-    assert_false(has_gc_twin("heap"));
-    assert_false(has_gc_twin("allocs,heap=gc"));
-    assert_true(has_gc_twin("heap,heap=gc"));
-    assert_true(has_gc_twin("heap=gc,heap"));
+    assert_false(has_gc_profile("heap"));
+    assert_false(has_gc_profile("allocs,heap=gc"));
+    assert_true(has_gc_profile("heap,heap=gc"));
+    assert_true(has_gc_profile("heap=gc,heap"));
 }
 
-static void names_do_not_collide(void **state)
+static void file_names_of_a_plan_are_unique(void **state)
 {
     (void)state;
     assert_plan("cpu=1,cpu=2,cpu=3", go,
@@ -395,17 +394,17 @@ static void all_kinds_are_requested_without_an_index(void **state)
                 "costly\n");
 }
 
-static void other_paths_are_planned(void **state)
+static void kinds_are_planned_below_another_path(void **state)
 {
     (void)state;
     char deep[] = "/svc/a/debug/pprof", short_[] = "/p", root[] = "";
     struct service s = {.path = deep};
-    planned_for(&s, "heap,fgprof=1", NULL,
-                "/svc/a/debug/pprof/heap > heap.pb.gz\n/svc/a/debug/fgprof?seconds=1 > fgprof.pb.gz\n");
+    assert_plan_of(&s, "heap,fgprof=1", NULL,
+                   "/svc/a/debug/pprof/heap > heap.pb.gz\n/svc/a/debug/fgprof?seconds=1 > fgprof.pb.gz\n");
     s.path = short_;
-    planned_for(&s, "heap,fgprof=1", NULL, "/p/heap > heap.pb.gz\n/fgprof?seconds=1 > fgprof.pb.gz\n");
+    assert_plan_of(&s, "heap,fgprof=1", NULL, "/p/heap > heap.pb.gz\n/fgprof?seconds=1 > fgprof.pb.gz\n");
     s.path = root;
-    planned_for(&s, "heap,fgprof=1", NULL, "/heap > heap.pb.gz\n/fgprof?seconds=1 > fgprof.pb.gz\n");
+    assert_plan_of(&s, "heap,fgprof=1", NULL, "/heap > heap.pb.gz\n/fgprof?seconds=1 > fgprof.pb.gz\n");
 }
 
 static void assert_kind_unknown(const char *words, const char *rows, const char *name, const char *hint)
@@ -485,7 +484,7 @@ static void file_names_of_long_kinds_are_cut(void **state)
     plan_release(&p);
 }
 
-/* ---- estimates ----------------------------------------------------------------------------------------- */
+/* ---- estimates --------------------------------------------------------------------------------------- */
 
 static uint64_t estimate_size(const char *word, const char *rows)
 {
@@ -517,7 +516,7 @@ static void estimates_follow_the_index(void **state)
     assert_true(estimate_size("trace=1", go) > estimate_size("cpu=10", go));
 }
 
-static void many_goroutines_share_their_stacks(void **state)
+static void the_estimate_of_a_goroutine_profile_stops_growing(void **state)
 {
     (void)state;
     assert_int_equal(estimate_size("goroutines=proto", "goroutine 1000"),
@@ -553,16 +552,16 @@ int main(void)
         cmocka_unit_test(sets_of_kinds_are_expanded),
         cmocka_unit_test(timed_paths_are_ordered_like_timed_profiles),
         cmocka_unit_test(each_request_is_planned_once),
-        cmocka_unit_test(a_heap_profile_knows_of_the_one_with_gc),
-        cmocka_unit_test(names_do_not_collide),
+        cmocka_unit_test(a_heap_profile_is_marked_if_one_with_gc_is_planned),
+        cmocka_unit_test(file_names_of_a_plan_are_unique),
         cmocka_unit_test(many_goroutines_are_grouped),
         cmocka_unit_test(all_kinds_are_requested_without_an_index),
-        cmocka_unit_test(other_paths_are_planned),
+        cmocka_unit_test(kinds_are_planned_below_another_path),
         cmocka_unit_test(unknown_kinds_get_suggestions),
         cmocka_unit_test(file_names_of_hostile_kinds_are_safe),
         cmocka_unit_test(file_names_of_long_kinds_are_cut),
         cmocka_unit_test(estimates_follow_the_index),
-        cmocka_unit_test(many_goroutines_share_their_stacks),
+        cmocka_unit_test(the_estimate_of_a_goroutine_profile_stops_growing),
         cmocka_unit_test(sizes_are_estimated_without_an_index),
         cmocka_unit_test(estimates_stay_below_the_limit),
     };

@@ -127,11 +127,11 @@ static void custom_kinds_and_paths_are_read(void **state)
     assert_read_as("/debug/vars", "/debug/vars? bare");
     assert_read_as("/debug/pprof/heap?gc=1&x=y", "/debug/pprof/heap?gc=1&x=y? bare");
     assert_read_as("/", "/? bare");
-    /* Case counts. */
+    /* Names of kinds are case-sensitive. */
     assert_read_as("CPU", "CPU? bare");
 }
 
-static void wrong_words_are_refused(void **state)
+static void wrong_arguments_of_kinds_are_refused(void **state)
 {
     (void)state;
     assert_words_refused("heap=30s", "kind \"heap\" does not take \"30s\"", "it takes gc");
@@ -152,20 +152,20 @@ static void wrong_words_are_refused(void **state)
 }
 
 /* Go would use its default of thirty seconds for these. */
-static void ambiguous_durations_are_refused(void **state)
+static void durations_that_go_does_not_support_are_refused(void **state)
 {
     (void)state;
     assert_words_refused("cpu=1.5s", "cpu: whole seconds only, \"1.5s\" has a fraction", "");
     assert_words_refused("cpu=500ms", "cpu: whole seconds only, \"500ms\" has a fraction", "");
     assert_words_refused("mutex=1.5", "mutex: whole seconds only, \"1.5\" has a fraction", "");
-    assert_words_refused("cpu=0", "cpu: a duration of nothing: \"0\"", "");
-    assert_words_refused("trace=0s", "trace: a duration of nothing: \"0s\"", "");
+    assert_words_refused("cpu=0", "cpu: the duration is zero: \"0\"", "");
+    assert_words_refused("trace=0s", "trace: the duration is zero: \"0s\"", "");
     assert_words_refused("cpu=25h", "cpu: duration \"25h\" is longer than 24 hours", "");
     assert_words_refused("cpu=5x",
                          "cpu: \"5x\" is not a duration: write 30s, 2m, 1m30s or a number of seconds", "");
 }
 
-static void words_with_special_characters_are_refused(void **state)
+static void invalid_or_too_long_words_are_refused(void **state)
 {
     (void)state;
     assert_words_refused("a\x1b[31mb", "\"a?[31mb\" cannot be a kind or a path", "");
@@ -193,7 +193,7 @@ static void words_with_special_characters_are_refused(void **state)
                          "kind \"cpu=00000000000000000000000000000030...\" is too long", "");
 }
 
-static void the_longest(const char *words, int64_t ms)
+static void assert_longest(const char *words, int64_t ms)
 {
     struct strlist l = {0};
     struct err err = ERR_INIT;
@@ -208,13 +208,12 @@ static void the_longest(const char *words, int64_t ms)
 static void the_longest_duration_is_returned(void **state)
 {
     (void)state;
-    the_longest("", 30000);
-    the_longest("heap", 0);
-    the_longest("heap,trace", 5000);
-    the_longest("cpu=6m,mutex=10s", 360000);
+    assert_longest("", 30000);
+    assert_longest("heap", 0);
+    assert_longest("heap,trace", 5000);
+    assert_longest("cpu=6m,mutex=10s", 360000);
 }
 
-/* The help has a row for each kind and set, and every kind in it is accepted. */
 static void assert_compressible(const char *words, bool expected)
 {
     struct request_list l = {0};
@@ -240,7 +239,7 @@ static void only_text_and_traces_are_compressible(void **state)
         assert_compressible(no[i], false);
 }
 
-static void the_help_is_complete(void **state)
+static void the_help_has_a_row_for_each_kind_and_set(void **state)
 {
     (void)state;
     struct fetch_kind_help help;
@@ -301,13 +300,13 @@ int main(void)
         cmocka_unit_test(sets_of_kinds_are_read),
         cmocka_unit_test(each_kind_is_requested_once),
         cmocka_unit_test(custom_kinds_and_paths_are_read),
-        cmocka_unit_test(wrong_words_are_refused),
-        cmocka_unit_test(ambiguous_durations_are_refused),
-        cmocka_unit_test(words_with_special_characters_are_refused),
+        cmocka_unit_test(wrong_arguments_of_kinds_are_refused),
+        cmocka_unit_test(durations_that_go_does_not_support_are_refused),
+        cmocka_unit_test(invalid_or_too_long_words_are_refused),
         cmocka_unit_test(the_longest_duration_is_returned),
         cmocka_unit_test(only_text_and_traces_are_compressible),
         cmocka_unit_test(kinds_that_slow_a_process_down_are_listed),
-        cmocka_unit_test(the_help_is_complete),
+        cmocka_unit_test(the_help_has_a_row_for_each_kind_and_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,11 +14,10 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* Longer than any of these tests, unless it waits for it. */
+/* Longer than any of these tests takes. */
 #define LONG_MS 3000
 
-/* ---- simulated transfers --------------------------------------------------------------------------------
- */
+/* ---- simulated transfers ----------------------------------------------------------------------------- */
 
 /* The result of an attempt at an item; 0 bytes: no file. */
 struct attempt {
@@ -47,7 +46,7 @@ static struct {
     unsigned late;      /* number of late items */
     struct err last;    /* of the last item */
     char findings[400]; /* of its rules */
-} world;
+} simulated;
 
 static char a_transfer, another_transfer;
 static struct transfer *const own = (void *)&a_transfer, *const others = (void *)&another_transfer;
@@ -63,10 +62,10 @@ int __wrap_service_run_connect(struct service_run *v, struct transfer **ret, str
 int __wrap_service_run_connect(struct service_run *v, struct transfer **ret, struct err *err)
 {
     (void)v;
-    pthread_mutex_lock(&world.mutex);
-    world.connects++;
-    pthread_mutex_unlock(&world.mutex);
-    if (world.unreachable)
+    pthread_mutex_lock(&simulated.mutex);
+    simulated.connects++;
+    pthread_mutex_unlock(&simulated.mutex);
+    if (simulated.unreachable)
         return err_set(err, ERR_FAILED, "connection refused");
     *ret = others;
     return 0;
@@ -90,11 +89,12 @@ int __real_beneath_open(const struct beneath *b, const char *path, struct err *e
 int __wrap_beneath_open(const struct beneath *b, const char *path, struct err *err);
 int __wrap_beneath_open(const struct beneath *b, const char *path, struct err *err)
 {
-    return world.locked && strstr(path, world.locked) ? err_set(err, ERR_LOCAL_IO, "too many open files")
-                                                      : __real_beneath_open(b, path, err);
+    return simulated.locked && strstr(path, simulated.locked)
+               ? err_set(err, ERR_LOCAL_IO, "too many open files")
+               : __real_beneath_open(b, path, err);
 }
 
-/* A name with "secret" contains one; a name with a question mark cannot be read. */
+/* A body that begins with "secret" contains one; a body that begins with a question mark cannot be read. */
 int __wrap_transfer_find_secret(const struct transfer *t, int fd, bool *ret_reflected);
 int __wrap_transfer_find_secret(const struct transfer *t, int fd, bool *ret_reflected)
 {
@@ -129,13 +129,13 @@ int __wrap_transfer_get(struct transfer *t, const char *target, const struct htt
     static const char piece[65536];
     (void)t;
     (void)target;
-    world.pages++;
+    simulated.pages++;
     *ret = (struct http_response){.status = 200};
-    fd_wait(-1, 0, clock_deadline(world.page_ms), -1, NULL);
-    for (int i = 0; i < (world.endless ? 1000 : 1); i++)
+    fd_wait(-1, 0, clock_deadline(simulated.page_ms), -1, NULL);
+    for (int i = 0; i < (simulated.endless ? 1000 : 1); i++)
         if (get->body(get->ctx, piece, sizeof piece, err) < 0)
             return -1;
-    assert_false(world.endless);
+    assert_false(simulated.endless);
     return 0;
 }
 
@@ -161,41 +161,42 @@ void __wrap_item_fetch(struct transfer *t, const struct plan_item *plan, const s
     static const struct attempt good = {FETCH_OK, 10, ERR_NONE, false};
     assert_non_null(t);
     context->ready(context->progress_ctx);
-    pthread_mutex_lock(&world.mutex);
-    const struct attempt *a = world.fetched < world.n_attempts ? &world.attempts[world.fetched] : &good;
-    world.fetched++;
+    pthread_mutex_lock(&simulated.mutex);
+    const struct attempt *a =
+        simulated.fetched < simulated.n_attempts ? &simulated.attempts[simulated.fetched] : &good;
+    simulated.fetched++;
     if (context->concurrent_kinds)
-        snprintf(world.beside + strlen(world.beside), sizeof world.beside - strlen(world.beside), "%s|",
-                 context->concurrent_kinds);
+        snprintf(simulated.beside + strlen(simulated.beside),
+                 sizeof simulated.beside - strlen(simulated.beside), "%s|", context->concurrent_kinds);
     *ret = (struct fetch_item){.status = a->status, .bytes = a->bytes, .pair = plan->pair};
     snprintf(ret->kind, sizeof ret->kind, "%s", plan->kind);
     ret->transient = a->status != FETCH_OK;
     if (a->kind != ERR_NONE)
-        err_set(&ret->err, a->kind, "attempt %u failed", world.fetched);
+        err_set(&ret->err, a->kind, "attempt %u failed", simulated.fetched);
     if (a->bytes > 0)
         store_body(plan, context, ret);
     if (a->cancels)
-        fd_pipe_wake(world.cancel[1]);
-    pthread_mutex_unlock(&world.mutex);
+        fd_pipe_wake(simulated.cancel[1]);
+    pthread_mutex_unlock(&simulated.mutex);
 }
 
-/* ---- observer -------------------------------------------------------------------------------------------
- */
+/* ---- observer ---------------------------------------------------------------------------------------- */
 
 static void on_item(void *ctx, const struct target *target, const struct fetch_item *item)
 {
     static const char *const words[] = {"ok", "damaged", "failed", "interrupted", "left out"};
     (void)ctx;
     (void)target;
-    size_t n = strlen(world.items);
-    snprintf(world.items + n, sizeof world.items - n, "%s%s: %s, %llu\n", item->kind,
+    size_t n = strlen(simulated.items);
+    snprintf(simulated.items + n, sizeof simulated.items - n, "%s%s: %s, %llu\n", item->kind,
              item->pair == 2 ? " later" : "", words[item->status], (unsigned long long)item->bytes);
-    world.last = item->err;
-    world.late += item->late;
-    world.findings[0] = '\0';
+    simulated.last = item->err;
+    simulated.late += item->late;
+    simulated.findings[0] = '\0';
     for (size_t i = 0; i < item->findings.n; i++) {
-        n = strlen(world.findings);
-        snprintf(world.findings + n, sizeof world.findings - n, "%s ", item->findings.items[i].rule->id);
+        n = strlen(simulated.findings);
+        snprintf(simulated.findings + n, sizeof simulated.findings - n, "%s ",
+                 item->findings.items[i].rule->id);
     }
 }
 
@@ -203,9 +204,9 @@ static void on_progress(void *ctx, const struct target *target, const struct fet
 {
     (void)ctx;
     (void)target;
-    world.waits += p->waiting != NULL;
-    if (p->waiting && world.cancel_waits)
-        fd_pipe_wake(world.cancel[1]);
+    simulated.waits += p->waiting != NULL;
+    if (p->waiting && simulated.cancel_waits)
+        fd_pipe_wake(simulated.cancel[1]);
 }
 
 static void on_step(void *ctx, const struct host *host, const struct service *service,
@@ -217,8 +218,8 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
     (void)step;
 }
 
-static bool have_nothing(void *ctx, const struct target *target, const struct fetch_planned *item,
-                         int64_t *ret_started)
+static bool is_not_collected(void *ctx, const struct target *target, const struct fetch_planned *item,
+                             int64_t *ret_started)
 {
     (void)ctx;
     (void)target;
@@ -227,7 +228,7 @@ static bool have_nothing(void *ctx, const struct target *target, const struct fe
     return false;
 }
 
-/* ---- a run --------------------------------------------------------------------------------------------- */
+/* ---- a run ------------------------------------------------------------------------------------------- */
 
 static char usual_path[] = "/debug/pprof", usual_name[] = "p1", usual_host[] = "file-01";
 static const struct host host = {.name = usual_host};
@@ -249,16 +250,16 @@ struct stage {
 };
 
 /* A run below the directory; a test changes its options before it begins. */
-static void begin_stage(struct stage *s, const char *directory)
+static void stage_begin(struct stage *s, const char *directory)
 {
     struct err err = ERR_INIT;
     *s = (struct stage){.grab = {.directory = &s->work, .access = {.cancel_fd = -1, .timeout_ms = 1000}}};
     s->work = (struct beneath){.fd = beneath_open_top(directory, &err), .name = directory};
     assert_ok(s->work.fd, &err);
-    memset(&world, 0, sizeof world);
-    pthread_mutex_init(&world.mutex, NULL);
-    assert_ok(fd_pipe_nonblocking(world.cancel, &err), &err);
-    s->grab.access.cancel_fd = world.cancel[0];
+    memset(&simulated, 0, sizeof simulated);
+    pthread_mutex_init(&simulated.mutex, NULL);
+    assert_ok(fd_pipe_nonblocking(simulated.cancel, &err), &err);
+    s->grab.access.cancel_fd = simulated.cancel[0];
     s->grab.options.sync_deadline_ms = LONG_MS;
     s->observer = observer;
     observe_init(&s->observe, &s->observer, NULL);
@@ -274,8 +275,8 @@ static void begin_stage(struct stage *s, const char *directory)
     assert_ok(beneath_mkdirs(&s->work, s->run.directory, &err), &err);
 }
 
-/* With --sync and so many processes, of which this is one. */
-static void in_step(struct stage *s, size_t seats)
+/* Sets --sync for this number of processes, one of which is this run. */
+static void synchronize(struct stage *s, size_t seats)
 {
     struct err err = ERR_INIT;
     s->grab.options.sync = true;
@@ -293,7 +294,7 @@ static struct plan_item *plan_item_of(struct stage *s, const char *kind, int64_t
     return item;
 }
 
-/* Returns the second one. */
+/* Plans a pair, and returns its second item. */
 static struct plan_item *plan_pair(struct stage *s, const char *kind)
 {
     size_t i = s->run.plan.n;
@@ -309,10 +310,10 @@ static struct plan_item *plan_pair(struct stage *s, const char *kind)
 static void assert_items(struct stage *s, const char *items)
 {
     service_run_fetch(&s->run);
-    assert_string_equal(world.items, items);
+    assert_string_equal(simulated.items, items);
 }
 
-static void end_stage(struct stage *s)
+static void stage_end(struct stage *s)
 {
     pthread_mutex_destroy(&s->run.mutex);
     budget_release(&s->budget);
@@ -320,16 +321,16 @@ static void end_stage(struct stage *s)
     if (s->grab.options.sync)
         sync_release(&s->sync);
     fd_close(&s->work.fd);
-    fd_close(&world.cancel[0]);
-    fd_close(&world.cancel[1]);
-    pthread_mutex_destroy(&world.mutex);
+    fd_close(&simulated.cancel[0]);
+    fd_close(&simulated.cancel[1]);
+    pthread_mutex_destroy(&simulated.mutex);
 }
 
 #define ATTEMPTS(...)                                                                                        \
     do {                                                                                                     \
         static const struct attempt all_[] = {__VA_ARGS__};                                                  \
-        world.attempts = all_;                                                                               \
-        world.n_attempts = sizeof all_ / sizeof *all_;                                                       \
+        simulated.attempts = all_;                                                                           \
+        simulated.n_attempts = sizeof all_ / sizeof *all_;                                                   \
     } while (0)
 
 /* The size of a file of the service; -1: it does not exist. */
@@ -356,29 +357,28 @@ static size_t count_files(const struct stage *s)
     return scratch_count(path);
 }
 
-/* ---- retries --------------------------------------------------------------------------------------------
- */
+/* ---- retries ----------------------------------------------------------------------------------------- */
 
 static void the_larger_of_two_damaged_bodies_is_kept(void **state)
 {
     struct stage s;
-    begin_stage(&s, *state);
+    stage_begin(&s, *state);
     s.grab.options.retries = 1;
     plan_item_of(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_FAILED, false}, {FETCH_DAMAGED, 10, ERR_FAILED, false});
     assert_items(&s, "trace: damaged, 400\n");
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
     assert_int_equal(count_files(&s), 1);
-    assert_contains(world.last.msg, "attempt 1 failed; it failed 2 times");
+    assert_contains(simulated.last.msg, "attempt 1 failed; it failed 2 times");
     /* The second attempt failed. */
-    assert_string_equal(world.findings, "");
-    end_stage(&s);
+    assert_string_equal(simulated.findings, "");
+    stage_end(&s);
 }
 
 static void a_later_larger_damaged_body_is_kept(void **state)
 {
     struct stage s;
-    begin_stage(&s, *state);
+    stage_begin(&s, *state);
     s.grab.options.retries = 2;
     plan_item_of(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 10, ERR_FAILED, false}, {FETCH_FAILED, 0, ERR_TIMEOUT, false},
@@ -386,41 +386,41 @@ static void a_later_larger_damaged_body_is_kept(void **state)
     assert_items(&s, "trace: damaged, 400\n");
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
     assert_int_equal(count_files(&s), 1);
-    assert_string_equal(world.findings, "retried ");
-    end_stage(&s);
+    assert_string_equal(simulated.findings, "retried ");
+    stage_end(&s);
 }
 
 static void a_whole_body_replaces_a_larger_damaged_one(void **state)
 {
     struct stage s;
-    begin_stage(&s, *state);
+    stage_begin(&s, *state);
     s.grab.options.retries = 1;
     plan_item_of(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_FAILED, false}, {FETCH_OK, 20, ERR_NONE, false});
     assert_items(&s, "trace: ok, 20\n");
     assert_int_equal(size_of(&s, "trace.bin"), 20);
     assert_int_equal(count_files(&s), 1);
-    assert_string_equal(world.findings, "retried ");
-    end_stage(&s);
+    assert_string_equal(simulated.findings, "retried ");
+    stage_end(&s);
 }
 
 static void a_new_session_keeps_the_larger_body_too(void **state)
 {
     struct stage s;
-    begin_stage(&s, *state);
+    stage_begin(&s, *state);
     plan_item_of(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_LOST, false}, {FETCH_INTERRUPTED, 10, ERR_CANCELLED, true});
     assert_items(&s, "trace: damaged, 400\n");
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
     assert_int_equal(count_files(&s), 1);
-    assert_string_equal(world.findings, "");
-    end_stage(&s);
+    assert_string_equal(simulated.findings, "");
+    stage_end(&s);
 }
 
 static void each_attempt_uses_budgeted_time(void **state)
 {
     struct stage s;
-    begin_stage(&s, *state);
+    stage_begin(&s, *state);
     s.grab.options.retries = 3;
     s.grab.options.budget_ms = 70;
     plan_item_of(&s, "heap", 0);
@@ -430,51 +430,51 @@ static void each_attempt_uses_budgeted_time(void **state)
              {FETCH_FAILED, 0, ERR_FAILED, false});
     budget_apply(&s.budget, &s.run.plan, NULL);
     assert_items(&s, "heap: ok, 10\ncpu: failed, 0\n");
-    assert_int_equal(world.fetched, 4);
-    assert_string_equal(world.last.msg,
+    assert_int_equal(simulated.fetched, 4);
+    assert_string_equal(simulated.last.msg,
                         "attempt 4 failed; it failed 2 times; not tried again: the budget's 70ms of "
                         "profiling are used up");
-    end_stage(&s);
+    stage_end(&s);
 }
 
 static void a_new_session_uses_budgeted_time_too(void **state)
 {
     struct stage s;
-    begin_stage(&s, *state);
+    stage_begin(&s, *state);
     s.grab.options.budget_ms = 50;
     s.grab.options.retries = 1;
     plan_item_of(&s, "cpu", 30);
     ATTEMPTS({FETCH_FAILED, 0, ERR_LOST, false});
     budget_apply(&s.budget, &s.run.plan, NULL);
     assert_items(&s, "cpu: failed, 0\n");
-    assert_int_equal(world.fetched, 1);
-    assert_string_equal(world.last.msg,
+    assert_int_equal(simulated.fetched, 1);
+    assert_string_equal(simulated.last.msg,
                         "attempt 1 failed; not tried again: the budget's 50ms of profiling are used up");
-    end_stage(&s);
+    stage_end(&s);
 }
 
-/* ---- --sync ---------------------------------------------------------------------------------------------
- */
+/* ---- sync -------------------------------------------------------------------------------------------- */
 
-static void one_of_several_parallel_items_waits_for_all(void **state)
+static void one_parallel_item_waits_at_the_barrier_for_all(void **state)
 {
     struct stage s;
-    begin_stage(&s, *state);
-    in_step(&s, 1);
+    stage_begin(&s, *state);
+    synchronize(&s, 1);
     s.grab.options.concurrent = true;
     snprintf(plan_item_of(&s, "cpu", 10)->left_out, 100, "left out: it is too long");
     plan_item_of(&s, "mutex", 10);
     plan_item_of(&s, "trace", 10);
     service_run_fetch(&s.run);
-    assert_int_equal(world.fetched, 2);
-    assert_int_equal(world.connects, 2);
+    assert_int_equal(simulated.fetched, 2);
+    assert_int_equal(simulated.connects, 2);
     assert_int_equal(s.seat.passed, 1);
     assert_int_equal(barrier_round(s.sync.barrier, 0).arrived, 1);
-    assert_true(strcmp(world.beside, "trace|mutex|") == 0 || strcmp(world.beside, "mutex|trace|") == 0);
-    end_stage(&s);
+    assert_true(strcmp(simulated.beside, "trace|mutex|") == 0 ||
+                strcmp(simulated.beside, "mutex|trace|") == 0);
+    stage_end(&s);
 }
 
-/* Its failed wait counts for all. */
+/* The failed wait of one item counts for all parallel items. */
 static void an_item_that_cannot_wait_begins_at_once(void **state)
 {
     struct stage s;
@@ -482,44 +482,44 @@ static void an_item_that_cannot_wait_begins_at_once(void **state)
     struct err err = ERR_INIT;
     assert_ok(fd_pipe_nonblocking(pipe, &err), &err);
     fd_pipe_wake(pipe[1]);
-    begin_stage(&s, *state);
+    stage_begin(&s, *state);
     s.grab.access.cancel_fd = pipe[0];
-    in_step(&s, 2);
-    s.grab.access.cancel_fd = world.cancel[0];
+    synchronize(&s, 2);
+    s.grab.access.cancel_fd = simulated.cancel[0];
     s.grab.options.concurrent = true;
     plan_item_of(&s, "mutex", 10);
     plan_item_of(&s, "trace", 10);
     service_run_fetch(&s.run);
-    assert_int_equal(world.fetched, 2);
+    assert_int_equal(simulated.fetched, 2);
     assert_int_equal(s.seat.passed, 1);
-    end_stage(&s);
+    stage_end(&s);
     fd_close(&pipe[0]);
     fd_close(&pipe[1]);
 }
 
-static void an_already_collected_item_waits_for_nobody(void **state)
+static void a_collected_item_does_not_wait_at_the_barrier(void **state)
 {
     for (int concurrent = 0; concurrent < 2; concurrent++) {
         struct stage s;
-        begin_stage(&s, *state);
-        in_step(&s, 2);
+        stage_begin(&s, *state);
+        synchronize(&s, 2);
         s.grab.options.concurrent = concurrent;
-        s.observer.is_collected = have_nothing;
+        s.observer.is_collected = is_not_collected;
         plan_item_of(&s, "cpu", 10)->already_collected = true;
         plan_item_of(&s, "trace", 10)->already_collected = true;
         assert_items(&s, "");
-        assert_int_equal(world.pages, 0);
+        assert_int_equal(simulated.pages, 0);
         assert_int_equal(s.seat.passed, 0);
         assert_true(s.seat.left);
-        end_stage(&s);
+        stage_end(&s);
     }
 }
 
-static void a_second_attempt_begins_late(void **state)
+static void a_second_attempt_counts_as_late(void **state)
 {
     struct stage s;
-    begin_stage(&s, *state);
-    in_step(&s, 1);
+    stage_begin(&s, *state);
+    synchronize(&s, 1);
     s.grab.options.retries = 1;
     plan_item_of(&s, "cpu", 10);
     plan_item_of(&s, "mutex", 10);
@@ -528,25 +528,25 @@ static void a_second_attempt_begins_late(void **state)
              {FETCH_OK, 10, ERR_NONE, false}, {FETCH_FAILED, 0, ERR_TIMEOUT, false},
              {FETCH_OK, 10, ERR_NONE, false});
     assert_items(&s, "cpu: ok, 10\nmutex: ok, 10\ntrace: ok, 10\n");
-    assert_int_equal(world.late, 2);
-    assert_string_equal(world.findings, "retried sync-late ");
-    end_stage(&s);
+    assert_int_equal(simulated.late, 2);
+    assert_string_equal(simulated.findings, "retried sync-late ");
+    stage_end(&s);
 }
 
-static void the_start_of_the_successful_attempt_counts(void **state)
+static void the_start_of_the_kept_attempt_counts(void **state)
 {
     struct stage s;
-    begin_stage(&s, *state);
-    in_step(&s, 1);
+    stage_begin(&s, *state);
+    synchronize(&s, 1);
     s.grab.options.retries = 1;
     plan_item_of(&s, "trace", 10);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_FAILED, false}, {FETCH_DAMAGED, 10, ERR_FAILED, false});
     assert_items(&s, "trace: damaged, 400\n");
-    assert_int_equal(world.late, 0);
-    end_stage(&s);
+    assert_int_equal(simulated.late, 0);
+    stage_end(&s);
 }
 
-static void small_quick_items_measure_the_round_trip(void **state)
+static void only_a_small_quick_page_measures_the_round_trip_again(void **state)
 {
     static const struct {
         int64_t page_ms;
@@ -558,37 +558,36 @@ static void small_quick_items_measure_the_round_trip(void **state)
         char directory[600];
         snprintf(directory, sizeof directory, "%s/%zu", (char *)*state, i);
         assert_int_equal(mkdir(directory, 0700), 0);
-        begin_stage(&s, directory);
-        in_step(&s, 1);
-        world.page_ms = cases[i].page_ms;
-        world.endless = cases[i].endless;
+        stage_begin(&s, directory);
+        synchronize(&s, 1);
+        simulated.page_ms = cases[i].page_ms;
+        simulated.endless = cases[i].endless;
         plan_item_of(&s, "cpu", 10);
         assert_items(&s, "cpu: ok, 10\n");
-        assert_int_equal(world.pages, cases[i].pages);
-        end_stage(&s);
+        assert_int_equal(simulated.pages, cases[i].pages);
+        stage_end(&s);
     }
 }
 
-/* ---- the second of a pair -------------------------------------------------------------------------------
- */
+/* ---- the second of a pair ---------------------------------------------------------------------------- */
 
-static void the_second_of_a_pair_waits(void **state)
+static void the_second_of_a_pair_waits_for_its_interval(void **state)
 {
     struct stage s;
-    begin_stage(&s, *state);
+    stage_begin(&s, *state);
     s.grab.options.pair_ms = 30;
     plan_pair(&s, "heap");
     int64_t began = clock_now();
     assert_items(&s, "heap: ok, 10\nheap later: ok, 10\n");
     assert_true(clock_now() - began >= 30);
-    assert_int_equal(world.waits, 1);
-    end_stage(&s);
+    assert_int_equal(simulated.waits, 1);
+    stage_end(&s);
 }
 
-static void an_item_that_is_not_fetched_is_not_waited_for(void **state)
+static void no_wait_precedes_an_item_that_is_not_fetched(void **state)
 {
     struct stage s;
-    begin_stage(&s, *state);
+    stage_begin(&s, *state);
     s.grab.options.pair_ms = LONG_MS;
     s.grab.options.budget_bytes = 1000;
     struct err err = ERR_INIT;
@@ -599,46 +598,45 @@ static void an_item_that_is_not_fetched_is_not_waited_for(void **state)
     ATTEMPTS({FETCH_OK, 10, ERR_NONE, false}, {FETCH_FAILED, 0, ERR_NOT_FOUND, false});
     s.run.plan.n = 4;
     assert_items(&s, "heap: ok, 10\nheap later: left out, 0\nallocs: failed, 0\nallocs later: ok, 10\n");
-    assert_int_equal(world.waits, 0);
+    assert_int_equal(simulated.waits, 0);
     assert_ok(budget_count_bytes(&s.budget, 1000, &err), &err);
-    world.items[0] = '\0';
+    simulated.items[0] = '\0';
     s.items[4].began = clock_now();
     s.items[0] = s.items[5];
     s.run.plan.n = 1;
     assert_items(&s, "block later: left out, 0\n");
-    assert_int_equal(world.waits, 0);
-    end_stage(&s);
+    assert_int_equal(simulated.waits, 0);
+    stage_end(&s);
 }
 
-static void after_the_end_of_the_run_nothing_waits(void **state)
+static void a_cancelled_run_does_not_wait_for_the_second_of_a_pair(void **state)
 {
     struct stage s;
-    begin_stage(&s, *state);
+    stage_begin(&s, *state);
     s.grab.options.pair_ms = LONG_MS;
     plan_pair(&s, "heap");
     ATTEMPTS({FETCH_OK, 10, ERR_NONE, true});
     assert_items(&s, "heap: ok, 10\nheap later: interrupted, 0\n");
-    assert_int_equal(world.waits, 0);
-    end_stage(&s);
+    assert_int_equal(simulated.waits, 0);
+    stage_end(&s);
 }
 
-static void the_wait_can_be_interrupted(void **state)
+static void the_wait_for_the_second_of_a_pair_ends_on_cancel(void **state)
 {
     struct stage s;
-    begin_stage(&s, *state);
+    stage_begin(&s, *state);
     s.grab.options.pair_ms = LONG_MS;
     plan_pair(&s, "heap");
-    world.cancel_waits = true;
+    simulated.cancel_waits = true;
     assert_items(&s, "heap: ok, 10\nheap later: interrupted, 0\n");
-    assert_int_equal(world.waits, 1);
-    end_stage(&s);
+    assert_int_equal(simulated.waits, 1);
+    stage_end(&s);
 }
 
-/* ---- files of an earlier run ----------------------------------------------------------------------------
- */
+/* ---- files of an earlier run ------------------------------------------------------------------------- */
 
-static int find_left(struct stage *s, const struct target *of, const struct fetch_planned *item,
-                     struct fetch_item *ret, struct err *err)
+static int find_unrecorded(struct stage *s, const struct target *of, const struct fetch_planned *item,
+                           struct fetch_item *ret, struct err *err)
 {
     const struct fetch_unrecorded left = {
         .directory = &s->work, .target = of, .item = item, .cancel_fd = s->grab.access.cancel_fd};
@@ -648,28 +646,28 @@ static int find_left(struct stage *s, const struct target *of, const struct fetc
 static void recovered_items_need_no_connection(void **state)
 {
     struct stage s;
-    begin_stage(&s, *state);
-    s.observer.is_collected = have_nothing;
+    stage_begin(&s, *state);
+    s.observer.is_collected = is_not_collected;
     s.grab.options.concurrent = true;
-    world.unreachable = true;
+    simulated.unreachable = true;
     plan_item_of(&s, "cpu", 10);
     plan_item_of(&s, "trace", 10);
     write_file(&s, "cpu.bin", "a whole one");
     write_file(&s, "trace.bin.damaged", "half of one");
     service_run_fetch(&s.run);
-    assert_contains(world.items, "cpu: ok, 11\n");
-    assert_contains(world.items, "trace: damaged, 11\n");
-    assert_int_equal(world.fetched, 0);
+    assert_contains(simulated.items, "cpu: ok, 11\n");
+    assert_contains(simulated.items, "trace: damaged, 11\n");
+    assert_int_equal(simulated.fetched, 0);
     assert_int_equal(size_of(&s, "cpu.bin"), 11);
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 11);
-    end_stage(&s);
+    stage_end(&s);
 }
 
 static void a_file_set_aside_before_the_kill_is_found(void **state)
 {
     struct stage s;
-    begin_stage(&s, *state);
-    s.observer.is_collected = have_nothing;
+    stage_begin(&s, *state);
+    s.observer.is_collected = is_not_collected;
     plan_item_of(&s, "trace", 10);
     plan_item_of(&s, "vars", 0)->name_by_type = true;
     snprintf(s.items[1].file, sizeof s.items[1].file, "vars");
@@ -681,39 +679,39 @@ static void a_file_set_aside_before_the_kill_is_found(void **state)
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 11);
     assert_int_equal(size_of(&s, "vars.bin.damaged"), 10);
     assert_int_equal(count_files(&s), 2);
-    end_stage(&s);
+    stage_end(&s);
 }
 
 static void a_file_with_the_secret_is_removed_and_an_unreadable_one_stays(void **state)
 {
     struct stage s;
-    begin_stage(&s, *state);
-    s.observer.is_collected = have_nothing;
+    stage_begin(&s, *state);
+    s.observer.is_collected = is_not_collected;
     plan_item_of(&s, "cpu", 10);
     plan_item_of(&s, "mutex", 10);
     plan_item_of(&s, "trace", 10);
     write_file(&s, "cpu.bin.part", "secret, and more");
     write_file(&s, "mutex.bin.part", "? nobody knows");
     write_file(&s, "trace.bin.part", "half of one");
-    world.locked = "trace.bin.part";
+    simulated.locked = "trace.bin.part";
     ATTEMPTS({FETCH_FAILED, 0, ERR_NOT_FOUND, false}, {FETCH_FAILED, 0, ERR_NOT_FOUND, false},
              {FETCH_FAILED, 0, ERR_NOT_FOUND, false});
     assert_items(&s, "cpu: failed, 0\nmutex: failed, 0\ntrace: failed, 0\n");
     assert_int_equal(size_of(&s, "mutex.bin.part"), 14);
     assert_int_equal(size_of(&s, "trace.bin.part"), 11);
     assert_int_equal(count_files(&s), 2);
-    end_stage(&s);
+    stage_end(&s);
 }
 
-/* The service's directory becomes a link after the work directory was checked: the link's target is not
- * taken, moved, removed or written. */
+/* The service's directory becomes a link after the work directory was checked: the files behind the link are
+ * not read, moved, removed or written. */
 static void the_target_of_a_link_does_not_change(void **state)
 {
     struct fetch_planned heap = {.kind = "heap", .argument = ""};
     struct fetch_item found;
     struct err err = ERR_INIT;
     struct stage s;
-    begin_stage(&s, *state);
+    stage_begin(&s, *state);
     char *outside = format_text("%s/outside", (char *)*state),
          *place = format_text("%s/file-01/p1", (char *)*state);
     static const char *const names[] = {"heap.pb.gz",        "heap.pb.gz.part",    "heap.pb.gz.damaged",
@@ -723,9 +721,9 @@ static void the_target_of_a_link_does_not_change(void **state)
         free(scratch_file(outside, names[i], "precious", 8));
     assert_int_equal(rmdir(place), 0);
     assert_int_equal(symlink("../outside", place), 0);
-    assert_int_equal(find_left(&s, &target, &heap, &found, &err), -1);
+    assert_int_equal(find_unrecorded(&s, &target, &heap, &found, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
-    s.observer.is_collected = have_nothing;
+    s.observer.is_collected = is_not_collected;
     plan_item_of(&s, "trace", 10);
     ATTEMPTS({FETCH_FAILED, 0, ERR_NOT_FOUND, false});
     assert_items(&s, "trace: failed, 0\n");
@@ -737,35 +735,36 @@ static void the_target_of_a_link_does_not_change(void **state)
         buf_release(&b);
         free(path);
     }
-    end_stage(&s);
+    stage_end(&s);
     free(outside);
     free(place);
 }
 
-/* For a service with a secret, a file set aside was checked; half a body was not. */
-static void a_cancelled_check_leaves_the_file_as_it_is(void **state)
+static void a_cancelled_check_does_not_change_the_file(void **state)
 {
     struct fetch_planned heap = {.kind = "heap", .argument = ""};
     struct fetch_item found;
     struct err err = ERR_INIT;
     struct stage s;
     int pipe_fds[2];
-    begin_stage(&s, *state);
+    stage_begin(&s, *state);
     assert_int_equal(pipe(pipe_fds), 0);
     assert_int_equal(write(pipe_fds[1], "x", 1), 1);
     int cancel_fd = s.grab.access.cancel_fd;
     s.grab.access.cancel_fd = pipe_fds[0];
     write_file(&s, "heap.pb.gz", "a whole one");
-    assert_int_equal(find_left(&s, &target, &heap, &found, &err), -1);
+    assert_int_equal(find_unrecorded(&s, &target, &heap, &found, &err), -1);
     assert_int_equal(err.kind, ERR_CANCELLED);
     assert_int_equal(size_of(&s, "heap.pb.gz"), 11);
     assert_int_equal(count_files(&s), 1);
     s.grab.access.cancel_fd = cancel_fd;
     close(pipe_fds[0]);
     close(pipe_fds[1]);
-    end_stage(&s);
+    stage_end(&s);
 }
 
+/* For a service with a secret, a file that was set aside was checked for the secret; an incomplete body was
+ * not. */
 static void checked_files_are_recovered_without_the_host(void **state)
 {
     struct service secret = service;
@@ -774,24 +773,24 @@ static void checked_files_are_recovered_without_the_host(void **state)
     struct fetch_item found;
     struct err err = ERR_INIT;
     struct stage s;
-    begin_stage(&s, *state);
+    stage_begin(&s, *state);
     secret.auth.secret.source = SECRET_ENV;
     write_file(&s, "heap.pb.gz.earlier", "most of one");
     write_file(&s, "cpu.pb.gz.part", "nobody looked at it");
-    assert_ok(find_left(&s, &closed, &heap, &found, &err), &err);
+    assert_ok(find_unrecorded(&s, &closed, &heap, &found, &err), &err);
     assert_int_equal(found.status, FETCH_DAMAGED);
     assert_int_equal(found.bytes, 11);
     fetch_item_release(&found);
     assert_int_equal(size_of(&s, "heap.pb.gz.damaged"), 11);
-    assert_int_equal(find_left(&s, &closed, &cpu, &found, &err), -1);
+    assert_int_equal(find_unrecorded(&s, &closed, &cpu, &found, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     assert_int_equal(size_of(&s, "cpu.pb.gz.part"), 19);
     /* For a service without a secret, both are kept. */
     secret.auth.secret.source = SECRET_NONE;
-    assert_ok(find_left(&s, &closed, &cpu, &found, &err), &err);
+    assert_ok(find_unrecorded(&s, &closed, &cpu, &found, &err), &err);
     assert_int_equal(found.bytes, 19);
     fetch_item_release(&found);
-    end_stage(&s);
+    stage_end(&s);
 }
 
 int main(void)
@@ -803,21 +802,21 @@ int main(void)
         SCRATCH(a_new_session_keeps_the_larger_body_too),
         SCRATCH(each_attempt_uses_budgeted_time),
         SCRATCH(a_new_session_uses_budgeted_time_too),
-        SCRATCH(one_of_several_parallel_items_waits_for_all),
+        SCRATCH(one_parallel_item_waits_at_the_barrier_for_all),
         SCRATCH(an_item_that_cannot_wait_begins_at_once),
-        SCRATCH(an_already_collected_item_waits_for_nobody),
-        SCRATCH(a_second_attempt_begins_late),
-        SCRATCH(the_start_of_the_successful_attempt_counts),
-        SCRATCH(small_quick_items_measure_the_round_trip),
-        SCRATCH(the_second_of_a_pair_waits),
-        SCRATCH(an_item_that_is_not_fetched_is_not_waited_for),
-        SCRATCH(after_the_end_of_the_run_nothing_waits),
-        SCRATCH(the_wait_can_be_interrupted),
+        SCRATCH(a_collected_item_does_not_wait_at_the_barrier),
+        SCRATCH(a_second_attempt_counts_as_late),
+        SCRATCH(the_start_of_the_kept_attempt_counts),
+        SCRATCH(only_a_small_quick_page_measures_the_round_trip_again),
+        SCRATCH(the_second_of_a_pair_waits_for_its_interval),
+        SCRATCH(no_wait_precedes_an_item_that_is_not_fetched),
+        SCRATCH(a_cancelled_run_does_not_wait_for_the_second_of_a_pair),
+        SCRATCH(the_wait_for_the_second_of_a_pair_ends_on_cancel),
         SCRATCH(recovered_items_need_no_connection),
         SCRATCH(a_file_set_aside_before_the_kill_is_found),
         SCRATCH(a_file_with_the_secret_is_removed_and_an_unreadable_one_stays),
         SCRATCH(the_target_of_a_link_does_not_change),
-        SCRATCH(a_cancelled_check_leaves_the_file_as_it_is),
+        SCRATCH(a_cancelled_check_does_not_change_the_file),
         SCRATCH(checked_files_are_recovered_without_the_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

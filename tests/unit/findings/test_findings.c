@@ -15,8 +15,7 @@
 
 #define SECOND INT64_C(1000000000)
 
-/* ---- profiles -------------------------------------------------------------------------------------------
- */
+/* ---- profiles ---------------------------------------------------------------------------------------- */
 
 static uint32_t intern_text(struct profile *p, const char *s)
 {
@@ -60,7 +59,7 @@ static void add_sample(struct profile *p, const char *stack, const int64_t *valu
     free(copy);
 }
 
-/* Ten milliseconds each. */
+/* Adds samples of ten milliseconds each. */
 static void add_cpu(struct profile *p, const char *stack, int64_t samples)
 {
     add_sample(p, stack, (const int64_t[]){samples, samples * 10000000});
@@ -94,8 +93,7 @@ static struct profile *delay_profile(void)
     return profile_of((const char *const[]){"contentions", "count", "delay", "nanoseconds", NULL});
 }
 
-/* ---- findings -------------------------------------------------------------------------------------------
- */
+/* ---- findings ---------------------------------------------------------------------------------------- */
 
 /* Adds the findings on a profile, which is freed. */
 static void add_findings(struct findings *w, struct profile *p, const struct finding_subject *s)
@@ -108,7 +106,7 @@ static void add_findings(struct findings *w, struct profile *p, const struct fin
 static const struct finding_subject one = {
     .host = "file-03", .service = "gitaly", .kind = "x", .file = "file-03/gitaly/x.pb.gz"};
 
-static struct findings finding_topic(struct profile *p, const struct finding_subject *s)
+static struct findings findings_of(struct profile *p, const struct finding_subject *s)
 {
     struct findings w = FINDINGS_INIT;
     struct err err = ERR_INIT;
@@ -134,16 +132,15 @@ static void assert_finding(const struct findings *w, const char *rule, const cha
     assert_string_equal(i->look ? i->look : "", look);
 }
 
-/* ---- CPU ------------------------------------------------------------------------------------------------
- */
+/* ---- CPU --------------------------------------------------------------------------------------------- */
 
-/* So many of 1000 samples have this stack: 10 s of CPU time in 10 s. */
-static struct findings of_thousand(const char *stack, int64_t samples)
+/* The findings on 10 s of CPU time in 10 s: of 1000 samples, `samples` have this stack. */
+static struct findings findings_of_thousand(const char *stack, int64_t samples)
 {
     struct profile *p = cpu_profile();
     add_cpu(p, stack, samples);
     add_cpu(p, "main.rest main.main", 1000 - samples);
-    return finding_topic(p, &one);
+    return findings_of(p, &one);
 }
 
 static void cpu_findings_begin_at_their_thresholds(void **state)
@@ -176,14 +173,14 @@ static void cpu_findings_begin_at_their_thresholds(void **state)
          235, "main.f"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct findings w = of_thousand(rows[i].stack, rows[i].below);
+        struct findings w = findings_of_thousand(rows[i].stack, rows[i].below);
         if (find_finding(&w, rows[i].rule))
-            fail_msg("%s: said of %d", rows[i].rule, (int)rows[i].below);
+            fail_msg("%s: reported for %d samples", rows[i].rule, (int)rows[i].below);
         findings_release(&w);
-        w = of_thousand(rows[i].stack, rows[i].above);
+        w = findings_of_thousand(rows[i].stack, rows[i].above);
         const struct finding *item = find_finding(&w, rows[i].rule);
         if (!item)
-            fail_msg("%s: not said of %d", rows[i].rule, (int)rows[i].above);
+            fail_msg("%s: not reported for %d samples", rows[i].rule, (int)rows[i].above);
         assert_true((item->rule->severity == FINDING_SUSPECT));
         assert_string_equal(item->look ? item->look : "", rows[i].look);
         assert_string_equal(item->file, one.file);
@@ -202,7 +199,7 @@ static void cpu_findings_have_their_sentences(void **state)
             "runtime.scanobject runtime.gcDrain runtime.gcDrainMarkWorkerIdle runtime.gcBgMarkWorker.func2",
             50);
     add_cpu(p, "strconv.formatBits main.name main.build main.main", 250);
-    struct findings w = finding_topic(p, &one);
+    struct findings w = findings_of(p, &one);
     assert_int_equal(w.n, 3);
     assert_finding(
         &w, "gc-share",
@@ -224,8 +221,8 @@ static void cpu_findings_have_their_sentences(void **state)
     findings_release(&w);
 }
 
-/* Buffered writes are no finding, in any amount. */
-static void buffered_writes_are_no_finding(void **state)
+/* These stacks are similar to those of findings, and are no finding in any amount. */
+static void stacks_of_harmless_calls_are_no_finding(void **state)
 {
     (void)state;
     static const struct {
@@ -238,21 +235,20 @@ static void buffered_writes_are_no_finding(void **state)
         {"scheduler", "runtime.futex runtime.wakep runtime.gcDrain runtime.gcBgMarkWorker"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct findings w = of_thousand(rows[i].stack, 900);
+        struct findings w = findings_of_thousand(rows[i].stack, 900);
         if (find_finding(&w, rows[i].rule))
-            fail_msg("%s: said of %s", rows[i].rule, rows[i].stack);
+            fail_msg("%s: reported for %s", rows[i].rule, rows[i].stack);
         findings_release(&w);
     }
 }
 
-/* A share close to zero gives no finding, nor does one of a few samples. */
-static void few_samples_are_no_finding(void **state)
+static void the_cpu_summary_depends_on_the_samples_of_functions(void **state)
 {
     (void)state;
     struct profile *p = cpu_profile();
     p->duration_ns = 30 * SECOND; /* 1.3 % of a core */
     add_cpu(p, "runtime.mallocgc main.f main.main", 40);
-    struct findings w = finding_topic(p, &one);
+    struct findings w = findings_of(p, &one);
     assert_int_equal(w.n, 1);
     assert_finding(
         &w, "cpu-spread",
@@ -263,27 +259,27 @@ static void few_samples_are_no_finding(void **state)
     findings_release(&w);
     p = cpu_profile();
     add_cpu(p, "runtime.mallocgc main.f main.main", 19);
-    w = finding_topic(p, &one);
+    w = findings_of(p, &one);
     assert_int_equal(w.n, 1);
     assert_finding(
         &w, "cpu-idle",
         "the process used almost no CPU: 19 samples in 10s (1.9 % of one core), too few to say where", "");
     findings_release(&w);
     p = cpu_profile();
-    w = finding_topic(p, &one);
+    w = findings_of(p, &one);
     assert_non_null(find_finding(&w, "cpu-idle"));
     findings_release(&w);
     p = cpu_profile();
     add_cpu(p, "main.a main.main", 100);
     add_cpu(p, "runtime.memmove main.f main.main", 900);
-    w = finding_topic(p, &one);
+    w = findings_of(p, &one);
     assert_non_null(find_finding(&w, "cpu-hot"));
     assert_null(find_finding(&w, "cpu-spread"));
     findings_release(&w);
     p = cpu_profile();
     add_cpu(p, "main.a main.main", 99);
     add_cpu(p, "runtime.memmove main.f main.main", 901);
-    w = finding_topic(p, &one);
+    w = findings_of(p, &one);
     assert_null(find_finding(&w, "cpu-hot"));
     assert_finding(
         &w, "cpu-spread",
@@ -295,13 +291,12 @@ static void few_samples_are_no_finding(void **state)
     p = cpu_profile();
     p->duration_ns = 0; /* not known */
     add_cpu(p, "main.f main.main", 20);
-    w = finding_topic(p, &one);
+    w = findings_of(p, &one);
     assert_finding(&w, "cpu-hot", "CPU: outside of Go's runtime main.f used most itself, 100 %", "main.f");
     findings_release(&w);
 }
 
-/* ---- memory and waiting ---------------------------------------------------------------------------------
- */
+/* ---- memory and waiting ------------------------------------------------------------------------------ */
 
 static void heap_findings_have_their_sentences(void **state)
 {
@@ -311,7 +306,7 @@ static void heap_findings_have_their_sentences(void **state)
                (const int64_t[]){1000, 3000000, 100, 750000});
     add_sample(p, "main.small main.main", (const int64_t[]){1234567, 24000000, 0, 0});
     add_sample(p, "main.keep main.main", (const int64_t[]){10, 250000, 10, 250000});
-    struct findings w = finding_topic(p, &one);
+    struct findings w = findings_of(p, &one);
     assert_int_equal(w.n, 2);
     assert_finding(&w, "heap-in-use", "976.56kB of heap in use (110 objects): main.load allocated 75 % of it",
                    "main.load");
@@ -322,11 +317,11 @@ static void heap_findings_have_their_sentences(void **state)
     p = heap_profile();
     p->duration_ns = 5 * SECOND; /* a difference */
     add_sample(p, "main.keep main.main", (const int64_t[]){10, 250000, 10, -250000});
-    w = finding_topic(p, &one);
+    w = findings_of(p, &one);
     assert_null(find_finding(&w, "heap-in-use"));
     assert_non_null(find_finding(&w, "heap-allocated"));
     findings_release(&w);
-    w = finding_topic(heap_profile(), &one);
+    w = findings_of(heap_profile(), &one);
     assert_int_equal(w.n, 0);
     findings_release(&w);
 }
@@ -334,7 +329,7 @@ static void heap_findings_have_their_sentences(void **state)
 #define SERVED "net/http.HandlerFunc.ServeHTTP net/http.(*conn).serve"
 
 /* The cost of taking profiles is reported as such, and no function of the service gets it. */
-static void memory_of_profilers_is_reported_apart(void **state)
+static void memory_of_profilers_is_reported_separately(void **state)
 {
     (void)state;
     static const char blame[] = "net/http.(*conn).serve";
@@ -346,7 +341,7 @@ static void memory_of_profilers_is_reported_apart(void **state)
     add_sample(p, "runtime/trace.Start.func1", (const int64_t[]){1, 100, 0, 0});
     add_sample(p, "net/http/pprof.collectProfile " SERVED, (const int64_t[]){1, 50, 0, 0});
     add_sample(p, "main.load main.main", (const int64_t[]){10, 7812, 10, 1962});
-    struct findings w = finding_topic(p, &one);
+    struct findings w = findings_of(p, &one);
     assert_int_equal(w.n, 4);
     assert_string_equal(
         w.items[1].text,
@@ -365,7 +360,7 @@ static void memory_of_profilers_is_reported_apart(void **state)
     p = heap_profile();
     add_sample(p, "runtime/pprof.StartCPUProfile net/http/pprof.Profile " SERVED,
                (const int64_t[]){2, 2000, 0, 0});
-    w = finding_topic(p, &one);
+    w = findings_of(p, &one);
     assert_int_equal(w.n, 1);
     assert_string_equal(w.items[0].rule->id, "profilers-heap");
     findings_release(&w);
@@ -373,13 +368,13 @@ static void memory_of_profilers_is_reported_apart(void **state)
     add_sample(p, "runtime/pprof.StartCPUProfile net/http/pprof.Profile " SERVED,
                (const int64_t[]){2, 99, 0, 0});
     add_sample(p, "main.load main.main", (const int64_t[]){10, 901, 0, 0});
-    w = finding_topic(p, &one);
+    w = findings_of(p, &one);
     assert_null(find_finding(&w, "profilers-heap"));
     findings_release(&w);
 }
 
-/* CPU: it is neither a suspect nor the hottest function nor a part of a caller. */
-static void time_of_profilers_is_reported_apart(void **state)
+/* The CPU time of profilers is neither a suspect nor the hottest function nor a part of a caller. */
+static void time_of_profilers_is_reported_separately(void **state)
 {
     (void)state;
     struct profile *p = cpu_profile();
@@ -392,7 +387,7 @@ static void time_of_profilers_is_reported_apart(void **state)
             "net/http/pprof.handler.ServeHTTP " SERVED " main.middleware",
             300);
     add_cpu(p, "main.work main.main", 300);
-    struct findings w = finding_topic(p, &one);
+    struct findings w = findings_of(p, &one);
     assert_int_equal(w.n, 2);
     assert_finding(
         &w, "profilers-cpu",
@@ -412,7 +407,7 @@ static void time_of_profilers_is_reported_apart(void **state)
     add_sample(p, "runtime.selectgo net/http/pprof.sleep net/http/pprof.Profile " SERVED,
                (const int64_t[]){1, 30 * SECOND});
     add_sample(p, "runtime.chanrecv1 main.wait main.main", (const int64_t[]){1, 10 * SECOND});
-    w = finding_topic(p, &s);
+    w = findings_of(p, &s);
     assert_non_null(find_finding(&w, "profilers-block"));
     assert_finding(&w, "block-delay",
                    "goroutines waited 40s in all, 2 times, for each other; 25 % of it in main.wait",
@@ -420,7 +415,7 @@ static void time_of_profilers_is_reported_apart(void **state)
     findings_release(&w);
 }
 
-static void delays_of_mutexes_are_reported(void **state)
+static void delays_of_mutexes_and_blocks_are_reported(void **state)
 {
     (void)state;
     struct finding_subject s = one;
@@ -428,37 +423,36 @@ static void delays_of_mutexes_are_reported(void **state)
     add_sample(p, "sync.(*Mutex).Unlock main.update main.main", (const int64_t[]){4200, 9 * SECOND});
     add_sample(p, "sync.(*Mutex).Unlock main.other main.main", (const int64_t[]){1, 1 * SECOND});
     s.kind = "mutex";
-    struct findings w = finding_topic(p, &s);
+    struct findings w = findings_of(p, &s);
     assert_finding(
         &w, "mutex-delay",
-        "goroutines waited 10s in all, 4,201 times, for locks; 90 % of it for those that main.update held",
+        "goroutines waited 10s in all, 4,201 times, for locks; 90 % of it for locks that main.update held",
         "main.update");
     findings_release(&w);
     p = delay_profile();
     p->duration_ns = 5 * SECOND;
     add_sample(p, "runtime.chanrecv1 main.wait main.main", (const int64_t[]){2, 3 * SECOND});
     s = (struct finding_subject){.file = "block.pb.gz"};
-    w = finding_topic(p, &s);
+    w = findings_of(p, &s);
     assert_finding(&w, "block-delay",
                    "goroutines waited 3s in all within 5s, 2 times, for each other; 100 % of it in main.wait",
                    "main.wait");
     findings_release(&w);
-    w = finding_topic(delay_profile(), &s);
+    w = findings_of(delay_profile(), &s);
     assert_int_equal(w.n, 0);
     findings_release(&w);
 }
 
-/* ---- goroutines -----------------------------------------------------------------------------------------
- */
+/* ---- goroutines -------------------------------------------------------------------------------------- */
 
-/* So many goroutines of one stack. */
+/* Adds n goroutines of one stack. */
 static void add_goroutines(struct buf *b, int n, const char *state, const char *frames)
 {
     for (int i = 0; i < n; i++)
         buf_addf(b, "goroutine %d [%s]:\n%s\n", i + 1, state, frames);
 }
 
-static struct findings of_dumps(struct buf *dumps, size_t n)
+static struct findings findings_of_dumps(struct buf *dumps, size_t n)
 {
     struct err err = ERR_INIT;
     struct goroutines *g = NULL;
@@ -477,12 +471,12 @@ static struct findings of_dumps(struct buf *dumps, size_t n)
     return w;
 }
 
-static struct findings of_dump(int n, const char *state, const char *frames)
+static struct findings findings_of_dump(int n, const char *state, const char *frames)
 {
     struct buf b = BUF_INIT(8 << 20);
     add_goroutines(&b, 1, "running", "main.main()\n\t/main.go:1\n");
     add_goroutines(&b, n, state, frames);
-    return of_dumps(&b, 1);
+    return findings_of_dumps(&b, 1);
 }
 
 #define POOL "main.(*pool).wait(0x1)\n\t/pool.go:7\ncreated by main.start\n\t/main.go:3\n"
@@ -508,7 +502,7 @@ static void goroutine_findings_begin_at_their_thresholds(void **state)
         {"lock-waits", "chan receive", POOL, 1000, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct findings w = of_dump(rows[i].n, rows[i].state, rows[i].frames);
+        struct findings w = findings_of_dump(rows[i].n, rows[i].state, rows[i].frames);
         if ((find_finding(&w, rows[i].rule) != NULL) != rows[i].is)
             fail_msg("%s: %d of %s", rows[i].rule, rows[i].n, rows[i].state);
         findings_release(&w);
@@ -518,11 +512,11 @@ static void goroutine_findings_begin_at_their_thresholds(void **state)
 static void goroutine_findings_have_their_sentences(void **state)
 {
     (void)state;
-    struct findings w = of_dump(148, "chan receive, 47 minutes", POOL);
+    struct findings w = findings_of_dump(148, "chan receive, 47 minutes", POOL);
     assert_int_equal(w.n, 2);
     assert_finding(
         &w, "leak-suspect",
-        "148 goroutines stand in main.(*pool).wait (chan receive), half of them for 47 minutes or longer: a "
+        "148 goroutines are in main.(*pool).wait (chan receive), half of them for 47 minutes or longer: a "
         "leak, or a pool with nothing to do",
         "main.(*pool).wait");
     assert_finding(&w, "goroutine-states",
@@ -531,15 +525,15 @@ static void goroutine_findings_have_their_sentences(void **state)
                    "longest has waited 47 minutes",
                    "main.(*pool).wait");
     findings_release(&w);
-    w = of_dump(1, "select", LOCK);
+    w = findings_of_dump(1, "select", LOCK);
     assert_finding(&w, "goroutine-states", "2 goroutines: 1 running, 1 select", "main.main");
     findings_release(&w);
-    w = of_dump(12, "sync.RWMutex.RLock", LOCK);
+    w = findings_of_dump(12, "sync.RWMutex.RLock", LOCK);
     assert_finding(&w, "lock-waits", "12 goroutines wait for a lock in main.update", "main.update");
     findings_release(&w);
 }
 
-static void growth_of_goroutines_is_found(void **state)
+static void growth_of_goroutines_is_found_above_its_threshold(void **state)
 {
     (void)state;
     static const struct {
@@ -552,18 +546,17 @@ static void growth_of_goroutines_is_found(void **state)
         add_goroutines(&dumps[0], rows[i].before, "select", POOL);
         add_goroutines(&dumps[1], 1, "running", "main.main()\n\t/main.go:1\n");
         add_goroutines(&dumps[1], rows[i].now, "select", POOL);
-        struct findings w = of_dumps(dumps, 2);
+        struct findings w = findings_of_dumps(dumps, 2);
         assert_int_equal(find_finding(&w, "goroutine-growth") != NULL, rows[i].is);
         if (i == 2)
             assert_finding(&w, "goroutine-growth",
-                           "100 goroutines more than before stand in main.(*pool).wait (500, then 600)",
+                           "100 goroutines more than before are in main.(*pool).wait (500, then 600)",
                            "main.(*pool).wait");
         findings_release(&w);
     }
 }
 
-/* ---- the list -------------------------------------------------------------------------------------------
- */
+/* ---- the list ---------------------------------------------------------------------------------------- */
 
 /* On several hosts, the host is named; equal findings are shortened; of many, the heaviest stay. */
 static void findings_of_several_hosts_name_the_host(void **state)
@@ -661,7 +654,7 @@ static void hostile_names_are_printable_in_findings(void **state)
     stack[20000] = '\0';
     add_cpu(p, "main.<script>\xe2\x80\xae\xff\x1b[0m", 100);
     add_cpu(p, stack, 200);
-    struct findings w = finding_topic(p, &s);
+    struct findings w = findings_of(p, &s);
     assert_int_equal(w.n, 1);
     assert_true(text_is_visible(w.items[0].text));
     assert_true(text_is_visible(w.items[0].file));
@@ -671,14 +664,13 @@ static void hostile_names_are_printable_in_findings(void **state)
     findings_release(&w);
     p = cpu_profile();
     add_cpu(p, "main.\xe2\x80\xae", 100);
-    w = finding_topic(p, &s);
+    w = findings_of(p, &s);
     assert_null(w.items[0].look);
     findings_release(&w);
     free(stack);
 }
 
-/* ---- names and the table --------------------------------------------------------------------------------
- */
+/* ---- names and the table ----------------------------------------------------------------------------- */
 
 static void functions_are_assigned_to_runtime_library_or_program(void **state)
 {
@@ -725,8 +717,7 @@ static void the_table_of_rules_is_complete(void **state)
     assert_int_equal(n, 38);
 }
 
-/* ---- the document ---------------------------------------------------------------------------------------
- */
+/* ---- the document ------------------------------------------------------------------------------------ */
 
 #define DOCUMENT "docs/reading.md"
 #define BEGIN "<!-- rules -->\n"
@@ -757,12 +748,12 @@ static void docs_list_every_rule(void **state)
     (void)state;
     struct err err = ERR_INIT;
     const struct finding_rule *r;
-    struct buf had = BUF_INIT(1u << 20), renewed = BUF_INIT(1u << 20);
-    assert_ok(file_read(DOCUMENT, &had, &err), &err);
-    const char *begin = strstr(buf_str(&had), BEGIN), *end = strstr(buf_str(&had), END);
+    struct buf document = BUF_INIT(1u << 20), renewed = BUF_INIT(1u << 20);
+    assert_ok(file_read(DOCUMENT, &document, &err), &err);
+    const char *begin = strstr(buf_str(&document), BEGIN), *end = strstr(buf_str(&document), END);
     assert_true(begin && end && begin < end);
     begin += strlen(BEGIN);
-    buf_add(&renewed, buf_str(&had), (size_t)(begin - buf_str(&had)));
+    buf_add(&renewed, buf_str(&document), (size_t)(begin - buf_str(&document)));
     buf_adds(&renewed, "| finding | profiles | sentence | evidence | threshold | where to look | source "
                        "|\n|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; (r = findings_rule(i)); i++)
@@ -772,8 +763,8 @@ static void docs_list_every_rule(void **state)
     if (how && strcmp(how, "renew") == 0)
         assert_ok(file_write(DOCUMENT, buf_str(&renewed), renewed.len, &err), &err);
     else
-        assert_string_equal(buf_str(&had), buf_str(&renewed));
-    buf_release(&had);
+        assert_string_equal(buf_str(&document), buf_str(&renewed));
+    buf_release(&document);
     buf_release(&renewed);
 }
 
@@ -782,15 +773,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cpu_findings_begin_at_their_thresholds),
         cmocka_unit_test(cpu_findings_have_their_sentences),
-        cmocka_unit_test(buffered_writes_are_no_finding),
-        cmocka_unit_test(few_samples_are_no_finding),
+        cmocka_unit_test(stacks_of_harmless_calls_are_no_finding),
+        cmocka_unit_test(the_cpu_summary_depends_on_the_samples_of_functions),
         cmocka_unit_test(heap_findings_have_their_sentences),
-        cmocka_unit_test(memory_of_profilers_is_reported_apart),
-        cmocka_unit_test(time_of_profilers_is_reported_apart),
-        cmocka_unit_test(delays_of_mutexes_are_reported),
+        cmocka_unit_test(memory_of_profilers_is_reported_separately),
+        cmocka_unit_test(time_of_profilers_is_reported_separately),
+        cmocka_unit_test(delays_of_mutexes_and_blocks_are_reported),
         cmocka_unit_test(goroutine_findings_begin_at_their_thresholds),
         cmocka_unit_test(goroutine_findings_have_their_sentences),
-        cmocka_unit_test(growth_of_goroutines_is_found),
+        cmocka_unit_test(growth_of_goroutines_is_found_above_its_threshold),
         cmocka_unit_test(findings_of_several_hosts_name_the_host),
         cmocka_unit_test(the_number_of_findings_is_limited),
         cmocka_unit_test(repeated_findings_are_merged),

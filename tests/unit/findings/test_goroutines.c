@@ -10,7 +10,7 @@
 
 #include "pprof/pprof.h"
 #include "findings/findings.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 
 #include "base/banned.h"
 
@@ -83,7 +83,7 @@ static void assert_str(struct str s, const char *text)
 static void assert_frame(struct goroutine_frame frame, const char *function, const char *place)
 {
     assert_str(frame.function, function);
-    assert_str(frame.place, place);
+    assert_str(frame.file_line, place);
 }
 
 static void a_dump_of_stacks_is_read(void **state)
@@ -98,7 +98,7 @@ static void a_dump_of_stacks_is_read(void **state)
     assert_int_equal(group->count[1], 3);
     assert_str(group->state, "chan receive");
     assert_int_equal(group->n_frames, 1);
-    assert_frame(g->frames[group->frame_at], "main.(*pool).wait", "/src/pool.go:133");
+    assert_frame(g->frames[group->first_frame], "main.(*pool).wait", "/src/pool.go:133");
     assert_frame(group->creator, "main.park", "/src/main.go:138");
     assert_int_equal(group->wait_min, 0);
     assert_int_equal(group->wait_median, 2);
@@ -125,17 +125,17 @@ static void a_grouped_dump_is_read(void **state)
     assert_int_equal(g->labels[label->next].count, 2);
     /* The runtime's frames at both ends are left out. */
     assert_int_equal(g->groups[1].n_frames, 2);
-    assert_frame(g->frames[g->groups[1].frame_at], "main.take", "/src/main.go:164");
+    assert_frame(g->frames[g->groups[1].first_frame], "main.take", "/src/main.go:164");
     goroutines_free(g);
 }
 
-static void addresses_stand_for_missing_names(void **state)
+static void addresses_replace_missing_names(void **state)
 {
     (void)state;
     struct goroutines *g = read_one("goroutine profile: total 2\n1 @ 0x1 0x2\n\n1 @ 0x1 0x3\n#\t0x3\n");
     assert_int_equal(g->n_groups, 2);
-    assert_frame(g->frames[g->groups[0].frame_at], "0x1 0x2", "");
-    assert_frame(g->frames[g->groups[1].frame_at], "0x3", "");
+    assert_frame(g->frames[g->groups[0].first_frame], "0x1 0x2", "");
+    assert_frame(g->frames[g->groups[1].first_frame], "0x3", "");
     goroutines_free(g);
 }
 
@@ -166,10 +166,10 @@ static void unusual_lines_are_read(void **state)
     assert_int_equal(g->n_groups, 2);
     assert_int_equal(g->groups[0].wait_max, UINT32_MAX);
     assert_str(g->labels[g->groups[0].first_label].text, "{\"k\":\"]\"}");
-    assert_frame(g->frames[g->groups[0].frame_at], "goroutine running on other thread; stack unavailable",
+    assert_frame(g->frames[g->groups[0].first_frame], "goroutine running on other thread; stack unavailable",
                  "");
-    assert_frame(g->frames[g->groups[1].frame_at], "main.f[...]", "");
-    assert_frame(g->frames[g->groups[1].frame_at + 1], "...additional frames elided...", "");
+    assert_frame(g->frames[g->groups[1].first_frame], "main.f[...]", "");
+    assert_frame(g->frames[g->groups[1].first_frame + 1], "...additional frames elided...", "");
     assert_frame(g->groups[1].creator, "main.g", "");
     goroutines_free(g);
 }
@@ -220,12 +220,12 @@ static void many_groups_are_read_and_labels_limited(void **state)
     assert_int_equal(g->dumps[0].total, 3000);
     assert_int_equal(g->n_groups, 1001);
     assert_int_equal(g->groups[0].count[1], 1000);
-    assert_int_equal(g->groups[0].more_labels, 1000 - GOROUTINES_LABELS);
+    assert_int_equal(g->groups[0].more_labels, 1000 - GOROUTINES_MAX_LABELS);
     goroutines_free(g);
     buf_release(&text);
 }
 
-/* ---- profiles ------------------------------------------------------------------------------------------ */
+/* ---- profiles ---------------------------------------------------------------------------------------- */
 
 /* main.wait called by main.run, twice; labelled. */
 static const char proto[] = "\x0a\x04\x08\x01\x10\x02"
@@ -252,8 +252,8 @@ static void a_goroutine_profile_is_read(void **state)
     assert_int_equal(g->dumps[0].form, GOROUTINES_PROFILE);
     assert_int_equal(g->n_groups, 1);
     assert_int_equal(g->groups[0].count[1], 3);
-    assert_frame(g->frames[g->groups[0].frame_at], "main.wait", "m.go:12");
-    assert_frame(g->frames[g->groups[0].frame_at + 1], "main.run", "m.go:13");
+    assert_frame(g->frames[g->groups[0].first_frame], "main.wait", "m.go:12");
+    assert_frame(g->frames[g->groups[0].first_frame + 1], "main.run", "m.go:13");
     assert_str(g->labels[g->groups[0].first_label].text, "{\"k\":\"v\\\"w\"}");
     goroutines_free(g);
 }
@@ -277,10 +277,9 @@ static void other_files_are_refused(void **state)
     assert_null(g);
 }
 
-/* ---- damaged --------------------------------------------------------------------------------------------
- */
+/* ---- damaged ----------------------------------------------------------------------------------------- */
 
-static void try_spoiled(void *ctx, const struct spoiled *s)
+static void read_damaged(void *ctx, const struct damaged *s)
 {
     static const char *const names[] = {"a"};
     struct str dump = {s->p, s->n};
@@ -296,17 +295,17 @@ static void try_spoiled(void *ctx, const struct spoiled *s)
     goroutines_free(g);
 }
 
-static void damaged_dumps_are_safe(void **state)
+static void damaged_dumps_have_consistent_totals(void **state)
 {
     (void)state;
-    spoil(STACKS, sizeof STACKS - 1, try_spoiled, NULL);
-    spoil(GROUPED, sizeof GROUPED - 1, try_spoiled, NULL);
-    spoil(proto, sizeof proto - 1, try_spoiled, NULL);
+    damage_everywhere(STACKS, sizeof STACKS - 1, read_damaged, NULL);
+    damage_everywhere(GROUPED, sizeof GROUPED - 1, read_damaged, NULL);
+    damage_everywhere(proto, sizeof proto - 1, read_damaged, NULL);
 }
 
-/* Calls `add` n times and reads the result, which is refused with that message. */
-static void refuses_many(const char *head, void (*add)(struct buf *to, unsigned i), unsigned n,
-                         const char *message)
+/* Calls `add` n times and reads the result. It must be refused with this message. */
+static void assert_many_refused(const char *head, void (*add)(struct buf *to, unsigned i), unsigned n,
+                                const char *message)
 {
     static const char *const name = "a";
     struct buf text = BUF_INIT(64u << 20);
@@ -343,11 +342,11 @@ static void add_stack_of_many(struct buf *to, unsigned i)
 static void too_large_dumps_are_refused(void **state)
 {
     (void)state;
-    refuses_many("goroutine 1 [x]:\n", add_short_frame, GOROUTINES_MAX_DEPTH + 1,
-                 "a: a goroutine of the dump has more than 65536 frames");
-    refuses_many("", add_stack_of_one, GOROUTINES_MAX_GROUPS + 1,
-                 "a: the dump has more than 200000 different stacks");
-    refuses_many("", add_stack_of_many, 17, "a: the stacks of the dump have more than 1000000 frames");
+    assert_many_refused("goroutine 1 [x]:\n", add_short_frame, GOROUTINES_MAX_DEPTH + 1,
+                        "a: a goroutine of the dump has more than 65536 frames");
+    assert_many_refused("", add_stack_of_one, GOROUTINES_MAX_GROUPS + 1,
+                        "a: the dump has more than 200000 different stacks");
+    assert_many_refused("", add_stack_of_many, 17, "a: the stacks of the dump have more than 1000000 frames");
 }
 
 /* The parts of a state between commas are read one by one, with any text between them. */
@@ -366,14 +365,14 @@ int main(void)
         cmocka_unit_test(a_dump_of_stacks_is_read),
         cmocka_unit_test(a_grouped_dump_is_read),
         cmocka_unit_test(a_cut_dump_is_marked),
-        cmocka_unit_test(addresses_stand_for_missing_names),
+        cmocka_unit_test(addresses_replace_missing_names),
         cmocka_unit_test(unusual_lines_are_read),
         cmocka_unit_test(growth_between_two_dumps_is_counted),
         cmocka_unit_test(many_groups_are_read_and_labels_limited),
         cmocka_unit_test(growth_between_two_forms_is_counted),
         cmocka_unit_test(a_goroutine_profile_is_read),
         cmocka_unit_test(other_files_are_refused),
-        cmocka_unit_test(damaged_dumps_are_safe),
+        cmocka_unit_test(damaged_dumps_have_consistent_totals),
         cmocka_unit_test(too_large_dumps_are_refused),
         cmocka_unit_test(the_parts_of_a_state_are_read_one_by_one),
     };

@@ -58,7 +58,7 @@ static void *run_forward(void *ctx)
 {
     struct rig *r = ctx;
     struct forward_options options = {.cancel_fd = r->stop[0],
-                                      .patience_ms = FORWARD_PATIENCE_MS,
+                                      .client_timeout_ms = FORWARD_CLIENT_TIMEOUT_MS,
                                       .report = on_event,
                                       .is_hopeless = never_confirm,
                                       .ctx = r};
@@ -74,8 +74,8 @@ static struct rig *start_forward(void)
     char address[] = "127.0.0.1";
     struct route route = {.direct = true, .address = strdup(address)};
     assert_non_null(r);
-    assert_ok(local_listen(&any, &r->far, &err), &err);
-    assert_ok(local_listen(&any, &r->near, &err), &err);
+    assert_ok(local_listener_open(&any, &r->far, &err), &err);
+    assert_ok(local_listener_open(&any, &r->near, &err), &err);
     assert_ok(fd_pipe(r->stop, &err), &err);
     assert_ok(fd_pipe(r->told, &err), &err);
     struct gateway_options options = {
@@ -97,8 +97,8 @@ static void stop_forward(struct rig *r)
 
 static void rig_free(struct rig *r)
 {
-    local_release(&r->far);
-    local_release(&r->near);
+    local_listener_close(&r->far);
+    local_listener_close(&r->near);
     for (int i = 0; i < 2; i++) {
         fd_close(&r->stop[i]);
         fd_close(&r->told[i]);
@@ -134,9 +134,9 @@ static int open_connection(const struct rig *r)
 
 static int opened_at_the_far_end(const struct rig *r)
 {
-    char from[LOCAL_NAME];
+    char from[LOCAL_ADDRESS_NAME];
     await_readable(r->far.fd);
-    int fd = local_accept(&r->far, from);
+    int fd = local_listener_accept(&r->far, from);
     assert_true(fd >= 0);
     return fd;
 }
@@ -211,7 +211,7 @@ static void a_refused_connection_is_reported(void **state)
 {
     (void)state;
     struct rig *r = start_forward();
-    local_release(&r->far);
+    local_listener_close(&r->far);
     int near = open_connection(r);
     assert_end(near);
     expect_event(r, 0, FORWARD_CONNECTED);

@@ -29,8 +29,7 @@
 #define FLOOD_SIZE (64u << 20)
 #define LONG_MS 30000
 
-/* ---- the remote end -------------------------------------------------------------------------------------
- */
+/* ---- the remote end ---------------------------------------------------------------------------------- */
 
 enum manner {
     ECHO,      /* sends all received bytes back, until the end */
@@ -177,8 +176,7 @@ static unsigned closed_port(void)
     return port;
 }
 
-/* ---- the local end --------------------------------------------------------------------------------------
- */
+/* ---- the local end ----------------------------------------------------------------------------------- */
 
 static struct gateway *opened_with(const struct gateway_options *options)
 {
@@ -325,8 +323,7 @@ static void waits_without_spinning(void)
     assert_in_range(busy_within(500), 0, 200);
 }
 
-/* ---- traffic --------------------------------------------------------------------------------------------
- */
+/* ---- traffic ----------------------------------------------------------------------------------------- */
 
 static void a_dialled_connection_carries_bytes(void **state)
 {
@@ -380,7 +377,7 @@ static void a_listener_accepts_connections(void **state)
     server_free(s);
 }
 
-static void many_bytes_in_both_directions(void **state)
+static void many_bytes_pass_unchanged_in_both_directions(void **state)
 {
     (void)state;
     struct server *s = server_new(ECHO);
@@ -391,7 +388,7 @@ static void many_bytes_in_both_directions(void **state)
     server_free(s);
 }
 
-static void the_remote_end_closes_first(void **state)
+static void bytes_are_still_sent_after_the_remote_end_has_closed(void **state)
 {
     (void)state;
     struct server *s = server_new(GREET);
@@ -424,8 +421,7 @@ static void localhost_is_resolved(void **state)
     server_free(s);
 }
 
-/* ---- failures -------------------------------------------------------------------------------------------
- */
+/* ---- failures ---------------------------------------------------------------------------------------- */
 
 static void a_refused_port_is_an_error(void **state)
 {
@@ -542,8 +538,7 @@ static void bytes_before_the_close_are_read(void **state)
     server_free(s);
 }
 
-/* ---- access to listeners --------------------------------------------------------------------------------
- */
+/* ---- access to listeners ----------------------------------------------------------------------------- */
 
 static void a_process_of_another_user_is_refused(void **state)
 {
@@ -609,13 +604,13 @@ static void a_directory_for_sockets_is_chosen(void **state)
     assert_ok(file_mkdir(deep, &err), &err);
     setenv("XDG_RUNTIME_DIR", deep, 1);
     setenv("TMPDIR", *state, 1);
-    assert_ok(unix_socket_directory(LISTENER_ROOM, &dir, &err), &err);
+    assert_ok(unix_socket_make_directory(LISTENER_ROOM, &dir, &err), &err);
     assert_int_equal(strncmp(dir, *state, strlen(*state)), 0);
     assert_null(strstr(dir, "0000"));
     free(dir);
     setenv("XDG_RUNTIME_DIR", "relative", 1);
     setenv("TMPDIR", "/nowhere/at/all", 1);
-    assert_ok(unix_socket_directory(LISTENER_ROOM, &dir, &err), &err);
+    assert_ok(unix_socket_make_directory(LISTENER_ROOM, &dir, &err), &err);
     assert_int_equal(strncmp(dir, "/tmp/profgrab-", 14), 0);
     assert_int_equal(rmdir(dir), 0);
     free(dir);
@@ -623,7 +618,7 @@ static void a_directory_for_sockets_is_chosen(void **state)
     assert_ok(file_mkdir(odd, &err), &err);
     setenv("XDG_RUNTIME_DIR", odd, 1);
     setenv("TMPDIR", *state, 1);
-    assert_ok(unix_socket_directory(LISTENER_ROOM, &dir, &err), &err);
+    assert_ok(unix_socket_make_directory(LISTENER_ROOM, &dir, &err), &err);
     assert_null(strchr(dir, '%'));
     free(odd);
     /* One byte more than the maximum. */
@@ -631,10 +626,10 @@ static void a_directory_for_sockets_is_chosen(void **state)
     unsetenv("TMPDIR");
     size_t room = sizeof((struct sockaddr_un *)0)->sun_path - strlen(dir);
     free(dir);
-    assert_ok(unix_socket_directory(room, &dir, &err), &err);
+    assert_ok(unix_socket_make_directory(room, &dir, &err), &err);
     assert_int_equal(strncmp(dir, *state, strlen(*state)), 0);
     free(dir);
-    assert_ok(unix_socket_directory(room + 1, &dir, &err), &err);
+    assert_ok(unix_socket_make_directory(room + 1, &dir, &err), &err);
     assert_int_equal(strncmp(dir, "/tmp/profgrab-", 14), 0);
     assert_int_equal(rmdir(dir), 0);
     free(dir);
@@ -699,8 +694,7 @@ static void listeners_are_opened_from_many_threads(void **state)
     server_free(s);
 }
 
-/* ---- the end --------------------------------------------------------------------------------------------
- */
+/* ---- the end ----------------------------------------------------------------------------------------- */
 
 /* Fills a connection until it accepts no more. */
 static void fill_connection(int fd)
@@ -800,8 +794,8 @@ int main(void)
         cmocka_unit_test(a_dialled_connection_carries_bytes),
         cmocka_unit_test(an_attached_descriptor_carries_bytes),
         cmocka_unit_test(a_listener_accepts_connections),
-        cmocka_unit_test(many_bytes_in_both_directions),
-        cmocka_unit_test(the_remote_end_closes_first),
+        cmocka_unit_test(many_bytes_pass_unchanged_in_both_directions),
+        cmocka_unit_test(bytes_are_still_sent_after_the_remote_end_has_closed),
         cmocka_unit_test(localhost_is_resolved),
         cmocka_unit_test(a_refused_port_is_an_error),
         cmocka_unit_test(a_silent_port_times_out),

@@ -19,8 +19,7 @@
 
 #define LONG_MS 30000
 
-/* ---- observer -------------------------------------------------------------------------------------------
- */
+/* ---- observer ---------------------------------------------------------------------------------------- */
 
 struct told {
     struct gateway_step steps[8];
@@ -50,8 +49,7 @@ static void is_step(const struct told *t, size_t i, enum gateway_step_kind kind,
     assert_int_equal(t->steps[i].failure != NULL, i + 1 == t->n);
 }
 
-/* ---- destinations ---------------------------------------------------------------------------------------
- */
+/* ---- destinations ------------------------------------------------------------------------------------ */
 
 /* A socket on 127.0.0.1 that listens, or is only bound to its port. */
 static int bind_port(bool listens, unsigned *port)
@@ -98,7 +96,7 @@ static void open_fails(const char *host, unsigned port, char *known_hosts, int c
     assert_null(route.hops);
 }
 
-/* ---- tests --------------------------------------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------------------------------- */
 
 static void a_direct_route_has_no_steps(void **state)
 {
@@ -185,7 +183,7 @@ static void unreadable_known_hosts_are_a_failed_step(void **state)
     free(msg);
 }
 
-static void an_interruption_is_not_a_failed_step(void **state)
+static void an_interruption_is_reported_as_a_cancellation(void **state)
 {
     (void)state;
     unsigned port = 0;
@@ -208,7 +206,7 @@ static void the_peers_address_is_printed(void **state)
 {
     (void)state;
     unsigned port = 0;
-    char peer[CONNECT_IP];
+    char peer[CONNECT_PEER_IP];
     int listener = bind_port(true, &port), pair[2];
     struct err err = ERR_INIT;
     int fd = connect_tcp(
@@ -216,11 +214,11 @@ static void the_peers_address_is_printed(void **state)
         &(struct connect_options){.family = AF_UNSPEC, .deadline = clock_deadline(LONG_MS), .cancel_fd = -1},
         &err);
     assert_ok(fd, &err);
-    assert_string_equal(connect_ip(fd, peer), "127.0.0.1");
+    assert_string_equal(connect_peer_ip(fd, peer), "127.0.0.1");
     /* A hop behind another one has no step of its own. */
     assert_ok(fd_socketpair(pair, &err), &err);
-    assert_string_equal(connect_ip(pair[0], peer), "");
-    assert_string_equal(connect_ip(listener, peer), "");
+    assert_string_equal(connect_peer_ip(pair[0], peer), "");
+    assert_string_equal(connect_peer_ip(listener, peer), "");
     fd_close(&fd);
     fd_close(&pair[0]);
     fd_close(&pair[1]);
@@ -248,7 +246,7 @@ int main(void)
         cmocka_unit_test(a_failed_connection_is_a_step),
         cmocka_unit_test(a_port_without_ssh_is_a_step),
         SCRATCH(unreadable_known_hosts_are_a_failed_step),
-        cmocka_unit_test(an_interruption_is_not_a_failed_step),
+        cmocka_unit_test(an_interruption_is_reported_as_a_cancellation),
         cmocka_unit_test(the_peers_address_is_printed),
     };
     return cmocka_run_group_tests(tests, global_setup, global_teardown);

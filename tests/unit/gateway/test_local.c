@@ -11,22 +11,21 @@
 #include <unistd.h>
 
 #include "gateway/local.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* ---- parsing --------------------------------------------------------------------------------------------
- */
+/* ---- parsing ----------------------------------------------------------------------------------------- */
 
 static void assert_address_read(const char *text, const char *name, const char *reach, bool private)
 {
     struct local_address a;
     struct err err = ERR_INIT;
-    char dst[LOCAL_NAME];
-    assert_ok(local_parse(text, &a, &err), &err);
-    assert_string_equal(local_name(&a, dst), name);
-    assert_string_equal(local_client_name(&a, dst), reach);
-    assert_int_equal(local_is_private(&a), private);
+    char dst[LOCAL_ADDRESS_NAME];
+    assert_ok(local_address_parse(text, &a, &err), &err);
+    assert_string_equal(local_address_name(&a, dst), name);
+    assert_string_equal(local_address_client_name(&a, dst), reach);
+    assert_int_equal(local_address_is_private(&a), private);
 }
 
 static void addresses_are_read(void **state)
@@ -57,7 +56,7 @@ static void not_read(const char *text)
 {
     struct local_address a = {.ip = "untouched"};
     struct err err = ERR_INIT;
-    if (local_parse(text, &a, &err) == 0)
+    if (local_address_parse(text, &a, &err) == 0)
         fail_msg("\"%s\" was understood", text);
     assert_int_equal(err.kind, ERR_USAGE);
     assert_string_equal(a.ip, "untouched");
@@ -83,50 +82,50 @@ static void refused_addresses_have_hints(void **state)
     struct local_address a;
     struct err err = ERR_INIT;
     char path[200] = "unix:/";
-    assert_int_equal(local_parse(":6060", &a, &err), -1);
+    assert_int_equal(local_address_parse(":6060", &a, &err), -1);
     assert_string_equal(err.msg, "\":6060\" is no address to listen on");
     assert_contains(err.hint, "0.0.0.0:PORT");
     memset(path + 6, 'x', sizeof path - 7);
-    assert_int_equal(local_parse(path, &a, &err), -1);
+    assert_int_equal(local_address_parse(path, &a, &err), -1);
     assert_contains(err.msg, "has at most");
     path[5 + sizeof a.path - 1] = '\0';
-    assert_ok(local_parse(path, &a, &err), &err);
+    assert_ok(local_address_parse(path, &a, &err), &err);
     assert_int_equal(strlen(a.path), sizeof a.path - 1);
 }
 
 /* Any accepted address can be printed and parsed again. */
-static void take_spoiled(void *ctx, const struct spoiled *s)
+static void take_damaged(void *ctx, const struct damaged *s)
 {
     struct local_address a, again;
-    char name[LOCAL_NAME];
-    char *text = spoiled_text(s);
+    char name[LOCAL_ADDRESS_NAME];
+    char *text = damaged_text(s);
     (void)ctx;
-    if (local_parse(text, &a, NULL) == 0 && !a.path[0]) {
-        assert_int_equal(local_parse(local_name(&a, name), &again, NULL), 0);
+    if (local_address_parse(text, &a, NULL) == 0 && !a.path[0]) {
+        assert_int_equal(local_address_parse(local_address_name(&a, name), &again, NULL), 0);
         assert_string_equal(again.ip, a.ip);
         assert_int_equal(again.port, a.port);
     }
     free(text);
 }
 
-static void damaged_addresses_are_safe(void **state)
+static void accepted_addresses_can_be_printed_and_parsed_again(void **state)
 {
     (void)state;
     static const char *const words[] = {"6060", "127.0.0.1:6060", "[2001:db8::7]:6060", "localhost:80",
                                         "unix:/run/user/1000/pprof.sock"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        spoil(words[i], strlen(words[i]), take_spoiled, NULL);
+        damage_everywhere(words[i], strlen(words[i]), take_damaged, NULL);
 }
 
-/* ---- sockets ------------------------------------------------------------------------------------------- */
+/* ---- sockets ----------------------------------------------------------------------------------------- */
 
 static struct local_listener listen_on(const char *text)
 {
     struct local_address a;
     struct local_listener l;
     struct err err = ERR_INIT;
-    assert_ok(local_parse(text, &a, &err), &err);
-    assert_ok(local_listen(&a, &l, &err), &err);
+    assert_ok(local_address_parse(text, &a, &err), &err);
+    assert_ok(local_listener_open(&a, &l, &err), &err);
     return l;
 }
 
@@ -144,7 +143,7 @@ static void no_listening(const struct local_address *a, enum err_kind kind, cons
 {
     struct local_listener l = LOCAL_LISTENER_INIT;
     struct err err = ERR_INIT;
-    assert_int_equal(local_listen(a, &l, &err), -1);
+    assert_int_equal(local_listener_open(a, &l, &err), -1);
     assert_int_equal(l.fd, -1);
     assert_contains(err.msg, part);
     assert_int_equal(err.kind, kind);
@@ -154,46 +153,46 @@ static void a_port_is_listened_on_once(void **state)
 {
     (void)state;
     struct local_listener l = listen_on("0");
-    char from[LOCAL_NAME], name[LOCAL_NAME], wanted[200];
+    char from[LOCAL_ADDRESS_NAME], name[LOCAL_ADDRESS_NAME], wanted[200];
     assert_true(l.address.port > 0);
-    assert_int_equal(local_accept(&l, from), -1);
+    assert_int_equal(local_listener_accept(&l, from), -1);
     assert_int_equal(errno, EAGAIN);
-    snprintf(wanted, sizeof wanted, "cannot listen on %s: another program does",
-             local_name(&l.address, name));
+    snprintf(wanted, sizeof wanted, "cannot listen on %s: another program listens there",
+             local_address_name(&l.address, name));
     no_listening(&l.address, ERR_BUSY, wanted);
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                              .sin_port = htons((uint16_t)l.address.port)};
     int fd = fd_socket(AF_INET, NULL);
     assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
-    int accepted = local_accept(&l, from);
+    int accepted = local_listener_accept(&l, from);
     assert_true(accepted >= 0);
     assert_memory_equal(from, "127.0.0.1:", 10);
     close(fd);
     close(accepted);
     /* The port can be bound again at once, although one of its connections lingers. */
     struct local_address again = l.address;
-    local_release(&l);
-    local_release(&l);
+    local_listener_close(&l);
+    local_listener_close(&l);
     struct err err = ERR_INIT;
-    assert_ok(local_listen(&again, &l, &err), &err);
-    local_release(&l);
+    assert_ok(local_listener_open(&again, &l, &err), &err);
+    local_listener_close(&l);
 }
 
 static void a_socket_is_private_and_removed(void **state)
 {
-    char *path = file_join(*state, "s"), *text = format_text("unix:%s", path), from[LOCAL_NAME];
+    char *path = file_join(*state, "s"), *text = format_text("unix:%s", path), from[LOCAL_ADDRESS_NAME];
     mode_t before = umask(0);
     struct local_listener l = listen_on(text);
     umask(before);
     assert_int_equal(scratch_mode(path), 0600);
-    int fd = connected_to(path), accepted = local_accept(&l, from);
+    int fd = connected_to(path), accepted = local_listener_accept(&l, from);
     assert_true(accepted >= 0);
     assert_string_equal(from, "a local program");
-    no_listening(&l.address, ERR_BUSY, "another program does");
+    no_listening(&l.address, ERR_BUSY, "another program listens there");
     close(fd);
     close(accepted);
-    local_release(&l);
+    local_listener_close(&l);
     assert_false(file_exists(path));
     free(path);
     free(text);
@@ -209,9 +208,9 @@ static void an_abandoned_socket_is_replaced(void **state)
     struct local_listener l = listen_on(text);
     close(connected_to(path));
     /* Other files stay. */
-    local_release(&old);
+    local_listener_close(&old);
     close(connected_to(path));
-    local_release(&l);
+    local_listener_close(&l);
     assert_false(file_exists(path));
     free(path);
     free(text);
@@ -222,7 +221,7 @@ static void other_files_are_not_replaced(void **state)
     struct local_address a = {.path = ""};
     char *path = scratch_file(*state, "s", "mine", 4);
     snprintf(a.path, sizeof a.path, "%s", path);
-    no_listening(&a, ERR_EXISTS, "it is there already, and no socket");
+    no_listening(&a, ERR_EXISTS, "the file exists and is no socket");
     struct buf b = scratch_read(path);
     assert_string_equal(buf_str(&b), "mine");
     buf_release(&b);
@@ -245,7 +244,7 @@ int main(void)
         cmocka_unit_test(a_home_is_expanded),
         cmocka_unit_test(invalid_addresses_are_refused),
         cmocka_unit_test(refused_addresses_have_hints),
-        cmocka_unit_test(damaged_addresses_are_safe),
+        cmocka_unit_test(accepted_addresses_can_be_printed_and_parsed_again),
         cmocka_unit_test(a_port_is_listened_on_once),
         SCRATCH(a_socket_is_private_and_removed),
         SCRATCH(an_abandoned_socket_is_replaced),

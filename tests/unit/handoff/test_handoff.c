@@ -12,17 +12,16 @@
 #include "handoff/decide.h"
 #include "handoff/handoff.h"
 #include "handoff/escape.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* ---- decisions on plain text ----------------------------------------------------------------------------
- */
+/* ---- decisions on plain text ------------------------------------------------------------------------- */
 
 #define NEW .existing = false
 #define OLD .existing = true
 
-static void who_can_read_decides_about_plain_text(void **state)
+static void the_readers_decide_whether_a_plain_bundle_is_attached(void **state)
 {
     (void)state;
     static const struct {
@@ -57,7 +56,7 @@ static void who_can_read_decides_about_plain_text(void **state)
     }
 }
 
-static void who_can_read_decides_about_the_summary(void **state)
+static void the_readers_decide_whether_the_summary_is_posted(void **state)
 {
     (void)state;
     assert_false(decide_summary(&(struct facts){READERS_TEAM, OLD}, false));
@@ -76,8 +75,7 @@ static void refusals_have_reasons(void **state)
     assert_contains(err.hint, "--plaintext-i-know");
 }
 
-/* ---- escaping -------------------------------------------------------------------------------------------
- */
+/* ---- escaping ---------------------------------------------------------------------------------------- */
 
 typedef void escape_fn(struct buf *out, const char *text);
 
@@ -124,7 +122,7 @@ static void assert_enclosed(const char *block, const char *begin, const char *en
             fail_msg("a line gets out: %s", line);
 }
 
-static void any_bytes_are_escaped_safely(void **state)
+static void any_text_stays_inside_its_block(void **state)
 {
     (void)state;
     static const char alphabet[] = "`~/@<>{}\n\r a\\pre";
@@ -169,8 +167,7 @@ static void long_text_is_cut(void **state)
     buf_release(&out);
 }
 
-/* ---- the content of an attachment ------------------------------------------------------------------------
- */
+/* ---- the content of an attachment -------------------------------------------------------------------- */
 
 static int add_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
@@ -222,7 +219,7 @@ static void base64_content_of_an_answer_is_decoded(void **state)
     }
 }
 
-static void judge_spoiled(void *ctx, const struct spoiled *s)
+static void judge_damaged(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct buf out = BUF_INIT(1000);
@@ -233,14 +230,14 @@ static void judge_spoiled(void *ctx, const struct spoiled *s)
     buf_release(&out);
 }
 
-static void damaged_answers_are_safe(void **state)
+static void damaged_content_is_decoded_or_refused_with_a_message(void **state)
 {
     (void)state;
     static const char good[] = "{\"id\":\"7\",\"Content\":\"aGVs\\nbG8g\\/w==\",\"x\":1}";
-    spoil(good, sizeof good - 1, judge_spoiled, NULL);
+    damage_everywhere(good, sizeof good - 1, judge_damaged, NULL);
 }
 
-/* ---- paths, addresses, names --------------------------------------------------------------------------- */
+/* ---- paths, addresses, names ------------------------------------------------------------------------- */
 
 static void url_characters_are_escaped(void **state)
 {
@@ -251,8 +248,7 @@ static void url_characters_are_escaped(void **state)
     buf_release(&b);
 }
 
-/* ---- data that left -------------------------------------------------------------------------------------
- */
+/* ---- data that left ---------------------------------------------------------------------------------- */
 
 static void the_data_that_left_is_reported(void **state)
 {
@@ -283,8 +279,7 @@ static void the_data_that_left_is_reported(void **state)
         assert_string_equal(handoff_left_text(&rows[i].result, text, sizeof text), rows[i].text);
 }
 
-/* ---- the attached file ----------------------------------------------------------------------------------
- */
+/* ---- the attached file ------------------------------------------------------------------------------- */
 
 static void an_attachments_name_has_no_host(void **state)
 {
@@ -332,20 +327,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 
-        cmocka_unit_test(who_can_read_decides_about_plain_text),
-        cmocka_unit_test(who_can_read_decides_about_the_summary),
+        cmocka_unit_test(the_readers_decide_whether_a_plain_bundle_is_attached),
+        cmocka_unit_test(the_readers_decide_whether_the_summary_is_posted),
         cmocka_unit_test(refusals_have_reasons),
         cmocka_unit_test(markdown_is_escaped),
         cmocka_unit_test(textile_is_escaped),
         cmocka_unit_test(plain_text_is_indented),
-        cmocka_unit_test(any_bytes_are_escaped_safely),
+        cmocka_unit_test(any_text_stays_inside_its_block),
         cmocka_unit_test(long_text_is_cut),
         cmocka_unit_test(url_characters_are_escaped),
         cmocka_unit_test(the_data_that_left_is_reported),
         SCRATCH(hashing_can_be_cancelled),
         SCRATCH(an_attachments_name_has_no_host),
         cmocka_unit_test(base64_content_of_an_answer_is_decoded),
-        cmocka_unit_test(damaged_answers_are_safe),
+        cmocka_unit_test(damaged_content_is_decoded_or_refused_with_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

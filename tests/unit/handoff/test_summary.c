@@ -68,7 +68,7 @@ static char *summary_of(void **state, const struct told *t)
     struct summary d = {0};
     struct err err = ERR_INIT;
     char *path = a_bundle(*state, t), *manifest = NULL;
-    assert_ok(bundle_manifest(path, NULL, &manifest, &err), &err);
+    assert_ok(bundle_read_manifest(path, NULL, &manifest, &err), &err);
     assert_ok(summary_read(manifest, true, &d, &err), &err);
     assert_contains(d.reading, "profgrab view -i KEY FILE\n");
     assert_contains(d.reading, "profgrab bundle verify -i KEY FILE\n");

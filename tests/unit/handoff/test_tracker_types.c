@@ -30,7 +30,7 @@ static void every_kind_has_its_type(void **state)
     assert_null(tracker_type_of(&stranger));
 }
 
-static void the_inventory_takes_every_kind(void **state)
+static void the_inventory_accepts_every_kind(void **state)
 {
     (void)state;
     const struct inventory_options options = {.tracker_kinds = handoff_tracker_kinds};
@@ -49,7 +49,7 @@ static void the_inventory_takes_every_kind(void **state)
     }
 }
 
-/* ---- documentation ------------------------------------------------------------------------------------- */
+/* ---- documentation ----------------------------------------------------------------------------------- */
 
 static void write_markdown(struct buf *b)
 {
@@ -106,7 +106,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_has_its_type),
-        cmocka_unit_test(the_inventory_takes_every_kind),
+        cmocka_unit_test(the_inventory_accepts_every_kind),
         cmocka_unit_test(the_documents_have_every_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

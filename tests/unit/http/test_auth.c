@@ -58,11 +58,11 @@ static void a_secret_in_a_file_is_found(void **state)
     char *path = scratch_file(*state, "page", line, sizeof line - 1);
     int fd = file_open(path, &err);
     assert_true(fd >= 0);
-    assert_int_equal(http_auth_reflected(&auth, fd, &found), 0);
+    assert_int_equal(http_auth_find_in_file(&auth, fd, &found), 0);
     assert_true(found);
-    assert_int_equal(http_auth_reflected(&auth, -1, &found), -1);
+    assert_int_equal(http_auth_find_in_file(&auth, -1, &found), -1);
     assert_true(found);
-    assert_int_equal(http_auth_reflected(&none, fd, &found), 0);
+    assert_int_equal(http_auth_find_in_file(&none, fd, &found), 0);
     assert_false(found);
     fd_close(&fd);
     free(path);

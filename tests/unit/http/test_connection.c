@@ -17,7 +17,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* ---- the server ---------------------------------------------------------------------------------------- */
+/* ---- the server -------------------------------------------------------------------------------------- */
 
 /* An answer to one request. */
 struct answer {
@@ -99,7 +99,7 @@ static void stop_server(void)
     close(server.fd);
 }
 
-/* ---- the client ---------------------------------------------------------------------------------------- */
+/* ---- the client -------------------------------------------------------------------------------------- */
 
 static struct http_connection *connect_to_server(struct http_connection_options o)
 {
@@ -133,7 +133,7 @@ static int get_answer(struct http_connection *c, struct http_get request, struct
     return rc;
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------- */
+/* ---- answers ----------------------------------------------------------------------------------------- */
 
 static void answers_are_read(void **state)
 {
@@ -159,7 +159,7 @@ static void answers_are_read(void **state)
     assert_int_equal(r.bytes, 5);
     assert_string_equal(r.content_type, "text/plain");
     assert_int_equal(r.date, INT64_C(1795453200000));
-    assert_false(r.open_end || r.reconnected);
+    assert_false(r.ends_at_close || r.reconnected);
     assert_true(r.first_ms >= 0 && http_connection_round_trip(c) >= 0);
     assert_contains(server.requests[0], "GET /x HTTP/1.1\r\n");
     assert_contains(server.requests[0], "Host: service.example:6060\r\n");
@@ -177,7 +177,7 @@ static void answers_are_read(void **state)
 
     /* The last answer closed the connection. */
     assert_ok(get_answer(c, (struct http_get){0}, &r, &err), &err);
-    assert_true(r.open_end && r.reconnected);
+    assert_true(r.ends_at_close && r.reconnected);
     assert_int_equal(r.bytes, 10);
     http_connection_free(c);
     buf_release(&body);
@@ -211,7 +211,7 @@ static void long_error_pages_are_cut(void **state)
     free(page);
 }
 
-/* ---- failures ------------------------------------------------------------------------------------------ */
+/* ---- failures ---------------------------------------------------------------------------------------- */
 
 /* One request to a server with one answer fails like this. */
 static void fails(void **state, struct answer answer, struct http_get request, enum http_failure failure,
@@ -253,7 +253,7 @@ static void invalid_answers_are_errors(void **state)
     free(headers);
 }
 
-/* ---- deadlines ----------------------------------------------------------------------------------------- */
+/* ---- deadlines --------------------------------------------------------------------------------------- */
 
 static bool is_opening(void *ctx)
 {
@@ -290,7 +290,7 @@ static void timeouts_and_cancellation_end_a_request(void **state)
     /* While the way to the server is being opened, nothing is silence; few bytes are a trickle all the same.
      */
     runs_out(state, half,
-             (struct http_connection_options){.cancel_fd = -1, .timeout_ms = 50, .opens = is_opening}, 0,
+             (struct http_connection_options){.cancel_fd = -1, .timeout_ms = 50, .is_opening = is_opening}, 0,
              "the answer is too slow: less than 1024 bytes in 50ms, 4 bytes so far");
     close(cancel[0]);
 }
@@ -310,7 +310,7 @@ static void the_duration_of_a_profile_is_no_timeout(void **state)
                         "no answer: the connection was accepted, but no data arrived for 50ms longer than "
                         "the profile takes");
     assert_true(clock_now() - began >= 350);
-    assert_true(err.unreached);
+    assert_true(err.unreachable);
     http_connection_free(c);
     stop_server();
 }

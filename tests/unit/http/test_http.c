@@ -12,9 +12,9 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* ---- URLs ---------------------------------------------------------------------------------------------- */
+/* ---- URLs -------------------------------------------------------------------------------------------- */
 
-static void tokens_go_over_tls(void **state)
+static void tokens_are_sent_only_over_tls_or_loopback(void **state)
 {
     (void)state;
     struct secret token = {"glpat-secret", 12};
@@ -92,7 +92,7 @@ static void printed_urls_have_no_secrets(void **state)
     assert_string_equal(url_origin_text("nonsense://", text, sizeof text), "");
 }
 
-/* ---- the token in memory ------------------------------------------------------------------------------- */
+/* ---- the token in memory ----------------------------------------------------------------------------- */
 
 #define TOKEN "glpat-in-memory-0123456789"
 #define HEADER "PRIVATE-TOKEN: " TOKEN
@@ -112,7 +112,7 @@ static char *plain_strdup(const char *s)
     return strdup(s);
 }
 
-static void headers_are_wiped(void **state)
+static void headers_with_a_token_are_wiped(void **state)
 {
     (void)state;
     struct secret token = {TOKEN, sizeof TOKEN - 1};
@@ -142,8 +142,9 @@ static void headers_are_wiped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(headers_are_wiped), /* first, because libcurl takes its allocator once */
-        cmocka_unit_test(tokens_go_over_tls),
+        cmocka_unit_test(
+            headers_with_a_token_are_wiped), /* first, because libcurl takes its allocator once */
+        cmocka_unit_test(tokens_are_sent_only_over_tls_or_loopback),
         cmocka_unit_test(urls_of_one_origin_are_recognized),
         cmocka_unit_test(redirects_to_plain_http_are_refused_except_on_loopback),
         cmocka_unit_test(printed_urls_have_no_secrets),

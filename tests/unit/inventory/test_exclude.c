@@ -140,7 +140,7 @@ static void invalid_labels_are_refused(void **state)
     inventory_free(none);
 }
 
-static void exclusions_apply(void **state)
+static void excluded_hosts_are_not_selected(void **state)
 {
     (void)state;
     assert_selected((struct asked){.groups = "storage", .exclude = "file-02"},
@@ -185,7 +185,7 @@ static void invalid_exclusions_are_refused(void **state)
                              "did you mean \"a.example\"?");
 }
 
-static void case_does_not_count(void **state)
+static void host_names_ignore_case(void **state)
 {
     (void)state;
     assert_selected((struct asked){.hosts = "web-1 FILE-02 Web-1"}, "Web-1 file-02");
@@ -311,9 +311,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_select_hosts),
         cmocka_unit_test(invalid_labels_are_refused),
-        cmocka_unit_test(exclusions_apply),
+        cmocka_unit_test(excluded_hosts_are_not_selected),
         cmocka_unit_test(invalid_exclusions_are_refused),
-        cmocka_unit_test(case_does_not_count),
+        cmocka_unit_test(host_names_ignore_case),
         cmocka_unit_test(more_hosts_than_the_limit_are_refused),
         cmocka_unit_test(a_sample_is_random),
         cmocka_unit_test(names_that_differ_only_in_case_are_refused),

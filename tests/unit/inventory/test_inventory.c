@@ -14,7 +14,7 @@
 #include "inventory/inventory.h"
 #include "base/data/yaml_tree.h"
 #include "tests/unit/scratch.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 
 static const char full[] =
     "version: 1\n"
@@ -118,7 +118,7 @@ static void tls_and_auth_are_read(void **state)
     assert_false(metrics->tls.insecure);
     assert_null(metrics->auth.user);
     assert_int_equal(metrics->auth.secret.source, SECRET_ENV);
-    assert_string_equal(metrics->auth.secret.where, "PPROF_TOKEN");
+    assert_string_equal(metrics->auth.secret.locator, "PPROF_TOKEN");
     inventory_free(inv);
 }
 
@@ -136,14 +136,14 @@ static void unix_sockets_are_read(void **state)
     assert_string_equal(sidecar->host_header, "app");
     assert_string_equal(sidecar->auth.user, "ann b");
     assert_int_equal(sidecar->auth.secret.source, SECRET_FILE);
-    assert_string_equal(sidecar->auth.secret.where, "/etc/team/secrets/pw");
+    assert_string_equal(sidecar->auth.secret.locator, "/etc/team/secrets/pw");
     assert_string_equal(lax->unix_path, "/run/a b");
     assert_string_equal(lax->path, "/debug/pprof");
     assert_true(lax->https);
     assert_true(lax->tls.insecure);
     assert_null(lax->auth.user);
     assert_int_equal(lax->auth.secret.source, SECRET_COMMAND);
-    assert_string_equal(lax->auth.secret.where, "vault read -field=t secret/pprof");
+    assert_string_equal(lax->auth.secret.locator, "vault read -field=t secret/pprof");
     inventory_free(inv);
 }
 
@@ -206,7 +206,7 @@ static void assert_matches(const struct inventory *inv, const char *pattern, con
     free(found);
 }
 
-static void patterns_match(void **state)
+static void patterns_select_hosts(void **state)
 {
     (void)state;
     struct inventory *inv = parse_inventory(full);
@@ -230,7 +230,7 @@ static void patterns_match(void **state)
     inventory_free(inv);
 }
 
-static void yaml_is_refused(void **state)
+static void invalid_yaml_is_refused(void **state)
 {
     (void)state;
     assert_inventory_refused("", "inv.yaml:1:1: the file is empty", "");
@@ -266,7 +266,7 @@ static void yaml_is_refused(void **state)
     "begin all keys of one mapping in the same column, and all items of one list in the same column"
 
 /* libyaml's messages are explained, and the line is shown. */
-static void syntax_is_explained(void **state)
+static void errors_of_syntax_are_explained(void **state)
 {
     (void)state;
     assert_inventory_refused("version: 1\nhosts:\n  a:\n    services:\n     - b\n    - c\n",
@@ -412,7 +412,7 @@ static void the_number_of_errors_is_limited(void **state)
     buf_release(&text);
 }
 
-static void top_level_keys_are_checked(void **state)
+static void invalid_top_level_keys_are_refused(void **state)
 {
     (void)state;
     assert_inventory_refused("[]", "inv.yaml:1:1: an inventory is a mapping", "begin with \"version: 1\"");
@@ -444,7 +444,7 @@ static void service_refuses(const char *settings, size_t column, const char *mes
 
 #define KEYS "the valid keys are port, host, unix, scheme, path, host_header, tls, auth, kinds, hint"
 
-static void services_are_checked(void **state)
+static void invalid_services_are_refused(void **state)
 {
     (void)state;
     assert_inventory_refused("version: 1\nservices:\n  api: { path: /x }\n",
@@ -485,7 +485,7 @@ static void services_are_checked(void **state)
     service_refuses("{ kinds: [[cpu]] }", 11, "an entry must be text", "");
 }
 
-static void schemes_and_sockets_are_checked(void **state)
+static void invalid_schemes_and_sockets_are_refused(void **state)
 {
     (void)state;
     static const char *const schemes[] = {"HTTPS", "tls", "''", "~", "[https]", "{ a: b }", "'https '"};
@@ -513,7 +513,7 @@ static void schemes_and_sockets_are_checked(void **state)
 }
 
 /* The longest path a socket can have, and one more. */
-static void paths_of_sockets_have_a_maximum_length(void **state)
+static void too_long_paths_of_sockets_are_refused(void **state)
 {
     (void)state;
     char path[109] = "/", settings[128], text[256];
@@ -532,7 +532,7 @@ static void paths_of_sockets_have_a_maximum_length(void **state)
 #define TLS_HINT                                                                                             \
     "`scheme: https` enables TLS; the optional `tls: { ca: FILE }` says how to check certificates"
 
-static void tls_is_checked(void **state)
+static void invalid_tls_settings_are_refused(void **state)
 {
     (void)state;
     service_refuses("{ port: 1, tls: { ca: a } }", 12, "\"tls\" has no meaning without \"scheme: https\"",
@@ -570,7 +570,7 @@ static void tls_is_checked(void **state)
 
 #define PASSWORDS "password_env, password_file or password_command"
 
-static void auth_is_checked(void **state)
+static void invalid_auth_settings_are_refused(void **state)
 {
     (void)state;
     service_refuses("{ auth: a }", 9, "auth must be a mapping of settings", "");
@@ -650,7 +650,7 @@ static void host_refuses(const char *settings, size_t column, const char *messag
     assert_inventory_refused(text, expected, hint);
 }
 
-static void hosts_are_checked(void **state)
+static void invalid_hosts_are_refused(void **state)
 {
     (void)state;
     assert_inventory_refused("version: 1\nhosts:\n  web: {}\n", "inv.yaml:3:3: host \"web\" has no services",
@@ -692,7 +692,7 @@ static void hosts_are_checked(void **state)
         "most 253 characters");
 }
 
-static void addresses_are_checked(void **state)
+static void invalid_addresses_are_refused(void **state)
 {
     (void)state;
     host_refuses("{ address: ~ }", 12, "address must be text", "");
@@ -713,7 +713,7 @@ static void addresses_are_checked(void **state)
                  "");
 }
 
-static void host_names_are_checked(void **state)
+static void invalid_host_names_are_refused(void **state)
 {
     (void)state;
     assert_inventory_refused(
@@ -737,7 +737,7 @@ static void host_names_are_checked(void **state)
 
 #define TWO "version: 1\nhosts:\n  web-[1-2]: { services: [] }\ngroups:\n"
 
-static void groups_are_checked(void **state)
+static void invalid_groups_are_refused(void **state)
 {
     (void)state;
     assert_inventory_refused(TWO "  g: [web-3]\n", "inv.yaml:5:7: no host or group \"web-3\"",
@@ -763,7 +763,7 @@ static void groups_are_checked(void **state)
 }
 
 /* Groups of groups, 17 levels of them, are refused in either order. */
-static void groups_are_not_too_deep(void **state)
+static void too_deep_groups_are_refused(void **state)
 {
     (void)state;
     struct buf down = BUF_INIT(4096), up = BUF_INIT(4096);
@@ -792,7 +792,7 @@ static void a_long_file_name_is_cut_in_messages(void **state)
     assert_non_null(strstr(err.msg, ": unknown key \"a\""));
 }
 
-static void any_bytes(void *ctx, const struct spoiled *s)
+static void any_bytes(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct inventory *inv = NULL;
@@ -804,12 +804,12 @@ static void any_bytes(void *ctx, const struct spoiled *s)
     inventory_free(inv);
 }
 
-static void damaged_inventories_are_safe(void **state)
+static void errors_of_damaged_inventories_name_the_file(void **state)
 {
     (void)state;
     struct buf teams = scratch_read("tests/fuzz/corpus/inventory/teams");
-    spoil(full, sizeof full - 1, any_bytes, NULL);
-    spoil(teams.data, teams.len, any_bytes, NULL);
+    damage_everywhere(full, sizeof full - 1, any_bytes, NULL);
+    damage_everywhere(teams.data, teams.len, any_bytes, NULL);
     buf_release(&teams);
 }
 
@@ -980,7 +980,7 @@ static char *write_inventory(const char *dir, const char *name)
     return path;
 }
 
-static void load_checks_the_file(void **state)
+static void a_file_that_others_own_or_can_write_is_not_loaded(void **state)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
@@ -1012,7 +1012,7 @@ static void load_checks_the_file(void **state)
     free(path);
 }
 
-static void load_refuses_other_files(void **state)
+static void missing_files_and_directories_are_not_loaded(void **state)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
@@ -1044,7 +1044,7 @@ static void assert_file_found(const char *option, const char *expected)
     free(found);
 }
 
-static void services_of_sources_are_in_order(void **state)
+static void inventory_files_are_searched_in_order(void **state)
 {
     struct err err = ERR_INIT;
     char *path = NULL, *none = file_join(*state, "none.yaml"), *a = write_inventory(*state, "a.yaml"),
@@ -1093,28 +1093,28 @@ int main(void)
         cmocka_unit_test(unix_sockets_are_read),
         cmocka_unit_test(hosts_are_read),
         cmocka_unit_test(brackets_of_an_address_are_removed),
-        cmocka_unit_test(patterns_match),
-        cmocka_unit_test(yaml_is_refused),
-        cmocka_unit_test(syntax_is_explained),
+        cmocka_unit_test(patterns_select_hosts),
+        cmocka_unit_test(invalid_yaml_is_refused),
+        cmocka_unit_test(errors_of_syntax_are_explained),
         cmocka_unit_test(a_setting_in_the_column_of_names_is_explained),
         cmocka_unit_test(lists_instead_of_mappings_are_explained),
         cmocka_unit_test(several_errors_are_found_in_one_run),
         cmocka_unit_test(the_number_of_errors_is_limited),
-        cmocka_unit_test(top_level_keys_are_checked),
-        cmocka_unit_test(services_are_checked),
-        cmocka_unit_test(schemes_and_sockets_are_checked),
-        cmocka_unit_test(paths_of_sockets_have_a_maximum_length),
-        cmocka_unit_test(tls_is_checked),
-        cmocka_unit_test(auth_is_checked),
+        cmocka_unit_test(invalid_top_level_keys_are_refused),
+        cmocka_unit_test(invalid_services_are_refused),
+        cmocka_unit_test(invalid_schemes_and_sockets_are_refused),
+        cmocka_unit_test(too_long_paths_of_sockets_are_refused),
+        cmocka_unit_test(invalid_tls_settings_are_refused),
+        cmocka_unit_test(invalid_auth_settings_are_refused),
         cmocka_unit_test(two_secrets_are_refused),
         cmocka_unit_test(secrets_themselves_are_refused),
-        cmocka_unit_test(hosts_are_checked),
-        cmocka_unit_test(addresses_are_checked),
-        cmocka_unit_test(host_names_are_checked),
-        cmocka_unit_test(groups_are_checked),
-        cmocka_unit_test(groups_are_not_too_deep),
+        cmocka_unit_test(invalid_hosts_are_refused),
+        cmocka_unit_test(invalid_addresses_are_refused),
+        cmocka_unit_test(invalid_host_names_are_refused),
+        cmocka_unit_test(invalid_groups_are_refused),
+        cmocka_unit_test(too_deep_groups_are_refused),
         cmocka_unit_test(a_long_file_name_is_cut_in_messages),
-        cmocka_unit_test(damaged_inventories_are_safe),
+        cmocka_unit_test(errors_of_damaged_inventories_name_the_file),
         cmocka_unit_test(ten_thousand_hosts_are_read),
         cmocka_unit_test(deep_nesting_fails_at_once),
         cmocka_unit_test(a_file_above_the_limit_is_refused),
@@ -1122,9 +1122,10 @@ int main(void)
         cmocka_unit_test(yaml_that_needs_much_memory_is_refused),
         cmocka_unit_test(too_many_keys_are_refused),
         cmocka_unit_test(a_hundred_thousand_hosts_are_read),
-        cmocka_unit_test_setup_teardown(load_checks_the_file, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(load_refuses_other_files, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(services_of_sources_are_in_order, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_file_that_others_own_or_can_write_is_not_loaded, make_dir,
+                                        remove_dir),
+        cmocka_unit_test_setup_teardown(missing_files_and_directories_are_not_loaded, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(inventory_files_are_searched_in_order, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

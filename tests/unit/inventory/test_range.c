@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "inventory/range.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 
 static void assert_expanded(const char *text, const char *expected)
 {
@@ -104,10 +104,10 @@ static void a_name_above_the_limit_is_refused(void **state)
 }
 
 /* Any cut or flipped range must neither crash nor yield more names than allowed. */
-static void expand_spoiled(void *ctx, const struct spoiled *s)
+static void expand_damaged(void *ctx, const struct damaged *s)
 {
     (void)ctx;
-    char *text = spoiled_text(s);
+    char *text = damaged_text(s);
     struct strlist names = {0};
     if (range_expand(text, 100, &names, NULL) == 0)
         assert_in_range(names.n, 1, 100);
@@ -117,19 +117,21 @@ static void expand_spoiled(void *ctx, const struct spoiled *s)
     free(text);
 }
 
-static void damaged_ranges_are_safe(void **state)
+static void damaged_ranges_expand_within_the_limit(void **state)
 {
     (void)state;
     const char whole[] = "rack[01-03,7]-node[1-4]";
-    spoil(whole, sizeof whole - 1, expand_spoiled, NULL);
+    damage_everywhere(whole, sizeof whole - 1, expand_damaged, NULL);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(valid_ranges_are_expanded),  cmocka_unit_test(addresses_are_not_ranges),
-        cmocka_unit_test(invalid_ranges_are_refused), cmocka_unit_test(a_name_above_the_limit_is_refused),
-        cmocka_unit_test(damaged_ranges_are_safe),
+        cmocka_unit_test(valid_ranges_are_expanded),
+        cmocka_unit_test(addresses_are_not_ranges),
+        cmocka_unit_test(invalid_ranges_are_refused),
+        cmocka_unit_test(a_name_above_the_limit_is_refused),
+        cmocka_unit_test(damaged_ranges_expand_within_the_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

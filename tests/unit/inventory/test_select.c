@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "inventory/inventory.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 
 static const char file[] = "version: 1\n"
                            "services:\n"
@@ -138,7 +138,7 @@ static void each_target_is_selected_once(void **state)
     inventory_free(inv);
 }
 
-static void services_asked_for_by_name(void **state)
+static void services_are_selected_by_name(void **state)
 {
     (void)state;
     struct inventory *inv = load_inventory();
@@ -175,7 +175,7 @@ static void a_port_makes_a_service(void **state)
     inventory_free(inv);
 }
 
-static void a_port_with_path_and_scheme(void **state)
+static void a_port_gets_the_given_path_and_scheme(void **state)
 {
     (void)state;
     struct inventory *inv = load_inventory();
@@ -245,7 +245,7 @@ static void names_of_adhoc_services_are_unique(void **state)
 
 #define WHERE "add --port N; a service of the inventory has its own path and scheme"
 
-static void adhoc_services_are_checked(void **state)
+static void invalid_adhoc_services_are_refused(void **state)
 {
     (void)state;
     struct inventory *inv = load_inventory();
@@ -420,10 +420,10 @@ static void names_need_an_inventory(void **state)
     inventory_free(inv);
 }
 
-static void parse_spoiled(void *ctx, const struct spoiled *s)
+static void parse_damaged(void *ctx, const struct damaged *s)
 {
     (void)ctx;
-    char *text = spoiled_text(s);
+    char *text = damaged_text(s);
     struct address a = {0};
     if (address_parse(text, &a, NULL) == 0) {
         char *name = address_name(&a);
@@ -434,11 +434,11 @@ static void parse_spoiled(void *ctx, const struct spoiled *s)
     free(text);
 }
 
-static void damaged_addresses_are_safe(void **state)
+static void accepted_addresses_have_valid_names(void **state)
 {
     (void)state;
     const char whole[] = "ssh://ops@[2001:db8::7]:2222";
-    spoil(whole, sizeof whole - 1, parse_spoiled, NULL);
+    damage_everywhere(whole, sizeof whole - 1, parse_damaged, NULL);
 }
 
 int main(void)
@@ -446,18 +446,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_globs_ranges_and_groups_select_hosts),
         cmocka_unit_test(each_target_is_selected_once),
-        cmocka_unit_test(services_asked_for_by_name),
+        cmocka_unit_test(services_are_selected_by_name),
         cmocka_unit_test(a_port_makes_a_service),
-        cmocka_unit_test(a_port_with_path_and_scheme),
+        cmocka_unit_test(a_port_gets_the_given_path_and_scheme),
         cmocka_unit_test(a_socket_makes_a_service),
         cmocka_unit_test(names_of_adhoc_services_are_unique),
-        cmocka_unit_test(adhoc_services_are_checked),
+        cmocka_unit_test(invalid_adhoc_services_are_refused),
         cmocka_unit_test(addresses_outside_the_inventory_are_hosts),
         cmocka_unit_test(invalid_addresses_are_refused),
         cmocka_unit_test(unknown_names_get_suggestions),
         cmocka_unit_test(two_hosts_of_one_name_are_refused),
         cmocka_unit_test(names_need_an_inventory),
-        cmocka_unit_test(damaged_addresses_are_safe),
+        cmocka_unit_test(accepted_addresses_have_valid_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,12 +69,12 @@ static void trackers_are_read(void **state)
     assert_ptr_equal(t->kind, &gitlab);
     assert_string_equal(t->url, "https://gitlab.example:8443/sub");
     assert_int_equal(t->token.source, SECRET_ENV);
-    assert_string_equal(t->token.where, "GITLAB_TOKEN");
+    assert_string_equal(t->token.locator, "GITLAB_TOKEN");
     assert_string_equal(t->ca, "/etc/team/corp.pem");
     assert_ok(inventory_tracker(inv, "red", &t, &err), &err);
     assert_ptr_equal(t->kind, &redmine);
     assert_string_equal(t->url, "http://127.0.0.1:3000");
-    assert_string_equal(t->token.where, "/home/someone/red");
+    assert_string_equal(t->token.locator, "/home/someone/red");
     assert_null(t->ca);
     assert_ok(inventory_tracker(inv, "tickets", &t, &err), &err);
     assert_string_equal(t->url, "http://[::1]");
@@ -143,7 +143,7 @@ static void tracker_refuses(const char *settings, size_t column, const char *mes
     assert_inventory_refused(text, expected, hint);
 }
 
-static void trackers_are_checked(void **state)
+static void invalid_trackers_are_refused(void **state)
 {
     (void)state;
     const char *lacks = "it needs kind: gitlab, redmine or rt, and url: https://HOST";
@@ -203,7 +203,7 @@ static void team_refuses(const char *settings, size_t column, const char *messag
     assert_inventory_refused(text, expected, hint);
 }
 
-static void teams_are_checked(void **state)
+static void invalid_teams_are_refused(void **state)
 {
     (void)state;
     assert_inventory_refused("version: 1\nteams:\n  ops: {}\n",
@@ -237,9 +237,9 @@ int main(void)
         cmocka_unit_test(trackers_are_read),
         cmocka_unit_test(teams_are_read),
         cmocka_unit_test(self_and_teams_may_be_missing),
-        cmocka_unit_test(trackers_are_checked),
+        cmocka_unit_test(invalid_trackers_are_refused),
         cmocka_unit_test(a_tracker_url_is_https_to_one_host),
-        cmocka_unit_test(teams_are_checked),
+        cmocka_unit_test(invalid_teams_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "keys/agent.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* ---- the parser ---------------------------------------------------------------------------------------- */
+/* ---- the parser -------------------------------------------------------------------------------------- */
 
 /* An answer that lists `n` keys, "one", "two", ... */
 static struct buf make_listing(uint32_t count, size_t n)
@@ -68,7 +68,7 @@ static void no_list(const void *p, size_t n, const char *msg)
     agent_release(&a);
 }
 
-static void unusual_answers_are_handled(void **state)
+static void invalid_lists_of_keys_are_refused(void **state)
 {
     (void)state;
     static const char locked[] = "the SSH agent does not list its keys (is it locked?)";
@@ -91,7 +91,7 @@ static void unusual_answers_are_handled(void **state)
     buf_release(&b);
 }
 
-static void parse_spoiled(void *ctx, const struct spoiled *s)
+static void parse_damaged(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct agent a = {.fd = -1};
@@ -101,11 +101,11 @@ static void parse_spoiled(void *ctx, const struct spoiled *s)
     agent_release(&a);
 }
 
-static void damaged_lists_of_keys_are_safe(void **state)
+static void cut_lists_of_keys_are_refused(void **state)
 {
     (void)state;
     struct buf b = make_listing(2, 2);
-    spoil(b.data, b.len, parse_spoiled, NULL);
+    damage_everywhere(b.data, b.len, parse_damaged, NULL);
     buf_release(&b);
 }
 
@@ -163,7 +163,7 @@ static void an_agent_that_signs_with_sha1_only_is_refused(void **state)
     ssh_blob_release(&signature);
 }
 
-static void sign_spoiled(void *ctx, const struct spoiled *s)
+static void sign_damaged(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct ssh_blob signature = {0};
@@ -173,7 +173,7 @@ static void sign_spoiled(void *ctx, const struct spoiled *s)
     ssh_blob_release(&signature);
 }
 
-static void damaged_signatures_are_safe(void **state)
+static void cut_signatures_are_refused(void **state)
 {
     (void)state;
     static const char answer[] = "\x0e\0\0\0\x1c\0\0\0\x0bssh-ed25519\0\0\0\x09signature";
@@ -185,10 +185,10 @@ static void damaged_signatures_are_safe(void **state)
     ssh_blob_release(&signature);
     assert_refused(sign_answered(answer, sizeof answer - 2, &signature, &err), &err, ERR_FAILED,
                    "the SSH agent's signature is cut off");
-    spoil(answer, sizeof answer - 1, sign_spoiled, NULL);
+    damage_everywhere(answer, sizeof answer - 1, sign_damaged, NULL);
 }
 
-/* ---- a real one ---------------------------------------------------------------------------------------- */
+/* ---- a real one -------------------------------------------------------------------------------------- */
 
 /* The agent of the running test; it ends with the test, even a failed one. */
 static struct {
@@ -281,7 +281,7 @@ static void a_real_agent_signs(void **state)
     agent_release(&a);
 }
 
-static void a_real_agent_refuses(void **state)
+static void a_real_agent_does_not_sign_with_a_removed_key(void **state)
 {
     char *path = add_key(*state, "ed25519");
     struct agent a = open_agent();
@@ -298,7 +298,7 @@ static void a_real_agent_refuses(void **state)
     free(path);
 }
 
-/* ---- those that misbehave ------------------------------------------------------------------------------ */
+/* ---- those that misbehave ---------------------------------------------------------------------------- */
 
 /* A socket that behaves like an agent up to the end of `script`. */
 struct rogue {
@@ -483,12 +483,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_listed),
-        cmocka_unit_test(unusual_answers_are_handled),
-        cmocka_unit_test(damaged_lists_of_keys_are_safe),
-        cmocka_unit_test(damaged_signatures_are_safe),
+        cmocka_unit_test(invalid_lists_of_keys_are_refused),
+        cmocka_unit_test(cut_lists_of_keys_are_refused),
+        cmocka_unit_test(cut_signatures_are_refused),
         cmocka_unit_test(an_agent_that_signs_with_sha1_only_is_refused),
         REAL(a_real_agent_signs),
-        REAL(a_real_agent_refuses),
+        REAL(a_real_agent_does_not_sign_with_a_removed_key),
         SCRATCH(a_silent_agent_times_out),
         SCRATCH(a_full_queue_times_out),
         SCRATCH(a_request_can_be_cancelled),

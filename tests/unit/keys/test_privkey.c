@@ -11,7 +11,7 @@
 #include "gateway/ssh/certificate.h"
 #include "keys/keyfile.h"
 #include "keys/privkey.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -168,7 +168,7 @@ static void the_signature_name_determines_the_hash(void **state)
     free(path);
 }
 
-static void parse_spoiled(void *ctx, const struct spoiled *s)
+static void parse_damaged(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct privkey *k = NULL;
@@ -178,19 +178,19 @@ static void parse_spoiled(void *ctx, const struct spoiled *s)
     privkey_free(k);
 }
 
-static void damaged_keys_are_safe(void **state)
+static void damaged_keys_are_read_or_refused_with_a_message(void **state)
 {
     static const size_t some[] = {0, 1, 2};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
         char *path = make_key(*state, &kinds[some[i]], "");
         struct buf b = bytes_of(path);
-        spoil(b.data, b.len, parse_spoiled, NULL);
+        damage_everywhere(b.data, b.len, parse_damaged, NULL);
         buf_release(&b);
         free(path);
     }
 }
 
-/* ---- certificates -------------------------------------------------------------------------------------- */
+/* ---- certificates ------------------------------------------------------------------------------------ */
 
 static struct ssh_blob make_certificate(const char *directory, const char *type, const char *until)
 {
@@ -237,7 +237,7 @@ static void certificates_are_recognized(void **state)
     assert_false(certificate_is_type(""));
 }
 
-static void certificate_spoiled(void *ctx, const struct spoiled *s)
+static void certificate_damaged(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct certificate c = {0};
@@ -249,10 +249,10 @@ static void certificate_spoiled(void *ctx, const struct spoiled *s)
     certificate_release(&c);
 }
 
-static void damaged_certificates_are_safe(void **state)
+static void cut_certificates_are_refused(void **state)
 {
     struct ssh_blob blob = make_certificate(*state, "ecdsa", "always:forever");
-    spoil((char *)blob.data, blob.n, certificate_spoiled, NULL);
+    damage_everywhere((char *)blob.data, blob.n, certificate_damaged, NULL);
     ssh_blob_release(&blob);
 }
 
@@ -263,9 +263,9 @@ int main(void)
         SCRATCH(only_the_passphrase_opens_a_key),
         SCRATCH(each_cipher_of_openssh_is_decrypted),
         SCRATCH(the_signature_name_determines_the_hash),
-        SCRATCH(damaged_keys_are_safe),
+        SCRATCH(damaged_keys_are_read_or_refused_with_a_message),
         SCRATCH(certificates_are_recognized),
-        SCRATCH(damaged_certificates_are_safe),
+        SCRATCH(cut_certificates_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 
 #include "keys/keyfile.h"
 #include "keys/sshwire.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -83,7 +83,7 @@ static void assert_decoded(const char *text, const char *bytes, size_t n)
     assert_null(b.data);
 }
 
-static void base64_is_strict(void **state)
+static void invalid_base64_is_refused(void **state)
 {
     (void)state;
     assert_decoded("Zg==", "f", 1);
@@ -351,7 +351,7 @@ static void other_blobs_are_not_keys(void **state)
     free(path);
 }
 
-static void read_spoiled(void *ctx, const struct spoiled *s)
+static void read_damaged(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct keyfile k = {0};
@@ -361,14 +361,14 @@ static void read_spoiled(void *ctx, const struct spoiled *s)
     keyfile_release(&k);
 }
 
-static void damaged_keys_are_safe(void **state)
+static void damaged_keys_are_read_or_refused(void **state)
 {
     static const size_t some[] = {0, 1, 8, 13};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
         char *path = file_join(*state, keys[some[i]].name);
         run_keygen(path, keys[some[i]].options);
         struct buf text = scratch_read(path);
-        spoil(text.data, text.len, read_spoiled, NULL);
+        damage_everywhere(text.data, text.len, read_damaged, NULL);
         buf_release(&text);
         free(path);
     }
@@ -379,7 +379,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_and_strings_are_encoded_and_read),
         cmocka_unit_test(a_length_is_not_trusted),
-        cmocka_unit_test(base64_is_strict),
+        cmocka_unit_test(invalid_base64_is_refused),
         cmocka_unit_test(blobs_are_compared_and_named),
         SCRATCH(each_form_of_ssh_keygen_is_read),
         SCRATCH(fingerprints_equal_those_of_ssh_keygen),
@@ -387,7 +387,7 @@ int main(void)
         SCRATCH(a_public_key_file_is_accepted_as_ssh_does),
         SCRATCH(other_lines_are_not_public_keys),
         SCRATCH(other_blobs_are_not_keys),
-        SCRATCH(damaged_keys_are_safe),
+        SCRATCH(damaged_keys_are_read_or_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

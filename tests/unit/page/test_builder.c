@@ -103,7 +103,7 @@ static void a_full_page_has_both_sides(void **state)
     "{\"kind\":\"heap\",\"status\":\"ok\",\"pair\":" pair ",\"file\":\"" pair "\",\"profile\":{}}"
 
 /* The first of a pair failed and was fetched by resume, so it is the later one now. */
-static void a_pair_is_put_in_order(void **state)
+static void snapshots_of_a_pair_are_ordered_by_time(void **state)
 {
     static const char manifest[] =
         HEAD "\"hosts\":[{\"name\":\"file-03\",\"services\":[{\"name\":\"gitaly\",\"items\":[" HEAP_OF(
@@ -129,7 +129,7 @@ static void a_pair_is_put_in_order(void **state)
 }
 
 /* A manifest of another program. */
-static void text_dumps_of_two_snapshots_are_reported(void **state)
+static void a_text_dump_of_a_second_snapshot_is_reported(void **state)
 {
     static const char manifest[] =
         HEAD "\"hosts\":[{\"name\":\"file-03\",\"services\":[{\"name\":\"gitaly\",\"items\":[{\"kind\":"
@@ -159,12 +159,12 @@ static int visit_deadly(const struct bundle_preview *bundle, const struct bundle
     for (size_t i = 0; i < 2; i++) {
         const struct bundle_member member = {.path = paths[i], .size = sizeof dump - 1};
         struct buf bytes = BUF_INIT(sizeof dump);
-        if (!v->wants(v->ctx, &member))
+        if (!v->filter(v->ctx, &member))
             continue;
         if (i == 1)
             raise(SIGKILL);
         buf_add(&bytes, dump, sizeof dump - 1);
-        int rc = v->take(v->ctx, &member, &bytes, err);
+        int rc = v->receive(v->ctx, &member, &bytes, err);
         buf_release(&bytes);
         if (rc < 0)
             return -1;
@@ -208,8 +208,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_copy_leaves_out_a_file_that_kills_the_child),
         cmocka_unit_test(a_full_page_has_both_sides),
-        cmocka_unit_test(a_pair_is_put_in_order),
-        cmocka_unit_test(text_dumps_of_two_snapshots_are_reported),
+        cmocka_unit_test(snapshots_of_a_pair_are_ordered_by_time),
+        cmocka_unit_test(a_text_dump_of_a_second_snapshot_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

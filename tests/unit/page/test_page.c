@@ -21,8 +21,7 @@
 
 #include "base/banned.h"
 
-/* ---- profiles --------------------------------------------------------------------------------------------
- */
+/* ---- profiles ---------------------------------------------------------------------------------------- */
 
 static uint32_t intern_text(struct profile *p, const char *s)
 {
@@ -91,12 +90,12 @@ static struct profile *grown_profile(size_t n_samples, uint64_t seed)
     }
     for (size_t i = 0; i < n_samples; i++) {
         uint32_t stack[12];
-        size_t depth = made_below(&seed, 12);
+        size_t depth = random_below(&seed, 12);
         for (size_t k = 0; k < depth; k++)
-            stack[k] = places[made_below(&seed, 60)];
+            stack[k] = places[random_below(&seed, 60)];
         add_sample(
             p, stack, depth,
-            (const int64_t[]){1, (int64_t)made_below(&seed, 100000) - 1000, (int64_t)made_number(&seed)});
+            (const int64_t[]){1, (int64_t)random_below(&seed, 100000) - 1000, (int64_t)random_number(&seed)});
     }
     return p;
 }
@@ -109,8 +108,7 @@ static uint64_t profile_sum(const struct profile *p, size_t type)
     return sum;
 }
 
-/* ---- call trees ------------------------------------------------------------------------------------------
- */
+/* ---- call trees -------------------------------------------------------------------------------------- */
 
 /* Checks sums, preorder, and references within the tree. Returns the number of nodes that others were
  * folded into. */
@@ -266,7 +264,7 @@ static void stacks_too_deep_are_folded(void **state)
 }
 
 /* A location of a great many inlined calls, on a deep stack. */
-static void many_inlined_calls_take_no_extra_time(void **state)
+static void many_inlined_calls_are_drawn_within_twenty_seconds(void **state)
 {
     enum { INLINED = 20000, DEPTH = 5000 };
     struct profile *p = new_profile(1);
@@ -308,8 +306,7 @@ static void no_samples_and_no_values_are_a_root(void **state)
     profile_free(p);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------------
- */
+/* ---- JSON -------------------------------------------------------------------------------------------- */
 
 static json_t *parse_json(const struct buf *b)
 {
@@ -448,7 +445,7 @@ static void any_name_becomes_valid_json(void **state)
     for (int i = 0; i < 300; i++) {
         char name[40];
         for (size_t k = 0; k < sizeof name - 1; k++)
-            name[k] = (char)(1 + made_below(&seed, 255));
+            name[k] = (char)(1 + random_below(&seed, 255));
         name[sizeof name - 1] = '\0';
         uint32_t f = add_function(p, i == 0 ? long_name : name, name), at = add_location(p, &f, 1);
         add_sample(p, &at, 1, (const int64_t[]){1});
@@ -463,8 +460,7 @@ static void any_name_becomes_valid_json(void **state)
     free(long_name);
 }
 
-/* ---- goroutines ------------------------------------------------------------------------------------------
- */
+/* ---- goroutines -------------------------------------------------------------------------------------- */
 
 static json_t *dump_json(const char *text)
 {
@@ -542,8 +538,7 @@ static void labels_are_left_out(void **state)
     json_decref(root);
 }
 
-/* ---- the page --------------------------------------------------------------------------------------------
- */
+/* ---- the page ---------------------------------------------------------------------------------------- */
 
 static const struct page_entry an_entry = {.title = "</script><img src=x onerror=alert(1)>",
                                            .file = "h/s/cpu.pb.gz",
@@ -598,7 +593,7 @@ static void a_page_holds_its_entries_as_data(void **state)
     struct page_writer *page = NULL;
     struct profile *p = grown_profile(100, 1);
     (void)state;
-    assert_ok(page_writer_new(take_bytes, &out, UINT64_MAX, &page, &err), &err);
+    assert_ok(page_writer_new(add_bytes, &out, UINT64_MAX, &page, &err), &err);
     assert_ok(page_writer_add_nothing(page, &(struct page_entry){.title = "t"}, "too <large>", &err), &err);
     assert_ok(page_writer_add_profile(page, &an_entry, p, &err), &err);
     finish_page(page);
@@ -633,7 +628,7 @@ static void a_full_page_refuses_one_entry_and_goes_on(void **state)
     struct page_writer *page = NULL;
     struct profile *p = grown_profile(100, 1);
     (void)state;
-    assert_ok(page_writer_new(take_bytes, &out, 1000, &page, &err), &err);
+    assert_ok(page_writer_new(add_bytes, &out, 1000, &page, &err), &err);
     assert_int_equal(page_writer_add_profile(page, &an_entry, p, &err), -1);
     assert_int_equal(err.kind, ERR_FAILED);
     assert_ok(page_writer_add_nothing(page, &an_entry, err.msg, &err), &err);
@@ -687,7 +682,7 @@ int main(void)
         cmocka_unit_test(folding_preserves_sums),
         cmocka_unit_test(light_nodes_are_folded),
         cmocka_unit_test(stacks_too_deep_are_folded),
-        cmocka_unit_test(many_inlined_calls_take_no_extra_time),
+        cmocka_unit_test(many_inlined_calls_are_drawn_within_twenty_seconds),
         cmocka_unit_test(no_samples_and_no_values_are_a_root),
         cmocka_unit_test(texts_are_json_without_markup),
         cmocka_unit_test(copied_json_keeps_its_meaning),

@@ -11,8 +11,7 @@
 #include "pprof/dot.h"
 #include "pprof/table.h"
 
-/* ---- profiles -------------------------------------------------------------------------------------------
- */
+/* ---- profiles ---------------------------------------------------------------------------------------- */
 
 static uint32_t intern_text(struct profile *p, const char *s)
 {
@@ -75,8 +74,7 @@ static struct profile *new_profile(void)
     return p;
 }
 
-/* ---- graphs ---------------------------------------------------------------------------------------------
- */
+/* ---- graphs ------------------------------------------------------------------------------------------ */
 
 static struct graph make_graph(struct profile *p, const struct graph_options *options)
 {
@@ -374,8 +372,7 @@ static void light_edges_are_left_out_if_only_inlining_counts(void **state)
     profile_free(p);
 }
 
-/* ---- pictures -------------------------------------------------------------------------------------------
- */
+/* ---- pictures ---------------------------------------------------------------------------------------- */
 
 static void assert_shortened(const char *name, const char *expected)
 {
@@ -386,7 +383,7 @@ static void assert_shortened(const char *name, const char *expected)
     buf_release(&scratch);
 }
 
-static void names_are_shortened_as_in_go(void **state)
+static void function_names_are_shortened_like_go_tool_pprof(void **state)
 {
     (void)state;
     assert_shortened("main.main", "main.main");
@@ -438,8 +435,7 @@ static void scores_become_colors(void **state)
     assert_string_equal(dot_color(-1, true).text, "#d5edd5");
 }
 
-/* ---- whole reports --------------------------------------------------------------------------------------
- */
+/* ---- whole reports ----------------------------------------------------------------------------------- */
 
 static int add_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
@@ -613,7 +609,7 @@ int main(void)
         cmocka_unit_test(a_tree_has_a_node_for_each_path),
         cmocka_unit_test(two_threads_give_the_result_of_one),
         cmocka_unit_test(light_edges_are_left_out_if_only_inlining_counts),
-        cmocka_unit_test(names_are_shortened_as_in_go),
+        cmocka_unit_test(function_names_are_shortened_like_go_tool_pprof),
         cmocka_unit_test(long_names_take_linear_time),
         cmocka_unit_test(scores_become_colors),
         cmocka_unit_test(the_report_of_tags_is_printed),

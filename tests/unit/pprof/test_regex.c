@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "pprof/regex.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "base/banned.h"
 
 /* Beside each pattern: which texts match, 1 or 0 each; or `!` and the error. */
@@ -282,7 +282,7 @@ static const char *compare_with_rows(struct str pattern, char dst[TOLD])
     return dst;
 }
 
-static void patterns_match_as_in_go(void **state)
+static void patterns_match_like_gos_regexp(void **state)
 {
     (void)state;
     char got[TOLD];
@@ -291,7 +291,7 @@ static void patterns_match_as_in_go(void **state)
             fail_msg("`%s`: %s, not %s", rows[i].pattern, got, rows[i].expected);
 }
 
-static void judge_spoiled(void *ctx, const struct spoiled *s)
+static void judge_damaged(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     char got[TOLD];
@@ -303,7 +303,7 @@ static void damaged_patterns_are_safe(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        spoil(rows[i].pattern, strlen(rows[i].pattern), judge_spoiled, NULL);
+        damage_everywhere(rows[i].pattern, strlen(rows[i].pattern), judge_damaged, NULL);
 }
 
 static void invalid_utf8_is_refused(void **state)
@@ -413,7 +413,7 @@ static void expressions_share_a_budget(void **state)
     regex_free(other);
 }
 
-static void nesting_has_a_limit(void **state)
+static void too_deeply_nested_patterns_are_refused(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -458,14 +458,14 @@ static void each_string_of_a_profile_is_matched_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns_match_as_in_go),
+        cmocka_unit_test(patterns_match_like_gos_regexp),
         cmocka_unit_test(damaged_patterns_are_safe),
         cmocka_unit_test(invalid_utf8_is_refused),
         cmocka_unit_test(any_text_can_be_searched),
         cmocka_unit_test(exceeding_the_budget_is_an_error),
         cmocka_unit_test(large_expressions_have_the_budget_too),
         cmocka_unit_test(expressions_share_a_budget),
-        cmocka_unit_test(nesting_has_a_limit),
+        cmocka_unit_test(too_deeply_nested_patterns_are_refused),
         cmocka_unit_test(each_string_of_a_profile_is_matched_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -214,7 +214,7 @@ static int gunzip_limited(const struct buf *gz, uint64_t limit, uint64_t *ret_n,
     return rc;
 }
 
-static void inflation_is_limited(void **state)
+static void data_that_inflates_beyond_the_limit_is_refused(void **state)
 {
     (void)state;
     struct buf gz = BUF_INIT(1 << 20);
@@ -273,7 +273,7 @@ int main(void)
         cmocka_unit_test(checksum_and_length_are_checked),
         cmocka_unit_test(gzip_cut_at_any_byte_is_refused),
         cmocka_unit_test(flipped_gzip_is_refused_or_unchanged),
-        cmocka_unit_test(inflation_is_limited),
+        cmocka_unit_test(data_that_inflates_beyond_the_limit_is_refused),
         cmocka_unit_test(an_error_of_the_sink_ends_the_inflation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

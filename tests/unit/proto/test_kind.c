@@ -20,7 +20,7 @@ static void each_kind_is_found_by_its_names(void **state)
         if (k->alias)
             assert_ptr_equal(kind_find(k->alias), k);
         assert_ptr_equal(kind_of_endpoint(k->endpoint + (k->endpoint[0] == '/')), k);
-        assert_true(k->max_mb > 0 && k->help && k->stem);
+        assert_true(k->max_mb > 0 && k->help && k->file_name);
     }
     assert_null(kind_find(""));
     assert_null(kind_of_endpoint(""));

@@ -58,7 +58,7 @@ static void assert_percentage(int64_t value, int64_t total, const char *expected
     assert_string_equal(text, expected);
 }
 
-static void percentages_are_printed_as_in_go(void **state)
+static void percentages_are_printed_like_go_tool_pprof(void **state)
 {
     (void)state;
     assert_percentage(0, 0, "    0%");
@@ -117,7 +117,7 @@ static void numbers_equal_those_of_printf(void **state)
     }
 }
 
-static void numbers_that_overflow_wrap_as_in_go(void **state)
+static void integer_overflow_wraps_and_division_truncates(void **state)
 {
     (void)state;
     assert_true(measure_abs(INT64_MIN) == INT64_MIN);
@@ -129,7 +129,7 @@ static void numbers_that_overflow_wrap_as_in_go(void **state)
     assert_true(profile_double_to_int(-2.9) == -2);
 }
 
-static void columns_are_counted_as_in_go(void **state)
+static void each_character_and_each_invalid_byte_is_one_column(void **state)
 {
     (void)state;
     assert_int_equal(out_columns(STR("abc")), 3);
@@ -146,9 +146,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_scaled_to_units),
         cmocka_unit_test(unknown_units_are_cut),
-        cmocka_unit_test(percentages_are_printed_as_in_go),
-        cmocka_unit_test(numbers_that_overflow_wrap_as_in_go),
-        cmocka_unit_test(columns_are_counted_as_in_go),
+        cmocka_unit_test(percentages_are_printed_like_go_tool_pprof),
+        cmocka_unit_test(integer_overflow_wraps_and_division_truncates),
+        cmocka_unit_test(each_character_and_each_invalid_byte_is_one_column),
         cmocka_unit_test(numbers_equal_those_of_printf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 
 #include "proto/profile.pb-c.h"
 #include "tests/unit/profile_make.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "base/banned.h"
 
 #define MAX_BYTES ((uint64_t)1 << 30)
@@ -21,7 +21,7 @@ static struct buf write_profile(const struct profile *p)
 {
     struct err err = ERR_INIT;
     struct buf b = BUF_INIT((size_t)64 << 20);
-    assert_int_equal(profile_write(p, take_bytes, &b, &err), 0);
+    assert_int_equal(profile_write(p, add_bytes, &b, &err), 0);
     assert_int_equal(buf_check(&b, "it", &err), 0);
     return b;
 }
@@ -36,7 +36,7 @@ static struct profile *parse_profile(const void *p, size_t n)
     return ret;
 }
 
-/* ---- protobuf-c ---------------------------------------------------------------------------------------- */
+/* ---- protobuf-c -------------------------------------------------------------------------------------- */
 
 static void same_string(const struct profile *p, uint32_t index, const pb_profile *pb, int64_t number)
 {
@@ -153,7 +153,7 @@ static void matches_protobuf_c(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 300; seed++) {
-        struct profile *p = made_profile(seed);
+        struct profile *p = random_profile(seed);
         struct buf b = write_profile(p);
         pb_profile *pb = perftools__profiles__profile__unpack(NULL, b.len, (const uint8_t *)b.data);
         assert_non_null(pb);
@@ -182,8 +182,7 @@ static void matches_protobuf_c(void **state)
     }
 }
 
-/* ---- encodings ------------------------------------------------------------------------------------------
- */
+/* ---- encodings --------------------------------------------------------------------------------------- */
 
 /* One sample of main.f, 7 samples, everything in the order given: s(amples), t(ypes), l(ocations),
  * f(unctions), n(ames). */
@@ -194,19 +193,19 @@ static struct buf spell_profile(const char *order)
     for (; *order; order++)
         switch (*order) {
         case 's':
-            SPELL(&b, 2, 1, 9, 2, 7);
+            ENCODE(&b, 2, 1, 9, 2, 7);
             break;
         case 't':
-            SPELL(&b, 1, 1, 1, 2, 2);
+            ENCODE(&b, 1, 1, 1, 2, 2);
             break;
         case 'l':
-            spell_bytes(&b, 4, "\x08\x09\x18\x0a\x22\x04\x08\x05\x10\x21", 10);
+            encode_bytes(&b, 4, "\x08\x09\x18\x0a\x22\x04\x08\x05\x10\x21", 10);
             break;
         case 'f':
-            SPELL(&b, 5, 1, 5, 2, 3, 3, 3, 4, 4);
+            ENCODE(&b, 5, 1, 5, 2, 3, 3, 3, 4, 4);
             break;
         default:
-            spell_strings(&b, strings);
+            encode_strings(&b, strings);
             break;
         }
     return b;
@@ -219,7 +218,7 @@ static void fields_may_have_any_order(void **state)
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
         struct buf b = spell_profile(orders[i]), expected = spell_profile("tslfn");
         struct profile *p = parse_profile(b.data, b.len);
-        spell_number(&expected, 14, 0);
+        encode_number(&expected, 14, 0);
         struct buf again = write_profile(p);
         assert_int_equal(again.len, expected.len);
         assert_memory_equal(again.data, expected.data, expected.len);
@@ -239,19 +238,19 @@ static void unusual_encodings_are_read(void **state)
     (void)state;
     static const char *const strings[] = {"", "a", "b", NULL};
     struct buf b = BUF_INIT(1000), sample = BUF_INIT(1000);
-    SPELL(&b, 1, 1, 1);
-    SPELL(&b, 1, 1, 2);
-    spell_number(&sample, 1, UINT64_MAX);
-    spell_bytes(&sample, 1, "\x03\x80\x80\x80\x80\x10", 6);
-    spell_number(&sample, 2, 5);
-    spell_bytes(&sample, 2, "\x06", 1);
-    spell_bytes(&sample, 77, "whatever", 8);
-    spell_bytes(&b, 2, sample.data, sample.len);
-    SPELL(&b, 4, 1, UINT64_MAX);
-    SPELL(&b, 4, 1, (uint64_t)1 << 32);
-    SPELL(&b, 4, 1, 3);
+    ENCODE(&b, 1, 1, 1);
+    ENCODE(&b, 1, 1, 2);
+    encode_number(&sample, 1, UINT64_MAX);
+    encode_bytes(&sample, 1, "\x03\x80\x80\x80\x80\x10", 6);
+    encode_number(&sample, 2, 5);
+    encode_bytes(&sample, 2, "\x06", 1);
+    encode_bytes(&sample, 77, "whatever", 8);
+    encode_bytes(&b, 2, sample.data, sample.len);
+    ENCODE(&b, 4, 1, UINT64_MAX);
+    ENCODE(&b, 4, 1, (uint64_t)1 << 32);
+    ENCODE(&b, 4, 1, 3);
     buf_add(&b, "\x99\x06zzzzzzzz\x9d\x06zzzz\x98\x06\x01", 19);
-    spell_strings(&b, strings);
+    encode_strings(&b, strings);
     struct profile *p = parse_profile(b.data, b.len);
     assert_int_equal(p->n_samples, 1);
     assert_int_equal(p->samples[0].depth, 3);
@@ -271,14 +270,14 @@ static void equal_strings_are_one_and_empty_labels_are_dropped(void **state)
     (void)state;
     static const char *const strings[] = {"", "k", "v", "k", "", NULL};
     struct buf b = BUF_INIT(1000), sample = BUF_INIT(1000);
-    SPELL(&b, 1, 1, 1);
-    spell_number(&sample, 2, 1);
-    SPELL(&sample, 3, 1, 3, 2, 2, 3, 8, 4, 1);
-    SPELL(&sample, 3, 1, 1);
-    SPELL(&sample, 3, 1, 1, 2, 4);
-    SPELL(&sample, 3, 1, 1, 4, 2);
-    spell_bytes(&b, 2, sample.data, sample.len);
-    spell_strings(&b, strings);
+    ENCODE(&b, 1, 1, 1);
+    encode_number(&sample, 2, 1);
+    ENCODE(&sample, 3, 1, 3, 2, 2, 3, 8, 4, 1);
+    ENCODE(&sample, 3, 1, 1);
+    ENCODE(&sample, 3, 1, 1, 2, 4);
+    ENCODE(&sample, 3, 1, 1, 4, 2);
+    encode_bytes(&b, 2, sample.data, sample.len);
+    encode_strings(&b, strings);
     struct profile *p = parse_profile(b.data, b.len);
     assert_int_equal(profile_n_strings(p), 3);
     assert_int_equal(p->samples[0].n_labels, 3);
@@ -292,8 +291,7 @@ static void equal_strings_are_one_and_empty_labels_are_dropped(void **state)
     buf_release(&b);
 }
 
-/* ---- errors ---------------------------------------------------------------------------------------------
- */
+/* ---- errors ------------------------------------------------------------------------------------------ */
 
 static void assert_profile_refused(struct buf *b, const char *why)
 {
@@ -313,45 +311,45 @@ static void invalid_profiles_are_refused(void **state)
     static const char other[] = "parsing profile: unrecognized profile format";
     struct buf b = BUF_INIT(1000);
     assert_profile_refused(&b, "parsing profile: empty input file");
-    SPELL(&b, 2, 2, 1);
-    spell_strings(&b, strings);
+    ENCODE(&b, 2, 2, 1);
+    encode_strings(&b, strings);
     assert_profile_refused(&b, "malformed profile: missing sample type information");
-    SPELL(&b, 1, 1, 1);
-    SPELL(&b, 2, 2, 1, 2, 2);
-    spell_strings(&b, strings);
+    ENCODE(&b, 1, 1, 1);
+    ENCODE(&b, 2, 2, 1, 2, 2);
+    encode_strings(&b, strings);
     assert_profile_refused(&b, "malformed profile: mismatch: sample has 2 values vs. 1 types");
-    SPELL(&b, 1, 1, 1);
-    SPELL(&b, 2, 2, 1, 1, 8);
-    spell_strings(&b, strings);
+    ENCODE(&b, 1, 1, 1);
+    ENCODE(&b, 2, 2, 1, 1, 8);
+    encode_strings(&b, strings);
     assert_profile_refused(&b, "malformed profile: sample has nil location");
-    SPELL(&b, 4, 3, 1);
-    spell_strings(&b, strings);
+    ENCODE(&b, 4, 3, 1);
+    encode_strings(&b, strings);
     assert_profile_refused(&b, "malformed profile: found location with reserved id=0");
-    SPELL(&b, 5, 2, 0);
-    spell_strings(&b, strings);
+    ENCODE(&b, 5, 2, 0);
+    encode_strings(&b, strings);
     assert_profile_refused(&b, "malformed profile: found function with reserved ID=0");
-    SPELL(&b, 3, 1, 7);
-    SPELL(&b, 3, 1, 7);
-    spell_strings(&b, strings);
+    ENCODE(&b, 3, 1, 7);
+    ENCODE(&b, 3, 1, 7);
+    encode_strings(&b, strings);
     assert_profile_refused(&b, "malformed profile: multiple mappings with same id: 7");
-    SPELL(&b, 4, 1, UINT64_MAX);
-    SPELL(&b, 4, 1, UINT64_MAX);
-    spell_strings(&b, strings);
+    ENCODE(&b, 4, 1, UINT64_MAX);
+    ENCODE(&b, 4, 1, UINT64_MAX);
+    encode_strings(&b, strings);
     assert_profile_refused(&b, "malformed profile: multiple locations with same id: 18446744073709551615");
-    spell_bytes(&b, 4, "\x08\x09\x22\x02\x08\x05", 6);
-    spell_strings(&b, strings);
+    encode_bytes(&b, 4, "\x08\x09\x22\x02\x08\x05", 6);
+    encode_strings(&b, strings);
     assert_profile_refused(&b, "malformed profile: location id: 9 has a line with nil function");
-    spell_number(&b, 9, 1);
-    spell_number(&b, 9, 1);
+    encode_number(&b, 9, 1);
+    encode_number(&b, 9, 1);
     assert_profile_refused(&b, "parsing profile: concatenated profiles detected");
-    SPELL(&b, 1, 1, 2);
-    spell_strings(&b, strings);
+    ENCODE(&b, 1, 1, 2);
+    encode_strings(&b, strings);
     assert_profile_refused(&b, other);
-    spell_strings(&b, no_empty);
+    encode_strings(&b, no_empty);
     assert_profile_refused(&b, other);
-    spell_number(&b, 4, 1);
+    encode_number(&b, 4, 1);
     assert_profile_refused(&b, other);
-    SPELL(&b, 1, 1, 0);
+    ENCODE(&b, 1, 1, 0);
     assert_profile_refused(&b, other);
     buf_adds(&b, "no profile at all\n");
     assert_profile_refused(&b, other);
@@ -370,7 +368,7 @@ static void samples_need_a_value_for_each_type(void **state)
     buf_release(&b);
 }
 
-/* ---- gzip ---------------------------------------------------------------------------------------------- */
+/* ---- gzip -------------------------------------------------------------------------------------------- */
 
 static void add_member(struct buf *to, const void *p, size_t n)
 {
@@ -407,7 +405,7 @@ static void gzip_is_read(void **state)
     buf_release(&plain);
 }
 
-static void inflation_is_limited(void **state)
+static void profiles_that_inflate_beyond_the_limit_are_refused(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -452,7 +450,7 @@ static void inflation_beyond_real_profiles_is_refused(void **state)
 }
 
 /* Profiles are compared by each pair of their types. */
-static void the_number_of_sample_types_is_limited(void **state)
+static void more_than_1000_sample_types_are_refused(void **state)
 {
     (void)state;
     for (size_t n = 1000; n <= 1001; n++) {
@@ -460,8 +458,8 @@ static void the_number_of_sample_types_is_limited(void **state)
         struct profile *p = NULL;
         struct buf b = BUF_INIT(65536);
         for (size_t i = 0; i < n; i++)
-            SPELL(&b, 1, 1, 0);
-        spell_bytes(&b, 6, "", 0);
+            ENCODE(&b, 1, 1, 0);
+        encode_bytes(&b, 6, "", 0);
         int rc = profile_parse(b.data, b.len, MAX_BYTES, &p, &err);
         assert_int_equal(rc, n <= 1000 ? 0 : -1);
         if (rc < 0)
@@ -472,7 +470,7 @@ static void the_number_of_sample_types_is_limited(void **state)
 }
 
 /* A few bytes each, whose columns would take ten times as much or more. */
-static void memory_is_limited(void **state)
+static void profiles_that_need_too_much_memory_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -490,10 +488,10 @@ static void memory_is_limited(void **state)
         struct buf many = BUF_INIT(n), b = BUF_INIT(2 * n);
         while (many.len + rows[i].n <= n)
             buf_add(&many, rows[i].bytes, rows[i].n);
-        SPELL(&b, 1, 1, 0);
-        spell_bytes(&b, 6, "", 0);
+        ENCODE(&b, 1, 1, 0);
+        encode_bytes(&b, 6, "", 0);
         if (rows[i].outer)
-            spell_bytes(&b, rows[i].outer, many.data, many.len);
+            encode_bytes(&b, rows[i].outer, many.data, many.len);
         else
             buf_add(&b, many.data, many.len);
         assert_int_equal(profile_parse(b.data, b.len, MAX_BYTES, &p, &err), -1);
@@ -510,9 +508,9 @@ static void written_gzip_has_no_time_name_or_system(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct profile *p = made_profile(7);
+    struct profile *p = random_profile(7);
     struct buf plain = write_profile(p), gz = BUF_INIT(100000);
-    assert_int_equal(profile_write_gzip(p, take_bytes, &gz, &err), 0);
+    assert_int_equal(profile_write_gzip(p, add_bytes, &gz, &err), 0);
     /* No time, no name, no system. */
     assert_memory_equal(gz.data, "\x1f\x8b\x08\x00\x00\x00\x00\x00", 8);
     assert_int_equal((unsigned char)gz.data[9], 0xff);
@@ -527,10 +525,9 @@ static void written_gzip_has_no_time_name_or_system(void **state)
     profile_free(p);
 }
 
-/* ---- damaged --------------------------------------------------------------------------------------------
- */
+/* ---- damaged ----------------------------------------------------------------------------------------- */
 
-static void read_spoiled(void *ctx, const struct spoiled *s)
+static void read_damaged(void *ctx, const struct damaged *s)
 {
     struct err err = ERR_INIT;
     struct profile *p = NULL;
@@ -551,12 +548,12 @@ static void damaged_profiles_are_safe(void **state)
     (void)state;
     size_t fine = 0;
     for (uint64_t seed = 1; seed <= 8; seed++) {
-        struct profile *p = made_profile(seed);
+        struct profile *p = random_profile(seed);
         struct buf b = write_profile(p), gz = BUF_INIT(20000);
-        spoil(b.data, b.len, read_spoiled, &fine);
+        damage_everywhere(b.data, b.len, read_damaged, &fine);
         if (seed == 1) {
             add_member(&gz, b.data, b.len);
-            spoil(gz.data, gz.len, read_spoiled, &fine);
+            damage_everywhere(gz.data, gz.len, read_damaged, &fine);
         }
         buf_release(&gz);
         buf_release(&b);
@@ -572,15 +569,15 @@ static void spell_long(struct buf *b, size_t bytes)
     char *s = malloc(bytes);
     assert_non_null(s);
     memset(s, 'a', bytes);
-    spell_bytes(b, 6, s, bytes);
+    encode_bytes(b, 6, s, bytes);
     free(s);
 }
 
 static void spell_head(struct buf *b)
 {
     static const char *const strings[] = {"", "cpu", "count", NULL};
-    spell_strings(b, strings);
-    SPELL(b, 1, 1, 1, 2, 2);
+    encode_strings(b, strings);
+    ENCODE(b, 1, 1, 1, 2, 2);
 }
 
 /* Many functions of one long name. */
@@ -589,11 +586,11 @@ static void one_long_name(struct buf *b, unsigned n)
     spell_head(b);
     spell_long(b, 100000);
     for (unsigned i = 1; i <= n; i++) {
-        SPELL(b, 5, 1, i, 2, 3);
+        ENCODE(b, 5, 1, i, 2, 3);
         struct buf location = BUF_INIT(100);
-        spell_number(&location, 1, i);
-        SPELL(&location, 4, 1, i, 2, 1);
-        spell_bytes(b, 4, buf_str(&location), location.len);
+        encode_number(&location, 1, i);
+        ENCODE(&location, 4, 1, i, 2, 1);
+        encode_bytes(b, 4, buf_str(&location), location.len);
         buf_release(&location);
     }
 }
@@ -602,15 +599,15 @@ static void one_long_name(struct buf *b, unsigned n)
 static void many_lines(struct buf *b, unsigned n)
 {
     spell_head(b);
-    SPELL(b, 5, 1, 1, 2, 1);
+    ENCODE(b, 5, 1, 1, 2, 1);
     struct buf location = BUF_INIT(1u << 20);
-    spell_number(&location, 1, 1);
+    encode_number(&location, 1, 1);
     for (unsigned i = 0; i < 4000; i++)
-        SPELL(&location, 4, 1, 1, 2, 1);
-    spell_bytes(b, 4, buf_str(&location), location.len);
+        ENCODE(&location, 4, 1, 1, 2, 1);
+    encode_bytes(b, 4, buf_str(&location), location.len);
     buf_release(&location);
     for (unsigned i = 0; i < n; i++)
-        SPELL(b, 2, 1, 1, 2, 1);
+        ENCODE(b, 2, 1, 1, 2, 1);
 }
 
 /* Many labels of one long text. */
@@ -618,13 +615,13 @@ static void one_long_label(struct buf *b, unsigned n)
 {
     spell_head(b);
     spell_long(b, 100000);
-    SPELL(b, 4, 1, 1);
+    ENCODE(b, 4, 1, 1);
     for (unsigned i = 0; i < n; i++) {
         struct buf sample = BUF_INIT(100);
-        spell_number(&sample, 1, 1);
-        spell_number(&sample, 2, 1);
-        SPELL(&sample, 3, 1, 1, 2, 3);
-        spell_bytes(b, 2, buf_str(&sample), sample.len);
+        encode_number(&sample, 1, 1);
+        encode_number(&sample, 2, 1);
+        ENCODE(&sample, 3, 1, 1, 2, 3);
+        encode_bytes(b, 2, buf_str(&sample), sample.len);
         buf_release(&sample);
     }
 }
@@ -634,11 +631,11 @@ static void many_long_comments(struct buf *b, unsigned n)
     spell_head(b);
     spell_long(b, 100000);
     for (unsigned i = 0; i < n; i++)
-        spell_number(b, 13, 3);
+        encode_number(b, 13, 3);
 }
 
 /* Few bytes that refer to much text are refused; fewer of them are accepted. */
-static void repeated_text_is_limited(void **state)
+static void profiles_that_repeat_too_much_text_are_refused(void **state)
 {
     static const struct {
         void (*spell)(struct buf *b, unsigned n);
@@ -686,7 +683,7 @@ static void an_error_of_the_sink_ends_the_writing(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct profile *p = made_profile(3);
+    struct profile *p = random_profile(3);
     assert_int_equal(profile_write(p, refuse_bytes, NULL, &err), -1);
     assert_string_equal(err.msg, "enough");
     assert_int_equal(profile_write_gzip(p, refuse_bytes, NULL, &err), -1);
@@ -703,14 +700,14 @@ int main(void)
         cmocka_unit_test(invalid_profiles_are_refused),
         cmocka_unit_test(samples_need_a_value_for_each_type),
         cmocka_unit_test(gzip_is_read),
-        cmocka_unit_test(inflation_is_limited),
+        cmocka_unit_test(profiles_that_inflate_beyond_the_limit_are_refused),
         cmocka_unit_test(inflation_beyond_real_profiles_is_refused),
-        cmocka_unit_test(memory_is_limited),
-        cmocka_unit_test(the_number_of_sample_types_is_limited),
+        cmocka_unit_test(profiles_that_need_too_much_memory_are_refused),
+        cmocka_unit_test(more_than_1000_sample_types_are_refused),
         cmocka_unit_test(written_gzip_has_no_time_name_or_system),
         cmocka_unit_test(damaged_profiles_are_safe),
         cmocka_unit_test(an_error_of_the_sink_ends_the_writing),
-        cmocka_unit_test(repeated_text_is_limited),
+        cmocka_unit_test(profiles_that_repeat_too_much_text_are_refused),
     };
     return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
 }

@@ -30,16 +30,16 @@ static uint64_t id_of(bool gaps, uint64_t location)
 static void add_sample(struct buf *b, uint64_t *seed, size_t n_locations, bool gaps)
 {
     struct buf sample = BUF_INIT(1000), ids = BUF_INIT(200);
-    size_t depth = made_below(seed, MAX_DEPTH);
+    size_t depth = random_below(seed, MAX_DEPTH);
     for (size_t i = 0; i < depth; i++)
-        wire_put_number(&ids, id_of(gaps, 1 + made_below(seed, n_locations)));
-    spell_bytes(&sample, 1, buf_str(&ids), ids.len);
+        wire_append_number(&ids, id_of(gaps, 1 + random_below(seed, n_locations)));
+    encode_bytes(&sample, 1, buf_str(&ids), ids.len);
     if (depth % 4 == 1)
-        spell_number(&sample, 1, id_of(gaps, 1));
-    spell_number(&sample, 2, made_below(seed, 1000));
-    if (made_below(seed, 16) == 0)
-        SPELL(&sample, 3, 1, 1, 3, 1 + made_below(seed, 1000));
-    spell_bytes(b, 2, sample.data, sample.len);
+        encode_number(&sample, 1, id_of(gaps, 1));
+    encode_number(&sample, 2, random_below(seed, 1000));
+    if (random_below(seed, 16) == 0)
+        ENCODE(&sample, 3, 1, 1, 3, 1 + random_below(seed, 1000));
+    encode_bytes(b, 2, sample.data, sample.len);
     buf_release(&ids);
     buf_release(&sample);
 }
@@ -49,22 +49,22 @@ static struct buf large_profile(size_t n_locations, bool gaps, bool strings_firs
     static const char *const strings[] = {"", "a key", NULL};
     struct buf b = BUF_INIT((size_t)64 << 20), block = BUF_INIT((size_t)1 << 20);
     uint64_t seed = 7;
-    SPELL(&b, 1, 1, 1);
+    ENCODE(&b, 1, 1, 1);
     if (strings_first)
-        spell_strings(&b, strings);
+        encode_strings(&b, strings);
     for (size_t i = 0; i < BLOCK; i++)
         add_sample(&block, &seed, n_locations, gaps);
     for (size_t i = 0; i < BLOCKS; i++) {
         for (size_t k = 0; i > 0 && k < 2; k++)
             if (odd[k].at == i)
-                spell_bytes(&b, 2, odd[k].bytes, odd[k].n);
+                encode_bytes(&b, 2, odd[k].bytes, odd[k].n);
         buf_add(&b, block.data, block.len);
     }
     buf_release(&block);
     for (size_t i = 1; i <= n_locations; i++)
-        SPELL(&b, 4, 1, id_of(gaps, i), 3, i);
+        ENCODE(&b, 4, 1, id_of(gaps, i), 3, i);
     if (!strings_first)
-        spell_strings(&b, strings);
+        encode_strings(&b, strings);
     return b;
 }
 
@@ -79,7 +79,7 @@ static struct buf parse_outcome(const struct buf *b)
         return ret;
     }
     assert_int_equal(profile_check(p, &err), 0);
-    assert_int_equal(profile_write(p, take_bytes, &ret, &err), 0);
+    assert_int_equal(profile_write(p, add_bytes, &ret, &err), 0);
     profile_free(p);
     return ret;
 }

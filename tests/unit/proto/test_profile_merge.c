@@ -188,11 +188,11 @@ static void generated_profiles_are_merged(void **state)
     (void)state;
     for (uint64_t seed = 1; seed < 200; seed++) {
         struct err err = ERR_INIT;
-        struct profile *a = made_profile(seed), *once = merge_two(a, NULL), *twice = merge_two(a, a);
+        struct profile *a = random_profile(seed), *once = merge_two(a, NULL), *twice = merge_two(a, a);
         struct buf x = BUF_INIT(1 << 20), y = BUF_INIT(1 << 20);
         struct profile *again = merge_two(once, NULL);
-        assert_ok(profile_write(once, take_bytes, &x, &err), &err);
-        assert_ok(profile_write(again, take_bytes, &y, &err), &err);
+        assert_ok(profile_write(once, add_bytes, &x, &err), &err);
+        assert_ok(profile_write(again, add_bytes, &y, &err), &err);
         assert_int_equal(x.len, y.len);
         assert_memory_equal(x.data, y.data, x.len);
         assert_int_equal(once->n_samples, twice->n_samples);
@@ -236,17 +236,17 @@ static void types_that_not_all_profiles_have_are_removed(void **state)
     b->default_sample_type = intern_text(b, "wall");
     add_sample(b, "f", 1, (int64_t[]){1, 2, 3});
     add_sample(b, "g", 2, (int64_t[]){4, 5, 6});
-    assert_ok(profile_common_types(both, 2, &err), &err);
+    assert_ok(profile_reduce_to_common_types(both, 2, &err), &err);
     assert_int_equal(b->n_sample_types, 2);
     assert_memory_equal(b->values, ((int64_t[]){3, 1, 6, 4}), 4 * sizeof(int64_t));
     assert_true(str_is(profile_str(b, b->default_sample_type), "samples"));
     /* A profile without changes keeps its default. */
     assert_int_equal(a->default_sample_type, 0);
     a->sample_types[0].type = a->sample_types[1].type = intern_text(a, "other");
-    assert_refused(profile_common_types(both, 2, &err), &err, ERR_FAILED,
+    assert_refused(profile_reduce_to_common_types(both, 2, &err), &err, ERR_FAILED,
                    "\"other\" sample type is not found in profile");
     a->sample_types[0].type = intern_text(a, "one");
-    assert_refused(profile_common_types(both, 2, &err), &err, ERR_FAILED,
+    assert_refused(profile_reduce_to_common_types(both, 2, &err), &err, ERR_FAILED,
                    "profiles have empty common sample type list");
     profile_free(a);
     profile_free(b);

@@ -8,7 +8,7 @@
 
 #include "proto/proto.h"
 #include "tests/unit/profile_make.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -176,12 +176,12 @@ static void overlapping_mappings_are_read(void **state)
         size_t n = 20;
         buf_adds(&text, "heap profile: 1: 1 [1: 1] @ heap/1\n");
         for (unsigned i = 0; i < 20; i++)
-            buf_addf(&text, "1: 1 [1: 1] @ 0x%zx\n", made_below(&seed, 0x200) + 2);
+            buf_addf(&text, "1: 1 [1: 1] @ 0x%zx\n", random_below(&seed, 0x200) + 2);
         buf_adds(&text, "--- Memory map: ---\n");
         for (unsigned i = 0; i < n; i++) {
-            maps[i].start = made_below(&seed, 0x200);
-            maps[i].limit = maps[i].start + made_below(&seed, 0x20);
-            maps[i].offset = made_below(&seed, 2) * made_below(&seed, 0x40);
+            maps[i].start = random_below(&seed, 0x200);
+            maps[i].limit = maps[i].start + random_below(&seed, 0x20);
+            maps[i].offset = random_below(&seed, 2) * random_below(&seed, 0x40);
             /* The other names keep adjacent mappings apart. */
             buf_addf(&text, "%03x-%03x r-xp %03x 0:0 0 [%u]\n", (unsigned)maps[i].start,
                      (unsigned)maps[i].limit, (unsigned)maps[i].offset, i);
@@ -239,7 +239,7 @@ static void lines_that_backtrack_take_linear_time(void **state)
     }
 }
 
-static void read_spoiled(void *ctx, const struct spoiled *s)
+static void read_damaged(void *ctx, const struct damaged *s)
 {
     struct err err = ERR_INIT;
     struct profile *p = NULL;
@@ -259,7 +259,7 @@ static void damaged_texts_are_safe(void **state)
     static const char *const texts[] = {goroutines, heap, mutex, threads};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         size_t fine = 0;
-        spoil(texts[i], strlen(texts[i]), read_spoiled, &fine);
+        damage_everywhere(texts[i], strlen(texts[i]), read_damaged, &fine);
         assert_true(fine > 10);
     }
 }

@@ -23,7 +23,7 @@ typedef Perftools__Profiles__Location pb_location;
 typedef Perftools__Profiles__Line pb_line;
 typedef Perftools__Profiles__Function pb_function;
 
-/* ---- random profiles ----------------------------------------------------------------------------------- */
+/* ---- random profiles --------------------------------------------------------------------------------- */
 
 /* The arena of a random profile's messages. */
 struct arena {
@@ -198,8 +198,7 @@ static pb_profile *any_profile(struct arena *a, size_t size)
     return p;
 }
 
-/* ---- a second encoder, for encodings that protobuf-c does not write -------------------------------------
- */
+/* ---- a second encoder, for encodings that protobuf-c does not write ---------------------------------- */
 
 static void put_varint(struct buf *b, uint64_t v)
 {
@@ -316,8 +315,7 @@ static void spell_profile(struct buf *b, const pb_profile *p, unsigned spelling)
         put_types(b, p);
 }
 
-/* ---- expectations ---------------------------------------------------------------------------------------
- */
+/* ---- expectations ------------------------------------------------------------------------------------ */
 
 /* Feeds in pieces of 1 to `most` bytes and finishes. */
 static int scan_in_pieces(const void *p, size_t n, size_t most, struct profile_summary *ret, struct err *err)
@@ -453,7 +451,7 @@ static void expect_bad(const struct buf *b, const char *msg)
     }
 }
 
-/* ---- tests --------------------------------------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------------------------------- */
 
 static void random_profiles_give_the_result_of_protobuf_c(void **state)
 {
@@ -661,7 +659,7 @@ static void an_error_is_returned_by_each_later_call(void **state)
     buf_release(&b);
 }
 
-static void sums_are_limited_to_int64(void **state)
+static void sums_saturate_at_the_limits_of_int64(void **state)
 {
     (void)state;
     static const int64_t values[] = {INT64_MAX, 1, 7, INT64_MIN, INT64_MIN, -1};
@@ -756,7 +754,7 @@ int main(void)
         cmocka_unit_test(invalid_fields_are_refused),
         cmocka_unit_test(profiles_without_types_are_refused),
         cmocka_unit_test(an_error_is_returned_by_each_later_call),
-        cmocka_unit_test(sums_are_limited_to_int64),
+        cmocka_unit_test(sums_saturate_at_the_limits_of_int64),
         cmocka_unit_test(names_of_types_are_found_in_any_order),
         cmocka_unit_test(the_first_mappings_build_id_is_returned),
     };

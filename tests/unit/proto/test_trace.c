@@ -12,7 +12,7 @@
 
 #include "proto/proto.h"
 #include "tests/unit/scratch.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 
 #include "base/banned.h"
 
@@ -80,7 +80,7 @@ static void assert_trace(const char *p, size_t n, const char *msg)
     buf_release(&b);
 }
 
-/* ---- the header ---------------------------------------------------------------------------------------- */
+/* ---- the header -------------------------------------------------------------------------------------- */
 
 static void the_header_of_a_trace_is_read(void **state)
 {
@@ -96,24 +96,24 @@ static void the_header_of_a_trace_is_read(void **state)
     struct err err = ERR_INIT;
     unsigned minor = 0;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        assert_int_equal(trace_header(good[i].header, 16, &minor, &err), 0);
+        assert_int_equal(trace_parse_header(good[i].header, 16, &minor, &err), 0);
         assert_int_equal(minor, good[i].minor);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(trace_header(bad[i], 16, &minor, &err), -1);
+        assert_int_equal(trace_parse_header(bad[i], 16, &minor, &err), -1);
         assert_int_equal(minor, 126);
     }
-    trace_header(bad[5], 16, &minor, &err);
+    trace_parse_header(bad[5], 16, &minor, &err);
     assert_string_equal(err.msg, "this is no execution trace: it begins with \"<!DOCTYPE html>\"");
     for (size_t n = 0; n < 16; n++) {
         char msg[80];
         snprintf(msg, sizeof msg, "cut off inside the header of a trace after %zu bytes", n);
-        assert_int_equal(trace_header(good[1].header, n, &minor, &err), -1);
+        assert_int_equal(trace_parse_header(good[1].header, n, &minor, &err), -1);
         assert_string_equal(err.msg, msg);
     }
 }
 
-/* ---- batches ------------------------------------------------------------------------------------------- */
+/* ---- batches ----------------------------------------------------------------------------------------- */
 
 /* Batches of generation g, thread 7, time 300: a clock's frequency, its sync batch, strings, events. */
 #define CLOCK(g) "\x01" g "\x07\xac\x02\x02\x08\x05"
@@ -225,7 +225,7 @@ static void a_batch_of_the_maximum_size_is_read(void **state)
     buf_release(&b);
 }
 
-/* ---- events -------------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------------------ */
 
 /* A batch of the processor 0, the clock's frequency, a string "ab", a processor's start, a stack of one
  * frame. */
@@ -296,7 +296,7 @@ static void cut_events_are_refused(void **state)
     TRACE(HEADER("19") BEGIN HERTZ "\x25\x01\x02x", "cut off inside a string after 26 bytes");
 }
 
-/* ---- other versions ------------------------------------------------------------------------------------ */
+/* ---- other versions ---------------------------------------------------------------------------------- */
 
 static void unknown_versions_are_accepted_unread(void **state)
 {
@@ -327,7 +327,7 @@ static void an_error_is_returned_by_each_later_call(void **state)
     trace_scan_free(NULL);
 }
 
-/* ---- real traces --------------------------------------------------------------------------------------- */
+/* ---- real traces ------------------------------------------------------------------------------------- */
 
 /* `cuts`: how many cuts are accepted, because they fall between two events after the clock's frequency, up
  * to 1.21. */
@@ -366,7 +366,7 @@ struct tally {
     size_t cuts, flips; /* that passed */
 };
 
-static void judge_spoiled(void *ctx, const struct spoiled *s)
+static void judge_damaged(void *ctx, const struct damaged *s)
 {
     struct tally *tally = ctx;
     struct trace_summary sum;
@@ -387,7 +387,7 @@ static void damaged_real_traces_are_safe(void **state)
     for (size_t i = 0; i < REALS; i++) {
         struct tally tally = {0};
         struct buf b = real_trace(reals[i].name);
-        spoil(b.data, b.len, judge_spoiled, &tally);
+        damage_everywhere(b.data, b.len, judge_damaged, &tally);
         assert_int_equal(tally.cuts, reals[i].cuts);
         assert_true(tally.flips < b.len * 8 - 500);
         buf_release(&b);

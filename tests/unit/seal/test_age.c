@@ -17,7 +17,7 @@
 #include "seal/age_header.h"
 #include "seal/age_stream.h"
 #include "seal/bech32.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -25,7 +25,7 @@
 #define SECRET "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX"
 #define PUBLIC "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"
 
-/* ---- base64 and bech32 --------------------------------------------------------------------------------- */
+/* ---- base64 and bech32 ------------------------------------------------------------------------------- */
 
 static void only_canonical_base64_is_decoded(void **state)
 {
@@ -65,7 +65,7 @@ static void only_canonical_base64_is_decoded(void **state)
     }
 }
 
-static void bech32_spoiled(void *ctx, const struct spoiled *s)
+static void bech32_damaged(void *ctx, const struct damaged *s)
 {
     unsigned char key[32];
     (void)ctx;
@@ -95,11 +95,11 @@ static void keys_in_bech32_are_decoded(void **state)
     assert_int_equal(bech32_decode(b.data, b.len, "age", upper, sizeof upper), -1);
     assert_int_equal(bech32_decode(PUBLIC, strlen(PUBLIC), "agf", upper, sizeof upper), -1);
     assert_int_equal(bech32_decode(PUBLIC, strlen(PUBLIC), "age", upper, 31), -1);
-    spoil(PUBLIC, strlen(PUBLIC), bech32_spoiled, NULL);
+    damage_everywhere(PUBLIC, strlen(PUBLIC), bech32_damaged, NULL);
     buf_release(&b);
 }
 
-/* ---- whole files --------------------------------------------------------------------------------------- */
+/* ---- whole files ------------------------------------------------------------------------------------- */
 
 static struct age_identities *read_identities(const char *dir, const char *text)
 {
@@ -266,7 +266,7 @@ struct spoiling {
 };
 
 /* Armor allows one deviation: white space around it. */
-static void file_spoiled(void *ctx, const struct spoiled *s)
+static void file_damaged(void *ctx, const struct damaged *s)
 {
     struct spoiling *x = ctx;
     struct outcome o = decrypted_bytes(x->path, s->p, s->n, x->by);
@@ -283,7 +283,7 @@ static void damaged_files_are_refused(void **state)
         char *path = encrypt_file(*state, to, armor, 50, 50);
         struct buf b = scratch_read(path);
         struct spoiling x = {path, by, armor};
-        spoil(b.data, b.len, file_spoiled, &x);
+        damage_everywhere(b.data, b.len, file_damaged, &x);
         buf_release(&b);
         free(path);
     }
@@ -291,8 +291,7 @@ static void damaged_files_are_refused(void **state)
     age_identities_free(by);
 }
 
-/* ---- recipients -----------------------------------------------------------------------------------------
- */
+/* ---- recipients -------------------------------------------------------------------------------------- */
 
 /* An Ed25519 key of these 32 bytes. The caller frees it. */
 static char *ed25519_line(const unsigned char raw[32])
@@ -435,8 +434,7 @@ static void a_passphrase_must_be_the_only_recipient(void **state)
     age_recipients_free(r);
 }
 
-/* ---- identities -----------------------------------------------------------------------------------------
- */
+/* ---- identities -------------------------------------------------------------------------------------- */
 
 static void invalid_identities_are_refused(void **state)
 {
@@ -609,7 +607,7 @@ static void few_stanzas_of_an_rsa_key_are_tried(void **state)
     free(pub);
 }
 
-/* ---- passphrases --------------------------------------------------------------------------------------- */
+/* ---- passphrases ------------------------------------------------------------------------------------- */
 
 /* A file with a passphrase, made by hand, because a normal work factor takes a second each time. */
 static char *with_passphrase(const char *dir, const char *name, const char *passphrase, const char *text)
@@ -635,7 +633,7 @@ static char *with_passphrase(const char *dir, const char *name, const char *pass
 
 /* A stranger chooses scrypt's work factor. A high one is refused before a passphrase is asked for and
  * before memory is allocated; age's own is accepted. */
-static void scrypt_work_factors_are_limited(void **state)
+static void too_high_scrypt_work_factors_are_refused_without_a_prompt(void **state)
 {
     static const struct {
         unsigned log_n;
@@ -722,14 +720,14 @@ static void an_encrypted_identity_file_asks_once(void **state)
     free(path);
 }
 
-/* ---- headers ------------------------------------------------------------------------------------------- */
+/* ---- headers ----------------------------------------------------------------------------------------- */
 
 #define SHARE "TEiF0ypqr+bpvcqXNyCVJpL7OuwPdVwPL7KQEbFDOCc"
 #define BODY "hjabGXwSLQ9c3S6Lw2i+S2Tu2fiwQHHslbBN6B41FLE"
 #define MAC "--- WyJp9F/9FOZh7gJdheq2WIJcwHgYc8NIVh3ddwhrcNg\n"
 #define GOOD AGE_VERSION_LINE "-> X25519 " SHARE "\n" BODY "\n-> ssh-rsa AAAAAA\nAAAA\n-> grease x\n\n" MAC
 
-static void header_spoiled(void *ctx, const struct spoiled *s)
+static void header_damaged(void *ctx, const struct damaged *s)
 {
     struct age_header h;
     struct err err = ERR_INIT;
@@ -758,11 +756,11 @@ static void headers_are_read(void **state)
     assert_string_equal(age_stanza_name(&h.stanzas[1], name, sizeof name), "ssh-rsa SHA256:AAAAA...");
     assert_string_equal(age_stanza_name(&h.stanzas[2], name, sizeof name), "grease");
     age_header_release(&h);
-    spoil(GOOD, strlen(GOOD), header_spoiled, NULL);
+    damage_everywhere(GOOD, strlen(GOOD), header_damaged, NULL);
 }
 
 /* The number of stanzas is limited, and so is the body of an unknown kind. */
-static void headers_are_limited(void **state)
+static void headers_with_too_many_stanzas_are_refused(void **state)
 {
     struct buf b = BUF_INIT(8 << 20);
     struct age_header h;
@@ -810,11 +808,11 @@ int main(void)
         SCRATCH(invalid_identities_are_refused),
         SCRATCH(ssh_keys_are_recipients_and_identities),
         SCRATCH(few_stanzas_of_an_rsa_key_are_tried),
-        SCRATCH(scrypt_work_factors_are_limited),
+        SCRATCH(too_high_scrypt_work_factors_are_refused_without_a_prompt),
         SCRATCH(a_passphrase_is_asked_for_until_it_is_right),
         SCRATCH(an_encrypted_identity_file_asks_once),
         cmocka_unit_test(headers_are_read),
-        cmocka_unit_test(headers_are_limited),
+        cmocka_unit_test(headers_with_too_many_stanzas_are_refused),
         cmocka_unit_test(encrypted_files_are_recognized),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "seal/sshsig_format.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -68,7 +68,7 @@ static bool keygen_takes(const char *directory, const char *armor)
     return good;
 }
 
-/* ---- every kind of keys -------------------------------------------------------------------------------- */
+/* ---- every kind of keys ------------------------------------------------------------------------------ */
 
 static void ssh_keygen_verifies_our_signatures(void **state)
 {
@@ -137,7 +137,7 @@ static void signatures_equal_those_of_ssh_keygen(void **state)
     free(sig);
 }
 
-/* ---- FIDO ---------------------------------------------------------------------------------------------- */
+/* ---- FIDO -------------------------------------------------------------------------------------------- */
 
 /* PROTOCOL.u2f: such a key signs a hash of its application, the flags, the counter, and a hash of the
  * data. */
@@ -226,7 +226,7 @@ static void a_fido_key_needs_an_agent(void **state)
     (void)state;
 }
 
-/* ---- passphrases --------------------------------------------------------------------------------------- */
+/* ---- passphrases ------------------------------------------------------------------------------------- */
 
 struct person {
     const char *answer;
@@ -276,8 +276,7 @@ static void a_passphrase_is_asked_for(void **state)
     free(path);
 }
 
-/* ---- bad keys -------------------------------------------------------------------------------------------
- */
+/* ---- bad keys ---------------------------------------------------------------------------------------- */
 
 static void refuses_key(const char *key, enum err_kind kind, const char *part)
 {
@@ -317,10 +316,9 @@ static void unusual_keys_are_handled(void **state)
     free(short_rsa);
 }
 
-/* ---- damaged --------------------------------------------------------------------------------------------
- */
+/* ---- damaged ----------------------------------------------------------------------------------------- */
 
-static void check_spoiled(void *ctx, const struct spoiled *spoiled)
+static void check_damaged(void *ctx, const struct damaged *spoiled)
 {
     const char *good = ctx;
     struct sshsig s = {0};
@@ -342,7 +340,7 @@ static void damaged_signatures_are_refused(void **state)
         char *path = make_key(*state, &kinds[i], "");
         struct sshsig_signer by = {.key = path, .cancel_fd = -1};
         char *armor = sign_with(&by);
-        spoil(armor, strlen(armor), check_spoiled, armor);
+        damage_everywhere(armor, strlen(armor), check_damaged, armor);
         free(armor);
         free(path);
     }
@@ -374,8 +372,7 @@ static void unusual_armor_is_handled(void **state)
     }
 }
 
-/* ---- allowed signers ------------------------------------------------------------------------------------
- */
+/* ---- allowed signers --------------------------------------------------------------------------------- */
 
 struct allowed {
     const char *options; /* before the key */

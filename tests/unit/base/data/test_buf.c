@@ -31,7 +31,7 @@ static void added_pieces_are_joined(void **state)
     buf_release(&b);
 }
 
-static void it_grows_to_its_maximum(void **state)
+static void a_buffer_grows_to_its_maximum(void **state)
 {
     (void)state;
     struct buf b;
@@ -47,7 +47,7 @@ static void it_grows_to_its_maximum(void **state)
     buf_release(&b);
 }
 
-static void a_failure_is_kept_until_the_reset(void **state)
+static void a_failed_buffer_is_usable_again_after_buf_clear(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -100,7 +100,7 @@ static void bytes_are_removed_at_the_front(void **state)
     buf_release(&b);
 }
 
-static void buf_take_gives_the_memory_to_the_caller(void **state)
+static void buf_detach_gives_the_memory_to_the_caller(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(100);
@@ -115,7 +115,7 @@ static void buf_take_gives_the_memory_to_the_caller(void **state)
     buf_release(&b);
 }
 
-static void a_failure_gives_an_error(void **state)
+static void an_error_has_a_message_a_kind_and_a_hint(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -138,7 +138,7 @@ static void a_failure_gives_an_error(void **state)
     assert_contains(err.msg, "99999");
 }
 
-static void err_may_be_null(void **state)
+static void error_functions_accept_null(void **state)
 {
     (void)state;
     assert_int_equal(err_set(NULL, ERR_FAILED, "x"), -1);
@@ -148,7 +148,7 @@ static void err_may_be_null(void **state)
     assert_int_equal(err_hint(NULL, "x"), -1);
 }
 
-static void long_messages_are_cut(void **state)
+static void long_messages_are_cut_but_keep_their_cause(void **state)
 {
     (void)state;
     char much[2000];
@@ -177,7 +177,7 @@ static void long_messages_are_cut(void **state)
     assert_int_equal(strlen(err.hint), sizeof err.hint - 1);
 }
 
-static void lists_hold_copies(void **state)
+static void a_list_copies_its_strings(void **state)
 {
     (void)state;
     struct strlist l = {0};
@@ -197,7 +197,7 @@ static void lists_hold_copies(void **state)
     strlist_release(&l);
 }
 
-static void lists_are_split_at_commas(void **state)
+static void a_text_is_split_at_commas_into_a_list(void **state)
 {
     (void)state;
     static const char *const bad[] = {"", " ", ",", "a,", ",a", "a,,b", "a, ,b"};
@@ -235,7 +235,7 @@ static void arrays_refuse_overflowing_sizes(void **state)
     free(items);
 }
 
-static void hash_is(const char *pieces[], const char *hex)
+static void assert_hash(const char *pieces[], const char *hex)
 {
     char got[SHA256_HEX];
     struct sha256 *h = sha256_new(NULL);
@@ -247,12 +247,12 @@ static void hash_is(const char *pieces[], const char *hex)
     sha256_free(h);
 }
 
-static void hashes_are_sha256(void **state)
+static void known_texts_have_their_sha256(void **state)
 {
     (void)state;
-    hash_is((const char *[]){NULL}, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-    hash_is((const char *[]){"a", "", "bc", NULL},
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    assert_hash((const char *[]){NULL}, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    assert_hash((const char *[]){"a", "", "bc", NULL},
+                "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     sha256_free(NULL);
 }
 
@@ -289,18 +289,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(added_pieces_are_joined),
-        cmocka_unit_test(it_grows_to_its_maximum),
-        cmocka_unit_test(a_failure_is_kept_until_the_reset),
+        cmocka_unit_test(a_buffer_grows_to_its_maximum),
+        cmocka_unit_test(a_failed_buffer_is_usable_again_after_buf_clear),
         cmocka_unit_test(a_piece_larger_than_the_limit_is_refused),
         cmocka_unit_test(bytes_are_removed_at_the_front),
-        cmocka_unit_test(buf_take_gives_the_memory_to_the_caller),
-        cmocka_unit_test(a_failure_gives_an_error),
-        cmocka_unit_test(err_may_be_null),
-        cmocka_unit_test(long_messages_are_cut),
-        cmocka_unit_test(lists_hold_copies),
-        cmocka_unit_test(lists_are_split_at_commas),
+        cmocka_unit_test(buf_detach_gives_the_memory_to_the_caller),
+        cmocka_unit_test(an_error_has_a_message_a_kind_and_a_hint),
+        cmocka_unit_test(error_functions_accept_null),
+        cmocka_unit_test(long_messages_are_cut_but_keep_their_cause),
+        cmocka_unit_test(a_list_copies_its_strings),
+        cmocka_unit_test(a_text_is_split_at_commas_into_a_list),
         cmocka_unit_test(arrays_refuse_overflowing_sizes),
-        cmocka_unit_test(hashes_are_sha256),
+        cmocka_unit_test(known_texts_have_their_sha256),
         cmocka_unit_test(a_file_is_hashed_from_the_given_offset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

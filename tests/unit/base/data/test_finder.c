@@ -1,4 +1,4 @@
-/* The search in a table of numbered objects, also objects that an attacker chose. */
+/* The hash table of base/data/finder.h, also with names that an attacker chose to collide. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -18,7 +18,7 @@ struct numbers {
     struct finder f;
     uint64_t *items;
     size_t n;
-    size_t looked; /* number of comparisons */
+    size_t comparisons;
 };
 
 struct wanted {
@@ -29,7 +29,7 @@ struct wanted {
 static bool is_wanted(const void *ctx, uint32_t number)
 {
     const struct wanted *w = ctx;
-    w->in->looked++;
+    w->in->comparisons++;
     return w->in->items[number] == w->v;
 }
 
@@ -61,14 +61,13 @@ static void numbers_release(struct numbers *n)
     finder_release(&n->f);
 }
 
-/* Numbers that share half their bits are spread like any others. */
-static void similar_numbers_are_spread(void **state)
+static void numbers_with_equal_bits_are_found_in_one_comparison(void **state)
 {
     (void)state;
     for (unsigned shift = 0; shift <= 48; shift += 8) {
         struct numbers n;
         add_and_find_numbers(&n, 20000, (uint64_t)1 << shift);
-        assert_true(n.looked < 20000 + 1000);
+        assert_true(n.comparisons < 20000 + 1000);
         numbers_release(&n);
     }
 }
@@ -127,11 +126,11 @@ static void fill_names(struct names *t, char names[CHOSEN][16])
         assert_ptr_equal(names_get(t, names[i]), names[i]);
 }
 
-/* The next table's seed spreads names that collide in this one, also without regard to case. */
-static void colliding_names_are_spread(void **state)
+/* A table's own seed spreads names that collide without a seed, also in a table that ignores case. */
+static void names_chosen_to_collide_start_at_different_slots(void **state)
 {
     static char names[CHOSEN][16];
-    struct names plain = {0}, folded = {.fold = true};
+    struct names plain = {0}, folded = {.ignore_case = true};
     (void)state;
     choose_names(names);
     fill_names(&plain, names);
@@ -146,8 +145,8 @@ static void colliding_names_are_spread(void **state)
     names_release(&folded);
 }
 
-/* Another process has other seeds: names that collide in one run do not in the next. */
-static void each_process_has_other_seeds(void **state)
+/* Names that collide in one run therefore do not collide in the next. */
+static void each_process_has_its_own_seeds(void **state)
 {
     struct err err = ERR_INIT;
     int fds[2];
@@ -198,10 +197,10 @@ static void a_reserved_table_does_not_grow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(similar_numbers_are_spread),
+        cmocka_unit_test(numbers_with_equal_bits_are_found_in_one_comparison),
         cmocka_unit_test(each_table_has_its_own_seed),
-        cmocka_unit_test(colliding_names_are_spread),
-        cmocka_unit_test(each_process_has_other_seeds),
+        cmocka_unit_test(names_chosen_to_collide_start_at_different_slots),
+        cmocka_unit_test(each_process_has_its_own_seeds),
         cmocka_unit_test(texts_that_differ_have_different_hashes),
         cmocka_unit_test(a_reserved_table_does_not_grow),
     };

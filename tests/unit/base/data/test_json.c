@@ -12,14 +12,14 @@
 #include <malloc.h>
 
 #include "base/base.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "base/banned.h"
 
 #define REPEATS 20000
 
 static size_t allocated, most;
 
-/* Including eight bytes of malloc for each block. */
+/* Counts each block with the eight bytes that malloc adds to it. */
 static void *count_malloc(size_t n)
 {
     void *p = malloc(n);
@@ -38,11 +38,11 @@ static const struct json_limits roomy = {.what = "it",
                                          .max_bytes = SIZE_MAX,
                                          .max_memory = SIZE_MAX,
                                          .max_depth = 100,
-                                         .any = true,
-                                         .repeated_keys = true};
+                                         .accept_any_value = true,
+                                         .accept_repeated_keys = true};
 
-/* Parses while allocations are counted: they are at most the estimate, and a lower limit refuses the text
- * without an allocation. */
+/* The allocations of parsing are at most the estimate. A lower limit refuses the text without an allocation.
+ */
 static void assert_estimate(const char *name, const struct buf *text)
 {
     struct json_measure m = json_measure(buf_str(text), text->len);
@@ -64,7 +64,7 @@ static void assert_estimate(const char *name, const struct buf *text)
         fail_msg("%s: %zu bytes were estimated, and %zu allocated", name, m.memory - text->len, most);
 }
 
-static void the_estimate_is_never_below_the_memory(void **state)
+static void the_memory_estimate_is_never_too_low(void **state)
 {
     (void)state;
     static const char *const pieces[] = {
@@ -94,7 +94,7 @@ static void the_estimate_is_never_below_the_memory(void **state)
     }
 }
 
-static void the_estimate_holds_for_large_objects_and_long_texts(void **state)
+static void the_memory_estimate_covers_large_objects_and_long_texts(void **state)
 {
     (void)state;
     struct buf keys = BUF_INIT(16u << 20), plain = BUF_INIT(16u << 20), escaped = BUF_INIT(16u << 20);
@@ -128,7 +128,7 @@ static void assert_parse_refused(const struct json_limits *form, const char *tex
     assert_string_equal(err.msg, message);
 }
 
-static void size_memory_and_depth_are_limited(void **state)
+static void texts_beyond_the_size_memory_or_depth_limit_are_refused(void **state)
 {
     (void)state;
     const struct json_limits form = {.what = "it", .max_bytes = 20, .max_memory = 1000, .max_depth = 2};
@@ -152,7 +152,7 @@ static void size_memory_and_depth_are_limited(void **state)
     assert_parse_refused(&short_texts, "[12345]", "it contains a string of more than 4 B");
 }
 
-static void parse_spoiled(void *ctx, const struct spoiled *s)
+static void parse_damaged(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct err err = ERR_INIT;
@@ -162,20 +162,20 @@ static void parse_spoiled(void *ctx, const struct spoiled *s)
     json_decref(root);
 }
 
-static void damaged_json_is_safe(void **state)
+static void damaged_json_is_parsed_or_refused_with_a_message(void **state)
 {
     (void)state;
     static const char text[] = "{\"a\": [1, -2.5e3, true, null, \"\\u20ac\\\"\"], \"b\": {\"c\": {}}}";
-    spoil(text, sizeof text - 1, parse_spoiled, NULL);
+    damage_everywhere(text, sizeof text - 1, parse_damaged, NULL);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_estimate_is_never_below_the_memory),
-        cmocka_unit_test(the_estimate_holds_for_large_objects_and_long_texts),
-        cmocka_unit_test(size_memory_and_depth_are_limited),
-        cmocka_unit_test(damaged_json_is_safe),
+        cmocka_unit_test(the_memory_estimate_is_never_too_low),
+        cmocka_unit_test(the_memory_estimate_covers_large_objects_and_long_texts),
+        cmocka_unit_test(texts_beyond_the_size_memory_or_depth_limit_are_refused),
+        cmocka_unit_test(damaged_json_is_parsed_or_refused_with_a_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

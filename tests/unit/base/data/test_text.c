@@ -10,7 +10,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-static void decodes_utf8(void **state)
+static void valid_utf8_is_decoded_and_invalid_utf8_refused(void **state)
 {
     static const struct {
         const char *text;
@@ -48,66 +48,65 @@ static void assert_shown_as(const char *src, size_t n, const char *wanted)
     assert_string_equal(dst, wanted);
     free(copy);
 }
-#define SHOWS(src, wanted) assert_shown_as(src, sizeof(src) - 1, wanted)
+#define ASSERT_SHOWN(src, wanted) assert_shown_as(src, sizeof(src) - 1, wanted)
 
 static void printable_text_is_unchanged(void **state)
 {
     (void)state;
-    SHOWS("", "");
-    SHOWS("plain ~!", "plain ~!");
-    SHOWS("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80",
-          "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
-    SHOWS("\xee\x80\x80\xf4\x8f\xbf\xbd", "\xee\x80\x80\xf4\x8f\xbf\xbd");
+    ASSERT_SHOWN("", "");
+    ASSERT_SHOWN("plain ~!", "plain ~!");
+    ASSERT_SHOWN("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80",
+                 "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
+    ASSERT_SHOWN("\xee\x80\x80\xf4\x8f\xbf\xbd", "\xee\x80\x80\xf4\x8f\xbf\xbd");
 }
 
 static void white_space_becomes_one_blank(void **state)
 {
     (void)state;
-    SHOWS("  two\t\t words\r\n", "two words");
-    SHOWS("\n\n", "");
-    SHOWS("a\n\v\f b", "a b");
+    ASSERT_SHOWN("  two\t\t words\r\n", "two words");
+    ASSERT_SHOWN("\n\n", "");
+    ASSERT_SHOWN("a\n\v\f b", "a b");
 }
 
-static void controls_are_not_shown(void **state)
+static void control_characters_become_question_marks(void **state)
 {
     (void)state;
-    SHOWS("\x1b[31mred\x07", "?[31mred?");
-    SHOWS("a\0b\x7f", "a?b?");
-    SHOWS("\xc2\x9b"
-          "31m",
-          "?31m");
-    SHOWS("\xc2\x85", "?");
+    ASSERT_SHOWN("\x1b[31mred\x07", "?[31mred?");
+    ASSERT_SHOWN("a\0b\x7f", "a?b?");
+    ASSERT_SHOWN("\xc2\x9b"
+                 "31m",
+                 "?31m");
+    ASSERT_SHOWN("\xc2\x85", "?");
 }
 
-static void hidden_characters_are_not_shown(void **state)
+static void hidden_characters_become_question_marks(void **state)
 {
     (void)state;
-    SHOWS("\xe2\x80\xae"
-          "cod.exe",
-          "?cod.exe");
-    SHOWS("\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\x8b\xe2\x80\x8f", "????");
-    SHOWS("\xe2\x81\xa6\xe2\x81\xa9\xef\xbb\xbf\xc2\xad\xd8\x9c", "?????");
-    SHOWS("\xf3\xa0\x80\x81\xef\xb8\x8f", "??");
+    ASSERT_SHOWN("\xe2\x80\xae"
+                 "cod.exe",
+                 "?cod.exe");
+    ASSERT_SHOWN("\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\x8b\xe2\x80\x8f", "????");
+    ASSERT_SHOWN("\xe2\x81\xa6\xe2\x81\xa9\xef\xbb\xbf\xc2\xad\xd8\x9c", "?????");
+    ASSERT_SHOWN("\xf3\xa0\x80\x81\xef\xb8\x8f", "??");
 }
 
-static void invalid_utf8_is_not_shown(void **state)
+static void invalid_utf8_becomes_question_marks(void **state)
 {
     (void)state;
-    SHOWS("\xff\xfe", "??");
-    SHOWS("\x80"
-          "a",
-          "?a");
-    SHOWS("\xc0\xaf", "??");
-    SHOWS("\xe0\x80\xaf", "???");
-    SHOWS("\xed\xa0\x80", "???");
-    SHOWS("\xf4\x90\x80\x80", "????");
-    SHOWS("\xf0\x9f\x98", "???");
-    SHOWS("a\xe2\x82", "a??");
-    SHOWS("\xe2\x82z", "??z");
-    SHOWS("\xf8\x88\x80\x80\x80", "?????");
+    ASSERT_SHOWN("\xff\xfe", "??");
+    ASSERT_SHOWN("\x80"
+                 "a",
+                 "?a");
+    ASSERT_SHOWN("\xc0\xaf", "??");
+    ASSERT_SHOWN("\xe0\x80\xaf", "???");
+    ASSERT_SHOWN("\xed\xa0\x80", "???");
+    ASSERT_SHOWN("\xf4\x90\x80\x80", "????");
+    ASSERT_SHOWN("\xf0\x9f\x98", "???");
+    ASSERT_SHOWN("a\xe2\x82", "a??");
+    ASSERT_SHOWN("\xe2\x82z", "??z");
+    ASSERT_SHOWN("\xf8\x88\x80\x80\x80", "?????");
 }
 
-/* For each capacity the result fits, ends with NUL, and contains only whole characters. */
 static void first_clauses_and_suffixes_are_found(void **state)
 {
     (void)state;
@@ -124,7 +123,8 @@ static void first_clauses_and_suffixes_are_found(void **state)
     assert_false(text_ends_in("", "a"));
 }
 
-static void long_text_ends_in_dots(void **state)
+/* For each capacity the result fits, ends with NUL, and contains only whole characters. */
+static void text_longer_than_the_buffer_ends_in_dots(void **state)
 {
     (void)state;
     const char *src = "caf\xc3\xa9 \xf0\x9f\x98\x80 and much more text";
@@ -149,7 +149,7 @@ static void long_text_ends_in_dots(void **state)
     }
 }
 
-static void every_byte_flipped_stays_printable(void **state)
+static void any_byte_in_a_text_is_made_printable(void **state)
 {
     (void)state;
     static const char good[] = "a \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80.";
@@ -184,7 +184,7 @@ static void names_have_letters_digits_and_three_signs(void **state)
     assert_false(text_is_name(name));
 }
 
-static void numbers_are_read_or_refused(void **state)
+static void decimal_numbers_up_to_a_maximum_are_parsed(void **state)
 {
     (void)state;
     static const char *const bad[] = {"", "-1", "+1", " 1", "1 ", "0x1", "1.0", "a", "65536"};
@@ -204,7 +204,7 @@ static void numbers_are_read_or_refused(void **state)
     assert_int_equal(text_to_uint("99999999999999999999999", UINT64_MAX, &v), -1);
 }
 
-static void durations_are_read(void **state)
+static void valid_durations_are_parsed(void **state)
 {
     (void)state;
     static const struct {
@@ -222,7 +222,7 @@ static void durations_are_read(void **state)
     }
 }
 
-static void durations_are_refused(void **state)
+static void invalid_durations_are_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = {"",         " ",
@@ -253,7 +253,7 @@ static void durations_are_refused(void **state)
     assert_int_equal(ms, 7);
 }
 
-static void durations_are_written(void **state)
+static void durations_are_formatted(void **state)
 {
     (void)state;
     static const struct {
@@ -274,7 +274,7 @@ static void durations_are_written(void **state)
     }
 }
 
-static void bytes_are_written(void **state)
+static void byte_counts_are_formatted(void **state)
 {
     (void)state;
     static const struct {
@@ -289,29 +289,29 @@ static void bytes_are_written(void **state)
     }
 }
 
-static void near_is(const char *wanted, const char *text)
+static void assert_suggestion(const char *wanted, const char *text)
 {
     static const char *const known[] = {"cpu",           "heap",  "allocs", "goroutines",
                                         "goroutineleak", "mutex", "block"};
     char dst[200];
     struct nearest near = NEAREST_INIT(wanted);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        nearest_offer(&near, known[i]);
+        nearest_add(&near, known[i]);
     assert_string_equal(nearest_text(&near, dst, sizeof dst), text);
 }
 
 static void misspelled_names_get_suggestions(void **state)
 {
     (void)state;
-    near_is("heep", "\"heap\"");
-    near_is("haep", "\"heap\"");
-    near_is("HEAP", "\"heap\"");
-    near_is("cp", "\"cpu\"");
-    near_is("goroutine", "\"goroutines\" or \"goroutineleak\"");
-    near_is("gorutines", "\"goroutines\"");
-    near_is("xyzzy", "");
-    near_is("", "");
-    near_is("q", "");
+    assert_suggestion("heep", "\"heap\"");
+    assert_suggestion("haep", "\"heap\"");
+    assert_suggestion("HEAP", "\"heap\"");
+    assert_suggestion("cp", "\"cpu\"");
+    assert_suggestion("goroutine", "\"goroutines\" or \"goroutineleak\"");
+    assert_suggestion("gorutines", "\"goroutines\"");
+    assert_suggestion("xyzzy", "");
+    assert_suggestion("", "");
+    assert_suggestion("q", "");
 }
 
 static void at_most_three_names_are_suggested(void **state)
@@ -319,11 +319,11 @@ static void at_most_three_names_are_suggested(void **state)
     (void)state;
     char dst[200], small[8];
     struct nearest near = NEAREST_INIT("file-01");
-    nearest_offer(&near, "file-99");
-    nearest_offer(&near, "file-02");
-    nearest_offer(&near, "file-03");
-    nearest_offer(&near, "file-01");
-    nearest_offer(&near, "file-04");
+    nearest_add(&near, "file-99");
+    nearest_add(&near, "file-02");
+    nearest_add(&near, "file-03");
+    nearest_add(&near, "file-01");
+    nearest_add(&near, "file-04");
     assert_string_equal(nearest_text(&near, dst, sizeof dst), "\"file-01\", \"file-02\" or \"file-03\"");
     nearest_text(&near, small, sizeof small);
     assert_true(strlen(small) < sizeof small);
@@ -331,26 +331,26 @@ static void at_most_three_names_are_suggested(void **state)
     memset(word, 'w', sizeof word - 1);
     word[sizeof word - 1] = '\0';
     struct nearest too_long = NEAREST_INIT(word);
-    nearest_offer(&too_long, "w");
-    nearest_offer(&near, word);
+    nearest_add(&too_long, "w");
+    nearest_add(&near, word);
     assert_int_equal(too_long.n, 0);
 }
 
-static void times_are_written(void **state)
+static void times_are_formatted(void **state)
 {
     (void)state;
     char dst[32];
     int64_t when = INT64_C(1795247280005);
     assert_string_equal(clock_format(dst, sizeof dst, when), "2026-11-21T07:48:00Z");
     assert_string_equal(clock_format_millis(dst, sizeof dst, when), "2026-11-21T07:48:00.005Z");
-    assert_string_equal(clock_format_file(dst, sizeof dst, when), "2026-11-21T07-48-00Z");
+    assert_string_equal(clock_format_for_file_name(dst, sizeof dst, when), "2026-11-21T07-48-00Z");
     assert_string_equal(clock_format(dst, sizeof dst, 0), "1970-01-01T00:00:00Z");
     assert_string_equal(clock_format(dst, sizeof dst, INT64_C(951782400000)), "2000-02-29T00:00:00Z");
     clock_format_millis(dst, sizeof dst, INT64_MAX);
     assert_true(strlen(dst) < sizeof dst);
 }
 
-static void times_are_read(void **state)
+static void times_in_utc_are_parsed_and_others_refused(void **state)
 {
     (void)state;
     static const char *const none[] = {
@@ -373,7 +373,7 @@ static void times_are_read(void **state)
     assert_true(when == INT64_C(1795247280005));
 }
 
-static void pauses_vary_around_the_given_time(void **state)
+static void clock_jitter_varies_a_pause_by_half(void **state)
 {
     (void)state;
     int64_t least = INT64_MAX, most = 0;
@@ -401,7 +401,7 @@ static void deadlines_are_converted_to_poll_timeouts(void **state)
     assert_true(clock_utc() > INT64_C(1700000000000));
 }
 
-static void text_with_control_characters_is_refused(void **state)
+static void text_with_control_or_hidden_characters_is_not_visible(void **state)
 {
     (void)state;
     static const char *const good[] = {"", "two  blanks", "J\xc3\xbcrgen", "\xe6\x97\xa5\xe6\x9c\xac",
@@ -424,7 +424,7 @@ static void text_with_control_characters_is_refused(void **state)
         assert_false(text_is_visible(bad[i]));
 }
 
-static void sizes_are_read(void **state)
+static void sizes_with_units_are_parsed(void **state)
 {
     (void)state;
     static const struct {
@@ -459,7 +459,7 @@ static void sizes_are_read(void **state)
     }
 }
 
-static void a_text_is_split_into_entries(void **state)
+static void text_next_entry_skips_comments_and_empty_lines(void **state)
 {
     (void)state;
     char text[] = "\n# nothing\r\n  one \r\n\t# nothing either\ntwo\n\nthree";
@@ -481,29 +481,29 @@ static void a_text_is_split_into_entries(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decodes_utf8),
+        cmocka_unit_test(valid_utf8_is_decoded_and_invalid_utf8_refused),
         cmocka_unit_test(printable_text_is_unchanged),
         cmocka_unit_test(white_space_becomes_one_blank),
-        cmocka_unit_test(controls_are_not_shown),
-        cmocka_unit_test(hidden_characters_are_not_shown),
-        cmocka_unit_test(invalid_utf8_is_not_shown),
+        cmocka_unit_test(control_characters_become_question_marks),
+        cmocka_unit_test(hidden_characters_become_question_marks),
+        cmocka_unit_test(invalid_utf8_becomes_question_marks),
         cmocka_unit_test(first_clauses_and_suffixes_are_found),
-        cmocka_unit_test(long_text_ends_in_dots),
-        cmocka_unit_test(every_byte_flipped_stays_printable),
+        cmocka_unit_test(text_longer_than_the_buffer_ends_in_dots),
+        cmocka_unit_test(any_byte_in_a_text_is_made_printable),
         cmocka_unit_test(names_have_letters_digits_and_three_signs),
-        cmocka_unit_test(numbers_are_read_or_refused),
-        cmocka_unit_test(a_text_is_split_into_entries),
-        cmocka_unit_test(durations_are_read),
-        cmocka_unit_test(durations_are_refused),
-        cmocka_unit_test(durations_are_written),
-        cmocka_unit_test(text_with_control_characters_is_refused),
-        cmocka_unit_test(sizes_are_read),
-        cmocka_unit_test(bytes_are_written),
+        cmocka_unit_test(decimal_numbers_up_to_a_maximum_are_parsed),
+        cmocka_unit_test(text_next_entry_skips_comments_and_empty_lines),
+        cmocka_unit_test(valid_durations_are_parsed),
+        cmocka_unit_test(invalid_durations_are_refused),
+        cmocka_unit_test(durations_are_formatted),
+        cmocka_unit_test(text_with_control_or_hidden_characters_is_not_visible),
+        cmocka_unit_test(sizes_with_units_are_parsed),
+        cmocka_unit_test(byte_counts_are_formatted),
         cmocka_unit_test(misspelled_names_get_suggestions),
         cmocka_unit_test(at_most_three_names_are_suggested),
-        cmocka_unit_test(times_are_written),
-        cmocka_unit_test(times_are_read),
-        cmocka_unit_test(pauses_vary_around_the_given_time),
+        cmocka_unit_test(times_are_formatted),
+        cmocka_unit_test(times_in_utc_are_parsed_and_others_refused),
+        cmocka_unit_test(clock_jitter_varies_a_pause_by_half),
         cmocka_unit_test(deadlines_are_converted_to_poll_timeouts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,14 +13,13 @@
 #include "proto/profile.pb-c.h"
 #include "proto/proto.h"
 #include "tests/unit/profiles.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* ---- command lines ----------------------------------------------------------------------------------------
- */
+/* ---- command lines ----------------------------------------------------------------------------------- */
 
-/* Arguments are separated by a bar. */
+/* The cases separate arguments by a bar. */
 static void secrets_in_command_lines_are_redacted(void **state)
 {
     (void)state;
@@ -206,28 +205,29 @@ static void each_rule_redacts_only_its_own_cases(void **state)
 static void label_keys_that_name_a_person_or_secret_are_found(void **state)
 {
     (void)state;
-    static const char *const goes[] = {
+    static const char *const secret_keys[] = {
         "user",    "User_ID",     "x-email-x",   "gmail",         "access_token", "SESSION", "authorization",
         "passw",   "MyPassWord",  "secretname",  "Cookies",       "apikey",       "api_key", "API-KEY",
         "api.key", "credentials", "telephone",   "customers",     "account_id",   "login",   "LOGIN",
         "ip",      "IP",          "remote_addr", "http.client_ip"};
-    static const char *const stays[] = {"",     "use",    "usage", "path", "logins", "ips",  "zip", "remote",
-                                        "addr", "client", "key",   "api",  "emai",   "pass", "sess"};
+    static const char *const harmless_keys[] = {"",    "use", "usage",  "path", "logins",
+                                                "ips", "zip", "remote", "addr", "client",
+                                                "key", "api", "emai",   "pass", "sess"};
     char huge[300] = {0};
-    for (size_t i = 0; i < sizeof goes / sizeof *goes; i++)
-        if (!redact_is_secret_label(NULL, goes[i], strlen(goes[i])))
-            fail_msg("%s", goes[i]);
-    for (size_t i = 0; i < sizeof stays / sizeof *stays; i++)
-        if (redact_is_secret_label(NULL, stays[i], strlen(stays[i])))
-            fail_msg("%s", stays[i]);
+    for (size_t i = 0; i < sizeof secret_keys / sizeof *secret_keys; i++)
+        if (!redact_is_secret_label(NULL, secret_keys[i], strlen(secret_keys[i])))
+            fail_msg("%s", secret_keys[i]);
+    for (size_t i = 0; i < sizeof harmless_keys / sizeof *harmless_keys; i++)
+        if (redact_is_secret_label(NULL, harmless_keys[i], strlen(harmless_keys[i])))
+            fail_msg("%s", harmless_keys[i]);
     memset(huge, 'x', sizeof huge);
     assert_false(redact_is_secret_label(NULL, huge, REDACT_KEY_MAX));
     assert_true(redact_is_secret_label(NULL, huge, REDACT_KEY_MAX + 1));
     assert_true(redact_is_secret_label(NULL, "a\0b", 3));
 }
 
-/* No part of a secret stays, however the rest of the line is damaged. */
-static void spoiled_line(void *ctx, const struct spoiled *s)
+/* A line without a redaction is unchanged. A second redaction changes nothing. */
+static void redact_damaged_line(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct buf b = BUF_INIT(4096), again = BUF_INIT(4096);
@@ -242,18 +242,17 @@ static void spoiled_line(void *ctx, const struct spoiled *s)
     buf_release(&again);
 }
 
-static void damaged_command_lines_are_safe(void **state)
+static void damaged_command_lines_need_no_second_redaction(void **state)
 {
     (void)state;
     static const char line[] =
         "x\0--password=hunter2\0postgres://u:pw@db\0-p\0abc\0Cookie: a b\0ghp_0123456789abcdef";
-    spoil(line, sizeof line - 1, spoiled_line, NULL);
+    damage_everywhere(line, sizeof line - 1, redact_damaged_line, NULL);
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------------
- */
+/* ---- texts ------------------------------------------------------------------------------------------- */
 
-/* The result for one line; a second redaction changes nothing. */
+/* Redacts one line. A second redaction changes nothing. */
 static void assert_redacted_to(const char *in, const char *want)
 {
     struct buf b = BUF_INIT(4096), again = BUF_INIT(4096);
@@ -630,8 +629,7 @@ static void all_lines_of_a_private_key_are_redacted(void **state)
     }
 }
 
-/* ---- repeated words -------------------------------------------------------------------------------------
- */
+/* ---- repeated words ---------------------------------------------------------------------------------- */
 
 static void repeated_words_of_a_request_are_redacted(void **state)
 {
@@ -674,7 +672,7 @@ static void repeated_words_of_a_request_are_redacted(void **state)
 }
 
 /* Request values that are not words are found as a whole, wherever they are repeated and in any form. */
-static void repeated_values_are_redacted(void **state)
+static void values_of_a_request_are_redacted_in_every_encoding(void **state)
 {
     (void)state;
     static const char *const learned[] = {
@@ -729,10 +727,9 @@ static void repeated_values_are_redacted(void **state)
     redact_words_release(&words);
 }
 
-/* ---- dumps
- * ------------------------------------------------------------------------------------------------- */
+/* ---- dumps ------------------------------------------------------------------------------------------- */
 
-/* The result for a text that arrives in pieces of that size. */
+/* Redacts a text in pieces of this size. */
 static void assert_dump_redacted_to(const char *in, const struct strlist *more, size_t piece, const char *out,
                                     bool changed)
 {
@@ -788,8 +785,7 @@ static void labels_and_secrets_in_dumps_are_redacted(void **state)
                                     cases[i].out != NULL);
 }
 
-/* ---- profiles
- * ------------------------------------------------------------------------------------------------ */
+/* ---- profiles ---------------------------------------------------------------------------------------- */
 
 typedef Perftools__Profiles__Profile pb_profile;
 typedef Perftools__Profiles__Sample pb_sample;
@@ -802,7 +798,7 @@ enum { EMPTY, CPU, COUNT, USER, ALICE, BOB, PATH, SLASH, BYTES, TOKEN, STRINGS }
 static char strings[STRINGS][8] = {"",    "cpu",  "count", "user",  "alice",
                                    "bob", "path", "/x",    "bytes", "token"};
 
-static struct buf a_profile(void)
+static struct buf make_profile(void)
 {
     pb_profile p = PERFTOOLS__PROFILES__PROFILE__INIT;
     pb_value_type type = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
@@ -811,13 +807,13 @@ static struct buf a_profile(void)
     pb_sample samples[2] = {PERFTOOLS__PROFILES__SAMPLE__INIT, PERFTOOLS__PROFILES__SAMPLE__INIT};
     static const struct {
         int key, str, num;
-    } facts[5] = {{USER, ALICE, 0}, {PATH, SLASH, 0}, {USER, BOB, 0}, {BYTES, 0, 512}, {TOKEN, 0, 4711}};
+    } rows[5] = {{USER, ALICE, 0}, {PATH, SLASH, 0}, {USER, BOB, 0}, {BYTES, 0, 512}, {TOKEN, 0, 4711}};
     pb_label *of_first[2] = {&labels[0], &labels[1]}, *of_second[3] = {&labels[2], &labels[3], &labels[4]};
     for (int i = 0; i < 5; i++) {
         perftools__profiles__label__init(&labels[i]);
-        labels[i].key = facts[i].key;
-        labels[i].str = facts[i].str;
-        labels[i].num = facts[i].num;
+        labels[i].key = rows[i].key;
+        labels[i].str = rows[i].str;
+        labels[i].num = rows[i].num;
     }
     int64_t one = 1;
     samples[0].n_value = samples[1].n_value = 1;
@@ -861,7 +857,7 @@ static const char *string_at(const pb_profile *p, int64_t i)
 static void labels_of_a_profile_are_redacted(void **state)
 {
     (void)state;
-    struct buf before = a_profile(), after = BUF_INIT(65536);
+    struct buf before = make_profile(), after = BUF_INIT(65536);
     uint64_t labels = 0;
     struct err err = ERR_INIT;
     struct bytes first = {before.data, before.len, 0};
@@ -896,7 +892,7 @@ static void labels_of_a_profile_are_redacted(void **state)
     buf_release(&again);
 }
 
-static uint64_t relabelled_in(const struct buf *b, size_t *ret_times, struct buf *ret)
+static uint64_t count_redacted_labels(const struct buf *b, size_t *ret_times, struct buf *ret)
 {
     struct bytes in = {b->data, b->len, 0};
     uint64_t labels = 0;
@@ -906,13 +902,13 @@ static uint64_t relabelled_in(const struct buf *b, size_t *ret_times, struct buf
     return labels;
 }
 
-/* The table of strings is after the samples, or before them; a profile without such a label is read once. */
-static void a_profile_is_read_again_only_if_a_label_is_redacted(void **state)
+/* A profile with secret labels is read three times, or four times if its strings precede the samples. */
+static void a_profile_without_secret_labels_is_read_only_once(void **state)
 {
     (void)state;
-    struct buf b = a_profile(), strings_first = BUF_INIT(65536), out = BUF_INIT(65536), none;
+    struct buf b = make_profile(), strings_first = BUF_INIT(65536), out = BUF_INIT(65536), none;
     size_t times = 0, head = 0;
-    assert_int_equal(relabelled_in(&b, &times, &out), 3);
+    assert_int_equal(count_redacted_labels(&b, &times, &out), 3);
     assert_int_equal(times, 3);
     /* An empty first string: tag 6, length 0. */
     while (memcmp(b.data + head,
@@ -927,17 +923,17 @@ static void a_profile_is_read_again_only_if_a_label_is_redacted(void **state)
     buf_add(&strings_first, b.data, head);
     buf_add(&strings_first, b.data + head + strings_n, b.len - head - strings_n);
     buf_clear(&out);
-    assert_int_equal(relabelled_in(&strings_first, &times, &out), 3);
+    assert_int_equal(count_redacted_labels(&strings_first, &times, &out), 3);
     assert_int_equal(times, 4);
     assert_null(memmem(out.data, out.len, "bob", 3));
     assert_non_null(memmem(out.data, out.len, "alice", 5));
     memcpy(strings[USER], "uses", 4);
     memcpy(strings[TOKEN], "taken", 5);
-    none = a_profile();
+    none = make_profile();
     memcpy(strings[USER], "user", 4);
     memcpy(strings[TOKEN], "token", 5);
     buf_clear(&out);
-    assert_int_equal(relabelled_in(&none, &times, &out), 0);
+    assert_int_equal(count_redacted_labels(&none, &times, &out), 0);
     assert_int_equal(times, 1);
     assert_int_equal(out.len, 0);
     buf_release(&none);
@@ -949,7 +945,7 @@ static void a_profile_is_read_again_only_if_a_label_is_redacted(void **state)
 static void too_many_label_keys_are_an_error(void **state)
 {
     (void)state;
-    struct buf b = a_profile(), out = BUF_INIT(1 << 20);
+    struct buf b = make_profile(), out = BUF_INIT(1 << 20);
     uint64_t labels = 0;
     for (unsigned i = 0; i <= 300; i++) {
         /* A sample with one value and one label, whose key is the string after it. */
@@ -970,7 +966,7 @@ static void too_many_label_keys_are_an_error(void **state)
     buf_release(&out);
 }
 
-static void relabel_spoiled(void *ctx, const struct spoiled *s)
+static void relabel_damaged(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct buf after = BUF_INIT(65536);
@@ -986,21 +982,20 @@ static void relabel_spoiled(void *ctx, const struct spoiled *s)
     buf_release(&after);
 }
 
-static void damaged_profiles_are_safe(void **state)
+static void damaged_profiles_are_refused_or_stay_readable(void **state)
 {
     (void)state;
-    struct buf b = a_profile();
-    spoil(b.data, b.len, relabel_spoiled, NULL);
+    struct buf b = make_profile();
+    damage_everywhere(b.data, b.len, relabel_damaged, NULL);
     buf_release(&b);
 }
 
-/* ---- members
- * -------------------------------------------------------------------------------------------------- */
+/* ---- members ----------------------------------------------------------------------------------------- */
 
 static const struct stop never = {.cancel_fd = -1};
 
-/* The result for a file of these bytes, with its new bytes in *ret. -1: err has the reason. */
-static int redacted_by(const char *dir, struct redact_work work, const void *p, size_t n,
+/* Writes these bytes to a file, redacts it, and returns the new bytes in *ret. */
+static int redact_file(const char *dir, struct redact_work work, const void *p, size_t n,
                        struct redact_tally *tally, struct buf *ret, struct err *err)
 {
     char *in = scratch_file(dir, "in", p, n), *out = file_join(dir, "out");
@@ -1022,13 +1017,13 @@ static uint64_t redact_bytes(const char *dir, enum redact_form form, const void 
     struct err err = ERR_INIT;
     struct redact_tally tally = {{0}};
     struct redact_work work = {.form = form, .stop = &never};
-    assert_ok(redacted_by(dir, work, p, n, &tally, ret, &err), &err);
+    assert_ok(redact_file(dir, work, p, n, &tally, ret, &err), &err);
     return redact_sum(&tally);
 }
 
 static void each_format_of_a_member_is_redacted(void **state)
 {
-    struct buf profile = a_profile(), out;
+    struct buf profile = make_profile(), out;
     unsigned char zipped[4096];
     z_stream z = {.next_in = (unsigned char *)profile.data,
                   .avail_in = (unsigned)profile.len,
@@ -1079,13 +1074,13 @@ static struct buf gzip_bytes(const void *p, size_t n, const char *name)
 }
 
 /* A profile without labels to redact, with a field 100 in it and in each of its messages. */
-static struct buf odd_profile(void)
+static struct buf make_profile_with_unknown_fields(void)
 {
     static const char unknown[] = "\xa2\x06\x0etoken=sesame-x";
     enum { SIZE = sizeof unknown - 1 };
     memcpy(strings[USER], "uses", 4);
     memcpy(strings[TOKEN], "taken", 5);
-    struct buf b = a_profile();
+    struct buf b = make_profile();
     memcpy(strings[USER], "user", 4);
     memcpy(strings[TOKEN], "token", 5);
     static const unsigned numbers[] = {3, 5}; /* a mapping, a function */
@@ -1117,10 +1112,10 @@ static bool buf_has(const struct buf *b, const char *text)
     return memmem(b->data, b->len, text, strlen(text));
 }
 
-/* Bytes that no rule reads: headers of gzip, unknown fields of a profile. */
-static void unknown_fields_of_a_profile_are_removed(void **state)
+/* No rule reads these bytes, so they could contain a secret. */
+static void unknown_fields_and_gzip_headers_are_removed(void **state)
 {
-    struct buf odd = odd_profile(), out, plain, again;
+    struct buf odd = make_profile_with_unknown_fields(), out, plain, again;
     assert_int_equal(redact_bytes(*state, REDACT_PROFILE, odd.data, odd.len, &out), 6);
     assert_memory_equal(out.data, "\x1f\x8b\x08\x00", 4);
     gzFile f = NULL;
@@ -1158,8 +1153,7 @@ static void unknown_fields_of_a_profile_are_removed(void **state)
         buf_release(all[i]);
 }
 
-/* Texts that are compressed or have another encoding. */
-static void other_forms_of_a_secret_are_found(void **state)
+static void secrets_in_compressed_and_utf16_text_are_redacted(void **state)
 {
     static const char text[] = "password=sesame\nb\n", wide[] = "\xff\xfet\0o\0k\0e\0n\0=\0s\0e\0s\0\n\0";
     struct buf zipped = gzip_bytes(text, sizeof text - 1, NULL),
@@ -1181,17 +1175,16 @@ static void other_forms_of_a_secret_are_found(void **state)
         const void *p;
         size_t n;
         const char *why;
-    } refused_ones[] = {{twice.data, twice.len, "it is no text (gzip)"},
-                        {"\x28\xb5\x2f\xfd....", 8, "it is no text (zstd)"},
-                        {zipped.data, zipped.len - 3, "cut off inside gzip data"}};
-    for (size_t i = 0; i < sizeof refused_ones / sizeof *refused_ones; i++) {
+    } refused[] = {{twice.data, twice.len, "it is no text (gzip)"},
+                   {"\x28\xb5\x2f\xfd....", 8, "it is no text (zstd)"},
+                   {zipped.data, zipped.len - 3, "cut off inside gzip data"}};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         struct redact_tally tally = {{0}};
         struct redact_work work = {.form = REDACT_DUMP, .stop = &never};
         struct err err = ERR_INIT;
-        assert_int_equal(redacted_by(*state, work, refused_ones[i].p, refused_ones[i].n, &tally, &out, &err),
-                         -1);
+        assert_int_equal(redact_file(*state, work, refused[i].p, refused[i].n, &tally, &out, &err), -1);
         assert_int_equal(err.kind, ERR_FAILED);
-        assert_contains(err.msg, refused_ones[i].why);
+        assert_contains(err.msg, refused[i].why);
     }
     buf_release(&zipped);
     buf_release(&twice);
@@ -1217,9 +1210,8 @@ static void lines_of_any_length_are_redacted(void **state)
     buf_release(&out);
 }
 
-/* A megabyte of text that invites repeated searching. If it is searched repeatedly, this test does not
- * end. */
-static void repeated_secrets_take_no_extra_time(void **state)
+/* If the redaction took quadratic time, this test would not end. */
+static void a_megabyte_of_repeated_patterns_is_redacted(void **state)
 {
     enum { SIZE = 1 << 20 };
     static const struct {
@@ -1302,12 +1294,11 @@ static void repeated_secrets_take_no_extra_time(void **state)
     }
 }
 
-/* An unsearchable member is distinguished from a failure here. */
 static void invalid_and_oversized_members_fail(void **state)
 {
     enum { CMDLINE = 4 << 20, FIELD = 16 << 20 };
     static char zeros[FIELD + 64];
-    struct buf profile = a_profile(), out;
+    struct buf profile = make_profile(), out;
     struct redact_tally tally = {{0}};
     /* Field 16 of a profile, an unknown one, with a length of so many bytes. */
     static const unsigned char head[] = {0x82, 0x01, 0x80, 0x80, 0x80, 0x08};
@@ -1331,7 +1322,7 @@ static void invalid_and_oversized_members_fail(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct redact_work work = {.form = cases[i].form, .stop = &never};
         struct err err = ERR_INIT;
-        int rc = redacted_by(*state, work, cases[i].p, cases[i].n, &tally, &out, &err);
+        int rc = redact_file(*state, work, cases[i].p, cases[i].n, &tally, &out, &err);
         assert_int_equal(rc, cases[i].why ? -1 : 0);
         if (rc == 0) {
             buf_release(&out);
@@ -1344,27 +1335,27 @@ static void invalid_and_oversized_members_fail(void **state)
     buf_release(&profile);
 }
 
-/* Each form is ended by `stop` with that kind of error. */
-static void ends_by(const char *dir, const struct stop *stop, enum err_kind kind)
+/* `stop` ends the search of each form with this kind of error. */
+static void assert_search_ends(const char *dir, const struct stop *stop, enum err_kind kind)
 {
-    struct buf profile = a_profile(), out;
+    struct buf profile = make_profile(), out;
     for (int form = REDACT_CMDLINE; form <= REDACT_DUMP; form++) {
         struct redact_work work = {.form = (enum redact_form)form, .stop = stop};
         struct redact_tally tally = {{0}};
         struct err err = ERR_INIT;
-        assert_int_equal(redacted_by(dir, work, profile.data, profile.len, &tally, &out, &err), -1);
+        assert_int_equal(redact_file(dir, work, profile.data, profile.len, &tally, &out, &err), -1);
         assert_int_equal(err.kind, kind);
     }
     buf_release(&profile);
 }
 
-static void cancellation_stops_a_search(void **state)
+static void a_search_ends_on_cancel_and_at_its_time_limit(void **state)
 {
     int fds[2];
     assert_int_equal(pipe(fds), 0);
     assert_int_equal(write(fds[1], "x", 1), 1);
-    ends_by(*state, &(struct stop){.cancel_fd = fds[0]}, ERR_CANCELLED);
-    ends_by(*state, &(struct stop){.cancel_fd = -1, .cpu_ms = 1, .cpu_end = 0}, ERR_LIMIT);
+    assert_search_ends(*state, &(struct stop){.cancel_fd = fds[0]}, ERR_CANCELLED);
+    assert_search_ends(*state, &(struct stop){.cancel_fd = -1, .cpu_ms = 1, .cpu_end = 0}, ERR_LIMIT);
     close(fds[0]);
     close(fds[1]);
 }
@@ -1375,25 +1366,25 @@ int main(void)
         cmocka_unit_test(secrets_in_command_lines_are_redacted),
         cmocka_unit_test(each_rule_redacts_only_its_own_cases),
         cmocka_unit_test(label_keys_that_name_a_person_or_secret_are_found),
-        cmocka_unit_test(damaged_command_lines_are_safe),
+        cmocka_unit_test(damaged_command_lines_need_no_second_redaction),
         cmocka_unit_test(secrets_in_text_are_redacted),
         cmocka_unit_test(values_on_the_next_line_are_redacted),
         cmocka_unit_test(secrets_in_requests_are_redacted),
         cmocka_unit_test(all_lines_of_a_private_key_are_redacted),
         cmocka_unit_test(repeated_words_of_a_request_are_redacted),
-        cmocka_unit_test(repeated_values_are_redacted),
+        cmocka_unit_test(values_of_a_request_are_redacted_in_every_encoding),
         cmocka_unit_test(labels_and_secrets_in_dumps_are_redacted),
         cmocka_unit_test(labels_of_a_profile_are_redacted),
-        cmocka_unit_test(a_profile_is_read_again_only_if_a_label_is_redacted),
+        cmocka_unit_test(a_profile_without_secret_labels_is_read_only_once),
         cmocka_unit_test(too_many_label_keys_are_an_error),
-        cmocka_unit_test(damaged_profiles_are_safe),
+        cmocka_unit_test(damaged_profiles_are_refused_or_stay_readable),
         SCRATCH(each_format_of_a_member_is_redacted),
-        SCRATCH(unknown_fields_of_a_profile_are_removed),
-        SCRATCH(other_forms_of_a_secret_are_found),
+        SCRATCH(unknown_fields_and_gzip_headers_are_removed),
+        SCRATCH(secrets_in_compressed_and_utf16_text_are_redacted),
         SCRATCH(lines_of_any_length_are_redacted),
-        SCRATCH(repeated_secrets_take_no_extra_time),
+        SCRATCH(a_megabyte_of_repeated_patterns_is_redacted),
         SCRATCH(invalid_and_oversized_members_fail),
-        SCRATCH(cancellation_stops_a_search),
+        SCRATCH(a_search_ends_on_cancel_and_at_its_time_limit),
     };
     return cmocka_run_group_tests_name("redact", tests, NULL, NULL);
 }

@@ -84,7 +84,7 @@ static void assert_line_refused(const char *line, const char *msg, const char *h
     buf_release(&words);
 }
 
-static void each_type_of_option_is_read(void **state)
+static void each_type_of_option_is_parsed(void **state)
 {
     (void)state;
     assert_parsed_as("", "o=- p=7 t=0 H= |");
@@ -96,7 +96,7 @@ static void each_type_of_option_is_read(void **state)
     assert_parsed_as("--retries 3", "o=- p=7 t=0 H= r=3 |");
 }
 
-static void short_options_are_read(void **state)
+static void short_options_are_parsed(void **state)
 {
     (void)state;
     assert_parsed_as("-q -o x -p 1 -H a", "q o=x p=1 t=0 H=a |");
@@ -141,10 +141,10 @@ static void wrong_options_are_refused(void **state)
     assert_line_refused("-x", "unknown option \"-x\"", list);
     assert_line_refused("-qx", "unknown option \"-x\"", list);
     assert_line_refused("--quiet=yes", "--quiet takes no value", "");
-    assert_line_refused("--output", "--output wants FILE behind it", "");
-    assert_line_refused("-o", "--output wants FILE behind it", "");
-    assert_line_refused("-qo", "--output wants FILE behind it", "");
-    assert_line_refused("--retries 4", "--retries wants a number from 0 to 3, not \"4\"", "");
+    assert_line_refused("--output", "--output needs a value: FILE", "");
+    assert_line_refused("-o", "--output needs a value: FILE", "");
+    assert_line_refused("-qo", "--output needs a value: FILE", "");
+    assert_line_refused("--retries 4", "--retries needs a number from 0 to 3, not \"4\"", "");
     assert_line_refused("--host a,,b", "--host: empty entry in the list \"a,,b\"", "");
     assert_line_refused("--host=", "--host: empty entry in the list \"\"", "");
 }
@@ -155,7 +155,7 @@ static void numbers_out_of_range_are_refused(void **state)
     static const char *const bad[] = {"0", "65536", "-1", "1.5", "x", "0x10", "''", "99999999999999999999"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char *line = format_text("--port %s", bad[i]);
-        char *msg = format_text("--port wants a number from 1 to 65535, not \"%s\"",
+        char *msg = format_text("--port needs a number from 1 to 65535, not \"%s\"",
                                 strcmp(bad[i], "''") ? bad[i] : "");
         assert_line_refused(line, msg, "");
         free(line);
@@ -177,7 +177,7 @@ static const struct option *find_option(const struct option *from, const char *n
 
 /* Each group of a command's help begins at an option of the command, in the order of its table, the first
  * group at the first option; a group that refers to another command finds its options there. */
-static void groups_match_their_tables(void **state)
+static void help_groups_begin_at_options_of_their_command(void **state)
 {
     (void)state;
     const struct command *c;
@@ -189,9 +189,9 @@ static void groups_match_their_tables(void **state)
             if (!first || (g == c->groups && first != c->options))
                 fail_msg("%s: no option %s there", c->name, g->first);
             at = first;
-            for (const struct option *o = first; g->like && o->name; o++)
-                if (!find_option(command_find(g->like)->options, o->name))
-                    fail_msg("%s: %s has no --%s", c->name, g->like, o->name);
+            for (const struct option *o = first; g->described_by && o->name; o++)
+                if (!find_option(command_find(g->described_by)->options, o->name))
+                    fail_msg("%s: %s has no --%s", c->name, g->described_by, o->name);
         }
     }
     assert_true(seen > 4);
@@ -200,9 +200,9 @@ static void groups_match_their_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_match_their_tables),
-        cmocka_unit_test(each_type_of_option_is_read),
-        cmocka_unit_test(short_options_are_read),
+        cmocka_unit_test(help_groups_begin_at_options_of_their_command),
+        cmocka_unit_test(each_type_of_option_is_parsed),
+        cmocka_unit_test(short_options_are_parsed),
         cmocka_unit_test(repeated_options_add_to_a_list_or_replace_a_value),
         cmocka_unit_test(arguments_and_options_may_be_mixed),
         cmocka_unit_test(wrong_options_are_refused),

@@ -77,14 +77,13 @@ static void every_outcome_has_an_exit_code(void **state)
         {"u", EXIT_USAGE, NULL, NULL},
         {"um", EXIT_USAGE, NULL, NULL},
         {"d", EXIT_NOTHING,
-         "no item arrived whole: 1 damaged, see above; the bundle contains only damaged bodies", "`R`" ALL},
+         "no item is intact: 1 damaged, see above; the bundle contains only damaged bodies", "`R`" ALL},
         {"D", EXIT_NOTHING,
-         "no item arrived whole: 1 damaged, see above; the bundle contains only damaged bodies", ""},
+         "no item is intact: 1 damaged, see above; the bundle contains only damaged bodies", ""},
         {"Dn", EXIT_NOTHING,
-         "no item arrived whole: 1 missing, 1 damaged, see above; the bundle contains only damaged bodies",
-         ""},
+         "no item is intact: 1 missing, 1 damaged, see above; the bundle contains only damaged bodies", ""},
         {"du", EXIT_NOTHING,
-         "no item arrived whole: 1 missing, 1 damaged, see above; the bundle contains only damaged bodies",
+         "no item is intact: 1 missing, 1 damaged, see above; the bundle contains only damaged bodies",
          "`R` can fetch 1 of these 2"},
         {"wm", EXIT_PARTIAL, "not complete: 1 missing, see above; 1 item collected", "`R`" ALL},
         {"wwd", EXIT_PARTIAL, "not complete: 1 damaged, see above; 2 items collected", "`R`" ALL},
@@ -96,16 +95,16 @@ static void every_outcome_has_an_exit_code(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct capture_outcome e = outcome_of(rows[i].states);
-        struct err said = ERR_INIT;
+        struct err explained = ERR_INIT;
         if (ending_code(&e, 0) != rows[i].code)
             fail_msg("%s: %d", rows[i].states, ending_code(&e, 0));
         bool whole = strspn(rows[i].states, "w") == strlen(rows[i].states);
         assert_int_equal(capture_is_complete(&e), whole && e.end == CAPTURE_PACKED);
         if (!rows[i].line)
             continue;
-        ending_explain(&e.counts, "R", &said);
-        assert_string_equal(said.msg, rows[i].line);
-        assert_string_equal(said.hint, rows[i].hint);
+        ending_explain(&e.counts, "R", &explained);
+        assert_string_equal(explained.msg, rows[i].line);
+        assert_string_equal(explained.hint, rows[i].hint);
     }
 }
 
@@ -122,7 +121,7 @@ static void a_signal_determines_the_exit_code(void **state)
     }
 }
 
-/* A signal after the bundle was packed changes nothing; one during the packing does. */
+/* A signal during the packing changes the exit code. */
 static void a_signal_after_packing_does_not_change_the_exit_code(void **state)
 {
     (void)state;
@@ -133,8 +132,7 @@ static void a_signal_after_packing_does_not_change_the_exit_code(void **state)
     assert_int_equal(ending_code(&e, 0), EXIT_NOTHING);
 }
 
-/* The items of earlier runs count for the bundle of this one. */
-static void a_resumed_capture_has_an_exit_code(void **state)
+static void items_of_earlier_runs_count_only_in_a_new_bundle(void **state)
 {
     (void)state;
     struct capture_outcome e = outcome_of("d");
@@ -151,6 +149,6 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_outcome_has_an_exit_code),
                                        cmocka_unit_test(a_signal_determines_the_exit_code),
                                        cmocka_unit_test(a_signal_after_packing_does_not_change_the_exit_code),
-                                       cmocka_unit_test(a_resumed_capture_has_an_exit_code)};
+                                       cmocka_unit_test(items_of_earlier_runs_count_only_in_a_new_bundle)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,17 +12,17 @@
 static char host_name[] = "file-03", address[] = "ann@10.0.0.5", name[] = "gitaly", path[] = "/x y",
             usual[] = SERVICE_PATH, a_socket[] = "/run/a.sock";
 
-static struct err make_failure(const char *hint, bool unreached)
+static struct err make_failure(const char *hint, bool unreachable)
 {
     struct err err = ERR_INIT;
     err_set(&err, ERR_FAILED, "cannot connect");
     err_hint(&err, "%s", hint);
-    if (unreached)
-        err_unreached(&err);
+    if (unreachable)
+        err_mark_unreachable(&err);
     return err;
 }
 
-static void the_hint_has_the_command(void **state)
+static void the_hint_has_the_check_command_with_its_options(void **state)
 {
     (void)state;
     const struct host ours = {.name = host_name, .address = address},
@@ -41,7 +41,7 @@ static void the_hint_has_the_command(void **state)
     const struct target_options of_source = {.from = "file_sd:t.json"};
     const struct target_options brief = {.connect_timeout_ms = 1500};
     const struct {
-        const struct target_options *way;
+        const struct target_options *options;
         const struct host *host;
         const struct service *of_host, *service;
         const char *line;
@@ -67,24 +67,25 @@ static void the_hint_has_the_command(void **state)
         const struct targets targets = {.items = &target, .n = 1};
         char *expected = format_text("is it up?; `%s` shows each step", cases[i].line);
         const struct err why = make_failure("is it up?", true);
-        struct err told = suggest_check(cases[i].way, &targets, cases[i].host, cases[i].service, &why);
-        assert_string_equal(told.hint, expected);
-        assert_string_equal(told.msg, "cannot connect");
+        struct err suggested =
+            suggest_check(cases[i].options, &targets, cases[i].host, cases[i].service, &why);
+        assert_string_equal(suggested.hint, expected);
+        assert_string_equal(suggested.msg, "cannot connect");
         const struct err silent = make_failure("", true);
-        told = suggest_check(cases[i].way, &targets, cases[i].host, cases[i].service, &silent);
-        assert_string_equal(told.hint, expected + strlen("is it up?; "));
+        suggested = suggest_check(cases[i].options, &targets, cases[i].host, cases[i].service, &silent);
+        assert_string_equal(suggested.hint, expected + strlen("is it up?; "));
         free(expected);
     }
 }
 
-static void some_errors_have_no_command(void **state)
+static void only_a_short_hint_of_an_unreached_host_gets_a_command(void **state)
 {
     (void)state;
     static char much[400];
     memset(much, 'a', sizeof much - 1);
     const struct host ours = {.name = host_name, .address = address};
     const struct target_options none = {0}, lengthy = {.inventory = much};
-    /* Anything else that failed, a line that has no room, nor beside a long hint. */
+    /* No command for another failure, without options, if the command is too long, or beside a long hint. */
     struct err why = make_failure("hint", false);
     assert_string_equal(suggest_check(&none, NULL, &ours, NULL, &why).hint, "hint");
     why = make_failure("hint", true);
@@ -100,15 +101,15 @@ static void some_errors_have_no_command(void **state)
     assert_string_equal(suggest_check(&none, NULL, &ours, NULL, &why).hint, hint);
     /* err_set clears the mark of an unreachable host. */
     err_set(&why, ERR_FAILED, "something else");
-    assert_false(why.unreached);
-    assert_int_equal(err_unreached(NULL), -1);
+    assert_false(why.unreachable);
+    assert_int_equal(err_mark_unreachable(NULL), -1);
 }
 
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_hint_has_the_command),
-        cmocka_unit_test(some_errors_have_no_command),
+        cmocka_unit_test(the_hint_has_the_check_command_with_its_options),
+        cmocka_unit_test(only_a_short_hint_of_an_unreached_host_gets_a_command),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

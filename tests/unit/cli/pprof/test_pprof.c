@@ -70,7 +70,7 @@ static enum pprof_parsed parse_flags(const char *const *words, struct pprof_opti
     return pprof_parse(n, argv, o, err);
 }
 
-static void flags_are_read_as_go_reads_them(void **state)
+static void flags_are_parsed_like_those_of_go_tool_pprof(void **state)
 {
     (void)state;
     struct pprof_options o;
@@ -105,7 +105,7 @@ static void wrong_flags_are_errors(void **state)
 {
     (void)state;
     static const struct {
-        const char *words[4], *said;
+        const char *words[4], *printed;
     } cases[] = {{{"-bogus", "x"}, "flag provided but not defined: -bogus\n"},
                  {{"-topp", "x"}, "flag provided but not defined: -topp\nhint: did you mean -top?"},
                  {{"--sample-index=0", "x"},
@@ -128,19 +128,19 @@ static void wrong_flags_are_errors(void **state)
         int n = 0;
         for (; n < 4 && cases[i].words[n]; n++)
             argv[n] = (char *)(uintptr_t)cases[i].words[n];
-        int kept = dup(STDERR_FILENO), fd = memfd_create("said", MFD_CLOEXEC);
-        assert_true(kept >= 0 && fd >= 0 && dup2(fd, STDERR_FILENO) >= 0);
+        int saved = dup(STDERR_FILENO), fd = memfd_create("said", MFD_CLOEXEC);
+        assert_true(saved >= 0 && fd >= 0 && dup2(fd, STDERR_FILENO) >= 0);
         enum pprof_parsed parsed = pprof_parse(n, argv, &o, &err);
         fflush(stderr);
-        assert_true(dup2(kept, STDERR_FILENO) >= 0);
-        char said[16384] = "";
-        assert_true(pread(fd, said, sizeof said - 1, 0) > 0);
+        assert_true(dup2(saved, STDERR_FILENO) >= 0);
+        char printed[16384] = "";
+        assert_true(pread(fd, printed, sizeof printed - 1, 0) > 0);
         close(fd);
-        close(kept);
+        close(saved);
         assert_int_equal(parsed, PPROF_WRONG);
-        assert_true(strncmp(said, cases[i].said, strlen(cases[i].said)) == 0);
-        assert_contains(said, "`profgrab pprof -h` lists all flags\n");
-        assert_null(strstr(said, "usage:"));
+        assert_true(strncmp(printed, cases[i].printed, strlen(cases[i].printed)) == 0);
+        assert_contains(printed, "`profgrab pprof -h` lists all flags\n");
+        assert_null(strstr(printed, "usage:"));
     }
 }
 
@@ -204,7 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_document_lists_every_flag),
-        cmocka_unit_test(flags_are_read_as_go_reads_them),
+        cmocka_unit_test(flags_are_parsed_like_those_of_go_tool_pprof),
         cmocka_unit_test(wrong_flags_are_errors),
         cmocka_unit_test(contradictory_flags_are_errors),
         cmocka_unit_test(urls_are_made_of_the_source_and_flags),

@@ -6,12 +6,11 @@
 #include <cmocka.h>
 
 #include "cli/pprof/shell.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* ---- commands --------------------------------------------------------------------------------------------
- */
+/* ---- commands ---------------------------------------------------------------------------------------- */
 
 /* The effect of a line on options without other settings. */
 static void assert_command_read_as(const char *line, enum pprof_output wanted, long nodecount,
@@ -31,7 +30,7 @@ static void assert_command_read_as(const char *line, enum pprof_output wanted, l
     shell_command_release(&c);
 }
 
-static void commands_are_read(void **state)
+static void commands_are_parsed(void **state)
 {
     (void)state;
     assert_command_read_as("top", PPROF_TOP, 10, "", "", "");
@@ -69,7 +68,7 @@ static void wrong_commands_are_errors(void **state)
     assert_command_refused("seconds 5", "unrecognized command: \"seconds\"");
 }
 
-static void take_spoiled(void *ctx, const struct spoiled *s)
+static void parse_damaged_command(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct shell_command c;
@@ -81,22 +80,21 @@ static void take_spoiled(void *ctx, const struct spoiled *s)
     shell_command_release(&c);
 }
 
-static void damaged_commands_are_safe(void **state)
+static void damaged_commands_are_parsed_or_refused_with_a_message(void **state)
 {
     (void)state;
     static const char line[] = "list10 f.*\t-cum 12 a\xe2\x80\x83-b\xc2\xa0>out > x";
-    spoil(line, sizeof line - 1, take_spoiled, NULL);
+    damage_everywhere(line, sizeof line - 1, parse_damaged_command, NULL);
 }
 
-/* ---- options ---------------------------------------------------------------------------------------------
- */
+/* ---- options ----------------------------------------------------------------------------------------- */
 
 struct fixture {
     struct profile *profile;
     struct pprof_options options;
 };
 
-static uint32_t string_of(struct profile *p, const char *text)
+static uint32_t intern_text(struct profile *p, const char *text)
 {
     struct err err = ERR_INIT;
     uint32_t n;
@@ -115,12 +113,12 @@ static int set_up(void **state)
     assert_non_null(f.profile);
     for (size_t i = 0; i < 2; i++)
         assert_ok(profile_add_sample_type(
-                      f.profile, (struct profile_value_type){string_of(f.profile, types[i]), 0}, &err),
+                      f.profile, (struct profile_value_type){intern_text(f.profile, types[i]), 0}, &err),
                   &err);
     for (size_t i = 0; i < 4; i++)
         assert_ok(profile_add_function(
                       f.profile,
-                      &(struct profile_function){.id = i + 1, .name = string_of(f.profile, functions[i])},
+                      &(struct profile_function){.id = i + 1, .name = intern_text(f.profile, functions[i])},
                       &err),
                   &err);
     const struct pprof_options usual = {.report = REPORT_SETTINGS_INIT};
@@ -148,7 +146,7 @@ static const char *assign_option(struct fixture *f, const char *line)
     return rc < 0 ? err.msg : "";
 }
 
-static void options_keep_their_values(void **state)
+static void assigned_values_are_stored_in_the_options(void **state)
 {
     struct fixture *f = *state;
     struct report_settings *r = &f->options.report;
@@ -187,7 +185,7 @@ static void wrong_values_are_errors(void **state)
     assert_false(is_one);
 }
 
-static void take_spoiled_assignment(void *ctx, const struct spoiled *s)
+static void assign_damaged(void *ctx, const struct damaged *s)
 {
     struct fixture *f = ctx;
     bool is_one = false;
@@ -196,14 +194,14 @@ static void take_spoiled_assignment(void *ctx, const struct spoiled *s)
         assert_true(is_one && err.kind != ERR_NONE);
 }
 
-static void damaged_assignments_are_safe(void **state)
+static void damaged_assignments_succeed_or_give_an_error(void **state)
 {
     static const char *const lines[] = {"divide_by = 1.5e1 //: x", "sample_index=inuse_space", "lines=true"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        spoil(lines[i], strlen(lines[i]), take_spoiled_assignment, *state);
+        damage_everywhere(lines[i], strlen(lines[i]), assign_damaged, *state);
 }
 
-static void options_are_listed(void **state)
+static void options_are_listed_with_values_and_choices(void **state)
 {
     struct fixture *f = *state;
     struct buf text = BUF_INIT(65536);
@@ -217,10 +215,9 @@ static void options_are_listed(void **state)
     buf_release(&text);
 }
 
-/* ---- completion ------------------------------------------------------------------------------------------
- */
+/* ---- completion -------------------------------------------------------------------------------------- */
 
-/* NULL: no completion. */
+/* `expected` is NULL if there is no completion. */
 static void assert_completed(const struct fixture *f, const char *line, const char *old, const char *expected)
 {
     struct buf text = BUF_INIT(1000);
@@ -255,13 +252,13 @@ static void the_tab_key_completes_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commands_are_read),
+        cmocka_unit_test(commands_are_parsed),
         cmocka_unit_test(wrong_commands_are_errors),
-        cmocka_unit_test(damaged_commands_are_safe),
-        cmocka_unit_test_setup_teardown(options_keep_their_values, set_up, tear_down),
+        cmocka_unit_test(damaged_commands_are_parsed_or_refused_with_a_message),
+        cmocka_unit_test_setup_teardown(assigned_values_are_stored_in_the_options, set_up, tear_down),
         cmocka_unit_test_setup_teardown(wrong_values_are_errors, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(damaged_assignments_are_safe, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(options_are_listed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(damaged_assignments_succeed_or_give_an_error, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(options_are_listed_with_values_and_choices, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_tab_key_completes_words, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

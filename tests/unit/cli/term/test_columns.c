@@ -39,7 +39,7 @@ static void text_is_cut_between_characters(void **state)
     assert_fits("abc", 2, 2);
     assert_fits("abc", 3, 3);
     assert_fits("abc", 9, 3);
-    /* Never in the middle of a character; a wide one that does not fit leaves a column empty. */
+    /* A wide character that does not fit leaves a column empty. */
     assert_fits("\xc3\xbc\xc3\xbc", 1, 2);
     assert_fits("a\xe4\xb8\xad", 2, 1);
     assert_fits("a\xe4\xb8\xad", 3, 4);
@@ -86,9 +86,9 @@ static void text_is_folded_at_words(void **state)
 }
 
 /* A cell without space beside the others is moved below them; one with some space is cut there. */
-static void rows_of(size_t width, bool below, const char *expected)
+static void assert_rows(size_t width, bool below, const char *expected)
 {
-    struct rows rows = {.columns = "lrl", .below = below};
+    struct rows rows = {.columns = "lrl", .fold_below = below};
     char *text = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&text, &n);
@@ -103,54 +103,54 @@ static void rows_of(size_t width, bool below, const char *expected)
     rows_release(&rows);
 }
 
-static void a_wide_cell_moves_below_its_row(void **state)
+static void a_wide_last_cell_is_moved_below_or_cut(void **state)
 {
     (void)state;
-    rows_of(0, true,
-            "TARGET            BYTES  WHAT FAILED\nfile-03: gitaly  1.2 kB\n"
-            "file-04: gitaly       -  heap: HTTP 404: Unknown profile\n");
-    rows_of(46, true,
-            "TARGET            BYTES  WHAT FAILED\nfile-03: gitaly  1.2 kB\n"
-            "file-04: gitaly       -\n    heap: HTTP 404: Unknown profile\n");
-    rows_of(46, false,
-            "TARGET            BYTES  WHAT FAILED\nfile-03: gitaly  1.2 kB\n"
-            "file-04: gitaly       -  heap: HTTP 404: Un...\n");
+    assert_rows(0, true,
+                "TARGET            BYTES  WHAT FAILED\nfile-03: gitaly  1.2 kB\n"
+                "file-04: gitaly       -  heap: HTTP 404: Unknown profile\n");
+    assert_rows(46, true,
+                "TARGET            BYTES  WHAT FAILED\nfile-03: gitaly  1.2 kB\n"
+                "file-04: gitaly       -\n    heap: HTTP 404: Unknown profile\n");
+    assert_rows(46, false,
+                "TARGET            BYTES  WHAT FAILED\nfile-03: gitaly  1.2 kB\n"
+                "file-04: gitaly       -  heap: HTTP 404: Un...\n");
 }
 
-/* Without a terminal: 80, or COLUMNS if that is less. */
-static void the_width_of_a_page_follows_COLUMNS(void **state)
+static void without_a_terminal_the_width_is_80_or_less_by_COLUMNS(void **state)
 {
     (void)state;
     static const struct {
-        const char *said;
+        const char *value;
         size_t columns;
     } cases[] = {{NULL, 80}, {"60", 60}, {"40", 40},  {"200", 80}, {"39", 80},
                  {"0", 80},  {"", 80},   {"60x", 80}, {"-1", 80}};
-    char *kept = getenv("COLUMNS") ? strdup(getenv("COLUMNS")) : NULL;
+    char *saved = getenv("COLUMNS") ? strdup(getenv("COLUMNS")) : NULL;
     FILE *out = fopen("/dev/null", "w");
     assert_non_null(out);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (cases[i].said)
-            setenv("COLUMNS", cases[i].said, 1);
+        if (cases[i].value)
+            setenv("COLUMNS", cases[i].value, 1);
         else
             unsetenv("COLUMNS");
-        assert_int_equal(columns_page(out), cases[i].columns);
+        assert_int_equal(columns_prose_max(out), cases[i].columns);
     }
     fclose(out);
-    if (kept)
-        setenv("COLUMNS", kept, 1);
+    if (saved)
+        setenv("COLUMNS", saved, 1);
     else
         unsetenv("COLUMNS");
-    free(kept);
+    free(saved);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(columns_of_wide_and_combining_characters_are_counted),
-                                       cmocka_unit_test(text_is_cut_between_characters),
-                                       cmocka_unit_test(a_line_never_exceeds_its_width),
-                                       cmocka_unit_test(text_is_folded_at_words),
-                                       cmocka_unit_test(the_width_of_a_page_follows_COLUMNS),
-                                       cmocka_unit_test(a_wide_cell_moves_below_its_row)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_of_wide_and_combining_characters_are_counted),
+        cmocka_unit_test(text_is_cut_between_characters),
+        cmocka_unit_test(a_line_never_exceeds_its_width),
+        cmocka_unit_test(text_is_folded_at_words),
+        cmocka_unit_test(without_a_terminal_the_width_is_80_or_less_by_COLUMNS),
+        cmocka_unit_test(a_wide_last_cell_is_moved_below_or_cut)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,12 +15,12 @@
 
 #define TARGETS 50
 
-/* A run shown on a terminal of that size, or without one (rows 0), with its hosts and services. */
+/* A run with its hosts and services, shown on a terminal of a given size, or without a terminal (rows 0). */
 struct show {
     struct progress progress;
     struct terminal terminal;
     FILE *out;
-    char *said;
+    char *output;
     size_t length, fed;
     struct host hosts[TARGETS];
     char names[TARGETS][16];
@@ -31,7 +31,7 @@ static void show_init(struct show *s, unsigned rows, unsigned columns, bool quie
 {
     static char service[] = "gitaly";
     memset(s, 0, sizeof *s);
-    s->out = open_memstream(&s->said, &s->length);
+    s->out = open_memstream(&s->output, &s->length);
     assert_non_null(s->out);
     terminal_init(&s->terminal, rows ? rows : 24, columns ? columns : 80);
     progress_init(&s->progress,
@@ -48,14 +48,14 @@ static void show_release(struct show *s)
 {
     progress_end(&s->progress);
     fclose(s->out);
-    free(s->said);
+    free(s->output);
 }
 
 /* Feeds the terminal the latest output. */
 static void feed_terminal(struct show *s)
 {
     fflush(s->out);
-    terminal_feed(&s->terminal, s->said + s->fed);
+    terminal_feed(&s->terminal, s->output + s->fed);
     s->fed = s->length;
 }
 
@@ -65,7 +65,7 @@ static void draw_progress(struct show *s)
     feed_terminal(s);
 }
 
-static void row_is(struct show *s, size_t row, const char *text)
+static void assert_row(struct show *s, size_t row, const char *text)
 {
     feed_terminal(s);
     assert_string_equal(terminal_row(&s->terminal, row), text);
@@ -75,7 +75,7 @@ static void row_is(struct show *s, size_t row, const char *text)
 static void assert_output(struct show *s, const char *text)
 {
     fflush(s->out);
-    assert_string_equal(s->said, text);
+    assert_string_equal(s->output, text);
 }
 
 static struct target target_of(struct show *s, size_t i)
@@ -83,8 +83,8 @@ static struct target target_of(struct show *s, size_t i)
     return (struct target){.host = &s->hosts[i], .service = &s->service};
 }
 
-/* Half a second more, so that the figure is the same on a slow machine. */
-static void item_progress(struct show *s, size_t i, const char *kind, int64_t seconds, uint64_t bytes)
+/* Adds 100 ms to the time, so that rounding cannot change the figure. */
+static void report_progress(struct show *s, size_t i, const char *kind, int64_t seconds, uint64_t bytes)
 {
     struct target t = target_of(s, i);
     struct fetch_progress now = {.kind = kind,
@@ -93,15 +93,15 @@ static void item_progress(struct show *s, size_t i, const char *kind, int64_t se
                                  .timed_ms = strcmp(kind, "cpu") == 0 ? 30000 : 0,
                                  .index = 1,
                                  .n_items = 3};
-    progress_under_way(&s->progress, &t, &now);
+    progress_show_transfer(&s->progress, &t, &now);
 }
 
-static void item_done(struct show *s, size_t i, const char *kind)
+static void report_item(struct show *s, size_t i, const char *kind)
 {
     struct target t = target_of(s, i);
     struct fetch_item item = {.bytes = 1600, .duration_ms = 4};
     snprintf(item.kind, sizeof item.kind, "%s", kind);
-    progress_item(&s->progress, &t, &item);
+    progress_show_item(&s->progress, &t, &item);
 }
 
 static void one_target_has_one_line(void **state)
@@ -109,26 +109,26 @@ static void one_target_has_one_line(void **state)
     (void)state;
     struct show s;
     show_init(&s, 24, 80, false, false);
-    progress_opening(&s.progress, &s.hosts[3]);
+    progress_show_opening(&s.progress, &s.hosts[3]);
     draw_progress(&s);
-    row_is(&s, 0, "file-03: connecting");
-    item_progress(&s, 3, "heap", 0, 0);
+    assert_row(&s, 0, "file-03: connecting");
+    report_progress(&s, 3, "heap", 0, 0);
     draw_progress(&s);
-    row_is(&s, 0, "file-03: gitaly: heap, item 2 of 3");
-    item_done(&s, 3, "heap");
-    row_is(&s, 0, "profgrab: file-03: gitaly: heap: 1.6 kB in 4ms");
-    row_is(&s, 1, "");
-    item_progress(&s, 3, "cpu", 12, 4200);
+    assert_row(&s, 0, "file-03: gitaly: heap, item 2 of 3");
+    report_item(&s, 3, "heap");
+    assert_row(&s, 0, "profgrab: file-03: gitaly: heap: 1.6 kB in 4ms");
+    assert_row(&s, 1, "");
+    report_progress(&s, 3, "cpu", 12, 4200);
     draw_progress(&s);
-    row_is(&s, 1, "file-03: gitaly: cpu 12s of 30s, 18s left, 4.2 kB, item 2 of 3");
+    assert_row(&s, 1, "file-03: gitaly: cpu 12s of 30s, 18s left, 4.2 kB, item 2 of 3");
     /* Longer than planned: no remaining time is shown. */
-    item_progress(&s, 3, "cpu", 31, 4200);
+    report_progress(&s, 3, "cpu", 31, 4200);
     draw_progress(&s);
-    row_is(&s, 1, "file-03: gitaly: cpu 31s of 30s, 4.2 kB, item 2 of 3");
-    item_done(&s, 3, "cpu");
+    assert_row(&s, 1, "file-03: gitaly: cpu 31s of 30s, 4.2 kB, item 2 of 3");
+    report_item(&s, 3, "cpu");
     progress_end(&s.progress);
-    row_is(&s, 1, "profgrab: file-03: gitaly: cpu: 1.6 kB in 4ms");
-    row_is(&s, 2, "");
+    assert_row(&s, 1, "profgrab: file-03: gitaly: cpu: 1.6 kB in 4ms");
+    assert_row(&s, 2, "");
     assert_int_equal(s.terminal.wraps, 0);
     show_release(&s);
 }
@@ -139,26 +139,26 @@ static void three_targets_have_a_line_each(void **state)
     struct show s;
     show_init(&s, 24, 80, false, false);
     for (size_t i = 0; i < 3; i++)
-        item_progress(&s, i, "cpu", 5, 0);
+        report_progress(&s, i, "cpu", 5, 0);
     draw_progress(&s);
-    row_is(&s, 0, "file-00: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
-    row_is(&s, 2, "file-02: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
-    /* A plain line is above the block; the target in the middle keeps its place. */
-    item_done(&s, 1, "cpu");
+    assert_row(&s, 0, "file-00: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
+    assert_row(&s, 2, "file-02: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
+    /* A plain line is above the block; the target in the middle keeps its row in the order. */
+    report_item(&s, 1, "cpu");
     draw_progress(&s);
-    row_is(&s, 0, "profgrab: file-01: gitaly: cpu: 1.6 kB in 4ms");
-    row_is(&s, 1, "file-00: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
-    row_is(&s, 2, "file-02: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
-    row_is(&s, 3, "");
-    item_progress(&s, 1, "trace", 2, 0);
+    assert_row(&s, 0, "profgrab: file-01: gitaly: cpu: 1.6 kB in 4ms");
+    assert_row(&s, 1, "file-00: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
+    assert_row(&s, 2, "file-02: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
+    assert_row(&s, 3, "");
+    report_progress(&s, 1, "trace", 2, 0);
     draw_progress(&s);
-    row_is(&s, 2, "file-01: gitaly: trace 2s, item 2 of 3");
-    row_is(&s, 3, "file-02: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
+    assert_row(&s, 2, "file-01: gitaly: trace 2s, item 2 of 3");
+    assert_row(&s, 3, "file-02: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
     /* At the end no live line is left. */
     progress_end(&s.progress);
-    row_is(&s, 0, "profgrab: file-01: gitaly: cpu: 1.6 kB in 4ms");
+    assert_row(&s, 0, "profgrab: file-01: gitaly: cpu: 1.6 kB in 4ms");
     for (size_t row = 1; row < 24; row++)
-        row_is(&s, row, "");
+        assert_row(&s, row, "");
     assert_int_equal(s.terminal.row, 1);
     show_release(&s);
 }
@@ -169,26 +169,26 @@ static void assert_crowd_fits(unsigned rows, unsigned columns, const char *first
     struct show s;
     show_init(&s, rows, columns, false, false);
     for (size_t i = 0; i < TARGETS; i++)
-        item_progress(&s, i, "cpu", 5, 123456789);
+        report_progress(&s, i, "cpu", 5, 123456789);
     draw_progress(&s);
-    row_is(&s, 0, first);
-    row_is(&s, rows - 3, more);
-    row_is(&s, rows - 2, "");
+    assert_row(&s, 0, first);
+    assert_row(&s, rows - 3, more);
+    assert_row(&s, rows - 2, "");
     for (int64_t second = 6; second < 16; second++) {
         struct err err = ERR_INIT;
         err_set(&err, ERR_FAILED, "no");
-        progress_host(&s.progress, &s.hosts[0], NULL, &err);
-        item_progress(&s, 0, "cpu", second, 0);
+        progress_show_host(&s.progress, &s.hosts[0], NULL, &err);
+        report_progress(&s, 0, "cpu", second, 0);
         draw_progress(&s);
     }
-    /* All printed lines are there, with the block below them. */
-    row_is(&s, rows - 1, more);
-    row_is(&s, 0, "profgrab: file-00: no");
-    row_is(&s, 1, "profgrab: file-00: no");
+    /* The printed lines are above the block. */
+    assert_row(&s, rows - 1, more);
+    assert_row(&s, 0, "profgrab: file-00: no");
+    assert_row(&s, 1, "profgrab: file-00: no");
     assert_int_equal(s.terminal.wraps, 0);
     progress_end(&s.progress);
-    row_is(&s, 2, "");
-    row_is(&s, rows - 1, "");
+    assert_row(&s, 2, "");
+    assert_row(&s, rows - 1, "");
     show_release(&s);
 }
 
@@ -211,14 +211,14 @@ static void lines_are_shortened_on_a_small_screen(void **state)
     struct show s;
     show_init(&s, 10, 40, false, false);
     for (size_t i = 0; i < 3; i++)
-        item_progress(&s, i, "heap", 2, 900);
+        report_progress(&s, i, "heap", 2, 900);
     draw_progress(&s);
-    row_is(&s, 0, "file-00: gitaly: heap 2s, 900 B");
+    assert_row(&s, 0, "file-00: gitaly: heap 2s, 900 B");
     static char longer[] = "prometheus-node-exporter";
     s.service.name = longer;
-    item_progress(&s, 2, "heap", 2, 900);
+    report_progress(&s, 2, "heap", 2, 900);
     draw_progress(&s);
-    row_is(&s, 2, "file-02: prometheus-...: heap 2s, 900 B");
+    assert_row(&s, 2, "file-02: prometheus-...: heap 2s, 900 B");
     assert_int_equal(s.terminal.wraps, 0);
     show_release(&s);
 }
@@ -233,7 +233,7 @@ static void tiny_screens_are_not_exceeded(void **state)
             show_init(&s, rows, columns, false, false);
             for (int64_t second = 0; second < 3; second++) {
                 for (size_t i = 0; i < 4; i++)
-                    item_progress(&s, i, "cpu", second, 1000);
+                    report_progress(&s, i, "cpu", second, 1000);
                 draw_progress(&s);
             }
             assert_int_equal(s.terminal.wraps, 0);
@@ -246,11 +246,11 @@ static void unchanged_lines_are_not_redrawn(void **state)
     (void)state;
     struct show s;
     show_init(&s, 24, 80, false, false);
-    item_progress(&s, 0, "cpu", 5, 0);
+    report_progress(&s, 0, "cpu", 5, 0);
     draw_progress(&s);
     size_t length = s.length;
     for (int i = 0; i < 5; i++) {
-        item_progress(&s, 0, "cpu", 5, 0);
+        report_progress(&s, 0, "cpu", 5, 0);
         draw_progress(&s);
     }
     assert_int_equal(s.length, length);
@@ -265,16 +265,16 @@ static void a_waiting_item_is_shown(void **state)
         .kind = "cpu", .timed_ms = 30000, .waiting = "another profile is being taken", .n_items = 2};
     show_init(&s, 24, 80, false, false);
     struct target t = target_of(&s, 0);
-    progress_under_way(&s.progress, &t, &now);
+    progress_show_transfer(&s.progress, &t, &now);
     draw_progress(&s);
-    row_is(&s, 0, "file-00: gitaly: cpu waiting: another profile is being taken, item 1 of 2");
+    assert_row(&s, 0, "file-00: gitaly: cpu waiting: another profile is being taken, item 1 of 2");
     show_release(&s);
     /* In a log, the beginning and the end of a wait are lines. */
     show_init(&s, 0, 0, false, false);
     t = target_of(&s, 0);
     for (int i = 0; i < 4; i++) {
         now.waiting = i < 2 ? "another profile is being taken" : NULL;
-        progress_under_way(&s.progress, &t, &now);
+        progress_show_transfer(&s.progress, &t, &now);
     }
     assert_output(&s, "profgrab: file-00: gitaly: cpu: waiting: another profile is being taken\n"
                       "profgrab: file-00: gitaly: cpu: taking 30s\n");
@@ -290,7 +290,7 @@ static void a_cost_is_printed_once_before_the_start(void **state)
         show_init(&s, rows, rows ? 80 : 0, false, false);
         struct target t = target_of(&s, 0);
         for (int i = 0; i < 3; i++)
-            progress_under_way(&s.progress, &t, &now);
+            progress_show_transfer(&s.progress, &t, &now);
         assert_output(&s, rows ? "profgrab: file-00: gitaly: trace: slows it down\n"
                                : "profgrab: file-00: gitaly: trace: slows it down\n"
                                  "profgrab: file-00: gitaly: trace: taking 5s\n");
@@ -298,7 +298,7 @@ static void a_cost_is_printed_once_before_the_start(void **state)
     }
     show_init(&s, 24, 80, true, false);
     struct target t = target_of(&s, 0);
-    progress_under_way(&s.progress, &t, &now);
+    progress_show_transfer(&s.progress, &t, &now);
     draw_progress(&s);
     assert_output(&s, "");
     show_release(&s);
@@ -308,27 +308,27 @@ static const struct finding_rule rules[] = {{.id = "a"}, {.id = "b", .severity =
 static char busy[] = "it is busy", aside[] = "by the way";
 static struct finding findings[] = {{.rule = &rules[0], .text = busy}, {.rule = &rules[1], .text = aside}};
 
-static void tell_finding(struct show *s)
+static void report_findings(struct show *s)
 {
     struct target t = target_of(s, 0);
     struct fetch_service service = {.findings = &(struct findings){.items = findings, .n = 2}};
-    progress_service(&s->progress, &t, &service);
+    progress_show_service(&s->progress, &t, &service);
 }
 
-static void notes_are_printed_with_v_only(void **state)
+static void notes_are_printed_only_in_verbose_mode(void **state)
 {
     (void)state;
     struct show s;
     show_init(&s, 0, 0, false, false);
-    tell_finding(&s);
+    report_findings(&s);
     assert_output(&s, "profgrab: file-00: gitaly: it is busy\n");
     show_release(&s);
     show_init(&s, 0, 0, false, true);
-    tell_finding(&s);
+    report_findings(&s);
     assert_output(&s, "profgrab: file-00: gitaly: it is busy\nprofgrab: file-00: gitaly: by the way\n");
     show_release(&s);
     show_init(&s, 0, 0, true, false);
-    tell_finding(&s);
+    report_findings(&s);
     assert_output(&s, "");
     show_release(&s);
 }
@@ -348,7 +348,7 @@ static void a_finding_on_the_service_is_printed_once(void **state)
             struct target t = target_of(&s, host);
             items[i].status = FETCH_OK;
             items[i].findings = (struct findings){.items = both, .n = 2};
-            progress_item(&s.progress, &t, &items[i]);
+            progress_show_item(&s.progress, &t, &items[i]);
         }
     assert_output(
         &s, "profgrab: file-00: gitaly: heap: 0 B in 0s\nprofgrab: file-00: gitaly: heap: it is busy\n"
@@ -360,25 +360,25 @@ static void a_finding_on_the_service_is_printed_once(void **state)
     show_release(&s);
 }
 
-static void q_prints_errors_with_their_hints(void **state)
+static void quiet_mode_prints_only_errors_with_their_hints(void **state)
 {
     (void)state;
     struct show s;
     struct err err = ERR_INIT;
     show_init(&s, 24, 80, true, false);
-    progress_opening(&s.progress, &s.hosts[0]);
-    item_progress(&s, 0, "cpu", 3, 0);
-    item_done(&s, 0, "cpu");
+    progress_show_opening(&s.progress, &s.hosts[0]);
+    report_progress(&s, 0, "cpu", 3, 0);
+    report_item(&s, 0, "cpu");
     draw_progress(&s);
     assert_output(&s, "");
     err_set(&err, ERR_FAILED, "connection refused");
     err_hint(&err, "is it up?");
-    progress_host(&s.progress, &s.hosts[0], NULL, &err);
+    progress_show_host(&s.progress, &s.hosts[0], NULL, &err);
     assert_output(&s, "profgrab: file-00: connection refused\nhint: is it up?\n");
     show_release(&s);
 }
 
-static void each_step_of_a_connection_is_printed(void **state)
+static void steps_of_a_connection_are_printed_only_in_verbose_mode(void **state)
 {
     (void)state;
     struct show s;
@@ -398,14 +398,14 @@ static void each_step_of_a_connection_is_printed(void **state)
                                  .failure = &err};
     err_set(&err, ERR_FAILED, "Connection refused");
     show_init(&s, 0, 0, false, false);
-    progress_step(&s.progress, &s.hosts[0], NULL, &handshake);
+    progress_show_step(&s.progress, &s.hosts[0], NULL, &handshake);
     assert_output(&s, "");
     show_release(&s);
     show_init(&s, 0, 0, false, true);
-    progress_step(&s.progress, &s.hosts[0], NULL, &handshake);
-    progress_step(&s.progress, &s.hosts[0], &s.service, &request);
-    progress_step(&s.progress, &s.hosts[0], &s.service, &exposure);
-    progress_step(&s.progress, &s.hosts[0], NULL, &failing);
+    progress_show_step(&s.progress, &s.hosts[0], NULL, &handshake);
+    progress_show_step(&s.progress, &s.hosts[0], &s.service, &request);
+    progress_show_step(&s.progress, &s.hosts[0], &s.service, &exposure);
+    progress_show_step(&s.progress, &s.hosts[0], NULL, &failing);
     assert_output(&s, "profgrab: file-00: [hop 1/2] handshake: SSH-2.0-OpenSSH_9.2p1 in 12ms\n"
                       "profgrab: file-00: gitaly: GET /debug/pprof/heap: HTTP 200, 1.6 kB in 4ms\n"
                       "profgrab: file-00: gitaly: exposure: warning: open to all\n"
@@ -419,20 +419,20 @@ static void a_question_pauses_the_live_lines(void **state)
     (void)state;
     struct show s;
     show_init(&s, 24, 80, false, false);
-    item_progress(&s, 0, "cpu", 3, 0);
+    report_progress(&s, 0, "cpu", 3, 0);
     draw_progress(&s);
-    row_is(&s, 0, "file-00: gitaly: cpu 3s of 30s, 27s left, item 2 of 3");
+    assert_row(&s, 0, "file-00: gitaly: cpu 3s of 30s, 27s left, item 2 of 3");
     progress_pause(&s.progress);
-    row_is(&s, 0, "");
+    assert_row(&s, 0, "");
     size_t before = s.length;
     draw_progress(&s);
-    item_done(&s, 0, "heap");
+    report_item(&s, 0, "heap");
     draw_progress(&s);
     assert_int_equal(s.length, before);
     progress_resume(&s.progress);
-    row_is(&s, 0, "profgrab: file-00: gitaly: heap: 1.6 kB in 4ms");
+    assert_row(&s, 0, "profgrab: file-00: gitaly: heap: 1.6 kB in 4ms");
     draw_progress(&s);
-    row_is(&s, 1, "file-00: gitaly: cpu 3s of 30s, 27s left, item 2 of 3");
+    assert_row(&s, 1, "file-00: gitaly: cpu 3s of 30s, 27s left, item 2 of 3");
     show_release(&s);
 }
 
@@ -448,10 +448,10 @@ int main(void)
         cmocka_unit_test(unchanged_lines_are_not_redrawn),
         cmocka_unit_test(a_waiting_item_is_shown),
         cmocka_unit_test(a_cost_is_printed_once_before_the_start),
-        cmocka_unit_test(notes_are_printed_with_v_only),
+        cmocka_unit_test(notes_are_printed_only_in_verbose_mode),
         cmocka_unit_test(a_finding_on_the_service_is_printed_once),
-        cmocka_unit_test(q_prints_errors_with_their_hints),
-        cmocka_unit_test(each_step_of_a_connection_is_printed),
+        cmocka_unit_test(quiet_mode_prints_only_errors_with_their_hints),
+        cmocka_unit_test(steps_of_a_connection_are_printed_only_in_verbose_mode),
         cmocka_unit_test(a_question_pauses_the_live_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

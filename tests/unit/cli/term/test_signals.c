@@ -15,13 +15,13 @@
 #include "cli/term/signals.h"
 
 /* Runs `child` with its stderr in a pipe; returns its wait status and its output. */
-static int in_child(void (*child)(void), char *said, size_t cap)
+static int run_in_child(void (*child)(void), char *output, size_t cap)
 {
     int fds[2];
     assert_int_equal(fd_pipe(fds, NULL), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        /* Tests in the background may have them ignored. */
+        /* A shell may have started the tests with these signals ignored. */
         signal(SIGINT, SIG_DFL);
         signal(SIGTERM, SIG_DFL);
         signal(SIGHUP, SIG_DFL);
@@ -30,8 +30,8 @@ static int in_child(void (*child)(void), char *said, size_t cap)
         _exit(99);
     }
     close(fds[1]);
-    ssize_t n = read(fds[0], said, cap - 1);
-    said[n > 0 ? n : 0] = '\0';
+    ssize_t n = read(fds[0], output, cap - 1);
+    output[n > 0 ? n : 0] = '\0';
     close(fds[0]);
     int status = 0;
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -52,13 +52,13 @@ static void send_two_signals(void)
     struct err err = ERR_INIT;
     if (signals_install(&err) < 0)
         _exit(1);
-    signals_farewell("an older line\n");
-    signals_farewell("it is in /tmp/x.partial\n");
+    signals_set_exit_text("an older line\n");
+    signals_set_exit_text("it is in /tmp/x.partial\n");
     raise(SIGINT);
     raise(SIGTERM);
 }
 
-static void broken_pipe(void)
+static void raise_sigpipe(void)
 {
     struct err err = ERR_INIT;
     if (signals_install(&err) < 0)
@@ -67,7 +67,7 @@ static void broken_pipe(void)
     _exit(signals_received() == 0 ? 0 : 2);
 }
 
-static void ignored_before(void)
+static void raise_ignored_signal(void)
 {
     struct err err = ERR_INIT;
     signal(SIGHUP, SIG_IGN);
@@ -81,42 +81,42 @@ static void ignored_before(void)
 static void an_ignored_signal_stays_ignored(void **state)
 {
     (void)state;
-    char said[200];
-    assert_int_equal(in_child(ignored_before, said, sizeof said), 0);
+    char output[200];
+    assert_int_equal(run_in_child(raise_ignored_signal, output, sizeof output), 0);
 }
 
-static void the_first_signal_is_readable_and_prints_nothing(void **state)
+static void the_first_signal_makes_the_cancel_descriptor_readable(void **state)
 {
     (void)state;
-    char said[200];
-    assert_int_equal(in_child(send_one_signal, said, sizeof said), 0);
-    assert_string_equal(said, "");
+    char output[200];
+    assert_int_equal(run_in_child(send_one_signal, output, sizeof output), 0);
+    assert_string_equal(output, "");
 }
 
 static void the_second_signal_ends_the_process(void **state)
 {
     (void)state;
-    char said[200];
-    int status = in_child(send_two_signals, said, sizeof said);
+    char output[200];
+    int status = run_in_child(send_two_signals, output, sizeof output);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 128 + SIGTERM);
-    assert_string_equal(said, "it is in /tmp/x.partial\n");
+    assert_string_equal(output, "it is in /tmp/x.partial\n");
 }
 
-static void a_broken_pipe_is_an_error_not_a_signal(void **state)
+static void a_broken_pipe_signal_does_not_end_the_process(void **state)
 {
     (void)state;
-    char said[200];
-    assert_int_equal(in_child(broken_pipe, said, sizeof said), 0);
+    char output[200];
+    assert_int_equal(run_in_child(raise_sigpipe, output, sizeof output), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_signal_is_readable_and_prints_nothing),
+        cmocka_unit_test(the_first_signal_makes_the_cancel_descriptor_readable),
         cmocka_unit_test(the_second_signal_ends_the_process),
         cmocka_unit_test(an_ignored_signal_stays_ignored),
-        cmocka_unit_test(a_broken_pipe_is_an_error_not_a_signal),
+        cmocka_unit_test(a_broken_pipe_signal_does_not_end_the_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

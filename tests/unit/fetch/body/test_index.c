@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "fetch/body/index.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 
 #include "base/banned.h"
 
@@ -150,7 +150,7 @@ static void unsafe_names_are_skipped(void **state)
     }
 }
 
-static void names_have_a_maximum_length(void **state)
+static void names_beyond_the_maximum_length_are_skipped(void **state)
 {
     (void)state;
     for (size_t n = 126; n <= 129; n++) {
@@ -200,8 +200,8 @@ static void a_profile_is_found_by_its_exact_name(void **state)
     index_release(&index);
 }
 
-/* Many rows, and pages that could keep a parser busy: they must end at once. */
-static void large_and_hostile_pages_take_no_extra_time(void **state)
+/* Pages of 2 MiB that would take long if a parser read them repeatedly. */
+static void large_and_hostile_pages_are_parsed_within_two_seconds(void **state)
 {
     (void)state;
     static const char *const repeated[] = {"<td>1<td><a href=", "<td>1 <td>      ",   "<",     "<td", "<td ",
@@ -225,8 +225,7 @@ static void large_and_hostile_pages_take_no_extra_time(void **state)
     buf_release(&page);
 }
 
-/* In any damaged page the names stay harmless. */
-static void expect_harmless(const char *page, size_t n)
+static void assert_names_harmless(const char *page, size_t n)
 {
     struct index_page index = {0};
     struct err err = ERR_INIT;
@@ -246,19 +245,19 @@ static void expect_harmless(const char *page, size_t n)
     index_release(&index);
 }
 
-static void parse_spoiled(void *ctx, const struct spoiled *s)
+static void parse_damaged(void *ctx, const struct damaged *s)
 {
     (void)ctx;
-    expect_harmless(s->p, s->n);
+    assert_names_harmless(s->p, s->n);
 }
 
-static void damaged_index_pages_are_safe(void **state)
+static void names_in_damaged_index_pages_are_harmless(void **state)
 {
     (void)state;
     static const char good[] = PAGE_BEGIN "<tr><td>8</td><td><a href='allocs?debug=1'>allocs</a></td></tr>\n"
                                           "<td>8<td><a href=../x%2F%2e%2e?debug=1>heap</a>\n"
                                           "<td align=right>3<td><a class=x href=\"a.b%2Fc?x\">a</a>" PAGE_END;
-    spoil(good, sizeof good - 1, parse_spoiled, NULL);
+    damage_everywhere(good, sizeof good - 1, parse_damaged, NULL);
 }
 
 int main(void)
@@ -267,11 +266,11 @@ int main(void)
         cmocka_unit_test(index_pages_of_each_go_version_are_read),
         cmocka_unit_test(unusual_markup_is_read),
         cmocka_unit_test(unsafe_names_are_skipped),
-        cmocka_unit_test(names_have_a_maximum_length),
+        cmocka_unit_test(names_beyond_the_maximum_length_are_skipped),
         cmocka_unit_test(other_pages_are_no_index),
         cmocka_unit_test(a_profile_is_found_by_its_exact_name),
-        cmocka_unit_test(large_and_hostile_pages_take_no_extra_time),
-        cmocka_unit_test(damaged_index_pages_are_safe),
+        cmocka_unit_test(large_and_hostile_pages_are_parsed_within_two_seconds),
+        cmocka_unit_test(names_in_damaged_index_pages_are_harmless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

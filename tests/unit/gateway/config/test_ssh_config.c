@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "gateway/config/config.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 
 /* A part of the output of OpenSSH 9.2. */
@@ -42,7 +42,7 @@ static void parse_config(const char *address, const char *text, struct ssh_confi
         fail_msg("%s", err.msg);
 }
 
-static void values_are_read(void **state)
+static void the_output_of_ssh_is_parsed(void **state)
 {
     (void)state;
     struct ssh_config c;
@@ -102,7 +102,7 @@ static void tokens_of_the_local_host_are_expanded(void **state)
     ssh_config_release(&c);
 }
 
-static void proxies_are_read(void **state)
+static void tokens_in_proxy_commands_and_jumps_are_expanded(void **state)
 {
     (void)state;
     struct ssh_config c;
@@ -115,8 +115,8 @@ static void proxies_are_read(void **state)
     ssh_config_release(&c);
 }
 
-/* ssh's own expansion of %C is in the paths that it expands. */
-static void hash_is(const char *lines, const char *input)
+/* The first identity file is `%C`: the SHA-1 of the local host's name and `input`. */
+static void assert_hash(const char *lines, const char *input)
 {
     struct ssh_config c;
     char name[256] = "", *text = NULL, hex[41] = "";
@@ -132,11 +132,12 @@ static void hash_is(const char *lines, const char *input)
     ssh_config_release(&c);
 }
 
-static void the_connection_hash_equals_that_of_ssh(void **state)
+static void the_connection_hash_includes_the_jump_host_in_newer_versions(void **state)
 {
     (void)state;
-    hash_is("hostname h.example\nuser u\nport 23\nidentityfile %C\nproxyjump a,b@jump:2\n", "h.example23u");
-    hash_is(
+    assert_hash("hostname h.example\nuser u\nport 23\nidentityfile %C\nproxyjump a,b@jump:2\n",
+                "h.example23u");
+    assert_hash(
         "hostname h.example\nuser u\nport 23\nidentityfile %C\nproxyjump a,b@jump:2\nchanneltimeout none\n",
         "h.example23ujump");
 }
@@ -172,7 +173,7 @@ static void methods_of_authentication_are_read(void **state)
     ssh_config_release(&c);
 }
 
-static void other_options_are_read(void **state)
+static void algorithms_and_connection_options_are_read(void **state)
 {
     (void)state;
     struct ssh_config c;
@@ -197,7 +198,7 @@ static void other_options_are_read(void **state)
     ssh_config_release(&c);
 }
 
-static void policy_is(const char *value, enum host_key_policy expected)
+static void assert_policy(const char *value, enum host_key_policy expected)
 {
     char text[200];
     struct ssh_config c;
@@ -210,17 +211,17 @@ static void policy_is(const char *value, enum host_key_policy expected)
 static void host_key_policies_are_read(void **state)
 {
     (void)state;
-    policy_is("true", HOST_KEY_STRICT);
-    policy_is("yes", HOST_KEY_STRICT);
-    policy_is("ask", HOST_KEY_STRICT);
-    policy_is("something new", HOST_KEY_STRICT);
-    policy_is("accept-new", HOST_KEY_ACCEPT_NEW);
-    policy_is("false", HOST_KEY_ACCEPT_NEW);
-    policy_is("no", HOST_KEY_ACCEPT_NEW);
-    policy_is("off", HOST_KEY_ACCEPT_NEW);
+    assert_policy("true", HOST_KEY_STRICT);
+    assert_policy("yes", HOST_KEY_STRICT);
+    assert_policy("ask", HOST_KEY_STRICT);
+    assert_policy("something new", HOST_KEY_STRICT);
+    assert_policy("accept-new", HOST_KEY_ACCEPT_NEW);
+    assert_policy("false", HOST_KEY_ACCEPT_NEW);
+    assert_policy("no", HOST_KEY_ACCEPT_NEW);
+    assert_policy("off", HOST_KEY_ACCEPT_NEW);
 }
 
-static void only_openssh_is(const char *line, const char *expected)
+static void assert_only_openssh(const char *line, const char *expected)
 {
     char text[200];
     struct ssh_config c;
@@ -233,27 +234,27 @@ static void only_openssh_is(const char *line, const char *expected)
 static void options_that_need_openssh_are_found(void **state)
 {
     (void)state;
-    only_openssh_is("pkcs11provider /usr/lib/p11.so", "PKCS11Provider");
-    only_openssh_is("pkcs11provider none", "");
-    only_openssh_is("knownhostscommand /bin/x %H", "KnownHostsCommand");
-    only_openssh_is("revokedhostkeys ~/revoked", "RevokedHostKeys");
-    only_openssh_is("revokedhostkeys none", "");
-    only_openssh_is("verifyhostkeydns true", "VerifyHostKeyDNS");
-    only_openssh_is("verifyhostkeydns ask", "");
-    only_openssh_is("bindinterface tun0", "BindInterface");
-    only_openssh_is("gssapikeyexchange yes", "GSSAPIKeyExchange");
-    only_openssh_is("gssapiauthentication yes", "");
-    only_openssh_is("requiredrsasize 2048", "");
-    only_openssh_is("requiredrsasize 3072", "RequiredRSASize");
-    only_openssh_is("proxyusefdpass yes", "");
-    only_openssh_is("proxyusefdpass yes\nproxycommand nc %h", "ProxyUseFdpass");
-    only_openssh_is("nohostauthenticationforlocalhost yes", "NoHostAuthenticationForLocalhost");
-    only_openssh_is("nohostauthenticationforlocalhost yes\nhostkeyalias x", "");
-    only_openssh_is("nohostauthenticationforlocalhost yes\nhostname h", "");
-    only_openssh_is("bindinterface tun0\npkcs11provider x", "BindInterface");
+    assert_only_openssh("pkcs11provider /usr/lib/p11.so", "PKCS11Provider");
+    assert_only_openssh("pkcs11provider none", "");
+    assert_only_openssh("knownhostscommand /bin/x %H", "KnownHostsCommand");
+    assert_only_openssh("revokedhostkeys ~/revoked", "RevokedHostKeys");
+    assert_only_openssh("revokedhostkeys none", "");
+    assert_only_openssh("verifyhostkeydns true", "VerifyHostKeyDNS");
+    assert_only_openssh("verifyhostkeydns ask", "");
+    assert_only_openssh("bindinterface tun0", "BindInterface");
+    assert_only_openssh("gssapikeyexchange yes", "GSSAPIKeyExchange");
+    assert_only_openssh("gssapiauthentication yes", "");
+    assert_only_openssh("requiredrsasize 2048", "");
+    assert_only_openssh("requiredrsasize 3072", "RequiredRSASize");
+    assert_only_openssh("proxyusefdpass yes", "");
+    assert_only_openssh("proxyusefdpass yes\nproxycommand nc %h", "ProxyUseFdpass");
+    assert_only_openssh("nohostauthenticationforlocalhost yes", "NoHostAuthenticationForLocalhost");
+    assert_only_openssh("nohostauthenticationforlocalhost yes\nhostkeyalias x", "");
+    assert_only_openssh("nohostauthenticationforlocalhost yes\nhostname h", "");
+    assert_only_openssh("bindinterface tun0\npkcs11provider x", "BindInterface");
 }
 
-static void paths_are(const char *value, const char *first, const char *second)
+static void assert_paths(const char *value, const char *first, const char *second)
 {
     char text[200];
     struct ssh_config c;
@@ -267,18 +268,18 @@ static void paths_are(const char *value, const char *first, const char *second)
     ssh_config_release(&c);
 }
 
-/* ssh separates them by blanks, without quotes. */
+/* ssh prints paths without quotes, so a blank may separate two paths or be part of one. */
 static void paths_with_blanks_are_separated(void **state)
 {
     (void)state;
-    paths_are("/a", "/a", NULL);
-    paths_are("/a /b", "/a", "/b");
-    paths_are("/home/Ann Lee/kh /b", "/home/Ann Lee/kh", "/b");
-    paths_are(" /b  /home/Ann  M. Lee/kh  ", "/b", "/home/Ann  M. Lee/kh");
-    paths_are("one two", "one", "two");
+    assert_paths("/a", "/a", NULL);
+    assert_paths("/a /b", "/a", "/b");
+    assert_paths("/home/Ann Lee/kh /b", "/home/Ann Lee/kh", "/b");
+    assert_paths(" /b  /home/Ann  M. Lee/kh  ", "/b", "/home/Ann  M. Lee/kh");
+    assert_paths("one two", "one", "two");
 }
 
-static void agent_is(const char *line, const char *expected)
+static void assert_agent(const char *line, const char *expected)
 {
     char text[200];
     struct ssh_config c;
@@ -296,16 +297,16 @@ static void the_agents_socket_is_found(void **state)
     (void)state;
     setenv("SSH_AUTH_SOCK", "/env/sock", 1);
     setenv("PROFGRAB_TEST", "/other/sock", 1);
-    agent_is("", "/env/sock");
-    agent_is("identityagent SSH_AUTH_SOCK\n", "/env/sock");
-    agent_is("identityagent none\n", NULL);
-    agent_is("identityagent /a/b\n", "/a/b");
-    agent_is("identityagent $PROFGRAB_TEST\n", "/other/sock");
-    agent_is("identityagent $PROFGRAB_NOT_SET\n", NULL);
+    assert_agent("", "/env/sock");
+    assert_agent("identityagent SSH_AUTH_SOCK\n", "/env/sock");
+    assert_agent("identityagent none\n", NULL);
+    assert_agent("identityagent /a/b\n", "/a/b");
+    assert_agent("identityagent $PROFGRAB_TEST\n", "/other/sock");
+    assert_agent("identityagent $PROFGRAB_NOT_SET\n", NULL);
     setenv("SSH_AUTH_SOCK", "", 1);
-    agent_is("", NULL);
+    assert_agent("", NULL);
     unsetenv("SSH_AUTH_SOCK");
-    agent_is("", NULL);
+    assert_agent("", NULL);
 }
 
 static void the_value_none_unsets_an_option(void **state)
@@ -347,14 +348,14 @@ static void invalid_output_of_ssh_is_refused(void **state)
     assert_config_refused("hostname h\nuser u\nport 22\nconnecttimeout soon\n",
                           "ssh -G: bad connecttimeout \"soon\"");
     assert_config_refused("hostname h\nuser u\nport 22\nproxycommand date +%Y\n",
-                          "ssh knows no \"%Y\" in a ProxyCommand or ProxyJump");
+                          "ssh does not support \"%Y\" in a ProxyCommand or ProxyJump");
     assert_config_refused("hostname h\nuser u\nport 22\nproxycommand nc %\n",
-                          "ssh knows no \"%\" in a ProxyCommand or ProxyJump");
+                          "ssh does not support \"%\" in a ProxyCommand or ProxyJump");
     assert_config_refused("hostname h\nuser u\nport 22\nproxyjump %d\n",
-                          "ssh knows no \"%d\" in a ProxyCommand or ProxyJump");
+                          "ssh does not support \"%d\" in a ProxyCommand or ProxyJump");
 }
 
-static void parse_spoiled(void *ctx, const struct spoiled *s)
+static void parse_damaged(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct ssh_config c;
@@ -367,22 +368,22 @@ static void parse_spoiled(void *ctx, const struct spoiled *s)
     ssh_config_release(&c);
 }
 
-static void damaged_output_of_ssh_is_safe(void **state)
+static void damaged_output_of_ssh_is_refused_or_complete(void **state)
 {
     (void)state;
-    spoil(printed, sizeof printed - 1, parse_spoiled, NULL);
+    damage_everywhere(printed, sizeof printed - 1, parse_damaged, NULL);
 }
 
 /* A directory with a configuration file `config` in it. */
-struct place {
+struct config_dir {
     char *dir;
     char *config;
 };
 
-static int make_place(void **state)
+static int make_config_dir(void **state)
 {
     const char *base = getenv("TMPDIR");
-    struct place *p = calloc(1, sizeof *p);
+    struct config_dir *p = calloc(1, sizeof *p);
     if (!p || asprintf(&p->dir, "%s/profgrab-test-XXXXXX", base ? base : "/tmp") < 0 || !mkdtemp(p->dir))
         return -1;
     p->config = file_join(p->dir, "config");
@@ -390,9 +391,9 @@ static int make_place(void **state)
     return p->config ? 0 : -1;
 }
 
-static int remove_place(void **state)
+static int remove_config_dir(void **state)
 {
-    struct place *p = *state;
+    struct config_dir *p = *state;
     int rc = file_remove(p->dir, NULL);
     free(p->dir);
     free(p->config);
@@ -401,7 +402,7 @@ static int remove_place(void **state)
 }
 
 /* Writes the configuration, with the directory in place of every ^. */
-static void write_config(const struct place *p, const char *text)
+static void write_config(const struct config_dir *p, const char *text)
 {
     struct buf b = BUF_INIT(8192);
     for (; *text; text++) {
@@ -414,49 +415,49 @@ static void write_config(const struct place *p, const char *text)
     buf_release(&b);
 }
 
-static void create_empty(const char *path)
+static void create_empty_file(const char *path)
 {
     assert_int_equal(file_write(path, "", 0, NULL), 0);
 }
 
-static void a_real_run(void **state)
+static void the_output_of_a_real_ssh_is_read(void **state)
 {
-    struct place *p = *state;
+    struct config_dir *p = *state;
     struct ssh_config c;
     struct err err = ERR_INIT;
-    char *there = file_join(p->dir, "key"), *known = file_join(p->dir, "kh");
-    create_empty(there);
+    char *key = file_join(p->dir, "key"), *known = file_join(p->dir, "kh");
+    create_empty_file(key);
     write_config(p, "Host f3\n HostName file-03.example\n User ops\n Port 2222\n IdentityFile ^/key\n"
                     " IdentityFile ^/gone\n UserKnownHostsFile ^/kh\n GlobalKnownHostsFile none\n"
                     " IdentityAgent none\n ProxyJump bastion\n IdentityFile ^/public\n IdentityFile ^/%C\n"
                     " CertificateFile ^/gone-cert\n CertificateFile ^/%r-cert.pub\n ControlPath ^/%C\n"
                     " StrictHostKeyChecking no\n");
     char *public = file_join(p->dir, "public.pub"), *certificate = file_join(p->dir, "ops-cert.pub");
-    create_empty(public);
-    create_empty(certificate);
+    create_empty_file(public);
+    create_empty_file(certificate);
     if (ssh_config_resolve("f3", &(struct ssh_settings){.config = p->config}, &limits, &c, &err) < 0)
         fail_msg("%s", err.msg);
     assert_string_equal(c.hostname, "file-03.example");
     assert_string_equal(c.user, "ops");
     assert_int_equal(c.port, 2222);
     assert_int_equal(c.login.identity_files.n, 2);
-    assert_string_equal(c.login.identity_files.items[0], there);
+    assert_string_equal(c.login.identity_files.items[0], key);
     assert_memory_equal(c.login.identity_files.items[1], public, strlen(public) - 4);
     assert_int_equal(c.login.certificate_files.n, 1);
     assert_string_equal(c.login.certificate_files.items[0], certificate);
     assert_int_equal(c.host_key.policy, HOST_KEY_ACCEPT_NEW);
     assert_string_equal(c.address, "f3");
-    assert_string_equal(c.asked.config, p->config);
-    assert_ptr_not_equal(c.asked.config, p->config);
+    assert_string_equal(c.requested.config, p->config);
+    assert_ptr_not_equal(c.requested.config, p->config);
     assert_false(c.login.identities_only);
     assert_int_equal(c.host_key.files.n, 1);
     assert_string_equal(c.host_key.files.items[0], known);
     assert_null(c.login.agent);
     assert_string_equal(c.connect.jump, "bastion");
-    /* Expansions here are compared with ssh's own. */
+    /* Our expansion of %C equals that of ssh. */
     char *named = strdup(c.connect.control_path);
     ssh_config_release(&c);
-    create_empty(named);
+    create_empty_file(named);
     assert_ok(ssh_config_resolve("f3", &(struct ssh_settings){.config = p->config}, &limits, &c, &err), &err);
     assert_int_equal(c.login.identity_files.n, 3);
     assert_string_equal(c.login.identity_files.items[2], named);
@@ -464,14 +465,14 @@ static void a_real_run(void **state)
     free(named);
     free(public);
     free(certificate);
-    free(there);
+    free(key);
     free(known);
 }
 
-/* Match exec runs the user's command, even one that never ends. */
-static void ssh_that_hangs(void **state)
+/* Match exec runs a command of the user, which may never end. */
+static void an_ssh_that_hangs_times_out(void **state)
 {
-    struct place *p = *state;
+    struct config_dir *p = *state;
     struct ssh_config c = {0};
     struct err err = ERR_INIT;
     struct proc_limits soon = limits;
@@ -483,13 +484,13 @@ static void ssh_that_hangs(void **state)
     assert_contains(err.hint, p->config);
 }
 
-static void settings_of_the_inventory_override(void **state)
+static void settings_of_the_inventory_override_the_configuration(void **state)
 {
-    struct place *p = *state;
+    struct config_dir *p = *state;
     struct ssh_config c;
     struct err err = ERR_INIT;
     char *key = file_join(p->dir, "mine");
-    create_empty(key);
+    create_empty_file(key);
     write_config(
         p, "Host *\n User ops\n Port 2222\n IdentityFile ^/key\n IdentityAgent none\n ProxyCommand nc %h\n");
     struct ssh_settings s = {.user = (char[]){"me"},
@@ -515,9 +516,9 @@ static void settings_of_the_inventory_override(void **state)
     free(key);
 }
 
-static void failures_of_ssh(void **state)
+static void failures_of_ssh_are_reported_with_hints(void **state)
 {
-    struct place *p = *state;
+    struct config_dir *p = *state;
     struct ssh_config c = {0};
     struct err err = ERR_INIT;
     struct ssh_settings s = {.config = p->config};
@@ -547,7 +548,7 @@ static void failures_of_ssh(void **state)
 }
 
 /* The hops to `address`, as user@hostname:port. */
-static void assert_route(const struct place *p, const char *address, const struct ssh_settings *own,
+static void assert_route(const struct config_dir *p, const char *address, const struct ssh_settings *own,
                          const char *expected)
 {
     struct host host = {.address = strdup(address), .ssh = *own};
@@ -566,9 +567,9 @@ static void assert_route(const struct place *p, const char *address, const struc
     free(host.address);
 }
 
-static void jumps(void **state)
+static void jump_hosts_of_jump_hosts_are_added_to_the_route(void **state)
 {
-    struct place *p = *state;
+    struct config_dir *p = *state;
     write_config(p, "Host target\n HostName t.example\n ProxyJump one,b@two:23,[::1]:24\n"
                     "Host one\n ProxyJump zero\n"
                     "Host two\n ProxyJump never\n"
@@ -585,7 +586,8 @@ static void jumps(void **state)
         "u@never:22 x@two:99 me@t.example:1");
 }
 
-static void route_refuses(const struct place *p, const char *jump, const char *message, const char *hint)
+static void assert_route_refused(const struct config_dir *p, const char *jump, const char *message,
+                                 const char *hint)
 {
     struct host host = {.address = (char[]){"target"}, .ssh = {.config = p->config, .jump = strdup(jump)}};
     struct route r = {0};
@@ -605,21 +607,22 @@ static void route_refuses(const struct place *p, const char *jump, const char *m
 #define ENDLESS                                                                                              \
     "a ProxyJump that also applies to the jump host itself never ends: add \"ProxyJump none\" for that host"
 
-static void bad_jumps(void **state)
+static void endless_and_invalid_jumps_are_refused(void **state)
 {
-    struct place *p = *state;
+    struct config_dir *p = *state;
     /* Without the HostName ssh itself would report this. */
     write_config(p, "Host bastion\n HostName 192.0.2.1\nHost *\n ProxyJump bastion\n");
-    route_refuses(p, "", "more than 8 jump hosts in a row", ENDLESS);
+    assert_route_refused(p, "", "more than 8 jump hosts in a row", ENDLESS);
     write_config(p, "Host a\n ProxyJump b\nHost b\n ProxyJump a\n");
-    route_refuses(p, "a", "more than 8 jump hosts in a row", ENDLESS);
+    assert_route_refused(p, "a", "more than 8 jump hosts in a row", ENDLESS);
     write_config(p, "Host *\n User u\n");
-    route_refuses(p, "h1,h2,h3,h4,h5,h6,h7,h8,h9", "more than 8 jump hosts in a row", ENDLESS);
-    route_refuses(p, "-x", "bad address \"-x\": it must be [user@]host or ssh://[user@]host[:port]", "");
-    route_refuses(p, "a,,b", "empty entry in the list \"a,,b\"", "");
+    assert_route_refused(p, "h1,h2,h3,h4,h5,h6,h7,h8,h9", "more than 8 jump hosts in a row", ENDLESS);
+    assert_route_refused(p, "-x", "bad address \"-x\": it must be [user@]host or ssh://[user@]host[:port]",
+                         "");
+    assert_route_refused(p, "a,,b", "empty entry in the list \"a,,b\"", "");
 }
 
-static struct route resolve_in(const struct place *p, const struct ssh_settings *own)
+static struct route resolve_in(const struct config_dir *p, const struct ssh_settings *own)
 {
     struct host host = {.address = (char[]){"target"}, .ssh = *own};
     struct route r;
@@ -629,9 +632,9 @@ static struct route resolve_in(const struct place *p, const struct ssh_settings 
 }
 
 /* Only the first dialled hop can use a proxy command; ssh ignores those of the hosts behind it. */
-static void proxy_commands(void **state)
+static void only_the_first_hop_uses_a_proxy_command(void **state)
 {
-    struct place *p = *state;
+    struct config_dir *p = *state;
     write_config(p, "Host *\n User u\n ProxyCommand nc %h %p\n");
     struct route r = resolve_in(p, &(struct ssh_settings){0});
     assert_int_equal(r.n_hops, 1);
@@ -650,9 +653,9 @@ static void proxy_commands(void **state)
 }
 
 /* The command line overrides the configuration at the host itself only. */
-static void compression_of_each_hop(void **state)
+static void the_command_line_sets_compression_only_for_the_host(void **state)
 {
-    struct place *p = *state;
+    struct config_dir *p = *state;
     static const struct {
         enum ssh_compress asked;
         bool first, second; /* of hosts with Compression yes and without */
@@ -665,7 +668,7 @@ static void compression_of_each_hop(void **state)
         assert_int_equal(r.n_hops, 2);
         assert_int_equal(r.hops[0].compression, cases[i].first);
         assert_int_equal(r.hops[1].compression, cases[i].second);
-        assert_int_equal(r.hops[1].asked.compress, cases[i].asked);
+        assert_int_equal(r.hops[1].requested.compress, cases[i].asked);
         assert_false(r.hops[0].compressible || r.hops[1].compressible);
         route_release(&r);
     }
@@ -675,10 +678,10 @@ static void compression_of_each_hop(void **state)
     route_release(&r);
 }
 
-/* The limits are for every hop, the target's own settings for the target. */
-static void options_that_jump_hosts_inherit(void **state)
+/* Every hop has `via`, `accept_new` and the configuration file; only the target has its user and port. */
+static void jump_hosts_inherit_only_general_options(void **state)
 {
-    struct place *p = *state;
+    struct config_dir *p = *state;
     write_config(p, "Host *\n User u\n");
     struct route r = resolve_in(p, &(struct ssh_settings){.jump = (char[]){"one,two"},
                                                           .user = (char[]){"me"},
@@ -688,14 +691,14 @@ static void options_that_jump_hosts_inherit(void **state)
     assert_int_equal(r.via, SSH_VIA_OPENSSH);
     for (size_t i = 0; i < r.n_hops; i++) {
         assert_int_equal(r.hops[i].host_key.policy, HOST_KEY_ACCEPT_NEW);
-        assert_string_equal(r.hops[i].asked.config, p->config);
-        assert_int_equal(r.hops[i].asked.via, SSH_VIA_OPENSSH);
+        assert_string_equal(r.hops[i].requested.config, p->config);
+        assert_int_equal(r.hops[i].requested.via, SSH_VIA_OPENSSH);
     }
     assert_string_equal(r.hops[0].address, "one");
-    assert_null(r.hops[0].asked.user);
-    assert_string_equal(r.hops[2].asked.user, "me");
-    assert_int_equal(r.hops[2].asked.port, 23);
-    assert_string_equal(r.hops[2].asked.jump, "one,two");
+    assert_null(r.hops[0].requested.user);
+    assert_string_equal(r.hops[2].requested.user, "me");
+    assert_int_equal(r.hops[2].requested.port, 23);
+    assert_string_equal(r.hops[2].requested.jump, "one,two");
     route_release(&r);
     r = resolve_in(p, &(struct ssh_settings){0});
     assert_int_equal(r.via, SSH_VIA_AUTO);
@@ -703,7 +706,7 @@ static void options_that_jump_hosts_inherit(void **state)
     route_release(&r);
 }
 
-static void values_of_via_are_read(void **state)
+static void values_of_via_are_parsed_or_refused(void **state)
 {
     (void)state;
     enum ssh_via via = SSH_VIA_UNSET;
@@ -724,15 +727,15 @@ static void values_of_via_are_read(void **state)
 
 static void eight_jumps_are_allowed(void **state)
 {
-    struct place *p = *state;
+    struct config_dir *p = *state;
     write_config(p, "Host *\n User u\n");
     assert_route(p, "t", &(struct ssh_settings){.jump = (char[]){"h1,h2,h3,h4,h5,h6,h7,h8"}},
                  "u@h1:22 u@h2:22 u@h3:22 u@h4:22 u@h5:22 u@h6:22 u@h7:22 u@h8:22 u@t:22");
 }
 
-static void the_command_line_overrides(void **state)
+static void the_command_line_overrides_the_inventory(void **state)
 {
-    struct place *p = *state;
+    struct config_dir *p = *state;
     write_config(p, "Host *\n User u\n");
     struct host host = {
         .address = (char[]){"t"},
@@ -760,37 +763,37 @@ static void a_direct_route_has_no_hops(void **state)
     route_release(&r);
 }
 
-#define IN_PLACE(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
+#define IN_CONFIG_DIR(test) cmocka_unit_test_setup_teardown(test, make_config_dir, remove_config_dir)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_read),
+        cmocka_unit_test(the_output_of_ssh_is_parsed),
         cmocka_unit_test(tokens_are_expanded),
         cmocka_unit_test(tokens_of_the_local_host_are_expanded),
-        cmocka_unit_test(proxies_are_read),
-        cmocka_unit_test(the_connection_hash_equals_that_of_ssh),
+        cmocka_unit_test(tokens_in_proxy_commands_and_jumps_are_expanded),
+        cmocka_unit_test(the_connection_hash_includes_the_jump_host_in_newer_versions),
         cmocka_unit_test(methods_of_authentication_are_read),
-        cmocka_unit_test(other_options_are_read),
+        cmocka_unit_test(algorithms_and_connection_options_are_read),
         cmocka_unit_test(host_key_policies_are_read),
         cmocka_unit_test(options_that_need_openssh_are_found),
         cmocka_unit_test(paths_with_blanks_are_separated),
         cmocka_unit_test(the_agents_socket_is_found),
         cmocka_unit_test(the_value_none_unsets_an_option),
         cmocka_unit_test(invalid_output_of_ssh_is_refused),
-        cmocka_unit_test(damaged_output_of_ssh_is_safe),
-        IN_PLACE(a_real_run),
-        IN_PLACE(ssh_that_hangs),
-        IN_PLACE(settings_of_the_inventory_override),
-        IN_PLACE(failures_of_ssh),
-        IN_PLACE(jumps),
-        IN_PLACE(bad_jumps),
-        IN_PLACE(eight_jumps_are_allowed),
-        IN_PLACE(proxy_commands),
-        IN_PLACE(options_that_jump_hosts_inherit),
-        IN_PLACE(compression_of_each_hop),
-        cmocka_unit_test(values_of_via_are_read),
-        IN_PLACE(the_command_line_overrides),
+        cmocka_unit_test(damaged_output_of_ssh_is_refused_or_complete),
+        IN_CONFIG_DIR(the_output_of_a_real_ssh_is_read),
+        IN_CONFIG_DIR(an_ssh_that_hangs_times_out),
+        IN_CONFIG_DIR(settings_of_the_inventory_override_the_configuration),
+        IN_CONFIG_DIR(failures_of_ssh_are_reported_with_hints),
+        IN_CONFIG_DIR(jump_hosts_of_jump_hosts_are_added_to_the_route),
+        IN_CONFIG_DIR(endless_and_invalid_jumps_are_refused),
+        IN_CONFIG_DIR(eight_jumps_are_allowed),
+        IN_CONFIG_DIR(only_the_first_hop_uses_a_proxy_command),
+        IN_CONFIG_DIR(jump_hosts_inherit_only_general_options),
+        IN_CONFIG_DIR(the_command_line_sets_compression_only_for_the_host),
+        cmocka_unit_test(values_of_via_are_parsed_or_refused),
+        IN_CONFIG_DIR(the_command_line_overrides_the_inventory),
         cmocka_unit_test(a_direct_route_has_no_hops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

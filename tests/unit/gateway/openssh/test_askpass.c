@@ -17,7 +17,7 @@
 #include "base/banned.h"
 
 /* The user who answers. */
-struct person {
+struct user {
     const char *answer; /* NULL: fails with `kind` */
     enum err_kind kind;
     unsigned asked;
@@ -29,10 +29,10 @@ struct person {
 
 static int answer_question(void *ctx, const struct question *q, struct secret *ret, struct err *err)
 {
-    struct person *p = ctx;
+    struct user *p = ctx;
     p->asked++;
     p->question = q->kind;
-    p->again = q->again;
+    p->again = q->is_retry;
     p->bypass_keyring = q->bypass_keyring;
     snprintf(p->key, sizeof p->key, "%s", q->key ? q->key : "");
     snprintf(p->prompt, sizeof p->prompt, "%s", q->prompt);
@@ -62,8 +62,8 @@ static void *run_askpass(void *ctx)
 }
 
 /* Sends one question and serves it; returns askpass_serve's result. */
-static int put_with(struct askpass *a, const struct login_options *options, struct program *program,
-                    struct err *err)
+static int ask_and_serve_with(struct askpass *a, const struct login_options *options, struct program *program,
+                              struct err *err)
 {
     pthread_t thread;
     program->name = a->program;
@@ -75,12 +75,12 @@ static int put_with(struct askpass *a, const struct login_options *options, stru
     return rc;
 }
 
-static int put_question(struct askpass *a, struct person *person, struct program *program, struct err *err)
+static int ask_and_serve(struct askpass *a, struct user *user, struct program *program, struct err *err)
 {
-    return put_with(
+    return ask_and_serve_with(
         a,
         &(struct login_options){
-            .limits = {.cancel_fd = -1}, .ask_ms = GATEWAY_ASK_MS, .ask = answer_question, .ask_ctx = person},
+            .limits = {.cancel_fd = -1}, .ask_ms = GATEWAY_ASK_MS, .ask = answer_question, .ask_ctx = user},
         program, err);
 }
 
@@ -96,35 +96,35 @@ static struct askpass make_askpass(const char *dir)
 static void a_passphrase_reaches_ssh(void **state)
 {
     struct askpass a = make_askpass(*state);
-    struct person person = {.answer = "hush hush"};
+    struct user user = {.answer = "hush hush"};
     struct program program = {.prompt = "Enter passphrase for key '\x1b[2J/k':\n"};
     struct err err = ERR_INIT;
     char *name = format_text("%s/%s", (char *)*state, ASKPASS_NAME),
          *socket = format_text("%s/ask", (char *)*state);
     assert_string_equal(a.program, name);
     assert_int_equal(scratch_mode(socket), 0600);
-    assert_ok(put_question(&a, &person, &program, &err), &err);
+    assert_ok(ask_and_serve(&a, &user, &program, &err), &err);
     assert_ok(program.rc, &program.err);
     assert_string_equal(program.answer.text, "hush hush");
     assert_int_equal(program.answer.len, 9);
-    assert_int_equal(person.question, ASK_HIDDEN);
-    assert_string_equal(person.prompt, "Enter passphrase for key '?[2J/k':");
-    assert_string_equal(person.key, "?[2J/k");
-    assert_false(person.again);
+    assert_int_equal(user.question, ASK_HIDDEN);
+    assert_string_equal(user.prompt, "Enter passphrase for key '?[2J/k':");
+    assert_string_equal(user.key, "?[2J/k");
+    assert_false(user.again);
     /* The same ssh asks again. */
     program.answer.len = 0;
-    assert_ok(put_question(&a, &person, &program, &err), &err);
-    assert_true(person.again);
-    assert_int_equal(person.asked, 2);
-    /* Its other questions are not about keys, whatever their text. */
+    assert_ok(ask_and_serve(&a, &user, &program, &err), &err);
+    assert_true(user.again);
+    assert_int_equal(user.asked, 2);
+    /* A question with another beginning is not about a key. */
     program.prompt = "(ann@host) Enter passphrase for key '/k': ";
-    assert_ok(put_question(&a, &person, &program, &err), &err);
-    assert_string_equal(person.key, "");
+    assert_ok(ask_and_serve(&a, &user, &program, &err), &err);
+    assert_string_equal(user.key, "");
     /* The reason for a missing answer is stored with the key. */
-    person.answer = NULL;
-    person.kind = ERR_NOT_FOUND;
+    user.answer = NULL;
+    user.kind = ERR_NOT_FOUND;
     program.prompt = "Enter passphrase for key '/k': ";
-    assert_ok(put_question(&a, &person, &program, &err), &err);
+    assert_ok(ask_and_serve(&a, &user, &program, &err), &err);
     assert_int_equal(program.rc, -1);
     assert_string_equal(a.refused.msg, "key /k: no answer");
     askpass_release(&a);
@@ -132,7 +132,7 @@ static void a_passphrase_reaches_ssh(void **state)
     free(socket);
 }
 
-static void each_kind_of_question_is_asked_in_its_way(void **state)
+static void each_type_of_prompt_has_its_kind_of_question(void **state)
 {
     static const struct {
         const char *hint;
@@ -144,18 +144,17 @@ static void each_kind_of_question_is_asked_in_its_way(void **state)
                  {"none", ASK_NOTICE, -1}};
     struct askpass a = make_askpass(*state);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct person person = {.answer = "yes", .question = -1};
+        struct user user = {.answer = "yes", .question = -1};
         struct program program = {.hint = cases[i].hint, .prompt = "well?"};
         struct err err = ERR_INIT;
-        assert_ok(put_question(&a, &person, &program, &err), &err);
+        assert_ok(ask_and_serve(&a, &user, &program, &err), &err);
         assert_int_equal(program.rc, cases[i].rc);
-        assert_int_equal(person.question, cases[i].kind);
+        assert_int_equal(user.question, cases[i].kind);
     }
     askpass_release(&a);
 }
 
-/* A key waits for its touch even if nobody can be informed. */
-static void a_touch_prompt_needs_no_observer(void **state)
+static void a_touch_prompt_needs_no_function_to_ask(void **state)
 {
     struct askpass a = make_askpass(*state);
     struct login_options options = {.limits = {.cancel_fd = -1}, .ask_ms = GATEWAY_ASK_MS};
@@ -180,11 +179,11 @@ static void ssh_gets_no_answer_if_the_user_gives_none(void **state)
     } cases[] = {{ERR_NOT_FOUND, 0}, {ERR_FAILED, 0}, {ERR_CANCELLED, -1}, {ERR_TIMEOUT, -1}};
     struct askpass a = make_askpass(*state);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct person person = {.kind = cases[i].kind};
+        struct user user = {.kind = cases[i].kind};
         struct program program = {.prompt = "well?"};
         struct err err = ERR_INIT;
-        assert_int_equal(put_question(&a, &person, &program, &err), cases[i].rc);
-        assert_int_equal(person.asked, 1);
+        assert_int_equal(ask_and_serve(&a, &user, &program, &err), cases[i].rc);
+        assert_int_equal(user.asked, 1);
         assert_refused(program.rc, &program.err, ERR_NOT_FOUND, "no user answers");
         assert_int_equal(err.kind, cases[i].rc < 0 ? cases[i].kind : ERR_NONE);
     }
@@ -197,17 +196,17 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
 {
     struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
-    struct person person = {.answer = "hush"};
+    struct user user = {.answer = "hush"};
     struct askpass a = make_askpass(*state);
     struct program program = {.prompt = "Enter passphrase for key '/k': "};
     assert_ok(keyring_new(&keyring, &err), &err);
-    assert_ok(put_with(&a,
-                       &(struct login_options){.limits = {.cancel_fd = -1},
-                                               .ask_ms = GATEWAY_ASK_MS,
-                                               .keyring = keyring,
-                                               .ask = answer_question,
-                                               .ask_ctx = &person},
-                       &program, &err),
+    assert_ok(ask_and_serve_with(&a,
+                                 &(struct login_options){.limits = {.cancel_fd = -1},
+                                                         .ask_ms = GATEWAY_ASK_MS,
+                                                         .keyring = keyring,
+                                                         .ask = answer_question,
+                                                         .ask_ctx = &user},
+                                 &program, &err),
               &err);
     assert_string_equal(program.answer.text, "hush");
     askpass_report_login(&a, &(struct login_options){.keyring = keyring}, true);
@@ -216,20 +215,20 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
                                         .keyring = keyring,
                                         .host = "file-04",
                                         .ask = answer_question,
-                                        .ask_ctx = &person};
-    person.answer = "other";
+                                        .ask_ctx = &user};
+    user.answer = "other";
     a.labels_logins = false;
-    assert_ok(put_with(&a, &other, &program, &err), &err);
+    assert_ok(ask_and_serve_with(&a, &other, &program, &err), &err);
     assert_string_equal(program.answer.text, "other");
-    assert_string_equal(person.prompt, "file-04: Enter passphrase for key '/k':");
-    assert_string_equal(person.key, "");
-    assert_int_equal(person.asked, 2);
-    /* No server can ask if only keys are asked for. */
+    assert_string_equal(user.prompt, "file-04: Enter passphrase for key '/k':");
+    assert_string_equal(user.key, "");
+    assert_int_equal(user.asked, 2);
+    /* With ask_keys_only, no server can ask a question. */
     struct login_options keys_only = other;
     keys_only.ask_keys_only = true;
-    assert_ok(put_with(&a, &keys_only, &program, &err), &err);
+    assert_ok(ask_and_serve_with(&a, &keys_only, &program, &err), &err);
     assert_string_equal(program.answer.text, "hush");
-    assert_int_equal(person.asked, 2);
+    assert_int_equal(user.asked, 2);
     askpass_release(&a);
     keyring_free(keyring);
 }
@@ -239,7 +238,7 @@ static void answers_for_cut_key_names_are_not_stored(void **state)
 {
     struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
-    struct person person = {.answer = "hush"};
+    struct user user = {.answer = "hush"};
     struct askpass a = make_askpass(*state);
     char prompt[200];
     snprintf(prompt, sizeof prompt, "Enter passphrase for key '/%099d': ", 0);
@@ -249,11 +248,11 @@ static void answers_for_cut_key_names_are_not_stored(void **state)
                                           .ask_ms = GATEWAY_ASK_MS,
                                           .keyring = keyring,
                                           .ask = answer_question,
-                                          .ask_ctx = &person};
+                                          .ask_ctx = &user};
     for (unsigned asked = 1; asked <= 2; asked++) {
-        assert_ok(put_with(&a, &options, &program, &err), &err);
-        assert_int_equal(person.asked, asked);
-        assert_true(person.bypass_keyring);
+        assert_ok(ask_and_serve_with(&a, &options, &program, &err), &err);
+        assert_int_equal(user.asked, asked);
+        assert_true(user.bypass_keyring);
         askpass_report_login(&a, &options, true);
     }
     askpass_release(&a);
@@ -261,11 +260,11 @@ static void answers_for_cut_key_names_are_not_stored(void **state)
 }
 
 /* Two hosts may share one address: the question names the inventory's host, and no answer is stored. */
-static void a_password_is_asked_for_each_host(void **state)
+static void a_password_is_asked_for_at_each_host(void **state)
 {
     struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
-    struct person person = {.answer = "first"};
+    struct user user = {.answer = "first"};
     struct askpass a = make_askpass(*state);
     struct program program = {.prompt = "ann@10.0.0.5's password: "};
     assert_ok(keyring_new(&keyring, &err), &err);
@@ -274,15 +273,15 @@ static void a_password_is_asked_for_each_host(void **state)
                                     .keyring = keyring,
                                     .host = "file-03",
                                     .ask = answer_question,
-                                    .ask_ctx = &person};
-    assert_ok(put_with(&a, &options, &program, &err), &err);
-    assert_string_equal(person.prompt, "file-03: ann@10.0.0.5's password:");
+                                    .ask_ctx = &user};
+    assert_ok(ask_and_serve_with(&a, &options, &program, &err), &err);
+    assert_string_equal(user.prompt, "file-03: ann@10.0.0.5's password:");
     assert_string_equal(program.answer.text, "first");
     askpass_report_login(&a, &options, true);
-    person.answer = "second";
+    user.answer = "second";
     options.host = "file-04";
-    assert_ok(put_with(&a, &options, &program, &err), &err);
-    assert_string_equal(person.prompt, "file-04: ann@10.0.0.5's password:");
+    assert_ok(ask_and_serve_with(&a, &options, &program, &err), &err);
+    assert_string_equal(user.prompt, "file-04: ann@10.0.0.5's password:");
     assert_string_equal(program.answer.text, "second");
     askpass_release(&a);
     keyring_free(keyring);
@@ -297,7 +296,7 @@ struct asking {
 };
 
 static struct asking start_asking(const char *dir, const char *name, struct keyring *keyring,
-                                  struct person *person)
+                                  struct user *user)
 {
     struct err err = ERR_INIT;
     char *own = format_text("%s/%s", dir, name);
@@ -307,7 +306,7 @@ static struct asking start_asking(const char *dir, const char *name, struct keyr
                                    .limits = {.cancel_fd = -1},
                                    .ask_ms = GATEWAY_ASK_MS,
                                    .ask = answer_question,
-                                   .ask_ctx = person},
+                                   .ask_ctx = user},
                        .program = {.prompt = "Enter passphrase for key '/k': "}};
     free(own);
     return s;
@@ -335,28 +334,28 @@ static void a_passphrase_is_asked_for_once(void **state)
 {
     struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
-    struct person person = {.answer = "wrong"};
+    struct user user = {.answer = "wrong"};
     assert_ok(keyring_new(&keyring, &err), &err);
-    struct asking first = start_asking(*state, "1", keyring, &person),
-                  second = start_asking(*state, "2", keyring, &person);
+    struct asking first = start_asking(*state, "1", keyring, &user),
+                  second = start_asking(*state, "2", keyring, &user);
     pthread_t thread;
     serve_question(&first);
     assert_answered(&first, "wrong");
-    /* The other one waits for the result. */
+    /* The second ssh waits for the result of the first. */
     assert_ok(thread_start(&thread, serve_question, &second, &err), &err);
-    person.answer = "hush";
+    user.answer = "hush";
     serve_question(&first);
     assert_answered(&first, "hush");
-    assert_int_equal(person.asked, 2);
+    assert_int_equal(user.asked, 2);
     askpass_report_login(&first.a, &first.options, true);
     pthread_join(thread, NULL);
     assert_answered(&second, "hush");
-    assert_int_equal(person.asked, 2);
-    /* An answer that was right there is wrong here, so this one asks the person. */
-    person.answer = "other";
+    assert_int_equal(user.asked, 2);
+    /* The second ssh asks again, so the stored answer is wrong for it, and the user is asked. */
+    user.answer = "other";
     serve_question(&second);
     assert_answered(&second, "other");
-    assert_int_equal(person.asked, 3);
+    assert_int_equal(user.asked, 3);
     askpass_report_login(&second.a, &second.options, true);
     askpass_release(&first.a);
     askpass_release(&second.a);
@@ -367,21 +366,21 @@ static void a_wrong_answer_is_forgotten(void **state)
 {
     struct keyring *keyring = NULL;
     struct err err = ERR_INIT;
-    struct person person = {.answer = "wrong"};
+    struct user user = {.answer = "wrong"};
     assert_ok(keyring_new(&keyring, &err), &err);
-    struct asking first = start_asking(*state, "1", keyring, &person),
-                  second = start_asking(*state, "2", keyring, &person),
-                  third = start_asking(*state, "3", keyring, &person);
+    struct asking first = start_asking(*state, "1", keyring, &user),
+                  second = start_asking(*state, "2", keyring, &user),
+                  third = start_asking(*state, "3", keyring, &user);
     serve_question(&first);
     askpass_report_login(&first.a, &first.options, false);
-    person = (struct person){.kind = ERR_NOT_FOUND};
+    user = (struct user){.kind = ERR_NOT_FOUND};
     serve_question(&second);
     assert_refused(second.program.rc, &second.program.err, ERR_NOT_FOUND, "no user answers");
-    assert_int_equal(person.asked, 1);
+    assert_int_equal(user.asked, 1);
     /* A declined question is declined for all. */
     serve_question(&third);
     assert_refused(third.program.rc, &third.program.err, ERR_NOT_FOUND, "no user answers");
-    assert_int_equal(person.asked, 1);
+    assert_int_equal(user.asked, 1);
     struct asking *const all[] = {&first, &second, &third};
     for (size_t i = 0; i < 3; i++) {
         askpass_report_login(&all[i]->a, &all[i]->options, false);
@@ -391,7 +390,7 @@ static void a_wrong_answer_is_forgotten(void **state)
 }
 
 /* No user can confirm a host key here. */
-static void host_keys_are_not_asked_about(void **state)
+static void questions_about_host_keys_are_declined(void **state)
 {
     static const char *const prompts[] = {
         "The authenticity of host 'h' can't be established.\nAre you sure you want to continue connecting "
@@ -399,27 +398,27 @@ static void host_keys_are_not_asked_about(void **state)
         "Please type 'yes', 'no' or the fingerprint: "};
     struct askpass a = make_askpass(*state);
     for (size_t i = 0; i < 2; i++) {
-        struct person person = {.answer = "yes"};
+        struct user user = {.answer = "yes"};
         struct program program = {.prompt = prompts[i]};
         struct err err = ERR_INIT;
-        assert_ok(put_question(&a, &person, &program, &err), &err);
-        assert_int_equal(person.asked, 0);
+        assert_ok(ask_and_serve(&a, &user, &program, &err), &err);
+        assert_int_equal(user.asked, 0);
         assert_int_equal(program.rc, -1);
     }
     askpass_release(&a);
 }
 
-/* Messages of other programs of the same user. */
-static void damaged_questions_are_refused(void **state)
+/* Other programs of the same user may send any bytes. */
+static void damaged_questions_do_not_reach_the_user(void **state)
 {
     static const struct {
         const char *bytes;
         size_t n;
     } cases[] = {{"", 0}, {"hno end", 7}, {"\0", 1}};
     struct askpass a = make_askpass(*state);
-    struct person person = {.answer = "yes"};
+    struct user user = {.answer = "yes"};
     struct login_options options = {
-        .limits = {.cancel_fd = -1}, .ask_ms = GATEWAY_ASK_MS, .ask = answer_question, .ask_ctx = &person};
+        .limits = {.cancel_fd = -1}, .ask_ms = GATEWAY_ASK_MS, .ask = answer_question, .ask_ctx = &user};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s/ask", (char *)*state);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -431,7 +430,7 @@ static void damaged_questions_are_refused(void **state)
         assert_ok(askpass_serve(&a, &options, &err), &err);
         fd_close(&fd);
     }
-    assert_int_equal(person.asked, 0);
+    assert_int_equal(user.asked, 0);
     askpass_release(&a);
 }
 
@@ -449,16 +448,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH(a_passphrase_reaches_ssh),
-        SCRATCH(each_kind_of_question_is_asked_in_its_way),
-        SCRATCH(a_touch_prompt_needs_no_observer),
+        SCRATCH(each_type_of_prompt_has_its_kind_of_question),
+        SCRATCH(a_touch_prompt_needs_no_function_to_ask),
         SCRATCH(ssh_gets_no_answer_if_the_user_gives_none),
-        SCRATCH(host_keys_are_not_asked_about),
+        SCRATCH(questions_about_host_keys_are_declined),
         SCRATCH(a_passphrase_is_asked_for_once),
         SCRATCH(a_wrong_answer_is_forgotten),
         SCRATCH(a_server_that_imitates_sshs_prompt_gets_no_passphrase),
         SCRATCH(answers_for_cut_key_names_are_not_stored),
-        SCRATCH(a_password_is_asked_for_each_host),
-        SCRATCH(damaged_questions_are_refused),
+        SCRATCH(a_password_is_asked_for_at_each_host),
+        SCRATCH(damaged_questions_do_not_reach_the_user),
         SCRATCH(without_a_listener_the_helper_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

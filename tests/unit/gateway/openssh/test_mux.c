@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #include "gateway/openssh/mux.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
 #define BYTES(s) (s), sizeof(s) - 1
 
-static void is_bytes(struct buf *b, const char *p, size_t n)
+static void assert_bytes(struct buf *b, const char *p, size_t n)
 {
     assert_false(b->failed);
     assert_int_equal(b->len, n);
@@ -29,16 +29,16 @@ static void requests_are_encoded(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(1000);
-    mux_put_hello(&b);
-    is_bytes(&b, BYTES("\0\0\0\x08\0\0\0\1\0\0\0\4"));
-    mux_put_request(&b, MUX_ALIVE_CHECK, 7);
-    is_bytes(&b, BYTES("\0\0\0\x08\x10\0\0\4\0\0\0\7"));
-    mux_put_stdio_forward(&b, 1, "a.b", 6060);
-    is_bytes(&b, BYTES("\0\0\0\x17\x10\0\0\x08\0\0\0\1\0\0\0\0\0\0\0\3"
-                       "a.b\0\0\x17\xac"));
-    mux_put_unix_forward(&b, MUX_CLOSE_FORWARD, 2, "/h", "/there");
-    is_bytes(&b, BYTES("\0\0\0\x24\x10\0\0\7\0\0\0\2\0\0\0\1\0\0\0\2/h\xff\xff\xff\xfe\0\0\0\6/there"
-                       "\xff\xff\xff\xfe"));
+    mux_add_hello(&b);
+    assert_bytes(&b, BYTES("\0\0\0\x08\0\0\0\1\0\0\0\4"));
+    mux_add_request(&b, MUX_ALIVE_CHECK, 7);
+    assert_bytes(&b, BYTES("\0\0\0\x08\x10\0\0\4\0\0\0\7"));
+    mux_add_stdio_forward(&b, 1, "a.b", 6060);
+    assert_bytes(&b, BYTES("\0\0\0\x17\x10\0\0\x08\0\0\0\1\0\0\0\0\0\0\0\3"
+                           "a.b\0\0\x17\xac"));
+    mux_add_unix_forward(&b, MUX_CLOSE_FORWARD, 2, "/h", "/there");
+    assert_bytes(&b, BYTES("\0\0\0\x24\x10\0\0\7\0\0\0\2\0\0\0\1\0\0\0\2/h\xff\xff\xff\xfe\0\0\0\6/there"
+                           "\xff\xff\xff\xfe"));
     buf_release(&b);
 }
 
@@ -47,7 +47,7 @@ static void a_request_that_is_too_long_is_refused(void **state)
     (void)state;
     struct buf b = BUF_INIT(20);
     struct err err = ERR_INIT;
-    mux_put_stdio_forward(&b, 1, "a-host-whose-name-has-no-end", 1);
+    mux_add_stdio_forward(&b, 1, "a-host-whose-name-has-no-end", 1);
     assert_int_equal(buf_check(&b, "it", &err), -1);
     buf_release(&b);
 }
@@ -109,7 +109,7 @@ static void invalid_answers_are_refused(void **state)
     }
 }
 
-static void take_spoiled(void *ctx, const struct spoiled *s)
+static void parse_damaged(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct mux_message m = {.type = 77};
@@ -126,13 +126,13 @@ static void take_spoiled(void *ctx, const struct spoiled *s)
     }
 }
 
-static void damaged_answers_are_safe(void **state)
+static void cut_and_refused_answers_leave_the_output_unchanged(void **state)
 {
     (void)state;
-    spoil(failure, sizeof failure - 1, take_spoiled, NULL);
+    damage_everywhere(failure, sizeof failure - 1, parse_damaged, NULL);
 }
 
-/* ---- connections --------------------------------------------------------------------------------------- */
+/* ---- connections ------------------------------------------------------------------------------------- */
 
 static int listen_at(const char *path)
 {
@@ -262,7 +262,7 @@ static void descriptors_are_passed(void **state)
     int master, pipe[2];
     struct mux m = connect_to_bytes(*state, "m", "", 0, &master);
     assert_ok(fd_pipe(pipe, &err), &err);
-    mux_put_hello(&m.out);
+    mux_add_hello(&m.out);
     assert_ok(mux_send(&m, &err), &err);
     assert_ok(mux_send_fd(&m, pipe[1], &err), &err);
     char request[12], byte = 'x', space[CMSG_SPACE(sizeof(int))];
@@ -282,9 +282,9 @@ static void descriptors_are_passed(void **state)
     fd_close(&handed);
     fd_close(&pipe[0]);
     fd_close(&pipe[1]);
-    /* The master is gone. */
+    /* The master has closed the connection. */
     fd_close(&master);
-    mux_put_hello(&m.out);
+    mux_add_hello(&m.out);
     assert_refused(mux_send(&m, &err), &err, ERR_FAILED, "the master connection does not accept requests");
     mux_close(&m);
 }
@@ -296,7 +296,7 @@ int main(void)
         cmocka_unit_test(a_request_that_is_too_long_is_refused),
         cmocka_unit_test(answers_are_decoded),
         cmocka_unit_test(invalid_answers_are_refused),
-        cmocka_unit_test(damaged_answers_are_safe),
+        cmocka_unit_test(cut_and_refused_answers_leave_the_output_unchanged),
         SCRATCH(a_missing_master_is_an_error),
         SCRATCH(a_master_of_another_user_is_refused),
         SCRATCH(messages_may_arrive_in_pieces),

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "gateway/openssh/ssh_log.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -68,7 +68,7 @@ static void a_new_host_is_recorded(void **state)
 {
     (void)state;
     static const struct {
-        const char *said;
+        const char *lines;
         bool is_new;
     } cases[] = {
         {"Warning: Permanently added '[127.0.0.1]:2222' (ED25519) to the list of known hosts.\r\n", true},
@@ -81,10 +81,10 @@ static void a_new_host_is_recorded(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gateway_hop hop = {.port = 0};
-        struct ssh_log *l = new_log(cases[i].said);
+        struct ssh_log *l = new_log(cases[i].lines);
         /* Lines on standard error may be a jump host's. */
         struct ssh_log *other = new_log("");
-        ssh_log_feed(other, SSH_STDERR, cases[i].said, strlen(cases[i].said));
+        ssh_log_feed(other, SSH_STDERR, cases[i].lines, strlen(cases[i].lines));
         ssh_log_describe(other, &hop);
         assert_false(hop.host_key_new);
         ssh_log_describe(l, &hop);
@@ -100,12 +100,12 @@ static void text_of_the_server_changes_no_facts(void **state)
     (void)state;
     struct gateway_hop hop = {.port = 0};
     struct ssh_log *l = new_log(login);
-    static const char said[] = "debug1: Server host key: ssh-ed25519 SHA256:another\r\n"
-                               "debug1: Remote protocol version 2.0, remote software version another\r\n"
-                               "OpenSSH_8.2p1\r\n"
-                               "debug1: Local version string SSH-2.0-OpenSSH_8.2p1\r\n"
-                               "Warning: Permanently added 'h' (ED25519) to the list of known hosts.\r\n";
-    ssh_log_feed(l, SSH_LOG, said, sizeof said - 1);
+    static const char lines[] = "debug1: Server host key: ssh-ed25519 SHA256:another\r\n"
+                                "debug1: Remote protocol version 2.0, remote software version another\r\n"
+                                "OpenSSH_8.2p1\r\n"
+                                "debug1: Local version string SSH-2.0-OpenSSH_8.2p1\r\n"
+                                "Warning: Permanently added 'h' (ED25519) to the list of known hosts.\r\n";
+    ssh_log_feed(l, SSH_LOG, lines, sizeof lines - 1);
     ssh_log_describe(l, &hop);
     assert_string_equal(hop.host_key, "SHA256:lhVj+XWCHmEmfg5PYVXeej3H6cyCdf1HqzGwKR2hY9M");
     assert_string_equal(hop.banner, "SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u10");
@@ -151,7 +151,7 @@ static void the_method_of_authentication_is_read(void **state)
 {
     (void)state;
     static const struct {
-        const char *said, *authentication;
+        const char *lines, *authentication;
     } cases[] = {
         {"debug1: Server accepts key: me@here ED25519 SHA256:x agent\n"
          "Authenticated to h ([::1]:22) using \"publickey\".\n",
@@ -171,7 +171,7 @@ static void the_method_of_authentication_is_read(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gateway_hop hop = {.port = 0};
-        struct ssh_log *l = new_log(cases[i].said);
+        struct ssh_log *l = new_log(cases[i].lines);
         ssh_log_describe(l, &hop);
         assert_string_equal(hop.authentication, cases[i].authentication);
         free(l);
@@ -182,7 +182,7 @@ static void the_reason_of_a_failure_is_read(void **state)
 {
     (void)state;
     static const struct {
-        const char *said;
+        const char *lines;
         enum err_kind kind;
         const char *msg;
     } cases[] = {
@@ -248,18 +248,18 @@ static void the_reason_of_a_failure_is_read(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err err = ERR_INIT;
-        struct ssh_log *l = new_log(cases[i].said);
+        struct ssh_log *l = new_log(cases[i].lines);
         assert_refused(ssh_log_failure(l, "h port 2", &err), &err, cases[i].kind, cases[i].msg);
         free(l);
     }
 }
 
-/* If the connection fails, ssh's own line names the host; the log only shows that nothing arrived. */
+/* The line of ssh on standard error names the jump host; the log only shows that no data arrived. */
 static void the_reason_of_a_jumps_failure_is_read(void **state)
 {
     (void)state;
     static const struct {
-        const char *said;
+        const char *lines;
         enum err_kind kind;
         const char *msg;
     } cases[] = {
@@ -305,7 +305,7 @@ static void the_reason_of_a_jumps_failure_is_read(void **state)
         struct err err = ERR_INIT;
         struct ssh_log *l = new_log("kex_exchange_identification: Connection closed by remote host\r\n"
                                     "Connection closed by UNKNOWN port 65535\r\n");
-        ssh_log_feed(l, SSH_STDERR, cases[i].said, strlen(cases[i].said));
+        ssh_log_feed(l, SSH_STDERR, cases[i].lines, strlen(cases[i].lines));
         assert_refused(ssh_log_failure(l, "h port 2", &err), &err, cases[i].kind, cases[i].msg);
         free(l);
     }
@@ -319,7 +319,7 @@ static void the_reason_of_a_delay_is_read(void **state)
 {
     (void)state;
     static const struct {
-        const char *said;
+        const char *lines;
         bool agent;
         const char *msg, *hint;
     } cases[] = {
@@ -337,7 +337,7 @@ static void the_reason_of_a_delay_is_read(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err err = ERR_INIT;
-        struct ssh_log *l = new_log(cases[i].said);
+        struct ssh_log *l = new_log(cases[i].lines);
         assert_int_equal(ssh_log_is_awaiting_agent(l), cases[i].agent);
         assert_refused(ssh_log_explain_delay(l, 4000, &err), &err, ERR_TIMEOUT, cases[i].msg);
         assert_non_null(strstr(err.hint, cases[i].hint));
@@ -345,7 +345,8 @@ static void the_reason_of_a_delay_is_read(void **state)
     }
 }
 
-/* Lines of others are no facts about the host, and no cause if the log has one. */
+/* Lines of other programs are no facts about the host. They are no cause of a failure if ssh's log has a
+ * cause. */
 static void lines_of_other_programs_are_ignored(void **state)
 {
     (void)state;
@@ -371,14 +372,14 @@ static void lines_of_other_programs_are_ignored(void **state)
     free(l);
 }
 
-/* Before the log begins there is only standard error. */
+/* An ssh that rejects an option writes only to standard error. */
 static void an_unknown_ssh_option_is_a_usage_error(void **state)
 {
     (void)state;
-    static const char said[] = "command-line: line 0: Bad configuration option: logverbose\r\n";
+    static const char lines[] = "command-line: line 0: Bad configuration option: logverbose\r\n";
     struct err err = ERR_INIT;
     struct ssh_log *l = new_log("");
-    ssh_log_feed(l, SSH_STDERR, said, sizeof said - 1);
+    ssh_log_feed(l, SSH_STDERR, lines, sizeof lines - 1);
     assert_refused(ssh_log_failure(l, "h port 2", &err), &err, ERR_USAGE,
                    "ssh's configuration has an unknown option: logverbose");
     free(l);
@@ -387,7 +388,7 @@ static void an_unknown_ssh_option_is_a_usage_error(void **state)
 static void refused_channels_are_read(void **state)
 {
     (void)state;
-    static const char said[] =
+    static const char lines[] =
         "debug1: channel_connect_stdio_fwd: localhost:6060\r\n"
         "debug1: channel 2: new stdio-forward [stdio-forward] (inactive timeout: 0)\r\n"
         "debug1: channel_connect_stdio_fwd: ::1:9999\r\n"
@@ -398,25 +399,26 @@ static void refused_channels_are_read(void **state)
         "channel 2: open failed: connect failed: Connection refused\r\n"
         "channel 5: open failed: connect failed: open failed\r\n"
         "channel 9: open failed: connect failed: of nobody\r\n";
-    struct ssh_log *l = new_log(said);
+    struct ssh_log *l = new_log(lines);
     char why[64] = "";
     struct destination first = {.host = "localhost", .port = 6060}, second = {.host = "::1", .port = 9999},
                        third = {.unix_path = "/run/a b"}, other = {.host = "localhost", .port = 1};
-    assert_true(ssh_log_refusal(l, &first, why, sizeof why));
+    assert_true(ssh_log_pop_refusal(l, &first, why, sizeof why));
     assert_string_equal(why, "connect failed: Connection refused");
-    assert_false(ssh_log_refusal(l, &first, why, sizeof why));
-    assert_true(ssh_log_refusal(l, &second, why, sizeof why));
+    assert_false(ssh_log_pop_refusal(l, &first, why, sizeof why));
+    assert_true(ssh_log_pop_refusal(l, &second, why, sizeof why));
     assert_string_equal(why, "administratively prohibited: open failed");
-    assert_true(ssh_log_refusal(l, &third, why, sizeof why));
-    assert_false(ssh_log_refusal(l, &other, why, sizeof why));
+    assert_true(ssh_log_pop_refusal(l, &third, why, sizeof why));
+    assert_false(ssh_log_pop_refusal(l, &other, why, sizeof why));
     assert_int_equal(l->complaints[SSH_LOG].n, 0);
     /* A number that is used again belongs to the latest channel. */
     for (unsigned i = 0; i < 3 * SSH_LOG_CHANNELS; i++)
-        ssh_log_feed(l, SSH_LOG, said, strcspn(said, "\n") + 1 + strcspn(strchr(said, '\n') + 1, "\n") + 1);
+        ssh_log_feed(l, SSH_LOG, lines,
+                     strcspn(lines, "\n") + 1 + strcspn(strchr(lines, '\n') + 1, "\n") + 1);
     static const char again[] = "channel 2: open failed: connect failed: x\r\n";
     ssh_log_feed(l, SSH_LOG, again, sizeof again - 1);
-    assert_true(ssh_log_refusal(l, &first, why, sizeof why));
-    assert_false(ssh_log_refusal(l, &first, why, sizeof why));
+    assert_true(ssh_log_pop_refusal(l, &first, why, sizeof why));
+    assert_false(ssh_log_pop_refusal(l, &first, why, sizeof why));
     free(l);
 }
 
@@ -429,14 +431,14 @@ static void opened_channels_are_read(void **state)
         "debug2: channels.c:channel_input_open_confirmation():3518 (pid=28936): channel 1: open confirm "
         "rwindow 2097152 rmax 32768\r\n");
     struct destination there = {.unix_path = "/run/a"}, other = {.unix_path = "/run/b"};
-    assert_false(ssh_log_confirmation(l, &other));
-    assert_true(ssh_log_confirmation(l, &there));
-    assert_false(ssh_log_confirmation(l, &there));
+    assert_false(ssh_log_pop_confirmation(l, &other));
+    assert_true(ssh_log_pop_confirmation(l, &there));
+    assert_false(ssh_log_pop_confirmation(l, &there));
     assert_int_equal(l->complaints[SSH_LOG].n, 0);
     free(l);
 }
 
-static void the_log_has_a_limit(void **state)
+static void a_very_long_log_still_gives_its_complaint(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -454,7 +456,7 @@ static void the_log_has_a_limit(void **state)
     free(l);
 }
 
-static void take_spoiled(void *ctx, const struct spoiled *s)
+static void feed_damaged(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct err err = ERR_INIT;
@@ -468,10 +470,10 @@ static void take_spoiled(void *ctx, const struct spoiled *s)
     free(l);
 }
 
-static void damaged_logs_are_safe(void **state)
+static void damaged_logs_give_printable_facts_and_errors(void **state)
 {
     (void)state;
-    spoil(login, sizeof login - 1, take_spoiled, NULL);
+    damage_everywhere(login, sizeof login - 1, feed_damaged, NULL);
 }
 
 int main(void)
@@ -491,8 +493,8 @@ int main(void)
         cmocka_unit_test(an_unknown_ssh_option_is_a_usage_error),
         cmocka_unit_test(refused_channels_are_read),
         cmocka_unit_test(opened_channels_are_read),
-        cmocka_unit_test(the_log_has_a_limit),
-        cmocka_unit_test(damaged_logs_are_safe),
+        cmocka_unit_test(a_very_long_log_still_gives_its_complaint),
+        cmocka_unit_test(damaged_logs_give_printable_facts_and_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

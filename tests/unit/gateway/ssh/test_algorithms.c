@@ -7,7 +7,7 @@
 
 #include "gateway/ssh/algorithms.h"
 #include "keys/sshwire.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -147,7 +147,7 @@ static void the_servers_offer_is_read(void **state)
     read_back("be warned\r\nSSH\nSSH-1.99-old\n");
 }
 
-static void read_spoiled(void *ctx, const struct spoiled *s)
+static void read_damaged(void *ctx, const struct damaged *s)
 {
     struct algorithms a = {0};
     struct err err = ERR_INIT;
@@ -163,12 +163,12 @@ static void read_spoiled(void *ctx, const struct spoiled *s)
     algorithms_release(&a);
 }
 
-static void a_hostile_offer_is_safe(void **state)
+static void a_damaged_offer_is_refused_or_printable(void **state)
 {
     (void)state;
     struct buf b = make_kexinit("SSH-2.0-x\r\n", usual);
     size_t whole = b.len;
-    spoil(b.data, b.len, read_spoiled, &whole);
+    damage_everywhere(b.data, b.len, read_damaged, &whole);
     buf_release(&b);
     /* Lists that extend beyond the message, into bytes that exist. */
     struct algorithms a = {0};
@@ -228,7 +228,7 @@ int main(void)
         cmocka_unit_test(the_offer_follows_the_configuration),
         cmocka_unit_test(an_empty_offer_is_an_error),
         cmocka_unit_test(the_servers_offer_is_read),
-        cmocka_unit_test(a_hostile_offer_is_safe),
+        cmocka_unit_test(a_damaged_offer_is_refused_or_printable),
         cmocka_unit_test(a_missing_common_algorithm_is_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

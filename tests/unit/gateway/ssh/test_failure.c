@@ -20,7 +20,7 @@ static void each_row_makes_an_error(void **state)
         assert_int_equal(failure_set(f, FAILURE_DETAILS("one", "two", "three", "four"), &err), -1);
         assert_int_equal(err.kind, failure_kind(f));
         assert_int_not_equal(err.kind, ERR_NONE);
-        assert_int_equal(err.unreached, failure_is_unreached(f));
+        assert_int_equal(err.unreachable, failure_is_unreached(f));
         assert_true(strlen(err.msg) >= 3);
         assert_null(strstr(err.msg, "{}"));
         assert_null(strstr(err.hint, "{}"));
@@ -36,8 +36,9 @@ static void details_fill_the_gaps_in_order(void **state)
     failure_set(FAILURE_KEY_CHANGED,
                 FAILURE_DETAILS("a port 22", ": it offered k", ", but f:1 has l", "line 1 of f"), &err);
     assert_string_equal(err.msg, "a port 22: HOST KEY HAS CHANGED: it offered k, but f:1 has l");
-    assert_string_equal(err.hint,
-                        "someone may be in between; only if you know why it changed, remove line 1 of f");
+    assert_string_equal(
+        err.hint,
+        "another machine may intercept the connection; only if you know why it changed, remove line 1 of f");
     failure_set(FAILURE_KEY_CHANGED, FAILURE_DETAILS("a"), &err);
     assert_string_equal(err.msg, "a: HOST KEY HAS CHANGED");
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "gateway/ssh/knownhosts.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -56,7 +56,7 @@ static int forget_keys(void **state)
     return scratch_teardown(state);
 }
 
-/* ---- files and what is found in them ------------------------------------------------------------------- */
+/* ---- files and what is found in them ----------------------------------------------------------------- */
 
 static struct known_hosts find_in(const struct strlist *files, const char *host, unsigned port)
 {
@@ -256,9 +256,9 @@ static void a_failed_lookup_is_an_error(void **state)
     free(before);
 }
 
-/* ---- the parser ---------------------------------------------------------------------------------------- */
+/* ---- the parser -------------------------------------------------------------------------------------- */
 
-static void a_written_line_is_read_back(void **state)
+static void lines_found_by_ssh_keygen_are_parsed(void **state)
 {
     (void)state;
     struct known_hosts k = {0};
@@ -283,10 +283,10 @@ static void a_written_line_is_read_back(void **state)
     free(text);
 }
 
-static void read_spoiled(void *ctx, const struct spoiled *s)
+static void read_damaged(void *ctx, const struct damaged *s)
 {
     (void)ctx;
-    char *text = spoiled_text(s);
+    char *text = damaged_text(s);
     struct known_hosts k = {0};
     struct err err = ERR_INIT;
     char preference[256];
@@ -298,18 +298,17 @@ static void read_spoiled(void *ctx, const struct spoiled *s)
     free(text);
 }
 
-static void damaged_files_are_safe(void **state)
+static void damaged_files_are_read_without_additional_keys(void **state)
 {
     (void)state;
     char *text =
         format_text("# Host a found: line 7 \na %s\n# Host a found: line 12 REVOKED\n@revoked a %s\n",
                     keys[ED].line, keys[P256].line);
-    spoil(text, strlen(text), read_spoiled, NULL);
+    damage_everywhere(text, strlen(text), read_damaged, NULL);
     free(text);
 }
 
-/* ---- decisions ------------------------------------------------------------------------------------------
- */
+/* ---- decisions --------------------------------------------------------------------------------------- */
 
 static struct known_hosts parse_lines(const char *text)
 {
@@ -389,10 +388,10 @@ static void a_key_of_another_type_is_refused(void **state)
         format_text("far port 22: host key is not known: it offered ssh-ed25519 %s, but /etc/known:5 has "
                     "ssh-rsa %s",
                     keys[ED].fingerprint, keys[RSA].fingerprint);
-    assert_judged(
-        text, ED, msg,
-        "someone may be in between; only if you know why it does not show that key any more, remove line 5 "
-        "of /etc/known");
+    assert_judged(text, ED, msg,
+                  "another machine may intercept the connection; only if you know why it does not show that "
+                  "key any more, remove line 5 "
+                  "of /etc/known");
     free(msg);
     free(text);
 }
@@ -494,7 +493,8 @@ static void a_changed_key_is_refused(void **state)
         format_text("far port 22: HOST KEY HAS CHANGED: it offered ssh-ed25519 %s, but /etc/known:31 has %s",
                     keys[ED].fingerprint, keys[ED_OTHER].fingerprint);
     assert_judged(text, ED, msg,
-                  "someone may be in between; only if you know why it changed, remove line 31 of /etc/known");
+                  "another machine may intercept the connection; only if you know why it changed, remove "
+                  "line 31 of /etc/known");
     free(msg);
     free(text);
 }
@@ -554,7 +554,7 @@ static void known_types_are_preferred(void **state)
     free(text);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------- */
 
 static int add_key(const char *path, const char *host, unsigned port, int key, bool hashed, struct err *err)
 {
@@ -648,7 +648,7 @@ static void an_unwritable_file_is_reported(void **state)
     path = scratch_file(*state, "untouched", "", 0);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_int_equal(add_key(path, names[i], 0, ED, false, &err), -1);
-        assert_contains(err.msg, "cannot stand in a file of known hosts");
+        assert_contains(err.msg, "is not valid in a known_hosts file");
     }
     file_is(path, "");
     free(path);
@@ -794,8 +794,8 @@ int main(void)
         cmocka_unit_test(invalid_lines_are_skipped),
         cmocka_unit_test(all_files_are_searched),
         cmocka_unit_test(a_failed_lookup_is_an_error),
-        cmocka_unit_test(a_written_line_is_read_back),
-        cmocka_unit_test(damaged_files_are_safe),
+        cmocka_unit_test(lines_found_by_ssh_keygen_are_parsed),
+        cmocka_unit_test(damaged_files_are_read_without_additional_keys),
         cmocka_unit_test(a_known_key_is_trusted),
         cmocka_unit_test(a_revoked_line_precedes_a_good_one),
         cmocka_unit_test(a_name_without_its_port_counts_only_for_the_same_key),

@@ -9,7 +9,7 @@
 
 #include "base/base.h"
 #include "gateway/ssh/preauth.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 
 #define VERSION "SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u5\r\n"
 
@@ -80,7 +80,7 @@ static void lines_without_end_are_no_server(void **state)
     assert_int_equal(preauth_check(lines, sizeof lines, &err), 0);
 }
 
-static void parse_spoiled(void *ctx, const struct spoiled *s)
+static void parse_damaged(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     for (enum preauth_end end = PREAUTH_CLOSED; end <= PREAUTH_FAILED; end++) {
@@ -90,11 +90,11 @@ static void parse_spoiled(void *ctx, const struct spoiled *s)
     }
 }
 
-static void damaged_greetings_are_safe(void **state)
+static void damaged_data_before_the_login_has_a_message_and_a_hint(void **state)
 {
     (void)state;
-    spoil("welcome\r\n" VERSION, strlen("welcome\r\n" VERSION), parse_spoiled, NULL);
-    spoil("SSH-1.99-x\n", strlen("SSH-1.99-x\n"), parse_spoiled, NULL);
+    damage_everywhere("welcome\r\n" VERSION, strlen("welcome\r\n" VERSION), parse_damaged, NULL);
+    damage_everywhere("SSH-1.99-x\n", strlen("SSH-1.99-x\n"), parse_damaged, NULL);
 }
 
 int main(void)
@@ -103,7 +103,7 @@ int main(void)
         cmocka_unit_test(each_end_has_its_message),
         cmocka_unit_test(a_missing_version_line_may_still_arrive),
         cmocka_unit_test(lines_without_end_are_no_server),
-        cmocka_unit_test(damaged_greetings_are_safe),
+        cmocka_unit_test(damaged_data_before_the_login_has_a_message_and_a_hint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

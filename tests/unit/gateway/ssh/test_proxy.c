@@ -42,7 +42,7 @@ static void bytes_go_both_ways(void **state)
     say_all(fd, text, sizeof text);
     assert_string_equal(text, "bbc\n");
     assert_string_equal(proxy_stderr_tail(p, text, sizeof text), "");
-    proxy_end(p);
+    proxy_stop(p);
     fd_close(&fd);
 }
 
@@ -58,7 +58,7 @@ static void the_users_shell_runs_the_command(void **state)
     struct proxy *p = start_proxy("nc a 'b c'; true", &fd);
     say_all(fd, text, sizeof text);
     unsetenv("SHELL");
-    proxy_end(p);
+    proxy_stop(p);
     fd_close(&fd);
     struct buf b = scratch_read(said);
     assert_string_equal(buf_str(&b), "-c|exec nc a 'b c'; true|");
@@ -73,7 +73,7 @@ static void the_users_shell_runs_the_command(void **state)
     free(shell);
 }
 
-static void its_error_output_is_reported(void **state)
+static void the_error_output_of_a_proxy_is_reported(void **state)
 {
     (void)state;
     int fd = -1;
@@ -85,7 +85,7 @@ static void its_error_output_is_reported(void **state)
     proxy_stderr_tail(p, text, sizeof text);
     assert_contains(text, "line 299 no ?[31mroute");
     assert_string_equal(proxy_stderr_tail(p, little, sizeof little), "1mroute");
-    proxy_end(p);
+    proxy_stop(p);
     fd_close(&fd);
 }
 
@@ -100,11 +100,11 @@ static void a_proxy_with_much_error_output_goes_on(void **state)
     assert_int_equal(poll(&ready, 1, 20000), 1);
     say_all(fd, text, sizeof text);
     assert_string_equal(text, "on\n");
-    proxy_end(p);
+    proxy_stop(p);
     fd_close(&fd);
 }
 
-static void all_its_processes_end(void **state)
+static void all_processes_of_a_proxy_end(void **state)
 {
     char *path = format_text("%s/pid", (char *)*state),
          *command = format_text("sh -c 'sleep 60 & echo $! >%s; wait'", path);
@@ -121,7 +121,7 @@ static void all_its_processes_end(void **state)
         fd_wait(-1, 0, clock_deadline(5), -1, NULL);
     }
     assert_true(pid > 0);
-    proxy_end(p);
+    proxy_stop(p);
     char text[4];
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     /* Both had the other end open. */
@@ -129,7 +129,7 @@ static void all_its_processes_end(void **state)
     say_all(fd, text, sizeof text);
     assert_string_equal(text, "");
     fd_close(&fd);
-    proxy_end(NULL);
+    proxy_stop(NULL);
     free(command);
     free(path);
 }
@@ -142,16 +142,16 @@ static void the_end_of_a_proxy_is_detected(void **state)
     char text[4];
     struct proxy *p = start_proxy("sh -c 'exec <&- >&-; sleep 0.02; exit 7'", &fd);
     say_all(fd, text, sizeof text);
-    assert_true(proxy_ended(p, &code));
+    assert_true(proxy_has_ended(p, &code));
     assert_int_equal(code, 7);
     assert_string_equal(proxy_stderr_tail(p, text, sizeof text), "");
-    proxy_end(p);
+    proxy_stop(p);
     fd_close(&fd);
     p = start_proxy("cat", &fd);
     code = -1;
-    assert_false(proxy_ended(p, &code));
+    assert_false(proxy_has_ended(p, &code));
     assert_int_equal(code, -1);
-    proxy_end(p);
+    proxy_stop(p);
     fd_close(&fd);
 }
 
@@ -160,9 +160,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_go_both_ways),
         SCRATCH(the_users_shell_runs_the_command),
-        cmocka_unit_test(its_error_output_is_reported),
+        cmocka_unit_test(the_error_output_of_a_proxy_is_reported),
         cmocka_unit_test(a_proxy_with_much_error_output_goes_on),
-        SCRATCH(all_its_processes_end),
+        SCRATCH(all_processes_of_a_proxy_end),
         cmocka_unit_test(the_end_of_a_proxy_is_detected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

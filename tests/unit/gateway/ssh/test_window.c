@@ -23,12 +23,12 @@ static uint32_t initial_window(int64_t rtt_ms)
 static void a_window_begins_large_enough_for_a_fast_line(void **state)
 {
     (void)state;
-    assert_int_equal(initial_window(-1), WINDOW_LEAST);
-    assert_int_equal(initial_window(0), WINDOW_LEAST);
-    assert_int_equal(initial_window(20), WINDOW_LEAST);
-    assert_int_equal(initial_window(30), 30 * (WINDOW_FAST / 1000));
-    assert_int_equal(initial_window(50), WINDOW_START);
-    assert_int_equal(initial_window(INT64_MAX), WINDOW_START);
+    assert_int_equal(initial_window(-1), WINDOW_MIN);
+    assert_int_equal(initial_window(0), WINDOW_MIN);
+    assert_int_equal(initial_window(20), WINDOW_MIN);
+    assert_int_equal(initial_window(30), 30 * (WINDOW_FAST_RATE / 1000));
+    assert_int_equal(initial_window(50), WINDOW_START_MAX);
+    assert_int_equal(initial_window(INT64_MAX), WINDOW_START_MAX);
 }
 
 /* The window after `ms` milliseconds at `rate` bytes a millisecond, read in pieces of 64 kB. */
@@ -41,7 +41,7 @@ static uint32_t window_after(int64_t rtt_ms, size_t rate, int64_t ms)
     for (size_t left = 0; ms > 0; ms--, now++)
         for (left += rate; left >= 65536; left -= 65536) {
             window_record_read(&w, 65536, now);
-            assert_in_range(w.size, before, WINDOW_MOST);
+            assert_in_range(w.size, before, WINDOW_MAX);
             before = w.size;
         }
     return w.size;
@@ -51,15 +51,15 @@ static void a_window_grows_with_the_throughput(void **state)
 {
     (void)state;
     /* Short lines need no more at any rate, nor do slow ones, nor those with an unknown round-trip time. */
-    assert_int_equal(window_after(0, 500000, 1000), WINDOW_LEAST);
-    assert_int_equal(window_after(-1, 500000, 1000), WINDOW_LEAST);
-    assert_int_equal(window_after(1, 500000, 1000), WINDOW_LEAST);
+    assert_int_equal(window_after(0, 500000, 1000), WINDOW_MIN);
+    assert_int_equal(window_after(-1, 500000, 1000), WINDOW_MIN);
+    assert_int_equal(window_after(1, 500000, 1000), WINDOW_MIN);
     assert_int_equal(window_after(50, 10000, 1000), initial_window(50));
     /* Twice the bytes of a round trip, within the limit. */
     assert_in_range(window_after(50, 100000, 1000), 9000000, 11000000);
-    assert_int_equal(window_after(100, 500000, 1000), WINDOW_MOST);
+    assert_int_equal(window_after(100, 500000, 1000), WINDOW_MAX);
     /* No change before the end of the first round trip. */
-    assert_int_equal(window_after(100, 100000, 90), WINDOW_START);
+    assert_int_equal(window_after(100, 100000, 90), WINDOW_START_MAX);
 }
 
 static void idle_time_does_not_count(void **state)
@@ -71,7 +71,7 @@ static void idle_time_does_not_count(void **state)
     assert_int_equal(w.size, initial_window(50));
     /* Sums do not wrap. */
     window_record_read(&w, SIZE_MAX / 4096, 1000050);
-    assert_int_equal(w.size, WINDOW_MOST);
+    assert_int_equal(w.size, WINDOW_MAX);
 }
 
 static void a_window_is_adjusted_after_a_quarter(void **state)
@@ -79,10 +79,10 @@ static void a_window_is_adjusted_after_a_quarter(void **state)
     (void)state;
     struct window w;
     window_init(&w, 0, 0);
-    assert_int_equal(window_enlargement(&w, WINDOW_LEAST), 0);
-    assert_int_equal(window_enlargement(&w, WINDOW_LEAST / 4 * 3), 0);
-    assert_int_equal(window_enlargement(&w, WINDOW_LEAST / 4 * 3 - 1), WINDOW_LEAST / 4 + 1);
-    assert_int_equal(window_enlargement(&w, 0), WINDOW_LEAST);
+    assert_int_equal(window_enlargement(&w, WINDOW_MIN), 0);
+    assert_int_equal(window_enlargement(&w, WINDOW_MIN / 4 * 3), 0);
+    assert_int_equal(window_enlargement(&w, WINDOW_MIN / 4 * 3 - 1), WINDOW_MIN / 4 + 1);
+    assert_int_equal(window_enlargement(&w, 0), WINDOW_MIN);
     /* More may be left than expected. */
     assert_int_equal(window_enlargement(&w, UINT64_MAX), 0);
 }

@@ -80,7 +80,7 @@ static void bytes_read_ahead_come_first(void **state)
     ends_release(&e);
 }
 
-static void reading_has_a_limit(void **state)
+static void bytes_beyond_the_read_limit_are_not_read(void **state)
 {
     (void)state;
     struct ends e = connect_ends();
@@ -228,7 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_go_both_ways),
         cmocka_unit_test(bytes_read_ahead_come_first),
-        cmocka_unit_test(reading_has_a_limit),
+        cmocka_unit_test(bytes_beyond_the_read_limit_are_not_read),
         cmocka_unit_test(reading_ahead_has_a_limit),
         cmocka_unit_test(sending_stops_during_congestion_and_resumes),
         cmocka_unit_test(sending_to_a_closed_peer_fails),

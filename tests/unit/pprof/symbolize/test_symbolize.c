@@ -17,7 +17,7 @@
 #include "pprof/pprof.h"
 #include "pprof/symbolize/symbolize.h"
 #include "pprof/symbolize/symbols.h"
-#include "tests/unit/spoil.h"
+#include "tests/unit/damage.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -28,8 +28,7 @@ static void is_str(struct str s, const char *text)
     free(copy);
 }
 
-/* ---- addr2line ------------------------------------------------------------------------------------------
- */
+/* ---- addr2line --------------------------------------------------------------------------------------- */
 
 static const char places[] = "0x0000000000001139\n"
                              "inner\n"
@@ -83,7 +82,7 @@ static void invalid_answers_have_no_source_lines(void **state)
     }
 }
 
-static void take_places(void *ctx, const struct spoiled *s)
+static void take_places(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct str rest = {s->p, s->n};
@@ -95,8 +94,7 @@ static void take_places(void *ctx, const struct spoiled *s)
     free(frames.items);
 }
 
-/* ---- nm -------------------------------------------------------------------------------------------------
- */
+/* ---- nm ---------------------------------------------------------------------------------------------- */
 
 static const char table[] = "_init t 1000 17\n"
                             "undefined U         \n"
@@ -128,7 +126,7 @@ static void symbols_are_found(void **state)
     nm_release(&nm);
 }
 
-static void take_symbols(void *ctx, const struct spoiled *s)
+static void take_symbols(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct nm nm;
@@ -139,8 +137,7 @@ static void take_symbols(void *ctx, const struct spoiled *s)
     nm_release(&nm);
 }
 
-/* ---- symbol servers -------------------------------------------------------------------------------------
- */
+/* ---- symbol servers ---------------------------------------------------------------------------------- */
 
 static const char names[] = "num_symbols: 1\n"
                             "0x1000 main.main\n"
@@ -172,7 +169,7 @@ static void answers_are_read(void **state)
                                  "\"0x10000000000000000\": value out of range");
 }
 
-static void take_names(void *ctx, const struct spoiled *s)
+static void take_names(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct str rest = {s->p, s->n};
@@ -184,13 +181,12 @@ static void take_names(void *ctx, const struct spoiled *s)
 static void damaged_answers_are_safe(void **state)
 {
     (void)state;
-    spoil(places, sizeof places - 1, take_places, NULL);
-    spoil(table, sizeof table - 1, take_symbols, NULL);
-    spoil(names, sizeof names - 1, take_names, NULL);
+    damage_everywhere(places, sizeof places - 1, take_places, NULL);
+    damage_everywhere(table, sizeof table - 1, take_symbols, NULL);
+    damage_everywhere(names, sizeof names - 1, take_names, NULL);
 }
 
-/* ---- names ----------------------------------------------------------------------------------------------
- */
+/* ---- names ------------------------------------------------------------------------------------------- */
 
 /* c++filt's forms of names, and upstream's. */
 static const struct {
@@ -230,7 +226,7 @@ static void names_are_shortened(void **state)
     }
 }
 
-static void shorten_spoiled(void *ctx, const struct spoiled *s)
+static void shorten_damaged(void *ctx, const struct damaged *s)
 {
     for (enum demangle mode = DEMANGLE_SIMPLE; mode < DEMANGLE_NONE; mode++) {
         struct buf to = BUF_INIT(1000);
@@ -244,8 +240,8 @@ static void damaged_names_are_safe(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof demangled / sizeof *demangled; i++)
-        spoil(demangled[i].text, strlen(demangled[i].text), shorten_spoiled,
-              (void *)(uintptr_t)demangled[i].mangled);
+        damage_everywhere(demangled[i].text, strlen(demangled[i].text), shorten_damaged,
+                          (void *)(uintptr_t)demangled[i].mangled);
 }
 
 static void only_mangled_names_are_demangled(void **state)
@@ -263,8 +259,7 @@ static void only_mangled_names_are_demangled(void **state)
     is_str(name, "___Z1f_block_invoke");
 }
 
-/* ---- ELF ------------------------------------------------------------------------------------------------
- */
+/* ---- ELF --------------------------------------------------------------------------------------------- */
 
 /* Two segments, .text in the second, a build ID. */
 struct file {
@@ -385,7 +380,7 @@ static void addresses_of_other_files_are_refused(void **state)
     elf_release(&e);
 }
 
-static void take_elf(void *ctx, const struct spoiled *s)
+static void take_elf(void *ctx, const struct damaged *s)
 {
     struct profile_mapping m = {.start = 0x7f0000001000, .limit = 0x7f0000003000, .offset = 0x1000};
     struct elf e;
@@ -401,7 +396,7 @@ static void damaged_files_are_safe(void **state)
 {
     (void)state;
     struct file f = small_file(ET_DYN);
-    spoil(&f, sizeof f, take_elf, NULL);
+    damage_everywhere(&f, sizeof f, take_elf, NULL);
 }
 
 /* Headers may name the same bytes of the file repeatedly: all of them share one limit. */
@@ -445,8 +440,7 @@ static void only_regular_files_are_opened(void **state)
     }
 }
 
-/* ---- a profile ------------------------------------------------------------------------------------------
- */
+/* ---- a profile --------------------------------------------------------------------------------------- */
 
 /* Simulated programs and a simulated server, with their inputs. */
 struct fake {

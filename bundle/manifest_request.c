@@ -6,13 +6,13 @@
 #include "bundle/manifest_rows.h"
 #include "base/banned.h"
 
-int manifest_set_asked(struct manifest *m, const struct manifest_asked *asked, struct err *err)
+int manifest_set_request(struct manifest *m, const struct manifest_request *request, struct err *err)
 {
-    struct manifest_asked made = {0};
-    if (json_rows_copy(manifest_asked_rows, asked, &made, &m->index->arena, err) < 0)
+    struct manifest_request added = {0};
+    if (json_rows_copy(manifest_request_rows, request, &added, &m->index->arena, err) < 0)
         return -1;
-    m->asked = made;
-    m->has_asked = true;
+    m->request = added;
+    m->has_request = true;
     return 0;
 }
 
@@ -30,13 +30,14 @@ static void move_to_sorted(struct manifest_host *host, struct manifest_service *
     ++*at;
 }
 
-/* Sorts the services of the host of target number `from`. Returns the number of the next host's target. */
-static size_t order_services(const struct manifest_asked *asked, size_t from, struct manifest_host *host)
+/* Sorts the services of a host, whose first target has the index `from`. Returns the index of the next host's
+ * first target. */
+static size_t order_services(const struct manifest_request *request, size_t from, struct manifest_host *host)
 {
-    const char *name = asked->targets[from].host;
+    const char *name = request->targets[from].host;
     size_t i = from, sorted = 0;
-    for (; i < asked->n_targets && strcmp(asked->targets[i].host, name) == 0; i++) {
-        struct manifest_service *service = manifest_find_service(host, asked->targets[i].service);
+    for (; i < request->n_targets && strcmp(request->targets[i].host, name) == 0; i++) {
+        struct manifest_service *service = manifest_find_service(host, request->targets[i].service);
         if (service)
             move_to_sorted(host, service, &sorted);
     }
@@ -49,9 +50,9 @@ int manifest_sort(struct manifest *m, struct err *err)
     size_t *indices = arena_alloc(&m->index->arena, m->n_hosts * sizeof *indices), n = 0;
     if (!sorted || !indices)
         return err_nomem(err);
-    for (size_t i = 0; i < m->asked.n_targets;) {
-        struct manifest_host *host = manifest_find_host(m, m->asked.targets[i].host);
-        i = order_services(&m->asked, i, host);
+    for (size_t i = 0; i < m->request.n_targets;) {
+        struct manifest_host *host = manifest_find_host(m, m->request.targets[i].host);
+        i = order_services(&m->request, i, host);
         if (host && host->name) {
             sorted[n++] = *host;
             host->name = NULL; /* it is sorted */
@@ -72,7 +73,7 @@ struct seen_targets {
     struct arena arena; /* the names of the pairs */
 };
 
-/* The target as HOST/SERVICE; no name contains a slash. NULL without memory. */
+/* Returns HOST/SERVICE, which is unique because no name contains a slash. NULL without memory. */
 static const char *join_names(const struct manifest_target *t, struct arena *a)
 {
     size_t n = strlen(t->host), m = strlen(t->service);
@@ -99,18 +100,18 @@ static int check_target(const struct manifest_target *t, bool same_host, struct 
     return names_set(&seen->hosts, t->host, t, err) < 0 ? -1 : names_set(&seen->pairs, pair, t, err);
 }
 
-int manifest_check_asked(const struct manifest *m, struct err *err)
+int manifest_check_request(const struct manifest *m, struct err *err)
 {
-    const struct manifest_target *targets = m->asked.targets;
+    const struct manifest_target *targets = m->request.targets;
     struct seen_targets seen = {0};
     int rc = 0;
-    if (!m->has_asked && m->n_files > 0)
+    if (!m->has_request && m->n_files > 0)
         return err_set(err, ERR_NOT_FOUND, "it is made of local files: nothing was asked of any host");
-    if (!m->has_asked) {
+    if (!m->has_request) {
         err_set(err, ERR_NOT_FOUND, "it does not contain the request, so its missing items are not known");
         return err_hint(err, "it may come from an older profgrab: collect anew");
     }
-    for (size_t i = 0; rc == 0 && i < m->asked.n_targets; i++) {
+    for (size_t i = 0; rc == 0 && i < m->request.n_targets; i++) {
         bool same_host = i > 0 && strcmp(targets[i - 1].host, targets[i].host) == 0;
         rc = check_target(&targets[i], same_host, &seen, err);
     }

@@ -35,10 +35,10 @@ const char *redact_find_before(struct str s, size_t at, const char *const *texts
     return NULL;
 }
 
-size_t redact_length_until(struct str s, size_t at, const char *stops, size_t most)
+size_t redact_length_until(struct str s, size_t at, const char *stops, size_t max)
 {
     size_t n = 0;
-    while (at + n < s.n && n < most && (!s.p[at + n] || !strchr(stops, s.p[at + n])))
+    while (at + n < s.n && n < max && (!s.p[at + n] || !strchr(stops, s.p[at + n])))
         n++;
     return n;
 }

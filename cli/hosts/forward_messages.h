@@ -1,6 +1,6 @@
 /* The output of `profgrab forward`: its addresses, example commands, and events of connections. */
-#ifndef CLI_HOSTS_FORWARD_TALK_H
-#define CLI_HOSTS_FORWARD_TALK_H
+#ifndef CLI_HOSTS_FORWARD_MESSAGES_H
+#define CLI_HOSTS_FORWARD_MESSAGES_H
 
 #include "base/base.h"
 #include "cli/hosts/target.h"
@@ -14,7 +14,7 @@ struct forward_way {
     char complaint[512]; /* the last failure printed; empty after a successful connection */
 };
 
-struct forward_talk {
+struct forward_messages {
     const struct host *host;
     const struct target_options *way; /* for command lines in hints */
     struct forward_way *ways;         /* in the order of forward_run's places */
@@ -25,9 +25,9 @@ struct forward_talk {
 
 /* Prints the addresses on stdout and, unless quiet, example commands on stderr. Warns on stderr of listeners
  * that other machines can reach. Fails if stdout cannot be written. */
-int forward_talk_announce(const struct forward_talk *t, struct err *err);
+int forward_messages_announce(const struct forward_messages *t, struct err *err);
 
-/* Prints an event. For forward_options.report; `ctx` is the struct forward_talk. */
-void forward_talk_event(void *ctx, const struct forward_event *e);
+/* Prints an event. For forward_options.report; `ctx` is the struct forward_messages. */
+void forward_messages_print_event(void *ctx, const struct forward_event *e);
 
 #endif

@@ -1,6 +1,6 @@
-/* Excludes hosts in place, in this order: labels, exclusions, sample. A filter that matches nothing,
- * such as a label that no host has, is an error, because it is probably a typo. */
-#include "inventory/exclude.h"
+/* Filters hosts in place: first by labels, then by exclusions, then by a sample. A filter that matches no
+ * host is an error, because it is probably a typo. */
+#include "inventory/filter.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -37,11 +37,11 @@ static int unknown_exclusion(const struct exclusion *x, const char *name, struct
 {
     char text[400], shown[120];
     struct nearest near = NEAREST_INIT(name);
-    names_offer(&x->scope->inv->host_names, &near);
-    names_offer(&x->scope->inv->group_names, &near);
+    names_add_to_nearest(&x->scope->inv->host_names, &near);
+    names_add_to_nearest(&x->scope->inv->group_names, &near);
     for (size_t i = 0; i < x->n; i++)
         if (!names_get(&x->scope->inv->host_names, x->hosts[i]->name))
-            nearest_offer(&near, x->hosts[i]->name);
+            nearest_add(&near, x->hosts[i]->name);
     err_set(err, ERR_USAGE, "nothing to exclude: no host %s \"%s\"",
             match_is_glob(name) ? "matches" : "or group is named",
             text_printable(shown, sizeof shown, name, strlen(name)));
@@ -86,7 +86,7 @@ static int exclude_hosts(const struct scope *s, const struct strlist *patterns, 
                           .hosts = hosts->items,
                           .n = hosts->n,
                           .checked_before = checked_before,
-                          .names = {.fold = true}};
+                          .names = {.ignore_case = true}};
     size_t kept = 0;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < patterns->n; i++)
@@ -144,7 +144,7 @@ int inventory_filter(const struct inventory *inv, const struct targets *t, const
     return filter_list(&s, sel, hosts, err);
 }
 
-int filter_hosts(const struct scope *s, const struct selection *sel, struct hostset *hosts,
+int filter_apply(const struct scope *s, const struct selection *sel, struct hostset *hosts,
                  size_t *ret_sampled_of, struct err *err)
 {
     struct host_list kept = {hosts->items, hosts->n};

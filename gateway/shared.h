@@ -1,12 +1,12 @@
 /* The state that the gateways of one run share, for the files of this folder. */
-#ifndef GATEWAY_POOL_H
-#define GATEWAY_POOL_H
+#ifndef GATEWAY_SHARED_H
+#define GATEWAY_SHARED_H
 
 #include "gateway/gateway.h"
 #include "gateway/login_queue.h"
 #include "gateway/session_pool.h"
 
-struct gateway_pool {
+struct gateway_shared {
     struct login_queues *queues;
     struct session_pools *sessions; /* to jump hosts */
 };

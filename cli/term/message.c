@@ -1,4 +1,4 @@
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -7,44 +7,44 @@
 
 #define LINE_SIZE 8192
 
-/* Sanitises everything that is printed. */
+/* Prints a line, and replaces unprintable bytes in it. */
 static void print_line(FILE *out, const char *before, const char *text)
 {
     char line[LINE_SIZE];
     fprintf(out, "%s: %s\n", before, text_printable(line, sizeof line, text, strlen(text)));
 }
 
-__attribute__((format(printf, 2, 0))) static void vtalk(FILE *out, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void print_formatted(FILE *out, const char *fmt, va_list ap)
 {
     char text[LINE_SIZE];
     vsnprintf(text, sizeof text, fmt, ap);
     print_line(out, "profgrab", text);
 }
 
-void talk_line(void *ctx, const char *line)
+void message_print_line(void *ctx, const char *line)
 {
     (void)ctx;
     print_line(stderr, "profgrab", line);
 }
 
-void talk(const char *fmt, ...)
+void message_print(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    vtalk(stderr, fmt, ap);
+    print_formatted(stderr, fmt, ap);
     va_end(ap);
 }
 
-void talk_to(FILE *out, const char *fmt, ...)
+void message_print_to(FILE *out, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    vtalk(out, fmt, ap);
+    print_formatted(out, fmt, ap);
     va_end(ap);
 }
 
 /* Prints lines of a file below a hint, indented, so that none looks like a message. */
-static void show_lines(FILE *out, const char *lines)
+static void print_indented_lines(FILE *out, const char *lines)
 {
     char line[LINE_SIZE];
     while (*lines) {
@@ -55,14 +55,14 @@ static void show_lines(FILE *out, const char *lines)
     }
 }
 
-void talk_error(FILE *out, const struct err *err)
+void message_print_error(FILE *out, const struct err *err)
 {
     char first[sizeof err->hint];
     size_t n = strcspn(err->hint, "\n");
-    talk_to(out, "%s", err->msg);
+    message_print_to(out, "%s", err->msg);
     if (n == 0)
         return;
     snprintf(first, sizeof first, "%.*s", (int)n, err->hint);
     print_line(out, "hint", first);
-    show_lines(out, err->hint + n + (err->hint[n] == '\n'));
+    print_indented_lines(out, err->hint + n + (err->hint[n] == '\n'));
 }

@@ -1,12 +1,13 @@
-#include "proto/halves.h"
+#include "proto/two_threads.h"
 
 #include "base/base.h"
 #include "base/banned.h"
 
-enum { WORTH_IT = 300000 };
+/* Below this number of locations, starting a thread costs more time than it saves. */
+enum { MIN_LOCATIONS = 300000 };
 
 struct half {
-    halves_fn *fn;
+    two_threads_fn *fn;
     void *ctx;
     size_t begin, end;
     struct err err;
@@ -20,14 +21,14 @@ static void *run_half(void *ctx)
     return NULL;
 }
 
-bool halves_are_faster(size_t n_locations, unsigned threads)
+bool two_threads_are_faster(size_t n_locations, unsigned threads)
 {
     if (threads)
         return threads > 1;
-    return n_locations > WORTH_IT && thread_has_second_processor();
+    return n_locations > MIN_LOCATIONS && thread_has_second_processor();
 }
 
-int halves_run(halves_fn *fn, void *first, void *second, size_t n_samples, struct err *err)
+int two_threads_run(two_threads_fn *fn, void *first, void *second, size_t n_samples, struct err *err)
 {
     pthread_t thread;
     if (!second)

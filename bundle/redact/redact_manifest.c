@@ -2,7 +2,7 @@
  * Walks the manifest three times: first its requests with the rules for requests, then all strings with the
  * other rules, which both learn the redacted words, then all strings with these words and the new file names.
  */
-#include "bundle/redact/scrub.h"
+#include "bundle/redact/redact_manifest.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static const struct {
                  {"status", "interrupted"},
                  {"status", "left-out"}};
 
-static int check_cancelled(struct scrub *s, size_t n, struct err *err)
+static int check_cancelled(struct redact_manifest *s, size_t n, struct err *err)
 {
     s->since_check += n + STRING_COST;
     if (s->since_check < CHECK_BYTES)
@@ -44,7 +44,7 @@ static int check_cancelled(struct scrub *s, size_t n, struct err *err)
 
 /* How to learn words from redacted values. */
 struct learning {
-    struct scrub *s;
+    struct redact_manifest *s;
     bool of_request;
     bool failed;
     struct err *err;
@@ -62,10 +62,10 @@ static void learn_value(void *ctx, struct str value)
 /* Applies the rules to one string; *ret_changed: it was redacted. */
 static int apply_rules(struct learning *l, struct str text, struct buf *ret, bool *ret_changed)
 {
-    struct scrub *s = l->s;
+    struct redact_manifest *s = l->s;
     struct redact_tally tally = {{0}};
     struct redact_output into = {
-        .out = ret, .tally = &tally, .taken = learn_value, .ctx = l, .request = l->of_request};
+        .out = ret, .tally = &tally, .on_match = learn_value, .ctx = l, .request = l->of_request};
     /* A rule may match only a part of a value that was learned whole from a request. */
     const struct redact_repeats whole = {.words = &s->words, .weak = true, .whole_only = true};
     if (!l->of_request)
@@ -79,7 +79,8 @@ static int apply_rules(struct learning *l, struct str text, struct buf *ret, boo
 }
 
 /* Applies the words redacted elsewhere to one string. */
-static int apply_words(struct scrub *s, struct str text, struct buf *ret, bool *ret_changed, struct err *err)
+static int apply_words(struct redact_manifest *s, struct str text, struct buf *ret, bool *ret_changed,
+                       struct err *err)
 {
     const struct redact_repeats all = {.words = &s->words, .weak = true};
     uint64_t n = 0;
@@ -91,7 +92,7 @@ static int apply_words(struct scrub *s, struct str text, struct buf *ret, bool *
 }
 
 /* Sets a string. jansson accepts only UTF-8. */
-static int put_string(json_t *string, const char *text, size_t n, struct err *err)
+static int set_string(json_t *string, const char *text, size_t n, struct err *err)
 {
     if (json_string_setn(string, text, n) == 0)
         return 0;
@@ -104,7 +105,7 @@ static struct str get_string(const json_t *string)
 }
 
 /* Applies the rules to one string in place; *ret_changed (may be NULL): it was redacted. */
-static int redact_in_place(struct scrub *s, json_t *string, bool of_request, bool *ret_changed,
+static int redact_in_place(struct redact_manifest *s, json_t *string, bool of_request, bool *ret_changed,
                            struct err *err)
 {
     struct learning l = {.s = s, .of_request = of_request, .err = err};
@@ -112,7 +113,7 @@ static int redact_in_place(struct scrub *s, json_t *string, bool of_request, boo
     bool changed = false;
     int rc = apply_rules(&l, get_string(string), &out, &changed);
     if (rc == 0 && changed)
-        rc = put_string(string, buf_str(&out), out.len, err);
+        rc = set_string(string, buf_str(&out), out.len, err);
     buf_release(&out);
     if (rc == 0 && ret_changed)
         *ret_changed = changed;
@@ -121,7 +122,7 @@ static int redact_in_place(struct scrub *s, json_t *string, bool of_request, boo
 
 /* The values of these keys are requests or parts of them, in items that have a file and in those that have
  * none, in the plan and in the words of the command line. */
-static int request_string(struct scrub *s, const char *key, json_t *string, struct err *err)
+static int redact_request_string(struct redact_manifest *s, const char *key, json_t *string, struct err *err)
 {
     static const char *const keys[] = {"kind", "kinds", "request", "argument", "path", "url"};
     if (check_cancelled(s, json_string_length(string), err) < 0)
@@ -138,7 +139,7 @@ static bool is_secret_by_key(const char *key, struct str text)
     return key && redact_is_secret(redact_classify_name(str_of(key)), text);
 }
 
-static int first_string(struct scrub *s, const char *key, json_t *string, struct err *err)
+static int apply_rules_to_string(struct redact_manifest *s, const char *key, json_t *string, struct err *err)
 {
     struct str text = get_string(string);
     struct learning l = {.s = s, .err = err};
@@ -149,7 +150,7 @@ static int first_string(struct scrub *s, const char *key, json_t *string, struct
     if (is_secret_by_key(key, text)) {
         learn_value(&l, text);
         s->tally.n[REDACT_OPTION]++;
-        return l.failed ? -1 : put_string(string, REDACTED, strlen(REDACTED), err);
+        return l.failed ? -1 : set_string(string, REDACTED, strlen(REDACTED), err);
     }
     return redact_in_place(s, string, false, NULL, err);
 }
@@ -167,7 +168,7 @@ static bool is_time(struct str text)
 }
 
 /* Whether no word of the text is redacted: a fixed word of the format, a time, the hash of a member. */
-static bool is_constant(const struct scrub *s, const char *key, struct str text)
+static bool is_constant(const struct redact_manifest *s, const char *key, struct str text)
 {
     for (size_t i = 0; key && i < sizeof constants / sizeof *constants; i++)
         if (strcmp(key, constants[i].key) == 0 && str_is(text, constants[i].value))
@@ -175,7 +176,7 @@ static bool is_constant(const struct scrub *s, const char *key, struct str text)
     return is_time(text) || json_object_getn(s->hashes, text.p, text.n);
 }
 
-static int second_string(struct scrub *s, const char *key, json_t *string, struct err *err)
+static int apply_words_to_string(struct redact_manifest *s, const char *key, json_t *string, struct err *err)
 {
     struct buf out = BUF_INIT(0);
     struct str text = get_string(string);
@@ -186,21 +187,21 @@ static int second_string(struct scrub *s, const char *key, json_t *string, struc
     if (is_constant(s, key, text))
         return 0;
     if (json_is_string(path))
-        return put_string(string, json_string_value(path), json_string_length(path), err);
+        return set_string(string, json_string_value(path), json_string_length(path), err);
     if (path) /* a member that keeps its name */
         return 0;
     int rc = apply_words(s, text, &out, &changed, err);
     if (rc == 0 && changed && key && strcmp(key, "rule") == 0) /* a rule's name has no bracket */
-        rc = put_string(string, SCRUB_NAME, strlen(SCRUB_NAME), err);
+        rc = set_string(string, REDACTED_NAME, strlen(REDACTED_NAME), err);
     else if (rc == 0 && changed)
-        rc = put_string(string, buf_str(&out), out.len, err);
+        rc = set_string(string, buf_str(&out), out.len, err);
     buf_release(&out);
     return rc;
 }
 
 /* ---- the walk ------------------------------------------------------------------------------------------ */
 
-typedef int string_fn(struct scrub *s, const char *key, json_t *string, struct err *err);
+typedef int string_fn(struct redact_manifest *s, const char *key, json_t *string, struct err *err);
 
 /* Whether a key may be redacted. Our own keys stay, even if they equal a redacted word. */
 static bool is_foreign(const char *key)
@@ -215,10 +216,11 @@ static bool is_foreign(const char *key)
 }
 
 /* Redacts a key like a string, because a manifest from elsewhere may have any key. */
-static int walk_key(struct scrub *s, string_fn *each, json_t *object, const char *key, struct err *err)
+static int walk_key(struct redact_manifest *s, string_fn *visit, json_t *object, const char *key,
+                    struct err *err)
 {
     json_t *name = json_string(key), *value = json_object_get(object, key);
-    int rc = name ? each(s, NULL, name, err) : err_nomem(err);
+    int rc = name ? visit(s, NULL, name, err) : err_nomem(err);
     if (rc == 0 && strcmp(json_string_value(name), key) != 0) {
         json_incref(value);
         json_object_del(object, key);
@@ -229,18 +231,19 @@ static int walk_key(struct scrub *s, string_fn *each, json_t *object, const char
     return rc;
 }
 
-static int walk_keys(struct scrub *s, string_fn *each, json_t *object, struct err *err)
+static int walk_keys(struct redact_manifest *s, string_fn *visit, json_t *object, struct err *err)
 {
     const char *key;
     json_t *value;
     struct strlist keys = {0};
     int rc = 0;
-    if (each == request_string) /* a key is no request */
+    if (visit == redact_request_string) /* a key is no request */
         return 0;
-    json_object_foreach(object, key, value) if (rc == 0 && (each != second_string || is_foreign(key))) rc =
+    json_object_foreach(object, key,
+                        value) if (rc == 0 && (visit != apply_words_to_string || is_foreign(key))) rc =
         strlist_add(&keys, key, err);
     for (size_t i = 0; rc == 0 && i < keys.n; i++)
-        rc = walk_key(s, each, object, keys.items[i], err);
+        rc = walk_key(s, visit, object, keys.items[i], err);
     strlist_release(&keys);
     return rc;
 }
@@ -251,23 +254,25 @@ static bool is_secret_number(const char *key, const json_t *value)
     return json_is_number(value) && key && redact_classify_name(str_of(key)) == REDACT_SECRET;
 }
 
-static json_t *take_number(struct scrub *s)
+static json_t *redact_number(struct redact_manifest *s)
 {
     s->tally.n[REDACT_OPTION]++;
     return json_string(REDACTED);
 }
 
-static int walk_value(struct scrub *s, string_fn *each, const char *key, json_t *value, struct err *err);
+static int walk_value(struct redact_manifest *s, string_fn *visit, const char *key, json_t *value,
+                      struct err *err);
 
-static int walk_list(struct scrub *s, string_fn *each, const char *key, json_t *list, struct err *err)
+static int walk_list(struct redact_manifest *s, string_fn *visit, const char *key, json_t *list,
+                     struct err *err)
 {
     json_t *inner;
     size_t i;
     json_array_foreach(list, i, inner)
     {
-        if (is_secret_number(key, inner) && json_array_set_new(list, i, take_number(s)) < 0)
+        if (is_secret_number(key, inner) && json_array_set_new(list, i, redact_number(s)) < 0)
             return err_nomem(err);
-        if (walk_value(s, each, key, json_array_get(list, i), err) < 0)
+        if (walk_value(s, visit, key, json_array_get(list, i), err) < 0)
             return -1;
     }
     return 0;
@@ -279,7 +284,7 @@ static const char *get_pair_key(json_t *object)
 {
     static const char *const keys[] = {
         [REDACT_HARMLESS] = NULL, [REDACT_MAYBE] = "key", [REDACT_SECRET] = "password"};
-    enum redact_name verdict = REDACT_HARMLESS;
+    enum redact_name secrecy = REDACT_HARMLESS;
     const char *key;
     json_t *inner;
     json_object_foreach(object, key, inner)
@@ -287,35 +292,36 @@ static const char *get_pair_key(json_t *object)
         if (!json_is_string(inner) || redact_pair_part(str_of(key)) != REDACT_PAIR_NAME)
             continue;
         enum redact_name more = redact_classify_name(get_string(inner));
-        verdict = more > verdict ? more : verdict;
+        secrecy = more > secrecy ? more : secrecy;
     }
-    return keys[verdict];
+    return keys[secrecy];
 }
 
-static int walk_object(struct scrub *s, string_fn *each, json_t *object, struct err *err)
+static int walk_object(struct redact_manifest *s, string_fn *visit, json_t *object, struct err *err)
 {
     const char *own, *pair = get_pair_key(object);
     json_t *inner;
     json_object_foreach(object, own, inner)
     {
         const char *key = pair && redact_pair_part(str_of(own)) == REDACT_PAIR_VALUE ? pair : own;
-        if (is_secret_number(key, inner) && json_object_set_new(object, own, take_number(s)) < 0)
+        if (is_secret_number(key, inner) && json_object_set_new(object, own, redact_number(s)) < 0)
             return err_nomem(err);
-        if (walk_value(s, each, key, json_object_get(object, own), err) < 0)
+        if (walk_value(s, visit, key, json_object_get(object, own), err) < 0)
             return -1;
     }
-    return walk_keys(s, each, object, err);
+    return walk_keys(s, visit, object, err);
 }
 
 /* Recursion is safe: jansson limits the nesting. `key`: the key of the value, or of the list that contains
  * it. */
-static int walk_value(struct scrub *s, string_fn *each, const char *key, json_t *value, struct err *err)
+static int walk_value(struct redact_manifest *s, string_fn *visit, const char *key, json_t *value,
+                      struct err *err)
 {
     if (json_is_string(value))
-        return each(s, key, value, err);
+        return visit(s, key, value, err);
     if (json_is_array(value))
-        return walk_list(s, each, key, value, err);
-    return json_is_object(value) ? walk_object(s, each, value, err) : 0;
+        return walk_list(s, visit, key, value, err);
+    return json_is_object(value) ? walk_object(s, visit, value, err) : 0;
 }
 
 /* ---- names of members ---------------------------------------------------------------------------------- */
@@ -335,7 +341,7 @@ static const char *find_ending(struct str base)
 }
 
 /* Whether to redact a component of a path. */
-static bool is_secret_component(struct scrub *s, struct str part)
+static bool is_secret_component(struct redact_manifest *s, struct str part)
 {
     struct redact_tally tally = {{0}};
     const struct redact_repeats all = {.words = &s->words, .weak = true};
@@ -345,13 +351,13 @@ static bool is_secret_component(struct scrub *s, struct str part)
 }
 
 /* Adds the directories of a path, without its last component. */
-static void add_directories(struct scrub *s, struct str path, struct buf *ret)
+static void add_directories(struct redact_manifest *s, struct str path, struct buf *ret)
 {
     const char *slash;
     while ((slash = memchr(path.p, '/', path.n))) {
         struct str part = {path.p, (size_t)(slash - path.p)};
         if (is_secret_component(s, part))
-            buf_adds(ret, SCRUB_NAME);
+            buf_adds(ret, REDACTED_NAME);
         else
             buf_add(ret, part.p, part.n);
         buf_addc(ret, '/');
@@ -367,32 +373,32 @@ static struct str find_base(struct str path)
     return (struct str){path.p + n, path.n - n};
 }
 
-void scrub_directory(struct scrub *s, const char *path, struct buf *ret)
+void redact_manifest_directory(struct redact_manifest *s, const char *path, struct buf *ret)
 {
     struct str base = find_base(str_of(path));
     add_directories(s, str_of(path), ret);
     if (is_secret_component(s, base))
-        buf_adds(ret, SCRUB_NAME);
+        buf_adds(ret, REDACTED_NAME);
     else
         buf_add(ret, base.p, base.n);
 }
 
-const char *scrub_name(struct scrub *s, const char *name)
+const char *redact_manifest_name(struct redact_manifest *s, const char *name)
 {
-    return is_secret_component(s, str_of(name)) ? SCRUB_NAME : name;
+    return is_secret_component(s, str_of(name)) ? REDACTED_NAME : name;
 }
 
 struct naming {
-    struct scrub *s;
-    const json_t *items; /* by their old paths: a new path must differ from them */
-    json_t *given;       /* new paths */
-    json_t *counts;      /* by path without its ending: how often it was assigned */
-    struct strlist gone; /* redacted names */
+    struct redact_manifest *s;
+    const json_t *items;           /* by their old paths: a new path must differ from them */
+    json_t *new_paths;             /* new paths */
+    json_t *counts;                /* by path without its ending: how often it was assigned */
+    struct strlist redacted_names; /* redacted names */
 };
 
-static bool is_taken(const struct naming *n, const char *path)
+static bool is_path_taken(const struct naming *n, const char *path)
 {
-    return json_object_get(n->items, path) || json_object_get(n->given, path);
+    return json_object_get(n->items, path) || json_object_get(n->new_paths, path);
 }
 
 /* Returns the path, with a number before the ending if the path is taken. Tries each number once. */
@@ -408,9 +414,9 @@ static int find_free_name(struct naming *n, const char *stem, const char *ending
             path = NULL;
             return err_nomem(err);
         }
-    } while (is_taken(n, path));
+    } while (is_path_taken(n, path));
     if (json_object_set_new(n->counts, stem, json_integer(number)) < 0 ||
-        json_object_set_new(n->given, path, json_true()) < 0) {
+        json_object_set_new(n->new_paths, path, json_true()) < 0) {
         free(path);
         return err_nomem(err);
     }
@@ -424,27 +430,27 @@ static int rename_member(struct naming *n, const char *path, bool redact_base, s
     struct str base = find_base(str_of(path));
     const char *ending = find_ending(base);
     struct buf stem = BUF_INIT(strlen(path) * GROWTH + 64);
-    char *now = NULL;
+    char *new_path = NULL;
     bool has_ending = text_ends_in(path, ending);
     add_directories(n->s, str_of(path), &stem);
     if (redact_base)
-        buf_adds(&stem, SCRUB_NAME);
+        buf_adds(&stem, REDACTED_NAME);
     else
         buf_add(&stem, base.p, base.n - (has_ending ? strlen(ending) : 0));
     int rc = stem.failed
                  ? err_nomem(err)
-                 : find_free_name(n, buf_str(&stem), has_ending || redact_base ? ending : "", &now, err);
-    if (rc == 0 && json_object_set_new(n->s->renamed, path, json_string(now)) < 0)
+                 : find_free_name(n, buf_str(&stem), has_ending || redact_base ? ending : "", &new_path, err);
+    if (rc == 0 && json_object_set_new(n->s->renamed, path, json_string(new_path)) < 0)
         rc = err_nomem(err);
     if (rc == 0 && redact_base)
-        rc = strlist_add(&n->gone, base.p, err);
+        rc = strlist_add(&n->redacted_names, base.p, err);
     n->s->tally.n[REDACT_NAME]++;
     buf_release(&stem);
-    free(now);
+    free(new_path);
     return rc;
 }
 
-static int name_member(struct naming *n, const char *path, bool redact_base, struct err *err)
+static int rename_if_secret(struct naming *n, const char *path, bool redact_base, struct err *err)
 {
     struct buf directories = BUF_INIT(strlen(path) * GROWTH + 64);
     size_t n_directories = (size_t)(find_base(str_of(path)).p - path);
@@ -459,7 +465,7 @@ static int name_member(struct naming *n, const char *path, bool redact_base, str
 }
 
 /* Whether the request of an item contains a secret, because the file's name was made from the request. */
-static int learn_request(struct scrub *s, json_t *item, bool *ret_goes, struct err *err)
+static int learn_request(struct redact_manifest *s, json_t *item, bool *ret_goes, struct err *err)
 {
     static const char *const keys[] = {"kind", "request"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -472,7 +478,7 @@ static int learn_request(struct scrub *s, json_t *item, bool *ret_goes, struct e
     return 0;
 }
 
-static int learn_requests(struct scrub *s, const json_t *items, struct err *err)
+static int learn_requests(struct redact_manifest *s, const json_t *items, struct err *err)
 {
     const char *path;
     json_t *item;
@@ -493,27 +499,28 @@ static int learn_requests(struct scrub *s, const json_t *items, struct err *err)
     return 0;
 }
 
-bool scrub_is_of_secret_request(const struct scrub *s, const char *path)
+bool redact_manifest_has_secret_request(const struct redact_manifest *s, const char *path)
 {
     return json_object_get(s->by_request, path) != NULL;
 }
 
 /* Renames the members. The report keeps its name, because profgrab gave that name. */
-static int name_members(struct scrub *s, const json_t *items, const json_t *report, struct err *err)
+static int rename_members(struct redact_manifest *s, const json_t *items, const json_t *report,
+                          struct err *err)
 {
-    struct naming n = {.s = s, .items = items, .given = json_object(), .counts = json_object()};
+    struct naming n = {.s = s, .items = items, .new_paths = json_object(), .counts = json_object()};
     const char *path;
     json_t *item;
-    int rc = n.given && n.counts ? 0 : err_nomem(err);
+    int rc = n.new_paths && n.counts ? 0 : err_nomem(err);
     json_object_foreach((json_t *)(uintptr_t)items, path, item) if (rc == 0 && item != report) rc =
-        name_member(&n, path, scrub_is_of_secret_request(s, path), err);
+        rename_if_secret(&n, path, redact_manifest_has_secret_request(s, path), err);
     /* Other strings contain the names too. Learned at the end, since the search needs linked words. */
-    for (size_t i = 0; rc == 0 && i < n.gone.n; i++)
-        rc = redact_words_learn(&s->words, str_of(n.gone.items[i]), true, err);
+    for (size_t i = 0; rc == 0 && i < n.redacted_names.n; i++)
+        rc = redact_words_learn(&s->words, str_of(n.redacted_names.items[i]), true, err);
     if (rc == 0)
         rc = redact_words_link(&s->words, err);
-    strlist_release(&n.gone);
-    json_decref(n.given);
+    strlist_release(&n.redacted_names);
+    json_decref(n.new_paths);
     json_decref(n.counts);
     return rc;
 }
@@ -521,18 +528,18 @@ static int name_members(struct scrub *s, const json_t *items, const json_t *repo
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
 /* Redacts the bundle's name, which must fit in a path, because the top directory has the same name. */
-static int name_bundle(struct scrub *s, json_t *root, const char *before, struct err *err)
+static int rename_bundle(struct redact_manifest *s, json_t *root, const char *before, struct err *err)
 {
-    const char *now = json_string_value(json_object_get(root, "name"));
-    if (!before || (now && strcmp(now, before) == 0 && scrub_name(s, before) == before))
+    const char *new_path = json_string_value(json_object_get(root, "name"));
+    if (!before || (new_path && strcmp(new_path, before) == 0 && redact_manifest_name(s, before) == before))
         return 0;
-    return json_object_set_new(root, "name", json_string(SCRUB_NAME)) < 0 ? err_nomem(err) : 0;
+    return json_object_set_new(root, "name", json_string(REDACTED_NAME)) < 0 ? err_nomem(err) : 0;
 }
 
-int scrub_manifest(json_t *root, const json_t *items, const struct stop *stop, struct scrub *ret,
-                   struct err *err)
+int redact_manifest_run(json_t *root, const json_t *items, const struct stop *stop,
+                        struct redact_manifest *ret, struct err *err)
 {
-    struct scrub s = {
+    struct redact_manifest s = {
         .renamed = json_object(), .by_request = json_object(), .hashes = json_object(), .stop = stop};
     const char *name = json_string_value(json_object_get(root, "name"));
     char *before = name ? strdup(name) : NULL;
@@ -542,34 +549,34 @@ int scrub_manifest(json_t *root, const json_t *items, const struct stop *stop, s
     if (rc == 0)
         rc = learn_requests(&s, items, err);
     if (rc == 0)
-        rc = walk_value(&s, request_string, NULL, root, err);
+        rc = walk_value(&s, redact_request_string, NULL, root, err);
     if (rc == 0)
         rc = redact_words_link(&s.words, err);
     if (rc == 0)
-        rc = walk_value(&s, first_string, NULL, root, err);
+        rc = walk_value(&s, apply_rules_to_string, NULL, root, err);
     if (rc == 0)
-        rc = name_members(&s, items, json_object_get(root, "report"), err);
+        rc = rename_members(&s, items, json_object_get(root, "report"), err);
     if (rc == 0)
-        rc = walk_value(&s, second_string, NULL, root, err);
+        rc = walk_value(&s, apply_words_to_string, NULL, root, err);
     if (rc == 0)
-        rc = name_bundle(&s, root, before, err);
+        rc = rename_bundle(&s, root, before, err);
     free(before);
     *ret = s;
     return rc;
 }
 
-int scrub_object(struct scrub *s, json_t *object, struct err *err)
+int redact_manifest_object(struct redact_manifest *s, json_t *object, struct err *err)
 {
-    return walk_value(s, first_string, NULL, object, err) < 0
+    return walk_value(s, apply_rules_to_string, NULL, object, err) < 0
                ? -1
-               : walk_value(s, second_string, NULL, object, err);
+               : walk_value(s, apply_words_to_string, NULL, object, err);
 }
 
-void scrub_release(struct scrub *s)
+void redact_manifest_release(struct redact_manifest *s)
 {
     redact_words_release(&s->words);
     json_decref(s->renamed);
     json_decref(s->by_request);
     json_decref(s->hashes);
-    *s = (struct scrub){0};
+    *s = (struct redact_manifest){0};
 }

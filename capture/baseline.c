@@ -1,4 +1,4 @@
-#include "capture/against.h"
+#include "capture/baseline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +13,9 @@ static bool has_host(const struct targets *t, const struct host *host)
     return false;
 }
 
-/* The service's name for comparisons. Names of discovered services of one family may end in different ports.
- */
-static const char *family_of(const struct service *s)
+/* Returns the name that equal services of two hosts have. Discovered services of one family have names that
+ * may differ in the port at their end. */
+static const char *get_comparison_name(const struct service *s)
 {
     return s->family ? s->family : s->name;
 }
@@ -23,7 +23,7 @@ static const char *family_of(const struct service *s)
 static bool has_service(const struct targets *t, const struct service *service)
 {
     for (size_t i = 0; i < t->n; i++)
-        if (strcmp(family_of(t->items[i].service), family_of(service)) == 0)
+        if (strcmp(get_comparison_name(t->items[i].service), get_comparison_name(service)) == 0)
             return true;
     return false;
 }
@@ -37,8 +37,8 @@ static bool is_group(const struct inventory *inventory, const char *word)
     return false;
 }
 
-/* Adds the targets on the hosts that `words` names, with the same requested services as `sick`. */
-static int select_baseline(const struct inventory *inventory, const struct strlist *words,
+/* Adds the targets on the hosts and groups in `names`, with the services and the port of the selection. */
+static int select_baseline(const struct inventory *inventory, const struct strlist *names,
                            const struct selection *selected, struct targets *all, struct err *err)
 {
     struct selection sel = {.services = selected->services,
@@ -47,8 +47,8 @@ static int select_baseline(const struct inventory *inventory, const struct strli
                             .path = selected->path,
                             .https = selected->https};
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < words->n; i++)
-        rc = strlist_add(is_group(inventory, words->items[i]) ? &sel.groups : &sel.hosts, words->items[i],
+    for (size_t i = 0; rc == 0 && i < names->n; i++)
+        rc = strlist_add(is_group(inventory, names->items[i]) ? &sel.groups : &sel.hosts, names->items[i],
                          err);
     if (rc == 0)
         rc = inventory_select(inventory, &sel, all, err);
@@ -57,7 +57,7 @@ static int select_baseline(const struct inventory *inventory, const struct strli
     return rc;
 }
 
-static int append(struct targets *t, const struct target *target, struct err *err)
+static int append_target(struct targets *t, const struct target *target, struct err *err)
 {
     if (array_reserve((void **)&t->items, &t->cap, t->n + 1, sizeof *t->items, err) < 0)
         return -1;
@@ -65,8 +65,8 @@ static int append(struct targets *t, const struct target *target, struct err *er
     return 0;
 }
 
-/* Drops the targets from number `n_sick` on that cannot be compared: those on selected hosts, and those whose
- * service no selected host has. */
+/* Drops the baseline targets, which begin at index `n_selected`, that cannot be compared: those on selected
+ * hosts, and those whose service no selected host has. */
 static int keep_comparable(struct targets *all, size_t n_selected, struct err *err)
 {
     const struct targets selected = {.items = all->items, .n = n_selected};
@@ -81,26 +81,28 @@ static int keep_comparable(struct targets *all, size_t n_selected, struct err *e
             all->items[all->n++] = t;
         if (last && (all->n == n_selected || all->items[all->n - 1].host != t.host)) {
             err_set(err, ERR_USAGE, "%s has none of the services to be compared", t.host->name);
-            return err_hint(err, "name a host that runs the same, or --service or --port for both");
+            return err_hint(err,
+                            "name a host that runs the same service, or use --service or --port for both");
         }
     }
     if (all->n > n_selected)
         return 0;
     err_set(err, ERR_USAGE, "no host is left to compare with: all are selected already, or excluded");
-    return err_hint(err, "a host is sick (--host) or healthy (--against), not both");
+    return err_hint(err, "name other hosts for --against than for --host");
 }
 
-int against_resolve(const struct against *a, struct targets *all, struct targets *ret, struct err *err)
+int baseline_resolve(const struct baseline_request *request, struct targets *all, struct targets *ret,
+                     struct err *err)
 {
     size_t n_selected = all->n;
-    int rc = select_baseline(a->inventory, a->words, a->selection, all, err);
-    /* --exclude applies to these hosts too. */
+    int rc = select_baseline(request->inventory, request->names, request->selection, all, err);
+    /* --exclude applies to the baseline hosts too. */
     if (rc == 0)
-        rc = targets_exclude(a->inventory, all, n_selected, &a->selection->exclude, err);
+        rc = targets_exclude(request->inventory, all, n_selected, &request->selection->exclude, err);
     if (rc == 0)
         rc = keep_comparable(all, n_selected, err);
     for (size_t i = n_selected; rc == 0 && i < all->n; i++)
-        rc = append(ret, &all->items[i], err);
+        rc = append_target(ret, &all->items[i], err);
     if (rc == 0)
         return 0;
     all->n = n_selected;

@@ -69,9 +69,9 @@ static bool is_yaml_end(struct str s, size_t at)
 }
 
 /* Whether the line is `NAME: |` or `NAME:` alone, with a name that means a secret. */
-static bool begins_yaml(struct str line, enum redact_name pair, struct redact_carry *carry)
+static bool begins_yaml(struct str line, enum redact_name pair, struct redact_continuation *continuation)
 {
-    size_t n = redact_text_column(line), most = 2; /* indicators behind `|` */
+    size_t n = redact_text_column(line), max = 2; /* indicators behind `|` */
     struct str s = trim_end((struct str){line.p + n, line.n - n});
     if (s.n > 1 && redact_is_quote(s.p[0]))
         s = (struct str){s.p + 1, s.n - 1};
@@ -87,14 +87,14 @@ static bool begins_yaml(struct str line, enum redact_name pair, struct redact_ca
         at = skip_properties(s, at);
         block = at < s.n && (s.p[at] == '|' || s.p[at] == '>');
         at += block;
-        for (; block && most > 0 && at < s.n && strchr("+-123456789", s.p[at]); most--)
+        for (; block && max > 0 && at < s.n && strchr("+-123456789", s.p[at]); max--)
             at++;
     }
     if (!is_yaml_end(s, at))
         return false;
-    carry->indent = n;
-    carry->kind = block ? REDACT_CARRY_BLOCK : REDACT_CARRY_LIST;
-    carry->only_text = !is_secret;
+    continuation->indent = n;
+    continuation->kind = block ? REDACT_CONTINUES_BLOCK : REDACT_CONTINUES_LIST;
+    continuation->only_text = !is_secret;
     return is_secret || (!block && redact_is_plural(name));
 }
 
@@ -124,36 +124,36 @@ static const char *find_last(struct str line, const char *text)
 }
 
 /* How secret the name before the value at `at` makes it. *ret_plural: the name means several secrets. */
-static enum redact_name judge_before(struct str line, size_t at, bool *ret_plural)
+static enum redact_name classify_name_before(struct str line, size_t at, bool *ret_plural)
 {
     struct redact_search search = {.in = line};
     struct redact_prefix l;
     if (!redact_prefix_read(&search, at, &l) || (l.sign != '=' && l.sign != ':'))
         return REDACT_HARMLESS;
     *ret_plural = redact_is_plural(l.name);
-    enum redact_name verdict = redact_classify_name(l.name), inner = redact_classify_name(l.inner);
-    return inner > verdict ? inner : verdict;
+    enum redact_name secrecy = redact_classify_name(l.name), inner = redact_classify_name(l.inner);
+    return inner > secrecy ? inner : secrecy;
 }
 
 /* Whether three quotes or CDATA of a secret begin in this line and do not end in it. */
-static bool begins_text(struct str line, struct redact_carry *carry)
+static bool begins_text(struct str line, struct redact_continuation *continuation)
 {
     static const char *const quotes[] = {"\"\"\"", "'''"};
     bool plural;
-    carry->kind = REDACT_CARRY_TEXT;
+    continuation->kind = REDACT_CONTINUES_TEXT;
     for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++) {
         const char *quote = find_last(line, quotes[i]);
-        carry->end = quotes[i];
-        if (quote && judge_before(line, (size_t)(quote - line.p) + 3, &plural) == REDACT_SECRET)
+        continuation->end = quotes[i];
+        if (quote && classify_name_before(line, (size_t)(quote - line.p) + 3, &plural) == REDACT_SECRET)
             return true;
     }
     const char *data = find_last(line, REDACT_CDATA), *end = find_last(line, "]]>");
-    carry->end = "]]>";
+    continuation->end = "]]>";
     return data && (!end || end < data) && begins_element((struct str){line.p, (size_t)(data - line.p)});
 }
 
 /* Whether the line ends in the bracket that opens a secret list or object: `"tokens": [`. */
-static bool begins_brackets(struct str line, struct redact_carry *carry)
+static bool begins_brackets(struct str line, struct redact_continuation *continuation)
 {
     enum { MOST_TYPE = 64 };
     struct str s = trim_end(line);
@@ -164,15 +164,15 @@ static bool begins_brackets(struct str line, struct redact_carry *carry)
     while (at > 0 && s.n - at < MOST_TYPE &&
            (redact_is_name_byte(s.p[at - 1]) || strchr("*&[]", s.p[at - 1])))
         at--;
-    enum redact_name verdict = judge_before(s, at, &plural);
-    carry->kind = REDACT_CARRY_BRACKETS;
-    carry->depth = 1;
-    carry->only_text = verdict != REDACT_SECRET;
-    return verdict == REDACT_SECRET || (plural && (is_list || at < s.n - 1));
+    enum redact_name secrecy = classify_name_before(s, at, &plural);
+    continuation->kind = REDACT_CONTINUES_BRACKETS;
+    continuation->depth = 1;
+    continuation->only_text = secrecy != REDACT_SECRET;
+    return secrecy == REDACT_SECRET || (plural && (is_list || at < s.n - 1));
 }
 
 /* The meaning of an option for the next argument. */
-static enum redact_option judge_argument(struct str option, bool in_list)
+static enum redact_option classify_argument(struct str option, bool in_list)
 {
     if (option.n < 2 || option.p[0] != '-' || get_name(option).n != option.n)
         return REDACT_OPTION_NONE;
@@ -186,36 +186,36 @@ static enum redact_option judge_argument(struct str option, bool in_list)
 }
 
 /* Whether the line is an option, as an element of a list, or ends in one and a backslash. */
-static bool begins_argument(struct str line, struct redact_carry *carry)
+static bool begins_argument(struct str line, struct redact_continuation *continuation)
 {
     struct str s = trim_end(line), element = get_element(line);
     size_t n = 0;
     while (n < line.n && redact_is_blank(line.p[n]))
         n++;
-    carry->kind = REDACT_CARRY_ARGUMENT;
-    carry->word = s.n > 0 && s.p[s.n - 1] == '\\';
-    bool in_list = element.n > 0 && (carry->word || element.p > line.p + n);
-    if (carry->word) {
+    continuation->kind = REDACT_CONTINUES_ARGUMENT;
+    continuation->word = s.n > 0 && s.p[s.n - 1] == '\\';
+    bool in_list = element.n > 0 && (continuation->word || element.p > line.p + n);
+    if (continuation->word) {
         s = trim_end((struct str){s.p, s.n - 1});
         size_t begin = s.n;
         while (begin > 0 && !redact_is_blank(s.p[begin - 1]))
             begin--;
         element = (struct str){s.p + begin, s.n - begin};
     }
-    carry->option = judge_argument(element, in_list);
-    return carry->option != REDACT_OPTION_NONE;
+    continuation->option = classify_argument(element, in_list);
+    return continuation->option != REDACT_OPTION_NONE;
 }
 
-struct redact_carry redact_carry_from(struct str line, enum redact_name pair)
+struct redact_continuation redact_continuation_begin(struct str line, enum redact_name pair)
 {
-    struct redact_carry carry = {0};
-    if (begins_argument(line, &carry) || begins_yaml(line, pair, &carry) || begins_text(line, &carry) ||
-        begins_brackets(line, &carry))
-        return carry;
-    carry = (struct redact_carry){0};
+    struct redact_continuation continuation = {0};
+    if (begins_argument(line, &continuation) || begins_yaml(line, pair, &continuation) ||
+        begins_text(line, &continuation) || begins_brackets(line, &continuation))
+        return continuation;
+    continuation = (struct redact_continuation){0};
     if (begins_element(line))
-        carry.kind = REDACT_CARRY_ELEMENT;
-    return carry;
+        continuation.kind = REDACT_CONTINUES_ELEMENT;
+    return continuation;
 }
 
 /* ---- the lines of the value ---------------------------------------------------------------------------- */
@@ -230,27 +230,29 @@ static struct str get_word(struct str rest)
     return (struct str){rest.p, redact_length_until(rest, 0, " \t", rest.n)};
 }
 
-static struct str take_argument(const struct redact_carry *carry, struct str line, struct str rest)
+static struct str get_argument(const struct redact_continuation *continuation, struct str line,
+                               struct str rest)
 {
-    struct str value = carry->word ? get_word(rest) : get_element(line);
+    struct str value = continuation->word ? get_word(rest) : get_element(line);
     size_t password = redact_user_password(value);
-    bool is_value = carry->option == REDACT_OPTION_P      ? redact_is_password_of_p(value)
-                    : carry->option == REDACT_OPTION_USER ? password > 0
-                                                          : !redact_is_option(value);
-    if (carry->option == REDACT_OPTION_USER)
+    bool is_value = continuation->option == REDACT_OPTION_P      ? redact_is_password_of_p(value)
+                    : continuation->option == REDACT_OPTION_USER ? password > 0
+                                                                 : !redact_is_option(value);
+    if (continuation->option == REDACT_OPTION_USER)
         value = (struct str){value.p + password, value.n - password};
     return is_value ? value : (struct str){line.p, 0};
 }
 
 /* The element of a YAML list in this line, or the scalar after `password:`. *ret_continues: it is one. */
-static struct str take_list(const struct redact_carry *carry, struct str line, size_t indent, struct str rest,
-                            bool *ret_continues)
+static struct str get_list_value(const struct redact_continuation *continuation, struct str line,
+                                 size_t indent, struct str rest, bool *ret_continues)
 {
-    bool element = rest.n > 1 && rest.p[0] == '-' && redact_is_blank(rest.p[1]) && indent >= carry->indent,
-         scalar = carry->lines == 1 && !carry->only_text && indent > carry->indent &&
+    bool element =
+             rest.n > 1 && rest.p[0] == '-' && redact_is_blank(rest.p[1]) && indent >= continuation->indent,
+         scalar = continuation->lines == 1 && !continuation->only_text && indent > continuation->indent &&
                   redact_length_until(rest, 0, " \t", rest.n) == rest.n;
     struct str value = get_element(line);
-    bool is_object = value.n == 0 || (carry->only_text && redact_is_port(value)) ||
+    bool is_object = value.n == 0 || (continuation->only_text && redact_is_port(value)) ||
                      value.p[value.n - 1] == ':' || memmem(value.p, value.n, ": ", 2) ||
                      strchr("{[<", value.p[0]) || redact_is_option(value);
     *ret_continues = element;
@@ -258,39 +260,42 @@ static struct str take_list(const struct redact_carry *carry, struct str line, s
 }
 
 /* The part of this line that is inside of the brackets. */
-static struct str take_brackets(struct redact_carry *carry, struct str rest)
+static struct str get_bracketed_text(struct redact_continuation *continuation, struct str rest)
 {
-    size_t n = redact_brackets_length(rest, 0, &carry->depth, rest.n), solid = 0;
-    struct str value = get_element((struct str){rest.p, n - (carry->depth == 0)});
+    size_t n = redact_brackets_length(rest, 0, &continuation->depth, rest.n), solid = 0;
+    struct str value = get_element((struct str){rest.p, n - (continuation->depth == 0)});
     while (solid < value.n && strchr("{}[](), \t\"'", value.p[solid]))
         solid++;
-    bool is_text = !carry->only_text || (redact_is_quote(rest.p[0]) && memchr(rest.p, ':', rest.n) == NULL);
+    bool is_text =
+        !continuation->only_text || (redact_is_quote(rest.p[0]) && memchr(rest.p, ':', rest.n) == NULL);
     return solid < value.n && is_text ? value : (struct str){rest.p, 0};
 }
 
 /* The part of this line before the end of the text. */
-static struct str take_text(const struct redact_carry *carry, struct str rest, bool *ret_continues)
+static struct str get_text(const struct redact_continuation *continuation, struct str rest,
+                           bool *ret_continues)
 {
-    const char *end = memmem(rest.p, rest.n, carry->end, strlen(carry->end));
+    const char *end = memmem(rest.p, rest.n, continuation->end, strlen(continuation->end));
     *ret_continues = !end;
     return (struct str){rest.p, end ? (size_t)(end - rest.p) : rest.n};
 }
 
 /* The part of this line before the next tag. Changes the kind to CDATA if that begins. */
-static struct str take_element(struct redact_carry *carry, struct str rest, bool *ret_continues)
+static struct str get_element_text(struct redact_continuation *continuation, struct str rest,
+                                   bool *ret_continues)
 {
     size_t n = strlen(REDACT_CDATA);
     if (rest.n >= n && memcmp(rest.p, REDACT_CDATA, n) == 0) {
-        carry->kind = REDACT_CARRY_TEXT;
-        carry->end = "]]>";
-        return take_text(carry, (struct str){rest.p + n, rest.n - n}, ret_continues);
+        continuation->kind = REDACT_CONTINUES_TEXT;
+        continuation->end = "]]>";
+        return get_text(continuation, (struct str){rest.p + n, rest.n - n}, ret_continues);
     }
     struct str value = {rest.p, redact_length_until(rest, 0, "<", rest.n)};
     *ret_continues = value.n == rest.n;
     return value;
 }
 
-struct str redact_carry_value(struct redact_carry *carry, struct str line)
+struct str redact_continuation_value(struct redact_continuation *continuation, struct str line)
 {
     enum { MOST_LINES = 500 };
     struct str value = {line.p, 0};
@@ -298,25 +303,25 @@ struct str redact_carry_value(struct redact_carry *carry, struct str line)
     while (n < line.n && redact_is_blank(line.p[n]))
         n++;
     struct str rest = trim_end((struct str){line.p + n, line.n - n});
-    if (carry->kind == REDACT_CARRY_NONE || rest.n == 0)
+    if (continuation->kind == REDACT_CONTINUES_NONE || rest.n == 0)
         return value;
-    bool continues = ++carry->lines < MOST_LINES, more = false;
-    if (carry->kind == REDACT_CARRY_ARGUMENT) {
-        value = take_argument(carry, line, rest);
-    } else if (carry->kind == REDACT_CARRY_BLOCK) {
-        more = n > carry->indent;
+    bool continues = ++continuation->lines < MOST_LINES, more = false;
+    if (continuation->kind == REDACT_CONTINUES_ARGUMENT) {
+        value = get_argument(continuation, line, rest);
+    } else if (continuation->kind == REDACT_CONTINUES_BLOCK) {
+        more = n > continuation->indent;
         value = more && continues ? rest : value;
-    } else if (carry->kind == REDACT_CARRY_LIST) {
-        value = take_list(carry, line, n, rest, &more);
-    } else if (carry->kind == REDACT_CARRY_BRACKETS) {
-        value = take_brackets(carry, rest);
-        more = carry->depth > 0;
-    } else if (carry->kind == REDACT_CARRY_TEXT) {
-        value = take_text(carry, rest, &more);
+    } else if (continuation->kind == REDACT_CONTINUES_LIST) {
+        value = get_list_value(continuation, line, n, rest, &more);
+    } else if (continuation->kind == REDACT_CONTINUES_BRACKETS) {
+        value = get_bracketed_text(continuation, rest);
+        more = continuation->depth > 0;
+    } else if (continuation->kind == REDACT_CONTINUES_TEXT) {
+        value = get_text(continuation, rest, &more);
     } else {
-        value = take_element(carry, rest, &more);
+        value = get_element_text(continuation, rest, &more);
     }
     if (!continues || !more)
-        *carry = (struct redact_carry){0};
+        *continuation = (struct redact_continuation){0};
     return redact_is_secret(REDACT_SECRET, value) ? value : (struct str){line.p, 0};
 }

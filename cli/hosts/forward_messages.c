@@ -1,4 +1,4 @@
-#include "cli/hosts/forward_talk.h"
+#include "cli/hosts/forward_messages.h"
 
 #include <jansson.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include "cli/hosts/suggest.h"
 #include "cli/args/shell.h"
 #include "cli/term/standard_streams.h"
-#include "cli/term/talk.h"
+#include "cli/term/message.h"
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
@@ -23,7 +23,7 @@ __attribute__((format(printf, 2, 3))) static void print_about(const struct forwa
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    talk("%s: %s: %s", w->target->host->name, w->target->service->name, text);
+    message_print("%s: %s: %s", w->target->host->name, w->target->service->name, text);
 }
 
 /* The URL of the pprof page for programs on this workstation. */
@@ -31,9 +31,9 @@ static char *url_of(const struct forward_way *w, char *dst, size_t cap)
 {
     const struct service *s = w->target->service;
     const struct local_address *a = &w->listener.address;
-    char reach[LOCAL_NAME];
+    char reach[LOCAL_ADDRESS_NAME];
     snprintf(dst, cap, "%s://%s%s/", s->https ? "https" : "http",
-             a->path[0] ? "localhost" : local_client_name(a, reach), s->path);
+             a->path[0] ? "localhost" : local_address_client_name(a, reach), s->path);
     return dst;
 }
 
@@ -53,7 +53,7 @@ static int print_json(const struct forward_way *w)
     return rc;
 }
 
-static int print_places(const struct forward_talk *t, struct err *err)
+static int print_places(const struct forward_messages *t, struct err *err)
 {
     int failed = 0;
     char url[700];
@@ -72,9 +72,9 @@ static int print_places(const struct forward_talk *t, struct err *err)
 static void print_listener(const struct forward_way *w, bool quiet)
 {
     const struct local_address *a = &w->listener.address;
-    char where[LOCAL_NAME];
-    local_name(a, where);
-    if (!local_is_private(a))
+    char where[LOCAL_ADDRESS_NAME];
+    local_address_name(a, where);
+    if (!local_address_is_private(a))
         print_about(
             w,
             "WARNING: listening on %s: any host that can reach this workstation over the network can read "
@@ -105,7 +105,7 @@ static void add_example(struct buf *b, const struct forward_way *w)
     const char *host = required_host(w, header, sizeof header);
     struct service seen = *w->target->service;
     const struct local_address *a = &w->listener.address;
-    char url[720], page[700], reach[LOCAL_NAME];
+    char url[720], page[700], reach[LOCAL_ADDRESS_NAME];
     url_of(w, page, sizeof page);
     snprintf(url, sizeof url, "%sheap", page);
     if (a->path[0]) {
@@ -116,7 +116,7 @@ static void add_example(struct buf *b, const struct forward_way *w)
         seen.host = seen.tls.server_name ? seen.tls.server_name : seen.host;
         fetch_service_url(&seen, page, sizeof page);
         snprintf(url, sizeof url, "%s/heap", page);
-        buf_addf(b, "curl --connect-to ::%s", local_client_name(a, reach));
+        buf_addf(b, "curl --connect-to ::%s", local_address_client_name(a, reach));
     } else if (host) {
         buf_adds(b, "curl");
     } else {
@@ -157,7 +157,7 @@ static void print_usage(const struct forward_way *w)
     buf_release(&example);
 }
 
-int forward_talk_announce(const struct forward_talk *t, struct err *err)
+int forward_messages_announce(const struct forward_messages *t, struct err *err)
 {
     bool quiet = t->quiet;
     if (print_places(t, err) < 0)
@@ -178,15 +178,16 @@ static bool is_new_failure(char complaint[512], const char *msg)
     return news;
 }
 
-static void print_failure(const struct forward_talk *t, const struct forward_way *w,
+static void print_failure(const struct forward_messages *t, const struct forward_way *w,
                           const struct err *failure)
 {
     struct err told = suggest_check(t->way, NULL, t->host, w->target->service, failure);
     err_wrap(&told, "%s: %s: a connection failed", t->host->name, w->target->service->name);
-    talk_error(stderr, &told);
+    message_print_error(stderr, &told);
 }
 
-static void print_ended(const struct forward_talk *t, struct forward_way *w, const struct forward_event *e)
+static void print_ended(const struct forward_messages *t, struct forward_way *w,
+                        const struct forward_event *e)
 {
     char sent[32], received[32], took[32];
     bool usual = e->failure && (e->failure->kind == ERR_LOST || e->failure->kind == ERR_CANCELLED);
@@ -201,7 +202,7 @@ static void print_ended(const struct forward_talk *t, struct forward_way *w, con
         w->complaint[0] = '\0';
 }
 
-static void print_session(struct forward_talk *t, const struct forward_event *e)
+static void print_session(struct forward_messages *t, const struct forward_event *e)
 {
     char ms[32];
     const char *host = t->host->name, *why = e->failure ? e->failure->msg : "";
@@ -209,18 +210,18 @@ static void print_session(struct forward_talk *t, const struct forward_event *e)
     if (t->quiet)
         return;
     if (e->kind == FORWARD_SESSION_LOST)
-        talk("%s: %s; opening another session", host, why);
+        message_print("%s: %s; opening another session", host, why);
     else if (e->kind == FORWARD_RECONNECTED)
-        talk("%s: connected again after %s", host, ms);
+        message_print("%s: connected again after %s", host, ms);
     else if (is_new_failure(t->complaint, why) || t->verbose)
-        talk("%s: not connected; trying again in %s: %s", host, ms, why);
+        message_print("%s: not connected; trying again in %s: %s", host, ms, why);
     if (e->kind != FORWARD_RECONNECT_FAILED)
         t->complaint[0] = '\0';
 }
 
-void forward_talk_event(void *ctx, const struct forward_event *e)
+void forward_messages_print_event(void *ctx, const struct forward_event *e)
 {
-    struct forward_talk *t = ctx;
+    struct forward_messages *t = ctx;
     switch (e->kind) {
     case FORWARD_CONNECTED:
         if (t->verbose)

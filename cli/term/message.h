@@ -1,0 +1,19 @@
+/* Messages for the user: they start with `profgrab: `, in lower case, without a full stop. */
+#ifndef CLI_TERM_MESSAGE_H
+#define CLI_TERM_MESSAGE_H
+
+#include <stdio.h>
+
+#include "base/base.h"
+
+/* Prints a message on stderr, or on `out`. Replaces unprintable bytes. */
+void message_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void message_print_to(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints one line like message_print. A callback; ignores ctx. */
+void message_print_line(void *ctx, const char *line);
+
+/* Prints the error and, on a second line, its hint. */
+void message_print_error(FILE *out, const struct err *err);
+
+#endif

@@ -1,0 +1,12 @@
+/* Filters the selected hosts by labels and exclusions, samples them, and enforces their maximum number. */
+#ifndef INVENTORY_FILTER_H
+#define INVENTORY_FILTER_H
+
+#include "inventory/created.h"
+
+/* Applies the filters of inventory_filter, then the sample, then the limit. *ret_sampled_of receives the
+ * value for targets.sampled_of. */
+int filter_apply(const struct scope *s, const struct selection *sel, struct hostset *hosts,
+                 size_t *ret_sampled_of, struct err *err);
+
+#endif
