@@ -32,6 +32,13 @@ int clock_poll_timeout(int64_t deadline)
     return left <= 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
 }
 
+int64_t clock_thread_cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 int64_t clock_utc(void)
 {
     struct timespec ts;

@@ -1,4 +1,4 @@
-/* Time: a clock for deadlines, and UTC for output. All values are in milliseconds. */
+/* Time: a clock for deadlines, and UTC for output. Values without another unit are in milliseconds. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
@@ -18,6 +18,9 @@ int64_t clock_min(int64_t a, int64_t b);
 /* Returns the timeout for poll(2): milliseconds until the deadline, 0 if it has passed, -1 for CLOCK_NEVER.
  */
 int clock_poll_timeout(int64_t deadline);
+
+/* Returns the CPU time of the calling thread in nanoseconds. */
+int64_t clock_thread_cpu_ns(void);
 
 /* Returns the UTC time in milliseconds since 1970. */
 int64_t clock_utc(void);

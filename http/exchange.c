@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/banned.h"
 
@@ -56,13 +55,6 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
     return len;
 }
 
-static int64_t thread_cpu_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 {
     struct http_exchange *x = ctx;
@@ -72,9 +64,9 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
         return len;
     if (len < CPU_FREE_BYTES)
         return x->body(x->ctx, p, len, &x->failure) == 0 ? len : 0;
-    int64_t before = thread_cpu_ns();
+    int64_t before = clock_thread_cpu_ns();
     int rc = x->body(x->ctx, p, len, &x->failure);
-    x->cpu_body += thread_cpu_ns() - before;
+    x->cpu_body += clock_thread_cpu_ns() - before;
     return rc == 0 ? len : 0;
 }
 
@@ -132,7 +124,7 @@ static bool is_too_costly(const struct http_exchange *x, int64_t now)
 {
     int64_t allowed =
         CPU_NS_FIXED + CPU_NS_PER_MS * (now - x->start) + CPU_NS_PER_BYTE * (int64_t)x->transferred;
-    return thread_cpu_ns() - x->cpu_start - x->cpu_body > allowed;
+    return clock_thread_cpu_ns() - x->cpu_start - x->cpu_body > allowed;
 }
 
 static enum http_failure check_time(struct http_exchange *x)
@@ -225,7 +217,7 @@ enum http_failure http_exchange_run(struct http_exchange *x)
     h->error_text[0] = '\0';
     x->start = x->last_byte = x->window_start = clock_now();
     x->first_ms = -1;
-    x->cpu_start = thread_cpu_ns();
+    x->cpu_start = clock_thread_cpu_ns();
     x->cpu_body = 0;
     x->failure = (struct err)ERR_INIT;
     if (curl_easy_setopt(h->easy, CURLOPT_HEADERDATA, x) != CURLE_OK ||

@@ -242,9 +242,12 @@ static const struct row {
 
     /* Sessions. {} is the action that failed, then the cause. */
     [FAILURE_SESSION_TIMED_OUT] = {ERR_TIMEOUT, false, "timed out", NULL},
+    [FAILURE_LOGIN_FLOODED] = {ERR_FAILED, false,
+                               "{}: the server sent more than 4 MiB before the login ended",
+                               "is the port right? `ssh -v` to the same address shows what the server sends"},
     [FAILURE_SESSION_FLOODED] =
-        {ERR_FAILED, false, "{}: the server sent more than 4 MiB before the login ended",
-         "is the port right? `ssh -v` to the same address shows what the server sends"},
+        {ERR_FAILED, false, "{}: the server sent too much that belongs to no connection",
+         "the server is faulty or hostile; `--via openssh` uses ssh instead of libssh2"},
     [FAILURE_SESSION_ENDED] = {ERR_FAILED, false, "{}: the server ended the session: {}", NULL},
     [FAILURE_SESSION_BROKEN] = {ERR_FAILED, false, "{}: the connection broke: {}", NULL},
     [FAILURE_SESSION_CLOSED] = {ERR_FAILED, false, "{}: the server closed the connection", NULL},

@@ -1,6 +1,7 @@
 #include "gateway/ssh/session.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +22,16 @@
 /* The reads after which libssh2 gets "no data" once, see on_receive. */
 #define READS_MAX 4096
 
-/* The most bytes that a server may send until the login ends. libssh2 keeps in memory every packet that it
- * did not wait for. */
+/* The most bytes that a server may send until the login ends. */
 #define LOGIN_BYTES_MAX ((uint64_t)4 << 20)
+
+/* The most memory of libssh2 for a session. It keeps every packet that nobody has read: the data of stalled
+ * channels, at most WINDOW_MAX each, and without a limit every message that it does not expect. */
+#define MEMORY_MAX ((size_t)192 << 20)
+
+/* The most CPU time without data for or from a channel: a fixed part, and a share of the elapsed time. */
+#define CPU_NS_FIXED INT64_C(2000000000)
+#define CPU_NS_PER_MS INT64_C(50000)
 
 struct session {
     LIBSSH2_SESSION *ssh;
@@ -34,17 +42,75 @@ struct session {
     unsigned reads;      /* since the last "no data" to libssh2 */
     const void *opening; /* the owner of the one channel that can be opening */
     bool is_logged_in;
-    int fatal; /* libssh2's error that ends the session; 0: none, see session_record_result */
+    size_t memory;        /* what libssh2 has allocated */
+    bool is_costly;       /* has exceeded the limit of CPU time */
+    uint64_t n_moved;     /* bytes that channels have read and written */
+    uint64_t n_checked;   /* n_moved at the last check of the CPU time */
+    int64_t moved_at;     /* when n_moved last differed from n_checked; 0: not yet checked */
+    int64_t moved_cpu_ns; /* the CPU time at that moment */
+    int fatal;            /* libssh2's error that ends the session; 0: none, see session_record_result */
     LIBSSH2_CHANNEL *idle_channel; /* see session_serve_idle */
     struct proxy *proxy;           /* the process behind the wire; NULL: none */
     void *conversation;            /* see session_set_conversation */
     char disconnect[256];          /* the server's text in its disconnect message; printable */
 };
 
+/* ---- the server's limits ------------------------------------------------------------------------------- */
+
 static bool exceeds_login_limit(const struct session *s)
 {
     return !s->is_logged_in && s->wire.n_returned > LOGIN_BYTES_MAX;
 }
+
+static bool is_flooded(const struct session *s)
+{
+    return exceeds_login_limit(s) || s->memory > MEMORY_MAX || s->is_costly;
+}
+
+static int flood_error(const struct session *s, const char *doing, struct err *err)
+{
+    return failure_set(exceeds_login_limit(s) ? FAILURE_LOGIN_FLOODED : FAILURE_SESSION_FLOODED,
+                       FAILURE_DETAILS(doing), err);
+}
+
+/* Checks the CPU time of the thread that serves the session. */
+static void check_cpu(struct session *s, int64_t now)
+{
+    int64_t cpu = clock_thread_cpu_ns();
+    if (s->moved_at == 0 || s->n_moved != s->n_checked) {
+        s->n_checked = s->n_moved;
+        s->moved_at = now;
+        s->moved_cpu_ns = cpu;
+    }
+    s->is_costly = cpu - s->moved_cpu_ns > CPU_NS_FIXED + CPU_NS_PER_MS * (now - s->moved_at);
+}
+
+static void *on_alloc(size_t n, void **abstract)
+{
+    struct session *s = *abstract;
+    void *p = malloc(n);
+    s->memory += malloc_usable_size(p);
+    return p;
+}
+
+static void on_free(void *p, void **abstract)
+{
+    struct session *s = *abstract;
+    s->memory -= malloc_usable_size(p);
+    free(p);
+}
+
+static void *on_realloc(void *p, size_t n, void **abstract)
+{
+    struct session *s = *abstract;
+    size_t before = malloc_usable_size(p);
+    void *moved = realloc(p, n);
+    if (moved)
+        s->memory += malloc_usable_size(moved) - before;
+    return moved;
+}
+
+/* ---- libssh2's callbacks ------------------------------------------------------------------------------- */
 
 /* Reads for libssh2. Reports "no data" now and then, because libssh2 reads until there is no data and would
  * never return from an endless sender. */
@@ -53,7 +119,7 @@ static ssize_t on_receive(libssh2_socket_t fd, void *p, size_t n, int flags, voi
     (void)fd;
     (void)flags;
     struct session *s = *abstract;
-    if (exceeds_login_limit(s)) {
+    if (is_flooded(s)) {
         wire_abort(&s->wire);
         return -ECONNABORTED;
     }
@@ -170,8 +236,8 @@ int session_set_error(struct session *s, int rc, const char *doing, struct err *
 {
     char *text = NULL, reason[128], number[16];
     libssh2_session_last_error(s->ssh, &text, NULL, 0);
-    if (exceeds_login_limit(s))
-        return failure_set(FAILURE_SESSION_FLOODED, FAILURE_DETAILS(doing), err);
+    if (is_flooded(s))
+        return flood_error(s, doing, err);
     if (s->disconnect[0])
         return failure_set(FAILURE_SESSION_ENDED, FAILURE_DETAILS(doing, s->disconnect), err);
     if (s->wire.error)
@@ -190,7 +256,7 @@ static int handshake_error(struct session *s, const struct algorithms *ours, enu
 {
     const struct buf *preauth = &s->wire.preauth;
     struct algorithms server = {0};
-    if (s->disconnect[0] || exceeds_login_limit(s))
+    if (s->disconnect[0] || is_flooded(s))
         return session_set_error(s, 0, "SSH handshake", err);
     if (end == PREAUTH_FAILED && algorithms_read(preauth->data, preauth->len, &server, NULL) == 0) {
         int agreed = algorithms_compare(ours, &server, err);
@@ -309,7 +375,7 @@ int session_new(int fd, const struct ssh_config *config, const struct ssh_limits
     connect_peer_ip(fd, s->facts.server_ip);
     if (wire_init(&s->wire, fd, err) < 0)
         goto fail;
-    s->ssh = libssh2_session_init_ex(NULL, NULL, NULL, s);
+    s->ssh = libssh2_session_init_ex(on_alloc, on_free, on_realloc, s);
     if (!s->ssh) {
         err_nomem(err);
         goto fail;
@@ -402,9 +468,12 @@ int session_check(struct session *s, struct err *err)
     /* While we do not read, missing data does not mean a dead session. */
     if (!(wire_events(w) & POLLIN))
         w->last_rx = now;
-    if (session_is_over(s)) {
+    check_cpu(s, now);
+    if (session_is_over(s) || is_flooded(s)) {
         session_set_error(s, s->fatal, "the SSH session was lost", err);
-        err->kind = ERR_LOST;
+        /* A new session would be flooded again. */
+        if (!is_flooded(s))
+            err->kind = ERR_LOST;
         return -1;
     }
     if (now - w->last_rx <= s->limits.silence_ms)
@@ -467,7 +536,15 @@ ssize_t session_read_channel(struct session *s, LIBSSH2_CHANNEL *channel, void *
     wire_limit_read(&s->wire, n);
     ssize_t got = libssh2_channel_read(channel, p, n);
     wire_limit_read(&s->wire, SIZE_MAX);
+    s->n_moved += got > 0 ? (uint64_t)got : 0;
     return got;
+}
+
+ssize_t session_write_channel(struct session *s, LIBSSH2_CHANNEL *channel, const void *p, size_t n)
+{
+    ssize_t put = libssh2_channel_write(channel, p, n);
+    s->n_moved += put > 0 ? (uint64_t)put : 0;
+    return put;
 }
 
 bool session_idle_is_opening(const struct session *s)

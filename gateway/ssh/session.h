@@ -9,12 +9,12 @@
  * - While half a packet is sent, every other call on the session fails. So wire.c accepts whole packets from
  *   libssh2 and queues the unsent rest. The hub adds no more data while more than 256 kB are queued.
  * - libssh2 does not notice the end of a session from which no link reads. So the hub reads ahead into a
- * small buffer: it sees a closed connection at once and knows when the last byte arrived.
+ *   small buffer: it sees a closed connection at once and knows when the last byte arrived.
  * - A session opens one channel at a time. After 1.5 s without an answer the hub marks the session as stuck
- * and fails the waiting requests with ERR_LOST; their callers request another session
+ *   and fails the waiting requests with ERR_LOST; their callers request another session
  *   (session_pool_acquire_hub, gateway_renew).
  * - libssh2 reads only for a channel. A session without channels opens a channel without a destination when
- * the server sends data (session_serve_idle).
+ *   the server sends data (session_serve_idle).
  */
 #ifndef GATEWAY_SSH_SESSION_H
 #define GATEWAY_SSH_SESSION_H
@@ -93,7 +93,8 @@ bool session_has_received(const struct session *s);
 
 /* ---- for the hub --------------------------------------------------------------------------------------- */
 
-/* Flushes queued data and checks whether the session is alive. ERR_LOST with the reason if it is not. */
+/* Flushes queued data and checks whether the session is alive. ERR_LOST with the reason if it is not;
+ * ERR_FAILED if the server sends much that belongs to no channel. */
 int session_check(struct session *s, struct err *err);
 /* Ends the limit on the server's bytes, which applies until the login ends, and enables keepalives;
  * session_send_keepalive sends one. */
@@ -130,6 +131,8 @@ const void *session_opening_owner(const struct session *s);
 
 /* Calls libssh2_channel_read for at most n bytes, without reading ahead. */
 ssize_t session_read_channel(struct session *s, LIBSSH2_CHANNEL *channel, void *p, size_t n);
+/* Calls libssh2_channel_write. */
+ssize_t session_write_channel(struct session *s, LIBSSH2_CHANNEL *channel, const void *p, size_t n);
 
 /* Returns the round-trip time to the host in milliseconds, 0 if unknown. It is the kernel's
  * measurement for TCP. Behind a previous hop or a local tunnel it is the shortest time between a request and

@@ -129,7 +129,7 @@ static ssize_t channel_write(struct stream *st, const void *p, size_t n)
     struct channel_stream *c = to_channel(st);
     if (session_is_congested(c->session))
         return STREAM_AGAIN;
-    ssize_t put = libssh2_channel_write(c->channel, p, n);
+    ssize_t put = session_write_channel(c->session, c->channel, p, n);
     return put == 0 ? STREAM_AGAIN : stream_result(c, put);
 }
 

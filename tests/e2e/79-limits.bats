@@ -424,6 +424,17 @@ PY
     assert_stderr_has 'SSH handshake: the server sent more than 4 MiB before the login ended'
 }
 
+@test "an SSH server that floods an open session costs at most 10 s and 300 MB" {
+    local kind
+    for kind in unexpected tiny ignore; do
+        rig_odd_sshd "flood_$kind" --open --flood "$kind"
+        rig_alias "flooding-$kind" "flood_$kind"
+        bounded --batch --via libssh2 --ssh-config "$RIG_SSH_CONFIG" --host "flooding-$kind" --port 1 heap
+        assert_status 1
+        assert_stderr_has 'the server sent too much that belongs to no connection'
+    done
+}
+
 @test "answers in tiny chunks, or with endless chunk extensions, cost at most 10 s and 300 MB" {
     local arg url
     for arg in bytes extensions extension; do

@@ -13,6 +13,8 @@ yes. The user `forever` is asked without end, `control` gets control characters.
     --open            lets everybody in without asking
     --leads-to PORT   every channel leads there, whatever its destination
     --host-key FILE   a further host key: connections get the keys in turn
+    --flood KIND      sends messages without end once a channel is open: `unexpected` ones, which libssh2 keeps (`tiny`:
+                      of a few bytes), or ones to be ignored (`ignore`)
 """
 import argparse
 import itertools
@@ -81,6 +83,22 @@ def copy(source, sink):
         pass
 
 
+FLOODS = {
+    "unexpected": bytes([52]) + bytes(30000),
+    "tiny": bytes([52]) + bytes(3),
+    "ignore": bytes([2]) + (29996).to_bytes(4, "big") + bytes(29996),
+}
+
+
+def flood(transport, kind):
+    transport.packetizer.REKEY_BYTES = 1 << 40
+    try:
+        while True:
+            transport._send_message(paramiko.Message(FLOODS[kind]))
+    except (OSError, EOFError):
+        pass
+
+
 def serve(connection, key, options):
     transport = paramiko.Transport(connection)
     transport.add_server_key(key)
@@ -90,6 +108,9 @@ def serve(connection, key, options):
     except (paramiko.SSHException, EOFError):
         return
     while channel := transport.accept(60):
+        if options.flood:
+            flood(transport, options.flood)
+            return
         far = socket.create_connection(("127.0.0.1", options.leads_to or server.destination[1]))
         for pair in (channel, far), (far, channel):
             threading.Thread(target=copy, args=pair, daemon=True).start()
@@ -102,6 +123,7 @@ def main():
     arguments.add_argument("--password", action="append", default=[])
     arguments.add_argument("--open", action="store_true")
     arguments.add_argument("--leads-to", type=int)
+    arguments.add_argument("--flood", choices=FLOODS)
     options = arguments.parse_args()
     keys = itertools.cycle([paramiko.ECDSAKey(filename=file) for file in options.host_key])
     listener = socket.create_server(("127.0.0.1", 0))
