@@ -1,0 +1,35 @@
+#!/usr/bin/env bats
+# Hostile input of every shape within limits of processor time and memory: the shapes that tests/e2e/79-limits.bats leaves out, because
+# each takes seconds of processor time.
+
+load ../e2e/helper
+load ../e2e/limits
+
+setup_file() { e2e_setup_file; }
+
+teardown() {
+    [[ -z ${place-} ]] || rm -rf "$place"
+    e2e_teardown
+}
+
+@test "hostile bundles of every other shape take at most 10 s and 300 MB in bundle list, verify, extract and attach" {
+    check_hostile_bundles signs quotes names cmdlines
+}
+
+@test "goroutines --json prints the most stacks of a dump within 300 MB" {
+    hostile_file stacks.txt stacks
+    bounded goroutines --json stacks.txt
+    assert_status 0
+    python3 -c 'import json, sys; assert len(json.load(sys.stdin)["groups"]) == 190000' <<<"$output"
+}
+
+@test "every other answer in tiny chunks, or with endless chunk extensions, costs at most 10 s and 300 MB" {
+    check_chunks bytes pprof
+    check_chunks extensions grab
+    check_chunks extensions pprof
+    check_chunks extension grab
+}
+
+@test "report and view of very many files of legacy text leave out the rest when their sum exceeds the limit" {
+    check_sum_of_files many-texts
+}
