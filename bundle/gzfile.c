@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "bundle/workdir.h"
 #include "base/banned.h"
 
 struct gzfile {
@@ -95,8 +96,10 @@ int gzfile_open(const char *path, struct age_identities *identities, struct gzfi
     if (!g)
         return err_nomem(err);
     g->fd = file_open(path, err);
-    if (g->fd < 0)
+    if (g->fd < 0) {
+        workdir_hint_directory(path, err);
         goto out;
+    }
     g->path = strdup(path);
     /* zlib accepts only gzip if 16 is added. */
     g->inflating = g->path && inflateInit2(&g->z, 16 + MAX_WBITS) == Z_OK;

@@ -59,7 +59,7 @@ static int find_member(struct reader *r, const char *member, struct err *err)
         if (reader_next_file(r, &m, err) < 0)
             return -1;
         if (!m)
-            return err_set(err, ERR_NOT_FOUND, "there is no %s in it", member);
+            return err_set(err, ERR_NOT_FOUND, "the bundle has no file %s", member);
     } while (strcmp(m->path, member) != 0);
     return 0;
 }

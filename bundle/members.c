@@ -242,7 +242,7 @@ static int report_unread(const struct bundle_members *m, const struct member *me
     if (member->state == TOO_LARGE)
         return err_set(err, ERR_FAILED, "%s is larger than %" PRIu64 " bytes", name, m->max_bytes);
     if (m->damage.kind == ERR_NONE)
-        return err_set(err, ERR_NOT_FOUND, "there is no %s in it", name);
+        return err_set(err, ERR_NOT_FOUND, "the bundle has no file %s", name);
     if (err)
         *err = m->damage;
     return -1;

@@ -376,6 +376,20 @@ out:
     return rc;
 }
 
+int workdir_hint_directory(const char *path, struct err *err)
+{
+    struct stat st;
+    size_t n = strlen(path);
+    if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+        return -1;
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    if (n > sizeof PARTIAL - 1 && memcmp(path + n - (sizeof PARTIAL - 1), PARTIAL, sizeof PARTIAL - 1) == 0)
+        return err_hint(err, "`profgrab resume %.*s` fetches the missing items and packs the bundle", (int)n,
+                        path);
+    return err_hint(err, "it is a directory: name a bundle, or a file in it");
+}
+
 /* ---- a directory whose files are copied into a bundle -------------------------------------------------- */
 
 /* Opens a directory. Follows a link, unless the path has the name of a work directory. */

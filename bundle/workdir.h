@@ -37,6 +37,9 @@ int workdir_new_beside(const char *bundle, const char *name, const char *output,
  */
 int workdir_open(const char *path, struct workdir **ret, struct buf *ret_manifest, struct err *err);
 
+/* Adds a hint to the error for a path that should be a file, if it is a directory. Returns -1. */
+int workdir_hint_directory(const char *path, struct err *err);
+
 /*
  * Opens a directory whose files are copied into a bundle; the caller closes ret->fd, and ret->name is `path`.
  * A directory called NAME.partial, or with a manifest of profgrab, may be from an untrusted archive: it must

@@ -73,9 +73,9 @@ void outcomes_record_item(struct outcomes *t, const struct target *target, const
     one->bytes += item->status == FETCH_OK ? item->bytes : 0;
     one->n_collected += item->status == FETCH_OK;
     snprintf(what, sizeof what, "%s%s%s", item->kind, *item->argument ? "=" : "", item->argument);
-    /* The service lacks the profile, and an event has reported that already. */
+    /* The service lacks the profile, and an event has reported the reason already. */
     if (item->permanent && item->err.kind == ERR_NOT_FOUND && item->http_status == 0)
-        add_failure(one, what, &(struct err){.kind = ERR_NOT_FOUND, .msg = "not there: see above"});
+        add_failure(one, what, &(struct err){.kind = ERR_NOT_FOUND, .msg = "the service does not have it"});
     else if (item->status != FETCH_OK)
         add_failure(one, what, &item->err);
 }

@@ -308,6 +308,7 @@ enum capture_end capture_resume(struct capture_earlier *e, const struct capture_
     const struct run_output output = {.work = e->work,
                                       .manifest = e->manifest,
                                       .resumed = true,
+                                      .from_bundle = e->is_bundle,
                                       .bundle = e->is_bundle && e->damage.kind == ERR_NONE ? e->path : NULL,
                                       .missing = e->unknown};
     *ret = (struct capture_outcome){.end = CAPTURE_NOT_STARTED};

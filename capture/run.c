@@ -232,7 +232,7 @@ static char *copy_shown_path(const char *path)
 /* Removes the work directory, unless the run was resumed and no bundle has its items. */
 static void remove_or_keep_directory(struct run *r)
 {
-    if (r->output->bundle || !r->output->resumed)
+    if (r->output->from_bundle || !r->output->resumed)
         workdir_remove(r->output->work);
     else
         r->outcome->directory = copy_shown_path(workdir_path(r->output->work));

@@ -11,6 +11,7 @@ struct run_output {
     struct workdir *work;
     struct manifest *manifest;
     bool resumed;       /* earlier runs have collected items: the directory stays unless it is packed */
+    bool from_bundle;   /* the directory has the items of a bundle, intact or damaged */
     const char *bundle; /* an existing bundle with the same items: a run that fetches none writes no bundle;
                            NULL: none */
     size_t missing; /* targets of the request that the run cannot fetch, because the inventory lacks them */

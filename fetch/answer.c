@@ -24,7 +24,7 @@ static const struct meaning {
     {400, ERR_FAILED, "exceeds server's WriteTimeout",
      "the program's http.Server has a WriteTimeout shorter than the profile: ask for a shorter one"},
     {400, ERR_FAILED, "HTTP request to an HTTPS server",
-     "it speaks TLS: set `scheme: https` for the service in the inventory"},
+     "it speaks TLS: use `--scheme https` with --port, or `scheme: https` of the service in the inventory"},
     {401, ERR_FAILED, NULL, "it requires authentication: set `auth:` for the service in the inventory"},
     {403, ERR_FAILED, NULL,
      "does it want `auth:`, a client certificate (`tls:`) or another `host_header:` in the inventory?"},

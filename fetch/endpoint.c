@@ -93,8 +93,8 @@ bool endpoint_set_tls_error(const struct service *service, enum http_failure fai
         err_set(err, ERR_DENIED, "its TLS certificate is not accepted: %s", shown);
         err_hint(
             err,
-            "in the service's `tls:`, set `ca: FILE` to the authority's certificate, or `server_name: NAME` "
-            "to the name in the certificate");
+            "in the inventory, set `ca: FILE` below `tls:` of the service to the authority's certificate, or "
+            "`server_name: NAME` to the name in the certificate");
         return true;
     case HTTP_FAILURE_AUTHORITIES:
         err_set(err, ERR_DENIED, "the certificates of `ca:` cannot be read from %s",

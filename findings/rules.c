@@ -335,7 +335,7 @@ static const struct finding_rule rules[] = {
      .apply = rule_cpu_spread,
      .percent = 10,
      .sentence = "{0}{1} used {2} % with all that it calls; {3} % was spent in Go's runtime; no function of "
-                 "the service has more than 10 % itself; next: what {1} calls (`profgrab pprof -peek`)",
+                 "the service has more than 10 % itself; next: profgrab pprof -peek shows what {1} calls",
      .evidence = "as for cpu-hot, if no function outside of package runtime reaches its threshold",
      .threshold = "less than 10 %",
      .look = "that function",

@@ -227,10 +227,10 @@ static int choose_hosts(const struct resolving *r, struct hostset *ret, struct e
     for (size_t i = 0; all && (host = scope_host_at(&r->scope, i)); i++)
         if (hostset_add(ret, host, err) < 0)
             return -1;
-    if (!named && sel->labels.n && !inv->hosts.n)
-        return refuse_labels(inv, err);
     if (!named && sel->source && !inv->hosts.n)
         return refuse_missing_hosts(sel->source->source, err);
+    if (!named && sel->labels.n && !inv->hosts.n)
+        return refuse_labels(inv, err);
     if (ret->n)
         return 0;
     err_set(err, ERR_USAGE, "no host is named");

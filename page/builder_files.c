@@ -18,22 +18,29 @@ static int parse_profile(const struct page_files *files, const struct buf *bytes
 }
 
 /* Adds the table of goroutines. Returns 0 for a profile of another kind, which has none. */
-static int draw_dump(struct page_builder *builder, struct page_file *file, struct str bytes, struct err *err)
+static int draw_dump(struct page_builder *builder, const struct page_files *files, struct page_file *file,
+                     const struct buf *bytes, struct err *err)
 {
     struct goroutines *g = NULL;
     struct err why = ERR_INIT;
-    if (goroutines_read(&(struct goroutines_input){&bytes, &file->entry.file, 1, builder->limits->profile},
-                        &g, &why) < 0) {
-        if (goroutines_detect_form(bytes) == GOROUTINES_PROFILE)
-            return 0;
+    struct str dump = {buf_str(bytes), bytes->len};
+    const char *name = file->entry.file;
+    bool is_profile = goroutines_detect_form(dump) == GOROUTINES_PROFILE;
+    int rc = goroutines_read(&(struct goroutines_input){&dump, &name, 1, builder->limits->profile}, &g, &why);
+    if (rc < 0 && is_profile)
+        return 0;
+    if (!is_profile && files->check_dump(name, bytes, rc == 0, &why) < 0)
+        rc = -1;
+    if (rc < 0) {
+        goroutines_free(g);
         if (err)
             *err = why; /* it names the file */
         return -1;
     }
     file->entry.kind = "goroutines";
-    int rc = page_builder_add_dump(builder, file, g, err);
+    rc = page_builder_add_dump(builder, file, g, err);
     goroutines_free(g);
-    return rc < 0 ? err_wrap(err, "%s", file->entry.file) : 0;
+    return rc < 0 ? err_wrap(err, "%s", name) : 0;
 }
 
 static int draw_profile(struct page_builder *builder, const struct page_files *files, struct page_file *file,
@@ -58,12 +65,11 @@ static int draw_named(struct page_builder *builder, const struct page_files *fil
 {
     struct buf bytes = BUF_INIT(0);
     int rc = files->read(files->ctx, file->entry.file, &bytes, err);
-    struct str dump = {buf_str(&bytes), bytes.len};
     if (rc < 0 && err->kind != ERR_NOT_FOUND) /* that error names the file */
         err_wrap(err, "%s", file->entry.file);
     if (rc == 0)
-        rc = draw_dump(builder, file, dump, err);
-    if (rc == 0 && goroutines_detect_form(dump) == GOROUTINES_PROFILE)
+        rc = draw_dump(builder, files, file, &bytes, err);
+    if (rc == 0 && goroutines_detect_form((struct str){buf_str(&bytes), bytes.len}) == GOROUTINES_PROFILE)
         rc = draw_profile(builder, files, file, &bytes, err);
     buf_release(&bytes);
     return rc;

@@ -97,6 +97,8 @@ struct page_files {
     int (*read)(void *ctx, const char *name, struct buf *ret, struct err *err);
     /* Adds a hint on the type of a file that is neither a profile nor a dump. Returns -1. */
     int (*hint)(const char *name, const void *p, size_t n, struct err *err);
+    /* Refuses bytes of another type that contain lines of a dump. `strict`: also bytes other than text. */
+    int (*check_dump)(const char *name, const struct buf *bytes, bool strict, struct err *err);
     const char *(*title)(const char *name);
 };
 /* Writes the page of files, each of them a profile or a dump of goroutines. */

@@ -174,6 +174,13 @@ static int add_path(struct creation *c, const char *path, struct err *err)
     return rc;
 }
 
+void create_print_no_page(const struct err *why)
+{
+    message_print(BUNDLE_REPORT " could not be made, so the bundle has none: %s", why->msg);
+    if (why->kind == ERR_LOCAL_IO)
+        message_print("hint: `profgrab report BUNDLE` makes it later");
+}
+
 static int create_from(struct creation *c, const struct strlist *rest, char **ret_path, struct err *err)
 {
     for (size_t i = 0; i < rest->n; i++)
@@ -185,7 +192,7 @@ static int create_from(struct creation *c, const struct strlist *rest, char **re
         return -1;
     struct err page_error = ERR_INIT;
     if (page_build_workdir(c->manifest, c->work, signals_cancel_fd(), &page_error) < 0)
-        message_print(BUNDLE_REPORT " could not be made, so the bundle has none: %s", page_error.msg);
+        create_print_no_page(&page_error);
     if (bundle_pack(c->work, c->manifest, signals_cancel_fd(), ret_path, err) < 0)
         return err_hint(err, "no bundle was written; the files are unchanged");
     return 0;

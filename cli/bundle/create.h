@@ -8,4 +8,7 @@
  * its path. Returns the exit code, or -1. */
 int create_bundle(const char *output, const char *reason, const struct strlist *sources, struct err *err);
 
+/* Prints that a bundle has no page, and why. */
+void create_print_no_page(const struct err *why);
+
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bundle/bundle.h"
+#include "cli/input/input.h"
 #include "cli/term/signals.h"
 #include "cli/term/message.h"
 #include "base/banned.h"
@@ -142,7 +143,9 @@ static int begin_job(struct job *j, const struct crypt_options *o, bool encrypt,
     if (signals_install(err) < 0)
         return -1;
     j->in = strcmp(o->file, "-") == 0 ? STDIN_FILENO : file_open(o->file, err);
-    return j->in < 0 || (!encrypt && check_input(j, err) < 0) ? -1 : 0;
+    if (j->in < 0)
+        return workdir_hint_directory(o->file, err);
+    return !encrypt && check_input(j, err) < 0 ? -1 : 0;
 }
 
 static int open_output(struct job *j, struct err *err)
@@ -212,13 +215,14 @@ static int encrypt_file(const struct job *j, const struct age_recipients *to, st
     return rc;
 }
 
-/* Prints the recipients, and that the input stays in plain text. */
+/* Prints the recipients, and that the input stays, perhaps in plain text. */
 static void print_recipients(const struct job *j, const struct age_recipients *to)
 {
     for (size_t i = 0; i < age_recipients_count(to); i++)
         message_print("encrypted to %s", age_recipients_name(to, i));
     if (j->in != STDIN_FILENO)
-        message_print("%s is unchanged, in plain text", j->o->file);
+        message_print("%s is unchanged%s", j->o->file,
+                      input_is_encrypted(j->o->file) ? "" : ", in plain text");
 }
 
 int crypt_encrypt(const struct crypt_options *o, struct err *err)

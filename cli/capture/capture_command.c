@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "cli/args/shell.h"
+#include "cli/bundle/create.h"
 #include "cli/hosts/suggest.h"
 #include "cli/capture/ending.h"
 #include "cli/capture/outcome_table.h"
@@ -156,7 +157,7 @@ static void show_targets(struct display *d, const struct capture_event *e)
 static void show_no_page(struct display *d, const struct capture_event *e)
 {
     (void)d;
-    message_print(BUNDLE_REPORT " could not be made, so the bundle has none: %s", e->failure->msg);
+    create_print_no_page(e->failure);
 }
 
 static void show_bundled(struct display *d, const struct capture_event *e)

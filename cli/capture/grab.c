@@ -134,10 +134,21 @@ static int refuse_late_command(const char *command, struct err *err)
     return err_hint(err, "profgrab %s [options]; `profgrab help %s` lists them", command, command);
 }
 
+/* The command with a verb of that name, or NULL. */
+static const char *find_verb_owner(const char *word)
+{
+    const struct command *c;
+    for (size_t i = 0; (c = command_at(i)); i++)
+        for (const struct verb *v = c->verbs; v && v->name; v++)
+            if (strcmp(v->name, word) == 0)
+                return c->name;
+    return NULL;
+}
+
 static int refuse_missing_host(const struct strlist *words, bool with_options, struct err *err)
 {
     const char *first = words->n ? words->items[0] : "", *command = find_near_command(first, false);
-    const char *file = find_file_word(words);
+    const char *file = find_file_word(words), *owner = find_verb_owner(first);
     struct nearest kinds = NEAREST_INIT(first);
     char names[200];
     err_set(err, ERR_USAGE, "no host given");
@@ -148,11 +159,15 @@ static int refuse_missing_host(const struct strlist *words, bool with_options, s
                         first, first, file);
     if (with_options && command_find(first))
         return refuse_late_command(first, err);
+    if (owner)
+        return err_hint(err, "did you mean `profgrab %s %s`?", owner, first);
     if (file && (file == first || !command))
         return target_hint_file(file, err);
     if (command)
         return err_hint(err, "did you mean `profgrab %s`? or name a host: profgrab --host NAME %s", command,
                         first);
+    if (words->n > 1 && !fetch_is_kind(first) && fetch_is_kind(words->items[1]))
+        return err_hint(err, "if %s is a host: profgrab --host %s %s", first, first, words->items[1]);
     fetch_offer_kinds(&kinds);
     if (words->n && !fetch_is_kind(first) && *nearest_text(&kinds, names, sizeof names))
         return err_hint(err, "profgrab --host NAME KIND...; did you mean the kind %s?", names);
@@ -191,6 +206,7 @@ static int check_word(const struct grab *g, const char *word, bool first, struct
 {
     char name[64], names[300];
     struct nearest near = NEAREST_INIT(name);
+    int64_t duration = 0;
     if (fetch_is_kind(word) || is_listed_kind(&g->targets, word))
         return 0;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
@@ -200,6 +216,10 @@ static int check_word(const struct grab *g, const char *word, bool first, struct
     if (command) {
         err_set(err, ERR_USAGE, "\"%.60s\" is neither a command nor a kind", word);
         return err_hint(err, "did you mean `profgrab %s`?", command);
+    }
+    if (text_to_duration(word, &duration, NULL) == 0) {
+        err_set(err, ERR_USAGE, "unknown kind \"%.60s\"; nothing was opened", word);
+        return err_hint(err, "a duration follows the kind after an equals sign: cpu=%.60s", word);
     }
     offer_listed_kinds(&g->targets, &near);
     fetch_offer_kinds(&near);

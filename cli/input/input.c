@@ -30,7 +30,7 @@ static int read_file(const char *name, struct buf *ret, struct err *err)
     int fd = open(name, O_RDONLY | O_CLOEXEC);
     int rc = fd < 0 ? set_call_error(err, "open", name) : read_all(fd, name, ret, err);
     fd_close(&fd);
-    return rc;
+    return rc < 0 ? workdir_hint_directory(name, err) : 0;
 }
 
 static int read_member(const char *bundle, const char *member, struct input_keys *keys, struct buf *ret,
@@ -38,7 +38,7 @@ static int read_member(const char *bundle, const char *member, struct input_keys
 {
     int rc = input_bundle_member(bundle, member, keys, ret, err);
     if (rc < 0 && err->kind == ERR_NOT_FOUND && !err->hint[0])
-        err_hint(err, "`profgrab bundle list %s` lists its contents", bundle);
+        input_bundle_hint_member(bundle, member, keys, err);
     return rc;
 }
 
@@ -133,14 +133,18 @@ static bool is_program(const struct head *h)
 static const char trace[] = "go tool trace", goroutines[] = "profgrab goroutines",
                   list[] = "profgrab bundle list";
 
-/* The types of files that users mistake for profiles or dumps. */
+/* The types of files that users mistake for profiles or dumps. The dump is last, because other types may
+ * contain its lines. */
 static const struct type {
     bool (*is)(const struct head *h);
     const char *what;
     const char *command; /* the command that reads it; NULL: none */
-} types[] = {{is_trace, "an execution trace", trace},   {is_dump, "a dump of goroutines", goroutines},
-             {is_tarball, "a bundle or tarball", list}, {is_age, "encrypted", list},
-             {is_html, "an HTML page", NULL},           {is_program, "a program", NULL}};
+} types[] = {{is_trace, "an execution trace", trace},
+             {is_tarball, "a bundle or tarball", list},
+             {is_age, "encrypted", list},
+             {is_html, "an HTML page", NULL},
+             {is_program, "a program", NULL},
+             {is_dump, "a dump of goroutines", goroutines}};
 
 static const struct type *type_of(const void *p, size_t n)
 {
@@ -159,6 +163,10 @@ static int hint_type(const struct type *type, const char *what, const char *name
     what = what ? what : "";
     if (!type->command)
         return *what ? err_hint(err, "it is %s", what) : -1;
+    if (input_is_stdin(name))
+        return err_hint(err, "%s%s%ssave it to a file for `%s FILE`", is, what, colon, type->command);
+    if (type->is == is_tarball && file_exists(name) && !input_is_bundle(name))
+        return err_hint(err, "%s%s%s`gzip %s` makes a file that profgrab reads", is, what, colon, name);
     if (type->command == trace && !file_exists(name))
         return err_hint(err, "%s%s%s`profgrab bundle extract` unpacks it, and `%s FILE` shows it", is, what,
                         colon, type->command);

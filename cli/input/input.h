@@ -153,6 +153,9 @@ void input_profiles(struct input_item *items, size_t n, struct input_keys *keys,
 
 int input_bundle_entries(const char *bundle, struct input_keys *keys, struct input_entries *ret,
                          struct err *err);
+/* Adds a hint to the error for a member that a bundle lacks: the nearest members. Returns -1. */
+int input_bundle_hint_member(const char *bundle, const char *member, struct input_keys *keys,
+                             struct err *err);
 int input_bundle_member(const char *bundle, const char *member, struct input_keys *keys, struct buf *ret,
                         struct err *err);
 int input_bundle_announce(char *const *names, size_t n, struct input_keys *keys, struct err *err);

@@ -270,6 +270,19 @@ static int mark_texts(struct input_entries *all, struct err *err)
     return 0;
 }
 
+void input_entries_release(struct input_entries *entries)
+{
+    for (size_t i = 0; i < entries->n; i++) {
+        struct input_entry *e = &entries->items[i];
+        free(e->member);
+        free(e->host);
+        free(e->service);
+        free(e->kind);
+    }
+    free(entries->items);
+    *entries = (struct input_entries){0};
+}
+
 int input_bundle_entries(const char *bundle, struct input_keys *keys, struct input_entries *ret,
                          struct err *err)
 {
@@ -288,4 +301,20 @@ int input_bundle_entries(const char *bundle, struct input_keys *keys, struct inp
     manifest_free(contents);
     free(manifest);
     return rc;
+}
+
+int input_bundle_hint_member(const char *bundle, const char *member, struct input_keys *keys, struct err *err)
+{
+    struct input_entries all = {0};
+    struct nearest near = NEAREST_INIT(member);
+    char names[600];
+    struct err unused = ERR_INIT;
+    int rc = input_bundle_entries(bundle, keys, &all, &unused);
+    for (size_t i = 0; rc == 0 && i < all.n; i++)
+        nearest_add(&near, all.items[i].member);
+    nearest_text(&near, names, sizeof names);
+    err_hint(err, "%s%s%s`profgrab bundle list %s` lists its contents", *names ? "did you mean " : "", names,
+             *names ? "? " : "", bundle);
+    input_entries_release(&all);
+    return -1;
 }

@@ -39,19 +39,6 @@ int input_entries(const char *bundle, struct input_keys *keys, struct input_entr
     return input_bundle_entries(bundle, keys, ret, err);
 }
 
-void input_entries_release(struct input_entries *entries)
-{
-    for (size_t i = 0; i < entries->n; i++) {
-        struct input_entry *e = &entries->items[i];
-        free(e->member);
-        free(e->host);
-        free(e->service);
-        free(e->kind);
-    }
-    free(entries->items);
-    *entries = (struct input_entries){0};
-}
-
 bool input_entry_is(const struct input_entry *e, enum input_content content)
 {
     return (content != INPUT_DUMPS && e->is_profile) || (content != INPUT_PROFILES && e->is_dump);
@@ -164,8 +151,14 @@ int input_expand(const struct input_wish *wish, const char *word, struct strlist
         return strlist_add(ret, word, err);
     if (file_exists(word))
         return input_is_bundle(word) ? expand_bundle(wish, word, ret, err) : strlist_add(ret, word, err);
-    char *bundle = strpbrk(word, "*?[") ? input_bundle_of(word, &member) : NULL;
-    int rc = bundle ? expand_pattern(wish, bundle, member, ret, err) : strlist_add(ret, word, err);
+    char *bundle = input_bundle_of(word, &member);
+    int rc;
+    if (bundle && !*member)
+        rc = expand_bundle(wish, bundle, ret, err);
+    else if (bundle && strpbrk(member, "*?["))
+        rc = expand_pattern(wish, bundle, member, ret, err);
+    else
+        rc = strlist_add(ret, word, err);
     free(bundle);
     return rc;
 }

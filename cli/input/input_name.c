@@ -27,7 +27,7 @@ char *input_bundle_of(const char *name, const char **ret_member)
     struct stat st;
     for (const char *colon = strchr(name, ':'); colon; colon = strchr(colon + 1, ':')) {
         char *path = strndup(name, (size_t)(colon - name));
-        if (path && colon[1] && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+        if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
             *ret_member = colon + 1;
             return path;
         }

@@ -27,7 +27,7 @@ struct values {
 
 static const char no_objects[] = "refused: it needs the binary's machine code, which `go tool pprof` reads";
 static const char ours[] = "not in `go tool pprof`";
-static const char ours_identity[] = "not in `go tool pprof`; default: the usual keys of ~/.ssh";
+static const char ours_identity[] = "not in `go tool pprof`; repeatable; default: the usual keys of ~/.ssh";
 static const char plain_picture[] = "through graphviz; the picture has no script for panning";
 
 static const struct pprof_flag flags[] = {
@@ -128,7 +128,7 @@ static const struct pprof_flag flags[] = {
     {"symbolize", TEXT, SOURCE, IN(symbolize), "",
      "the sources of names: none, local, fastlocal, remote, force, demangle=full, none or templates",
      "through addr2line, nm and c++filt; see Names"},
-    {"identity", TEXT, SOURCE, IN(identity), "",
+    {"identity", TEXTS, SOURCE, IN(identities), "",
      "an age identity or SSH private key that decrypts the bundle", ours_identity},
     {"passphrase-file", TEXT, SOURCE, IN(passphrase_file), "",
      "a file whose first line is the passphrase of the key or the bundle", ours},
@@ -180,10 +180,12 @@ static void put_row(FILE *out, const char *name, const char *help)
 static void put_group(FILE *out, enum flag_group group)
 {
     for (size_t i = 0; i < FLAGS; i++) {
-        char name[64];
+        char name[64], help[200];
+        const char *note = flags[i].note && strncmp(flags[i].note, "refused", 7) == 0 ? flags[i].note : "";
         snprintf(name, sizeof name, "-%s", flags[i].name);
+        snprintf(help, sizeof help, "%s%s%s", flags[i].help, *note ? "; " : "", note);
         if (flags[i].group == group)
-            put_row(out, name, flags[i].help);
+            put_row(out, name, help);
     }
 }
 
@@ -220,7 +222,7 @@ void pprof_usage(FILE *out)
 
 void pprof_flag_list(FILE *out)
 {
-    static const char *const kinds[] = {"", "number", "number", "text"};
+    static const char *const kinds[] = {"", "number", "number", "text", "text"};
     fputs("| flag | value | default | effect | here |\n|---|---|---|---|---|\n", out);
     for (size_t i = 0; i < FLAGS; i++)
         fprintf(out, "| `-%s` | %s | %s | %s | %s |\n", flags[i].name, kinds[flags[i].kind], flags[i].usual,
@@ -299,6 +301,17 @@ const char *pprof_read_float(const char *s, double *ret)
     return NULL;
 }
 
+/* Returns NULL or the error. An empty value adds nothing. */
+static const char *add_text(struct pprof_texts *texts, const char *value)
+{
+    if (!*value)
+        return NULL;
+    if (texts->n == sizeof texts->items / sizeof *texts->items)
+        return "given too often";
+    texts->items[texts->n++] = (char *)(uintptr_t)value;
+    return NULL;
+}
+
 /* Sets a flag's value. Prints errors. */
 static int set_flag(const struct pprof_flag *f, const char *value, struct values *v)
 {
@@ -318,6 +331,9 @@ static int set_flag(const struct pprof_flag *f, const char *value, struct values
         break;
     case TEXT:
         *(const char **)at = value;
+        break;
+    case TEXTS:
+        wrong = add_text(at, value);
         break;
     }
     if (wrong)

@@ -4,7 +4,13 @@
 
 #include "cli/pprof/pprof.h"
 
-enum flag_kind { BOOL, INT, FLOAT, TEXT };
+enum flag_kind {
+    BOOL,
+    INT,
+    FLOAT,
+    TEXT,
+    TEXTS, /* may be repeated */
+};
 /* The section of the usage. Flags of GRANULARITY exclude each other, as do those of SORT. */
 enum flag_group { FORMAT, OPTION, GRANULARITY, SORT, SOURCE, MISC, LEGACY };
 

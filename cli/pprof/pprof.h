@@ -47,6 +47,12 @@ enum pprof_output {
     PPROF_OUTPUTS, /* the number of outputs; also means none */
 };
 
+/* The values of a flag that may be repeated. */
+struct pprof_texts {
+    char *items[16];
+    size_t n;
+};
+
 /* The command line. Texts point into argv. */
 struct pprof_options {
     struct report_settings report;
@@ -58,9 +64,9 @@ struct pprof_options {
 
     const char *base;
     bool diff_base;
-    const char *identity;        /* a file; NULL: the usual keys */
-    const char *passphrase_file; /* NULL: ask the user */
-    struct input_keys *keys;     /* NULL: derived from `identity`. Set by callers that read several times */
+    struct pprof_texts identities; /* files; none: the usual keys */
+    const char *passphrase_file;   /* NULL: ask the user */
+    struct input_keys *keys; /* NULL: derived from `identities`. Set by callers that read several times */
     /* The limits of reading and reporting together. NULL: each report has the limits of its profile's size.
      * Set by callers that read several times, otherwise by pprof_make. */
     const struct confined_budget *budget;

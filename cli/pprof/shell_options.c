@@ -148,6 +148,8 @@ static int set_option(struct pprof_options *o, const struct pprof_flag *f, const
         break;
     case TEXT:
         return set_text(find_member(o, f->offset), value, err);
+    case TEXTS: /* no option of the shell */
+        break;
     }
     return wrong ? err_set(err, ERR_USAGE, "strconv.ParseFloat: parsing \"%s\": %s", value,
                            strcmp(wrong, "parse error") == 0 ? "invalid syntax" : wrong)
@@ -281,6 +283,8 @@ static void add_value(const struct pprof_options *o, const struct pprof_flag *f,
         break;
     case TEXT:
         buf_adds(to, *(const char *const *)value);
+        break;
+    case TEXTS: /* no option of the shell */
         break;
     }
     if (to->len == 0 && strcmp(f->name, "sample_index") != 0) {

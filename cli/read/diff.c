@@ -154,12 +154,21 @@ static void begin_report(const char *member, bool first)
 
 /* The profiles and dumps that two bundles share. */
 struct pairs {
-    struct strlist names; /* of both profiles of each pair: the old one, then the new one */
-    struct strlist added; /* members that only the second bundle has */
+    struct strlist names;   /* of both profiles of each pair: the old one, then the new one */
+    struct strlist removed; /* members that only the first bundle has */
+    struct strlist added;   /* members that only the second bundle has */
 };
 
-static int list_pairs(const struct comparison *c, const struct input_entries lists[2], struct pairs *ret,
-                      struct err *err)
+static void release_pairs(struct pairs *pairs)
+{
+    strlist_release(&pairs->names);
+    strlist_release(&pairs->removed);
+    strlist_release(&pairs->added);
+}
+
+/* Pairs the profiles of `lists`. `is_paired` gets true for each entry of lists[0] that has a counterpart. */
+static int pair_entries(const struct comparison *c, const struct input_entries lists[2], bool *is_paired,
+                        struct pairs *ret, struct err *err)
 {
     struct counterparts of = {.any_host = one_host(&lists[0]) && one_host(&lists[1])};
     int rc = find_counterparts(&lists[0], &of, err);
@@ -169,8 +178,22 @@ static int list_pairs(const struct comparison *c, const struct input_entries lis
             continue;
         rc = old ? add_names(c, old->member, new->member, &ret->names, err)
                  : strlist_add(&ret->added, new->member, err);
+        if (old)
+            is_paired[old - lists[0].items] = true;
     }
     release_counterparts(&of);
+    return rc;
+}
+
+static int list_pairs(const struct comparison *c, const struct input_entries lists[2], struct pairs *ret,
+                      struct err *err)
+{
+    bool *is_paired = calloc(lists[0].n + 1, sizeof *is_paired);
+    int rc = is_paired ? pair_entries(c, lists, is_paired, ret, err) : err_nomem(err);
+    for (size_t i = 0; rc == 0 && i < lists[0].n; i++)
+        if (lists[0].items[i].is_profile && !is_paired[i])
+            rc = strlist_add(&ret->removed, lists[0].items[i].member, err);
+    free(is_paired);
     return rc;
 }
 
@@ -196,6 +219,8 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
     if (n > 1 && c->options.output && *c->options.output)
         return err_set(err, ERR_USAGE,
                        "-output takes one report, and the bundles have %zu profiles in common", n);
+    for (size_t i = 0; i < pairs->removed.n; i++)
+        pprof_say("%s: only in the first bundle", pairs->removed.items[i]);
     for (size_t i = 0; i < pairs->added.n; i++)
         pprof_say("%s: only in the second bundle", pairs->added.items[i]);
     if (input_announce(names->items, names->n, keys, err) < 0)
@@ -224,7 +249,7 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
 static int compare_bundles(struct comparison *c, struct input_keys *keys, struct err *err)
 {
     struct input_entries lists[2] = {{0}, {0}};
-    struct pairs pairs = {{0}, {0}};
+    struct pairs pairs = {0};
     int rc = input_entries(c->argv[c->n - 2], keys, &lists[0], err);
     if (rc == 0)
         rc = input_entries(c->argv[c->n - 1], keys, &lists[1], err);
@@ -237,8 +262,7 @@ static int compare_bundles(struct comparison *c, struct input_keys *keys, struct
     if (rc < 0 && err->kind == ERR_LIMIT && pairs.names.n > 2)
         err_hint(err, "a real bundle of its size takes less; `profgrab diff %s %s` compares one profile only",
                  pairs.names.items[0], pairs.names.items[1]);
-    strlist_release(&pairs.names);
-    strlist_release(&pairs.added);
+    release_pairs(&pairs);
     return rc;
 }
 
@@ -280,11 +304,21 @@ static int find_member(const char *bundle, const char *member, struct input_keys
     return rc;
 }
 
+/* A word without a colon is no URL. pprof's error for it would follow its list of the bundle's profiles. */
+static int check_exists(const char *word, struct err *err)
+{
+    if (input_is_here(word) || strchr(word, ':'))
+        return 0;
+    return err_set(err, ERR_NOT_FOUND, "stat %s: no such file or directory", word);
+}
+
 /* Compares a member with the bundle's profile of the same service and kind. */
 static int compare_with_member(struct comparison *c, bool old_is_bundle, struct input_keys *keys,
                                struct err *err)
 {
     char **words = c->argv + c->n - 2, **word = words + !old_is_bundle, *before = *word, *found = NULL;
+    if (check_exists(words[old_is_bundle], err) < 0)
+        return -1;
     int rc = find_member(before, words[old_is_bundle], keys, &found, err);
     if (found) {
         pprof_say("%s: %s is compared", before, found + strlen(before) + 1);
@@ -301,8 +335,8 @@ static int compare_with_member(struct comparison *c, bool old_is_bundle, struct 
 
 static int compare_words(struct comparison *c, struct err *err)
 {
-    char *identity = (char *)(uintptr_t)c->options.identity;
-    const struct strlist identities = {.items = &identity, .n = identity && *identity ? 1 : 0};
+    struct pprof_texts *texts = &c->options.identities;
+    const struct strlist identities = {.items = texts->items, .n = texts->n};
     struct input_keys keys = {
         .identities = &identities, .passphrase_file = c->options.passphrase_file, .option = "--identity"};
     const struct strlist words = {.items = c->argv + c->n - 2, .n = 2};

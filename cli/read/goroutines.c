@@ -296,13 +296,42 @@ struct showing {
     size_t *at; /* the index of the dump being read, in memory shared with the copy */
 };
 
-/* The first dump of each service, by HOST/SERVICE/. `places` holds the keys of `ret`. */
-static int find_places(const struct strlist *names, struct strlist *places, struct names *ret,
+/* HOST of HOST/SERVICE/, as its length. */
+static size_t host_length(const char *place, size_t n)
+{
+    const char *slash = memchr(place, '/', n);
+    return slash ? (size_t)(slash + 1 - place) : 0;
+}
+
+static bool has_one_host(const struct strlist *names)
+{
+    size_t first_n, n;
+    const char *first = names->n ? find_place(names->items[0], &first_n) : NULL;
+    size_t host = first ? host_length(first, first_n) : 0;
+    for (size_t i = 1; i < names->n; i++) {
+        const char *place = find_place(names->items[i], &n);
+        if (host_length(place, n) != host || memcmp(place, first, host) != 0)
+            return false;
+    }
+    return names->n > 0;
+}
+
+/* The key of a dump: HOST/SERVICE/, or SERVICE/ if the hosts may differ. */
+static const char *find_key(const char *name, bool any_host, size_t *ret_n)
+{
+    const char *place = find_place(name, ret_n);
+    size_t host = any_host ? host_length(place, *ret_n) : 0;
+    *ret_n -= host;
+    return place + host;
+}
+
+/* The first dump of each service, by its key. `places` holds the keys of `ret`. */
+static int find_places(const struct strlist *names, bool any_host, struct strlist *places, struct names *ret,
                        struct err *err)
 {
     for (size_t i = 0; i < names->n; i++) {
         size_t n;
-        const char *place = find_place(names->items[i], &n);
+        const char *place = find_key(names->items[i], any_host, &n);
         if (strlist_addn(places, place, n, err) < 0)
             return -1;
         const char *key = places->items[places->n - 1];
@@ -312,16 +341,18 @@ static int find_places(const struct strlist *names, struct strlist *places, stru
     return 0;
 }
 
-/* Pairs each later dump with the earlier one of the same service. */
+/* Pairs each later dump with the earlier one of the same service. If each list has one host, the hosts may
+ * differ. */
 static int pair_dumps(const struct strlist *earlier, const struct strlist *later, struct showing *s,
                       struct err *err)
 {
     struct strlist places = {0};
     struct names by_place = {0};
-    int rc = find_places(earlier, &places, &by_place, err);
+    bool any_host = has_one_host(earlier) && has_one_host(later);
+    int rc = find_places(earlier, any_host, &places, &by_place, err);
     for (size_t i = 0; rc == 0 && i < later->n; i++) {
         size_t n;
-        const char *place = find_place(later->items[i], &n);
+        const char *place = find_key(later->items[i], any_host, &n);
         char *key = strndup(place, n);
         const char *before = key ? names_get(&by_place, key) : NULL;
         free(key);

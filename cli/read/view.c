@@ -96,7 +96,9 @@ static int read_file(void *ctx, const char *name, struct buf *ret, struct err *e
 static int draw_files(struct page_job *job, const struct page_output *to, struct err *err)
 {
     const struct strlist *words = job->words;
-    const struct page_files files = {words, &job->keys, read_file, input_hint_type, input_title};
+    const struct page_files files = {
+        words, &job->keys, read_file, input_hint_type, input_check_dump, input_title,
+    };
     return input_announce(words->items, words->n, &job->keys, err) < 0 ? -1
                                                                        : page_build_files(&files, to, err);
 }

@@ -61,7 +61,8 @@ static void print_row(const struct rows *t, size_t first, const size_t *widths, 
     size_t n_cells = strlen(t->columns), n = n_cells;
     const char *last = t->cells.items[first + n_cells - 1];
     size_t at = find_last_column(widths, n_cells);
-    bool below = t->fold_below && width > 0 && columns_of(last) + at > width && at + ROWS_LAST_MIN > width;
+    bool fits = width == 0 || columns_of(last) + at <= width;
+    bool below = !fits && (at >= width || width - at < t->fold_below) && t->fold_below > 0;
     while (n > 1 && (!*t->cells.items[first + n - 1] || (below && n == n_cells)))
         n--;
     for (size_t i = 0; i < n; i++)

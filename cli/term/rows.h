@@ -6,16 +6,13 @@
 
 #include "base/base.h"
 
-/* The width of the last column below which rows.fold_below applies. */
-#define ROWS_LAST_MIN 40
-
 /* Initialise `columns` and `fold_below`; zero the other members. */
 struct rows {
     const char *columns;  /* a letter for each: `l` is aligned left, `r` right */
     struct strlist cells; /* row after row */
-    bool fold_below; /* if the last cell does not fit and has less than ROWS_LAST_MIN columns, fold it onto
-                        separate lines below the row */
-    bool failed;     /* memory ran out: rows are missing */
+    size_t fold_below;    /* if the last cell does not fit and has fewer columns than this, fold it onto
+                             separate lines below the row; SIZE_MAX: always fold it; 0: cut it */
+    bool failed;          /* memory ran out: rows are missing */
 };
 
 /* Adds a row: printable text for each column. */

@@ -65,6 +65,16 @@ setup() {
     run_profgrab goroutines new.tar.gz:file-03/caddy/trace.out
     assert_status 1
     assert_stderr_has 'it is an execution trace'
+    # A command in a hint works.
+    assert_stderr_has 'hint: `profgrab bundle extract` unpacks it'
+    run_profgrab goroutines new.tar
+    assert_stderr_has 'hint: `gzip new.tar` makes a file that profgrab reads'
+    gzip -c new.tar >again.tar.gz
+    run_profgrab goroutines again.tar.gz
+    assert_status 0
+    run_profgrab goroutines - <new.tar.gz
+    assert_status 1
+    assert_stderr_has 'hint: save it to a file for `profgrab bundle list FILE`'
     printf 'goroutine 1 [running]:\nmain.main()\n\0\1\2' >binary
     run_profgrab goroutines binary
     assert_status 1
@@ -84,6 +94,61 @@ setup() {
     run_profgrab view --no-browser none
     assert_status 1
     assert_equal "$stderr" 'profgrab: none: neither a profile nor a dump of goroutines'
+}
+
+@test "view refuses a tarball or a page that contains lines of a dump, as goroutines does" {
+    gunzip <new.tar.gz >new.tar
+    run_profgrab view --no-browser new.tar
+    assert_status 1
+    assert_stderr_has 'new.tar is no dump of goroutines: it is a bundle or tarball'
+    run_profgrab view --no-browser - <new.tar
+    assert_status 1
+    assert_stderr_has 'it is a bundle or tarball'
+    { echo '<!DOCTYPE html>'; tar xzOf new.tar.gz new/file-03/caddy/goroutines.txt; } >page.txt
+    run_profgrab view --no-browser page.txt
+    assert_status 1
+    assert_stderr_has 'page.txt is no dump of goroutines: it is an HTML page'
+}
+
+@test "a directory, a misspelt member and an empty member have hints that name the next command" {
+    local command
+    mkdir left.partial plain
+    for command in 'view --no-browser' goroutines 'pprof -top' 'report -o x' 'bundle list' 'bundle verify' \
+        'bundle encrypt --encrypt-to key.pub'; do
+        # shellcheck disable=SC2086 # several words
+        run_profgrab $command left.partial/
+        ((status != 0)) || fail "$command"
+        assert_stderr_has 'hint: `profgrab resume left.partial` fetches the missing items and packs the bundle'
+        # shellcheck disable=SC2086
+        run_profgrab $command plain
+        assert_stderr_has 'hint: it is a directory: name a bundle, or a file in it'
+    done
+    run_profgrab pprof -top new.tar.gz:file-03/caddy/hep.pb.gz
+    assert_status 2
+    assert_stderr_has 'the bundle has no file file-03/caddy/hep.pb.gz'
+    assert_stderr_has 'hint: did you mean "file-03/caddy/heap.pb.gz"'
+    run_profgrab goroutines new.tar.gz:nope
+    assert_status 1
+    assert_stderr_has 'hint: `profgrab bundle list new.tar.gz` lists its contents'
+    # As completion leaves it: it names the bundle, and no host "new.tar.gz".
+    run_profgrab pprof -top one.tar.gz:
+    assert_status 0
+    refute_stderr_has 'Fetching'
+    run_profgrab pprof -top new.tar.gz:
+    assert_status 2
+    assert_stderr_has 'new.tar.gz has 4 profiles: name one of them'
+}
+
+@test "pprof -output and diff -output do not replace the bundle that they read" {
+    cp one.tar.gz before.tar.gz
+    ln one.tar.gz link.tar.gz
+    run_profgrab pprof -top -output one.tar.gz one.tar.gz
+    assert_status 2
+    assert_stderr_has 'one.tar.gz is the bundle that is read, and the report would replace it'
+    run_profgrab diff -output link.tar.gz new.tar.gz:file-03/caddy/heap.pb.gz one.tar.gz
+    assert_status 2
+    assert_stderr_has 'link.tar.gz is the bundle that is read'
+    cmp one.tar.gz before.tar.gz
 }
 
 @test "view of a dump with too many stacks gives the same reason as goroutines" {
@@ -224,6 +289,12 @@ warning: the sum is of different programs, one of them prometheus-node-exporter:
     assert_status 0
     assert_stdout_has 'File: caddy'
     assert_stderr_has 'file-03/node_exporter/heap.pb.gz: only in the second bundle'
+    run_profgrab diff new.tar.gz one.tar.gz
+    assert_status 0
+    assert_stderr_has 'file-03/node_exporter/heap.pb.gz: only in the first bundle'
+    run_profgrab diff new.tar.gz nosuch.tar.gz
+    assert_status 2
+    assert_equal "$stderr" 'stat nosuch.tar.gz: no such file or directory'
     run_profgrab diff -output x old.tar.gz new.tar.gz
     assert_status 2
     assert_stderr_has '-output takes one report'
@@ -319,6 +390,20 @@ profile new.tar.gz.age:file-03/caddy/heap.pb.gz'
         cp "$RIG_DIR/key" "$HOME/.ssh/id_ed25519"
         # shellcheck disable=SC2086
         run_profgrab $command
+        assert_status 0
+    done
+}
+
+@test "pprof and diff try each identity that the command line names" {
+    local which
+    ssh-keygen -q -t ed25519 -N '' -f other
+    "$profgrab_program" bundle encrypt --encrypt-to other.pub -o other.age old.tar.gz >/dev/null
+    for which in "-identity other -identity $RIG_DIR/key" "-identity $RIG_DIR/key -identity other"; do
+        # shellcheck disable=SC2086 # several words
+        run_profgrab pprof -top $which new.tar.gz.age:file-03/caddy/heap.pb.gz
+        assert_status 0
+        # shellcheck disable=SC2086
+        run_profgrab diff ${which//-identity/--identity} other.age new.tar.gz.age
         assert_status 0
     done
 }

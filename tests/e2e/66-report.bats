@@ -204,6 +204,7 @@ PY
     assert_status 0
     assert_stderr_has 'report.html could not be made, so the bundle has none: '
     assert_stderr_has 'File too large'
+    assert_stderr_has 'hint: `profgrab report BUNDLE` makes it later'
     run_profgrab bundle verify b.tar.gz
     assert_status 0
     ! grep -q report.html <<<"$output" || fail_run 'there is a report'

@@ -100,6 +100,11 @@ wide() {
         wide 60 help "$topic"
         assert_status 0
     done
+    # The kinds of a plan are below their row.
+    wide 60 --ssh-config "$SSH_CONFIG" -i "$INVENTORY" --host file-04 --dry-run cpu=3s heap goroutines
+    assert_status 0
+    [[ $(tr -d '\r' <<<"$output") =~ $'\n    heap ('[0-9]*' '.*'cpu=3s'$'\n' ]] || fail_run 'a kind is missing'
+    assert_equal "$(tr -d '\r' <<<"$output" | awk 'length > 60')" ''
     write_inventory html
     on_screen 24 60 -- --host file-04,file-05 heap threadcreate mutex
     # Live lines of a slow run begin with the target's name too, so the table alone is looked at.

@@ -166,6 +166,11 @@ print([(s["name"], s.get("labels")) for h in json.load(sys.stdin) for s in h["se
     # The job is a label of every target.
     run_profgrab --from t.json --host file-03,file-04 --label job=far --dry-run --json heap
     assert_equal "$(python3 -c 'import json, sys; print([t["service"] for t in json.load(sys.stdin)["targets"]])' <<<"$output")" "['far']"
+    # A source lists no hosts, with or without labels.
+    PROFGRAB_INVENTORY='' XDG_CONFIG_HOME=$PWD run_profgrab --from t.json --label env=dev heap
+    assert_status 2
+    assert_stderr_has 'no host is selected: a source lists ports, not hosts to log in to'
+    assert_stderr_has 'hint: add --host NAME'
     run_profgrab --from t.json --host file-03,file-04 --label job=fra --dry-run heap
     assert_status 2
     assert_stderr_has 'did you mean "far"?'

@@ -346,6 +346,15 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     assert_complete "$output"
     # A transfer that breaks off: the earlier bytes are kept.
     head -c $(($(stat -c %s "$whole") - 3000)) "$whole" >cut.tar.gz
+    # If no item is left and none can be fetched, the bundle remains as it was, and no directory.
+    head -c 3000 "$whole" >short.tar.gz
+    rig_alias gone sshd 'Port 1'
+    sed 's/web-02:/web-02: { address: gone, services: [app] }\n  was:/' inventory.yaml >gone.yaml
+    chmod 600 gone.yaml
+    run_profgrab resume -i gone.yaml short.tar.gz
+    assert_status 1
+    assert_stderr_has 'short.tar.gz is unchanged'
+    assert_equal "$(compgen -G 'short*')" short.tar.gz
     run_profgrab resume cut.tar.gz
     assert_status 0
     assert_stderr_has 'the intact items of the earlier run are kept'

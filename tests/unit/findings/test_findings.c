@@ -250,12 +250,11 @@ static void the_cpu_summary_depends_on_the_samples_of_functions(void **state)
     add_cpu(p, "runtime.mallocgc main.f main.main", 40);
     struct findings w = findings_of(p, &one);
     assert_int_equal(w.n, 1);
-    assert_finding(
-        &w, "cpu-spread",
-        "CPU was 1.3 % busy (100 % is one core): main.f used 100 % with all that it calls; 100 % "
-        "was spent in Go's runtime; no function of the service has more than 10 % itself; next: what "
-        "main.f calls (`profgrab pprof -peek`)",
-        "main.f");
+    assert_finding(&w, "cpu-spread",
+                   "CPU was 1.3 % busy (100 % is one core): main.f used 100 % with all that it calls; 100 % "
+                   "was spent in Go's runtime; no function of the service has more than 10 % itself; next: "
+                   "profgrab pprof -peek shows what main.f calls",
+                   "main.f");
     findings_release(&w);
     p = cpu_profile();
     add_cpu(p, "runtime.mallocgc main.f main.main", 19);
@@ -281,12 +280,11 @@ static void the_cpu_summary_depends_on_the_samples_of_functions(void **state)
     add_cpu(p, "runtime.memmove main.f main.main", 901);
     w = findings_of(p, &one);
     assert_null(find_finding(&w, "cpu-hot"));
-    assert_finding(
-        &w, "cpu-spread",
-        "CPU was 100 % busy (100 % is one core): main.f used 90 % with all that it calls; 90 % "
-        "was spent in Go's runtime; no function of the service has more than 10 % itself; next: what "
-        "main.f calls (`profgrab pprof -peek`)",
-        "main.f");
+    assert_finding(&w, "cpu-spread",
+                   "CPU was 100 % busy (100 % is one core): main.f used 90 % with all that it calls; 90 % "
+                   "was spent in Go's runtime; no function of the service has more than 10 % itself; next: "
+                   "profgrab pprof -peek shows what main.f calls",
+                   "main.f");
     findings_release(&w);
     p = cpu_profile();
     p->duration_ns = 0; /* not known */

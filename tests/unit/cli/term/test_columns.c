@@ -86,7 +86,7 @@ static void text_is_folded_at_words(void **state)
 }
 
 /* A cell without space beside the others is moved below them; one with some space is cut there. */
-static void assert_rows(size_t width, bool below, const char *expected)
+static void assert_rows(size_t width, size_t below, const char *expected)
 {
     struct rows rows = {.columns = "lrl", .fold_below = below};
     char *text = NULL;
@@ -106,13 +106,17 @@ static void assert_rows(size_t width, bool below, const char *expected)
 static void a_wide_last_cell_is_moved_below_or_cut(void **state)
 {
     (void)state;
-    assert_rows(0, true,
+    assert_rows(0, 40,
                 "TARGET            BYTES  WHAT FAILED\nfile-03: gitaly  1.2 kB\n"
                 "file-04: gitaly       -  heap: HTTP 404: Unknown profile\n");
-    assert_rows(46, true,
+    assert_rows(46, 40,
                 "TARGET            BYTES  WHAT FAILED\nfile-03: gitaly  1.2 kB\n"
                 "file-04: gitaly       -\n    heap: HTTP 404: Unknown profile\n");
-    assert_rows(46, false,
+    assert_rows(46, SIZE_MAX,
+                "TARGET            BYTES  WHAT FAILED\nfile-03: gitaly  1.2 kB\n"
+                "file-04: gitaly       -\n    heap: HTTP 404: Unknown profile\n");
+    /* There is room for 21 columns beside the others. */
+    assert_rows(46, 21,
                 "TARGET            BYTES  WHAT FAILED\nfile-03: gitaly  1.2 kB\n"
                 "file-04: gitaly       -  heap: HTTP 404: Un...\n");
 }
