@@ -189,8 +189,7 @@ static bool is_better(const struct fleet *fleet, const struct fleet_difference *
     return stats_is_better(&one, &other);
 }
 
-/* Finds the function that explains a host's difference best. If the host has outliers, considers only these.
- */
+/* Finds the function that explains a host's difference best, among the outliers if there are any. */
 static struct fleet_difference find_difference(const struct fleet *fleet, const struct fleet_figure *f,
                                                enum fleet_figure_kind kind, const struct center *centers)
 {

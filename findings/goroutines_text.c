@@ -149,29 +149,29 @@ static int read_call(struct goroutines *goroutines, struct str line, struct err 
 int goroutines_read_stacks(struct goroutines *goroutines, size_t dump, struct str text, struct err *err)
 {
     struct goroutine *c = &goroutines->store->current;
-    bool in_group = false, in_ancestors = false;
+    bool in_goroutine = false, in_ancestors = false;
     struct str line;
     goroutines->dumps[dump].cut = text.n > 0 && text.p[text.n - 1] != '\n';
     while (next_line(&text, &line)) {
         bool header = read_header(line, NULL);
-        if (in_group && (header || line.n == 0)) {
+        if (in_goroutine && (header || line.n == 0)) {
             if (goroutine_end(goroutines, dump, err) < 0)
                 return -1;
-            in_group = false;
+            in_goroutine = false;
         }
         if (header) {
             goroutine_begin(goroutines, 1);
             read_header(line, c);
-            in_group = true;
+            in_goroutine = true;
             in_ancestors = false;
-        } else if (in_group && str_begins(line, "[originating from")) {
+        } else if (in_goroutine && str_begins(line, "[originating from")) {
             in_ancestors = true;
-        } else if (in_group && !in_ancestors && line.n > 0) {
+        } else if (in_goroutine && !in_ancestors && line.n > 0) {
             if ((*line.p == '\t' ? read_file_line : read_call)(goroutines, line, err) < 0)
                 return -1;
         }
     }
-    return in_group && !goroutines->dumps[dump].cut ? goroutine_end(goroutines, dump, err) : 0;
+    return in_goroutine && !goroutines->dumps[dump].cut ? goroutine_end(goroutines, dump, err) : 0;
 }
 
 /* ---- debug=1 ------------------------------------------------------------------------------------------- */

@@ -128,8 +128,8 @@ static size_t count_kept(const struct flame_tree *tree, const struct node_weight
 {
     size_t n_kept = 1;
     int64_t folded = 0;
-    /* A caller needs that node if the first folded rank is between its own and that of its lightest callee.
-     */
+    /* A caller needs that node if the first folded rank is after its own rank and not after the rank of its
+     * lightest callee. */
     for (size_t rank = 0; rank < tree->n; rank++) {
         uint32_t last = lightest[order[rank].node];
         if (last > rank) {

@@ -1,5 +1,5 @@
-/* Records which file a child was reading when a limit ended it, and starts a second child without that file.
- */
+/* Records which file a child was reading when a limit ended the child, and starts a second child without that
+ * file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
