@@ -16,7 +16,7 @@ DESTDIR ?=
 FOLDERS := base/data base http keys seal proto findings inventory gateway/config gateway/ssh gateway/openssh gateway fetch/body fetch discovery bundle/redact bundle pprof/symbolize pprof/graph pprof page handoff capture cli/term cli/args cli/input cli/pprof cli/hosts cli/bundle cli/capture cli/read cli
 PACKAGES := libssh2 libcurl openssl zlib libpcre2-8 yaml-0.1 jansson libarchive libedit libutf8proc
 
-# The program does not depend on the directory of the tree. gcov needs the real paths.
+# The built program does not contain the directory of the tree. gcov needs the real paths.
 reproducible := $(if $(filter coverage,$(SAN)),,-ffile-prefix-map='$(CURDIR)=.')
 
 comma := ,
@@ -67,7 +67,7 @@ objects := $(sources:%.c=$(out)/%.o) $(page:.c=.o) $(manual:.c=.o)
 unit_sources := $(wildcard tests/unit/test_*.c tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
 units := $(unit_sources:%.c=$(out)/%)
 # The thread sanitizer runs only tests with threads: the others would take minutes without a finding.
-# (test_bundle is left out: clang 14 reports a directory wrongly that is closed after an unnamed file.)
+# (test_bundle is left out because clang 14 wrongly reports a directory that is closed after an unnamed file.)
 ifeq ($(SAN),thread)
 units := $(filter $(addprefix %/test_,agent askpass barrier capture engine fd forward gateway gateway_steps gateway_unix graph gzip keyring \
     knownhosts mux login_queue profile_halves progress proc shared_inventory signals service_run wire),$(units))
@@ -196,7 +196,7 @@ $(out)/tests/fuzz/fuzz_answer: override LDFLAGS += -Wl,--wrap=http_send
 
 fuzzers: $(fuzzers)
 
-# Runs all fuzz targets in parallel, each for FUZZ_SECONDS. The next run continues with the inputs in build/fuzz/corpus/.
+# Runs all fuzz targets in parallel, each for FUZZ_SECONDS. The next run starts from the inputs in build/fuzz/corpus/.
 fuzz:
 	$(MAKE) -s CC=clang SAN=fuzz fuzzers
 	tests/fuzz/run $(FUZZ_SECONDS)
@@ -230,7 +230,7 @@ coverage:
 	$(MAKE) -s CC=gcc SAN=coverage CFLAGS='-O0 -g' e2e
 	tools/check-coverage
 
-# The program of this variant, without touching build/profgrab.
+# Builds the program of this variant, without changing build/profgrab.
 program: $(out)/profgrab
 
 build/fixture/rude: $(wildcard tests/fixture/*)
@@ -240,7 +240,7 @@ build/fixture/gitlab: $(wildcard tests/gitlab/*)
 build/fixture/ailing: $(wildcard tests/ailing/*)
 	tools/build-fixture ailing
 
-# Programs that call one function of the library: hand off a file, copy a bundle, print findings on files.
+# Programs for the tests that call one function of the library: hand off a file, copy a bundle, print findings on files.
 $(out)/tests/%: tests/%.c $(out)/libprofgrab.a
 	@mkdir -p $(@D)
 	$(call say,cc,$@)
@@ -288,7 +288,7 @@ valgrind: $(out)/profgrab build/fixture/rude build/rig/softkey.so
 	SLOW=8 VALGRIND=$(CURDIR)/$(out)/profgrab VALGRIND_LOGS=$(CURDIR)/build/valgrind PROFGRAB=$(CURDIR)/tests/valgrind \
 	    bats --tap $(E2E_VALGRIND)
 
-# The longest first, so that none of them is the last: those measured to take longest, in this order, then the largest files.
+# Starts the slowest files first, so that none of them ends last: the measured ones, in this order, then the others by size.
 e2e_longest := $(patsubst %,tests/e2e/%.bats,79-limits 52-age 59-sources 42-openssh 75-resume 15-captures 54-redaction 41-auth \
     55-bad-bundles 70-people 56-cost 46-ssh-table 86-interrupted-handoff 44-faults)
 E2E ?= $(e2e_longest) $(filter-out $(e2e_longest),$(shell ls -S tests/e2e/*.bats))
@@ -337,7 +337,7 @@ $(out)/bench/%: tests/bench/%.c $(out)/libprofgrab.a
 	$(call say,cc,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/libprofgrab.a $(LIBS)
 
-# bench/child also draws without a child.
+# The bench `child` also draws in its own process.
 $(out)/bench/child: override LDFLAGS += -Wl,--wrap=proc_run_confined
 
 # BENCH_ROWS="top-50 top-200" measures only these rows, which take minutes. BENCH_ROUNDS=3 measures each three times.

@@ -246,14 +246,14 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_BODY,
      .apply = check_short_window,
      .sentence = "it covers {0} of the {1} that were asked for",
-     .evidence = "the duration that the profile states is less than nine tenths of what was asked",
+     .evidence = "the duration that the profile states is less than nine tenths of the requested one",
      .source = "profile.proto: duration_nanos"},
     {.id = "heap-last-gc",
      .topic = FINDING_TOPIC_BODY,
      .severity = FINDING_NOTE,
      .apply = check_heap_last_gc,
      .sentence = "memory in use is that of the last finished garbage collection{0}",
-     .evidence = "a heap profile that was asked for without gc=1; the sentence names heap=gc unless the run "
+     .evidence = "a heap profile requested without gc=1; the sentence names heap=gc unless the run "
                  "requests it too",
      .source = "runtime.MemProfile"},
     {.id = "delta-in-use",
@@ -262,7 +262,7 @@ static const struct finding_rule rules[] = {
      .sentence =
          "this is a difference over time: it shows how memory in use changed, which may be negative; take "
          "two snapshots instead",
-     .evidence = "a heap profile that was asked for with seconds=",
+     .evidence = "a heap profile requested with seconds=",
      .source = "net/http/pprof: delta profiles subtract every column"},
     {.id = "negative",
      .topic = FINDING_TOPIC_BODY,
@@ -356,7 +356,7 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_BODY,
      .number = FETCH_FINDING_NO_INDEX,
      .sentence = "there is no index page: {0}",
-     .evidence = "what the service answered for its index page",
+     .evidence = "the answer to the request for the index page",
      .source = "net/http/pprof: Index"},
     {.id = "text-guarded",
      .topic = FINDING_TOPIC_BODY,

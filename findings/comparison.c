@@ -14,7 +14,7 @@ static const char *const momentary_types[] = {"inuse_objects", "inuse_space", "g
 /* Sample types of which only shares are comparable. */
 static const char *const sampled_types[] = {"cpu", "samples", NULL};
 
-static bool is_one_of(struct str type, const char *const *list)
+static bool is_listed(struct str type, const char *const *list)
 {
     while (*list && !str_is(type, *list))
         list++;
@@ -40,15 +40,15 @@ static const struct profile *find_any_part(const struct comparison *comparison)
     return NULL;
 }
 
-/* Merges the first n parts, and p unless it is NULL, into part `at`. */
-static int merge_parts(struct comparison_profiles *of, size_t n, struct profile *profile, size_t at,
+/* Merges the first n parts, and `profile` unless it is NULL, into part `at`. */
+static int merge_parts(struct comparison_profiles *profiles, size_t n, struct profile *profile, size_t at,
                        struct err *err)
 {
     struct profile *inputs[COMPARISON_PARTS + 1], *merged = NULL;
     size_t found = 0;
     for (size_t i = 0; i < n; i++)
-        if (of->parts[i])
-            inputs[found++] = of->parts[i];
+        if (profiles->parts[i])
+            inputs[found++] = profiles->parts[i];
     /* A single part is moved, not merged, because a merge would copy it. */
     bool is_single = found == 1 && !profile;
     if (profile)
@@ -57,47 +57,48 @@ static int merge_parts(struct comparison_profiles *of, size_t n, struct profile 
         return -1;
     for (size_t i = 0; i < n; i++) {
         if (!is_single)
-            profile_free(of->parts[i]);
-        of->parts[i] = NULL;
+            profile_free(profiles->parts[i]);
+        profiles->parts[i] = NULL;
     }
-    of->parts[at] = is_single ? inputs[0] : merged;
+    profiles->parts[at] = is_single ? inputs[0] : merged;
     return 0;
 }
 
-static bool fits_limits(const struct comparison_profiles *of)
+static bool fits_limits(const struct comparison_profiles *profiles)
 {
     size_t samples = 0, frames = 0;
     for (size_t i = 0; i < COMPARISON_PARTS; i++) {
-        samples += of->parts[i] ? of->parts[i]->n_samples : 0;
-        frames += of->parts[i] ? of->parts[i]->n_stack : 0;
+        samples += profiles->parts[i] ? profiles->parts[i]->n_samples : 0;
+        frames += profiles->parts[i] ? profiles->parts[i]->n_stack : 0;
     }
     return samples <= MAX_SAMPLES && frames <= MAX_FRAMES;
 }
 
 /* Merges all parts if they have too many stacks: each part has its own copy of the stacks that they share. */
-static int limit_stacks(struct comparison_profiles *of, struct err *err)
+static int limit_stacks(struct comparison_profiles *profiles, struct err *err)
 {
-    if (fits_limits(of))
+    if (fits_limits(profiles))
         return 0;
-    if (merge_parts(of, COMPARISON_PARTS, NULL, COMPARISON_PARTS - 1, err) < 0)
+    if (merge_parts(profiles, COMPARISON_PARTS, NULL, COMPARISON_PARTS - 1, err) < 0)
         return -1;
-    return fits_limits(of) ? 0
-                           : err_set(err, ERR_FAILED, "the merged profiles of its side have too many stacks");
+    return fits_limits(profiles)
+               ? 0
+               : err_set(err, ERR_FAILED, "the merged profiles of its side have too many stacks");
 }
 
 /* Adds a profile like a binary counter adds one, so that each sample is merged only log2(n) times. */
-static int add_part(struct comparison_profiles *of, struct profile *profile, struct err *err)
+static int add_part(struct comparison_profiles *profiles, struct profile *profile, struct err *err)
 {
     size_t free_part = 0;
-    while (of->parts[free_part])
+    while (profiles->parts[free_part])
         free_part++;
-    return merge_parts(of, free_part, profile, free_part, err);
+    return merge_parts(profiles, free_part, profile, free_part, err);
 }
 
 int comparison_add(struct comparison *comparison, enum comparison_side side, struct profile *profile,
                    struct err *err)
 {
-    struct comparison_profiles *of = &comparison->sides[side];
+    struct comparison_profiles *profiles = &comparison->sides[side];
     const struct profile *first = find_any_part(comparison);
     int64_t duration = profile->duration_ns;
     if (profile->n_sample_types > COMPARISON_MAX_TYPES)
@@ -106,20 +107,20 @@ int comparison_add(struct comparison *comparison, enum comparison_side side, str
         return err_set(err, ERR_FAILED, "it has no sample types");
     profile_drop_labels(profile);
     if ((first ? profile_check_compatible(first, profile, err) : set_types(comparison, profile, err)) < 0 ||
-        limit_stacks(of, err) < 0 || add_part(of, profile, err) < 0)
+        limit_stacks(profiles, err) < 0 || add_part(profiles, profile, err) < 0)
         return -1;
-    of->n_processes++;
-    of->n_timed += duration > 0;
-    of->duration_ns += duration > 0 && duration < INT64_MAX - of->duration_ns ? duration : 0;
+    profiles->n_processes++;
+    profiles->n_timed += duration > 0;
+    profiles->duration_ns += duration > 0 && duration < INT64_MAX - profiles->duration_ns ? duration : 0;
     return 0;
 }
 
 /* Merges one side and widens it to both sides' columns. *ret is NULL if the side is empty. */
-static int merge_side(struct comparison_profiles *of, enum comparison_side side, struct profile **ret,
+static int merge_side(struct comparison_profiles *profiles, enum comparison_side side, struct profile **ret,
                       struct err *err)
 {
-    struct profile **last = &of->parts[COMPARISON_PARTS - 1];
-    if (merge_parts(of, COMPARISON_PARTS, NULL, COMPARISON_PARTS - 1, err) < 0 ||
+    struct profile **last = &profiles->parts[COMPARISON_PARTS - 1];
+    if (merge_parts(profiles, COMPARISON_PARTS, NULL, COMPARISON_PARTS - 1, err) < 0 ||
         (*last && profile_repeat_types(*last, side, 2, err) < 0))
         return -1;
     *ret = *last;
@@ -158,27 +159,27 @@ bool comparison_has_both(const struct comparison *comparison)
            comparison->sides[COMPARISON_BASELINE].n_processes > 0;
 }
 
-static bool is_timed(const struct comparison_profiles *s)
+static bool has_durations(const struct comparison_profiles *profiles)
 {
-    return s->n_timed == s->n_processes && s->duration_ns > 0;
+    return profiles->n_timed == profiles->n_processes && profiles->duration_ns > 0;
 }
 
 enum comparison_basis comparison_basis_of(const struct comparison *comparison, size_t type)
 {
     struct str name = profile_str(comparison->all, comparison->all->sample_types[type].type);
-    if (is_one_of(name, sampled_types))
+    if (is_listed(name, sampled_types))
         return COMPARISON_SHARE;
     /* In a difference over time, the value is a change, not an amount. */
-    if (is_one_of(name, momentary_types) &&
+    if (is_listed(name, momentary_types) &&
         comparison->sides[COMPARISON_TARGET].n_timed + comparison->sides[COMPARISON_BASELINE].n_timed == 0)
         return COMPARISON_PROCESS;
-    return is_timed(&comparison->sides[COMPARISON_TARGET]) &&
-                   is_timed(&comparison->sides[COMPARISON_BASELINE])
+    return has_durations(&comparison->sides[COMPARISON_TARGET]) &&
+                   has_durations(&comparison->sides[COMPARISON_BASELINE])
                ? COMPARISON_SECOND
                : COMPARISON_SHARE;
 }
 
-static double total_of(const struct comparison *comparison, size_t column)
+static double sum_column(const struct comparison *comparison, size_t column)
 {
     double total = 0;
     for (size_t i = 0; i < comparison->all->n_samples; i++)
@@ -188,17 +189,17 @@ static double total_of(const struct comparison *comparison, size_t column)
 
 double comparison_scale(const struct comparison *comparison, size_t type, enum comparison_side side)
 {
-    const struct comparison_profiles *of = &comparison->sides[side];
+    const struct comparison_profiles *profiles = &comparison->sides[side];
     double divisor = 0;
     switch (comparison_basis_of(comparison, type)) {
     case COMPARISON_SHARE:
-        divisor = total_of(comparison, comparison_column(comparison, type, side));
+        divisor = sum_column(comparison, comparison_column(comparison, type, side));
         break;
     case COMPARISON_SECOND:
-        divisor = (double)of->duration_ns / 1e9;
+        divisor = (double)profiles->duration_ns / 1e9;
         break;
     case COMPARISON_PROCESS:
-        divisor = (double)of->n_processes;
+        divisor = (double)profiles->n_processes;
         break;
     }
     return divisor > 0 ? 1 / divisor : 0;

@@ -28,9 +28,9 @@ enum comparison_basis { COMPARISON_SHARE, COMPARISON_SECOND, COMPARISON_PROCESS 
 #define COMPARISON_PARTS 48
 
 struct comparison_profiles {
-    size_t n_processes;  /* whose profiles are merged */
-    size_t n_left_out;   /* whose profiles are missing; the caller sets it */
-    size_t n_timed;      /* whose profiles have a duration */
+    size_t n_processes;  /* processes whose profiles are merged */
+    size_t n_left_out;   /* processes whose profiles are missing; the caller sets it */
+    size_t n_timed;      /* processes whose profiles have a duration */
     int64_t duration_ns; /* the sum of these durations */
     struct profile *parts[COMPARISON_PARTS];
 };
@@ -62,6 +62,7 @@ static inline size_t comparison_column(const struct comparison *comparison, size
     return side * comparison->n_types + type;
 }
 
+/* Returns the basis of a sample type, by its name and by the durations of the profiles. */
 enum comparison_basis comparison_basis_of(const struct comparison *comparison, size_t type);
 /* Returns the factor that makes a value comparable; 0 for a side without values. */
 double comparison_scale(const struct comparison *comparison, size_t type, enum comparison_side side);

@@ -186,7 +186,7 @@ static bool is_suspect(const struct finding *f)
     return f->rule->severity == FINDING_SUSPECT;
 }
 
-/* The heavier first, then by name, so that the order is always the same. */
+/* Orders by weight, the heaviest first, then by name, so that the order is always the same. */
 static int compare_weights(const struct finding *a, const struct finding *b)
 {
     if (a->weight != b->weight)
@@ -197,8 +197,8 @@ static int compare_weights(const struct finding *a, const struct finding *b)
     return order ? order : strcmp(a->service ? a->service : "", b->service ? b->service : "");
 }
 
-/* Suspects by weight, then the others by rule. */
-static int compare_items(const void *left, const void *right)
+/* Orders suspects by weight, then the others by rule. */
+static int compare_findings(const void *left, const void *right)
 {
     const struct finding *a = left, *b = right;
     if (is_suspect(a) != is_suspect(b))
@@ -208,7 +208,7 @@ static int compare_items(const void *left, const void *right)
     return compare_weights(a, b);
 }
 
-static void drop_item(struct findings *findings, size_t at)
+static void drop_finding(struct findings *findings, size_t at)
 {
     finding_release(&findings->items[at]);
     memmove(&findings->items[at], &findings->items[at + 1], (findings->n - at - 1) * sizeof *findings->items);
@@ -230,30 +230,31 @@ static void drop_duplicates(struct findings *findings)
                 *a = *b;
                 *b = other;
             }
-            drop_item(findings, j);
+            drop_finding(findings, j);
         }
 }
 
 /* Appends "file-03 gitaly". */
-static void add_service_name(const struct finding *i, bool with_host, struct buf *to)
+static void add_service_name(const struct finding *finding, bool with_host, struct buf *to)
 {
-    const char *host = i->host && with_host ? i->host : "";
-    buf_addf(to, "%s%s%s", host, *host && i->service ? " " : "", i->service ? i->service : "");
+    const char *host = finding->host && with_host ? finding->host : "";
+    buf_addf(to, "%s%s%s", host, *host && finding->service ? " " : "",
+             finding->service ? finding->service : "");
 }
 
-/* Adds `before` and `after` to an item's text. */
-static int extend_text(struct finding *i, const char *before, const char *after, struct err *err)
+/* Adds `before` and `after` to a finding's text. */
+static int extend_text(struct finding *finding, const char *before, const char *after, struct err *err)
 {
     char *text = NULL;
-    if (asprintf(&text, "%s%s%s", before, i->text, after) < 0)
+    if (asprintf(&text, "%s%s%s", before, finding->text, after) < 0)
         return err_nomem(err);
-    free(i->text);
-    i->text = text;
+    free(finding->text);
+    finding->text = text;
     return 0;
 }
 
-/* Merges the findings of the same rule on the same function of other services into the item `at`, and names
- * these services. */
+/* Merges the findings of the same rule on the same function of other services into the finding `at`, and
+ * names these services. */
 static int merge_others(struct findings *findings, size_t at, struct err *err)
 {
     struct buf others = BUF_INIT(4096);
@@ -268,7 +269,7 @@ static int merge_others(struct findings *findings, size_t at, struct err *err)
             buf_adds(&others, n == 1 ? " (likewise " : ", ");
             add_service_name(b, true, &others);
         }
-        drop_item(findings, j);
+        drop_finding(findings, j);
     }
     if (n > MAX_SERVICES)
         buf_addf(&others, " and %zu more", n - MAX_SERVICES);
@@ -280,8 +281,8 @@ static int merge_others(struct findings *findings, size_t at, struct err *err)
     return rc;
 }
 
-/* Returns the item to drop: the last fact that is not the first of its rule; else, if at most MIN_FACTS facts
- * are left, the lightest suspect; else the last item. */
+/* Returns the finding to drop: the last fact that is not the first of its rule; else, if at most MIN_FACTS
+ * facts are left, the lightest suspect; else the last finding. */
 static size_t find_least_important(const struct findings *findings)
 {
     size_t suspects = 0;
@@ -301,13 +302,13 @@ static int name_services(struct findings *findings, struct err *err)
     for (size_t i = 1; i < findings->n; i++)
         several = several || !is_same_service(&findings->items[0], &findings->items[i]);
     for (size_t i = 0; several && i < findings->n && rc == 0; i++) {
-        struct buf place = BUF_INIT(4096);
-        add_service_name(&findings->items[i], !findings->items[i].names_host, &place);
-        buf_adds(&place, place.len ? ": " : "");
-        rc = buf_check(&place, "a sentence", err);
+        struct buf prefix = BUF_INIT(4096);
+        add_service_name(&findings->items[i], !findings->items[i].names_host, &prefix);
+        buf_adds(&prefix, prefix.len ? ": " : "");
+        rc = buf_check(&prefix, "a sentence", err);
         if (rc == 0)
-            rc = extend_text(&findings->items[i], buf_str(&place), "", err);
-        buf_release(&place);
+            rc = extend_text(&findings->items[i], buf_str(&prefix), "", err);
+        buf_release(&prefix);
     }
     return rc;
 }
@@ -318,12 +319,12 @@ int findings_finish(struct findings *findings, struct err *err)
     if (findings->n == 0)
         return 0;
     drop_duplicates(findings);
-    qsort(findings->items, findings->n, sizeof *findings->items, compare_items);
+    qsort(findings->items, findings->n, sizeof *findings->items, compare_findings);
     /* merge_others appends other services to sentences that already begin with their own. */
     rc = name_services(findings, err);
     for (size_t i = 0; i < findings->n && rc == 0; i++)
         rc = merge_others(findings, i, err);
     while (findings->n > FINDINGS_MAX)
-        drop_item(findings, find_least_important(findings));
+        drop_finding(findings, find_least_important(findings));
     return rc;
 }

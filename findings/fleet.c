@@ -18,14 +18,14 @@ static const char *const ignored_functions[] = {"runtime.asyncPreempt*", NULL};
 /* ---- names and rows ------------------------------------------------------------------------------------ */
 
 struct name_query {
-    const struct fleet *h;
+    const struct fleet *fleet;
     const char *name;
 };
 
 static bool has_name(const void *ctx, uint32_t number)
 {
-    const struct name_query *w = ctx;
-    return strcmp(w->h->names.items[number], w->name) == 0;
+    const struct name_query *query = ctx;
+    return strcmp(query->fleet->names.items[number], query->name) == 0;
 }
 
 /* Finds or adds a name. *ret is FINDER_NONE if there are too many names. */
@@ -151,7 +151,7 @@ struct column {
     enum fleet_figure_kind kind;
 };
 
-static struct column column_of(const struct profile *profile)
+static struct column find_column(const struct profile *profile)
 {
     static const struct {
         const char *type, *unit;
@@ -206,7 +206,7 @@ int fleet_add(struct fleet *fleet, const struct fleet_member *from, const struct
               struct err *err)
 {
     struct fleet_host *row = NULL;
-    const struct column column = column_of(profile);
+    const struct column column = find_column(profile);
     if (column.type == TALLY_NONE || find_row(fleet, from->host, from->is_baseline, &row, err) < 0)
         return column.type == TALLY_NONE ? 0 : -1;
     struct fleet_figure *f = &row->figures[column.kind];

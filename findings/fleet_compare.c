@@ -36,33 +36,33 @@ static int compare_doubles(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-static double median_of(double *values, size_t n)
+static double find_median(double *values, size_t n)
 {
     qsort(values, n, sizeof *values, compare_doubles);
     return n == 0 ? 0 : n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
 /* Overwrites the values. */
-static struct center center_of(double *values, size_t n)
+static struct center find_center(double *values, size_t n)
 {
-    struct center m = {.median = median_of(values, n)};
+    struct center center = {.median = find_median(values, n)};
     for (size_t i = 0; i < n; i++)
-        values[i] = fabs(values[i] - m.median);
-    m.deviation = MAD_TO_DEVIATION * median_of(values, n);
-    return m;
+        values[i] = fabs(values[i] - center.median);
+    center.deviation = MAD_TO_DEVIATION * find_median(values, n);
+    return center;
 }
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
-static bool is_far(const struct fleet_host *row, enum fleet_figure_kind kind, struct center m)
+static bool is_far(const struct fleet_host *row, enum fleet_figure_kind kind, struct center center)
 {
-    double value = row->figures[kind].value, difference = fabs(value - m.median);
-    bool is_multiple = value >= MIN_FACTOR * m.median || value * MIN_FACTOR <= m.median;
+    double value = row->figures[kind].value, difference = fabs(value - center.median);
+    bool is_multiple = value >= MIN_FACTOR * center.median || value * MIN_FACTOR <= center.median;
     /* CPU error is value/sqrt(samples). */
     double sampling_error =
         kind == FLEET_CPU && row->figures[kind].samples > 0 ? value / sqrt(row->figures[kind].samples) : 0;
     return is_multiple && difference >= min_differences[kind] &&
-           difference >= MIN_DEVIATIONS * hypot(m.deviation, sampling_error);
+           difference >= MIN_DEVIATIONS * hypot(center.deviation, sampling_error);
 }
 
 static void compare_values(struct fleet *fleet, enum fleet_figure_kind kind, double *scratch)
@@ -71,12 +71,12 @@ static void compare_values(struct fleet *fleet, enum fleet_figure_kind kind, dou
     for (size_t i = 0; i < fleet->n; i++)
         if (fleet->rows[i].figures[kind].known)
             scratch[n++] = fleet->rows[i].figures[kind].value;
-    struct center m = center_of(scratch, n);
+    struct center center = find_center(scratch, n);
     fleet->n_known[kind] = n;
-    fleet->median[kind] = m.median;
+    fleet->median[kind] = center.median;
     for (size_t i = 0; i < fleet->n && n >= FLEET_MIN_HOSTS; i++)
         fleet->rows[i].figures[kind].is_far =
-            fleet->rows[i].figures[kind].known && is_far(&fleet->rows[i], kind, m);
+            fleet->rows[i].figures[kind].known && is_far(&fleet->rows[i], kind, center);
 }
 
 /* ---- shares -------------------------------------------------------------------------------------------- */
@@ -86,7 +86,7 @@ static bool has_shares(const struct fleet_figure *f)
     return f->known && f->samples >= MIN_SAMPLES;
 }
 
-static double share_of(const struct fleet_figure *f, uint32_t name)
+static double find_share(const struct fleet_figure *f, uint32_t name)
 {
     const struct fleet_share *found = NULL;
     size_t from = 0, to = f->n_shares;
@@ -132,8 +132,8 @@ static int find_centers(const struct fleet *fleet, enum fleet_figure_kind kind, 
             continue;
         for (size_t i = 0; i < fleet->n; i++)
             if (has_shares(&fleet->rows[i].figures[kind]))
-                scratch[n++] = share_of(&fleet->rows[i].figures[kind], name);
-        centers[name] = center_of(scratch, n);
+                scratch[n++] = find_share(&fleet->rows[i].figures[kind], name);
+        centers[name] = find_center(scratch, n);
     }
     free(n_hosts);
     *ret = centers;
@@ -147,21 +147,22 @@ static struct stats_candidate make_candidate(const struct fleet *fleet, const st
                                     fmax(d->share, d->median), name};
 }
 
-static bool is_outlier(const struct fleet_difference *d, const struct fleet_figure *f, struct center m,
+static bool is_outlier(const struct fleet_difference *d, const struct fleet_figure *f, struct center center,
                        size_t n)
 {
     double difference = fabs(d->share - d->median), error = stats_standard_error(d->share, f->samples);
     double median_error = 1.2533 * stats_standard_error(d->median, f->samples) / sqrt((double)n);
     return difference - 2 * hypot(error, median_error) >= MIN_SHARE &&
-           difference >= MIN_DEVIATIONS * hypot(m.deviation, error);
+           difference >= MIN_DEVIATIONS * hypot(center.deviation, error);
 }
 
 /* The difference between a host and the group in one function. */
 static struct fleet_difference difference_of(const struct fleet *fleet, const struct fleet_figure *f,
-                                             enum fleet_figure_kind kind, uint32_t name, struct center m)
+                                             enum fleet_figure_kind kind, uint32_t name, struct center center)
 {
-    struct fleet_difference d = {true, kind, name, share_of(f, name), m.median, false};
-    d.outlier = fabs(d.share - d.median) >= MIN_SHARE && is_outlier(&d, f, m, fleet->n_with_shares[kind]);
+    struct fleet_difference d = {true, kind, name, find_share(f, name), center.median, false};
+    d.outlier =
+        fabs(d.share - d.median) >= MIN_SHARE && is_outlier(&d, f, center, fleet->n_with_shares[kind]);
     return d;
 }
 
@@ -188,7 +189,7 @@ static bool is_better(const struct fleet *fleet, const struct fleet_difference *
     return stats_is_better(&one, &other);
 }
 
-/* Finds the function that explains a host's difference best; among the outliers if there are any. */
+/* Finds the function that explains a host's difference best, among the outliers if there are any. */
 static struct fleet_difference find_difference(const struct fleet *fleet, const struct fleet_figure *f,
                                                enum fleet_figure_kind kind, const struct center *centers)
 {
@@ -203,9 +204,9 @@ static struct fleet_difference find_difference(const struct fleet *fleet, const 
     double all = fmax(most[outlier][false], most[outlier][true]);
     for (uint32_t name = 0; name < fleet->names.n && all > 0; name++) {
         struct fleet_difference d = difference_of(fleet, f, kind, name, centers[name]);
-        double same = most[outlier][is_above_median(&d)], difference = fabs(d.share - d.median);
-        if (d.outlier == outlier && same >= MIN_COMPARABLE * all && difference >= STATS_NEARLY_EQUAL * same &&
-            is_better(fleet, &d, &best))
+        double largest = most[outlier][is_above_median(&d)], difference = fabs(d.share - d.median);
+        if (d.outlier == outlier && largest >= MIN_COMPARABLE * all &&
+            difference >= STATS_NEARLY_EQUAL * largest && is_better(fleet, &d, &best))
             best = d;
     }
     return best;

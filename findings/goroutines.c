@@ -1,7 +1,7 @@
 /*
  * A hash over state, frames and creator finds a group. Its seed is random, so that no dump can cause
- * collisions on purpose. The wait of each goroutine is stored with its group's number: sorted at the end,
- * they give every group's median.
+ * collisions on purpose. The wait of each goroutine is stored with its group's number. At the end, the sorted
+ * waits give every group's median.
  */
 #include "findings/goroutines.h"
 
@@ -263,7 +263,7 @@ static int compare_groups(const struct goroutines *goroutines, const struct goro
     return order ? order : (a->first_frame > b->first_frame) - (a->first_frame < b->first_frame);
 }
 
-/* A merge sort, because compare_groups needs `g` and qsort passes no context. */
+/* A merge sort, because compare_groups needs `goroutines` and qsort passes no context. */
 static void sort_groups(const struct goroutines *goroutines, struct goroutine_group *groups,
                         struct goroutine_group *scratch, size_t n)
 {

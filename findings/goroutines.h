@@ -41,7 +41,7 @@ struct goroutine_label {
 };
 
 #define GOROUTINES_NONE SIZE_MAX
-/* The most different labels that a group stores. */
+/* The largest number of different labels that a group stores. */
 #define GOROUTINES_MAX_LABELS 16
 
 /* Larger dumps are refused, so that the table has at most 200 MB. Go writes at most a hundred frames of a
@@ -83,17 +83,17 @@ struct goroutines {
 /* Returns the form of a dump; GOROUTINES_PROFILE for all bytes that are no text dump. */
 enum goroutine_form goroutines_detect_form(struct str dump);
 
-/*
- * Reads one or two dumps. The result has pointers into the bytes of the dumps. ERR_FAILED: the named dump is
- * no dump of goroutines, is empty or is too large. ERR_UNSUPPORTED: it is a profile of another kind. Time and
- * memory are proportional to the input.
- */
 struct goroutines_input {
     const struct str *dumps;
     const char *const *names; /* of the dumps, for errors */
     size_t n;
     uint64_t max_bytes; /* of an inflated profile */
 };
+/*
+ * Reads one or two dumps. The result has pointers into the bytes of the dumps. ERR_FAILED: the named dump is
+ * no dump of goroutines, is empty or is too large. ERR_UNSUPPORTED: it is a profile of another kind. Time and
+ * memory are proportional to the input.
+ */
 int goroutines_read(const struct goroutines_input *from, struct goroutines **ret, struct err *err);
 void goroutines_free(struct goroutines *goroutines);
 

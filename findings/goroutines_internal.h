@@ -26,7 +26,7 @@ struct goroutines_store {
     bool frames_only; /* states and creators are not compared */
 };
 
-/* Begins a goroutine, or `count` equal ones. */
+/* Begins a goroutine, or `count` equal goroutines. */
 void goroutine_begin(struct goroutines *goroutines, uint64_t count);
 int goroutine_add_frame(struct goroutines *goroutines, struct goroutine_frame frame, struct err *err);
 /* Adds the current goroutine to its group of this dump. */

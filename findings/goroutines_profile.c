@@ -34,9 +34,9 @@ static int write_file_line(struct profile_reader *r, size_t at, struct str file,
     buf_add(&text, file.p, file.n);
     buf_addf(&text, ":%" PRId64, r->p->lines[at].line);
     r->file_line_bytes += text.len;
-    int rc = buf_check(&text, "a place", err);
+    int rc = buf_check(&text, "a source line", err);
     if (rc == 0 && r->file_line_bytes > MAX_FILE_LINE_BYTES)
-        rc = err_set(err, ERR_FAILED, "the places of its frames have more than %zu MB of text",
+        rc = err_set(err, ERR_FAILED, "the source lines of its frames have more than %zu MB of text",
                      MAX_FILE_LINE_BYTES >> 20);
     if (rc == 0)
         rc = profile_intern(r->p, text.data, text.len, &r->file_lines[at], err);

@@ -149,29 +149,29 @@ static int read_call(struct goroutines *goroutines, struct str line, struct err 
 int goroutines_read_stacks(struct goroutines *goroutines, size_t dump, struct str text, struct err *err)
 {
     struct goroutine *c = &goroutines->store->current;
-    bool is_inside = false, in_ancestors = false;
+    bool in_goroutine = false, in_ancestors = false;
     struct str line;
     goroutines->dumps[dump].cut = text.n > 0 && text.p[text.n - 1] != '\n';
     while (next_line(&text, &line)) {
         bool header = read_header(line, NULL);
-        if (is_inside && (header || line.n == 0)) {
+        if (in_goroutine && (header || line.n == 0)) {
             if (goroutine_end(goroutines, dump, err) < 0)
                 return -1;
-            is_inside = false;
+            in_goroutine = false;
         }
         if (header) {
             goroutine_begin(goroutines, 1);
             read_header(line, c);
-            is_inside = true;
+            in_goroutine = true;
             in_ancestors = false;
-        } else if (is_inside && str_begins(line, "[originating from")) {
+        } else if (in_goroutine && str_begins(line, "[originating from")) {
             in_ancestors = true;
-        } else if (is_inside && !in_ancestors && line.n > 0) {
+        } else if (in_goroutine && !in_ancestors && line.n > 0) {
             if ((*line.p == '\t' ? read_file_line : read_call)(goroutines, line, err) < 0)
                 return -1;
         }
     }
-    return is_inside && !goroutines->dumps[dump].cut ? goroutine_end(goroutines, dump, err) : 0;
+    return in_goroutine && !goroutines->dumps[dump].cut ? goroutine_end(goroutines, dump, err) : 0;
 }
 
 /* ---- debug=1 ------------------------------------------------------------------------------------------- */
@@ -220,32 +220,32 @@ static int end_group(struct goroutines *goroutines, size_t dump, struct str addr
 
 int goroutines_read_grouped(struct goroutines *goroutines, size_t dump, struct str text, struct err *err)
 {
-    bool is_inside = false, broken = text.n > 0 && text.p[text.n - 1] != '\n';
+    bool in_group = false, is_cut = text.n > 0 && text.p[text.n - 1] != '\n';
     uint64_t count, total = 0;
     struct str line, addresses = STR(""), next;
     while (next_line(&text, &line)) {
         bool begins = read_count(line, &count, &next);
-        if (is_inside && (begins || line.n == 0)) {
+        if (in_group && (begins || line.n == 0)) {
             if (end_group(goroutines, dump, addresses, err) < 0)
                 return -1;
-            is_inside = false;
+            in_group = false;
         }
         if (begins) {
             goroutine_begin(goroutines, count);
             addresses = next;
-            is_inside = true;
-        } else if (is_inside && skip_prefix(&line, "# labels: ")) {
+            in_group = true;
+        } else if (in_group && skip_prefix(&line, "# labels: ")) {
             goroutines->store->current.labels = line;
-        } else if (is_inside && skip_prefix(&line, "#\t")) {
+        } else if (in_group && skip_prefix(&line, "#\t")) {
             if (read_symbol(goroutines, line, err) < 0)
                 return -1;
         } else if (total == 0) {
             (void)read_total(line, &total);
         }
     }
-    if (is_inside && !broken && end_group(goroutines, dump, addresses, err) < 0)
+    if (in_group && !is_cut && end_group(goroutines, dump, addresses, err) < 0)
         return -1;
-    goroutines->dumps[dump].cut = broken || goroutines->dumps[dump].total < total;
+    goroutines->dumps[dump].cut = is_cut || goroutines->dumps[dump].total < total;
     return 0;
 }
 

@@ -17,14 +17,14 @@ static bool is_counter(const struct growth *growth, size_t type)
 }
 
 /* The first mapping is the program itself. */
-static struct str get_build(const struct profile *profile)
+static struct str get_build_id(const struct profile *profile)
 {
     return profile->n_mappings ? profile_str(profile, profile->mappings[0].build_id) : STR("");
 }
 
 static bool is_rebuilt(const struct profile *before, const struct profile *now)
 {
-    struct str a = get_build(before), b = get_build(now);
+    struct str a = get_build_id(before), b = get_build_id(now);
     return a.n > 0 && b.n > 0 && !str_equal(a, b);
 }
 
@@ -81,10 +81,10 @@ const char *growth_find_restart(const struct growth *growth)
  * returns 0. */
 static int64_t subtract(bool counter, int64_t before, int64_t now)
 {
-    int64_t by = 0;
-    if (__builtin_sub_overflow(now, before, &by))
-        by = now > before ? INT64_MAX : INT64_MIN;
-    return counter && by < 0 ? 0 : by;
+    int64_t difference = 0;
+    if (__builtin_sub_overflow(now, before, &difference))
+        difference = now > before ? INT64_MAX : INT64_MIN;
+    return counter && difference < 0 ? 0 : difference;
 }
 
 void growth_subtract(struct growth *growth)

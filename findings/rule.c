@@ -66,25 +66,25 @@ int finding_case_add(struct finding_case *c, const struct finding_rule *rule,
 {
     static const struct finding_subject unknown = {0};
     const struct finding_subject *subject = c->subject ? c->subject : &unknown;
-    struct findings *w = c->findings;
+    struct findings *list = c->findings;
     bool failed = false;
-    if (array_reserve((void **)&w->items, &w->cap, w->n + 1, sizeof *w->items, c->err) < 0)
+    if (array_reserve((void **)&list->items, &list->cap, list->n + 1, sizeof *list->items, c->err) < 0)
         return -1;
-    struct finding i = {.rule = rule,
-                        .text = sentence_make(rule->sentence, values->arguments),
-                        .file = copy_printable(subject->file, &failed),
-                        .look = copy_look(values->look, &failed),
-                        .weight = values->weight,
-                        .host = copy_printable(subject->host, &failed),
-                        .service = copy_printable(subject->service, &failed),
-                        .names_host = values->names_host,
-                        .part = values->part,
-                        .detail = values->detail};
-    if (failed || !i.text) {
-        finding_release(&i);
+    struct finding finding = {.rule = rule,
+                              .text = sentence_make(rule->sentence, values->arguments),
+                              .file = copy_printable(subject->file, &failed),
+                              .look = copy_look(values->look, &failed),
+                              .weight = values->weight,
+                              .host = copy_printable(subject->host, &failed),
+                              .service = copy_printable(subject->service, &failed),
+                              .names_host = values->names_host,
+                              .part = values->part,
+                              .detail = values->detail};
+    if (failed || !finding.text) {
+        finding_release(&finding);
         return err_nomem(c->err);
     }
-    w->items[w->n++] = i;
+    list->items[list->n++] = finding;
     return 0;
 }
 

@@ -9,9 +9,9 @@
 #include "proto/proto.h"
 
 enum finding_severity {
-    FINDING_FACT,    /* always reported */
+    FINDING_FACT,    /* a description, not a problem */
     FINDING_SUSPECT, /* a problem by the rule's threshold */
-    FINDING_NOTE,    /* worth recording, but not worth a line during the run */
+    FINDING_NOTE,    /* recorded, but printed during the run only with -v */
 };
 
 /* The kind of input that a rule checks. */

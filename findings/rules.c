@@ -209,8 +209,9 @@ static const struct finding_rule rules[] = {
      .apply = rule_comparison_cpu,
      .percent = 10,
      .sentence = "{0} {1} % of the CPU time in {2}, {3} {4} %{5}",
-     .evidence = "two sides: the share of a function with all that it calls; of functions that differ about "
-                 "as much, the innermost one outside of package runtime",
+     .evidence =
+         "two sides: the share of a function with all that it calls; of functions with about the same "
+         "difference, the innermost one outside of package runtime",
      .threshold = "10 percentage points more",
      .look = "that function",
      .source = "--against" OURS},
@@ -293,8 +294,8 @@ static const struct finding_rule rules[] = {
      .percent = 10,
      .sentence = "{0} differs from {1}: {3} % {4} is in {2}, {5} % at the median",
      .evidence = "three hosts or more: a function's share of the CPU time (with all that it calls), of the "
-                 "heap in use, of "
-                 "the goroutines (for the innermost of the program's own), and the median of the hosts",
+                 "heap in use, of the goroutines (for the innermost of the program's own), and the median of "
+                 "the hosts",
      .threshold =
          "10 percentage points, and four times the usual deviation of the hosts (median absolute deviation)",
      .look = "that function",
@@ -314,9 +315,10 @@ static const struct finding_rule rules[] = {
      .apply = rule_cpu_hot,
      .percent = 10,
      .sentence = "{0}outside of Go's runtime {1} used most itself, {2} %{3}",
-     .evidence = "CPU time divided by the profile's duration; the function with the largest flat outside of "
-                 "package runtime; of the program's own functions with half or more of the CPU time in all "
-                 "that they call, the one with the least, else the one with the most",
+     .evidence =
+         "CPU time divided by the profile's duration; the function outside of package runtime with the "
+         "largest flat; the program's own function with the smallest cum of at least half the CPU "
+         "time, else the one with the largest cum",
      .look = "the first of the two functions",
      .source = "profile.proto: duration_nanos; cmd/pprof: flat and cum" OURS},
     {.id = "against-alike",

@@ -124,23 +124,23 @@ static void write_function(const struct finding_case *c, struct finding_values *
     sentence_name(finding->arguments[2], finding->look);
 }
 
-static double count_of(const struct side_pair *b, enum comparison_side side)
+static double get_count(const struct side_pair *b, enum comparison_side side)
 {
     return (double)b->tallies[side].objects;
 }
 
-static bool is_counted(const struct side_pair *b)
+static bool has_enough_samples(const struct side_pair *b)
 {
-    return b->found && count_of(b, COMPARISON_TARGET) >= MIN_SAMPLES &&
-           count_of(b, COMPARISON_BASELINE) >= MIN_SAMPLES;
+    return b->found && get_count(b, COMPARISON_TARGET) >= MIN_SAMPLES &&
+           get_count(b, COMPARISON_BASELINE) >= MIN_SAMPLES;
 }
 
 /* Whether two shares differ by the rule's percentage after subtracting two standard errors. */
 static bool is_share_reported(const struct finding_case *c, const struct finding_rule *rule,
                               const struct side_pair *b, struct difference d)
 {
-    double error = hypot(stats_standard_error(d.target, count_of(b, COMPARISON_TARGET)),
-                         stats_standard_error(d.baseline, count_of(b, COMPARISON_BASELINE)));
+    double error = hypot(stats_standard_error(d.target, get_count(b, COMPARISON_TARGET)),
+                         stats_standard_error(d.baseline, get_count(b, COMPARISON_BASELINE)));
     (void)c;
     return d.target - d.baseline - 2 * error >= rule->percent / 100;
 }
@@ -183,7 +183,7 @@ int rule_comparison_cpu(struct finding_case *c, const struct finding_rule *rule)
     struct side_pair b;
     int rc = side_pair_make(&b, c, "cpu", "nanoseconds", "samples");
     struct difference d = {0};
-    if (rc == 0 && is_counted(&b))
+    if (rc == 0 && has_enough_samples(&b))
         d = find_largest_excess(c, rule, &b, true, is_share_reported);
     if (d.name) {
         finding.weight = PRECEDENCE;
@@ -201,7 +201,8 @@ int rule_comparison_alike(struct finding_case *c, const struct finding_rule *rul
     struct finding_values finding = {.names_host = true};
     struct side_pair b;
     int rc = side_pair_make(&b, c, "cpu", "nanoseconds", "samples");
-    if (rc == 0 && is_counted(&b) && !find_largest_excess(c, rule, &b, true, is_share_reported).name) {
+    if (rc == 0 && has_enough_samples(&b) &&
+        !find_largest_excess(c, rule, &b, true, is_share_reported).name) {
         sentence_name(finding.arguments[0], str_of(c->subject->target));
         sentence_name(finding.arguments[1], str_of(c->subject->baseline));
         snprintf(finding.arguments[2], sizeof finding.arguments[2], "%.0f", rule->percent);
@@ -219,7 +220,7 @@ static double heap_error(const struct finding_case *c, double bytes, enum compar
 }
 
 /* Returns the total of a side per process. */
-static double total_of(const struct side_pair *b, enum comparison_side side)
+static double get_total(const struct side_pair *b, enum comparison_side side)
 {
     return (double)b->tallies[side].total * b->scale[side];
 }
@@ -229,7 +230,7 @@ static bool is_heap_reported(const struct finding_case *c, const struct finding_
 {
     double error =
         hypot(heap_error(c, d.target, COMPARISON_TARGET), heap_error(c, d.baseline, COMPARISON_BASELINE));
-    return d.target - d.baseline - 2 * error >= total_of(b, COMPARISON_TARGET) * rule->percent / 100 &&
+    return d.target - d.baseline - 2 * error >= get_total(b, COMPARISON_TARGET) * rule->percent / 100 &&
            d.target >= 1.5 * d.baseline;
 }
 
@@ -245,13 +246,13 @@ int rule_comparison_heap(struct finding_case *c, const struct finding_rule *rule
     if (rc == 0 && b.is_momentary)
         d = find_largest_excess(c, rule, &b, false, is_heap_reported);
     if (d.name) {
-        finding.weight = PRECEDENCE + (d.target - d.baseline) / total_of(&b, COMPARISON_TARGET);
+        finding.weight = PRECEDENCE + (d.target - d.baseline) / get_total(&b, COMPARISON_TARGET);
         write_hosts(c, &finding, "holds", "hold");
         write_function(c, &finding, d.name);
         sentence_bytes(finding.arguments[1], stats_to_integer(d.target));
         sentence_bytes(finding.arguments[4], stats_to_integer(d.baseline));
-        sentence_bytes(target, stats_to_integer(total_of(&b, COMPARISON_TARGET)));
-        sentence_bytes(baseline, stats_to_integer(total_of(&b, COMPARISON_BASELINE)));
+        sentence_bytes(target, stats_to_integer(get_total(&b, COMPARISON_TARGET)));
+        sentence_bytes(baseline, stats_to_integer(get_total(&b, COMPARISON_BASELINE)));
         snprintf(finding.arguments[5], sizeof finding.arguments[5], " (of %.40s and %.40s in use)", target,
                  baseline);
         rc = finding_case_add(c, rule, &finding);
@@ -265,7 +266,7 @@ static bool are_goroutines_reported(const struct finding_case *c, const struct f
 {
     double more = d.target - d.baseline - 2 * sqrt(d.target + d.baseline);
     (void)c;
-    return more >= MIN_GOROUTINES && more >= total_of(b, COMPARISON_TARGET) * rule->percent / 100;
+    return more >= MIN_GOROUTINES && more >= get_total(b, COMPARISON_TARGET) * rule->percent / 100;
 }
 
 /* {0} target hosts and verb, {1} number, {2} function, {3} baseline hosts, {4} their number. */
@@ -278,7 +279,7 @@ int rule_comparison_goroutines(struct finding_case *c, const struct finding_rule
     if (rc == 0 && b.is_momentary)
         d = find_largest_excess(c, rule, &b, false, are_goroutines_reported);
     if (d.name) {
-        finding.weight = PRECEDENCE + (d.target - d.baseline) / total_of(&b, COMPARISON_TARGET);
+        finding.weight = PRECEDENCE + (d.target - d.baseline) / get_total(&b, COMPARISON_TARGET);
         write_hosts(c, &finding, "has", "have");
         write_function(c, &finding, d.name);
         sentence_count(finding.arguments[1], (uint64_t)stats_to_integer(d.target), "goroutine", "goroutines");
@@ -306,7 +307,7 @@ static int add_counter_finding(struct finding_case *c, const struct finding_rule
     for (int side = COMPARISON_TARGET; side <= COMPARISON_BASELINE && rc == 0 && b.found; side++)
         b.scale[side] = 1 / (double)b.tallies[side].total;
     struct difference d = {0};
-    if (rc == 0 && is_counted(&b))
+    if (rc == 0 && has_enough_samples(&b))
         d = find_largest_excess(c, rule, &b, false, is_share_reported);
     if (d.name) {
         write_hosts(c, &finding, of->verb, of->verb);

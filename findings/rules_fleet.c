@@ -14,20 +14,20 @@
 static const char *const share_texts[] = {"of its CPU time", "of its heap in use", "of its goroutines", ""};
 static const char *const value_texts[] = {"its CPU is busy with", "it holds", "it has", "it allocates"};
 
-/* Finds the outlier with the largest difference up to `below`, after the row `after` if the differences are
- * equal; NULL after the last. */
+/* Finds the outlier with the largest difference up to `limit`, after the row `after` if its difference is
+ * `limit`. Returns NULL after the last. */
 static const struct fleet_host *next_outlier(const struct fleet *fleet, const struct fleet_host *after,
-                                             double below)
+                                             double limit)
 {
     const struct fleet_host *best = NULL;
     double most = -1;
     for (size_t i = 0; i < fleet->n; i++) {
         const struct fleet_host *row = &fleet->rows[i];
-        double by = fabs(row->difference.share - row->difference.median);
-        bool is_left = by < below || (by == below && row > after);
-        if (row->difference.outlier && is_left && by > most) {
+        double difference = fabs(row->difference.share - row->difference.median);
+        bool remains = difference < limit || (difference == limit && row > after);
+        if (row->difference.outlier && remains && difference > most) {
             best = row;
-            most = by;
+            most = difference;
         }
     }
     return best;
@@ -47,25 +47,25 @@ static int add_difference_finding(struct finding_case *c, const struct finding_r
     const struct fleet_difference *d = &row->difference;
     struct finding_values finding = {.look = str_of(c->fleet->names.items[d->name]), .names_host = true};
     struct finding_subject subject = *c->subject;
-    struct finding_case of_host = *c;
+    struct finding_case host_case = *c;
     finding.weight = PRECEDENCE + fabs(d->share - d->median);
     subject.host = row->host;
     subject.file = row->figures[d->kind].file;
-    of_host.subject = &subject;
+    host_case.subject = &subject;
     write_host(row, c->fleet->n_with_shares[d->kind], &finding);
     sentence_name(finding.arguments[2], finding.look);
     sentence_percent(finding.arguments[3], d->share);
     snprintf(finding.arguments[4], sizeof finding.arguments[4], "%s", share_texts[d->kind]);
     sentence_percent(finding.arguments[5], d->median);
-    return finding_case_add(&of_host, rule, &finding);
+    return finding_case_add(&host_case, rule, &finding);
 }
 
 int rule_host_differs(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct fleet_host *row = NULL;
-    double below = HUGE_VAL;
-    for (int i = 0; i < MAX_NAMED && (row = next_outlier(c->fleet, row, below)); i++) {
-        below = fabs(row->difference.share - row->difference.median);
+    double limit = HUGE_VAL;
+    for (int i = 0; i < MAX_NAMED && (row = next_outlier(c->fleet, row, limit)); i++) {
+        limit = fabs(row->difference.share - row->difference.median);
         if (add_difference_finding(c, rule, row) < 0)
             return -1;
     }
@@ -119,15 +119,15 @@ static int add_excess_finding(struct finding_case *c, const struct finding_rule 
     struct finding_values finding = {
         .weight = PRECEDENCE + 1 - 1 / factor_of(c->fleet, row, kind), .names_host = true, .part = (int)kind};
     struct finding_subject subject = *c->subject;
-    struct finding_case of_host = *c;
+    struct finding_case host_case = *c;
     subject.host = row->host;
     subject.file = row->figures[kind].file;
-    of_host.subject = &subject;
+    host_case.subject = &subject;
     write_host(row, c->fleet->n_known[kind], &finding);
     snprintf(finding.arguments[2], sizeof finding.arguments[2], "%s", value_texts[kind]);
     write_value(finding.arguments[3], kind, row->figures[kind].value);
     write_value(finding.arguments[4], kind, c->fleet->median[kind]);
-    return finding_case_add(&of_host, rule, &finding);
+    return finding_case_add(&host_case, rule, &finding);
 }
 
 int rule_host_exceeds(struct finding_case *c, const struct finding_rule *rule)

@@ -49,9 +49,9 @@ static int64_t get_growth(const struct snapshots *t, uint32_t name)
 
 static int64_t get_object_growth(const struct snapshots *t, uint32_t name)
 {
-    int64_t by =
+    int64_t growth =
         t->tallies[GROWTH_NOW].by_name[name].objects - t->tallies[GROWTH_BEFORE].by_name[name].objects;
-    return by > 0 ? by : 0;
+    return growth > 0 ? growth : 0;
 }
 
 static int64_t get_total_growth(const struct snapshots *t)
@@ -72,10 +72,10 @@ static uint32_t find_most_grown(const struct snapshots *t)
     uint32_t top = TALLY_NONE;
     for (size_t i = 0; i < p->n_functions; i++) {
         uint32_t name = p->functions[i].name;
-        int64_t by = name && !is_profiler(t, name) ? get_growth(t, name) : 0,
+        int64_t growth = name && !is_profiler(t, name) ? get_growth(t, name) : 0,
                 most = top == TALLY_NONE ? 0 : get_growth(t, top);
-        if (by > most || (by == most && by > 0 && top != TALLY_NONE && top != name &&
-                          str_compare(profile_str(p, name), profile_str(p, top)) < 0))
+        if (growth > most || (growth == most && growth > 0 && top != TALLY_NONE && top != name &&
+                              str_compare(profile_str(p, name), profile_str(p, top)) < 0))
             top = name;
     }
     return top;
@@ -100,17 +100,18 @@ static double sampling_error(const struct snapshots *t)
  * growth. */
 static bool is_leak(const struct snapshots *t, uint32_t top, double percent)
 {
-    double by = top == TALLY_NONE ? 0 : (double)get_growth(t, top), significant = by - 2 * sampling_error(t);
+    double growth = top == TALLY_NONE ? 0 : (double)get_growth(t, top),
+           significant = growth - 2 * sampling_error(t);
     double before = (double)t->tallies[GROWTH_BEFORE].total;
     return significant >= MIN_LEAK && significant >= before * percent / 100 &&
-           by >= MIN_CAUSE * (double)get_total_growth(t);
+           growth >= MIN_CAUSE * (double)get_total_growth(t);
 }
 
 /* Writes ", 1.20GB an hour at that rate". */
-static void write_rate(const struct finding_case *c, double by, char dst[SENTENCE_ARGUMENT_SIZE])
+static void write_rate(const struct finding_case *c, double growth, char dst[SENTENCE_ARGUMENT_SIZE])
 {
     char per_hour[SENTENCE_ARGUMENT_SIZE];
-    double rate = stats_per_hour(by, c->growth->between_ns);
+    double rate = stats_per_hour(growth, c->growth->between_ns);
     *dst = '\0';
     if (rate <= 0)
         return;
@@ -136,14 +137,14 @@ int rule_growth_heap(struct finding_case *c, const struct finding_rule *rule)
     int rc = snapshots_make(&t, c, "inuse_space", "bytes", "inuse_objects");
     uint32_t top = rc == 0 && t.found ? find_most_grown(&t) : TALLY_NONE;
     if (top != TALLY_NONE && is_leak(&t, top, rule->percent)) {
-        int64_t by = get_growth(&t, top);
-        finding.weight = PRECEDENCE + stats_share(by, t.tallies[GROWTH_NOW].total);
+        int64_t growth = get_growth(&t, top);
+        finding.weight = PRECEDENCE + stats_share(growth, t.tallies[GROWTH_NOW].total);
         finding.look = profile_str(c->profile, top);
         sentence_name(finding.arguments[0], finding.look);
-        sentence_bytes(finding.arguments[1], by);
+        sentence_bytes(finding.arguments[1], growth);
         sentence_count(finding.arguments[2], (uint64_t)get_object_growth(&t, top), "object", "objects");
         write_within(c, finding.arguments[3]);
-        write_rate(c, (double)by, finding.arguments[4]);
+        write_rate(c, (double)growth, finding.arguments[4]);
         sentence_bytes(before, t.tallies[GROWTH_BEFORE].total);
         sentence_bytes(now, t.tallies[GROWTH_NOW].total);
         snprintf(finding.arguments[5], sizeof finding.arguments[5], "%.40s, then %.40s", before, now);

@@ -11,7 +11,7 @@ static int64_t at_least_one(int64_t n)
 
 /* {0} bytes, {1} objects, {2} share of the heaviest function, {3} its name, {4} the function of
  * tally_top_cum, {5} mean size. */
-static void write_most(const struct tally *tally, struct finding_values *finding)
+static void write_heaviest(const struct tally *tally, struct finding_values *finding)
 {
     uint32_t top = tally_top_own(tally);
     sentence_bytes(finding->arguments[0], tally->total);
@@ -39,7 +39,7 @@ static int add_heap_finding(struct finding_case *c, const struct finding_rule *r
     int rc = tally_make(&t, c->filter, (struct tally_types){type, tally_find_type(p, objects, "count")},
                         &(struct tally_choice){0}, c->err);
     if (rc == 0 && t.total > 0) {
-        write_most(&t, &finding);
+        write_heaviest(&t, &finding);
         rc = finding.look.n > 0 ? finding_case_add(c, rule, &finding) : 0;
     }
     tally_release(&t);

@@ -6,7 +6,7 @@
 static int add_heap_findings(struct finding_case *c, const struct finding_rule *rule)
 {
     static const struct {
-        const char *type, *of;
+        const char *type, *total_name;
     } types[] = {{"inuse_space", "the heap in use"}, {"alloc_space", "all that was allocated"}};
     int rc = 0;
     for (size_t i = c->profile->duration_ns > 0; i < sizeof types / sizeof *types && rc == 0; i++) {
@@ -21,7 +21,7 @@ static int add_heap_findings(struct finding_case *c, const struct finding_rule *
                                      &(struct rules_profiling){.tally = &t,
                                                                .caused = t.profilers,
                                                                .total = t.total,
-                                                               .total_name = types[i].of,
+                                                               .total_name = types[i].total_name,
                                                                .part = (int)i});
         tally_release(&t);
     }

@@ -14,12 +14,12 @@ enum finding_topic rules_get_delay_topic(const struct finding_subject *s)
 
 void rules_name_delay(const struct finding_case *c, struct finding_values *finding, size_t argument)
 {
-    enum finding_topic of = rules_get_delay_topic(c->subject);
-    finding->part = (int)of;
+    enum finding_topic topic = rules_get_delay_topic(c->subject);
+    finding->part = (int)topic;
     snprintf(finding->arguments[argument], SENTENCE_ARGUMENT_SIZE, "%s",
-             of == FINDING_TOPIC_MUTEX   ? " (mutex profile)"
-             : of == FINDING_TOPIC_BLOCK ? " (block profile)"
-                                         : "");
+             topic == FINDING_TOPIC_MUTEX   ? " (mutex profile)"
+             : topic == FINDING_TOPIC_BLOCK ? " (block profile)"
+                                            : "");
 }
 
 int rules_add_profilers(struct finding_case *c, const struct finding_rule *rule,

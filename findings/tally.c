@@ -144,7 +144,7 @@ static void add_saturated(int64_t *to, int64_t v)
         *to = INT64_MAX;
 }
 
-/* Finds the outermost profiler on the stack. It tells which profile was requested. A handler of
+/* Finds the outermost profiler on the stack. It shows which profile was requested. A handler of
  * net/http/pprof is chosen only if there is no other profiler. */
 static uint32_t find_profiler(const struct tally *tally, size_t sample)
 {
@@ -300,14 +300,14 @@ uint32_t tally_top_flat(const struct tally *tally, enum functions_origin at_leas
 /* Whether tally_top_cum prefers a to b. */
 static bool is_better_cum(const struct tally *tally, uint32_t a, uint32_t b)
 {
-    int64_t half = tally->total - tally->total / 2, of_a = tally->by_name[a].cum;
+    int64_t half = tally->total - tally->total / 2, cum_a = tally->by_name[a].cum;
     if (b == TALLY_NONE)
-        return of_a > 0;
-    int64_t of_b = tally->by_name[b].cum;
-    if ((of_a >= half) != (of_b >= half))
-        return of_a >= half;
-    if (of_a != of_b)
-        return of_a >= half ? of_a < of_b : of_a > of_b;
+        return cum_a > 0;
+    int64_t cum_b = tally->by_name[b].cum;
+    if ((cum_a >= half) != (cum_b >= half))
+        return cum_a >= half;
+    if (cum_a != cum_b)
+        return cum_a >= half ? cum_a < cum_b : cum_a > cum_b;
     return tally->by_name[a].flat != tally->by_name[b].flat ? tally->by_name[a].flat > tally->by_name[b].flat
                                                             : is_before(tally, a, b);
 }

@@ -22,8 +22,8 @@ int page_builder_init(struct page_builder *builder, const struct page_limits *li
     builder->has_summary = builder->manifest && builder->manifest->n_summary > 0;
     if (page_builder_list(builder, err) < 0 || page_builder_compare_plan(builder, err) < 0)
         return -1;
-    uint64_t kept = page_builder_compares(builder) ? limits->page / PAGE_RESERVED_PART : 0;
-    return page_writer_new(to->sink, to->ctx, limits->page - kept, &builder->page, err);
+    uint64_t reserved = page_builder_compares(builder) ? limits->page / PAGE_RESERVED_PART : 0;
+    return page_writer_new(to->sink, to->ctx, limits->page - reserved, &builder->page, err);
 }
 
 void page_builder_release(struct page_builder *builder)
@@ -41,27 +41,27 @@ void page_builder_release(struct page_builder *builder)
 
 /* ---- one file ------------------------------------------------------------------------------------------ */
 
-struct measure {
+struct size_check {
     uint64_t n, most;
 };
 
 static int count_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
-    struct measure *m = ctx;
+    struct size_check *check = ctx;
     (void)p;
-    m->n += n;
-    return m->n > m->most ? err_set(err, ERR_FAILED, "larger") : 0;
+    check->n += n;
+    return check->n > check->most ? err_set(err, ERR_FAILED, "larger") : 0;
 }
 
 /* Whether a profile that could not be read is too large. Called only after a failure, because it inflates. */
 static bool is_too_large(const struct page_builder *builder, const struct buf *bytes)
 {
-    struct measure m = {.n = 0, .most = builder->limits->profile};
-    struct gunzip *z = gunzip_new(count_bytes, &m, UINT64_MAX, NULL);
+    struct size_check check = {.n = 0, .most = builder->limits->profile};
+    struct gunzip *z = gunzip_new(count_bytes, &check, UINT64_MAX, NULL);
     if (z)
         gunzip_feed(z, bytes->data, bytes->len, NULL);
     gunzip_free(z);
-    return m.n > m.most || bytes->len > m.most;
+    return check.n > check.most || bytes->len > check.most;
 }
 
 int page_builder_add_failed(struct page_builder *builder, const struct page_file *file,
@@ -72,9 +72,9 @@ int page_builder_add_failed(struct page_builder *builder, const struct page_file
             *err = *why;
         return -1;
     }
-    if (file->unsure)
+    if (file->is_unknown_type)
         return 0;
-    return page_writer_add_nothing(builder->page, &file->entry,
+    return page_writer_add_undrawn(builder->page, &file->entry,
                                    is_too_large(builder, bytes) ? builder->limits->too_large : why->msg, err);
 }
 
@@ -88,7 +88,7 @@ int page_builder_add_profile(struct page_builder *builder, const struct page_fil
                              struct profile *profile, struct err *err)
 {
     struct finding_subject subject = make_subject(file);
-    if (!builder->has_summary && !file->later &&
+    if (!builder->has_summary && !file->is_later &&
         findings_add_profile(&builder->findings, profile, &subject, err) < 0)
         return -1;
     if (page_fleet_add(builder, file, profile, err) < 0)
@@ -120,7 +120,7 @@ int page_builder_add_dump(struct page_builder *builder, const struct page_file *
                           const struct goroutines *goroutines, struct err *err)
 {
     struct finding_subject subject = make_subject(file);
-    if (!builder->has_summary && !file->later &&
+    if (!builder->has_summary && !file->is_later &&
         findings_add_goroutines(&builder->findings, goroutines, &subject, err) < 0)
         return -1;
     return page_writer_add_goroutines(builder->page, &file->entry, goroutines, err);
@@ -143,11 +143,11 @@ static int draw_dump(struct page_builder *builder, const struct page_file *file,
 int page_builder_draw(struct page_builder *builder, const struct page_file *file, const struct buf *bytes,
                       struct err *err)
 {
-    if ((file->how & PAGE_AS_PROFILE) && draw_profile(builder, file, bytes, err) < 0)
+    if ((file->draw_as & PAGE_AS_PROFILE) && draw_profile(builder, file, bytes, err) < 0)
         return -1;
-    if ((file->how & PAGE_AS_DUMP) && draw_dump(builder, file, bytes, err) < 0)
+    if ((file->draw_as & PAGE_AS_DUMP) && draw_dump(builder, file, bytes, err) < 0)
         return -1;
-    return page_builder_compare_keep(builder, file, bytes, err);
+    return page_builder_compare_store(builder, file, bytes, err);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ static int list_sentences(struct page_builder *builder, struct page_sentence **r
 }
 
 /* The manifest as the page contains it: without the summary, which the page has itself, and without the
- * page's own hash. Changes a copy, because the typed manifest uses the strings of d->root. */
+ * page's own hash. Changes a copy, because the typed manifest uses the strings of builder->root. */
 static int print_manifest(const struct page_builder *builder, char **ret, struct err *err)
 {
     json_t *shown = json_copy(builder->root);
@@ -223,8 +223,8 @@ int page_builder_add_rest(struct page_builder *builder, struct err *err)
 {
     for (size_t i = 0; i < builder->n; i++) {
         const struct page_file *f = &builder->files[i];
-        if (!f->met && !f->unsure &&
-            page_writer_add_nothing(builder->page, &f->entry, f->why ? f->why : "it is not in the bundle",
+        if (!f->was_read && !f->is_unknown_type &&
+            page_writer_add_undrawn(builder->page, &f->entry, f->why ? f->why : "it is not in the bundle",
                                     err) < 0)
             return -1;
     }

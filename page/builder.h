@@ -16,25 +16,25 @@ extern const struct page_limits page_limits_capture, page_limits_on_request;
 /* The page reserves 1/PAGE_RESERVED_PART of its size for comparisons, which it writes last. */
 #define PAGE_RESERVED_PART 8
 
-/* How a file is drawn. */
+/* The ways to draw a file. */
 enum { PAGE_AS_PROFILE = 1, PAGE_AS_DUMP = 2 };
 
 /* A file that may be drawn. The manifest owns the texts. */
 struct page_file {
     char *title;
     struct page_entry entry;
-    unsigned how;    /* 0: not drawn */
-    const char *why; /* the reason why it is not drawn */
-    bool unsure;     /* it may be neither a profile nor a dump; then it is skipped without an error */
-    bool met;        /* the file was read */
+    unsigned draw_as;     /* PAGE_AS_PROFILE, PAGE_AS_DUMP or both; 0: not drawn */
+    const char *why;      /* the reason why it is not drawn */
+    bool is_unknown_type; /* a file that is neither a profile nor a dump is then skipped without an error */
+    bool was_read;
 
     /* For comparisons (builder_compare.c). */
     const char *argument;
     bool is_baseline; /* its host is of --against */
     int pair;         /* 1 or 2: the snapshot of a pair */
-    bool later;       /* the second snapshot of a complete pair */
-    /* Numbers from 1 on; 0: none. `member` is the number of its group of hosts. */
-    size_t sides, process, member;
+    bool is_later;    /* the second snapshot of a complete pair */
+    /* The numbers, from 1 on, of its comparison of two sides, its process and its group of hosts; 0: none. */
+    size_t sides, process, group;
 };
 
 struct page_builder {
@@ -48,15 +48,15 @@ struct page_builder {
     struct findings findings;
     bool has_summary; /* the manifest already has the findings, so the builder adds none */
     struct page_comparisons *comparisons;
-    struct page_progress *progress; /* NULL: no progress is noted */
+    struct page_progress *progress; /* NULL: progress is not recorded */
 };
 
 /* Returns whether the child has used up its time for reading files. If so, counts one more file as left out;
  * the caller leaves it out. */
 bool page_progress_is_over(struct page_progress *progress);
-/* Notes which file is being read; NULL: none. */
-void page_builder_note_progress(struct page_builder *builder, const struct page_file *file);
-/* Makes the builder note its files in `p`, and leave out the file p->without. */
+/* Records which file is being read; NULL: none. */
+void page_builder_record_progress(struct page_builder *builder, const struct page_file *file);
+/* Makes the builder record its files in `progress`, and leave out the file progress->without. */
 void page_builder_apply_progress(struct page_builder *builder, struct page_progress *progress);
 
 /* Lists the files of the manifest (empty: none), and begins the page. Call page_builder_release even after a
@@ -68,18 +68,18 @@ void page_builder_release(struct page_builder *builder);
 /* Fills `files` from the manifest. */
 int page_builder_list(struct page_builder *builder, struct err *err);
 
-/* Draws a file as `how` requires. A file that cannot be drawn gets an entry with the reason. */
+/* Draws a file as its `draw_as` requires. A file that cannot be drawn gets an entry with the reason. */
 int page_builder_draw(struct page_builder *builder, const struct page_file *file, const struct buf *bytes,
                       struct err *err);
-/* Returns whether the cause of an error is the file that was read. The page is then made without that file.
- */
+/* Returns whether the cause of an error is the file that was read. The page is then made without that
+ * file. */
 static inline bool page_builder_is_file_error(const struct err *why)
 {
     return why->kind == ERR_FAILED || why->kind == ERR_LIMIT || why->kind == ERR_UNSUPPORTED;
 }
 
-/* Adds the entry of a file that cannot be drawn. If the page itself has failed, returns `why` as the error.
- */
+/* Adds the entry of a file that cannot be drawn. If the page itself has failed, returns `why` as the
+ * error. */
 int page_builder_add_failed(struct page_builder *builder, const struct page_file *file,
                             const struct buf *bytes, const struct err *why, struct err *err);
 /* Add the findings (unless there is a summary) and the picture of a file that was read. */
@@ -90,8 +90,8 @@ int page_builder_add_dump(struct page_builder *builder, const struct page_file *
 
 /* Adds entries for the files that are missing, and for those that are not drawn. */
 int page_builder_add_rest(struct page_builder *builder, struct err *err);
-/* Writes the findings and the rest of the page. Without a manifest, the page's name and time come from `b`.
- */
+/* Writes the findings and the rest of the page. Without a manifest, the page's name and time come from
+ * `bundle`. */
 int page_builder_finish(struct page_builder *builder, struct page_bundle *bundle, struct err *err);
 /* Ends the page of a bundle after its files: comparisons, page_builder_add_rest, page_builder_finish. */
 int page_builder_finish_bundle(struct page_builder *builder, struct err *err);
@@ -100,6 +100,7 @@ int page_builder_finish_bundle(struct page_builder *builder, struct err *err);
 
 /* Groups the files: target and baseline hosts, two snapshots of one process, hosts of one service. */
 int page_builder_compare_plan(struct page_builder *builder, struct err *err);
+/* Returns whether any file belongs to a comparison. */
 bool page_builder_compares(const struct page_builder *builder);
 void page_builder_compare_release(struct page_builder *builder);
 
@@ -107,8 +108,8 @@ void page_builder_compare_release(struct page_builder *builder);
 int page_builder_compare_merge(struct page_builder *builder, const struct page_file *file,
                                struct profile *profile, struct err *err);
 /* Stores a file's bytes for the growth between two snapshots. Draws the process if all its files are read. */
-int page_builder_compare_keep(struct page_builder *builder, const struct page_file *file,
-                              const struct buf *bytes, struct err *err);
+int page_builder_compare_store(struct page_builder *builder, const struct page_file *file,
+                               const struct buf *bytes, struct err *err);
 /* Draws all other comparisons, and adds their findings. */
 int page_builder_compare_finish(struct page_builder *builder, struct err *err);
 

@@ -11,63 +11,63 @@ static struct page_file *find_file(struct page_builder *builder, const char *pat
 {
     const json_t *number = json_object_get(builder->by_path, path);
     struct page_file *f = number ? &builder->files[json_integer_value(number)] : NULL;
-    return f && f->how ? f : NULL;
+    return f && f->draw_as ? f : NULL;
 }
 
 static bool wants_member(void *ctx, const struct bundle_member *member)
 {
-    struct page_builder *d = ctx;
-    struct page_file *f = find_file(d, member->path);
-    if (f && member->size > d->limits->profile) {
-        f->how = 0;
-        f->why = d->limits->too_large;
+    struct page_builder *builder = ctx;
+    struct page_file *f = find_file(builder, member->path);
+    if (f && member->size > builder->limits->profile) {
+        f->draw_as = 0;
+        f->why = builder->limits->too_large;
     }
-    if (!f || !f->how)
+    if (!f || !f->draw_as)
         return false;
-    if (page_progress_is_over(d->progress)) {
-        f->how = 0;
+    if (page_progress_is_over(builder->progress)) {
+        f->draw_as = 0;
         f->why = "reading the files before it took all the processor time that reading may take";
         return false;
     }
-    page_builder_note_progress(d, f);
+    page_builder_record_progress(builder, f);
     return true;
 }
 
 static int draw_member(void *ctx, const struct bundle_member *member, struct buf *bytes, struct err *err)
 {
-    struct page_builder *d = ctx;
-    struct page_file *f = find_file(d, member->path);
-    f->met = true;
-    int rc = page_builder_draw(d, f, bytes, err);
-    /* Keep the note after a failure, which is due to this file. */
+    struct page_builder *builder = ctx;
+    struct page_file *f = find_file(builder, member->path);
+    f->was_read = true;
+    int rc = page_builder_draw(builder, f, bytes, err);
+    /* Keep the record after a failure, because this file caused it. */
     if (rc == 0)
-        page_builder_note_progress(d, NULL);
+        page_builder_record_progress(builder, NULL);
     return rc;
 }
 
 int page_build_bundle(const char *path, struct age_identities *by, const struct page_output *to,
                       struct err *err)
 {
-    struct page_builder d = {0};
+    struct page_builder builder = {0};
     char *manifest = NULL;
     if (bundle_read_manifest(path, by, &manifest, err) < 0)
         return -1;
-    int rc = page_builder_init(&d, &page_limits_on_request, str_of(manifest), to, err);
+    int rc = page_builder_init(&builder, &page_limits_on_request, str_of(manifest), to, err);
     /* Free the text early: it may have 64 MB, and its tree more. */
     free(manifest);
-    page_builder_apply_progress(&d, to->progress);
+    page_builder_apply_progress(&builder, to->progress);
     if (rc == 0)
-        rc = bundle_visit(path, by, &(struct bundle_visitor){wants_member, draw_member, &d}, err);
+        rc = bundle_visit(path, by, &(struct bundle_visitor){wants_member, draw_member, &builder}, err);
     if (rc == 0)
-        rc = page_builder_finish_bundle(&d, err);
-    page_builder_release(&d);
+        rc = page_builder_finish_bundle(&builder, err);
+    page_builder_release(&builder);
     return rc;
 }
 
 /* ---- the page of a copy -------------------------------------------------------------------------------- */
 
 /* The input of the child. */
-struct coming {
+struct copy_input {
     const struct bundle_preview *bundle;
     int fd;
     struct page_progress *progress;
@@ -80,23 +80,23 @@ static int write_to_file(void *ctx, const void *p, size_t n, struct err *err)
 
 static int draw_copy(void *ctx, struct buf *ret, struct err *err)
 {
-    struct coming *c = ctx;
-    struct page_builder d = {0};
+    struct copy_input *c = ctx;
+    struct page_builder builder = {0};
     (void)ret;
-    int rc = page_builder_init(&d, &page_limits_capture, c->bundle->manifest,
+    int rc = page_builder_init(&builder, &page_limits_capture, c->bundle->manifest,
                                &(struct page_output){.sink = write_to_file, .ctx = &c->fd}, err);
-    page_builder_apply_progress(&d, c->progress);
+    page_builder_apply_progress(&builder, c->progress);
     if (rc == 0)
-        rc = c->bundle->visit(c->bundle, &(struct bundle_visitor){wants_member, draw_member, &d}, err);
+        rc = c->bundle->visit(c->bundle, &(struct bundle_visitor){wants_member, draw_member, &builder}, err);
     if (rc == 0)
-        rc = page_builder_finish_bundle(&d, err);
-    page_builder_release(&d);
+        rc = page_builder_finish_bundle(&builder, err);
+    page_builder_release(&builder);
     return rc;
 }
 
 int page_build_copy(const struct bundle_preview *bundle, int fd, struct err *err)
 {
-    struct coming c = {bundle, fd, NULL};
+    struct copy_input c = {bundle, fd, NULL};
     struct proc_fork_limits limits = confined_limits(bundle->bytes, bundle->cancel_fd);
     limits.wall_ms = limits.cpu_ms;
     if (bundle->cpu_ms > 0)
@@ -125,38 +125,39 @@ static int put_summary(struct page_builder *builder, struct err *err)
     if (json_object_set_new(builder->root, "summary", list) < 0)
         return err_nomem(err);
     for (size_t i = 0; i < builder->findings.n; i++) {
-        const struct finding *w = &builder->findings.items[i];
-        if (json_array_append_new(list, json_pack("{s:s, s:s, s:s*, s:s*}", "rule", w->rule->id, "text",
-                                                  w->text, "file", w->file, "look", w->look)) < 0)
+        const struct finding *finding = &builder->findings.items[i];
+        if (json_array_append_new(list,
+                                  json_pack("{s:s, s:s, s:s*, s:s*}", "rule", finding->rule->id, "text",
+                                            finding->text, "file", finding->file, "look", finding->look)) < 0)
             return err_nomem(err);
     }
     return 0;
 }
 
-int page_manifest(const char *path, struct age_identities *by, struct page_progress *progress, char **ret,
-                  struct err *err)
+int page_read_manifest(const char *path, struct age_identities *by, struct page_progress *progress,
+                       char **ret, struct err *err)
 {
-    struct page_builder d = {0};
-    char *manifest = NULL, *with = NULL;
+    struct page_builder builder = {0};
+    char *manifest = NULL, *completed = NULL;
     if (bundle_read_manifest(path, by, &manifest, err) < 0)
         return -1;
-    int rc = page_builder_init(&d, &page_limits_on_request, str_of(manifest),
+    int rc = page_builder_init(&builder, &page_limits_on_request, str_of(manifest),
                                &(struct page_output){.sink = discard_bytes, .ctx = NULL}, err);
     free(manifest);
-    page_builder_apply_progress(&d, progress);
-    if (rc == 0 && !d.has_summary) {
-        rc = bundle_visit(path, by, &(struct bundle_visitor){wants_member, draw_member, &d}, err);
+    page_builder_apply_progress(&builder, progress);
+    if (rc == 0 && !builder.has_summary) {
+        rc = bundle_visit(path, by, &(struct bundle_visitor){wants_member, draw_member, &builder}, err);
         if (rc == 0)
-            rc = page_builder_compare_finish(&d, err);
+            rc = page_builder_compare_finish(&builder, err);
         if (rc == 0)
-            rc = findings_finish(&d.findings, err);
+            rc = findings_finish(&builder.findings, err);
         if (rc == 0)
-            rc = put_summary(&d, err);
+            rc = put_summary(&builder, err);
     }
-    if (rc == 0 && !(with = json_dumps(d.root, JSON_PRESERVE_ORDER)))
+    if (rc == 0 && !(completed = json_dumps(builder.root, JSON_PRESERVE_ORDER)))
         rc = err_nomem(err);
-    page_builder_release(&d);
+    page_builder_release(&builder);
     if (rc == 0)
-        *ret = with;
+        *ret = completed;
     return rc;
 }

@@ -8,13 +8,13 @@
 #include "base/banned.h"
 
 /* The most hosts of a side that are named. */
-#define NAMED 3
+#define MAX_NAMED 3
 
 /* ---- planning ------------------------------------------------------------------------------------------ */
 
 static bool is_comparable(const struct page_file *file)
 {
-    return (file->how & PAGE_AS_PROFILE) && file->entry.host && file->entry.service && file->entry.kind &&
+    return (file->draw_as & PAGE_AS_PROFILE) && file->entry.host && file->entry.service && file->entry.kind &&
            file->pair != 2;
 }
 
@@ -30,13 +30,13 @@ static int plan_sides(struct page_comparisons *comparisons, struct page_file *fi
         comparisons->sides[comparisons->n_sides++] = (struct page_comparison){.first = NULL};
     struct page_comparison *s = &comparisons->sides[file->sides - 1];
     s->first = s->first || file->is_baseline ? s->first : file;
-    s->planned[file->is_baseline ? COMPARISON_BASELINE : COMPARISON_TARGET]++;
+    s->n_planned[file->is_baseline ? COMPARISON_BASELINE : COMPARISON_TARGET]++;
     return 0;
 }
 
 static bool has_both(const struct page_comparison *s)
 {
-    return s->planned[COMPARISON_TARGET] > 0 && s->planned[COMPARISON_BASELINE] > 0;
+    return s->n_planned[COMPARISON_TARGET] > 0 && s->n_planned[COMPARISON_BASELINE] > 0;
 }
 
 /* Removes a file from sides that lack the other side, and from groups of too few hosts. */
@@ -44,8 +44,8 @@ static void drop_incomplete(struct page_comparisons *comparisons, struct page_fi
 {
     if (file->sides > 0 && !has_both(&comparisons->sides[file->sides - 1]))
         file->sides = 0;
-    if (file->member > 0 && json_object_size(comparisons->groups[file->member - 1].planned) < FLEET_MIN_HOSTS)
-        file->member = 0;
+    if (file->group > 0 && json_object_size(comparisons->groups[file->group - 1].planned) < FLEET_MIN_HOSTS)
+        file->group = 0;
 }
 
 int page_builder_compare_plan(struct page_builder *builder, struct err *err)
@@ -69,7 +69,7 @@ int page_builder_compare_plan(struct page_builder *builder, struct err *err)
 bool page_builder_compares(const struct page_builder *builder)
 {
     for (size_t i = 0; i < builder->n; i++)
-        if (builder->files[i].sides || builder->files[i].process || builder->files[i].member)
+        if (builder->files[i].sides || builder->files[i].process || builder->files[i].group)
             return true;
     return false;
 }
@@ -120,14 +120,14 @@ int page_builder_compare_merge(struct page_builder *builder, const struct page_f
     return -1;
 }
 
-int page_builder_compare_keep(struct page_builder *builder, const struct page_file *file,
-                              const struct buf *bytes, struct err *err)
+int page_builder_compare_store(struct page_builder *builder, const struct page_file *file,
+                               const struct buf *bytes, struct err *err)
 {
     if (file->process == 0)
         return 0;
     struct page_process *process = &builder->comparisons->processes[file->process - 1];
     for (size_t i = 0; i < process->n; i++)
-        if (process->pairs[i].of[file->pair - 1] == file)
+        if (process->pairs[i].files[file->pair - 1] == file)
             buf_add(&process->pairs[i].bytes[file->pair - 1], bytes->data, bytes->len);
     return --process->missing > 0 ? 0 : page_process_draw(builder, process, err);
 }
@@ -144,12 +144,12 @@ static void add_names(struct buf *names, struct strlist *hosts)
 {
     if (hosts->n > 0)
         qsort(hosts->items, hosts->n, sizeof *hosts->items, compare_names);
-    for (size_t i = 0; i < hosts->n && i < NAMED; i++)
+    for (size_t i = 0; i < hosts->n && i < MAX_NAMED; i++)
         buf_addf(names, "%s%s", i > 0 ? ", " : "", hosts->items[i]);
-    if (hosts->n > NAMED)
-        buf_addf(names, " and %zu more", hosts->n - NAMED);
+    if (hosts->n > MAX_NAMED)
+        buf_addf(names, " and %zu more", hosts->n - MAX_NAMED);
     if (hosts->n == 0)
-        buf_adds(names, "nobody");
+        buf_adds(names, "no host");
 }
 
 /* Names the hosts whose profiles are merged, and counts the others. */
@@ -157,7 +157,7 @@ static int name_side(struct page_comparison *s, enum comparison_side side, struc
 {
     struct buf names = BUF_INIT(1 << 16);
     struct comparison_profiles *of = &s->sides.sides[side];
-    of->n_left_out = s->planned[side] - of->n_processes;
+    of->n_left_out = s->n_planned[side] - of->n_processes;
     add_names(&names, &s->hosts[side]);
     int rc = buf_check(&names, "names of hosts", err);
     if (rc == 0 && !(s->names[side] = buf_detach(&names)))
@@ -183,14 +183,14 @@ static int draw_sides(struct page_builder *builder, const struct page_comparison
                                       .baseline = s->labels[COMPARISON_BASELINE]};
     struct err why = ERR_INIT;
     if (!comparison_has_both(&s->sides))
-        return page_writer_add_nothing(builder->page, entry,
-                                       "one of the two sides has none that could be read", err);
+        return page_writer_add_undrawn(builder->page, entry,
+                                       "no profile of one of the two sides could be read", err);
     if (!builder->has_summary && findings_add_comparison(&builder->findings, &s->sides, &subject, err) < 0)
         return -1;
     if (page_writer_add_comparison(builder->page, entry, &s->sides, &why) == 0)
         return 0;
     if (page_builder_is_file_error(&why))
-        return page_writer_add_nothing(builder->page, entry, why.msg, err);
+        return page_writer_add_undrawn(builder->page, entry, why.msg, err);
     *err = why;
     return -1;
 }

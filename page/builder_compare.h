@@ -8,14 +8,14 @@
 struct page_comparison {
     const struct page_file *first; /* of the target hosts */
     struct comparison sides;
-    size_t planned[2];
+    size_t n_planned[2];        /* files, by enum comparison_side */
     struct strlist hosts[2];    /* the hosts whose profiles are merged */
     char *names[2], *labels[2]; /* the hosts' names; the same names with the number of hosts left out */
 };
 
 /* Two snapshots of one kind. */
 struct page_pair {
-    const struct page_file *of[2]; /* by time, after reading */
+    const struct page_file *files[2]; /* by time, after reading */
     const char *title;
     struct buf bytes[2]; /* compressed, to save memory */
     struct growth growth;
@@ -47,7 +47,7 @@ struct page_comparisons {
 
 /* The key of a group; NULL is the same as "". */
 struct page_comparisons_key {
-    char kind; /* 's' sides, 'g' groups, 'p' processes */
+    char type; /* 's' sides, 'g' groups, 'p' processes */
     const char *words[3];
 };
 

@@ -34,7 +34,7 @@ static int draw_dump(struct page_builder *builder, const struct page_files *file
     if (rc < 0) {
         goroutines_free(g);
         if (err)
-            *err = why; /* it names the file */
+            *err = why; /* this error names the file */
         return -1;
     }
     file->entry.kind = "goroutines";
@@ -60,12 +60,12 @@ static int draw_profile(struct page_builder *builder, const struct page_files *f
 }
 
 /* A goroutine profile is drawn twice: as a table of goroutines and as a flame graph. */
-static int draw_named(struct page_builder *builder, const struct page_files *files, struct page_file *file,
-                      struct err *err)
+static int draw_file(struct page_builder *builder, const struct page_files *files, struct page_file *file,
+                     struct err *err)
 {
     struct buf bytes = BUF_INIT(0);
     int rc = files->read(files->ctx, file->entry.file, &bytes, err);
-    if (rc < 0 && err->kind != ERR_NOT_FOUND) /* that error names the file */
+    if (rc < 0 && err->kind != ERR_NOT_FOUND) /* ERR_NOT_FOUND already names the file */
         err_wrap(err, "%s", file->entry.file);
     if (rc == 0)
         rc = draw_dump(builder, files, file, &bytes, err);
@@ -75,8 +75,8 @@ static int draw_named(struct page_builder *builder, const struct page_files *fil
     return rc;
 }
 
-/* Notes that file `i` is being drawn. A single file cannot be left out. */
-static void note_progress(struct page_progress *progress, const struct strlist *files, size_t i)
+/* Records that file `i` is being drawn. A single file cannot be left out. */
+static void record_progress(struct page_progress *progress, const struct strlist *files, size_t i)
 {
     if (!progress || files->n == 1)
         return;
@@ -86,25 +86,25 @@ static void note_progress(struct page_progress *progress, const struct strlist *
 
 int page_build_files(const struct page_files *files, const struct page_output *to, struct err *err)
 {
-    struct page_builder d;
+    struct page_builder builder;
     const struct strlist *names = files->names;
     char made[64], name[64];
     snprintf(name, sizeof name, "%zu files", names->n);
     struct page_bundle b = {.name = names->n == 1 ? files->title(names->items[0]) : name,
                             .made = clock_format(made, sizeof made, clock_utc())};
-    int rc = page_builder_init(&d, &page_limits_on_request, STR(""), to, err);
+    int rc = page_builder_init(&builder, &page_limits_on_request, STR(""), to, err);
     for (size_t i = 0; rc == 0 && i < names->n; i++) {
         if ((to->progress && to->progress->without == i + 1) || page_progress_is_over(to->progress))
             continue;
-        note_progress(to->progress, names, i);
+        record_progress(to->progress, names, i);
         struct page_file f = {.entry = {.file = names->items[i], .title = files->title(names->items[i])}};
-        rc = draw_named(&d, files, &f, err);
+        rc = draw_file(&builder, files, &f, err);
     }
-    /* Keep the note after a failure, which is due to the file that was read. */
+    /* Keep the record after a failure, because this file caused it. */
     if (rc == 0 && to->progress)
         to->progress->at = 0;
     if (rc == 0)
-        rc = page_builder_finish(&d, &b, err);
-    page_builder_release(&d);
+        rc = page_builder_finish(&builder, &b, err);
+    page_builder_release(&builder);
     return rc;
 }

@@ -9,7 +9,7 @@ int page_comparisons_number(struct page_comparisons *comparisons, const struct p
                             size_t next, size_t *ret, struct err *err)
 {
     struct buf text = BUF_INIT(1 << 16);
-    buf_addc(&text, key->kind);
+    buf_addc(&text, key->type);
     for (size_t i = 0; i < sizeof key->words / sizeof *key->words; i++)
         buf_addf(&text, "\x1f%s", key->words[i] ? key->words[i] : "");
     int rc = buf_check(&text, "a name", err);
@@ -28,21 +28,21 @@ int page_fleet_plan(struct page_comparisons *comparisons, struct page_file *file
     size_t next = comparisons->n_groups + 1;
     if (array_reserve((void **)&comparisons->groups, &comparisons->cap_groups, next,
                       sizeof *comparisons->groups, err) < 0 ||
-        page_comparisons_number(comparisons, &key, next, &file->member, err) < 0)
+        page_comparisons_number(comparisons, &key, next, &file->group, err) < 0)
         return -1;
-    if (file->member == next)
+    if (file->group == next)
         comparisons->groups[comparisons->n_groups++] =
             (struct page_fleet){.service = file->entry.service, .planned = json_object()};
-    json_t *planned = comparisons->groups[file->member - 1].planned;
+    json_t *planned = comparisons->groups[file->group - 1].planned;
     return !planned || json_object_set_new(planned, file->entry.host, json_true()) < 0 ? err_nomem(err) : 0;
 }
 
 int page_fleet_add(struct page_builder *builder, const struct page_file *file, const struct profile *profile,
                    struct err *err)
 {
-    if (file->member == 0)
+    if (file->group == 0)
         return 0;
-    return fleet_add(&builder->comparisons->groups[file->member - 1].hosts,
+    return fleet_add(&builder->comparisons->groups[file->group - 1].hosts,
                      &(struct fleet_member){file->entry.host, file->is_baseline, file->entry.file}, profile,
                      err);
 }

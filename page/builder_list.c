@@ -13,7 +13,7 @@ static bool is_kind(const struct manifest_item *item, const char *kind)
     return item->kind && strcmp(item->kind, kind) == 0;
 }
 
-/* The items of a service, or the local files, and what they have in common. */
+/* The items of a service, or the local files, with the host and the service of all of them. */
 struct item_list {
     const struct manifest_item *items;
     size_t n;
@@ -22,10 +22,10 @@ struct item_list {
 };
 
 /* Whether the same service has a text of its goroutines, which has more detail than their profile. */
-static bool has_goroutine_text(const struct item_list *l)
+static bool has_goroutine_text(const struct item_list *list)
 {
-    for (size_t i = 0; i < l->n; i++) {
-        const struct manifest_item *item = &l->items[i];
+    for (size_t i = 0; i < list->n; i++) {
+        const struct manifest_item *item = &list->items[i];
         if (item->file && is_kind(item, "goroutines") && item->status == MANIFEST_OK &&
             text_ends_in(item->file, ".txt"))
             return true;
@@ -34,7 +34,7 @@ static bool has_goroutine_text(const struct item_list *l)
 }
 
 static void choose_form(struct page_file *file, const struct manifest_item *item,
-                        const struct item_list *beside)
+                        const struct item_list *list)
 {
     bool goroutines = is_kind(item, "goroutines");
     if (item->status != MANIFEST_OK) {
@@ -42,12 +42,12 @@ static void choose_form(struct page_file *file, const struct manifest_item *item
         return;
     }
     if (item->has_profile)
-        file->how = PAGE_AS_PROFILE | (goroutines && !has_goroutine_text(beside) ? PAGE_AS_DUMP : 0);
+        file->draw_as = PAGE_AS_PROFILE | (goroutines && !has_goroutine_text(list) ? PAGE_AS_DUMP : 0);
     else if (goroutines && text_ends_in(item->file, ".txt"))
-        file->how = PAGE_AS_DUMP;
+        file->draw_as = PAGE_AS_DUMP;
     else if (is_kind(item, "text")) {
-        file->how = PAGE_AS_DUMP;
-        file->unsure = true;
+        file->draw_as = PAGE_AS_DUMP;
+        file->is_unknown_type = true;
     }
 }
 
@@ -65,22 +65,22 @@ static char *make_title(const struct manifest_item *item, const char *host, cons
 }
 
 static int add_file(struct page_builder *builder, const struct manifest_item *item,
-                    const struct item_list *of, struct err *err)
+                    const struct item_list *list, struct err *err)
 {
     struct page_file f = {
-        .entry = {.host = of->host, .service = of->service, .file = item->file, .kind = item->kind},
-        .is_baseline = of->is_baseline,
+        .entry = {.host = list->host, .service = list->service, .file = item->file, .kind = item->kind},
+        .is_baseline = list->is_baseline,
         .argument = item->argument,
         .pair = (int)item->pair};
     if (!item->file || is_kind(item, "trace"))
         return 0;
-    choose_form(&f, item, of);
-    if (!f.how && !f.why)
+    choose_form(&f, item, list);
+    if (!f.draw_as && !f.why)
         return 0;
     if (array_reserve((void **)&builder->files, &builder->cap, builder->n + 1, sizeof *builder->files, err) <
         0)
         return -1;
-    f.entry.title = f.title = make_title(item, of->host, of->service);
+    f.entry.title = f.title = make_title(item, list->host, list->service);
     if (!f.title ||
         json_object_set_new(builder->by_path, item->file, json_integer((json_int_t)builder->n)) < 0) {
         free(f.title);
@@ -90,10 +90,10 @@ static int add_file(struct page_builder *builder, const struct manifest_item *it
     return 0;
 }
 
-static int add_files(struct page_builder *builder, const struct item_list *l, struct err *err)
+static int add_files(struct page_builder *builder, const struct item_list *list, struct err *err)
 {
-    for (size_t i = 0; i < l->n; i++)
-        if (add_file(builder, &l->items[i], l, err) < 0)
+    for (size_t i = 0; i < list->n; i++)
+        if (add_file(builder, &list->items[i], list, err) < 0)
             return -1;
     return 0;
 }
@@ -106,12 +106,12 @@ int page_builder_list(struct page_builder *builder, struct err *err)
     for (size_t i = 0; i < m->n_hosts; i++)
         for (size_t k = 0; k < m->hosts[i].n_services; k++) {
             const struct manifest_service *service = &m->hosts[i].services[k];
-            const struct item_list l = {.items = service->items,
-                                        .n = service->n_items,
-                                        .host = m->hosts[i].name,
-                                        .service = service->name,
-                                        .is_baseline = m->hosts[i].is_baseline};
-            if (add_files(builder, &l, err) < 0)
+            const struct item_list list = {.items = service->items,
+                                           .n = service->n_items,
+                                           .host = m->hosts[i].name,
+                                           .service = service->name,
+                                           .is_baseline = m->hosts[i].is_baseline};
+            if (add_files(builder, &list, err) < 0)
                 return -1;
         }
     return add_files(builder, &(struct item_list){.items = m->files, .n = m->n_files}, err);

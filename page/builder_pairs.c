@@ -23,8 +23,8 @@ static bool is_same_kind(const struct page_file *a, const struct page_file *b)
 static struct page_pair *find_incomplete_pair(struct page_process *process, const struct page_file *file)
 {
     for (size_t i = 0; i < process->n; i++)
-        if (!process->pairs[i].of[1] && process->pairs[i].of[0] &&
-            is_same_kind(process->pairs[i].of[0], file))
+        if (!process->pairs[i].files[1] && process->pairs[i].files[0] &&
+            is_same_kind(process->pairs[i].files[0], file))
             return &process->pairs[i];
     return NULL;
 }
@@ -35,7 +35,7 @@ static int add_pair(struct page_process *process, const struct page_file *file, 
         0)
         return -1;
     process->pairs[process->n++] = (struct page_pair){
-        .of = {file, NULL}, .title = file->title, .bytes = {BUF_INIT(MAX_BYTES), BUF_INIT(MAX_BYTES)}};
+        .files = {file, NULL}, .title = file->title, .bytes = {BUF_INIT(MAX_BYTES), BUF_INIT(MAX_BYTES)}};
     return 0;
 }
 
@@ -43,7 +43,7 @@ static int add_pair(struct page_process *process, const struct page_file *file, 
 int page_process_plan(struct page_builder *builder, struct page_file *file, struct err *err)
 {
     struct page_comparisons *c = builder->comparisons;
-    bool profile = (file->how & PAGE_AS_PROFILE) && file->entry.kind;
+    bool profile = (file->draw_as & PAGE_AS_PROFILE) && file->entry.kind;
     if (!profile || file->pair < 1 || file->pair > 2 || !file->entry.host || !file->entry.service)
         return 0;
     const struct page_comparisons_key key = {'p', {file->entry.host, file->entry.service}};
@@ -58,9 +58,9 @@ int page_process_plan(struct page_builder *builder, struct page_file *file, stru
     if (file->pair == 1)
         return add_pair(p, file, err);
     struct page_pair *pair = find_incomplete_pair(p, file);
-    file->later = pair != NULL;
+    file->is_later = pair != NULL;
     if (pair)
-        pair->of[1] = file;
+        pair->files[1] = file;
     return 0;
 }
 
@@ -77,9 +77,9 @@ void page_process_release(struct page_process *process)
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
-static bool is_whole(const struct page_pair *p)
+static bool is_complete(const struct page_pair *p)
 {
-    return p->of[1] && p->bytes[0].len > 0 && p->bytes[1].len > 0 && !p->bytes[0].failed &&
+    return p->files[1] && p->bytes[0].len > 0 && p->bytes[1].len > 0 && !p->bytes[0].failed &&
            !p->bytes[1].failed;
 }
 
@@ -91,7 +91,7 @@ static void order_by_time(struct page_pair *pair, struct profile *both[static 2]
     struct page_pair old = *pair;
     struct profile *first = both[1];
     for (size_t i = 0; i < 2; i++) {
-        pair->of[i] = old.of[1 - i];
+        pair->files[i] = old.files[1 - i];
         pair->bytes[i] = old.bytes[1 - i];
     }
     both[1] = both[0];
@@ -125,7 +125,7 @@ static int read_pair(const struct page_builder *builder, struct page_pair *pair,
 
 static struct finding_subject make_subject(const struct page_pair *pair)
 {
-    const struct page_entry *e = &pair->of[1]->entry;
+    const struct page_entry *e = &pair->files[1]->entry;
     return (struct finding_subject){.host = e->host,
                                     .service = e->service,
                                     .kind = e->kind,
@@ -143,7 +143,7 @@ static int add_goroutine_findings(struct page_builder *builder, const struct pag
     struct err why = ERR_INIT;
     for (size_t i = 0; i < 2; i++) {
         dumps[i] = (struct str){buf_str(&pair->bytes[i]), pair->bytes[i].len};
-        names[i] = pair->of[i]->entry.file;
+        names[i] = pair->files[i]->entry.file;
     }
     int rc = goroutines_read(&(struct goroutines_input){dumps, names, 2, builder->limits->profile}, &g, &why);
     if (rc == 0)
@@ -159,15 +159,15 @@ static int add_findings(struct page_builder *builder, const struct page_pair *pa
     struct finding_subject subject = make_subject(pair);
     if (builder->has_summary)
         return 0;
-    if (strcmp(pair->of[1]->entry.kind, "goroutines") == 0)
+    if (strcmp(pair->files[1]->entry.kind, "goroutines") == 0)
         return add_goroutine_findings(builder, pair, err);
     return findings_add_growth(&builder->findings, &pair->growth, &subject, err);
 }
 
 /* Adds the growth to the figures of the host. Only one of the two files belongs to a group of hosts. */
-static int add_rate(struct page_builder *builder, const struct page_pair *pair, struct err *err)
+static int add_figures(struct page_builder *builder, const struct page_pair *pair, struct err *err)
 {
-    const struct page_file *f = pair->of[0]->member ? pair->of[0] : pair->of[1];
+    const struct page_file *f = pair->files[0]->group ? pair->files[0] : pair->files[1];
     return pair->growth.between_ns > 0 ? page_fleet_add(builder, f, pair->growth.merged, err) : 0;
 }
 
@@ -178,12 +178,12 @@ static int draw_growth(struct page_builder *builder, struct page_pair *pair, con
     if (add_findings(builder, pair, err) < 0)
         return -1;
     growth_subtract(&pair->growth);
-    if (add_rate(builder, pair, err) < 0)
+    if (add_figures(builder, pair, err) < 0)
         return -1;
     if (page_writer_add_profile(builder->page, entry, pair->growth.merged, &why) == 0)
         return 0;
     if (page_builder_is_file_error(&why))
-        return page_writer_add_nothing(builder->page, entry, why.msg, err);
+        return page_writer_add_undrawn(builder->page, entry, why.msg, err);
     *err = why;
     return -1;
 }
@@ -192,7 +192,7 @@ static int draw_growth(struct page_builder *builder, struct page_pair *pair, con
 static int draw_pair(struct page_builder *builder, struct page_pair *pair, const char *restarted,
                      struct err *err)
 {
-    struct page_entry entry = pair->of[1]->entry;
+    struct page_entry entry = pair->files[1]->entry;
     char *title = NULL, *why = NULL;
     int rc = -1;
     entry.from = FINDING_FROM_GROWTH;
@@ -201,7 +201,7 @@ static int draw_pair(struct page_builder *builder, struct page_pair *pair, const
         err_nomem(err);
     } else {
         entry.title = title;
-        rc = restarted ? page_writer_add_nothing(builder->page, &entry, why, err)
+        rc = restarted ? page_writer_add_undrawn(builder->page, &entry, why, err)
                        : draw_growth(builder, pair, &entry, err);
     }
     free(title);
@@ -231,7 +231,7 @@ int page_process_draw(struct page_builder *builder, struct page_process *process
     if (process->drawn)
         return 0;
     for (size_t i = 0; i < process->n && rc == 0; i++)
-        rc = is_whole(&process->pairs[i]) ? read_pair(builder, &process->pairs[i], err) : 0;
+        rc = is_complete(&process->pairs[i]) ? read_pair(builder, &process->pairs[i], err) : 0;
     if (rc == 0)
         rc = find_restart(builder, process, &restarted, err);
     for (size_t i = 0; i < process->n && rc == 0; i++)

@@ -32,11 +32,11 @@ static int draw_file(struct page_builder *builder, struct page_file *file, const
     struct buf bytes = BUF_INIT(builder->limits->profile);
     struct err why = ERR_INIT;
     int rc = beneath_read(files, file->entry.file, &bytes, &why);
-    file->met = true;
+    file->was_read = true;
     if (rc == 0)
         rc = page_builder_draw(builder, file, &bytes, err);
     else if (bytes.failed && !bytes.out_of_memory)
-        rc = page_writer_add_nothing(builder->page, &file->entry, builder->limits->too_large, err);
+        rc = page_writer_add_undrawn(builder->page, &file->entry, builder->limits->too_large, err);
     else
         rc = page_builder_add_failed(builder, file, &bytes, &why, err);
     buf_release(&bytes);
@@ -46,16 +46,16 @@ static int draw_file(struct page_builder *builder, struct page_file *file, const
 static int draw_directory(struct page_builder *builder, const struct beneath *files, struct err *err)
 {
     for (size_t i = 0; i < builder->n; i++)
-        if (builder->files[i].how && draw_file(builder, &builder->files[i], files, err) < 0)
+        if (builder->files[i].draw_as && draw_file(builder, &builder->files[i], files, err) < 0)
             return -1;
     return page_builder_finish_bundle(builder, err);
 }
 
 /* ---- in the child -------------------------------------------------------------------------------------- */
 
-struct drawn {
+struct child_input {
     const struct manifest *manifest;
-    const struct workdir *w;
+    const struct workdir *workdir;
     struct output output;
 };
 
@@ -77,29 +77,29 @@ static int put_result(const struct page_builder *builder, const struct output *o
     put_text(ret, bytes);
     put_text(ret, hex);
     for (size_t i = 0; i < builder->findings.n; i++) {
-        const struct finding *w = &builder->findings.items[i];
-        put_text(ret, w->rule->id);
-        put_text(ret, w->text);
-        put_text(ret, w->file);
-        put_text(ret, w->look);
+        const struct finding *finding = &builder->findings.items[i];
+        put_text(ret, finding->rule->id);
+        put_text(ret, finding->text);
+        put_text(ret, finding->file);
+        put_text(ret, finding->look);
     }
     return 0;
 }
 
 static int draw_in_child(void *ctx, struct buf *ret, struct err *err)
 {
-    struct drawn *k = ctx;
-    struct page_builder d = {0};
+    struct child_input *input = ctx;
+    struct page_builder builder = {0};
     struct buf manifest = BUF_INIT(BUNDLE_MAX_MANIFEST);
-    int rc = manifest_print(k->manifest, &manifest, err);
+    int rc = manifest_print(input->manifest, &manifest, err);
     if (rc == 0)
-        rc = page_builder_init(&d, &page_limits_capture, (struct str){buf_str(&manifest), manifest.len},
-                               &(struct page_output){.sink = write_output, .ctx = &k->output}, err);
+        rc = page_builder_init(&builder, &page_limits_capture, (struct str){buf_str(&manifest), manifest.len},
+                               &(struct page_output){.sink = write_output, .ctx = &input->output}, err);
     if (rc == 0)
-        rc = draw_directory(&d, workdir_files(k->w), err);
+        rc = draw_directory(&builder, workdir_files(input->workdir), err);
     if (rc == 0)
-        rc = put_result(&d, &k->output, ret, err);
-    page_builder_release(&d);
+        rc = put_result(&builder, &input->output, ret, err);
+    page_builder_release(&builder);
     buf_release(&manifest);
     return rc;
 }
@@ -140,10 +140,10 @@ static int read_result(struct manifest *manifest, const struct buf *result, stru
     const char *hex;
     uint64_t bytes;
     size_t n = 0;
-    bool fine = read_page(&rest, &bytes, &hex);
-    while (fine && rest.n > 0)
-        fine = n < FINDINGS_MAX && read_sentence(&rest, &sentences[n++]);
-    if (!fine)
+    bool is_valid = read_page(&rest, &bytes, &hex);
+    while (is_valid && rest.n > 0)
+        is_valid = n < FINDINGS_MAX && read_sentence(&rest, &sentences[n++]);
+    if (!is_valid)
         return err_set(err, ERR_FAILED, "the process that made it gave no proper result");
     return manifest_set_summary(manifest, sentences, n, err) < 0
                ? -1
@@ -161,7 +161,7 @@ static uint64_t child_memory(uint64_t most)
 static int draw_page(struct manifest *manifest, const struct workdir *workdir, const struct output *o,
                      int cancel_fd, struct err *err)
 {
-    struct drawn k = {.manifest = manifest, .w = workdir, .output = *o};
+    struct child_input input = {.manifest = manifest, .workdir = workdir, .output = *o};
     struct proc_fork_limits limits = confined_limits(manifest_sum_bytes(manifest), cancel_fd);
     struct buf result = BUF_INIT(0);
     bool interrupted = fd_cancelled(cancel_fd);
@@ -172,7 +172,7 @@ static int draw_page(struct manifest *manifest, const struct workdir *workdir, c
     limits.kept[0] = o->fd;
     limits.kept[1] = workdir_files(workdir)->fd;
     limits.max_result = RESULT_MAX;
-    int rc = proc_run_confined(draw_in_child, &k, &limits, &result, err);
+    int rc = proc_run_confined(draw_in_child, &input, &limits, &result, err);
     if (rc == 0)
         rc = read_result(manifest, &result, err);
     buf_release(&result);

@@ -14,21 +14,21 @@ struct texts {
     struct finder by_text;
 };
 
-struct wanted {
-    const struct texts *t;
+struct text_query {
+    const struct texts *texts;
     struct str text;
 };
 
-static bool is_wanted(const void *ctx, uint32_t number)
+static bool is_same_text(const void *ctx, uint32_t number)
 {
-    const struct wanted *w = ctx;
-    return str_equal(w->t->items[number], w->text);
+    const struct text_query *query = ctx;
+    return str_equal(query->texts->items[number], query->text);
 }
 
 static int text_number(struct texts *t, struct str text, uint32_t *ret, struct err *err)
 {
     uint64_t hash = finder_mix_str(finder_seed(&t->by_text), text);
-    uint32_t at = finder_find(&t->by_text, hash, is_wanted, &(struct wanted){t, text});
+    uint32_t at = finder_find(&t->by_text, hash, is_same_text, &(struct text_query){t, text});
     if (at == FINDER_NONE) {
         at = (uint32_t)t->n;
         if (array_reserve((void **)&t->items, &t->cap, t->n + 1, sizeof *t->items, err) < 0 ||
@@ -171,16 +171,16 @@ struct frames {
     struct finder by_frame;
 };
 
-struct wanted_frame {
-    const struct frames *f;
+struct frame_query {
+    const struct frames *frames;
     struct frame frame;
 };
 
-static bool is_wanted_frame(const void *ctx, uint32_t number)
+static bool is_same_frame(const void *ctx, uint32_t number)
 {
-    const struct wanted_frame *w = ctx;
-    const struct frame *frame = &w->f->items[number];
-    return frame->function == w->frame.function && frame->file_line == w->frame.file_line;
+    const struct frame_query *query = ctx;
+    const struct frame *frame = &query->frames->items[number];
+    return frame->function == query->frame.function && frame->file_line == query->frame.file_line;
 }
 
 static int frame_number(struct frames *f, const struct goroutine_frame *frame, uint32_t *ret, struct err *err)
@@ -190,7 +190,7 @@ static int frame_number(struct frames *f, const struct goroutine_frame *frame, u
         text_number(&f->texts, frame->file_line, &texts.file_line, err) < 0)
         return -1;
     uint64_t hash = finder_mix(finder_seed(&f->by_frame), (uint64_t)texts.function << 32 | texts.file_line);
-    uint32_t at = finder_find(&f->by_frame, hash, is_wanted_frame, &(struct wanted_frame){f, texts});
+    uint32_t at = finder_find(&f->by_frame, hash, is_same_frame, &(struct frame_query){f, texts});
     if (at == FINDER_NONE) {
         at = (uint32_t)f->n;
         if (array_reserve((void **)&f->items, &f->cap, f->n + 1, sizeof *f->items, err) < 0 ||

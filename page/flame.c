@@ -30,49 +30,51 @@ struct tree_builder {
 
 /* ---- growing ------------------------------------------------------------------------------------------- */
 
-/* Leaves the nodes of the path from that depth on. */
-static int leave_nodes(struct tree_builder *d, size_t depth, struct err *err)
+/* Completes the nodes of the path from that depth on. */
+static int complete_nodes(struct tree_builder *builder, size_t depth, struct err *err)
 {
-    while (d->n_path > depth)
-        if (flame_tree_complete_node(&d->tree, d->nodes[--d->n_path], err) < 0)
+    while (builder->n_path > depth)
+        if (flame_tree_complete_node(&builder->tree, builder->nodes[--builder->n_path], err) < 0)
             return -1;
     return 0;
 }
 
-/* Adds the nodes of a stack from the outermost call to the leaf. *ret is the last node, or the one that it is
- * folded into. */
-static int add_stack(struct tree_builder *d, const struct profile_sample *s, uint32_t *ret, struct err *err)
+/* Adds the nodes of a stack from the outermost call to the leaf. *ret is the last node, or the node into
+ * which it is folded. */
+static int add_stack(struct tree_builder *builder, const struct profile_sample *s, uint32_t *ret,
+                     struct err *err)
 {
-    struct flame_calls calls = flame_calls_of(&d->stacks, s);
+    struct flame_calls calls = flame_calls_of(&builder->stacks, s);
     uint32_t node = 0, function = 0;
     bool follows = true;
-    for (size_t i = 0; d->tree.nodes[node].function != FLAME_SMALLER && flame_calls_next(&calls, &function);
-         i++) {
+    for (size_t i = 0;
+         builder->tree.nodes[node].function != FLAME_SMALLER && flame_calls_next(&calls, &function); i++) {
         /* Calls that are too deep are folded. */
         if (i + 1 >= FLAME_MAX_DEPTH)
             function = FLAME_SMALLER;
-        follows = follows && i < d->n_path && d->path[i] == function;
+        follows = follows && i < builder->n_path && builder->path[i] == function;
         if (!follows) {
-            if (leave_nodes(d, i, err) < 0 ||
-                flame_tree_grow(&d->tree, node, function, &d->nodes[i], err) < 0)
+            if (complete_nodes(builder, i, err) < 0 ||
+                flame_tree_grow(&builder->tree, node, function, &builder->nodes[i], err) < 0)
                 return -1;
-            d->path[i] = function;
-            d->n_path = i + 1;
+            builder->path[i] = function;
+            builder->n_path = i + 1;
         }
-        node = d->nodes[i];
+        node = builder->nodes[i];
     }
     *ret = node;
     return 0;
 }
 
-static int add_sample(struct tree_builder *d, size_t i, struct err *err)
+static int add_sample(struct tree_builder *builder, size_t i, struct err *err)
 {
     uint32_t node = 0;
-    if (d->tree.n > d->most * GROWTH && flame_tree_fold(&d->tree, d->most, d->nodes, d->n_path, err) < 0)
+    if (builder->tree.n > builder->most * GROWTH &&
+        flame_tree_fold(&builder->tree, builder->most, builder->nodes, builder->n_path, err) < 0)
         return -1;
-    if (add_stack(d, &d->p->samples[i], &node, err) < 0)
+    if (add_stack(builder, &builder->p->samples[i], &node, err) < 0)
         return -1;
-    flame_tree_add(&d->tree, node, d->p->values + i * d->p->n_sample_types);
+    flame_tree_add(&builder->tree, node, builder->p->values + i * builder->p->n_sample_types);
     return 0;
 }
 
@@ -94,11 +96,11 @@ static int compare_callers(const void *a, const void *b)
 }
 
 /* Sorts all nodes but the root by caller, the heaviest first. */
-static void order_children(const struct tree_builder *d, int64_t *sums, struct child *ret)
+static void order_children(const struct tree_builder *builder, int64_t *sums, struct child *ret)
 {
-    const struct flame_tree *t = &d->tree;
+    const struct flame_tree *t = &builder->tree;
     for (size_t i = 0; i < t->n; i++)
-        sums[i] = t->values[i * t->n_types + d->f->default_type];
+        sums[i] = t->values[i * t->n_types + builder->f->default_type];
     for (size_t i = t->n; i-- > 1;) {
         uint32_t caller = t->nodes[i].caller;
         sums[caller] = (int64_t)((uint64_t)sums[caller] + (uint64_t)sums[i]);
@@ -119,10 +121,10 @@ static void put_node(struct flame *flame, const struct flame_tree *tree, uint32_
 
 /* Writes the nodes in preorder. `first` gives the first callee of each node in `children`; `pending` is a
  * stack of nodes. */
-static void put_nodes(const struct tree_builder *d, const struct child *children, uint32_t *first,
+static void put_nodes(const struct tree_builder *builder, const struct child *children, uint32_t *first,
                       uint32_t *pending)
 {
-    const struct flame_tree *t = &d->tree;
+    const struct flame_tree *t = &builder->tree;
     size_t n_pending = 1, n = t->n - 1;
     for (size_t i = n; i-- > 0;)
         first[children[i].caller] = (uint32_t)i;
@@ -130,7 +132,7 @@ static void put_nodes(const struct tree_builder *d, const struct child *children
     while (n_pending > 0) {
         uint32_t node = pending[--n_pending];
         size_t end = first[node];
-        put_node(d->f, t, node);
+        put_node(builder->f, t, node);
         while (end < n && children[end].caller == node)
             end++;
         while (end > first[node])
@@ -138,10 +140,10 @@ static void put_nodes(const struct tree_builder *d, const struct child *children
     }
 }
 
-static int write_tree(struct tree_builder *d, struct err *err)
+static int write_tree(struct tree_builder *builder, struct err *err)
 {
-    struct flame *f = d->f;
-    size_t n = d->tree.n;
+    struct flame *f = builder->f;
+    size_t n = builder->tree.n;
     int64_t *sums = calloc(n, sizeof *sums);
     struct child *children = calloc(n, sizeof *children);
     uint32_t *first = malloc(n * sizeof *first), *pending = calloc(n, sizeof *pending);
@@ -152,9 +154,9 @@ static int write_tree(struct tree_builder *d, struct err *err)
     if (!sums || !children || !first || !pending || !f->depth || !f->function || !f->self) {
         err_nomem(err);
     } else {
-        memset(first, 0xff, n * sizeof *first); /* a node without callees: points past the end */
-        order_children(d, sums, children);
-        put_nodes(d, children, first, pending);
+        memset(first, 0xff, n * sizeof *first); /* a node without callees has an index past the end */
+        order_children(builder, sums, children);
+        put_nodes(builder, children, first, pending);
         rc = 0;
     }
     free(sums);
@@ -165,10 +167,10 @@ static int write_tree(struct tree_builder *d, struct err *err)
 }
 
 /* Keeps the functions of the nodes, in the order of their first node. */
-static int keep_functions(const struct tree_builder *d, struct err *err)
+static int keep_functions(const struct tree_builder *builder, struct err *err)
 {
-    struct flame *f = d->f;
-    size_t n = d->stacks.n_functions;
+    struct flame *f = builder->f;
+    size_t n = builder->stacks.n_functions;
     uint32_t *number = malloc((n + 1) * sizeof *number);
     f->functions = calloc(n + 1, sizeof *f->functions);
     if (!number || !f->functions) {
@@ -182,7 +184,7 @@ static int keep_functions(const struct tree_builder *d, struct err *err)
             continue;
         if (number[function] == UINT32_MAX) {
             number[function] = (uint32_t)f->n_functions;
-            f->functions[f->n_functions++] = d->stacks.functions[function];
+            f->functions[f->n_functions++] = builder->stacks.functions[function];
         }
         f->function[i] = number[function];
     }
@@ -203,10 +205,10 @@ static void find_scale(const struct profile *profile, size_t n_types, double *re
     }
 }
 
-static int grow_tree(struct tree_builder *d, struct err *err)
+static int grow_tree(struct tree_builder *builder, struct err *err)
 {
-    struct flame *f = d->f;
-    struct profile *p = d->p;
+    struct flame *f = builder->f;
+    struct profile *p = builder->p;
     double scale[FLAME_MAX_TYPES] = {0};
     if (report_prune(p, err) < 0 || profile_default_type(p, &f->default_type, err) < 0)
         return -1;
@@ -214,34 +216,35 @@ static int grow_tree(struct tree_builder *d, struct err *err)
     if (f->default_type >= f->n_types)
         f->default_type = 0;
     find_scale(p, f->n_types, scale);
-    if (flame_stacks_init(&d->stacks, p, err) < 0 || flame_tree_init(&d->tree, f->n_types, scale, err) < 0)
+    if (flame_stacks_init(&builder->stacks, p, err) < 0 ||
+        flame_tree_init(&builder->tree, f->n_types, scale, err) < 0)
         return -1;
     for (size_t i = 0; i < p->n_samples; i++)
-        if (add_sample(d, d->stacks.order[i], err) < 0)
+        if (add_sample(builder, builder->stacks.order[i], err) < 0)
             return -1;
-    if (leave_nodes(d, 0, err) < 0)
+    if (complete_nodes(builder, 0, err) < 0)
         return -1;
-    if (d->tree.n > d->most && flame_tree_fold(&d->tree, d->most, NULL, 0, err) < 0)
+    if (builder->tree.n > builder->most && flame_tree_fold(&builder->tree, builder->most, NULL, 0, err) < 0)
         return -1;
-    return write_tree(d, err) < 0 ? -1 : keep_functions(d, err);
+    return write_tree(builder, err) < 0 ? -1 : keep_functions(builder, err);
 }
 
 int flame_new(struct profile *profile, size_t max_nodes, struct flame **ret, struct err *err)
 {
-    struct tree_builder *d = calloc(1, sizeof *d);
+    struct tree_builder *builder = calloc(1, sizeof *builder);
     struct flame *f = calloc(1, sizeof *f);
     int rc = -1;
-    if (!d || !f) {
+    if (!builder || !f) {
         err_nomem(err);
     } else {
-        d->p = profile;
-        d->f = f;
-        d->most = max_nodes;
-        rc = grow_tree(d, err);
-        flame_stacks_release(&d->stacks);
-        flame_tree_release(&d->tree);
+        builder->p = profile;
+        builder->f = f;
+        builder->most = max_nodes;
+        rc = grow_tree(builder, err);
+        flame_stacks_release(&builder->stacks);
+        flame_tree_release(&builder->tree);
     }
-    free(d);
+    free(builder);
     if (rc < 0)
         flame_free(f);
     else

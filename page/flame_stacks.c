@@ -13,14 +13,15 @@
 /* ---- functions ----------------------------------------------------------------------------------------- */
 
 struct function_key {
-    const struct flame_stacks *s;
+    const struct flame_stacks *stacks;
     uint32_t name, file;
 };
 
 static bool is_same_function(const void *ctx, uint32_t number)
 {
-    const struct function_key *w = ctx;
-    return w->s->functions[number].name == w->name && w->s->functions[number].file == w->file;
+    const struct function_key *key = ctx;
+    return key->stacks->functions[number].name == key->name &&
+           key->stacks->functions[number].file == key->file;
 }
 
 static int find_function(struct flame_stacks *stacks, struct flame_function function, uint32_t *ret,
@@ -55,8 +56,8 @@ static int find_functions(struct flame_stacks *stacks, uint32_t *ret, struct err
 }
 
 /* The function that stands for a location without lines, named after its mapping's file. */
-static int find_place(struct flame_stacks *stacks, const struct profile_location *location, uint32_t *ret,
-                      struct err *err)
+static int find_unnamed(struct flame_stacks *stacks, const struct profile_location *location, uint32_t *ret,
+                        struct err *err)
 {
     struct flame_function function = {0};
     char name[300] = "<unknown>";
@@ -74,7 +75,7 @@ static int find_place(struct flame_stacks *stacks, const struct profile_location
 
 /* ---- locations ----------------------------------------------------------------------------------------- */
 
-static uint32_t lines_of(const struct profile_location *l)
+static uint32_t count_lines(const struct profile_location *l)
 {
     return l->n_lines < MAX_INLINED ? l->n_lines : MAX_INLINED;
 }
@@ -87,9 +88,9 @@ static int find_runs(struct flame_stacks *stacks, const uint32_t *functions, str
     for (size_t i = 0; i < p->n_locations; i++) {
         const struct profile_location *l = &p->locations[i];
         stacks->run_at[i] = n;
-        if (l->n_lines == 0 && find_place(stacks, l, &stacks->runs[n++], err) < 0)
+        if (l->n_lines == 0 && find_unnamed(stacks, l, &stacks->runs[n++], err) < 0)
             return -1;
-        for (uint32_t line = lines_of(l); line-- > 0;) {
+        for (uint32_t line = count_lines(l); line-- > 0;) {
             uint32_t function = p->lines[l->line_at + line].function;
             if (function != PROFILE_NONE)
                 stacks->runs[n++] = functions[function];
@@ -104,7 +105,7 @@ static int make_runs(struct flame_stacks *stacks, struct err *err)
     const struct profile *p = stacks->p;
     size_t room = 1;
     for (size_t i = 0; i < p->n_locations; i++)
-        room += p->locations[i].n_lines ? lines_of(&p->locations[i]) : 1;
+        room += p->locations[i].n_lines ? count_lines(&p->locations[i]) : 1;
     uint32_t *functions = calloc(p->n_functions + 1, sizeof *functions);
     stacks->run_at = calloc(p->n_locations + 1, sizeof *stacks->run_at);
     stacks->runs = room < UINT32_MAX ? calloc(room, sizeof *stacks->runs) : NULL;
@@ -124,7 +125,7 @@ static int compare_calls(const void *left, const void *right, void *ctx)
     const uint32_t *x = left, *y = right;
     struct flame_calls a = flame_calls_of(s, &s->p->samples[*x]), b = flame_calls_of(s, &s->p->samples[*y]);
     uint32_t of_a = 0, of_b = 0;
-    /* Skip shared locations: stacks have most of them in common. */
+    /* Skip the locations that both stacks begin with, usually most of them. */
     while (a.left && b.left &&
            profile_frame(s->p, a.sample, a.left - 1) == profile_frame(s->p, b.sample, b.left - 1)) {
         a.left--;

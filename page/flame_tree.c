@@ -72,20 +72,20 @@ void flame_tree_add(struct flame_tree *tree, uint32_t node, const int64_t *value
 
 int flame_tree_complete_node(struct flame_tree *tree, uint32_t node, struct err *err)
 {
-    const struct flame_node left = tree->nodes[node];
-    size_t n = left.smaller ? 2 : 1;
+    const struct flame_node completed = tree->nodes[node];
+    size_t n = completed.smaller ? 2 : 1;
     double weight = tree->weights[node];
     int64_t values[2 * FLAME_MAX_TYPES];
     uint32_t smaller = 0;
-    if (left.function == FLAME_SMALLER || node == 0)
+    if (completed.function == FLAME_SMALLER || node == 0)
         return 0;
-    tree->weights[left.caller] += weight;
+    tree->weights[completed.caller] += weight;
     /* Only nodes at the end of the array can be removed: the node itself, and its folded callees. */
     if (weight > tree->cutoff || tree->n != node + n)
         return 0;
     memcpy(values, tree->values + node * tree->n_types, n * tree->n_types * sizeof *values);
     tree->n = node;
-    if (flame_tree_grow(tree, left.caller, FLAME_SMALLER, &smaller, err) < 0)
+    if (flame_tree_grow(tree, completed.caller, FLAME_SMALLER, &smaller, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++)
         add_values(tree, smaller, values + i * tree->n_types);
@@ -121,14 +121,15 @@ static void sort_by_weight(const struct flame_tree *tree, const uint32_t *path, 
     qsort(ret, tree->n, sizeof *ret, compare_weights);
 }
 
-/* The number of the heaviest nodes that can stay, if each caller of a folded node needs one more. `lightest`
- * gives the rank of each node's lightest callee. */
-static size_t count_staying(const struct flame_tree *tree, const struct node_weight *order,
-                            const uint32_t *lightest, size_t most, int64_t *change)
+/* The number of the heaviest nodes that can be kept, if each caller of a folded node needs one more node, for
+ * FLAME_SMALLER. `lightest` gives the rank of each node's lightest callee. */
+static size_t count_kept(const struct flame_tree *tree, const struct node_weight *order,
+                         const uint32_t *lightest, size_t most, int64_t *change)
 {
-    size_t staying = 1;
+    size_t n_kept = 1;
     int64_t folded = 0;
-    /* A caller needs one from its own rank up to the rank of its lightest callee. */
+    /* A caller needs that node if the first folded rank is after its own rank and not after the rank of its
+     * lightest callee. */
     for (size_t rank = 0; rank < tree->n; rank++) {
         uint32_t last = lightest[order[rank].node];
         if (last > rank) {
@@ -139,13 +140,13 @@ static size_t count_staying(const struct flame_tree *tree, const struct node_wei
     for (size_t n = 1; n <= tree->n; n++) {
         folded += change[n];
         if (n + (size_t)folded <= most)
-            staying = n;
+            n_kept = n;
     }
-    return staying;
+    return n_kept;
 }
 
-/* Copies the nodes that stay, and folds the others. `rank` becomes the new numbers. */
-static int move_nodes(const struct flame_tree *tree, uint32_t *rank, size_t staying, struct flame_tree *to,
+/* Copies the kept nodes, and folds the others. `rank` becomes the new numbers. */
+static int move_nodes(const struct flame_tree *tree, uint32_t *rank, size_t n_kept, struct flame_tree *to,
                       struct err *err)
 {
     rank[0] = 0;
@@ -153,12 +154,12 @@ static int move_nodes(const struct flame_tree *tree, uint32_t *rank, size_t stay
     to->weights[0] = tree->weights[0];
     for (size_t i = 1; i < tree->n; i++) {
         const struct flame_node *node = &tree->nodes[i];
-        bool stays = rank[i] < staying;
+        bool is_kept = rank[i] < n_kept;
         uint32_t caller = rank[node->caller];
         if (to->nodes[caller].function == FLAME_SMALLER) {
             rank[i] = caller;
         } else {
-            if (flame_tree_grow(to, caller, stays ? node->function : FLAME_SMALLER, &rank[i], err) < 0)
+            if (flame_tree_grow(to, caller, is_kept ? node->function : FLAME_SMALLER, &rank[i], err) < 0)
                 return -1;
             to->weights[rank[i]] += tree->weights[i];
         }
@@ -192,11 +193,11 @@ int flame_tree_fold(struct flame_tree *tree, size_t most, uint32_t *path, size_t
     }
     sort_by_weight(tree, path, n_path, order);
     rank_nodes(tree, order, rank, lightest);
-    size_t staying = count_staying(tree, order, lightest, most, change);
+    size_t n_kept = count_kept(tree, order, lightest, most, change);
     if (flame_tree_init(&to, tree->n_types, tree->scale, err) == 0 &&
-        move_nodes(tree, rank, staying, &to, err) == 0) {
-        if (staying < tree->n && order[staying].weight < HUGE_VAL)
-            to.cutoff = order[staying].weight;
+        move_nodes(tree, rank, n_kept, &to, err) == 0) {
+        if (n_kept < tree->n && order[n_kept].weight < HUGE_VAL)
+            to.cutoff = order[n_kept].weight;
         for (size_t i = 0; i < n_path; i++)
             path[i] = rank[path[i]];
         flame_tree_release(tree);

@@ -35,7 +35,7 @@ int flame_tree_grow(struct flame_tree *tree, uint32_t caller, uint32_t function,
 /* Adds to a node's own values, modulo 2^64. */
 void flame_tree_add(struct flame_tree *tree, uint32_t node, const int64_t *values);
 
-/* Call this after the last sample of a node: the tree then may fold it. Call it for the callees first. */
+/* Call this after the last sample of a node: the tree may then fold the node. Complete the callees first. */
 int flame_tree_complete_node(struct flame_tree *tree, uint32_t node, struct err *err);
 
 /*

@@ -26,9 +26,9 @@ static void add_escaped(struct buf *buf, struct str s, bool quoted)
 {
     size_t from = 0;
     for (size_t i = 0; i < s.n;) {
-        size_t mark = special_length(s.p + i, s.n - i);
+        size_t length = special_length(s.p + i, s.n - i);
         bool escaped = quoted && (s.p[i] == '"' || s.p[i] == '\\');
-        if (!mark && !escaped) {
+        if (!length && !escaped) {
             i++;
             continue;
         }
@@ -36,9 +36,9 @@ static void add_escaped(struct buf *buf, struct str s, bool quoted)
         if (escaped)
             buf_addc(buf, '\\');
         else
-            add_escape(buf, s.p + i, mark);
-        from = escaped ? i : i + mark;
-        i += escaped ? 1 : mark;
+            add_escape(buf, s.p + i, length);
+        from = escaped ? i : i + length;
+        i += escaped ? 1 : length;
     }
     buf_add(buf, s.p + from, s.n - from);
 }

@@ -38,14 +38,14 @@ struct page_notes {
 /*
  * Memory that the caller and its child share, so that a file that exceeds a limit is left out and the page is
  * still made. The child writes here which file it reads. If a limit ends it, a second child leaves that file
- * out. A child that has read files for share_ms leaves out all further files. The child has read untrusted
+ * out. A child that has read files for reading_ms leaves out all further files. The child has read untrusted
  * bytes, so its notes are untrusted.
  */
 struct page_progress {
     volatile uint32_t at;       /* the number of the file that is being read, from 1 on; 0: none */
     volatile uint32_t without;  /* the number of the file that the second child leaves out; 0: none */
-    volatile uint32_t left_out; /* the number of files left out after share_ms */
-    int64_t share_ms;           /* processor time for reading files */
+    volatile uint32_t left_out; /* the number of files left out after reading_ms */
+    int64_t reading_ms;         /* the limit of processor time for reading files */
     char file[256];             /* the name of the file that is being read */
 };
 int page_progress_new(struct page_progress **ret, struct err *err);
@@ -73,7 +73,7 @@ typedef int page_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 struct page_output {
     page_sink_fn *sink;
     void *ctx;
-    struct page_progress *progress; /* NULL: no progress is noted */
+    struct page_progress *progress; /* NULL: progress is not recorded */
 };
 
 /* Writes the page of a bundle. The same bundle always gives the same bytes. */
@@ -86,8 +86,8 @@ int page_build_copy(const struct bundle_preview *bundle, int fd, struct err *err
 
 /* Returns a bundle's manifest as a new string. A manifest of an older program gets the findings that it
  * lacks. `progress` may be NULL. */
-int page_manifest(const char *path, struct age_identities *by, struct page_progress *progress, char **ret,
-                  struct err *err);
+int page_read_manifest(const char *path, struct age_identities *by, struct page_progress *progress,
+                       char **ret, struct err *err);
 
 /* Files that the user names, and the caller's functions to read them. */
 struct page_files {

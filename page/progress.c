@@ -1,4 +1,5 @@
-/* Notes which file a child was reading when a limit ended it, and starts a second child without that file. */
+/* Records which file a child was reading when a limit ended the child, and starts a second child without that
+ * file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,8 +28,8 @@ void page_progress_free(struct page_progress *progress)
         munmap(progress, sizeof *progress);
 }
 
-/* Whether the output is empty again. Only a regular file can be truncated. */
-static bool is_cut(int fd, off_t begin)
+/* Truncates the output for the second child. Returns false if the output is not a regular file. */
+static bool truncate_output(int fd, off_t begin)
 {
     return fd < 0 || (begin >= 0 && ftruncate(fd, begin) == 0 && lseek(fd, begin, SEEK_SET) == begin);
 }
@@ -39,9 +40,10 @@ static void send_note(const struct page_notes *to, const char *line)
         to->note(to->ctx, line);
 }
 
-/* Whether to start a second child after the failure `why`, without the file that the first one was reading.
- */
-static bool leaves_out(struct page_progress *progress, const struct page_notes *notes, const struct err *why)
+/* After the failure `why`, excludes the file that the first child was reading. Returns false if a second
+ * child would not help. */
+static bool exclude_file(struct page_progress *progress, const struct page_notes *notes,
+                         const struct err *why)
 {
     char file[sizeof progress->file];
     uint32_t at = progress->at;
@@ -66,9 +68,9 @@ int page_attempt(const struct page_attempts *attempts, proc_confined_fn *body, v
     off_t begin = attempts->fd < 0 ? 0 : lseek(attempts->fd, 0, SEEK_CUR);
     limits.cpu_ms /= 2;
     /* The other half is for comparisons. */
-    p->share_ms = limits.cpu_ms / 2;
+    p->reading_ms = limits.cpu_ms / 2;
     int rc = confined_run(&work, &limits, ret, &why);
-    if (rc < 0 && is_cut(attempts->fd, begin) && leaves_out(p, attempts->notes, &why)) {
+    if (rc < 0 && truncate_output(attempts->fd, begin) && exclude_file(p, attempts->notes, &why)) {
         if (ret)
             buf_clear(ret);
         why = (struct err)ERR_INIT;
@@ -82,7 +84,7 @@ int page_attempt(const struct page_attempts *attempts, proc_confined_fn *body, v
         snprintf(line, sizeof line,
                  "%s: %" PRIu32 " files are left out: reading the files before them took %" PRId64
                  " s of processor time",
-                 attempts->name, left_out, p->share_ms / 1000);
+                 attempts->name, left_out, p->reading_ms / 1000);
         send_note(attempts->notes, line);
     }
     return rc;
@@ -90,13 +92,13 @@ int page_attempt(const struct page_attempts *attempts, proc_confined_fn *body, v
 
 bool page_progress_is_over(struct page_progress *progress)
 {
-    if (!progress || progress->share_ms == 0 || proc_cpu_ms() <= progress->share_ms)
+    if (!progress || progress->reading_ms == 0 || proc_cpu_ms() <= progress->reading_ms)
         return false;
     progress->left_out++;
     return true;
 }
 
-void page_builder_note_progress(struct page_builder *builder, const struct page_file *file)
+void page_builder_record_progress(struct page_builder *builder, const struct page_file *file)
 {
     struct page_progress *p = builder->progress;
     if (!p)
@@ -114,6 +116,6 @@ void page_builder_apply_progress(struct page_builder *builder, struct page_progr
     if (!progress || progress->without == 0 || progress->without > builder->n)
         return;
     struct page_file *f = &builder->files[progress->without - 1];
-    f->how = 0;
+    f->draw_as = 0;
     f->why = "reading it takes more memory or time than a file of its size may";
 }

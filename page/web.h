@@ -5,10 +5,10 @@
 #include "base/base.h"
 
 struct page_web {
-    struct str template; /* HTML with the placeholders <!--csp-->, <!--style-->, <!--data--> and <!--script-->
-                          */
-    struct str style;    /* CSS */
-    struct str script;   /* one JavaScript module */
+    /* HTML with the placeholders <!--csp-->, <!--style-->, <!--data--> and <!--script--> */
+    struct str template;
+    struct str style;  /* CSS */
+    struct str script; /* one JavaScript module */
 };
 
 extern const struct page_web page_web;

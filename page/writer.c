@@ -35,16 +35,16 @@ static int write_text(struct page_writer *writer, const char *text, struct err *
 
 /* ---- template ------------------------------------------------------------------------------------------ */
 
-/* The template's text before a place, and after it. */
-static struct str text_before(struct str template, const char *place)
+/* Return the template's text before a placeholder, or after it. */
+static struct str text_before(struct str template, const char *placeholder)
 {
-    const char *at = memmem(template.p, template.n, place, strlen(place));
+    const char *at = memmem(template.p, template.n, placeholder, strlen(placeholder));
     return (struct str){template.p, at ? (size_t)(at - template.p) : template.n};
 }
 
-static struct str text_after(struct str template, const char *place)
+static struct str text_after(struct str template, const char *placeholder)
 {
-    size_t n = text_before(template, place).n + strlen(place);
+    size_t n = text_before(template, placeholder).n + strlen(placeholder);
     return n > template.n ? STR("") : (struct str){template.p + n, template.n - n};
 }
 
@@ -86,7 +86,7 @@ static int write_policy(struct page_writer *writer, struct err *err)
     return rc;
 }
 
-static int put_str(struct page_writer *writer, struct str s, struct err *err)
+static int write_str(struct page_writer *writer, struct str s, struct err *err)
 {
     return write_bytes(writer, s.p, s.n, err);
 }
@@ -101,11 +101,11 @@ int page_writer_new(page_sink_fn *sink, void *ctx, uint64_t max_bytes, struct pa
     p->ctx = ctx;
     p->max_bytes = max_bytes;
     buf_init(&p->entries, MAX_BUNDLE);
-    if (put_str(p, text_before(page_web.template, "<!--csp-->"), err) < 0 || write_policy(p, err) < 0 ||
-        put_str(p, text_between("<!--csp-->", "<!--style-->"), err) < 0 ||
-        write_text(p, "<style>", err) < 0 || put_str(p, page_web.style, err) < 0 ||
+    if (write_str(p, text_before(page_web.template, "<!--csp-->"), err) < 0 || write_policy(p, err) < 0 ||
+        write_str(p, text_between("<!--csp-->", "<!--style-->"), err) < 0 ||
+        write_text(p, "<style>", err) < 0 || write_str(p, page_web.style, err) < 0 ||
         write_text(p, "</style>", err) < 0 ||
-        put_str(p, text_between("<!--style-->", "<!--data-->"), err) < 0) {
+        write_str(p, text_between("<!--style-->", "<!--data-->"), err) < 0) {
         page_writer_free(p);
         return -1;
     }
@@ -161,7 +161,7 @@ static int list_entry(struct page_writer *writer, const struct page_entry *entry
     return strlist_add(&writer->files, why || !entry->file ? "" : entry->file, err);
 }
 
-int page_writer_add_nothing(struct page_writer *writer, const struct page_entry *entry, const char *why,
+int page_writer_add_undrawn(struct page_writer *writer, const struct page_entry *entry, const char *why,
                             struct err *err)
 {
     return list_entry(writer, entry, "none", why, err);
@@ -288,10 +288,10 @@ int page_writer_finish(struct page_writer *writer, const struct page_bundle *bun
         rc = buf_check(&b, "the page's data on the bundle", err);
     }
     if (rc == 0 && (write_bytes(writer, b.data, b.len, err) < 0 ||
-                    put_str(writer, text_between("<!--data-->", "<!--script-->"), err) < 0 ||
+                    write_str(writer, text_between("<!--data-->", "<!--script-->"), err) < 0 ||
                     write_text(writer, "<script type=\"module\">", err) < 0 ||
-                    put_str(writer, page_web.script, err) < 0 || write_text(writer, "</script>", err) < 0 ||
-                    put_str(writer, text_after(page_web.template, "<!--script-->"), err) < 0))
+                    write_str(writer, page_web.script, err) < 0 || write_text(writer, "</script>", err) < 0 ||
+                    write_str(writer, text_after(page_web.template, "<!--script-->"), err) < 0))
         rc = -1;
     buf_release(&b);
     return rc;

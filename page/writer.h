@@ -21,8 +21,8 @@
 /* The most bytes of one entry before compression. */
 #define PAGE_MAX_ENTRY ((size_t)64 << 20)
 
-/* The title and origin of an entry. The page makes all texts of these structs printable. NULL means
- * unknown. */
+/* The title and origin of an entry. NULL means unknown. The page makes all texts of this and the following
+ * structs printable. */
 struct page_entry {
     const char *title; /* "file-03 gitaly cpu" */
     const char *file;  /* the bundle's member, or the user's name for it */
@@ -68,7 +68,7 @@ void page_writer_add_room(struct page_writer *writer, uint64_t more_bytes);
 
 /*
  * Add an entry. ERR_FAILED: it cannot be drawn, or the page has no room. Nothing of the entry was written, so
- * the caller may add another entry or call page_writer_add_nothing. After any other failure (the sink's, or
+ * the caller may add another entry or call page_writer_add_undrawn. After any other failure (the sink's, or
  * lack of memory) only page_writer_free may follow. The profile changes (page/flame.h).
  */
 int page_writer_add_profile(struct page_writer *writer, const struct page_entry *entry,
@@ -79,7 +79,7 @@ int page_writer_add_goroutines(struct page_writer *writer, const struct page_ent
 int page_writer_add_comparison(struct page_writer *writer, const struct page_entry *entry,
                                const struct comparison *comparison, struct err *err);
 /* Adds an entry without a picture, and the reason. */
-int page_writer_add_nothing(struct page_writer *writer, const struct page_entry *entry, const char *why,
+int page_writer_add_undrawn(struct page_writer *writer, const struct page_entry *entry, const char *why,
                             struct err *err);
 
 /* Writes the rest. Only page_writer_free may follow. */

@@ -27,7 +27,7 @@ stages_interrupted() {
     exit 130
 }
 
-# stage NAME COMMAND...: runs it with its output in a log; shows the log when it fails.
+# stage NAME COMMAND...: runs the command with its output in a log. Shows the log if the command fails.
 stage() {
     stage_run "$@"
     stage_report "$1"
@@ -77,7 +77,7 @@ stages_finish() {
     local passed failed
     passed=$(cat "$logs"/*.log | grep -c '^ok ')
     failed=$(cat "$logs"/*.log | grep '^not ok ' | grep -vc ' # TODO ')
-    # A stage that failed without a failing test (a build, a linter, a crash) counts as one.
+    # A stage that failed without a failing test (a build, a linter, a crash) counts as one failed test.
     local stage
     for stage in "${failed_stages[@]}"; do
         grep -q '^not ok ' "$logs/$stage.log" || failed=$((failed + 1))

@@ -18,7 +18,7 @@ FNR == 1 { end_statement(); depth = 0; in_comment = 0 }
 }
 END { end_statement() }
 
-function add(piece) {
+function append_text(piece) {
     if (statement == "") {
         sub(/^[ \t]+/, "", piece)
         if (piece == "")
@@ -53,19 +53,19 @@ function scan(rest,    token) {
         if (token == "//")
             break
         if (token == "/*") {
-            add(substr(rest, 1, RSTART - 1))
+            append_text(substr(rest, 1, RSTART - 1))
             in_comment = 1
         } else {
-            add(substr(rest, 1, RSTART - 1) (token ~ /^"/ ? "\"\"" : token))
+            append_text(substr(rest, 1, RSTART - 1) (token ~ /^"/ ? "\"\"" : token))
         }
         rest = substr(rest, RSTART + RLENGTH)
         if (token != "/*")
-            take(token, rest)
+            handle_token(token, rest)
     }
-    add(" ")
+    append_text(" ")
 }
 
-function take(token, rest) {
+function handle_token(token, rest) {
     if (token ~ /^[A-Za-z_]/) {
         before = last
         word = token

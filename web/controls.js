@@ -81,7 +81,7 @@ export function makeControls(profile, entry, go, { back, reset }) {
     return { node, update, say, searchBox: search.field };
 }
 
-// Go lists the most important type last, and pprof shows that one first.
+// Go lists the most important type last, and pprof shows this type first.
 function inDisplayOrder(types, first) {
     return first === types.length - 1 ? [...types].reverse() : types;
 }

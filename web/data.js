@@ -6,7 +6,7 @@ import { packageOf } from './colours.js';
 import { sidesOf, unitOf } from './sides.js';
 
 /** The number of cached profiles: each takes some megabytes of memory, and unpacking takes some milliseconds. */
-const KEPT = 2;
+const MOST_CACHED = 2;
 
 export function readBundle() {
     return JSON.parse(document.getElementById('bundle').textContent);
@@ -32,16 +32,16 @@ async function unpack(id) {
 
 /** Unpacks an entry by its id; read(entry, raw) parses its data. Caches the last few entries. */
 export function makeStore(bundle, read) {
-    const kept = new Map();
+    const cache = new Map();
     return async (id) => {
-        const known = kept.get(id);
+        const known = cache.get(id);
         if (known) return known;
         const entry = bundle.data.find((candidate) => candidate.id === id);
         const raw = await unpack(id);
-        const made = read(entry, raw);
-        kept.set(id, made);
-        if (kept.size > KEPT) kept.delete(kept.keys().next().value);
-        return made;
+        const content = read(entry, raw);
+        cache.set(id, content);
+        if (cache.size > MOST_CACHED) cache.delete(cache.keys().next().value);
+        return content;
     };
 }
 

@@ -25,8 +25,9 @@ export function deepestVisible({ tree, figures, zoom }, width) {
 }
 
 /**
- * scene: {tree, figures, zoom, up, rows, marked, palette, colourOf, nameOf, unit, whole, textOf(node) or null}. view: {width, height, top,
- * ratio}: the canvas's size and scroll position in CSS pixels, and the device pixels in each CSS pixel.
+ * scene: {tree, figures, zoom, up, rows, marked, palette, colourOf, nameOf, unit, whole, textOf(node) or null}.
+ * view: {width, height, top, ratio}: the canvas's size and scroll position in CSS pixels, and the number of device
+ * pixels in each CSS pixel.
  */
 export function paint(context, scene, view) {
     const { palette, up, rows } = scene;
@@ -135,18 +136,18 @@ function writeLabels(context, scene, labels, yOf, ratio) {
     context.globalAlpha = 1;
 }
 
-const SIZES = new Map();
-const MOST_SIZES = 4000;
+const MEASURED_NAMES = new Map();
+const MOST_MEASURED = 4000;
 
 // Measuring a text takes longer than drawing it, so the widths are cached.
 function measureName(context, name) {
-    const known = SIZES.get(name);
+    const known = MEASURED_NAMES.get(name);
     if (known) return known;
-    if (SIZES.size >= MOST_SIZES) SIZES.clear();
+    if (MEASURED_NAMES.size >= MOST_MEASURED) MEASURED_NAMES.clear();
     const shown = visible(cut(name, 600));
-    const made = [shown, context.measureText(shown).width];
-    SIZES.set(name, made);
-    return made;
+    const measured = [shown, context.measureText(shown).width];
+    MEASURED_NAMES.set(name, measured);
+    return measured;
 }
 
 /** Draws the part of a name that fits: the whole name, the name without its path, or a cut name. Returns its width. */

@@ -76,13 +76,13 @@ export function makeGoroutines(dump, go) {
         list.append(...wanted.slice(shown, shown + n).map(stack));
         shown = Math.min(wanted.length, shown + n);
         more.hidden = shown >= wanted.length;
-        const standing = wanted.reduce((all, group) => all + group.count, 0);
-        const parts = [`${plural(standing, 'goroutine')} in ${plural(wanted.length, 'stack')}`];
+        const sumOfWanted = wanted.reduce((all, group) => all + group.count, 0);
+        const parts = [`${plural(sumOfWanted, 'goroutine')} in ${plural(wanted.length, 'stack')}`];
         if (dump.hidden.groups)
             parts.push(
                 `${plural(dump.hidden.groups, 'rare stack')} left out (${plural(dump.hidden.goroutines, 'goroutine')})`,
             );
-        if (dump.isCut) parts.push('the dump breaks off before its end');
+        if (dump.isCut) parts.push('the dump ends early');
         note.textContent = parts.join('; ');
     }
 

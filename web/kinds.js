@@ -60,7 +60,7 @@ const DIFFERS = {
     allocs: 'Where memory is allocated',
     block: 'Where goroutines are blocked',
     cpu: 'What the CPU does',
-    goroutines: 'Where goroutines stand',
+    goroutines: 'Where goroutines are',
     heap: 'What holds memory',
     mutex: 'Which locks make others wait',
 };

@@ -4,7 +4,8 @@
 
 const KEYS = ['v', 't', 'z', 'up', 's', 'f', 'i', 'fn', 'g'];
 
-const own = { written: null, pending: 0 };
+/** The fragment that writePlace() wrote last, and the timer of the next write. */
+const fragment = { written: null, pending: 0 };
 
 /** Returns a link to a place. */
 export function linkTo(place) {
@@ -23,12 +24,12 @@ export function readPlace() {
  * the browser takes longer to write a URL than the page takes to draw.
  */
 export function writePlace(place, step) {
-    clearTimeout(own.pending);
-    own.pending = setTimeout(
+    clearTimeout(fragment.pending);
+    fragment.pending = setTimeout(
         () => {
             const text = linkTo(place);
             if (text === linkTo(readPlace())) return;
-            own.written = text;
+            fragment.written = text;
             if (step) location.hash = text;
             else location.replace(text);
         },
@@ -45,9 +46,9 @@ export function placeNumber(text, n) {
 export function onPlace(moved) {
     addEventListener('hashchange', () => {
         const place = readPlace();
-        if (linkTo(place) === own.written) return;
-        clearTimeout(own.pending);
-        own.written = null;
+        if (linkTo(place) === fragment.written) return;
+        clearTimeout(fragment.pending);
+        fragment.written = null;
         moved(place);
     });
 }

@@ -21,6 +21,7 @@ const open = makeStore(bundle, (entry, raw) => viewOf(entry).read(raw));
 const theme = makeTheme(repaint);
 const shown = { id: null, view: null, place: null };
 const main = element('main', { id: 'main', tabindex: '-1' });
+// For paper: the overview before the view, and the tables of opened profiles after it.
 const front = element('section', { class: 'papers', 'aria-hidden': 'true' });
 const paper = element('section', { class: 'papers', 'aria-hidden': 'true' });
 const navigation = makeNavigation(bundle);
@@ -51,33 +52,33 @@ const drawRest = debounce(() => {
 }, 200);
 
 /** Returns the requested entry's id. The default is the overview, or the only profile of a page without a manifest. */
-function wantedOf(place) {
+function entryIdOf(place) {
     const drawable = bundle.data.filter((entry) => entry.id);
     if (drawable.some((entry) => entry.id === place.v)) return place.v;
     return !place.v && !bundle.manifest && drawable.length === 1 ? drawable[0].id : 'overview';
 }
 
 async function show(place) {
-    const id = wantedOf(place);
+    const id = entryIdOf(place);
     shown.place = place;
     if (id === shown.id) return shown.view.update(place);
     shown.id = id;
     navigation.update(id);
     document.documentElement.dataset.view = id === 'overview' ? 'overview' : 'profile';
-    if (id === 'overview') return put({ node: null, update() {}, repaint: thumbnails, searchBox: null }, null, place);
+    if (id === 'overview') return showView({ node: null, update() {}, repaint: thumbnails, searchBox: null }, null, place);
     const entry = bundle.data.find((candidate) => candidate.id === id);
     try {
         const content = await open(id);
         if (shown.id !== id) return undefined;
-        return put(viewOf(entry).make(entry, content, go, theme.palette), entry, shown.place);
+        return showView(viewOf(entry).make(entry, content, go, theme.palette), entry, shown.place);
     } catch (e) {
         if (shown.id !== id) return undefined;
         const node = element('p', { class: 'error' }, `cannot draw this entry: its data is damaged or missing in this file (${visible(e.message)})`);
-        return put({ node, update() {}, repaint() {}, searchBox: null }, entry, place);
+        return showView({ node, update() {}, repaint() {}, searchBox: null }, entry, place);
     }
 }
 
-function put(view, entry, place) {
+function showView(view, entry, place) {
     const isFirst = !shown.view;
     shown.view = view;
     main.replaceChildren(...(entry ? [entryHead(entry), view.node].filter(Boolean) : [overviewOnce().node]));

@@ -4,15 +4,15 @@ import { count, element, untrusted, visible } from './text.js';
 import { inOrderOfDistance, isOutlier } from './hosts.js';
 import { linkTo } from './location.js';
 
-/** If there are more groups than this, only the group of the current view is open. */
-const FEW = 8;
+/** If there are more groups, only the group of the current view is open. */
+const MOST_OPEN_GROUPS = 8;
 
 const keyOf = (host, service) => JSON.stringify([host || '', service || '']);
 
 /** Groups the entries by host and service: first the comparisons of two sides, then outliers, then the other hosts. */
-function groupsOf({ data, groups: peers }) {
+function groupsOf({ data, groups: fleets }) {
     const groups = new Map();
-    const outliers = (peers || []).flatMap(({ service, hosts }) =>
+    const outliers = (fleets || []).flatMap(({ service, hosts }) =>
         inOrderOfDistance(hosts)
             .filter(isOutlier)
             .map(({ host }) => keyOf(host, service)),
@@ -59,7 +59,7 @@ export function makeNavigation(bundle) {
     const groups = groupsOf(bundle);
     const sections = groups.map((group) => {
         const lines = group.entries.map(lineOf);
-        if (groups.length <= FEW) return [element('li', { class: 'of' }, groupHead(group)), lines];
+        if (groups.length <= MOST_OPEN_GROUPS) return [element('li', { class: 'of' }, groupHead(group)), lines];
         const isSides = group.entries[0].from === 'sides';
         const folded = element(
             'details',

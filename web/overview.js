@@ -158,7 +158,7 @@ function collectedOf({ manifest, data }, rows) {
 }
 
 function hostNode(host, rows, data) {
-    const way = (host.hops || [])
+    const route = (host.hops || [])
         .map((hop) => hop.address)
         .filter(Boolean)
         .join(' → ');
@@ -169,7 +169,7 @@ function hostNode(host, rows, data) {
             'div',
             {},
             element('h3', {}, untrusted(host.name)),
-            element('p', { class: 'facts' }, untrusted([host.route, way].filter(Boolean).join(': '), 'span')),
+            element('p', { class: 'facts' }, untrusted([host.route, route].filter(Boolean).join(': '), 'span')),
         ),
         element(
             'div',

@@ -16,10 +16,10 @@ import { titleOf } from './kinds.js';
 import { placeNumber } from './location.js';
 
 /**
- * entry: an entry of the bundle's data; go(changes, step): changes the place; theme(): returns the palette; more:
- * {before, after}: elements around the graph. Returns {node, update(place), repaint(), searchBox, paper()}.
+ * entry: an entry of the bundle's data; go(changes, step): changes the place; theme(): returns the palette; around:
+ * {before, after}: elements before and after the graph. Returns {node, update(place), repaint(), searchBox, paper()}.
  */
-export function makeProfileView(entry, profile, go, theme, more = {}) {
+export function makeProfileView(entry, profile, go, theme, around = {}) {
     const { tree, sides } = profile;
     const colours = new Uint8Array(profile.nFunctions).fill(255);
     const byPackage = new Map();
@@ -51,7 +51,7 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
     const functions = element('section', { class: 'functions' }, element('h2', {}, 'Functions'), top.node);
     const graph = element('section', { class: 'graph', 'aria-label': 'Flame graph' }, flame.node, detail, legend.node, status);
     const about = element('p', { class: 'about' });
-    const whole = element('div', { class: 'whole' }, more.before, graph, more.after, functions);
+    const whole = element('div', { class: 'whole' }, around.before, graph, around.after, functions);
     const drawRest = debounce(() => {
         if (!node.isConnected) return;
         if (state.tableStale && !whole.hidden) top.show(context());
@@ -89,8 +89,8 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
     function update(place) {
         // Links of the overview name the type; other links have its number.
         const named = profile.types.findIndex((candidate) => candidate.type === place.t);
-        const asked = named >= 0 ? named : placeNumber(place.t, profile.types.length);
-        const type = asked >= 0 ? asked : profile.type;
+        const requested = named >= 0 ? named : placeNumber(place.t, profile.types.length);
+        const type = requested >= 0 ? requested : profile.type;
         const filters = JSON.stringify([place.f, place.i]);
         const refigured = type !== state.type || filters !== state.filters;
         const searched = state.place === null || place.s !== state.search;
@@ -200,8 +200,8 @@ export function makeProfileView(entry, profile, go, theme, more = {}) {
         if (state.filterError) return `filter: ${state.filterError}`;
         if (!state.found) return state.figures.weight[0] > 0 ? '' : 'nothing of this type was counted';
         if (state.found.error) return state.found.error;
-        const held = sumOf(tree, state.figures, state.found.marked);
-        return `${count(state.found.found)} function${state.found.found === 1 ? '' : 's'}, ${figure(held)}`;
+        const sumOfFound = sumOf(tree, state.figures, state.found.marked);
+        return `${count(state.found.found)} function${state.found.found === 1 ? '' : 's'}, ${figure(sumOfFound)}`;
     }
 
     const figure = (value) => (sides ? formatSigned(value, unit()) : `${formatValue(value, unit())} (${percentage(value, sum())})`);

@@ -216,7 +216,7 @@ function classesOf(code) {
     });
 }
 
-// A function outside linearTest(), so that the browser optimises it once for all patterns.
+// This function is outside linearTest(), so that the browser optimises it once for all patterns.
 function run(machine, text) {
     const { classes } = machine;
     let state = machine.first();

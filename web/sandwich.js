@@ -8,10 +8,12 @@ import { nameParts } from './top.js';
 import { patternOfName } from './search.js';
 
 /**
- * tools: weighed(tree) returns the figures of a tree of callers or callees; colourOf(figures) returns a function (fn, node) of
- * the colour, textOf(figures) a function (node) of a frame's text, or null; textsOf(figures, node) and factsOf(figures by
- * function, fn) return descriptions; tipOf(fn, texts) the elements of the tip; theme() the palette; copy(functions);
- * go(changes, step).
+ * tools has these functions:
+ *   weighed(tree): the figures of a tree of callers or callees;
+ *   colourOf(figures): a function (fn, node) that returns a colour's number;
+ *   textOf(figures): a function (node) that returns a frame's text, or null for the value and share;
+ *   textsOf(figures, node), factsOf(figures by function, fn): descriptions;
+ *   tipOf(fn, texts): the elements of the tip; theme(): the palette; copy(functions); go(changes, step).
  */
 export function makeSandwich(profile, tools) {
     const { go } = tools;
@@ -21,7 +23,7 @@ export function makeSandwich(profile, tools) {
     const callees = makeHalf('Callees', 'functions that it calls');
     const status = element('p', { class: 'aside', role: 'status' });
     const close = element('button', { type: 'button', on: { click: () => go({ fn: '' }, true) } }, 'Whole graph');
-    const find = element('button', { type: 'button' }, 'Search it in the graph');
+    const find = element('button', { type: 'button' }, 'Search for it in the graph');
     find.addEventListener('click', () => go({ fn: '', s: patternOfName(profile.nameOf(shown.fn)) }, true));
     const node = element(
         'section',
@@ -31,42 +33,42 @@ export function makeSandwich(profile, tools) {
         callees.node,
         status,
     );
-    const shown = { fn: -1, figures: null, context: null };
+    const shown = { fn: -1, whole: null, context: null };
 
     function makeHalf(name, hint) {
-        const made = { tree: null, figures: null };
-        made.flame = makeFlame({
+        const half = { tree: null, figures: null };
+        half.flame = makeFlame({
             label: `${name}: ${hint}`,
             share: 0.38,
             activate: (at) => {
-                const fn = made.tree.fn[at];
+                const fn = half.tree.fn[at];
                 if (fn >= 0 && fn !== shown.fn) go({ fn: String(fn) }, true);
             },
             select: (at) => {
-                status.textContent = [profile.nameOf(made.tree.fn[at]).slice(0, 200), ...tools.textsOf(made.figures, at)].join(', ');
+                status.textContent = [profile.nameOf(half.tree.fn[at]).slice(0, 200), ...tools.textsOf(half.figures, at)].join(', ');
             },
-            tip: (at) => tools.tipOf(made.tree.fn[at], tools.textsOf(made.figures, at)),
+            tip: (at) => tools.tipOf(half.tree.fn[at], tools.textsOf(half.figures, at)),
             key: (event, at) => {
                 if (event.key === 'Backspace' || event.key === 'Escape') go({ fn: '' }, true);
-                else if (event.key === 'c') tools.copy(stackOf(made, at));
+                else if (event.key === 'c') tools.copy(stackOf(half, at));
                 else return false;
                 return true;
             },
         });
-        made.empty = element('p', { class: 'quiet' });
-        made.node = element(
+        half.empty = element('p', { class: 'quiet' });
+        half.node = element(
             'section',
             {},
             element('h3', {}, name, ' ', element('small', {}, hint)),
-            made.flame.node,
-            made.empty,
+            half.flame.node,
+            half.empty,
         );
-        return made;
+        return half;
     }
 
-    const stackOf = (made, at) => {
-        const path = pathTo(made.tree, at).map((i) => made.tree.fn[i]);
-        return made === callers ? path.reverse() : path;
+    const stackOf = (half, at) => {
+        const path = pathTo(half.tree, at).map((i) => half.tree.fn[i]);
+        return half === callers ? path.reverse() : path;
     };
 
     function show(fn, whole, context) {
@@ -86,25 +88,25 @@ export function makeSandwich(profile, tools) {
         return repaint();
     }
 
-    function fill(made, tree) {
-        made.tree = tree;
-        made.figures = tools.weighed(tree);
+    function fill(half, tree) {
+        half.tree = tree;
+        half.figures = tools.weighed(tree);
     }
 
     function repaint() {
-        for (const made of [callers, callees]) {
-            made.flame.show({
-                tree: made.tree,
-                figures: made.figures,
+        for (const half of [callers, callees]) {
+            half.flame.show({
+                tree: half.tree,
+                figures: half.figures,
                 zoom: 0,
-                up: made === callers,
+                up: half === callers,
                 marked: null,
                 palette: tools.theme(),
-                colourOf: tools.colourOf(made.figures),
+                colourOf: tools.colourOf(half.figures),
                 nameOf: profile.nameOf,
                 unit: shown.context.unit,
                 whole: shown.context.whole,
-                textOf: tools.textOf(made.figures),
+                textOf: tools.textOf(half.figures),
             });
         }
     }

@@ -7,11 +7,12 @@ import { swatchOf } from './legend.js';
 import { byFunction, weigh } from './tree.js';
 import { SIDE_COLOURS } from './colours.js';
 
-/** The difference as a part of the sum of both sides: below SAME they count as equal, from MUCH on as very different. */
+/** Limits of the difference divided by the sum of both sides: below SAME the sides count as equal, from MUCH on the
+ * difference is large. */
 const SAME = 0.1;
 const MUCH = 0.5;
-/** A smaller share counts as none: it is a rounding error. */
-const NOTHING = 5e-6;
+/** A smaller share is a rounding error and counts as 0. */
+const ROUNDING_ERROR = 5e-6;
 const LONGEST_SIDE = 60;
 
 const BASES = {
@@ -41,11 +42,11 @@ export function sidesOf(raw, tree) {
  */
 export function weighSides({ here, there }, type, keep = null) {
     const [a, b] = [here, there].map((tree) => weigh(tree, type, keep));
-    const less = (x, y) => x.map((value, i) => value - y[i]);
+    const subtract = (x, y) => x.map((value, i) => value - y[i]);
     const mean = (x, y) => x.map((value, i) => (value + y[i]) / 2);
     return {
-        self: less(a.self, b.self),
-        total: less(a.total, b.total),
+        self: subtract(a.self, b.self),
+        total: subtract(a.total, b.total),
         weight: mean(a.weight, b.weight),
         negative: true,
         here: a,
@@ -63,8 +64,8 @@ export function weighMerged(tree) {
 export function sidesByFunction(tree, figures, nFunctions) {
     const here = byFunction(tree, figures.here, nFunctions);
     const there = byFunction(tree, figures.there, nFunctions);
-    const less = (x, y) => x.map((value, i) => value - y[i]);
-    return { flat: less(here.flat, there.flat), cum: less(here.cum, there.cum), here: here.cum, there: there.cum };
+    const subtract = (x, y) => x.map((value, i) => value - y[i]);
+    return { flat: subtract(here.flat, there.flat), cum: subtract(here.cum, there.cum), here: here.cum, there: there.cum };
 }
 
 /** The number of the colour of a node. */
@@ -78,7 +79,7 @@ export function sideColour({ here, there }, at) {
 
 /** A difference with its sign. */
 export function formatSigned(value, unit) {
-    const text = formatValue(unit === 'share' && Math.abs(value) < NOTHING ? 0 : Math.abs(value), unit);
+    const text = formatValue(unit === 'share' && Math.abs(value) < ROUNDING_ERROR ? 0 : Math.abs(value), unit);
     return /^0(%|\/|$)/.test(text) ? text : `${value < 0 ? '−' : '+'}${text}`;
 }
 

@@ -3,7 +3,7 @@
 import { paletteOf } from './colours.js';
 import { element } from './text.js';
 
-/** Returns {node: the switch, palette(), onPaper(), apply()}; changed() is called after each change. */
+/** Returns {node, palette(), onPaper(), apply()}. node is a button that changes the theme. Calls changed() after each change. */
 export function makeTheme(changed) {
     const system = matchMedia('(prefers-color-scheme: dark)');
     const paper = matchMedia('print');

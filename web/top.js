@@ -47,8 +47,9 @@ export function ordered(figures, nameOf, sort, marked) {
 }
 
 /**
- * open(fn): called when the reader clicks a function. columns: {key, at: its CSS class, title, hint, of: the key of its figures,
- * text(value, unit, whole), bar: whether the cell draws the share}. Returns {node, show(content)}.
+ * open(fn): called when the reader clicks a function. columns: {key, at: the CSS class, title, hint, of: the key of the
+ * column's figures, text(value, unit, whole), bar: whether the cell draws the share}. first: the key of the column that
+ * sorts the table at first. Returns {node, show(content)}.
  */
 export function makeTop(open, columns = COLUMNS, first = 'flat') {
     const sort = { key: first, down: true };

@@ -50,8 +50,8 @@ export function formatValue(value, unit) {
     if (unit.endsWith('/s')) return `${formatValue(value, unit.slice(0, -2))}/s`;
     const known = scaleOf(unit);
     if (!known) {
-        const dull = ['', 'count', 'sample', 'samples', 'unit', 'minimum', 'auto'].includes(unit.toLowerCase());
-        return dull ? grouped(value) : `${grouped(value)} ${cut(visible(unit), LONGEST_UNIT)}`;
+        const hasNoName = ['', 'count', 'sample', 'samples', 'unit', 'minimum', 'auto'].includes(unit.toLowerCase());
+        return hasNoName ? grouped(value) : `${grouped(value)} ${cut(visible(unit), LONGEST_UNIT)}`;
     }
     const base = value * known.factor;
     let [name, factor] = known.scale.other;

@@ -223,7 +223,7 @@ void pprof_usage(FILE *out)
 void pprof_flag_list(FILE *out)
 {
     static const char *const kinds[] = {"", "number", "number", "text", "text"};
-    fputs("| flag | value | default | effect | here |\n|---|---|---|---|---|\n", out);
+    fputs("| flag | value | default | effect | in profgrab |\n|---|---|---|---|---|\n", out);
     for (size_t i = 0; i < FLAGS; i++)
         fprintf(out, "| `-%s` | %s | %s | %s | %s |\n", flags[i].name, kinds[flags[i].kind], flags[i].usual,
                 flags[i].help, flags[i].note ? flags[i].note : "the same");

@@ -103,7 +103,7 @@ static int write_in_copy(void *ctx, struct buf *ret, struct err *err)
 {
     struct reading *r = ctx;
     char *manifest = NULL;
-    int rc = page_manifest(r->bundle, r->by, r->progress, &manifest, err);
+    int rc = page_read_manifest(r->bundle, r->by, r->progress, &manifest, err);
     if (rc == 0)
         rc = compose_page(r->o, manifest, ret, err);
     free(manifest);

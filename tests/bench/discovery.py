@@ -121,7 +121,7 @@ def main():
     finally:
         os.kill(pid, signal.SIGTERM)
         os.waitpid(pid, 0)
-    print(f"discovery: {TARGETS} targets in {size / 1e6:.1f} MB, {TARGETS} hosts; floor: 300 ms, 60 MB")
+    print(f"discovery: {TARGETS} targets in {size / 1e6:.1f} MB, {TARGETS} hosts; limit: 300 ms, 60 MB")
     for how, kinds in runs.items():
         for what, values in kinds.items():
             wall, memory, cpu = (statistics.median(v[i] for v in values) for i in range(3))

@@ -86,7 +86,7 @@ test('names in profiles, wide and narrow: all that a reader can do with them, an
                     await page.locator('.graph canvas').waitFor();
                     continue;
                 }
-                await page.getByRole('button', { name: 'Search it in the graph' }).click();
+                await page.getByRole('button', { name: 'Search for it in the graph' }).click();
                 await settled(page);
                 assert.match(await page.locator('.notice').textContent(), /^1 function, /, `${what}, search of ${i}`);
                 await page.getByRole('button', { name: 'Reset', exact: true }).click();

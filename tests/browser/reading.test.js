@@ -207,7 +207,7 @@ test('callers and callees of a function, and on to another one', () =>
         await until(page, (name) => document.querySelector('.sandwich h2').textContent === name, caller);
         await page.goBack();
         await until(page, (name) => document.querySelector('.sandwich h2').textContent === name, BUSY);
-        await button(page, 'Search it in the graph').click();
+        await button(page, 'Search for it in the graph').click();
         await until(page, () => document.querySelector('.notice').textContent.startsWith('1 function, '));
     }));
 

@@ -178,8 +178,8 @@ secret() {
 @test "profiler in use: an unknown client has the CPU profiler" { row 3 busy cpu=1s heap; }
 @test "profiler in use: an unknown client has the tracer" { row 1 busy trace=1s; }
 @test "profiler in use: an agent in the program has the CPU profiler" { row 1 agent cpu=1s; }
-@test "profiler in use: the program has it for a second" { row 0 held=1 cpu=4s; }
-@test "profiler in use: another client has it for a second" { row 0 rival=1 cpu=4s; }
+@test "profiler in use: the program itself uses the CPU profiler for a second" { row 0 held=1 cpu=4s; }
+@test "profiler in use: another client uses the CPU profiler for a second" { row 0 rival=1 cpu=4s; }
 
 # ---- time limits ----------------------------------------------------------------------------------------------------
 

@@ -147,7 +147,7 @@ rows_done() {
     rm ed25519.pub
     row works 'ed25519, without its .pub' sshd "IdentityFile $PWD/ed25519"
     make_key stranger - -t ed25519
-    row refused 'a key the server does not know' sshd "IdentityFile $PWD/stranger"
+    row refused 'a key that the server does not know' sshd "IdentityFile $PWD/stranger"
     row refused 'a key file that does not exist' sshd "IdentityFile $PWD/nothing"
     echo 'no key' >garbage
     row refused 'a file that is not a key' sshd "IdentityFile $PWD/garbage"
@@ -184,10 +184,10 @@ rows_done() {
         mv "$type" "$type.gone"
         row 'works ssh' "an agent's $type key" sshd "IdentityFile $PWD/$type" "$held"
     done
-    row 'works ssh' 'only the .pub is there and named, the agent has the key' sshd "IdentityFile $PWD/ed25519.pub" "$held"
+    row 'works ssh' 'IdentityFile names a .pub without its private key, the agent has the key' sshd "IdentityFile $PWD/ed25519.pub" "$held"
     make_key elsewhere sshd -t ed25519
     mv elsewhere elsewhere.gone
-    row refused 'only the .pub is there and named, the agent does not have the key' sshd "IdentityFile $PWD/elsewhere.pub" "$held"
+    row refused 'IdentityFile names a .pub without its private key, the agent does not have the key' sshd "IdentityFile $PWD/elsewhere.pub" "$held"
     row refused 'no agent at its socket, and no key' sshd 'IdentityFile none' "IdentityAgent $PWD/nobody"
     make_key authority - -t ed25519
     mkdir -p "$RIG_DIR/certified"
@@ -354,7 +354,7 @@ smart_card() {
     row works 'known, after invalid lines' sshd "$(known garbage 'garbage' '@what is this' "$here $key")"
     row refused 'unknown' sshd "$(known empty '')"
     row refused 'another key than the known one' sshd "$(known changed "$here $other")"
-    row refused 'the known one is of another type' sshd "$(known type "$here $(ssh-keygen -q -t ecdsa -N '' -f ecdsa; cut -d' ' -f1,2 ecdsa.pub)")"
+    row refused 'the known key is of another type' sshd "$(known type "$here $(ssh-keygen -q -t ecdsa -N '' -f ecdsa; cut -d' ' -f1,2 ecdsa.pub)")"
     row refused 'revoked' sshd "$(known revoked "@revoked $here $key" "$here $key")"
     row 'ssh refused' 'only a certificate authority is known' sshd "$(known authority "@cert-authority * $other")"
     row works 'unknown, with --accept-new' sshd "$(known new '')" -- --accept-new
@@ -403,7 +403,7 @@ smart_card() {
     rig_sshd tries tries 'MaxAuthTries 2'
     row 'works ssh' 'the only cipher is aes256-gcm' gcm
     row 'works ssh' 'the only cipher is chacha20-poly1305' chacha
-    row 'works ssh' 'the only MAC is of the kind -etm' etm
+    row 'works ssh' 'the only MAC is an -etm one' etm
     row ssh 'the only key exchange is sntrup761x25519' sntrup
     row 'works ssh' 'the only host key is RSA' rsahost
     row refused 'the same, with --via libssh2: sntrup761x25519' sntrup -- --via libssh2
@@ -436,8 +436,8 @@ fault() {
     TIMEOUT=2 row refused 'nothing listens on the port, behind a jump host' closed 'ProxyJump file-01'
     TIMEOUT=2 row refused 'the name does not resolve behind a jump host' sshd "HostName $nameless" 'ProxyJump file-01'
     TIMEOUT=2 row refused 'the host does not answer, behind a jump host' bad_blackhole 'HostKeyAlias faulty' 'ProxyJump file-01'
-    TIMEOUT=2 row refused 'it is an HTTP server' "$RIG_PORT_rude"
-    fault refused 'it is a mail server' mail
+    TIMEOUT=2 row refused 'an HTTP server listens on the port' "$RIG_PORT_rude"
+    fault refused 'a mail server listens on the port' mail
     fault refused 'terminal escapes in place of a banner' escapes
     fault refused 'lines without end before the banner' manylines
     fault refused 'a line without end before the banner' longline

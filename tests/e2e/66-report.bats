@@ -341,9 +341,9 @@ hint: \$BROWSER names one; or open $output yourself"
         assert_status 1
         assert_stderr_has "$1"
     }
-    refused 'an import that is not understood' "import one from './one.js';" 'export function two() {}'
-    refused 'an import that is not understood' "import * as ones from './one.js';" 'export function two() {}'
-    refused 'an export that is not understood' 'export default 1;' 'export function two() {}'
+    refused 'an unsupported import' "import one from './one.js';" 'export function two() {}'
+    refused 'an unsupported import' "import * as ones from './one.js';" 'export function two() {}'
+    refused 'an unsupported export' 'export default 1;' 'export function two() {}'
     refused 'one.js does not export three' "import { three } from './one.js';" 'export function two() {}'
     refused 'imports itself' "import { x } from './main.js';" 'export function two() {}'
     refused 'declared at the top of two modules: one' 'const one = 2;' 'export function two() {}'

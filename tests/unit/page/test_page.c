@@ -594,7 +594,7 @@ static void a_page_holds_its_entries_as_data(void **state)
     struct profile *p = grown_profile(100, 1);
     (void)state;
     assert_ok(page_writer_new(add_bytes, &out, UINT64_MAX, &page, &err), &err);
-    assert_ok(page_writer_add_nothing(page, &(struct page_entry){.title = "t"}, "too <large>", &err), &err);
+    assert_ok(page_writer_add_undrawn(page, &(struct page_entry){.title = "t"}, "too <large>", &err), &err);
     assert_ok(page_writer_add_profile(page, &an_entry, p, &err), &err);
     finish_page(page);
     json_t *root = bundle_json(&out);
@@ -631,7 +631,7 @@ static void a_full_page_refuses_one_entry_and_goes_on(void **state)
     assert_ok(page_writer_new(add_bytes, &out, 1000, &page, &err), &err);
     assert_int_equal(page_writer_add_profile(page, &an_entry, p, &err), -1);
     assert_int_equal(err.kind, ERR_FAILED);
-    assert_ok(page_writer_add_nothing(page, &an_entry, err.msg, &err), &err);
+    assert_ok(page_writer_add_undrawn(page, &an_entry, err.msg, &err), &err);
     finish_page(page);
     json_t *root = bundle_json(&out);
     assert_int_equal(list_length(root, "data"), 1);
