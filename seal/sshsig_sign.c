@@ -126,7 +126,7 @@ static int find_key(struct signing *s, struct err *err)
         return err_wrap(err, "the key to sign with");
     ssh_blob_type(&s->public, s->type, sizeof s->type);
     ssh_blob_fingerprint(&s->public, s->fingerprint);
-    if (pubkey_is_known(s->type))
+    if (pubkey_is_supported(s->type))
         return 0;
     err_set(err, ERR_USAGE, "the key to sign with is of type %s, which cannot sign bundles", s->type);
     return err_hint(err, "take an ed25519, RSA, ECDSA or FIDO key itself, no certificate");
