@@ -3,8 +3,7 @@
 
 #include <stdbool.h>
 
-/* Returns whether the address is a loopback address: 127.0.0.0/8, ::1 or `localhost`. Resolves no other name.
- */
+/* Returns whether the address is a loopback address: 127.0.0.0/8, ::1 or `localhost`. Resolves no names. */
 bool address_is_loopback(const char *address);
 
 #endif

@@ -23,9 +23,9 @@ struct question {
     int64_t deadline;    /* clock_now() at which waiting for the answer ends */
 };
 
-/* Asks the person. Several threads may call it at the same time. Fills *ret, which the caller
- * wipes, except for ASK_NOTICE. Fails with ERR_NOT_FOUND if there is neither a terminal nor SSH_ASKPASS,
- * ERR_CANCELLED or ERR_TIMEOUT. */
+/* Asks the person. Several threads may call it at the same time. Fills *ret, which the caller wipes, except
+ * for ASK_NOTICE. Fails with ERR_CANCELLED or ERR_TIMEOUT, or with ERR_NOT_FOUND if there is neither a
+ * terminal nor SSH_ASKPASS. */
 typedef int ask_fn(void *ctx, const struct question *q, struct secret *ret, struct err *err);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * A new file that gets its name only when it is complete. A file that never gets a name is removed. Its mode
- * is 0600. Only atomic_file_replace replaces an existing file. Until then the file is nameless (O_TMPFILE),
- * so that a killed process leaves no file. Systems without nameless files use the temporary name `NAME.tmp-`
- * and unguessable letters.
+ * A new file that gets its name only when it is complete. Until then it is nameless (O_TMPFILE), so that a
+ * killed process leaves no file. Systems without nameless files use the temporary name `NAME.tmp-` and
+ * unguessable letters. A file that never gets its name is removed. Its mode is 0600. Only atomic_file_replace
+ * replaces an existing file.
  *
  * The directory is opened once, when the atomic file is created, and links in its path are followed. The name
  * is created in that directory, even if the path names another directory in the meantime. If the name is a
- * symbolic link, it is not followed.
+ * symbolic link, the link is not followed.
  */
 #ifndef BASE_ATOMIC_FILE_H
 #define BASE_ATOMIC_FILE_H
@@ -31,7 +31,7 @@ int atomic_file_fd(const struct atomic_file *file);
 int atomic_file_sync(struct atomic_file *file, struct err *err);
 
 /* Gives the file its name, the last component of `path`, and writes the name to disk. ERR_EXISTS if the name
- * is taken; the caller may then try another one. */
+ * is taken; the caller may then try another name. */
 int atomic_file_give_name(struct atomic_file *file, const char *path, struct err *err);
 
 /* Works like atomic_file_give_name. If `path`, which ends in `ending`, is taken, tries `-2`, `-3`, ... before

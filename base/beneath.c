@@ -112,9 +112,9 @@ static int open_directory(const struct beneath *b, const char *path, int flags)
 
 /* The last component of a path and its directory. */
 struct location {
-    int at;
+    int dir_fd;
     const char *name;
-    int owned; /* `at` if close_location must close it, else -1 */
+    int owned_fd; /* dir_fd if close_location must close it, else -1 */
 };
 
 /* Finds the last component of a path and opens its directory. Returns -1 with errno. */
@@ -126,19 +126,19 @@ static int open_location(const struct beneath *b, const char *path, struct locat
         return -1;
     }
     const char *slash = strrchr(path, '/');
-    *ret = (struct location){.at = b->fd, .name = path, .owned = -1};
+    *ret = (struct location){.dir_fd = b->fd, .name = path, .owned_fd = -1};
     if (!slash)
         return 0;
     snprintf(above, sizeof above, "%.*s", (int)(slash - path), path);
-    ret->owned = open_directory(b, above, LOOKUP_FLAGS);
-    ret->at = ret->owned;
+    ret->owned_fd = open_directory(b, above, LOOKUP_FLAGS);
+    ret->dir_fd = ret->owned_fd;
     ret->name = slash + 1;
-    return ret->owned < 0 ? -1 : 0;
+    return ret->owned_fd < 0 ? -1 : 0;
 }
 
 static void close_location(struct location *p)
 {
-    fd_close(&p->owned);
+    fd_close(&p->owned_fd);
 }
 
 /* ---- errors ---- */
@@ -167,7 +167,7 @@ static size_t find_link(const struct beneath *b, const char *path)
         snprintf(above, sizeof above, "%.*s", (int)(p - path), path);
         if (open_location(b, above, &location) < 0)
             return 0;
-        bool seen = fstatat(location.at, location.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+        bool seen = fstatat(location.dir_fd, location.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
         close_location(&location);
         if (seen && S_ISLNK(st.st_mode))
             return (size_t)(p - path);
@@ -244,7 +244,8 @@ int beneath_open(const struct beneath *b, const char *path, struct err *err)
     int fd = -1;
     if (open_location(b, path, &location) == 0) {
         /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
-        fd = openat(location.at, location.name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+        fd =
+            openat(location.dir_fd, location.name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
         close_location(&location);
     }
     /* open sets ENXIO for a socket and for a device without a driver. */
@@ -296,7 +297,7 @@ int beneath_create(const struct beneath *b, const char *path, struct err *err)
     struct location location;
     int fd = -1;
     if (open_location(b, path, &location) == 0) {
-        fd = create_at(location.at, location.name);
+        fd = create_at(location.dir_fd, location.name);
         close_location(&location);
     }
     return fd < 0 ? set_path_error(err, b, "create", path) : fd;
@@ -385,7 +386,7 @@ int beneath_give_name(const struct beneath *b, int fd, const char *path, struct 
     format_fd_path(fd, link);
     int rc = open_location(b, path, &location);
     if (rc == 0) {
-        rc = linkat(AT_FDCWD, link, location.at, location.name, AT_SYMLINK_FOLLOW);
+        rc = linkat(AT_FDCWD, link, location.dir_fd, location.name, AT_SYMLINK_FOLLOW);
         close_location(&location);
     }
     return rc < 0 ? set_path_error(err, b, "create", path) : 0;
@@ -411,10 +412,10 @@ int beneath_mkdir(const struct beneath *b, const char *path, struct err *err)
     struct location location;
     if (open_location(b, path, &location) < 0)
         return set_path_error(err, b, "create the directory", path);
-    int rc = mkdirat(location.at, location.name, 0700);
+    int rc = mkdirat(location.dir_fd, location.name, 0700);
     if (rc < 0)
         rc = set_path_error(err, b, "create the directory", path);
-    else if (make_directory_private(location.at, location.name) < 0)
+    else if (make_directory_private(location.dir_fd, location.name) < 0)
         rc = set_path_error(err, b, "set the mode of", path);
     close_location(&location);
     return rc;
@@ -462,7 +463,7 @@ int beneath_sync(const struct beneath *b, const char *path, struct err *err)
     struct location location;
     int rc = open_location(b, path, &location);
     if (rc == 0) {
-        rc = sync_directory(location.at);
+        rc = sync_directory(location.dir_fd);
         close_location(&location);
     }
     return rc < 0 ? set_path_error(err, b, "write to disk the directory of", path) : 0;
@@ -508,7 +509,7 @@ int beneath_rename(const struct beneath *b, const char *from, const char *to, st
     char name[400];
     if (open_two_locations(b, from, to, two, err) < 0)
         return -1;
-    int rc = renameat(two[0].at, two[0].name, two[1].at, two[1].name);
+    int rc = renameat(two[0].dir_fd, two[0].name, two[1].dir_fd, two[1].name);
     if (rc < 0 && errno != ENOENT)
         rc = err_sys(err, "cannot rename to %s", format_path(b, to, name, sizeof name));
     else if (rc < 0)
@@ -522,14 +523,14 @@ int beneath_rename(const struct beneath *b, const char *from, const char *to, st
  * Returns -1 with errno. */
 static int replace_reserved(const struct location *from, const struct location *to)
 {
-    int fd = create_at(to->at, to->name);
+    int fd = create_at(to->dir_fd, to->name);
     if (fd < 0)
         return -1;
     fd_close(&fd);
-    if (renameat(from->at, from->name, to->at, to->name) == 0)
+    if (renameat(from->dir_fd, from->name, to->dir_fd, to->name) == 0)
         return 0;
     int why = errno;
-    unlinkat(to->at, to->name, 0);
+    unlinkat(to->dir_fd, to->name, 0);
     errno = why;
     return -1;
 }
@@ -540,9 +541,9 @@ int beneath_rename_new(const struct beneath *b, const char *from, const char *to
     if (open_two_locations(b, from, to, two, err) < 0)
         return -1;
     /* linkat(2) fails atomically if the name exists. Without AT_SYMLINK_FOLLOW it follows no link. */
-    int rc = linkat(two[0].at, two[0].name, two[1].at, two[1].name, 0);
+    int rc = linkat(two[0].dir_fd, two[0].name, two[1].dir_fd, two[1].name, 0);
     if (rc == 0)
-        unlinkat(two[0].at, two[0].name, 0);
+        unlinkat(two[0].dir_fd, two[0].name, 0);
     else if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK)
         rc = replace_reserved(&two[0], &two[1]);
     if (rc < 0)
@@ -556,11 +557,11 @@ int beneath_rename_new(const struct beneath *b, const char *from, const char *to
 
 int beneath_stat(const struct beneath *b, const char *path, struct stat *ret, struct err *err)
 {
-    struct location location = {.owned = -1};
+    struct location location = {.owned_fd = -1};
     struct stat st;
     int rc = *path ? open_location(b, path, &location) : fstat(b->fd, &st);
     if (rc == 0 && *path) {
-        rc = fstatat(location.at, location.name, &st, AT_SYMLINK_NOFOLLOW);
+        rc = fstatat(location.dir_fd, location.name, &st, AT_SYMLINK_NOFOLLOW);
         close_location(&location);
     }
     if (rc < 0)
@@ -644,7 +645,7 @@ int beneath_remove(const struct beneath *b, const char *path, struct err *err)
     struct location location;
     int rc = open_location(b, path, &location);
     if (rc == 0) {
-        rc = remove_at(location.at, location.name, 0);
+        rc = remove_at(location.dir_fd, location.name, 0);
         close_location(&location);
     } else if (errno == ENOENT) {
         return 0;

@@ -15,8 +15,7 @@ int64_t clock_deadline(int64_t ms);
 /* Returns the smaller value: the earlier of two instants, or the shorter of two durations. */
 int64_t clock_min(int64_t a, int64_t b);
 
-/* Returns the timeout for poll(2): milliseconds until the deadline, 0 if it has passed, -1 for CLOCK_NEVER.
- */
+/* Returns the timeout for poll(2) in milliseconds: 0 if the deadline has passed, -1 for CLOCK_NEVER. */
 int clock_poll_timeout(int64_t deadline);
 
 /* Returns the CPU time of the calling thread in nanoseconds. */

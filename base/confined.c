@@ -27,8 +27,8 @@ struct proc_fork_limits confined_limits(uint64_t bytes, int cancel_fd)
 
 int64_t confined_copy_ms(uint64_t bytes)
 {
-    enum { BEFORE_AND_AFTER_MS = 2000 };
-    return confined_limits(bytes, -1).cpu_ms - BEFORE_AND_AFTER_MS;
+    enum { RESERVED_MS = 2000 };
+    return confined_limits(bytes, -1).cpu_ms - RESERVED_MS;
 }
 
 int confined_err_wrap(struct err *err, const char *name)
@@ -42,7 +42,7 @@ int confined_run(const struct confined_work *w, const struct proc_fork_limits *l
                  struct err *err)
 {
     struct err why = ERR_INIT;
-    if (proc_run_confined(w->body, w->ctx, limits, ret, &why) == 0)
+    if (proc_run_confined(w->run, w->ctx, limits, ret, &why) == 0)
         return 0;
     if (why.kind == ERR_LIMIT)
         confined_err_wrap(&why, w->name);

@@ -27,7 +27,9 @@ struct confined_budget {
     uint64_t memory_before; /* bytes of private memory before the first input */
     int64_t cpu_before_ms;  /* proc_cpu_ms before the first input */
 };
+
 void confined_budget_init(uint64_t bytes, struct confined_budget *ret);
+
 /* Raises the limits for `bytes` more bytes of input. */
 void confined_budget_add(struct confined_budget *b, uint64_t bytes);
 
@@ -45,14 +47,15 @@ int confined_budget_check(const struct confined_budget *b, const char *name, str
 void confined_limit_memory(const struct confined_budget *b, uint64_t *ret_before);
 int confined_restore_memory(const struct confined_budget *b, uint64_t before, int rc, const char *name,
                             struct err *err);
+
 /* Returns the limit of CPU time for copying a bundle of `bytes` bytes: 8 s plus 1 s for each MB. That is 2 s
- * less than confined_limits: reading the manifest and the finished copy may use those 2 s. */
+ * less than confined_limits allows: the rest is for reading the manifest and the finished copy. */
 int64_t confined_copy_ms(uint64_t bytes);
 
 /* The work of a child, and the name of the file that it reads. */
 struct confined_work {
     const char *name;
-    proc_confined_fn *body;
+    proc_confined_fn *run;
     void *ctx;
 };
 

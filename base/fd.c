@@ -15,9 +15,9 @@
 #include "base/banned.h"
 
 /* The least growth of a buffer in fd_read_all, without the NUL. */
-#define READ_AT_ONCE 65535
+#define READ_GROWTH 65535
 /* fd_read_all grows a buffer that has less room than this. */
-#define READ_LEAST 4096
+#define READ_MIN_ROOM 4096
 
 #ifdef __linux__
 
@@ -244,8 +244,8 @@ int fd_write_all(int fd, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* Returns the number of bytes that a write accepts without blocking after poll has reported POLLOUT. For
- * pipes, sockets and terminals it is PIPE_BUF, the most that POSIX guarantees. A write to a file never
+/* Returns the number of bytes that a write accepts without blocking after poll has reported POLLOUT: for
+ * pipes, sockets and terminals PIPE_BUF, the most that POSIX guarantees. A write to a file never
  * blocks. */
 static size_t writable_at_once(int fd)
 {
@@ -296,7 +296,7 @@ int fd_read_all(int fd, struct buf *ret)
 {
     for (;;) {
         char beyond;
-        size_t left = ret->cap - ret->len, room = left > READ_LEAST ? left - 1 : READ_AT_ONCE;
+        size_t left = ret->cap - ret->len, room = left > READ_MIN_ROOM ? left - 1 : READ_GROWTH;
         char *to = buf_reserve(ret, &room);
         ssize_t n = to ? read(fd, to, room) : read(fd, &beyond, 1);
         if (n < 0 && errno == EINTR)

@@ -20,8 +20,7 @@
  * not exist, ERR_FAILED if it is larger than the limit or no regular file. */
 int file_read(const char *path, struct buf *ret, struct err *err);
 
-/* Creates a file for writing and reading. Returns the descriptor, or -1 with ERR_EXISTS if the name is taken.
- * */
+/* Creates a file for writing and reading. Returns the descriptor or -1; ERR_EXISTS if the name is taken. */
 int file_create(const char *path, struct err *err);
 
 /* Creates a file in memory for writing and reading; the system may swap it out. Returns the descriptor, or -1
@@ -32,8 +31,7 @@ int file_create_in_memory(struct err *err);
  * its last descriptor closes, however the process ends. Returns the descriptor or -1. */
 int file_create_nameless(const char *path, struct err *err);
 
-/* Opens a regular file for reading; refuses other types (pipes, devices, directories). Returns -1 on failure.
- * */
+/* Opens a regular file for reading; refuses pipes, devices and directories. Returns the descriptor or -1. */
 int file_open(const char *path, struct err *err);
 
 /* Replaces `path` with these bytes: temporary name beside it, fsync, rename. At any time either the old or

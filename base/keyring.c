@@ -17,10 +17,10 @@
 
 struct entry {
     char *name;
-    enum { UNKNOWN, ASKING, KNOWN, REFUSED } state;
+    enum { UNKNOWN, ASKING, KNOWN, CANNOT_ASK } state;
     int done_pipe[2];
     struct secret secret; /* KNOWN */
-    struct err why;       /* REFUSED */
+    struct err why;       /* CANNOT_ASK */
 };
 
 struct keyring {
@@ -124,7 +124,7 @@ static int check_entry(struct keyring *k, const char *name, struct secret *ret, 
     case KNOWN:
         *ret = e->secret;
         break;
-    case REFUSED:
+    case CANNOT_ASK:
         if (err)
             *err = e->why;
         return -1;
@@ -137,14 +137,14 @@ int keyring_get_or_claim(struct keyring *k, const char *name, const struct keyri
 {
     *ret = (struct secret){0};
     while (k) {
-        int done_pipe = -1;
+        int done_fd = -1;
         pthread_mutex_lock(&k->mutex);
-        int rc = check_entry(k, name, ret, &done_pipe, err);
+        int rc = check_entry(k, name, ret, &done_fd, err);
         pthread_mutex_unlock(&k->mutex);
-        if (rc < 0 || done_pipe < 0)
+        if (rc < 0 || done_fd < 0)
             return rc;
-        rc = fd_wait(done_pipe, POLLIN, wait->deadline, wait->cancel_fd, err);
-        fd_close(&done_pipe);
+        rc = fd_wait(done_fd, POLLIN, wait->deadline, wait->cancel_fd, err);
+        fd_close(&done_fd);
         if (rc < 0)
             return err_wrap(err, "waiting for an answer that another host asked for");
     }
@@ -164,7 +164,7 @@ void keyring_store_result(struct keyring *k, const char *name, const struct secr
             e->state = KNOWN;
             e->secret = *found;
         } else if (why && why->kind == ERR_NOT_FOUND) {
-            e->state = REFUSED;
+            e->state = CANNOT_ASK;
             e->why = *why;
         }
         fd_close(&e->done_pipe[0]);

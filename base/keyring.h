@@ -16,6 +16,7 @@
 struct keyring;
 
 int keyring_new(struct keyring **ret, struct err *err);
+
 /* Wipes all secrets and frees the keyring. Accepts NULL. */
 void keyring_free(struct keyring *k);
 
@@ -31,7 +32,7 @@ struct keyring_wait {
 
 /*
  * Looks up the secret of that name. If it is known, *ret is a copy, which the caller wipes. If *ret is empty,
- * the caller must ask the user and then call keyring_store_result: other callers wait for that.
+ * the caller must ask the user and then call keyring_store_result: other callers wait until it does.
  * ERR_NOT_FOUND: an earlier caller could not ask the user; err is the earlier error. ERR_TIMEOUT or
  * ERR_CANCELLED: the wait for another caller ended.
  */

@@ -86,7 +86,7 @@ static char **environment_with(const char *const variables[])
 
 struct spawn_setting {
     char **environment;
-    pid_t group; /* 0: a new one */
+    pid_t group; /* 0: a new group */
 };
 
 static int spawn_child(const char *const argv[], const struct spawn_setting *setting, const int fds[3],
@@ -316,7 +316,7 @@ void proc_result_release(struct proc_result *r)
     buf_release(&r->out);
 }
 
-/* The child handles the terminal's signals; the parent ignores them. */
+/* The parent's dispositions of the terminal's signals, which it ignores while the child runs. */
 struct terminal_signals {
     struct sigaction interrupt, quit;
 };
@@ -334,7 +334,7 @@ static void restore_signals(const struct terminal_signals *before)
     sigaction(SIGQUIT, &before->quit, NULL);
 }
 
-int proc_run_fork(proc_body_fn *body, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err)
+int proc_run_fork(proc_fork_fn *run, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err)
 {
     struct terminal_signals before;
     struct err why = ERR_INIT;
@@ -346,7 +346,7 @@ int proc_run_fork(proc_body_fn *body, void *ctx, int cancel_fd, int *ret_exit_co
     if (pid == 0) {
         restore_signals(&before);
         proc_drop_handlers();
-        _exit(body(ctx));
+        _exit(run(ctx));
     }
     int rc = pid < 0 ? err_sys(err, "cannot start another process") : 0;
     fd_close(&alive[1]);

@@ -56,10 +56,12 @@ struct proc_setting {
     /* `NAME=value`, NULL-terminated: each replaces the variable of that name in the child's environment.
      * Other processes can read them, so never pass a secret. NULL: none. */
     const char *const *variables;
-    /* The process group of another child, so that proc_end of that child also ends this one; 0: a new group.
-     */
+    /* The process group of another child, so that proc_end of that child also ends this child; 0: a new
+     * group. */
     pid_t group;
 };
+
+/* Works like proc_start, with these settings. */
 int proc_start_with_setting(const char *const argv[], const struct proc_setting *setting, const int fds[3],
                             pid_t *ret, struct err *err);
 
@@ -67,8 +69,7 @@ int proc_start_with_setting(const char *const argv[], const struct proc_setting 
  * The caller must still call proc_end. */
 bool proc_has_ended(pid_t pid, int *ret_exit_code);
 
-/* Waits until the child ends, without a signal to it, and reaps it. Returns its exit code as in proc_result.
- */
+/* Waits until the child ends and reaps it. Sends no signal. Returns its exit code as in proc_result. */
 int proc_wait(pid_t pid);
 
 /* Ends a child of proc_start: SIGTERM, after half a second SIGKILL. Reaps it and returns its exit code as in
@@ -76,16 +77,16 @@ int proc_wait(pid_t pid);
 int proc_end(pid_t pid);
 
 /*
- * Runs `body` in a fork of this process and waits for it without a timeout. The child's changes in memory are
- * lost. `body` returns the child's exit code and must flush stdio itself. The child has no other threads, so
- * no other thread may hold a lock that `body` needs.
+ * Runs `run` in a fork of this process and waits for it without a timeout. The child's changes in memory are
+ * lost. `run` returns the child's exit code and must flush stdio itself. The child has no other threads, so
+ * no other thread may hold a lock that `run` needs.
  *
  * While it waits, this process ignores the terminal's signals, as system(3) does; the child handles them.
  * ERR_CANCELLED: cancel_fd (or -1) became readable and the child was ended. *ret_exit_code is as in
  * proc_result.
  */
-typedef int proc_body_fn(void *ctx);
-int proc_run_fork(proc_body_fn *body, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err);
+typedef int proc_fork_fn(void *ctx);
+int proc_run_fork(proc_fork_fn *run, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err);
 
 /*
  * Limits of a fork of this process that reads untrusted bytes.
@@ -120,18 +121,18 @@ int64_t proc_cpu_ms(void);
 void proc_limit_memory(uint64_t most, uint64_t *ret_before);
 
 /*
- * Runs `body` in a fork of this process, within limits, and waits for it. The child's changes in memory are
+ * Runs `run` in a fork of this process, within limits, and waits for it. The child's changes in memory are
  * lost; it must flush stdio itself. *ret (may be NULL) becomes the child's result. The child read untrusted
  * bytes, so the caller must check the result. The caller releases *ret in every case.
  *
  * Other threads of this process do not run in the child. Do not call this if another thread may hold a lock
- * of a library that `body` needs; the locks of glibc and macOS are safe.
+ * of a library that `run` needs; the locks of glibc and macOS are safe.
  *
  * The error is the child's, made printable. ERR_LIMIT if it exceeded a limit or ended without a result;
  * ERR_CANCELLED. A signal from the terminal reaches both processes, and ends this process unless it has a
  * handler.
  */
-int proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_fork_limits *limits,
+int proc_run_confined(proc_confined_fn *run, void *ctx, const struct proc_fork_limits *limits,
                       struct buf *ret, struct err *err);
 
 /* Returns whether a path is an executable regular file. */

@@ -19,12 +19,11 @@
 
 extern char **environ;
 
-/* On Linux RLIMIT_DATA counts the heap and private writable mappings. macOS can only limit the address space.
- */
+/* On Linux RLIMIT_DATA counts the heap and private writable mappings. macOS limits only the address space. */
 #ifdef __linux__
-#define LIMIT_OF_MEMORY RLIMIT_DATA
+#define MEMORY_LIMIT RLIMIT_DATA
 #else
-#define LIMIT_OF_MEMORY RLIMIT_AS
+#define MEMORY_LIMIT RLIMIT_AS
 #endif
 /* The result of proc_memory_in_use on a system without /proc. */
 #define DEFAULT_IN_USE (UINT64_C(128) << 20)
@@ -62,7 +61,7 @@ int proc_bound_self(const struct proc_bounds *bounds, pid_t parent)
         return -1;
     if (bounds->memory == 0)
         return 0;
-    return lower_limit(LIMIT_OF_MEMORY, bounds->memory, bounds->memory);
+    return lower_limit(MEMORY_LIMIT, bounds->memory, bounds->memory);
 }
 
 uint64_t proc_memory_in_use(void)
@@ -106,14 +105,14 @@ void proc_limit_memory(uint64_t most, uint64_t *ret_before)
     *ret_before = UINT64_MAX;
 #ifdef __linux__
     struct rlimit limit;
-    if (UNDER_SANITIZER || getrlimit(LIMIT_OF_MEMORY, &limit) < 0)
+    if (UNDER_SANITIZER || getrlimit(MEMORY_LIMIT, &limit) < 0)
         return;
     if (limit.rlim_cur != RLIM_INFINITY)
         *ret_before = limit.rlim_cur;
     limit.rlim_cur = most == UINT64_MAX ? RLIM_INFINITY : (rlim_t)most;
     if (limit.rlim_max != RLIM_INFINITY && (most == UINT64_MAX || limit.rlim_cur > limit.rlim_max))
         limit.rlim_cur = limit.rlim_max;
-    setrlimit(LIMIT_OF_MEMORY, &limit);
+    setrlimit(MEMORY_LIMIT, &limit);
 #else
     (void)most;
 #endif

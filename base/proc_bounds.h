@@ -9,7 +9,7 @@
 
 #include "base/data/err.h"
 
-/* Address sanitizer maps terabytes, and aborts if an allocation fails. */
+/* Sanitizers map terabytes, and abort if an allocation fails. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNDER_SANITIZER 1
 #elif defined(__has_feature)
@@ -31,8 +31,8 @@ struct proc_bounds {
  * parent, the process `parent`, ends (Linux). Returns 0, or -1 with errno. */
 int proc_bound_self(const struct proc_bounds *bounds, pid_t parent);
 
-/* In a fork, resets the parent's handlers of SIGINT, SIGQUIT, SIGTERM and SIGHUP. Ignored signals stay
- * ignored. */
+/* In a fork, resets the parent's handlers of SIGINT, SIGQUIT, SIGTERM, SIGHUP and SIGTSTP. Ignored signals
+ * stay ignored. */
 void proc_drop_handlers(void);
 
 /* Closes every descriptor from 3 on except those in `kept`, if the system has close_range(2). */

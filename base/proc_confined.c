@@ -17,7 +17,7 @@
 /* The child's status, written before its result. */
 struct child_status {
     int rc;
-    bool out_of_memory; /* the reason of the failure is a failed allocation */
+    bool out_of_memory; /* it failed because an allocation failed */
     struct err err;
 };
 
@@ -28,10 +28,10 @@ static bool is_nomem(const struct err *err)
     return err->kind == nomem.kind && strstr(err->msg, nomem.msg) != NULL;
 }
 
-static void run_child(proc_confined_fn *body, void *ctx, const struct proc_fork_limits *limits, int out,
+static void run_child(proc_confined_fn *run, void *ctx, const struct proc_fork_limits *limits, int out,
                       pid_t parent)
 {
-    struct child_status end = {.rc = -1, .err = ERR_INIT};
+    struct child_status status = {.rc = -1, .err = ERR_INIT};
     struct buf result = BUF_INIT(limits->max_result);
     int kept[PROC_KEPT_MAX + 2] = {out, limits->cancel_fd};
     bool limited = limits->memory > 0 && !UNDER_SANITIZER;
@@ -41,13 +41,13 @@ static void run_child(proc_confined_fn *body, void *ctx, const struct proc_fork_
     memcpy(kept + 2, limits->kept, sizeof limits->kept);
     proc_close_all_but(kept, sizeof kept / sizeof *kept);
     if (proc_bound_self(&bounds, parent) < 0)
-        err_sys(&end.err, "cannot set limits");
+        err_sys(&status.err, "cannot set limits");
     else
-        end.rc = body(ctx, &result, &end.err);
-    if (end.rc == 0)
-        end.rc = buf_check(&result, "its result", &end.err);
-    end.out_of_memory = end.rc < 0 && is_nomem(&end.err);
-    if (fd_write_all(out, &end, sizeof end, NULL) == 0 && end.rc == 0)
+        status.rc = run(ctx, &result, &status.err);
+    if (status.rc == 0)
+        status.rc = buf_check(&result, "its result", &status.err);
+    status.out_of_memory = status.rc < 0 && is_nomem(&status.err);
+    if (fd_write_all(out, &status, sizeof status, NULL) == 0 && status.rc == 0)
         fd_write_all(out, result.data, result.len, NULL);
     _exit(0);
 }
@@ -139,31 +139,31 @@ static void copy_printable(char *dst, size_t cap, const char *src)
 }
 
 /* Copies the child's error. Its text may be untrusted, so it is made printable. */
-static int copy_child_error(const struct child_status *end, const struct proc_fork_limits *limits,
+static int copy_child_error(const struct child_status *status, const struct proc_fork_limits *limits,
                             struct err *err)
 {
-    char hint[sizeof end->err.hint];
-    if (end->out_of_memory && limits->memory > 0)
+    char hint[sizeof status->err.hint];
+    if (status->out_of_memory && limits->memory > 0)
         return set_memory_error(limits, err);
     if (!err)
         return -1;
-    bool known = end->err.kind > ERR_NONE && end->err.kind <= ERR_HOST_KEY;
-    err_set(err, known ? end->err.kind : ERR_FAILED, "%s", "");
-    copy_printable(err->msg, sizeof err->msg, end->err.msg);
-    copy_printable(hint, sizeof hint, end->err.hint);
+    bool known = status->err.kind > ERR_NONE && status->err.kind <= ERR_HOST_KEY;
+    err_set(err, known ? status->err.kind : ERR_FAILED, "%s", "");
+    copy_printable(err->msg, sizeof err->msg, status->err.msg);
+    copy_printable(hint, sizeof hint, status->err.hint);
     return hint[0] ? err_hint(err, "%s", hint) : -1;
 }
 
 /* Checks the child's output and its exit code. */
 static int check_child(struct buf *output, int code, const struct proc_fork_limits *limits, struct err *err)
 {
-    struct child_status end;
-    if (output->len < sizeof end || code != 0)
+    struct child_status status;
+    if (output->len < sizeof status || code != 0)
         return set_exit_error(code, limits, err);
-    memcpy(&end, output->data, sizeof end);
-    if (end.rc < 0)
-        return copy_child_error(&end, limits, err);
-    buf_consume(output, sizeof end);
+    memcpy(&status, output->data, sizeof status);
+    if (status.rc < 0)
+        return copy_child_error(&status, limits, err);
+    buf_consume(output, sizeof status);
     return 0;
 }
 
@@ -192,7 +192,7 @@ static int await_child(pid_t pid, int fd, const struct proc_fork_limits *limits,
     return rc;
 }
 
-int proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_fork_limits *limits,
+int proc_run_confined(proc_confined_fn *run, void *ctx, const struct proc_fork_limits *limits,
                       struct buf *ret, struct err *err)
 {
     int result_pipe[2];
@@ -204,7 +204,7 @@ int proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_fork_
     fflush(stderr);
     pid_t pid = fork();
     if (pid == 0)
-        run_child(body, ctx, limits, result_pipe[1], parent);
+        run_child(run, ctx, limits, result_pipe[1], parent);
     fd_close(&result_pipe[1]);
     int rc = pid < 0 ? err_sys(err, "cannot start another process")
                      : await_child(pid, result_pipe[0], limits, ret, err);

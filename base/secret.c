@@ -79,7 +79,7 @@ static int check_line(struct secret *s, const char *what, struct err *err)
     return err_hint(err, SECRET_FORMAT);
 }
 
-static int move_secret(struct secret *s, const char *text, size_t n, const char *what, struct err *err)
+static int copy_line(struct secret *s, const char *text, size_t n, const char *what, struct err *err)
 {
     if (n >= sizeof s->text)
         return refuse_long_text(what, err);
@@ -94,7 +94,7 @@ static int read_variable(const char *name, struct secret *s, struct err *err)
     snprintf(what, sizeof what, "the environment variable %s", name);
     const char *value = getenv(name);
     if (value)
-        return move_secret(s, value, strlen(value), what, err);
+        return copy_line(s, value, strlen(value), what, err);
     err_set(err, ERR_USAGE, "%s is not set", what);
     return err_hint(err, "set it without showing it: read -rs %s; export %s", name, name);
 }
@@ -147,7 +147,7 @@ static int read_secret_file(const char *path, struct secret *s, struct err *err)
     return rc;
 }
 
-static int open_line(const char *path, struct err *err)
+static int open_line_source(const char *path, struct err *err)
 {
     struct stat st;
     /* O_NONBLOCK: opening a pipe does not wait for its writer. The read waits, with a deadline. */
@@ -170,8 +170,8 @@ static int open_line(const char *path, struct err *err)
 
 /* Reads up to the end of the first line or of the file. s->text may contain bytes after that line; *ret_n
  * counts them too. */
-static int read_first(int fd, const struct line_source *from, struct secret *s, size_t *ret_n,
-                      struct err *err)
+static int read_first_line(int fd, const struct line_source *from, struct secret *s, size_t *ret_n,
+                           struct err *err)
 {
     size_t n = 0;
     while (n < sizeof s->text) {
@@ -192,7 +192,7 @@ static int read_first(int fd, const struct line_source *from, struct secret *s, 
 }
 
 /* Removes everything after the first line. */
-static int cut_line(const char *path, size_t n, struct secret *s, struct err *err)
+static int keep_first_line(const char *path, size_t n, struct secret *s, struct err *err)
 {
     const char *end = memchr(s->text, '\n', n);
     s->len = end ? (size_t)(end - s->text) : n;
@@ -212,12 +212,12 @@ int secret_read_line(const char *path, int64_t deadline, int cancel_fd, struct s
     const struct line_source from = {path, deadline, cancel_fd};
     struct secret s = {.len = 0};
     size_t n = 0;
-    int fd = open_line(path, err);
+    int fd = open_line_source(path, err);
     if (fd < 0)
         return -1;
-    int rc = read_first(fd, &from, &s, &n, err);
+    int rc = read_first_line(fd, &from, &s, &n, err);
     if (rc == 0)
-        rc = cut_line(path, n, &s, err);
+        rc = keep_first_line(path, n, &s, err);
     if (rc == 0)
         *ret = s;
     secret_wipe(&s);
@@ -247,7 +247,7 @@ static int run_command(const char *command, const struct proc_limits *limits, st
         return -1;
     }
     int rc = r.exit_code ? refuse_exit_code(&r, err)
-                         : move_secret(s, buf_str(&r.out), r.out.len, "what " THE_COMMAND " printed", err);
+                         : copy_line(s, buf_str(&r.out), r.out.len, "what " THE_COMMAND " printed", err);
     proc_result_release(&r);
     return rc;
 }
@@ -293,8 +293,8 @@ int secret_check(const struct secret_ref *ref, struct err *err)
 
 #define STARS "***"
 
-/* Replaces n bytes by three asterisks. */
-static void replace_by_stars(char *p, size_t n)
+/* Replaces n bytes with three asterisks. */
+static void replace_with_stars(char *p, size_t n)
 {
     memset(p, STARS[0], strlen(STARS));
     memmove(p + strlen(STARS), p + n, strlen(p + n) + 1);
@@ -306,7 +306,7 @@ static void mask_truncated(char *text, size_t at, const char *needle)
     size_t n = strlen(needle);
     for (size_t k = n - 1 < at ? n - 1 : at; k > strlen(STARS); k--)
         if (strncmp(text + at - k, needle, k) == 0) {
-            replace_by_stars(text + at - k, k);
+            replace_with_stars(text + at - k, k);
             return;
         }
 }
@@ -319,7 +319,7 @@ static void mask_text(char *text, const char *needle)
     if (n < strlen(STARS))
         return;
     for (char *p = text; (p = strstr(p, needle)); p += strlen(STARS))
-        replace_by_stars(p, n);
+        replace_with_stars(p, n);
     mask_truncated(text, strlen(text), needle);
     for (char *p = text; (p = strstr(p, "...")); p++)
         mask_truncated(text, (size_t)(p - text), needle);

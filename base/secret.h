@@ -46,7 +46,7 @@ void secret_wipe(struct secret *s);
  * command: the command may ask a person, or its output may expire before it is needed. */
 int secret_check(const struct secret_ref *ref, struct err *err);
 
-/* Replaces each copy of the secret `needle` in the text by three asterisks: the unchanged secret, its
+/* Replaces each copy of the secret `needle` in the text with three asterisks: the unchanged secret, its
  * printable form, and its beginning if the text was cut there (at its end or before `...`). Ignores matches
  * shorter than three bytes. Use it on the replies of a host that received the secret. */
 void secret_mask(char *text, const char *needle);

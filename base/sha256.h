@@ -17,7 +17,8 @@ struct sha256;
 struct sha256 *sha256_new(struct err *err);
 void sha256_free(struct sha256 *h);
 void sha256_add(struct sha256 *h, const void *p, size_t n);
-/* Both finish the hash; afterwards call only sha256_free. */
+
+/* sha256_bytes and sha256_hex finish the hash; afterwards call only sha256_free. */
 int sha256_bytes(struct sha256 *h, unsigned char ret[SHA256_BYTES], struct err *err);
 int sha256_hex(struct sha256 *h, char ret[SHA256_HEX], struct err *err);
 

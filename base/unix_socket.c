@@ -11,7 +11,8 @@
 
 #include "base/banned.h"
 
-/* ssh passes the path through a shell and its own % tokens without quoting. */
+/* Returns whether ssh leaves the path unchanged: ssh expands % tokens in it and passes it to a shell without
+ * quotes. */
 static bool is_plain(const char *path)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,@";

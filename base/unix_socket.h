@@ -14,13 +14,16 @@
  */
 int unix_socket_make_directory(size_t room, char **ret, struct err *err);
 
-/* These functions ask the kernel for the process at the other end of a Unix socket. For a client, that is the
- * process that called listen(2). */
-/* Returns whether the process belongs to this user; false if the kernel does not report it. */
+/*
+ * The kernel reports the process at the other end of a Unix socket, the peer. For a client, the peer is the
+ * process that called listen(2).
+ *
+ * Returns whether the peer belongs to this user; false if the kernel does not report the peer.
+ */
 bool unix_socket_peer_is_same_user(int fd);
 
-/* Returns whether it is this process. A system that reports only the user: whether it belongs to this user.
- */
+/* Returns whether the peer is this process. If the system reports only the peer's user, returns whether the
+ * peer belongs to this user. */
 bool unix_socket_peer_is_same_process(int fd);
 
 #endif

@@ -32,8 +32,8 @@ int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char
 #define BUNDLE_MAX_DIRECTORIES 400000
 #define BUNDLE_MAX_MANIFEST (64u << 20)
 
-/* Checks whether one bundle has room for this many services and items in total: 0, or ERR_USAGE with the
- * possible number. This is an estimate before a run; bundle_pack checks the manifest itself. */
+/* Checks whether one bundle has room for this many services and items in total. ERR_USAGE with the possible
+ * number if not. This is an estimate before a run; bundle_pack checks the manifest itself. */
 int bundle_check_room(size_t services, size_t items, struct err *err);
 
 struct bundle_member {
@@ -64,8 +64,8 @@ typedef void bundle_file_result_fn(void *ctx, const struct bundle_file_result *f
 /* The result of verify for the signature. */
 enum bundle_signature {
     BUNDLE_UNSIGNED,
-    BUNDLE_SIGNED,                 /* valid: that key signed this manifest */
-    BUNDLE_SIGNED_OTHER_NAMESPACE, /* valid, but in a namespace of other files than bundles */
+    BUNDLE_SIGNED,                 /* valid: the key signed this manifest */
+    BUNDLE_SIGNED_OTHER_NAMESPACE, /* valid, but the namespace is not that of bundles */
     BUNDLE_SIGNATURE_INVALID,      /* not valid, or of an unknown form: see `why` */
 };
 struct bundle_summary {
@@ -77,7 +77,7 @@ struct bundle_summary {
         char type[64];                     /* of the key */
         char fingerprint[SSH_FINGERPRINT]; /* SHA256:base64; "" if unreadable */
         char *principal; /* from the file of allowed signers; NULL: not listed, or no such file */
-        char why[512];   /* the reason why the signature is not valid, or the signer not known */
+        char why[512];   /* why the signature is not valid, or why the signer is not known */
     } signature;
     /* The remaining members are from the manifest, made printable. They are true only if a valid signature of
      * a trusted signer covers them. */
@@ -90,9 +90,10 @@ struct bundle_summary {
     size_t redacted;           /* the number of members that redaction changed */
 };
 void bundle_summary_release(struct bundle_summary *s);
+
 /* Reads the whole archive once. Fails if it is not readable as a bundle: no manifest, cut, unsafe paths.
- * `allowed_signers` is a file as in sshsig_find_principal, or NULL; an unreadable file is an error. If
- * `options` is NULL, all members are NULL or -1. The caller releases *ret. */
+ * `allowed_signers` is a file as in sshsig_find_principal, or NULL; an unreadable file is an error. NULL
+ * `options` stands for options without pointers and with cancel_fd -1. The caller releases *ret. */
 struct bundle_check {
     struct age_identities *identities;
     const char *allowed_signers;
@@ -106,9 +107,9 @@ int bundle_verify(const char *path, const struct bundle_check *options, struct b
 /*
  * Extracts the files below `dir`, which must exist. Creates the bundle's top directory there; ERR_EXISTS if
  * it exists. Never writes outside of it: refuses links, devices, absolute names, `..` and a second top
- * directory. Extracts only the paths or globs in `members`; all, if that is NULL or empty. *ret_dir: the new
- * directory, a new string. After ERR_CANCELLED the complete files stay, and the message names their
- * directory. After any other failure no file stays.
+ * directory. `members` has paths or globs: only matching files are extracted. If it is NULL or empty, all
+ * are. *ret_dir: the new directory, a new string. After ERR_CANCELLED the complete files stay, and the
+ * message names their directory. After any other failure no file stays.
  */
 struct bundle_extract {
     const char *path;
@@ -132,8 +133,8 @@ struct bundle_restore {
 };
 int bundle_restore(const struct bundle_restore *options, struct err *ret_damage, struct err *err);
 
-/* Reads one member, by its path as in bundle_list, into an initialised buffer. ERR_NOT_FOUND if the
- * bundle has no such member. */
+/* Reads one member, by its path as in bundle_list, into an initialised buffer. ERR_NOT_FOUND if the bundle
+ * has no such member. */
 int bundle_read_member(const char *path, struct age_identities *identities, const char *member,
                        struct buf *ret, struct err *err);
 
@@ -153,9 +154,9 @@ int bundle_visit(const char *path, struct age_identities *identities, const stru
                  struct err *err);
 
 /*
- * Reads many members in the caller's order. If that is the archive's order, this takes one pass without a
- * cache. Otherwise members that the archive has too early are cached, up to BUNDLE_CACHE_MAX bytes. Each pass
- * reads at least that many bytes of members, or all remaining ones.
+ * Reads many members in the caller's order. The archive's order takes one pass without a cache. For any other
+ * order, members that the caller needs later are cached, up to BUNDLE_CACHE_MAX bytes. Each pass reads at
+ * least that many bytes of members, or all remaining ones.
  */
 #define BUNDLE_CACHE_MAX (UINT64_C(32) << 20)
 struct bundle_members;
@@ -167,8 +168,8 @@ struct bundle_members_options {
 };
 int bundle_members_new(const struct bundle_members_options *options, struct bundle_members **ret,
                        struct err *err);
-/* Works like bundle_read_member. The caller may skip names of the order. A member that is not in the
- * rest of the order takes a separate pass. */
+/* Works like bundle_read_member. The caller may skip names of the order. A member that is not in the rest of
+ * the order takes a separate pass. */
 int bundle_members_read(struct bundle_members *m, const char *name, struct buf *ret, struct err *err);
 /* Closes the archive. The next read begins a new pass. */
 void bundle_members_close_archive(struct bundle_members *m);
@@ -180,11 +181,13 @@ int bundle_unlock(const char *path, struct age_identities *identities, struct er
 
 /* Reads the text of manifest.json. *ret is a new string, which the caller frees. */
 int bundle_read_manifest(const char *path, struct age_identities *identities, char **ret, struct err *err);
-/* Parses the manifest's text with jansson. Guarantees only the format, the version, and that `hosts`
- * and `files` are lists. ERR_FAILED for other text, and for a manifest that would take too much memory. The
+
+/* Parses the manifest's text with jansson. Guarantees only the format, the version, and that `hosts` and
+ * `files` are lists. ERR_FAILED for other text, and for a manifest that would take too much memory. The
  * caller releases the reference with json_decref. */
 struct json_t;
 int bundle_manifest_parse(const char *text, size_t n, struct json_t **ret, struct err *err);
+
 /* Writes README.md for a manifest's text into an initialised buffer. */
 int bundle_readme(const char *manifest, struct buf *ret, struct err *err);
 

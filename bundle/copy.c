@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "bundle/bundle.h"
-#include "bundle/items.h"
+#include "bundle/manifest_json.h"
 #include "bundle/json_rows.h"
 #include "bundle/path.h"
 #include "bundle/reader.h"
@@ -36,7 +36,7 @@ struct copying {
     struct writer *tar;
     struct reader *r;
     json_t *expected;    /* the items whose files have not been copied yet, by path */
-    json_t *directories; /* already written, as keys */
+    json_t *directories; /* the written directories, as keys */
     struct bundle_copy_result result;
 };
 
@@ -51,7 +51,7 @@ static size_t length_without_ending(const char *s, const char *ending)
 
 static const char *get_ending(const struct bundle_copy *options)
 {
-    return options->to ? ".tar.gz.age" : ".tar.gz";
+    return options->recipients ? ".tar.gz.age" : ".tar.gz";
 }
 
 /* Chooses the path of the copy, a new string. */
@@ -67,7 +67,7 @@ static int choose_output_path(const struct bundle_copy *options, char **ret, str
     if (options->output)
         path = strdup(options->output);
     else if (asprintf(&path, "%.*s%s%s", (int)(n == SIZE_MAX ? strlen(options->bundle) : n), options->bundle,
-                      options->to ? "" : "-handoff", get_ending(options)) < 0)
+                      options->recipients ? "" : "-handoff", get_ending(options)) < 0)
         path = NULL;
     *ret = path;
     return path ? 0 : err_nomem(err);
@@ -104,7 +104,7 @@ static int read_manifest(struct copying *c, struct err *err)
     char *text = NULL;
     if (bundle_read_manifest(c->options->bundle, NULL, &text, err) < 0)
         return -1;
-    int rc = items_parse(text, strlen(text), &c->root, err);
+    int rc = manifest_json_parse(text, strlen(text), &c->root, err);
     free(text);
     if (rc < 0)
         return err_wrap(err, "%s", c->options->bundle);
@@ -127,18 +127,18 @@ static int set_string(json_t *object, const char *key, const char *s)
     return s && *s ? json_object_set_new(object, key, new_string(s)) : 0;
 }
 
-static int set_recipients(json_t *handoff, const struct age_recipients *to)
+static int set_recipients(json_t *handoff, const struct age_recipients *recipients)
 {
-    if (!to)
+    if (!recipients)
         return 0;
     json_t *list = json_array();
     int rc = json_object_set_new(handoff, "recipients", list);
-    for (size_t i = 0; rc == 0 && i < age_recipients_count(to); i++)
-        rc = json_array_append_new(list, new_string(age_recipients_name(to, i)));
+    for (size_t i = 0; rc == 0 && i < age_recipients_count(recipients); i++)
+        rc = json_array_append_new(list, new_string(age_recipients_name(recipients, i)));
     return rc;
 }
 
-/* Adds the key `handoff`. First redacts its own strings, because the list of redactions counts them. */
+/* Adds the key `handoff`. Redacts its strings before it adds the list of redactions, which counts them. */
 static int set_handoff(struct copying *c, struct err *err)
 {
     char time[64];
@@ -147,7 +147,7 @@ static int set_handoff(struct copying *c, struct err *err)
         set_string(handoff, "time", clock_format_millis(time, sizeof time, c->now)) < 0 ||
         set_string(handoff, "user", c->options->user) < 0 ||
         set_string(handoff, "workstation", c->options->workstation) < 0 ||
-        set_recipients(handoff, c->options->to) < 0)
+        set_recipients(handoff, c->options->recipients) < 0)
         return err_nomem(err);
     if (!c->options->redact)
         return 0;
@@ -207,13 +207,13 @@ static int visit_redacted_members(const struct bundle_preview *bundle, const str
     return redact_bundle_visit(bundle->from, visitor, err);
 }
 
-/* Draws the page, and appends it to the spool. */
+/* Draws the page and appends it to the spool, the file of changed members. */
 static int draw_page(struct copying *c, json_t *report, struct err *err)
 {
     struct redact_bundle_source from = {.redacted = &c->redacted, .bundle = c->options->bundle};
     struct buf manifest = BUF_INIT(BUNDLE_MAX_MANIFEST);
     off_t begin = lseek(c->redacted.spool, 0, SEEK_END);
-    int rc = begin < 0 ? err_sys(err, "cannot write") : items_print(c->root, &manifest, err);
+    int rc = begin < 0 ? err_sys(err, "cannot write") : manifest_json_print(c->root, &manifest, err);
     if (rc == 0) {
         struct stat st = {.st_size = 0};
         (void)stat(c->options->bundle, &st); /* the read reports a missing file */
@@ -289,7 +289,7 @@ static int prepare_copy(struct copying *c, struct err *err)
     if (read_manifest(c, err) < 0 || atomic_file_new(c->path, &c->new_file, err) < 0 ||
         (c->options->redact && redact_bundle_run(&redact, c->root, &c->redacted, err) < 0) ||
         set_handoff(c, err) < 0 || redact_title(c, err) < 0 || rewrite_readme(c, err) < 0 ||
-        redraw_page(c, err) < 0 || items_print(c->root, &c->manifest, err) < 0)
+        redraw_page(c, err) < 0 || manifest_json_print(c->root, &c->manifest, err) < 0)
         return -1;
     return sign_manifest(c, err);
 }
@@ -310,7 +310,7 @@ static int write_own_members(struct copying *c, struct err *err)
     return write_text(c, PATH_README, c->readme.data, c->readme.len, err);
 }
 
-static int write_bytes(struct copying *c, struct redact_bundle_bytes from, const struct items_file *file,
+static int write_bytes(struct copying *c, struct redact_bundle_bytes from, const struct item_file *file,
                        struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
@@ -340,12 +340,12 @@ static int write_bytes(struct copying *c, struct redact_bundle_bytes from, const
 static int write_member(struct copying *c, const struct reader_member *m, struct err *err)
 {
     json_t *item = json_object_get(c->expected, m->path);
-    struct items_file file;
+    struct item_file file;
     if (!item && c->result.page_error.kind != ERR_NONE && strcmp(m->path, PATH_REPORT) == 0)
         return 0;
     if (!item)
         return err_set(err, ERR_FAILED, "the manifest does not describe %s", m->path);
-    if (items_file(item, &file, err) < 0)
+    if (manifest_json_read_file(item, &file, err) < 0)
         return -1;
     struct redact_bundle_bytes from = redact_bundle_find_bytes(&c->redacted, c->r, m->path);
     if (from.spool < 0 && file.bytes != m->size)
@@ -419,8 +419,8 @@ static int write_copy(struct copying *c, struct err *err)
     if (!c->directories)
         return err_nomem(err);
     if (!c->expected ||
-        (c->options->to &&
-         age_writer_open(atomic_file_fd(c->new_file), c->options->to, false, &c->age, err) < 0) ||
+        (c->options->recipients &&
+         age_writer_open(atomic_file_fd(c->new_file), c->options->recipients, false, &c->age, err) < 0) ||
         reader_open(c->options->bundle, NULL, &c->r, err) < 0)
         return -1;
     reader_set_stop(c->r, &c->stop);
@@ -443,7 +443,7 @@ static int write_copy(struct copying *c, struct err *err)
     return 0;
 }
 
-/* Replaces the error of the part that reached the limit by one that names the bundle. */
+/* Replaces the error of a reached limit with an error that names the bundle. */
 static void explain_limit(const struct copying *c, struct err *err)
 {
     if (!err || err->kind != ERR_LIMIT || !stop_is_out_of_time(&c->stop))

@@ -27,6 +27,7 @@ struct bundle_preview {
     const void *ctx; /* draw_ctx of struct bundle_copy */
     int (*visit)(const struct bundle_preview *bundle, const struct bundle_visitor *visitor, struct err *err);
 };
+
 /* Writes the page to fd, at its current offset. ERR_CANCELLED ends the copy; after any other failure the copy
  * has no page. */
 typedef int bundle_draw_fn(const struct bundle_preview *bundle, int fd, struct err *err);
@@ -45,9 +46,9 @@ struct bundle_copy {
     const struct strlist *labels;       /* more labels to redact, globs; may be NULL */
     const struct sshsig_signer *signer; /* NULL: no signature */
     bool signature_optional;            /* go on without a signature if signing fails */
-    const struct age_recipients *to;    /* NULL: no encryption */
-    int cancel_fd;                      /* or -1 */
-    int64_t cpu_ms;                     /* limit for the processor time of the copy; 0: none */
+    const struct age_recipients *recipients; /* NULL: no encryption */
+    int cancel_fd;                           /* or -1 */
+    int64_t cpu_ms;                          /* limit for the processor time of the copy; 0: none */
 };
 
 /* The result of a copy. */
@@ -58,10 +59,10 @@ struct bundle_copy_result {
     size_t changed;      /* members that differ from the collected ones */
     size_t unsearched;   /* members that were not searched for secrets: traces, files of an unknown kind */
     struct strlist unsearched_files;   /* `PATH: REASON` of each unsearched member, printable */
-    struct strlist unsearchable;       /* the same for those that should have been searched */
+    struct strlist unsearchable;       /* those of them that redaction tried to search, but could not */
     char *manifest;                    /* the text of the copy's manifest */
     char *title;                       /* the redacted title of the issue; NULL: none */
-    struct err page_error;             /* ERR_NONE, or why the copy lacks the bundle's report.html */
+    struct err page_error;             /* ERR_NONE, or why the copy has no report.html */
     char fingerprint[SSH_FINGERPRINT]; /* of the signing key; "" */
     struct err signing_error;          /* ERR_NONE, or why the optional signature is missing */
 };

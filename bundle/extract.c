@@ -24,7 +24,7 @@ struct extraction {
     char *top;             /* its path, for the caller; NULL before it is made, and when restoring */
     const struct strlist *wanted;
     bool *matched;                   /* the entries of `wanted` that have matched */
-    struct err top_exists;           /* the error of an existing top directory: then only `matched` is set */
+    struct err top_exists;           /* the error of an existing top directory: nothing is written then */
     const struct manifest *manifest; /* when restoring: the wanted files, with their times */
     uint64_t room;                   /* bytes that may still be written */
     uint64_t max_bytes;
@@ -57,7 +57,7 @@ static bool is_wanted(struct extraction *x, const char *path)
 }
 
 /* Copies the current member into a file. */
-static int copy_member(struct extraction *x, const char *path, int fd, struct err *err)
+static int copy_current_member(struct extraction *x, const char *path, int fd, struct err *err)
 {
     char chunk[32768];
     for (;;) {
@@ -90,7 +90,7 @@ static int write_member(struct extraction *x, const struct reader_member *m, str
     if (!path)
         return err_nomem(err);
     int fd = beneath_create(&x->files, path, err);
-    int rc = fd < 0 ? -1 : copy_member(x, path, fd, err);
+    int rc = fd < 0 ? -1 : copy_current_member(x, path, fd, err);
     if (rc == 0 && x->manifest)
         set_time(fd, mtime);
     /* Some file systems report a full disk only here. */
@@ -229,7 +229,7 @@ int bundle_restore(const struct bundle_restore *options, struct err *ret_damage,
     reader_set_stop(x.r, &stop);
     x.files = *workdir_files(options->work);
     int rc = extract_all(&x, &why);
-    /* From a damaged archive keep the files before the damage; the manifest verifies them. */
+    /* Keep the files before the damage of an archive: the manifest verifies them. */
     if (rc < 0 && why.kind == ERR_FAILED && x.room > 0) {
         *ret_damage = why;
         rc = 0;

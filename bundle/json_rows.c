@@ -274,9 +274,9 @@ int json_rows_read(const json_t *object, const struct json_row *table, void *to,
                    struct json_rows_lists *lists, struct err *err)
 {
     const struct json_row *row = table;
-    bool outer_has_other = lists->has_other;
+    bool outer_has_unknown_keys = lists->has_unknown_keys;
     size_t known = 0;
-    lists->has_other = false;
+    lists->has_unknown_keys = false;
     for (; row->key; row++) {
         const json_t *value = json_object_get(object, row->key);
         known += value && !row->read_only;
@@ -286,11 +286,11 @@ int json_rows_read(const json_t *object, const struct json_row *table, void *to,
         if ((value || row->type == ROW_ENUM) && read_value(value, row, to, lists, err) < 0)
             return -1;
     }
-    bool has_other = lists->has_other || json_object_size(object) > known;
-    if (has_other && row->has_member)
+    bool has_unknown_keys = lists->has_unknown_keys || json_object_size(object) > known;
+    if (has_unknown_keys && row->has_member)
         memcpy(find_member(to, row->offset), &object, sizeof object);
     /* If this table has no member for keys without a row, the outer object keeps them. */
-    lists->has_other = outer_has_other || (has_other && !row->has_member);
+    lists->has_unknown_keys = outer_has_unknown_keys || (has_unknown_keys && !row->has_member);
     return 0;
 }
 

@@ -25,7 +25,7 @@ enum row_type {
     ROW_COUNT,   /* an integer from 0 to `max`; the member is unsigned, or an int that is never negative */
     ROW_FLAG,    /* the member is bool */
     ROW_OBJECT,  /* an object with the keys of `inner_rows`. Their members are in the struct of this row's
-                    member,  else in the same struct */
+                    member, or in the same struct if the row has no member */
     ROW_OBJECTS, /* a list of such objects; the member is an array of structs, with `count` */
     ROW_TEXTS,   /* a list of texts; the member is an array of strings, with `count` */
 };
@@ -47,8 +47,8 @@ struct json_row {
     size_t offset, size;  /* the member */
     size_t presence_flag; /* ROW_AT of a bool: the key is present; 0: none */
     size_t count;         /* ROW_AT of a list's length, a size_t */
-    size_t zero_if_set, zero_if_set_size; /* ROW_AT of another member. If that is not 0, print also a 0. Print
-                                             an object only if that is not 0 */
+    size_t zero_if_set, zero_if_set_size; /* ROW_AT and size of another member. If that member is not 0, print
+                                             this key even if it is 0; an object is printed only then */
     const struct json_row *inner_rows;    /* of ROW_OBJECT and ROW_OBJECTS */
     size_t entry_size;                    /* the size of one entry of a list */
     const char *const *words;             /* the last is NULL */
@@ -75,8 +75,8 @@ int json_rows_check(const json_t *object, const struct json_row *table, struct e
 /* The memory for the lists that json_rows_read makes. */
 struct json_rows_lists {
     struct arena *arena;
-    size_t left;    /* the number of bytes that further lists may use */
-    bool has_other; /* json_rows_read has found keys without a row */
+    size_t left;           /* the number of bytes that further lists may use */
+    bool has_unknown_keys; /* json_rows_read has found keys without a row */
 };
 
 /* Fills the members of the struct at `to`, which is zeroed, from `object` (NULL: nothing). Strings belong to

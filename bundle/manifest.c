@@ -146,5 +146,5 @@ int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool
 int manifest_print(const struct manifest *m, struct buf *ret, struct err *err)
 {
     json_rows_print(manifest_rows, m, ret);
-    return items_finish_text(ret, err);
+    return manifest_json_finish(ret, err);
 }

@@ -25,12 +25,12 @@ static void *reserve_entry(struct arena *a, void *items, size_t n, size_t *cap, 
 
 /* ---- findings ------------------------------------------------------------------------------------------ */
 
-struct verdicts {
-    const struct manifest_verdict *items;
+struct findings_list {
+    const struct manifest_finding *items;
     size_t n;
 };
 
-static bool has_rule(struct verdicts list, const char *rule)
+static bool has_rule(struct findings_list list, const char *rule)
 {
     for (size_t i = 0; i < list.n; i++)
         if (strcmp(list.items[i].rule, rule) == 0)
@@ -39,9 +39,10 @@ static bool has_rule(struct verdicts list, const char *rule)
 }
 
 /* Adds the findings of the earlier record whose rules have no finding in the new one. */
-static int keep_verdicts(struct manifest *m, struct verdicts before, struct verdicts *added, struct err *err)
+static int keep_findings(struct manifest *m, struct findings_list before, struct findings_list *added,
+                         struct err *err)
 {
-    struct manifest_verdict *all = arena_alloc(&m->index->arena, (added->n + before.n) * sizeof *all);
+    struct manifest_finding *all = arena_alloc(&m->index->arena, (added->n + before.n) * sizeof *all);
     size_t n = added->n;
     if (!all)
         return err_nomem(err);
@@ -50,7 +51,7 @@ static int keep_verdicts(struct manifest *m, struct verdicts before, struct verd
     for (size_t i = 0; i < before.n; i++)
         if (!has_rule(*added, before.items[i].rule))
             all[n++] = before.items[i];
-    *added = (struct verdicts){all, n};
+    *added = (struct findings_list){all, n};
     return 0;
 }
 
@@ -75,11 +76,11 @@ static void keep_route(struct manifest_host *added, const struct manifest_host *
 static int keep_host_records(struct manifest *m, struct manifest_host *added,
                              const struct manifest_host *earlier, struct err *err)
 {
-    struct verdicts verdicts = {added->verdicts, added->n_verdicts};
-    if (keep_verdicts(m, (struct verdicts){earlier->verdicts, earlier->n_verdicts}, &verdicts, err) < 0)
+    struct findings_list findings = {added->findings, added->n_findings};
+    if (keep_findings(m, (struct findings_list){earlier->findings, earlier->n_findings}, &findings, err) < 0)
         return -1;
-    added->verdicts = verdicts.items;
-    added->n_verdicts = verdicts.n;
+    added->findings = findings.items;
+    added->n_findings = findings.n;
     if (added->error)
         keep_route(added, earlier);
     added->services = earlier->services;
@@ -120,11 +121,11 @@ int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct 
 static int keep_plan(struct manifest *m, struct manifest_service *added,
                      const struct manifest_service *earlier, struct err *err)
 {
-    struct verdicts verdicts = {added->verdicts, added->n_verdicts};
-    if (keep_verdicts(m, (struct verdicts){earlier->verdicts, earlier->n_verdicts}, &verdicts, err) < 0)
+    struct findings_list findings = {added->findings, added->n_findings};
+    if (keep_findings(m, (struct findings_list){earlier->findings, earlier->n_findings}, &findings, err) < 0)
         return -1;
-    added->verdicts = verdicts.items;
-    added->n_verdicts = verdicts.n;
+    added->findings = findings.items;
+    added->n_findings = findings.n;
     if (earlier->url)
         added->url = earlier->url;
     if (earlier->n_offers) {
@@ -198,7 +199,7 @@ void manifest_set_status(struct manifest_item *item, enum manifest_status status
     item->status_text = manifest_statuses[status];
 }
 
-/* The service of an item; NULL for a local file. */
+/* Finds the service of an item. *ret is NULL for a local file. */
 static int find_service_of_item(const struct manifest *m, const struct manifest_item *i,
                                 struct manifest_service **ret, struct err *err)
 {
@@ -225,21 +226,21 @@ static int set_go_version(struct manifest *m, struct manifest_service *service, 
     return 0;
 }
 
-static int check_file(const struct manifest *m, const char *before, const struct manifest_item *added,
+static int check_file(const struct manifest *m, const char *old_path, const struct manifest_item *added,
                       struct err *err)
 {
-    const struct items_file file = {added->file, added->bytes, added->sha256};
-    if (manifest_has_path(m, file.path) && (!before || strcmp(before, file.path) != 0))
+    const struct item_file file = {added->file, added->bytes, added->sha256};
+    if (manifest_has_path(m, file.path) && (!old_path || strcmp(old_path, file.path) != 0))
         return err_set(err, ERR_FAILED, "the manifest has the file %s already", file.path);
-    return items_check_item_file(&file, err);
+    return manifest_json_check_item_file(&file, err);
 }
 
-/* Replaces the path of the earlier record in the index by the new path. */
-static int replace_path(struct manifest *m, const char *before, const char *path, struct err *err)
+/* Replaces the path of the earlier record in the index with the new path. */
+static int replace_path(struct manifest *m, const char *old_path, const char *path, struct err *err)
 {
     if (path && manifest_add_path(m, path, err) < 0)
         return -1;
-    return before && (!path || strcmp(before, path) != 0) ? manifest_remove_path(m, before, err) : 0;
+    return old_path && (!path || strcmp(old_path, path) != 0) ? manifest_remove_path(m, old_path, err) : 0;
 }
 
 int manifest_add_item(struct manifest *m, const struct manifest_item *i, struct err *err)
@@ -257,13 +258,13 @@ int manifest_add_item(struct manifest *m, const struct manifest_item *i, struct 
         .kind = added.kind, .argument = added.argument, .pair = added.pair};
     if (m->index->resumed)
         earlier = manifest_find_item(*list, *n, &wanted, NULL);
-    const char *before = earlier ? earlier->file : NULL;
+    const char *old_path = earlier ? earlier->file : NULL;
     if (!earlier && !(larger = reserve_entry(&m->index->arena, *list, *n, cap, sizeof added)))
         return err_nomem(err);
     *list = larger;
-    if ((added.file && check_file(m, before, &added, err) < 0) ||
+    if ((added.file && check_file(m, old_path, &added, err) < 0) ||
         (i->go_version && *i->go_version && service && set_go_version(m, service, i->go_version, err) < 0) ||
-        replace_path(m, before, added.file, err) < 0)
+        replace_path(m, old_path, added.file, err) < 0)
         return -1;
     if (earlier)
         *earlier = added;

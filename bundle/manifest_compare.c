@@ -74,8 +74,8 @@ static int drop_file(struct comparison *c, struct manifest_item *item, enum mani
     item->bytes = 0;
     item->sha256 = NULL;
     item->has_profile = false;
-    item->verdicts = NULL;
-    item->n_verdicts = 0;
+    item->findings = NULL;
+    item->n_findings = 0;
     return 0;
 }
 

@@ -85,20 +85,20 @@ int manifest_remove_path(struct manifest *m, const char *path, struct err *err)
     return 0;
 }
 
-static int visit_list(const struct manifest_item *items, size_t n, items_file_fn *visit, void *ctx,
+static int visit_list(const struct manifest_item *items, size_t n, manifest_json_file_fn *visit, void *ctx,
                       struct err *err)
 {
     for (size_t i = 0; i < n; i++) {
-        const struct items_file file = {items[i].file, items[i].bytes, items[i].sha256};
+        const struct item_file file = {items[i].file, items[i].bytes, items[i].sha256};
         if (file.path && visit(ctx, &file, err) != 0)
             return -1;
     }
     return 0;
 }
 
-int manifest_visit_files(const struct manifest *m, items_file_fn *visit, void *ctx, struct err *err)
+int manifest_visit_files(const struct manifest *m, manifest_json_file_fn *visit, void *ctx, struct err *err)
 {
-    const struct items_file report = {m->report.file, m->report.bytes, m->report.sha256};
+    const struct item_file report = {m->report.file, m->report.bytes, m->report.sha256};
     if (report.path && visit(ctx, &report, err) != 0)
         return -1;
     for (size_t i = 0; i < m->n_hosts; i++)

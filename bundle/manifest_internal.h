@@ -6,7 +6,7 @@
 
 #include "bundle/arena.h"
 #include "bundle/bundle.h"
-#include "bundle/items.h"
+#include "bundle/manifest_json.h"
 
 struct manifest_index {
     struct arena arena; /* all lists, and texts that do not belong to `source` */
@@ -51,6 +51,6 @@ void manifest_drop_errors(struct manifest *m);
 
 /* Calls `visit` for the report, then for every item with a file, in the manifest's order. A non-zero return
  * of `visit` stops it. */
-int manifest_visit_files(const struct manifest *m, items_file_fn *visit, void *ctx, struct err *err);
+int manifest_visit_files(const struct manifest *m, manifest_json_file_fn *visit, void *ctx, struct err *err);
 
 #endif

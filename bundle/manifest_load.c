@@ -13,7 +13,7 @@ int manifest_read_json(json_t *root, struct manifest **ret, struct err *err)
     if (manifest_alloc(&m, err) < 0)
         return -1;
     m->index->source = json_incref(root);
-    struct json_rows_lists lists = {.arena = &m->index->arena, .left = ITEMS_MAX_LISTS};
+    struct json_rows_lists lists = {.arena = &m->index->arena, .left = MANIFEST_JSON_MAX_LISTS};
     if (json_rows_read(root, manifest_rows, m, &lists, err) < 0) {
         manifest_free(m);
         return -1;
@@ -25,7 +25,7 @@ int manifest_read_json(json_t *root, struct manifest **ret, struct err *err)
 int manifest_read(const char *text, size_t n, struct manifest **ret, struct err *err)
 {
     json_t *root = NULL;
-    if (items_parse(text, n, &root, err) < 0)
+    if (manifest_json_parse(text, n, &root, err) < 0)
         return -1;
     int rc = manifest_read_json(root, ret, err);
     json_decref(root);
@@ -38,12 +38,11 @@ static int refuse_copy(const json_t *root, struct err *err)
 {
     if (!json_object_get(root, "handoff"))
         return 0;
-    err_set(err, ERR_FAILED,
-            "it is a copy that was handed off, not all of which need be as it was collected");
+    err_set(err, ERR_FAILED, "it is a copy that was handed off, and redaction may have changed its files");
     return err_hint(err, "its sender has the bundle that it was made from");
 }
 
-static int add_path(void *ctx, const struct items_file *file, struct err *err)
+static int add_path(void *ctx, const struct item_file *file, struct err *err)
 {
     struct manifest *m = ctx;
     if (manifest_has_path(m, file->path))
@@ -58,8 +57,8 @@ static bool is_below(const char *file, const char *outer, const char *inner)
            file[n + 1 + m] == '/';
 }
 
-/* Checks that each item's file is below its own service, so that no item refers to a file of another service.
- */
+/* Checks that the file of each item is below the item's service, so that no item refers to a file of another
+ * service. */
 static int check_item_paths(const struct manifest_service *s, const char *host, struct err *err)
 {
     for (size_t i = 0; i < s->n_items; i++)
@@ -117,7 +116,7 @@ static void drop_end(json_t *root)
         json_object_del(root, keys[i]);
 }
 
-static int accept_file(void *ctx, const struct items_file *file, struct err *err)
+static int accept_file(void *ctx, const struct item_file *file, struct err *err)
 {
     (void)ctx, (void)file, (void)err;
     return 0;
@@ -128,7 +127,7 @@ static int check_json(json_t *root, struct err *err)
     if (refuse_copy(root, err) < 0 || json_rows_check(root, manifest_rows, err) < 0)
         return -1;
     drop_end(root);
-    return items_visit_files(root, accept_file, NULL, err);
+    return manifest_json_visit_files(root, accept_file, NULL, err);
 }
 
 int manifest_load(const char *text, size_t n, struct manifest **ret, struct err *err)
@@ -136,7 +135,7 @@ int manifest_load(const char *text, size_t n, struct manifest **ret, struct err 
     json_t *root = NULL;
     struct manifest *m = NULL;
     int rc = -1;
-    if (items_parse(text, n, &root, err) < 0)
+    if (manifest_json_parse(text, n, &root, err) < 0)
         return -1;
     if (check_json(root, err) < 0 || manifest_read_json(root, &m, err) < 0 ||
         manifest_visit_files(m, add_path, m, err) < 0 || add_hosts(m, err) < 0)

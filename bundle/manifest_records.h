@@ -21,7 +21,7 @@ struct json_t;
 struct manifest_info {
     const char *name; /* the bundle's */
     const char *version;
-    const char *user; /* the user who collects, and the workstation */
+    const char *user; /* the collector */
     const char *workstation;
     const char *reason;
     int64_t started;
@@ -39,7 +39,7 @@ struct manifest_hop {
     const struct json_t *source;
 };
 
-struct manifest_verdict {
+struct manifest_finding {
     const char *rule; /* "cpu-share" */
     const char *text;
     const struct json_t *source;
@@ -50,12 +50,12 @@ struct manifest_host {
     const char *name;
     const char *address;
     const char *route; /* "direct" or "ssh" */
-    bool is_baseline;  /* the selected hosts are compared with it */
+    bool is_baseline;  /* a healthy host, with which the selected hosts are compared */
     const struct manifest_hop *hops;
     size_t n_hops;
     const char *error; /* why nothing was fetched; after a resume, why nothing more was fetched */
-    const struct manifest_verdict *verdicts;
-    size_t n_verdicts;
+    const struct manifest_finding *findings;
+    size_t n_findings;
     struct manifest_service *services;
     size_t n_services, cap_services;
     const struct json_t *source;
@@ -88,8 +88,8 @@ struct manifest_service {
     uint64_t estimate_bytes; /* with a plan: estimated bytes of all items */
     int64_t profiled_ms;     /* with a plan: how long the process profiles itself */
     const char *error;       /* why planning failed */
-    const struct manifest_verdict *verdicts;
-    size_t n_verdicts;
+    const struct manifest_finding *findings;
+    size_t n_findings;
     struct manifest_item *items;
     size_t n_items, cap_items;
     const char *go_version; /* of its items, the most precise one */
@@ -138,8 +138,8 @@ struct manifest_item {
     const struct manifest_sample_type *sample_types;
     size_t n_sample_types;
     int64_t profile_duration_ns;
-    const struct manifest_verdict *verdicts;
-    size_t n_verdicts;
+    const struct manifest_finding *findings;
+    size_t n_findings;
     const char *status_text; /* the word in the manifest; set when it is added or read */
     const struct json_t *source;
 };
@@ -164,11 +164,11 @@ struct manifest_request {
     bool https;
     struct strlist baseline_hosts; /* names of the baseline hosts */
     int64_t pair_ms;               /* 0: no pairs */
-    size_t sample_of,
-        sample_taken; /* the number of hosts to choose from, and of those chosen; 0: no sample */
+    size_t sample_of;              /* the number of hosts to choose from; 0: no sample */
+    size_t sample_taken;           /* the number of chosen hosts */
 };
 
-/* The limits of a whole run and its results; 0 if not set. */
+/* The limits and the results of a run; 0 if not set. */
 struct manifest_run {
     int64_t deadline_ms;
     bool deadline_reached; /* items are missing because of the deadline */

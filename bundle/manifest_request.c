@@ -94,9 +94,9 @@ static int check_target(const struct manifest_target *t, bool same_host, struct 
     if (!pair)
         return err_nomem(err);
     if (names_get(&seen->pairs, pair))
-        return err_set(err, ERR_FAILED, "%.100s: %.100s is asked for twice", t->host, t->service);
+        return err_set(err, ERR_FAILED, "%.100s: %.100s is requested twice", t->host, t->service);
     if (!same_host && names_get(&seen->hosts, t->host))
-        return err_set(err, ERR_FAILED, "%.100s is asked for again behind other hosts", t->host);
+        return err_set(err, ERR_FAILED, "%.100s is requested again after other hosts", t->host);
     return names_set(&seen->hosts, t->host, t, err) < 0 ? -1 : names_set(&seen->pairs, pair, t, err);
 }
 
@@ -106,7 +106,7 @@ int manifest_check_request(const struct manifest *m, struct err *err)
     struct seen_targets seen = {0};
     int rc = 0;
     if (!m->has_request && m->n_files > 0)
-        return err_set(err, ERR_NOT_FOUND, "it is made of local files: nothing was asked of any host");
+        return err_set(err, ERR_NOT_FOUND, "it is made of local files: there is no request to repeat");
     if (!m->has_request) {
         err_set(err, ERR_NOT_FOUND, "it does not contain the request, so its missing items are not known");
         return err_hint(err, "it may come from an older profgrab: collect anew");

@@ -3,7 +3,8 @@
 #include "base/banned.h"
 
 /* The rows of a table describe members of struct ROW_STRUCT. IN: a member; LIST: a list with the length
- * n_MEMBER. */
+ * n_MEMBER; IF: the flag of a key that is present; ZERO_IF: see zero_if_set; ALWAYS: a key that is always
+ * present. */
 #define IN(member) ROW_MEMBER(struct ROW_STRUCT, member)
 #define LIST(member)                                                                                         \
     ROW_MEMBER(struct ROW_STRUCT, member), .count = ROW_AT(struct ROW_STRUCT, n_##member),                   \
@@ -24,8 +25,8 @@ static const char argument_doc[] = "the argument of KIND=ARGUMENT";
 
 /* ---- parts of hosts, services and items ---------------------------------------------------------------- */
 
-#define ROW_STRUCT manifest_verdict
-static const struct json_row verdict[] = {
+#define ROW_STRUCT manifest_finding
+static const struct json_row finding[] = {
     {.key = "rule",
      .type = ROW_TEXT,
      ALWAYS,
@@ -34,9 +35,9 @@ static const struct json_row verdict[] = {
     {.key = "text", .type = ROW_TEXT, ALWAYS, IN(text), .doc = "the sentence"},
     ROWS_END_SOURCE(struct ROW_STRUCT)};
 #undef ROW_STRUCT
-#define VERDICTS                                                                                             \
+#define FINDINGS                                                                                             \
     {                                                                                                        \
-        .key = "verdicts", .type = ROW_OBJECTS, .inner_rows = verdict, LIST(verdicts),                       \
+        .key = "verdicts", .type = ROW_OBJECTS, .inner_rows = finding, LIST(findings),                       \
         .doc = "findings, in sentences"                                                                      \
     }
 
@@ -97,7 +98,7 @@ static const struct json_row profile[] = {
     {.key = "duration_ns", .type = ROW_COUNT, IN(profile_duration_ns)},
     ROWS_END};
 
-/* items_file() (bundle/items.c) checks names, sizes and hashes of files. */
+/* manifest_json_read_file() (bundle/manifest_json.c) checks names, sizes and hashes of files. */
 const struct json_row manifest_item_rows[] = {
     {.key = "kind", .type = ROW_TEXT, ALWAYS, IN(kind)},
     {.key = "argument", .type = ROW_TEXT, IN(argument), .doc = argument_doc},
@@ -135,7 +136,7 @@ const struct json_row manifest_item_rows[] = {
      .inner_rows = profile,
      IF(has_profile),
      .doc = "the header of a pprof profile"},
-    VERDICTS,
+    FINDINGS,
     ROWS_END_SOURCE(struct ROW_STRUCT)};
 #undef ROW_STRUCT
 
@@ -182,7 +183,7 @@ const struct json_row manifest_service_rows[] = {
      .type = ROW_TEXT,
      IN(error),
      .doc = "the reason why no item was planned; in a resumed capture: no further item"},
-    VERDICTS,
+    FINDINGS,
     {.key = "items",
      .type = ROW_OBJECTS,
      ALWAYS,
@@ -211,7 +212,7 @@ const struct json_row manifest_host_rows[] = {
      .type = ROW_TEXT,
      IN(error),
      .doc = "the reason why no item was fetched; in a resumed capture: no further item"},
-    VERDICTS,
+    FINDINGS,
     {.key = "services",
      .type = ROW_OBJECTS,
      ALWAYS,

@@ -2,10 +2,10 @@
  * Reads members of a bundle in the caller's order.
  *
  * The archive is read forward only. A member that is wanted later is cached; all cached members have at most
- * BUNDLE_CACHE_MAX bytes. Beyond that, the members that are wanted last are dropped, and `limit` becomes the
- * position of the first dropped one. At the end of the archive the next pass begins if a dropped member is
- * still wanted. A pass searches for all members before the limit; a member that it does not find is not in
- * the archive.
+ * BUNDLE_CACHE_MAX bytes. If they would have more, the members that are wanted last are dropped, and `limit`
+ * becomes the position of the first dropped one. At the end of the archive the next pass begins if a dropped
+ * member is still wanted. A pass searches for all members before the limit; a member that it does not find is
+ * not in the archive.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -100,8 +100,8 @@ static void finish_positions_before(struct bundle_members *m, size_t position)
 
 /* ---- a pass -------------------------------------------------------------------------------------------- */
 
-/* Makes room in the cache for a member of `size` bytes that is wanted at `position`. False: do not cache it.
- */
+/* Makes room in the cache for a member of `size` bytes that is wanted at `position`. Returns false if the
+ * member does not fit. */
 static bool make_room(struct bundle_members *m, uint64_t size, size_t position)
 {
     while (m->cached_bytes > 0 && m->cached_bytes + size > BUNDLE_CACHE_MAX && m->limit > position + 1) {
@@ -129,8 +129,8 @@ static int read_bytes(struct bundle_members *m, const struct reader_member *entr
     return 0;
 }
 
-/* Caches the current member of the archive if it is wanted and there is room. `now`: the member to return
- * next. */
+/* Caches the current member of the archive if it is wanted and there is room. `now` is the member that the
+ * caller waits for. */
 static int read_if_wanted(struct bundle_members *m, const struct reader_member *entry,
                           const struct member *now, struct err *err)
 {

@@ -6,8 +6,8 @@
 
 enum { MAX_PATH = 1024, MAX_COMPONENT = 255 };
 
-/* The fault in the component of n bytes at p, or NULL. */
-static const char *component_fault(const char *p, size_t n)
+/* Returns the fault in the component of n bytes at p, or NULL. */
+static const char *find_component_fault(const char *p, size_t n)
 {
     if (n == 0)
         return "an empty component";
@@ -21,7 +21,7 @@ static const char *component_fault(const char *p, size_t n)
     return NULL;
 }
 
-static const char *path_fault(const char *path)
+static const char *find_path_fault(const char *path)
 {
     if (path[0] == '/')
         return "a slash at its beginning";
@@ -32,7 +32,7 @@ static const char *path_fault(const char *path)
         if (++depth > PATH_MAX_DEPTH)
             return "too many components";
         size_t n = strcspn(p, "/");
-        const char *why = component_fault(p, n);
+        const char *why = find_component_fault(p, n);
         if (why)
             return why;
         p += n;
@@ -43,7 +43,7 @@ static const char *path_fault(const char *path)
 
 int path_check(const char *path, struct err *err)
 {
-    const char *why = path_fault(path);
+    const char *why = find_path_fault(path);
     if (!why)
         return 0;
     char shown[128];

@@ -1,5 +1,5 @@
 /*
- * gzfile inflates and checks, libarchive parses the tar, and `admit_entry` checks every entry before a caller
+ * gzfile inflates and checks, libarchive parses the tar, and `check_entry` checks every entry before a caller
  * sees it. libarchive keeps extended headers and sparse maps in memory, so it receives at most HEADER_MAX
  * bytes for one header.
  */
@@ -28,8 +28,8 @@ struct reader {
     char *top;           /* of all members */
     char *path;          /* of the current member */
     json_t *seen;        /* paths, as the keys of an object */
-    size_t directories; /* in the members' paths; counts a directory again if another directory was between */
-    bool has_manifest;  /* manifest.json was the first file */
+    size_t directories;  /* in the members' paths; counts a directory again after members of another one */
+    bool has_manifest;   /* manifest.json was the first file */
     struct stop stop;
     struct reader_member member;
     const char *block; /* libarchive's, valid until its next call */
@@ -139,7 +139,7 @@ void reader_free(struct reader *r)
 }
 
 /* Returns the fault of an entry that no bundle has, or NULL. */
-static const char *entry_fault(struct archive_entry *e)
+static const char *find_entry_fault(struct archive_entry *e)
 {
     if (archive_entry_hardlink(e) || archive_entry_symlink(e))
         return "a link";
@@ -224,11 +224,11 @@ static int check_order_and_limits(struct reader *r, struct err *err)
     return 0;
 }
 
-static int admit_entry(struct reader *r, struct archive_entry *e, struct err *err)
+static int check_entry(struct reader *r, struct archive_entry *e, struct err *err)
 {
     if (set_path(r, e, err) < 0)
         return -1;
-    const char *why = entry_fault(e);
+    const char *why = find_entry_fault(e);
     if (why)
         return err_set(err, ERR_FAILED, "%s is not a bundle: %s in it is %s", r->file, r->path, why);
     bool is_dir = archive_entry_filetype(e) == AE_IFDIR;
@@ -242,8 +242,8 @@ static int admit_entry(struct reader *r, struct archive_entry *e, struct err *er
     return check_order_and_limits(r, err);
 }
 
-/* Reads the member's next block. Returns 1 at the member's end. Refuses holes, which are gaps between
- * two blocks or before the end: a few bytes of a header can describe a hole of terabytes. */
+/* Reads the member's next block. Returns 1 at the member's end. Refuses holes, which are gaps between two
+ * blocks or before the end: a few bytes of a header can describe a hole of terabytes. */
 static int next_block(struct reader *r, struct err *err)
 {
     const void *p = NULL;
@@ -292,9 +292,8 @@ int reader_read_all(struct reader *r, struct buf *ret, struct err *err)
     return rc;
 }
 
-/* Reads the rest of the current member. If libarchive skipped it, `feed_tar` would count these bytes as a
- * header's.
- */
+/* Reads the rest of the current member. If libarchive skipped it, `feed_tar` would count its bytes as those
+ * of a header. */
 static int skip_rest(struct reader *r, struct err *err)
 {
     for (size_t n = 1; r->path && n > 0;)
@@ -336,7 +335,7 @@ int reader_next(struct reader *r, const struct reader_member **ret, struct err *
     /* libarchive warns about owners and attributes, which profgrab does not use. set_path checks the path. */
     if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
         return set_archive_error(r, err);
-    if (admit_entry(r, e, err) < 0)
+    if (check_entry(r, e, err) < 0)
         return -1;
     *ret = &r->member;
     return 0;

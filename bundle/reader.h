@@ -21,17 +21,16 @@ struct reader_member {
     int64_t mtime; /* seconds */
 };
 
-/* Opens a bundle. `identities` decrypts an encrypted one (NULL: none). age_identities_cancel also ends
- * reading.
- */
+/* Opens a bundle. `identities` can decrypt an encrypted bundle (NULL: none). age_identities_cancel also ends
+ * reading. */
 int reader_open(const char *path, struct age_identities *identities, struct reader **ret, struct err *err);
 void reader_free(struct reader *r);
 
 /* Copies `stop`, which ends all later reads. */
 void reader_set_stop(struct reader *r, const struct stop *stop);
 
-/* Reads the next member. *ret is NULL at the end of a complete archive; a cut or damaged archive is an error.
- */
+/* Reads the next member. *ret is NULL at the end of a complete archive. A cut or damaged archive is an
+ * error. */
 int reader_next(struct reader *r, const struct reader_member **ret, struct err *err);
 
 /* Works like reader_next, for files only. */

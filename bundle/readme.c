@@ -49,10 +49,10 @@ static bool has_text(const char *s)
 
 /* Adds untrusted text (or NULL) on one line, with Markdown escaped. The manifest of another program may not
  * be printable. */
-static void add_text(struct buf *b, const char *words)
+static void add_text(struct buf *b, const char *text)
 {
     char s[JSON_ROWS_TEXT_SIZE];
-    text_printable(s, sizeof s, text_or_empty(words), strlen(text_or_empty(words)));
+    text_printable(s, sizeof s, text_or_empty(text), strlen(text_or_empty(text)));
     for (size_t i = 0; s[i]; i++) {
         size_t n = redacted_length(s + i);
         if (n == 0 && has_markup_meaning(s, i))
@@ -71,16 +71,16 @@ static void add_labelled(struct buf *b, const char *label, const char *s)
     add_text(b, s);
 }
 
-static void add_verdicts(struct buf *b, const struct manifest_verdict *verdicts, size_t n)
+static void add_finding_list(struct buf *b, const struct manifest_finding *findings, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         buf_adds(b, "\n- ");
-        add_text(b, verdicts[i].text);
+        add_text(b, findings[i].text);
     }
     buf_adds(b, n > 0 ? "\n" : "");
 }
 
-/* Adds the first words of a finding that the page already contains, with a reference. */
+/* Adds the first words of a finding that the text already contains, with a reference. */
 static void add_reference(struct buf *b, const char *words)
 {
     char first[JSON_ROWS_TEXT_SIZE];
@@ -90,10 +90,10 @@ static void add_reference(struct buf *b, const char *words)
 }
 
 /* Adds the findings of an item, or references to those that are keys of `seen`. */
-static void add_findings(struct buf *b, const struct manifest_item *item, json_t *seen)
+static void add_item_findings(struct buf *b, const struct manifest_item *item, json_t *seen)
 {
-    for (size_t i = 0; i < item->n_verdicts; i++) {
-        const char *words = text_or_empty(item->verdicts[i].text);
+    for (size_t i = 0; i < item->n_findings; i++) {
+        const char *words = text_or_empty(item->findings[i].text);
         bool is_repeated = json_object_get(seen, words) != NULL;
         buf_adds(b, i == 0 ? "" : "; ");
         (is_repeated ? add_reference : add_text)(b, words);
@@ -132,7 +132,7 @@ static void visit_items(struct visit *v, const struct manifest *m, visit_fn *vis
     visit_list(v, m->files, m->n_files, visit);
 }
 
-/* ---- the parts of the page --------------------------------------------------------------------------- */
+/* ---- the parts of the text --------------------------------------------------------------------------- */
 
 /* Adds the findings on the profiles, each with its file. */
 static void add_summary(struct buf *b, const struct manifest *m)
@@ -175,7 +175,7 @@ static bool is_complete_host(const struct manifest_host *host)
     return !has_text(host->error);
 }
 
-/* Adds the line of an incomplete bundle, with the number of affected hosts if there are several. */
+/* Adds the line of an incomplete bundle, with the number of incomplete hosts if there are several hosts. */
 static void add_incomplete(struct buf *b, const struct manifest *m)
 {
     size_t n = m->n_hosts, complete = 0;
@@ -292,7 +292,7 @@ static void add_row(struct buf *b, const struct manifest_item *item, json_t *see
     buf_adds(b, " | ");
     add_text(b, item->file);
     buf_adds(b, " | ");
-    add_findings(b, item, seen);
+    add_item_findings(b, item, seen);
     buf_adds(b, " |\n");
 }
 
@@ -327,7 +327,7 @@ static void add_service(struct buf *b, const struct manifest_service *service, j
     buf_adds(b, has_text(service->url) ? "\n" : "");
     add_labelled(b, "\nBuilt with Go ", service->go_version);
     buf_adds(b, has_text(service->go_version) ? ".\n" : "");
-    add_verdicts(b, service->verdicts, service->n_verdicts);
+    add_finding_list(b, service->findings, service->n_findings);
     add_table(b, service->items, service->n_items, seen);
 }
 
@@ -340,7 +340,7 @@ static void add_host(struct buf *b, const struct manifest_host *host, json_t *se
     add_text(b, host->name);
     buf_adds(b, "\n");
     add_route(b, host);
-    add_verdicts(b, host->verdicts, host->n_verdicts);
+    add_finding_list(b, host->findings, host->n_findings);
     for (size_t i = 0; i < host->n_services; i++)
         add_service(b, &host->services[i], seen);
 }
@@ -436,7 +436,7 @@ static void visit_example(struct visit *v, const struct manifest_item *item)
         e->trace = item->file;
 }
 
-/* Adds a command with its file: the bundle, a member of it, or an unpacked file. */
+/* Adds a command with its file, NAME BETWEEN FILE: the bundle, a member of it, or an unpacked file. */
 static void add_command(struct buf *b, const char *command, const char *name, const char *between,
                         const char *file)
 {
@@ -478,7 +478,7 @@ static void add_commands(struct buf *b, const struct manifest *m)
     buf_adds(b, "\nAll other files are text. `" PATH_MANIFEST "` has the request of each file.\n");
 }
 
-static void write_page(const struct manifest *m, struct buf *ret)
+static void write_text(const struct manifest *m, struct buf *ret)
 {
     add_head(ret, m);
     add_summary(ret, m);
@@ -498,7 +498,7 @@ static void write_page(const struct manifest *m, struct buf *ret)
 
 int readme_write(const struct manifest *m, struct buf *ret, struct err *err)
 {
-    write_page(m, ret);
+    write_text(m, ret);
     return buf_check(ret, PATH_README, err);
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bundle/items.h"
+#include "bundle/manifest_json.h"
 #include "bundle/manifest_rows.h"
 #include "bundle/path.h"
 #include "bundle/reader.h"
@@ -21,17 +21,17 @@ struct redacting {
     struct redact_bundle out;
 };
 
-/* ---- forms --------------------------------------------------------------------------------------------- */
+/* ---- formats ----------------------------------------------------------------------------------------- */
 
 /* Returns whether the member is a command line, also one that was requested by its path:
  * `/debug/pprof/cmdline?x=y`. A page at such a path is no command line. */
 static bool is_cmdline(const struct manifest_item *item)
 {
-    static const char word[] = "/cmdline";
-    if (!item->kind || strcmp(item->kind, word + 1) == 0)
+    static const char suffix[] = "/cmdline";
+    if (!item->kind || strcmp(item->kind, suffix + 1) == 0)
         return item->kind;
-    size_t n = strcspn(item->kind, "?#"), n_word = sizeof word - 1;
-    return n >= n_word && memcmp(item->kind + n - n_word, word, n_word) == 0 &&
+    size_t n = strcspn(item->kind, "?#"), n_suffix = sizeof suffix - 1;
+    return n >= n_suffix && memcmp(item->kind + n - n_suffix, suffix, n_suffix) == 0 &&
            !text_ends_in(item->file, ".json") && !text_ends_in(item->file, ".html");
 }
 
@@ -53,7 +53,7 @@ static enum redact_form choose_form(const struct manifest_item *item, const char
     return REDACT_NOTHING;
 }
 
-static int add_item(void *ctx, json_t *item, const struct items_file *file, struct err *err)
+static int add_item(void *ctx, json_t *item, const struct item_file *file, struct err *err)
 {
     json_t *items = ctx;
     if (json_object_get(items, file->path))
@@ -66,7 +66,7 @@ json_t *redact_bundle_items(const json_t *root, struct err *err)
     json_t *items = json_object();
     if (!items)
         err_nomem(err);
-    else if (items_visit_items(root, add_item, items, err) < 0) {
+    else if (manifest_json_visit_items(root, add_item, items, err) < 0) {
         json_decref(items);
         items = NULL;
     }
@@ -82,7 +82,7 @@ static int rewind_to(int fd, off_t end, struct err *err)
 }
 
 /* Copies the current member into its file, and compares its hash with the manifest. */
-static int save_member(struct redacting *s, const struct items_file *expected, struct err *err)
+static int save_member(struct redacting *s, const struct item_file *expected, struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
     char chunk[CHUNK], hex[SHA256_HEX];
@@ -144,7 +144,7 @@ static int list_unsearched(struct redacting *s, const char *path, const char *wh
     return strlist_add(&s->out.unsearched_files, line, err);
 }
 
-/* Lists a member that should have been searched; the copy has it unchanged. */
+/* Lists a member that could not be searched; the copy has it unchanged. */
 static int list_unsearchable(struct redacting *s, const char *path, const struct err *why, struct err *err)
 {
     char line[sizeof why->msg + 1100];
@@ -193,7 +193,7 @@ static int redact_file(struct redacting *s, json_t *item, const char *path, enum
 {
     struct redact_tally tally = {{0}};
     struct err why = ERR_INIT;
-    struct items_file file;
+    struct item_file file;
     /* A weak word in a profile is more often the name of a function than a secret. */
     const struct redact_repeats repeats = {
         .words = &s->out.manifest.words,
@@ -207,7 +207,7 @@ static int redact_file(struct redacting *s, json_t *item, const char *path, enum
     off_t begin = lseek(s->out.spool, 0, SEEK_CUR);
     if (begin < 0)
         return err_sys(err, "cannot write");
-    if (items_file(item, &file, err) < 0 || save_member(s, &file, err) < 0)
+    if (manifest_json_read_file(item, &file, err) < 0 || save_member(s, &file, err) < 0)
         return -1;
     int rc = redact_member(&work, &tally, &why);
     if (rc == 0 && redact_sum(&tally) > 0)
@@ -227,20 +227,20 @@ static int redact_stored_member(struct redacting *s, const struct reader_member 
 {
     json_t *item = json_object_get(s->out.items, m->path);
     struct arena arena = {0};
-    struct json_rows_lists lists = {.arena = &arena, .left = ITEMS_MAX_LISTS};
-    struct manifest_item facts = {0};
-    struct items_file file;
+    struct json_rows_lists lists = {.arena = &arena, .left = MANIFEST_JSON_MAX_LISTS};
+    struct manifest_item record = {0};
+    struct item_file file;
     const char *why = NULL;
     /* The report is drawn again. */
     if (!item || strcmp(m->path, PATH_REPORT) == 0)
         return 0;
-    if (items_file(item, &file, err) < 0)
+    if (manifest_json_read_file(item, &file, err) < 0)
         return -1;
-    int rc = json_rows_read(item, manifest_item_rows, &facts, &lists, err);
+    int rc = json_rows_read(item, manifest_item_rows, &record, &lists, err);
     arena_release(&arena);
     if (rc < 0)
         return -1;
-    enum redact_form form = choose_form(&facts, &why);
+    enum redact_form form = choose_form(&record, &why);
     if (form == REDACT_NOTHING)
         return list_unsearched(s, file.path, why, err);
     if (file.bytes != m->size)
@@ -281,7 +281,7 @@ int redact_bundle_read(struct redact_bundle_bytes *b, char *p, size_t cap, size_
 }
 
 /* Reads the current member as the copy has it. */
-static int read_copied_member(struct redact_bundle_bytes from, const struct items_file *file, struct buf *ret,
+static int read_copied_member(struct redact_bundle_bytes from, const struct item_file *file, struct buf *ret,
                               struct err *err)
 {
     char chunk[CHUNK];
@@ -300,10 +300,10 @@ static int visit_member(const struct redact_bundle_source *from, struct reader *
 {
     const json_t *item = json_object_get(from->redacted->items, m->path);
     const struct redact_bundle_bytes stored = redact_bundle_find_bytes(from->redacted, r, m->path);
-    struct items_file file;
+    struct item_file file;
     if (!item || strcmp(m->path, PATH_REPORT) == 0)
         return 0;
-    if (items_file(item, &file, err) < 0)
+    if (manifest_json_read_file(item, &file, err) < 0)
         return -1;
     struct bundle_member member = {.path = file.path, .size = file.bytes, .mtime = m->mtime};
     struct buf bytes = BUF_INIT(stored.spool >= 0 || m->size < file.bytes ? file.bytes : m->size);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bundle/items.h"
+#include "bundle/manifest_json.h"
 #include "bundle/path.h"
 #include "base/banned.h"
 
@@ -69,8 +69,7 @@ int signature_verify(const struct bundle_check *options, const struct buf *manif
     return rc;
 }
 
-/* ---- the manifest's statements
- * ------------------------------------------------------------------------------ */
+/* ---- the manifest's statements ------------------------------------------------------------------------- */
 
 static void copy_text(char *dst, size_t cap, const json_t *o, const char *key)
 {
@@ -98,7 +97,7 @@ static int read_recipients(const json_t *list, struct strlist *ret, struct err *
     return 0;
 }
 
-static int count_changed(void *ctx, json_t *item, const struct items_file *file, struct err *err)
+static int count_changed(void *ctx, json_t *item, const struct item_file *file, struct err *err)
 {
     size_t *n = ctx;
     (void)err;
@@ -116,8 +115,8 @@ static int expect_readme(const json_t *readme, json_t *expected, struct err *err
     if (!json_is_integer(bytes) || json_integer_value(bytes) < 0 || !hex)
         return err_set(err, ERR_FAILED, "%s is malformed: size or SHA-256 of %s is missing", PATH_MANIFEST,
                        PATH_README);
-    json_t *facts = json_pack("{s:I, s:s}", "bytes", json_integer_value(bytes), "sha256", hex);
-    return json_object_set_new(expected, PATH_README, facts) < 0 ? err_nomem(err) : 0;
+    json_t *file = json_pack("{s:I, s:s}", "bytes", json_integer_value(bytes), "sha256", hex);
+    return json_object_set_new(expected, PATH_README, file) < 0 ? err_nomem(err) : 0;
 }
 
 int signature_read_statements(const json_t *root, json_t *expected, struct bundle_summary *summary,
@@ -132,7 +131,7 @@ int signature_read_statements(const json_t *root, json_t *expected, struct bundl
     format_person(summary->sender, sizeof summary->sender, handoff);
     copy_text(summary->sent, sizeof summary->sent, handoff, "time");
     if (read_recipients(json_object_get(handoff, "recipients"), &summary->recipients, err) < 0 ||
-        items_visit_items(root, count_changed, &summary->redacted, err) < 0)
+        manifest_json_visit_items(root, count_changed, &summary->redacted, err) < 0)
         return -1;
     return expect_readme(json_object_get(handoff, "readme"), expected, err);
 }

@@ -1,6 +1,5 @@
 /* The part of verify that checks the signature, and reads the manifest's statements on its collector and
- * sender.
- */
+ * sender. */
 #ifndef BUNDLE_SIGNATURE_H
 #define BUNDLE_SIGNATURE_H
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "bundle/items.h"
+#include "bundle/manifest_json.h"
 #include "bundle/path.h"
 #include "bundle/reader.h"
 #include "bundle/signature.h"
@@ -30,26 +30,26 @@ static void report_file(struct verifier *v, const char *path, uint64_t size, enu
         v->options->on_file(v->options->ctx, &f);
 }
 
-static int add_expected(void *ctx, const struct items_file *file, struct err *err)
+static int add_expected(void *ctx, const struct item_file *file, struct err *err)
 {
     const struct verifier *v = ctx;
     if (json_object_get(v->expected, file->path))
         return err_set(err, ERR_FAILED, "%s describes %s twice", PATH_MANIFEST, file->path);
-    json_t *facts = json_pack("{s:I, s:s}", "bytes", (json_int_t)file->bytes, "sha256", file->sha256);
-    return json_object_set_new(v->expected, file->path, facts) < 0 ? err_nomem(err) : 0;
+    json_t *entry = json_pack("{s:I, s:s}", "bytes", (json_int_t)file->bytes, "sha256", file->sha256);
+    return json_object_set_new(v->expected, file->path, entry) < 0 ? err_nomem(err) : 0;
 }
 
 /* Collects the members that the manifest names. */
 static int parse_manifest(struct verifier *v, const struct buf *text, struct err *err)
 {
-    if (items_parse(buf_str(text), text->len, &v->manifest, err) < 0)
+    if (manifest_json_parse(buf_str(text), text->len, &v->manifest, err) < 0)
         return -1;
     v->summary.complete = json_is_true(json_object_get(v->manifest, "complete"));
     v->summary.interrupted = json_is_true(json_object_get(v->manifest, "interrupted"));
     v->expected = json_object();
     if (!v->expected)
         return err_nomem(err);
-    if (items_visit_files(v->manifest, add_expected, v, err) < 0)
+    if (manifest_json_visit_files(v->manifest, add_expected, v, err) < 0)
         return -1;
     return signature_read_statements(v->manifest, v->expected, &v->summary, err);
 }
@@ -86,15 +86,15 @@ static int read_signature(struct verifier *v, struct err *err)
 /* Compares the current member with the manifest. Does not read a member whose size differs. */
 static int check_member(struct verifier *v, const struct reader_member *m, struct err *err)
 {
-    const json_t *facts = json_object_get(v->expected, m->path);
-    if (!facts && strcmp(m->path, PATH_README) == 0)
+    const json_t *file = json_object_get(v->expected, m->path);
+    if (!file && strcmp(m->path, PATH_README) == 0)
         return 0;
-    enum bundle_state state = facts ? BUNDLE_CHANGED : BUNDLE_UNKNOWN;
-    if (facts && (uint64_t)json_integer_value(json_object_get(facts, "bytes")) == m->size) {
+    enum bundle_state state = file ? BUNDLE_CHANGED : BUNDLE_UNKNOWN;
+    if (file && (uint64_t)json_integer_value(json_object_get(file, "bytes")) == m->size) {
         char hex[SHA256_HEX];
         if (hash_member(v, hex, err) < 0)
             return -1;
-        if (strcmp(hex, json_string_value(json_object_get(facts, "sha256"))) == 0)
+        if (strcmp(hex, json_string_value(json_object_get(file, "sha256"))) == 0)
             state = BUNDLE_INTACT;
     }
     report_file(v, m->path, m->size, state);
@@ -114,9 +114,9 @@ static int check_all(struct verifier *v, struct err *err)
             return -1;
     }
     const char *path;
-    json_t *facts;
-    json_object_foreach(v->expected, path, facts)
-        report_file(v, path, (uint64_t)json_integer_value(json_object_get(facts, "bytes")), BUNDLE_MISSING);
+    json_t *file;
+    json_object_foreach(v->expected, path, file)
+        report_file(v, path, (uint64_t)json_integer_value(json_object_get(file, "bytes")), BUNDLE_MISSING);
     return 0;
 }
 

@@ -32,7 +32,7 @@ struct workdir {
     char *name;
     char *bundle;
     struct strlist created; /* the directories that workdir_new created above NAME.partial, parents first */
-    bool chosen;
+    bool chosen;            /* the user chose the name */
 };
 
 /* The path of a new work directory. */
@@ -155,7 +155,7 @@ static int set_destination_beside(const char *bundle, const char *name, const ch
 }
 
 /* Makes a struct workdir for `name` in `dir`, and opens `dir`. Creates nothing on disk. */
-static int new_handle(const char *dir, const char *name, struct workdir **ret, struct err *err)
+static int new_workdir_struct(const char *dir, const char *name, struct workdir **ret, struct err *err)
 {
     struct workdir *w = calloc(1, sizeof *w);
     if (!w)
@@ -223,7 +223,7 @@ static int make_workdir(const struct destination *p, const char *name, struct wo
 {
     struct workdir *w = NULL;
     struct err why = ERR_INIT;
-    if (new_handle(p->dir, name, &w, err) < 0)
+    if (new_workdir_struct(p->dir, name, &w, err) < 0)
         return -1;
     w->chosen = p->chosen;
     if (make_directory(w, &why) == 0) {
@@ -287,9 +287,9 @@ int workdir_new_beside(const char *bundle, const char *name, const char *output,
     return rc;
 }
 
-/* ---- an existing one ----------------------------------------------------------------------------------- */
+/* ---- an existing work directory ------------------------------------------------------------------------ */
 
-static int not_workdir_error(const char *path, const char *why, struct err *err)
+static int set_not_workdir_error(const char *path, const char *why, struct err *err)
 {
     err_set(err, ERR_FAILED, "%s is no work directory of profgrab: %s", path, why);
     return err_hint(err, "resume takes the NAME" PARTIAL " that a run has left, or a bundle");
@@ -310,7 +310,7 @@ static int check_owner(const struct workdir *w, struct err *err)
     if (beneath_stat(&w->files, "", &st, err) < 0)
         return -1;
     const char *fault = find_owner_fault(&st);
-    return fault ? not_workdir_error(w->path, fault, err) : 0;
+    return fault ? set_not_workdir_error(w->path, fault, err) : 0;
 }
 
 static int read_manifest(const struct workdir *w, struct buf *ret, struct err *err)
@@ -343,7 +343,7 @@ static int parse_partial_path(const char *path, struct destination *p, struct er
     int rc = -1;
     const char *base = file_base(trimmed);
     if (!text_ends_in(base, PARTIAL)) {
-        not_workdir_error(path, "it is not called NAME" PARTIAL, err);
+        set_not_workdir_error(path, "it is not called NAME" PARTIAL, err);
         goto out;
     }
     p->name = strndup(base, strlen(base) - strlen(PARTIAL));
@@ -351,7 +351,7 @@ static int parse_partial_path(const char *path, struct destination *p, struct er
     if (!p->name || (base != trimmed && !p->dir))
         err_nomem(err);
     else
-        rc = text_is_name(p->name) ? 0 : not_workdir_error(path, "its name is none of ours", err);
+        rc = text_is_name(p->name) ? 0 : set_not_workdir_error(path, "profgrab gives no such name", err);
 out:
     free(trimmed);
     return rc;
@@ -364,8 +364,9 @@ int workdir_open(const char *path, struct workdir **ret, struct buf *ret_manifes
     int rc = -1;
     if (parse_partial_path(path, &p, err) < 0)
         goto out;
-    if (new_handle(p.dir, p.name, &w, err) < 0 || open_and_lock(w, err) < 0 || check_owner(w, err) < 0 ||
-        workdir_inspect(&w->files, "resume", err) < 0 || read_manifest(w, ret_manifest, err) < 0)
+    if (new_workdir_struct(p.dir, p.name, &w, err) < 0 || open_and_lock(w, err) < 0 ||
+        check_owner(w, err) < 0 || workdir_inspect(&w->files, "resume", err) < 0 ||
+        read_manifest(w, ret_manifest, err) < 0)
         goto out;
     *ret = w;
     w = NULL;
@@ -393,7 +394,7 @@ int workdir_hint_directory(const char *path, struct err *err)
 /* ---- a directory whose files are copied into a bundle -------------------------------------------------- */
 
 /* Opens a directory. Follows a link, unless the path has the name of a work directory. */
-static int open_copied(const char *path, struct err *err)
+static int open_copied_directory(const char *path, struct err *err)
 {
     struct beneath parent = {.fd = -1};
     const char *base = file_base(path);
@@ -423,7 +424,7 @@ static bool has_valid_manifest(const struct beneath *directory)
 
 int workdir_open_copied(const char *path, struct beneath *ret, struct err *err)
 {
-    struct beneath directory = {.fd = open_copied(path, err), .name = path};
+    struct beneath directory = {.fd = open_copied_directory(path, err), .name = path};
     struct stat st;
     const char *fault;
     if (directory.fd < 0)

@@ -11,8 +11,8 @@
 
 struct writer {
     struct archive *tar;
-    struct gzpack
-        *gzip; /* compresses libarchive's output, because libarchive's filter would compress profiles again */
+    /* Compresses libarchive's output, because libarchive's own filter would compress profiles again. */
+    struct gzpack *gzip;
     char *top, *shown;
     bool finished;
     struct err sink_err; /* the error of gzip or the sink, which libarchive's callback cannot return */

@@ -88,26 +88,26 @@ int record_request(struct manifest *m, const struct capture_request *request, st
 }
 
 /* Returns a new array, or NULL without memory. */
-static struct manifest_verdict *copy_findings(const struct findings *l)
+static struct manifest_finding *copy_findings(const struct findings *l)
 {
-    struct manifest_verdict *verdicts = calloc(l->n + 1, sizeof *verdicts);
-    for (size_t i = 0; verdicts && i < l->n; i++)
-        verdicts[i] = (struct manifest_verdict){.rule = l->items[i].rule->id, .text = l->items[i].text};
-    return verdicts;
+    struct manifest_finding *findings = calloc(l->n + 1, sizeof *findings);
+    for (size_t i = 0; findings && i < l->n; i++)
+        findings[i] = (struct manifest_finding){.rule = l->items[i].rule->id, .text = l->items[i].text};
+    return findings;
 }
 
 int record_host(struct manifest *m, const struct record_host *record, struct err *err)
 {
     struct manifest_hop hops[HOPS_MAX];
-    struct manifest_verdict *verdicts = copy_findings(record->findings);
+    struct manifest_finding *findings = copy_findings(record->findings);
     struct manifest_host h = {.name = record->host->name,
                               .address = record->host->address,
                               .route = record->host->direct ? "direct" : "ssh",
                               .is_baseline = record->is_baseline,
                               .hops = hops,
                               .error = record->failure ? record->failure->msg : NULL,
-                              .verdicts = verdicts,
-                              .n_verdicts = record->findings->n};
+                              .findings = findings,
+                              .n_findings = record->findings->n};
     const struct gateway_hop *hop;
     while (record->gw && h.n_hops < HOPS_MAX && (hop = gateway_hop(record->gw, h.n_hops)))
         hops[h.n_hops++] = (struct manifest_hop){.address = hop->address,
@@ -118,8 +118,8 @@ int record_host(struct manifest *m, const struct record_host *record, struct err
                                                  .host_key = hop->host_key,
                                                  .host_key_new = hop->host_key_new,
                                                  .authentication = hop->authentication};
-    int rc = verdicts ? manifest_add_host(m, &h, err) : err_nomem(err);
-    free(verdicts);
+    int rc = findings ? manifest_add_host(m, &h, err) : err_nomem(err);
+    free(findings);
     return rc;
 }
 
@@ -148,7 +148,7 @@ int record_service(struct manifest *m, const struct target *target, const struct
     char url[800];
     fetch_service_url(service, url, sizeof url);
     struct manifest_offer *offers = calloc(s->n_offers + 1, sizeof *offers);
-    struct manifest_verdict *verdicts = copy_findings(s->findings);
+    struct manifest_finding *findings = copy_findings(s->findings);
     int rc = -1;
     struct manifest_service record = {.host = target->host->name,
                                       .name = service->name,
@@ -158,18 +158,18 @@ int record_service(struct manifest *m, const struct target *target, const struct
                                       .has_clock_skew = s->has_clock_skew,
                                       .clock_skew_ms = s->clock_skew_ms,
                                       .error = s->failure ? s->failure->msg : NULL,
-                                      .verdicts = verdicts,
-                                      .n_verdicts = s->findings->n};
+                                      .findings = findings,
+                                      .n_findings = s->findings->n};
     struct manifest_planned *planned = copy_planned(s, &record);
     for (size_t i = 0; offers && i < s->n_offers; i++)
         offers[i] = (struct manifest_offer){
             .name = s->offers[i].name, .has_count = s->offers[i].count >= 0, .count = s->offers[i].count};
-    if (offers && verdicts && planned)
+    if (offers && findings && planned)
         rc = manifest_add_service(m, &record, err);
     else
         err_nomem(err);
     free(planned);
-    free(verdicts);
+    free(findings);
     free(offers);
     return rc;
 }
@@ -202,8 +202,8 @@ int record_item(struct manifest *m, const struct target *target, const struct fe
 {
     struct manifest_sample_type types[PROFILE_MAX_SAMPLE_TYPES];
     const struct profile_summary *p = &item->profile;
-    struct manifest_verdict *verdicts = copy_findings(&item->findings);
-    if (!verdicts)
+    struct manifest_finding *findings = copy_findings(&item->findings);
+    if (!findings)
         return err_nomem(err);
     for (size_t i = 0; i < p->n_types; i++)
         types[i] = (struct manifest_sample_type){
@@ -233,9 +233,9 @@ int record_item(struct manifest *m, const struct target *target, const struct fe
                                    .n_sample_types = p->n_types,
                                    .profile_duration_ns = p->duration_ns,
                                    .go_version = item->go_version,
-                                   .verdicts = verdicts,
-                                   .n_verdicts = item->findings.n};
+                                   .findings = findings,
+                                   .n_findings = item->findings.n};
     int rc = manifest_add_item(m, &record, err);
-    free(verdicts);
+    free(findings);
     return rc;
 }

@@ -40,7 +40,7 @@ static int make_copy(const struct delivery *d, const struct delivery_run *run, s
                                     .labels = &d->options->redact_labels,
                                     .signer = signer.key ? &signer : NULL,
                                     .signature_optional = !d->team || !d->team->signature_required,
-                                    .to = d->recipients,
+                                    .recipients = d->recipients,
                                     .cancel_fd = run->cancel_fd,
                                     .cpu_ms = run->copy_cpu_ms};
     if (bundle_copy(&how, ret, err) == 0)

@@ -8,14 +8,14 @@
 
 /* A note lists at most these services for its human readers; the bundle's README.md lists all. */
 #define MAX_SERVICES 50
-#define MAX_VERDICTS 30
+#define MAX_FINDINGS 30
 #define MAX_TEXT (32u << 10)
 #define CUT "... cut because of its length: the rest is in the bundle's README.md\n"
 
 /* A summary while it is written. */
 struct unfinished_summary {
     struct buf text;
-    size_t services, verdicts;
+    size_t services, findings;
     bool full; /* no further line fits */
     bool cut;  /* a line was omitted */
 };
@@ -87,13 +87,13 @@ static void add_items(struct unfinished_summary *s, const char *host, const stru
 }
 
 /* Adds the findings. A repeated finding only refers to the earlier one, by its first words. */
-static void add_verdicts(struct unfinished_summary *s, const char *where, const struct manifest_verdict *list,
+static void add_findings(struct unfinished_summary *s, const char *where, const struct manifest_finding *list,
                          size_t n)
 {
-    for (size_t i = 0; i < n; i++, s->verdicts++) {
+    for (size_t i = 0; i < n; i++, s->findings++) {
         struct buf line = BUF_INIT(MAX_TEXT);
-        s->cut = s->cut || s->verdicts >= MAX_VERDICTS;
-        if (s->verdicts >= MAX_VERDICTS)
+        s->cut = s->cut || s->findings >= MAX_FINDINGS;
+        if (s->findings >= MAX_FINDINGS)
             return;
         const char *words = text_or_empty(list[i].text);
         buf_addf(&line, "%s: %s\n", where, words);
@@ -112,10 +112,10 @@ static void add_service(struct unfinished_summary *s, const char *host,
     if (s->services++ >= MAX_SERVICES)
         return;
     add_items(s, host, service);
-    add_verdicts(s, text_or_empty(service->name), service->verdicts, service->n_verdicts);
+    add_findings(s, text_or_empty(service->name), service->findings, service->n_findings);
     for (size_t i = 0; i < service->n_items; i++) {
         const struct manifest_item *item = &service->items[i];
-        add_verdicts(s, text_or_empty(item->kind), item->verdicts, item->n_verdicts);
+        add_findings(s, text_or_empty(item->kind), item->findings, item->n_findings);
     }
 }
 

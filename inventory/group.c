@@ -123,7 +123,7 @@ int group_read_all(const struct schema *s, const struct yaml_node *section, stru
     if (schema_require_map(s, section, "groups", err) < 0)
         return -1;
     for (const struct yaml_node *v = section->first; v; v = v->next)
-        if (!v->key->before && make_group(&r, v, err) < 0 && schema_note_mistake(s, err) < 0)
+        if (!v->key->earlier && make_group(&r, v, err) < 0 && schema_note_mistake(s, err) < 0)
             goto out;
     for (size_t i = 0; i < s->inv->groups.n; i++)
         if (!s->inv->groups.items[i]->depth && resolve_group(&r, s->inv->groups.items[i], err) < 0)

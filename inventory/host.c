@@ -180,7 +180,7 @@ static int read_labels(const struct schema *s, const struct yaml_node *value, vo
     if (!host->labels)
         return err_nomem(err);
     for (const struct yaml_node *v = value->first; v; v = v->next)
-        if (!v->key->before && add_label(s, v, host, err) < 0)
+        if (!v->key->earlier && add_label(s, v, host, err) < 0)
             return -1;
     return 0;
 }

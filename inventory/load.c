@@ -97,7 +97,7 @@ static int note_misplaced(const struct schema *s, const struct yaml_node *sectio
 static int note_repeated(const struct schema *s, const struct yaml_node *node, struct err *err)
 {
     for (const struct yaml_node *v = node->first; v; v = v->next) {
-        if (v->key && v->key->before) {
+        if (v->key && v->key->earlier) {
             yaml_tree_err_repeated(s->tree, v->key, err);
             if (schema_note_mistake(s, err) < 0)
                 return -1;

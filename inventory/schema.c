@@ -74,7 +74,7 @@ static int read_setting(const struct schema *s, const struct yaml_node *value, c
                         void *into, struct err *err)
 {
     const struct schema_key *k = keys;
-    if (value->key->before || strncmp(value->key->text, "x-", 2) == 0)
+    if (value->key->earlier || strncmp(value->key->text, "x-", 2) == 0)
         return 0;
     while (k->name && strcmp(k->name, value->key->text) != 0)
         k++;
@@ -102,7 +102,7 @@ int schema_read_section(const struct schema *s, const struct yaml_node *section,
     if (schema_require_map(s, section, what, err) < 0)
         return schema_note_mistake(s, err);
     for (const struct yaml_node *v = section->first; v; v = v->next)
-        if (!v->key->before && read(s, v, err) < 0 && schema_note_mistake(s, err) < 0)
+        if (!v->key->earlier && read(s, v, err) < 0 && schema_note_mistake(s, err) < 0)
             return -1;
     return 0;
 }

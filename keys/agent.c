@@ -78,14 +78,14 @@ static int receive_message(struct agent *a, struct buf *message, int64_t deadlin
     return rc < 0 ? -1 : buf_check(message, "the SSH agent's answer", err);
 }
 
-/* Calls `slow` if there is no answer after a second. Ignores errors: receive_message reports them. */
+/* Calls `on_slow` if there is no answer after a second. Ignores errors: receive_message reports them. */
 static void await_answer(const struct agent *a, const struct agent_request *request)
 {
     struct err why = ERR_INIT;
-    int64_t soon = clock_deadline(SLOW_MS);
-    if (!request->on_slow || soon >= request->deadline)
+    int64_t slow_at = clock_deadline(SLOW_MS);
+    if (!request->on_slow || slow_at >= request->deadline)
         return;
-    if (fd_wait(a->fd, POLLIN, soon, a->cancel_fd, &why) < 0 && why.kind == ERR_TIMEOUT)
+    if (fd_wait(a->fd, POLLIN, slow_at, a->cancel_fd, &why) < 0 && why.kind == ERR_TIMEOUT)
         request->on_slow(request->slow_ctx);
 }
 
@@ -132,7 +132,7 @@ int agent_parse_keys(struct agent *a, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-static int connect_to(const char *path, int64_t deadline, int cancel_fd, struct err *err)
+static int connect_to_agent(const char *path, int64_t deadline, int cancel_fd, struct err *err)
 {
     struct sockaddr_un address;
     if (fd_unix_address(path, &address, err) < 0)
@@ -160,7 +160,7 @@ int agent_open(const char *path, int64_t deadline, int cancel_fd, struct agent *
     struct buf message = BUF_INIT(MESSAGE_MAX);
     buf_addc(&message, REQUEST_IDENTITIES);
     int rc = -1;
-    a.fd = connect_to(path, deadline, cancel_fd, err);
+    a.fd = connect_to_agent(path, deadline, cancel_fd, err);
     if (a.fd >= 0 && exchange_messages(&a, &message, NULL, deadline, err) == 0)
         rc = agent_parse_keys(&a, message.data, message.len, err);
     buf_release(&message);

@@ -15,7 +15,7 @@ struct agent_key {
 };
 
 struct agent {
-    int fd;
+    int fd; /* -1 after a failed exchange */
     int cancel_fd;
     struct agent_key *keys;
     size_t n_keys;
@@ -26,8 +26,8 @@ struct agent {
 int agent_open(const char *path, int64_t deadline, int cancel_fd, struct agent *ret, struct err *err);
 void agent_release(struct agent *a);
 
-/* Requests a signature by the key whose public half is `key`. *ret is the inner signature, without the name
- * of its algorithm (as libssh2 needs it), from malloc. The algorithm selects the hash of an RSA key, as in
+/* Requests a signature by the key whose public half is `key`. *ret is the inner signature from malloc,
+ * without the name of its algorithm, as libssh2 needs it. The algorithm selects the hash of an RSA key, as in
  * privkey_sign. The deadline must leave the user time to touch or confirm the key. */
 struct agent_request {
     const struct ssh_blob *key;

@@ -40,28 +40,28 @@ static uint32_t word_at(const unsigned char *p)
 static bool add_arctan(BIGNUM *sum, BN_ULONG factor, BN_ULONG x, int bits, bool minus)
 {
     BIGNUM *power = BN_new(), *term = BN_new();
-    bool fine = power && term && BN_set_bit(power, bits) && BN_mul_word(power, factor) &&
-                BN_div_word(power, x) != (BN_ULONG)-1;
-    for (BN_ULONG k = 1; fine && !BN_is_zero(power); k += 2, minus = !minus) {
-        fine = BN_copy(term, power) && BN_div_word(term, k) != (BN_ULONG)-1 &&
-               (minus ? BN_sub(sum, sum, term) : BN_add(sum, sum, term)) &&
-               BN_div_word(power, x * x) != (BN_ULONG)-1;
+    bool ok = power && term && BN_set_bit(power, bits) && BN_mul_word(power, factor) &&
+              BN_div_word(power, x) != (BN_ULONG)-1;
+    for (BN_ULONG k = 1; ok && !BN_is_zero(power); k += 2, minus = !minus) {
+        ok = BN_copy(term, power) && BN_div_word(term, k) != (BN_ULONG)-1 &&
+             (minus ? BN_sub(sum, sum, term) : BN_add(sum, sum, term)) &&
+             BN_div_word(power, x * x) != (BN_ULONG)-1;
     }
     BN_free(power);
     BN_free(term);
-    return fine;
+    return ok;
 }
 
-static bool begin_with_pi(struct blowfish *b)
+static bool init_with_pi(struct blowfish *b)
 {
     static const int bits = WORDS * 32 + GUARD;
     unsigned char digits[WORDS * 4];
     BIGNUM *pi = BN_new();
-    bool fine = pi && add_arctan(pi, 16, 5, bits, false) && add_arctan(pi, 4, 239, bits, true) &&
-                BN_mask_bits(pi, bits) && BN_rshift(pi, pi, GUARD) &&
-                BN_bn2binpad(pi, digits, sizeof digits) == sizeof digits;
+    bool ok = pi && add_arctan(pi, 16, 5, bits, false) && add_arctan(pi, 4, 239, bits, true) &&
+              BN_mask_bits(pi, bits) && BN_rshift(pi, pi, GUARD) &&
+              BN_bn2binpad(pi, digits, sizeof digits) == sizeof digits;
     BN_free(pi);
-    if (!fine)
+    if (!ok)
         return false;
     for (size_t i = 0; i < WORDS; i++) {
         uint32_t word = word_at(digits + 4 * i);
@@ -95,23 +95,23 @@ static struct pair encrypt_pair(const struct blowfish *b, struct pair x)
 }
 
 /* Reads word i of a hash, cyclically. */
-static uint32_t word_of(const unsigned char hash[HASH], size_t i)
+static uint32_t cyclic_word(const unsigned char hash[HASH], size_t i)
 {
     return word_at(hash + i % (HASH / 4) * 4);
 }
 
-/* The key schedule: mixes the key into the subkeys, then replaces all tables by repeated encryption, mixed
- * with the salt if there is one. */
+/* Runs the key schedule: mixes the key into the subkeys, then replaces all tables by repeated encryption,
+ * mixed with the salt unless it is NULL. */
 static void expand_key(struct blowfish *b, const unsigned char key[HASH], const unsigned char *salt)
 {
     struct pair x = {0, 0};
     uint32_t *s = b->s[0];
     for (size_t i = 0; i < SUBKEYS; i++)
-        b->p[i] ^= word_of(key, i);
+        b->p[i] ^= cyclic_word(key, i);
     for (size_t i = 0; i < WORDS; i += 2) {
         if (salt) {
-            x.left ^= word_of(salt, i);
-            x.right ^= word_of(salt, i + 1);
+            x.left ^= cyclic_word(salt, i);
+            x.right ^= cyclic_word(salt, i + 1);
         }
         x = encrypt_pair(b, x);
         uint32_t *to = i < SUBKEYS ? &b->p[i] : &s[i - SUBKEYS];
@@ -149,7 +149,7 @@ static bool sha512_hash(const void *p, size_t n, unsigned char ret[HASH])
     return EVP_Digest(p, n, ret, NULL, EVP_sha512(), NULL) == 1;
 }
 
-/* A derivation: the passphrase's hash is the key. */
+/* The inputs that all blocks share. `key` is the hash of the passphrase. */
 struct derivation {
     const struct blowfish *pi;
     unsigned char key[HASH];
@@ -157,34 +157,34 @@ struct derivation {
     int cancel_fd;
 };
 
-/* One block: the XOR of `rounds` bcrypt hashes, each over the previous one. `salt` is hashed. A cancelled one
- * ends early. */
+/* Computes one block: the XOR of `rounds` bcrypt hashes. The salt of each hash is the SHA-512 of the hash
+ * before; `salt` is the first. A cancellation ends the computation early. */
 static bool derive_block(const struct derivation *d, unsigned char salt[HASH], unsigned char ret[BLOCK])
 {
-    unsigned char one[BLOCK];
-    bool fine = true;
+    unsigned char hash[BLOCK];
+    bool ok = true;
     memset(ret, 0, BLOCK);
-    for (unsigned round = 0; fine && round < d->rounds && !fd_cancelled(d->cancel_fd); round++) {
-        bcrypt_hash(d->pi, d->key, salt, one);
+    for (unsigned round = 0; ok && round < d->rounds && !fd_cancelled(d->cancel_fd); round++) {
+        bcrypt_hash(d->pi, d->key, salt, hash);
         for (size_t i = 0; i < BLOCK; i++)
-            ret[i] ^= one[i];
-        fine = sha512_hash(one, sizeof one, salt);
+            ret[i] ^= hash[i];
+        ok = sha512_hash(hash, sizeof hash, salt);
     }
-    explicit_bzero(one, sizeof one);
-    return fine;
+    explicit_bzero(hash, sizeof hash);
+    return ok;
 }
 
 /* Hashes the salt and the block's number. */
-static bool number_salt(const struct bcrypt_salt *salt, uint32_t number, unsigned char ret[HASH])
+static bool hash_salt_and_number(const struct bcrypt_salt *salt, uint32_t number, unsigned char ret[HASH])
 {
     unsigned char big[4] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
                             (unsigned char)(number >> 8), (unsigned char)number};
     EVP_MD_CTX *c = EVP_MD_CTX_new();
-    bool fine = c && EVP_DigestInit_ex(c, EVP_sha512(), NULL) == 1 &&
-                EVP_DigestUpdate(c, salt->p, salt->n) == 1 && EVP_DigestUpdate(c, big, sizeof big) == 1 &&
-                EVP_DigestFinal_ex(c, ret, NULL) == 1;
+    bool ok = c && EVP_DigestInit_ex(c, EVP_sha512(), NULL) == 1 &&
+              EVP_DigestUpdate(c, salt->p, salt->n) == 1 && EVP_DigestUpdate(c, big, sizeof big) == 1 &&
+              EVP_DigestFinal_ex(c, ret, NULL) == 1;
     EVP_MD_CTX_free(c);
-    return fine;
+    return ok;
 }
 
 static bool derive_blocks(const struct blowfish *pi, const struct passphrase *passphrase,
@@ -193,16 +193,16 @@ static bool derive_blocks(const struct blowfish *pi, const struct passphrase *pa
     unsigned char hashed[HASH], out[BLOCK];
     struct derivation d = {.pi = pi, .rounds = salt->rounds, .cancel_fd = passphrase->cancel_fd};
     size_t blocks = (n + BLOCK - 1) / BLOCK;
-    bool fine = sha512_hash(passphrase->secret->text, passphrase->secret->len, d.key);
-    for (size_t b = 0; fine && b < blocks; b++) {
-        fine = number_salt(salt, (uint32_t)b + 1, hashed) && derive_block(&d, hashed, out);
-        for (size_t i = 0; fine && i * blocks + b < n; i++)
+    bool ok = sha512_hash(passphrase->secret->text, passphrase->secret->len, d.key);
+    for (size_t b = 0; ok && b < blocks; b++) {
+        ok = hash_salt_and_number(salt, (uint32_t)b + 1, hashed) && derive_block(&d, hashed, out);
+        for (size_t i = 0; ok && i * blocks + b < n; i++)
             ret[i * blocks + b] = out[i];
     }
     explicit_bzero(d.key, sizeof d.key);
     explicit_bzero(hashed, sizeof hashed);
     explicit_bzero(out, sizeof out);
-    return fine;
+    return ok;
 }
 
 int bcrypt_pbkdf(const struct passphrase *passphrase, const struct bcrypt_salt *salt, void *ret, size_t n,
@@ -214,10 +214,10 @@ int bcrypt_pbkdf(const struct passphrase *passphrase, const struct bcrypt_salt *
     struct blowfish *pi = malloc(sizeof *pi);
     if (!pi)
         return err_nomem(err);
-    bool fine = begin_with_pi(pi) && derive_blocks(pi, passphrase, salt, ret, n);
+    bool ok = init_with_pi(pi) && derive_blocks(pi, passphrase, salt, ret, n);
     free(pi);
     ERR_clear_error();
     if (fd_cancelled(passphrase->cancel_fd))
         return err_set(err, ERR_CANCELLED, "interrupted");
-    return fine ? 0 : err_nomem(err);
+    return ok ? 0 : err_nomem(err);
 }

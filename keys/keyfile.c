@@ -1,7 +1,7 @@
 /*
- * In OpenSSH's own format (PROTOCOL.key: magic, cipher, kdf, options, count, public keys, private part), the
- * public key is never encrypted, and the cipher tells whether the private part is. In the PEM formats, only
- * the type of the key is readable without the passphrase.
+ * OpenSSH's own format (PROTOCOL.key) has these parts: magic, cipher, kdf, options, count, public keys,
+ * private section. The public key is never encrypted; the private section is unless the cipher is "none". In
+ * the PEM formats, only the type of the key is readable without the passphrase.
  */
 #include "keys/keyfile.h"
 
@@ -28,10 +28,10 @@ static int read_part(struct ssh_reader *r, struct ssh_reader *ret)
     return ssh_read_string(r, &ret->p, &ret->left);
 }
 
-static int split_parts(const struct ssh_blob *body, struct openssh *ret, struct err *err)
+static int split_parts(const struct ssh_blob *decoded, struct openssh *ret, struct err *err)
 {
     static const char magic[] = "openssh-key-v1"; /* with its NUL */
-    struct ssh_reader r = {body->data, body->n};
+    struct ssh_reader r = {decoded->data, decoded->n};
     struct openssh o;
     uint32_t keys = 0;
     if (r.left < sizeof magic || memcmp(r.p, magic, sizeof magic) != 0)
@@ -82,19 +82,19 @@ static void wipe_blob(struct ssh_blob *b)
 
 static int parse_openssh(const char *text, struct keyfile *ret, struct err *err)
 {
-    struct ssh_blob body = {0};
+    struct ssh_blob decoded = {0};
     struct openssh o;
     struct keyfile k = {0};
-    if (decode_openssh(text, &body, err) < 0)
+    if (decode_openssh(text, &decoded, err) < 0)
         return -1;
-    int rc = split_parts(&body, &o, err);
+    int rc = split_parts(&decoded, &o, err);
     if (rc == 0)
         rc = ssh_blob_copy(&k.blob, o.public.p, o.public.left, err);
     if (rc == 0) {
         k.encrypted = is_encrypted(&o);
         k.rounds = k.encrypted ? keylock_rounds(&o.lock) : 0;
     }
-    wipe_blob(&body);
+    wipe_blob(&decoded);
     if (rc < 0)
         return -1;
     ssh_blob_type(&k.blob, k.type, sizeof k.type);
@@ -116,16 +116,16 @@ static int decrypt_section(const struct openssh *o, const struct passphrase *pas
 int keyfile_private_section(const void *p, size_t n, const struct passphrase *passphrase,
                             struct ssh_blob *ret, struct err *err)
 {
-    struct ssh_blob body = {0}, section = {0};
+    struct ssh_blob decoded = {0}, section = {0};
     struct openssh o;
     char *text = strndup(p, n);
     if (!text)
         return err_nomem(err);
     const char *begin = strstr(text, openssh_begin);
-    int rc = begin ? decode_openssh(begin, &body, err) : 0;
-    if (rc == 0 && begin && (rc = split_parts(&body, &o, err)) == 0)
+    int rc = begin ? decode_openssh(begin, &decoded, err) : 0;
+    if (rc == 0 && begin && (rc = split_parts(&decoded, &o, err)) == 0)
         rc = decrypt_section(&o, passphrase, &section, err);
-    wipe_blob(&body);
+    wipe_blob(&decoded);
     OPENSSL_cleanse(text, strlen(text));
     free(text);
     if (rc == 0)
@@ -168,7 +168,7 @@ int keyfile_parse(const void *p, size_t n, struct keyfile *ret, struct err *err)
 
 /* ---- public keys ---- */
 
-/* "TYPE BASE64 [COMMENT]", in one line. */
+/* Parses one line, "TYPE BASE64 [COMMENT]". */
 static int parse_public_line(struct str line, struct ssh_blob *ret, struct err *err)
 {
     struct ssh_blob blob = {0};
@@ -226,8 +226,8 @@ static int inspect_file(const char *path, struct keyfile *k, struct err *err)
     return rc;
 }
 
-/* Reads the public half from FILE.pub. Returns -1 only without memory: FILE.pub is optional, so a missing or
- * malformed one is no error. */
+/* Reads the public half from FILE.pub. FILE.pub is optional: a missing or malformed file is no error.
+ * Returns -1 only without memory. */
 static int inspect_pub_file(const char *path, struct keyfile *k, struct err *err)
 {
     struct err why = ERR_INIT;

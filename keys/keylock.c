@@ -13,19 +13,20 @@
 
 enum { KEY_MAX = 64, IV_MAX = 16, TAG = 16 };
 
-enum form { PLAIN, GCM, CHACHA };
+/* How a cipher authenticates. */
+enum form { NO_TAG, GCM, CHACHA };
 
 static const struct cipher {
     const char *ssh, *openssl;
     size_t key, iv, block;
     enum form form;
-} ciphers[] = {{"aes256-ctr", "AES-256-CTR", 32, 16, 16, PLAIN},
-               {"aes192-ctr", "AES-192-CTR", 24, 16, 16, PLAIN},
-               {"aes128-ctr", "AES-128-CTR", 16, 16, 16, PLAIN},
-               {"aes256-cbc", "AES-256-CBC", 32, 16, 16, PLAIN},
-               {"aes192-cbc", "AES-192-CBC", 24, 16, 16, PLAIN},
-               {"aes128-cbc", "AES-128-CBC", 16, 16, 16, PLAIN},
-               {"3des-cbc", "DES-EDE3-CBC", 24, 8, 8, PLAIN},
+} ciphers[] = {{"aes256-ctr", "AES-256-CTR", 32, 16, 16, NO_TAG},
+               {"aes192-ctr", "AES-192-CTR", 24, 16, 16, NO_TAG},
+               {"aes128-ctr", "AES-128-CTR", 16, 16, 16, NO_TAG},
+               {"aes256-cbc", "AES-256-CBC", 32, 16, 16, NO_TAG},
+               {"aes192-cbc", "AES-192-CBC", 24, 16, 16, NO_TAG},
+               {"aes128-cbc", "AES-128-CBC", 16, 16, 16, NO_TAG},
+               {"3des-cbc", "DES-EDE3-CBC", 24, 8, 8, NO_TAG},
                {"aes256-gcm@openssh.com", "AES-256-GCM", 32, 12, 16, GCM},
                {"aes128-gcm@openssh.com", "AES-128-GCM", 16, 12, 16, GCM},
                {"chacha20-poly1305@openssh.com", "ChaCha20", 64, 0, 8, CHACHA}};
@@ -66,10 +67,10 @@ unsigned keylock_rounds(const struct keylock *l)
 
 /* ---- ciphers ---- */
 
-/* Decrypts and checks the tag, if there is one. *ret_fits: the tag is right. Returns false if OpenSSL fails.
- * */
+/* Decrypts and checks the tag, if there is one. *ret_matches: the tag is right or absent. Returns false if
+ * OpenSSL fails. */
 static bool decrypt_evp(const struct cipher *c, const unsigned char *key, const struct keylock *l,
-                        unsigned char *dst, bool *ret_fits)
+                        unsigned char *dst, bool *ret_matches)
 {
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, c->openssl, NULL);
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
@@ -80,7 +81,7 @@ static bool decrypt_evp(const struct cipher *c, const unsigned char *key, const 
                                                        (void *)(uintptr_t)l->tag.p) == 1) &&
                 EVP_DecryptUpdate(context, dst, &n, l->sealed.p, (int)l->sealed.left) == 1;
     if (done)
-        *ret_fits = EVP_DecryptFinal_ex(context, dst + n, &n) == 1;
+        *ret_matches = EVP_DecryptFinal_ex(context, dst + n, &n) == 1;
     EVP_CIPHER_CTX_free(context);
     EVP_CIPHER_free(cipher);
     return done;
@@ -107,16 +108,16 @@ static bool apply_chacha(const unsigned char *key, uint32_t at, const unsigned c
     unsigned char counter[16] = {(unsigned char)at};
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
     int done = 0;
-    bool fine = c && EVP_EncryptInit_ex(c, EVP_chacha20(), NULL, key, counter) == 1 &&
-                EVP_EncryptUpdate(c, dst, &done, src, (int)n) == 1;
+    bool ok = c && EVP_EncryptInit_ex(c, EVP_chacha20(), NULL, key, counter) == 1 &&
+              EVP_EncryptUpdate(c, dst, &done, src, (int)n) == 1;
     EVP_CIPHER_CTX_free(c);
-    return fine;
+    return ok;
 }
 
 /* OpenSSH's own composition (PROTOCOL.chacha20poly1305), without a length and with sequence number 0. The
  * second half of the key, for lengths, is unused. */
 static bool decrypt_chacha(const unsigned char *key, const struct keylock *l, unsigned char *dst,
-                           bool *ret_fits)
+                           bool *ret_matches)
 {
     static const unsigned char zeroes[32];
     unsigned char one_time[32], tag[TAG];
@@ -124,7 +125,7 @@ static bool decrypt_chacha(const unsigned char *key, const struct keylock *l, un
                 compute_poly1305(one_time, &l->sealed, tag) &&
                 apply_chacha(key, 1, l->sealed.p, dst, l->sealed.left);
     if (done)
-        *ret_fits = CRYPTO_memcmp(tag, l->tag.p, TAG) == 0;
+        *ret_matches = CRYPTO_memcmp(tag, l->tag.p, TAG) == 0;
     explicit_bzero(one_time, sizeof one_time);
     return done;
 }
@@ -134,18 +135,19 @@ static bool decrypt_chacha(const unsigned char *key, const struct keylock *l, un
 static int decrypt_section(const struct cipher *c, const struct keylock *l, const unsigned char *key,
                            struct ssh_blob *ret, struct err *err)
 {
-    bool fits = false;
+    bool matches = false;
     struct ssh_reader r;
-    uint32_t one = 0, other = 1;
+    uint32_t check = 0, check_again = 1;
     unsigned char *section = malloc(l->sealed.left + c->block);
     if (!section)
         return err_nomem(err);
-    bool done =
-        c->form == CHACHA ? decrypt_chacha(key, l, section, &fits) : decrypt_evp(c, key, l, section, &fits);
+    bool done = c->form == CHACHA ? decrypt_chacha(key, l, section, &matches)
+                                  : decrypt_evp(c, key, l, section, &matches);
     /* Without a tag, only these two equal numbers show that the passphrase is right. */
     r = (struct ssh_reader){section, done ? l->sealed.left : 0};
-    fits = fits && ssh_read_u32(&r, &one) == 0 && ssh_read_u32(&r, &other) == 0 && one == other;
-    if (!fits) {
+    matches = matches && ssh_read_u32(&r, &check) == 0 && ssh_read_u32(&r, &check_again) == 0 &&
+              check == check_again;
+    if (!matches) {
         OPENSSL_cleanse(section, l->sealed.left);
         free(section);
         return done ? refuse_passphrase(err)
@@ -168,7 +170,7 @@ int keylock_decrypt(const struct keylock *l, const struct passphrase *passphrase
         return err_set(err, ERR_UNSUPPORTED, "the cipher of the private key, \"%s\", is not supported",
                        text_printable(name, sizeof name, (const char *)l->cipher.p, l->cipher.left));
     if (read_options(l, &salt) < 0 || l->sealed.left == 0 || l->sealed.left % c->block != 0 ||
-        l->tag.left != (c->form == PLAIN ? 0 : TAG))
+        l->tag.left != (c->form == NO_TAG ? 0 : TAG))
         return refuse_damaged(err);
     int rc = bcrypt_pbkdf(passphrase, &salt, key, c->key + c->iv, err);
     if (rc == 0)

@@ -6,6 +6,7 @@
 #include "keys/passphrase.h"
 #include "keys/sshwire.h"
 
+/* An encrypted private section and its parameters. Borrows the bytes of the file. */
 struct keylock {
     struct ssh_reader cipher, kdf, options; /* as in the file */
     struct ssh_reader sealed;               /* the private section */

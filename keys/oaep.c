@@ -10,7 +10,7 @@
 #include "base/banned.h"
 
 /* Builds the RSA key, or returns NULL if the blob contains none. */
-static EVP_PKEY *read_blob(const struct ssh_blob *blob)
+static EVP_PKEY *read_rsa_blob(const struct ssh_blob *blob)
 {
     struct ssh_reader r = {blob->data, blob->n};
     const unsigned char *type = NULL;
@@ -27,13 +27,13 @@ static EVP_PKEY *read_blob(const struct ssh_blob *blob)
 
 int oaep_bits(const struct ssh_blob *blob)
 {
-    EVP_PKEY *key = read_blob(blob);
+    EVP_PKEY *key = read_rsa_blob(blob);
     int bits = key ? EVP_PKEY_get_bits(key) : 0;
     EVP_PKEY_free(key);
     return bits;
 }
 
-int oaep_set(EVP_PKEY_CTX *context, const char *label)
+int oaep_set_padding(EVP_PKEY_CTX *context, const char *label)
 {
     size_t n = strlen(label);
     /* The context takes ownership of the copy. */
@@ -51,15 +51,15 @@ int oaep_set(EVP_PKEY_CTX *context, const char *label)
 int oaep_encrypt(const struct ssh_blob *blob, const char *label, const struct ssh_blob *data,
                  struct ssh_blob *ret, struct err *err)
 {
-    EVP_PKEY *key = read_blob(blob);
+    EVP_PKEY *key = read_rsa_blob(blob);
     EVP_PKEY_CTX *context = key ? EVP_PKEY_CTX_new(key, NULL) : NULL;
     size_t n = key ? (size_t)EVP_PKEY_get_size(key) : 0;
-    unsigned char *body = malloc(n + 1);
+    unsigned char *encrypted = malloc(n + 1);
     int rc = -1;
-    if (!body)
+    if (!encrypted)
         err_nomem(err);
-    else if (!context || EVP_PKEY_encrypt_init(context) != 1 || oaep_set(context, label) < 0 ||
-             EVP_PKEY_encrypt(context, body, &n, data->data, data->n) != 1)
+    else if (!context || EVP_PKEY_encrypt_init(context) != 1 || oaep_set_padding(context, label) < 0 ||
+             EVP_PKEY_encrypt(context, encrypted, &n, data->data, data->n) != 1)
         err_set(err, ERR_FAILED, "OpenSSL cannot encrypt with the RSA key");
     else
         rc = 0;
@@ -67,8 +67,8 @@ int oaep_encrypt(const struct ssh_blob *blob, const char *label, const struct ss
     EVP_PKEY_free(key);
     ERR_clear_error();
     if (rc < 0)
-        free(body);
+        free(encrypted);
     else
-        *ret = (struct ssh_blob){body, n};
+        *ret = (struct ssh_blob){encrypted, n};
     return rc;
 }

@@ -14,6 +14,6 @@ int oaep_encrypt(const struct ssh_blob *key, const char *label, const struct ssh
 
 /* Sets the padding of oaep_encrypt in an OpenSSL context that is initialised for decryption. */
 struct evp_pkey_ctx_st;
-int oaep_set(struct evp_pkey_ctx_st *context, const char *label);
+int oaep_set_padding(struct evp_pkey_ctx_st *context, const char *label);
 
 #endif

@@ -40,12 +40,12 @@ static EVP_PKEY *read_rsa(struct ssh_reader *r)
     BIGNUM *numbers[3] = {NULL};
     OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
     EVP_PKEY *key = NULL;
-    bool fine = build != NULL;
-    for (size_t i = 0; fine && i < 3; i++) {
+    bool ok = build != NULL;
+    for (size_t i = 0; ok && i < 3; i++) {
         numbers[i] = evp_read_number(r);
-        fine = numbers[i] && OSSL_PARAM_BLD_push_BN(build, names[i], numbers[i]) == 1;
+        ok = numbers[i] && OSSL_PARAM_BLD_push_BN(build, names[i], numbers[i]) == 1;
     }
-    if (fine)
+    if (ok)
         key = evp_from_parameters("RSA", EVP_PKEY_KEYPAIR, build);
     OSSL_PARAM_BLD_free(build);
     for (size_t i = 0; i < 3; i++)
@@ -72,7 +72,7 @@ static EVP_PKEY *read_ecdsa(const struct curve *curve, struct ssh_reader *r)
     return key;
 }
 
-/* The seed precedes the public half. */
+/* The private key is the seed, followed by the public half. */
 static EVP_PKEY *read_ed25519(struct ssh_reader *r)
 {
     const unsigned char *public = NULL, *both = NULL;
@@ -87,15 +87,15 @@ static bool is_type(const unsigned char *p, size_t n, const char *name)
     return n == strlen(name) && memcmp(p, name, n) == 0;
 }
 
-/* The format is in PROTOCOL.key: the same number twice, then the key's type, its parts, its comment. */
+/* Reads the private section (PROTOCOL.key): the same number twice, then the key's type, parts and comment. */
 static int read_openssh(const struct ssh_blob *section, EVP_PKEY **ret, struct err *err)
 {
     struct ssh_reader r = {section->data, section->n};
     const unsigned char *type = NULL;
     size_t n = 0;
-    uint32_t one = 0, other = 1;
+    uint32_t check = 0, check_again = 1;
     EVP_PKEY *key = NULL;
-    if (ssh_read_u32(&r, &one) < 0 || ssh_read_u32(&r, &other) < 0 || one != other ||
+    if (ssh_read_u32(&r, &check) < 0 || ssh_read_u32(&r, &check_again) < 0 || check != check_again ||
         ssh_read_string(&r, &type, &n) < 0)
         return refuse_damaged(err);
     if (is_type(type, n, "ssh-rsa"))
@@ -172,7 +172,7 @@ void privkey_free(struct privkey *k)
 
 /* ---- writing ---- */
 
-/* RFC 4251's mpint: no leading zeroes but the one that keeps it positive. */
+/* Adds RFC 4251's mpint: no leading zeroes, except one that keeps the number positive. */
 static void add_number(struct buf *b, const BIGNUM *number)
 {
     unsigned char bytes[SSH_BLOB_MAX / 8 + 1] = {0};
@@ -195,7 +195,7 @@ static int move_to_blob(struct buf *b, const char *what, struct ssh_blob *ret, s
     return rc;
 }
 
-static const struct curve *curve_of(const struct privkey *k)
+static const struct curve *find_curve(const struct privkey *k)
 {
     char group[64] = "";
     EVP_PKEY_get_utf8_string_param(k->key, OSSL_PKEY_PARAM_GROUP_NAME, group, sizeof group, NULL);
@@ -221,7 +221,7 @@ static void add_rsa(struct buf *b, const struct privkey *k)
 
 static void add_ecdsa(struct buf *b, const struct privkey *k)
 {
-    const struct curve *curve = curve_of(k);
+    const struct curve *curve = find_curve(k);
     unsigned char point[200];
     size_t n = 0;
     if (!curve ||
@@ -261,7 +261,7 @@ int privkey_public(const struct privkey *k, struct ssh_blob *ret, struct err *er
 
 static const EVP_MD *choose_hash(const struct privkey *k, const char *algorithm)
 {
-    const struct curve *curve = curve_of(k);
+    const struct curve *curve = find_curve(k);
     if (curve)
         return curve->hash();
     if (strncmp(algorithm, "rsa-sha2-512", 12) == 0)
@@ -272,7 +272,7 @@ static const EVP_MD *choose_hash(const struct privkey *k, const char *algorithm)
 }
 
 /* Converts OpenSSL's ASN.1 signature to SSH's two numbers. */
-static int rewrite_ecdsa(const struct ssh_blob *signature, struct ssh_blob *ret, struct err *err)
+static int decode_ecdsa_der(const struct ssh_blob *signature, struct ssh_blob *ret, struct err *err)
 {
     struct buf b = BUF_INIT(1000);
     const unsigned char *p = signature->data;
@@ -319,14 +319,14 @@ int privkey_sign(const struct privkey *k, const char *algorithm, const struct ss
         *ret = signature;
         return 0;
     }
-    int rc = rewrite_ecdsa(&signature, ret, err);
+    int rc = decode_ecdsa_der(&signature, ret, err);
     ssh_blob_release(&signature);
     return rc;
 }
 
 /* ---- decrypting ---- */
 
-/* RFC 8032 section 5.1.5: the first half of the seed's hash. X25519 clamps it itself. */
+/* RFC 8032 section 5.1.5: the scalar is the first half of the seed's hash. OpenSSL's X25519 clamps it. */
 int privkey_x25519(const struct privkey *k, unsigned char ret[PRIVKEY_X25519], struct err *err)
 {
     unsigned char seed[32], hash[64];
@@ -350,7 +350,7 @@ int privkey_decrypt(const struct privkey *k, const char *label, const struct ssh
     int rc = -1;
     if (!plain || !context)
         err_nomem(err);
-    else if (EVP_PKEY_decrypt_init(context) != 1 || oaep_set(context, label) < 0)
+    else if (EVP_PKEY_decrypt_init(context) != 1 || oaep_set_padding(context, label) < 0)
         err_set(err, ERR_FAILED, "OpenSSL cannot decrypt with the private key");
     else if (EVP_PKEY_decrypt(context, plain, &n, data->data, data->n) != 1)
         err_set(err, ERR_NOT_FOUND, "the file is not encrypted to this key");

@@ -91,7 +91,7 @@ static const struct scheme *find_scheme(struct piece type)
     return NULL;
 }
 
-bool pubkey_is_known(const char *type)
+bool pubkey_is_supported(const char *type)
 {
     return find_scheme((struct piece){(const unsigned char *)type, strlen(type)}) != NULL;
 }
@@ -180,22 +180,22 @@ static int encode_ecdsa_der(struct piece inner, struct ssh_blob *ret, struct err
 {
     struct ssh_reader reader = {inner.p, inner.n};
     BIGNUM *r = evp_read_number(&reader), *s = evp_read_number(&reader);
-    ECDSA_SIG *both = ECDSA_SIG_new();
+    ECDSA_SIG *signature = ECDSA_SIG_new();
     unsigned char *der = NULL;
     int n = -1, rc = -1;
-    if (r && s && both && reader.left == 0 && ECDSA_SIG_set0(both, r, s) == 1) {
+    if (r && s && signature && reader.left == 0 && ECDSA_SIG_set0(signature, r, s) == 1) {
         r = s = NULL;
-        n = i2d_ECDSA_SIG(both, &der);
+        n = i2d_ECDSA_SIG(signature, &der);
     }
     rc = n > 0 ? ssh_blob_copy(ret, der, (size_t)n, err) : refuse_signature(err);
     OPENSSL_free(der);
-    ECDSA_SIG_free(both);
+    ECDSA_SIG_free(signature);
     BN_free(r);
     BN_free(s);
     return rc;
 }
 
-/* An RSA signature is as long as the key; some signers omit leading zeroes. */
+/* Adds the leading zeroes that some signers omit: an RSA signature is as long as the key. */
 static int pad_rsa(const struct pubkey *k, struct piece inner, struct ssh_blob *ret, struct err *err)
 {
     size_t size = (size_t)EVP_PKEY_get_size(k->key);
@@ -250,17 +250,17 @@ static int verify_signature(const struct pubkey *k, const struct ssh_blob *signa
 {
     struct signature s = {0};
     const EVP_MD *hash = NULL;
-    struct ssh_blob inner = {0}, composed = {0};
+    struct ssh_blob inner = {0}, fido_data = {0};
     int rc = -1;
     if (read_signature(k, signature, &s, err) < 0 || choose_hash(k, s.name, &hash, err) < 0 ||
         convert_signature(k, s.inner, &inner, err) < 0 ||
-        (k->scheme->fido && build_fido_data(k, s.flags_and_counter, data, &composed, err) < 0))
+        (k->scheme->fido && build_fido_data(k, s.flags_and_counter, data, &fido_data, err) < 0))
         goto out;
-    rc = verify_raw(k, hash, &inner, k->scheme->fido ? &composed : data, err);
+    rc = verify_raw(k, hash, &inner, k->scheme->fido ? &fido_data : data, err);
 out:
     ERR_clear_error();
     ssh_blob_release(&inner);
-    ssh_blob_release(&composed);
+    ssh_blob_release(&fido_data);
     return rc;
 }
 

@@ -19,6 +19,6 @@ int pubkey_verify(const struct ssh_blob *key, const struct ssh_blob *signature, 
                   struct err *err);
 
 /* Returns whether pubkey_verify supports keys of that type. */
-bool pubkey_is_known(const char *type);
+bool pubkey_is_supported(const char *type);
 
 #endif

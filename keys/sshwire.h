@@ -19,7 +19,7 @@ int ssh_blob_copy(struct ssh_blob *b, const void *p, size_t n, struct err *err);
 void ssh_blob_release(struct ssh_blob *b);
 bool ssh_blob_equal(const struct ssh_blob *a, const struct ssh_blob *b);
 
-/* Writes the key's type, which is its first string, printable, or "?" if there is none. Returns dst. */
+/* Writes the key's type, its first string, made printable; "?" if it has none. Returns dst. */
 char *ssh_blob_type(const struct ssh_blob *b, char *dst, size_t cap);
 
 #define SSH_FINGERPRINT 64

@@ -1,16 +1,16 @@
 /*
  * Encryption to a list of recipients, in the age format (age-encryption.org/v1), compatible with age in both
- * directions. It hides a file's content and reveals any change. It does not authenticate the author (sshsig.h
- * does).
+ * directions. It hides the content of a file and detects any change. It does not authenticate the author;
+ * sshsig.h does.
  *
- * Recipients are age's own (X25519), SSH keys (ssh-ed25519, ssh-rsa), or one passphrase. Bytes stream through
- * in constant memory, and the reader returns only authenticated bytes. A truncated file is detected only at
- * its end, so a caller that writes the bytes to a file must give the file its name after that.
+ * Recipients are age's own (X25519), SSH keys (ssh-ed25519, ssh-rsa), or one passphrase. Reading and writing
+ * take constant memory. The reader returns only authenticated bytes, but detects a truncated file only at its
+ * end. A caller that writes the bytes to a file must not give that file its name before the end.
  *
  * Files: age_recipients.c and age_identities.c read the user's lines and key files; age_header.c and
  * age_stanza.c parse and write the header; age_x25519.c, age_ssh.c and age_scrypt.c wrap and unwrap a file
  * key for one kind of recipient; age_stream.c has the chunks, age_armor.c the armor; age_writer.c and
- * age_reader.c join them, given a file key; age_unwrap.c finds the identity with the file key and asks for
+ * age_reader.c use these with a file key; age_unwrap.c finds the identity with the file key and asks for
  * passphrases; age_open.c opens a file with identities.
  */
 #ifndef SEAL_AGE_H
@@ -56,15 +56,15 @@ const char *age_recipients_name(const struct age_recipients *r, size_t i);
 /* ---- writing ---- */
 
 struct age_writer;
-/* Starts an encrypted file. The caller keeps fd. The writer writes the header with the first chunk. `armor`:
+/* Starts an encrypted file. The caller closes fd. The writer writes the header with the first chunk. `armor`:
  * write text (PEM-like, strict). */
-int age_writer_open(int fd, const struct age_recipients *to, bool armor, struct age_writer **ret,
+int age_writer_open(int fd, const struct age_recipients *recipients, bool armor, struct age_writer **ret,
                     struct err *err);
 /* Sets the cancel descriptor (-1: none). Once it is readable, writing fails with ERR_CANCELLED, even while it
  * waits for the reader of a pipe. */
 void age_writer_cancel(struct age_writer *w, int cancel_fd);
 int age_writer_write(struct age_writer *w, const void *p, size_t n, struct err *err);
-/* Writes the last chunk. Without it a reader cannot read the file to its end. */
+/* Writes the last chunk. A reader reports a file without it as truncated. */
 int age_writer_finish(struct age_writer *w, struct err *err);
 /* Wipes and frees the writer, finished or not. Accepts NULL. */
 void age_writer_free(struct age_writer *w);
@@ -92,11 +92,11 @@ int age_identities_add_file(struct age_identities *i, const char *path, struct e
 bool age_is_encrypted(const void *p, size_t n);
 
 struct age_reader;
-/* Reads the header from fd, which the caller keeps, and finds a matching identity. `by` may be NULL: none.
- * Asks for the passphrase of a file that has one. `by` keeps the file key, so that it can open the same file
- * again without a question, also in a fork. ERR_NOT_FOUND: no identity matches; the message names the
- * recipients. */
-int age_reader_open(int fd, struct age_identities *by, struct age_reader **ret, struct err *err);
+/* Reads the header from fd, which the caller closes, and finds a matching identity. `identities` may be NULL:
+ * none. Asks for the passphrase of a file that has one. Stores the file key in `identities`, so that they can
+ * open the same file again without a question, also in a fork. ERR_NOT_FOUND: no identity matches; the
+ * message names the recipients. */
+int age_reader_open(int fd, struct age_identities *identities, struct age_reader **ret, struct err *err);
 /* Reads up to n authenticated bytes. 0: the authenticated end. -1: the file was changed, truncated or
  * extended, or fd failed. */
 ssize_t age_reader_read(struct age_reader *r, void *p, size_t n, struct err *err);

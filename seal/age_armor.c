@@ -30,7 +30,7 @@ struct age_input {
 
 /* ---- raw bytes ---- */
 
-/* The input may be a pipe whose writer takes any time, so this also waits for the cancel descriptor. */
+/* Reads once. The writer of a pipe may take any time, so this also waits for the cancel descriptor. */
 static int read_or_cancel(const struct age_input *in, void *p, size_t n, size_t *ret_n, struct err *err)
 {
     ssize_t got;
@@ -63,7 +63,7 @@ static int fill_raw(struct age_input *in, size_t n, struct err *err)
     return 0;
 }
 
-static size_t take_raw(struct age_input *in, void *p, size_t n)
+static size_t consume_raw(struct age_input *in, void *p, size_t n)
 {
     size_t left = in->n - in->at;
     n = n < left ? n : left;
@@ -75,7 +75,7 @@ static size_t take_raw(struct age_input *in, void *p, size_t n)
 /* Reads large pieces directly into the caller's memory. */
 static int read_plain(struct age_input *in, unsigned char *p, size_t n, size_t *ret_n, struct err *err)
 {
-    size_t have = take_raw(in, p, n);
+    size_t have = consume_raw(in, p, n);
     while (have < n && !in->at_eof) {
         size_t got = 0;
         if (n - have >= RAW / 2) {
@@ -85,7 +85,7 @@ static int read_plain(struct age_input *in, unsigned char *p, size_t n, size_t *
         } else {
             if (fill_raw(in, 1, err) < 0)
                 return -1;
-            got = take_raw(in, p + have, n - have);
+            got = consume_raw(in, p + have, n - have);
         }
         have += got;
     }
@@ -137,7 +137,7 @@ static int next_line(struct age_input *in, const char **ret, size_t *ret_n, stru
     return 0;
 }
 
-/* At most BLANKS_MAX bytes of white space may follow the last line. */
+/* Reads to the end of the file. At most BLANKS_MAX bytes of white space may follow the last line. */
 static int expect_end(struct age_input *in, struct err *err)
 {
     in->has_last_line = true;

@@ -10,8 +10,8 @@
 /* ---- reading ---- */
 
 struct age_input;
-/* Reads from fd, which the caller keeps. The first bytes show whether it is armored. ERR_CANCELLED, here and
- * later, if cancel_fd (-1: none) is readable. */
+/* Reads from fd, which the caller closes. The first bytes show whether the file is armored. ERR_CANCELLED,
+ * here and later, if cancel_fd (-1: none) is readable. */
 int age_input_new(int fd, int cancel_fd, struct age_input **ret, struct err *err);
 void age_input_free(struct age_input *in);
 /* Reads n bytes. *ret_n is smaller only at the end of the file, after the end of the armor was checked. */

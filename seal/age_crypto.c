@@ -105,7 +105,7 @@ int age_wrap(const unsigned char key[AGE_KEY], const unsigned char file_key[AGE_
     return done ? 0 : set_openssl_error("ChaCha20-Poly1305", err);
 }
 
-int age_unwrap(const unsigned char key[AGE_KEY], const unsigned char body[AGE_BODY], bool *ret_fits,
+int age_unwrap(const unsigned char key[AGE_KEY], const unsigned char body[AGE_BODY], bool *ret_matches,
                unsigned char ret_file_key[AGE_FILE_KEY], struct err *err)
 {
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
@@ -115,14 +115,14 @@ int age_unwrap(const unsigned char key[AGE_KEY], const unsigned char body[AGE_BO
     bool done = c && EVP_DecryptInit_ex(c, EVP_chacha20_poly1305(), NULL, key, nonce) == 1 &&
                 EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, AGE_TAG, tag) == 1 &&
                 EVP_DecryptUpdate(c, file_key, &n, body, AGE_FILE_KEY) == 1;
-    bool fits = done && EVP_DecryptFinal_ex(c, file_key + n, &n) == 1;
-    if (fits)
+    bool matches = done && EVP_DecryptFinal_ex(c, file_key + n, &n) == 1;
+    if (matches)
         memcpy(ret_file_key, file_key, AGE_FILE_KEY);
     explicit_bzero(file_key, sizeof file_key);
     ERR_clear_error();
     EVP_CIPHER_CTX_free(c);
     if (!done)
         return set_openssl_error("ChaCha20-Poly1305", err);
-    *ret_fits = fits;
+    *ret_matches = matches;
     return 0;
 }

@@ -35,8 +35,8 @@ int age_x25519_base(const unsigned char scalar[AGE_KEY], unsigned char ret[AGE_K
 /* Wraps a file key with a key that is used only once. */
 int age_wrap(const unsigned char key[AGE_KEY], const unsigned char file_key[AGE_FILE_KEY],
              unsigned char ret[AGE_BODY], struct err *err);
-/* Unwraps a file key. With the wrong key sets *ret_fits to false and leaves ret_file_key unchanged. */
-int age_unwrap(const unsigned char key[AGE_KEY], const unsigned char body[AGE_BODY], bool *ret_fits,
+/* Unwraps a file key. With the wrong key sets *ret_matches to false and leaves ret_file_key unchanged. */
+int age_unwrap(const unsigned char key[AGE_KEY], const unsigned char body[AGE_BODY], bool *ret_matches,
                unsigned char ret_file_key[AGE_FILE_KEY], struct err *err);
 
 #endif

@@ -26,33 +26,33 @@ static int refuse_header(const char *what, struct err *err)
     return err_set(err, ERR_FAILED, "the header is damaged: %s", what);
 }
 
-static bool has_prefix(const struct line *l, const char *with)
+static bool has_prefix(const struct line *l, const char *prefix)
 {
-    size_t n = strlen(with);
-    return l->n >= n && memcmp(l->p, with, n) == 0;
+    size_t n = strlen(prefix);
+    return l->n >= n && memcmp(l->p, prefix, n) == 0;
 }
 
-/* Reads the next line and moves *at to the one after it. */
-static int next_line(struct line *at, struct line *ret, struct err *err)
+/* Removes the next line from the start of *rest. */
+static int next_line(struct line *rest, struct line *ret, struct err *err)
 {
-    const char *end = memchr(at->p, '\n', at->n);
+    const char *end = memchr(rest->p, '\n', rest->n);
     if (!end)
         return refuse_header("it ends too early", err);
-    *ret = (struct line){at->p, (size_t)(end - at->p)};
-    at->n -= ret->n + 1;
-    at->p = end + 1;
+    *ret = (struct line){rest->p, (size_t)(end - rest->p)};
+    rest->n -= ret->n + 1;
+    rest->p = end + 1;
     return 0;
 }
 
-/* A body has lines of 64 characters and a shorter last line. A body longer than that of any known kind is
- * parsed and discarded, because its kind is unknown or its size is wrong. */
-static int parse_body(struct line *at, struct age_stanza *s, struct err *err)
+/* A body has lines of 64 characters and a shorter last line. If a body is longer than the bodies of all known
+ * kinds, its kind is unknown or its size is wrong, so its bytes are checked but not stored. */
+static int parse_body(struct line *rest, struct age_stanza *s, struct err *err)
 {
     unsigned char body[AGE_BODY_MAX + COLUMNS], piece[COLUMNS];
     struct line l;
     size_t n = 0, got = 0;
     do {
-        if (next_line(at, &l, err) < 0)
+        if (next_line(rest, &l, err) < 0)
             return -1;
         if (l.n > COLUMNS || base64_decode(BASE64_RAW, (struct str){l.p, l.n}, piece, sizeof piece, &got) < 0)
             return refuse_header("a stanza's body is not base64 in lines of 64", err);
@@ -66,7 +66,7 @@ static int parse_body(struct line *at, struct age_stanza *s, struct err *err)
     return age_stanza_set_body(s, body, n, err);
 }
 
-static int parse_stanza(struct age_header *h, const struct line *first, struct line *at, struct err *err)
+static int parse_stanza(struct age_header *h, const struct line *first, struct line *rest, struct err *err)
 {
     struct age_stanza s;
     if (!has_prefix(first, "-> "))
@@ -74,13 +74,13 @@ static int parse_stanza(struct age_header *h, const struct line *first, struct l
     if (h->n >= AGE_STANZAS_MAX)
         return refuse_header("it has too many stanzas", err);
     if (array_reserve((void **)&h->stanzas, &h->cap, h->n + 1, sizeof *h->stanzas, err) < 0 ||
-        age_stanza_parse(first->p + 3, first->n - 3, &s, err) < 0 || parse_body(at, &s, err) < 0)
+        age_stanza_parse(first->p + 3, first->n - 3, &s, err) < 0 || parse_body(rest, &s, err) < 0)
         return -1;
     h->stanzas[h->n++] = s;
     return 0;
 }
 
-/* `--- MAC`. */
+/* Parses the last line, `--- MAC`. */
 static int parse_end(struct age_header *h, const struct line *last, struct err *err)
 {
     size_t n = 0;
@@ -103,21 +103,21 @@ static int check_stanzas(const struct age_header *h, struct err *err)
 
 static int parse_lines(struct age_header *h, const char *p, size_t n, struct err *err)
 {
-    struct line at = {p, n}, l;
-    if (!has_prefix(&at, AGE_VERSION_LINE))
+    struct line rest = {p, n}, l;
+    if (!has_prefix(&rest, AGE_VERSION_LINE))
         return refuse_header("its version is not supported", err);
-    at.p += strlen(AGE_VERSION_LINE);
-    at.n -= strlen(AGE_VERSION_LINE);
+    rest.p += strlen(AGE_VERSION_LINE);
+    rest.n -= strlen(AGE_VERSION_LINE);
     for (;;) {
-        if (next_line(&at, &l, err) < 0)
+        if (next_line(&rest, &l, err) < 0)
             return -1;
         if (has_prefix(&l, "---"))
             break;
-        if (parse_stanza(h, &l, &at, err) < 0)
+        if (parse_stanza(h, &l, &rest, err) < 0)
             return -1;
     }
     h->n_covered = (size_t)(l.p - p) + 3;
-    if (at.n > 0)
+    if (rest.n > 0)
         return refuse_header("there is data after its end", err);
     return parse_end(h, &l, err) < 0 ? -1 : check_stanzas(h, err);
 }

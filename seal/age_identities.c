@@ -34,15 +34,15 @@ int age_identities_cancel_fd(const struct age_identities *i)
     return i ? i->cancel_fd : -1;
 }
 
-static void identity_free(struct age_identity *one)
+static void free_identity(struct age_identity *identity)
 {
-    if (!one)
+    if (!identity)
         return;
-    privkey_free(one->opened);
-    ssh_blob_release(&one->key);
-    free(one->path);
-    explicit_bzero(one, sizeof *one);
-    free(one);
+    privkey_free(identity->privkey);
+    ssh_blob_release(&identity->key);
+    free(identity->path);
+    explicit_bzero(identity, sizeof *identity);
+    free(identity);
 }
 
 void age_identities_free(struct age_identities *i)
@@ -50,7 +50,7 @@ void age_identities_free(struct age_identities *i)
     if (!i)
         return;
     for (size_t k = 0; k < i->n; k++)
-        identity_free(i->items[k]);
+        free_identity(i->items[k]);
     free(i->items);
     explicit_bzero(i->last_key, sizeof i->last_key);
     free(i);
@@ -65,29 +65,29 @@ static struct age_identity *append_identity(struct age_identities *i, const char
     }
     if (array_reserve((void **)&i->items, &i->cap, i->n + 1, sizeof(struct age_identity *), err) < 0)
         return NULL;
-    struct age_identity *one = calloc(1, sizeof *one);
+    struct age_identity *identity = calloc(1, sizeof *identity);
     char *copy = strdup(path);
-    if (!one || !copy) {
-        free(one);
+    if (!identity || !copy) {
+        free(identity);
         free(copy);
         err_nomem(err);
         return NULL;
     }
-    one->path = copy;
-    i->items[i->n++] = one;
-    return one;
+    identity->path = copy;
+    i->items[i->n++] = identity;
+    return identity;
 }
 
 static void remove_last_identity(struct age_identities *i)
 {
-    identity_free(i->items[--i->n]);
+    free_identity(i->items[--i->n]);
 }
 
 /* ---- age's own ---- */
 
-static bool has_prefix(const char *s, const char *with)
+static bool has_prefix(const char *s, const char *prefix)
 {
-    return strncasecmp(s, with, strlen(with)) == 0;
+    return strncasecmp(s, prefix, strlen(prefix)) == 0;
 }
 
 /* Refuses a line that is no identity. The line may be a mistyped secret, so the message shows none of it. */
@@ -116,11 +116,11 @@ static int add_line(struct age_identities *i, const char *line, const char *path
     int rc = 0;
     if (bech32_decode(line, strcspn(line, " \t"), "age-secret-key-", secret, sizeof secret) < 0)
         rc = refuse_line(line, path, number, err);
-    struct age_identity *one = rc == 0 ? append_identity(i, path, err) : NULL;
-    if (one)
-        memcpy(one->secret, secret, sizeof secret);
+    struct age_identity *identity = rc == 0 ? append_identity(i, path, err) : NULL;
+    if (identity)
+        memcpy(identity->secret, secret, sizeof secret);
     explicit_bzero(secret, sizeof secret);
-    return one ? 0 : -1;
+    return identity ? 0 : -1;
 }
 
 static int add_lines(struct age_identities *i, char *text, const char *path, struct err *err)
@@ -142,31 +142,31 @@ static int refuse_type(const char *path, const char *type, struct err *err)
 }
 
 /* Stores the public half of the key, because stanzas are matched by it. */
-static int read_ssh(struct age_identity *one, const void *p, size_t n, const char *path, struct err *err)
+static int read_ssh(struct age_identity *identity, const void *p, size_t n, const char *path, struct err *err)
 {
     struct keyfile k = {0};
     int rc = keyfile_parse(p, n, &k, err);
     if (rc == 0 && !k.encrypted)
-        rc = privkey_parse(p, n, NULL, &one->opened, err);
-    if (rc == 0 && one->opened && !k.blob.n)
-        rc = privkey_public(one->opened, &k.blob, err);
+        rc = privkey_parse(p, n, NULL, &identity->privkey, err);
+    if (rc == 0 && identity->privkey && !k.blob.n)
+        rc = privkey_public(identity->privkey, &k.blob, err);
     if (rc < 0) {
         keyfile_release(&k);
         return err_wrap(err, "%s", path);
     }
-    one->key = k.blob;
+    identity->key = k.blob;
     return 0;
 }
 
 /* Reads the public half from FILE.pub, for key formats that encrypt it. */
-static int read_pub_file(struct age_identity *one, const char *path, struct err *err)
+static int read_pub_file(struct age_identity *identity, const char *path, struct err *err)
 {
     char *pub = NULL;
-    if (one->key.n > 0)
+    if (identity->key.n > 0)
         return 0;
     if (asprintf(&pub, "%s.pub", path) < 0)
         return err_nomem(err);
-    int rc = keyfile_read_public(pub, &one->key, NULL);
+    int rc = keyfile_read_public(pub, &identity->key, NULL);
     if (rc < 0) {
         err_set(err, ERR_USAGE, "the public half of %s is encrypted, and there is no %s", path, pub);
         err_hint(err, "ssh-keygen -y -f %s > %s", path, pub);
@@ -178,17 +178,17 @@ static int read_pub_file(struct age_identity *one, const char *path, struct err 
 static int add_ssh(struct age_identities *i, const void *p, size_t n, const char *path, struct err *err)
 {
     char type[64];
-    struct age_identity *one = append_identity(i, path, err);
-    if (!one)
+    struct age_identity *identity = append_identity(i, path, err);
+    if (!identity)
         return -1;
-    one->form = IDENTITY_SSH;
-    int rc = read_ssh(one, p, n, path, err);
+    identity->form = IDENTITY_SSH;
+    int rc = read_ssh(identity, p, n, path, err);
     if (rc == 0)
-        rc = read_pub_file(one, path, err);
+        rc = read_pub_file(identity, path, err);
     if (rc == 0) {
-        ssh_blob_type(&one->key, type, sizeof type);
+        ssh_blob_type(&identity->key, type, sizeof type);
         rc = strcmp(type, "ssh-ed25519") == 0 || strcmp(type, "ssh-rsa") == 0
-                 ? age_ssh_tag(&one->key, one->tag, err)
+                 ? age_ssh_tag(&identity->key, identity->tag, err)
                  : refuse_type(path, type, err);
     }
     if (rc < 0)
@@ -200,10 +200,10 @@ static int add_ssh(struct age_identities *i, const void *p, size_t n, const char
 
 static int add_encrypted_file(struct age_identities *i, const char *path, struct err *err)
 {
-    struct age_identity *one = append_identity(i, path, err);
-    if (!one)
+    struct age_identity *identity = append_identity(i, path, err);
+    if (!identity)
         return -1;
-    one->form = IDENTITY_ENCRYPTED;
+    identity->form = IDENTITY_ENCRYPTED;
     return 0;
 }
 

@@ -15,8 +15,9 @@ struct age_identity {
     unsigned char secret[AGE_KEY]; /* IDENTITY_AGE */
     struct ssh_blob key;           /* IDENTITY_SSH: its public half */
     unsigned char tag[AGE_SSH_TAG];
-    struct privkey *opened; /* IDENTITY_SSH: set if it has no passphrase, or after the first use */
-    bool done;              /* IDENTITY_ENCRYPTED: its identities were added, or it could not be decrypted */
+    struct privkey *privkey; /* IDENTITY_SSH: set if it has no passphrase, or after the first use */
+    bool tried; /* IDENTITY_ENCRYPTED: it was decrypted, or that failed. IDENTITY_SSH: no passphrase
+                   opened it */
 };
 
 struct age_identities {
@@ -26,7 +27,7 @@ struct age_identities {
     int cancel_fd;               /* -1: none */
     struct age_identity **items; /* allocated separately, so that growing the array copies no secret */
     size_t n, cap;
-    /* The header of the last opened file: opening it again asks no question. */
+    /* The hash of the header and the key of the last opened file: opening it again asks no question. */
     bool has_last;
     char last_header[SHA256_HEX];
     unsigned char last_key[AGE_FILE_KEY];

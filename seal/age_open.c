@@ -6,36 +6,36 @@
 #include "base/banned.h"
 
 /* Starts with a file key from the identities, or with the cached key of the last file. */
-static int start_with_identities(struct age_reader *r, struct age_identities *by, const char *header,
+static int start_with_identities(struct age_reader *r, struct age_identities *identities, const char *header,
                                  struct err *err)
 {
     unsigned char file_key[AGE_FILE_KEY];
-    bool again = by && by->has_last && strcmp(by->last_header, header) == 0;
+    bool is_cached = identities && identities->has_last && strcmp(identities->last_header, header) == 0;
     int rc = 0;
-    if (again)
-        memcpy(file_key, by->last_key, sizeof file_key);
+    if (is_cached)
+        memcpy(file_key, identities->last_key, sizeof file_key);
     else
-        rc = age_identities_unwrap(by, age_reader_header(r), file_key, err);
+        rc = age_identities_unwrap(identities, age_reader_header(r), file_key, err);
     if (rc == 0)
         rc = age_reader_start(r, file_key, err);
-    if (rc == 0 && by) {
-        by->has_last = true;
-        memcpy(by->last_header, header, sizeof by->last_header);
-        memcpy(by->last_key, file_key, sizeof file_key);
+    if (rc == 0 && identities) {
+        identities->has_last = true;
+        memcpy(identities->last_header, header, sizeof identities->last_header);
+        memcpy(identities->last_key, file_key, sizeof file_key);
     }
     explicit_bzero(file_key, sizeof file_key);
     return rc;
 }
 
-int age_reader_open(int fd, struct age_identities *by, struct age_reader **ret, struct err *err)
+int age_reader_open(int fd, struct age_identities *identities, struct age_reader **ret, struct err *err)
 {
     struct age_reader *r = NULL;
     char header[SHA256_HEX];
-    if (age_reader_begin(fd, age_identities_cancel_fd(by), &r, err) < 0)
+    if (age_reader_begin(fd, age_identities_cancel_fd(identities), &r, err) < 0)
         return -1;
     int rc = age_reader_hash_header(r, header, err);
     if (rc == 0)
-        rc = start_with_identities(r, by, header, err);
+        rc = start_with_identities(r, identities, header, err);
     if (rc < 0)
         age_reader_free(r);
     else

@@ -51,7 +51,7 @@ const char *age_recipients_name(const struct age_recipients *r, size_t i)
     return r->items[i]->name;
 }
 
-static int append_recipient(struct age_recipients *r, const struct age_recipient *one, struct err *err)
+static int append_recipient(struct age_recipients *r, const struct age_recipient *recipient, struct err *err)
 {
     if (r->n >= RECIPIENTS_MAX)
         return err_set(err, ERR_USAGE, "there are more than %d recipients", RECIPIENTS_MAX);
@@ -60,24 +60,24 @@ static int append_recipient(struct age_recipients *r, const struct age_recipient
     struct age_recipient *copy = malloc(sizeof *copy);
     if (!copy)
         return err_nomem(err);
-    *copy = *one;
+    *copy = *recipient;
     r->items[r->n++] = copy;
     return 0;
 }
 
 /* Takes ownership of the recipient and releases it on failure. */
-static int add_recipient(struct age_recipients *r, struct age_recipient *one, struct err *err)
+static int add_recipient(struct age_recipients *r, struct age_recipient *recipient, struct err *err)
 {
     bool known = false;
-    int rc = one->name ? 0 : err_nomem(err);
+    int rc = recipient->name ? 0 : err_nomem(err);
     for (size_t i = 0; rc == 0 && !known && i < r->n; i++) {
-        known = strcmp(r->items[i]->name, one->name) == 0;
-        if (!known && (one->kind == AGE_SCRYPT || r->items[i]->kind == AGE_SCRYPT))
+        known = strcmp(r->items[i]->name, recipient->name) == 0;
+        if (!known && (recipient->kind == AGE_SCRYPT || r->items[i]->kind == AGE_SCRYPT))
             rc = err_set(err, ERR_USAGE, "a passphrase is the only recipient of its file");
     }
-    if (rc == 0 && !known && (rc = append_recipient(r, one, err)) == 0)
+    if (rc == 0 && !known && (rc = append_recipient(r, recipient, err)) == 0)
         return 0;
-    release_recipient(one);
+    release_recipient(recipient);
     return rc;
 }
 
@@ -88,13 +88,12 @@ struct word {
     size_t n;
 };
 
-static bool has_prefix(const struct word *w, const char *with)
+static bool has_prefix(const struct word *w, const char *prefix)
 {
-    return w->n >= strlen(with) && strncasecmp(w->p, with, strlen(with)) == 0;
+    return w->n >= strlen(prefix) && strncasecmp(w->p, prefix, strlen(prefix)) == 0;
 }
 
-/* Refuses text that is no recipient, by its prefix. The message shows none of the text: it may be a secret.
- * */
+/* Refuses text that is no recipient, by its prefix. The message omits the text, which may be a secret. */
 static int refuse_age(const struct word *w, struct err *err)
 {
     static const struct {
@@ -124,14 +123,14 @@ static int refuse_age(const struct word *w, struct err *err)
 
 static int add_age(struct age_recipients *r, const struct word *w, struct err *err)
 {
-    struct age_recipient one = {.kind = AGE_X25519};
+    struct age_recipient recipient = {.kind = AGE_X25519};
     struct buf name = BUF_INIT(100);
-    if (bech32_decode(w->p, w->n, "age", one.point, sizeof one.point) < 0)
+    if (bech32_decode(w->p, w->n, "age", recipient.point, sizeof recipient.point) < 0)
         return refuse_age(w, err);
-    bech32_add(&name, "age", one.point, sizeof one.point);
-    one.name = buf_detach(&name);
+    bech32_add(&name, "age", recipient.point, sizeof recipient.point);
+    recipient.name = buf_detach(&name);
     buf_release(&name);
-    return add_recipient(r, &one, err);
+    return add_recipient(r, &recipient, err);
 }
 
 /* Refuses SSH keys that cannot decrypt, by the start or end of their type. */
@@ -151,42 +150,42 @@ static int refuse_ssh(const char *type, struct err *err)
     return err_hint(err, "use an ssh-ed25519, ssh-rsa or age1 key of the same person");
 }
 
-static int check_ssh(struct age_recipient *one, struct err *err)
+static int check_ssh(struct age_recipient *recipient, struct err *err)
 {
     unsigned char point[AGE_KEY];
-    return one->kind == AGE_SSH_RSA ? age_ssh_check_rsa(&one->key, err)
-                                    : age_ssh_point(&one->key, point, err);
+    return recipient->kind == AGE_SSH_RSA ? age_ssh_check_rsa(&recipient->key, err)
+                                          : age_ssh_point(&recipient->key, point, err);
 }
 
 static int add_ssh(struct age_recipients *r, const struct word *type, const struct word *base64,
                    struct err *err)
 {
-    struct age_recipient one = {.kind = AGE_OTHER};
-    char shown[64], inside[64], fingerprint[SSH_FINGERPRINT];
+    struct age_recipient recipient = {.kind = AGE_OTHER};
+    char shown[64], inner_type[64], fingerprint[SSH_FINGERPRINT];
     text_printable(shown, sizeof shown, type->p, type->n);
     if (strcmp(shown, "ssh-ed25519") == 0)
-        one.kind = AGE_SSH_ED25519;
+        recipient.kind = AGE_SSH_ED25519;
     if (strcmp(shown, "ssh-rsa") == 0)
-        one.kind = AGE_SSH_RSA;
-    if (one.kind == AGE_OTHER)
+        recipient.kind = AGE_SSH_RSA;
+    if (recipient.kind == AGE_OTHER)
         return refuse_ssh(shown, err);
     struct err why = ERR_INIT;
-    if (ssh_base64_decode(base64->p, base64->n, &one.key, &why) < 0) {
+    if (ssh_base64_decode(base64->p, base64->n, &recipient.key, &why) < 0) {
         if (why.kind == ERR_LOCAL_IO)
             return err_nomem(err);
         return err_set(err, ERR_USAGE, "the %s key is cut or damaged", shown);
     }
-    if (strcmp(ssh_blob_type(&one.key, inside, sizeof inside), shown) != 0) {
-        ssh_blob_release(&one.key);
-        return err_set(err, ERR_USAGE, "the %s key is of another type inside: %s", shown, inside);
+    if (strcmp(ssh_blob_type(&recipient.key, inner_type, sizeof inner_type), shown) != 0) {
+        ssh_blob_release(&recipient.key);
+        return err_set(err, ERR_USAGE, "the %s key is of another type inside: %s", shown, inner_type);
     }
-    if (check_ssh(&one, err) < 0) {
-        ssh_blob_release(&one.key);
+    if (check_ssh(&recipient, err) < 0) {
+        ssh_blob_release(&recipient.key);
         return -1;
     }
-    if (asprintf(&one.name, "%s %s", shown, ssh_blob_fingerprint(&one.key, fingerprint)) < 0)
-        one.name = NULL;
-    return add_recipient(r, &one, err);
+    if (asprintf(&recipient.name, "%s %s", shown, ssh_blob_fingerprint(&recipient.key, fingerprint)) < 0)
+        recipient.name = NULL;
+    return add_recipient(r, &recipient, err);
 }
 
 /* Returns the next word; blanks within double quotes do not end it (sshd(8): options). */
@@ -241,7 +240,7 @@ int age_recipients_add(struct age_recipients *r, const char *text, const char *w
 
 /* ---- files ---- */
 
-/* Refuses a private key instead of a public one, because users copy lists of recipients to other people. */
+/* Refuses a private key, because users copy lists of recipients to other people. */
 static int refuse_private(const char *path, struct err *err)
 {
     err_set(err, ERR_USAGE, "%s is a private key", path);
@@ -315,12 +314,13 @@ int age_recipients_add_any(struct age_recipients *r, const char *text, const cha
 
 int age_recipients_add_passphrase(struct age_recipients *r, const struct secret *passphrase, struct err *err)
 {
-    struct age_recipient one = {.kind = AGE_SCRYPT, .passphrase = *passphrase, .name = strdup("passphrase")};
-    int rc = passphrase->len > 0 ? add_recipient(r, &one, err)
+    struct age_recipient recipient = {
+        .kind = AGE_SCRYPT, .passphrase = *passphrase, .name = strdup("passphrase")};
+    int rc = passphrase->len > 0 ? add_recipient(r, &recipient, err)
                                  : err_set(err, ERR_USAGE, "the passphrase is empty");
     if (passphrase->len == 0)
-        release_recipient(&one);
-    secret_wipe(&one.passphrase);
+        release_recipient(&recipient);
+    secret_wipe(&recipient.passphrase);
     return rc;
 }
 

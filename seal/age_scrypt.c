@@ -64,8 +64,8 @@ static int derive_in_child(void *ctx, struct buf *ret, struct err *err)
 
 /* OpenSSL's scrypt takes up to half a minute and cannot be interrupted, so it runs in a child process, which
  * can be killed. */
-int age_scrypt_unwrap(const struct passphrase *passphrase, const struct age_stanza *s, struct age_opened *ret,
-                      struct err *err)
+int age_scrypt_unwrap(const struct passphrase *passphrase, const struct age_stanza *s,
+                      struct age_unwrapped *ret, struct err *err)
 {
     struct derivation d = {passphrase->secret, s};
     const struct proc_fork_limits limits = {.cancel_fd = passphrase->cancel_fd, .max_result = AGE_KEY};
@@ -74,7 +74,7 @@ int age_scrypt_unwrap(const struct passphrase *passphrase, const struct age_stan
     if (rc == 0 && key.len != AGE_KEY)
         rc = err_set(err, ERR_FAILED, "its key could not be derived");
     if (rc == 0)
-        rc = age_unwrap((const unsigned char *)key.data, s->body, &ret->fits, ret->file_key, err);
+        rc = age_unwrap((const unsigned char *)key.data, s->body, &ret->matches, ret->file_key, err);
     buf_release(&key);
     return rc;
 }

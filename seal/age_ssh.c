@@ -1,7 +1,7 @@
 /*
- * SSH keys as recipients. An Ed25519 key is a point of the same curve in another form. It is converted to the
- * X25519 point, and a tweak derived from the SSH key separates the two uses. An RSA key wraps the file key
- * with OAEP.
+ * SSH keys as recipients. An Ed25519 key is a point of the same curve in another form. This file converts it
+ * to the X25519 point, and a tweak derived from the SSH key separates the two uses. An RSA key wraps the file
+ * key with OAEP.
  */
 #include <openssl/bn.h>
 #include <openssl/err.h>
@@ -40,19 +40,20 @@ static bool is_on_curve(const BIGNUM *y, const BIGNUM *p, BN_CTX *c)
     return BN_is_zero(a) || BN_kronecker(a, p, c) == 1;
 }
 
-/* u = (1 + y) / (1 - y) modulo 2^255 - 19. All values are public. */
+/* Computes u = (1 + y) / (1 - y) modulo 2^255 - 19. All values are public. */
 static bool convert_point(const unsigned char ed[AGE_KEY], unsigned char ret[AGE_KEY], BN_CTX *c)
 {
     unsigned char bytes[AGE_KEY];
     memcpy(bytes, ed, AGE_KEY);
     bytes[AGE_KEY - 1] &= 0x7f; /* clear the sign of x */
-    BIGNUM *p = BN_CTX_get(c), *y = BN_CTX_get(c), *above = BN_CTX_get(c), *below = BN_CTX_get(c);
-    if (!below || !BN_set_bit(p, 255) || !BN_sub_word(p, 19) || !BN_lebin2bn(bytes, AGE_KEY, y) ||
+    BIGNUM *p = BN_CTX_get(c), *y = BN_CTX_get(c), *numerator = BN_CTX_get(c), *denominator = BN_CTX_get(c);
+    if (!denominator || !BN_set_bit(p, 255) || !BN_sub_word(p, 19) || !BN_lebin2bn(bytes, AGE_KEY, y) ||
         BN_cmp(y, p) >= 0 || BN_is_one(y) || !is_on_curve(y, p, c))
         return false;
-    return BN_copy(above, y) && BN_add_word(above, 1) && BN_one(below) && BN_mod_sub(below, below, y, p, c) &&
-           BN_mod_inverse(below, below, p, c) && BN_mod_mul(above, above, below, p, c) &&
-           BN_bn2lebinpad(above, ret, AGE_KEY) == AGE_KEY;
+    return BN_copy(numerator, y) && BN_add_word(numerator, 1) && BN_one(denominator) &&
+           BN_mod_sub(denominator, denominator, y, p, c) && BN_mod_inverse(denominator, denominator, p, c) &&
+           BN_mod_mul(numerator, numerator, denominator, p, c) &&
+           BN_bn2lebinpad(numerator, ret, AGE_KEY) == AGE_KEY;
 }
 
 /* Returns the 32 bytes of an ssh-ed25519 key, or NULL if the blob is none. */
@@ -81,9 +82,10 @@ int age_ssh_point(const struct ssh_blob *key, unsigned char ret[AGE_KEY], struct
     return done ? 0 : err_set(err, ERR_USAGE, "the ssh-ed25519 key is damaged");
 }
 
-/* Derives the wrapping key from the shared secret, multiplied by the tweak and bound to both points. */
+/* Derives the wrapping key: multiplies the shared secret by the tweak, and binds the product to both
+ * points. */
 static int derive_wrap_key(const struct ssh_blob *key, const unsigned char share[AGE_KEY],
-                           const unsigned char agreed[AGE_KEY], unsigned char ret[AGE_KEY], struct err *err)
+                           const unsigned char shared[AGE_KEY], unsigned char ret[AGE_KEY], struct err *err)
 {
     unsigned char tweak[AGE_KEY], secret[AGE_KEY], salt[2 * AGE_KEY];
     memcpy(salt, share, AGE_KEY);
@@ -91,7 +93,7 @@ static int derive_wrap_key(const struct ssh_blob *key, const unsigned char share
     if (age_ssh_point(key, salt + AGE_KEY, err) == 0 &&
         age_hkdf((struct age_bytes){NULL, 0}, (struct age_bytes){key->data, key->n}, ed25519_label, tweak,
                  err) == 0 &&
-        age_x25519(tweak, agreed, secret, err) == 0)
+        age_x25519(tweak, shared, secret, err) == 0)
         rc = age_hkdf((struct age_bytes){secret, AGE_KEY}, (struct age_bytes){salt, sizeof salt},
                       ed25519_label, ret, err);
     explicit_bzero(secret, sizeof secret);
@@ -117,36 +119,36 @@ static int add_arguments(struct buf *b, const char *type, const struct ssh_blob 
 int age_ssh_wrap_ed25519(const struct ssh_blob *key, const unsigned char file_key[AGE_FILE_KEY],
                          struct buf *header, struct err *err)
 {
-    unsigned char point[AGE_KEY], once[AGE_KEY], share[AGE_KEY], agreed[AGE_KEY], wrap[AGE_KEY],
+    unsigned char point[AGE_KEY], ephemeral[AGE_KEY], share[AGE_KEY], shared[AGE_KEY], wrap[AGE_KEY],
         body[AGE_BODY];
     struct buf arguments = BUF_INIT(100);
     int rc = -1;
-    if (age_ssh_point(key, point, err) == 0 && age_random(once, sizeof once, err) == 0 &&
-        age_x25519_base(once, share, err) == 0 && age_x25519(once, point, agreed, err) == 0 &&
-        derive_wrap_key(key, share, agreed, wrap, err) == 0 && age_wrap(wrap, file_key, body, err) == 0)
+    if (age_ssh_point(key, point, err) == 0 && age_random(ephemeral, sizeof ephemeral, err) == 0 &&
+        age_x25519_base(ephemeral, share, err) == 0 && age_x25519(ephemeral, point, shared, err) == 0 &&
+        derive_wrap_key(key, share, shared, wrap, err) == 0 && age_wrap(wrap, file_key, body, err) == 0)
         rc = add_arguments(&arguments, "ssh-ed25519", key, share, err);
     if (rc == 0)
         age_stanza_add(header, buf_str(&arguments), body, sizeof body);
     buf_release(&arguments);
-    explicit_bzero(once, sizeof once);
-    explicit_bzero(agreed, sizeof agreed);
+    explicit_bzero(ephemeral, sizeof ephemeral);
+    explicit_bzero(shared, sizeof shared);
     explicit_bzero(wrap, sizeof wrap);
     return rc;
 }
 
 static int unwrap_ed25519(const struct privkey *private, const struct ssh_blob *key,
-                          const struct age_stanza *s, struct age_opened *ret, struct err *err)
+                          const struct age_stanza *s, struct age_unwrapped *ret, struct err *err)
 {
-    unsigned char secret[AGE_KEY], agreed[AGE_KEY], wrap[AGE_KEY];
+    unsigned char secret[AGE_KEY], shared[AGE_KEY], wrap[AGE_KEY];
     int rc = privkey_x25519(private, secret, err);
-    if (rc == 0 && (rc = age_x25519(secret, s->share, agreed, err)) < 0)
+    if (rc == 0 && (rc = age_x25519(secret, s->share, shared, err)) < 0)
         err_wrap(err, "the header is damaged");
     if (rc == 0)
-        rc = derive_wrap_key(key, s->share, agreed, wrap, err);
+        rc = derive_wrap_key(key, s->share, shared, wrap, err);
     if (rc == 0)
-        rc = age_unwrap(wrap, s->body, &ret->fits, ret->file_key, err);
+        rc = age_unwrap(wrap, s->body, &ret->matches, ret->file_key, err);
     explicit_bzero(secret, sizeof secret);
-    explicit_bzero(agreed, sizeof agreed);
+    explicit_bzero(shared, sizeof shared);
     explicit_bzero(wrap, sizeof wrap);
     return rc;
 }
@@ -180,7 +182,7 @@ int age_ssh_wrap_rsa(const struct ssh_blob *key, const unsigned char file_key[AG
 }
 
 /* The tag of a stanza for another key may match by chance, which is no failure. */
-static int unwrap_rsa(const struct privkey *private, const struct age_stanza *s, struct age_opened *ret,
+static int unwrap_rsa(const struct privkey *private, const struct age_stanza *s, struct age_unwrapped *ret,
                       struct err *err)
 {
     struct ssh_blob body = {s->body, s->n_body}, data = {0};
@@ -190,8 +192,8 @@ static int unwrap_rsa(const struct privkey *private, const struct age_stanza *s,
             *err = why;
         return -1;
     }
-    ret->fits = data.n == AGE_FILE_KEY;
-    if (ret->fits)
+    ret->matches = data.n == AGE_FILE_KEY;
+    if (ret->matches)
         memcpy(ret->file_key, data.data, AGE_FILE_KEY);
     if (data.data)
         explicit_bzero(data.data, data.n);
@@ -200,7 +202,7 @@ static int unwrap_rsa(const struct privkey *private, const struct age_stanza *s,
 }
 
 int age_ssh_unwrap(const struct privkey *private, const struct ssh_blob *key, const struct age_stanza *s,
-                   struct age_opened *ret, struct err *err)
+                   struct age_unwrapped *ret, struct err *err)
 {
     return s->kind == AGE_SSH_RSA ? unwrap_rsa(private, s, ret, err)
                                   : unwrap_ed25519(private, key, s, ret, err);

@@ -58,7 +58,7 @@ static int decode_base64(const struct argument *a, void *dst, size_t n, struct e
 }
 
 /* Parses a decimal number without leading zeroes. */
-static int parse_log(const struct argument *a, unsigned *ret, struct err *err)
+static int parse_scrypt_cost(const struct argument *a, unsigned *ret, struct err *err)
 {
     char digits[4];
     uint64_t number = 0;
@@ -92,7 +92,9 @@ static int parse_arguments(const struct argument *a, struct age_stanza *s, struc
     case AGE_SSH_RSA:
         return decode_base64(&a[1], s->tag, sizeof s->tag, err);
     case AGE_SCRYPT:
-        return decode_base64(&a[1], s->salt, sizeof s->salt, err) < 0 ? -1 : parse_log(&a[2], &s->log_n, err);
+        return decode_base64(&a[1], s->salt, sizeof s->salt, err) < 0
+                   ? -1
+                   : parse_scrypt_cost(&a[2], &s->log_n, err);
     case AGE_OTHER:
         break;
     }

@@ -77,19 +77,19 @@ int age_ssh_wrap_rsa(const struct ssh_blob *key, const unsigned char file_key[AG
 int age_scrypt_wrap(const struct secret *passphrase, unsigned log_n,
                     const unsigned char file_key[AGE_FILE_KEY], struct buf *header, struct err *err);
 
-/* Each function unwraps the file key of a stanza of its kind. It sets ret->fits to false if the stanza is for
- * another key. -1: the stanza is malformed. */
-struct age_opened {
-    bool fits;
+/* Each function unwraps the file key of a stanza of its kind. It sets ret->matches to false if the stanza is
+ * for another key. -1: the stanza is malformed. */
+struct age_unwrapped {
+    bool matches;
     unsigned char file_key[AGE_FILE_KEY];
 };
-int age_x25519_unwrap(const unsigned char secret[AGE_KEY], const struct age_stanza *s, struct age_opened *ret,
-                      struct err *err);
+int age_x25519_unwrap(const unsigned char secret[AGE_KEY], const struct age_stanza *s,
+                      struct age_unwrapped *ret, struct err *err);
 int age_ssh_unwrap(const struct privkey *private, const struct ssh_blob *key, const struct age_stanza *s,
-                   struct age_opened *ret, struct err *err);
+                   struct age_unwrapped *ret, struct err *err);
 /* Unwraps the file key with a passphrase. The derivation runs in a child process, so that it can be
  * cancelled. */
-int age_scrypt_unwrap(const struct passphrase *passphrase, const struct age_stanza *s, struct age_opened *ret,
-                      struct err *err);
+int age_scrypt_unwrap(const struct passphrase *passphrase, const struct age_stanza *s,
+                      struct age_unwrapped *ret, struct err *err);
 
 #endif

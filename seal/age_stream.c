@@ -12,7 +12,7 @@
 enum { NONCE = 12 };
 
 struct age_stream {
-    EVP_CIPHER_CTX *context; /* has the key; for either direction */
+    EVP_CIPHER_CTX *context; /* has the key; encrypts or decrypts */
     uint64_t number;         /* number of the next chunk */
 };
 
@@ -45,7 +45,7 @@ void age_stream_free(struct age_stream *s)
     free(s);
 }
 
-/* The nonce: 11 bytes of chunk number, and one that marks the last chunk. */
+/* Sets the nonce: 11 bytes of the chunk's number, and one byte that marks the last chunk. */
 static bool set_nonce(struct age_stream *s, bool last, bool seal)
 {
     unsigned char nonce[NONCE] = {0};

@@ -1,6 +1,7 @@
 /*
- * Finds the identity of a file. First tries unencrypted identities, then SSH keys with a passphrase if the
- * file has a stanza with their tag, then encrypted identity files, whose keys are unknown until decrypted.
+ * Finds the identity that opens a file. First tries unencrypted identities, then SSH keys with a passphrase
+ * if the file has a stanza with their tag, then encrypted identity files, whose keys are unknown until
+ * decrypted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 enum { TRIES = 3, RSA_TRIES = 8, NAMED_MAX = 6, PATH_SHOWN = 200 };
 /* The size limit of a decrypted identity file. */
-#define SEALED_MAX (256u << 10)
+#define DECRYPTED_MAX (256u << 10)
 
 static char *format_path(char dst[PATH_SHOWN], const char *path)
 {
@@ -23,18 +24,18 @@ static char *format_path(char dst[PATH_SHOWN], const char *path)
 
 struct passphrase_prompt {
     const char *prompt, *file; /* `file` is the name of the file in messages */
-    /* Tries a passphrase. *ret_fits is false if it is wrong. -1 ends the attempts. */
-    int (*fits)(void *ctx, const struct secret *passphrase, bool *ret_fits, struct err *err);
+    /* Tries a passphrase. *ret_matches is false if it is wrong. -1 ends the attempts. */
+    int (*attempt)(void *ctx, const struct secret *passphrase, bool *ret_matches, struct err *err);
     void *ctx;
 };
 
-static int ask_once(const struct age_identities *i, const struct passphrase_prompt *r, bool again,
+static int ask_once(const struct age_identities *i, const struct passphrase_prompt *question, bool is_retry,
                     struct secret *ret, struct err *err)
 {
     struct question q = {.kind = ASK_HIDDEN,
-                         .prompt = r->prompt,
-                         .key = r->file,
-                         .is_retry = again,
+                         .prompt = question->prompt,
+                         .key = question->file,
+                         .is_retry = is_retry,
                          .deadline = clock_deadline(i->ask_ms)};
     if (!i->ask)
         return err_set(err, ERR_NOT_FOUND, "no user can be asked");
@@ -43,56 +44,61 @@ static int ask_once(const struct age_identities *i, const struct passphrase_prom
     return ret->len > 0 ? 0 : err_set(err, ERR_NOT_FOUND, "no answer was given");
 }
 
-/* Asks up to TRIES times while the passphrase is wrong. ERR_NOT_FOUND after that, and if nobody answers. */
+/* Asks up to TRIES times while the passphrase is wrong. ERR_NOT_FOUND: every passphrase was wrong, or nobody
+ * answered. */
 static int ask_passphrase(const struct age_identities *i, const struct passphrase_prompt *question,
                           struct err *err)
 {
     struct secret *passphrase = calloc(1, sizeof *passphrase);
-    bool fits = false;
+    bool matches = false;
     int rc = passphrase ? 0 : err_nomem(err);
-    for (int tries = 0; rc == 0 && !fits && tries < TRIES; tries++) {
+    for (int tries = 0; rc == 0 && !matches && tries < TRIES; tries++) {
         rc = ask_once(i, question, tries > 0, passphrase, err);
         if (rc < 0)
             err_wrap(err, "the passphrase of %s", question->file);
         else
-            rc = question->fits(question->ctx, passphrase, &fits, err);
+            rc = question->attempt(question->ctx, passphrase, &matches, err);
     }
     if (passphrase)
         secret_wipe(passphrase);
     free(passphrase);
-    if (rc == 0 && !fits)
+    if (rc == 0 && !matches)
         rc = err_set(err, ERR_NOT_FOUND, "the passphrase does not open %s", question->file);
     return rc;
 }
 
 /* ---- SSH keys with a passphrase ---- */
 
-struct lock {
-    struct age_identity *one;
+/* An SSH key with a passphrase. */
+struct locked_key {
+    struct age_identity *identity;
     struct buf bytes; /* bytes of the file */
     int cancel_fd;
 };
 
-static int open_key(void *ctx, const struct secret *secret, bool *ret_fits, struct err *err)
+static int open_key(void *ctx, const struct secret *secret, bool *ret_matches, struct err *err)
 {
-    struct lock *l = ctx;
+    struct locked_key *l = ctx;
     const struct passphrase passphrase = {secret, l->cancel_fd};
     struct err why = ERR_INIT;
-    *ret_fits = privkey_parse(buf_str(&l->bytes), l->bytes.len, &passphrase, &l->one->opened, &why) == 0;
-    if (*ret_fits || why.kind == ERR_NOT_FOUND)
+    *ret_matches =
+        privkey_parse(buf_str(&l->bytes), l->bytes.len, &passphrase, &l->identity->privkey, &why) == 0;
+    if (*ret_matches || why.kind == ERR_NOT_FOUND)
         return 0;
     if (err)
         *err = why;
-    return err_wrap(err, "%s", l->one->path);
+    return err_wrap(err, "%s", l->identity->path);
 }
 
-static int unlock_ssh_key(const struct age_identities *i, struct age_identity *one, struct err *err)
+static int unlock_ssh_key(const struct age_identities *i, struct age_identity *identity, struct err *err)
 {
-    struct lock l = {.one = one, .bytes = {.max = KEYFILE_MAX, .secret = true}, .cancel_fd = i->cancel_fd};
+    struct locked_key l = {
+        .identity = identity, .bytes = {.max = KEYFILE_MAX, .secret = true}, .cancel_fd = i->cancel_fd};
     char shown[PATH_SHOWN], prompt[PATH_SHOWN + 50];
-    snprintf(prompt, sizeof prompt, "Enter passphrase for key '%s': ", format_path(shown, one->path));
-    struct passphrase_prompt question = {.prompt = prompt, .file = one->path, .fits = open_key, .ctx = &l};
-    int rc = file_read(one->path, &l.bytes, err);
+    snprintf(prompt, sizeof prompt, "Enter passphrase for key '%s': ", format_path(shown, identity->path));
+    struct passphrase_prompt question = {
+        .prompt = prompt, .file = identity->path, .attempt = open_key, .ctx = &l};
+    int rc = file_read(identity->path, &l.bytes, err);
     if (rc == 0)
         rc = ask_passphrase(i, &question, err);
     buf_release(&l.bytes);
@@ -103,22 +109,22 @@ static int unlock_ssh_key(const struct age_identities *i, struct age_identity *o
 
 struct scrypt {
     const struct age_stanza *stanza;
-    struct age_opened opened;
+    struct age_unwrapped result;
     int cancel_fd;
 };
 
-static int try_passphrase(void *ctx, const struct secret *secret, bool *ret_fits, struct err *err)
+static int try_passphrase(void *ctx, const struct secret *secret, bool *ret_matches, struct err *err)
 {
     struct scrypt *s = ctx;
     const struct passphrase passphrase = {secret, s->cancel_fd};
-    if (age_scrypt_unwrap(&passphrase, s->stanza, &s->opened, err) < 0)
+    if (age_scrypt_unwrap(&passphrase, s->stanza, &s->result, err) < 0)
         return -1;
-    *ret_fits = s->opened.fits;
+    *ret_matches = s->result.matches;
     return 0;
 }
 
-/* The file's creator chose the cost. A cost above age's default is printed before the first question, so that
- * the person can stop. */
+/* Prints a cost above age's default before the first question, so that the person can stop. The creator of
+ * the file chose the cost. */
 static int announce_cost(const struct age_identities *i, const struct age_stanza *stanza, const char *what,
                          struct err *err)
 {
@@ -138,17 +144,18 @@ static int unwrap_scrypt(const struct age_identities *i, const struct age_stanza
                          unsigned char ret_file_key[AGE_FILE_KEY], struct err *err)
 {
     struct scrypt s = {.stanza = stanza, .cancel_fd = i->cancel_fd};
-    struct passphrase_prompt question = {.prompt = prompt, .file = "it", .fits = try_passphrase, .ctx = &s};
+    struct passphrase_prompt question = {
+        .prompt = prompt, .file = "it", .attempt = try_passphrase, .ctx = &s};
     int rc = announce_cost(i, stanza, question.file, err);
     if (rc == 0)
         rc = ask_passphrase(i, &question, err);
     if (rc == 0)
-        memcpy(ret_file_key, s.opened.file_key, AGE_FILE_KEY);
+        memcpy(ret_file_key, s.result.file_key, AGE_FILE_KEY);
     explicit_bzero(&s, sizeof s);
     return rc;
 }
 
-/* ---- files of identities that are encrypted ---- */
+/* ---- encrypted identity files ---- */
 
 static int read_all(struct age_reader *r, struct buf *ret, struct err *err)
 {
@@ -157,11 +164,11 @@ static int read_all(struct age_reader *r, struct buf *ret, struct err *err)
     while ((n = age_reader_read(r, chunk, sizeof chunk, err)) > 0)
         buf_add(ret, chunk, (size_t)n);
     explicit_bzero(chunk, sizeof chunk);
-    return n < 0 ? -1 : buf_check(ret, "what is in it", err);
+    return n < 0 ? -1 : buf_check(ret, "its content", err);
 }
 
-static int decrypt_sealed(struct age_identities *i, const char *path, int fd, struct buf *ret,
-                          struct err *err)
+static int decrypt_identity_file(struct age_identities *i, const char *path, int fd, struct buf *ret,
+                                 struct err *err)
 {
     unsigned char file_key[AGE_FILE_KEY];
     char shown[PATH_SHOWN], prompt[PATH_SHOWN + 50];
@@ -183,13 +190,13 @@ static int decrypt_sealed(struct age_identities *i, const char *path, int fd, st
 }
 
 /* Adds the identities of the decrypted file to the others. */
-static int open_sealed(struct age_identities *i, const char *path, struct err *err)
+static int open_identity_file(struct age_identities *i, const char *path, struct err *err)
 {
-    struct buf b = {.max = SEALED_MAX, .secret = true};
+    struct buf b = {.max = DECRYPTED_MAX, .secret = true};
     int fd = file_open(path, err);
     if (fd < 0)
         return -1;
-    int rc = decrypt_sealed(i, path, fd, &b, err);
+    int rc = decrypt_identity_file(i, path, fd, &b, err);
     if (rc == 0 && age_is_encrypted(buf_str(&b), b.len))
         rc = err_set(err, ERR_FAILED, "it is encrypted more than once");
     if (rc < 0)
@@ -204,26 +211,27 @@ static int open_sealed(struct age_identities *i, const char *path, struct err *e
 /* ---- search ---- */
 
 struct search {
-    struct age_identities *by;
+    struct age_identities *identities;
     const struct age_header *header;
-    struct age_opened opened;
+    struct age_unwrapped result;
     struct err why; /* the error of an earlier question */
 };
 
-static bool may_match(const struct age_identity *one, const struct age_stanza *s)
+static bool may_match(const struct age_identity *identity, const struct age_stanza *s)
 {
-    if (one->form == IDENTITY_AGE)
+    if (identity->form == IDENTITY_AGE)
         return s->kind == AGE_X25519;
-    return one->form == IDENTITY_SSH && (s->kind == AGE_SSH_ED25519 || s->kind == AGE_SSH_RSA) &&
-           memcmp(one->tag, s->tag, AGE_SSH_TAG) == 0;
+    return identity->form == IDENTITY_SSH && (s->kind == AGE_SSH_ED25519 || s->kind == AGE_SSH_RSA) &&
+           memcmp(identity->tag, s->tag, AGE_SSH_TAG) == 0;
 }
 
-static int try_stanza(struct search *q, struct age_identity *one, const struct age_stanza *s, struct err *err)
+static int try_stanza(struct search *q, struct age_identity *identity, const struct age_stanza *s,
+                      struct err *err)
 {
-    if (one->form == IDENTITY_AGE)
-        return age_x25519_unwrap(one->secret, s, &q->opened, err);
-    if (!one->opened && !one->done && unlock_ssh_key(q->by, one, &q->why) < 0) {
-        one->done = true;
+    if (identity->form == IDENTITY_AGE)
+        return age_x25519_unwrap(identity->secret, s, &q->result, err);
+    if (!identity->privkey && !identity->tried && unlock_ssh_key(q->identities, identity, &q->why) < 0) {
+        identity->tried = true;
         /* A missing passphrase may not be needed, but cancellation and timeout end the search. */
         if (q->why.kind == ERR_CANCELLED || q->why.kind == ERR_TIMEOUT) {
             if (err)
@@ -231,22 +239,22 @@ static int try_stanza(struct search *q, struct age_identity *one, const struct a
             return -1;
         }
     }
-    return one->opened ? age_ssh_unwrap(one->opened, &one->key, s, &q->opened, err) : 0;
+    return identity->privkey ? age_ssh_unwrap(identity->privkey, &identity->key, s, &q->result, err) : 0;
 }
 
-/* Tries one identity on the stanzas that may be for it. A stranger knows the tag of an RSA key from its
- * public half, and each try takes milliseconds, for a large key a second: only the first stanzas of a key are
- * tried. */
-static int try_identity(struct search *q, struct age_identity *one, struct err *err)
+/* Tries one identity on the stanzas that may be for it. Anybody who has the public half of an
+ * RSA key can make stanzas with its tag, and each try takes milliseconds, or a second for a large key. So
+ * only the first RSA_TRIES stanzas of an RSA key are tried. */
+static int try_identity(struct search *q, struct age_identity *identity, struct err *err)
 {
     int tries = 0;
-    for (size_t s = 0; s < q->header->n && !q->opened.fits; s++) {
+    for (size_t s = 0; s < q->header->n && !q->result.matches; s++) {
         const struct age_stanza *stanza = &q->header->stanzas[s];
-        if (!may_match(one, stanza) || (stanza->kind == AGE_SSH_RSA && ++tries > RSA_TRIES))
+        if (!may_match(identity, stanza) || (stanza->kind == AGE_SSH_RSA && ++tries > RSA_TRIES))
             continue;
-        if (fd_cancelled(q->by->cancel_fd))
+        if (fd_cancelled(q->identities->cancel_fd))
             return err_set(err, ERR_CANCELLED, "interrupted");
-        if (try_stanza(q, one, stanza, err) < 0)
+        if (try_stanza(q, identity, stanza, err) < 0)
             return -1;
     }
     return 0;
@@ -255,11 +263,11 @@ static int try_identity(struct search *q, struct age_identity *one, struct err *
 /* Tries the identities from k on: only locked ones if `locked`, otherwise only unlocked ones. */
 static int try_all(struct search *q, size_t k, bool locked, struct err *err)
 {
-    for (; k < q->by->n && !q->opened.fits; k++) {
-        struct age_identity *one = q->by->items[k];
-        if (locked != (one->form == IDENTITY_SSH && !one->opened))
+    for (; k < q->identities->n && !q->result.matches; k++) {
+        struct age_identity *identity = q->identities->items[k];
+        if (locked != (identity->form == IDENTITY_SSH && !identity->privkey))
             continue;
-        if (try_identity(q, one, err) < 0)
+        if (try_identity(q, identity, err) < 0)
             return -1;
     }
     return 0;
@@ -273,16 +281,16 @@ static bool has_kind(const struct age_header *h, enum age_kind kind)
     return false;
 }
 
-static int try_sealed(struct search *q, struct err *err)
+static int try_identity_files(struct search *q, struct err *err)
 {
-    size_t n = q->by->n;
-    for (size_t k = 0; k < n && !q->opened.fits; k++) {
-        struct age_identity *one = q->by->items[k];
-        size_t before = q->by->n;
-        if (one->form != IDENTITY_ENCRYPTED || one->done)
+    size_t n = q->identities->n;
+    for (size_t k = 0; k < n && !q->result.matches; k++) {
+        struct age_identity *identity = q->identities->items[k];
+        size_t before = q->identities->n;
+        if (identity->form != IDENTITY_ENCRYPTED || identity->tried)
             continue;
-        one->done = true;
-        if (open_sealed(q->by, one->path, err) < 0 || try_all(q, before, false, err) < 0)
+        identity->tried = true;
+        if (open_identity_file(q->identities, identity->path, err) < 0 || try_all(q, before, false, err) < 0)
             return -1;
     }
     return 0;
@@ -297,7 +305,7 @@ static void name_stanzas(const struct age_header *h, struct buf *b)
         buf_addf(b, " and %zu more", h->n - NAMED_MAX);
 }
 
-static int set_no_match(const struct search *q, struct err *err)
+static int set_no_match_error(const struct search *q, struct err *err)
 {
     struct buf names = BUF_INIT(1000);
     if (q->why.kind != ERR_NONE) {
@@ -307,7 +315,7 @@ static int set_no_match(const struct search *q, struct err *err)
     }
     name_stanzas(q->header, &names);
     err_set(err, ERR_NOT_FOUND, "%sit is encrypted to %s",
-            q->by->n ? "none of the keys tried opens it; " : "", buf_str(&names));
+            q->identities->n ? "none of the keys tried opens it; " : "", buf_str(&names));
     buf_release(&names);
     return err_hint(err, "give the identity that opens it: -i FILE, an age identity or an SSH private key");
 }
@@ -316,17 +324,17 @@ int age_identities_unwrap(struct age_identities *i, const struct age_header *h,
                           unsigned char ret_file_key[AGE_FILE_KEY], struct err *err)
 {
     struct age_identities none = {.cancel_fd = -1};
-    struct search q = {.by = i ? i : &none, .header = h, .why = ERR_INIT};
+    struct search q = {.identities = i ? i : &none, .header = h, .why = ERR_INIT};
     int rc = 0;
     if (h->stanzas[0].kind == AGE_SCRYPT && i && i->ask)
         return unwrap_scrypt(i, &h->stanzas[0], "Enter passphrase: ", ret_file_key, err);
     if (try_all(&q, 0, false, err) < 0 || try_all(&q, 0, true, err) < 0 ||
-        (has_kind(h, AGE_X25519) && try_sealed(&q, err) < 0))
+        (has_kind(h, AGE_X25519) && try_identity_files(&q, err) < 0))
         rc = -1;
-    else if (!q.opened.fits)
-        rc = set_no_match(&q, err);
+    else if (!q.result.matches)
+        rc = set_no_match_error(&q, err);
     else
-        memcpy(ret_file_key, q.opened.file_key, AGE_FILE_KEY);
-    explicit_bzero(&q.opened, sizeof q.opened);
+        memcpy(ret_file_key, q.result.file_key, AGE_FILE_KEY);
+    explicit_bzero(&q.result, sizeof q.result);
     return rc;
 }

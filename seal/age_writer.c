@@ -12,16 +12,16 @@ struct age_writer {
     struct age_output out;
     struct buf begin; /* the header and the chunks' nonce, until written */
     struct age_stream *stream;
-    size_t n; /* bytes of the current chunk; a full one waits, because it may be the last */
+    size_t n; /* bytes of the current chunk; a full chunk is kept, because it may be the last */
     unsigned char chunk[AGE_CHUNK], sealed[AGE_SEALED];
 };
 
-static int make_header(struct age_writer *w, const struct age_recipients *to,
-                       const unsigned char file_key[AGE_FILE_KEY], struct err *err)
+static int build_header(struct age_writer *w, const struct age_recipients *recipients,
+                        const unsigned char file_key[AGE_FILE_KEY], struct err *err)
 {
     unsigned char nonce[AGE_NONCE];
     buf_adds(&w->begin, AGE_VERSION_LINE);
-    int rc = age_recipients_wrap(to, file_key, &w->begin, err);
+    int rc = age_recipients_wrap(recipients, file_key, &w->begin, err);
     if (rc == 0)
         rc = age_header_finish(&w->begin, file_key, err);
     if (rc == 0)
@@ -34,7 +34,7 @@ static int make_header(struct age_writer *w, const struct age_recipients *to,
     return buf_check(&w->begin, "the header", err);
 }
 
-int age_writer_open(int fd, const struct age_recipients *to, bool armor, struct age_writer **ret,
+int age_writer_open(int fd, const struct age_recipients *recipients, bool armor, struct age_writer **ret,
                     struct err *err)
 {
     unsigned char file_key[AGE_FILE_KEY];
@@ -45,7 +45,7 @@ int age_writer_open(int fd, const struct age_recipients *to, bool armor, struct 
     buf_init(&w->begin, AGE_HEADER_MAX + AGE_NONCE);
     int rc = age_random(file_key, sizeof file_key, err);
     if (rc == 0)
-        rc = make_header(w, to, file_key, err);
+        rc = build_header(w, recipients, file_key, err);
     explicit_bzero(file_key, sizeof file_key);
     if (rc < 0)
         age_writer_free(w);
@@ -59,7 +59,7 @@ void age_writer_cancel(struct age_writer *w, int cancel_fd)
     w->out.cancel_fd = cancel_fd;
 }
 
-static int put_chunk(struct age_writer *w, const void *p, size_t n, bool last, struct err *err)
+static int write_chunk(struct age_writer *w, const void *p, size_t n, bool last, struct err *err)
 {
     if (w->begin.len && age_output_write(&w->out, w->begin.data, w->begin.len, err) < 0)
         return -1;
@@ -75,12 +75,12 @@ int age_writer_write(struct age_writer *w, const void *p, size_t n, struct err *
     const unsigned char *bytes = p;
     while (n > 0) {
         if (w->n == AGE_CHUNK) {
-            if (put_chunk(w, w->chunk, AGE_CHUNK, false, err) < 0)
+            if (write_chunk(w, w->chunk, AGE_CHUNK, false, err) < 0)
                 return -1;
             w->n = 0;
         }
         for (; w->n == 0 && n > AGE_CHUNK; bytes += AGE_CHUNK, n -= AGE_CHUNK)
-            if (put_chunk(w, bytes, AGE_CHUNK, false, err) < 0)
+            if (write_chunk(w, bytes, AGE_CHUNK, false, err) < 0)
                 return -1;
         size_t piece = AGE_CHUNK - w->n < n ? AGE_CHUNK - w->n : n;
         memcpy(w->chunk + w->n, bytes, piece);
@@ -93,7 +93,7 @@ int age_writer_write(struct age_writer *w, const void *p, size_t n, struct err *
 
 int age_writer_finish(struct age_writer *w, struct err *err)
 {
-    return put_chunk(w, w->chunk, w->n, true, err) < 0 ? -1 : age_output_finish(&w->out, err);
+    return write_chunk(w, w->chunk, w->n, true, err) < 0 ? -1 : age_output_finish(&w->out, err);
 }
 
 void age_writer_free(struct age_writer *w)

@@ -45,7 +45,7 @@ static bool is_single_case(const char *p, size_t n)
 }
 
 /* Returns -1 for a character outside the bech32 alphabet. */
-static int value_of(char c)
+static int letter_value(char c)
 {
     const char *at = c ? strchr(letters, tolower((unsigned char)c)) : NULL;
     return at ? (int)(at - letters) : -1;
@@ -53,31 +53,31 @@ static int value_of(char c)
 
 int bech32_decode(const char *p, size_t n, const char *prefix, void *dst, size_t size)
 {
-    size_t head = strlen(prefix), groups = (size * 8 + 4) / 5;
+    size_t n_prefix = strlen(prefix), groups = (size * 8 + 4) / 5;
     unsigned char *out = dst;
     uint32_t sum = start_checksum(prefix), bits = 0;
-    unsigned held = 0;
-    if (n != head + 1 + groups + CHECKSUM || strncasecmp(p, prefix, head) != 0 || p[head] != '1' ||
-        !is_single_case(p, n))
+    unsigned n_bits = 0;
+    if (n != n_prefix + 1 + groups + CHECKSUM || strncasecmp(p, prefix, n_prefix) != 0 ||
+        p[n_prefix] != '1' || !is_single_case(p, n))
         return -1;
     for (size_t i = 0; i < groups + CHECKSUM; i++) {
-        int value = value_of(p[head + 1 + i]);
+        int value = letter_value(p[n_prefix + 1 + i]);
         if (value < 0)
             return -1;
         sum = add_group(sum, (unsigned)value);
         if (i >= groups)
             continue;
         bits = bits << 5 | (uint32_t)value;
-        held += 5;
-        if (held >= 8) {
-            held -= 8;
-            *out++ = (unsigned char)(bits >> held);
+        n_bits += 5;
+        if (n_bits >= 8) {
+            n_bits -= 8;
+            *out++ = (unsigned char)(bits >> n_bits);
         }
     }
-    return sum == 1 && !(bits & ((1u << held) - 1)) ? 0 : -1;
+    return sum == 1 && !(bits & ((1u << n_bits) - 1)) ? 0 : -1;
 }
 
-static uint32_t put_group(struct buf *b, uint32_t sum, unsigned group)
+static uint32_t write_group(struct buf *b, uint32_t sum, unsigned group)
 {
     buf_addc(b, letters[group]);
     return add_group(sum, group);
@@ -87,16 +87,16 @@ void bech32_add(struct buf *b, const char *prefix, const void *p, size_t n)
 {
     const unsigned char *bytes = p;
     uint32_t sum = start_checksum(prefix), bits = 0;
-    unsigned held = 0;
+    unsigned n_bits = 0;
     buf_adds(b, prefix);
     buf_addc(b, '1');
     for (size_t i = 0; i < n; i++) {
         bits = bits << 8 | bytes[i];
-        for (held += 8; held >= 5; held -= 5)
-            sum = put_group(b, sum, bits >> (held - 5) & 31);
+        for (n_bits += 8; n_bits >= 5; n_bits -= 5)
+            sum = write_group(b, sum, bits >> (n_bits - 5) & 31);
     }
-    if (held > 0)
-        sum = put_group(b, sum, bits << (5 - held) & 31);
+    if (n_bits > 0)
+        sum = write_group(b, sum, bits << (5 - n_bits) & 31);
     for (int i = 0; i < CHECKSUM; i++)
         sum = add_group(sum, 0);
     sum ^= 1;

@@ -13,7 +13,7 @@
 
 enum { VERSION = 1, LINE = 70 /* columns, as ssh-keygen wraps it */ };
 
-/* ---- making ---- */
+/* ---- writing ---- */
 
 int sshsig_signed_data(const char *namespace, bool sha256, struct str message, struct ssh_blob *ret,
                        struct err *err)
@@ -29,7 +29,7 @@ int sshsig_signed_data(const char *namespace, bool sha256, struct str message, s
     ssh_add_string(&b, "", 0);
     ssh_add_string(&b, name, strlen(name));
     ssh_add_string(&b, digest, size);
-    int rc = buf_check(&b, "what is to be signed", err);
+    int rc = buf_check(&b, "the data to sign", err);
     if (rc == 0)
         rc = ssh_blob_copy(ret, b.data, b.len, err);
     buf_release(&b);
@@ -37,10 +37,10 @@ int sshsig_signed_data(const char *namespace, bool sha256, struct str message, s
 }
 
 /* Appends base64 in lines. */
-static void put_lines(struct buf *b, const struct buf *body)
+static void add_lines(struct buf *b, const struct buf *blob)
 {
     struct buf text = BUF_INIT(SSHSIG_MAX);
-    ssh_base64_add(&text, body->data, body->len);
+    ssh_base64_add(&text, blob->data, blob->len);
     for (size_t at = 0; at < text.len; at += LINE) {
         buf_add(b, text.data + at, text.len - at < LINE ? text.len - at : LINE);
         buf_addc(b, '\n');
@@ -53,24 +53,24 @@ static void put_lines(struct buf *b, const struct buf *body)
 int sshsig_armor(const char *namespace, const struct ssh_blob *key, const struct ssh_blob *signature,
                  char **ret, struct err *err)
 {
-    struct buf body = BUF_INIT(SSHSIG_MAX), text = BUF_INIT(SSHSIG_MAX);
-    buf_adds(&body, PREAMBLE);
-    ssh_add_u32(&body, VERSION);
-    ssh_add_string(&body, key->data, key->n);
-    ssh_add_string(&body, namespace, strlen(namespace));
-    ssh_add_string(&body, "", 0);
-    ssh_add_string(&body, "sha512", 6);
-    ssh_add_string(&body, signature->data, signature->n);
-    int rc = buf_check(&body, "the signature", err);
+    struct buf blob = BUF_INIT(SSHSIG_MAX), text = BUF_INIT(SSHSIG_MAX);
+    buf_adds(&blob, PREAMBLE);
+    ssh_add_u32(&blob, VERSION);
+    ssh_add_string(&blob, key->data, key->n);
+    ssh_add_string(&blob, namespace, strlen(namespace));
+    ssh_add_string(&blob, "", 0);
+    ssh_add_string(&blob, "sha512", 6);
+    ssh_add_string(&blob, signature->data, signature->n);
+    int rc = buf_check(&blob, "the signature", err);
     if (rc == 0) {
         buf_adds(&text, BEGIN_LINE "\n");
-        put_lines(&text, &body);
+        add_lines(&text, &blob);
         buf_adds(&text, END_LINE "\n");
         rc = buf_check(&text, "the signature", err);
     }
     if (rc == 0)
         *ret = buf_detach(&text);
-    buf_release(&body);
+    buf_release(&blob);
     buf_release(&text);
     return rc;
 }
@@ -82,13 +82,13 @@ static int refuse_malformed(const char *why, struct err *err)
     return err_set(err, ERR_FAILED, "the signature is malformed: %s", why);
 }
 
-/* Whether the n bytes start with s. */
+/* Returns whether the n bytes start with s. */
 static bool has_prefix(const char *p, size_t n, const char *s)
 {
     return n >= strlen(s) && memcmp(p, s, strlen(s)) == 0;
 }
 
-/* Copies the base64 between the two marker lines, without line ends, into `ret`. */
+/* Copies the base64 between the first and the last line, without line ends, into `ret`. */
 static int strip_armor(const char *p, size_t n, struct buf *ret, struct err *err)
 {
     static const char end[] = END_LINE;
@@ -109,19 +109,19 @@ static int strip_armor(const char *p, size_t n, struct buf *ret, struct err *err
     return buf_check(ret, "the signature", err);
 }
 
-/* Refuses non-canonical base64: a signature has one form. */
+/* Decodes canonical base64 and refuses any other: a signature has only one text. */
 static int decode_base64(const struct buf *text, struct ssh_blob *ret, struct err *err)
 {
-    struct buf again = BUF_INIT(SSHSIG_MAX);
+    struct buf canonical = BUF_INIT(SSHSIG_MAX);
     struct ssh_blob blob = {0};
     struct err why = ERR_INIT;
     if (ssh_base64_decode(buf_str(text), text->len, &blob, &why) < 0)
         return why.kind == ERR_FAILED ? refuse_malformed(why.msg, err) : err_nomem(err);
-    ssh_base64_add(&again, blob.data, blob.n);
-    int rc = buf_check(&again, "the signature", err);
-    if (rc == 0 && strcmp(buf_str(&again), buf_str(text)) != 0)
+    ssh_base64_add(&canonical, blob.data, blob.n);
+    int rc = buf_check(&canonical, "the signature", err);
+    if (rc == 0 && strcmp(buf_str(&canonical), buf_str(text)) != 0)
         rc = refuse_malformed("this is not base64", err);
-    buf_release(&again);
+    buf_release(&canonical);
     if (rc < 0)
         ssh_blob_release(&blob);
     else
@@ -129,20 +129,21 @@ static int decode_base64(const struct buf *text, struct ssh_blob *ret, struct er
     return rc;
 }
 
-struct body {
+/* The fields of a signature, inside the blob. */
+struct fields {
     struct {
         const unsigned char *p;
         size_t n;
     } key, namespace, reserved, hash, signature;
 };
 
-static int read_body(const struct ssh_blob *blob, struct body *ret, struct err *err)
+static int read_fields(const struct ssh_blob *blob, struct fields *ret, struct err *err)
 {
     struct ssh_reader r = {blob->data, blob->n};
-    struct body b = {0};
+    struct fields f = {0};
     uint32_t version = 0;
     if (!has_prefix((const char *)r.p, r.left, PREAMBLE))
-        return refuse_malformed("it does not begin as one", err);
+        return refuse_malformed("it does not begin with " PREAMBLE, err);
     r.p += strlen(PREAMBLE);
     r.left -= strlen(PREAMBLE);
     if (ssh_read_u32(&r, &version) < 0)
@@ -150,33 +151,33 @@ static int read_body(const struct ssh_blob *blob, struct body *ret, struct err *
     if (version != VERSION)
         return err_set(err, ERR_UNSUPPORTED, "the signature is of version %u, which is not supported",
                        version);
-    if (ssh_read_string(&r, &b.key.p, &b.key.n) < 0 ||
-        ssh_read_string(&r, &b.namespace.p, &b.namespace.n) < 0 ||
-        ssh_read_string(&r, &b.reserved.p, &b.reserved.n) < 0 ||
-        ssh_read_string(&r, &b.hash.p, &b.hash.n) < 0 ||
-        ssh_read_string(&r, &b.signature.p, &b.signature.n) < 0)
+    if (ssh_read_string(&r, &f.key.p, &f.key.n) < 0 ||
+        ssh_read_string(&r, &f.namespace.p, &f.namespace.n) < 0 ||
+        ssh_read_string(&r, &f.reserved.p, &f.reserved.n) < 0 ||
+        ssh_read_string(&r, &f.hash.p, &f.hash.n) < 0 ||
+        ssh_read_string(&r, &f.signature.p, &f.signature.n) < 0)
         return refuse_malformed("it is cut off", err);
     if (r.left > 0)
         return refuse_malformed("there is text after it", err);
-    if (b.reserved.n > 0)
+    if (f.reserved.n > 0)
         return err_set(err, ERR_UNSUPPORTED, "the signature has an unsupported reserved field");
-    *ret = b;
+    *ret = f;
     return 0;
 }
 
-static int fill_signature(const struct body *b, struct sshsig *s, struct err *err)
+static int fill_signature(const struct fields *f, struct sshsig *s, struct err *err)
 {
-    size_t n = b->namespace.n;
+    size_t n = f->namespace.n;
     if (n == 0 || n >= sizeof s->namespace)
         return refuse_malformed("its namespace is empty or too long", err);
-    memcpy(s->namespace, b->namespace.p, n);
+    memcpy(s->namespace, f->namespace.p, n);
     if (strlen(s->namespace) != n || !text_is_visible(s->namespace))
         return refuse_malformed("its namespace cannot be shown", err);
-    s->sha256 = has_prefix((const char *)b->hash.p, b->hash.n, "sha256") && b->hash.n == 6;
-    if (!s->sha256 && !(has_prefix((const char *)b->hash.p, b->hash.n, "sha512") && b->hash.n == 6))
+    s->sha256 = has_prefix((const char *)f->hash.p, f->hash.n, "sha256") && f->hash.n == 6;
+    if (!s->sha256 && !(has_prefix((const char *)f->hash.p, f->hash.n, "sha512") && f->hash.n == 6))
         return err_set(err, ERR_UNSUPPORTED, "the signature uses an unsupported hash");
-    if (ssh_blob_copy(&s->key, b->key.p, b->key.n, err) < 0 ||
-        ssh_blob_copy(&s->signature, b->signature.p, b->signature.n, err) < 0)
+    if (ssh_blob_copy(&s->key, f->key.p, f->key.n, err) < 0 ||
+        ssh_blob_copy(&s->signature, f->signature.p, f->signature.n, err) < 0)
         return -1;
     ssh_blob_type(&s->key, s->type, sizeof s->type);
     ssh_blob_fingerprint(&s->key, s->fingerprint);
@@ -188,14 +189,14 @@ int sshsig_parse(const void *p, size_t n, struct sshsig *ret, struct err *err)
     struct buf text = BUF_INIT(SSHSIG_MAX);
     struct ssh_blob blob = {0};
     struct sshsig s = {0};
-    struct body body = {0};
+    struct fields fields = {0};
     int rc = strip_armor(p, n, &text, err);
     if (rc == 0)
         rc = decode_base64(&text, &blob, err);
     if (rc == 0)
-        rc = read_body(&blob, &body, err);
+        rc = read_fields(&blob, &fields, err);
     if (rc == 0)
-        rc = fill_signature(&body, &s, err);
+        rc = fill_signature(&fields, &s, err);
     buf_release(&text);
     ssh_blob_release(&blob);
     if (rc < 0)

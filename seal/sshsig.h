@@ -63,7 +63,7 @@ struct sshsig {
 int sshsig_parse(const void *p, size_t n, struct sshsig *ret, struct err *err);
 void sshsig_release(struct sshsig *s);
 
-/* Verifies that its key signed these n bytes in its namespace. The caller checks the namespace. Errors as in
+/* Verifies that s->key signed these n bytes in s->namespace. The caller checks the namespace. Errors as in
  * pubkey_verify: ERR_DENIED if the signature is wrong, ERR_UNSUPPORTED if it cannot be verified. */
 int sshsig_check(const struct sshsig *s, const void *p, size_t n, struct err *err);
 

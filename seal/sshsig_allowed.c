@@ -12,14 +12,15 @@
 
 enum { OUTPUT_MAX = 65536, PRINCIPALS_MAX = 64 };
 
-struct inquiry {
+/* The search for a principal, and its temporary files. */
+struct principal_search {
     const char *file;
     const struct sshsig_claim *claim;
     struct proc_limits limits;
     char *directory, *signature, *message;
 };
 
-static int make_directory(struct inquiry *q, struct err *err)
+static int make_directory(struct principal_search *q, struct err *err)
 {
     const char *tmp = getenv("TMPDIR");
     char *path = file_join(tmp && *tmp ? tmp : "/tmp", "profgrab-XXXXXX");
@@ -34,7 +35,8 @@ static int make_directory(struct inquiry *q, struct err *err)
     return 0;
 }
 
-static int write_file(struct inquiry *q, const char *name, struct str text, char **ret, struct err *err)
+static int write_file(struct principal_search *q, const char *name, struct str text, char **ret,
+                      struct err *err)
 {
     *ret = file_join(q->directory, name);
     if (!*ret)
@@ -45,16 +47,16 @@ static int write_file(struct inquiry *q, const char *name, struct str text, char
     return rc;
 }
 
-static int refuse_key(const struct inquiry *q, const char *complaint, struct err *err)
+static int refuse_key(const struct principal_search *q, const char *reason, struct err *err)
 {
     return err_set(err, ERR_DENIED, "%s does not allow the key: %s", q->file,
-                   *complaint ? complaint : "ssh-keygen says no more");
+                   *reason ? reason : "ssh-keygen gives no reason");
 }
 
-#define COMPLAINT_TEXT 300
-/* Runs ssh-keygen to verify the signature for a principal. ret_complaint: its error. */
-static int try_principal(const struct inquiry *q, const char *principal, bool *ret_good,
-                         char ret_complaint[static COMPLAINT_TEXT], struct err *err)
+#define REASON_TEXT 300
+/* Runs ssh-keygen to verify the signature for a principal. ret_reason: the error of ssh-keygen. */
+static int try_principal(const struct principal_search *q, const char *principal, bool *ret_good,
+                         char ret_reason[static REASON_TEXT], struct err *err)
 {
     const char *argv[] = {"ssh-keygen",        "-Y", "verify",     "-f", q->file, "-I", principal, "-n",
                           q->claim->namespace, "-s", q->signature, NULL};
@@ -65,22 +67,22 @@ static int try_principal(const struct inquiry *q, const char *principal, bool *r
     if (rc < 0)
         return -1;
     *ret_good = r.exit_code == 0;
-    text_printable(ret_complaint, COMPLAINT_TEXT, r.error_output, strlen(r.error_output));
+    text_printable(ret_reason, REASON_TEXT, r.error_output, strlen(r.error_output));
     proc_result_release(&r);
     return 0;
 }
 
 /* Tries each principal of the output, one per line. */
-static int try_principals(const struct inquiry *q, const char *names, char **ret, struct err *err)
+static int try_principals(const struct principal_search *q, const char *names, char **ret, struct err *err)
 {
-    char complaint[COMPLAINT_TEXT] = "";
+    char reason[REASON_TEXT] = "";
     bool good = false;
     for (int i = 0; *names && i < PRINCIPALS_MAX; i++) {
         size_t n = strcspn(names, "\n");
         char *name = strndup(names, n), shown[300];
         if (!name)
             return err_nomem(err);
-        int rc = n > 0 ? try_principal(q, name, &good, complaint, err) : 0;
+        int rc = n > 0 ? try_principal(q, name, &good, reason, err) : 0;
         text_printable(shown, sizeof shown, name, n);
         free(name);
         if (rc < 0)
@@ -91,10 +93,10 @@ static int try_principals(const struct inquiry *q, const char *names, char **ret
         }
         names += n + (names[n] == '\n');
     }
-    return refuse_key(q, complaint, err);
+    return refuse_key(q, reason, err);
 }
 
-static int find_principal(struct inquiry *q, char **ret, struct err *err)
+static int find_principal(struct principal_search *q, char **ret, struct err *err)
 {
     struct proc_result r;
     if (make_directory(q, err) < 0 || write_file(q, "sig", str_of(q->claim->armor), &q->signature, err) < 0 ||
@@ -115,7 +117,7 @@ static int find_principal(struct inquiry *q, char **ret, struct err *err)
 int sshsig_find_principal(const char *allowed_signers, const struct sshsig_claim *claim,
                           const struct proc_limits *limits, char **ret, struct err *err)
 {
-    struct inquiry q = {.file = allowed_signers, .claim = claim, .limits = *limits};
+    struct principal_search q = {.file = allowed_signers, .claim = claim, .limits = *limits};
     q.limits.max_output = OUTPUT_MAX;
     int fd = file_open(allowed_signers, err);
     if (fd < 0)

@@ -1,6 +1,7 @@
 /*
- * Signing begins with the public key. The agent finds its private half by it; a private key from a file must
- * match it. Each signature is verified before it is returned, because the agent is another program.
+ * Signing begins with the public key. The agent finds the private half by the public key, and a private key
+ * from a file must match the public key. Each signature is verified before it is returned, because the agent
+ * is another program.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ struct signing {
     char type[64];
     char fingerprint[SSH_FINGERPRINT];
     char *private;        /* path of the private key; NULL: there is none */
-    struct privkey *key;  /* set if it was opened for its public half */
+    struct privkey *key;  /* the private key; set when it is needed */
     struct ssh_blob data; /* the bytes to sign */
     struct err agent_err; /* why the agent did not sign; ERR_NONE: it does not have the key */
 };
@@ -39,7 +40,7 @@ static bool is_key_text(const char *key)
     return key[n] && strncmp(key + n + strspn(key + n, " \t"), "AAAA", 4) == 0;
 }
 
-static int ask_passphrase(const struct signing *s, bool again, struct secret *ret, struct err *err)
+static int ask_passphrase(const struct signing *s, bool is_retry, struct secret *ret, struct err *err)
 {
     char prompt[600], shown[500];
     if (!s->signer->ask)
@@ -49,7 +50,7 @@ static int ask_passphrase(const struct signing *s, bool again, struct secret *re
     struct question q = {.kind = ASK_HIDDEN,
                          .prompt = prompt,
                          .key = s->private,
-                         .is_retry = again,
+                         .is_retry = is_retry,
                          .deadline = clock_deadline(s->signer->ask_ms)};
     return s->signer->ask(s->signer->ask_ctx, &q, ret, err);
 }
@@ -103,7 +104,7 @@ static int read_private(struct signing *s, struct err *err)
     if (keyfile_inspect(s->signer->key, &k, err) < 0)
         return -1;
     s->public = k.blob;
-    /* Some formats hide the public half. */
+    /* Some formats encrypt the public half. */
     return s->public.n > 0 || (open_private(s, err) == 0 && privkey_public(s->key, &s->public, err) == 0)
                ? 0
                : -1;
@@ -126,7 +127,7 @@ static int find_key(struct signing *s, struct err *err)
         return err_wrap(err, "the key to sign with");
     ssh_blob_type(&s->public, s->type, sizeof s->type);
     ssh_blob_fingerprint(&s->public, s->fingerprint);
-    if (pubkey_is_known(s->type))
+    if (pubkey_is_supported(s->type))
         return 0;
     err_set(err, ERR_USAGE, "the key to sign with is of type %s, which cannot sign bundles", s->type);
     return err_hint(err, "take an ed25519, RSA, ECDSA or FIDO key itself, no certificate");
@@ -185,7 +186,7 @@ static int sign_by_agent(struct signing *s, struct ssh_blob *ret, struct err *er
 
 /* ---- the file ---- */
 
-static int set_mismatch(const struct signing *s, struct err *err)
+static int set_mismatch_error(const struct signing *s, struct err *err)
 {
     return err_set(err, ERR_USAGE, "%s is not the private half of %s %s", s->private, s->type,
                    s->fingerprint);
@@ -197,7 +198,7 @@ static int sign_by_file(struct signing *s, struct ssh_blob *ret, struct err *err
     struct buf b = BUF_INIT(SSH_BLOB_MAX);
     int rc = open_private(s, err);
     if (rc == 0 && (rc = privkey_public(s->key, &public, err)) == 0 && !ssh_blob_equal(&public, &s->public))
-        rc = set_mismatch(s, err);
+        rc = set_mismatch_error(s, err);
     if (rc == 0)
         rc = privkey_sign(s->key, choose_algorithm(s), &s->data, &inner, err);
     if (rc == 0) {
@@ -216,7 +217,7 @@ static int sign_by_file(struct signing *s, struct ssh_blob *ret, struct err *err
 /* ---- signing ---- */
 
 /* Sets the error if neither the agent nor a file can sign. */
-static int set_no_signer(const struct signing *s, struct err *err)
+static int set_no_signer_error(const struct signing *s, struct err *err)
 {
     if (s->agent_err.kind != ERR_NONE) {
         if (err)
@@ -235,9 +236,9 @@ static int set_no_signer(const struct signing *s, struct err *err)
 
 static int sign_data(struct signing *s, struct ssh_blob *ret, struct err *err)
 {
-    struct ssh_blob made = {0};
+    struct ssh_blob signature = {0};
     struct err why = ERR_INIT;
-    if (sign_by_agent(s, &made, &why) < 0) {
+    if (sign_by_agent(s, &signature, &why) < 0) {
         s->agent_err = why;
         if (why.kind == ERR_CANCELLED) {
             if (err)
@@ -245,13 +246,13 @@ static int sign_data(struct signing *s, struct ssh_blob *ret, struct err *err)
             return -1;
         }
     }
-    if (made.n > 0) {
-        *ret = made;
+    if (signature.n > 0) {
+        *ret = signature;
         return 0;
     }
-    ssh_blob_release(&made);
+    ssh_blob_release(&signature);
     return !is_fido(s) && s->private && file_exists(s->private) ? sign_by_file(s, ret, err)
-                                                                : set_no_signer(s, err);
+                                                                : set_no_signer_error(s, err);
 }
 
 static int sign_and_check(struct signing *s, const char *namespace, char **ret, struct err *err)
@@ -297,11 +298,11 @@ int sshsig_check_signer(const struct sshsig_signer *signer, struct err *err)
         offline.agent = NULL;
     int rc = find_key(&s, &why);
     bool file = s.private && file_exists(s.private);
-    /* The key file hides its public half behind the passphrase: sshsig_sign will ask for it. */
+    /* The passphrase encrypts the public half too: sshsig_sign will ask for the passphrase. */
     if (rc < 0 && why.kind == ERR_NOT_FOUND && file)
         rc = 0;
     else if (rc == 0 && (is_fido(&s) || !file) && !(offline.agent && *offline.agent))
-        rc = set_no_signer(&s, &why);
+        rc = set_no_signer_error(&s, &why);
     signing_release(&s);
     if (rc < 0 && err)
         *err = why;

@@ -47,7 +47,7 @@ static int read_options(int argc, char **argv, struct bundle_copy *how, struct s
     how->bundle = argv[optind];
     how->cpu_ms = confined_copy_ms(input_size(how->bundle));
     how->signer = signer->key ? signer : NULL;
-    how->to = *to;
+    how->recipients = *to;
     return 0;
 }
 

@@ -19,7 +19,7 @@ struct buf {
     size_t cap;
     size_t max; /* limit of `len`, in bytes */
     bool failed;
-    bool out_of_memory; /* the reason of the failure is a failed allocation */
+    bool out_of_memory; /* the buffer failed because an allocation failed */
     bool secret;        /* set before adding bytes: the memory is wiped before it is freed */
 };
 

@@ -26,7 +26,7 @@ enum err_kind {
     ERR_PIPE,        /* a pipe or a connection has no reader any more (EPIPE) */
     ERR_BUSY,        /* another process holds the lock: wait and retry */
     ERR_LOST,        /* the SSH session is unusable: a new session may work */
-    ERR_UNSUPPORTED, /* the library cannot do it; another program may */
+    ERR_UNSUPPORTED, /* the library or the system lacks a feature: another way may work */
     ERR_DENIED,      /* the server or person refused, and would refuse again: do not retry */
     ERR_LIMIT,       /* the input needs more memory or time than allowed, or crashed its parser */
     ERR_HOST_KEY,    /* the host key is not verified: never retry over another route */

@@ -77,16 +77,16 @@ int finder_reserve(struct finder *f, size_t n, struct err *err)
         wanted *= 2;
     if (wanted == f->n_slots)
         return 0;
-    struct finder before = *f;
+    struct finder old = *f;
     struct finder_slot *slots = calloc(wanted, sizeof *slots);
     if (!slots)
         return err_nomem(err);
     f->slots = slots;
     f->n_slots = wanted;
-    for (size_t i = 0; i < before.n_slots; i++)
-        if (before.slots[i].number)
-            place_slot(f, before.slots[i]);
-    free(before.slots);
+    for (size_t i = 0; i < old.n_slots; i++)
+        if (old.slots[i].number)
+            place_slot(f, old.slots[i]);
+    free(old.slots);
     return 0;
 }
 

@@ -47,7 +47,8 @@ typedef bool finder_equal_fn(const void *ctx, uint32_t number);
 
 /* Returns the index of the entry, or FINDER_NONE. */
 uint32_t finder_find(const struct finder *f, uint64_t hash, finder_equal_fn *equal, const void *ctx);
-/* Adds the entry after the last one: its index is the number of entries before. */
+
+/* Adds an entry. Its index is the number of entries that were added before. */
 int finder_add(struct finder *f, uint64_t hash, struct err *err);
 
 /* Returns the half of a hash that a slot stores. It also selects the first slot to probe. */

@@ -32,16 +32,17 @@ static uint64_t hash_name(const struct names *t, const char *name)
     return hash;
 }
 
-struct wanted {
-    const struct names *in;
+/* A name to find in a table. */
+struct query {
+    const struct names *table;
     const char *name;
 };
 
-static bool is_wanted(const void *ctx, uint32_t number)
+static bool entry_has_name(const void *ctx, uint32_t number)
 {
-    const struct wanted *w = ctx;
-    const char *name = w->in->entries[number].name;
-    return w->in->ignore_case ? names_equal_ignoring_case(name, w->name) : strcmp(name, w->name) == 0;
+    const struct query *q = ctx;
+    const char *name = q->table->entries[number].name;
+    return q->table->ignore_case ? names_equal_ignoring_case(name, q->name) : strcmp(name, q->name) == 0;
 }
 
 int names_add(struct names *t, const char *name, const void *value, struct err *err)
@@ -56,7 +57,7 @@ int names_add(struct names *t, const char *name, const void *value, struct err *
 
 static uint32_t find_name(const struct names *t, const char *name)
 {
-    return finder_find(&t->by_name, hash_name(t, name), is_wanted, &(struct wanted){t, name});
+    return finder_find(&t->by_name, hash_name(t, name), entry_has_name, &(struct query){t, name});
 }
 
 int names_set(struct names *t, const char *name, const void *value, struct err *err)

@@ -1,7 +1,6 @@
 /*
  * A hash table of names and their values. The names may be untrusted, so the hash has a random seed
- * (base/data/finder.h). The table owns neither names nor
- * values; both must outlive it.
+ * (base/data/finder.h). The table owns neither names nor values; both must outlive it.
  */
 #ifndef BASE_DATA_NAMES_H
 #define BASE_DATA_NAMES_H

@@ -9,6 +9,7 @@
 
 /* Returns whether a path is clean: not empty, no empty, "." or ".." element, and no trailing slash. */
 bool path_is_clean(struct str path);
+
 /* Writes the path without "//" and ".", and without ".." after another element (Go's filepath.Clean). An
  * empty path becomes ".". `to` has path.n + 2 bytes. Returns the length. */
 size_t path_clean(struct str path, char *to);

@@ -14,7 +14,7 @@ struct str {
 /* Makes a str of a string literal. */
 #define STR(literal) ((struct str){(literal), sizeof(literal) - 1})
 
-/* Makes a str of a C string; of NULL an empty one. */
+/* Makes a str of a C string. NULL gives an empty str. */
 static inline struct str str_of(const char *s)
 {
     return s ? (struct str){s, strlen(s)} : STR("");
@@ -43,8 +43,9 @@ static inline bool str_begins(struct str s, const char *prefix)
     return s.n >= n && memcmp(s.p, prefix, n) == 0;
 }
 
-/* Removes white space, also Unicode's, at both ends. */
+/* Removes white space, including Unicode's, from both ends. */
 struct str str_trim(struct str s);
+
 /* Removes the next word from the start of *rest and returns it; empty if there is none. White space as in
  * str_trim separates words. */
 struct str str_next_word(struct str *rest);

@@ -1,4 +1,4 @@
-/* A growing list of strings that it owns. Zero-initialise; strlist_release accepts an empty list. */
+/* A growing list that owns its strings. Zero-initialise; strlist_release accepts an empty list. */
 #ifndef BASE_DATA_STRLIST_H
 #define BASE_DATA_STRLIST_H
 

@@ -10,7 +10,7 @@
 size_t text_decode(const char *s, size_t n, uint32_t *ret)
 {
     const unsigned char *p = (const unsigned char *)s;
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    static const uint32_t min_by_length[] = {0, 0, 0x80, 0x800, 0x10000};
     if (p[0] < 0x80) {
         *ret = p[0];
         return 1;
@@ -24,7 +24,7 @@ size_t text_decode(const char *s, size_t n, uint32_t *ret)
             return 0;
         c = c << 6 | (p[i] & 0x3f);
     }
-    if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+    if (c < min_by_length[len] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
         return 0;
     *ret = c;
     return len;

@@ -35,8 +35,8 @@ bool text_is_name(const char *s);
 
 bool text_ends_in(const char *s, const char *ending);
 
-/* Returns the length of the text before the first "; " or ": " at byte 16 or later; the whole length without
- * one. */
+/* Returns the length of the text before the first "; " or ": " at byte 16 or later; without either, the
+ * length of the whole text. */
 size_t text_first_clause(const char *s);
 
 /* Parses a decimal number of at most `max` without sign or blanks. Returns -1 for other text and leaves *ret
@@ -49,9 +49,7 @@ int text_to_uint(const char *s, uint64_t max, uint64_t *ret);
  */
 int text_to_duration(const char *s, int64_t *ret_ms, struct err *err);
 
-/*
- * Formats a duration (`1m30s`, `1.5s`, `250ms`) to a tenth of a second into dst. Returns dst.
- */
+/* Formats a duration (`1m30s`, `1.5s`, `250ms`) to a tenth of a second into dst. Returns dst. */
 char *text_duration(char *dst, size_t cap, int64_t ms);
 
 /* Parses a size in bytes: a number, optionally with kB, MB, GB (powers of 1000), KiB, MiB or GiB. */
@@ -73,12 +71,15 @@ struct nearest {
     } best[3];
     size_t n;
 };
+
 #define NEAREST_INIT(name)                                                                                   \
     {                                                                                                        \
         .wanted = (name)                                                                                     \
     }
+
 /* Adds a candidate. `name` must stay valid while the struct is in use. */
 void nearest_add(struct nearest *near, const char *name);
+
 /* Writes `"a", "b" or "c"` into dst, nearest first, or "" if no candidate is near. Returns dst. */
 char *nearest_text(const struct nearest *near, char *dst, size_t cap);
 

@@ -115,10 +115,10 @@ static size_t count_keys(const struct yaml_node *map)
     return n;
 }
 
-/* Marks a key as a repetition of an earlier one. */
-static void mark_repeated(const struct yaml_node *key, const struct yaml_node *before)
+/* Marks a key as a repetition of the earlier key. */
+static void mark_repeated(const struct yaml_node *key, const struct yaml_node *earlier)
 {
-    ((struct yaml_node *)(uintptr_t)key)->before = before;
+    ((struct yaml_node *)(uintptr_t)key)->earlier = earlier;
 }
 
 /* Marks repeated keys by comparing each key with the keys before it. */
@@ -436,14 +436,14 @@ const struct yaml_node *yaml_tree_find_repeated(const struct yaml_node *node)
 {
     const struct yaml_node *found = NULL;
     for (const struct yaml_node *v = node->first; v && !found; v = v->next)
-        found = v->key && v->key->before ? v->key : yaml_tree_find_repeated(v);
+        found = v->key && v->key->earlier ? v->key : yaml_tree_find_repeated(v);
     return found;
 }
 
 int yaml_tree_err_repeated(const struct yaml_tree *t, const struct yaml_node *key, struct err *err)
 {
     return yaml_tree_err(t, key, err, "\"%.60s\" is listed twice, first in line %u", key->text,
-                         key->before->line);
+                         key->earlier->line);
 }
 
 int yaml_tree_parse_with_repeats(const char *name, const void *p, size_t n, struct yaml_tree **ret,

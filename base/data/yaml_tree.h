@@ -3,7 +3,7 @@
  *
  * The parser reads libyaml's events. It refuses anchors, aliases, tags, more than one document, keys that are
  * not scalars, and NUL characters. A file has at most 8 MB and 16 levels. The depth is checked at every
- * event, because libyaml becomes slow on deep nesting. A repeated key is marked (`before`); yaml_tree_parse
+ * event, because libyaml becomes slow on deep nesting. A repeated key is marked (`earlier`); yaml_tree_parse
  * refuses it.
  *
  * Two bytes of a file (`a,` in braces) can take 128 bytes of nodes. The parser counts the memory of the tree
@@ -21,8 +21,7 @@
 #include "base/data/err.h"
 
 #define YAML_MAX_BYTES ((size_t)8 << 20)
-/* The limit for nodes, texts and the table of a mapping's keys, in bytes. Discovery has two trees at a time.
- */
+/* The limit for nodes, texts and the table of a mapping's keys, in bytes. Discovery has two trees at once. */
 #define YAML_MAX_MEMORY ((size_t)96 << 20)
 #define YAML_MAX_DEPTH 16
 
@@ -30,21 +29,22 @@ enum yaml_kind { YAML_SCALAR, YAML_LIST, YAML_MAP };
 
 struct yaml_node {
     enum yaml_kind kind;
-    bool plain;                     /* a scalar without quotes, neither `|` nor `>` */
-    uint32_t line, column;          /* position of its first character, from 1 */
-    const char *text;               /* of a scalar */
-    const struct yaml_node *key;    /* of a value in a mapping: its key */
-    const struct yaml_node *before; /* of a key: the earlier equal key of its mapping; NULL: none */
+    bool plain;                      /* a scalar without quotes, neither `|` nor `>` */
+    uint32_t line, column;           /* position of its first character, from 1 */
+    const char *text;                /* of a scalar */
+    const struct yaml_node *key;     /* of a value in a mapping: its key */
+    const struct yaml_node *earlier; /* of a key: the earlier equal key of its mapping; NULL: none */
     struct yaml_node *first; /* the first element of a list or value of a mapping, in the file's order */
-    struct yaml_node *next;  /* the next one in the same list or mapping */
+    struct yaml_node *next;  /* the next node in the same list or mapping */
 };
 
 struct yaml_tree;
 
 /* Parses n bytes of YAML. `name` is for messages. Copies the name and the texts. */
 int yaml_tree_parse(const char *name, const void *p, size_t n, struct yaml_tree **ret, struct err *err);
-/* Works like yaml_tree_parse, for an inventory. A repeated key is no error: the caller checks `before` of the
- * keys. A syntax error quotes its line; yaml_tree_parse does not, because the line may contain a secret. */
+/* Works like yaml_tree_parse, for an inventory. A repeated key is no error: the caller checks `earlier` of
+ * each key. A syntax error quotes its line; yaml_tree_parse omits the line, because it may contain
+ * a secret. */
 int yaml_tree_parse_with_repeats(const char *name, const void *p, size_t n, struct yaml_tree **ret,
                                  struct err *err);
 void yaml_tree_free(struct yaml_tree *t);
@@ -56,7 +56,7 @@ const char *yaml_tree_name(const struct yaml_tree *t);
 int yaml_tree_err(const struct yaml_tree *t, const struct yaml_node *at, struct err *err, const char *fmt,
                   ...) __attribute__((format(printf, 4, 5)));
 
-/* Sets the error for a key whose `before` is set, with the lines of both keys. Returns -1. */
+/* Sets the error for a key whose `earlier` is set, with the lines of both keys. Returns -1. */
 int yaml_tree_err_repeated(const struct yaml_tree *t, const struct yaml_node *key, struct err *err);
 
 /* Returns the first repeated key in or below the node, in the order of the file; NULL: there is none. */

@@ -72,7 +72,7 @@ enum { BEGINNING, OTHER_LINE, BETWEEN, IN_KEY, BEHIND_KEY, BEHIND_COLON, BEHIND_
 
 static const char *const labelled[] = {"# labels: ", "goroutine "};
 
-/* Whether a line that begins with these n bytes may contain labels. */
+/* Returns whether a line that begins with these n bytes may contain labels. */
 static bool may_have_labels(const char *p, size_t n, bool *ret_has)
 {
     for (size_t i = 0; i < sizeof labelled / sizeof *labelled; i++)
@@ -92,7 +92,7 @@ static unsigned begin_line(struct redact_dump *d, char c)
     return has ? BETWEEN : BEGINNING;
 }
 
-/* Whether that byte ends the quoted text. */
+/* Returns whether the byte ends the quoted text. */
 static bool ends_quotes(struct redact_dump *d, char c)
 {
     bool ends = c == '"' && !d->escaped;
@@ -117,7 +117,7 @@ static unsigned continue_key(struct redact_dump *d, char c)
     return IN_KEY;
 }
 
-/* The state after the quote behind a key. Without a colon the quote may begin a key. */
+/* Returns the state after the quote behind a key. Without a colon the quote may begin a key. */
 static unsigned behind_key(struct redact_dump *d, char c)
 {
     if (c == ':')
@@ -137,7 +137,7 @@ static unsigned begin_value(struct redact_dump *d, struct buf *ret)
     return IN_VALUE;
 }
 
-/* The state after a byte outside of values; writes the byte. */
+/* Returns the state after a byte outside of values. Writes [redacted] if a secret value begins. */
 static unsigned next_state(struct redact_dump *d, char c, struct buf *ret)
 {
     switch (d->state) {
@@ -203,7 +203,7 @@ static int read_some(const struct redact_work *w, char *p, size_t cap, size_t *r
     }
 }
 
-/* Passes all bytes to `take`, from the beginning. */
+/* Passes all bytes to `sink`, from the beginning. */
 static int read_all(const struct redact_work *w, gunzip_sink_fn *sink, void *ctx, struct err *err)
 {
     char chunk[CHUNK];
@@ -239,7 +239,7 @@ struct member {
     const struct redact_work *w;
     uint64_t max; /* inflated bytes */
     bool zipped;
-    bool unread; /* the gzip header has a field that is not searched: a name, a comment, another field */
+    bool has_unsearched; /* the gzip header has a field that no rule searches, such as a name or a comment */
 };
 
 static int member_open(struct member *m, struct err *err)
@@ -247,11 +247,11 @@ static int member_open(struct member *m, struct err *err)
     unsigned char head[4] = {0};
     ssize_t n = pread(m->w->from, head, sizeof head, 0);
     m->zipped = n > 1 && head[0] == 0x1f && head[1] == 0x8b;
-    m->unread = m->zipped && head[3] != 0;
+    m->has_unsearched = m->zipped && head[3] != 0;
     return n < 0 ? err_sys(err, "cannot read") : 0;
 }
 
-/* Passes all inflated bytes of the member to `take`, from the beginning. */
+/* Passes all inflated bytes of the member to `sink`, from the beginning. */
 static int read_member(void *ctx, gunzip_sink_fn *sink, void *sink_ctx, struct err *err)
 {
     struct member *m = ctx;
@@ -263,7 +263,7 @@ static int read_member(void *ctx, gunzip_sink_fn *sink, void *sink_ctx, struct e
     if (rc == 0)
         rc = gunzip_finish(z, err);
     if (z && gunzip_members(z) > 1)
-        m->unread = true;
+        m->has_unsearched = true;
     gunzip_free(z);
     return rc;
 }
@@ -280,7 +280,7 @@ static int redact_cmdline_member(const struct redact_work *w, struct redact_tall
     struct member m = {.w = w, .max = CMDLINE_MAX};
     int rc = member_open(&m, err) < 0 ? -1 : read_member(&m, append_piece, &in, err);
     if (rc == 0) {
-        tally->n[REDACT_UNKNOWN] += m.unread;
+        tally->n[REDACT_UNKNOWN] += m.has_unsearched;
         const struct redact_output into = {.out = &out, .tally = tally, .repeats = w->repeats};
         redact_arguments(buf_str(&in), in.len, &into);
         rc = buf_check(&out, "the command line", err);
@@ -379,7 +379,7 @@ static int redact_dump_member(const struct redact_work *w, struct redact_tally *
     struct member m = {.w = w, .max = TEXT_MAX};
     int rc = member_open(&m, err) < 0 ? -1 : read_member(&m, redact_dump_piece, &d, err);
     if (rc == 0) {
-        tally->n[REDACT_UNKNOWN] += m.unread;
+        tally->n[REDACT_UNKNOWN] += m.has_unsearched;
         redact_lines_end(&d.lines, &d.into);
         rc = write_dump(&d, err);
     }
@@ -398,7 +398,7 @@ struct relabelling {
     struct redact_tally *tally;
 };
 
-static bool wants_label(void *ctx, const char *key, size_t n)
+static bool is_replaced_label(void *ctx, const char *key, size_t n)
 {
     const struct relabelling *r = ctx;
     return redact_is_secret_label(r->w->labels, key, n);
@@ -434,33 +434,33 @@ static int redact_profile_member(const struct redact_work *w, struct redact_tall
     gzbuffer(gz, 2u * CHUNK);
     struct relabelling relabelling = {w, tally};
     struct member member = {.w = w, .max = PROFILE_MAX};
-    struct profile_relabel how = {.is_replaced = wants_label,
-                                  .rewrite = rewrite_string,
-                                  .ctx = &relabelling,
-                                  .text = REDACTED,
-                                  .source = read_member,
-                                  .source_ctx = &member,
-                                  .sink = to_gzip,
-                                  .sink_ctx = gz};
+    struct profile_relabel options = {.is_replaced = is_replaced_label,
+                                      .rewrite = rewrite_string,
+                                      .ctx = &relabelling,
+                                      .text = REDACTED,
+                                      .source = read_member,
+                                      .source_ctx = &member,
+                                      .sink = to_gzip,
+                                      .sink_ctx = gz};
     struct profile_relabelled relabelled = {0};
-    int rc = member_open(&member, err) < 0 ? -1 : profile_relabel(&how, &relabelled, err);
+    int rc = member_open(&member, err) < 0 ? -1 : profile_relabel(&options, &relabelled, err);
     bool written = relabelled.labels + relabelled.strings + relabelled.unknown > 0;
-    if (rc == 0 && member.unread && !written)
+    if (rc == 0 && member.has_unsearched && !written)
         rc = read_member(&member, to_gzip, gz, err);
     if (gzclose(gz) != Z_OK && rc == 0)
         rc = err_sys(err, "cannot write the profile");
     if (rc == 0)
         tally->n[REDACT_LABEL] += relabelled.labels;
     if (rc == 0)
-        tally->n[REDACT_UNKNOWN] += relabelled.unknown + member.unread;
+        tally->n[REDACT_UNKNOWN] += relabelled.unknown + member.has_unsearched;
     return rc;
 }
 
 int redact_member(const struct redact_work *work, struct redact_tally *tally, struct err *err)
 {
-    static int (*const works[])(const struct redact_work *, struct redact_tally *,
-                                struct err *) = {[REDACT_CMDLINE] = redact_cmdline_member,
-                                                 [REDACT_PROFILE] = redact_profile_member,
-                                                 [REDACT_DUMP] = redact_dump_member};
-    return works[work->form](work, tally, err);
+    static int (*const functions[])(const struct redact_work *, struct redact_tally *,
+                                    struct err *) = {[REDACT_CMDLINE] = redact_cmdline_member,
+                                                     [REDACT_PROFILE] = redact_profile_member,
+                                                     [REDACT_DUMP] = redact_dump_member};
+    return functions[work->form](work, tally, err);
 }

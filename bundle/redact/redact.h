@@ -33,8 +33,8 @@ enum redact_rule {
 };
 const char *redact_rule_name(enum redact_rule rule);
 
-/* How likely it is that a name means a secret. */
-enum redact_name { REDACT_HARMLESS, REDACT_MAYBE, REDACT_SECRET };
+/* Whether a name means a secret. REDACT_MAYBE: only if the value looks random. */
+enum redact_secrecy { REDACT_HARMLESS, REDACT_MAYBE, REDACT_SECRET };
 
 /* The number of matches of each rule. */
 struct redact_tally {
@@ -58,14 +58,15 @@ struct redact_output {
 /* Redacts one string or one line: a server's text, a request, a string of a manifest. */
 void redact_text(struct str text, const struct redact_output *into);
 
-/* The verdicts of a line on values in later lines: `name: DB_PASSWORD` on the `value:` below, a cell of a
- * table on the next cell. */
+/* How secret a line makes values in later lines: `name: DB_PASSWORD` the `value:` below, a cell of a table
+ * the next cell. */
 struct redact_context {
-    enum redact_name pair, cell;
-    uint32_t pair_word;         /* the word that pair's verdict is from: `name`, `key`, ... */
-    size_t column, pair_column; /* where this line's text begins, and where the line of the pair did */
-    bool nested;                /* a cell has begun, and its text is in another tag */
-    unsigned lines;             /* lines since the last verdict */
+    enum redact_secrecy pair, cell;
+    uint32_t pair_word; /* the number of the word that set `pair`: `name`, `key`, ... */
+    size_t column;      /* where the text of this line begins */
+    size_t pair_column; /* where the text of the line that set `pair` begins */
+    bool nested;        /* a cell has begun, and its text is in another tag */
+    unsigned lines;     /* lines since `pair` or `cell` was set */
 };
 
 /* A value that continues on the next line, or begins there. */
@@ -141,8 +142,8 @@ void redact_dump(struct redact_dump *d, const char *p, size_t n, struct buf *ret
 enum redact_form { REDACT_NOTHING, REDACT_CMDLINE, REDACT_PROFILE, REDACT_DUMP };
 
 /*
- * Writes the redacted member in `from` (open, at its beginning, used by nobody else) to `to`. Without a
- * match, ignore the output.
+ * Redacts the member in the descriptor `from`, which is at its beginning and has no other user, and writes it
+ * to `to`. Without a match, ignore the output.
  *
  * ERR_FAILED: the member has another format, or is too large, with the reason: a command line of more than 4
  * MiB, a profile that inflates to more than 4 GiB or has a field of more than 16 MiB. Other kinds are local:

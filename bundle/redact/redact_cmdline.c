@@ -7,18 +7,18 @@
 #include "bundle/redact/redact_names.h"
 #include "base/banned.h"
 
-/* How secret an option makes the next argument; REDACT_HARMLESS unless the option has no value yet. */
-static enum redact_name classify_option(struct str a)
+/* Returns how secret the option makes the next argument. REDACT_HARMLESS: it is no option, or has a value. */
+static enum redact_secrecy classify_option(struct str a)
 {
     if (a.n < 2 || a.p[0] != '-' || memchr(a.p, '=', a.n))
         return REDACT_HARMLESS;
     return redact_classify_name(a);
 }
 
-/* Whether the argument is the value of the option before it. */
+/* Returns whether the argument is the value of the option before it. */
 static bool is_value_of(struct str a, struct str before)
 {
-    enum redact_name secrecy = classify_option(before);
+    enum redact_secrecy secrecy = classify_option(before);
     bool dash = a.n > 0 && a.p[0] == '-';
     if (before.n == 2 && memcmp(before.p, "-p", 2) == 0)
         return a.n > 0 && !redact_is_option(a) && !redact_is_port(a);

@@ -17,7 +17,7 @@ size_t redact_text_column(struct str line)
     return n;
 }
 
-/* The line without blanks and the carriage return at its end. */
+/* Returns the line without blanks and the carriage return at its end. */
 static struct str trim_end(struct str line)
 {
     while (line.n > 0 && (redact_is_blank(line.p[line.n - 1]) || line.p[line.n - 1] == '\r'))
@@ -25,7 +25,7 @@ static struct str trim_end(struct str line)
     return line;
 }
 
-/* The element of a list in this line, without its quotes and the comma after them. */
+/* Returns the element of a list in this line, without its quotes and the comma after them. */
 static struct str get_element(struct str line)
 {
     size_t n = redact_text_column(line);
@@ -47,7 +47,7 @@ static struct str get_name(struct str s)
 
 /* ---- the line before ----------------------------------------------------------------------------------- */
 
-/* The position after the tags and anchors of a YAML value, and the blanks around them. */
+/* Returns the position after the tags and anchors of a YAML value, and the blanks around them. */
 static size_t skip_properties(struct str s, size_t at)
 {
     for (;;) {
@@ -59,7 +59,7 @@ static size_t skip_properties(struct str s, size_t at)
     }
 }
 
-/* Whether only a comment follows. */
+/* Returns whether only a comment follows. */
 static bool is_yaml_end(struct str s, size_t at)
 {
     size_t begin = at;
@@ -68,8 +68,8 @@ static bool is_yaml_end(struct str s, size_t at)
     return at >= s.n || (s.p[at] == '#' && at > begin);
 }
 
-/* Whether the line is `NAME: |` or `NAME:` alone, with a name that means a secret. */
-static bool begins_yaml(struct str line, enum redact_name pair, struct redact_continuation *continuation)
+/* Returns whether the line is `NAME: |` or `NAME:` alone, with a name that means a secret. */
+static bool begins_yaml(struct str line, enum redact_secrecy pair, struct redact_continuation *continuation)
 {
     size_t n = redact_text_column(line), max = 2; /* indicators behind `|` */
     struct str s = trim_end((struct str){line.p + n, line.n - n});
@@ -98,22 +98,22 @@ static bool begins_yaml(struct str line, enum redact_name pair, struct redact_co
     return is_secret || (!block && redact_is_plural(name));
 }
 
-/* Whether the line ends in the tag `<NAME>` with a name that means a secret. */
+/* Returns whether the line ends in the tag `<NAME>` with a name that means a secret. */
 static bool begins_element(struct str line)
 {
-    enum { MOST_TAG = 256 };
+    enum { MAX_TAG = 256 };
     struct str s = trim_end(line);
     size_t begin = s.n;
     if (s.n == 0 || s.p[s.n - 1] != '>' || (s.n > 1 && s.p[s.n - 2] == '/'))
         return false;
-    while (begin > 0 && s.n - begin < MOST_TAG && s.p[begin - 1] != '<')
+    while (begin > 0 && s.n - begin < MAX_TAG && s.p[begin - 1] != '<')
         begin--;
     if (begin == 0 || s.p[begin - 1] != '<')
         return false;
     return redact_classify_name(get_name((struct str){s.p + begin, s.n - begin})) == REDACT_SECRET;
 }
 
-/* The last place of `text` in the line; NULL: none. */
+/* Finds the last `text` in the line; NULL: none. */
 static const char *find_last(struct str line, const char *text)
 {
     size_t n = strlen(text);
@@ -123,19 +123,20 @@ static const char *find_last(struct str line, const char *text)
     return NULL;
 }
 
-/* How secret the name before the value at `at` makes it. *ret_plural: the name means several secrets. */
-static enum redact_name classify_name_before(struct str line, size_t at, bool *ret_plural)
+/* Returns how secret the name before `at` makes the value at `at`. *ret_plural: the name means several
+ * secrets. */
+static enum redact_secrecy classify_name_before(struct str line, size_t at, bool *ret_plural)
 {
     struct redact_search search = {.in = line};
     struct redact_prefix l;
     if (!redact_prefix_read(&search, at, &l) || (l.sign != '=' && l.sign != ':'))
         return REDACT_HARMLESS;
     *ret_plural = redact_is_plural(l.name);
-    enum redact_name secrecy = redact_classify_name(l.name), inner = redact_classify_name(l.inner);
+    enum redact_secrecy secrecy = redact_classify_name(l.name), inner = redact_classify_name(l.inner);
     return inner > secrecy ? inner : secrecy;
 }
 
-/* Whether three quotes or CDATA of a secret begin in this line and do not end in it. */
+/* Returns whether three quotes or CDATA of a secret begin in this line and do not end in it. */
 static bool begins_text(struct str line, struct redact_continuation *continuation)
 {
     static const char *const quotes[] = {"\"\"\"", "'''"};
@@ -152,26 +153,25 @@ static bool begins_text(struct str line, struct redact_continuation *continuatio
     return data && (!end || end < data) && begins_element((struct str){line.p, (size_t)(data - line.p)});
 }
 
-/* Whether the line ends in the bracket that opens a secret list or object: `"tokens": [`. */
+/* Returns whether the line ends in the bracket that opens a secret list or object: `"tokens": [`. */
 static bool begins_brackets(struct str line, struct redact_continuation *continuation)
 {
-    enum { MOST_TYPE = 64 };
+    enum { MAX_TYPE = 64 };
     struct str s = trim_end(line);
     if (s.n < 3 || (s.p[s.n - 1] != '{' && s.p[s.n - 1] != '['))
         return false;
     size_t at = s.n - 1;
     bool plural = false, is_list = s.p[at] == '[';
-    while (at > 0 && s.n - at < MOST_TYPE &&
-           (redact_is_name_byte(s.p[at - 1]) || strchr("*&[]", s.p[at - 1])))
+    while (at > 0 && s.n - at < MAX_TYPE && (redact_is_name_byte(s.p[at - 1]) || strchr("*&[]", s.p[at - 1])))
         at--;
-    enum redact_name secrecy = classify_name_before(s, at, &plural);
+    enum redact_secrecy secrecy = classify_name_before(s, at, &plural);
     continuation->kind = REDACT_CONTINUES_BRACKETS;
     continuation->depth = 1;
     continuation->only_text = secrecy != REDACT_SECRET;
     return secrecy == REDACT_SECRET || (plural && (is_list || at < s.n - 1));
 }
 
-/* The meaning of an option for the next argument. */
+/* Returns the meaning of an option for the next argument. */
 static enum redact_option classify_argument(struct str option, bool in_list)
 {
     if (option.n < 2 || option.p[0] != '-' || get_name(option).n != option.n)
@@ -185,7 +185,7 @@ static enum redact_option classify_argument(struct str option, bool in_list)
                                            : REDACT_OPTION_NONE;
 }
 
-/* Whether the line is an option, as an element of a list, or ends in one and a backslash. */
+/* Returns whether the line is an option, as an element of a list, or ends in an option and a backslash. */
 static bool begins_argument(struct str line, struct redact_continuation *continuation)
 {
     struct str s = trim_end(line), element = get_element(line);
@@ -206,7 +206,7 @@ static bool begins_argument(struct str line, struct redact_continuation *continu
     return continuation->option != REDACT_OPTION_NONE;
 }
 
-struct redact_continuation redact_continuation_begin(struct str line, enum redact_name pair)
+struct redact_continuation redact_continuation_begin(struct str line, enum redact_secrecy pair)
 {
     struct redact_continuation continuation = {0};
     if (begins_argument(line, &continuation) || begins_yaml(line, pair, &continuation) ||
@@ -220,7 +220,7 @@ struct redact_continuation redact_continuation_begin(struct str line, enum redac
 
 /* ---- the lines of the value ---------------------------------------------------------------------------- */
 
-/* The first word of a line that continues a command, without quotes. */
+/* Returns the first word of a line that continues a command, without quotes. */
 static struct str get_word(struct str rest)
 {
     if (rest.n > 0 && redact_is_quote(rest.p[0])) {
@@ -243,7 +243,8 @@ static struct str get_argument(const struct redact_continuation *continuation, s
     return is_value ? value : (struct str){line.p, 0};
 }
 
-/* The element of a YAML list in this line, or the scalar after `password:`. *ret_continues: it is one. */
+/* Returns the element of a YAML list in this line, or the scalar after `password:`. *ret_continues: the
+ * line is an element. */
 static struct str get_list_value(const struct redact_continuation *continuation, struct str line,
                                  size_t indent, struct str rest, bool *ret_continues)
 {
@@ -259,7 +260,7 @@ static struct str get_list_value(const struct redact_continuation *continuation,
     return (element || scalar) && !is_object ? value : (struct str){line.p, 0};
 }
 
-/* The part of this line that is inside of the brackets. */
+/* Returns the part of this line that is inside of the brackets. */
 static struct str get_bracketed_text(struct redact_continuation *continuation, struct str rest)
 {
     size_t n = redact_brackets_length(rest, 0, &continuation->depth, rest.n), solid = 0;
@@ -271,7 +272,7 @@ static struct str get_bracketed_text(struct redact_continuation *continuation, s
     return solid < value.n && is_text ? value : (struct str){rest.p, 0};
 }
 
-/* The part of this line before the end of the text. */
+/* Returns the part of this line before the end of the text. */
 static struct str get_text(const struct redact_continuation *continuation, struct str rest,
                            bool *ret_continues)
 {
@@ -280,7 +281,7 @@ static struct str get_text(const struct redact_continuation *continuation, struc
     return (struct str){rest.p, end ? (size_t)(end - rest.p) : rest.n};
 }
 
-/* The part of this line before the next tag. Changes the kind to CDATA if that begins. */
+/* Returns the part of this line before the next tag. Changes the kind if CDATA begins. */
 static struct str get_element_text(struct redact_continuation *continuation, struct str rest,
                                    bool *ret_continues)
 {
@@ -297,7 +298,7 @@ static struct str get_element_text(struct redact_continuation *continuation, str
 
 struct str redact_continuation_value(struct redact_continuation *continuation, struct str line)
 {
-    enum { MOST_LINES = 500 };
+    enum { MAX_LINES = 500 };
     struct str value = {line.p, 0};
     size_t n = 0;
     while (n < line.n && redact_is_blank(line.p[n]))
@@ -305,7 +306,7 @@ struct str redact_continuation_value(struct redact_continuation *continuation, s
     struct str rest = trim_end((struct str){line.p + n, line.n - n});
     if (continuation->kind == REDACT_CONTINUES_NONE || rest.n == 0)
         return value;
-    bool continues = ++continuation->lines < MOST_LINES, more = false;
+    bool continues = ++continuation->lines < MAX_LINES, more = false;
     if (continuation->kind == REDACT_CONTINUES_ARGUMENT) {
         value = get_argument(continuation, line, rest);
     } else if (continuation->kind == REDACT_CONTINUES_BLOCK) {

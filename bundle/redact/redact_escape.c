@@ -70,7 +70,7 @@ static struct redact_unit read_entity(struct str s, size_t at)
         const char *text;
         char c;
     } names[] = {{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}};
-    enum { MOST_DIGITS = 7, LAST = 0x10ffff };
+    enum { MAX_DIGITS = 7, LAST = 0x10ffff };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (s.n - at >= strlen(names[i].text) &&
             strncasecmp(s.p + at, names[i].text, strlen(names[i].text)) == 0)
@@ -80,7 +80,7 @@ static struct redact_unit read_entity(struct str s, size_t at)
     long number = 0;
     if (s.n - at < 4 || s.p[at + 1] != '#')
         return unit_of_byte('&', 1);
-    for (; n < MOST_DIGITS && begin + n < s.n; n++) {
+    for (; n < MAX_DIGITS && begin + n < s.n; n++) {
         int digit = text_hex_digit(s.p[begin + n]);
         if (digit < 0 || (!hex && digit > 9))
             break;

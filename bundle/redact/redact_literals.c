@@ -8,14 +8,15 @@
 #include "base/banned.h"
 
 /* A node takes up to 64 bytes of memory while the tables grow. */
-enum { NODES_MOST = 1 << 22 };
+enum { MAX_NODES = 1 << 22 };
 
-/* A prefix of a string. A search in a node has just read that prefix, and no longer one. */
+/* A prefix of a string. A search is at a node if the last bytes that it read are this prefix, and no longer
+ * prefix matches. */
 struct redact_literal_node {
-    uint32_t parent, fail; /* fail: the node of the longest other prefix that this one ends in */
+    uint32_t parent, fail; /* fail: the node of the longest shorter prefix with which this prefix ends */
     uint16_t depth;        /* bytes of the prefix */
     uint16_t weak_length,
-        strong_length; /* the length of the longest string that the prefix ends in; 0: none */
+        strong_length; /* the length of the longest string with which the prefix ends; 0: none */
     unsigned char c;   /* the last byte */
 };
 
@@ -57,7 +58,7 @@ static uint32_t find_child(const struct redact_literals *l, uint32_t parent, uns
 
 static int add_child(struct redact_literals *l, uint32_t parent, unsigned char c, struct err *err)
 {
-    if (l->n == NODES_MOST)
+    if (l->n == MAX_NODES)
         return err_set(err, ERR_FAILED, "its requests contain too many different secrets");
     if (array_reserve((void **)&l->nodes, &l->cap, l->n + 1, sizeof *l->nodes, err) < 0 ||
         finder_add(&l->edges, hash_edge(l, parent, c), err) < 0)
@@ -82,7 +83,7 @@ static int add_root(struct redact_literals *l, struct err *err)
 int redact_literals_add(struct redact_literals *l, struct str text, bool strong, struct err *err)
 {
     uint32_t node = 0;
-    if (text.n == 0 || text.n > REDACT_LITERAL_MOST)
+    if (text.n == 0 || text.n > REDACT_LITERAL_MAX)
         return 0;
     if (!l->nodes && add_root(l, err) < 0)
         return -1;
@@ -103,7 +104,7 @@ int redact_literals_add(struct redact_literals *l, struct str text, bool strong,
 }
 
 /* The node after one more byte. */
-static uint32_t step(const struct redact_literals *l, uint32_t node, unsigned char c)
+static uint32_t next_node(const struct redact_literals *l, uint32_t node, unsigned char c)
 {
     uint32_t child;
     while ((child = find_child(l, node, c)) == 0 && node != 0)
@@ -114,12 +115,12 @@ static uint32_t step(const struct redact_literals *l, uint32_t node, unsigned ch
 /* Sorts the nodes by depth, into an array of l->n. */
 static int sort_nodes(const struct redact_literals *l, uint32_t *order, struct err *err)
 {
-    uint32_t *begin = calloc(REDACT_LITERAL_MOST + 2, sizeof *begin);
+    uint32_t *begin = calloc(REDACT_LITERAL_MAX + 2, sizeof *begin);
     if (!begin)
         return err_nomem(err);
     for (size_t i = 0; i < l->n; i++)
         begin[l->nodes[i].depth + 1]++;
-    for (size_t depth = 1; depth < REDACT_LITERAL_MOST + 2; depth++)
+    for (size_t depth = 1; depth < REDACT_LITERAL_MAX + 2; depth++)
         begin[depth] += begin[depth - 1];
     for (size_t i = 0; i < l->n; i++)
         order[begin[l->nodes[i].depth]++] = (uint32_t)i;
@@ -130,9 +131,9 @@ static int sort_nodes(const struct redact_literals *l, uint32_t *order, struct e
 static void link_node(struct redact_literals *l, uint32_t number)
 {
     struct redact_literal_node *node = &l->nodes[number];
-    node->fail = node->depth > 1 ? step(l, l->nodes[node->parent].fail, node->c) : 0;
+    node->fail = node->depth > 1 ? next_node(l, l->nodes[node->parent].fail, node->c) : 0;
     const struct redact_literal_node *fail = &l->nodes[node->fail];
-    /* Another length is from an earlier call. */
+    /* A length that differs from the depth is the result of an earlier call. */
     if (node->weak_length != node->depth)
         node->weak_length = fail->weak_length;
     if (node->strong_length != node->depth)
@@ -170,11 +171,10 @@ static size_t find_begin(const struct redact_literal_search *s, const struct red
 {
     if (c == &s->plain || n == 0)
         return c->at - n;
-    return s
-        ->begins[(c->n_decoded - (n < REDACT_ESCAPED_MOST ? n : REDACT_ESCAPED_MOST)) % REDACT_ESCAPED_MOST];
+    return s->begins[(c->n_decoded - (n < REDACT_ESCAPED_MAX ? n : REDACT_ESCAPED_MAX)) % REDACT_ESCAPED_MAX];
 }
 
-/* Reads one byte or one escape; extends the place of the cursor by the strings that end there. */
+/* Reads one byte or one escape; extends the match of the cursor by the strings that end there. */
 static void read_unit(struct redact_literal_search *s, struct redact_literal_cursor *c)
 {
     struct redact_unit u = {{(unsigned char)s->text.p[c->at]}, 1, 1};
@@ -184,8 +184,8 @@ static void read_unit(struct redact_literal_search *s, struct redact_literal_cur
     c->at += u.n;
     for (size_t i = 0; i < u.n_bytes; i++) {
         if (c == &s->decoded)
-            s->begins[c->n_decoded++ % REDACT_ESCAPED_MOST] = begin;
-        c->node = step(s->literals, c->node, (unsigned char)tolower(u.bytes[i]));
+            s->begins[c->n_decoded++ % REDACT_ESCAPED_MAX] = begin;
+        c->node = next_node(s->literals, c->node, (unsigned char)tolower(u.bytes[i]));
         const struct redact_literal_node *node = &s->literals->nodes[c->node];
         size_t n = s->weak ? node->weak_length : node->strong_length;
         if (n > 0) {
@@ -196,7 +196,7 @@ static void read_unit(struct redact_literal_search *s, struct redact_literal_cur
     }
 }
 
-/* Finds the next place of one cursor, unless it has one. */
+/* Finds the next match of one cursor, unless it has one already. */
 static void find_match(struct redact_literal_search *s, struct redact_literal_cursor *c)
 {
     if (c->end > s->done)
@@ -204,7 +204,7 @@ static void find_match(struct redact_literal_search *s, struct redact_literal_cu
     c->begin = c->end = 0;
     while (c->at < s->text.n) {
         read_unit(s, c);
-        /* No later string overlaps this place. */
+        /* No later string overlaps this match. */
         if (c->end > 0 && find_begin(s, c, s->literals->nodes[c->node].depth) >= c->end)
             break;
     }
@@ -212,7 +212,7 @@ static void find_match(struct redact_literal_search *s, struct redact_literal_cu
 
 bool redact_literals_next(struct redact_literal_search *s, size_t *ret_begin, size_t *ret_end)
 {
-    size_t begin = 0, end = 0, least = s->done;
+    size_t begin = 0, end = 0, done = s->done;
     if (!s->literals->nodes)
         return false;
     for (bool grows = true; grows;) {
@@ -230,7 +230,7 @@ bool redact_literals_next(struct redact_literal_search *s, size_t *ret_begin, si
     }
     if (end == 0)
         return false;
-    *ret_begin = begin > least ? begin : least; /* a place longer than REDACT_ESCAPED_MOST may begin before */
+    *ret_begin = begin > done ? begin : done; /* a match longer than REDACT_ESCAPED_MAX may begin before */
     *ret_end = end;
     return true;
 }

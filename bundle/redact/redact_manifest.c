@@ -1,6 +1,7 @@
 /*
- * Walks the manifest three times: first its requests with the rules for requests, then all strings with the
- * other rules, which both learn the redacted words, then all strings with these words and the new file names.
+ * Walks the manifest three times. The first walk applies the rules for requests to its requests, the second
+ * applies the other rules to all strings; both learn the redacted words. The third walk applies these words
+ * and the new file names to all strings.
  */
 #include "bundle/redact/redact_manifest.h"
 
@@ -42,7 +43,7 @@ static int check_cancelled(struct redact_manifest *s, size_t n, struct err *err)
 
 /* ---- words --------------------------------------------------------------------------------------------- */
 
-/* How to learn words from redacted values. */
+/* Learns words from redacted values: the context of learn_value. */
 struct learning {
     struct redact_manifest *s;
     bool of_request;
@@ -133,7 +134,7 @@ static int redact_request_string(struct redact_manifest *s, const char *key, jso
     return 0;
 }
 
-/* Whether the key alone makes the string a secret, as in `"password": "x"`. */
+/* Returns whether the key alone makes the string a secret, as in `"password": "x"`. */
 static bool is_secret_by_key(const char *key, struct str text)
 {
     return key && redact_is_secret(redact_classify_name(str_of(key)), text);
@@ -155,7 +156,7 @@ static int apply_rules_to_string(struct redact_manifest *s, const char *key, jso
     return redact_in_place(s, string, false, NULL, err);
 }
 
-/* Whether the text is a time as profgrab writes it: 2026-11-21T07:48:00.000Z. */
+/* Returns whether the text is a time as profgrab writes it: 2026-11-21T07:48:00.000Z. */
 static bool is_time(struct str text)
 {
     static const char form[] = "0000-00-00T00:00:00.000Z";
@@ -167,7 +168,7 @@ static bool is_time(struct str text)
     return true;
 }
 
-/* Whether no word of the text is redacted: a fixed word of the format, a time, the hash of a member. */
+/* Returns whether the text stays as it is: a fixed word of the format, a time, or the hash of a member. */
 static bool is_constant(const struct redact_manifest *s, const char *key, struct str text)
 {
     for (size_t i = 0; key && i < sizeof constants / sizeof *constants; i++)
@@ -203,16 +204,16 @@ static int apply_words_to_string(struct redact_manifest *s, const char *key, jso
 
 typedef int string_fn(struct redact_manifest *s, const char *key, json_t *string, struct err *err);
 
-/* Whether a key may be redacted. Our own keys stay, even if they equal a redacted word. */
+/* Returns whether a key may be redacted. profgrab's own keys stay, even if they equal a redacted word. */
 static bool is_foreign(const char *key)
 {
-    enum { LEAST = 12 };
+    enum { MIN_LENGTH = 12 };
     bool letter = false, digit = false;
     for (const char *p = key; *p; p++) {
         letter = letter || isalpha((unsigned char)*p);
         digit = digit || isdigit((unsigned char)*p);
     }
-    return strlen(key) >= LEAST && letter && digit;
+    return strlen(key) >= MIN_LENGTH && letter && digit;
 }
 
 /* Redacts a key like a string, because a manifest from elsewhere may have any key. */
@@ -239,16 +240,18 @@ static int walk_keys(struct redact_manifest *s, string_fn *visit, json_t *object
     int rc = 0;
     if (visit == redact_request_string) /* a key is no request */
         return 0;
-    json_object_foreach(object, key,
-                        value) if (rc == 0 && (visit != apply_words_to_string || is_foreign(key))) rc =
-        strlist_add(&keys, key, err);
+    json_object_foreach(object, key, value)
+    {
+        if (rc == 0 && (visit != apply_words_to_string || is_foreign(key)))
+            rc = strlist_add(&keys, key, err);
+    }
     for (size_t i = 0; rc == 0 && i < keys.n; i++)
         rc = walk_key(s, visit, object, keys.items[i], err);
     strlist_release(&keys);
     return rc;
 }
 
-/* Whether the value is a number whose key means a secret. */
+/* Returns whether the value is a number whose key means a secret. */
 static bool is_secret_number(const char *key, const json_t *value)
 {
     return json_is_number(value) && key && redact_classify_name(str_of(key)) == REDACT_SECRET;
@@ -278,20 +281,20 @@ static int walk_list(struct redact_manifest *s, string_fn *visit, const char *ke
     return 0;
 }
 
-/* The key to judge a pair's value by: `password` for {"name": "DB_PASSWORD", "value": "x"}. NULL: no name of
- * the object means a secret. */
+/* Returns a key that is as secret as the names of the object make its value: `password` for {"name":
+ * "DB_PASSWORD", "value": "x"}. NULL: no name of the object means a secret. */
 static const char *get_pair_key(json_t *object)
 {
     static const char *const keys[] = {
         [REDACT_HARMLESS] = NULL, [REDACT_MAYBE] = "key", [REDACT_SECRET] = "password"};
-    enum redact_name secrecy = REDACT_HARMLESS;
+    enum redact_secrecy secrecy = REDACT_HARMLESS;
     const char *key;
     json_t *inner;
     json_object_foreach(object, key, inner)
     {
         if (!json_is_string(inner) || redact_pair_part(str_of(key)) != REDACT_PAIR_NAME)
             continue;
-        enum redact_name more = redact_classify_name(get_string(inner));
+        enum redact_secrecy more = redact_classify_name(get_string(inner));
         secrecy = more > secrecy ? more : secrecy;
     }
     return keys[secrecy];
@@ -340,7 +343,7 @@ static const char *find_ending(struct str base)
     return ".bin";
 }
 
-/* Whether to redact a component of a path. */
+/* Returns whether to redact a component of a path. */
 static bool is_secret_component(struct redact_manifest *s, struct str part)
 {
     struct redact_tally tally = {{0}};
@@ -391,9 +394,9 @@ const char *redact_manifest_name(struct redact_manifest *s, const char *name)
 struct naming {
     struct redact_manifest *s;
     const json_t *items;           /* by their old paths: a new path must differ from them */
-    json_t *new_paths;             /* new paths */
+    json_t *new_paths;             /* the assigned paths, as keys */
     json_t *counts;                /* by path without its ending: how often it was assigned */
-    struct strlist redacted_names; /* redacted names */
+    struct strlist redacted_names; /* old names of the redacted members */
 };
 
 static bool is_path_taken(const struct naming *n, const char *path)
@@ -455,17 +458,19 @@ static int rename_if_secret(struct naming *n, const char *path, bool redact_base
     struct buf directories = BUF_INIT(strlen(path) * GROWTH + 64);
     size_t n_directories = (size_t)(find_base(str_of(path)).p - path);
     add_directories(n->s, str_of(path), &directories);
-    bool moves = directories.len != n_directories || memcmp(buf_str(&directories), path, n_directories) != 0;
+    bool directories_change =
+        directories.len != n_directories || memcmp(buf_str(&directories), path, n_directories) != 0;
     int rc = directories.failed ? err_nomem(err) : check_cancelled(n->s, strlen(path), err);
     buf_release(&directories);
     if (rc < 0)
         return -1;
     redact_base = redact_base || is_secret_component(n->s, find_base(str_of(path)));
-    return moves || redact_base ? rename_member(n, path, redact_base, err) : 0;
+    return directories_change || redact_base ? rename_member(n, path, redact_base, err) : 0;
 }
 
-/* Whether the request of an item contains a secret, because the file's name was made from the request. */
-static int learn_request(struct redact_manifest *s, json_t *item, bool *ret_goes, struct err *err)
+/* Learns the redacted words of an item's request. *ret_is_secret: the request contains a secret, which the
+ * name of the file may repeat. */
+static int learn_request(struct redact_manifest *s, json_t *item, bool *ret_is_secret, struct err *err)
 {
     static const char *const keys[] = {"kind", "request"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -473,7 +478,7 @@ static int learn_request(struct redact_manifest *s, json_t *item, bool *ret_goes
         bool changed = false;
         if (json_is_string(string) && redact_in_place(s, string, true, &changed, err) < 0)
             return -1;
-        *ret_goes = *ret_goes || changed;
+        *ret_is_secret = *ret_is_secret || changed;
     }
     return 0;
 }
@@ -512,9 +517,12 @@ static int rename_members(struct redact_manifest *s, const json_t *items, const 
     const char *path;
     json_t *item;
     int rc = n.new_paths && n.counts ? 0 : err_nomem(err);
-    json_object_foreach((json_t *)(uintptr_t)items, path, item) if (rc == 0 && item != report) rc =
-        rename_if_secret(&n, path, redact_manifest_has_secret_request(s, path), err);
-    /* Other strings contain the names too. Learned at the end, since the search needs linked words. */
+    json_object_foreach((json_t *)(uintptr_t)items, path, item)
+    {
+        if (rc == 0 && item != report)
+            rc = rename_if_secret(&n, path, redact_manifest_has_secret_request(s, path), err);
+    }
+    /* Other strings contain the names too. They are learned after the search, which needs linked words. */
     for (size_t i = 0; rc == 0 && i < n.redacted_names.n; i++)
         rc = redact_words_learn(&s->words, str_of(n.redacted_names.items[i]), true, err);
     if (rc == 0)

@@ -32,7 +32,7 @@ struct redact_manifest {
 int redact_manifest_run(json_t *root, const json_t *items, const struct stop *stop,
                         struct redact_manifest *ret, struct err *err);
 
-/* Does the same for an object that will be part of that manifest. */
+/* Redacts an object that will be part of the manifest in the same way. */
 int redact_manifest_object(struct redact_manifest *s, json_t *object, struct err *err);
 
 /* Returns whether the member's request contained a secret; `path` is the old one. */

@@ -9,21 +9,21 @@
 #include "bundle/redact/redact_search.h"
 #include "base/banned.h"
 
-/* Most bytes of a tag, and of a text that is a name. */
-enum { MOST_TAG = 256, MOST_NAME = 64 };
+/* The most bytes of a tag, and of a text that is a name. */
+enum { MAX_TAG = 256, MAX_NAME = 64 };
 
-/* The tag that ends before `at`, without its brackets; empty if there is none. */
+/* Returns the tag that ends before `at`, without its brackets; empty if there is none. */
 static struct str find_tag_before(struct str s, size_t at)
 {
     size_t end = at - 1, begin = end;
-    while (begin > 0 && end - begin < MOST_TAG && s.p[begin - 1] != '<' && s.p[begin - 1] != '>')
+    while (begin > 0 && end - begin < MAX_TAG && s.p[begin - 1] != '<' && s.p[begin - 1] != '>')
         begin--;
     if (begin == 0 || s.p[begin - 1] != '<')
         return (struct str){s.p, 0};
     return (struct str){s.p + begin, end - begin};
 }
 
-/* The name of a tag, without a prefix: `password` in `db:password type="x"`. */
+/* Returns the name of a tag, without a prefix: `password` in `db:password type="x"`. */
 static struct str get_tag_name(struct str tag)
 {
     size_t n = 0, prefix = 0;
@@ -54,14 +54,14 @@ static struct str trim_blanks(struct str v)
     return v;
 }
 
-/* How secret the text of a cell makes the next cell. */
-static enum redact_name classify_cell(struct str text)
+/* Returns how secret the text of a cell makes the next cell. */
+static enum redact_secrecy classify_cell(struct str text)
 {
-    return text.n > 0 && text.n <= MOST_NAME ? redact_classify_name(text) : REDACT_HARMLESS;
+    return text.n > 0 && text.n <= MAX_NAME ? redact_classify_name(text) : REDACT_HARMLESS;
 }
 
-/* How secret the name in an element's attribute makes its text: `<entry key="password">x</entry>`. */
-static enum redact_name classify_attribute(struct str tag, struct str name)
+/* Returns how secret the name in an element's attribute makes its text: `<entry key="password">x</entry>`. */
+static enum redact_secrecy classify_attribute(struct str tag, struct str name)
 {
     static const char *const tags[] = {"entry", "property",  "param",  "parameter", "string", "setting",
                                        "item",  "variable",  "var",    "env",       "field",  "init-param",
@@ -74,7 +74,7 @@ static enum redact_name classify_attribute(struct str tag, struct str name)
         size_t begin = at ? (size_t)(at - tag.p) + strlen(attributes[i]) + 1 : tag.n, n = 0;
         while (begin + n < tag.n && redact_is_name_byte(tag.p[begin + n]))
             n++;
-        enum redact_name secrecy =
+        enum redact_secrecy secrecy =
             n > 0 ? redact_classify_name((struct str){tag.p + begin, n}) : REDACT_HARMLESS;
         if (secrecy != REDACT_HARMLESS)
             return secrecy;
@@ -82,7 +82,7 @@ static enum redact_name classify_attribute(struct str tag, struct str name)
     return REDACT_HARMLESS;
 }
 
-/* The text of `<![CDATA[...]]>` at `at`, up to `most` bytes; empty: there is none. */
+/* Returns the text of `<![CDATA[...]]>` at `at`, up to `max` bytes; empty: there is none. */
 static struct str find_cdata(struct str s, size_t at, size_t max)
 {
     static const char begin[] = REDACT_CDATA, end[] = "]]>";
@@ -94,7 +94,7 @@ static struct str find_cdata(struct str s, size_t at, size_t max)
     return (struct str){text.p, close ? (size_t)(close - text.p) : text.n};
 }
 
-/* Whether a cell may contain a name, a value, or either. */
+/* Whether a cell may contain a name, and whether it may contain a value. */
 struct cell {
     bool name, value;
 };
@@ -107,7 +107,7 @@ static struct cell cell_of(struct str tag)
                          is_tag(tag, values, sizeof values / sizeof *values)};
 }
 
-/* Whether to redact the text of a tag. Stores the verdict of a cell on the next cell. */
+/* Returns whether to redact the text of a tag. Stores how secret a cell makes the next cell. */
 static bool is_secret_text(struct redact_search *search, struct str tag, struct str name, struct str text)
 {
     struct cell cell = cell_of(name);
@@ -140,7 +140,7 @@ size_t redact_markup_length(struct redact_search *search, size_t at)
         return 0;
     struct str text = {s.p + at, redact_length_until(s, at, "<", s.n - at)}, data = {s.p, 0};
     if (text.n == 0)
-        data = find_cdata(s, at, MOST_TAG);
+        data = find_cdata(s, at, MAX_TAG);
     if (!is_secret_text(search, tag, name, trim_blanks(data.n > 0 ? data : text)))
         return 0;
     if (data.n > 0) { /* the text begins after `at` */

@@ -1,4 +1,4 @@
-/* Whether a name means a secret, and whether a value looks like one. */
+/* Decides whether a name means a secret, and whether a value looks like a secret. */
 #include "bundle/redact/redact_names.h"
 
 #include <ctype.h>
@@ -6,16 +6,15 @@
 
 #include "base/banned.h"
 
-/* Lengths in bytes. RANDOM_MOST bytes decide whether a value looks random; more would not change the
- * result. */
-enum { NAME_MAX_LENGTH = 100, RANDOM_LEAST = 16, RANDOM_MOST = 256 };
+/* Lengths in bytes. The first RANDOM_MAX bytes of a value decide whether it looks random. */
+enum { NAME_MAX_LENGTH = 100, RANDOM_MIN = 16, RANDOM_MAX = 256 };
 
 /* ---- names --------------------------------------------------------------------------------------------- */
 
 /* The last words of a name, or the end of a word: "dbpassword". */
 static const struct {
     const char *word;
-    enum redact_name secrecy;
+    enum redact_secrecy secrecy;
 } words[] = {
     {"password", REDACT_SECRET},   {"passwords", REDACT_SECRET},   {"passwd", REDACT_SECRET},
     {"passphrase", REDACT_SECRET}, {"pwd", REDACT_SECRET},         {"pass", REDACT_SECRET},
@@ -63,7 +62,8 @@ static bool ends_in(struct str s, const char *end)
     return s.n >= n && memcmp(s.p + s.n - n, end, n) == 0;
 }
 
-/* Short words are too often the end of another one: "bypass". */
+/* Returns whether the name is the word or ends with it. A short word must be a whole part of the name,
+ * because other words often end with it: "bypass". */
 static bool has_word(struct str name, const char *word)
 {
     enum { LONG = 6 };
@@ -80,8 +80,8 @@ static size_t normalize_name(struct str name, char dst[NAME_MAX_LENGTH * 2])
     size_t n = 0;
     for (size_t i = name.n > NAME_MAX_LENGTH ? name.n - NAME_MAX_LENGTH : 0; i < name.n; i++) {
         unsigned char c = (unsigned char)name.p[i];
-        bool hump = i > 0 && isupper(c) && islower((unsigned char)name.p[i - 1]);
-        if (hump)
+        bool case_change = i > 0 && isupper(c) && islower((unsigned char)name.p[i - 1]);
+        if (case_change)
             dst[n++] = '-';
         dst[n++] = isalnum(c) ? (char)tolower(c) : '-';
     }
@@ -101,29 +101,30 @@ static size_t join_last_words(const char *name, size_t n, char dst[NAME_MAX_LENG
     return n - 1;
 }
 
-/* Whether the name's last word is like `dbpass` or `sshpass`. */
+/* Returns whether the name's last word is like `dbpass` or `sshpass`. */
 static bool ends_in_pass(struct str name)
 {
-    enum { LEAST = 6 };
+    enum { MIN_LENGTH = 6 };
     size_t n = 0;
     while (n < name.n && name.p[name.n - n - 1] != '-')
         n++;
     for (size_t i = 0; i < sizeof not_pass / sizeof *not_pass; i++)
         if (ends_in(name, not_pass[i]))
             return false;
-    return n >= LEAST && ends_in(name, "pass");
+    return n >= MIN_LENGTH && ends_in(name, "pass");
 }
 
-static enum redact_name classify_words(struct str name)
+static enum redact_secrecy classify_words(struct str name)
 {
-    enum redact_name secrecy = ends_in_pass(name) ? REDACT_SECRET : REDACT_HARMLESS;
+    enum redact_secrecy secrecy = ends_in_pass(name) ? REDACT_SECRET : REDACT_HARMLESS;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (has_word(name, words[i].word) && words[i].secrecy > secrecy)
             secrecy = words[i].secrecy;
     return secrecy;
 }
 
-/* The length without digits at the end, and without a last word that only qualifies the one before it. */
+/* Returns the length without digits at the end, and without a last word that only qualifies the word
+ * before it. */
 static size_t strip_qualifier(const char *name, size_t n)
 {
     for (size_t i = 0; i < sizeof qualifiers / sizeof *qualifiers; i++) {
@@ -141,7 +142,7 @@ static size_t strip_qualifier(const char *name, size_t n)
     return end > 0 ? end : n;
 }
 
-enum redact_name redact_classify_name(struct str name)
+enum redact_secrecy redact_classify_name(struct str name)
 {
     char normal[NAME_MAX_LENGTH * 2], joined[NAME_MAX_LENGTH * 2];
     while (name.n > 0 && name.p[0] == '-') {
@@ -154,14 +155,14 @@ enum redact_name redact_classify_name(struct str name)
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (has_word((struct str){normal, n}, places[i]))
             return REDACT_HARMLESS;
-    enum redact_name secrecy = classify_words((struct str){normal, n}),
-                     more = classify_words((struct str){joined, n_joined});
+    enum redact_secrecy secrecy = classify_words((struct str){normal, n}),
+                        more = classify_words((struct str){joined, n_joined});
     return more > secrecy ? more : secrecy;
 }
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
-/* Whether a value is long, without blanks, and mixes letters and digits more than words do. */
+/* Returns whether a value is long, without blanks, and mixes letters and digits more than words do. */
 static bool is_random(struct str v)
 {
     size_t digits = 0, letters = 0;
@@ -172,13 +173,13 @@ static bool is_random(struct str v)
         digits += isdigit(c) != 0;
         letters += isalpha(c) != 0;
     }
-    return v.n >= RANDOM_LEAST && digits * 8 >= v.n && letters > 0;
+    return v.n >= RANDOM_MIN && digits * 8 >= v.n && letters > 0;
 }
 
 bool redact_looks_random(struct str v)
 {
-    enum { LEAST = 8, CHANGES = 3 };
-    size_t changes = 0, letters = 0, n = v.n < RANDOM_MOST ? v.n : RANDOM_MOST;
+    enum { MIN_LENGTH = 8, CHANGES = 3 };
+    size_t changes = 0, letters = 0, n = v.n < RANDOM_MAX ? v.n : RANDOM_MAX;
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)v.p[i], before = i > 0 ? (unsigned char)v.p[i - 1] : 0;
         if (!isalnum(c) && !strchr("+/=_-.~", c))
@@ -186,7 +187,7 @@ bool redact_looks_random(struct str v)
         letters += isalpha(c) != 0;
         changes += (isalpha(c) && isdigit(before)) || (isdigit(c) && isalpha(before));
     }
-    return n >= LEAST && changes >= CHANGES && letters * 8 >= n;
+    return n >= MIN_LENGTH && changes >= CHANGES && letters * 8 >= n;
 }
 
 bool redact_is_port(struct str v)
@@ -221,7 +222,8 @@ bool redact_is_option(struct str a)
 
 /* ---- parts of a pair, options -------------------------------------------------------------------------- */
 
-/* The index of the name, in lower case and without leading dashes, in the list; n_list: it is not there. */
+/* Returns the index of the name, in lower case and without leading dashes, in the list; n_list: it is not
+ * there. */
 static size_t find_in(struct str name, const char *const *list, size_t n_list)
 {
     char normal[NAME_MAX_LENGTH * 2];
@@ -291,7 +293,7 @@ size_t redact_user_password(struct str v)
     return is_redacted(pass) ? 0 : colon + 1;
 }
 
-bool redact_is_secret(enum redact_name secrecy, struct str value)
+bool redact_is_secret(enum redact_secrecy secrecy, struct str value)
 {
     return value.n > 0 && !is_redacted(value) &&
            (secrecy == REDACT_SECRET || (secrecy == REDACT_MAYBE && is_random(value)));
@@ -312,12 +314,12 @@ bool redact_is_password_of_p(struct str v)
     return n < v.n && !strchr("/.$~", v.p[0]) && redact_is_secret(REDACT_SECRET, v);
 }
 
-/* Percent-decodes into dst of RANDOM_MOST bytes. */
-static struct str decode_percent(struct str v, char dst[RANDOM_MOST])
+/* Percent-decodes into dst of RANDOM_MAX bytes. */
+static struct str decode_percent(struct str v, char dst[RANDOM_MAX])
 {
     static const char digits[] = "0123456789abcdef";
     size_t n = 0;
-    for (size_t i = 0; i < v.n && n < RANDOM_MOST; i++) {
+    for (size_t i = 0; i < v.n && n < RANDOM_MAX; i++) {
         const char *high = NULL, *low = NULL;
         if (v.p[i] == '%' && v.n - i > 2 && v.p[i + 1] && v.p[i + 2]) {
             high = strchr(digits, tolower((unsigned char)v.p[i + 1]));
@@ -346,7 +348,7 @@ bool redact_is_secret_parameter(struct str name, struct str value, bool in_reque
     for (size_t i = 0; i < sizeof known_parameters / sizeof *known_parameters; i++)
         if (str_is(n, known_parameters[i]))
             return false;
-    char plain[RANDOM_MOST];
+    char plain[RANDOM_MAX];
     value = decode_percent(value, plain);
     return redact_looks_random(value) || is_random(value);
 }

@@ -4,11 +4,11 @@
 
 #include "bundle/redact/redact.h"
 
-/* Ignores dashes before the name. */
-enum redact_name redact_classify_name(struct str name);
+/* Returns how secret a name is. Ignores dashes before the name. */
+enum redact_secrecy redact_classify_name(struct str name);
 
-/* Returns whether to redact a value, given the verdict on its name. */
-bool redact_is_secret(enum redact_name secrecy, struct str value);
+/* Returns whether to redact a value whose name has this secrecy. */
+bool redact_is_secret(enum redact_secrecy secrecy, struct str value);
 
 /* ASCII letters, digits and `_-.`: the bytes of names and tokens. */
 static inline bool redact_is_name_byte(char c)

@@ -13,8 +13,8 @@
 #include "bundle/redact/redact_search.h"
 #include "base/banned.h"
 
-/* MOST_BLANKS: between a name, its sign and its value. */
-enum { MOST_BLANKS = 64 };
+/* MAX_BLANKS: between a name, its sign and its value. */
+enum { MAX_BLANKS = 64 };
 
 static bool is_sign(char c)
 {
@@ -46,7 +46,7 @@ size_t redact_length_until(struct str s, size_t at, const char *stops, size_t ma
 static size_t skip_blanks_back(struct str s, size_t at)
 {
     size_t n = 0;
-    while (at > 0 && n < MOST_BLANKS && redact_is_blank(s.p[at - 1])) {
+    while (at > 0 && n < MAX_BLANKS && redact_is_blank(s.p[at - 1])) {
         at--;
         n++;
     }
@@ -93,7 +93,7 @@ size_t redact_prefix_encoded_sign(struct str s, size_t at)
 
 /* ---- decoding a name ----------------------------------------------------------------------------------- */
 
-/* The byte that `digits` hexadecimal digits at `at` encode; -1: none. */
+/* Returns the byte that `digits` hexadecimal digits at `at` encode; -1: none. */
 static long read_byte(struct str s, size_t at, size_t digits)
 {
     long value = redact_read_hex(s, at, digits);
@@ -145,17 +145,17 @@ static struct str strip_index(struct str name, struct redact_prefix *l)
 /* Decodes the name that ends before `end`. */
 static void decode_name(struct redact_search *search, size_t end, struct redact_prefix *l)
 {
-    enum { MOST_TIMES = 3 };
+    enum { MAX_TIMES = 3 };
     struct str s = search->in;
     bool indexed = s.p[end - 1] == ']';
     size_t begin = end;
-    while (begin > 0 && end - begin < REDACT_NAME_MOST &&
+    while (begin > 0 && end - begin < REDACT_NAME_MAX &&
            (redact_is_name_byte(s.p[begin - 1]) || strchr("%\\[]", s.p[begin - 1]) ||
             (indexed && redact_is_quote(s.p[begin - 1]))))
         begin--;
     memcpy(search->name, s.p + begin, end - begin);
     size_t n = end - begin;
-    for (int times = 0; times < MOST_TIMES && (memchr(search->name, '%', n) || memchr(search->name, '\\', n));
+    for (int times = 0; times < MAX_TIMES && (memchr(search->name, '%', n) || memchr(search->name, '\\', n));
          times++)
         n = decode_once(search->name, n);
     struct str name = {search->name, n};
@@ -180,7 +180,7 @@ static void decode_name(struct redact_search *search, size_t end, struct redact_
 
 /* ---- the name and its sign ----------------------------------------------------------------------------- */
 
-/* The end of the name that ends before `at`, without its quotes. */
+/* Returns the end of the name that ends before `at`, without its quotes. */
 static size_t find_name_end(struct str s, size_t at, struct redact_prefix *l)
 {
     const char *entity = redact_prefix_entity(s, at);
@@ -211,7 +211,7 @@ static void read_string_around(struct str s, size_t begin, struct redact_prefix 
     l->in_list = at > 0 && strchr("[,", s.p[at - 1]);
 }
 
-/* Whether a Windows option begins at the slash before `begin`: `/password:x`. */
+/* Returns whether a Windows option begins at the slash before `begin`: `/password:x`. */
 static bool is_slash_option(struct str s, size_t begin)
 {
     return begin > 0 && s.p[begin - 1] == '/' &&
@@ -240,7 +240,7 @@ static bool read_name(struct redact_search *search, size_t at, struct redact_pre
     return l->name.n > 0 || l->inner.n > 0;
 }
 
-/* The beginning of the sign that ends before `at`; `at` if there is none. A sign may be `:=`, `==` or
+/* Returns the beginning of the sign that ends before `at`; `at` if there is none. A sign may be `:=`, `==` or
  * `=>`. */
 static size_t read_sign(struct str s, size_t at, struct redact_prefix *l)
 {
@@ -262,7 +262,7 @@ static size_t read_sign(struct str s, size_t at, struct redact_prefix *l)
     return begin;
 }
 
-/* Whether `at` is inside a sign, so that no value begins here. */
+/* Returns whether `at` is inside a sign, so that no value begins here. */
 static bool is_inside_sign(struct str s, size_t at)
 {
     if (at == 0 || at == s.n)
@@ -271,7 +271,7 @@ static bool is_inside_sign(struct str s, size_t at)
     return (c == '=' && (before == '=' || before == ':')) || (c == '>' && before == '=');
 }
 
-/* The beginning of the quote that ends before `at`; `at` if there is none. */
+/* Returns the beginning of the quote that ends before `at`; `at` if there is none. */
 static size_t read_quote(struct str s, size_t at, struct redact_prefix *l)
 {
     l->entity = redact_prefix_entity(s, at);
@@ -299,14 +299,14 @@ static size_t skip_gap(struct str s, size_t at, const struct redact_prefix *l)
     return skip_blanks_back(s, at);
 }
 
-/* Whether the value follows an option without a sign: `--password VALUE`, `"--password","VALUE"`. */
+/* Returns whether the value follows an option without a sign: `--password VALUE`, `"--password","VALUE"`. */
 static bool is_option_before(struct str s, size_t at, const struct redact_prefix *l)
 {
     bool is_string = l->quote && !l->quote_opens_string; /* Go's %q of a list: "--password" "VALUE" */
     bool fits = l->sign == ',' ? l->name_quoted : !l->name_quoted || is_string;
     if (l->name.n == 0 || l->name.p[0] != '-' || !fits)
         return false;
-    struct str value = {s.p + at, redact_length_until(s, at, " \t&;,\"'\\", REDACT_RANDOM_MOST)};
+    struct str value = {s.p + at, redact_length_until(s, at, " \t&;,\"'\\", REDACT_RANDOM_MAX)};
     return !redact_is_option(value);
 }
 

@@ -1,32 +1,32 @@
-/* The search for secrets in one string, shared by the files for each kind of place. */
+/* The search for secrets in one string. The files for URLs, values, markup and continuations share it. */
 #ifndef BUNDLE_REDACT_REDACT_SEARCH_H
 #define BUNDLE_REDACT_REDACT_SEARCH_H
 
 #include "bundle/redact/redact_names.h"
 
-/* The beginning of a text in XML, which ends with `]]>`. */
+/* The beginning of a CDATA section in XML, which ends with `]]>`. */
 #define REDACT_CDATA "<![CDATA["
 
-/* Lengths in bytes. REDACT_RANDOM_MOST bytes of a value decide whether it looks random; REDACT_NAME_MOST
+/* Lengths in bytes. REDACT_RANDOM_MAX bytes of a value decide whether it looks random; REDACT_NAME_MAX
  * bytes of a name are decoded. */
-enum { REDACT_RANDOM_MOST = 256, REDACT_NAME_MOST = 192 };
+enum { REDACT_RANDOM_MAX = 256, REDACT_NAME_MAX = 192 };
 
-/* Each position is checked once, in rising order. */
+/* The state of the search. It checks each position once, in rising order. */
 struct redact_search {
     struct str in;
     bool request;        /* the string is a request, whose path may contain a secret */
     size_t password_end; /* the end of the last NAME:PASSWORD checked */
-    size_t dsn_end;      /* bytes checked for `@tcp(`, and its last place there (0: none) */
-    size_t dsn_at;
-    size_t key_end; /* the end of the next private key's body, if known */
+    size_t dsn_end;      /* the end of the bytes checked for `@tcp(` */
+    size_t dsn_at;       /* the last `@tcp(` in them; 0: none */
+    size_t key_end;      /* the end of the next private key's body, if known */
     bool key_end_known;
     struct {
         size_t begin, end; /* a secret found ahead of the position; begin == end: none */
         enum redact_rule rule;
     } ahead;
-    struct redact_context context; /* the verdicts of the text before */
+    struct redact_context context; /* from the text before */
     size_t pair_at;                /* the start of the value of context.pair */
-    char name[REDACT_NAME_MOST + 8];
+    char name[REDACT_NAME_MAX + 8];
 };
 
 static inline bool redact_is_blank(char c)
@@ -45,7 +45,7 @@ bool redact_is_before(struct str s, size_t at, const char *text);
 /* Returns the first of `texts` that ends right before `at`; NULL: none. */
 const char *redact_find_before(struct str s, size_t at, const char *const *texts, size_t n);
 
-/* Returns the number of bytes from `at` to the first of `stops`, up to `most`. A NUL does not stop. */
+/* Returns the number of bytes from `at` to the first of `stops`, up to `max`. A NUL does not stop. */
 size_t redact_length_until(struct str s, size_t at, const char *stops, size_t max);
 
 /* Returns whether the quote at `at` ends a string: text from around the string follows it. */
@@ -57,8 +57,8 @@ bool redact_ends_string(struct str s, size_t at);
  * stores it in search->ahead. */
 void redact_url_read(struct redact_search *search, size_t at);
 
-/* Returns the length of the password of `NAME:PASSWORD@` that begins at `at`, right after the colon; 0: none.
- */
+/* Returns the length of the password in `NAME:PASSWORD@` that begins at `at`, right after the colon; 0: there
+ * is none. */
 size_t redact_url_password(struct redact_search *search, size_t at);
 
 /* Returns the length of a secret in a path, after `/token/` or in a web hook; 0: none. */
@@ -71,7 +71,7 @@ size_t redact_url_path(const struct redact_search *search, size_t at);
 size_t redact_value_length(struct redact_search *search, size_t at);
 
 /* Returns the length of the inside of brackets up to the bracket that closes *depth of them, or up to the
- * end; at most `most` bytes. Ignores brackets in strings. Updates *depth. */
+ * end; at most `max` bytes. Ignores brackets in strings. Updates *depth. */
 size_t redact_brackets_length(struct str s, size_t at, size_t *depth, size_t max);
 
 /* Returns the bytes of a type before a bracket: `&main.T` of `&main.T{...}`, none of `{...}`. */
@@ -87,16 +87,17 @@ size_t redact_markup_length(struct redact_search *search, size_t at);
 /* Returns the number of bytes before the name or the value of a line: blanks and the dashes of YAML lists. */
 size_t redact_text_column(struct str line);
 
-/* Checks whether a value begins on the line after this one; `pair`: the verdict of the lines before on a
+/* Checks whether a value begins on the line after this one; `pair`: how secret the lines before make a
  * `value`. */
-struct redact_continuation redact_continuation_begin(struct str line, enum redact_name pair);
+struct redact_continuation redact_continuation_begin(struct str line, enum redact_secrecy pair);
 
-/* Returns the part of the next line that is the value; empty: none. Updates *carry for the line after that.
- */
+/* Returns the part of the next line that is the value; empty: none. Updates *continuation for the line after
+ * that. */
 struct str redact_continuation_value(struct redact_continuation *continuation, struct str line);
 
-/* ---- redact_lead.c: the text before a value ---- */
+/* ---- redact_prefix.c: the text before a value ---- */
 
+/* The name before a value, its sign and its quotes. */
 struct redact_prefix {
     struct str name, inner; /* inner: the x of `name[x]`; else empty */
     char sign;        /* `=`, `:`, `,`, or a blank after an option, or a tab after the first word of a line */

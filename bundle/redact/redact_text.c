@@ -12,9 +12,9 @@
 #include "bundle/redact/redact_words.h"
 #include "base/banned.h"
 
-/* The beginning of a private key's last line. MOST_KEY_LINES: more than any key has. */
+/* The beginning of a private key's last line. No key has MAX_KEY_LINES lines. */
 #define KEY_END "-----END"
-enum { MOST_KEY_LINES = 500, MOST_CONTEXT_LINES = 8 };
+enum { MAX_KEY_LINES = 500, MAX_CONTEXT_LINES = 8 };
 
 /* Prefixes of well-known tokens. */
 static const char *const tokens[] = {
@@ -36,7 +36,7 @@ static const char *const tokens[] = {
     "sbp_",        "sntrys_",  "sntryu_",     "PMAK-",     "CFPAT-",
     "pul-",        "sgp_",     "secret_"};
 
-/* Whether a token may begin with that byte. */
+/* Returns whether a token may begin with that byte. */
 static bool begins_token(char c)
 {
     return c != '\0' && strchr("gxsrAhdneywGSplftNPC", c);
@@ -46,7 +46,7 @@ static bool begins_token(char c)
 static const char *const common[] = {"hf_",  "r8_",     "npm_",  "gsk_", "xai-", "pul-",
                                      "sgp_", "secret_", "pypi-", "ntn_", "SG.",  "glc_"};
 
-/* Whether [redacted] is at `at`, and not the beginning of a longer text. */
+/* Returns whether [redacted] is at `at`, and not the beginning of a longer text. */
 static bool is_redacted_at(struct str s, size_t at)
 {
     size_t n = strlen(REDACTED);
@@ -56,10 +56,10 @@ static bool is_redacted_at(struct str s, size_t at)
 
 /* ---- tokens -------------------------------------------------------------------------------------------- */
 
-/* The length of the value of `Bearer VALUE` or `Basic VALUE`; 0: none, or a word of a sentence. */
+/* Returns the length of the value of `Bearer VALUE` or `Basic VALUE`; 0: none, or a word of a sentence. */
 static size_t credentials_length(struct str s, size_t at)
 {
-    enum { LEAST = 8, LONG = 20 };
+    enum { MIN_LENGTH = 8, LONG = 20 };
     static const char *const schemes[] = {"bearer ", "basic ", "bearer%20",   "basic%20",
                                           "bearer+", "basic+", "bearer%2520", "basic%2520"};
     bool may_end = at > 0 && s.p[at - 1] && strchr(" 0+", s.p[at - 1]);
@@ -72,10 +72,10 @@ static size_t credentials_length(struct str s, size_t at)
     bool is_value = encoded || redact_is_before(s, begin, "="); /* auth=Basic x */
     for (; at + n < s.n && (redact_is_name_byte(s.p[at + n]) || strchr("+/~=", s.p[at + n])); n++)
         digit = digit || isdigit((unsigned char)s.p[at + n]);
-    return n >= LONG || (n >= LEAST && digit) || is_value ? n : 0;
+    return n >= LONG || (n >= MIN_LENGTH && digit) || is_value ? n : 0;
 }
 
-/* Whether `-----BEGIN ... PRIVATE KEY-----` ends right before `at`. */
+/* Returns whether `-----BEGIN ... PRIVATE KEY-----` ends right before `at`. */
 static bool is_key_header(struct str s, size_t at)
 {
     enum { LONGEST = 60 };
@@ -88,8 +88,8 @@ static bool is_key_header(struct str s, size_t at)
     return at - begin > 6 && memcmp(s.p + begin, "BEGIN ", 6) == 0;
 }
 
-/* The next KEY_END from `at` on, or the end of the string. Called with rising `at`, so that it searches each
- * byte once. */
+/* Returns the next KEY_END from `at` on, or the end of the string. Call it with rising `at`, so that it
+ * searches each byte once. */
 static size_t find_key_end(struct redact_search *search, size_t at)
 {
     struct str s = search->in;
@@ -101,7 +101,7 @@ static size_t find_key_end(struct redact_search *search, size_t at)
     return search->key_end;
 }
 
-/* The length of a private key's body that begins here, up to its last line; 0: none. */
+/* Returns the length of a private key's body that begins here, up to its last line; 0: none. */
 static size_t key_length(struct redact_search *search, size_t at)
 {
     struct str s = search->in;
@@ -118,13 +118,13 @@ static size_t key_length(struct redact_search *search, size_t at)
 
 static bool has_digit(struct str s)
 {
-    for (size_t i = 0; i < s.n && i < REDACT_RANDOM_MOST; i++)
+    for (size_t i = 0; i < s.n && i < REDACT_RANDOM_MAX; i++)
         if (isdigit((unsigned char)s.p[i]))
             return true;
     return false;
 }
 
-/* Whether the name has the prefix of a well-known token. */
+/* Returns whether the name has the prefix of a well-known token. */
 static bool is_token(struct str name)
 {
     const char *begin = NULL;
@@ -137,10 +137,10 @@ static bool is_token(struct str name)
     return begin;
 }
 
-/* The length of the token that begins here; 0: none. */
+/* Returns the length of the token that begins here; 0: none. */
 static size_t token_length(struct redact_search *search, size_t at)
 {
-    enum { LEAST = 16 };
+    enum { MIN_LENGTH = 16 };
     struct str s = search->in;
     size_t n = credentials_length(s, at);
     if (n > 0)
@@ -149,7 +149,7 @@ static size_t token_length(struct redact_search *search, size_t at)
         return 0;
     while (at + n < s.n && redact_is_name_byte(s.p[at + n]))
         n++;
-    return n >= LEAST && is_token((struct str){s.p + at, n}) ? n : 0;
+    return n >= MIN_LENGTH && is_token((struct str){s.p + at, n}) ? n : 0;
 }
 
 /* ---- the search ---------------------------------------------------------------------------------------- */
@@ -170,10 +170,10 @@ static void write_plain(const struct redact_output *into, struct str text)
 }
 
 /*
- * Whether find_secret may find something at `at`: excludes most positions by the byte before. After `L` a
- * value may begin: a quote, a blank, a slash, the end of a sign or a tag. `d` may end `%3d` or `%3a`; `2` may
- * end `%22` or `%27`; `0` may end `%20`; `-` may end the header of a private key; `n` is inside a name; after
- * any other byte, `o`, only a token may begin.
+ * Returns whether find_secret may find a secret at `at`: excludes most positions by the byte before. After
+ * `L` a value may begin: a quote, a blank, a slash, the end of a sign or a tag. `u` may end a typographic
+ * quote. `d` may end `%3d` or `%3a`; `2` may end `%22` or `%27`; `0` may end `%20`; `-` may end the header of
+ * a private key; `n` is inside a name; after any other byte, `o`, only a token may begin.
  */
 static bool is_candidate(struct str s, size_t at)
 {
@@ -203,7 +203,7 @@ static bool is_candidate(struct str s, size_t at)
     }
 }
 
-/* Whether `at` is inside a word, where no secret begins. */
+/* Returns whether `at` is inside a word, where no secret begins. */
 static bool is_inside_word(struct str s, size_t at)
 {
     return at > 0 && redact_is_name_byte(s.p[at - 1]) && redact_prefix_encoded_sign(s, at) == 0 &&
@@ -211,13 +211,13 @@ static bool is_inside_word(struct str s, size_t at)
            !redact_is_before(s, at, "%2520");
 }
 
-/* The length of the secret found ahead, if it begins at `at`; else 0. */
+/* Returns the length of the secret found ahead, if it begins at `at`; else 0. */
 static size_t ahead_length(const struct redact_search *search, size_t at)
 {
     return search->ahead.begin == at && search->ahead.end > at ? search->ahead.end - at : 0;
 }
 
-/* The length of the secret that begins at `at`; 0: none. */
+/* Returns the length of the secret that begins at `at`; 0: none. */
 static size_t find_secret(struct redact_search *search, size_t at, enum redact_rule *ret_rule)
 {
     struct str s = search->in;
@@ -241,7 +241,7 @@ static size_t find_secret(struct redact_search *search, size_t at, enum redact_r
     return token_length(search, at);
 }
 
-/* The next place of a value that was learned whole. */
+/* The next match of a value that was learned whole. */
 struct repeats_ahead {
     struct redact_literal_search search;
     size_t begin, end; /* begin == end: none is left */
@@ -257,7 +257,7 @@ static void begin_repeats(struct repeats_ahead *ahead, const struct redact_outpu
         ahead->begin = ahead->end = 0;
 }
 
-/* The end of the place around `at`; `at`: there is none. Called with rising `at`. */
+/* Returns the end of the match around `at`; `at`: there is none. Call it with rising `at`. */
 static size_t find_repeat_end(struct repeats_ahead *ahead, size_t at)
 {
     while (ahead->end > ahead->begin && ahead->end <= at)
@@ -337,7 +337,7 @@ void redact_text(struct str s, const struct redact_output *into)
     redact_string(s, &context, into);
 }
 
-/* Whether a private key begins in that line and does not end there. */
+/* Returns whether a private key begins in that line and does not end there. */
 static bool opens_key(struct str line)
 {
     static const char begins[] = "-----BEGIN ";
@@ -374,7 +374,7 @@ static void redact_line(struct redact_lines *l, struct str whole, const struct r
     while (column < line.n && redact_is_blank(line.p[column]))
         column++;
     /* A list's next element, or a line with less indentation, ends the object of a pair in YAML. */
-    if (++l->context.lines > MOST_CONTEXT_LINES || (column < line.n && column < l->context.pair_column))
+    if (++l->context.lines > MAX_CONTEXT_LINES || (column < line.n && column < l->context.pair_column))
         l->context = (struct redact_context){0};
     l->context.column = redact_text_column(line);
     bool ends = l->key_lines == 0 || memmem(line.p, line.n, KEY_END, strlen(KEY_END));
@@ -386,11 +386,11 @@ static void redact_line(struct redact_lines *l, struct str whole, const struct r
         into->tally->n[REDACT_TOKEN]++;
     }
     if (ends && opens_key(line))
-        l->key_lines = MOST_KEY_LINES;
+        l->key_lines = MAX_KEY_LINES;
     write_bytes(into, line.p + line.n, cr);
 }
 
-/* The position at which to cut a line longer than REDACT_LINE_MAX: its last blank. */
+/* Returns the position at which to cut a line longer than REDACT_LINE_MAX: its last blank. */
 static size_t find_cut(struct str line)
 {
     size_t n = line.n;
@@ -405,7 +405,7 @@ static void flush_line(struct redact_lines *l, size_t n, const struct redact_out
     buf_consume(&l->line, n);
 }
 
-/* The length of the line, without the newline or the carriage return that ends it. */
+/* Returns the length of the line, without the newline or the carriage return that ends it. */
 static size_t line_length(struct str text)
 {
     size_t n = 0;

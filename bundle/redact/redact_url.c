@@ -13,7 +13,7 @@
 #include "base/banned.h"
 
 /* The most nested encodings of `%`: `%252F` is 2. */
-enum { MOST_LEVELS = 4 };
+enum { MAX_LEVELS = 4 };
 
 /* ---- bytes of an address ------------------------------------------------------------------------------- */
 
@@ -34,9 +34,9 @@ struct unit {
 
 static struct unit read_escaped_slash(struct str s, size_t at)
 {
-    enum { MOST = 8 };
+    enum { MAX_BACKSLASHES = 8 };
     size_t n = 0;
-    while (n < MOST && at + n < s.n && s.p[at + n] == '\\')
+    while (n < MAX_BACKSLASHES && at + n < s.n && s.p[at + n] == '\\')
         n++;
     if (n > 0 && at + n < s.n && s.p[at + n] == '/')
         return (struct unit){'/', n + 1};
@@ -57,7 +57,7 @@ static struct unit read_unit(struct str s, size_t at, unsigned level)
     return (struct unit){(char)(high * 16 + low), n + 2};
 }
 
-/* The length of the `://` that begins at `at`; 0: none. */
+/* Returns the length of the `://` that begins at `at`; 0: none. */
 static size_t mark_length(struct str s, size_t at, unsigned level)
 {
     static const char mark[] = "://";
@@ -78,7 +78,7 @@ static bool is_one_of(char c, const char *set)
 
 /* ---- the parts of a URL -------------------------------------------------------------------------------- */
 
-/* Whether a scheme ends before `at`. */
+/* Returns whether a scheme ends before `at`. */
 static bool read_scheme(struct str s, size_t at, bool *ret_web)
 {
     enum { LONGEST = 32 };
@@ -96,9 +96,8 @@ static bool read_scheme(struct str s, size_t at, bool *ret_web)
     return begin < at;
 }
 
-/* Finds the colon after the user; false if there is none. In plain text the colon may be percent-encoded;
- * then an
- * @ must follow. */
+/* Finds the colon after the user; false if there is none. A colon in plain text may be
+ * percent-encoded; then an @ must follow. */
 static bool read_user(struct address *a)
 {
     size_t encoded = 0; /* the offset after `%3A` */
@@ -144,7 +143,7 @@ bool redact_ends_string(struct str s, size_t at)
     return at + 1 >= s.n || isspace((unsigned char)s.p[at + 1]) || is_one_of(s.p[at + 1], ",;:}])>&\\\"'");
 }
 
-/* Whether the address ends at `at`. */
+/* Returns whether the address ends at `at`. */
 static bool ends_address(const struct address *a, size_t at, struct unit u)
 {
     static const char *const ends[] = {"</", "<br", "&quot;", "&#34;", "&#39;", "&lt;"};
@@ -164,7 +163,7 @@ static bool ends_address(const struct address *a, size_t at, struct unit u)
  * part may be a port, and only a path may follow. */
 static size_t find_at_sign(const struct address *a, size_t at, bool strict)
 {
-    enum { MOST_ODD = 256, MOST_BEHIND_BLANK = 64 };
+    enum { MAX_ODD = 256, MAX_BEHIND_BLANK = 64 };
     size_t max = a->s.n;
     for (size_t i = at; i < max;) {
         struct unit u = read_unit(a->s, i, a->level);
@@ -173,7 +172,7 @@ static size_t find_at_sign(const struct address *a, size_t at, bool strict)
             return find_last_at(a->s, i, a->level);
         if ((strict && odd) || ends_address(a, i, u))
             return 0;
-        size_t limit = i + (blank ? MOST_BEHIND_BLANK : MOST_ODD);
+        size_t limit = i + (blank ? MAX_BEHIND_BLANK : MAX_ODD);
         if (odd && limit < max)
             max = limit;
         i += u.n;
@@ -181,7 +180,7 @@ static size_t find_at_sign(const struct address *a, size_t at, bool strict)
     return 0;
 }
 
-/* The end of the password; 0: none. */
+/* Returns the end of the password; 0: none. */
 static size_t find_password_end(const struct address *a)
 {
     size_t i = a->pass;
@@ -203,8 +202,8 @@ static size_t find_password_end(const struct address *a)
     return find_at_sign(a, i, port);
 }
 
-/* The end of a user that looks random, as in `https://TOKEN@host` and `https://TOKEN:x@host`; 0: none.
- * *ret_alone: the host follows. */
+/* Returns the end of a user that looks random, as in `https://TOKEN@host` and `https://TOKEN:x@host`; 0:
+ * none. *ret_alone: the host follows. */
 static size_t find_token_end(const struct address *a, bool *ret_alone)
 {
     size_t end = a->user;
@@ -223,7 +222,7 @@ void redact_url_read(struct redact_search *search, size_t at)
 {
     struct address a = {.s = search->in};
     if (a.s.p[at] == '%')
-        for (a.level = 1; a.level < MOST_LEVELS && a.s.n - at > 2 * (size_t)a.level &&
+        for (a.level = 1; a.level < MAX_LEVELS && a.s.n - at > 2 * (size_t)a.level &&
                           memcmp(a.s.p + at + 2 * (size_t)a.level - 1, "25", 2) == 0;)
             a.level++;
     size_t n = mark_length(a.s, at, a.level);
@@ -279,8 +278,8 @@ size_t redact_url_password(struct redact_search *search, size_t at)
     return redact_is_secret(REDACT_SECRET, found) ? found.n : 0;
 }
 
-/* Whether a part of a path is a secret, given the part before it. Outside of requests a word may be a file
- * name. */
+/* Returns whether a part of a path is a secret, given the part before it. Outside of requests a word may be a
+ * file name. */
 static bool is_secret_part(const struct redact_search *search, struct str name, struct str part)
 {
     static const char *const ordinary[] = {"refresh", "reset",  "new",    "list",   "info",
@@ -317,7 +316,7 @@ size_t redact_url_path(const struct redact_search *search, size_t at)
         return 0;
     /* In a request a part of the path ends at a slash or with the path. */
     const char *stops = search->request ? "/ \t?#" : "/ \t\"'<>?#&,;)]}\\";
-    struct str part = {s.p + at, redact_length_until(s, at, stops, REDACT_RANDOM_MOST)};
+    struct str part = {s.p + at, redact_length_until(s, at, stops, REDACT_RANDOM_MAX)};
     if (!is_secret_part(search, (struct str){s.p + begin, end - begin}, part))
         return 0;
     return redact_length_until(s, at, stops, s.n - at);

@@ -13,7 +13,7 @@
 
 /* ---- the end of a value -------------------------------------------------------------------------------- */
 
-/* The length of a value up to three quotes. */
+/* Returns the length of a value up to three quotes. */
 static size_t triple_length(struct str s, size_t at, char quote, size_t max)
 {
     const char end[] = {quote, quote, quote};
@@ -22,8 +22,8 @@ static size_t triple_length(struct str s, size_t at, char quote, size_t max)
     return close ? (size_t)(close - s.p) - at : n;
 }
 
-/* The length of a quoted value up to the closing quote, or up to the end of an enclosing string; at most
- * `most` bytes. */
+/* Returns the length of a quoted value up to the closing quote, or up to the end of an enclosing string; at
+ * most `max` bytes. */
 static size_t quoted_length(struct str s, size_t at, const struct redact_prefix *l, size_t max)
 {
     size_t backslashes = 0, n = 0; /* backslashes before this byte */
@@ -62,8 +62,8 @@ size_t redact_type_length(struct str s, size_t at, size_t max)
     return n;
 }
 
-/* The length of the string whose quote is at `at`, with both quotes. `escapes`: the backslashes before the
- * quote. */
+/* Returns the length of the string whose quote is at `at`, with both quotes. `escapes`: the backslashes
+ * before the quote. */
 static size_t string_length(struct str s, size_t at, size_t escapes, size_t max)
 {
     const struct redact_prefix l = {.quote = s.p[at], .escapes = escapes};
@@ -94,14 +94,14 @@ size_t redact_brackets_length(struct str s, size_t at, size_t *depth, size_t max
     return n;
 }
 
-/* The length of a list or an object up to its closing bracket, with Go's type in front, `[]string{...}`. 0:
- * no bracket begins here. */
+/* Returns the length of a list or an object up to its closing bracket, with Go's type in front,
+ * `[]string{...}`. 0: no bracket begins here. */
 static size_t bracket_length(struct str s, size_t at, size_t max)
 {
-    enum { MOST_TYPE = 64 };
+    enum { MAX_TYPE = 64 };
     size_t n = 0;
     for (;;) {
-        size_t type = redact_type_length(s, at + n, MOST_TYPE), depth = 1;
+        size_t type = redact_type_length(s, at + n, MAX_TYPE), depth = 1;
         if (n + type >= max || at + n + type >= s.n || !opens_bracket(s.p[at + n + type]))
             return n;
         n += type + 1;
@@ -109,7 +109,8 @@ static size_t bracket_length(struct str s, size_t at, size_t max)
     }
 }
 
-/* The length of a value of HTML or of a request up to the entity that closes the quote, or up to a tag. */
+/* Returns the length of a value of HTML or of a request up to the entity that closes the quote, or up to a
+ * tag. */
 static size_t entity_length(struct str s, size_t at, const char *entity, size_t max)
 {
     entity = redact_prefix_closing(entity);
@@ -122,12 +123,12 @@ static size_t entity_length(struct str s, size_t at, const char *entity, size_t 
     return n;
 }
 
-/* Whether the URL around a parameter ends at `at`, or the parameter does. In a request only `&`, `#` and a
- * blank end it, and a parameter in the path also `;`, `/` and `?`. In another text the string or the tag
- * around the URL ends too. */
+/* Returns whether the URL around a parameter ends at `at`, or the parameter does. In a request only `&`, `#`
+ * and a blank end it, and a parameter in the path also `;`, `/` and `?`. In another text the string or the
+ * tag around the URL ends too. */
 static bool ends_parameter(struct str s, size_t at, const struct redact_prefix *l)
 {
-    enum { MOST_NESTED = 8 };
+    enum { MAX_NESTED = 8 };
     static const char escaped[] = "\\u0026"; /* Go's JSON of `&` */
     char c = s.p[at];
     size_t begin = at;
@@ -135,14 +136,14 @@ static bool ends_parameter(struct str s, size_t at, const struct redact_prefix *
         return c != '\0' && strchr(l->in_path ? " \t&#;/?" : " \t&#", c);
     if (c != '\0' && strchr(" \t\r\n&<>", c))
         return true;
-    while (at < s.n && s.p[at] == '\\' && at - begin < MOST_NESTED)
+    while (at < s.n && s.p[at] == '\\' && at - begin < MAX_NESTED)
         at++;
     if (c == '\\' && s.n - at > 4 && memcmp(s.p + at - 1, escaped, sizeof escaped - 1) == 0)
         return true;
     return at < s.n && redact_is_quote(s.p[at]) && redact_ends_string(s, at);
 }
 
-/* Whether a percent-encoded byte that ends an encoded value is at `at`. */
+/* Returns whether a percent-encoded byte that ends an encoded value is at `at`. */
 static bool ends_encoded(struct str s, size_t at, const struct redact_prefix *l)
 {
     static const char *const ends[] = {"26", "20", "22", "23", "27", "3b", "7d", "5d", "2c"};
@@ -153,8 +154,8 @@ static bool ends_encoded(struct str s, size_t at, const struct redact_prefix *l)
     return false;
 }
 
-/* The length of the value of a URL's parameter. A comma or a semicolon behind a URL in a text is no part of
- * it. */
+/* Returns the length of the value of a URL's parameter. A comma or a semicolon behind a URL in a text is no
+ * part of the value. */
 static size_t parameter_length(struct str s, size_t at, const struct redact_prefix *l, size_t max)
 {
     size_t n = 0, quote = at;
@@ -170,7 +171,8 @@ static size_t parameter_length(struct str s, size_t at, const struct redact_pref
     return n;
 }
 
-/* Whether an unusual quote (backtick, typographic, \x22) begins at `at`: the value then starts after it. */
+/* Returns whether an unusual quote (backtick, typographic, \x22) begins at `at`: the value then starts after
+ * it. */
 static bool begins_quote(struct str s, size_t at)
 {
     static const size_t lengths[] = {1, 3, 4, 6}; /* of a backtick, of UTF-8, of \x22, of \u0022 */
@@ -187,7 +189,7 @@ static bool begins_quote(struct str s, size_t at)
     return false;
 }
 
-/* The length of a word of a command, which may contain strings: `x'y z'`, Python's `b'x'`. */
+/* Returns the length of a word of a command, which may contain strings: `x'y z'`, Python's `b'x'`. */
 static size_t word_length(struct str s, size_t at, size_t max)
 {
     size_t n = 0;
@@ -200,7 +202,7 @@ static size_t word_length(struct str s, size_t at, size_t max)
     }
 }
 
-/* Whether the value is a parameter of a URL, which may contain commas, semicolons and quotes. */
+/* Returns whether the value is a parameter of a URL, which may contain commas, semicolons and quotes. */
 static bool is_parameter(const struct redact_prefix *l)
 {
     bool in_url = l->encoded || (l->parameter && l->sign == '=' && !l->entity);
@@ -233,8 +235,8 @@ static size_t value_length(struct str s, size_t at, const struct redact_prefix *
 
 /* ---- pairs --------------------------------------------------------------------------------------------- */
 
-/* How secret the name in `"name": v` makes its `value`. */
-static enum redact_name classify_value(struct str v)
+/* Returns how secret the name in `"name": v` makes its `value`. */
+static enum redact_secrecy classify_value(struct str v)
 {
     size_t n = 0;
     while (n < v.n && (redact_is_name_byte(v.p[n])))
@@ -242,7 +244,7 @@ static enum redact_name classify_value(struct str v)
     return redact_classify_name((struct str){v.p, n});
 }
 
-/* Forgets the verdict of an earlier `name` if its object or tag ends before `at`. */
+/* Forgets an earlier `name` if its object or tag ends before `at`. */
 static void end_object(struct redact_search *search, size_t at)
 {
     struct str between = {search->in.p + search->pair_at, at - search->pair_at};
@@ -252,60 +254,61 @@ static void end_object(struct redact_search *search, size_t at)
     search->pair_at = at;
 }
 
-/* The verdict of an earlier `name` in the same object or tag on this value. */
-static enum redact_name classify_by_text_before(struct redact_search *search, size_t at)
+/* Returns how secret an earlier `name` in the same object or tag makes this value. */
+static enum redact_secrecy classify_by_text_before(struct redact_search *search, size_t at)
 {
     end_object(search, at);
-    enum redact_name secrecy = search->context.pair;
+    enum redact_secrecy secrecy = search->context.pair;
     search->context.pair = REDACT_HARMLESS;
     return secrecy;
 }
 
-/* The start of the next pair's value in `"value": "x", "secret": true, "name": "DB_PASSWORD"` or in the
- * attributes of a tag; `at` is the end of a value. 0: the object or the tag ends before. */
+/* Returns the start of the next pair's value in `"value": "x", "secret": true, "name": "DB_PASSWORD"` or in
+ * the attributes of a tag; `at` is the end of a value. 0: the object or the tag ends before. */
 static size_t find_next_value(struct str s, size_t at, const struct redact_prefix *l)
 {
-    enum { MOST_BETWEEN = 32, MOST_BLANKS = 8 };
+    enum { MAX_BETWEEN = 32, MAX_BLANKS = 8 };
     size_t begin = at;
-    while (at < s.n && at - begin < MOST_BETWEEN && s.p[at] != l->sign && s.p[at] != '\0' &&
+    while (at < s.n && at - begin < MAX_BETWEEN && s.p[at] != l->sign && s.p[at] != '\0' &&
            !strchr("{}[]<>", s.p[at]))
         at++;
     if (at >= s.n || s.p[at] != l->sign)
         return 0;
     begin = ++at;
-    while (at < s.n && at - begin < MOST_BLANKS &&
+    while (at < s.n && at - begin < MAX_BLANKS &&
            (redact_is_blank(s.p[at]) || redact_is_quote(s.p[at]) || s.p[at] == '\\'))
         at++;
     return at < s.n ? at : 0;
 }
 
-/* The verdict of a later `name` in the same object or tag on this value. */
-static enum redact_name classify_by_text_after(struct redact_search *search, size_t at,
-                                               const struct redact_prefix *l)
+/* Returns how secret a later `name` in the same object or tag makes this value. */
+static enum redact_secrecy classify_by_text_after(struct redact_search *search, size_t at,
+                                                  const struct redact_prefix *l)
 {
-    enum { MOST_PAIRS = 6 };
+    enum { MAX_PAIRS = 6 };
     struct str s = search->in;
     bool is_go = l->sign == ':' && l->after_separator && !l->space_after_sign; /* {Value:x Name:y} */
     if (!l->name_quoted && !is_go && !(l->sign == '=' && l->quote))
         return REDACT_HARMLESS;
-    enum redact_name secrecy = REDACT_HARMLESS;
+    enum redact_secrecy secrecy = REDACT_HARMLESS;
     struct redact_prefix now = *l;
-    for (int i = 0; i < MOST_PAIRS && secrecy != REDACT_SECRET; i++) {
-        size_t end = at + value_length(s, at, &now, REDACT_RANDOM_MOST);
+    for (int i = 0; i < MAX_PAIRS && secrecy != REDACT_SECRET; i++) {
+        size_t end = at + value_length(s, at, &now, REDACT_RANDOM_MAX);
         at = find_next_value(s, end, l);
         if (at == 0 || !redact_prefix_read(search, at, &now))
             break;
-        struct str name = {s.p + at, redact_length_until(s, at, "\"'\\ ,}", REDACT_NAME_MOST)};
-        enum redact_name more =
+        struct str name = {s.p + at, redact_length_until(s, at, "\"'\\ ,}", REDACT_NAME_MAX)};
+        enum redact_secrecy more =
             redact_pair_part(now.name) == REDACT_PAIR_NAME ? classify_value(name) : REDACT_HARMLESS;
         secrecy = more > secrecy ? more : secrecy;
     }
     return secrecy;
 }
 
-/* Stores the verdict of a `name`. Another word of the same object (`type`, `id`) only makes it stricter; the
- * same word begins the next object. */
-static void store_secrecy(struct redact_search *search, size_t at, struct str word, enum redact_name secrecy)
+/* Stores how secret a `name` makes its `value`. Another word of the same object (`type`, `id`) can only make
+ * it more secret; the same word begins the next object. */
+static void store_secrecy(struct redact_search *search, size_t at, struct str word,
+                          enum redact_secrecy secrecy)
 {
     struct redact_context *context = &search->context;
     uint32_t number = redact_pair_number(word);
@@ -318,16 +321,17 @@ static void store_secrecy(struct redact_search *search, size_t at, struct str wo
     context->pair_column = context->column;
 }
 
-/* Stores the verdict of a `name`. For a `value`, returns the verdict of its name. */
-static enum redact_name classify_pair(struct redact_search *search, size_t at, const struct redact_prefix *l,
-                                      struct str first)
+/* For a `name`, stores how secret it makes its `value`. For a `value`, returns how secret its name
+ * makes it. */
+static enum redact_secrecy classify_pair(struct redact_search *search, size_t at,
+                                         const struct redact_prefix *l, struct str first)
 {
     enum redact_pair part = redact_pair_part(l->name);
     if (part == REDACT_PAIR_NAME)
         store_secrecy(search, at, l->name, classify_value(first));
     if (part != REDACT_PAIR_VALUE)
         return REDACT_HARMLESS;
-    enum redact_name secrecy = classify_by_text_before(search, at);
+    enum redact_secrecy secrecy = classify_by_text_before(search, at);
     return secrecy != REDACT_HARMLESS ? secrecy : classify_by_text_after(search, at, l);
 }
 
@@ -339,16 +343,18 @@ static bool is_not_set(const struct redact_prefix *l, struct str v)
     return l->name_quoted && !l->quote && (str_is(v, "null") || str_is(v, "true") || str_is(v, "false"));
 }
 
-/* Whether an opening bracket or a backslash is the last byte of the line: the value is on the next lines. */
+/* Returns whether an opening bracket or a backslash is the last byte of the line: the value is on the next
+ * lines. */
 static bool is_on_next_line(struct str s, size_t at)
 {
     if (at + 1 == s.n && s.p[at] == '\\')
         return true;
-    at += redact_type_length(s, at, REDACT_RANDOM_MOST);
+    at += redact_type_length(s, at, REDACT_RANDOM_MAX);
     return at + 1 == s.n && opens_bracket(s.p[at]);
 }
 
-/* Whether a list or an object contains a string. For other values: whether the value is not a number. */
+/* Returns whether a list or an object contains a string. For other values: whether the value is not
+ * a number. */
 static bool contains_text(const struct redact_prefix *l, struct str v)
 {
     size_t bracket = redact_type_length(v, 0, v.n);
@@ -370,7 +376,7 @@ static bool contains_text(const struct redact_prefix *l, struct str v)
 static void read_user_password(struct redact_search *search, size_t at, const struct redact_prefix *l)
 {
     struct str s = search->in;
-    struct str v = {s.p + at, value_length(s, at, l, REDACT_RANDOM_MOST)};
+    struct str v = {s.p + at, value_length(s, at, l, REDACT_RANDOM_MAX)};
     size_t password = redact_user_password(v);
     if (password == 0)
         return;
@@ -379,8 +385,8 @@ static void read_user_password(struct redact_search *search, size_t at, const st
     search->ahead.rule = REDACT_OPTION;
 }
 
-/* Whether the value of a request's parameter, or the first of several values in it, is a secret. */
-static bool is_secret_parameter(enum redact_name secrecy, const struct redact_prefix *l, struct str value)
+/* Returns whether the value of a request's parameter, or the first of several values in it, is a secret. */
+static bool is_secret_parameter(enum redact_secrecy secrecy, const struct redact_prefix *l, struct str value)
 {
     struct str first = {value.p, redact_length_until(value, 0, ";,\"'", value.n)};
     return redact_is_secret(secrecy, first) || redact_is_secret_parameter(l->name, value, l->request) ||
@@ -393,7 +399,7 @@ size_t redact_value_length(struct redact_search *search, size_t at)
     struct redact_prefix l;
     if (at < 2 || !redact_prefix_read(search, at, &l))
         return 0;
-    enum redact_name secrecy = redact_classify_name(l.name), inner = redact_classify_name(l.inner);
+    enum redact_secrecy secrecy = redact_classify_name(l.name), inner = redact_classify_name(l.inner);
     secrecy = inner > secrecy ? inner : secrecy;
     bool plural = redact_is_plural(l.name), argument = l.sign == ' ' || l.sign == ',';
     bool is_p = argument && str_is(l.name, "-p");
@@ -402,7 +408,7 @@ size_t redact_value_length(struct redact_search *search, size_t at)
         read_user_password(search, at, &l);
     if (secrecy == REDACT_HARMLESS && !l.parameter && !plural && !is_p && part == REDACT_NO_PAIR)
         return 0;
-    struct str first = {s.p + at, value_length(s, at, &l, REDACT_RANDOM_MOST)};
+    struct str first = {s.p + at, value_length(s, at, &l, REDACT_RANDOM_MAX)};
     bool is_secret = redact_is_secret(secrecy, first) ||
                      (l.parameter && is_secret_parameter(secrecy, &l, first)) ||
                      (plural && contains_text(&l, first) && redact_is_secret(REDACT_SECRET, first)) ||

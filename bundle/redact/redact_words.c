@@ -1,6 +1,6 @@
 /*
  * Reads a text by runs of name bytes. Looks up each part of a run `a.b-c` and each sequence of up to
- * MOST_PARTS parts, the longest first, so that a full stop after a word or a prefix before it does not
+ * MAX_PARTS parts, the longest first, so that a full stop after a word or a prefix before it does not
  * matter. The number of parts and the length of sequences are bounded, so the time is linear.
  */
 #include "bundle/redact/redact_words.h"
@@ -14,10 +14,10 @@
 #include "bundle/redact/redact_names.h"
 #include "base/banned.h"
 
-/* SECRET_LEAST: for the whole value of a request's parameter. WORD_LEAST: for other words. */
-enum { SECRET_LEAST = 3, WORD_LEAST = 4, WORD_MOST = 512, MOST_PARTS = 8 };
+/* SECRET_MIN: for the whole value of a request's parameter. WORD_MIN: for other words. */
+enum { SECRET_MIN = 3, WORD_MIN = 4, WORD_MAX = 512, MAX_PARTS = 8 };
 
-/* Values of non-secret tokens in requests. */
+/* Words that are never learned: ordinary values of parameters. */
 static const char *const ordinary[] = {
     "true",       "false",        "null",   "none",    "get",    "post",    "heap",
     "allocs",     "block",        "mutex",  "profile", "trace",  "cmdline", "goroutine",
@@ -40,7 +40,7 @@ static struct str trim_separators(struct str s)
     return s;
 }
 
-/* Converts to lower case, into dst of WORD_MOST bytes. */
+/* Converts to lower case, into dst of WORD_MAX bytes. */
 static struct str to_lower(struct str s, char *dst)
 {
     for (size_t i = 0; i < s.n; i++)
@@ -66,17 +66,17 @@ void redact_words_release(struct redact_words *w)
 }
 
 /* A word in lower case to look up. */
-struct wanted {
+struct query {
     const struct redact_words *words;
     struct str word;
 };
 
-static bool is_wanted(const void *ctx, uint32_t number)
+static bool item_equals(const void *ctx, uint32_t number)
 {
-    const struct wanted *wanted = ctx;
-    const struct redact_word *has = &wanted->words->items[number];
-    return has->n == wanted->word.n &&
-           memcmp(wanted->words->text.data + has->at, wanted->word.p, has->n) == 0;
+    const struct query *query = ctx;
+    const struct redact_word *item = &query->words->items[number];
+    return item->n == query->word.n &&
+           memcmp(query->words->text.data + item->at, query->word.p, item->n) == 0;
 }
 
 static uint64_t hash_word(const struct redact_words *w, struct str word)
@@ -87,8 +87,8 @@ static uint64_t hash_word(const struct redact_words *w, struct str word)
 /* Looks up a word in lower case; NULL if it is not known. */
 static struct redact_word *find_lower(const struct redact_words *w, struct str word)
 {
-    const struct wanted wanted = {w, word};
-    uint32_t number = finder_find(&w->finder, hash_word(w, word), is_wanted, &wanted);
+    const struct query query = {w, word};
+    uint32_t number = finder_find(&w->finder, hash_word(w, word), item_equals, &query);
     return number == FINDER_NONE ? NULL : &w->items[number];
 }
 
@@ -99,14 +99,14 @@ static int add_lower(struct redact_words *w, struct str word, bool strong, struc
         return -1;
     buf_add(&w->text, word.p, word.n);
     w->items[w->finder.n] = new;
-    return buf_check(&w->text, "the words that go", err) < 0
+    return buf_check(&w->text, "the list of redacted words", err) < 0
                ? -1
                : finder_add(&w->finder, hash_word(w, word), err);
 }
 
 /* ---- learning ------------------------------------------------------------------------------------------ */
 
-/* The kinds of characters in a word. */
+/* The types of characters in a word. */
 struct shape {
     bool letter, digit;
 };
@@ -129,30 +129,30 @@ static bool is_ordinary(struct str word)
     return false;
 }
 
-/* `whole`: the word is the whole value. */
+/* Returns whether a word can only be a secret. `whole`: the word is the whole value. */
 static bool is_strong(struct str word, bool whole)
 {
-    enum { MIXED_LEAST = 6, DIGITS_LEAST = 8, LETTERS_LEAST = 16 };
+    enum { MIXED_MIN = 6, DIGITS_MIN = 8, LETTERS_MIN = 16 };
     struct shape s = get_shape(word);
     if (redact_looks_random(word))
         return true;
-    return whole && word.n >= (s.letter && s.digit ? MIXED_LEAST : s.digit ? DIGITS_LEAST : LETTERS_LEAST);
+    return whole && word.n >= (s.letter && s.digit ? MIXED_MIN : s.digit ? DIGITS_MIN : LETTERS_MIN);
 }
 
 static bool is_worth_learning(struct str word, bool whole, bool of_request)
 {
     enum { LONG = 6 };
     struct shape s = get_shape(word);
-    if (of_request && whole && (s.letter || s.digit) && word.n >= SECRET_LEAST)
+    if (of_request && whole && (s.letter || s.digit) && word.n >= SECRET_MIN)
         return true;
-    if (word.n < WORD_LEAST)
+    if (word.n < WORD_MIN)
         return false;
     return of_request ? s.digit || word.n >= LONG : s.digit && s.letter;
 }
 
 static int learn_word(struct redact_words *w, struct str run, bool whole, bool of_request, struct err *err)
 {
-    char low[WORD_MOST];
+    char low[WORD_MAX];
     struct str word = trim_separators(run);
     if (word.n > sizeof low || !is_worth_learning(word, whole, of_request))
         return 0;
@@ -170,7 +170,7 @@ static int learn_word(struct redact_words *w, struct str run, bool whole, bool o
     return 0;
 }
 
-/* The next run of name bytes from *at on; empty at the end. */
+/* Returns the next run of name bytes from *at on; empty at the end. */
 static struct str next_run(struct str s, size_t *at)
 {
     while (*at < s.n && !redact_is_name_byte(s.p[*at]))
@@ -269,7 +269,7 @@ static int learn_literal(struct redact_words *w, struct str value, struct err *e
         solid = solid || isalnum(c) || c >= 0x80;
         name += redact_is_name_byte(s.p[i]);
     }
-    if (s.n < SECRET_LEAST || !solid || (name == s.n && s.n <= WORD_MOST))
+    if (s.n < SECRET_MIN || !solid || (name == s.n && s.n <= WORD_MAX))
         return 0;
     return redact_literals_add(&w->literals, s, is_strong(s, true), err);
 }
@@ -322,7 +322,7 @@ int redact_words_link(struct redact_words *w, struct err *err)
 /* Looks up a run of any case; NULL if it is no known word. */
 static const struct redact_word *find_word(const struct redact_words *w, struct str run)
 {
-    char low[WORD_MOST];
+    char low[WORD_MAX];
     if (run.n == 0 || run.n > w->longest || !w->first[tolower((unsigned char)run.p[0])])
         return NULL;
     run = to_lower(run, low);
@@ -334,7 +334,7 @@ bool redact_words_has(const struct redact_words *w, struct str run)
     return find_word(w, trim_separators(run)) != NULL;
 }
 
-/* The end of the part that begins at `at`. */
+/* Returns the end of the part that begins at `at`. */
 static size_t find_part_end(struct str run, size_t at)
 {
     while (at < run.n && !is_separator(run.p[at]))
@@ -349,13 +349,13 @@ static size_t skip_separators(struct str run, size_t at)
     return at;
 }
 
-/* The length of the longest word that begins with the part at `at`; 0: none. */
+/* Returns the length of the longest word that begins with the part at `at`; 0: none. */
 static size_t word_length(const struct redact_repeats *which, struct str run, size_t at)
 {
     size_t found = 0, end = at;
     if (!which->words->first[tolower((unsigned char)run.p[at])])
         return 0;
-    for (int parts = 0; parts < MOST_PARTS && end < run.n && end - at <= which->words->longest; parts++) {
+    for (int parts = 0; parts < MAX_PARTS && end < run.n && end - at <= which->words->longest; parts++) {
         end = find_part_end(run, parts > 0 ? skip_separators(run, end) : end);
         if (is_separator(run.p[end - 1])) /* at the end of the run */
             break;
@@ -366,23 +366,23 @@ static size_t word_length(const struct redact_repeats *which, struct str run, si
     return found;
 }
 
-/* Whether the whole run is a word to redact. A word with more than MOST_PARTS parts is found only in this
- * way. */
+/* Returns whether the whole run is a word to redact. A word with more than MAX_PARTS parts is found only in
+ * this way. */
 static bool is_word(const struct redact_repeats *which, struct str run)
 {
     const struct redact_word *word = find_word(which->words, run);
     return word && (which->weak || word->strong);
 }
 
-/* The length of the word that begins at `at`; 0: none. */
+/* Returns the length of the word that begins at `at`; 0: none. */
 static size_t find_length(const struct redact_repeats *which, struct str run, size_t at)
 {
     struct str rest = {run.p + at, run.n - at};
     return is_word(which, rest) ? rest.n : word_length(which, run, at);
 }
 
-/* The position in the run at which to look for the first word: behind an escape that ends in it (`\nWORD`),
- * unless a word begins before. */
+/* Returns the position in the run at which to look for the first word: behind an escape that ends in it
+ * (`\nWORD`), unless a word begins before. */
 static size_t find_first(const struct redact_repeats *which, struct str text, struct str run)
 {
     size_t rest = redact_escape_rest(text, run);

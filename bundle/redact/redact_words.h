@@ -43,8 +43,8 @@ int redact_words_link(struct redact_words *w, struct err *err);
 /* Returns whether the whole `run` is a word, weak or strong. */
 bool redact_words_has(const struct redact_words *w, struct str run);
 
-/* Adds the text to `ret` (NULL: only counts) with each word replaced, and counts these in *ret_n. The time is
- * linear in the text. */
+/* Adds the text to `ret` (NULL: only counts) with each word replaced, and counts the words in *ret_n. The
+ * time is linear in the text. */
 struct redact_repeats {
     const struct redact_words *words;
     bool weak;       /* replace weak words too */
@@ -53,7 +53,7 @@ struct redact_repeats {
 void redact_words_apply(const struct redact_repeats *which, struct str text, struct buf *ret,
                         uint64_t *ret_n);
 
-/* Does the same without the values that are learned whole, for text in which the caller has searched them. */
+/* Works like redact_words_apply, without the values that are learned whole: the caller has searched them. */
 void redact_words_apply_words(const struct redact_repeats *which, struct str text, struct buf *ret,
                               uint64_t *ret_n);
 

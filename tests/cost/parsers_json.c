@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bundle/items.h"
+#include "bundle/manifest_json.h"
 #include "bundle/manifest_internal.h"
 #include "bundle/readme.h"
 #include "handoff/handoff.h"
@@ -98,7 +98,7 @@ static void load_manifest(const char *p, size_t n)
     manifest_free(m);
 }
 
-static int count_file(void *ctx, const struct items_file *file, struct err *err)
+static int count_file(void *ctx, const struct item_file *file, struct err *err)
 {
     (void)err;
     *(size_t *)ctx += file->bytes;
@@ -110,13 +110,13 @@ static void write_readme(const char *p, size_t n)
     struct buf text = BUF_INIT((size_t)256 << 20);
     json_t *root = NULL;
     size_t total = 0;
-    if (items_parse(p, n, &root, NULL) < 0)
+    if (manifest_json_parse(p, n, &root, NULL) < 0)
         return;
     struct manifest *m = NULL;
     if (manifest_read_json(root, &m, NULL) == 0)
         (void)readme_write(m, &text, NULL);
     manifest_free(m);
-    (void)items_visit_files(root, count_file, &total, NULL);
+    (void)manifest_json_visit_files(root, count_file, &total, NULL);
     buf_release(&text);
     json_decref(root);
 }

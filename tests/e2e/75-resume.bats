@@ -549,7 +549,7 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
     assert_status 1
     forge 't.append({"host": "web-02", "service": "app"})'
     assert_status 1
-    assert_stderr_has 'is asked for twice'
+    assert_stderr_has 'is requested twice'
     forge 'm["asked"]["kinds"] = ["cpu=1h"]'
     assert_status 2
     assert_stderr_has 'longer than 5 minutes'

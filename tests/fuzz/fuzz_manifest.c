@@ -2,12 +2,12 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "bundle/items.h"
+#include "bundle/manifest_json.h"
 #include "bundle/path.h"
 #include "bundle/readme.h"
 #include "base/banned.h"
 
-static int check_file(void *ctx, const struct items_file *file, struct err *err)
+static int check_file(void *ctx, const struct item_file *file, struct err *err)
 {
     (void)ctx, (void)err;
     assert(fuzz_stays_below(file->path));
@@ -37,8 +37,8 @@ static void check_print(const struct buf *text)
 {
     json_t *root = NULL;
     struct buf again = BUF_INIT(64 << 20);
-    assert(items_parse(buf_str(text), text->len, &root, NULL) == 0);
-    assert(items_print(root, &again, NULL) == 0);
+    assert(manifest_json_parse(buf_str(text), text->len, &root, NULL) == 0);
+    assert(manifest_json_print(root, &again, NULL) == 0);
     assert(strcmp(buf_str(&again), buf_str(text)) == 0);
     buf_release(&again);
     json_decref(root);
@@ -74,10 +74,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     check_load(p, n);
     json_t *root = NULL;
     struct err err = ERR_INIT;
-    if (items_parse((const char *)p, n, &root, &err) == 0) {
+    if (manifest_json_parse((const char *)p, n, &root, &err) == 0) {
         assert(json_is_object(root));
         check_readme(root);
-        if (items_visit_files(root, check_file, NULL, &err) < 0)
+        if (manifest_json_visit_files(root, check_file, NULL, &err) < 0)
             fuzz_expect_err(&err);
     } else {
         assert(!root);

@@ -6,7 +6,7 @@
 
 #include <ctype.h>
 
-#include "bundle/items.h"
+#include "bundle/manifest_json.h"
 #include "bundle/readme.h"
 #include "bundle/redact/redact.h"
 #include "handoff/summary.h"
@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     json_t *root = NULL;
     char *text = strndup((const char *)p, n), *terminal = NULL;
     assert(text);
-    if (items_parse(text, strlen(text), &root, &err) < 0) {
+    if (manifest_json_parse(text, strlen(text), &root, &err) < 0) {
         fuzz_expect_err(&err);
     } else {
         struct manifest *m = NULL;

@@ -783,7 +783,7 @@ static int fill_manifest(struct manifest *m, struct err *err)
     static const struct manifest_host host = {
         .name = "h", .address = "a", .route = "ssh", .hops = &hop, .n_hops = 1, .error = "e"};
     static const struct manifest_offer offer = {.name = "heap", .has_count = true, .count = 3};
-    static const struct manifest_verdict verdict = {.rule = "rule", .text = "text"};
+    static const struct manifest_finding finding = {.rule = "rule", .text = "text"};
     static const struct manifest_planned planned = {.kind = "heap", .argument = "gc", .pair = 1};
     static const struct manifest_service service = {.host = "h",
                                                     .name = "s",
@@ -795,8 +795,8 @@ static int fill_manifest(struct manifest *m, struct err *err)
                                                     .planned = &planned,
                                                     .n_planned = 1,
                                                     .error = "e",
-                                                    .verdicts = &verdict,
-                                                    .n_verdicts = 1};
+                                                    .findings = &finding,
+                                                    .n_findings = 1};
     static const struct manifest_sample_type type = {.type = "cpu", .unit = "nanoseconds", .total = 1};
     static const char sha256[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
     static const struct manifest_item items[] = {{.host = "h",
@@ -815,8 +815,8 @@ static int fill_manifest(struct manifest *m, struct err *err)
                                                   .n_sample_types = 1,
                                                   .profile_duration_ns = 1,
                                                   .go_version = "1.22",
-                                                  .verdicts = &verdict,
-                                                  .n_verdicts = 1},
+                                                  .findings = &finding,
+                                                  .n_findings = 1},
                                                  {.kind = "local", .error = "e", .server_words = "w"}};
     if (manifest_add_host(m, &host, err) < 0 || manifest_add_service(m, &service, err) < 0)
         return -1;

@@ -1,5 +1,4 @@
-/* Paths below a directory: no operation follows a link or changes a file outside, with openat2 and without.
- */
+/* Paths below a directory: no operation follows a link or changes a file outside, with or without openat2. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -156,7 +155,8 @@ static const struct {
                   {"sync", beneath_sync}};
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
-/* The links are the first, a middle or the last but one component: absolute, relative, and links to links. */
+/* The link is the first, a middle or the last but one component. It is absolute, relative, or a link to a
+ * link. */
 static void no_operation_follows_a_link_in_the_middle_of_a_path(void **state)
 {
     static const char *const paths[] = {"away/precious",  "deep/er/away/precious",

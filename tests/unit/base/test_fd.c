@@ -256,7 +256,7 @@ static bool is_readable(int fd)
     return fd_wait(fd, POLLIN, clock_deadline(0), -1, NULL) == 0;
 }
 
-/* Also if more wake-ups are written than the pipe can contain. */
+/* More wake-ups are written than the pipe can contain. */
 static void a_wake_up_pipe_is_readable_until_it_is_drained(void **state)
 {
     (void)state;

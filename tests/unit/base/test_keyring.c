@@ -1,4 +1,4 @@
-/* Passphrases that are asked for once: one caller asks, the others wait and get the answer. */
+/* The keyring asks for each passphrase once: one caller asks, the others wait and get the answer. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

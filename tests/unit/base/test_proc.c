@@ -30,7 +30,8 @@
 #endif
 #endif
 
-static const struct proc_limits usual = {.timeout_ms = 60000, .cancel_fd = -1, .max_output = 1u << 20};
+static const struct proc_limits default_limits = {
+    .timeout_ms = 60000, .cancel_fd = -1, .max_output = 1u << 20};
 
 /* `sh -c SCRIPT`. */
 static int run_shell(const char *script, const struct proc_limits *limits, struct proc_result *ret,
@@ -43,7 +44,7 @@ static void assert_script(const char *script, int code, const char *out, const c
 {
     struct proc_result r;
     struct err err = ERR_INIT;
-    assert_ok(run_shell(script, &usual, &r, &err), &err);
+    assert_ok(run_shell(script, &default_limits, &r, &err), &err);
     assert_int_equal(r.exit_code, code);
     assert_string_equal(buf_str(&r.out), out);
     assert_string_equal(r.error_output, error_output);
@@ -77,9 +78,9 @@ static void a_megabyte_of_output_is_returned(void **state)
     (void)state;
     struct proc_result r;
     struct err err = ERR_INIT;
-    assert_ok(
-        run_shell("head -c 1000000 /dev/zero; head -c 300000 /dev/zero | tr '\\0' e >&2", &usual, &r, &err),
-        &err);
+    assert_ok(run_shell("head -c 1000000 /dev/zero; head -c 300000 /dev/zero | tr '\\0' e >&2",
+                        &default_limits, &r, &err),
+              &err);
     assert_int_equal(r.exit_code, 0);
     assert_int_equal(r.out.len, 1000000);
     assert_int_equal(strlen(r.error_output), sizeof r.error_output - 1);
@@ -92,7 +93,7 @@ static void too_much_output_is_refused(void **state)
     (void)state;
     struct proc_result r;
     struct err err = ERR_INIT;
-    struct proc_limits limits = usual;
+    struct proc_limits limits = default_limits;
     static const size_t most[] = {10, 100000};
     for (size_t i = 0; i < 2; i++) {
         limits.max_output = most[i];
@@ -112,7 +113,7 @@ static void a_program_is_ended_at_its_deadline(void **state)
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
         struct proc_result r;
         struct err err = ERR_INIT;
-        struct proc_limits limits = usual;
+        struct proc_limits limits = default_limits;
         limits.timeout_ms = 150;
         int64_t start = clock_now();
         assert_refused(run_shell(scripts[i], &limits, &r, &err), &err, ERR_TIMEOUT,
@@ -150,7 +151,7 @@ static void grandchildren_are_killed_too(void **state)
 {
     struct proc_result r;
     struct err err = ERR_INIT;
-    struct proc_limits limits = usual;
+    struct proc_limits limits = default_limits;
     char *path = format_text("%s/pid", (char *)*state);
     char *script = format_text("sleep 100 & echo $! >%s; wait", path);
     limits.timeout_ms = 1000;
@@ -182,7 +183,7 @@ static void a_program_can_be_cancelled(void **state)
         pthread_t thread;
         struct proc_result r;
         struct err err = ERR_INIT;
-        struct proc_limits limits = usual;
+        struct proc_limits limits = default_limits;
         assert_ok(fd_pipe(cancel, &err), &err);
         limits.cancel_fd = cancel[0];
         assert_ok(thread_start(&thread, cancel_soon, &cancel[1], &err), &err);
@@ -203,11 +204,13 @@ static void a_missing_program_is_an_error(void **state)
     struct err err = ERR_INIT;
     /* A directory in PATH without permission would change the message. */
     setenv("PATH", "/usr/bin:/bin", 1);
-    assert_refused(proc_run((const char *const[]){"profgrab-no-such-program", NULL}, &usual, &r, &err), &err,
-                   ERR_NOT_FOUND, "cannot start profgrab-no-such-program: No such file or directory");
+    assert_refused(
+        proc_run((const char *const[]){"profgrab-no-such-program", NULL}, &default_limits, &r, &err), &err,
+        ERR_NOT_FOUND, "cannot start profgrab-no-such-program: No such file or directory");
     char *path = scratch_file(*state, "plain", "text", 4);
     char *msg = format_text("cannot start %s: Permission denied", path);
-    assert_refused(proc_run((const char *const[]){path, NULL}, &usual, &r, &err), &err, ERR_LOCAL_IO, msg);
+    assert_refused(proc_run((const char *const[]){path, NULL}, &default_limits, &r, &err), &err, ERR_LOCAL_IO,
+                   msg);
     free(msg);
     free(path);
 }
@@ -219,7 +222,7 @@ static void no_descriptor_is_inherited(void **state)
     struct err err = ERR_INIT;
     assert_ok(fd_socketpair(pair, &err), &err);
     assert_ok(fd_pipe(ends, &err), &err);
-    /* ls itself opens one for the directory. */
+    /* ls itself opens a descriptor for the directory. */
     struct buf out = run_program((const char *const[]){"ls", "/proc/self/fd", NULL});
     assert_string_equal(buf_str(&out), "0\n1\n2\n3\n");
     buf_release(&out);
@@ -230,8 +233,8 @@ static void no_descriptor_is_inherited(void **state)
     fd_close(&careless);
 }
 
-/* The hexadecimal mask on a line of /proc/self/status. */
-static unsigned long long mask_of(const char *status, const char *name)
+/* Reads the hexadecimal mask on a line of /proc/self/status. */
+static unsigned long long read_mask(const char *status, const char *name)
 {
     const char *line = strstr(status, name);
     assert_non_null(line);
@@ -252,10 +255,10 @@ static void a_program_starts_with_default_signals(void **state)
     for (size_t i = 0; i < 3; i++)
         sigaction(numbers[i], &was[i], NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    assert_true(mask_of(buf_str(&out), "SigBlk:\t") == 0);
+    assert_true(read_mask(buf_str(&out), "SigBlk:\t") == 0);
     /* 32 and 33 are glibc's own; its posix_spawn leaves them ignored. */
-    assert_true((mask_of(buf_str(&out), "SigIgn:\t") & ~0x180000000ull) == 0);
-    assert_true(mask_of(buf_str(&out), "SigCgt:\t") == 0);
+    assert_true((read_mask(buf_str(&out), "SigIgn:\t") & ~0x180000000ull) == 0);
+    assert_true(read_mask(buf_str(&out), "SigCgt:\t") == 0);
     buf_release(&out);
 }
 
@@ -557,8 +560,7 @@ static void a_confined_child_is_ended_at_its_limits(void **state)
     fd_close(&cancel[1]);
 }
 
-/* The child prints its limits: memory in MiB beyond the memory that this process has in use, time in seconds.
- */
+/* Prints the child's limits: memory in MiB beyond the memory that the child has in use, time in seconds. */
 static int print_limits(void *ctx, struct buf *ret, struct err *err)
 {
     const uint64_t *in_use = ctx;

@@ -31,13 +31,13 @@
 
 #define VARIABLE "PROFGRAB_TEST_SECRET"
 
-static const struct proc_limits usual = {.timeout_ms = 60000, .cancel_fd = -1};
+static const struct proc_limits default_limits = {.timeout_ms = 60000, .cancel_fd = -1};
 
 static int read_from(enum secret_source source, const char *where, struct secret *ret, struct err *err)
 {
     struct secret_ref ref = {.source = source, .locator = strdup(where)};
     assert_non_null(ref.locator);
-    int rc = secret_read(&ref, &usual, ret, err);
+    int rc = secret_read(&ref, &default_limits, ret, err);
     secret_ref_release(&ref);
     assert_null(ref.locator);
     assert_int_equal(ref.source, SECRET_NONE);

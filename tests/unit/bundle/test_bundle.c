@@ -328,14 +328,14 @@ struct shrinker {
     bool done;
 };
 
-/* True if this process has an open file, other than `but`, of more than `least` bytes: the bundle during
+/* True if this process has an open file, other than `but`, of more than `min_bytes` bytes: the bundle during
  * packing. */
-static bool packing_has_written(const char *but, off_t least)
+static bool packing_has_written(const char *but, off_t min_bytes)
 {
     struct stat file, st;
     assert_int_equal(stat(but, &file), 0);
     for (int fd = 3; fd < 100; fd++)
-        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino != file.st_ino && st.st_size > least)
+        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino != file.st_ino && st.st_size > min_bytes)
             return true;
     return false;
 }

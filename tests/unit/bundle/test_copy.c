@@ -76,12 +76,12 @@ static char *make_bundle(const char *dir)
     return pack_and_release(&c);
 }
 
-static char *make_copy(const struct bundle_copy *how, struct bundle_copy_result *ret)
+static char *make_copy(const struct bundle_copy *options, struct bundle_copy_result *ret)
 {
     struct err err = ERR_INIT;
-    struct buf before = scratch_read(how->bundle);
-    assert_ok(bundle_copy(how, ret, &err), &err);
-    struct buf after = scratch_read(how->bundle);
+    struct buf before = scratch_read(options->bundle);
+    assert_ok(bundle_copy(options, ret, &err), &err);
+    struct buf after = scratch_read(options->bundle);
     assert_int_equal(before.len, after.len);
     assert_memory_equal(before.data, after.data, after.len);
     buf_release(&before);
@@ -91,10 +91,10 @@ static char *make_copy(const struct bundle_copy *how, struct bundle_copy_result 
 
 static struct bundle_summary verify_copy(const char *path, const char *allowed_signers)
 {
-    struct bundle_check how = {.allowed_signers = allowed_signers, .cancel_fd = -1};
+    struct bundle_check options = {.allowed_signers = allowed_signers, .cancel_fd = -1};
     struct bundle_summary s = {0};
     struct err err = ERR_INIT;
-    assert_ok(bundle_verify(path, &how, &s, &err), &err);
+    assert_ok(bundle_verify(path, &options, &s, &err), &err);
     return s;
 }
 
@@ -104,10 +104,10 @@ static void copies_get_numbered_names(void **state)
 {
     static const char *const want[] = {"b-handoff.tar.gz", "b-handoff-2.tar.gz", "b-handoff-3.tar.gz"};
     char *bundle = make_bundle(*state);
-    struct bundle_copy how = {.bundle = bundle, .user = "dave", .workstation = "w2", .cancel_fd = -1};
+    struct bundle_copy options = {.bundle = bundle, .user = "dave", .workstation = "w2", .cancel_fd = -1};
     for (int i = 0; i < 3; i++) {
         struct bundle_copy_result c = {0};
-        assert_string_equal(file_base(make_copy(&how, &c)), want[i]);
+        assert_string_equal(file_base(make_copy(&options, &c)), want[i]);
         assert_int_equal(scratch_mode(c.path), 0600);
         struct bundle_summary s = verify_copy(c.path, NULL);
         assert_int_equal(s.intact, 4); /* README.md is listed too */
@@ -132,10 +132,10 @@ static const char *json_text(const json_t *o, const char *key)
 static void a_redacted_copy_lists_its_redactions(void **state)
 {
     char *bundle = make_bundle(*state), *top = NULL, *manifest = NULL;
-    struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
+    struct bundle_copy options = {.bundle = bundle, .redact = true, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
     struct err err = ERR_INIT;
-    make_copy(&how, &c);
+    make_copy(&options, &c);
     assert_int_equal(c.redactions, 2);
     assert_int_equal(c.changed, 2);
     assert_int_equal(c.unsearched, 1);
@@ -206,8 +206,8 @@ static void words_that_a_server_repeats_are_redacted(void **state)
                                     .error = "trailing period: c75de8c1b7c3ae. who is Abcde?"},
              other, sizeof other - 1);
     char *bundle = pack_and_release(&w);
-    struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
-    make_copy(&how, &c);
+    struct bundle_copy options = {.bundle = bundle, .redact = true, .cancel_fd = -1};
+    make_copy(&options, &c);
     assert_null(strstr(c.manifest, "c75de8c1b7c3ae"));
     assert_contains(c.manifest, "trailing period: [redacted]. who is [redacted]?");
     assert_ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err),
@@ -221,7 +221,7 @@ static void words_that_a_server_repeats_are_redacted(void **state)
 }
 
 /* Returns the strings of a manifest after redaction, which must succeed. The items have no file. */
-static char *scrub_to_text(const char *manifest)
+static char *redact_to_text(const char *manifest)
 {
     const struct stop never = {.cancel_fd = -1};
     struct redact_manifest s = {0};
@@ -269,7 +269,7 @@ static void requests_without_a_file_are_redacted(void **state)
          "z\"},\"error\":\"[redacted] [redacted]\"}"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *text = scrub_to_text(cases[i].in);
+        char *text = redact_to_text(cases[i].in);
         assert_string_equal(text, cases[i].out);
         free(text);
     }
@@ -287,8 +287,8 @@ static void a_command_line_requested_by_path_is_redacted(void **state)
     add_item(&w, (struct manifest_item){.kind = "/debug/pprof/cmdline", .file = "file-03/gitaly/c.txt"},
              bytes, sizeof bytes - 1);
     char *bundle = pack_and_release(&w);
-    struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
-    make_copy(&how, &c);
+    struct bundle_copy options = {.bundle = bundle, .redact = true, .cancel_fd = -1};
+    make_copy(&options, &c);
     assert_ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err),
               &err);
     assert_file_equal(top, "file-03/gitaly/c.txt", want, sizeof want - 1);
@@ -318,7 +318,7 @@ static void repeated_words_are_redacted_in_the_values_of_every_key(void **state)
         {"\"error\":\"ssh 2026 damaged\"}", "\"error\":\"[redacted] [redacted] [redacted]\"}"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *in = format_text("%s%s", request, cases[i].in), *text = scrub_to_text(in);
+        char *in = format_text("%s%s", request, cases[i].in), *text = redact_to_text(in);
         assert_string_equal(strchr(text, ',') + 1, cases[i].out ? cases[i].out : cases[i].in);
         free(text);
         free(in);
@@ -340,14 +340,14 @@ static void a_copy_that_takes_too_long_is_an_error(void **state)
     add_item(&w, (struct manifest_item){.kind = "goroutines", .file = "file-03/gitaly/x.txt"}, dump,
              DUMP_SIZE);
     char *bundle = pack_and_release(&w);
-    struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1, .cpu_ms = 1};
+    struct bundle_copy options = {.bundle = bundle, .redact = true, .cancel_fd = -1, .cpu_ms = 1};
     unsigned before = (unsigned)scratch_count(*state);
-    assert_int_equal(bundle_copy(&how, &c, &err), -1);
+    assert_int_equal(bundle_copy(&options, &c, &err), -1);
     assert_int_equal(err.kind, ERR_LIMIT);
     assert_contains(err.msg, ".tar.gz: making its copy takes more than 1 s of processor time");
     assert_int_equal(scratch_count(*state), before);
-    how.cpu_ms = 600000;
-    make_copy(&how, &c);
+    options.cpu_ms = 600000;
+    make_copy(&options, &c);
     bundle_copy_result_release(&c);
     free(bundle);
     free(dump);
@@ -388,10 +388,10 @@ static void members_that_are_not_searched_are_listed(void **state)
     };
     enum { N = sizeof want / sizeof *want };
     char *bundle = make_unsearchable_bundle(*state), *manifest = NULL, *top = NULL;
-    struct bundle_copy how = {.bundle = bundle, .redact = true, .cancel_fd = -1};
+    struct bundle_copy options = {.bundle = bundle, .redact = true, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
     struct err err = ERR_INIT;
-    make_copy(&how, &c);
+    make_copy(&options, &c);
     assert_int_equal(c.unsearched, N);
     assert_int_equal(c.changed, 1);
     assert_int_equal(c.unsearchable.n, 2);
@@ -439,9 +439,9 @@ static char *signed_copy(const char *dir, const char *key, const char *output)
 {
     char *bundle = file_join(dir, "b.tar.gz"), *path = file_join(dir, output);
     struct sshsig_signer by = {.key = key, .cancel_fd = -1};
-    struct bundle_copy how = {.bundle = bundle, .output = path, .signer = &by, .cancel_fd = -1};
+    struct bundle_copy options = {.bundle = bundle, .output = path, .signer = &by, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
-    make_copy(&how, &c);
+    make_copy(&options, &c);
     assert_contains(c.fingerprint, "SHA256:");
     bundle_copy_result_release(&c);
     free(bundle);
@@ -478,10 +478,10 @@ static void only_an_allowed_signer_is_named(void **state)
     assert_signature(path, files[0], BUNDLE_SIGNED, "carol@example.org", "");
     assert_signature(path, files[1], BUNDLE_SIGNED, NULL, "does not allow the key");
     assert_signature(path, files[2], BUNDLE_SIGNED, NULL, "does not allow the key");
-    struct bundle_check how = {.allowed_signers = "/nowhere", .cancel_fd = -1};
+    struct bundle_check options = {.allowed_signers = "/nowhere", .cancel_fd = -1};
     struct bundle_summary s = {0};
     struct err err = ERR_INIT;
-    assert_int_equal(bundle_verify(path, &how, &s, &err), -1);
+    assert_int_equal(bundle_verify(path, &options, &s, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     buf_release(&pub);
     buf_release(&theirs);
@@ -590,9 +590,10 @@ static void an_encrypted_copy_is_signed_and_can_be_opened(void **state)
     assert_ok(age_recipients_new(&to, &err), &err);
     assert_ok(age_recipients_add_file(to, pub, &err), &err);
     struct sshsig_signer signer = {.key = key, .cancel_fd = -1};
-    struct bundle_copy how = {.bundle = bundle, .signer = &signer, .to = to, .redact = true, .cancel_fd = -1};
+    struct bundle_copy options = {
+        .bundle = bundle, .signer = &signer, .recipients = to, .redact = true, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
-    assert_string_equal(file_base(make_copy(&how, &c)), "b.tar.gz.age");
+    assert_string_equal(file_base(make_copy(&options, &c)), "b.tar.gz.age");
     struct bundle_summary s = {0};
     assert_int_equal(bundle_verify(c.path, NULL, &s, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
@@ -652,13 +653,13 @@ static void searching_a_manifest_can_be_cancelled(void **state)
 /* ---- refusals ---------------------------------------------------------------------------------------- */
 
 /* The copy fails and leaves no file. */
-static void assert_copy_fails(const char *dir, const struct bundle_copy *how, enum err_kind kind,
+static void assert_copy_fails(const char *dir, const struct bundle_copy *options, enum err_kind kind,
                               const char *part)
 {
     struct bundle_copy_result c = {0};
     struct err err = ERR_INIT;
     size_t before = scratch_count(dir);
-    assert_int_equal(bundle_copy(how, &c, &err), -1);
+    assert_int_equal(bundle_copy(options, &c, &err), -1);
     assert_contains(err.msg, part);
     assert_int_equal(err.kind, kind);
     assert_null(c.path);
@@ -671,40 +672,40 @@ static void invalid_inputs_of_a_copy_are_refused(void **state)
     char *bundle = make_bundle(dir), *copy = file_join(dir, "c.tar.gz"), *odd = file_join(dir, "c.zip");
     char *work = file_join(dir, "work"), *dump = file_join(work, "b/" DUMP),
          *bad = file_join(dir, "bad.tar.gz");
-    struct bundle_copy how = {.bundle = bundle, .output = copy, .cancel_fd = -1};
+    struct bundle_copy options = {.bundle = bundle, .output = copy, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
-    make_copy(&how, &c);
+    make_copy(&options, &c);
     bundle_copy_result_release(&c);
-    assert_copy_fails(dir, &how, ERR_EXISTS, "c.tar.gz exists already");
-    how.output = odd;
-    assert_copy_fails(dir, &how, ERR_USAGE, "the name of this copy ends in .tar.gz");
-    how.output = NULL;
-    how.bundle = copy;
-    assert_copy_fails(dir, &how, ERR_USAGE, "is a copy that was handed off already");
-    how.bundle = "/nowhere.tar.gz";
-    assert_copy_fails(dir, &how, ERR_NOT_FOUND, "/nowhere.tar.gz");
+    assert_copy_fails(dir, &options, ERR_EXISTS, "c.tar.gz exists already");
+    options.output = odd;
+    assert_copy_fails(dir, &options, ERR_USAGE, "the name of this copy ends in .tar.gz");
+    options.output = NULL;
+    options.bundle = copy;
+    assert_copy_fails(dir, &options, ERR_USAGE, "is a copy that was handed off already");
+    options.bundle = "/nowhere.tar.gz";
+    assert_copy_fails(dir, &options, ERR_NOT_FOUND, "/nowhere.tar.gz");
     /* A bundle that does not verify. */
     RUN_PROGRAM("mkdir", work);
     RUN_PROGRAM("tar", "xzf", bundle, "-C", work);
     RUN_PROGRAM("cp", "/dev/null", dump);
     RUN_PROGRAM("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
-    how.bundle = bad;
-    assert_copy_fails(dir, &how, ERR_FAILED, DUMP " is not as the manifest says");
-    how.redact = true;
-    assert_copy_fails(dir, &how, ERR_FAILED, DUMP " is not as the manifest says");
+    options.bundle = bad;
+    assert_copy_fails(dir, &options, ERR_FAILED, DUMP " is not as the manifest says");
+    options.redact = true;
+    assert_copy_fails(dir, &options, ERR_FAILED, DUMP " is not as the manifest says");
     RUN_PROGRAM("rm", dump);
     RUN_PROGRAM("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
-    assert_copy_fails(dir, &how, ERR_FAILED, DUMP " is missing");
+    assert_copy_fails(dir, &options, ERR_FAILED, DUMP " is missing");
     RUN_PROGRAM("cp", bundle, dump);
-    how.redact = false;
+    options.redact = false;
     RUN_PROGRAM("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
-    assert_copy_fails(dir, &how, ERR_FAILED, DUMP " is not as the manifest says");
+    assert_copy_fails(dir, &options, ERR_FAILED, DUMP " is not as the manifest says");
     /* A key that cannot sign, and a cancellation. */
     struct sshsig_signer by = {.key = "/nowhere/k", .cancel_fd = -1};
-    how = (struct bundle_copy){.bundle = bundle, .signer = &by, .redact = true, .cancel_fd = -1};
-    assert_copy_fails(dir, &how, ERR_NOT_FOUND, "the key to sign with: ");
-    how.signature_optional = true;
-    make_copy(&how, &c);
+    options = (struct bundle_copy){.bundle = bundle, .signer = &by, .redact = true, .cancel_fd = -1};
+    assert_copy_fails(dir, &options, ERR_NOT_FOUND, "the key to sign with: ");
+    options.signature_optional = true;
+    make_copy(&options, &c);
     assert_int_equal(c.signing_error.kind, ERR_NOT_FOUND);
     assert_non_null(strstr(c.signing_error.msg, "the key to sign with: "));
     assert_string_equal(c.fingerprint, "");
@@ -716,10 +717,10 @@ static void invalid_inputs_of_a_copy_are_refused(void **state)
     int fds[2];
     assert_int_equal(pipe(fds), 0);
     assert_int_equal(write(fds[1], "x", 1), 1);
-    how = (struct bundle_copy){.bundle = bundle, .cancel_fd = fds[0]};
-    assert_copy_fails(dir, &how, ERR_CANCELLED, "interrupted");
-    how.redact = true;
-    assert_copy_fails(dir, &how, ERR_CANCELLED, "interrupted");
+    options = (struct bundle_copy){.bundle = bundle, .cancel_fd = fds[0]};
+    assert_copy_fails(dir, &options, ERR_CANCELLED, "interrupted");
+    options.redact = true;
+    assert_copy_fails(dir, &options, ERR_CANCELLED, "interrupted");
     close(fds[0]);
     close(fds[1]);
     free(bundle);

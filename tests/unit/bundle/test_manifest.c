@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "bundle/bundle.h"
-#include "bundle/items.h"
+#include "bundle/manifest_json.h"
 #include "bundle/manifest_internal.h"
 #include "bundle/manifest_rows.h"
 #include "bundle/path.h"
@@ -19,14 +19,14 @@
 #define GOLDEN "tests/data/bundle/"
 #define SHA_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define SHA_B "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
-#define WHEN INT64_C(1795247280000) /* 2026-11-21T07:48:00Z */
+#define START_TIME INT64_C(1795247280000) /* 2026-11-21T07:48:00Z */
 
 static const struct manifest_info info = {.name = "profgrab-file-03-2026-11-21T07-48-00Z",
                                           .version = "0.1.0",
                                           .user = "ops",
                                           .workstation = "laptop",
                                           .reason = "incident *42*\n/close",
-                                          .started = WHEN};
+                                          .started = START_TIME};
 
 static struct manifest *new_manifest(void)
 {
@@ -63,7 +63,7 @@ static void add_services(struct manifest *m)
     static const struct manifest_offer offers[] = {{.name = "heap", .has_count = true, .count = 12},
                                                    {.name = "custom"},
                                                    {.name = "none", .has_count = true}};
-    static const struct manifest_verdict verdicts[] = {
+    static const struct manifest_finding findings[] = {
         {.rule = "reconnected", .text = "two processes answered"},
         {.rule = "clock-skew", .text = "the clock is 1 s ahead"}};
     static const struct manifest_planned planned[] = {
@@ -80,8 +80,8 @@ static void add_services(struct manifest *m)
          .n_planned = 3,
          .estimate_bytes = 70000,
          .profiled_ms = 30000,
-         .verdicts = verdicts,
-         .n_verdicts = 2},
+         .findings = findings,
+         .n_findings = 2},
         {.host = "file-03", .name = "sidecar", .error = "HTTP 404"},
     };
     struct err err = ERR_INIT;
@@ -94,7 +94,7 @@ static void add_items(struct manifest *m)
     static const struct manifest_sample_type types[] = {
         {.type = "samples", .unit = "count", .total = 2999},
         {.type = "cpu", .unit = "nanoseconds", .total = INT64_MAX}};
-    static const struct manifest_verdict verdicts[] = {
+    static const struct manifest_finding findings[] = {
         {.rule = "cpu-share", .text = "CPU was 3 % busy"},
         {.rule = "text-cut", .text = "cut by the server | at 64 MiB"}};
     static const struct manifest_item items[] = {
@@ -106,7 +106,7 @@ static void add_items(struct manifest *m)
          .file = "file-03/gitaly/cpu.pb.gz",
          .http_status = 200,
          .content_type = "application/octet-stream",
-         .started = WHEN + 7,
+         .started = START_TIME + 7,
          .duration_ms = 30012,
          .bytes = 33456,
          .sha256 = SHA_B,
@@ -115,8 +115,8 @@ static void add_items(struct manifest *m)
          .sample_types = types,
          .n_sample_types = 2,
          .profile_duration_ns = INT64_C(30000000000),
-         .verdicts = verdicts,
-         .n_verdicts = 2},
+         .findings = findings,
+         .n_findings = 2},
         {.host = "file-03",
          .service = "gitaly",
          .kind = "trace",
@@ -151,11 +151,11 @@ static struct manifest *full_manifest(void)
     add_hosts(m);
     add_services(m);
     add_items(m);
-    assert_ok(manifest_finish(m, WHEN + 60000, true, false, &err), &err);
+    assert_ok(manifest_finish(m, START_TIME + 60000, true, false, &err), &err);
     return m;
 }
 
-static void refuse_item(struct manifest *m, const struct manifest_item *item, const char *msg)
+static void assert_item_refused(struct manifest *m, const struct manifest_item *item, const char *msg)
 {
     struct err err = ERR_INIT;
     assert_int_equal(manifest_add_item(m, item, &err), -1);
@@ -177,17 +177,17 @@ static const struct manifest_service *require_service(const struct manifest *m, 
     return service;
 }
 
-/* The printed manifest. */
+/* Prints the manifest and parses the text. */
 static json_t *print_as_json(const struct manifest *m)
 {
     struct buf text = BUF_INIT(1 << 20);
     struct err err = ERR_INIT;
     json_t *root = NULL;
     assert_ok(manifest_print(m, &text, &err), &err);
-    assert_ok(items_parse(buf_str(&text), text.len, &root, &err), &err);
+    assert_ok(manifest_json_parse(buf_str(&text), text.len, &root, &err), &err);
     /* jansson prints the same. */
     struct buf again = BUF_INIT(1 << 20);
-    assert_ok(items_print(root, &again, &err), &err);
+    assert_ok(manifest_json_print(root, &again, &err), &err);
     assert_string_equal(buf_str(&again), buf_str(&text));
     buf_release(&again);
     buf_release(&text);
@@ -217,7 +217,7 @@ static struct buf save_manifest(const struct manifest *m, const char *dir)
 {
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
-    assert_ok(workdir_new(dir, "x", WHEN, &w, &err), &err);
+    assert_ok(workdir_new(dir, "x", START_TIME, &w, &err), &err);
     assert_ok(manifest_save(m, w, &err), &err);
     assert_ok(manifest_save(m, w, &err), &err);
     char *path = file_join(workdir_path(w), "manifest.json");
@@ -279,7 +279,7 @@ static void hostile_strings_are_saved_as_valid_json(void **state)
     assert_ok(manifest_add_item(m, &item, &err), &err);
     struct buf text = save_manifest(m, *state);
     json_t *root = NULL;
-    assert_ok(items_parse(buf_str(&text), text.len, &root, &err), &err);
+    assert_ok(manifest_json_parse(buf_str(&text), text.len, &root, &err), &err);
     json_t *read = json_array_get(json_object_get(root, "hosts"), 0);
     size_t n = json_string_length(json_object_get(read, "address"));
     assert_in_range(n, 4000, 4096);
@@ -303,24 +303,24 @@ static void inconsistent_records_are_refused(void **state)
     service.host = "file-03";
     assert_int_equal(manifest_add_service(m, &service, &err), -1);
     assert_string_equal(err.msg, "the manifest has the service gitaly of file-03 already");
-    assert_int_equal(manifest_finish(m, WHEN, false, true, &err), -1);
+    assert_int_equal(manifest_finish(m, START_TIME, false, true, &err), -1);
     assert_string_equal(err.msg, "the manifest is finished already");
 
     struct manifest_item item = {.host = "file-04", .service = "gitaly", .kind = "heap"};
-    refuse_item(m, &item, "the manifest has no service gitaly of file-04");
+    assert_item_refused(m, &item, "the manifest has no service gitaly of file-04");
     item.service = NULL;
-    refuse_item(m, &item, "the manifest has no service (none) of file-04");
+    assert_item_refused(m, &item, "the manifest has no service (none) of file-04");
     item = (struct manifest_item){.kind = "heap", .file = "local/cpu.prof", .sha256 = SHA_A};
-    refuse_item(m, &item, "the manifest has the file local/cpu.prof already");
+    assert_item_refused(m, &item, "the manifest has the file local/cpu.prof already");
     item.file = "../x";
-    refuse_item(m, &item, "manifest.json: the path \"../x\" is not safe: it has a component \"..\"");
+    assert_item_refused(m, &item, "manifest.json: the path \"../x\" is not safe: it has a component \"..\"");
     item.file = "report.html";
-    refuse_item(m, &item, "manifest.json is malformed: an item's file is report.html");
+    assert_item_refused(m, &item, "manifest.json is malformed: an item's file is report.html");
     item.file = "manifest.json";
-    refuse_item(m, &item, "manifest.json is malformed: it describes manifest.json");
+    assert_item_refused(m, &item, "manifest.json is malformed: it describes manifest.json");
     item.file = "x";
     item.sha256 = NULL;
-    refuse_item(m, &item, "manifest.json is malformed: size or SHA-256 of x is missing");
+    assert_item_refused(m, &item, "manifest.json is malformed: size or SHA-256 of x is missing");
     manifest_free(m);
 }
 
@@ -371,7 +371,7 @@ static void unsafe_paths_are_refused(void **state)
     assert_int_equal(path_check(text, NULL), -1);
 }
 
-static int count_file(void *ctx, const struct items_file *file, struct err *err)
+static int count_file(void *ctx, const struct item_file *file, struct err *err)
 {
     (void)err;
     assert_int_equal(path_check(file->path, NULL), 0);
@@ -380,17 +380,17 @@ static int count_file(void *ctx, const struct items_file *file, struct err *err)
     return 0;
 }
 
-/* All functions that use a foreign manifest. */
+/* Calls all functions that read a foreign manifest. */
 static int read_foreign(const char *p, size_t n, size_t *ret_files, struct err *err)
 {
     json_t *root = NULL;
     *ret_files = 0;
-    if (items_parse(p, n, &root, err) < 0)
+    if (manifest_json_parse(p, n, &root, err) < 0)
         return -1;
     struct buf text = BUF_INIT(1 << 20);
     assert_int_equal(write_readme(root, &text, NULL), 0);
     buf_release(&text);
-    int rc = items_visit_files(root, count_file, ret_files, err);
+    int rc = manifest_json_visit_files(root, count_file, ret_files, err);
     json_decref(root);
     return rc;
 }
@@ -451,7 +451,7 @@ static void the_readme_escapes_texts_of_a_foreign_manifest(void **state)
              "{\"text\": \"p.(*T).f -> (*b* (*\"}]}";
     struct buf text = BUF_INIT(65536);
     json_t *root = NULL;
-    assert_int_equal(items_parse(foreign, sizeof foreign - 1, &root, NULL), 0);
+    assert_int_equal(manifest_json_parse(foreign, sizeof foreign - 1, &root, NULL), 0);
     assert_int_equal(write_readme(root, &text, NULL), 0);
     assert_non_null(strstr(buf_str(&text), "\n- Reason: a?\\[31m ?\n"));
     assert_non_null(strstr(buf_str(&text), "\n- h \\# y: e - z\n"));
@@ -479,7 +479,7 @@ static void the_readme_shortens_repeated_sentences(void **state)
         "]}]}]}";
     struct buf text = BUF_INIT(65536);
     json_t *root = NULL;
-    assert_int_equal(items_parse(two_heaps, sizeof two_heaps - 1, &root, NULL), 0);
+    assert_int_equal(manifest_json_parse(two_heaps, sizeof two_heaps - 1, &root, NULL), 0);
     assert_int_equal(write_readme(root, &text, NULL), 0);
     assert_non_null(strstr(buf_str(&text), "\n- Until f (UTC)\n- **Not complete**"));
     assert_non_null(strstr(buf_str(&text), "\n- h node_exporter cpu=20s: interrupted\n"));
@@ -494,23 +494,23 @@ static void the_readme_shortens_repeated_sentences(void **state)
 static void a_manifest_that_is_too_deep_or_too_large_is_refused(void **state)
 {
     (void)state;
-    size_t n = ITEMS_MAX_MEMORY / 80;
+    size_t n = MANIFEST_JSON_MAX_MEMORY / 80;
     char *text = malloc(n);
     assert_non_null(text);
     memset(text, '[', n);
     struct err err = ERR_INIT;
     json_t *root = NULL;
-    assert_int_equal(items_parse(text, n, &root, &err), -1);
+    assert_int_equal(manifest_json_parse(text, n, &root, &err), -1);
     assert_string_equal(err.msg, "manifest.json is nested deeper than 64 levels");
     for (size_t i = 1; i + 3 <= n; i += 3)
         memcpy(text + i, "{},", 3);
-    assert_int_equal(items_parse(text, n, &root, &err), -1);
+    assert_int_equal(manifest_json_parse(text, n, &root, &err), -1);
     assert_string_equal(err.msg, "manifest.json is too large: it would take more than 234.9 MB of memory");
     /* Inside a string, braces are not values. */
     text[0] = '"';
-    assert_int_equal(items_parse(text, n, &root, &err), -1);
+    assert_int_equal(manifest_json_parse(text, n, &root, &err), -1);
     assert_string_equal(err.msg, "manifest.json contains a string of more than 1.0 MB");
-    assert_int_equal(items_parse(text, 1000000, &root, &err), -1);
+    assert_int_equal(manifest_json_parse(text, 1000000, &root, &err), -1);
     assert_string_equal(err.msg, "manifest.json is malformed: line 1: premature end of input");
     free(text);
 }
@@ -526,14 +526,14 @@ static json_t *manifest_of(size_t n_files)
 static void only_manifests_that_can_be_parsed_are_printed(void **state)
 {
     (void)state;
-    const size_t n[] = {ITEMS_MAX_MEMORY / 300, ITEMS_MAX_MEMORY / 240};
+    const size_t n[] = {MANIFEST_JSON_MAX_MEMORY / 300, MANIFEST_JSON_MAX_MEMORY / 240};
     for (size_t i = 0; i < 2; i++) {
         struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
         struct err err = ERR_INIT;
         json_t *root = manifest_of(n[i]), *again = NULL;
-        int printed = items_print(root, &text, &err);
+        int printed = manifest_json_print(root, &text, &err);
         assert_int_equal(printed, i == 0 ? 0 : -1);
-        assert_int_equal(items_parse(text.data, text.len, &again, NULL), printed);
+        assert_int_equal(manifest_json_parse(text.data, text.len, &again, NULL), printed);
         if (printed < 0) {
             assert_int_equal(err.kind, ERR_LIMIT);
             assert_string_equal(err.msg,
@@ -595,7 +595,7 @@ static const struct manifest_run synchronized_run = {.deadline_ms = 30000,
                                                      .budget_bytes = 1000,
                                                      .budget_ms = 60000,
                                                      .retries = 3,
-                                                     .sync_at = WHEN,
+                                                     .sync_at = START_TIME,
                                                      .sync_targets = 9,
                                                      .sync_late = 1,
                                                      .has_sync_skew = true,
@@ -679,7 +679,7 @@ static void unknown_keys_are_loaded_and_printed_again(void **state)
     buf_release(&text);
 }
 
-/* The keys after `asked`, with the values of integers. */
+/* Lists the keys after `asked`, with the values of integers. */
 static char *keys_of(const struct manifest *m)
 {
     struct buf text = BUF_INIT(1000);
@@ -712,7 +712,7 @@ static void a_later_run_replaces_the_result_and_keeps_the_sync(void **state)
     } cases[] = {
         {{0}, " finished interrupted complete sync hosts files", 9},
         {{.retries = 2}, " finished interrupted complete retries=2 sync hosts files", 9},
-        {{.sync_at = WHEN, .sync_targets = 1}, " finished interrupted complete sync hosts files", 1},
+        {{.sync_at = START_TIME, .sync_targets = 1}, " finished interrupted complete sync hosts files", 1},
     };
     struct manifest *m = full_manifest();
     struct err err = ERR_INIT;
@@ -725,7 +725,7 @@ static void a_later_run_replaces_the_result_and_keeps_the_sync(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct manifest *again = print_and_load(m);
         manifest_set_run(again, &cases[i].run);
-        assert_ok(manifest_finish(again, WHEN, false, true, &err), &err);
+        assert_ok(manifest_finish(again, START_TIME, false, true, &err), &err);
         keys = keys_of(again);
         assert_string_equal(keys, cases[i].keys);
         json_t *root = print_as_json(again);
@@ -785,7 +785,7 @@ static void added_records_replace_loaded_ones(void **state)
     struct err err = ERR_INIT;
     int64_t started = 0;
     assert_true(manifest_has_item(again, &cpu, &started));
-    assert_true(started == WHEN + 7);
+    assert_true(started == START_TIME + 7);
     assert_false(manifest_has_item(again, &bare, NULL));
     assert_false(manifest_has_all_items(again, "file-03", "gitaly"));
     assert_ok(manifest_add_host(again, &(struct manifest_host){.name = "file-04"}, &err), &err);
@@ -801,12 +801,12 @@ static void added_records_replace_loaded_ones(void **state)
     assert_true(manifest_has_all_items(again, "file-03", "gitaly"));
     assert_null(require_host(again, "file-04")->error);
     heap.kind = "allocs";
-    refuse_item(again, &heap, "the manifest has the file file-03/gitaly/heap.pb.gz already");
+    assert_item_refused(again, &heap, "the manifest has the file file-03/gitaly/heap.pb.gz already");
     manifest_free(again);
     manifest_free(m);
 }
 
-/* The printed host; a new reference. */
+/* Returns the printed host, a new reference. */
 static json_t *host_json(const struct manifest *m, const char *name)
 {
     json_t *root = print_as_json(m);
@@ -879,14 +879,14 @@ static void a_host_or_service_that_fails_again_keeps_its_earlier_facts(void **st
     manifest_free(m);
 }
 
-/* The resume of one host cannot compare it with the others, so the earlier verdicts stay. */
-static void a_new_verdict_of_a_host_replaces_only_those_of_its_rule(void **state)
+/* The resume of one host cannot compare it with the others, so the earlier findings stay. */
+static void a_new_finding_of_a_host_replaces_only_findings_of_its_rule(void **state)
 {
     (void)state;
-    static const struct manifest_verdict verdicts[] = {{.rule = "same-address", .text = "first"},
+    static const struct manifest_finding findings[] = {{.rule = "same-address", .text = "first"},
                                                        {.rule = "same-address", .text = "second"},
                                                        {.rule = "other", .text = "other"}};
-    struct manifest_host host = {.name = "h", .verdicts = verdicts, .n_verdicts = 2};
+    struct manifest_host host = {.name = "h", .findings = findings, .n_findings = 2};
     struct manifest *m = new_manifest();
     struct err err = ERR_INIT;
     assert_ok(manifest_add_host(m, &host, &err), &err);
@@ -896,14 +896,14 @@ static void a_new_verdict_of_a_host_replaces_only_those_of_its_rule(void **state
     json_t *now = host_json(again, "h");
     assert_true(json_equal(now, before));
     json_decref(now);
-    host.verdicts = verdicts + 2;
-    host.n_verdicts = 1;
+    host.findings = findings + 2;
+    host.n_findings = 1;
     assert_ok(manifest_add_host(again, &host, &err), &err);
-    assert_int_equal(require_host(again, "h")->n_verdicts, 3);
-    host.verdicts = verdicts + 1;
+    assert_int_equal(require_host(again, "h")->n_findings, 3);
+    host.findings = findings + 1;
     assert_ok(manifest_add_host(again, &host, &err), &err);
-    assert_int_equal(require_host(again, "h")->n_verdicts, 2);
-    assert_string_equal(require_host(again, "h")->verdicts[0].text, "second");
+    assert_int_equal(require_host(again, "h")->n_findings, 2);
+    assert_string_equal(require_host(again, "h")->findings[0].text, "second");
     json_decref(before);
     manifest_free(again);
     manifest_free(m);
@@ -993,7 +993,7 @@ static void a_complete_target_has_no_error(void **state)
         if (whole)
             assert_ok(manifest_add_item(again, &heap, &err), &err);
         assert_int_equal(manifest_has_all_items(again, "h", "lacks"), whole);
-        assert_ok(manifest_finish(again, WHEN, false, whole, &err), &err);
+        assert_ok(manifest_finish(again, START_TIME, false, whole, &err), &err);
         assert_int_equal(require_host(again, "h")->error == NULL, whole);
         assert_readme(again, "\n### has\n", true);
         assert_readme(again, "\n- h: down\n- h lacks: silent\n", !whole);
@@ -1027,7 +1027,7 @@ static void invalid_manifests_are_not_loaded(void **state)
         {HEAD "\"name\": \"b\"}", "manifest.json is malformed: tool is missing"},
         {HEAD "\"name\": \"../b\", \"tool\": {}}", "manifest.json is malformed: name is no name"},
         {HEAD "\"handoff\": {}}",
-         "it is a copy that was handed off, not all of which need be as it was collected"},
+         "it is a copy that was handed off, and redaction may have changed its files"},
         {RUN("\"retries\": -1"), "manifest.json is malformed: retries is out of range"},
         {RUN("\"deadline_ms\": \"30s\""), "manifest.json is malformed: deadline_ms is not a number"},
         {RUN("\"deadline_reached\": 1"),
@@ -1088,11 +1088,11 @@ static void repeated_or_ungrouped_targets_are_refused(void **state)
     } cases[] = {
         {ASKED(""), NULL},
         {ASKED(TARGET("a", "s") ", " TARGET("a", "t") ", " TARGET("b", "s")), NULL},
-        {ASKED(TARGET("a", "s") ", " TARGET("a", "s")), "a: s is asked for twice"},
-        {ASKED(TARGET("a", "s") ", " TARGET("a", "t") ", " TARGET("a", "s")), "a: s is asked for twice"},
-        {ASKED(TARGET("a", "s") ", " TARGET("b", "s") ", " TARGET("a", "s")), "a: s is asked for twice"},
+        {ASKED(TARGET("a", "s") ", " TARGET("a", "s")), "a: s is requested twice"},
+        {ASKED(TARGET("a", "s") ", " TARGET("a", "t") ", " TARGET("a", "s")), "a: s is requested twice"},
+        {ASKED(TARGET("a", "s") ", " TARGET("b", "s") ", " TARGET("a", "s")), "a: s is requested twice"},
         {ASKED(TARGET("a", "s") ", " TARGET("b", "s") ", " TARGET("a", "t")),
-         "a is asked for again behind other hosts"},
+         "a is requested again after other hosts"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct manifest *m = NULL;
@@ -1177,7 +1177,7 @@ static void changed_and_missing_files_are_reported(void **state)
     struct manifest *m = new_manifest();
     struct buf changes = BUF_INIT(4096);
     struct err err = ERR_INIT;
-    assert_ok(workdir_new(*state, "x", WHEN, &w, &err), &err);
+    assert_ok(workdir_new(*state, "x", START_TIME, &w, &err), &err);
     const char *dir = workdir_path(w);
     static const char *const kinds[] = {"good", "changed", "gone", "larger", "half"};
     for (size_t i = 0; i < 5; i++)
@@ -1228,7 +1228,7 @@ static void a_missing_file_is_reported_and_a_link_is_an_error(void **state)
                  {"loop/x", "loop is a symbolic link, and profgrab follows no links in this directory"}};
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
-    assert_ok(workdir_new(*state, "x", WHEN, &w, &err), &err);
+    assert_ok(workdir_new(*state, "x", START_TIME, &w, &err), &err);
     char *loop = file_join(workdir_path(w), "loop");
     assert_int_equal(symlink("loop", loop), 0);
     free(scratch_file(workdir_path(w), "file", "x", 1));
@@ -1278,7 +1278,7 @@ static void hosts_and_services_are_saved_in_the_requested_order(void **state)
                       m, &(struct manifest_service){.host = added[i][0], .name = added[i][1]}, &err),
                   &err);
     }
-    assert_ok(manifest_finish(m, WHEN, false, true, &err), &err);
+    assert_ok(manifest_finish(m, START_TIME, false, true, &err), &err);
     struct buf text = BUF_INIT(1 << 20), order = BUF_INIT(1000);
     assert_ok(manifest_print(m, &text, &err), &err);
     json_t *root = json_loadb(text.data, text.len, 0, NULL), *host, *service;
@@ -1298,7 +1298,7 @@ static void hosts_and_services_are_saved_in_the_requested_order(void **state)
 
 /* ---- the schema of docs/formats.md ------------------------------------------------------------------- */
 
-/* The schema of manifest.json: the first one in the document. */
+/* Reads the schema of manifest.json, the first one in the document. */
 static json_t *read_schema(void)
 {
     struct buf text = BUF_INIT(1 << 20);
@@ -1340,7 +1340,7 @@ static bool is_required(const json_t *schema, const char *key)
     return false;
 }
 
-/* The definition that a schema refers to; itself if it refers to none. */
+/* Returns the definition that a schema refers to, or the schema itself. */
 static const json_t *resolve_definition(const json_t *defs, const json_t *schema)
 {
     const char *ref = json_string_value(json_object_get(schema, "$ref"));
@@ -1376,7 +1376,7 @@ static void assert_key_documented(const json_t *defs, const json_t *schema, cons
         assert_documented(defs, resolve_definition(defs, json_object_get(known, "items")), row->inner_rows);
 }
 
-/* Only a copy has these keys, which redaction adds. */
+/* Returns whether only a copy has the key, which redaction adds. */
 static bool is_of_copy(const char *key)
 {
     return strcmp(key, "original") == 0 || strcmp(key, "readme") == 0;
@@ -1434,7 +1434,7 @@ int main(void)
         cmocka_unit_test(the_request_is_printed_and_loaded),
         cmocka_unit_test(added_records_replace_loaded_ones),
         cmocka_unit_test(a_host_or_service_that_fails_again_keeps_its_earlier_facts),
-        cmocka_unit_test(a_new_verdict_of_a_host_replaces_only_those_of_its_rule),
+        cmocka_unit_test(a_new_finding_of_a_host_replaces_only_findings_of_its_rule),
         cmocka_unit_test(a_complete_target_has_no_error),
         cmocka_unit_test(the_readme_marks_the_second_item_of_a_pair),
         cmocka_unit_test(invalid_manifests_are_not_loaded),

@@ -15,7 +15,7 @@
 #include "base/banned.h"
 
 #define MB ((size_t)1 << 20)
-#define MOST 1000
+#define MAX_MEMBERS 1000
 
 static size_t n_passes;
 
@@ -101,21 +101,21 @@ static size_t count_passes(const char *path, const size_t *numbers, size_t n, si
 
 static void small_members_take_one_pass_in_any_order(void **state)
 {
-    size_t numbers[MOST];
-    char *path = make_bundle(*state, MOST, 100);
-    for (size_t i = 0; i < MOST; i++)
+    size_t numbers[MAX_MEMBERS];
+    char *path = make_bundle(*state, MAX_MEMBERS, 100);
+    for (size_t i = 0; i < MAX_MEMBERS; i++)
         numbers[i] = i;
-    assert_int_equal(count_passes(path, numbers, MOST, 100), 1);
-    for (size_t i = 0; i < MOST; i++)
-        numbers[i] = MOST - 1 - i;
-    assert_int_equal(count_passes(path, numbers, MOST, 100), 1);
-    for (size_t i = 0; i < MOST; i++)
-        numbers[i] = i * 7 % MOST;
-    assert_int_equal(count_passes(path, numbers, MOST, 100), 1);
+    assert_int_equal(count_passes(path, numbers, MAX_MEMBERS, 100), 1);
+    for (size_t i = 0; i < MAX_MEMBERS; i++)
+        numbers[i] = MAX_MEMBERS - 1 - i;
+    assert_int_equal(count_passes(path, numbers, MAX_MEMBERS, 100), 1);
+    for (size_t i = 0; i < MAX_MEMBERS; i++)
+        numbers[i] = i * 7 % MAX_MEMBERS;
+    assert_int_equal(count_passes(path, numbers, MAX_MEMBERS, 100), 1);
     /* Some of them, and some more than once. */
-    for (size_t i = 0; i < MOST; i++)
+    for (size_t i = 0; i < MAX_MEMBERS; i++)
         numbers[i] = i * i % 17;
-    assert_int_equal(count_passes(path, numbers, MOST, 100), 1);
+    assert_int_equal(count_passes(path, numbers, MAX_MEMBERS, 100), 1);
     free(path);
 }
 
@@ -161,12 +161,12 @@ static void members_larger_than_the_cache_take_further_passes(void **state)
 
 static void missing_members_take_one_pass(void **state)
 {
-    size_t numbers[MOST];
+    size_t numbers[MAX_MEMBERS];
     char *path = make_bundle(*state, 10, 100);
-    for (size_t i = 0; i < MOST; i++)
+    for (size_t i = 0; i < MAX_MEMBERS; i++)
         numbers[i] = i % 2 ? i : 3;
-    struct bundle_members *m = open_members(path, numbers, MOST);
-    for (size_t i = 0; i < MOST; i++)
+    struct bundle_members *m = open_members(path, numbers, MAX_MEMBERS);
+    for (size_t i = 0; i < MAX_MEMBERS; i++)
         if (numbers[i] < 10)
             assert_member(m, numbers[i], 100);
         else

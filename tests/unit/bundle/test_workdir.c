@@ -13,13 +13,13 @@
 #include "tests/unit/scratch.h"
 #include "base/banned.h"
 
-#define WHEN INT64_C(1795247280000) /* 2026-11-21T07:48:00Z */
+#define START_TIME INT64_C(1795247280000) /* 2026-11-21T07:48:00Z */
 
 static struct workdir *make_workdir(const char *output)
 {
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
-    if (workdir_new(output, "file-03", WHEN, &w, &err) < 0)
+    if (workdir_new(output, "file-03", START_TIME, &w, &err) < 0)
         fail_msg("%s", err.msg);
     return w;
 }
@@ -28,13 +28,13 @@ static void assert_name_refused(const char *output, const char *subject, enum er
 {
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
-    assert_int_equal(workdir_new(output, subject, WHEN, &w, &err), -1);
+    assert_int_equal(workdir_new(output, subject, START_TIME, &w, &err), -1);
     assert_null(w);
     assert_string_equal(err.msg, msg);
     assert_int_equal(err.kind, kind);
 }
 
-/* A new string. */
+/* Formats a new string. */
 __attribute__((format(printf, 1, 2))) static char *format(const char *fmt, ...)
 {
     char *s = NULL;
@@ -112,7 +112,7 @@ static void taken_chosen_names_are_refused(void **state)
     /* The directory may be of a grab or of `bundle create`, and only a grab can be resumed. */
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
-    assert_int_equal(workdir_new(other, "s", WHEN, &w, &err), -1);
+    assert_int_equal(workdir_new(other, "s", START_TIME, &w, &err), -1);
     assert_string_equal(err.hint,
                         "`profgrab resume` finishes the work of a killed grab; or choose another name");
     free(msg);
@@ -121,8 +121,8 @@ static void taken_chosen_names_are_refused(void **state)
     free(bundle);
 }
 
-/* Directories that were created for the output are removed with the work directory, unless someone has filled
- * them. */
+/* Directories that were created for the output are removed with the work directory, unless they
+ * contain files. */
 static void created_directories_are_removed_if_empty(void **state)
 {
     const char *dir = *state;
@@ -141,7 +141,7 @@ static void created_directories_are_removed_if_empty(void **state)
 
     struct err err = ERR_INIT;
     char *bad = file_join(old, "other/\1/");
-    assert_int_equal(workdir_new(bad, "no name/", WHEN, &w, &err), -1);
+    assert_int_equal(workdir_new(bad, "no name/", START_TIME, &w, &err), -1);
     assert_int_equal(scratch_count(old), 1);
     free(bad);
     free(new);
@@ -217,7 +217,7 @@ static void the_error_names_an_unwritable_directory(void **state)
         assert_int_equal(seteuid(65534), 0);
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
-    int rc = workdir_new(locked, "s", WHEN, &w, &err);
+    int rc = workdir_new(locked, "s", START_TIME, &w, &err);
     if (root)
         assert_int_equal(seteuid(0), 0);
     assert_int_equal(rc, -1);
@@ -250,7 +250,7 @@ static void processes_at_once_get_different_names(void **state)
         assert_true(children[i] >= 0);
         if (children[i] == 0) {
             struct workdir *w = NULL;
-            _exit(workdir_new(dir, "file-03", WHEN, &w, NULL) < 0);
+            _exit(workdir_new(dir, "file-03", START_TIME, &w, NULL) < 0);
         }
     }
     for (int i = 0; i < CHILDREN; i++) {
@@ -341,7 +341,7 @@ static void other_directories_are_refused(void **state)
                         "y.partial is a symbolic link, and profgrab follows no links in this directory");
     assert_int_equal(chmod(path, 0770), 0);
     assert_open_refused(path, "is no work directory of profgrab: others can write into it");
-    assert_open_refused(odd, "its name is none of ours");
+    assert_open_refused(odd, "profgrab gives no such name");
     free(path);
     free(odd);
     free(link);

@@ -18,7 +18,7 @@
 
 /* The contents of the summary of a bundle. */
 struct told {
-    size_t services, verdicts; /* services of the reachable host; verdicts of its first service */
+    size_t services, findings; /* services of the reachable host; findings of its first service */
     size_t failed;             /* unreachable hosts */
     const char *reason;
     const char *down; /* why the reachable host has no more */
@@ -28,7 +28,7 @@ static char *a_bundle(const char *dir, const struct told *t)
 {
     struct capture c;
     struct err err = ERR_INIT;
-    struct manifest_verdict verdicts[200];
+    struct manifest_finding findings[200];
     char *path = NULL, name[32], *output = file_join(dir, "b.tar.gz");
     struct manifest_info info = {.name = "b",
                                  .version = "0",
@@ -40,11 +40,11 @@ static char *a_bundle(const char *dir, const struct told *t)
     assert_ok(workdir_new(output, "x", WHEN, &c.w, &err), &err);
     assert_ok(manifest_new(&info, &c.m, &err), &err);
     assert_ok(manifest_add_host(c.m, &host, &err), &err);
-    for (size_t i = 0; i < t->verdicts; i++)
-        verdicts[i] = (struct manifest_verdict){.rule = "rule", .text = format_text("verdict %zu.", i)};
+    for (size_t i = 0; i < t->findings; i++)
+        findings[i] = (struct manifest_finding){.rule = "rule", .text = format_text("finding %zu.", i)};
     for (size_t i = 0; i < t->services; i++) {
-        struct manifest_service s = {.host = "file-03", .name = name, .verdicts = verdicts};
-        s.n_verdicts = i == 0 ? t->verdicts : 0;
+        struct manifest_service s = {.host = "file-03", .name = name, .findings = findings};
+        s.n_findings = i == 0 ? t->findings : 0;
         snprintf(name, sizeof name, "s%zu.", i);
         assert_ok(manifest_add_service(c.m, &s, &err), &err);
     }
@@ -56,8 +56,8 @@ static char *a_bundle(const char *dir, const struct told *t)
     }
     assert_ok(manifest_finish(c.m, WHEN + 1000, false, true, &err), &err);
     assert_ok(bundle_pack(c.w, c.m, -1, &path, &err), &err);
-    for (size_t i = 0; i < t->verdicts; i++)
-        free((char *)(uintptr_t)verdicts[i].text);
+    for (size_t i = 0; i < t->findings; i++)
+        free((char *)(uintptr_t)findings[i].text);
     capture_release(&c);
     free(output);
     return path;
@@ -87,10 +87,10 @@ static void a_full_summary_names_each_part(void **state)
 {
     char *s = summary_of(
         state,
-        &(struct told){.services = 50, .verdicts = 30, .failed = 2, .reason = "slow pushes", .down = "down"});
+        &(struct told){.services = 50, .findings = 30, .failed = 2, .reason = "slow pushes", .down = "down"});
     assert_contains(s, "Collected by carol on ws, ");
     assert_contains(s, "Reason: slow pushes\n");
-    assert_contains(s, "s0.: verdict 29.\n");
+    assert_contains(s, "s0.: finding 29.\n");
     assert_contains(s, "file-03, s49.: ");
     assert_contains(s, "lost-1: nothing: connection refused");
     assert_contains(s, "file-03: nothing more: down\n");
@@ -100,11 +100,11 @@ static void a_full_summary_names_each_part(void **state)
 
 static void many_lines_of_one_host_are_cut(void **state)
 {
-    const struct told rows[] = {{.services = 51}, {.services = 1, .verdicts = 31}};
+    const struct told rows[] = {{.services = 51}, {.services = 1, .findings = 31}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char *s = summary_of(state, &rows[i]);
         assert_null(strstr(s, "s50."));
-        assert_null(strstr(s, "verdict 30."));
+        assert_null(strstr(s, "finding 30."));
         assert_true(text_ends_in(s, "\n" CUT));
         free(s);
     }

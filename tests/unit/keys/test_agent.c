@@ -20,7 +20,7 @@
 
 /* ---- the parser -------------------------------------------------------------------------------------- */
 
-/* An answer that lists `n` keys, "one", "two", ... */
+/* Makes an answer that lists `n` keys and states the number `count`. */
 static struct buf make_listing(uint32_t count, size_t n)
 {
     struct buf b = BUF_INIT(65536);
@@ -60,7 +60,7 @@ static void keys_are_listed(void **state)
     buf_release(&b);
 }
 
-static void no_list(const void *p, size_t n, const char *msg)
+static void assert_list_refused(const void *p, size_t n, const char *msg)
 {
     struct agent a = {.fd = -1};
     struct err err = ERR_INIT;
@@ -73,14 +73,14 @@ static void invalid_lists_of_keys_are_refused(void **state)
     (void)state;
     static const char locked[] = "the SSH agent does not list its keys (is it locked?)";
     static const char cut[] = "the SSH agent's answer is cut off";
-    no_list("", 0, locked);
-    no_list("\5", 1, locked);
-    no_list("\14", 1, cut);
-    no_list("\14\0\0\0", 4, cut);
-    no_list("\14\0\0\0\1", 5, cut);
-    no_list("\14\xff\xff\xff\xff\xff\xff\xff\xff", 9, cut);
+    assert_list_refused("", 0, locked);
+    assert_list_refused("\5", 1, locked);
+    assert_list_refused("\14", 1, cut);
+    assert_list_refused("\14\0\0\0", 4, cut);
+    assert_list_refused("\14\0\0\0\1", 5, cut);
+    assert_list_refused("\14\xff\xff\xff\xff\xff\xff\xff\xff", 9, cut);
     struct buf b = make_listing(4, 3);
-    no_list(b.data, b.len, cut);
+    assert_list_refused(b.data, b.len, cut);
     buf_release(&b);
     /* The number of keys is limited. */
     struct agent a = {.fd = -1};
@@ -110,8 +110,8 @@ static void cut_lists_of_keys_are_refused(void **state)
 }
 
 /* Signs with an agent that answers every request with these bytes. */
-static int sign_answered_as(const char *algorithm, const char *p, size_t n, struct ssh_blob *ret,
-                            struct err *err)
+static int sign_with_answer_by(const char *algorithm, const char *p, size_t n, struct ssh_blob *ret,
+                               struct err *err)
 {
     int ends[2];
     struct buf answer = BUF_INIT(65536);
@@ -131,9 +131,9 @@ static int sign_answered_as(const char *algorithm, const char *p, size_t n, stru
     return rc;
 }
 
-static int sign_answered(const char *p, size_t n, struct ssh_blob *ret, struct err *err)
+static int sign_with_answer(const char *p, size_t n, struct ssh_blob *ret, struct err *err)
 {
-    return sign_answered_as("ssh-ed25519", p, n, ret, err);
+    return sign_with_answer_by("ssh-ed25519", p, n, ret, err);
 }
 
 static int sign_with(struct agent *a, size_t key, const struct ssh_blob *data, int64_t ms,
@@ -154,12 +154,12 @@ static void an_agent_that_signs_with_sha1_only_is_refused(void **state)
     static const char sha2[] = "\x0e\0\0\0\x19\0\0\0\x0crsa-sha2-512\0\0\0\5right";
     struct ssh_blob signature = {0};
     struct err err = ERR_INIT;
-    assert_refused(sign_answered_as("rsa-sha2-512", sha1, sizeof sha1 - 1, &signature, &err), &err,
+    assert_refused(sign_with_answer_by("rsa-sha2-512", sha1, sizeof sha1 - 1, &signature, &err), &err,
                    ERR_FAILED, "the SSH agent signs with SHA-1 only");
-    assert_ok(sign_answered_as("rsa-sha2-512", sha2, sizeof sha2 - 1, &signature, &err), &err);
+    assert_ok(sign_with_answer_by("rsa-sha2-512", sha2, sizeof sha2 - 1, &signature, &err), &err);
     assert_memory_equal(signature.data, "right", 5);
     ssh_blob_release(&signature);
-    assert_ok(sign_answered_as("ssh-rsa", sha1, sizeof sha1 - 1, &signature, &err), &err);
+    assert_ok(sign_with_answer_by("ssh-rsa", sha1, sizeof sha1 - 1, &signature, &err), &err);
     ssh_blob_release(&signature);
 }
 
@@ -168,7 +168,7 @@ static void sign_damaged(void *ctx, const struct damaged *s)
     (void)ctx;
     struct ssh_blob signature = {0};
     struct err err = ERR_INIT;
-    int rc = sign_answered(s->p, s->n, &signature, &err);
+    int rc = sign_with_answer(s->p, s->n, &signature, &err);
     assert_true(rc == 0 ? !s->cut && signature.n <= s->n : !signature.data && err.kind == ERR_FAILED);
     ssh_blob_release(&signature);
 }
@@ -179,16 +179,16 @@ static void cut_signatures_are_refused(void **state)
     static const char answer[] = "\x0e\0\0\0\x1c\0\0\0\x0bssh-ed25519\0\0\0\x09signature";
     struct ssh_blob signature = {0};
     struct err err = ERR_INIT;
-    assert_ok(sign_answered(answer, sizeof answer - 1, &signature, &err), &err);
+    assert_ok(sign_with_answer(answer, sizeof answer - 1, &signature, &err), &err);
     assert_int_equal(signature.n, 9);
     assert_memory_equal(signature.data, "signature", 9);
     ssh_blob_release(&signature);
-    assert_refused(sign_answered(answer, sizeof answer - 2, &signature, &err), &err, ERR_FAILED,
+    assert_refused(sign_with_answer(answer, sizeof answer - 2, &signature, &err), &err, ERR_FAILED,
                    "the SSH agent's signature is cut off");
     damage_everywhere(answer, sizeof answer - 1, sign_damaged, NULL);
 }
 
-/* ---- a real one -------------------------------------------------------------------------------------- */
+/* ---- a real agent -------------------------------------------------------------------------------------- */
 
 /* The agent of the running test; it ends with the test, even a failed one. */
 static struct {
@@ -196,7 +196,7 @@ static struct {
     pid_t pid;
 } real;
 
-static int real_setup(void **state)
+static int agent_setup(void **state)
 {
     if (scratch_setup(state) < 0)
         return -1;
@@ -218,7 +218,7 @@ static int real_setup(void **state)
     return rc;
 }
 
-static int real_teardown(void **state)
+static int agent_teardown(void **state)
 {
     proc_end(real.pid);
     free(real.socket);
@@ -244,8 +244,8 @@ static struct agent open_agent(void)
 }
 
 /* Verifies an ed25519 signature (RFC 8709) with the key inside the blob. */
-static void is_signed(const struct ssh_blob *key, const struct ssh_blob *data,
-                      const struct ssh_blob *signature)
+static void assert_signed(const struct ssh_blob *key, const struct ssh_blob *data,
+                          const struct ssh_blob *signature)
 {
     EVP_PKEY *public = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key->data + key->n - 32, 32);
     EVP_MD_CTX *ctx = EVP_MD_CTX_new();
@@ -272,7 +272,7 @@ static void a_real_agent_signs(void **state)
     struct ssh_blob data = {(unsigned char *)(uintptr_t) "sign this", 9}, signature = {0};
     for (int i = 0; i < 2; i++) {
         assert_ok(sign_with(&a, 0, &data, 20000, &signature, &err), &err);
-        is_signed(&a.keys[0].blob, &data, &signature);
+        assert_signed(&a.keys[0].blob, &data, &signature);
         ssh_blob_release(&signature);
         assert_ok(sign_with(&a, 1, &data, 20000, &signature, &err), &err);
         assert_true(signature.n > 60);
@@ -298,7 +298,7 @@ static void a_real_agent_does_not_sign_with_a_removed_key(void **state)
     free(path);
 }
 
-/* ---- those that misbehave ---------------------------------------------------------------------------- */
+/* ---- misbehaving agents ---------------------------------------------------------------------------- */
 
 /* A socket that behaves like an agent up to the end of `script`. */
 struct rogue {
@@ -389,7 +389,7 @@ static void *answer_once(void *ctx)
     return NULL;
 }
 
-/* A late answer must not be taken for the answer to the next question. */
+/* A late answer must not be read as the answer to the next request. */
 static void late_answers_are_discarded(void **state)
 {
     struct rogue r = rogue_start(*state);
@@ -477,7 +477,7 @@ static void a_missing_agent_is_an_error(void **state)
     free(msg);
 }
 
-#define REAL(f) cmocka_unit_test_setup_teardown(f, real_setup, real_teardown)
+#define WITH_AGENT(f) cmocka_unit_test_setup_teardown(f, agent_setup, agent_teardown)
 
 int main(void)
 {
@@ -487,8 +487,8 @@ int main(void)
         cmocka_unit_test(cut_lists_of_keys_are_refused),
         cmocka_unit_test(cut_signatures_are_refused),
         cmocka_unit_test(an_agent_that_signs_with_sha1_only_is_refused),
-        REAL(a_real_agent_signs),
-        REAL(a_real_agent_does_not_sign_with_a_removed_key),
+        WITH_AGENT(a_real_agent_signs),
+        WITH_AGENT(a_real_agent_does_not_sign_with_a_removed_key),
         SCRATCH(a_silent_agent_times_out),
         SCRATCH(a_full_queue_times_out),
         SCRATCH(a_request_can_be_cancelled),

@@ -21,7 +21,7 @@ static const struct kind {
              {"ecdsa", "521", "PKCS8"},     {"ecdsa", "521", "RFC4716"}, {"rsa", "2048", "RFC4716"},
              {"rsa", "2048", "PEM"},        {"rsa", "2048", "PKCS8"}};
 
-/* A new string: the path of a key. */
+/* Makes a key. Returns its path, a new string. */
 static char *make_key(const char *directory, const struct kind *k, const char *passphrase)
 {
     char *path =
@@ -31,7 +31,7 @@ static char *make_key(const char *directory, const struct kind *k, const char *p
     return path;
 }
 
-static struct buf bytes_of(const char *path)
+static struct buf read_bytes(const char *path)
 {
     struct buf b = BUF_INIT(KEYFILE_MAX);
     struct err err = ERR_INIT;
@@ -41,7 +41,7 @@ static struct buf bytes_of(const char *path)
 
 static struct privkey *open_key(const char *path, const char *passphrase, struct err *err)
 {
-    struct buf b = bytes_of(path);
+    struct buf b = read_bytes(path);
     struct privkey *k = NULL;
     struct secret s = {.len = strlen(passphrase)};
     snprintf(s.text, sizeof s.text, "%s", passphrase);
@@ -50,8 +50,8 @@ static struct privkey *open_key(const char *path, const char *passphrase, struct
     return k;
 }
 
-/* Whether it is the public key of the file beside it. */
-static void same_public(const struct privkey *k, const char *path)
+/* Asserts that PATH.pub has the public half of the key. */
+static void assert_same_public_key(const struct privkey *k, const char *path)
 {
     struct ssh_blob mine = {0}, theirs = {0};
     struct err err = ERR_INIT;
@@ -72,13 +72,13 @@ static void each_kind_of_key_is_read(void **state)
         struct privkey *k = open_key(path, "", &err);
         if (!k)
             fail_msg("%s: %s", path, err.msg);
-        same_public(k, path);
+        assert_same_public_key(k, path);
         privkey_free(k);
         free(path);
     }
 }
 
-static void opens_only_with(const char *path, const char *passphrase)
+static void assert_opened_only_by(const char *path, const char *passphrase)
 {
     struct err err = ERR_INIT;
     assert_null(open_key(path, "", &err));
@@ -88,7 +88,7 @@ static void opens_only_with(const char *path, const char *passphrase)
     struct privkey *k = open_key(path, passphrase, &err);
     if (!k)
         fail_msg("%s: %s", path, err.msg);
-    same_public(k, path);
+    assert_same_public_key(k, path);
     privkey_free(k);
 }
 
@@ -96,7 +96,7 @@ static void only_the_passphrase_opens_a_key(void **state)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         char *path = make_key(*state, &kinds[i], "secret");
-        opens_only_with(path, "secret");
+        assert_opened_only_by(path, "secret");
         free(path);
     }
 }
@@ -126,7 +126,7 @@ static void each_cipher_of_openssh_is_decrypted(void **state)
         char *path = format_text("%s/locked-%zu", *(char **)state, i);
         RUN_PROGRAM("ssh-keygen", "-q", "-t", i % 2 ? "ecdsa" : "ed25519", "-Z", rows[i].cipher, "-a",
                     rows[i].rounds, "-N", rows[i].passphrase, "-f", path);
-        opens_only_with(path, rows[i].passphrase);
+        assert_opened_only_by(path, rows[i].passphrase);
         free(path);
     }
 }
@@ -183,7 +183,7 @@ static void damaged_keys_are_read_or_refused_with_a_message(void **state)
     static const size_t some[] = {0, 1, 2};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
         char *path = make_key(*state, &kinds[some[i]], "");
-        struct buf b = bytes_of(path);
+        struct buf b = read_bytes(path);
         damage_everywhere(b.data, b.len, parse_damaged, NULL);
         buf_release(&b);
         free(path);

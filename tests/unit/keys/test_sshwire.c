@@ -141,7 +141,7 @@ static void run_keygen(const char *path, const char *const options[])
     buf_release(&out);
 }
 
-/* The public key as its .pub file has it. */
+/* Reads the public key from the .pub file. */
 static struct ssh_blob public_key(const char *path)
 {
     struct ssh_blob b = {0};
@@ -155,7 +155,7 @@ static struct ssh_blob public_key(const char *path)
     return b;
 }
 
-struct made {
+struct key_form {
     const char *name;
     const char *options[14];
     const char *type; /* as the file shows it */
@@ -163,7 +163,7 @@ struct made {
     bool hidden; /* the file does not show its public key */
 };
 
-static const struct made keys[] = {
+static const struct key_form keys[] = {
     {"ed25519", {"-t", "ed25519", "-N", ""}, "ssh-ed25519", false, false},
     {"ed25519-secret", {"-t", "ed25519", "-N", "secret", "-a", "1"}, "ssh-ed25519", true, false},
     {"ed25519-pem", {"-t", "ed25519", "-N", "", "-m", "PEM"}, "ssh-ed25519", false, false},
@@ -181,8 +181,8 @@ static const struct made keys[] = {
     {"pkcs8-secret", {"-t", "ecdsa", "-N", "secret", "-m", "PKCS8"}, "", true, true},
 };
 
-/* The .pub file has the hidden public key. */
-static void inspect_both_ways(const char *path, const struct made *made)
+/* Inspects the key with its .pub file, which shows a hidden public key, and without. */
+static void inspect_with_and_without_pub_file(const char *path, const struct key_form *form)
 {
     struct keyfile with = {0}, without = {0};
     struct err err = ERR_INIT;
@@ -191,13 +191,13 @@ static void inspect_both_ways(const char *path, const struct made *made)
     assert_ok(keyfile_inspect(path, &with, &err), &err);
     assert_true(ssh_blob_equal(&with.blob, &public));
     assert_string_equal(with.type, ssh_blob_type(&public, type, sizeof type));
-    assert_int_equal(with.encrypted, made->encrypted);
+    assert_int_equal(with.encrypted, form->encrypted);
     assert_int_equal(unlink(pub), 0);
     assert_ok(keyfile_inspect(path, &without, &err), &err);
-    assert_string_equal(without.type, made->type);
-    assert_int_equal(without.encrypted, made->encrypted);
-    assert_int_equal(ssh_blob_equal(&without.blob, &public), !made->hidden);
-    assert_int_equal(without.blob.n == 0, made->hidden);
+    assert_string_equal(without.type, form->type);
+    assert_int_equal(without.encrypted, form->encrypted);
+    assert_int_equal(ssh_blob_equal(&without.blob, &public), !form->hidden);
+    assert_int_equal(without.blob.n == 0, form->hidden);
     keyfile_release(&with);
     keyfile_release(&without);
     ssh_blob_release(&public);
@@ -209,7 +209,7 @@ static void each_form_of_ssh_keygen_is_read(void **state)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         char *path = file_join(*state, keys[i].name);
         run_keygen(path, keys[i].options);
-        inspect_both_ways(path, &keys[i]);
+        inspect_with_and_without_pub_file(path, &keys[i]);
         free(path);
     }
 }
@@ -219,10 +219,10 @@ static void fingerprints_equal_those_of_ssh_keygen(void **state)
     char *path = file_join(*state, "key"), fingerprint[SSH_FINGERPRINT];
     run_keygen(path, (const char *const[]){"-t", "ed25519", "-N", "", NULL});
     struct ssh_blob public = public_key(path);
-    struct buf said = run_program((const char *const[]){"ssh-keygen", "-l", "-f", path, NULL});
-    assert_contains(buf_str(&said), ssh_blob_fingerprint(&public, fingerprint));
+    struct buf printed = run_program((const char *const[]){"ssh-keygen", "-l", "-f", path, NULL});
+    assert_contains(buf_str(&printed), ssh_blob_fingerprint(&public, fingerprint));
     assert_int_equal(strlen(fingerprint), 50);
-    buf_release(&said);
+    buf_release(&printed);
     ssh_blob_release(&public);
     free(path);
 }
@@ -309,7 +309,7 @@ static void other_lines_are_not_public_keys(void **state)
     free(path);
 }
 
-static void no_key(const char *text, const char *msg)
+static void assert_key_refused(const char *text, const char *msg)
 {
     struct keyfile k = {.type = "untouched"};
     struct err err = ERR_INIT;
@@ -319,18 +319,20 @@ static void no_key(const char *text, const char *msg)
 
 static void other_blobs_are_not_keys(void **state)
 {
-    no_key("", "not a private key");
-    no_key("ssh-ed25519 AAAA", "not a private key");
-    no_key("-----BEGIN CERTIFICATE-----\n", "the format of the private key is not supported");
-    no_key("-----BEGIN OPENSSH PRIVATE KEY-----\n", "the private key's last line is missing");
-    no_key("-----BEGIN OPENSSH PRIVATE KEY-----\n-----END OPENSSH PRIVATE KEY-----\n", "this is not base64");
-    no_key("-----BEGIN OPENSSH PRIVATE KEY-----\n!!!!\n-----END OPENSSH PRIVATE KEY-----\n",
-           "this is not base64");
-    no_key("-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n",
-           "not an OpenSSH private key");
+    assert_key_refused("", "not a private key");
+    assert_key_refused("ssh-ed25519 AAAA", "not a private key");
+    assert_key_refused("-----BEGIN CERTIFICATE-----\n", "the format of the private key is not supported");
+    assert_key_refused("-----BEGIN OPENSSH PRIVATE KEY-----\n", "the private key's last line is missing");
+    assert_key_refused("-----BEGIN OPENSSH PRIVATE KEY-----\n-----END OPENSSH PRIVATE KEY-----\n",
+                       "this is not base64");
+    assert_key_refused("-----BEGIN OPENSSH PRIVATE KEY-----\n!!!!\n-----END OPENSSH PRIVATE KEY-----\n",
+                       "this is not base64");
+    assert_key_refused("-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n",
+                       "not an OpenSSH private key");
     /* "openssh-key-v1" with its NUL only */
-    no_key("-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEA\n-----END OPENSSH PRIVATE KEY-----\n",
-           "the OpenSSH private key is damaged");
+    assert_key_refused(
+        "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEA\n-----END OPENSSH PRIVATE KEY-----\n",
+        "the OpenSSH private key is damaged");
     struct keyfile k = {0};
     struct err err = ERR_INIT;
     char *path = scratch_file(*state, "file", "hello", 5), *msg = format_text("%s: not a private key", path);

@@ -21,7 +21,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* The pair of the format's specification. */
+/* The key pair of the format's specification. */
 #define SECRET "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX"
 #define PUBLIC "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"
 
@@ -65,7 +65,7 @@ static void only_canonical_base64_is_decoded(void **state)
     }
 }
 
-static void bech32_damaged(void *ctx, const struct damaged *s)
+static void decode_damaged_key(void *ctx, const struct damaged *s)
 {
     unsigned char key[32];
     (void)ctx;
@@ -95,7 +95,7 @@ static void keys_in_bech32_are_decoded(void **state)
     assert_int_equal(bech32_decode(b.data, b.len, "age", upper, sizeof upper), -1);
     assert_int_equal(bech32_decode(PUBLIC, strlen(PUBLIC), "agf", upper, sizeof upper), -1);
     assert_int_equal(bech32_decode(PUBLIC, strlen(PUBLIC), "age", upper, 31), -1);
-    damage_everywhere(PUBLIC, strlen(PUBLIC), bech32_damaged, NULL);
+    damage_everywhere(PUBLIC, strlen(PUBLIC), decode_damaged_key, NULL);
     buf_release(&b);
 }
 
@@ -121,8 +121,8 @@ static struct age_recipients *read_recipients(const char *text)
     return r;
 }
 
-/* n bytes, each derived from its position. */
-static unsigned char *plain_bytes(size_t n)
+/* Makes n bytes, each derived from its position. */
+static unsigned char *make_plain_bytes(size_t n)
 {
     unsigned char *p = malloc(n + 1);
     assert_non_null(p);
@@ -132,16 +132,17 @@ static unsigned char *plain_bytes(size_t n)
 }
 
 /* Encrypts, in pieces of `step`. The caller frees the path. */
-static char *encrypt_file(const char *dir, const struct age_recipients *to, bool armor, size_t n, size_t step)
+static char *encrypt_file(const char *dir, const struct age_recipients *recipients, bool armor, size_t n,
+                          size_t step)
 {
     struct age_writer *w = NULL;
     struct err err = ERR_INIT;
     char *path = file_join(dir, "file.age");
-    unsigned char *p = plain_bytes(n);
+    unsigned char *p = make_plain_bytes(n);
     unlink(path);
     int fd = file_create(path, &err);
     assert_true(fd >= 0);
-    assert_ok(age_writer_open(fd, to, armor, &w, &err), &err);
+    assert_ok(age_writer_open(fd, recipients, armor, &w, &err), &err);
     for (size_t at = 0; at < n; at += step)
         assert_ok(age_writer_write(w, p + at, n - at < step ? n - at : step, &err), &err);
     assert_ok(age_writer_finish(w, &err), &err);
@@ -151,29 +152,30 @@ static char *encrypt_file(const char *dir, const struct age_recipients *to, bool
     return path;
 }
 
-/* The readable part of a file, in pieces of `step`; `whole`: its end was authentic. */
+/* The result of reading a file. */
 struct outcome {
-    bool whole;
-    size_t n;
+    bool whole; /* the end of the file was authentic */
+    size_t n;   /* bytes read */
     struct err err;
 };
 
-static struct outcome decrypt_file(const char *path, struct age_identities *by, size_t step)
+/* Reads a file in pieces of `step`, up to its end or an error. */
+static struct outcome decrypt_file(const char *path, struct age_identities *identities, size_t step)
 {
     struct outcome o = {.err = ERR_INIT};
     struct age_reader *r = NULL;
-    unsigned char *chunk = malloc(step), *want = plain_bytes(1 << 20);
+    unsigned char *chunk = malloc(step), *want = make_plain_bytes(1 << 20);
     ssize_t n = -1;
     int fd = file_open(path, &o.err);
     assert_true(fd >= 0 && chunk);
-    if (age_reader_open(fd, by, &r, &o.err) == 0)
+    if (age_reader_open(fd, identities, &r, &o.err) == 0)
         while ((n = age_reader_read(r, chunk, step, &o.err)) > 0) {
             assert_true((size_t)n <= step);
             assert_memory_equal(chunk, want + o.n, (size_t)n); /* every returned byte is authentic */
             o.n += (size_t)n;
         }
     o.whole = n == 0;
-    if (r && n < 0) /* for ever */
+    if (r && n < 0) /* each later read fails too */
         assert_int_equal(age_reader_read(r, chunk, step, NULL), -1);
     age_reader_free(r);
     fd_close(&fd);
@@ -186,44 +188,45 @@ static void files_of_any_size_are_decrypted(void **state)
 {
     static const size_t ns[] = {0, 1, 65535, 65536, 65537, 131071, 131072, 131073, 300000};
     static const size_t steps[] = {1 << 20, 65536, 65537, 4096, 7777};
-    struct age_recipients *to = read_recipients(PUBLIC);
-    struct age_identities *by = read_identities(*state, SECRET "\n");
+    struct age_recipients *recipients = read_recipients(PUBLIC);
+    struct age_identities *identities = read_identities(*state, SECRET "\n");
     for (size_t i = 0; i < sizeof ns / sizeof *ns; i++)
         for (size_t k = 0; k < 2 * sizeof steps / sizeof *steps; k++) {
-            char *path = encrypt_file(*state, to, k & 1, ns[i], steps[k / 2]);
-            struct outcome o = decrypt_file(path, by, steps[k / 2]);
+            char *path = encrypt_file(*state, recipients, k & 1, ns[i], steps[k / 2]);
+            struct outcome o = decrypt_file(path, identities, steps[k / 2]);
             if (!o.whole)
                 fail_msg("%zu bytes in steps of %zu: %s", ns[i], steps[k / 2], o.err.msg);
             assert_int_equal(o.n, ns[i]);
             free(path);
         }
-    age_recipients_free(to);
-    age_identities_free(by);
+    age_recipients_free(recipients);
+    age_identities_free(identities);
 }
 
 /* Overwrites a file with n bytes, and reads it. */
-static struct outcome decrypted_bytes(const char *path, const void *p, size_t n, struct age_identities *by)
+static struct outcome decrypt_bytes(const char *path, const void *p, size_t n,
+                                    struct age_identities *identities)
 {
     FILE *f = fopen(path, "w");
     assert_non_null(f);
     assert_int_equal(fwrite(p, 1, n, f), n);
     assert_int_equal(fclose(f), 0);
-    return decrypt_file(path, by, 65536);
+    return decrypt_file(path, identities, 65536);
 }
 
 /* A file that was cut, extended, or had chunks exchanged or repeated is refused. */
 static void rearranged_files_are_refused(void **state)
 {
-    struct age_recipients *to = read_recipients(PUBLIC);
-    struct age_identities *by = read_identities(*state, SECRET);
-    char *path = encrypt_file(*state, to, false, 200000, 65536);
+    struct age_recipients *recipients = read_recipients(PUBLIC);
+    struct age_identities *identities = read_identities(*state, SECRET);
+    char *path = encrypt_file(*state, recipients, false, 200000, 65536);
     struct buf b = scratch_read(path), other = BUF_INIT(1 << 20);
     size_t first = b.len - (200000 + 4 * AGE_TAG),
            cuts[] = {
                first,     first + 1,      first + AGE_SEALED, first + 2 * AGE_SEALED, first + 3 * AGE_SEALED,
                b.len - 1, b.len - AGE_TAG};
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
-        struct outcome o = decrypted_bytes(path, b.data, cuts[i], by);
+        struct outcome o = decrypt_bytes(path, b.data, cuts[i], identities);
         assert_false(o.whole);
         assert_true(o.n <= (cuts[i] - first) / AGE_SEALED * AGE_CHUNK);
     }
@@ -245,31 +248,31 @@ static void rearranged_files_are_refused(void **state)
             size_t at = first + (size_t)rows[i].order[k] * AGE_SEALED;
             buf_add(&other, b.data + at, b.len - at < AGE_SEALED ? b.len - at : AGE_SEALED);
         }
-        struct outcome o = decrypted_bytes(path, other.data, other.len, by);
+        struct outcome o = decrypt_bytes(path, other.data, other.len, identities);
         assert_false(o.whole);
         assert_int_equal(o.err.kind, ERR_FAILED);
         assert_int_equal(o.n, rows[i].n);
     }
     buf_add(&b, "x", 1);
-    assert_false(decrypted_bytes(path, b.data, b.len, by).whole);
+    assert_false(decrypt_bytes(path, b.data, b.len, identities).whole);
     buf_release(&b);
     buf_release(&other);
     free(path);
-    age_recipients_free(to);
-    age_identities_free(by);
+    age_recipients_free(recipients);
+    age_identities_free(identities);
 }
 
-struct spoiling {
+struct damaged_file {
     const char *path;
-    struct age_identities *by;
+    struct age_identities *identities;
     bool armor;
 };
 
 /* Armor allows one deviation: white space around it. */
-static void file_damaged(void *ctx, const struct damaged *s)
+static void decrypt_damaged(void *ctx, const struct damaged *s)
 {
-    struct spoiling *x = ctx;
-    struct outcome o = decrypted_bytes(x->path, s->p, s->n, x->by);
+    struct damaged_file *x = ctx;
+    struct outcome o = decrypt_bytes(x->path, s->p, s->n, x->identities);
     if (o.whole && !(x->armor && s->at + 1 == s->n + s->cut))
         fail_msg("%s at %zu: whole", s->cut ? "cut" : "flipped", s->at);
     assert_true(o.whole || o.err.msg[0]);
@@ -277,23 +280,23 @@ static void file_damaged(void *ctx, const struct damaged *s)
 
 static void damaged_files_are_refused(void **state)
 {
-    struct age_recipients *to = read_recipients(PUBLIC);
-    struct age_identities *by = read_identities(*state, SECRET);
+    struct age_recipients *recipients = read_recipients(PUBLIC);
+    struct age_identities *identities = read_identities(*state, SECRET);
     for (int armor = 0; armor < 2; armor++) {
-        char *path = encrypt_file(*state, to, armor, 50, 50);
+        char *path = encrypt_file(*state, recipients, armor, 50, 50);
         struct buf b = scratch_read(path);
-        struct spoiling x = {path, by, armor};
-        damage_everywhere(b.data, b.len, file_damaged, &x);
+        struct damaged_file x = {path, identities, armor};
+        damage_everywhere(b.data, b.len, decrypt_damaged, &x);
         buf_release(&b);
         free(path);
     }
-    age_recipients_free(to);
-    age_identities_free(by);
+    age_recipients_free(recipients);
+    age_identities_free(identities);
 }
 
 /* ---- recipients -------------------------------------------------------------------------------------- */
 
-/* An Ed25519 key of these 32 bytes. The caller frees it. */
+/* Makes the line of an Ed25519 key of these 32 bytes. The caller frees it. */
 static char *ed25519_line(const unsigned char raw[32])
 {
     struct buf blob = BUF_INIT(100), line = BUF_INIT(200);
@@ -474,10 +477,10 @@ static void invalid_identities_are_refused(void **state)
     age_identities_free(i);
 }
 
-/* Answers from a list, and counts. */
+/* A person who answers from a list. */
 struct person {
     const char *const *answers;
-    size_t asked;
+    size_t asked; /* the number of questions */
     char prompts[1000];
 };
 
@@ -496,7 +499,7 @@ static int answer_question(void *ctx, const struct question *q, struct secret *r
     return 0;
 }
 
-static struct age_identities *asking_identities(struct person *p)
+static struct age_identities *new_asking_identities(struct person *p)
 {
     struct age_identities *i = NULL;
     struct err err = ERR_INIT;
@@ -521,7 +524,7 @@ static void ssh_keys_are_recipients_and_identities(void **state)
         assert_ok(age_recipients_add_file(r, open_pub, &err), &err);
         char *path = encrypt_file(*state, r, false, 1000, 1000);
         struct person p = {.answers = (const char *const[]){"wrong", "wronger", "secret", NULL}};
-        struct age_identities *i = asking_identities(&p);
+        struct age_identities *i = new_asking_identities(&p);
         assert_ok(age_identities_add_file(i, locked, &err), &err);
         struct outcome o = decrypt_file(path, i, 100);
         assert_int_equal(p.asked, 0);
@@ -532,17 +535,17 @@ static void ssh_keys_are_recipients_and_identities(void **state)
         assert_ok(age_recipients_add_file(r, locked_pub, &err), &err);
         free(path);
         path = encrypt_file(*state, r, false, 1000, 1000);
-        assert_true(decrypt_file(path, i, 100).whole); /* the open one will do */
+        assert_true(decrypt_file(path, i, 100).whole); /* the key without a passphrase opens it */
         assert_int_equal(p.asked, 0);
         age_identities_free(i);
-        i = asking_identities(&p);
+        i = new_asking_identities(&p);
         assert_ok(age_identities_add_file(i, locked, &err), &err);
         assert_true(decrypt_file(path, i, 100).whole);
         assert_true(decrypt_file(path, i, 100).whole);
         assert_int_equal(p.asked, 3);
         age_identities_free(i);
         p = (struct person){.answers = (const char *const[]){"a", "b", "c", "secret"}};
-        i = asking_identities(&p);
+        i = new_asking_identities(&p);
         assert_ok(age_identities_add_file(i, locked, &err), &err);
         o = decrypt_file(path, i, 100);
         assert_int_equal(p.asked, 3);
@@ -557,8 +560,8 @@ static void ssh_keys_are_recipients_and_identities(void **state)
     }
 }
 
-/* The file with n stanzas before its own: they name the same RSA key, but no key opens them. */
-static char *with_decoys(const char *dir, const char *path, int n)
+/* Copies the file with n stanzas before its own. They name the same RSA key, but no key opens them. */
+static char *add_decoy_stanzas(const char *dir, const char *path, int n)
 {
     static const char row[] = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n";
     struct buf whole = BUF_INIT(1 << 20), b = BUF_INIT(1 << 20);
@@ -574,13 +577,13 @@ static char *with_decoys(const char *dir, const char *path, int n)
         buf_adds(&b, "AAAAAAAAAAAAAAAAAAAAAA\n");
     }
     buf_add(&b, stanza, whole.len - strlen(AGE_VERSION_LINE));
-    char *decoyed = scratch_file(dir, "decoys", b.data, b.len);
+    char *with_decoys = scratch_file(dir, "decoys", b.data, b.len);
     buf_release(&whole);
     buf_release(&b);
-    return decoyed;
+    return with_decoys;
 }
 
-/* One attempt with an RSA key takes milliseconds: a header of a thousand such stanzas would take a minute. */
+/* One attempt with an RSA key takes milliseconds: a header of a thousand stanzas would take a minute. */
 static void few_stanzas_of_an_rsa_key_are_tried(void **state)
 {
     struct err err = ERR_INIT;
@@ -594,11 +597,11 @@ static void few_stanzas_of_an_rsa_key_are_tried(void **state)
     assert_ok(age_identities_add_file(i, key, &err), &err);
     char *path = encrypt_file(*state, r, false, 1000, 1000);
     for (int n = 7; n <= 8; n++) {
-        char *decoyed = with_decoys(*state, path, n);
-        struct outcome o = decrypt_file(decoyed, i, 100);
+        char *with_decoys = add_decoy_stanzas(*state, path, n);
+        struct outcome o = decrypt_file(with_decoys, i, 100);
         assert_false(o.whole);
         assert_contains(o.err.msg, n == 7 ? "changed" : "none of the keys tried opens it");
-        free(decoyed);
+        free(with_decoys);
     }
     age_identities_free(i);
     age_recipients_free(r);
@@ -609,8 +612,8 @@ static void few_stanzas_of_an_rsa_key_are_tried(void **state)
 
 /* ---- passphrases ------------------------------------------------------------------------------------- */
 
-/* A file with a passphrase, made by hand, because a normal work factor takes a second each time. */
-static char *with_passphrase(const char *dir, const char *name, const char *passphrase, const char *text)
+/* Writes a file with a passphrase and a low work factor, because a normal one takes a second each time. */
+static char *write_scrypt_file(const char *dir, const char *name, const char *passphrase, const char *text)
 {
     unsigned char file_key[AGE_FILE_KEY] = {1, 2, 3}, nonce[AGE_NONCE] = {4}, sealed[1000];
     struct secret s = {.len = strlen(passphrase)};
@@ -631,8 +634,8 @@ static char *with_passphrase(const char *dir, const char *name, const char *pass
     return path;
 }
 
-/* A stranger chooses scrypt's work factor. A high one is refused before a passphrase is asked for and
- * before memory is allocated; age's own is accepted. */
+/* The creator of a file chooses scrypt's work factor. A high one is refused before a passphrase is asked for
+ * and before memory is allocated; age's own is accepted. */
 static void too_high_scrypt_work_factors_are_refused_without_a_prompt(void **state)
 {
     static const struct {
@@ -648,17 +651,17 @@ static void too_high_scrypt_work_factors_are_refused_without_a_prompt(void **sta
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf b = BUF_INIT(1000);
         struct person p = {.answers = (const char *const[]){NULL}};
-        struct age_identities *by = asking_identities(&p);
+        struct age_identities *identities = new_asking_identities(&p);
         buf_addf(&b,
                  "%s-> scrypt AAAAAAAAAAAAAAAAAAAAAA %u\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n"
                  "--- AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n",
                  AGE_VERSION_LINE, cases[i].log_n);
         char *path = scratch_file(*state, "cost", b.data, b.len);
-        struct outcome o = decrypt_file(path, by, 100);
+        struct outcome o = decrypt_file(path, identities, 100);
         assert_contains(o.err.msg, cases[i].log_n > 22 ? "the scrypt cost is too high"
                                                        : "there is no terminal to ask on");
         assert_string_equal(p.prompts, cases[i].prompts);
-        age_identities_free(by);
+        age_identities_free(identities);
         buf_release(&b);
         free(path);
     }
@@ -666,15 +669,15 @@ static void too_high_scrypt_work_factors_are_refused_without_a_prompt(void **sta
 
 static void a_passphrase_is_asked_for_until_it_is_right(void **state)
 {
-    char *path = with_passphrase(*state, "x", "secret", "");
+    char *path = write_scrypt_file(*state, "x", "secret", "");
     struct person p = {.answers = (const char *const[]){"wrong", "secret", "a", "b", "c", NULL}};
-    struct age_identities *i = asking_identities(&p), *nobody = NULL;
+    struct age_identities *i = new_asking_identities(&p), *nobody = NULL;
     struct err err = ERR_INIT;
     assert_true(decrypt_file(path, i, 100).whole);
     assert_string_equal(p.prompts, "Enter passphrase: \nEnter passphrase: \n");
     /* These identities keep the file's key; new ones ask. */
     age_identities_free(i);
-    i = asking_identities(&p);
+    i = new_asking_identities(&p);
     struct outcome o = decrypt_file(path, i, 100);
     assert_string_equal(o.err.msg, "the passphrase does not open it");
     o = decrypt_file(path, i, 100);
@@ -695,9 +698,9 @@ static void an_encrypted_identity_file_asks_once(void **state)
     struct person p = {.answers = (const char *const[]){"secret", NULL}};
     struct age_recipients *r = read_recipients(PUBLIC);
     struct err err = ERR_INIT;
-    char *sealed = with_passphrase(*state, "sealed", "secret", "# mine\n" SECRET "\n");
+    char *sealed = write_scrypt_file(*state, "sealed", "secret", "# mine\n" SECRET "\n");
     char *path = encrypt_file(*state, r, true, 1000, 1000);
-    struct age_identities *i = asking_identities(&p);
+    struct age_identities *i = new_asking_identities(&p);
     assert_ok(age_identities_add_file(i, sealed, &err), &err);
     assert_int_equal(p.asked, 0);
     assert_true(decrypt_file(path, i, 100).whole);
@@ -706,9 +709,9 @@ static void an_encrypted_identity_file_asks_once(void **state)
     age_identities_free(i);
     free(sealed);
     /* Its content is not an identity, and is not printed. */
-    sealed = with_passphrase(*state, "sealed", "secret", "my diary\n");
+    sealed = write_scrypt_file(*state, "sealed", "secret", "my diary\n");
     p = (struct person){.answers = (const char *const[]){"secret", NULL}};
-    i = asking_identities(&p);
+    i = new_asking_identities(&p);
     assert_ok(age_identities_add_file(i, sealed, &err), &err);
     struct outcome o = decrypt_file(path, i, 100);
     assert_false(o.whole);
@@ -727,7 +730,7 @@ static void an_encrypted_identity_file_asks_once(void **state)
 #define MAC "--- WyJp9F/9FOZh7gJdheq2WIJcwHgYc8NIVh3ddwhrcNg\n"
 #define GOOD AGE_VERSION_LINE "-> X25519 " SHARE "\n" BODY "\n-> ssh-rsa AAAAAA\nAAAA\n-> grease x\n\n" MAC
 
-static void header_damaged(void *ctx, const struct damaged *s)
+static void parse_damaged_header(void *ctx, const struct damaged *s)
 {
     struct age_header h;
     struct err err = ERR_INIT;
@@ -756,7 +759,7 @@ static void headers_are_read(void **state)
     assert_string_equal(age_stanza_name(&h.stanzas[1], name, sizeof name), "ssh-rsa SHA256:AAAAA...");
     assert_string_equal(age_stanza_name(&h.stanzas[2], name, sizeof name), "grease");
     age_header_release(&h);
-    damage_everywhere(GOOD, strlen(GOOD), header_damaged, NULL);
+    damage_everywhere(GOOD, strlen(GOOD), parse_damaged_header, NULL);
 }
 
 /* The number of stanzas is limited, and so is the body of an unknown kind. */

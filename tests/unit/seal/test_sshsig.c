@@ -1,5 +1,5 @@
-/* Signatures: ours verified by ssh-keygen, ssh-keygen's verified by us, both damaged; FIDO keys made by
- * hand; allowed signers. */
+/* Signatures: ssh-keygen verifies profgrab's, profgrab verifies ssh-keygen's, and damaged ones; FIDO keys
+ * made by hand; allowed signers. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #include "base/banned.h"
 
 static const char message[] = "{ \"format\": \"profgrab-bundle\" }\n";
-#define SPACE "profgrab-bundle"
+#define NAMESPACE "profgrab-bundle"
 
 static const struct kind {
     const char *type, *bits, *form;
@@ -24,7 +24,7 @@ static const struct kind {
              {"ecdsa", "256", "PEM"},       {"ecdsa", "384", "RFC4716"}, {"ecdsa", "521", "PKCS8"}};
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-/* A new string: the path of a key. */
+/* Makes a key. Returns its path, a new string. */
 static char *make_key(const char *directory, const struct kind *k, const char *passphrase)
 {
     char *path = format_text("%s/%s-%s%s", directory, k->type, k->bits, *passphrase ? "-locked" : "");
@@ -33,11 +33,11 @@ static char *make_key(const char *directory, const struct kind *k, const char *p
     return path;
 }
 
-static char *sign_with(const struct sshsig_signer *by)
+static char *sign_with(const struct sshsig_signer *signer)
 {
     struct err err = ERR_INIT;
     char *armor = NULL;
-    assert_ok(sshsig_sign(by, SPACE, str_of(message), &armor, &err), &err);
+    assert_ok(sshsig_sign(signer, NAMESPACE, str_of(message), &armor, &err), &err);
     return armor;
 }
 
@@ -49,12 +49,12 @@ static struct sshsig parse_signature(const char *armor)
     return s;
 }
 
-/* Whether `ssh-keygen -Y check-novalidate` accepts it. */
-static bool keygen_takes(const char *directory, const char *armor)
+/* Returns whether `ssh-keygen -Y check-novalidate` accepts the signature. */
+static bool is_accepted_by_ssh_keygen(const char *directory, const char *armor)
 {
-    char *sig = scratch_file(directory, "taken.sig", armor, strlen(armor));
-    char *text = scratch_file(directory, "taken", message, strlen(message));
-    const char *argv[] = {"ssh-keygen", "-Y", "check-novalidate", "-n", SPACE, "-s", sig, NULL};
+    char *sig = scratch_file(directory, "accepted.sig", armor, strlen(armor));
+    char *text = scratch_file(directory, "accepted", message, strlen(message));
+    const char *argv[] = {"ssh-keygen", "-Y", "check-novalidate", "-n", NAMESPACE, "-s", sig, NULL};
     struct proc_limits limits = {.timeout_ms = 60000, .cancel_fd = -1, .max_output = 1u << 16};
     struct proc_result r;
     struct err err = ERR_INIT;
@@ -68,7 +68,7 @@ static bool keygen_takes(const char *directory, const char *armor)
     return good;
 }
 
-/* ---- every kind of keys ------------------------------------------------------------------------------ */
+/* ---- every kind of key ------------------------------------------------------------------------------ */
 
 static void ssh_keygen_verifies_our_signatures(void **state)
 {
@@ -76,11 +76,11 @@ static void ssh_keygen_verifies_our_signatures(void **state)
         char *path = make_key(*state, &kinds[i], ""), *pub = format_text("%s.pub", path);
         const char *keys[] = {path, pub};
         for (int k = 0; k < 2; k++) {
-            struct sshsig_signer by = {.key = keys[k], .cancel_fd = -1};
-            char *armor = sign_with(&by);
-            assert_true(keygen_takes(*state, armor));
+            struct sshsig_signer signer = {.key = keys[k], .cancel_fd = -1};
+            char *armor = sign_with(&signer);
+            assert_true(is_accepted_by_ssh_keygen(*state, armor));
             struct sshsig s = parse_signature(armor);
-            assert_string_equal(s.namespace, SPACE);
+            assert_string_equal(s.namespace, NAMESPACE);
             assert_false(s.sha256);
             assert_int_equal(sshsig_check(&s, message, strlen(message), NULL), 0);
             sshsig_release(&s);
@@ -97,7 +97,7 @@ static void signatures_of_ssh_keygen_are_verified(void **state)
     char *text = scratch_file(*state, "m", message, strlen(message)), *sig = format_text("%s.sig", text);
     for (size_t i = 0; i < KINDS * 2; i++) {
         char *path = make_key(*state, &kinds[i / 2], "");
-        RUN_PROGRAM("ssh-keygen", "-q", "-Y", "sign", "-O", hashes[i % 2], "-f", path, "-n", SPACE, text);
+        RUN_PROGRAM("ssh-keygen", "-q", "-Y", "sign", "-O", hashes[i % 2], "-f", path, "-n", NAMESPACE, text);
         struct buf b = scratch_read(sig);
         struct sshsig s = parse_signature(buf_str(&b));
         struct err err = ERR_INIT;
@@ -125,10 +125,10 @@ static void signatures_equal_those_of_ssh_keygen(void **state)
 {
     char *path = make_key(*state, &kinds[0], ""), *text = scratch_file(*state, "m", message, strlen(message));
     char *sig = format_text("%s.sig", text);
-    RUN_PROGRAM("ssh-keygen", "-q", "-Y", "sign", "-f", path, "-n", SPACE, text);
+    RUN_PROGRAM("ssh-keygen", "-q", "-Y", "sign", "-f", path, "-n", NAMESPACE, text);
     struct buf theirs = scratch_read(sig);
-    struct sshsig_signer by = {.key = path, .cancel_fd = -1};
-    char *ours = sign_with(&by);
+    struct sshsig_signer signer = {.key = path, .cancel_fd = -1};
+    char *ours = sign_with(&signer);
     assert_string_equal(ours, buf_str(&theirs));
     buf_release(&theirs);
     free(ours);
@@ -183,11 +183,11 @@ static void a_signature_of_a_fido_key_is_verified(void **state)
     EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
     struct ssh_blob public = fido_public(key, name), data = {0};
     struct err err = ERR_INIT;
-    assert_ok(sshsig_signed_data(SPACE, false, str_of(message), &data, &err), &err);
+    assert_ok(sshsig_signed_data(NAMESPACE, false, str_of(message), &data, &err), &err);
     struct ssh_blob signature = fido_sign(key, name, &data);
     char *armor = NULL;
-    assert_ok(sshsig_armor(SPACE, &public, &signature, &armor, &err), &err);
-    assert_true(keygen_takes(*state, armor));
+    assert_ok(sshsig_armor(NAMESPACE, &public, &signature, &armor, &err), &err);
+    assert_true(is_accepted_by_ssh_keygen(*state, armor));
     struct sshsig s = parse_signature(armor);
     assert_string_equal(s.type, name);
     assert_ok(sshsig_check(&s, message, strlen(message), &err), &err);
@@ -213,10 +213,10 @@ static void a_fido_key_needs_an_agent(void **state)
     struct buf line = BUF_INIT(1000);
     buf_adds(&line, "sk-ssh-ed25519@openssh.com ");
     ssh_base64_add(&line, public.data, public.n);
-    struct sshsig_signer by = {.key = buf_str(&line), .cancel_fd = -1};
+    struct sshsig_signer signer = {.key = buf_str(&line), .cancel_fd = -1};
     struct err err = ERR_INIT;
     char *armor = NULL;
-    assert_int_equal(sshsig_sign(&by, SPACE, str_of(message), &armor, &err), -1);
+    assert_int_equal(sshsig_sign(&signer, NAMESPACE, str_of(message), &armor, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     assert_contains(err.msg, "there is no SSH agent, and only an agent can use a FIDO key");
     assert_null(armor);
@@ -257,33 +257,33 @@ static void a_passphrase_is_asked_for(void **state)
     char *path = make_key(*state, &kinds[1], "secret");
     for (size_t i = 0; i < 3; i++) {
         struct person p = {.answer = cases[i].answer};
-        struct sshsig_signer by = {
+        struct sshsig_signer signer = {
             .key = path, .ask = answer_question, .ask_ctx = &p, .ask_ms = 1000, .cancel_fd = -1};
         struct err err = ERR_INIT;
         char *armor = NULL;
-        int rc = sshsig_sign(&by, SPACE, str_of(message), &armor, &err);
+        int rc = sshsig_sign(&signer, NAMESPACE, str_of(message), &armor, &err);
         assert_int_equal(rc, cases[i].msg ? -1 : 0);
         if (cases[i].msg)
             assert_contains(err.msg, cases[i].msg);
         assert_int_equal(p.asked, cases[i].asked);
         free(armor);
     }
-    struct sshsig_signer by = {.key = path, .cancel_fd = -1};
+    struct sshsig_signer signer = {.key = path, .cancel_fd = -1};
     struct err err = ERR_INIT;
     char *armor = NULL;
-    assert_int_equal(sshsig_sign(&by, SPACE, str_of(message), &armor, &err), -1);
+    assert_int_equal(sshsig_sign(&signer, NAMESPACE, str_of(message), &armor, &err), -1);
     assert_contains(err.msg, "it has a passphrase, and no user can be asked for it");
     free(path);
 }
 
 /* ---- bad keys ---------------------------------------------------------------------------------------- */
 
-static void refuses_key(const char *key, enum err_kind kind, const char *part)
+static void assert_key_refused(const char *key, enum err_kind kind, const char *part)
 {
-    struct sshsig_signer by = {.key = key, .cancel_fd = -1};
+    struct sshsig_signer signer = {.key = key, .cancel_fd = -1};
     struct err err = ERR_INIT;
     char *armor = NULL;
-    assert_int_equal(sshsig_sign(&by, SPACE, str_of(message), &armor, &err), -1);
+    assert_int_equal(sshsig_sign(&signer, NAMESPACE, str_of(message), &armor, &err), -1);
     assert_int_equal(err.kind, kind);
     assert_contains(err.msg, part);
     assert_null(armor);
@@ -295,19 +295,19 @@ static void unusual_keys_are_handled(void **state)
     char *key = make_key(*state, &kinds[0], ""), *other = make_key(*state, &dsa, "");
     char *pub = format_text("%s.pub", key), *missing = format_text("%s/missing", (char *)*state);
     char *short_rsa = make_key(*state, &small, "");
-    refuses_key(other, ERR_USAGE, "of type ssh-dss, which cannot sign bundles");
-    refuses_key(short_rsa, ERR_UNSUPPORTED, "an RSA key of 1024 bits is not supported");
-    refuses_key(missing, ERR_NOT_FOUND, missing);
-    refuses_key("ssh-ed25519 AAAA!", ERR_FAILED, "this is not base64");
+    assert_key_refused(other, ERR_USAGE, "of type ssh-dss, which cannot sign bundles");
+    assert_key_refused(short_rsa, ERR_UNSUPPORTED, "an RSA key of 1024 bits is not supported");
+    assert_key_refused(missing, ERR_NOT_FOUND, missing);
+    assert_key_refused("ssh-ed25519 AAAA!", ERR_FAILED, "this is not base64");
     /* A public key whose private key is missing or another one. */
     assert_int_equal(remove(key), 0);
-    refuses_key(pub, ERR_NOT_FOUND, "there is no SSH agent, and there is no file ");
+    assert_key_refused(pub, ERR_NOT_FOUND, "there is no SSH agent, and there is no file ");
     assert_int_equal(rename(short_rsa, key), 0);
-    refuses_key(pub, ERR_USAGE, "is not the private half of ssh-ed25519 SHA256:");
+    assert_key_refused(pub, ERR_USAGE, "is not the private half of ssh-ed25519 SHA256:");
     /* A certificate. */
     RUN_PROGRAM("ssh-keygen", "-q", "-s", key, "-I", "me", "-n", "me", pub);
     char *certificate = format_text("%s-cert.pub", key);
-    refuses_key(certificate, ERR_USAGE, "of type ssh-ed25519-cert-v01@openssh.com");
+    assert_key_refused(certificate, ERR_USAGE, "of type ssh-ed25519-cert-v01@openssh.com");
     free(certificate);
     free(key);
     free(pub);
@@ -338,8 +338,8 @@ static void damaged_signatures_are_refused(void **state)
 {
     for (size_t i = 0; i < KINDS; i += 3) {
         char *path = make_key(*state, &kinds[i], "");
-        struct sshsig_signer by = {.key = path, .cancel_fd = -1};
-        char *armor = sign_with(&by);
+        struct sshsig_signer signer = {.key = path, .cancel_fd = -1};
+        char *armor = sign_with(&signer);
         damage_everywhere(armor, strlen(armor), check_damaged, armor);
         free(armor);
         free(path);
@@ -358,7 +358,8 @@ static void unusual_armor_is_handled(void **state)
         {"-----BEGIN SSH SIGNATURE-----\nAAAA-----END SSH SIGNATURE-----\n",
          "its last line is not -----END SSH SIGNATURE-----"},
         {"-----BEGIN SSH SIGNATURE-----\nA A=\n-----END SSH SIGNATURE-----\n", "this is not base64"},
-        {"-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----\n", "it does not begin as one"},
+        {"-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----\n",
+         "it does not begin with SSHSIG"},
         {"-----BEGIN SSH SIGNATURE-----\nU1NIU0lH\n-----END SSH SIGNATURE-----\n", "it is cut off"},
         {"-----BEGIN SSH SIGNATURE-----\nU1NIU0lHAAAAAg==\n-----END SSH SIGNATURE-----\n",
          "the signature is of version 2, which is not supported"},
@@ -396,9 +397,9 @@ static void allowed_signers_restrict_keys(void **state)
     struct proc_limits limits = {.timeout_ms = 60000, .cancel_fd = -1};
     char *key = make_key(*state, &kinds[0], ""), *pub_path = format_text("%s.pub", key);
     struct buf pub = scratch_read(pub_path);
-    struct sshsig_signer by = {.key = key, .cancel_fd = -1};
-    char *armor = sign_with(&by);
-    struct sshsig_claim claim = {.armor = armor, .namespace = SPACE, .p = message, .n = strlen(message)};
+    struct sshsig_signer signer = {.key = key, .cancel_fd = -1};
+    char *armor = sign_with(&signer);
+    struct sshsig_claim claim = {.armor = armor, .namespace = NAMESPACE, .p = message, .n = strlen(message)};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *line = format_text("%s%s", cases[i].options, buf_str(&pub)), *who = NULL;
         char *file = scratch_file(*state, "allowed", line, strlen(line));

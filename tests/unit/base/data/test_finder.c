@@ -21,21 +21,22 @@ struct numbers {
     size_t comparisons;
 };
 
-struct wanted {
-    struct numbers *in;
+/* A number to find. */
+struct query {
+    struct numbers *numbers;
     uint64_t v;
 };
 
-static bool is_wanted(const void *ctx, uint32_t number)
+static bool item_equals(const void *ctx, uint32_t number)
 {
-    const struct wanted *w = ctx;
-    w->in->comparisons++;
-    return w->in->items[number] == w->v;
+    const struct query *q = ctx;
+    q->numbers->comparisons++;
+    return q->numbers->items[number] == q->v;
 }
 
 static uint32_t find_number(struct numbers *n, uint64_t v)
 {
-    return finder_find(&n->f, finder_mix(finder_seed(&n->f), v), is_wanted, &(struct wanted){n, v});
+    return finder_find(&n->f, finder_mix(finder_seed(&n->f), v), item_equals, &(struct query){n, v});
 }
 
 /* Adds the numbers at intervals of `step`, and finds each again. */
@@ -72,7 +73,7 @@ static void numbers_with_equal_bits_are_found_in_one_comparison(void **state)
     }
 }
 
-/* Names with equal hashes in one table have different ones in another. */
+/* Names with equal hashes in one table have different hashes in another table. */
 static void each_table_has_its_own_seed(void **state)
 {
     struct finder a = {0}, b = {0};
@@ -101,16 +102,16 @@ static void choose_names(char names[CHOSEN][16])
     }
 }
 
-/* The number of different slots at which the names' searches begin. */
+/* Counts the different slots at which the names' searches begin. */
 static size_t count_slots(const struct names *t)
 {
     static bool seen[CHOSEN_MASK + 1];
     size_t n = 0;
     memset(seen, 0, sizeof seen);
     for (size_t i = 0; i < t->by_name.n_slots; i++) {
-        bool *one = &seen[t->by_name.slots[i].hash & CHOSEN_MASK];
-        n += t->by_name.slots[i].number && !*one;
-        *one = *one || t->by_name.slots[i].number;
+        bool *is_seen = &seen[t->by_name.slots[i].hash & CHOSEN_MASK];
+        n += t->by_name.slots[i].number && !*is_seen;
+        *is_seen = *is_seen || t->by_name.slots[i].number;
     }
     return n;
 }

@@ -17,14 +17,14 @@
 
 #define REPEATS 20000
 
-static size_t allocated, most;
+static size_t allocated, max_allocated;
 
 /* Counts each block with the eight bytes that malloc adds to it. */
 static void *count_malloc(size_t n)
 {
     void *p = malloc(n);
     allocated += p ? malloc_usable_size(p) + 8 : 0;
-    most = allocated > most ? allocated : most;
+    max_allocated = allocated > max_allocated ? allocated : max_allocated;
     return p;
 }
 
@@ -41,27 +41,28 @@ static const struct json_limits roomy = {.what = "it",
                                          .accept_any_value = true,
                                          .accept_repeated_keys = true};
 
-/* The allocations of parsing are at most the estimate. A lower limit refuses the text without an allocation.
- */
+/* Asserts that parsing allocates at most the estimate, and that a lower limit refuses the text without an
+ * allocation. */
 static void assert_estimate(const char *name, const struct buf *text)
 {
     struct json_measure m = json_measure(buf_str(text), text->len);
     struct json_limits tight = roomy;
     json_t *root = NULL;
     struct err err = ERR_INIT;
-    allocated = most = 0;
+    allocated = max_allocated = 0;
     json_set_alloc_funcs(count_malloc, count_free);
     tight.max_memory = m.memory - 1;
     assert_int_equal(json_parse(&tight, buf_str(text), text->len, &root, &err), -1);
     assert_non_null(strstr(err.msg, "it is too large: it would take more than "));
-    assert_true(most == 0 && !root);
+    assert_true(max_allocated == 0 && !root);
     int rc = json_parse(&roomy, buf_str(text), text->len, &root, &err);
     json_decref(root);
     json_set_alloc_funcs(malloc, free);
     if (rc < 0)
         fail_msg("%s: %s", name, err.msg);
-    if (most + text->len > m.memory)
-        fail_msg("%s: %zu bytes were estimated, and %zu allocated", name, m.memory - text->len, most);
+    if (max_allocated + text->len > m.memory)
+        fail_msg("%s: %zu bytes were estimated, and %zu allocated", name, m.memory - text->len,
+                 max_allocated);
 }
 
 static void the_memory_estimate_is_never_too_low(void **state)

@@ -1,4 +1,4 @@
-#include "bundle/items.h"
+#include "bundle/manifest_json.h"
 
 #include <string.h>
 
@@ -8,7 +8,7 @@
 /* A manifest that profgrab writes has ten levels. */
 static const struct json_limits manifest_limits = {.what = PATH_MANIFEST,
                                                    .max_bytes = BUNDLE_MAX_MANIFEST,
-                                                   .max_memory = ITEMS_MAX_MEMORY,
+                                                   .max_memory = MANIFEST_JSON_MAX_MEMORY,
                                                    .max_depth = 64,
                                                    .max_text = 1u << 20};
 
@@ -35,7 +35,7 @@ static int check_format(const json_t *root, struct err *err)
     return 0;
 }
 
-int items_parse(const char *text, size_t n, json_t **ret, struct err *err)
+int manifest_json_parse(const char *text, size_t n, json_t **ret, struct err *err)
 {
     json_t *root = NULL;
     if (json_parse(&manifest_limits, text, n, &root, err) < 0)
@@ -50,7 +50,7 @@ int items_parse(const char *text, size_t n, json_t **ret, struct err *err)
 
 int bundle_manifest_parse(const char *text, size_t n, json_t **ret, struct err *err)
 {
-    return items_parse(text, n, ret, err);
+    return manifest_json_parse(text, n, ret, err);
 }
 
 static int add_chunk(const char *p, size_t n, void *ctx)
@@ -60,13 +60,13 @@ static int add_chunk(const char *p, size_t n, void *ctx)
     return b->failed ? -1 : 0;
 }
 
-int items_print(const json_t *root, struct buf *ret, struct err *err)
+int manifest_json_print(const json_t *root, struct buf *ret, struct err *err)
 {
     int printed = json_dump_callback(root, add_chunk, ret, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-    return printed < 0 && !ret->failed ? err_nomem(err) : items_finish_text(ret, err);
+    return printed < 0 && !ret->failed ? err_nomem(err) : manifest_json_finish(ret, err);
 }
 
-int items_finish_text(struct buf *text, struct err *err)
+int manifest_json_finish(struct buf *text, struct err *err)
 {
     buf_addc(text, '\n');
     if (buf_check(text, PATH_MANIFEST, err) < 0)
@@ -83,7 +83,8 @@ enum { SERVICE_MEMORY = 18000, ITEM_MEMORY = 9500 };
 
 int bundle_check_room(size_t services, size_t items, struct err *err)
 {
-    double most = ITEMS_MAX_MEMORY, need = (double)services * SERVICE_MEMORY + (double)items * ITEM_MEMORY;
+    double most = MANIFEST_JSON_MAX_MEMORY,
+           need = (double)services * SERVICE_MEMORY + (double)items * ITEM_MEMORY;
     if (need <= most)
         return 0;
     size_t fit = (size_t)((double)services * (most / need));
@@ -98,7 +99,7 @@ static bool is_sha256(const char *s)
     return s && strlen(s) == SHA256_HEX - 1 && strspn(s, "0123456789abcdef") == SHA256_HEX - 1;
 }
 
-static int check_file(const struct items_file *f, struct err *err)
+static int check_file(const struct item_file *f, struct err *err)
 {
     if (path_check(f->path, err) < 0)
         return err_wrap(err, "%s", PATH_MANIFEST);
@@ -111,11 +112,11 @@ static int check_file(const struct items_file *f, struct err *err)
     return 0;
 }
 
-int items_file(const json_t *item, struct items_file *ret, struct err *err)
+int manifest_json_read_file(const json_t *item, struct item_file *ret, struct err *err)
 {
     const json_t *bytes = json_object_get(item, "bytes");
-    struct items_file f = {.path = json_string_value(json_object_get(item, "file")),
-                           .bytes = (uint64_t)json_integer_value(bytes)};
+    struct item_file f = {.path = json_string_value(json_object_get(item, "file")),
+                          .bytes = (uint64_t)json_integer_value(bytes)};
     /* Without a valid size, the hash counts as missing. */
     if (json_is_integer(bytes) && json_integer_value(bytes) >= 0)
         f.sha256 = json_string_value(json_object_get(item, "sha256"));
@@ -127,7 +128,7 @@ int items_file(const json_t *item, struct items_file *ret, struct err *err)
     return 0;
 }
 
-int items_check_item_file(const struct items_file *file, struct err *err)
+int manifest_json_check_item_file(const struct item_file *file, struct err *err)
 {
     if (check_file(file, err) < 0)
         return -1;
@@ -137,14 +138,14 @@ int items_check_item_file(const struct items_file *file, struct err *err)
                          PATH_REPORT);
 }
 
-static int visit_list(const json_t *items, items_item_fn *visit, void *ctx, struct err *err)
+static int visit_list(const json_t *items, manifest_json_item_fn *visit, void *ctx, struct err *err)
 {
     for (size_t i = 0; i < json_array_size(items); i++) {
         json_t *item = json_array_get(items, i);
-        struct items_file file;
+        struct item_file file;
         if (!json_object_get(item, "file"))
             continue;
-        if (items_file(item, &file, err) < 0 || items_check_item_file(&file, err) < 0 ||
+        if (manifest_json_read_file(item, &file, err) < 0 || manifest_json_check_item_file(&file, err) < 0 ||
             visit(ctx, item, &file, err) != 0)
             return -1;
     }
@@ -152,19 +153,19 @@ static int visit_list(const json_t *items, items_item_fn *visit, void *ctx, stru
 }
 
 /* Visits the report, which the manifest lists separately because it was not collected. */
-static int visit_report(json_t *report, items_item_fn *visit, void *ctx, struct err *err)
+static int visit_report(json_t *report, manifest_json_item_fn *visit, void *ctx, struct err *err)
 {
-    struct items_file file;
+    struct item_file file;
     if (!report)
         return 0;
-    if (items_file(report, &file, err) < 0)
+    if (manifest_json_read_file(report, &file, err) < 0)
         return -1;
     if (strcmp(file.path, PATH_REPORT) != 0)
         return err_set(err, ERR_FAILED, "%s is malformed: its report is not %s", PATH_MANIFEST, PATH_REPORT);
     return visit(ctx, report, &file, err) != 0 ? -1 : 0;
 }
 
-int items_visit_items(const json_t *root, items_item_fn *visit, void *ctx, struct err *err)
+int manifest_json_visit_items(const json_t *root, manifest_json_item_fn *visit, void *ctx, struct err *err)
 {
     if (visit_report(json_object_get(root, "report"), visit, ctx, err) < 0)
         return -1;
@@ -181,19 +182,19 @@ int items_visit_items(const json_t *root, items_item_fn *visit, void *ctx, struc
 }
 
 struct file_visit {
-    items_file_fn *visit;
+    manifest_json_file_fn *visit;
     void *ctx;
 };
 
-static int visit_file(void *ctx, json_t *item, const struct items_file *file, struct err *err)
+static int visit_file(void *ctx, json_t *item, const struct item_file *file, struct err *err)
 {
     const struct file_visit *v = ctx;
     (void)item;
     return v->visit(v->ctx, file, err);
 }
 
-int items_visit_files(const json_t *root, items_file_fn *visit, void *ctx, struct err *err)
+int manifest_json_visit_files(const json_t *root, manifest_json_file_fn *visit, void *ctx, struct err *err)
 {
     struct file_visit v = {visit, ctx};
-    return items_visit_items(root, visit_file, &v, err);
+    return manifest_json_visit_items(root, visit_file, &v, err);
 }
