@@ -25,7 +25,7 @@ struct merge_options {
 };
 
 static const struct option options[] = {
-    {"output", 'o', OPTION_ONE, "OUT", "the merged profile, - for standard output",
+    {"output", 'o', OPTION_TEXT_ONCE, "OUT", "the merged profile, - for standard output",
      offsetof(struct merge_options, output), 0},
     {"force", 'f', OPTION_FLAG, NULL, "replace OUT if it exists", offsetof(struct merge_options, force), 0},
     {"identity", 'i', OPTION_LIST, "FILE",
