@@ -63,7 +63,7 @@ int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, 
                 struct err *err)
 {
     uint64_t most;
-    if (input_most(&most, err) < 0)
+    if (input_max_bytes(&most, err) < 0)
         return -1;
     struct url_request request = request_of(o, url, timeout_s);
     struct url_answer answer = {.body = BUF_INIT(most)};

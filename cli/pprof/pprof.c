@@ -7,7 +7,7 @@
 
 #include "cli/args/command.h"
 #include "cli/term/exit.h"
-#include "cli/input/ahead.h"
+#include "cli/input/prepare.h"
 #include "base/banned.h"
 
 void pprof_tune_memory(void)
@@ -43,7 +43,7 @@ static int make_report_in_budget(const struct pprof_options *o, struct err *err)
     if (rc == 0 && o->base)
         rc = strlist_add(&words, o->base, err);
     if (rc == 0)
-        rc = input_open_all(&words, o->keys, &budget, &known, err);
+        rc = input_unlock_all(&words, o->keys, &budget, &known, err);
     strlist_release(&words);
     with.budget = known ? &budget : NULL;
     return rc < 0 ? -1 : make_report(&with, err);

@@ -30,7 +30,7 @@ static void print_line(void *ctx, const char *line)
 static int find_url(void *ctx, const char *source, struct load_url *ret, struct err *err)
 {
     struct loading *l = ctx;
-    if (!strchr(source, ':') || input_is_here(source))
+    if (!strchr(source, ':') || input_exists(source))
         return 0;
     if (!l->online && http_global_init(err) < 0)
         return -1;
@@ -52,12 +52,12 @@ static int fetch_profile(void *ctx, const struct load_url *from, struct profile 
 static int read_inputs(void *ctx, struct load_item *items, size_t n, struct err *err)
 {
     const struct pprof_options *o = ((const struct loading *)ctx)->options;
-    struct input_item *inputs = calloc(n + 1, sizeof *inputs);
+    struct input_result *inputs = calloc(n + 1, sizeof *inputs);
     if (!inputs)
         return err_nomem(err);
     for (size_t i = 0; i < n; i++)
         inputs[i].name = items[i].name;
-    input_profiles(inputs, n, o->keys, o->budget);
+    input_read_profiles(inputs, n, o->keys, o->budget);
     for (size_t i = 0; i < n; i++) {
         items[i].profile = inputs[i].profile;
         items[i].err = inputs[i].err;
@@ -99,12 +99,12 @@ struct expanded {
 };
 
 /* Adds the sources that a word names. If there are several, sets *ret_sums and lists them. */
-static int expand_word(const struct input_wish *wish, const char *word, struct strlist *ret, bool *ret_sums,
-                       struct err *err)
+static int expand_word(const struct input_expand_options *expand, const char *word, struct strlist *ret,
+                       bool *ret_sums, struct err *err)
 {
     char line[1024];
     size_t before = ret->n;
-    if (input_expand(wish, word, ret, err) < 0)
+    if (input_expand(expand, word, ret, err) < 0)
         return -1;
     if (ret->n - before < 2)
         return 0;
@@ -119,17 +119,18 @@ static int expand_word(const struct input_wish *wish, const char *word, struct s
 
 static int expand_words(const struct pprof_options *o, struct expanded *ret, struct err *err)
 {
-    struct input_wish wish = {.content = INPUT_PROFILES,
-                              .example = o->is_diff ? "profgrab diff OLD" : "profgrab pprof -top",
-                              .keys = o->keys};
+    struct input_expand_options expand = {.content = INPUT_PROFILES,
+                                          .words_before =
+                                              o->is_diff ? "profgrab diff OLD" : "profgrab pprof -top",
+                                          .keys = o->keys};
     for (size_t i = 0; i < o->n_sources; i++)
-        if (expand_word(&wish, o->sources[i], &ret->sources, &ret->sums_sources, err) < 0)
+        if (expand_word(&expand, o->sources[i], &ret->sources, &ret->sums_sources, err) < 0)
             return -1;
     if (o->is_diff) {
-        wish.example = "profgrab diff";
-        wish.rest = " NEW";
+        expand.words_before = "profgrab diff";
+        expand.words_after = " NEW";
     }
-    return o->base ? expand_word(&wish, o->base, &ret->bases, &ret->sums_bases, err) : 0;
+    return o->base ? expand_word(&expand, o->base, &ret->bases, &ret->sums_bases, err) : 0;
 }
 
 /* Announces the sources, then the bases, in the order in which they are read. */
@@ -190,7 +191,7 @@ static int read_limited(struct loading *l, struct expanded *words, struct load *
     }
     rc = confined_restore_memory(o->budget, before, rc, o->n_sources ? o->sources[0] : "the profile", err);
     if (rc < 0 && err->kind == ERR_LIMIT && words->sums_sources)
-        input_hint_fewer("profgrab pprof -top", o->sources[0], err);
+        input_hint_fewer_members("profgrab pprof -top", o->sources[0], err);
     return rc;
 }
 

@@ -7,7 +7,7 @@
 #include "cli/term/exit.h"
 #include "cli/pprof/pprof.h"
 #include "cli/input/input.h"
-#include "cli/input/ahead.h"
+#include "cli/input/prepare.h"
 #include "base/banned.h"
 
 /* One comparison: argv for pprof, which ends with -diff_base OLD NEW. */
@@ -211,7 +211,7 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
         if (compare_pair(c, names->items + 2 * i, keys, &why) == 0)
             continue;
         /* A fault of these two profiles does not keep the others from being compared. */
-        if (n == 1 || !input_fault_is_own(&why)) {
+        if (n == 1 || !input_error_is_skippable(&why)) {
             *err = why;
             return -1;
         }
@@ -225,9 +225,9 @@ static int compare_bundles(struct comparison *c, struct input_keys *keys, struct
 {
     struct input_entries lists[2] = {{0}, {0}};
     struct pairs pairs = {{0}, {0}};
-    int rc = input_entries(c->argv[c->n - 2], keys, &lists[0], err);
+    int rc = input_list_entries(c->argv[c->n - 2], keys, &lists[0], err);
     if (rc == 0)
-        rc = input_entries(c->argv[c->n - 1], keys, &lists[1], err);
+        rc = input_list_entries(c->argv[c->n - 1], keys, &lists[1], err);
     if (rc == 0)
         rc = list_pairs(c, lists, &pairs, err);
     input_entries_release(&lists[0]);
@@ -262,9 +262,9 @@ static int find_member(const char *bundle, const char *member, struct input_keys
     if (!other)
         return 0;
     struct input_entries of = {0}, all = {0};
-    int rc = input_entries(bundle, keys, &of, err);
+    int rc = input_list_entries(bundle, keys, &of, err);
     if (rc == 0)
-        rc = input_entries(other, keys, &all, err);
+        rc = input_list_entries(other, keys, &all, err);
     struct counterparts known = {.any_host = one_host(&of) && one_host(&all)};
     const struct input_entry *e = rc == 0 ? entry_of(&all, path) : NULL;
     if (e)
@@ -308,7 +308,7 @@ static int compare_words(struct comparison *c, struct err *err)
     const struct strlist words = {.items = c->argv + c->n - 2, .n = 2};
     struct confined_budget budget;
     bool known = false;
-    if (input_open_all(&words, &keys, &budget, &known, err) < 0) {
+    if (input_unlock_all(&words, &keys, &budget, &known, err) < 0) {
         input_keys_release(&keys);
         return -1;
     }
