@@ -1,4 +1,4 @@
-/* `profgrab pprof`: shows profiles as `go tool pprof` does, without Go. */
+/* The command `profgrab pprof`. */
 #include "cli/pprof/pprof.h"
 
 #ifdef __GLIBC__
@@ -21,14 +21,14 @@ void pprof_tune_memory(void)
 static int make_report(const struct pprof_options *o, struct err *err)
 {
     struct profile *p = NULL;
-    if (pprof_sources(o, &p, err) < 0)
+    if (pprof_load(o, &p, err) < 0)
         return -1;
-    if (o->wanted != PPROF_OUTPUTS)
-        return pprof_output(o, p, err);
-    return pprof_shell(o, p, err);
+    if (o->format != PPROF_OUTPUTS)
+        return pprof_write_report(o, p, err);
+    return pprof_run_shell(o, p, err);
 }
 
-/* Makes the report within a budget of memory and time; begins a budget if the caller has none. */
+/* Makes the report within a budget of memory and time. Begins a budget if the caller has none. */
 static int make_report_in_budget(const struct pprof_options *o, struct err *err)
 {
     struct pprof_options with = *o;
@@ -49,14 +49,14 @@ static int make_report_in_budget(const struct pprof_options *o, struct err *err)
     return rc < 0 ? -1 : make_report(&with, err);
 }
 
-int pprof_make(const struct pprof_options *o, struct err *err)
+int pprof_run(const struct pprof_options *o, struct err *err)
 {
     char *identity = (char *)(uintptr_t)o->identity;
     const struct strlist identities = {.items = &identity, .n = identity && *identity ? 1 : 0};
     struct input_keys keys = {
         .identities = &identities, .passphrase_file = o->passphrase_file, .option = "-identity"};
     struct pprof_options with = *o;
-    if (pprof_can_make(o, err) < 0)
+    if (pprof_check_format(o, err) < 0)
         return -1;
     if (!with.keys)
         with.keys = &keys;
@@ -70,16 +70,16 @@ static int run_pprof(int argc, char **argv, struct err *err)
     struct pprof_options o;
     pprof_tune_memory();
     switch (pprof_parse(argc, argv, &o, err)) {
-    case PPROF_HELPED:
+    case PPROF_HELP:
         return EXIT_OK;
-    case PPROF_GO_ON:
-        if (pprof_make(&o, err) == 0)
+    case PPROF_PARSED:
+        if (pprof_run(&o, err) == 0)
             return EXIT_OK;
         break;
-    case PPROF_WRONG:
+    case PPROF_INVALID:
         break;
     }
-    return pprof_failed(err);
+    return pprof_report_failure(err);
 }
 
 const struct command command_pprof = {

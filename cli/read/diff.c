@@ -21,12 +21,12 @@ struct comparison {
 /* Prints errors in pprof's form, because scripts match it. */
 static int print_report(struct comparison *c, struct input_keys *keys, struct err *err)
 {
-    if (pprof_parse(c->n, c->argv, &c->options, err) != PPROF_GO_ON)
+    if (pprof_parse(c->n, c->argv, &c->options, err) != PPROF_PARSED)
         return -1;
     c->options.keys = keys;
     c->options.is_diff = true;
     c->options.budget = c->budget;
-    int rc = pprof_make(&c->options, err);
+    int rc = pprof_run(&c->options, err);
     c->options.keys = NULL; /* the caller releases them */
     return rc;
 }
@@ -197,7 +197,7 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
         return err_set(err, ERR_USAGE,
                        "-output takes one report, and the bundles have %zu profiles in common", n);
     for (size_t i = 0; i < pairs->added.n; i++)
-        pprof_say("%s: only in the second bundle", pairs->added.items[i]);
+        pprof_print("%s: only in the second bundle", pairs->added.items[i]);
     if (input_announce(names->items, names->n, keys, err) < 0)
         return -1;
     size_t failed = 0;
@@ -215,7 +215,7 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
             *err = why;
             return -1;
         }
-        pprof_say("%s: %s", member, why.msg);
+        pprof_print("%s: %s", member, why.msg);
         failed++;
     }
     return failed ? err_set(err, ERR_FAILED, "%zu of %zu profiles could not be compared", failed, n) : 0;
@@ -287,7 +287,7 @@ static int compare_with_member(struct comparison *c, bool old_is_bundle, struct 
     char **words = c->argv + c->n - 2, **word = words + !old_is_bundle, *before = *word, *found = NULL;
     int rc = find_member(before, words[old_is_bundle], keys, &found, err);
     if (found) {
-        pprof_say("%s: %s is compared", before, found + strlen(before) + 1);
+        pprof_print("%s: %s is compared", before, found + strlen(before) + 1);
         *word = found;
     }
     if (rc == 0)
@@ -335,20 +335,20 @@ static int run_pprof(int argc, char **argv, char **room, struct err *err)
     room[n + 3] = argv[n + 1];
     pprof_tune_memory();
     switch (pprof_parse(c.n, c.argv, &c.options, err)) {
-    case PPROF_HELPED:
+    case PPROF_HELP:
         return EXIT_OK;
-    case PPROF_GO_ON:
-        if (c.options.wanted == PPROF_OUTPUTS) {
+    case PPROF_PARSED:
+        if (c.options.format == PPROF_OUTPUTS) {
             c.argv = room;
             c.n++;
         }
         if (compare_words(&c, err) == 0)
             return EXIT_OK;
         break;
-    case PPROF_WRONG:
+    case PPROF_INVALID:
         break;
     }
-    return pprof_failed(err);
+    return pprof_report_failure(err);
 }
 
 static int run_diff(int argc, char **argv, struct err *err)

@@ -251,7 +251,7 @@ static int merge_words(const struct merge_options *how, const struct strlist *wo
     struct pprof_options o = {.report = REPORT_SETTINGS_INIT,
                               .output = is_standard_output(how) ? NULL : how->output,
                               .keep_output = !how->force,
-                              .wanted = PPROF_PROTO,
+                              .format = PPROF_PROTO,
                               .seconds = -1,
                               .timeout = -1};
     struct merge m = {.keys = {&how->identities, how->passphrase_file, "--identity", NULL, NULL}};
@@ -260,7 +260,7 @@ static int merge_words(const struct merge_options *how, const struct strlist *wo
     int rc = merge_all(words, &m, &merged, err);
     release_merge(&m);
     o.budget = m.budget;
-    return rc < 0 ? -1 : pprof_output(&o, merged, err);
+    return rc < 0 ? -1 : pprof_write_report(&o, merged, err);
 }
 
 static int run_merge(int argc, char **argv, struct err *err)

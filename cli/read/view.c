@@ -198,7 +198,7 @@ static int show_page(const struct view_options *o, const char *path, struct err 
     printf("%s\n", path);
     if (standard_stream_flush(stdout, err) < 0)
         return -1;
-    if (o->no_browser || pprof_view("", path, NULL, err) == 0)
+    if (o->no_browser || pprof_open_viewer("", path, NULL, err) == 0)
         return 0;
     return err_hint(err, "$BROWSER names one; or open %s yourself", path);
 }
