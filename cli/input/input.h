@@ -148,8 +148,7 @@ struct confined_budget;
 void input_read_profiles(struct input_result *inputs, size_t n, struct input_keys *keys,
                          const struct confined_budget *budget);
 
-/* ---- for cli/input only: the parts of the functions above that need libarchive (input_bundle.c) ---------
- */
+/* ---- for cli/input only: parts that need libarchive (input_bundle.c) ----------------------------------- */
 
 int input_bundle_entries(const char *bundle, struct input_keys *keys, struct input_entries *ret,
                          struct err *err);

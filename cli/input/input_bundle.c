@@ -197,7 +197,7 @@ static bool is_kind(const struct manifest_item *item, const char *kind)
     return item->kind && strcmp(item->kind, kind) == 0;
 }
 
-/* `local`: a file that `bundle create` added. Its kind may be only `text`; then the name tells a dump. */
+/* `local`: a file that `bundle create` added. If its kind is only `text`, its name identifies a dump. */
 static bool is_dump(const struct manifest_item *item, bool local, bool is_profile)
 {
     if (item->status != MANIFEST_OK)

@@ -277,8 +277,7 @@ int pprof_read_bool(const char *s, bool *ret)
     return -1;
 }
 
-/* Parses an integer as Go does: accepts the prefixes 0x, 0o and 0b, and no blanks. Returns NULL or the error.
- */
+/* Parses an integer as Go does: accepts 0x, 0o and 0b, and no blanks. Returns NULL or the error. */
 static const char *to_long(const char *s, long *ret)
 {
     const char *digits = s + (*s == '-' || *s == '+');

@@ -40,8 +40,7 @@ struct shell_command {
     long nodecount;
 };
 
-/* Parses commands such as `top10 focus -ignore -cum >file`. Call shell_command_release even after a failure.
- */
+/* Parses a command such as `top10 focus -ignore >file`. The caller releases *ret, also after a failure. */
 int shell_command_parse(struct str line, struct shell_command *ret, struct err *err);
 void shell_command_release(struct shell_command *c);
 /* Sets the options of this command in a copy of the persistent options. The texts belong to the command. */

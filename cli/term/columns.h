@@ -7,8 +7,7 @@
 
 #include "base/base.h"
 
-/* Returns the display width of printable UTF-8, by utf8proc's tables. An invalid byte counts as one column.
- */
+/* Returns the display width of printable UTF-8, by utf8proc. An invalid byte counts as one column. */
 size_t columns_of(const char *s);
 
 /* Returns the maximum width of a line on `out`: the terminal's width minus one; 0 without a terminal (no

@@ -314,8 +314,8 @@ static bool was_printed(struct progress *p, const char *service, const struct fi
     return false;
 }
 
-/* `where` names the service. `full` is the prefix of the messages: the service, and the item if there is one.
- */
+/* `where` names the service. `full` is the prefix of the messages: the service and, if there is one, the
+ * item. */
 static void print_findings(struct progress *p, const char *where, const char *full,
                            const struct findings *findings)
 {

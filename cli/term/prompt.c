@@ -36,7 +36,7 @@ void prompt_init(struct prompt *p)
 {
     *p = (struct prompt){.program = find_own_path()};
     pthread_mutex_init(&p->mutex, NULL);
-    /* Without memory there is no keyring, and the user is asked again. */
+    /* If memory runs out, there is no keyring, and the prompt may ask the user for the same secret again. */
     keyring_new(&p->keyring, NULL);
 }
 

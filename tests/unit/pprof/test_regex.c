@@ -1,5 +1,4 @@
-/* Regular expressions: patterns, matches and errors as in Go 1.26's package regexp, and the budget of steps.
- */
+/* Regular expressions: patterns, matches and errors as in Go 1.26's package regexp; the budget of steps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -351,8 +350,7 @@ static void exceeding_the_budget_is_an_error(void **state)
     regex_free(r);
 }
 
-/* PCRE2 refuses so large a pattern with callouts. Without them, regex_matches charges the budget beforehand.
- */
+/* PCRE2 refuses this large pattern with callouts. Without them, a search is charged before it starts. */
 static void large_expressions_have_the_budget_too(void **state)
 {
     (void)state;

@@ -419,8 +419,7 @@ static void steps_of_a_connection_are_printed_only_in_verbose_mode(void **state)
     display_release(&s);
 }
 
-/* While the user types an answer, progress draws and prints nothing. Afterwards it prints the delayed lines.
- */
+/* While the user types an answer, progress prints nothing. Afterwards it prints the delayed lines. */
 static void a_question_pauses_the_live_lines(void **state)
 {
     (void)state;
