@@ -32,10 +32,10 @@ static void repair_inherited_state(void)
     secret_protect_process();
 }
 
-/* Ends the program: prints the error, if any, and flushes stdout. Returns `code`, or another exit code if the
- * flush fails. If the reader of stdout has exited, as in `profgrab bundle list | head -1`, prints no error
- * and returns the code of SIGPIPE, as other tools do. */
-static int end_program(int code, const struct err *err)
+/* Prints the error, if any, and flushes stdout. Returns the program's exit code: `code`, or another one if
+ * the flush fails. If the reader of stdout has exited, as in `profgrab bundle list | head -1`, prints no
+ * error and returns the code of SIGPIPE, as other tools do. */
+static int finish_output(int code, const struct err *err)
 {
     bool written = fflush(stdout) == 0 && !ferror(stdout);
     bool has_lost_reader = (!written || err->kind == ERR_PIPE) && standard_output_has_lost_reader();
@@ -57,7 +57,7 @@ static int run_command(const struct command *c, int argc, char **argv)
 {
     struct err err = ERR_INIT;
     int code = c->run(argc, argv, &err);
-    return end_program(code, &err);
+    return finish_output(code, &err);
 }
 
 /* Whether the arguments contain -h or --help. */
@@ -75,7 +75,8 @@ static bool is_askpass(int argc, char **argv)
     return argc == 2 && strcmp(file_base(argv[0]), ASKPASS_NAME) == 0;
 }
 
-/* Gets the answer to ssh's question from the parent profgrab, and prints it. Returns the exit code. */
+/* Gets the answer to ssh's question from the profgrab that started ssh, and prints it. Returns the exit code.
+ */
 static int run_askpass(char **argv, struct err *err)
 {
     struct secret answer = {.len = 0};
@@ -107,7 +108,7 @@ static const struct command *select_command(int *argc, char ***argv)
     return c ? c : &command_grab;
 }
 
-/* The first argument that is no option, if it is a verb of the command; else NULL. */
+/* Returns the first argument without a dash if it is a verb of the command, else NULL. */
 static const char *find_verb(const struct command *c, int argc, char **argv)
 {
     int i = 0;
@@ -136,7 +137,7 @@ int main(int argc, char **argv)
     if (is_askpass(argc, argv)) {
         struct err err = ERR_INIT;
         int code = run_askpass(argv, &err);
-        return end_program(code, &err);
+        return finish_output(code, &err);
     }
     standard_streams_replace();
     if (argc < 2) {

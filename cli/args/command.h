@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include "cli/args/options.h"
 
-/* The words that may follow a command's name and options, for completions. */
+/* The type of a command's arguments, for completions. */
 enum command_words {
     WORDS_NONE,
     WORDS_KINDS,
@@ -18,10 +18,10 @@ enum command_words {
     WORDS_PROFILES_AND_DUMPS,
 };
 
-/* The first word of a command that does several things. */
+/* The first argument of a command with several actions, such as `list` in `bundle list`. */
 struct verb {
     const char *name;
-    const char *synopsis; /* follows the name */
+    const char *synopsis; /* the arguments after the name */
     const char *help;
 };
 
@@ -34,12 +34,12 @@ struct example {
 struct option_group {
     const char *title;
     const char *first;        /* the option's name */
-    const char *described_by; /* the command whose help describes them; NULL: this one */
+    const char *described_by; /* the command whose help describes the options; NULL: this command */
 };
 
 struct command {
     const char *name;
-    const char *synopsis;           /* follows the name */
+    const char *synopsis;           /* the options and arguments after the name */
     const char *summary;            /* one line */
     const struct example *examples; /* the last has no line; NULL: none */
     const struct option_group
@@ -49,7 +49,7 @@ struct command {
     /* Sets *ret to flag i; returns false after the last. Flags have one dash and replace `options`. NULL: the
      * command has no flags. */
     bool (*flag_at)(size_t i, struct option *ret);
-    const struct verb *verbs; /* the last has no name; NULL: the command does one thing */
+    const struct verb *verbs; /* the last has no name; NULL: the command has no verbs */
     enum command_words words; /* after the verb, if any */
     bool handles_help;        /* the command handles -h and --help itself */
     /* Runs the command; argv excludes its name. Returns the exit code. On an error it sets err, which main

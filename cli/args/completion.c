@@ -28,7 +28,7 @@ enum completion_value completion_value(const struct option *o)
         {"exclude", NULL, VALUE_HOSTS}, {"against", NULL, VALUE_HOSTS},
         {"label", NULL, VALUE_LABELS},  {"service", NULL, VALUE_SERVICES},
         {"for", NULL, VALUE_TEAMS},     {"path", NULL, VALUE_ANY},
-        {"unix", NULL, VALUE_ANY}, /* a path of the remote host */
+        {"unix", NULL, VALUE_ANY}, /* a path on the remote host */
         {"base", NULL, VALUE_PROFILE},  {"diff_base", NULL, VALUE_PROFILE},
         {NULL, "FILE", VALUE_FILE},     {NULL, "PATH", VALUE_FILE},
         {NULL, "DIR", VALUE_FILE},      {"encrypt-to", NULL, VALUE_FILE},
@@ -80,7 +80,7 @@ const char *completion_hosts_option(enum completion_value value)
     return NULL;
 }
 
-const char *completion_list_options(enum command_words words)
+const char *completion_bundle_list_options(enum command_words words)
 {
     return words == WORDS_PROFILES             ? "--profiles"
            : words == WORDS_DUMPS              ? "--dumps"

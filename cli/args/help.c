@@ -10,12 +10,12 @@
 #include "findings/findings.h"
 #include "base/banned.h"
 
-/* The column of the descriptions. */
+/* The column at which the help of an option, a kind or a verb starts. */
 #define HELP_COLUMN 28
-/* The column of the texts on a rule. */
-#define TOPIC_COLUMN 10
+/* The column at which the texts of a rule start. */
+#define RULE_COLUMN 15
 
-/* Prints `left` and, in the second column, its help, on the next line if `left` is too long. */
+/* Prints `left`, and `help` from `column` on; on the next line if `left` is too long. */
 static void print_row(const char *left, size_t column, const char *help)
 {
     size_t used = 2 + columns_of(left);
@@ -59,9 +59,9 @@ static const struct option *find_group_end(const struct option *o, const struct 
 
 static void print_options(const struct command *c)
 {
-    static const struct option_group one[] = {{"Options", NULL, NULL}, {NULL, NULL, NULL}};
+    static const struct option_group single[] = {{"Options", NULL, NULL}, {NULL, NULL, NULL}};
     const struct option *o = c->options;
-    for (const struct option_group *g = c->groups ? c->groups : one; g->title; g++) {
+    for (const struct option_group *g = c->groups ? c->groups : single; g->title; g++) {
         const struct option *end = find_group_end(o, g + 1);
         if (g->described_by)
             printf("\n%s, described by `profgrab help %s`:\n", g->title, g->described_by);
@@ -115,8 +115,8 @@ static bool is_placeholder(const char *p)
 /* Prints "    LABEL TEXT", with further lines indented. */
 static void print_labelled(const char *label, const char *text)
 {
-    printf("    %-6s", label);
-    columns_wrap(stdout, text, TOPIC_COLUMN, TOPIC_COLUMN);
+    printf("    %-*s", RULE_COLUMN - 4, label);
+    columns_wrap(stdout, text, RULE_COLUMN, RULE_COLUMN);
 }
 
 /* Prints a rule's sentence, with dots for its placeholders. */
@@ -133,7 +133,7 @@ static void print_sentence(const char *sentence)
     buf_release(&b);
 }
 
-/* Prints the rule of one finding. A rule on bodies has no threshold, and names no function to inspect. */
+/* Prints the rule of one finding. A rule on bodies has no threshold, and no function to look at. */
 static void print_rule(const struct finding_rule *r)
 {
     char percent[16];
@@ -144,12 +144,12 @@ static void print_rule(const struct finding_rule *r)
                r->severity == FINDING_SUSPECT ? "suspect" : "fact");
     printf("\n");
     print_sentence(r->sentence);
-    print_labelled("by:", r->evidence);
+    print_labelled("evidence:", r->evidence);
     if (r->threshold || r->percent > 0)
-        print_labelled("from:", r->threshold ? r->threshold : percent);
+        print_labelled("threshold:", r->threshold ? r->threshold : percent);
     if (r->look)
-        print_labelled("look:", r->look);
-    print_labelled("see:", r->source);
+        print_labelled("look at:", r->look);
+    print_labelled("source:", r->source);
 }
 
 static void print_findings(void)
@@ -184,7 +184,7 @@ static const struct verb topics[] = {
     {"summary", "", "the findings of the summary, with thresholds and places to look"},
     {NULL, NULL, NULL},
 };
-/* For each topic, the function that prints it, or the manual page. */
+/* For each of `topics`, the function or the manual page that explains it. */
 static const struct {
     void (*print)(void);
     const char *page;
@@ -257,7 +257,7 @@ static const struct verb *find_verb(const struct command *c, const char *name)
     return NULL;
 }
 
-/* Whether the option's help starts with a list of verbs (`list, verify: as JSON`) without this one. */
+/* Whether the option's help starts with a list of verbs (`list, verify: as JSON`) without this verb. */
 static bool is_of_other_verb(const struct command *c, const struct option *o, const struct verb *verb)
 {
     char first[32], listed[40], last[40];
@@ -358,9 +358,9 @@ static int print_help(int argc, char **argv, struct err *err)
 
 static int run_help(int argc, char **argv, struct err *err)
 {
-    /* For the build: see cli/args/man.h. */
-    bool fill = argc == 1 && strcmp(argv[0], "--man") == 0;
-    int rc = fill ? man_fill(stdin, stdout, err) : print_help(argc, argv, err);
+    /* The build uses --man: see cli/args/man.h. */
+    bool is_build = argc == 1 && strcmp(argv[0], "--man") == 0;
+    int rc = is_build ? man_fill(stdin, stdout, err) : print_help(argc, argv, err);
     return rc < 0 ? exit_status_of(err) : EXIT_OK;
 }
 

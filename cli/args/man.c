@@ -9,8 +9,9 @@
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
-/* Writes text as roff source: with hyphens that can be copied, without escapes or requests, and with each
- * sentence on its own line, because roff recognises its end that way. */
+/* Writes text as roff source. Escapes hyphens, so that a reader can copy them, and characters that roff would
+ * interpret. Puts each sentence on its own line, because roff recognises the end of a sentence only at the
+ * end of a line. */
 static void put_text(FILE *out, const char *text)
 {
     bool line_begins = true;

@@ -14,7 +14,8 @@
 
 #include "base/base.h"
 
-/* Fails for an unknown marker, and if reading or writing fails. */
+/* Copies a page from `in` to `out` and replaces its markers. Fails for an unknown marker, and if reading or
+ * writing fails. */
 int man_fill(FILE *in, FILE *out, struct err *err);
 
 #endif

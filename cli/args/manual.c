@@ -7,7 +7,7 @@
 #include "cli/args/mdoc.h"
 #include "base/banned.h"
 
-static const char *const *lines_of(const char *name)
+static const char *const *find_lines(const char *name)
 {
     for (const struct manual_page *p = manual_pages; p->name; p++)
         if (strcmp(p->name, name) == 0)
@@ -50,7 +50,7 @@ done:
 int manual_print(const char *name, FILE *out, struct err *err)
 {
     char *text = NULL;
-    const char *const *lines = lines_of(name);
+    const char *const *lines = find_lines(name);
     if (!lines)
         return err_set(err, ERR_NOT_FOUND, "no page \"%.60s\"", name);
     if (fill_page(lines, &text, err) < 0)

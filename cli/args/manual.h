@@ -14,7 +14,8 @@ struct manual_page {
 /* tools/embed-manual generates them from docs/man/. The last has no name. */
 extern const struct manual_page manual_pages[];
 
-/* Prints the page of that name as text, folded to columns_prose_max(out). ERR_NOT_FOUND. */
+/* Prints the page of that name as text, folded to columns_prose_max(out). ERR_NOT_FOUND: there is no such
+ * page. */
 int manual_print(const char *name, FILE *out, struct err *err);
 
 #endif

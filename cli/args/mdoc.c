@@ -15,20 +15,19 @@
 #define MAX_WORDS 64
 
 struct list {
-    bool tagged;
-    unsigned number; /* of the last item; 0 in a list without numbers */
-    bool numbered;
+    bool tagged, numbered;
+    unsigned number; /* the number of the last entry that was printed */
 };
 
 struct page {
     FILE *out;
     struct buf paragraph;
     struct list lists[MAX_LISTS];
-    size_t depth;
+    size_t depth;    /* the number of open lists */
     size_t head;     /* columns of the paragraph's first line that are already printed */
     bool glue;       /* add the next word without a blank */
     bool literal;    /* between .Bd -literal and .Ed */
-    bool has_output; /* something was printed before */
+    bool has_output; /* false until the first line is printed */
 };
 
 /* ---- words --------------------------------------------------------------------------------------------- */
@@ -220,7 +219,7 @@ static void begin_list(struct page *p, char **words, size_t n)
     p->lists[p->depth++] = list;
 }
 
-/* Prints an item's tag on its own line, or its number or dash before its text. */
+/* Prints the tag of a list's entry on its own line, or the number or dash before its text. */
 static void begin_item(struct page *p, char **words, size_t n)
 {
     char mark[16] = "-";
@@ -256,12 +255,12 @@ static void begin_literal(struct page *p)
     p->literal = true;
 }
 
-/* `.Nm` without a word is the program's name; with one, the page's name before `.Nd`. */
+/* `.Nm` alone means the program's name. `.Nm WORD` gives the page's name, before `.Nd`. */
 static void add_name(struct page *p, char **words, size_t n)
 {
     static char program[] = "profgrab";
-    char *own[] = {program};
-    add_words(p, n ? words : own, n ? n : 1);
+    char *default_words[] = {program};
+    add_words(p, n ? words : default_words, n ? n : 1);
 }
 
 static void add_description(struct page *p, char **words, size_t n)
@@ -306,9 +305,9 @@ static bool is_block(const char *macro)
 static void read_macro_line(struct page *p, char *line)
 {
     char *words[MAX_WORDS];
-    static const char *const silent[] = {"\\\"", "Dd", "Dt", "Os"};
-    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
-        if (strncmp(line, silent[i], 2) == 0)
+    static const char *const ignored[] = {"\\\"", "Dd", "Dt", "Os"};
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        if (strncmp(line, ignored[i], 2) == 0)
             return;
     if (strncmp(line, "Dl ", 3) == 0) {
         print_paragraph(p);

@@ -8,8 +8,8 @@
 struct parser {
     const struct option *table;
     struct arguments arguments;
-    int next;
-    char *values;
+    int next;     /* the index of the next argument */
+    char *values; /* the command's struct */
 };
 
 static int set_number(const struct option *o, const char *value, void *member, struct err *err)
@@ -50,7 +50,7 @@ static int set_value(const struct parser *p, const struct option *o, const char 
     case OPTION_FLAG:
         *(bool *)member = true;
         return 0;
-    case OPTION_ONE:
+    case OPTION_TEXT_ONCE:
         if (*(const char **)member)
             return err_set(err, ERR_USAGE, "--%s is given twice, but accepts only one %s", o->name,
                            o->argument);
@@ -72,7 +72,7 @@ static int set_value(const struct parser *p, const struct option *o, const char 
     return -1;
 }
 
-/* Sets an option. `value` follows `=` or the letter in the same word; NULL: uses the next word. */
+/* Sets an option. `value` is the rest of its word, after `=` or the letter; NULL: takes the next argument. */
 static int read_value(struct parser *p, const struct option *o, const char *value, struct err *err)
 {
     if (o->type == OPTION_FLAG && value)
@@ -85,14 +85,14 @@ static int read_value(struct parser *p, const struct option *o, const char *valu
     return set_value(p, o, value, err);
 }
 
-/* Lists the options that end with that word: `--issue-label or --redact-label` for label. Returns dst. */
+/* Lists the options whose names end in `name`: `--issue-label or --redact-label` for label. Returns dst. */
 static char *list_longer_names(const struct option *table, const char *name, char *dst, size_t cap)
 {
     size_t n = strlen(name), len = 0;
     dst[0] = '\0';
     for (const struct option *o = table; n > 0 && o->name && len < cap; o++) {
-        size_t all = strlen(o->name);
-        if (all > n + 1 && o->name[all - n - 1] == '-' && strcmp(o->name + all - n, name) == 0)
+        size_t length = strlen(o->name);
+        if (length > n + 1 && o->name[length - n - 1] == '-' && strcmp(o->name + length - n, name) == 0)
             len += (size_t)snprintf(dst + len, cap - len, "%s--%s", len ? " or " : "", o->name);
     }
     return dst;

@@ -10,24 +10,24 @@
 #include "base/base.h"
 
 enum option_type {
-    OPTION_FLAG,     /* bool */
-    OPTION_TEXT,     /* const char *, points into argv; the last one counts */
-    OPTION_ONE,      /* the same, but two of them are an error, because the user may mean either */
-    OPTION_LIST,     /* struct strlist, pieces between commas, repeatable */
-    OPTION_NUMBER,   /* unsigned, at least 1, at most `max` */
-    OPTION_COUNT,    /* the same, but 0 is valid too */
-    OPTION_DURATION, /* int64_t milliseconds, more than 0 */
-    OPTION_BYTES,    /* uint64_t, more than 0 */
+    OPTION_FLAG,      /* bool */
+    OPTION_TEXT,      /* const char *, points into argv; if repeated, the last value counts */
+    OPTION_TEXT_ONCE, /* as OPTION_TEXT, but an error if repeated, because the user may mean either value */
+    OPTION_LIST,      /* struct strlist, entries between commas, repeatable */
+    OPTION_NUMBER,    /* unsigned, at least 1, at most `max` */
+    OPTION_COUNT,     /* as OPTION_NUMBER, but 0 is valid too */
+    OPTION_DURATION,  /* int64_t milliseconds, more than 0 */
+    OPTION_BYTES,     /* uint64_t, more than 0 */
 };
 
 struct option {
     const char *name; /* long, without dashes */
     char letter;      /* 0: none */
     enum option_type type;
-    const char *argument; /* its name in the help; NULL for a flag */
+    const char *argument; /* the value's name in the help; NULL for a flag */
     const char *help;
     size_t offset; /* of the member that receives the value, in the command's struct */
-    unsigned max;
+    unsigned max;  /* for OPTION_NUMBER and OPTION_COUNT */
 };
 
 /* A table ends with a row without a name. */

@@ -95,7 +95,7 @@ static int print_members(void *ctx, struct buf *ret, struct err *err)
 {
     struct members *m = ctx;
     struct input_entries all;
-    int rc = input_entries(m->bundle, &m->keys, &all, err);
+    int rc = input_list_entries(m->bundle, &m->keys, &all, err);
     (void)ret;
     for (size_t i = 0; rc == 0 && i < all.n; i++) {
         const struct input_entry *e = &all.items[i];
@@ -129,7 +129,7 @@ static int list_bundle(const struct bundle_options *o, const struct strlist *res
     if (o->profiles || o->dumps)
         return list_members(o, rest->items[0], opener, err);
     json_t *rows = o->json ? json_array() : NULL;
-    int rc = bundle_list(rest->items[0], opener->by, add_member_row, rows, err);
+    int rc = bundle_list(rest->items[0], opener->identities, add_member_row, rows, err);
     if (rc == 0 && o->json)
         return document_print(rows, stdout, err);
     json_decref(rows);
@@ -143,7 +143,7 @@ static int verify_file(const struct bundle_options *o, const struct strlist *res
 {
     struct verify_options verify = {
         .file = rest->items[0], .allowed_signers = o->allowed_signers, .json = o->json};
-    return verify_bundle(&verify, opener->by, err);
+    return verify_bundle(&verify, opener->identities, err);
 }
 
 /* ---- extract ------------------------------------------------------------------------------------------- */
@@ -153,8 +153,8 @@ static int extract_members(const struct bundle_options *o, const struct strlist 
 {
     struct strlist members = {.items = rest->items + 1, .n = rest->n - 1};
     char *dir = NULL;
-    if (bundle_extract(&(struct bundle_extract){rest->items[0], opener->by, o->directory ? o->directory : ".",
-                                                &members, EXTRACT_MAX},
+    if (bundle_extract(&(struct bundle_extract){rest->items[0], opener->identities,
+                                                o->directory ? o->directory : ".", &members, EXTRACT_MAX},
                        &dir, err) < 0)
         return err->kind == ERR_EXISTS ? err_hint(err, "use -C DIR to unpack below another directory") : -1;
     printf("%s\n", dir);

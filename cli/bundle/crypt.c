@@ -283,7 +283,7 @@ int crypt_decrypt(const struct crypt_options *o, struct err *err)
     int rc = -1;
     if (begin_job(&j, o, false, err) == 0 && check_output(&j, false, err) == 0 &&
         opener_init(&opener, o->identities, o->passphrase_file, err) == 0) {
-        rc = decrypt_file(&j, opener.by, err);
+        rc = decrypt_file(&j, opener.identities, err);
         opener_release(&opener);
     }
     release_job(&j);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/args/shell.h"
+#include "cli/args/quote.h"
 #include "cli/input/input.h"
 #include "capture/capture.h"
 #include "cli/term/exit.h"
@@ -168,7 +168,7 @@ static void add_option(struct buf *line, const char *name, const char *value)
     if (!value)
         return;
     buf_addf(line, " --%s ", name);
-    shell_add_word(line, value);
+    quote_add_word(line, value);
 }
 
 static void add_options(struct buf *line, const char *name, const struct strlist *values)
@@ -182,7 +182,7 @@ void handoff_print_repeat(const struct delivery *d, const struct handoff_run *ru
     const struct delivery_options *o = d->options;
     struct buf line = BUF_INIT(8192);
     buf_adds(&line, "profgrab attach ");
-    shell_add_word(&line, run->bundle);
+    quote_add_word(&line, run->bundle);
     add_option(&line, "for", o->team);
     add_option(&line, "to", o->to);
     add_option(&line, "inventory", run->inventory);

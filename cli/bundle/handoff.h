@@ -12,14 +12,14 @@
 #define HANDOFF_OPTION_ROWS(type, member)                                                                    \
     {"for",                                                                                                  \
      0,                                                                                                      \
-     OPTION_ONE,                                                                                             \
+     OPTION_TEXT_ONCE,                                                                                       \
      "TEAM",                                                                                                 \
      "hand the bundle over to a team of the inventory: encrypted to it, on a confidential issue",            \
      offsetof(type, member.team),                                                                            \
      0},                                                                                                     \
         {"to",                                                                                               \
          0,                                                                                                  \
-         OPTION_ONE,                                                                                         \
+         OPTION_TEXT_ONCE,                                                                                   \
          "PLACE",                                                                                            \
          "the place: TRACKER:PROJECT, or TRACKER:PROJECT#ISSUE (default: a new issue in the team's "         \
          "project)",                                                                                         \

@@ -2,8 +2,7 @@
 
 #include <stdio.h>
 
-#include "cli/args/shell.h"
-#include "cli/bundle/create.h"
+#include "cli/args/quote.h"
 #include "cli/hosts/suggest.h"
 #include "cli/capture/ending.h"
 #include "cli/capture/outcome_table.h"
@@ -37,12 +36,12 @@ static const char *resume_line(const struct capture_command *c, const char *path
         if (!access[i].value)
             continue;
         buf_addf(ret, "%s ", access[i].option);
-        shell_add_word(ret, access[i].value);
+        quote_add_word(ret, access[i].value);
         buf_addc(ret, ' ');
     }
     if (c->target->accept_new)
         buf_adds(ret, "--accept-new ");
-    shell_add_word(ret, path);
+    quote_add_word(ret, path);
     return ret->failed ? "profgrab resume" : buf_str(ret);
 }
 

@@ -34,7 +34,7 @@ static const struct option options[] = {
      "for a BUNDLE: a directory for the new one (DIR/ is created if it is missing), or its name ending in "
      ".tar.gz (default: beside the old one)",
      offsetof(struct resume_options, output), 0},
-    {"from", 0, OPTION_ONE, "SOURCE", "the discovery source of the run, if it had one",
+    {"from", 0, OPTION_TEXT_ONCE, "SOURCE", "the discovery source of the run, if it had one",
      offsetof(struct resume_options, target.from), 0},
     TARGET_PARALLEL_ROW(struct resume_options, target),
     FETCH_OPTION_ROWS(struct resume_options, fetch),

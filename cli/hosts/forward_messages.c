@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/hosts/suggest.h"
-#include "cli/args/shell.h"
+#include "cli/args/quote.h"
 #include "cli/term/standard_streams.h"
 #include "cli/term/message.h"
 #include "fetch/fetch.h"
@@ -110,7 +110,7 @@ static void add_example(struct buf *b, const struct forward_way *w)
     snprintf(url, sizeof url, "%sheap", page);
     if (a->path[0]) {
         buf_adds(b, "curl --unix-socket ");
-        shell_add_word(b, a->path);
+        quote_add_word(b, a->path);
     } else if (seen.https) {
         /* Use the service's own name, because its certificate has it. */
         seen.host = seen.tls.server_name ? seen.tls.server_name : seen.host;
@@ -122,16 +122,16 @@ static void add_example(struct buf *b, const struct forward_way *w)
     } else {
         snprintf(url, sizeof url, "%sprofile", page);
         buf_adds(b, "go tool pprof ");
-        shell_add_word(b, url);
+        quote_add_word(b, url);
         return;
     }
     if (host) {
         snprintf(sent, sizeof sent, "Host: %s", host);
         buf_adds(b, " -H ");
-        shell_add_word(b, sent);
+        quote_add_word(b, sent);
     }
     buf_adds(b, " -o heap.pb.gz ");
-    shell_add_word(b, url);
+    quote_add_word(b, url);
 }
 
 /* forward carries bytes unchanged: the client itself must handle TLS, secrets and the Host header. */

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/args/shell.h"
+#include "cli/args/quote.h"
 #include "cli/term/message.h"
 #include "base/banned.h"
 
@@ -34,7 +34,7 @@ static void add_url(struct buf *b, const struct host *host, const struct service
         seen.host = host->address;
     if (service->unix_path) {
         buf_adds(b, "--unix-socket ");
-        shell_add_word(b, service->unix_path);
+        quote_add_word(b, service->unix_path);
         buf_addc(b, ' ');
         snprintf(url, sizeof url, "%s://localhost%s/", service->https ? "https" : "http", service->path);
     } else {
@@ -42,16 +42,16 @@ static void add_url(struct buf *b, const struct host *host, const struct service
         size_t n = strlen(url);
         snprintf(url + n, sizeof url - n, "/");
     }
-    shell_add_word(b, url);
+    quote_add_word(b, url);
 }
 
 static void add_place(struct buf *b, char place, const struct suggest_subject *s)
 {
     if (place == 'A')
-        shell_add_word(b, s->host->address);
+        quote_add_word(b, s->host->address);
     if (place == 'F' && s->ssh_config) {
         buf_adds(b, " -F ");
-        shell_add_word(b, s->ssh_config);
+        quote_add_word(b, s->ssh_config);
     }
     if (place == 'U' && s->service)
         add_url(b, s->host, s->service);
@@ -76,7 +76,7 @@ void suggest_command(const struct suggest_subject *s, enum fetch_step_kind kind,
     if (!s->host->direct) {
         fill_template(ret, commands[kind].here, s);
         if (there.len)
-            shell_add_word(ret, buf_str(&there)); /* one word here, a whole command there */
+            quote_add_word(ret, buf_str(&there)); /* one word here, a whole command there */
     } else if (kind == FETCH_STEP_INDEX) {
         buf_adds(ret, buf_str(&there));
     }
@@ -91,7 +91,7 @@ static void add_option(struct buf *line, const char *option, const char *value)
     if (!value)
         return;
     buf_addf(line, " %s ", option);
-    shell_add_word(line, value);
+    quote_add_word(line, value);
 }
 
 static void add_way(struct buf *line, const struct target_options *way)
@@ -164,7 +164,7 @@ struct err suggest_check(const struct target_options *way, const struct targets 
 void suggest_view(const char *path)
 {
     struct buf word = BUF_INIT(8192);
-    shell_add_word(&word, path);
+    quote_add_word(&word, path);
     if (isatty(STDERR_FILENO) && !word.failed)
         message_print(
             "next: `profgrab view %s` draws it in a browser, `profgrab report --text %s` prints its findings",

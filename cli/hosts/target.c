@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "cli/hosts/inventory_file.h"
-#include "cli/args/shell.h"
+#include "cli/args/quote.h"
 #include "cli/term/message.h"
 #include "base/banned.h"
 
@@ -50,7 +50,7 @@ bool target_names_file(const char *word)
 int target_hint_file(const char *file, struct err *err)
 {
     struct buf word = BUF_INIT(200);
-    shell_add_word(&word, file);
+    quote_add_word(&word, file);
     err_hint(err, "to look at a file: profgrab view %s", word.failed ? "FILE" : buf_str(&word));
     buf_release(&word);
     return -1;

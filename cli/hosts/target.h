@@ -92,7 +92,7 @@ struct target_options {
          0},                                                                                                 \
         {"from",                                                                                             \
          0,                                                                                                  \
-         OPTION_ONE,                                                                                         \
+         OPTION_TEXT_ONCE,                                                                                   \
          "SOURCE",                                                                                           \
          "use only the services of this source: a name of the inventory, a file, a URL or KIND:PLACE (see "  \
          "hosts)",                                                                                           \

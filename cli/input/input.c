@@ -13,7 +13,7 @@
 
 /* ---- bytes --------------------------------------------------------------------------------------------- */
 
-/* Reports a failed call in Go's form, in lower case. */
+/* Sets the error of a failed call in Go's form: "open FILE: no such file or directory". */
 static int set_call_error(struct err *err, const char *call, const char *name)
 {
     const char *why = strerror(errno);
@@ -45,9 +45,9 @@ static int read_member(const char *bundle, const char *member, struct input_keys
 int input_read(const char *name, struct input_keys *keys, struct buf *ret, struct err *err)
 {
     struct stat st;
-    uint64_t most = 0;
-    int rc = input_most(&most, err);
-    buf_init(ret, most);
+    uint64_t max_bytes = 0;
+    int rc = input_max_bytes(&max_bytes, err);
+    buf_init(ret, max_bytes);
     if (rc < 0)
         return -1;
     if (input_is_stdin(name))
@@ -63,37 +63,43 @@ int input_read(const char *name, struct input_keys *keys, struct buf *ret, struc
     return rc;
 }
 
-/* ---- what type of file it is --------------------------------------------------------------------------- */
+/* ---- types of files ------------------------------------------------------------------------------------ */
 
-/* The bytes that identify a type of file: a block of a tarball. */
-enum { HEAD = 512, COMPRESSED = 8192, TAR_MAGIC_AT = 257, TEXT_LOOKED_AT = 1 << 20 };
+enum {
+    HEAD_SIZE = 512,        /* the bytes that identify a type of file: a block of a tarball */
+    COMPRESSED_HEAD = 8192, /* the compressed bytes that are inflated to them */
+    TAR_MAGIC_OFFSET = 257,
+    TEXT_CHECKED = 1 << 20, /* the bytes of a dump in which a NUL is an error */
+};
 
+/* The first bytes of a file, inflated, with a NUL at the end. */
 struct head {
-    char bytes[HEAD + 1]; /* terminated */
+    char bytes[HEAD_SIZE + 1];
     size_t n;
 };
 
 static int add_head(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct head *h = ctx;
-    size_t some = n < HEAD - h->n ? n : HEAD - h->n;
-    memcpy(h->bytes + h->n, p, some);
-    h->n += some;
-    return h->n < HEAD ? 0 : err_set(err, ERR_FAILED, "enough");
+    size_t added = n < HEAD_SIZE - h->n ? n : HEAD_SIZE - h->n;
+    memcpy(h->bytes + h->n, p, added);
+    h->n += added;
+    /* The error ends gunzip_feed. */
+    return h->n < HEAD_SIZE ? 0 : err_set(err, ERR_FAILED, "the head is complete");
 }
 
-/* Copies the first bytes, inflated if they are gzip'ed. */
+/* Copies the first bytes; inflates them if they are gzip'ed. */
 static void read_head(const void *p, size_t n, struct head *ret)
 {
     struct err unused = ERR_INIT;
     *ret = (struct head){.n = 0};
     if (n < 2 || memcmp(p, "\x1f\x8b", 2) != 0) {
-        add_head(ret, p, n < HEAD ? n : HEAD, &unused);
+        add_head(ret, p, n < HEAD_SIZE ? n : HEAD_SIZE, &unused);
         return;
     }
     struct gunzip *z = gunzip_new(add_head, ret, UINT64_MAX, &unused);
     if (z)
-        (void)!gunzip_feed(z, p, n < COMPRESSED ? n : COMPRESSED, &unused);
+        (void)!gunzip_feed(z, p, n < COMPRESSED_HEAD ? n : COMPRESSED_HEAD, &unused);
     gunzip_free(z);
 }
 
@@ -104,7 +110,7 @@ static bool is_trace(const struct head *h)
 
 static bool is_tarball(const struct head *h)
 {
-    return h->n == HEAD && memcmp(h->bytes + TAR_MAGIC_AT, "ustar", 5) == 0;
+    return h->n == HEAD_SIZE && memcmp(h->bytes + TAR_MAGIC_OFFSET, "ustar", 5) == 0;
 }
 
 static bool is_age(const struct head *h)
@@ -130,23 +136,22 @@ static bool is_program(const struct head *h)
     return memcmp(h->bytes, "\177ELF", 4) == 0;
 }
 
-static const char trace[] = "go tool trace", goroutines[] = "profgrab goroutines",
-                  list[] = "profgrab bundle list";
+static const char trace_command[] = "go tool trace", goroutines_command[] = "profgrab goroutines",
+                  list_command[] = "profgrab bundle list";
 
-/* The types of files that users mistake for profiles or dumps. The dump is last, because other types may
- * contain its lines. */
-static const struct type {
+/* The types of files that users mistake for profiles or dumps. */
+static const struct file_type {
     bool (*is)(const struct head *h);
-    const char *what;
+    const char *description;
     const char *command; /* the command that reads it; NULL: none */
-} types[] = {{is_trace, "an execution trace", trace},
-             {is_tarball, "a bundle or tarball", list},
-             {is_age, "encrypted", list},
+} types[] = {{is_trace, "an execution trace", trace_command},
+             {is_dump, "a dump of goroutines", goroutines_command},
+             {is_tarball, "a bundle or tarball", list_command},
+             {is_age, "encrypted", list_command},
              {is_html, "an HTML page", NULL},
-             {is_program, "a program", NULL},
-             {is_dump, "a dump of goroutines", goroutines}};
+             {is_program, "a program", NULL}};
 
-static const struct type *type_of(const void *p, size_t n)
+static const struct file_type *find_type(const void *p, size_t n)
 {
     struct head h;
     read_head(p, n, &h);
@@ -156,32 +161,28 @@ static const struct type *type_of(const void *p, size_t n)
     return NULL;
 }
 
-/* Adds a hint with the command that reads the type. `what` (NULL: nothing) precedes it. */
-static int hint_type(const struct type *type, const char *what, const char *name, struct err *err)
+/* Adds a hint that names the command for this type. `names_type`: the hint names the type too. */
+static int hint_type(const struct file_type *type, bool names_type, const char *name, struct err *err)
 {
-    const char *is = what ? "it is " : "", *colon = what ? ": " : "";
-    what = what ? what : "";
+    const char *is = names_type ? "it is " : "", *colon = names_type ? ": " : "";
+    const char *description = names_type ? type->description : "";
     if (!type->command)
-        return *what ? err_hint(err, "it is %s", what) : -1;
-    if (input_is_stdin(name))
-        return err_hint(err, "%s%s%ssave it to a file for `%s FILE`", is, what, colon, type->command);
-    if (type->is == is_tarball && file_exists(name) && !input_is_bundle(name))
-        return err_hint(err, "%s%s%s`gzip %s` makes a file that profgrab reads", is, what, colon, name);
-    if (type->command == trace && !file_exists(name))
-        return err_hint(err, "%s%s%s`profgrab bundle extract` unpacks it, and `%s FILE` shows it", is, what,
-                        colon, type->command);
-    return err_hint(err, "%s%s%s`%s %s` shows it", is, what, colon, type->command, name);
+        return names_type ? err_hint(err, "it is %s", description) : -1;
+    if (type->command == trace_command && !file_exists(name))
+        return err_hint(err, "%s%s%s`profgrab bundle extract` unpacks it, and `%s FILE` shows it", is,
+                        description, colon, type->command);
+    return err_hint(err, "%s%s%s`%s %s` shows it", is, description, colon, type->command, name);
 }
 
 int input_hint_type(const char *name, const void *p, size_t n, struct err *err)
 {
-    const struct type *type = type_of(p, n);
-    return type ? hint_type(type, type->what, name, err) : -1;
+    const struct file_type *type = find_type(p, n);
+    return type ? hint_type(type, true, name, err) : -1;
 }
 
 bool input_is_bundle(const char *name)
 {
-    char first[COMPRESSED];
+    char first[COMPRESSED_HEAD];
     struct head h;
     int fd = input_is_stdin(name) ? -1 : file_open(name, NULL);
     ssize_t n = fd >= 0 ? read(fd, first, sizeof first) : -1;
@@ -192,7 +193,7 @@ bool input_is_bundle(const char *name)
     return is_tarball(&h) ? memcmp(first, "\x1f\x8b", 2) == 0 : is_age(&h);
 }
 
-/* ---- contents ------------------------------------------------------------------------------------------ */
+/* ---- profiles and dumps -------------------------------------------------------------------------------- */
 
 static int add_inflated(void *ctx, const void *p, size_t n, struct err *err)
 {
@@ -222,18 +223,18 @@ int input_read_inflated(const char *name, struct input_keys *keys, struct buf *r
     return rc;
 }
 
-bool input_fault_is_own(const struct err *err)
+bool input_error_is_skippable(const struct err *err)
 {
     return err->kind == ERR_FAILED || err->kind == ERR_UNSUPPORTED || err->kind == ERR_NOT_FOUND;
 }
 
 int input_check_dump(const char *name, const struct buf *bytes, bool strict, struct err *err)
 {
-    const struct type *type = type_of(bytes->data, bytes->len);
-    size_t n = bytes->len < TEXT_LOOKED_AT ? bytes->len : TEXT_LOOKED_AT;
-    if (type && type->command != goroutines) {
-        err_set(err, ERR_FAILED, "%s is no dump of goroutines: it is %s", name, type->what);
-        return hint_type(type, NULL, name, err);
+    const struct file_type *type = find_type(bytes->data, bytes->len);
+    size_t n = bytes->len < TEXT_CHECKED ? bytes->len : TEXT_CHECKED;
+    if (type && type->command != goroutines_command) {
+        err_set(err, ERR_FAILED, "%s is no dump of goroutines: it is %s", name, type->description);
+        return hint_type(type, false, name, err);
     }
     if (strict && n > 0 && memchr(bytes->data, '\0', n))
         return err_set(err, ERR_FAILED, "%s is no dump of goroutines: it is not text", name);
@@ -244,14 +245,14 @@ static int refuse_perf(const struct buf *bytes, const char *name, struct err *er
 {
     if (bytes->len < 8 || memcmp(bytes->data, "PERFILE2", 8) != 0)
         return 0;
-    err_set(err, ERR_UNSUPPORTED, "%s is of perf record", name);
-    return err_hint(err, "perf_to_profile of github.com/google/perf_data_converter makes a profile of it");
+    err_set(err, ERR_UNSUPPORTED, "%s is a file of perf record", name);
+    return err_hint(err, "perf_to_profile of github.com/google/perf_data_converter converts it to a profile");
 }
 
-/* Keeps the first bytes for the hint, because parsing consumes them. */
+/* Copies the first bytes for the hint before parsing, which consumes them. */
 static int parse_input(struct buf *bytes, const char *name, struct profile **ret, struct err *err)
 {
-    char first[COMPRESSED];
+    char first[COMPRESSED_HEAD];
     size_t n = bytes->len < sizeof first ? bytes->len : sizeof first;
     memcpy(first, bytes->data, n);
     if (profile_parse_buf(bytes, bytes->max, ret, err) == 0)
@@ -264,7 +265,7 @@ int input_parse(struct buf *bytes, const char *name, struct profile **ret, struc
     return refuse_perf(bytes, name, err) < 0 ? -1 : parse_input(bytes, name, ret, err);
 }
 
-int input_profile(const char *name, struct input_keys *keys, struct profile **ret, struct err *err)
+int input_read_profile(const char *name, struct input_keys *keys, struct profile **ret, struct err *err)
 {
     struct buf bytes = BUF_INIT(0);
     int rc = input_read(name, keys, &bytes, err);

@@ -1,6 +1,7 @@
 /*
  * The inputs of the commands that read profiles and dumps, except URLs: files, members of bundles, standard
- * input. BUNDLE:MEMBER names a member. BUNDLE and BUNDLE:PATTERN name several, which input_expand finds.
+ * input. BUNDLE:MEMBER names a member. BUNDLE and BUNDLE:PATTERN may name several members, which input_expand
+ * finds.
  */
 #ifndef CLI_INPUT_INPUT_H
 #define CLI_INPUT_INPUT_H
@@ -12,14 +13,12 @@
 #include "bundle/bundle.h"
 #include "proto/proto.h"
 
-/*
- * Reads the limit of the bytes of an inflated input: $PROFGRAB_PPROF_MAX, or 4 GiB. ERR_USAGE if the variable
- * is no size.
- */
-int input_most(uint64_t *ret, struct err *err);
+/* Gets the maximum size of an inflated input in bytes: $PROFGRAB_PPROF_MAX, or 4 GiB. ERR_USAGE if the
+ * variable is not a size. */
+int input_max_bytes(uint64_t *ret, struct err *err);
 
 /* Returns whether a name means an existing file, BUNDLE:MEMBER of an existing bundle, or standard input. */
-bool input_is_here(const char *name);
+bool input_exists(const char *name);
 
 /* Returns the size of the file on disk; for a member, the size of its bundle. 0: unknown. */
 uint64_t input_size(const char *name);
@@ -32,11 +31,11 @@ const char *input_title(const char *name);
 /* The keys that open encrypted bundles. The caller sets the first three members. Bundles stay open until
  * input_keys_release, so that the user types a passphrase once. Decrypted bytes are never written to disk. */
 struct input_keys {
-    const struct strlist *identities; /* files; none: the usual keys of ~/.ssh */
-    const char *passphrase_file;      /* NULL: ask the user */
-    const char *option;               /* the command's option for identities, for hints: "-identity" */
-    struct opener *opener;            /* NULL: no encrypted bundle so far */
-    struct input_ahead *ahead;        /* NULL: input_announce announced no members */
+    const struct strlist *identities;  /* files; none: the usual keys of ~/.ssh */
+    const char *passphrase_file;       /* NULL: ask the user */
+    const char *option;                /* the command's option for identities, for hints: "-identity" */
+    struct opener *opener;             /* NULL: no encrypted bundle so far */
+    struct input_announced *announced; /* NULL: no announced members */
 };
 void input_keys_release(struct input_keys *keys);
 
@@ -50,36 +49,37 @@ bool input_is_bundle(const char *name);
  * file. *ret_member points into the name. */
 char *input_bundle_of(const char *name, const char **ret_member);
 
-/* Opens an encrypted bundle, or the one of BUNDLE:MEMBER, with the keys. Reading it later does not ask the
- * user again, even in a copy of this process. Does nothing for other inputs. */
+/* Opens an encrypted BUNDLE, or that of BUNDLE:MEMBER, with the keys. Later reads of the bundle do not ask
+ * the user again, not even in a child process. Does nothing for other inputs. */
 int input_unlock(const char *name, struct input_keys *keys, struct err *err);
 
 /* ---- members ------------------------------------------------------------------------------------------- */
 
-/* A file of a bundle, as the manifest describes it. It owns its strings; NULL: unknown. */
+/* A file of a bundle, as the manifest describes it. Owns its strings; NULL: unknown. */
 struct input_entry {
     char *member; /* the MEMBER of BUNDLE:MEMBER */
     char *host, *service, *kind;
-    unsigned pair;
-    bool is_profile, is_dump; /* complete; a goroutine profile is both */
-    bool has_text;            /* the bundle also has the more detailed text dump of the same goroutines */
+    unsigned pair;            /* as in struct manifest_item */
+    bool is_profile, is_dump; /* false for an incomplete file; a goroutine profile is both */
+    bool has_text_dump;       /* the bundle also has the more detailed text dump of the same goroutines */
 };
 struct input_entries {
     struct input_entry *items;
     size_t n, cap;
 };
 /* Lists the files of a bundle. The caller releases *ret, also after a failure. */
-int input_entries(const char *bundle, struct input_keys *keys, struct input_entries *ret, struct err *err);
+int input_list_entries(const char *bundle, struct input_keys *keys, struct input_entries *ret,
+                       struct err *err);
 void input_entries_release(struct input_entries *entries);
 
 enum input_content { INPUT_PROFILES, INPUT_DUMPS, INPUT_BOTH };
 /* Returns whether a file of a bundle is complete and has that content. */
 bool input_entry_is(const struct input_entry *e, enum input_content content);
-/* The inputs that a command accepts. */
-struct input_wish {
-    enum input_content content;
-    const char *example; /* for hints: the words before BUNDLE:MEMBER, "profgrab pprof -top" */
-    const char *rest;    /* for hints: the words after it, " NEW"; NULL: none */
+
+struct input_expand_options {
+    enum input_content content; /* the content that the command accepts */
+    const char *words_before;   /* for hints: the words before BUNDLE:MEMBER, "profgrab pprof -top" */
+    const char *words_after;    /* for hints: the words after BUNDLE:MEMBER, " NEW"; NULL: none */
     struct input_keys *keys;
 };
 /*
@@ -88,68 +88,67 @@ struct input_wish {
  * INPUT_BOTH every profile and dump. If a bundle has several profiles, lists them on stderr and fails with
  * ERR_USAGE. Adds other words unchanged.
  */
-int input_expand(const struct input_wish *wish, const char *word, struct strlist *ret, struct err *err);
+int input_expand(const struct input_expand_options *options, const char *word, struct strlist *ret,
+                 struct err *err);
 
 /* ---- bytes --------------------------------------------------------------------------------------------- */
 
-/* Below, `keys` may be NULL: encrypted bundles cannot be opened. */
+/* If `keys` is NULL, the functions below cannot open encrypted bundles. */
 
-/* Reads a file, standard input (`-`), or BUNDLE:MEMBER if no file has that whole name. Messages have Go's
- * words. The caller always releases *ret. */
+/* Reads a file, standard input (`-`), or BUNDLE:MEMBER if no file has that whole name. Messages are worded as
+ * Go's. The caller always releases *ret. */
 int input_read(const char *name, struct input_keys *keys, struct buf *ret, struct err *err);
 
-/* Does the same, and inflates gzip. */
+/* Reads an input like input_read, and inflates gzip. */
 int input_read_inflated(const char *name, struct input_keys *keys, struct buf *ret, struct err *err);
 
 /* Reads a profile. For another known type of file, the hint names the type and the command that reads it. */
-int input_profile(const char *name, struct input_keys *keys, struct profile **ret, struct err *err);
+int input_read_profile(const char *name, struct input_keys *keys, struct profile **ret, struct err *err);
 
-/* ERR_FAILED for bytes of a known type other than a dump of goroutines, such as a tarball or a trace.
- * `strict`: also for other bytes than text. */
+/* Checks that bytes may be a dump of goroutines. ERR_FAILED for a known other type, such as a tarball or a
+ * trace; if `strict`, also for bytes that are not text. */
 int input_check_dump(const char *name, const struct buf *bytes, bool strict, struct err *err);
 
 /* Adds a hint that names the type of these bytes, if known, and the command that reads it. The bytes may be
  * gzip'ed. Returns -1. */
 int input_hint_type(const char *name, const void *p, size_t n, struct err *err);
 
-/* Parses the bytes of an input, and takes ownership of them. The errors are those of input_profile. */
+/* Parses the bytes of an input, and takes ownership of them. The errors are those of input_read_profile. */
 int input_parse(struct buf *bytes, const char *name, struct profile **ret, struct err *err);
 
 /* Returns whether the name means standard input. */
 bool input_is_stdin(const char *name);
 
 /*
- * Announces the inputs in the order in which they will be read, so that the members of a bundle are read in
- * one pass over it, or in few (bundle_members_new). Valid until input_keys_release; later announcements do
- * nothing. Other inputs, or another order, are slower but work. Fails if the keys cannot be read or without
- * memory.
+ * Announces the inputs in the order in which the caller will read them, so that the members of a bundle are
+ * read in one pass over the bundle, or in few (bundle_members_new). Valid until input_keys_release; a second
+ * announcement does nothing. Reading other inputs, or in another order, is slower but works. Fails if the
+ * keys cannot be read or memory runs out.
  */
 int input_announce(char *const *names, size_t n, struct input_keys *keys, struct err *err);
 
-/*
- * Returns whether an error of a function above concerns that input alone, so that a command goes on with the
- * others.
- */
-bool input_fault_is_own(const struct err *err);
+/* Returns whether an error of a function above concerns only one input, so that a command can skip it and
+ * continue with the others. */
+bool input_error_is_skippable(const struct err *err);
 
-/* Adds a hint to name fewer members, for a limit that several members reached together. `command` is the
+/* Adds a hint to name fewer members, for several members that together exceed a limit. `command` is the
  * command that reads them, "profgrab pprof -top". Returns -1. */
-int input_hint_fewer(const char *command, const char *name, struct err *err);
+int input_hint_fewer_members(const char *command, const char *name, struct err *err);
 
-/* One of several inputs. Afterwards either `profile` is set, which the caller frees, or `err`. */
-struct input_item {
+/* The name of an input and the result of reading it: either `profile`, which the caller frees, or `err`. */
+struct input_result {
     const char *name;
-    bool is_file; /* internal to input_profiles */
+    bool is_file; /* internal to input_read_profiles */
     struct profile *profile;
     struct err err;
 };
-/* Reads profiles like input_profile, large files two at a time. Once the budget's time is spent, the
- * remaining ones get ERR_LIMIT. NULL: no budget. */
 struct confined_budget;
-void input_profiles(struct input_item *items, size_t n, struct input_keys *keys,
-                    const struct confined_budget *budget);
+/* Reads profiles like input_read_profile, large files two at a time. When the time of the budget is used up,
+ * the remaining inputs get ERR_LIMIT. NULL: no budget. */
+void input_read_profiles(struct input_result *inputs, size_t n, struct input_keys *keys,
+                         const struct confined_budget *budget);
 
-/* ---- cli/input/input_bundle.c: members of bundles ------------------------------------------------------ */
+/* ---- for cli/input only: parts that need libarchive (input_bundle.c) ----------------------------------- */
 
 int input_bundle_entries(const char *bundle, struct input_keys *keys, struct input_entries *ret,
                          struct err *err);
@@ -160,6 +159,6 @@ int input_bundle_member(const char *bundle, const char *member, struct input_key
                         struct err *err);
 int input_bundle_announce(char *const *names, size_t n, struct input_keys *keys, struct err *err);
 int input_bundle_unlock(const char *bundle, struct input_keys *keys, struct err *err);
-void input_bundle_forget(struct input_keys *keys);
+void input_bundle_release_keys(struct input_keys *keys);
 
 #endif

@@ -1,4 +1,4 @@
-/* Members of bundles as inputs: the part that needs libarchive and OpenSSL. */
+/* Reads members of bundles: the part of cli/input that needs libarchive and OpenSSL. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +21,13 @@ bool input_is_encrypted(const char *path)
     return n > 0 && age_is_encrypted(first, (size_t)n);
 }
 
-/* *ret_by is NULL for a bundle in plain text, and without keys. */
-static int identities_for(const char *bundle, struct input_keys *keys, struct age_identities **ret_by,
+/* Reads the identities at their first use. *ret_identities is NULL if the bundle is not encrypted, or if
+ * `keys` is NULL. */
+static int get_identities(const char *bundle, struct input_keys *keys, struct age_identities **ret_identities,
                           struct err *err)
 {
     static const struct strlist none = {0};
-    *ret_by = NULL;
+    *ret_identities = NULL;
     if (!keys || !input_is_encrypted(bundle))
         return 0;
     if (!keys->opener) {
@@ -40,28 +41,29 @@ static int identities_for(const char *bundle, struct input_keys *keys, struct ag
         }
         keys->opener = opener;
     }
-    *ret_by = keys->opener->by;
+    *ret_identities = keys->opener->identities;
     return 0;
 }
 
-/* ---- members that were announced ----------------------------------------------------------------------- */
+/* ---- announced members --------------------------------------------------------------------------------- */
 
-struct ahead {
-    struct ahead *next;
+/* The announced members of one bundle. */
+struct announced {
+    struct announced *next;
     char *bundle;
-    struct strlist names; /* of its members, until `members` is set */
-    struct bundle_members *members;
+    struct strlist names;           /* of the members; empty once `members` is set */
+    struct bundle_members *members; /* the reader */
 };
 
-struct input_ahead {
-    struct ahead *first;
-    struct names by_bundle; /* to struct ahead */
-    struct ahead *last_read;
+struct input_announced {
+    struct announced *first;
+    struct names by_bundle; /* to struct announced */
+    struct announced *last_read;
 };
 
-static void forget_ahead(struct input_ahead *all)
+static void free_announced(struct input_announced *all)
 {
-    for (struct ahead *a = all ? all->first : NULL, *next; a; a = next) {
+    for (struct announced *a = all ? all->first : NULL, *next; a; a = next) {
         next = a->next;
         bundle_members_free(a->members);
         strlist_release(&a->names);
@@ -74,21 +76,21 @@ static void forget_ahead(struct input_ahead *all)
 }
 
 /* With more than two bundles, only the current one is open, to save descriptors. */
-static struct bundle_members *find_ahead(struct input_ahead *all, const char *bundle)
+static struct bundle_members *find_announced(struct input_announced *all, const char *bundle)
 {
-    const struct ahead *found = names_get(&all->by_bundle, bundle);
+    const struct announced *found = names_get(&all->by_bundle, bundle);
     if (!found)
         return NULL;
     if (all->by_bundle.n > 2 && all->last_read && all->last_read->members != found->members)
         bundle_members_close_archive(all->last_read->members);
-    all->last_read = (struct ahead *)(uintptr_t)found;
+    all->last_read = (struct announced *)(uintptr_t)found;
     return found->members;
 }
 
-/* Finds or makes the list of a bundle's members. Takes ownership of the path. */
-static struct ahead *ahead_of(struct input_ahead *all, char *bundle, struct err *err)
+/* Finds the list of a bundle's members, or makes an empty one. Takes ownership of the path. */
+static struct announced *get_announced(struct input_announced *all, char *bundle, struct err *err)
 {
-    struct ahead *a = (struct ahead *)(uintptr_t)names_get(&all->by_bundle, bundle);
+    struct announced *a = (struct announced *)(uintptr_t)names_get(&all->by_bundle, bundle);
     if (a) {
         free(bundle);
         return a;
@@ -99,29 +101,29 @@ static struct ahead *ahead_of(struct input_ahead *all, char *bundle, struct err 
         err_nomem(err);
         return NULL;
     }
-    *a = (struct ahead){.next = all->first, .bundle = bundle};
+    *a = (struct announced){.next = all->first, .bundle = bundle};
     all->first = a;
     return names_add(&all->by_bundle, a->bundle, a, err) < 0 ? NULL : a;
 }
 
-static int list_members(struct input_ahead *all, char *const *names, size_t n, struct err *err)
+static int list_members(struct input_announced *all, char *const *names, size_t n, struct err *err)
 {
     for (size_t i = 0; i < n; i++) {
         const char *member;
         char *bundle = file_exists(names[i]) ? NULL : input_bundle_of(names[i], &member);
-        struct ahead *a = bundle ? ahead_of(all, bundle, err) : NULL;
+        struct announced *a = bundle ? get_announced(all, bundle, err) : NULL;
         if (bundle && (!a || strlist_add(&a->names, member, err) < 0))
             return -1;
     }
     return 0;
 }
 
-static int open_ahead(struct ahead *a, struct input_keys *keys, struct err *err)
+static int open_announced(struct announced *a, struct input_keys *keys, struct err *err)
 {
-    struct bundle_members_options wanted = {.path = a->bundle, .members = a->names};
-    if (input_most(&wanted.max_bytes, err) < 0 ||
-        identities_for(a->bundle, keys, &wanted.identities, err) < 0 ||
-        bundle_members_new(&wanted, &a->members, err) < 0)
+    struct bundle_members_options options = {.path = a->bundle, .members = a->names};
+    if (input_max_bytes(&options.max_bytes, err) < 0 ||
+        get_identities(a->bundle, keys, &options.identities, err) < 0 ||
+        bundle_members_new(&options, &a->members, err) < 0)
         return -1;
     strlist_release(&a->names);
     return 0;
@@ -129,29 +131,29 @@ static int open_ahead(struct ahead *a, struct input_keys *keys, struct err *err)
 
 int input_bundle_announce(char *const *names, size_t n, struct input_keys *keys, struct err *err)
 {
-    struct input_ahead *all = calloc(1, sizeof *all);
+    struct input_announced *all = calloc(1, sizeof *all);
     int rc = all ? list_members(all, names, n, err) : err_nomem(err);
-    for (struct ahead *a = all ? all->first : NULL; rc == 0 && a; a = a->next)
-        rc = open_ahead(a, keys, err);
+    for (struct announced *a = all ? all->first : NULL; rc == 0 && a; a = a->next)
+        rc = open_announced(a, keys, err);
     if (rc == 0)
-        keys->ahead = all;
+        keys->announced = all;
     else
-        forget_ahead(all);
+        free_announced(all);
     return rc;
 }
 
-void input_bundle_forget(struct input_keys *keys)
+void input_bundle_release_keys(struct input_keys *keys)
 {
-    forget_ahead(keys->ahead);
-    keys->ahead = NULL;
+    free_announced(keys->announced);
+    keys->announced = NULL;
     if (keys->opener)
         opener_release(keys->opener);
     free(keys->opener);
     keys->opener = NULL;
 }
 
-/* The hint for a bundle that no key opens names the command's option. */
-static int explain_failure(const char *bundle, const struct input_keys *keys, struct err *err)
+/* If no key opens the bundle, adds a hint that names the command's option for identities. Returns -1. */
+static int hint_identity_option(const char *bundle, const struct input_keys *keys, struct err *err)
 {
     if (keys && keys->option && err->kind == ERR_NOT_FOUND && input_is_encrypted(bundle) &&
         strstr(err->msg, "encrypted to"))
@@ -161,27 +163,29 @@ static int explain_failure(const char *bundle, const struct input_keys *keys, st
 
 int input_bundle_unlock(const char *bundle, struct input_keys *keys, struct err *err)
 {
-    struct age_identities *by;
-    if (identities_for(bundle, keys, &by, err) < 0)
+    struct age_identities *identities;
+    if (get_identities(bundle, keys, &identities, err) < 0)
         return -1;
-    return by && bundle_unlock(bundle, by, err) < 0 ? explain_failure(bundle, keys, err) : 0;
+    return identities && bundle_unlock(bundle, identities, err) < 0 ? hint_identity_option(bundle, keys, err)
+                                                                    : 0;
 }
 
 int input_bundle_member(const char *bundle, const char *member, struct input_keys *keys, struct buf *ret,
                         struct err *err)
 {
-    struct age_identities *by;
-    struct bundle_members *ahead = keys && keys->ahead ? find_ahead(keys->ahead, bundle) : NULL;
-    if (!ahead && identities_for(bundle, keys, &by, err) < 0)
+    struct age_identities *identities;
+    struct bundle_members *announced =
+        keys && keys->announced ? find_announced(keys->announced, bundle) : NULL;
+    if (!announced && get_identities(bundle, keys, &identities, err) < 0)
         return -1;
-    int rc = ahead ? bundle_members_read(ahead, member, ret, err)
-                   : bundle_read_member(bundle, by, member, ret, err);
-    return rc < 0 ? explain_failure(bundle, keys, err) : 0;
+    int rc = announced ? bundle_members_read(announced, member, ret, err)
+                       : bundle_read_member(bundle, identities, member, ret, err);
+    return rc < 0 ? hint_identity_option(bundle, keys, err) : 0;
 }
 
 /* ---- entries ------------------------------------------------------------------------------------------- */
 
-static char *copy_of(const char *s, bool *ok)
+static char *copy_text(const char *s, bool *ok)
 {
     char *copy = s ? strdup(s) : NULL;
     *ok = *ok && (copy || !s);
@@ -193,7 +197,7 @@ static bool is_kind(const struct manifest_item *item, const char *kind)
     return item->kind && strcmp(item->kind, kind) == 0;
 }
 
-/* A local file that is text is a dump if its name says so. */
+/* `local`: a file that `bundle create` added. If its kind is only `text`, its name identifies a dump. */
 static bool is_dump(const struct manifest_item *item, bool local, bool is_profile)
 {
     if (item->status != MANIFEST_OK)
@@ -215,10 +219,10 @@ static int add_entry(struct input_entries *all, const struct manifest_item *item
     *e = (struct input_entry){.pair = item->pair,
                               .is_profile = item->status == MANIFEST_OK && item->has_profile};
     e->is_dump = is_dump(item, !host, e->is_profile);
-    e->member = copy_of(item->file, &ok);
-    e->host = copy_of(host, &ok);
-    e->service = copy_of(service, &ok);
-    e->kind = copy_of(item->kind, &ok);
+    e->member = copy_text(item->file, &ok);
+    e->host = copy_text(host, &ok);
+    e->service = copy_text(service, &ok);
+    e->kind = copy_text(item->kind, &ok);
     return ok ? 0 : err_nomem(err);
 }
 
@@ -237,22 +241,23 @@ static int add_all(struct input_entries *all, const struct manifest *m, struct e
     return 0;
 }
 
-static int order_texts(const char *a, const char *b)
+static int compare_texts(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
 }
 
-/* Compares what the dumps of the same goroutines have in common. */
-static int order_dumps(const void *a, const void *b)
+/* Compares host, service and pair, which are equal for the dumps of the same goroutines. */
+static int compare_dumps(const void *a, const void *b)
 {
     const struct input_entry *x = *(struct input_entry *const *)a, *y = *(struct input_entry *const *)b;
-    int by = order_texts(x->host, y->host);
-    if (by == 0)
-        by = order_texts(x->service, y->service);
-    return by ? by : (x->pair > y->pair) - (x->pair < y->pair);
+    int order = compare_texts(x->host, y->host);
+    if (order == 0)
+        order = compare_texts(x->service, y->service);
+    return order ? order : (x->pair > y->pair) - (x->pair < y->pair);
 }
 
-static int mark_texts(struct input_entries *all, struct err *err)
+/* Sets has_text_dump of the goroutine profiles. */
+static int mark_text_dumps(struct input_entries *all, struct err *err)
 {
     const struct input_entry **texts = malloc((all->n + 1) * sizeof *texts);
     size_t n = 0;
@@ -261,10 +266,10 @@ static int mark_texts(struct input_entries *all, struct err *err)
     for (size_t i = 0; i < all->n; i++)
         if (all->items[i].is_dump && !all->items[i].is_profile)
             texts[n++] = &all->items[i];
-    qsort(texts, n, sizeof *texts, order_dumps);
+    qsort(texts, n, sizeof *texts, compare_dumps);
     for (size_t i = 0; i < all->n; i++) {
         struct input_entry *e = &all->items[i];
-        e->has_text = e->is_profile && bsearch(&e, texts, n, sizeof *texts, order_dumps);
+        e->has_text_dump = e->is_profile && bsearch(&e, texts, n, sizeof *texts, compare_dumps);
     }
     free(texts);
     return 0;
@@ -286,18 +291,18 @@ void input_entries_release(struct input_entries *entries)
 int input_bundle_entries(const char *bundle, struct input_keys *keys, struct input_entries *ret,
                          struct err *err)
 {
-    struct age_identities *by;
+    struct age_identities *identities;
     char *manifest = NULL;
     struct manifest *contents = NULL;
-    if (identities_for(bundle, keys, &by, err) < 0)
+    if (get_identities(bundle, keys, &identities, err) < 0)
         return -1;
-    if (bundle_read_manifest(bundle, by, &manifest, err) < 0)
-        return explain_failure(bundle, keys, err);
+    if (bundle_read_manifest(bundle, identities, &manifest, err) < 0)
+        return hint_identity_option(bundle, keys, err);
     int rc = manifest_read(manifest, strlen(manifest), &contents, err);
     if (rc == 0)
         rc = add_all(ret, contents, err);
     if (rc == 0)
-        rc = mark_texts(ret, err);
+        rc = mark_text_dumps(ret, err);
     manifest_free(contents);
     free(manifest);
     return rc;

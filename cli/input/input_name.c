@@ -1,4 +1,4 @@
-/* Names of inputs: the file that one means, and its size. */
+/* Names of inputs: which file a name means, and its size. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,13 +7,13 @@
 #include "cli/input/input.h"
 #include "base/banned.h"
 
-int input_most(uint64_t *ret, struct err *err)
+int input_max_bytes(uint64_t *ret, struct err *err)
 {
-    uint64_t most = UINT64_C(4) << 30;
+    uint64_t max_bytes = UINT64_C(4) << 30;
     const char *set = getenv("PROFGRAB_PPROF_MAX");
-    if (set && text_to_bytes(set, &most) < 0)
-        return err_set(err, ERR_USAGE, "PROFGRAB_PPROF_MAX wants a size such as 8GB, not \"%s\"", set);
-    *ret = most;
+    if (set && text_to_bytes(set, &max_bytes) < 0)
+        return err_set(err, ERR_USAGE, "PROFGRAB_PPROF_MAX needs a size such as 8GB, not \"%s\"", set);
+    *ret = max_bytes;
     return 0;
 }
 
@@ -36,7 +36,7 @@ char *input_bundle_of(const char *name, const char **ret_member)
     return NULL;
 }
 
-bool input_is_here(const char *name)
+bool input_exists(const char *name)
 {
     const char *member;
     struct stat st;

@@ -28,8 +28,8 @@ static int add_usual_key(struct age_identities *i, const char *home, const char 
     return 0;
 }
 
-/* Adds the keys for a command without -i. A key with a passphrase is unlocked only for a file that needs it.
- */
+/* Adds the keys of a command that has no -i. A key with a passphrase is unlocked only for a file that needs
+ * the key. */
 static int add_usual_keys(struct age_identities *i, struct err *err)
 {
     static const char *const names[] = {"id_ed25519", "id_rsa"};
@@ -40,7 +40,7 @@ static int add_usual_keys(struct age_identities *i, struct err *err)
     return 0;
 }
 
-/* Adds a hint if there is no terminal to ask on. Every command that opens encrypted files has the option. */
+/* Adds a hint if the user cannot be asked. Every command that opens encrypted files has --passphrase-file. */
 static int ask_for_passphrase(void *ctx, const struct question *q, struct secret *ret, struct err *err)
 {
     const struct prompt *p = ctx;
@@ -51,7 +51,7 @@ static int ask_for_passphrase(void *ctx, const struct question *q, struct secret
     return -1;
 }
 
-static int identities_new(const struct strlist *files, struct prompt *prompt, struct age_identities **ret,
+static int new_identities(const struct strlist *files, struct prompt *prompt, struct age_identities **ret,
                           struct err *err)
 {
     struct age_identities *i = NULL;
@@ -75,7 +75,7 @@ int opener_init(struct opener *ret, const struct strlist *files, const char *pas
 {
     if (opener_prompt_init(&ret->prompt, passphrase_file, err) < 0)
         return -1;
-    if (identities_new(files, &ret->prompt, &ret->by, err) == 0)
+    if (new_identities(files, &ret->prompt, &ret->identities, err) == 0)
         return 0;
     prompt_release(&ret->prompt);
     return -1;
@@ -83,6 +83,6 @@ int opener_init(struct opener *ret, const struct strlist *files, const char *pas
 
 void opener_release(struct opener *o)
 {
-    age_identities_free(o->by);
+    age_identities_free(o->identities);
     prompt_release(&o->prompt);
 }

@@ -10,13 +10,13 @@
 #include "http/http.h"
 #include "base/banned.h"
 
-/* The most bytes of a server's error text in a message. */
-#define COMPLAINT 400
+/* The maximum length of a server's error text in a message. */
+#define ERROR_TEXT_MAX 400
 /* The time limit for symbols without -timeout. */
 #define SYMBOLS_TIMEOUT_S 60
 
-/* Makes a URL of HOST:PORT/PATH. Returns a new string, or NULL for a word that is a file's name. */
-static char *with_scheme(const char *source)
+/* Makes a URL of HOST:PORT/PATH. Returns a new string, or NULL for a word that names a file. */
+static char *add_scheme(const char *source)
 {
     char *url = NULL;
     if (strstr(source, "://"))
@@ -26,9 +26,9 @@ static char *with_scheme(const char *source)
     return asprintf(&url, "http://%s", source) < 0 ? NULL : url;
 }
 
-int pprof_url(const char *source, long seconds, long timeout, struct pprof_url *ret, struct err *err)
+int pprof_make_url(const char *source, long seconds, long timeout, struct pprof_url *ret, struct err *err)
 {
-    char *text = with_scheme(source), *url = NULL;
+    char *text = add_scheme(source), *url = NULL;
     int rc = text ? profile_url_adjust(text, &seconds, &url, err) : 0;
     if (url) {
         ret->url = url;
@@ -38,7 +38,7 @@ int pprof_url(const char *source, long seconds, long timeout, struct pprof_url *
     return rc;
 }
 
-static struct url_request request_of(const struct pprof_options *o, const char *url, long timeout_s)
+static struct url_request make_request(const struct pprof_options *o, const char *url, long timeout_s)
 {
     return (struct url_request){.url = url,
                                 .timeout_s = timeout_s,
@@ -50,47 +50,47 @@ static struct url_request request_of(const struct pprof_options *o, const char *
 /* Fails for an answer other than 200. */
 static int check_status(const struct url_answer *a, struct err *err)
 {
-    char complaint[COMPLAINT];
+    char text[ERROR_TEXT_MAX];
     if (a->status == 200)
         return 0;
     if (!a->is_pprof_error || !a->is_text)
         return err_set(err, ERR_FAILED, "server response: %s", a->line);
     return err_set(err, ERR_FAILED, "server response: %s - %s", a->line,
-                   text_printable(complaint, sizeof complaint, buf_str(&a->body), a->body.len));
+                   text_printable(text, sizeof text, buf_str(&a->body), a->body.len));
 }
 
 int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, struct profile **ret,
                 struct err *err)
 {
-    uint64_t most;
-    if (input_most(&most, err) < 0)
+    uint64_t max_bytes;
+    if (input_max_bytes(&max_bytes, err) < 0)
         return -1;
-    struct url_request request = request_of(o, url, timeout_s);
-    struct url_answer answer = {.body = BUF_INIT(most)};
+    struct url_request request = make_request(o, url, timeout_s);
+    struct url_answer answer = {.body = BUF_INIT(max_bytes)};
     int rc = url_send(&request, &answer, err);
     if (rc == 0)
         rc = check_status(&answer, err);
     if (rc == 0)
-        rc = profile_parse_buf(&answer.body, most, ret, err);
+        rc = profile_parse_buf(&answer.body, max_bytes, ret, err);
     buf_release(&answer.body);
     return rc;
 }
 
-static int post_failed(const char *url, struct err *err)
+static int wrap_post_error(const char *url, struct err *err)
 {
     char *shown = url_shown(url);
     err_wrap(err, "http post %s", shown ? shown : "");
     free(shown);
-    return err_hint(err, "-symbolize=local does without the server, and -symbolize=none without names");
+    return err_hint(err, "-symbolize=local skips the server, and -symbolize=none skips all names");
 }
 
-int pprof_post(const struct pprof_options *o, const char *source, struct str addresses, struct buf *ret,
-               struct err *err)
+int pprof_post_addresses(const struct pprof_options *o, const char *source, struct str addresses,
+                         struct buf *ret, struct err *err)
 {
     char *url = profile_url_symbols(source);
     if (!url)
         return err_nomem(err);
-    struct url_request request = request_of(o, url, o->timeout > 0 ? o->timeout : SYMBOLS_TIMEOUT_S);
+    struct url_request request = make_request(o, url, o->timeout > 0 ? o->timeout : SYMBOLS_TIMEOUT_S);
     struct url_answer answer = {.body = BUF_INIT(ret->max)};
     request.body = &addresses;
     int rc = url_send(&request, &answer, err);
@@ -101,7 +101,7 @@ int pprof_post(const struct pprof_options *o, const char *source, struct str add
         *ret = answer.body;
         answer.body = (struct buf)BUF_INIT(ret->max);
     } else {
-        post_failed(url, err);
+        wrap_post_error(url, err);
     }
     buf_release(&answer.body);
     free(url);

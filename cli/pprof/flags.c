@@ -11,60 +11,70 @@
 
 /* The values of all flags. */
 struct values {
-    struct pprof_options options; /* first: the table's offsets start there */
-    bool on[PPROF_OUTPUTS];
-    const char *of[PPROF_OUTPUTS];
+    struct pprof_options options; /* must be first: offsets in it are offsets in struct values too */
+    bool selected[PPROF_OUTPUTS];
+    const char *regex[PPROF_OUTPUTS]; /* the argument of a format that has one */
     bool functions, filefunctions, files, lines, addresses, cum, flat;
     const char *base, *diff_base, *http;
     bool no_browser;
-    bool hinted; /* the printed error had a hint */
+    bool hinted; /* the error that was printed had a hint */
     bool inuse_space, inuse_objects, alloc_space, alloc_objects, total_delay, contentions, mean_delay;
 };
 
-#define AT(member) offsetof(struct values, member)
-#define IN(member) offsetof(struct pprof_options, member)
+#define IN_VALUES(member) offsetof(struct values, member)
+#define IN_OPTIONS(member) offsetof(struct pprof_options, member)
 #define IN_REPORT(member) offsetof(struct pprof_options, report.member)
 
-static const char no_objects[] = "refused: it needs the binary's machine code, which `go tool pprof` reads";
-static const char ours[] = "not in `go tool pprof`";
-static const char ours_identity[] = "not in `go tool pprof`; repeatable; default: the usual keys of ~/.ssh";
-static const char plain_picture[] = "through graphviz; the picture has no script for panning";
+static const char note_no_machine_code[] =
+    "refused: it needs the binary's machine code, which `go tool pprof` reads";
+static const char note_profgrab_only[] = "not in `go tool pprof`";
+static const char note_identity[] = "not in `go tool pprof`; default: the usual keys of ~/.ssh";
+static const char note_no_script[] = "through graphviz; the picture has no script for panning";
 
 static const struct pprof_flag flags[] = {
-    {"callgrind", BOOL, FORMAT, AT(on[PPROF_CALLGRIND]), "",
+    {"callgrind", BOOL, FORMAT, IN_VALUES(selected[PPROF_CALLGRIND]), "",
      "the call graph for KCachegrind and similar tools", NULL},
-    {"comments", BOOL, FORMAT, AT(on[PPROF_COMMENTS]), "", "the comments in the profile", NULL},
-    {"disasm", TEXT, FORMAT, AT(of[PPROF_DISASM]), "", "machine code with samples, for matching functions",
-     no_objects},
-    {"dot", BOOL, FORMAT, AT(on[PPROF_DOT]), "", "the call graph in graphviz's language", NULL},
-    {"eog", BOOL, FORMAT, AT(on[PPROF_EOG]), "", "the call graph as a picture, in eog", NULL},
-    {"evince", BOOL, FORMAT, AT(on[PPROF_EVINCE]), "", "the call graph as a picture, in evince", NULL},
-    {"folded", BOOL, FORMAT, AT(on[PPROF_FOLDED]), "", "folded stacks, a line each: root;caller;leaf 12",
-     ours},
-    {"gif", BOOL, FORMAT, AT(on[PPROF_GIF]), "", "the call graph as a GIF", "through graphviz"},
-    {"gv", BOOL, FORMAT, AT(on[PPROF_GV]), "", "the call graph as PostScript, in gv", NULL},
-    {"kcachegrind", BOOL, FORMAT, AT(on[PPROF_KCACHEGRIND]), "", "the call graph, in KCachegrind", NULL},
-    {"list", TEXT, FORMAT, AT(of[PPROF_LIST]), "", "source lines with samples, for matching functions",
-     "sources are regular files only"},
-    {"pdf", BOOL, FORMAT, AT(on[PPROF_PDF]), "", "the call graph as a PDF", "through graphviz"},
-    {"peek", TEXT, FORMAT, AT(of[PPROF_PEEK]), "", "callers and callees of matching functions", NULL},
-    {"png", BOOL, FORMAT, AT(on[PPROF_PNG]), "", "the call graph as a PNG", "through graphviz"},
-    {"proto", BOOL, FORMAT, AT(on[PPROF_PROTO]), "", "the profile after merging and filtering, gzip'ed",
+    {"comments", BOOL, FORMAT, IN_VALUES(selected[PPROF_COMMENTS]), "", "the comments in the profile", NULL},
+    {"disasm", TEXT, FORMAT, IN_VALUES(regex[PPROF_DISASM]), "",
+     "machine code with samples, for matching functions", note_no_machine_code},
+    {"dot", BOOL, FORMAT, IN_VALUES(selected[PPROF_DOT]), "", "the call graph in graphviz's language", NULL},
+    {"eog", BOOL, FORMAT, IN_VALUES(selected[PPROF_EOG]), "", "the call graph as a picture, in eog", NULL},
+    {"evince", BOOL, FORMAT, IN_VALUES(selected[PPROF_EVINCE]), "", "the call graph as a picture, in evince",
      NULL},
-    {"ps", BOOL, FORMAT, AT(on[PPROF_PS]), "", "the call graph as PostScript", "through graphviz"},
-    {"raw", BOOL, FORMAT, AT(on[PPROF_RAW]), "", "the whole profile as text", NULL},
-    {"speedscope", BOOL, FORMAT, AT(on[PPROF_SPEEDSCOPE]), "", "JSON for speedscope", ours},
-    {"svg", BOOL, FORMAT, AT(on[PPROF_SVG]), "", "the call graph as an SVG", plain_picture},
-    {"tags", BOOL, FORMAT, AT(on[PPROF_TAGS]), "", "the labels with the total of each value", NULL},
-    {"text", BOOL, FORMAT, AT(on[PPROF_TEXT]), "", "the heaviest entries, one a line", NULL},
-    {"top", BOOL, FORMAT, AT(on[PPROF_TOP]), "", "the heaviest entries, one a line, as -text", NULL},
-    {"topproto", BOOL, FORMAT, AT(on[PPROF_TOPPROTO]), "", "the entries of -top, as a profile", NULL},
-    {"traces", BOOL, FORMAT, AT(on[PPROF_TRACES]), "", "every sample with its stack", NULL},
-    {"tree", BOOL, FORMAT, AT(on[PPROF_TREE]), "", "the heaviest entries with their callers and callees",
+    {"folded", BOOL, FORMAT, IN_VALUES(selected[PPROF_FOLDED]), "",
+     "folded stacks, a line each: root;caller;leaf 12", note_profgrab_only},
+    {"gif", BOOL, FORMAT, IN_VALUES(selected[PPROF_GIF]), "", "the call graph as a GIF", "through graphviz"},
+    {"gv", BOOL, FORMAT, IN_VALUES(selected[PPROF_GV]), "", "the call graph as PostScript, in gv", NULL},
+    {"kcachegrind", BOOL, FORMAT, IN_VALUES(selected[PPROF_KCACHEGRIND]), "",
+     "the call graph, in KCachegrind", NULL},
+    {"list", TEXT, FORMAT, IN_VALUES(regex[PPROF_LIST]), "",
+     "source lines with samples, for matching functions", "sources are regular files only"},
+    {"pdf", BOOL, FORMAT, IN_VALUES(selected[PPROF_PDF]), "", "the call graph as a PDF", "through graphviz"},
+    {"peek", TEXT, FORMAT, IN_VALUES(regex[PPROF_PEEK]), "", "callers and callees of matching functions",
      NULL},
-    {"web", BOOL, FORMAT, AT(on[PPROF_WEB]), "", "the call graph, in the web browser", plain_picture},
-    {"weblist", TEXT, FORMAT, AT(of[PPROF_WEBLIST]), "", "source lines and machine code, in the web browser",
-     no_objects},
+    {"png", BOOL, FORMAT, IN_VALUES(selected[PPROF_PNG]), "", "the call graph as a PNG", "through graphviz"},
+    {"proto", BOOL, FORMAT, IN_VALUES(selected[PPROF_PROTO]), "",
+     "the profile after merging and filtering, gzip'ed", NULL},
+    {"ps", BOOL, FORMAT, IN_VALUES(selected[PPROF_PS]), "", "the call graph as PostScript",
+     "through graphviz"},
+    {"raw", BOOL, FORMAT, IN_VALUES(selected[PPROF_RAW]), "", "the whole profile as text", NULL},
+    {"speedscope", BOOL, FORMAT, IN_VALUES(selected[PPROF_SPEEDSCOPE]), "", "JSON for speedscope",
+     note_profgrab_only},
+    {"svg", BOOL, FORMAT, IN_VALUES(selected[PPROF_SVG]), "", "the call graph as an SVG", note_no_script},
+    {"tags", BOOL, FORMAT, IN_VALUES(selected[PPROF_TAGS]), "", "the labels with the total of each value",
+     NULL},
+    {"text", BOOL, FORMAT, IN_VALUES(selected[PPROF_TEXT]), "", "the heaviest entries, one a line", NULL},
+    {"top", BOOL, FORMAT, IN_VALUES(selected[PPROF_TOP]), "", "the heaviest entries, one a line, as -text",
+     NULL},
+    {"topproto", BOOL, FORMAT, IN_VALUES(selected[PPROF_TOPPROTO]), "", "the entries of -top, as a profile",
+     NULL},
+    {"traces", BOOL, FORMAT, IN_VALUES(selected[PPROF_TRACES]), "", "every sample with its stack", NULL},
+    {"tree", BOOL, FORMAT, IN_VALUES(selected[PPROF_TREE]), "",
+     "the heaviest entries with their callers and callees", NULL},
+    {"web", BOOL, FORMAT, IN_VALUES(selected[PPROF_WEB]), "", "the call graph, in the web browser",
+     note_no_script},
+    {"weblist", TEXT, FORMAT, IN_VALUES(regex[PPROF_WEBLIST]), "",
+     "source lines and machine code, in the web browser", note_no_machine_code},
 
     {"call_tree", BOOL, OPTION, IN_REPORT(call_tree), "",
      "a node for each call path, in pictures and -callgrind", NULL},
@@ -77,7 +87,7 @@ static const struct pprof_flag flags[] = {
     {"focus", TEXT, OPTION, IN_REPORT(focus), "", "only samples with a frame that matches", NULL},
     {"hide", TEXT, OPTION, IN_REPORT(hide), "", "leave out frames that match", NULL},
     {"ignore", TEXT, OPTION, IN_REPORT(ignore), "", "leave out samples with a frame that matches", NULL},
-    {"intel_syntax", BOOL, OPTION, IN(intel_syntax), "", "machine code as Intel writes it",
+    {"intel_syntax", BOOL, OPTION, IN_OPTIONS(intel_syntax), "", "machine code as Intel writes it",
      "accepted without effect"},
     {"mean", BOOL, OPTION, IN_REPORT(mean), "", "divide values by the first one, the count", NULL},
     {"nodecount", INT, OPTION, IN_REPORT(nodecount), "-1",
@@ -86,7 +96,7 @@ static const struct pprof_flag flags[] = {
      "leave out entries below this fraction of the total", NULL},
     {"noinlines", BOOL, OPTION, IN_REPORT(noinlines), "", "attribute inlined calls to their callers", NULL},
     {"normalize", BOOL, OPTION, IN_REPORT(normalize), "", "scale the profile to the sum of its base", NULL},
-    {"output", TEXT, OPTION, IN(output), "", "write to this file, not to stdout", NULL},
+    {"output", TEXT, OPTION, IN_OPTIONS(output), "", "write to this file, not to stdout", NULL},
     {"prune_from", TEXT, OPTION, IN_REPORT(prune_from), "", "cut off the callees of matching frames", NULL},
     {"relative_percentages", BOOL, OPTION, IN_REPORT(relative_percentages), "",
      "percentages of the filtered total", NULL},
@@ -110,46 +120,49 @@ static const struct pprof_flag flags[] = {
     {"unit", TEXT, OPTION, IN_REPORT(unit), "minimum", "the unit of values; minimum: one that fits all",
      NULL},
 
-    {"functions", BOOL, GRANULARITY, AT(functions), "true", "one entry for each function", NULL},
-    {"filefunctions", BOOL, GRANULARITY, AT(filefunctions), "", "one entry for each function and file", NULL},
-    {"files", BOOL, GRANULARITY, AT(files), "", "one entry for each file", NULL},
-    {"lines", BOOL, GRANULARITY, AT(lines), "", "one entry for each source line", NULL},
-    {"addresses", BOOL, GRANULARITY, AT(addresses), "", "one entry for each address", NULL},
-    {"cum", BOOL, SORT, AT(cum), "", "sort by the value of an entry and its callees", NULL},
-    {"flat", BOOL, SORT, AT(flat), "true", "sort by the entry's own value", NULL},
+    {"functions", BOOL, GRANULARITY, IN_VALUES(functions), "true", "one entry for each function", NULL},
+    {"filefunctions", BOOL, GRANULARITY, IN_VALUES(filefunctions), "", "one entry for each function and file",
+     NULL},
+    {"files", BOOL, GRANULARITY, IN_VALUES(files), "", "one entry for each file", NULL},
+    {"lines", BOOL, GRANULARITY, IN_VALUES(lines), "", "one entry for each source line", NULL},
+    {"addresses", BOOL, GRANULARITY, IN_VALUES(addresses), "", "one entry for each address", NULL},
+    {"cum", BOOL, SORT, IN_VALUES(cum), "", "sort by the value of an entry and its callees", NULL},
+    {"flat", BOOL, SORT, IN_VALUES(flat), "true", "sort by the entry's own value", NULL},
 
-    {"seconds", INT, SOURCE, IN(seconds), "-1", "the length of the profile that the service takes", NULL},
-    {"timeout", INT, SOURCE, IN(timeout), "-1", "the time limit for fetching a profile, in seconds", NULL},
-    {"buildid", TEXT, SOURCE, IN(buildid), "", "the build ID of the first binary", NULL},
-    {"add_comment", TEXT, SOURCE, IN(add_comment), "", "a comment to add to the profile", NULL},
-    {"diff_base", TEXT, SOURCE, AT(diff_base), "",
+    {"seconds", INT, SOURCE, IN_OPTIONS(seconds), "-1", "the length of the profile that the service takes",
+     NULL},
+    {"timeout", INT, SOURCE, IN_OPTIONS(timeout), "-1", "the time limit for fetching a profile, in seconds",
+     NULL},
+    {"buildid", TEXT, SOURCE, IN_OPTIONS(buildid), "", "the build ID of the first binary", NULL},
+    {"add_comment", TEXT, SOURCE, IN_OPTIONS(add_comment), "", "a comment to add to the profile", NULL},
+    {"diff_base", TEXT, SOURCE, IN_VALUES(diff_base), "",
      "the profile to subtract; percentages are relative to its total", NULL},
-    {"base", TEXT, SOURCE, AT(base), "", "the profile to subtract", NULL},
-    {"symbolize", TEXT, SOURCE, IN(symbolize), "",
+    {"base", TEXT, SOURCE, IN_VALUES(base), "", "the profile to subtract", NULL},
+    {"symbolize", TEXT, SOURCE, IN_OPTIONS(symbolize), "",
      "the sources of names: none, local, fastlocal, remote, force, demangle=full, none or templates",
      "through addr2line, nm and c++filt; see Names"},
-    {"identity", TEXTS, SOURCE, IN(identities), "",
-     "an age identity or SSH private key that decrypts the bundle", ours_identity},
-    {"passphrase-file", TEXT, SOURCE, IN(passphrase_file), "",
-     "a file whose first line is the passphrase of the key or the bundle", ours},
-    {"tls_cert", TEXT, SOURCE, IN(tls_cert), "", "client certificate, for https sources", NULL},
-    {"tls_key", TEXT, SOURCE, IN(tls_key), "", "key of -tls_cert", NULL},
-    {"tls_ca", TEXT, SOURCE, IN(tls_ca), "", "trusted certificate authorities", NULL},
+    {"identity", TEXT, SOURCE, IN_OPTIONS(identity), "",
+     "an age identity or SSH private key that decrypts the bundle", note_identity},
+    {"passphrase-file", TEXT, SOURCE, IN_OPTIONS(passphrase_file), "",
+     "a file whose first line is the passphrase of the key or the bundle", note_profgrab_only},
+    {"tls_cert", TEXT, SOURCE, IN_OPTIONS(tls_cert), "", "client certificate, for https sources", NULL},
+    {"tls_key", TEXT, SOURCE, IN_OPTIONS(tls_key), "", "key of -tls_cert", NULL},
+    {"tls_ca", TEXT, SOURCE, IN_OPTIONS(tls_ca), "", "trusted certificate authorities", NULL},
 
-    {"http", TEXT, MISC, AT(http), "", "a web interface at this address",
+    {"http", TEXT, MISC, IN_VALUES(http), "", "a web interface at this address",
      "refused: `profgrab view` draws profiles in a browser"},
-    {"no_browser", BOOL, MISC, AT(no_browser), "", "do not open a web browser", "refused, like -http"},
-    {"tools", TEXT, MISC, IN(tools), "$PPROF_TOOLS", "directories of addr2line and similar programs",
+    {"no_browser", BOOL, MISC, IN_VALUES(no_browser), "", "do not open a web browser", "refused, like -http"},
+    {"tools", TEXT, MISC, IN_OPTIONS(tools), "$PPROF_TOOLS", "directories of addr2line and similar programs",
      "for addr2line, nm and c++filt"},
-    {"all_frames", BOOL, MISC, IN(all_frames), "", "ignore drop_frames of the profile", NULL},
+    {"all_frames", BOOL, MISC, IN_OPTIONS(all_frames), "", "ignore drop_frames of the profile", NULL},
 
-    {"inuse_space", BOOL, LEGACY, AT(inuse_space), "", "-sample_index=inuse_space", NULL},
-    {"inuse_objects", BOOL, LEGACY, AT(inuse_objects), "", "-sample_index=inuse_objects", NULL},
-    {"alloc_space", BOOL, LEGACY, AT(alloc_space), "", "-sample_index=alloc_space", NULL},
-    {"alloc_objects", BOOL, LEGACY, AT(alloc_objects), "", "-sample_index=alloc_objects", NULL},
-    {"total_delay", BOOL, LEGACY, AT(total_delay), "", "-sample_index=delay", NULL},
-    {"contentions", BOOL, LEGACY, AT(contentions), "", "-sample_index=contentions", NULL},
-    {"mean_delay", BOOL, LEGACY, AT(mean_delay), "", "-mean -sample_index=delay", NULL},
+    {"inuse_space", BOOL, LEGACY, IN_VALUES(inuse_space), "", "-sample_index=inuse_space", NULL},
+    {"inuse_objects", BOOL, LEGACY, IN_VALUES(inuse_objects), "", "-sample_index=inuse_objects", NULL},
+    {"alloc_space", BOOL, LEGACY, IN_VALUES(alloc_space), "", "-sample_index=alloc_space", NULL},
+    {"alloc_objects", BOOL, LEGACY, IN_VALUES(alloc_objects), "", "-sample_index=alloc_objects", NULL},
+    {"total_delay", BOOL, LEGACY, IN_VALUES(total_delay), "", "-sample_index=delay", NULL},
+    {"contentions", BOOL, LEGACY, IN_VALUES(contentions), "", "-sample_index=contentions", NULL},
+    {"mean_delay", BOOL, LEGACY, IN_VALUES(mean_delay), "", "-mean -sample_index=delay", NULL},
 };
 #define FLAGS (sizeof flags / sizeof *flags)
 
@@ -189,64 +202,66 @@ static void put_group(FILE *out, enum flag_group group)
     }
 }
 
-void pprof_usage(FILE *out)
+void pprof_print_usage(FILE *out)
 {
     static const struct {
         enum flag_group group;
         const char *title;
     } titles[] = {{FORMAT, "Formats, one of"},
-                  {OPTION, "What is shown, and how"},
-                  {GRANULARITY, "What is told apart, one of"},
-                  {SORT, "In which order, one of"},
-                  {SOURCE, "Where profiles come from"},
-                  {MISC, "Others"},
-                  {LEGACY, "Short for"}};
+                  {OPTION, "Options of the report"},
+                  {GRANULARITY, "Granularity, one of"},
+                  {SORT, "Order, one of"},
+                  {SOURCE, "Sources"},
+                  {MISC, "Other flags"},
+                  {LEGACY, "Abbreviations"}};
     fputs("usage: ", out);
     columns_wrap(out, "profgrab pprof [-FORMAT] [-OPTION...] [BINARY] SOURCE...", 7, 11);
     fputc('\n', out);
     columns_wrap(
         out,
-        "Takes the flags of `go tool pprof` and prints the same. A SOURCE is a file, BUNDLE:MEMBER, or "
-        "the address of a service (http://HOST:PORT/debug/pprof/heap, HOST:PORT); several are added up. "
-        "Flags have one dash or two, values follow or stand behind a =; expressions are Go's. Without a "
-        "format it reads commands: a shell.",
+        "Takes the flags of `go tool pprof` and prints the same reports. A SOURCE is a file, BUNDLE:MEMBER, "
+        "or the address of a service (http://HOST:PORT/debug/pprof/heap, HOST:PORT). Several sources are "
+        "merged. A flag has one dash or two. Its value is the next word, or follows a =. Regular expressions "
+        "are Go's. Without a format, a shell reads commands.",
         0, 0);
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
         fprintf(out, "\n%s:\n", titles[i].title);
         put_group(out, titles[i].group);
     }
     fputs("\nEnvironment:\n", out);
-    put_row(out, "PPROF_TMPDIR", "where profiles from services are kept (else $HOME/pprof)");
-    put_row(out, "PROFGRAB_PPROF_MAX", "the most bytes that a profile may inflate to");
+    put_row(out, "PPROF_TMPDIR", "the directory for copies of fetched profiles (default: $HOME/pprof)");
+    put_row(out, "PROFGRAB_PPROF_MAX",
+            "the maximum size of an inflated profile, such as 8GB (default: 4 GiB)");
 }
 
-void pprof_flag_list(FILE *out)
+void pprof_write_flag_table(FILE *out)
 {
     static const char *const kinds[] = {"", "number", "number", "text", "text"};
     fputs("| flag | value | default | effect | in profgrab |\n|---|---|---|---|---|\n", out);
     for (size_t i = 0; i < FLAGS; i++)
-        fprintf(out, "| `-%s` | %s | %s | %s | %s |\n", flags[i].name, kinds[flags[i].kind], flags[i].usual,
-                flags[i].help, flags[i].note ? flags[i].note : "the same");
+        fprintf(out, "| `-%s` | %s | %s | %s | %s |\n", flags[i].name, kinds[flags[i].type],
+                flags[i].default_value, flags[i].help, flags[i].note ? flags[i].note : "the same");
 }
 
-/* The name of a flag's value. Shells complete files. */
-static const char *argument_of(const struct pprof_flag *f)
+/* Returns the name of a flag's value, or NULL for a boolean. Completion offers files for "FILE". */
+static const char *name_argument(const struct pprof_flag *f)
 {
     static const char *const files[] = {"output", "base",        "diff_base", "tls_cert",       "tls_key",
                                         "tls_ca", "source_path", "identity",  "passphrase-file"};
-    if (f->kind == BOOL)
+    if (f->type == BOOL)
         return NULL;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (strcmp(files[i], f->name) == 0)
             return "FILE";
-    return f->kind == TEXT ? "TEXT" : "NUMBER";
+    return f->type == TEXT ? "TEXT" : "NUMBER";
 }
 
 bool pprof_flag_option(size_t i, struct option *ret)
 {
     if (i >= FLAGS)
         return false;
-    *ret = (struct option){.name = flags[i].name, .argument = argument_of(&flags[i]), .help = flags[i].help};
+    *ret =
+        (struct option){.name = flags[i].name, .argument = name_argument(&flags[i]), .help = flags[i].help};
     return true;
 }
 
@@ -264,8 +279,7 @@ int pprof_read_bool(const char *s, bool *ret)
     return -1;
 }
 
-/* Parses an integer as Go does: with the prefixes 0x, 0o and 0b, without blanks. Returns NULL or the error.
- */
+/* Parses an integer as Go does: accepts 0x, 0o and 0b, and no blanks. Returns NULL or the error. */
 static const char *to_long(const char *s, long *ret)
 {
     const char *digits = s + (*s == '-' || *s == '+');
@@ -317,11 +331,11 @@ static int set_flag(const struct pprof_flag *f, const char *value, struct values
 {
     void *at = (char *)v + f->offset;
     const char *wrong = NULL;
-    switch (f->kind) {
+    switch (f->type) {
     case BOOL:
         if (pprof_read_bool(value, at) == 0)
             return 0;
-        pprof_say("invalid boolean value \"%s\" for -%s: parse error", value, f->name);
+        pprof_print("invalid boolean value \"%s\" for -%s: parse error", value, f->name);
         return -1;
     case INT:
         wrong = to_long(value, at);
@@ -337,7 +351,7 @@ static int set_flag(const struct pprof_flag *f, const char *value, struct values
         break;
     }
     if (wrong)
-        pprof_say("invalid value \"%s\" for flag -%s: %s", value, f->name, wrong);
+        pprof_print("invalid value \"%s\" for flag -%s: %s", value, f->name, wrong);
     return wrong ? -1 : 0;
 }
 
@@ -346,8 +360,8 @@ static bool is_help(const char *name, size_t n)
     return (n == 1 && *name == 'h') || (n == 4 && memcmp(name, "help", 4) == 0);
 }
 
-/* The flag that corresponds to a short option of other commands, or NULL. */
-static const char *flag_of_short(const char *name)
+/* Returns the flag that does the same as a short option of the other commands, or NULL. */
+static const char *find_flag_for_short_option(const char *name)
 {
     static const struct {
         const char *option, *flag;
@@ -358,82 +372,83 @@ static const char *flag_of_short(const char *name)
     return NULL;
 }
 
-static void say_nearest(const char *name, size_t n)
+static void print_nearest(const char *name, size_t n)
 {
-    char wanted[64];
-    struct nearest near = NEAREST_INIT(wanted);
-    snprintf(wanted, sizeof wanted, "%.*s", (int)n, name);
-    const char *meant = flag_of_short(wanted);
+    char typed[64];
+    struct nearest near = NEAREST_INIT(typed);
+    snprintf(typed, sizeof typed, "%.*s", (int)n, name);
+    const char *meant = find_flag_for_short_option(typed);
     for (size_t i = 0; i < FLAGS; i++)
         nearest_add(&near, flags[i].name);
     if (!meant && near.n > 0)
         meant = near.best[0].name;
     if (meant)
-        pprof_say("hint: did you mean -%s? `profgrab pprof -h` lists all flags", meant);
+        pprof_print("hint: did you mean -%s? `profgrab pprof -h` lists all flags", meant);
     else
-        pprof_say("hint: `profgrab pprof -h` lists all flags");
+        pprof_print("hint: `profgrab pprof -h` lists all flags");
 }
 
-/* Parses a word with a dash. Its value may be the next word, argv[*at]. */
+/* Parses a word with a dash. If argv[*at], the next word, is the flag's value, increments *at. */
 static enum pprof_parsed read_flag(const char *word, char **argv, int *at, struct values *v)
 {
     const char *name = word + 1 + (word[1] == '-');
     size_t n = strcspn(name, "=");
     if (!*name || *name == '-' || *name == '=') {
-        pprof_say("bad flag syntax: %s", word);
-        return PPROF_WRONG;
+        pprof_print("bad flag syntax: %s", word);
+        return PPROF_INVALID;
     }
     const struct pprof_flag *f = pprof_flag_find(name, n);
     if (!f && is_help(name, n))
-        return PPROF_HELPED;
+        return PPROF_HELP;
     if (!f) {
-        pprof_say("flag provided but not defined: -%.*s", (int)n, name);
-        say_nearest(name, n);
+        pprof_print("flag provided but not defined: -%.*s", (int)n, name);
+        print_nearest(name, n);
         v->hinted = true;
-        return PPROF_WRONG;
+        return PPROF_INVALID;
     }
-    const char *value = name[n] ? name + n + 1 : f->kind == BOOL ? "true" : argv[*at];
+    const char *value = name[n] ? name + n + 1 : f->type == BOOL ? "true" : argv[*at];
     if (!value) {
-        pprof_say("flag needs an argument: -%s", f->name);
-        return PPROF_WRONG;
+        pprof_print("flag needs an argument: -%s", f->name);
+        return PPROF_INVALID;
     }
-    if (!name[n] && f->kind != BOOL)
+    if (!name[n] && f->type != BOOL)
         ++*at;
-    return set_flag(f, value, v) < 0 ? PPROF_WRONG : PPROF_GO_ON;
+    return set_flag(f, value, v) < 0 ? PPROF_INVALID : PPROF_PARSED;
 }
 
-/* Parses the words up to the first that is no flag, argv[*at]. */
+/* Parses the flags at the start of argv. Afterwards argv[*at] is the first word that is not a flag. */
 static enum pprof_parsed read_flags(int argc, char **argv, int *at, struct values *v)
 {
-    enum pprof_parsed parsed = PPROF_GO_ON;
-    while (parsed == PPROF_GO_ON && *at < argc) {
+    enum pprof_parsed parsed = PPROF_PARSED;
+    while (parsed == PPROF_PARSED && *at < argc) {
         const char *word = argv[*at];
         if (word[0] != '-' || !word[1])
-            return PPROF_GO_ON;
+            return PPROF_PARSED;
         ++*at;
         if (strcmp(word, "--") == 0)
-            return PPROF_GO_ON;
+            return PPROF_PARSED;
         parsed = read_flag(word, argv, at, v);
     }
     return parsed;
 }
 
-/* ---- meaning ------------------------------------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------------------------------------- */
 
-/* Finds the flag of a group, which must be at most one. *ret is its name, or NULL. */
-static int find_choice(const struct values *v, enum flag_group group, const char **ret, struct err *err)
+/* Sets *ret to the name of the flag of the group that is set, or NULL. ERR_USAGE: several are set. */
+static int find_flag_of_group(const struct values *v, enum flag_group group, const char **ret,
+                              struct err *err)
 {
     char names[200] = "";
-    size_t set_ones = 0;
+    size_t n_set = 0;
     *ret = NULL;
     for (size_t i = 0; i < FLAGS; i++) {
         if (flags[i].group != group || !*(const bool *)((const char *)v + flags[i].offset))
             continue;
         size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, "%s%s", set_ones++ ? " " : "", flags[i].name);
+        snprintf(names + used, sizeof names - used, "%s%s", n_set++ ? " " : "", flags[i].name);
         *ret = flags[i].name;
     }
-    return set_ones > 1 ? err_set(err, ERR_USAGE, "conflicting options set: [%s]", names) : 0;
+    return n_set > 1 ? err_set(err, ERR_USAGE, "conflicting options set: [%s]", names) : 0;
 }
 
 void pprof_apply_choices(struct pprof_options *options)
@@ -454,21 +469,21 @@ void pprof_apply_choices(struct pprof_options *options)
 
 static int choose_output(const struct values *v, struct pprof_options *o, struct err *err)
 {
-    o->wanted = PPROF_OUTPUTS;
+    o->format = PPROF_OUTPUTS;
     for (int i = 0; i < PPROF_OUTPUTS; i++) {
-        bool named = v->of[i] && *v->of[i];
-        if (!v->on[i] && !named)
+        bool named = v->regex[i] && *v->regex[i];
+        if (!v->selected[i] && !named)
             continue;
-        if (o->wanted != PPROF_OUTPUTS)
+        if (o->format != PPROF_OUTPUTS)
             return err_set(err, ERR_USAGE, "must set at most one output format");
-        o->wanted = (enum pprof_output)i;
-        o->report.symbol = named ? v->of[i] : NULL;
+        o->format = (enum pprof_output)i;
+        o->report.symbol = named ? v->regex[i] : NULL;
     }
     return 0;
 }
 
-/* Sets the sample index from its older names. The first one set counts. */
-static void choose_index(const struct values *v, struct report_settings *r)
+/* Sets the sample index from the flags of LEGACY. The first one counts. */
+static void choose_sample_index(const struct values *v, struct report_settings *r)
 {
     const struct {
         bool on;
@@ -484,7 +499,7 @@ static void choose_index(const struct values *v, struct report_settings *r)
         if (!aliases[i].on)
             continue;
         if (r->sample_index && *r->sample_index)
-            pprof_say("Multiple value selections, ignoring %s", aliases[i].flag);
+            pprof_print("Multiple value selections, ignoring %s", aliases[i].flag);
         else
             r->sample_index = aliases[i].type;
     }
@@ -494,21 +509,21 @@ static void choose_index(const struct values *v, struct report_settings *r)
 static int check_flags(const struct values *v, struct pprof_options *o, struct err *err)
 {
     bool http = v->http && *v->http, base = v->base && *v->base, diff = v->diff_base && *v->diff_base;
-    if (find_choice(v, SORT, &o->sort, err) < 0 || find_choice(v, GRANULARITY, &o->granularity, err) < 0 ||
-        choose_output(v, o, err) < 0)
+    if (find_flag_of_group(v, SORT, &o->sort, err) < 0 ||
+        find_flag_of_group(v, GRANULARITY, &o->granularity, err) < 0 || choose_output(v, o, err) < 0)
         return -1;
     pprof_apply_choices(o);
-    if (o->wanted != PPROF_OUTPUTS && http)
+    if (o->format != PPROF_OUTPUTS && http)
         return err_set(err, ERR_USAGE, "-http is not compatible with an output format on the command line");
     if (v->no_browser && !http)
         return err_set(err, ERR_USAGE, "-no_browser only makes sense with -http");
-    choose_index(v, &o->report);
+    choose_sample_index(v, &o->report);
     if (base && diff)
         return err_set(err, ERR_USAGE, "-base and -diff_base flags cannot both be specified");
     if (o->report.normalize && !base && !diff)
         return err_set(err, ERR_USAGE, "must have base profile to normalize by");
     if (http) {
-        err_set(err, ERR_UNSUPPORTED, "there is no web interface here");
+        err_set(err, ERR_UNSUPPORTED, "profgrab has no web interface for -http");
         return err_hint(err, "`profgrab view FILE...` draws profiles in a browser, without a server");
     }
     o->base = diff ? v->diff_base : base ? v->base : NULL;
@@ -538,15 +553,15 @@ enum pprof_parsed pprof_parse(int argc, char **argv, struct pprof_options *ret, 
     struct values v = {.options = {.report = REPORT_SETTINGS_INIT, .seconds = -1, .timeout = -1}};
     int at = 0;
     enum pprof_parsed parsed = read_flags(argc, argv, &at, &v);
-    if (parsed == PPROF_WRONG && !v.hinted)
-        pprof_say("hint: `profgrab pprof -h` lists all flags");
-    if (parsed == PPROF_HELPED || (parsed == PPROF_GO_ON && at == argc))
-        pprof_usage(stderr);
-    if (parsed != PPROF_GO_ON)
+    if (parsed == PPROF_INVALID && !v.hinted)
+        pprof_print("hint: `profgrab pprof -h` lists all flags");
+    if (parsed == PPROF_HELP || (parsed == PPROF_PARSED && at == argc))
+        pprof_print_usage(stderr);
+    if (parsed != PPROF_PARSED)
         return parsed;
     if (at == argc) {
         err_set(err, ERR_USAGE, "no profile source specified");
-        return PPROF_WRONG;
+        return PPROF_INVALID;
     }
     *ret = v.options;
     if (!ret->tools)
@@ -555,5 +570,5 @@ enum pprof_parsed pprof_parse(int argc, char **argv, struct pprof_options *ret, 
         ret->binary = argv[at++];
     ret->sources = argv + at;
     ret->n_sources = (size_t)(argc - at);
-    return check_flags(&v, ret, err) < 0 ? PPROF_WRONG : PPROF_GO_ON;
+    return check_flags(&v, ret, err) < 0 ? PPROF_INVALID : PPROF_PARSED;
 }

@@ -4,22 +4,16 @@
 
 #include "cli/pprof/pprof.h"
 
-enum flag_kind {
-    BOOL,
-    INT,
-    FLOAT,
-    TEXT,
-    TEXTS, /* may be repeated */
-};
-/* The section of the usage. Flags of GRANULARITY exclude each other, as do those of SORT. */
+enum flag_type { BOOL, INT, FLOAT, TEXT };
+/* The section of the usage. At most one flag of GRANULARITY may be set, and at most one of SORT. */
 enum flag_group { FORMAT, OPTION, GRANULARITY, SORT, SOURCE, MISC, LEGACY };
 
 struct pprof_flag {
     const char *name;
-    enum flag_kind kind;
+    enum flag_type type;
     enum flag_group group;
-    size_t offset;     /* in struct pprof_options; for OPTION and SOURCE */
-    const char *usual; /* the default */
+    size_t offset; /* of the value: for OPTION in struct pprof_options, for other groups see flags.c */
+    const char *default_value;
     const char *help;
     const char *note; /* the difference from upstream; NULL: none */
 };
@@ -34,7 +28,7 @@ int pprof_read_bool(const char *s, bool *ret);
 /* Parses a float as Go does. Returns NULL, or the error ("parse error", "value out of range"). */
 const char *pprof_read_float(const char *s, double *ret);
 
-/* Sets the report's order and granularity from options->sort and options->granularity. */
+/* Sets options->report.cum and .granularity from options->sort and options->granularity. */
 void pprof_apply_choices(struct pprof_options *options);
 
 #endif

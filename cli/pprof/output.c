@@ -1,4 +1,7 @@
-/* Writes reports: to standard output, a file, graphviz or a viewer. */
+/*
+ * Writes reports to standard output, a file or a viewer. A confined child makes the text of the report. For a
+ * picture, the child writes the graph to a nameless file, and graphviz reads that file.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,16 +19,16 @@
 #define DOT_TIMEOUT_MS (INT64_C(15) * 60 * 1000)
 #define DOT_CPU_MS (INT64_C(5) * 60 * 1000)
 #define DOT_MEMORY (UINT64_C(2) << 30)
-#define DOT_MOST ((size_t)1 << 30)
+#define DOT_OUTPUT_MAX ((size_t)1 << 30)
 
-/* The system reports no event when a FIFO gets its reader. */
+/* The interval between attempts to open a FIFO: the system reports no event when the FIFO gets its reader. */
 #define FIFO_POLL_MS 50
 
-/* How each output is made. */
+/* The properties of each output format. */
 static const struct output_type {
     enum report_format format;
     const char *picture; /* graphviz's format; NULL: no picture */
-    const char *suffix;  /* of the file if the output is binary or has a viewer; NULL: text */
+    const char *suffix;  /* the suffix of a file for binary output or a viewer; NULL: the output is text */
     const char *viewer;  /* a program, or "" for browsers; NULL: none */
 } output_types[PPROF_OUTPUTS] = {
     [PPROF_CALLGRIND] = {REPORT_CALLGRIND, NULL, ".callgraph.out", NULL},
@@ -57,20 +60,21 @@ static const struct output_type {
 
 /* The destination of a report. A file gets its name once the report is complete, so that a failure keeps the
  * old file. */
-struct target {
+struct destination {
     const char *output;           /* NULL: standard output */
     bool keep;                    /* do not replace a file */
     struct atomic_file *new_file; /* NULL: no new file, or not yet */
-    const char *suffix; /* not NULL: write to a new file with this suffix instead of standard output */
-    int fd;             /* -1: not open yet */
-    bool owned;
-    bool tame; /* a terminal: lines of the profile must not control it */
-    struct buf line;
+    const char *suffix;  /* not NULL: create a file with this suffix instead of writing to standard output */
+    int fd;              /* -1: not open yet */
+    bool owned;          /* close fd at the end */
+    bool printable_only; /* fd is a terminal, which texts of the profile must not control */
+    struct buf line;     /* an incomplete line for the terminal */
 };
 
-/* ---- targets ------------------------------------------------------------------------------------------- */
+/* ---- destinations -------------------------------------------------------------------------------------- */
 
-int pprof_new_file(const char *dir, const char *prefix, const char *suffix, char **ret_path, struct err *err)
+int pprof_create_numbered(const char *dir, const char *prefix, const char *suffix, char **ret_path,
+                          struct err *err)
 {
     for (int i = 1; i < 10000; i++) {
         char *path = NULL;
@@ -89,14 +93,14 @@ int pprof_new_file(const char *dir, const char *prefix, const char *suffix, char
     return err_set(err, ERR_EXISTS, "could not create file of the form %s001%s", prefix, suffix);
 }
 
-static int target_create(struct target *t, struct err *err)
+static int destination_create(struct destination *d, struct err *err)
 {
     char *path = NULL;
-    t->fd = pprof_new_file("", "profile", t->suffix, &path, err);
-    if (t->fd < 0)
+    d->fd = pprof_create_numbered("", "profile", d->suffix, &path, err);
+    if (d->fd < 0)
         return -1;
-    pprof_say("Generating report in %s", path);
-    t->owned = true;
+    pprof_print("Generating report in %s", path);
+    d->owned = true;
     free(path);
     return 0;
 }
@@ -109,55 +113,55 @@ bool pprof_is_stream(const char *output)
     return lstat(output, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-/* Opens a file that is no regular file. Waits for the reader of a FIFO, or until a signal arrives: an open
- * that waits would continue after the signal. */
-static int target_open_stream(struct target *t, struct err *err)
+/* Opens a FIFO or a device. Waits until a FIFO has a reader or a signal arrives. A blocking open would
+ * continue to wait after the signal. */
+static int destination_open_stream(struct destination *d, struct err *err)
 {
     struct stat st;
-    bool is_fifo = stat(t->output, &st) == 0 && S_ISFIFO(st.st_mode);
-    while ((t->fd = open(t->output, O_WRONLY | O_TRUNC | O_CLOEXEC | (is_fifo ? O_NONBLOCK : 0))) < 0) {
+    bool is_fifo = stat(d->output, &st) == 0 && S_ISFIFO(st.st_mode);
+    while ((d->fd = open(d->output, O_WRONLY | O_TRUNC | O_CLOEXEC | (is_fifo ? O_NONBLOCK : 0))) < 0) {
         struct err wait = ERR_INIT;
         if (!is_fifo || errno != ENXIO)
-            return err_set(err, ERR_LOCAL_IO, "open %s: %s", t->output, strerror(errno));
+            return err_set(err, ERR_LOCAL_IO, "open %s: %s", d->output, strerror(errno));
         if (fd_wait(-1, 0, clock_deadline(FIFO_POLL_MS), signals_cancel_fd(), &wait) < 0 &&
             wait.kind != ERR_TIMEOUT) {
             *err = wait;
-            return err_wrap(err, "open %s", t->output);
+            return err_wrap(err, "open %s", d->output);
         }
     }
-    t->owned = true;
-    return is_fifo ? fd_set_nonblocking(t->fd, false, err) : 0;
+    d->owned = true;
+    return is_fifo ? fd_set_nonblocking(d->fd, false, err) : 0;
 }
 
-/* Creates a file next to the one that it will replace, with the same mode. */
-static int target_open_file(struct target *t, struct err *err)
+/* Creates a file next to the file that it will replace, with the same mode. */
+static int destination_open_file(struct destination *d, struct err *err)
 {
     struct stat st;
     mode_t mask = umask(077);
     umask(mask);
-    mode_t mode = lstat(t->output, &st) == 0 && S_ISREG(st.st_mode) ? st.st_mode & 0777 : 0666 & ~mask;
-    if (atomic_file_new(t->output, &t->new_file, err) < 0)
-        return err_wrap(err, "open %s", t->output);
-    t->fd = atomic_file_fd(t->new_file);
-    return fchmod(t->fd, mode) < 0 ? err_sys(err, "open %s", t->output) : 0;
+    mode_t mode = lstat(d->output, &st) == 0 && S_ISREG(st.st_mode) ? st.st_mode & 0777 : 0666 & ~mask;
+    if (atomic_file_new(d->output, &d->new_file, err) < 0)
+        return err_wrap(err, "open %s", d->output);
+    d->fd = atomic_file_fd(d->new_file);
+    return fchmod(d->fd, mode) < 0 ? err_sys(err, "open %s", d->output) : 0;
 }
 
-static int target_open(struct target *t, struct err *err)
+static int destination_open(struct destination *d, struct err *err)
 {
-    if (t->fd >= 0)
+    if (d->fd >= 0)
         return 0;
-    if (t->suffix)
-        return target_create(t, err);
-    if (!t->output) {
-        t->fd = STDOUT_FILENO;
-        t->tame = isatty(t->fd);
+    if (d->suffix)
+        return destination_create(d, err);
+    if (!d->output) {
+        d->fd = STDOUT_FILENO;
+        d->printable_only = isatty(d->fd);
         return 0;
     }
-    pprof_say("Generating report in %s", t->output);
-    return pprof_is_stream(t->output) ? target_open_stream(t, err) : target_open_file(t, err);
+    pprof_print("Generating report in %s", d->output);
+    return pprof_is_stream(d->output) ? destination_open_stream(d, err) : destination_open_file(d, err);
 }
 
-void pprof_tame(struct buf *line)
+void pprof_make_printable(struct buf *line)
 {
     for (size_t i = 0; i < line->len; i++)
         if (line->data[i] == '\t')
@@ -169,37 +173,37 @@ void pprof_tame(struct buf *line)
             line->data[i] = '?';
 }
 
-static int write_bytes(const struct target *t, const void *p, size_t n, struct err *err)
+static int write_bytes(const struct destination *d, const void *p, size_t n, struct err *err)
 {
-    int rc = standard_stream_write(t->fd, p, n, err);
-    return rc < 0 && t->output && *t->output ? err_wrap(err, "%s", t->output) : rc;
+    int rc = standard_stream_write(d->fd, p, n, err);
+    return rc < 0 && d->output && *d->output ? err_wrap(err, "%s", d->output) : rc;
 }
 
-static int write_line(struct target *t, bool end, struct err *err)
+static int write_line(struct destination *d, bool end, struct err *err)
 {
-    pprof_tame(&t->line);
+    pprof_make_printable(&d->line);
     if (end)
-        buf_addc(&t->line, '\n');
-    int rc = buf_check(&t->line, "a line", err);
+        buf_addc(&d->line, '\n');
+    int rc = buf_check(&d->line, "a line", err);
     if (rc == 0)
-        rc = write_bytes(t, buf_str(&t->line), t->line.len, err);
-    buf_clear(&t->line);
+        rc = write_bytes(d, buf_str(&d->line), d->line.len, err);
+    buf_clear(&d->line);
     return rc;
 }
 
-static int target_write(void *ctx, const void *p, size_t n, struct err *err)
+static int destination_write(void *ctx, const void *p, size_t n, struct err *err)
 {
-    struct target *t = ctx;
+    struct destination *d = ctx;
     const char *at = p;
-    if (target_open(t, err) < 0)
+    if (destination_open(d, err) < 0)
         return -1;
-    if (!t->tame)
-        return write_bytes(t, p, n, err);
+    if (!d->printable_only)
+        return write_bytes(d, p, n, err);
     while (n > 0) {
         const char *end = memchr(at, '\n', n);
         size_t length = end ? (size_t)(end - at) : n;
-        buf_add(&t->line, at, length);
-        if (end && write_line(t, true, err) < 0)
+        buf_add(&d->line, at, length);
+        if (end && write_line(d, true, err) < 0)
             return -1;
         length += end != NULL;
         at += length;
@@ -209,45 +213,47 @@ static int target_write(void *ctx, const void *p, size_t n, struct err *err)
 }
 
 /* Writes the last line, and closes and names the file. */
-static int target_end(struct target *t, int rc, struct err *err)
+static int destination_end(struct destination *d, int rc, struct err *err)
 {
     if (rc == 0)
-        rc = target_open(t, err);
-    if (rc == 0 && t->line.len)
-        rc = write_line(t, false, err);
-    if (t->new_file && rc == 0)
-        rc = t->keep ? atomic_file_give_name(t->new_file, t->output, err)
-                     : atomic_file_replace(t->new_file, t->output, err);
-    atomic_file_free(t->new_file);
-    if (t->owned && close(t->fd) != 0 && rc == 0)
-        rc = err_sys(err, "cannot write %s", t->output ? t->output : "the report");
-    buf_release(&t->line);
+        rc = destination_open(d, err);
+    if (rc == 0 && d->line.len)
+        rc = write_line(d, false, err);
+    if (d->new_file && rc == 0)
+        rc = d->keep ? atomic_file_give_name(d->new_file, d->output, err)
+                     : atomic_file_replace(d->new_file, d->output, err);
+    atomic_file_free(d->new_file);
+    if (d->owned && close(d->fd) != 0 && rc == 0)
+        rc = err_sys(err, "cannot write %s", d->output ? d->output : "the report");
+    buf_release(&d->line);
     return rc;
 }
 
 static void print_line(void *ctx, const char *line)
 {
     (void)ctx;
-    pprof_say("%s", line);
+    pprof_print("%s", line);
 }
 
-static int make_into(struct profile *p, const struct report_settings *settings, struct target *t,
-                     struct err *err)
+static int write_report(struct profile *p, const struct report_settings *settings, struct destination *d,
+                        struct err *err)
 {
-    struct report_callbacks callbacks = {.sink = target_write, .say = print_line, .ctx = t};
+    struct report_callbacks callbacks = {.sink = destination_write, .say = print_line, .ctx = d};
     return report_make(p, settings, &callbacks, err);
 }
 
 /* ---- graphviz ------------------------------------------------------------------------------------------ */
 
-static int run_dot(const char *picture, int input, struct target *to, struct err *err)
+static int run_dot(const char *picture, int input, struct destination *to, struct err *err)
 {
     char format[16];
     snprintf(format, sizeof format, "-T%s", picture);
     char *path = proc_find_program("dot");
     const char *const argv[] = {path ? path : "dot", format, NULL};
-    struct proc_limits limits = {
-        .timeout_ms = DOT_TIMEOUT_MS, .max_output = DOT_MOST, .memory = DOT_MEMORY, .cpu_ms = DOT_CPU_MS};
+    struct proc_limits limits = {.timeout_ms = DOT_TIMEOUT_MS,
+                                 .max_output = DOT_OUTPUT_MAX,
+                                 .memory = DOT_MEMORY,
+                                 .cpu_ms = DOT_CPU_MS};
     struct proc_result result;
     struct err why = ERR_INIT;
     /* A picture may take minutes, and dot must not outlive this process. */
@@ -265,17 +271,17 @@ static int run_dot(const char *picture, int input, struct target *to, struct err
     }
     if (result.exit_code) {
         if (result.error_output[0])
-            pprof_say("%s", result.error_output);
+            pprof_print("%s", result.error_output);
         rc = err_set(err, ERR_FAILED, "failed to execute dot. Is Graphviz installed? Error: exit status %d",
                      result.exit_code);
     } else {
-        rc = target_write(to, buf_str(&result.out), result.out.len, err);
+        rc = destination_write(to, buf_str(&result.out), result.out.len, err);
     }
     proc_result_release(&result);
     return rc;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------- */
+/* ---- reports in a confined child ----------------------------------------------------------------------- */
 
 /* A report and its destination. */
 struct task {
@@ -284,10 +290,10 @@ struct task {
     const struct confined_budget *budget; /* NULL: none */
     struct profile *profile;
     struct report_settings settings;
-    struct target to;
+    struct destination to;
 };
 
-/* Has graphviz draw the graph in `text`, a file without a name. */
+/* Makes graphviz draw the graph in `text`, a nameless file. */
 static int draw_graph(struct task *k, int text, struct err *err)
 {
     if (lseek(text, 0, SEEK_SET) != 0)
@@ -295,90 +301,88 @@ static int draw_graph(struct task *k, int text, struct err *err)
     return run_dot(k->type->picture, text, &k->to, err);
 }
 
-/* ---- in a copy with limits ----------------------------------------------------------------------------- */
-
-struct limited {
+struct confined_task {
     struct task *task;
-    struct target *to;
-    bool end; /* the copy also ends the target */
+    struct destination *to;
+    bool end; /* the child also ends the destination */
 };
 
-static int make_in_copy(void *ctx, struct buf *ret, struct err *err)
+static int write_report_in_child(void *ctx, struct buf *ret, struct err *err)
 {
-    const struct limited *l = ctx;
-    int rc = make_into(l->task->profile, &l->task->settings, l->to, err);
+    const struct confined_task *c = ctx;
+    int rc = write_report(c->task->profile, &c->task->settings, c->to, err);
     (void)ret;
-    return l->end ? target_end(l->to, rc, err) : rc;
+    return c->end ? destination_end(c->to, rc, err) : rc;
 }
 
-static int make_limited(const struct limited *l, struct err *err)
+static int run_confined(const struct confined_task *c, struct err *err)
 {
-    const struct task *k = l->task;
+    const struct task *k = c->task;
     struct proc_fork_limits limits = k->budget ? confined_budget_rest(k->budget, signals_cancel_fd())
                                                : confined_limits(k->profile->file_bytes, signals_cancel_fd());
-    limits.kept[0] = l->to->fd;
-    const struct confined_work work = {k->source, make_in_copy, (void *)(uintptr_t)l};
+    limits.kept[0] = c->to->fd;
+    const struct confined_work work = {k->source, write_report_in_child, (void *)(uintptr_t)c};
     return confined_run(&work, &limits, NULL, err);
 }
 
-/* Writes the graph into a file without a name, and has graphviz draw it. */
-static int make_picture(struct task *k, struct err *err)
+/* Writes the graph into a nameless file, and makes graphviz draw it. */
+static int write_picture(struct task *k, struct err *err)
 {
     const char *dir = getenv("TMPDIR");
-    char *beside = file_join(dir && *dir ? dir : "/tmp", "pprof.dot");
-    int fd = beside ? file_create_nameless(beside, err) : err_nomem(err);
-    struct target text = {.output = "", .fd = fd, .line = BUF_INIT(1)};
-    int rc = fd < 0 ? -1 : make_limited(&(struct limited){k, &text, false}, err);
+    char *path = file_join(dir && *dir ? dir : "/tmp", "pprof.dot");
+    int fd = path ? file_create_nameless(path, err) : err_nomem(err);
+    struct destination text = {.output = "", .fd = fd, .line = BUF_INIT(1)};
+    int rc = fd < 0 ? -1 : run_confined(&(struct confined_task){k, &text, false}, err);
     if (rc == 0)
         rc = draw_graph(k, fd, err);
     fd_close(&fd);
-    free(beside);
+    free(path);
     return rc;
 }
 
 static int run_task(struct task *k, struct err *err)
 {
     if (k->type->picture)
-        return target_end(&k->to, make_picture(k, err), err);
-    /* The copy does not inherit the user's descriptors, such as /dev/fd/3. */
-    if (k->to.fd < 0 && k->to.output && pprof_is_stream(k->to.output) && target_open(&k->to, err) < 0)
+        return destination_end(&k->to, write_picture(k, err), err);
+    /* Opens it here, because the child does not inherit the user's descriptors, such as /dev/fd/3. */
+    if (k->to.fd < 0 && k->to.output && pprof_is_stream(k->to.output) && destination_open(&k->to, err) < 0)
         return -1;
-    int rc = make_limited(&(struct limited){k, &k->to, true}, err);
+    int rc = run_confined(&(struct confined_task){k, &k->to, true}, err);
     if (k->to.owned)
         fd_close(&k->to.fd);
     return rc;
 }
 
-/* ---- a report of the shell ----------------------------------------------------------------------------- */
+/* ---- reports of the shell ------------------------------------------------------------------------------ */
 
-/* Prints the error, and returns the exit code of the copy of this process. */
-static int run_task_in_copy(void *task)
+/* Runs in a child process. Returns its exit code. */
+static int run_task_and_print_error(void *task)
 {
     struct err err = ERR_INIT;
     if (run_task(task, &err) == 0)
         return 0;
     if (err.kind == ERR_CANCELLED)
         return 128 + SIGINT;
-    pprof_say_error(&err);
+    pprof_print_error(&err);
     return 1;
 }
 
-/* In a shell, a copy of the process runs the task, so that Ctrl-C ends the report alone. That copy starts the
- * one with limits, and graphviz. */
-static int run_task_apart(struct task *k, const struct pprof_session *session, struct err *err)
+/* In a shell, a child process runs the task, so that Ctrl-C ends only the report. That child starts the
+ * confined child, and graphviz. */
+static int run_task_in_child(struct task *k, const struct pprof_session *session, struct err *err)
 {
-    struct confined_budget anew;
+    struct confined_budget renewed;
     struct task own = *k;
     int code = 0;
     if (!session)
         return run_task(k, err);
-    /* Each report of a shell gets the whole time of the budget. */
+    /* Each report of a shell gets the full time of the budget. */
     if (k->budget) {
-        anew = *k->budget;
-        anew.cpu_before_ms = proc_cpu_ms();
-        own.budget = &anew;
+        renewed = *k->budget;
+        renewed.cpu_before_ms = proc_cpu_ms();
+        own.budget = &renewed;
     }
-    int rc = proc_run_fork(run_task_in_copy, &own, session->cancel_fd, &code, err);
+    int rc = proc_run_fork(run_task_and_print_error, &own, session->cancel_fd, &code, err);
     if (k->to.owned)
         fd_close(&k->to.fd);
     if (rc < 0 || code == 0)
@@ -389,28 +393,28 @@ static int run_task_apart(struct task *k, const struct pprof_session *session, s
 }
 
 /* Writes the report to a temporary file and shows it. */
-static int make_and_view(struct task *k, struct pprof_session *session, struct err *err)
+static int write_and_view(struct task *k, struct pprof_session *session, struct err *err)
 {
     const char *dir = getenv("TMPDIR");
     char *path = NULL;
-    k->to.fd = pprof_new_file(dir && *dir ? dir : "/tmp", "pprof", k->type->suffix, &path, err);
+    k->to.fd = pprof_create_numbered(dir && *dir ? dir : "/tmp", "pprof", k->type->suffix, &path, err);
     if (k->to.fd < 0)
         return -1;
     k->to.output = path;
     k->to.owned = true;
-    int rc = run_task_apart(k, session, err);
+    int rc = run_task_in_child(k, session, err);
     if (rc == 0)
-        rc = pprof_view(k->type->viewer, path, session, err);
+        rc = pprof_open_viewer(k->type->viewer, path, session, err);
     if (rc < 0 || !session || strlist_add(&session->files, path, err) < 0)
         unlink(path);
     free(path);
     return rc;
 }
 
-static int make_output(const struct pprof_options *o, struct profile *p, struct pprof_session *session,
-                       struct err *err)
+static int write_output(const struct pprof_options *o, struct profile *p, struct pprof_session *session,
+                        struct err *err)
 {
-    const struct output_type *type = &output_types[o->wanted];
+    const struct output_type *type = &output_types[o->format];
     const char *output = o->output && *o->output ? o->output : NULL;
     struct task k = {
         .type = type,
@@ -421,31 +425,31 @@ static int make_output(const struct pprof_options *o, struct profile *p, struct 
         .to = {.output = output, .keep = o->keep_output, .fd = -1, .line = BUF_INIT((size_t)64 << 20)}};
     k.settings.format = type->format;
     if (!output && type->viewer)
-        return make_and_view(&k, session, err);
+        return write_and_view(&k, session, err);
     /* A terminal cannot show binary output, so it goes to a file. */
     if (!output && (session || isatty(STDOUT_FILENO)))
         k.to.suffix = type->suffix;
-    return run_task_apart(&k, session, err);
+    return run_task_in_child(&k, session, err);
 }
 
-int pprof_output(const struct pprof_options *o, struct profile *p, struct err *err)
+int pprof_write_report(const struct pprof_options *o, struct profile *p, struct err *err)
 {
-    int rc = make_output(o, p, NULL, err);
+    int rc = write_output(o, p, NULL, err);
     profile_free(p);
     return rc;
 }
 
-int pprof_output_again(const struct pprof_options *o, struct profile *p, struct pprof_session *session,
-                       struct err *err)
+int pprof_write_shell_report(const struct pprof_options *o, struct profile *p, struct pprof_session *session,
+                             struct err *err)
 {
-    return make_output(o, p, session, err);
+    return write_output(o, p, session, err);
 }
 
-int pprof_can_make(const struct pprof_options *o, struct err *err)
+int pprof_check_format(const struct pprof_options *o, struct err *err)
 {
-    if (o->wanted != PPROF_DISASM && o->wanted != PPROF_WEBLIST)
+    if (o->format != PPROF_DISASM && o->format != PPROF_WEBLIST)
         return 0;
-    err_set(err, ERR_UNSUPPORTED, "-%s needs the machine code of the binary, which is not read here",
-            o->wanted == PPROF_DISASM ? "disasm" : "weblist");
+    err_set(err, ERR_UNSUPPORTED, "-%s needs the machine code of the binary, which profgrab does not read",
+            o->format == PPROF_DISASM ? "disasm" : "weblist");
     return err_hint(err, "-list shows sources; `go tool pprof` has -disasm and -weblist");
 }

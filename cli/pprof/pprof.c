@@ -1,4 +1,4 @@
-/* `profgrab pprof`: shows profiles as `go tool pprof` does, without Go. */
+/* The command `profgrab pprof`. */
 #include "cli/pprof/pprof.h"
 
 #ifdef __GLIBC__
@@ -9,7 +9,7 @@
 
 #include "cli/args/command.h"
 #include "cli/term/exit.h"
-#include "cli/input/ahead.h"
+#include "cli/input/prepare.h"
 #include "base/banned.h"
 
 void pprof_tune_memory(void)
@@ -23,14 +23,14 @@ void pprof_tune_memory(void)
 static int make_report(const struct pprof_options *o, struct err *err)
 {
     struct profile *p = NULL;
-    if (pprof_sources(o, &p, err) < 0)
+    if (pprof_load(o, &p, err) < 0)
         return -1;
-    if (o->wanted != PPROF_OUTPUTS)
-        return pprof_output(o, p, err);
-    return pprof_shell(o, p, err);
+    if (o->format != PPROF_OUTPUTS)
+        return pprof_write_report(o, p, err);
+    return pprof_run_shell(o, p, err);
 }
 
-/* Makes the report within a budget of memory and time; begins a budget if the caller has none. */
+/* Makes the report within a budget of memory and time. Begins a budget if the caller has none. */
 static int make_report_in_budget(const struct pprof_options *o, struct err *err)
 {
     struct pprof_options with = *o;
@@ -45,47 +45,20 @@ static int make_report_in_budget(const struct pprof_options *o, struct err *err)
     if (rc == 0 && o->base)
         rc = strlist_add(&words, o->base, err);
     if (rc == 0)
-        rc = input_open_all(&words, o->keys, &budget, &known, err);
+        rc = input_unlock_all(&words, o->keys, &budget, &known, err);
     strlist_release(&words);
     with.budget = known ? &budget : NULL;
     return rc < 0 ? -1 : make_report(&with, err);
 }
 
-static bool is_same_bundle(const char *source, const struct stat *output)
-{
-    const char *member;
-    struct stat st;
-    char *bundle = file_exists(source) ? NULL : input_bundle_of(source, &member);
-    const char *path = bundle ? bundle : source;
-    bool same = stat(path, &st) == 0 && st.st_dev == output->st_dev && st.st_ino == output->st_ino &&
-                input_is_bundle(path);
-    free(bundle);
-    return same;
-}
-
-/* Refuses to replace a bundle by a report on it: the bundle may be the only evidence. Replaces a profile, as
- * upstream does. */
-static int check_output(const struct pprof_options *o, struct err *err)
-{
-    struct stat st;
-    if (!o->output || stat(o->output, &st) < 0 || !S_ISREG(st.st_mode))
-        return 0;
-    bool same = o->base && is_same_bundle(o->base, &st);
-    for (size_t i = 0; i < o->n_sources && !same; i++)
-        same = is_same_bundle(o->sources[i], &st);
-    if (!same)
-        return 0;
-    err_set(err, ERR_USAGE, "%s is the bundle that is read, and the report would replace it", o->output);
-    return err_hint(err, "-output names another file");
-}
-
-int pprof_make(const struct pprof_options *o, struct err *err)
+int pprof_run(const struct pprof_options *o, struct err *err)
 {
     struct pprof_options with = *o;
     const struct strlist identities = {.items = with.identities.items, .n = with.identities.n};
     struct input_keys keys = {
         .identities = &identities, .passphrase_file = o->passphrase_file, .option = "-identity"};
-    if (pprof_can_make(o, err) < 0 || check_output(o, err) < 0)
+    struct pprof_options with = *o;
+    if (pprof_check_format(o, err) < 0)
         return -1;
     if (!with.keys)
         with.keys = &keys;
@@ -99,16 +72,16 @@ static int run_pprof(int argc, char **argv, struct err *err)
     struct pprof_options o;
     pprof_tune_memory();
     switch (pprof_parse(argc, argv, &o, err)) {
-    case PPROF_HELPED:
+    case PPROF_HELP:
         return EXIT_OK;
-    case PPROF_GO_ON:
-        if (pprof_make(&o, err) == 0)
+    case PPROF_PARSED:
+        if (pprof_run(&o, err) == 0)
             return EXIT_OK;
         break;
-    case PPROF_WRONG:
+    case PPROF_INVALID:
         break;
     }
-    return pprof_failed(err);
+    return pprof_report_failure(err);
 }
 
 const struct command command_pprof = {

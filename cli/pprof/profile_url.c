@@ -12,7 +12,7 @@
 
 /* ---- profile URLs -------------------------------------------------------------------------------------- */
 
-/* net/url.QueryEscape: escapes a query's value. */
+/* Escapes a key or value of a query, as Go's url.QueryEscape does. */
 static void add_escaped(struct buf *b, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -26,16 +26,16 @@ static void add_escaped(struct buf *b, const char *s, size_t n)
     }
 }
 
-/* Writes the query with the requested seconds. Without a request, *seconds becomes the query's own value. */
+/* Writes the query with `*seconds` if that is positive. Otherwise sets *seconds to the value in the query. */
 static void set_seconds(const char *query, long *seconds, struct buf *to)
 {
-    bool asked = *seconds > 0;
+    bool requested = *seconds > 0;
     for (const char *at = query; *at;) {
         size_t n = strcspn(at, "&"), key = strcspn(at, "=&");
         bool is = key == 7 && memcmp(at, "seconds", 7) == 0;
-        if (is && !asked && n > 8)
+        if (is && !requested && n > 8)
             *seconds = strtol(at + 8, NULL, 10);
-        if (n && !(is && asked)) {
+        if (n && !(is && requested)) {
             buf_adds(to, to->len ? "&" : "");
             add_escaped(to, at, key);
             buf_addc(to, '=');
@@ -44,7 +44,7 @@ static void set_seconds(const char *query, long *seconds, struct buf *to)
         }
         at += n + (at[n] == '&');
     }
-    if (asked)
+    if (requested)
         buf_addf(to, "%sseconds=%ld", to->len ? "&" : "", *seconds);
 }
 
@@ -81,8 +81,8 @@ int profile_url_adjust(const char *text, long *seconds, char **ret, struct err *
 
 /* ---- symbol URLs --------------------------------------------------------------------------------------- */
 
-/* The handlers of gperftools, whose symbol path is the same as Go's. */
-static bool is_of_pprof(const char *path)
+/* Whether the path belongs to Go's handlers, or to those of gperftools, which have the same symbol path. */
+static bool is_pprof_path(const char *path)
 {
     static const char *const ends[] = {"/pprof/heap", "/pprof/growth", "/pprof/profile", "/pprof/pmuprofile",
                                        "/pprof/contention"};
@@ -93,10 +93,10 @@ static bool is_of_pprof(const char *path)
     return is;
 }
 
-/* The path of the symbols that belongs to a profile's path: a new string. */
+/* Returns the symbol path next to a profile's path: a new string. */
 static char *symbol_path(const char *path)
 {
-    const char *name = is_of_pprof(path) ? "symbol" : "symbolz";
+    const char *name = is_pprof_path(path) ? "symbol" : "symbolz";
     char *ret = NULL;
     size_t n = strlen(path);
     while (n > 0 && path[n - 1] == '/')
@@ -111,17 +111,17 @@ static char *symbol_path(const char *path)
 char *profile_url_symbols(const char *source)
 {
     CURLU *u = curl_url();
-    char *path = NULL, *beside = NULL, *url = NULL, *ret = NULL;
+    char *path = NULL, *symbols_path = NULL, *url = NULL, *ret = NULL;
     if (u && curl_url_set(u, CURLUPART_URL, source, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
-        curl_url_get(u, CURLUPART_PATH, &path, 0) == CURLUE_OK && (beside = symbol_path(path)) &&
-        curl_url_set(u, CURLUPART_PATH, beside, 0) == CURLUE_OK &&
+        curl_url_get(u, CURLUPART_PATH, &path, 0) == CURLUE_OK && (symbols_path = symbol_path(path)) &&
+        curl_url_set(u, CURLUPART_PATH, symbols_path, 0) == CURLUE_OK &&
         curl_url_set(u, CURLUPART_QUERY, NULL, 0) == CURLUE_OK &&
         curl_url_set(u, CURLUPART_FRAGMENT, NULL, 0) == CURLUE_OK &&
         curl_url_get(u, CURLUPART_URL, &url, 0) == CURLUE_OK)
         ret = strdup(url);
     curl_free(url);
     curl_free(path);
-    free(beside);
+    free(symbols_path);
     curl_url_cleanup(u);
     return ret;
 }

@@ -8,12 +8,12 @@
 
 #include "base/base.h"
 
-/* Makes the URL for a profile's request: with `?seconds=` if *seconds is positive, and with Go's handler for
- * CPU profiles if the URL has no path. If *seconds is not positive, it becomes the value in the URL. *ret: a
- * new string; untouched if the text is not a URL. */
+/* Makes the URL for a profile's request. Adds `?seconds=` if *seconds is positive; otherwise sets *seconds to
+ * the value in the URL. Adds the path of Go's handler for CPU profiles if the URL has no path. *ret: a new
+ * string; untouched if the text is not a URL. */
 int profile_url_adjust(const char *text, long *seconds, char **ret, struct err *err);
 
-/* Returns the URL of the symbols on the server of this profile: a new string, or NULL. */
+/* Returns the URL of the symbol endpoint on the server of this profile: a new string, or NULL. */
 char *profile_url_symbols(const char *profile);
 
 #endif

@@ -8,8 +8,8 @@
 #include "cli/term/standard_streams.h"
 #include "base/banned.h"
 
-#define LINE_MOST ((size_t)1 << 20)
-#define TEXT_MOST ((size_t)64 << 20)
+#define LINE_SIZE_MAX ((size_t)1 << 20)
+#define TEXT_SIZE_MAX ((size_t)64 << 20)
 
 struct shell {
     struct pprof_options options; /* the current values */
@@ -21,17 +21,17 @@ struct shell {
 
 /* ---- messages ------------------------------------------------------------------------------------------ */
 
-/* Prints text on stderr; makes it safe if that is a terminal. */
+/* Prints text on stderr. On a terminal, replaces unprintable bytes. */
 static void print_text(const char *text)
 {
-    struct buf line = BUF_INIT(TEXT_MOST);
+    struct buf line = BUF_INIT(TEXT_SIZE_MAX);
     bool tame = isatty(STDERR_FILENO);
     for (const char *at = text; *at;) {
         size_t n = strcspn(at, "\n");
         buf_clear(&line);
         buf_add(&line, at, n);
         if (tame)
-            pprof_tame(&line);
+            pprof_make_printable(&line);
         buf_addc(&line, '\n');
         standard_stream_write(STDERR_FILENO, buf_str(&line), line.len, NULL);
         at += n + (at[n] == '\n');
@@ -49,13 +49,13 @@ static int collect_text(void *ctx, const void *p, size_t n, struct err *err)
 static void print_line(void *ctx, const char *line)
 {
     (void)ctx;
-    pprof_say("%s", line);
+    pprof_print("%s", line);
 }
 
-/* Prints the heading of the profile, if it has one. */
-static void print_greeting(struct shell *sh)
+/* Prints the heading of the profile and of the shell. */
+static void print_heading(struct shell *sh)
 {
-    struct buf text = BUF_INIT(TEXT_MOST);
+    struct buf text = BUF_INIT(TEXT_SIZE_MAX);
     struct report_callbacks callbacks = {.sink = collect_text, .say = print_line, .ctx = &text};
     struct err err = ERR_INIT;
     bool empty = false;
@@ -78,17 +78,17 @@ static int make_report(struct shell *sh, struct str line, struct err *err)
     int rc = shell_command_parse(line, &command, err);
     if (rc == 0) {
         shell_command_apply(&command, &once);
-        rc = pprof_can_make(&once, err);
+        rc = pprof_check_format(&once, err);
     }
     if (rc == 0)
-        rc = pprof_output_again(&once, sh->profile, &sh->session, err);
+        rc = pprof_write_shell_report(&once, sh->profile, &sh->session, err);
     shell_command_release(&command);
     return rc;
 }
 
 static int show_help(struct shell *sh, struct str line, bool options, struct err *err)
 {
-    struct buf text = BUF_INIT(TEXT_MOST);
+    struct buf text = BUF_INIT(TEXT_SIZE_MAX);
     int rc = 0;
     if (options)
         shell_list_options(&sh->options, sh->profile, &text);
@@ -120,8 +120,8 @@ static int execute_line(struct shell *sh, struct str line, struct err *err)
     return make_report(sh, line, err);
 }
 
-/* Executes a line and prints its error. Returns -1 only for an error that ends the shell. */
-static int execute_and_report(struct shell *sh, const char *line, struct err *err)
+/* Executes a line and prints its error. Sets err and returns -1 only for an error that ends the shell. */
+static int execute_and_print_error(struct shell *sh, const char *line, struct err *err)
 {
     struct err why = ERR_INIT;
     if (execute_line(sh, str_trim(str_of(line)), &why) == 0)
@@ -130,14 +130,15 @@ static int execute_and_report(struct shell *sh, const char *line, struct err *er
     if (leave)
         *err = why;
     else
-        pprof_say_error(&why);
+        pprof_print_error(&why);
     return leave ? -1 : 0;
 }
 
 /* ---- shortcuts ----------------------------------------------------------------------------------------- */
 
-/* Whether a line is a prefix and the name of a sample type, as in inuse_space, total_delay, mean_cpu. */
-static bool is_index(const struct shell *sh, const char *prefix, struct str line, struct str *ret)
+/* Whether a line is the prefix and the name of a sample type, as in inuse_space, total_delay, mean_cpu. Sets
+ * *ret to the name. */
+static bool match_sample_type(const struct shell *sh, const char *prefix, struct str line, struct str *ret)
 {
     size_t n = strlen(prefix);
     for (size_t i = 0; str_begins(line, prefix) && i < sh->profile->n_sample_types; i++) {
@@ -148,32 +149,34 @@ static bool is_index(const struct shell *sh, const char *prefix, struct str line
     return false;
 }
 
-static int set_index(struct shell *sh, const char *mean, struct str type, struct err *err)
+/* `mean` is an assignment to execute first; "": none. */
+static int set_sample_index(struct shell *sh, const char *mean, struct str type, struct err *err)
 {
-    struct buf line = BUF_INIT(LINE_MOST);
-    int rc = *mean ? execute_and_report(sh, mean, err) : 0;
+    struct buf line = BUF_INIT(LINE_SIZE_MAX);
+    int rc = *mean ? execute_and_print_error(sh, mean, err) : 0;
     buf_adds(&line, "sample_index=");
     buf_add(&line, type.p, type.n);
     if (rc == 0)
-        rc = execute_and_report(sh, buf_str(&line), err);
+        rc = execute_and_print_error(sh, buf_str(&line), err);
     buf_release(&line);
     return rc;
 }
 
+/* Executes a line, which may be a shortcut: the name of a sample type, or `:` to clear the filters. */
 static int expand_shortcut(struct shell *sh, const char *line, struct err *err)
 {
     static const char *const cleared[] = {"focus=", "ignore=", "hide=", "tagfocus=", "tagignore="};
     struct str trimmed = str_trim(str_of(line)), type;
-    if (is_index(sh, "", trimmed, &type))
-        return set_index(sh, "", type, err);
-    if (is_index(sh, "total_", trimmed, &type))
-        return set_index(sh, "mean=0", type, err);
-    if (is_index(sh, "mean_", trimmed, &type))
-        return set_index(sh, "mean=1", type, err);
+    if (match_sample_type(sh, "", trimmed, &type))
+        return set_sample_index(sh, "", type, err);
+    if (match_sample_type(sh, "total_", trimmed, &type))
+        return set_sample_index(sh, "mean=0", type, err);
+    if (match_sample_type(sh, "mean_", trimmed, &type))
+        return set_sample_index(sh, "mean=1", type, err);
     if (!str_is(trimmed, ":"))
-        return execute_and_report(sh, line, err);
+        return execute_and_print_error(sh, line, err);
     for (size_t i = 0; i < sizeof cleared / sizeof *cleared; i++)
-        if (execute_and_report(sh, cleared[i], err) < 0)
+        if (execute_and_print_error(sh, cleared[i], err) < 0)
             return -1;
     return 0;
 }
@@ -182,7 +185,7 @@ static int expand_shortcut(struct shell *sh, const char *line, struct err *err)
 
 static int read_commands(struct shell *sh, struct err *err)
 {
-    struct buf line = BUF_INIT(LINE_MOST);
+    struct buf line = BUF_INIT(LINE_SIZE_MAX);
     int rc = 0;
     while (rc == 0 && !sh->ended) {
         bool end = false;
@@ -195,7 +198,7 @@ static int read_commands(struct shell *sh, struct err *err)
     return rc;
 }
 
-int pprof_shell(const struct pprof_options *o, struct profile *p, struct err *err)
+int pprof_run_shell(const struct pprof_options *o, struct profile *p, struct err *err)
 {
     struct shell sh = {.profile = p};
     int rc = signals_install(err);
@@ -206,7 +209,7 @@ int pprof_shell(const struct pprof_options *o, struct profile *p, struct err *er
         rc = shell_input_init(&sh.input, p, sh.session.cancel_fd, err);
     if (rc == 0) {
         sh.options.report.compact_labels = true;
-        print_greeting(&sh);
+        print_heading(&sh);
         rc = read_commands(&sh, err);
     }
     shell_input_release(&sh.input);

@@ -9,21 +9,21 @@
 
 #include "cli/pprof/flags.h"
 
-/* ---- options that last (shell_options.c) --------------------------------------------------------------- */
+/* ---- persistent options (shell_options.c) -------------------------------------------------------------- */
 
-/* Makes a copy that owns its texts. */
+/* Copies `from`; the copy owns the texts of its options. */
 int shell_options_init(struct pprof_options *o, const struct pprof_options *from, struct err *err);
 void shell_options_release(struct pprof_options *o);
 
-/* Executes an assignment: `name=value`, or `name` alone for a boolean. A comment begins with `//:`.
- * *ret_is_one: whether the line is an assignment, also if it failed. */
-int shell_assign(struct pprof_options *o, const struct profile *p, struct str line, bool *ret_is_one,
+/* Executes an assignment: `name=value`, or `name` alone for a boolean. A comment begins with `//:`. Sets
+ * *ret_is_assignment also if the assignment fails; does nothing if the line is not an assignment. */
+int shell_assign(struct pprof_options *o, const struct profile *p, struct str line, bool *ret_is_assignment,
                  struct err *err);
 
-/* Returns whether an option, or a value of one, has that name. */
+/* Returns whether an option, or a value of `sort` or `granularity`, has that name. */
 bool shell_has_option(struct str name);
-/* Returns the name of option i, or NULL after the last. Each is a flag, except `sort` and `granularity`:
- * their values are the flags of group *ret_choices. For the others that is OPTION. */
+/* Returns the name of option i, or NULL after the last. The values of `sort` and `granularity` are the flags
+ * of group *ret_choices. Every other option is itself a flag; for these, *ret_choices is OPTION. */
 const char *shell_option_at(size_t i, enum flag_group *ret_choices);
 
 /* Adds a line for each option, sorted by name, with its value. */
@@ -34,22 +34,21 @@ void shell_add_types(const struct profile *p, const char *between, struct buf *t
 /* ---- commands (shell_command.c) ------------------------------------------------------------------------ */
 
 struct shell_command {
-    enum pprof_output wanted;
+    enum pprof_output format;
     struct buf symbol, focus, ignore, output;
     bool has_symbol, has_output, has_count, cum;
     long nodecount;
 };
 
-/* Parses commands such as `top10 focus -ignore -cum >file`. Call shell_command_release even after a failure.
- */
+/* Parses a command such as `top10 focus -ignore >file`. The caller releases *ret, also after a failure. */
 int shell_command_parse(struct str line, struct shell_command *ret, struct err *err);
 void shell_command_release(struct shell_command *c);
-/* Changes options for this command alone. Their texts belong to the command. */
+/* Sets the options of this command in a copy of the persistent options. The texts belong to the command. */
 void shell_command_apply(const struct shell_command *c, struct pprof_options *o);
 
 /* ---- help (shell_help.c) ------------------------------------------------------------------------------- */
 
-/* Adds the help for a command or an option; for an empty name, the help for all. */
+/* Adds the help for a command or an option; for an empty name, the list of all commands and options. */
 int shell_help(struct str name, const struct profile *p, struct buf *to, struct err *err);
 
 /* ---- lines (shell_input.c, shell_edit.c) --------------------------------------------------------------- */
@@ -60,8 +59,8 @@ struct shell_input {
     const struct profile *profile; /* completion offers its functions */
     int cancel_fd;
     struct shell_editor *editor; /* NULL: lines are read without editing */
-    struct buf ahead;
-    bool ended;
+    struct buf unread;           /* bytes after the last line */
+    bool ended;                  /* standard input has ended */
 };
 
 int shell_input_init(struct shell_input *in, const struct profile *p, int cancel_fd, struct err *err);
@@ -77,9 +76,9 @@ void shell_editor_free(struct shell_editor *e);
 int shell_editor_line(struct shell_editor *e, const char *prompt, struct buf *line, bool *ret_end,
                       struct err *err);
 
-/* Completes the last word of a line: the first word, or the one after `help`, to a command or option; others
- * to a function whose name contains it. Adds the new word; *ret_word is the old one. Returns false if there
- * is no candidate, or more than one. */
+/* Completes the last word of a line. The first word, or the word after `help`, becomes a command or an
+ * option; other words become a function whose name contains the word. Adds the new word to `to`; *ret_word is
+ * the old word. Returns false if there is no candidate, or more than one. */
 bool shell_complete(const struct profile *p, struct str line, struct str *ret_word, struct buf *to);
 
 #endif

@@ -10,7 +10,7 @@
 
 #define COMMAND_MAX ((size_t)1 << 20)
 
-/* The words of a line. One may precede the rest. */
+/* The words of a line that are not read yet. If `first` is not empty, it precedes `rest`. */
 struct shell_words {
     struct str first, rest;
 };
@@ -54,7 +54,7 @@ static void add_quoted(struct buf *to, struct str s)
     buf_addc(to, '"');
 }
 
-static int no_such_command(struct str name, struct shell_words *w, struct err *err)
+static int refuse_command(struct str name, struct shell_words *w, struct err *err)
 {
     struct buf quoted = BUF_INIT(400);
     const struct pprof_flag *f = pprof_flag_find(name.p, name.n);
@@ -87,7 +87,7 @@ static const struct pprof_flag *read_name(struct shell_words *w, struct str *ret
 
 /* ---- arguments ----------------------------------------------------------------------------------------- */
 
-/* Parses a number of 32 bits. A larger one is an expression. */
+/* Parses a number of 32 bits. A word with a larger number is an expression. */
 static bool is_count(struct str s, long *ret)
 {
     char text[24], *end;
@@ -156,9 +156,9 @@ int shell_command_parse(struct str line, struct shell_command *ret, struct err *
                                   .output = BUF_INIT(COMMAND_MAX)};
     const struct pprof_flag *format = read_name(&w, &name);
     if (!format)
-        return no_such_command(name, &w, err);
-    ret->wanted = output_of(format);
-    ret->has_symbol = format->kind == TEXT;
+        return refuse_command(name, &w, err);
+    ret->format = output_of(format);
+    ret->has_symbol = format->type == TEXT;
     if (ret->has_symbol) {
         struct str symbol = read_word(&w);
         if (symbol.n == 0)
@@ -185,8 +185,8 @@ void shell_command_release(struct shell_command *c)
 void shell_command_apply(const struct shell_command *c, struct pprof_options *o)
 {
     struct report_settings *r = &o->report;
-    bool tags = c->wanted == PPROF_TAGS;
-    o->wanted = c->wanted;
+    bool tags = c->format == PPROF_TAGS;
+    o->format = c->format;
     r->symbol = c->has_symbol ? buf_str(&c->symbol) : NULL;
     if (c->has_output)
         o->output = buf_str(&c->output);
@@ -198,6 +198,6 @@ void shell_command_apply(const struct shell_command *c, struct pprof_options *o)
         r->cum = true;
     if (c->has_count)
         r->nodecount = c->nodecount;
-    if (r->nodecount == -1 && (c->wanted == PPROF_TEXT || c->wanted == PPROF_TOP))
+    if (r->nodecount == -1 && (c->format == PPROF_TEXT || c->format == PPROF_TOP))
         r->nodecount = 10;
 }

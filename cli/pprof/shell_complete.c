@@ -6,7 +6,7 @@
 #include "cli/pprof/shell.h"
 #include "base/banned.h"
 
-/* The candidate so far; `several` if there is another one. */
+/* The last candidate that was found. `several`: there was a different one before. */
 struct candidate {
     struct str text;
     bool several;
@@ -44,7 +44,7 @@ static void find_functions(const struct profile *p, struct str part, struct cand
     }
 }
 
-/* Whether a text is printable ASCII without blanks, which neither a terminal nor the line interprets. */
+/* Whether a text is printable ASCII, which a terminal does not interpret. */
 static bool is_plain_word(struct str s)
 {
     for (size_t i = 0; i < s.n; i++)

@@ -1,6 +1,6 @@
 /*
- * Reads lines with libedit. This file waits for the input itself, so that a signal ends the shell cleanly.
- * The prompt and the line are on stderr, as in upstream, because standard output is for reports.
+ * Reads lines with libedit. read_byte waits for input instead of libedit, so that a signal ends the shell
+ * cleanly. The prompt and the line are on stderr, as in upstream, because standard output is for reports.
  */
 #include <errno.h>
 #include <histedit.h>
@@ -25,12 +25,12 @@ struct shell_editor {
     struct shell_input *in;
     EditLine *el;
     History *history;
-    locale_t characters; /* the terminal's; 0: ASCII */
+    locale_t locale; /* the locale of the terminal's characters; 0: ASCII */
     const char *prompt;
     struct sigaction interrupt; /* the previous handler */
     struct signals_terminal terminal;
-    bool held;    /* libedit has changed the terminal's mode */
-    bool dropped; /* Ctrl-C dropped the line */
+    bool registered; /* `terminal` has libedit's mode and is registered with signals_register_terminal */
+    bool dropped;    /* Ctrl-C dropped the line */
 };
 
 static struct shell_editor *editor_of(EditLine *el)
@@ -48,12 +48,13 @@ static char *prompt_of(EditLine *el)
 
 /* ---- keys ---------------------------------------------------------------------------------------------- */
 
-/* Lets the handler of SIGTSTP restore the terminal's mode. libedit has set its own by now. */
-static void hold_terminal(struct shell_editor *e)
+/* Registers the terminal with the mode that libedit has set by now, so that the handler of SIGTSTP can
+ * restore the normal mode. */
+static void register_terminal(struct shell_editor *e)
 {
-    if (e->held || tcgetattr(STDIN_FILENO, &e->terminal.asking) < 0)
+    if (e->registered || tcgetattr(STDIN_FILENO, &e->terminal.asking) < 0)
         return;
-    e->held = true;
+    e->registered = true;
     signals_register_terminal(&e->terminal);
 }
 
@@ -75,7 +76,7 @@ static int read_character(EditLine *el, wchar_t *ret)
     struct shell_editor *e = editor_of(el);
     mbstate_t state = {0};
     char c;
-    hold_terminal(e);
+    register_terminal(e);
     for (;;) {
         el_resize(el);
         int rc = read_byte(e, &c);
@@ -114,7 +115,7 @@ static unsigned char on_tab(EditLine *el, int key)
     return rc;
 }
 
-/* Drops the line. An empty one ends the shell, as in upstream. */
+/* Ctrl-C drops the line. If the line is empty, it ends the shell, as in upstream. */
 static unsigned char on_interrupt(EditLine *el, int key)
 {
     (void)key;
@@ -125,7 +126,8 @@ static unsigned char on_interrupt(EditLine *el, int key)
     return CC_NEWLINE;
 }
 
-/* Ctrl-Z. The handler of SIGTSTP restores the terminal's mode, and sets libedit's again. */
+/* Ctrl-Z stops the process group. The handler of SIGTSTP restores the normal mode of the terminal, and sets
+ * libedit's mode again after SIGCONT. */
 static unsigned char on_stop(EditLine *el, int key)
 {
     (void)key;
@@ -143,15 +145,15 @@ static void bind_keys(EditLine *el)
         {"^R", "em-inc-search-prev"},   {"^W", "ed-delete-prev-word"},      {"^U", "vi-kill-line-prev"},
         {"\\033[1;3D", "ed-prev-word"}, {"\\033[1;3C", "em-next-word"},     {"\\033[1;5D", "ed-prev-word"},
         {"\\033[1;5C", "em-next-word"}, {"\\033[3~", "ed-delete-next-char"}};
-    /* The function for narrow characters leaks its copies. */
+    /* el_set would leak its copies of these strings. */
     el_wset(el, EL_ADDFN, L"pprof-complete", L"completes a word", on_tab);
     el_wset(el, EL_ADDFN, L"pprof-interrupt", L"drops the line", on_interrupt);
     el_wset(el, EL_ADDFN, L"pprof-stop", L"stops the program", on_stop);
-    /* The characters of signals are keys. */
+    /* With -isig, Ctrl-C and Ctrl-Z are keys and send no signals. */
     el_set(el, EL_SETTY, "-d", "-isig", NULL);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         el_set(el, EL_BIND, keys[i][0], keys[i][1], NULL);
-    /* The emacs map binds these characters to functions. */
+    /* The emacs key map binds the characters 0xa0 to 0xff to functions. */
     for (int c = 0xa0; c <= 0xff; c++) {
         char key[8];
         snprintf(key, sizeof key, "\\%o", (unsigned)c);
@@ -159,16 +161,17 @@ static void bind_keys(EditLine *el)
     }
 }
 
-static void pass_over(int number)
+static void do_nothing(int number)
 {
     (void)number;
 }
 
-/* Ctrl-C is a key at the prompt, and ends a report. If it arrives just after a report, the shell must not
- * end. This needs a handler, because children inherit ignored signals. */
-static void pass_over_interrupts(struct sigaction *before)
+/* Installs an empty handler for SIGINT. At the prompt, Ctrl-C is a key; during a report it ends the report. A
+ * SIGINT just after a report must not end the shell. SIG_IGN would not do, because children inherit ignored
+ * signals. */
+static void catch_interrupts(struct sigaction *before)
 {
-    struct sigaction act = {.sa_handler = pass_over, .sa_flags = SA_RESTART};
+    struct sigaction act = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
     if (sigaction(SIGINT, NULL, before) == 0 && before->sa_handler != SIG_IGN)
         sigaction(SIGINT, &act, NULL);
 }
@@ -176,9 +179,9 @@ static void pass_over_interrupts(struct sigaction *before)
 static int set_up(struct shell_editor *e, struct err *err)
 {
     HistEvent event;
-    e->characters = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+    e->locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
     e->history = history_init();
-    /* fileno has no descriptor for `stderr` as it may be here (cli/term/standard_streams.h). */
+    /* el_init would call fileno(stderr), which fails for a replaced stream (cli/term/standard_streams.h). */
     e->el = el_init_fd("profgrab", stdin, stderr, stderr, STDIN_FILENO, STDERR_FILENO, STDERR_FILENO);
     if (!e->history || !e->el)
         return err_nomem(err);
@@ -199,16 +202,16 @@ static int set_up(struct shell_editor *e, struct err *err)
 static const char *edit_line(struct shell_editor *e, int *ret_n)
 {
     locale_t before = (locale_t)0;
-    e->held = e->dropped = false;
+    e->registered = e->dropped = false;
     /* Other functions run in the C locale, where a character is one byte. */
-    if (e->characters)
-        before = uselocale(e->characters);
+    if (e->locale)
+        before = uselocale(e->locale);
     tcgetattr(STDIN_FILENO, &e->terminal.normal);
-    /* Set the mode before the prompt appears, so that early input is edited too. */
+    /* Sets the mode before the prompt appears, so that the user can edit input typed before it. */
     el_set(e->el, EL_PREP_TERM, 1);
     const char *text = el_gets(e->el, ret_n);
     signals_register_terminal(NULL);
-    if (e->characters)
+    if (e->locale)
         uselocale(before);
     return text;
 }
@@ -245,8 +248,8 @@ void shell_editor_free(struct shell_editor *e)
         el_end(e->el);
     if (e->history)
         history_end(e->history);
-    if (e->characters)
-        freelocale(e->characters);
+    if (e->locale)
+        freelocale(e->locale);
     sigaction(SIGINT, &e->interrupt, NULL);
     free(e);
 }
@@ -257,7 +260,7 @@ int shell_editor_new(struct shell_input *in, struct shell_editor **ret, struct e
     if (!e)
         return err_nomem(err);
     *e = (struct shell_editor){.in = in, .terminal = {.fd = STDIN_FILENO, .prompt = ""}};
-    pass_over_interrupts(&e->interrupt);
+    catch_interrupts(&e->interrupt);
     if (set_up(e, err) < 0) {
         shell_editor_free(e);
         return -1;

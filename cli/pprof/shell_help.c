@@ -33,11 +33,10 @@ static void add_commands(struct buf *to)
     buf_adds(to, "  Commands:\n");
     for (size_t i = 0; i < PPROF_OUTPUTS; i++)
         add_row(to, pprof_flag_at(i)->name, pprof_flag_at(i)->help);
-    add_row(to, "o/options", "the options, and what they are set to");
-    add_row(to, "q/quit/exit/^D", "leave");
-    add_row(to, ":", "forget focus, ignore, hide, tagfocus and tagignore");
-    buf_adds(to,
-             "  and the name of a sample type, alone or behind total_ or mean_, to have that value shown\n");
+    add_row(to, "o/options", "list the options and their values");
+    add_row(to, "q/quit/exit/^D", "end the shell");
+    add_row(to, ":", "clear focus, ignore, hide, tagfocus and tagignore");
+    buf_adds(to, "  The name of a sample type, alone or after total_ or mean_, selects that sample type.\n");
 }
 
 static void add_options(struct buf *to)
@@ -59,7 +58,7 @@ static void add_choices(struct buf *to)
 {
     enum flag_group choices;
     const char *name;
-    buf_adds(to, "\n  Options of one value among several:\n");
+    buf_adds(to, "\n  Options with a fixed set of values:\n");
     for (size_t i = 0; (name = shell_option_at(i, &choices)); i++) {
         if (choices == OPTION)
             continue;
@@ -75,15 +74,15 @@ static void add_choices(struct buf *to)
 static void add_command(const struct pprof_flag *f, struct buf *to)
 {
     buf_addf(to, "%s\n  %s%s [N] [FOCUS]... [-IGNORE]... [-cum] [>FILE]\n", f->help, f->name,
-             f->kind == TEXT ? " REGEX" : "");
-    add_row(to, "N", "so many places at most");
+             f->type == TEXT ? " REGEX" : "");
+    add_row(to, "N", "the maximum number of entries");
     if (strcmp(f->name, "tags") == 0) {
-        add_row(to, "FOCUS, -IGNORE", "as tagfocus and tagignore, for this once");
+        add_row(to, "FOCUS, -IGNORE", "tagfocus and tagignore for this report only");
     } else {
-        add_row(to, "FOCUS, -IGNORE", "as focus and ignore, for this once; several are alternatives");
+        add_row(to, "FOCUS, -IGNORE", "focus and ignore for this report only; several are alternatives");
     }
     add_row(to, "-cum", help_of("cum"));
-    add_row(to, ">FILE", "write there");
+    add_row(to, ">FILE", "write the report to this file");
     if (f->note)
         buf_addf(to, "  %s\n", f->note);
 }
@@ -95,7 +94,7 @@ int shell_help(struct str name, const struct profile *p, struct buf *to, struct 
         add_commands(to);
         add_options(to);
         add_choices(to);
-        buf_adds(to, "\n  `help NAME` tells more\n");
+        buf_adds(to, "\n  `help NAME` explains a command or an option\n");
         return 0;
     }
     if (!f || f->group == SOURCE || f->group == MISC || f->group == LEGACY)

@@ -10,7 +10,7 @@
 #include "cli/term/standard_streams.h"
 #include "base/banned.h"
 
-#define LINE_MOST ((size_t)1 << 20)
+#define LINE_SIZE_MAX ((size_t)1 << 20)
 
 static bool can_edit(void)
 {
@@ -20,14 +20,15 @@ static bool can_edit(void)
 
 int shell_input_init(struct shell_input *in, const struct profile *p, int cancel_fd, struct err *err)
 {
-    *in = (struct shell_input){.profile = p, .cancel_fd = cancel_fd, .ahead = BUF_INIT(LINE_MOST + 65536)};
+    *in =
+        (struct shell_input){.profile = p, .cancel_fd = cancel_fd, .unread = BUF_INIT(LINE_SIZE_MAX + 65536)};
     return can_edit() ? shell_editor_new(in, &in->editor, err) : 0;
 }
 
 void shell_input_release(struct shell_input *in)
 {
     shell_editor_free(in->editor);
-    buf_release(&in->ahead);
+    buf_release(&in->unread);
 }
 
 static int read_more(struct shell_input *in, struct err *err)
@@ -39,8 +40,8 @@ static int read_more(struct shell_input *in, struct err *err)
     if (n < 0)
         return errno == EINTR || errno == EAGAIN ? 0 : err_sys(err, "cannot read commands");
     in->ended = n == 0;
-    buf_add(&in->ahead, block, (size_t)n);
-    return buf_check(&in->ahead, "a command", err);
+    buf_add(&in->unread, block, (size_t)n);
+    return buf_check(&in->unread, "a command", err);
 }
 
 /* Reads a line without editing. The last line may have no end. */
@@ -50,14 +51,14 @@ static int read_plainly(struct shell_input *in, const char *prompt, struct buf *
     const char *end;
     if (standard_stream_write(STDOUT_FILENO, prompt, strlen(prompt), err) < 0)
         return -1;
-    while (!(end = in->ahead.len ? memchr(in->ahead.data, '\n', in->ahead.len) : NULL) && !in->ended)
+    while (!(end = in->unread.len ? memchr(in->unread.data, '\n', in->unread.len) : NULL) && !in->ended)
         if (read_more(in, err) < 0)
             return -1;
-    size_t n = end ? (size_t)(end - in->ahead.data) : in->ahead.len;
+    size_t n = end ? (size_t)(end - in->unread.data) : in->unread.len;
     *ret_end = !end && n == 0;
     if (n)
-        buf_add(line, in->ahead.data, n);
-    buf_consume(&in->ahead, n + (end != NULL));
+        buf_add(line, in->unread.data, n);
+    buf_consume(&in->unread, n + (end != NULL));
     return buf_check(line, "a command", err);
 }
 

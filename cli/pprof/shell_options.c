@@ -9,16 +9,16 @@
 #include "cli/pprof/shell.h"
 #include "base/banned.h"
 
-#define LINE_MAX_BYTES ((size_t)1 << 20)
+#define LINE_SIZE_MAX ((size_t)1 << 20)
 
-/* Options with a value out of a group of flags. */
+/* Options whose value is the name of a flag of a group. */
 static const struct {
     const char *name;
     enum flag_group choices;
     size_t offset;
-} choosers[] = {{"granularity", GRANULARITY, offsetof(struct pprof_options, granularity)},
-                {"sort", SORT, offsetof(struct pprof_options, sort)}};
-#define CHOOSERS (sizeof choosers / sizeof *choosers)
+} choice_options[] = {{"granularity", GRANULARITY, offsetof(struct pprof_options, granularity)},
+                      {"sort", SORT, offsetof(struct pprof_options, sort)}};
+#define CHOICE_OPTIONS (sizeof choice_options / sizeof *choice_options)
 
 static void *find_member(struct pprof_options *o, size_t offset)
 {
@@ -29,7 +29,7 @@ static void *find_member(struct pprof_options *o, size_t offset)
 
 static bool is_text(const struct pprof_flag *f)
 {
-    return f->group == OPTION && f->kind == TEXT;
+    return f->group == OPTION && f->type == TEXT;
 }
 
 int shell_options_init(struct pprof_options *o, const struct pprof_options *from, struct err *err)
@@ -65,11 +65,11 @@ void shell_options_release(struct pprof_options *o)
 const char *shell_option_at(size_t i, enum flag_group *ret_choices)
 {
     *ret_choices = OPTION;
-    if (i < CHOOSERS) {
-        *ret_choices = choosers[i].choices;
-        return choosers[i].name;
+    if (i < CHOICE_OPTIONS) {
+        *ret_choices = choice_options[i].choices;
+        return choice_options[i].name;
     }
-    size_t n = i - CHOOSERS;
+    size_t n = i - CHOICE_OPTIONS;
     for (size_t k = 0; pprof_flag_at(k); k++)
         if (pprof_flag_at(k)->group == OPTION && n-- == 0)
             return pprof_flag_at(k)->name;
@@ -82,24 +82,24 @@ static const struct pprof_flag *find_flag(struct str name)
     return f && (f->group == OPTION || f->group == GRANULARITY || f->group == SORT) ? f : NULL;
 }
 
-/* Returns CHOOSERS if the name is no such option. */
-static size_t find_chooser(struct str name)
+/* Returns the index in choice_options, or CHOICE_OPTIONS if the name is not one of them. */
+static size_t find_choice_option(struct str name)
 {
     size_t i = 0;
-    while (i < CHOOSERS && !str_is(name, choosers[i].name))
+    while (i < CHOICE_OPTIONS && !str_is(name, choice_options[i].name))
         i++;
     return i;
 }
 
 bool shell_has_option(struct str name)
 {
-    return find_flag(name) || find_chooser(name) < CHOOSERS;
+    return find_flag(name) || find_choice_option(name) < CHOICE_OPTIONS;
 }
 
 /* ---- setting ------------------------------------------------------------------------------------------- */
 
-/* Accepts more words than Go's package flag. */
-static int read_truth(const char *value, bool *ret, struct err *err)
+/* Parses a boolean. Accepts more words than pprof_read_bool. */
+static int read_bool_word(const char *value, bool *ret, struct err *err)
 {
     static const char *const yes[] = {"true", "t", "yes", "y", "1", ""};
     static const char *const no[] = {"false", "f", "no", "n", "0", "0"};
@@ -138,9 +138,9 @@ static int set_text(char **to, const char *value, struct err *err)
 static int set_option(struct pprof_options *o, const struct pprof_flag *f, const char *value, struct err *err)
 {
     const char *wrong = NULL;
-    switch (f->kind) {
+    switch (f->type) {
     case BOOL:
-        return read_truth(value, find_member(o, f->offset), err);
+        return read_bool_word(value, find_member(o, f->offset), err);
     case INT:
         return read_integer(value, find_member(o, f->offset), err);
     case FLOAT:
@@ -156,32 +156,33 @@ static int set_option(struct pprof_options *o, const struct pprof_flag *f, const
                  : 0;
 }
 
-/* sort=cum */
-static int set_choice(struct pprof_options *o, size_t chooser, const char *value, struct err *err)
+/* Executes an assignment such as sort=cum. */
+static int set_choice(struct pprof_options *o, size_t index, const char *value, struct err *err)
 {
     const struct pprof_flag *f = find_flag(str_of(value));
-    if (!f || f->group != choosers[chooser].choices)
-        return err_set(err, ERR_USAGE, "invalid \"%s\" value \"%s\"", choosers[chooser].name, value);
-    *(const char **)find_member(o, choosers[chooser].offset) = f->name;
+    if (!f || f->group != choice_options[index].choices)
+        return err_set(err, ERR_USAGE, "invalid \"%s\" value \"%s\"", choice_options[index].name, value);
+    *(const char **)find_member(o, choice_options[index].offset) = f->name;
     pprof_apply_choices(o);
     return 0;
 }
 
-/* Sets cum=true. As in upstream, `cum` alone is not enough, and cum=false is an error. */
+/* Executes an assignment such as cum=true. As in upstream, `cum` alone and cum=false are errors. */
 static int choose_flag(struct pprof_options *o, const struct pprof_flag *f, const char *value,
                        struct err *err)
 {
     bool on = false;
     if (pprof_read_bool(value, &on) < 0 || !on)
         return err_set(err, ERR_USAGE, "unknown config field \"%s\"", f->name);
-    for (size_t i = 0; i < CHOOSERS; i++)
-        if (choosers[i].choices == f->group)
+    for (size_t i = 0; i < CHOICE_OPTIONS; i++)
+        if (choice_options[i].choices == f->group)
             return set_choice(o, i, f->name, err);
     return 0;
 }
 
-/* A number or an old name becomes the name of the sample type. */
-static int set_index(struct pprof_options *o, const struct profile *p, const char *value, struct err *err)
+/* Stores the name of the sample type that the value selects: its name, its number or an old name. */
+static int set_sample_index(struct pprof_options *o, const struct profile *p, const char *value,
+                            struct err *err)
 {
     size_t index;
     if (report_sample_index(p, value, &index, err) < 0)
@@ -200,9 +201,9 @@ static int assign_option(struct pprof_options *o, const struct profile *p, struc
 {
     const struct pprof_flag *f = find_flag(name);
     if (str_is(name, "sample_index"))
-        return set_index(o, p, value, err);
+        return set_sample_index(o, p, value, err);
     if (!f)
-        return set_choice(o, find_chooser(name), value, err);
+        return set_choice(o, find_choice_option(name), value, err);
     return f->group == OPTION ? set_option(o, f, value, err) : choose_flag(o, f, value, err);
 }
 
@@ -214,17 +215,17 @@ static struct str without_comment(struct str s)
     return s;
 }
 
-int shell_assign(struct pprof_options *o, const struct profile *p, struct str line, bool *ret_is_one,
+int shell_assign(struct pprof_options *o, const struct profile *p, struct str line, bool *ret_is_assignment,
                  struct err *err)
 {
     const char *equals = memchr(line.p, '=', line.n);
     struct str name = str_trim((struct str){line.p, equals ? (size_t)(equals - line.p) : line.n});
     struct str value = {"", 0};
     const struct pprof_flag *f = find_flag(name);
-    *ret_is_one = shell_has_option(name);
-    if (!*ret_is_one)
+    *ret_is_assignment = shell_has_option(name);
+    if (!*ret_is_assignment)
         return 0;
-    if (!equals && !(f && f->kind == BOOL))
+    if (!equals && !(f && f->type == BOOL))
         return err_set(err, ERR_USAGE, "please specify a value, e.g. %.*s=<val>", (int)name.n, name.p);
     if (equals)
         value = str_trim(without_comment((struct str){equals + 1, (size_t)(line.p + line.n - equals - 1)}));
@@ -247,7 +248,7 @@ void shell_add_types(const struct profile *p, const char *between, struct buf *t
     }
 }
 
-/* Prints a float as Go does: with the fewest digits that identify it. */
+/* Adds a float as Go prints it: with the fewest digits that identify the value. */
 static void add_float(double v, struct buf *to)
 {
     char text[40] = "";
@@ -271,7 +272,7 @@ static void add_value(const struct pprof_options *o, const struct pprof_flag *f,
                       struct buf *to)
 {
     const void *value = (const char *)o + f->offset;
-    switch (f->kind) {
+    switch (f->type) {
     case BOOL:
         buf_adds(to, *(const bool *)value ? "true" : "false");
         break;
@@ -300,7 +301,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* "[cum | flat]" */
+/* Adds the flags of a group as a comment: "//: [cum | flat]". */
 static void add_choices(enum flag_group group, struct buf *to)
 {
     const char *names[8] = {NULL};
@@ -314,7 +315,7 @@ static void add_choices(enum flag_group group, struct buf *to)
     buf_addc(to, ']');
 }
 
-/* Pads to at least that many columns. */
+/* Adds the text, and blanks up to `width` columns. */
 static void add_padded(struct buf *to, const char *text, size_t width)
 {
     size_t n = 0;
@@ -337,10 +338,10 @@ static void add_line(const char *name, const char *value, const char *comment, s
 static void list_option(const struct pprof_options *o, const struct profile *p, const char *name,
                         enum flag_group choices, struct buf *to)
 {
-    struct buf value = BUF_INIT(LINE_MAX_BYTES), comment = BUF_INIT(LINE_MAX_BYTES);
+    struct buf value = BUF_INIT(LINE_SIZE_MAX), comment = BUF_INIT(LINE_SIZE_MAX);
     if (choices != OPTION) {
-        size_t chooser = find_chooser(str_of(name));
-        const char *chosen = *(const char *const *)((const char *)o + choosers[chooser].offset);
+        size_t index = find_choice_option(str_of(name));
+        const char *chosen = *(const char *const *)((const char *)o + choice_options[index].offset);
         buf_adds(&value, chosen ? chosen : choices == SORT ? "flat" : "(default)");
         add_choices(choices, &comment);
     } else {
@@ -367,9 +368,9 @@ void shell_list_options(const struct pprof_options *o, const struct profile *p, 
         n++;
     qsort(names, n, sizeof *names, compare_names);
     for (size_t i = 0; i < n; i++) {
-        size_t chooser = find_chooser(str_of(names[i]));
-        /* Upstream does not list this one. */
+        size_t index = find_choice_option(str_of(names[i]));
+        /* Upstream does not list source_path. */
         if (strcmp(names[i], "source_path") != 0)
-            list_option(o, p, names[i], chooser < CHOOSERS ? choosers[chooser].choices : OPTION, to);
+            list_option(o, p, names[i], index < CHOICE_OPTIONS ? choice_options[index].choices : OPTION, to);
     }
 }

@@ -1,4 +1,4 @@
-/* The sources of `profgrab pprof`: turns words into files, members of bundles and URLs, and loads them. */
+/* Loads the sources of `profgrab pprof`: files, members of bundles and URLs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,14 +8,14 @@
 #include "http/http.h"
 #include "base/banned.h"
 
-/* The most members of a sum that are listed. */
-#define LISTED 40
+/* The maximum number of merged members that a message lists. */
+#define LISTED_MAX 40
 
 /* The context of the callbacks for loading and symbolizing. */
 struct loading {
     const struct pprof_options *options;
     struct programs programs;
-    bool online; /* libcurl is initialized */
+    bool http_ready; /* http_global_init was called */
 };
 
 /* ---- callbacks ----------------------------------------------------------------------------------------- */
@@ -23,20 +23,20 @@ struct loading {
 static void print_line(void *ctx, const char *line)
 {
     (void)ctx;
-    pprof_say("%s", line);
+    pprof_print("%s", line);
 }
 
-/* A word without a colon is a file, even if there is none. */
+/* Sets *ret if the source is a URL. A word without a colon is never a URL, even if no such file exists. */
 static int find_url(void *ctx, const char *source, struct load_url *ret, struct err *err)
 {
     struct loading *l = ctx;
-    if (!strchr(source, ':') || input_is_here(source))
+    if (!strchr(source, ':') || input_exists(source))
         return 0;
-    if (!l->online && http_global_init(err) < 0)
+    if (!l->http_ready && http_global_init(err) < 0)
         return -1;
-    l->online = true;
+    l->http_ready = true;
     struct pprof_url to = {.url = NULL};
-    if (pprof_url(source, l->options->seconds, l->options->timeout, &to, err) < 0)
+    if (pprof_make_url(source, l->options->seconds, l->options->timeout, &to, err) < 0)
         return -1;
     ret->url = to.url;
     ret->timeout_s = to.timeout_s;
@@ -52,12 +52,12 @@ static int fetch_profile(void *ctx, const struct load_url *from, struct profile 
 static int read_inputs(void *ctx, struct load_item *items, size_t n, struct err *err)
 {
     const struct pprof_options *o = ((const struct loading *)ctx)->options;
-    struct input_item *inputs = calloc(n + 1, sizeof *inputs);
+    struct input_result *inputs = calloc(n + 1, sizeof *inputs);
     if (!inputs)
         return err_nomem(err);
     for (size_t i = 0; i < n; i++)
         inputs[i].name = items[i].name;
-    input_profiles(inputs, n, o->keys, o->budget);
+    input_read_profiles(inputs, n, o->keys, o->budget);
     for (size_t i = 0; i < n; i++) {
         items[i].profile = inputs[i].profile;
         items[i].err = inputs[i].err;
@@ -87,7 +87,7 @@ static int run_program(void *ctx, const struct symbolize_call *call, struct buf 
 static int post_addresses(void *ctx, const char *source, struct str addresses, struct buf *ret,
                           struct err *err)
 {
-    return pprof_post(((const struct loading *)ctx)->options, source, addresses, ret, err);
+    return pprof_post_addresses(((const struct loading *)ctx)->options, source, addresses, ret, err);
 }
 
 /* ---- words --------------------------------------------------------------------------------------------- */
@@ -95,41 +95,42 @@ static int post_addresses(void *ctx, const char *source, struct str addresses, s
 /* The sources and bases that the words of the command line name. */
 struct expanded {
     struct strlist sources, bases;
-    bool sums_sources, sums_bases; /* a word names several members */
+    bool sums_sources, sums_bases; /* a word names several members, which will be merged */
 };
 
 /* Adds the sources that a word names. If there are several, sets *ret_sums and lists them. */
-static int expand_word(const struct input_wish *wish, const char *word, struct strlist *ret, bool *ret_sums,
-                       struct err *err)
+static int expand_word(const struct input_expand_options *expand, const char *word, struct strlist *ret,
+                       bool *ret_sums, struct err *err)
 {
     char line[1024];
     size_t before = ret->n;
-    if (input_expand(wish, word, ret, err) < 0)
+    if (input_expand(expand, word, ret, err) < 0)
         return -1;
     if (ret->n - before < 2)
         return 0;
     *ret_sums = true;
-    pprof_say("%s: %zu profiles are added up:", word, ret->n - before);
-    for (size_t i = before; i < ret->n && i < before + LISTED; i++)
+    pprof_print("%s: %zu profiles are added up:", word, ret->n - before);
+    for (size_t i = before; i < ret->n && i < before + LISTED_MAX; i++)
         fprintf(stderr, "  %s\n", text_printable(line, sizeof line, ret->items[i], strlen(ret->items[i])));
-    if (ret->n - before > LISTED)
-        fprintf(stderr, "  and %zu more\n", ret->n - before - LISTED);
+    if (ret->n - before > LISTED_MAX)
+        fprintf(stderr, "  and %zu more\n", ret->n - before - LISTED_MAX);
     return 0;
 }
 
 static int expand_words(const struct pprof_options *o, struct expanded *ret, struct err *err)
 {
-    struct input_wish wish = {.content = INPUT_PROFILES,
-                              .example = o->is_diff ? "profgrab diff OLD" : "profgrab pprof -top",
-                              .keys = o->keys};
+    struct input_expand_options expand = {.content = INPUT_PROFILES,
+                                          .words_before =
+                                              o->is_diff ? "profgrab diff OLD" : "profgrab pprof -top",
+                                          .keys = o->keys};
     for (size_t i = 0; i < o->n_sources; i++)
-        if (expand_word(&wish, o->sources[i], &ret->sources, &ret->sums_sources, err) < 0)
+        if (expand_word(&expand, o->sources[i], &ret->sources, &ret->sums_sources, err) < 0)
             return -1;
     if (o->is_diff) {
-        wish.example = "profgrab diff";
-        wish.rest = " NEW";
+        expand.words_before = "profgrab diff";
+        expand.words_after = " NEW";
     }
-    return o->base ? expand_word(&wish, o->base, &ret->bases, &ret->sums_bases, err) : 0;
+    return o->base ? expand_word(&expand, o->base, &ret->bases, &ret->sums_bases, err) : 0;
 }
 
 /* Announces the sources, then the bases, in the order in which they are read. */
@@ -168,8 +169,8 @@ static struct load_settings settings_of(const struct pprof_options *o, const str
                                   .seconds = o->seconds};
 }
 
-/* Reads all profiles within the limit of memory. Children inherit the limit, so that programs start only
- * afterwards. */
+/* Reads all profiles within the limit of memory. Children would inherit the limit, so the programs that look
+ * up names start only afterwards. */
 static int read_limited(struct loading *l, struct expanded *words, struct load *ret, struct err *err)
 {
     const struct pprof_options *o = l->options;
@@ -190,11 +191,11 @@ static int read_limited(struct loading *l, struct expanded *words, struct load *
     }
     rc = confined_restore_memory(o->budget, before, rc, o->n_sources ? o->sources[0] : "the profile", err);
     if (rc < 0 && err->kind == ERR_LIMIT && words->sums_sources)
-        input_hint_fewer("profgrab pprof -top", o->sources[0], err);
+        input_hint_fewer_members("profgrab pprof -top", o->sources[0], err);
     return rc;
 }
 
-int pprof_sources(const struct pprof_options *o, struct profile **ret, struct err *err)
+int pprof_load(const struct pprof_options *o, struct profile **ret, struct err *err)
 {
     struct loading l = {.options = o, .programs = {.directories = o->tools, .begin = begin_program}};
     const struct symbolize_tools tools = {
@@ -207,7 +208,7 @@ int pprof_sources(const struct pprof_options *o, struct profile **ret, struct er
         rc = load_finish(&load, &settings, &tools, err);
     }
     if (rc == 0 && load.remote)
-        rc = pprof_keep(load.profile, err);
+        rc = pprof_save_copy(load.profile, err);
     if (rc == 0) {
         *ret = load.profile;
         load.profile = NULL;
@@ -215,7 +216,7 @@ int pprof_sources(const struct pprof_options *o, struct profile **ret, struct er
     load_release(&load);
     strlist_release(&words.sources);
     strlist_release(&words.bases);
-    if (l.online)
+    if (l.http_ready)
         http_global_cleanup();
     return rc;
 }

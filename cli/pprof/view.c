@@ -1,4 +1,4 @@
-/* Programs that show a report. */
+/* Starts the programs that show a report. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +8,12 @@
 #include "cli/pprof/pprof.h"
 #include "base/banned.h"
 
-/* A browser may be a script that starts another program, so a shell keeps the file at least this long. */
-#define LOOK_MS 1000
+/* A browser may be a script that starts another program and ends before that program has opened the file. A
+ * shell therefore keeps the file at least this long. */
+#define VIEW_MS 1000
 
-/* A viewer that fails within this time has not shown the file. */
-#define FAIL_MS 5000
+/* The failure of a viewer is an error only within this time: later, the viewer has shown the file. */
+#define FAILURE_MS 5000
 
 /* Waits for the viewer's end, without a limit. */
 static int wait_for_viewer(const char *viewer, pid_t pid, struct err *err)
@@ -25,13 +26,13 @@ static int wait_for_viewer(const char *viewer, pid_t pid, struct err *err)
     /* The exit code of the helper that could not start the program. */
     if (code == 127)
         return err_set(err, ERR_NOT_FOUND, "%s is not installed", viewer);
-    if (code != 0 && clock_now() - began < FAIL_MS)
+    if (code != 0 && clock_now() - began < FAILURE_MS)
         return err_set(err, ERR_FAILED, "%s ended with exit code %d", viewer, code);
     return 0;
 }
 
-/* `complaints` is the descriptor for its standard error; -1: /dev/null. */
-static int start_viewer(const char *viewer, const char *path, int complaints, struct pprof_session *session,
+/* Without a session, waits until the viewer ends. `error_fd` becomes its standard error; -1: /dev/null. */
+static int start_viewer(const char *viewer, const char *path, int error_fd, struct pprof_session *session,
                         struct err *err)
 {
     const char *argv[4] = {viewer, path, NULL, NULL};
@@ -39,19 +40,19 @@ static int start_viewer(const char *viewer, const char *path, int complaints, st
         argv[1] = "--noantialias";
         argv[2] = path;
     }
-    int fds[3] = {-1, -1, complaints};
+    int fds[3] = {-1, -1, error_fd};
     pid_t pid;
     if (proc_start(argv, fds, &pid, err) < 0)
         return -1;
     if (!session)
         return wait_for_viewer(viewer, pid, err);
-    /* The viewer may outlive the shell; init then collects it. */
-    session->look_until = clock_deadline(LOOK_MS);
+    /* The viewer may outlive the shell; init then reaps it. */
+    session->keep_until = clock_deadline(VIEW_MS);
     return 0;
 }
 
-/* Tries one browser after the other. Drops their messages, because another one may succeed. The error names
- * all that failed, and $BROWSER also if it is not installed. */
+/* Tries one browser after the other. Drops their messages, because a later browser may succeed. The error
+ * names every browser that failed, but not one that is not installed, unless $BROWSER names it. */
 static int start_browser(const char *path, struct pprof_session *session, struct err *err)
 {
     const char *browsers[] = {getenv("BROWSER"),
@@ -78,7 +79,7 @@ static int start_browser(const char *path, struct pprof_session *session, struct
     return rc < 0 ? err_hint(err, "-svg -output FILE writes the picture") : 0;
 }
 
-int pprof_view(const char *viewer, const char *path, struct pprof_session *session, struct err *err)
+int pprof_open_viewer(const char *viewer, const char *path, struct pprof_session *session, struct err *err)
 {
     return *viewer ? start_viewer(viewer, path, STDERR_FILENO, session, err)
                    : start_browser(path, session, err);
@@ -87,7 +88,7 @@ int pprof_view(const char *viewer, const char *path, struct pprof_session *sessi
 void pprof_session_end(struct pprof_session *session)
 {
     if (session->files.n)
-        fd_wait(-1, 0, session->look_until, session->cancel_fd, NULL);
+        fd_wait(-1, 0, session->keep_until, session->cancel_fd, NULL);
     for (size_t i = 0; i < session->files.n; i++)
         unlink(session->files.items[i]);
     strlist_release(&session->files);

@@ -7,7 +7,7 @@
 #include "cli/term/exit.h"
 #include "cli/pprof/pprof.h"
 #include "cli/input/input.h"
-#include "cli/input/ahead.h"
+#include "cli/input/prepare.h"
 #include "base/banned.h"
 
 /* One comparison: argv for pprof, which ends with -diff_base OLD NEW. */
@@ -21,12 +21,12 @@ struct comparison {
 /* Prints errors in pprof's form, because scripts match it. */
 static int print_report(struct comparison *c, struct input_keys *keys, struct err *err)
 {
-    if (pprof_parse(c->n, c->argv, &c->options, err) != PPROF_GO_ON)
+    if (pprof_parse(c->n, c->argv, &c->options, err) != PPROF_PARSED)
         return -1;
     c->options.keys = keys;
     c->options.is_diff = true;
     c->options.budget = c->budget;
-    int rc = pprof_make(&c->options, err);
+    int rc = pprof_run(&c->options, err);
     c->options.keys = NULL; /* the caller releases them */
     return rc;
 }
@@ -222,7 +222,7 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
     for (size_t i = 0; i < pairs->removed.n; i++)
         pprof_say("%s: only in the first bundle", pairs->removed.items[i]);
     for (size_t i = 0; i < pairs->added.n; i++)
-        pprof_say("%s: only in the second bundle", pairs->added.items[i]);
+        pprof_print("%s: only in the second bundle", pairs->added.items[i]);
     if (input_announce(names->items, names->n, keys, err) < 0)
         return -1;
     size_t failed = 0;
@@ -236,11 +236,11 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
         if (compare_pair(c, names->items + 2 * i, keys, &why) == 0)
             continue;
         /* A fault of these two profiles does not keep the others from being compared. */
-        if (n == 1 || !input_fault_is_own(&why)) {
+        if (n == 1 || !input_error_is_skippable(&why)) {
             *err = why;
             return -1;
         }
-        pprof_say("%s: %s", member, why.msg);
+        pprof_print("%s: %s", member, why.msg);
         failed++;
     }
     return failed ? err_set(err, ERR_FAILED, "%zu of %zu profiles could not be compared", failed, n) : 0;
@@ -249,10 +249,10 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
 static int compare_bundles(struct comparison *c, struct input_keys *keys, struct err *err)
 {
     struct input_entries lists[2] = {{0}, {0}};
-    struct pairs pairs = {0};
-    int rc = input_entries(c->argv[c->n - 2], keys, &lists[0], err);
+    struct pairs pairs = {{0}, {0}};
+    int rc = input_list_entries(c->argv[c->n - 2], keys, &lists[0], err);
     if (rc == 0)
-        rc = input_entries(c->argv[c->n - 1], keys, &lists[1], err);
+        rc = input_list_entries(c->argv[c->n - 1], keys, &lists[1], err);
     if (rc == 0)
         rc = list_pairs(c, lists, &pairs, err);
     input_entries_release(&lists[0]);
@@ -286,9 +286,9 @@ static int find_member(const char *bundle, const char *member, struct input_keys
     if (!other)
         return 0;
     struct input_entries of = {0}, all = {0};
-    int rc = input_entries(bundle, keys, &of, err);
+    int rc = input_list_entries(bundle, keys, &of, err);
     if (rc == 0)
-        rc = input_entries(other, keys, &all, err);
+        rc = input_list_entries(other, keys, &all, err);
     struct counterparts known = {.any_host = one_host(&of) && one_host(&all)};
     const struct input_entry *e = rc == 0 ? entry_of(&all, path) : NULL;
     if (e)
@@ -321,7 +321,7 @@ static int compare_with_member(struct comparison *c, bool old_is_bundle, struct 
         return -1;
     int rc = find_member(before, words[old_is_bundle], keys, &found, err);
     if (found) {
-        pprof_say("%s: %s is compared", before, found + strlen(before) + 1);
+        pprof_print("%s: %s is compared", before, found + strlen(before) + 1);
         *word = found;
     }
     if (rc == 0)
@@ -342,7 +342,7 @@ static int compare_words(struct comparison *c, struct err *err)
     const struct strlist words = {.items = c->argv + c->n - 2, .n = 2};
     struct confined_budget budget;
     bool known = false;
-    if (input_open_all(&words, &keys, &budget, &known, err) < 0) {
+    if (input_unlock_all(&words, &keys, &budget, &known, err) < 0) {
         input_keys_release(&keys);
         return -1;
     }
@@ -369,20 +369,20 @@ static int run_pprof(int argc, char **argv, char **room, struct err *err)
     room[n + 3] = argv[n + 1];
     pprof_tune_memory();
     switch (pprof_parse(c.n, c.argv, &c.options, err)) {
-    case PPROF_HELPED:
+    case PPROF_HELP:
         return EXIT_OK;
-    case PPROF_GO_ON:
-        if (c.options.wanted == PPROF_OUTPUTS) {
+    case PPROF_PARSED:
+        if (c.options.format == PPROF_OUTPUTS) {
             c.argv = room;
             c.n++;
         }
         if (compare_words(&c, err) == 0)
             return EXIT_OK;
         break;
-    case PPROF_WRONG:
+    case PPROF_INVALID:
         break;
     }
-    return pprof_failed(err);
+    return pprof_report_failure(err);
 }
 
 static int run_diff(int argc, char **argv, struct err *err)

@@ -10,7 +10,7 @@
 #include "cli/read/goroutines_json.h"
 #include "cli/input/input.h"
 #include "cli/term/signals.h"
-#include "cli/input/ahead.h"
+#include "cli/input/prepare.h"
 #include "cli/term/standard_streams.h"
 #include "cli/term/message.h"
 #include "findings/findings.h"
@@ -454,7 +454,7 @@ static int show_all(const struct showing *s, struct err *err)
             continue;
         if (s->titled && why.kind != ERR_CANCELLED && !strstr(why.msg, name))
             err_wrap(&why, "%s", name);
-        if (s->n == 1 || !input_fault_is_own(&why)) {
+        if (s->n == 1 || !input_error_is_skippable(&why)) {
             *err = why;
             return -1;
         }
@@ -492,7 +492,7 @@ static int show_confined(struct showing *s, const struct confined_budget *budget
     if (rc < 0 && err->kind == ERR_LIMIT) {
         confined_err_wrap(err, s->pairs[last][1]);
         if (s->titled)
-            input_hint_fewer("profgrab goroutines", s->pairs[last][1], err);
+            input_hint_fewer_members("profgrab goroutines", s->pairs[last][1], err);
     }
     return rc;
 }
@@ -500,16 +500,17 @@ static int show_confined(struct showing *s, const struct confined_budget *budget
 static int show_words(const struct goroutines_options *o, const struct strlist *words, struct err *err)
 {
     struct input_keys keys = {&o->identities, o->passphrase_file, "--identity", NULL, NULL};
-    struct input_wish wish = {.content = INPUT_DUMPS, .example = "profgrab goroutines", .keys = &keys};
+    struct input_expand_options expand = {
+        .content = INPUT_DUMPS, .words_before = "profgrab goroutines", .keys = &keys};
     struct strlist lists[2] = {{0}, {0}};
     struct showing s = {.o = o, .keys = &keys};
     struct confined_budget budget;
     bool known;
-    int rc = input_take_stdin(words->items, words->n, -1, err);
+    int rc = input_buffer_stdin(words->items, words->n, -1, err);
     if (rc == 0)
-        rc = input_open_all(words, &keys, &budget, &known, err);
+        rc = input_unlock_all(words, &keys, &budget, &known, err);
     for (size_t i = 0; rc == 0 && i < words->n; i++)
-        rc = input_expand(&wish, words->items[i], &lists[i], err);
+        rc = input_expand(&expand, words->items[i], &lists[i], err);
     if (rc == 0)
         rc = choose_dumps(lists, words->n, &s, err);
     if (rc == 0)

@@ -9,7 +9,7 @@
 #include "cli/term/exit.h"
 #include "cli/pprof/pprof.h"
 #include "cli/input/input.h"
-#include "cli/input/ahead.h"
+#include "cli/input/prepare.h"
 #include "base/banned.h"
 
 /* The number of profiles that are merged at a time, to limit memory. BATCH profiles of a level become one of
@@ -25,7 +25,7 @@ struct merge_options {
 };
 
 static const struct option options[] = {
-    {"output", 'o', OPTION_ONE, "OUT", "the merged profile, - for standard output",
+    {"output", 'o', OPTION_TEXT_ONCE, "OUT", "the merged profile, - for standard output",
      offsetof(struct merge_options, output), 0},
     {"force", 'f', OPTION_FLAG, NULL, "replace OUT if it exists", offsetof(struct merge_options, force), 0},
     {"identity", 'i', OPTION_LIST, "FILE",
@@ -112,7 +112,7 @@ static int fold_all(struct merge *m, struct profile **ret, struct err *err)
 }
 
 /* Adds the profile of an item, or returns its error. Takes ownership of the profile. */
-static int take_item(struct merge *m, struct input_item *item, double weight, struct err *err)
+static int take_item(struct merge *m, struct input_result *item, double weight, struct err *err)
 {
     int rc = item->profile ? 0 : -1;
     if (rc < 0)
@@ -131,13 +131,13 @@ static int take_item(struct merge *m, struct input_item *item, double weight, st
 /* Reads profiles from index `at` on, as many as fit. *ret_n: their number. */
 static int add_items(struct merge *m, size_t at, size_t *ret_n, struct err *err)
 {
-    struct input_item items[BATCH] = {{0}};
+    struct input_result items[BATCH] = {{0}};
     if (make_room(m, 0, err) < 0)
         return -1;
     size_t left = m->names.n - at, room = BATCH - m->n[0], n = left < room ? left : room;
     for (size_t i = 0; i < n; i++)
         items[i].name = m->names.items[at + i];
-    input_profiles(items, n, &m->keys, m->budget);
+    input_read_profiles(items, n, &m->keys, m->budget);
     int rc = confined_budget_check(m->budget, m->names.items[at + n - 1], err);
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = take_item(m, &items[i], m->weights[at + i], err);
@@ -150,14 +150,14 @@ static int add_items(struct merge *m, size_t at, size_t *ret_n, struct err *err)
 /* Adds the names of a word: a file, or the profiles of a bundle that the word names. */
 static int expand_word(struct merge *m, const char *word, struct err *err)
 {
-    struct input_wish wish = {
-        .content = INPUT_PROFILES, .example = "profgrab merge -o OUT", .keys = &m->keys};
+    struct input_expand_options expand = {
+        .content = INPUT_PROFILES, .words_before = "profgrab merge -o OUT", .keys = &m->keys};
     char *name = NULL;
     double weight = 1;
     size_t before = m->names.n;
     int rc = split_weight(word, &name, &weight, err);
     if (rc == 0)
-        rc = input_expand(&wish, name, &m->names, err);
+        rc = input_expand(&expand, name, &m->names, err);
     if (rc == 0)
         rc = array_reserve((void **)&m->weights, &m->cap_weights, m->names.n, sizeof *m->weights, err);
     for (size_t i = before; rc == 0 && i < m->names.n; i++)
@@ -188,7 +188,7 @@ static int begin_merge(const struct strlist *words, struct merge *m, struct err 
     bool known = false;
     int rc = name_words(words, &names, err);
     if (rc == 0)
-        rc = input_open_all(&names, &m->keys, &m->room, &known, err);
+        rc = input_unlock_all(&names, &m->keys, &m->room, &known, err);
     m->budget = known ? &m->room : NULL;
     strlist_release(&names);
     return rc;
@@ -211,7 +211,7 @@ static int merge_all(const struct strlist *words, struct merge *m, struct profil
         rc = fold_all(m, ret, err);
     rc = confined_restore_memory(m->budget, before, rc, words->items[0], err);
     if (rc < 0 && err->kind == ERR_LIMIT && m->names.n > words->n)
-        input_hint_fewer("profgrab merge -o OUT", m->names.items[0], err);
+        input_hint_fewer_members("profgrab merge -o OUT", m->names.items[0], err);
     return rc;
 }
 
@@ -251,7 +251,7 @@ static int merge_words(const struct merge_options *how, const struct strlist *wo
     struct pprof_options o = {.report = REPORT_SETTINGS_INIT,
                               .output = is_standard_output(how) ? NULL : how->output,
                               .keep_output = !how->force,
-                              .wanted = PPROF_PROTO,
+                              .format = PPROF_PROTO,
                               .seconds = -1,
                               .timeout = -1};
     struct merge m = {.keys = {&how->identities, how->passphrase_file, "--identity", NULL, NULL}};
@@ -260,7 +260,7 @@ static int merge_words(const struct merge_options *how, const struct strlist *wo
     int rc = merge_all(words, &m, &merged, err);
     release_merge(&m);
     o.budget = m.budget;
-    return rc < 0 ? -1 : pprof_output(&o, merged, err);
+    return rc < 0 ? -1 : pprof_write_report(&o, merged, err);
 }
 
 static int run_merge(int argc, char **argv, struct err *err)

@@ -13,7 +13,7 @@
 #include "cli/input/opener.h"
 #include "cli/term/signals.h"
 #include "cli/input/input.h"
-#include "cli/input/ahead.h"
+#include "cli/input/prepare.h"
 #include "cli/term/standard_streams.h"
 #include "cli/term/message.h"
 #include "base/banned.h"
@@ -163,11 +163,12 @@ static int unlock_and_draw(struct page_job *job, struct err *err)
 static int expand_words(const struct strlist *words, struct input_keys *keys, struct strlist *ret,
                         struct err *err)
 {
-    struct input_wish wish = {.content = INPUT_BOTH, .example = "profgrab view", .keys = keys};
+    struct input_expand_options expand = {
+        .content = INPUT_BOTH, .words_before = "profgrab view", .keys = keys};
     if (words->n == 1 && file_exists(words->items[0]))
         return strlist_add(ret, words->items[0], err);
     for (size_t i = 0; i < words->n; i++)
-        if (input_expand(&wish, words->items[i], ret, err) < 0)
+        if (input_expand(&expand, words->items[i], ret, err) < 0)
             return -1;
     return 0;
 }
@@ -181,10 +182,10 @@ static int write_page(const struct view_options *o, const struct strlist *words,
                            .path = path,
                            .keys = {&o->identities, o->passphrase_file, "--identity", NULL, NULL}};
     struct opener opener;
-    if (input_take_stdin(words->items, words->n, signals_cancel_fd(), err) < 0 ||
+    if (input_buffer_stdin(words->items, words->n, signals_cancel_fd(), err) < 0 ||
         opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
-    job.by = opener.by;
+    job.by = opener.identities;
     int rc = expand_words(words, &job.keys, &files, err);
     if (rc == 0)
         rc = unlock_and_draw(&job, err);
@@ -199,7 +200,7 @@ static int show_page(const struct view_options *o, const char *path, struct err 
     printf("%s\n", path);
     if (standard_stream_flush(stdout, err) < 0)
         return -1;
-    if (o->no_browser || pprof_view("", path, NULL, err) == 0)
+    if (o->no_browser || pprof_open_viewer("", path, NULL, err) == 0)
         return 0;
     return err_hint(err, "$BROWSER names one; or open %s yourself", path);
 }

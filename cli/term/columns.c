@@ -44,7 +44,7 @@ size_t columns_fit(const char *s, size_t columns)
 }
 
 #define PAGE_COLUMNS 80
-/* A narrower terminal has no space for help texts beside the options' names. */
+/* Ignore a smaller $COLUMNS: it leaves no space for help texts beside the options' names. */
 #define MIN_COLUMNS 40
 #define WRAPPED_MAX (1u << 20)
 

@@ -7,22 +7,21 @@
 
 #include "base/base.h"
 
-/* Returns the width of printable UTF-8, as Unicode has it (utf8proc). An invalid byte counts as one column.
- */
+/* Returns the display width of printable UTF-8, by utf8proc. An invalid byte counts as one column. */
 size_t columns_of(const char *s);
 
 /* Returns the maximum width of a line on `out`: the terminal's width minus one; 0 without a terminal (no
  * limit). */
 size_t columns_line_max(FILE *out);
 
-/* Returns the width for prose: at most 80. A narrower terminal limits it; without a terminal, $COLUMNS does.
- */
+/* Returns the maximum width of a line of prose on `out`: 80, or less on a narrower terminal. Without a
+ * terminal, $COLUMNS may lower the limit. */
 size_t columns_prose_max(FILE *out);
 
 struct columns_fold {
-    size_t width;  /* the maximum of a line; a longer word exceeds it */
+    size_t width;  /* the maximum width of a line; a longer word exceeds it */
     size_t column; /* columns of the first line that are already used */
-    size_t indent; /* of every line but the first */
+    size_t indent; /* the indent of every line but the first */
 };
 /* Adds the text, folded into lines, without a line feed at its end. A single line feed in the text counts as
  * a blank; an empty line is kept. */

@@ -31,7 +31,7 @@ static int add_costly_target(struct costly *costly, const struct target *t, cons
     return rc;
 }
 
-/* cpu=30s, trace=5s on 37 targets, 37 hosts (file-04 ... file-40) */
+/* Writes, for example: cpu=30s, trace=5s on 37 targets, 37 hosts (file-04 ... file-40) */
 static void describe_costly(const struct costly *costly, char *dst, size_t cap)
 {
     struct buf kinds = BUF_INIT(4096);

@@ -10,14 +10,14 @@
 
 struct confirm {
     const struct targets *targets;
-    const struct strlist *kinds; /* empty: each service's own */
+    const struct strlist *kinds; /* empty: the default kinds of each service */
     bool yes;                    /* --yes is given: do not ask */
     int64_t wait_ms;             /* the time limit for the answer; 0: GATEWAY_ASK_MS */
 };
 
 /*
- * Asks on the terminal whether to continue if more than CONFIRM_TARGETS targets have a costly kind, which
- * profiles a process for some time or stops it (fetch_add_costly_kinds). ERR_USAGE without a terminal,
+ * Asks on the terminal whether to continue, if more than CONFIRM_TARGETS targets have a costly kind. A costly
+ * kind profiles a process for some time or stops it (fetch_add_costly_kinds). ERR_USAGE without a terminal,
  * ERR_CANCELLED for any answer but yes.
  */
 int confirm_many(const struct confirm *c, struct prompt *prompt, struct err *err);

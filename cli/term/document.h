@@ -12,9 +12,9 @@
 int document_print(json_t *document, FILE *out, struct err *err);
 
 /*
- * Prints the value as a part of a larger document: the first line continues the current one, the others are
- * indented to `depth`. Always releases the caller's reference. ERR_FAILED without memory, also for a NULL
- * value. The flush of `out` reports an output that cannot be written.
+ * Prints the value as a part of a larger document: the first line continues the current line of `out`, and
+ * `depth` levels of indent precede the others. Always releases the caller's reference. Fails with an
+ * out-of-memory error if the value is NULL. Does not report failed writes: a later flush of `out` does.
  */
 int document_print_part(json_t *value, unsigned depth, FILE *out, struct err *err);
 

@@ -7,11 +7,11 @@
 
 #define LINE_SIZE 8192
 
-/* Prints a line, and replaces unprintable bytes in it. */
-static void print_line(FILE *out, const char *before, const char *text)
+/* Prints "PREFIX: TEXT", and replaces unprintable bytes of the text. */
+static void print_line(FILE *out, const char *prefix, const char *text)
 {
     char line[LINE_SIZE];
-    fprintf(out, "%s: %s\n", before, text_printable(line, sizeof line, text, strlen(text)));
+    fprintf(out, "%s: %s\n", prefix, text_printable(line, sizeof line, text, strlen(text)));
 }
 
 __attribute__((format(printf, 2, 0))) static void print_formatted(FILE *out, const char *fmt, va_list ap)
@@ -43,7 +43,7 @@ void message_print_to(FILE *out, const char *fmt, ...)
     va_end(ap);
 }
 
-/* Prints lines of a file below a hint, indented, so that none looks like a message. */
+/* Prints the lines of a file that a hint quotes. Indents them, so that none looks like a message. */
 static void print_indented_lines(FILE *out, const char *lines)
 {
     char line[LINE_SIZE];

@@ -10,7 +10,7 @@
 void message_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void message_print_to(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints one line like message_print. A callback; ignores ctx. */
+/* Prints a message on stderr. For use as a callback; ignores ctx. */
 void message_print_line(void *ctx, const char *line);
 
 /* Prints the error and, on a second line, its hint. */

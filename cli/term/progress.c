@@ -20,9 +20,10 @@ struct progress_line {
     const struct host *host;
     const struct service *service; /* NULL: the host itself */
     const char *step;              /* a host's current step; static */
-    char kind[256];                /* this and the members below: of a target */
-    int64_t since;                 /* clock_now() when it began */
-    int64_t timed_ms;
+    /* The members below describe an item of the service. */
+    char kind[256];
+    int64_t since;    /* clock_now() at its start */
+    int64_t timed_ms; /* its requested duration; 0: none */
     uint64_t bytes;
     const char *waiting; /* the reason for waiting; NULL: not waiting */
     size_t index, n_items;
@@ -97,8 +98,8 @@ void progress_end(struct progress *p)
     fd_close(&p->stop[1]);
     screen_wipe(&p->screen);
     screen_release(&p->screen);
-    names_release(&p->by_shown);
-    strlist_release(&p->shown);
+    names_release(&p->printed_index);
+    strlist_release(&p->printed);
     free(p->lines);
     p->lines = NULL;
     p->n_lines = p->cap_lines = 0;
@@ -252,7 +253,7 @@ void progress_draw(struct progress *p)
     pthread_mutex_unlock(&p->mutex);
 }
 
-/* Without memory, messages are printed immediately. */
+/* If memory runs out, messages are printed during the question. */
 void progress_pause(struct progress *p)
 {
     pthread_mutex_lock(&p->mutex);
@@ -300,26 +301,27 @@ static void print_error(struct progress *p, const char *where, const struct err 
 
 /* Returns whether the finding was printed for the service before, and records it as printed. Without memory
  * the finding is printed again. */
-static bool was_shown(struct progress *p, const char *service, const struct finding_rule *rule)
+static bool was_printed(struct progress *p, const char *service, const struct finding_rule *rule)
 {
     char key[700];
     if (!rule->per_service)
         return false;
     snprintf(key, sizeof key, "%s: %s", service, rule->id);
-    if (names_get(&p->by_shown, key))
+    if (names_get(&p->printed_index, key))
         return true;
-    if (strlist_add(&p->shown, key, NULL) == 0)
-        names_add(&p->by_shown, p->shown.items[p->shown.n - 1], rule, NULL);
+    if (strlist_add(&p->printed, key, NULL) == 0)
+        names_add(&p->printed_index, p->printed.items[p->printed.n - 1], rule, NULL);
     return false;
 }
 
-/* `where` names the service; `full` also names the item of a finding on an item. */
+/* `where` names the service. `full` is the prefix of the messages: the service and, if there is one, the
+ * item. */
 static void print_findings(struct progress *p, const char *where, const char *full,
                            const struct findings *findings)
 {
     for (size_t i = 0; !p->options.quiet && findings && i < findings->n; i++) {
         const struct finding_rule *rule = findings->items[i].rule;
-        if ((rule->severity != FINDING_NOTE || p->options.verbose) && !was_shown(p, where, rule))
+        if ((rule->severity != FINDING_NOTE || p->options.verbose) && !was_printed(p, where, rule))
             message_print_to(prepare_output(p), "%s: %s", full, findings->items[i].text);
     }
 }
@@ -397,8 +399,8 @@ void progress_show_item(struct progress *p, const struct target *target, const s
 }
 
 /* Prints a line when an item starts, and when it starts to wait. */
-static void print_beginning(struct progress *p, const struct target *target, const struct fetch_progress *now,
-                            const struct progress_line *before)
+static void print_start(struct progress *p, const struct target *target, const struct fetch_progress *now,
+                        const struct progress_line *before)
 {
     char where[600], timed[32];
     if (p->options.quiet)
@@ -421,7 +423,7 @@ void progress_show_transfer(struct progress *p, const struct target *target, con
     pthread_mutex_lock(&p->mutex);
     end_line(p, target->host, NULL, "");
     struct progress_line *l = find_busy_line(p, target->host, target->service, now->kind);
-    print_beginning(p, target, now, l);
+    print_start(p, target, now, l);
     if (!l)
         l = begin_line(p, target->host, target->service, now->kind);
     if (l) {
@@ -447,7 +449,7 @@ void progress_show_step(struct progress *p, const struct host *host, const struc
         buf_addf(&b, "%s: ", service->name);
     if (step->n_hops > 1)
         buf_addf(&b, "[hop %zu/%zu] ", step->hop + 1, step->n_hops);
-    /* A request's detail already names the step. */
+    /* The detail of a request starts with its method and path: no name of the step is needed. */
     if (step->kind != FETCH_STEP_REQUEST)
         buf_addf(&b, "%s: ", fetch_step_name(step->kind));
     buf_addf(&b, "%s%s", step->warning ? "warning: " : "", step->detail);

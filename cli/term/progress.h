@@ -29,9 +29,9 @@ struct progress {
     struct screen screen;
     struct progress_line *lines; /* in display order */
     size_t n_lines, cap_lines;
-    struct strlist shown; /* findings per service that were printed: the keys of by_shown */
-    struct names by_shown;
-    FILE *delayed; /* collects output during a question; NULL: no question */
+    struct strlist printed;     /* "SERVICE: RULE" of each finding on a service that was printed */
+    struct names printed_index; /* finds an entry of `printed` */
+    FILE *delayed;              /* collects output during a question; NULL: no question */
     char *delayed_text;
     size_t delayed_size;
     pthread_mutex_t mutex; /* protects the members above from the ticker */
@@ -62,8 +62,8 @@ void progress_show_step(struct progress *p, const struct host *host, const struc
 /* Prints a plain line, unless quiet. */
 void progress_print(struct progress *p, const char *line);
 
-/* Wipes the live lines and delays output until progress_resume, which prints it. Used during questions on the
- * terminal. Any thread may call both. */
+/* Pausing wipes the live lines and delays output during a question on the terminal. Resuming prints the
+ * delayed output. Any thread may call both. */
 void progress_pause(struct progress *p);
 void progress_resume(struct progress *p);
 

@@ -36,7 +36,7 @@ void prompt_init(struct prompt *p)
 {
     *p = (struct prompt){.program = find_own_path()};
     pthread_mutex_init(&p->mutex, NULL);
-    /* Without memory there is no keyring, and the user is asked again. */
+    /* If memory runs out, there is no keyring, and the prompt may ask the user for the same secret again. */
     keyring_new(&p->keyring, NULL);
 }
 
@@ -126,7 +126,7 @@ static int ask_on_terminal(int tty, const struct question *q, struct secret *ret
         rc = read_line(tty, q->deadline, ret, err);
     tcsetattr(tty, TCSAFLUSH, &t.normal);
     signals_register_terminal(NULL);
-    /* The terminal has not echoed the line's end either. */
+    /* The terminal has not echoed the end of the line. */
     if (q->kind == ASK_HIDDEN || rc < 0)
         (void)!write(tty, "\n", 1);
     return rc;
@@ -209,8 +209,8 @@ static int ask_without_keyring(struct prompt *p, const struct question *q, struc
     return rc;
 }
 
-/* Gets the answer from the keyring. *ret is empty if the user must be asked: also if a question for the same
- * key got no answer before, because the user may answer now. */
+/* Gets the answer from the keyring. *ret is empty if profgrab must ask the user. It asks again if the user
+ * did not answer an earlier question for the same key, because the user may answer now. */
 static int get_stored_answer(struct prompt *p, const struct question *q, const char *name, struct secret *ret,
                              struct err *err)
 {

@@ -36,11 +36,11 @@ void prompt_release(struct prompt *p);
  * string must outlive the prompt. Errors and wait_ms are those of secret_read_line. */
 int prompt_use_file(struct prompt *p, const char *file, int64_t wait_ms, struct err *err);
 
-/* Returns whether a user can answer on a terminal: there is one, stderr is a terminal, and --batch is not
- * given. */
+/* Returns whether a user can answer on a terminal: profgrab runs in the foreground of a terminal, stderr is a
+ * terminal, and --batch is not given. */
 bool prompt_has_terminal(const struct prompt *p);
 
-/* Asks the user; a function for gateway_options.ask. `ctx` is the struct prompt. */
+/* Asks the user. For use as gateway_options.ask; `ctx` is the struct prompt. */
 int prompt_ask(void *ctx, const struct question *q, struct secret *ret, struct err *err);
 
 #endif

@@ -6,16 +6,19 @@
 
 #include "base/base.h"
 
+/* rows.fold_below applies if the last column has less than this width. */
+#define ROWS_LAST_MIN 40
+
 /* Initialise `columns` and `fold_below`; zero the other members. */
 struct rows {
-    const char *columns;  /* a letter for each: `l` is aligned left, `r` right */
+    const char *columns;  /* a letter for each column: `l` aligns it left, `r` right */
     struct strlist cells; /* row after row */
-    size_t fold_below;    /* if the last cell does not fit and has fewer columns than this, fold it onto
-                             separate lines below the row; SIZE_MAX: always fold it; 0: cut it */
-    bool failed;          /* memory ran out: rows are missing */
+    bool fold_below; /* fold a last cell that does not fit onto lines below its row, if its column has less
+                        than ROWS_LAST_MIN columns of the terminal; otherwise cut it */
+    bool failed;     /* memory ran out: rows are missing */
 };
 
-/* Adds a row: printable text for each column. */
+/* Adds a row: a printable text for each column. Copies the texts. */
 void rows_add(struct rows *t, const char *const *cells);
 
 /* Prints all rows, each cut to `width` columns (0: no limit). The first cell takes at most half of it. */

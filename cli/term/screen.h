@@ -20,15 +20,14 @@ struct screen {
     struct buf frame;       /* the last drawing */
 };
 
-/* Prepares a screen. `rows` and `columns`: the size to use instead of the terminal's; 0: query the terminal.
- */
+/* Prepares a screen of the given size; 0: query the size of the terminal. */
 void screen_init(struct screen *s, FILE *out, unsigned rows, unsigned columns);
 void screen_release(struct screen *s);
 
 /* Returns whether `out` is a terminal that can move its cursor. */
 bool screen_can_redraw(FILE *out);
 
-/* Sets the outputs to the current maximum of lines, and of columns in a line. */
+/* Sets the outputs to the maximum number of lines, and of columns in a line, for the current size. */
 void screen_max_size(const struct screen *s, size_t *ret_lines, size_t *ret_columns);
 
 /* Replaces the block by these lines. Writes nothing if they have not changed. */

@@ -19,7 +19,7 @@ struct signals {
     atomic_int live_lines;
     char exit_text[2][1024]; /* the handler prints one while the other is changed */
     volatile sig_atomic_t exit_text_index;
-    _Atomic(const char *) stopping; /* a static line with its line feed */
+    _Atomic(const char *) stopping; /* the message after the first signal: a static line with its line feed */
     _Atomic(const struct signals_terminal *) terminal;
     atomic_int handlers; /* running handlers, which may use the terminal */
 };

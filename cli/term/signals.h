@@ -1,6 +1,6 @@
 /*
- * The first SIGINT, SIGTERM or SIGHUP makes the cancel descriptor readable; every wait polls it. The second
- * exits immediately.
+ * The first SIGINT, SIGTERM or SIGHUP makes the cancel descriptor readable. Every wait of the program polls
+ * that descriptor. The second signal ends the process immediately.
  */
 #ifndef CLI_TERM_SIGNALS_H
 #define CLI_TERM_SIGNALS_H
@@ -19,7 +19,8 @@ int signals_cancel_fd(void);
 /* Returns the first signal received, or 0. */
 int signals_received(void);
 
-/* Sets the number of live lines at the bottom of stderr. The first signal wipes them before its message. */
+/* Sets the number of live lines at the bottom of stderr. The handler of the first signal wipes them before it
+ * prints its message. */
 void signals_set_live_lines(int n);
 
 /*

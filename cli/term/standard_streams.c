@@ -30,14 +30,14 @@ int standard_stream_flush(FILE *out, struct err *err)
         return 0;
     if (fd_cancelled(signals_cancel_fd()))
         return err_set(err, ERR_CANCELLED, "interrupted");
-    /* The write that failed may be an earlier one. */
+    /* An earlier write may have failed. Its errno is lost. */
     if (errno == 0 && out == stdout && standard_output_has_lost_reader())
         errno = EPIPE;
     return errno ? err_sys(err, "cannot write to standard output")
                  : err_set(err, ERR_LOCAL_IO, "cannot write to standard output");
 }
 
-/* The cookie is the descriptor itself, so it needs no memory. */
+/* The cookie is the descriptor itself, cast to a pointer. */
 static ssize_t write_or_cancel(void *cookie, const char *p, size_t n)
 {
     struct err why = ERR_INIT;

@@ -123,7 +123,7 @@ the longest has waited 12 minutes, in chan receive
     assert_stderr_has 'many.gz: '
     PROFGRAB_PPROF_MAX=much run_profgrab goroutines many.gz
     assert_status 2
-    assert_stderr_has 'PROFGRAB_PPROF_MAX wants a size such as 8GB, not "much"'
+    assert_stderr_has 'PROFGRAB_PPROF_MAX needs a size such as 8GB, not "much"'
     run_profgrab goroutines - < <(head -c 300 many.gz)
     assert_status 1
     assert_stderr_has 'cut off'

@@ -706,10 +706,10 @@ keys_at() {
         run_profgrab help "$topic"
         assert_status 0
         assert_stdout_has '    says: '
-        assert_stdout_has '    by: '
+        assert_stdout_has '    evidence: '
     done
     assert_stdout_has 'gc-share (CPU, suspect)'
-    assert_stdout_has '    from: 25 %'
+    assert_stdout_has '    threshold: 25 %'
     run_profgrab help summry
     assert_status 2
     assert_stderr_has 'did you mean "summary"'

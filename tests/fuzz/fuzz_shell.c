@@ -57,7 +57,7 @@ static void try_command(const struct pprof_options *sticking, struct str line)
     struct err err = ERR_INIT;
     if (shell_command_parse(line, &c, &err) == 0) {
         shell_command_apply(&c, &once);
-        assert(once.wanted < PPROF_OUTPUTS && once.output && once.report.focus && once.report.ignore);
+        assert(once.format < PPROF_OUTPUTS && once.output && once.report.focus && once.report.ignore);
     } else {
         expect_failure(&err);
     }
@@ -77,16 +77,16 @@ static void try_help(const struct profile *p, struct str name)
 
 static void try_line(struct pprof_options *o, const struct profile *p, struct str line)
 {
-    bool is_one = false;
+    bool is_assignment = false;
     struct err err = ERR_INIT;
     try_completion(p, line);
     line = str_trim(line);
-    int rc = shell_assign(o, p, line, &is_one, &err);
+    int rc = shell_assign(o, p, line, &is_assignment, &err);
     if (rc < 0) {
-        assert(is_one);
+        assert(is_assignment);
         expect_failure(&err);
     }
-    if (!is_one) {
+    if (!is_assignment) {
         try_command(o, line);
         try_help(p, line);
     }

@@ -1520,10 +1520,10 @@ static int use_shell(void *ctx, struct err *err)
     const struct pprof_options usual = {.report = REPORT_SETTINGS_INIT};
     struct pprof_options o;
     struct shell_command command;
-    bool is_one;
+    bool is_assignment;
     if (shell_options_init(&o, &usual, err) < 0)
         return -1;
-    int rc = shell_assign(&o, ctx, STR("focus=a b"), &is_one, err);
+    int rc = shell_assign(&o, ctx, STR("focus=a b"), &is_assignment, err);
     if (rc == 0) {
         rc = shell_command_parse(STR("list10 x a -b >c"), &command, err);
         shell_command_release(&command);

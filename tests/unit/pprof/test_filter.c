@@ -1,5 +1,5 @@
-/* The effect of focus, ignore, hide and the other filters on a small profile; compared with `go tool
- * pprof` where possible. */
+/* The effect of focus, ignore, hide and the other filters on a small profile. The results are those of `go
+ * tool pprof`, except for profgrab's own limits. Also finds and splits source files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,8 @@ static uint32_t intern_text(struct profile *p, const char *s)
     return index;
 }
 
-static void add_place(struct profile *p, const char *const *names, uint32_t n, bool mapped)
+/* Adds a location with a line for each name: the first is inlined into the second, and so on. */
+static void add_location(struct profile *p, const char *const *names, uint32_t n, bool mapped)
 {
     struct err err = ERR_INIT;
     struct profile_line lines[4];
@@ -49,8 +50,9 @@ static void add_sample(struct profile *p, const uint32_t *stack, size_t depth, c
     assert_ok(profile_add_sample(p, &(struct profile_new_sample){stack, depth, &value, l, n}, &err), &err);
 }
 
-/* Leaf first: malloc < inlined,caller < main; helper(int) < main; malloc alone, in a library. The first
- * has k=v1 and 2 kB, the second k=v2 and 8 kB, the third no label. */
+/* Makes a profile with three samples. Their stacks, leaf first: malloc < inlined,caller < main; helper(int) <
+ * main; malloc. Only malloc is in a library. The first sample has the labels k=v1 and 2 kB, the second k=v2
+ * and 8 kB, the third none. */
 static struct profile *make_profile(void)
 {
     struct err err = ERR_INIT;
@@ -60,10 +62,10 @@ static struct profile *make_profile(void)
     struct profile_mapping m = {.id = 1, .file = intern_text(p, "/lib/libc.so")};
     assert_ok(profile_add_sample_type(p, type, &err), &err);
     assert_ok(profile_add_mapping(p, &m, &err), &err);
-    add_place(p, (const char *const[]){"malloc"}, 1, true);
-    add_place(p, (const char *const[]){"inlined", "caller"}, 2, false);
-    add_place(p, (const char *const[]){"main"}, 1, false);
-    add_place(p, (const char *const[]){"helper(int)"}, 1, false);
+    add_location(p, (const char *const[]){"malloc"}, 1, true);
+    add_location(p, (const char *const[]){"inlined", "caller"}, 2, false);
+    add_location(p, (const char *const[]){"main"}, 1, false);
+    add_location(p, (const char *const[]){"helper(int)"}, 1, false);
     struct profile_label first[] = {
         {.key = intern_text(p, "k"), .str = intern_text(p, "v1")},
         {.key = intern_text(p, "size"), .is_number = true, .num = 2048, .unit = intern_text(p, "bytes")}};
@@ -76,7 +78,7 @@ static struct profile *make_profile(void)
     return p;
 }
 
-/* All samples, as `leaf<inlined,caller<main{k=v1}`, each followed by a blank. */
+/* Adds all samples, as `leaf<inlined,caller<main{k}` with the keys of labels, each followed by a blank. */
 static const char *print_samples(const struct profile *p, struct buf *b)
 {
     for (size_t i = 0; i < p->n_samples; i++) {
@@ -104,13 +106,13 @@ static void add_message(void *ctx, const char *line)
     buf_addf(b, "%s;", line);
 }
 
-/* The remaining samples, the messages, and the error if there was one. */
-static void assert_report(const struct report_settings *settings, const char *left, const char *said)
+/* Filters the small profile. Compares the remaining samples, or the error, and the messages. */
+static void assert_report(const struct report_settings *settings, const char *remaining, const char *messages)
 {
     struct err err = ERR_INIT;
-    struct buf b = BUF_INIT(65536), words = BUF_INIT(65536);
+    struct buf b = BUF_INIT(65536), printed = BUF_INIT(65536);
     struct profile *p = make_profile();
-    struct report_callbacks callbacks = {.say = add_message, .ctx = &words};
+    struct report_callbacks callbacks = {.say = add_message, .ctx = &printed};
     struct job j = {.profile = p,
                     .settings = settings,
                     .callbacks = &callbacks,
@@ -120,12 +122,12 @@ static void assert_report(const struct report_settings *settings, const char *le
     int rc = tagroots_add(&j);
     if (rc == 0)
         rc = filter_samples(&j);
-    assert_string_equal(rc < 0 ? err.msg : print_samples(p, &b), left);
-    assert_string_equal(buf_str(&words), said);
+    assert_string_equal(rc < 0 ? err.msg : print_samples(p, &b), remaining);
+    assert_string_equal(buf_str(&printed), messages);
     free(j.label_units);
     profile_free(p);
     buf_release(&b);
-    buf_release(&words);
+    buf_release(&printed);
 }
 
 #define WITH(...) (&(struct report_settings){.unit = "minimum", __VA_ARGS__})
@@ -159,7 +161,7 @@ static void frames_are_removed_by_name(void **state)
     assert_report(WITH(.show_from = "libc"), "malloc{k}{size} malloc ", "");
     assert_report(WITH(.show_from = "nothing"), "", "ShowFrom expression matched no samples;");
     assert_report(WITH(.prune_from = "caller"), "caller<main{k}{size} " B C, "");
-    /* Parameters are not part of a name here. */
+    /* prune_from ignores the parameters in a name. */
     assert_report(WITH(.prune_from = "^(helper|main)$"), "main{k}{size} " B C, "");
 }
 
@@ -219,7 +221,7 @@ static void drop_frames_of_a_profile_applies(void **state)
 {
     (void)state;
     static const struct {
-        const char *drop, *keep, *left;
+        const char *drop, *keep, *remaining;
     } cases[] = {{"malloc", NULL, "inlined,caller<main{k}{size} " B C},
                  {"mall", NULL, A B C}, /* the whole name, not a part */
                  {".*", "malloc|main|helper", "main{k}{size} " B C},
@@ -235,37 +237,37 @@ static void drop_frames_of_a_profile_applies(void **state)
         p->drop_frames = intern_text(p, cases[i].drop);
         p->keep_frames = cases[i].keep ? intern_text(p, cases[i].keep) : 0;
         assert_ok(report_prune(p, &err), &err);
-        assert_string_equal(print_samples(p, &b), cases[i].left);
+        assert_string_equal(print_samples(p, &b), cases[i].remaining);
         profile_free(p);
         buf_release(&b);
     }
 }
 
-static struct profile *make_with_names(size_t n, const char *drop)
+static struct profile *make_profile_with_names(size_t n, const char *drop)
 {
     struct profile *p = make_profile();
     for (size_t i = 0; i < n; i++) {
         char name[60];
         snprintf(name, sizeof name, "aaaaaaaaaaaaaaaaaaaaaaaa%zu", i);
-        add_place(p, (const char *const[]){name}, 1, false);
+        add_location(p, (const char *const[]){name}, 1, false);
     }
     p->drop_frames = intern_text(p, drop);
     return p;
 }
 
-/* Each name takes few steps; all together take more than one profile may. */
+/* Each name takes few steps, but all together exceed the budget of the profile. */
 static void a_profile_has_one_budget_for_its_own_expressions(void **state)
 {
     (void)state;
     static const char slow[] = ".*.*.*.*[bc]";
     struct err err = ERR_INIT;
-    struct profile *p = make_with_names(10, slow);
+    struct profile *p = make_profile_with_names(10, slow);
     assert_ok(report_prune(p, &err), &err);
     profile_free(p);
-    p = make_with_names(5000, "malloc|.*mallocgc|free");
+    p = make_profile_with_names(5000, "malloc|.*mallocgc|free");
     assert_ok(report_prune(p, &err), &err);
     profile_free(p);
-    p = make_with_names(5000, slow);
+    p = make_profile_with_names(5000, slow);
     assert_refused(report_prune(p, &err), &err, ERR_FAILED,
                    "a regular expression takes too long on the names in this profile");
     assert_string_equal(err.hint, "the profile's own drop_frames; -all_frames does without");
@@ -276,7 +278,7 @@ static void paths_are_cut(void **state)
 {
     (void)state;
     static const struct {
-        const char *path, *trim, *source, *left;
+        const char *path, *trim, *source, *remaining;
     } cases[] = {{"/a/b/c.go", NULL, NULL, "/a/b/c.go"},
                  {"/a/b/c.go", "/a", NULL, "b/c.go"},
                  {"/a/b/c.go", "/x:/a/b/", NULL, "c.go"},
@@ -288,9 +290,9 @@ static void paths_are_cut(void **state)
                  {"/proc/self/cwd/a.cc", "/x", NULL, "a.cc"},
                  {"/a", "x:", NULL, "a"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct str left = source_trim(str_of(cases[i].path), cases[i].trim, cases[i].source);
-        assert_int_equal(left.n, strlen(cases[i].left));
-        assert_memory_equal(left.p, cases[i].left, left.n);
+        struct str remaining = source_trim(str_of(cases[i].path), cases[i].trim, cases[i].source);
+        assert_int_equal(remaining.n, strlen(cases[i].remaining));
+        assert_memory_equal(remaining.p, cases[i].remaining, remaining.n);
     }
 }
 
@@ -326,7 +328,7 @@ static void only_regular_files_are_sources(void **state)
     free(fifo);
 }
 
-static void expect_source(const char *name, const char *source_path, const char *expected)
+static void assert_source(const char *name, const char *source_path, const char *expected)
 {
     struct err err = ERR_INIT;
     struct sources *s = NULL;
@@ -359,24 +361,24 @@ static void other_files_are_shown_only_on_request(void **state)
     assert_ok(file_mkdir(sub, &err), &err);
     assert_int_equal(symlink(secret, link), 0);
     assert_int_equal(symlink(source, other), 0);
-    expect_source(secret, NULL, refused);
-    expect_source(link, NULL, "link.go does not look like a source file: -source_path");
-    expect_source(source, NULL, NULL);
-    expect_source(other, NULL, NULL);
-    expect_source(secret, sub, "secret does not look");
-    /* Found above the search path too, but not requested. */
-    expect_source("secret", sub, "secret does not look");
-    expect_source("secret", dir, NULL);
-    expect_source("link.go", dir, NULL);
-    expect_source("secret", "/", "could not find file secret");
+    assert_source(secret, NULL, refused);
+    assert_source(link, NULL, "link.go does not look like a source file: -source_path");
+    assert_source(source, NULL, NULL);
+    assert_source(other, NULL, NULL);
+    assert_source(secret, sub, "secret does not look");
+    /* The search also finds the file above the search path, but -source_path does not name its directory. */
+    assert_source("secret", sub, "secret does not look");
+    assert_source("secret", dir, NULL);
+    assert_source("link.go", dir, NULL);
+    assert_source("secret", "/", "could not find file secret");
     /* A link below include/c++ does not make a header of a file elsewhere. */
     RUN_PROGRAM("mkdir", "-p", headers);
     assert_ok(file_write(header, "header\n", 7, &err), &err);
     assert_ok(file_write(hidden, "secret\n", 7, &err), &err);
     assert_int_equal(symlink(secret, linked), 0);
-    expect_source(header, NULL, NULL);
-    expect_source(hidden, NULL, ".secret does not look like a source file: -source_path");
-    expect_source(linked, NULL, "linked does not look like a source file: -source_path");
+    assert_source(header, NULL, NULL);
+    assert_source(hidden, NULL, ".secret does not look like a source file: -source_path");
+    assert_source(linked, NULL, "linked does not look like a source file: -source_path");
     free(secret);
     free(link);
     free(sub);

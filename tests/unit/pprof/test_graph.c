@@ -21,7 +21,7 @@ static uint32_t intern_text(struct profile *p, const char *s)
     return ret;
 }
 
-/* The function of that name, made if there is none. */
+/* Returns the function of that name; adds it if there is none. */
 static uint32_t function_of(struct profile *p, const char *name)
 {
     struct err err = ERR_INIT;
@@ -34,7 +34,7 @@ static uint32_t function_of(struct profile *p, const char *name)
     return (uint32_t)p->n_functions - 1;
 }
 
-/* A location of a function; "b<a" is one with b inlined into a. */
+/* Adds a location: "a" in the function a, or "b<a" with b inlined into a. Changes the text. */
 static uint32_t location_of(struct profile *p, char *text)
 {
     struct err err = ERR_INIT;
@@ -47,7 +47,7 @@ static uint32_t location_of(struct profile *p, char *text)
     return (uint32_t)p->n_locations - 1;
 }
 
-/* A sample: "leaf caller root", its value, and labels. */
+/* Adds a sample. `stack` has its locations, leaf first: "leaf caller root". */
 static void add_sample(struct profile *p, const char *stack, int64_t value,
                        const struct profile_label *labels, size_t n_labels)
 {
@@ -91,7 +91,7 @@ static void connect_graph(struct graph *g)
     assert_int_equal(graph_connect(g, &err), 0);
 }
 
-/* The n-th node of that name, in the order of their numbers. */
+/* Returns the n-th node of that name, counted from 0 in the order of the graph. */
 static uint32_t nth_node(const struct graph *g, const char *name, size_t n)
 {
     for (size_t i = 0; i < g->n_nodes; i++)
@@ -183,7 +183,8 @@ static void edges_of_inlined_calls_are_marked(void **state)
     profile_free(p);
 }
 
-/* A sample counts once for a call, with the attributes of the call nearest to the root. */
+/* If a stack has the same call twice, the sample counts once for the edge. The call nearest to the root
+ * decides whether the edge is inlined. */
 static void an_edge_counts_once_in_a_sample(void **state)
 {
     (void)state;
@@ -198,7 +199,7 @@ static void an_edge_counts_once_in_a_sample(void **state)
     profile_free(p);
 }
 
-/* A function inlined into a removed one is called from further out. */
+/* In the graph without `gone`, the caller of `gone` calls its callee. */
 static void a_call_inlined_into_a_hidden_function_is_not_inlined(void **state)
 {
     (void)state;
@@ -215,7 +216,7 @@ static void a_call_inlined_into_a_hidden_function_is_not_inlined(void **state)
     profile_free(p);
 }
 
-/* Stacks longer than any block in which they are processed. */
+/* The stacks have more frames than the graph processes at a time. */
 static void deep_stacks_are_counted_whole(void **state)
 {
     (void)state;
@@ -287,7 +288,7 @@ static void a_tree_has_a_node_for_each_path(void **state)
     profile_free(p);
 }
 
-/* Many stacks: two threads give the same result as one, with edges in the same order. */
+/* For many stacks, two threads give the same result as one, with edges in the same order. */
 static void two_threads_give_the_result_of_one(void **state)
 {
     (void)state;
@@ -315,8 +316,9 @@ static void two_threads_give_the_result_of_one(void **state)
     profile_free(p);
 }
 
-/* Whether none, some or all of the heavy calls into a node were inlined. */
-static int count_inlined(const struct graph *g, size_t n, int64_t least)
+/* Returns 0, 1 or 2 if none, some or all of the edges into a node are inlined. Counts only edges whose weight
+ * is at least `least`. */
+static int classify_inlining(const struct graph *g, size_t n, int64_t least)
 {
     bool some = false, all = true;
     for (uint32_t at = g->nodes[n].first_in; at != GRAPH_NONE; at = g->edges[at].next_in) {
@@ -333,14 +335,14 @@ static void assert_same_inlining(struct profile *p, unsigned threads, int64_t le
     struct graph all = make_graph(p, &(struct graph_options){.threads = threads});
     struct graph some =
         make_graph(p, &(struct graph_options){.threads = threads, .only_inlined = true, .least = least});
-    size_t seen[3] = {0}, went = graph_keep(&all, 300);
-    assert_true(went > 0 && graph_keep(&some, 300) == went);
+    size_t seen[3] = {0}, dropped = graph_keep(&all, 300);
+    assert_true(dropped > 0 && graph_keep(&some, 300) == dropped);
     connect_graph(&all);
     connect_graph(&some);
     assert_true(some.n_edges > 0 && some.n_edges < all.n_edges / 2);
     for (size_t i = 0; i < all.n_nodes; i++) {
-        int expected = count_inlined(&all, i, least);
-        assert_int_equal(count_inlined(&some, i, least), expected);
+        int expected = classify_inlining(&all, i, least);
+        assert_int_equal(classify_inlining(&some, i, least), expected);
         seen[expected]++;
     }
     assert_true(seen[0] > 0 && seen[1] > 0 && seen[2] > 0);
@@ -348,7 +350,8 @@ static void assert_same_inlining(struct profile *p, unsigned threads, int64_t le
     graph_release(&some);
 }
 
-/* If edges only matter for inlining, light ones are left out, and all that heavy ones depend on stay. */
+/* With only_inlined, the graph leaves out edges, but the inlining of heavy edges is the same as in a full
+ * graph. */
 static void light_edges_are_left_out_if_only_inlining_counts(void **state)
 {
     (void)state;
@@ -569,7 +572,7 @@ static void the_report_for_speedscope_is_printed(void **state)
     profile_free(p);
 }
 
-/* Names may contain column separators: the rest stays aligned, and the time is linear. */
+/* Names may contain column separators. The other columns stay aligned, and the time is linear. */
 static void names_with_separators_leave_columns_aligned(void **state)
 {
     struct err err = ERR_INIT;

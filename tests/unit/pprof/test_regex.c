@@ -1,4 +1,4 @@
-/* Regular expressions: the results of Go 1.26's package regexp. */
+/* Regular expressions: patterns, matches and errors as in Go 1.26's package regexp; the budget of steps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,8 @@
 #include "tests/unit/damage.h"
 #include "base/banned.h"
 
-/* Beside each pattern: which texts match, 1 or 0 each; or `!` and the error. */
+/* The rows below have 1 or 0 for each of these texts: the pattern matches or not. A row with `!` has the
+ * error of the pattern. */
 static const char *const texts[] = {
     "",         "a",        "A",    "b",        "aa",       "ab",
     "aaa",      "a\n",      "a\nb", "\n",       "main.foo", "runtime.mallocgc",
@@ -259,10 +260,10 @@ static const struct row {
     {"(a(?i)*)+B", "0000000000000000000000000000000000"},
 };
 
-enum { TOLD = 1100 };
+enum { RESULT_SIZE = 1100 };
 
-/* Compares regex_new and regex_matches of a pattern with the rows. */
-static const char *compare_with_rows(struct str pattern, char dst[TOLD])
+/* Compiles the pattern and matches all texts. Writes the result, in the form of the rows, to dst. */
+static const char *match_all_texts(struct str pattern, char dst[RESULT_SIZE])
 {
     static const char prefix[] = "error parsing regexp: ";
     struct err err = ERR_INIT;
@@ -271,7 +272,7 @@ static const char *compare_with_rows(struct str pattern, char dst[TOLD])
     if (regex_new(pattern, &budget, &r, &err) < 0) {
         assert_null(r);
         assert_true(strncmp(err.msg, prefix, sizeof prefix - 1) == 0);
-        snprintf(dst, TOLD, "!%s", err.msg + sizeof prefix - 1);
+        snprintf(dst, RESULT_SIZE, "!%s", err.msg + sizeof prefix - 1);
         return dst;
     }
     for (size_t i = 0; i < TEXTS; i++)
@@ -285,36 +286,36 @@ static const char *compare_with_rows(struct str pattern, char dst[TOLD])
 static void patterns_match_like_gos_regexp(void **state)
 {
     (void)state;
-    char got[TOLD];
+    char got[RESULT_SIZE];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(compare_with_rows(str_of(rows[i].pattern), got), rows[i].expected) != 0)
+        if (strcmp(match_all_texts(str_of(rows[i].pattern), got), rows[i].expected) != 0)
             fail_msg("`%s`: %s, not %s", rows[i].pattern, got, rows[i].expected);
 }
 
-static void judge_damaged(void *ctx, const struct damaged *s)
+static void match_with_damaged_pattern(void *ctx, const struct damaged *s)
 {
     (void)ctx;
-    char got[TOLD];
-    compare_with_rows((struct str){s->p, s->n}, got);
+    char got[RESULT_SIZE];
+    match_all_texts((struct str){s->p, s->n}, got);
 }
 
-/* With another pattern or none, only the pattern's own bytes are read. */
+/* Each damaged pattern compiles or gives an error, without a read outside its bytes. */
 static void damaged_patterns_are_safe(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        damage_everywhere(rows[i].pattern, strlen(rows[i].pattern), judge_damaged, NULL);
+        damage_everywhere(rows[i].pattern, strlen(rows[i].pattern), match_with_damaged_pattern, NULL);
 }
 
 static void invalid_utf8_is_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = {"\xff", "a\xc3", "[\xe2\x82]", "\xed\xa0\x80", "\\Q\xff\\E", "(?\xff)"};
-    char got[TOLD];
+    char got[RESULT_SIZE];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_true(strncmp(compare_with_rows(str_of(bad[i]), got), "!invalid UTF-8", 14) == 0);
+        assert_true(strncmp(match_all_texts(str_of(bad[i]), got), "!invalid UTF-8", 14) == 0);
     /* A NUL is a character like others. */
-    assert_string_equal(compare_with_rows(STR("a\0b|^$"), got), "1000000000000000000000000000000000");
+    assert_string_equal(match_all_texts(STR("a\0b|^$"), got), "1000000000000000000000000000000000");
 }
 
 static void any_text_can_be_searched(void **state)
@@ -344,12 +345,12 @@ static void exceeding_the_budget_is_an_error(void **state)
     assert_int_equal(regex_check(r, &err), -1);
     assert_non_null(strstr(err.msg, "takes too long"));
     assert_non_null(strstr(err.hint, "repeats within repeats"));
-    /* No result after that. */
+    /* Afterwards nothing matches. */
     assert_false(regex_matches(r, STR("b")));
     regex_free(r);
 }
 
-/* Callouts would make it too large for PCRE2, so its steps are charged beforehand. */
+/* PCRE2 refuses this large pattern with callouts. Without them, a search is charged before it starts. */
 static void large_expressions_have_the_budget_too(void **state)
 {
     (void)state;

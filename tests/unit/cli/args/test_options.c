@@ -29,7 +29,7 @@ static const struct option table[] = {
     OPTIONS_END,
 };
 
-/* Reads words separated by blanks; an empty word is written ''. */
+/* Parses a line of words separated by blanks; '' is an empty word. */
 static int parse_line(const char *line, struct options *o, struct strlist *rest, struct buf *words,
                       struct err *err)
 {
@@ -47,8 +47,8 @@ static int parse_line(const char *line, struct options *o, struct strlist *rest,
     return options_parse(table, &(struct arguments){argc, argv}, o, rest, err);
 }
 
-/* All parsed values in one line. */
-static void assert_parsed_as(const char *line, const char *wanted)
+/* Compares all parsed values, printed in one line. */
+static void assert_parsed_as(const char *line, const char *expected)
 {
     struct options o;
     struct strlist rest = {0};
@@ -64,7 +64,7 @@ static void assert_parsed_as(const char *line, const char *wanted)
     buf_adds(&b, " |");
     for (size_t i = 0; i < rest.n; i++)
         buf_addf(&b, " %s", rest.items[i]);
-    assert_string_equal(buf_str(&b), wanted);
+    assert_string_equal(buf_str(&b), expected);
     strlist_release(&o.hosts);
     strlist_release(&rest);
     buf_release(&words);
@@ -119,7 +119,7 @@ static void arguments_and_options_may_be_mixed(void **state)
     assert_parsed_as("cpu --quiet heap", "q o=- p=7 t=0 H= | cpu heap");
     assert_parsed_as("cpu=30s - ''", "o=- p=7 t=0 H= | cpu=30s - ");
     assert_parsed_as("a -- --quiet -q --", "o=- p=7 t=0 H= | a --quiet -q --");
-    /* The value of an option is taken unchanged. */
+    /* The value of an option may look like an option. */
     assert_parsed_as("--output --quiet -o --", "o=-- p=7 t=0 H= |");
     assert_parsed_as("--output=", "o= p=7 t=0 H= |");
     assert_parsed_as("--output ''", "o= p=7 t=0 H= |");
@@ -167,7 +167,7 @@ static void numbers_out_of_range_are_refused(void **state)
                         "");
 }
 
-/* The option of that name, searched from `from` on. */
+/* Finds the option of that name in the rows from `from` on. Returns NULL if there is none. */
 static const struct option *find_option(const struct option *from, const char *name)
 {
     while (from->name && strcmp(from->name, name) != 0)
@@ -175,20 +175,20 @@ static const struct option *find_option(const struct option *from, const char *n
     return from->name ? from : NULL;
 }
 
-/* Each group of a command's help begins at an option of the command, in the order of its table, the first
- * group at the first option; a group that refers to another command finds its options there. */
+/* The first group of a command's help begins at the command's first option, and each other group at a later
+ * one. If another command describes a group, that command has all options from the group on. */
 static void help_groups_begin_at_options_of_their_command(void **state)
 {
     (void)state;
     const struct command *c;
     size_t seen = 0;
     for (size_t i = 0; (c = command_at(i)); i++) {
-        const struct option *at = c->options;
+        const struct option *previous = c->options;
         for (const struct option_group *g = c->groups; g && g->title; g++, seen++) {
-            const struct option *first = find_option(at, g->first);
+            const struct option *first = find_option(previous, g->first);
             if (!first || (g == c->groups && first != c->options))
-                fail_msg("%s: no option %s there", c->name, g->first);
-            at = first;
+                fail_msg("%s: no option %s in its place", c->name, g->first);
+            previous = first;
             for (const struct option *o = first; g->described_by && o->name; o++)
                 if (!find_option(command_find(g->described_by)->options, o->name))
                     fail_msg("%s: %s has no --%s", c->name, g->described_by, o->name);

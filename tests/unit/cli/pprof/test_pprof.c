@@ -1,4 +1,4 @@
-/* The flags of `profgrab pprof`: how they are parsed, and that docs/pprof.md lists all of them. */
+/* The parser of `profgrab pprof`'s flags, the table of flags in docs/pprof.md, and the URLs of sources. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static char *list_flags(void)
     size_t n = 0;
     FILE *out = open_memstream(&text, &n);
     assert_non_null(out);
-    pprof_flag_list(out);
+    pprof_write_flag_table(out);
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -55,12 +55,12 @@ static void the_document_lists_every_flag(void **state)
     buf_release(&renewed);
 }
 
-/* The command line after `pprof`; the messages on stderr are ignored. */
+/* Parses the words after `pprof`. The messages appear on stderr, and the test does not check them. */
 #define PARSE(o, err, ...) parse_flags((const char *const[]){__VA_ARGS__, NULL}, o, err)
 
 static enum pprof_parsed parse_flags(const char *const *words, struct pprof_options *o, struct err *err)
 {
-    /* Options point into it. */
+    /* Static, because *o points into it. */
     static char *argv[20];
     int n = 0;
     for (; words[n]; n++)
@@ -75,30 +75,30 @@ static void flags_are_parsed_like_those_of_go_tool_pprof(void **state)
     (void)state;
     struct pprof_options o;
     struct err err;
-    assert_int_equal(PARSE(&o, &err, "-top", "x"), PPROF_GO_ON);
-    assert_int_equal(o.wanted, PPROF_TOP);
+    assert_int_equal(PARSE(&o, &err, "-top", "x"), PPROF_PARSED);
+    assert_int_equal(o.format, PPROF_TOP);
     assert_int_equal(o.n_sources, 1);
     assert_true(o.report.trim && o.report.nodecount == -1 && o.report.divide_by == 1);
     assert_int_equal(
         PARSE(&o, &err, "--tree", "-nodecount", "0x10", "--focus=a=b", "-trim=false", "-cum", "x", "-y"),
-        PPROF_GO_ON);
-    assert_int_equal(o.wanted, PPROF_TREE);
+        PPROF_PARSED);
+    assert_int_equal(o.format, PPROF_TREE);
     assert_int_equal(o.report.nodecount, 16);
     assert_string_equal(o.report.focus, "a=b");
     assert_true(!o.report.trim && o.report.cum);
     assert_int_equal(o.n_sources, 2);
-    assert_int_equal(PARSE(&o, &err, "-top=0", "-peek", "f.*", "-lines", "--", "-x"), PPROF_GO_ON);
-    assert_int_equal(o.wanted, PPROF_PEEK);
+    assert_int_equal(PARSE(&o, &err, "-top=0", "-peek", "f.*", "-lines", "--", "-x"), PPROF_PARSED);
+    assert_int_equal(o.format, PPROF_PEEK);
     assert_string_equal(o.report.symbol, "f.*");
     assert_int_equal(o.report.granularity, REPORT_BY_LINE);
     assert_string_equal(o.sources[0], "-x");
-    assert_int_equal(PARSE(&o, &err, "-text", "-nodefraction=1e-2", "-mean_delay", "x"), PPROF_GO_ON);
+    assert_int_equal(PARSE(&o, &err, "-text", "-nodefraction=1e-2", "-mean_delay", "x"), PPROF_PARSED);
     assert_true(o.report.nodefraction == 0.01 && o.report.mean);
     assert_string_equal(o.report.sample_index, "delay");
-    assert_int_equal(PARSE(&o, &err, "x"), PPROF_GO_ON);
-    assert_int_equal(o.wanted, PPROF_OUTPUTS);
-    assert_int_equal(PARSE(&o, &err, "-h"), PPROF_HELPED);
-    assert_int_equal(PARSE(&o, &err, "-top", "--help"), PPROF_HELPED);
+    assert_int_equal(PARSE(&o, &err, "x"), PPROF_PARSED);
+    assert_int_equal(o.format, PPROF_OUTPUTS);
+    assert_int_equal(PARSE(&o, &err, "-h"), PPROF_HELP);
+    assert_int_equal(PARSE(&o, &err, "-top", "--help"), PPROF_HELP);
 }
 
 static void wrong_flags_are_errors(void **state)
@@ -128,7 +128,7 @@ static void wrong_flags_are_errors(void **state)
         int n = 0;
         for (; n < 4 && cases[i].words[n]; n++)
             argv[n] = (char *)(uintptr_t)cases[i].words[n];
-        int saved = dup(STDERR_FILENO), fd = memfd_create("said", MFD_CLOEXEC);
+        int saved = dup(STDERR_FILENO), fd = memfd_create("stderr", MFD_CLOEXEC);
         assert_true(saved >= 0 && fd >= 0 && dup2(fd, STDERR_FILENO) >= 0);
         enum pprof_parsed parsed = pprof_parse(n, argv, &o, &err);
         fflush(stderr);
@@ -137,7 +137,7 @@ static void wrong_flags_are_errors(void **state)
         assert_true(pread(fd, printed, sizeof printed - 1, 0) > 0);
         close(fd);
         close(saved);
-        assert_int_equal(parsed, PPROF_WRONG);
+        assert_int_equal(parsed, PPROF_INVALID);
         assert_true(strncmp(printed, cases[i].printed, strlen(cases[i].printed)) == 0);
         assert_contains(printed, "`profgrab pprof -h` lists all flags\n");
         assert_null(strstr(printed, "usage:"));
@@ -149,21 +149,21 @@ static void contradictory_flags_are_errors(void **state)
     (void)state;
     struct pprof_options o;
     struct err err;
-    assert_int_equal(PARSE(&o, &err, "-top", "-tree", "x"), PPROF_WRONG);
+    assert_int_equal(PARSE(&o, &err, "-top", "-tree", "x"), PPROF_INVALID);
     assert_string_equal(err.msg, "must set at most one output format");
-    assert_int_equal(PARSE(&o, &err, "-top", "-lines", "-files", "x"), PPROF_WRONG);
+    assert_int_equal(PARSE(&o, &err, "-top", "-lines", "-files", "x"), PPROF_INVALID);
     assert_string_equal(err.msg, "conflicting options set: [files lines]");
-    assert_int_equal(PARSE(&o, &err, "-base=a", "-diff_base=b", "x"), PPROF_WRONG);
+    assert_int_equal(PARSE(&o, &err, "-base=a", "-diff_base=b", "x"), PPROF_INVALID);
     assert_string_equal(err.msg, "-base and -diff_base flags cannot both be specified");
-    assert_int_equal(PARSE(&o, &err, "-normalize", "x"), PPROF_WRONG);
+    assert_int_equal(PARSE(&o, &err, "-normalize", "x"), PPROF_INVALID);
     assert_string_equal(err.msg, "must have base profile to normalize by");
-    assert_int_equal(PARSE(&o, &err, "-no_browser", "x"), PPROF_WRONG);
+    assert_int_equal(PARSE(&o, &err, "-no_browser", "x"), PPROF_INVALID);
     assert_string_equal(err.msg, "-no_browser only makes sense with -http");
-    assert_int_equal(PARSE(&o, &err, "-top", "-http=:", "x"), PPROF_WRONG);
+    assert_int_equal(PARSE(&o, &err, "-top", "-http=:", "x"), PPROF_INVALID);
     assert_contains(err.msg, "-http is not compatible");
-    assert_int_equal(PARSE(&o, &err, "-http=:0", "x"), PPROF_WRONG);
+    assert_int_equal(PARSE(&o, &err, "-http=:0", "x"), PPROF_INVALID);
     assert_contains(err.hint, "profgrab view FILE");
-    assert_int_equal(PARSE(&o, &err, "-top"), PPROF_WRONG);
+    assert_int_equal(PARSE(&o, &err, "-top"), PPROF_INVALID);
     assert_string_equal(err.msg, "no profile source specified");
 }
 
@@ -187,7 +187,7 @@ static void urls_are_made_of_the_source_and_flags(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err err = ERR_INIT;
         struct pprof_url to = {.url = NULL};
-        assert_ok(pprof_url(cases[i].source, cases[i].seconds, -1, &to, &err), &err);
+        assert_ok(pprof_make_url(cases[i].source, cases[i].seconds, -1, &to, &err), &err);
         if (cases[i].url)
             assert_string_equal(to.url ? to.url : "", cases[i].url);
         else

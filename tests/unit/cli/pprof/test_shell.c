@@ -1,4 +1,4 @@
-/* The shell of pprof: meaning of lines, persistent options, completion. */
+/* The shell of pprof: parsing of commands, assignment of options, completion. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,8 +12,8 @@
 
 /* ---- commands ---------------------------------------------------------------------------------------- */
 
-/* The effect of a line on options without other settings. */
-static void assert_command_read_as(const char *line, enum pprof_output wanted, long nodecount,
+/* Compares the options after a command with the expected ones. All other options have their defaults. */
+static void assert_command_read_as(const char *line, enum pprof_output format, long nodecount,
                                    const char *focus, const char *ignore, const char *output)
 {
     struct pprof_options o = {.report = REPORT_SETTINGS_INIT};
@@ -21,9 +21,9 @@ static void assert_command_read_as(const char *line, enum pprof_output wanted, l
     struct err err = ERR_INIT;
     assert_ok(shell_command_parse(str_of(line), &c, &err), &err);
     shell_command_apply(&c, &o);
-    assert_int_equal(o.wanted, wanted);
+    assert_int_equal(o.format, format);
     assert_int_equal(o.report.nodecount, nodecount);
-    bool tags = wanted == PPROF_TAGS;
+    bool tags = format == PPROF_TAGS;
     assert_true(str_is(str_of(tags ? o.report.tagfocus : o.report.focus), focus));
     assert_true(str_is(str_of(tags ? o.report.tagignore : o.report.ignore), ignore));
     assert_true(str_is(str_of(o.output), output));
@@ -76,7 +76,7 @@ static void parse_damaged_command(void *ctx, const struct damaged *s)
     if (shell_command_parse((struct str){s->p, s->n}, &c, &err) < 0)
         assert_true(err.kind == ERR_USAGE && err.msg[0]);
     else
-        assert_true(c.wanted < PPROF_OUTPUTS);
+        assert_true(c.format < PPROF_OUTPUTS);
     shell_command_release(&c);
 }
 
@@ -135,14 +135,14 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Assigns; returns the error, or "". */
+/* Executes an assignment. Returns the error's message, or "". */
 static const char *assign_option(struct fixture *f, const char *line)
 {
     static struct err err;
-    bool is_one = false;
+    bool is_assignment = false;
     err = (struct err)ERR_INIT;
-    int rc = shell_assign(&f->options, f->profile, str_of(line), &is_one, &err);
-    assert_true(is_one);
+    int rc = shell_assign(&f->options, f->profile, str_of(line), &is_assignment, &err);
+    assert_true(is_assignment);
     return rc < 0 ? err.msg : "";
 }
 
@@ -179,19 +179,19 @@ static void wrong_values_are_errors(void **state)
     assert_string_equal(assign_option(f, "cum"), "unknown config field \"cum\"");
     assert_string_equal(assign_option(f, "sort=lines"), "invalid \"sort\" value \"lines\"");
     assert_contains(assign_option(f, "sample_index=x"), "must be one of: [alloc_space inuse_space]");
-    bool is_one = true;
+    bool is_assignment = true;
     struct err err = ERR_INIT;
-    assert_ok(shell_assign(&f->options, f->profile, STR("timeout=3"), &is_one, &err), &err);
-    assert_false(is_one);
+    assert_ok(shell_assign(&f->options, f->profile, STR("timeout=3"), &is_assignment, &err), &err);
+    assert_false(is_assignment);
 }
 
 static void assign_damaged(void *ctx, const struct damaged *s)
 {
     struct fixture *f = ctx;
-    bool is_one = false;
+    bool is_assignment = false;
     struct err err = ERR_INIT;
-    if (shell_assign(&f->options, f->profile, (struct str){s->p, s->n}, &is_one, &err) < 0)
-        assert_true(is_one && err.kind != ERR_NONE);
+    if (shell_assign(&f->options, f->profile, (struct str){s->p, s->n}, &is_assignment, &err) < 0)
+        assert_true(is_assignment && err.kind != ERR_NONE);
 }
 
 static void damaged_assignments_succeed_or_give_an_error(void **state)
@@ -217,7 +217,7 @@ static void options_are_listed_with_values_and_choices(void **state)
 
 /* ---- completion -------------------------------------------------------------------------------------- */
 
-/* `expected` is NULL if there is no completion. */
+/* `old` is the word that becomes `expected`. `expected` is NULL if there is no completion. */
 static void assert_completed(const struct fixture *f, const char *line, const char *old, const char *expected)
 {
     struct buf text = BUF_INIT(1000);

@@ -47,7 +47,7 @@ static void text_is_cut_between_characters(void **state)
     assert_fits("u\xcc\x88x", 1, 3);
 }
 
-/* For any bytes, a text that is reported to fit does fit. */
+/* The prefix that columns_fit finds is never wider than the limit, for any bytes. */
 static void a_line_never_exceeds_its_width(void **state)
 {
     (void)state;
@@ -85,8 +85,8 @@ static void text_is_folded_at_words(void **state)
     assert_folded("", (struct columns_fold){.width = 80}, "");
 }
 
-/* A cell without space beside the others is moved below them; one with some space is cut there. */
-static void assert_rows(size_t width, size_t below, const char *expected)
+/* Compares a table whose last cell is too wide for a line of `width` columns. */
+static void assert_rows(size_t width, bool below, const char *expected)
 {
     struct rows rows = {.columns = "lrl", .fold_below = below};
     char *text = NULL;

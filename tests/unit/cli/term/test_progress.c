@@ -15,8 +15,9 @@
 
 #define TARGETS 50
 
-/* A run with its hosts and services, shown on a terminal of a given size, or without a terminal (rows 0). */
-struct show {
+/* The progress of a run with several hosts and one service, on a simulated terminal of a given size, or
+ * without a terminal (rows 0). */
+struct display {
     struct progress progress;
     struct terminal terminal;
     FILE *out;
@@ -27,7 +28,7 @@ struct show {
     struct service service;
 };
 
-static void show_init(struct show *s, unsigned rows, unsigned columns, bool quiet, bool verbose)
+static void display_init(struct display *s, unsigned rows, unsigned columns, bool quiet, bool verbose)
 {
     static char service[] = "gitaly";
     memset(s, 0, sizeof *s);
@@ -44,47 +45,47 @@ static void show_init(struct show *s, unsigned rows, unsigned columns, bool quie
     }
 }
 
-static void show_release(struct show *s)
+static void display_release(struct display *s)
 {
     progress_end(&s->progress);
     fclose(s->out);
     free(s->output);
 }
 
-/* Feeds the terminal the latest output. */
-static void feed_terminal(struct show *s)
+/* Sends the output that is new since the last call to the terminal. */
+static void feed_terminal(struct display *s)
 {
     fflush(s->out);
     terminal_feed(&s->terminal, s->output + s->fed);
     s->fed = s->length;
 }
 
-static void draw_progress(struct show *s)
+static void draw_progress(struct display *s)
 {
     progress_draw(&s->progress);
     feed_terminal(s);
 }
 
-static void assert_row(struct show *s, size_t row, const char *text)
+static void assert_row(struct display *s, size_t row, const char *text)
 {
     feed_terminal(s);
     assert_string_equal(terminal_row(&s->terminal, row), text);
 }
 
-/* All output without a terminal. */
-static void assert_output(struct show *s, const char *text)
+/* Compares all output, including escape sequences. */
+static void assert_output(struct display *s, const char *text)
 {
     fflush(s->out);
     assert_string_equal(s->output, text);
 }
 
-static struct target target_of(struct show *s, size_t i)
+static struct target target_of(struct display *s, size_t i)
 {
     return (struct target){.host = &s->hosts[i], .service = &s->service};
 }
 
-/* Adds 100 ms to the time, so that rounding cannot change the figure. */
-static void report_progress(struct show *s, size_t i, const char *kind, int64_t seconds, uint64_t bytes)
+/* Adds 100 ms to the time, so that truncation to seconds cannot show a second less. */
+static void report_progress(struct display *s, size_t i, const char *kind, int64_t seconds, uint64_t bytes)
 {
     struct target t = target_of(s, i);
     struct fetch_progress now = {.kind = kind,
@@ -96,7 +97,7 @@ static void report_progress(struct show *s, size_t i, const char *kind, int64_t 
     progress_show_transfer(&s->progress, &t, &now);
 }
 
-static void report_item(struct show *s, size_t i, const char *kind)
+static void report_item(struct display *s, size_t i, const char *kind)
 {
     struct target t = target_of(s, i);
     struct fetch_item item = {.bytes = 1600, .duration_ms = 4};
@@ -107,8 +108,8 @@ static void report_item(struct show *s, size_t i, const char *kind)
 static void one_target_has_one_line(void **state)
 {
     (void)state;
-    struct show s;
-    show_init(&s, 24, 80, false, false);
+    struct display s;
+    display_init(&s, 24, 80, false, false);
     progress_show_opening(&s.progress, &s.hosts[3]);
     draw_progress(&s);
     assert_row(&s, 0, "file-03: connecting");
@@ -130,14 +131,14 @@ static void one_target_has_one_line(void **state)
     assert_row(&s, 1, "profgrab: file-03: gitaly: cpu: 1.6 kB in 4ms");
     assert_row(&s, 2, "");
     assert_int_equal(s.terminal.wraps, 0);
-    show_release(&s);
+    display_release(&s);
 }
 
 static void three_targets_have_a_line_each(void **state)
 {
     (void)state;
-    struct show s;
-    show_init(&s, 24, 80, false, false);
+    struct display s;
+    display_init(&s, 24, 80, false, false);
     for (size_t i = 0; i < 3; i++)
         report_progress(&s, i, "cpu", 5, 0);
     draw_progress(&s);
@@ -160,14 +161,16 @@ static void three_targets_have_a_line_each(void **state)
     for (size_t row = 1; row < 24; row++)
         assert_row(&s, row, "");
     assert_int_equal(s.terminal.row, 1);
-    show_release(&s);
+    display_release(&s);
 }
 
-/* More than fits on the screen, redrawn again and again while plain lines scroll it. */
-static void assert_crowd_fits(unsigned rows, unsigned columns, const char *first, const char *more)
+/* Draws more targets than fit on the screen, again and again while plain lines scroll it. The last line
+ * counts the remaining targets. */
+static void assert_remaining_targets_counted(unsigned rows, unsigned columns, const char *first,
+                                             const char *more)
 {
-    struct show s;
-    show_init(&s, rows, columns, false, false);
+    struct display s;
+    display_init(&s, rows, columns, false, false);
     for (size_t i = 0; i < TARGETS; i++)
         report_progress(&s, i, "cpu", 5, 123456789);
     draw_progress(&s);
@@ -189,27 +192,28 @@ static void assert_crowd_fits(unsigned rows, unsigned columns, const char *first
     progress_end(&s.progress);
     assert_row(&s, 2, "");
     assert_row(&s, rows - 1, "");
-    show_release(&s);
+    display_release(&s);
 }
 
 static void targets_beyond_the_screen_are_counted(void **state)
 {
     (void)state;
-    assert_crowd_fits(24, 80, "file-00: gitaly: cpu 5s of 30s, 25s left, 123.5 MB, item 2 of 3",
-                      "... and 29 more targets");
+    assert_remaining_targets_counted(
+        24, 80, "file-00: gitaly: cpu 5s of 30s, 25s left, 123.5 MB, item 2 of 3", "... and 29 more targets");
 }
 
 static void targets_beyond_a_small_screen_are_counted(void **state)
 {
     (void)state;
-    assert_crowd_fits(10, 40, "file-00: gi...: cpu 5s of 30s, 123.5 MB", "... and 43 more targets");
+    assert_remaining_targets_counted(10, 40, "file-00: gi...: cpu 5s of 30s, 123.5 MB",
+                                     "... and 43 more targets");
 }
 
 static void lines_are_shortened_on_a_small_screen(void **state)
 {
     (void)state;
-    struct show s;
-    show_init(&s, 10, 40, false, false);
+    struct display s;
+    display_init(&s, 10, 40, false, false);
     for (size_t i = 0; i < 3; i++)
         report_progress(&s, i, "heap", 2, 900);
     draw_progress(&s);
@@ -220,7 +224,7 @@ static void lines_are_shortened_on_a_small_screen(void **state)
     draw_progress(&s);
     assert_row(&s, 2, "file-02: prometheus-...: heap 2s, 900 B");
     assert_int_equal(s.terminal.wraps, 0);
-    show_release(&s);
+    display_release(&s);
 }
 
 /* A screen of one row has one line, and nothing is drawn above the screen. */
@@ -229,23 +233,23 @@ static void tiny_screens_are_not_exceeded(void **state)
     (void)state;
     for (unsigned rows = 1; rows < 6; rows++)
         for (unsigned columns = 1; columns < 30; columns++) {
-            struct show s;
-            show_init(&s, rows, columns, false, false);
+            struct display s;
+            display_init(&s, rows, columns, false, false);
             for (int64_t second = 0; second < 3; second++) {
                 for (size_t i = 0; i < 4; i++)
                     report_progress(&s, i, "cpu", second, 1000);
                 draw_progress(&s);
             }
             assert_int_equal(s.terminal.wraps, 0);
-            show_release(&s);
+            display_release(&s);
         }
 }
 
 static void unchanged_lines_are_not_redrawn(void **state)
 {
     (void)state;
-    struct show s;
-    show_init(&s, 24, 80, false, false);
+    struct display s;
+    display_init(&s, 24, 80, false, false);
     report_progress(&s, 0, "cpu", 5, 0);
     draw_progress(&s);
     size_t length = s.length;
@@ -254,23 +258,23 @@ static void unchanged_lines_are_not_redrawn(void **state)
         draw_progress(&s);
     }
     assert_int_equal(s.length, length);
-    show_release(&s);
+    display_release(&s);
 }
 
 static void a_waiting_item_is_shown(void **state)
 {
     (void)state;
-    struct show s;
+    struct display s;
     struct fetch_progress now = {
         .kind = "cpu", .timed_ms = 30000, .waiting = "another profile is being taken", .n_items = 2};
-    show_init(&s, 24, 80, false, false);
+    display_init(&s, 24, 80, false, false);
     struct target t = target_of(&s, 0);
     progress_show_transfer(&s.progress, &t, &now);
     draw_progress(&s);
     assert_row(&s, 0, "file-00: gitaly: cpu waiting: another profile is being taken, item 1 of 2");
-    show_release(&s);
-    /* In a log, the beginning and the end of a wait are lines. */
-    show_init(&s, 0, 0, false, false);
+    display_release(&s);
+    /* Without a terminal, a line announces the start and the end of a wait. */
+    display_init(&s, 0, 0, false, false);
     t = target_of(&s, 0);
     for (int i = 0; i < 4; i++) {
         now.waiting = i < 2 ? "another profile is being taken" : NULL;
@@ -278,37 +282,37 @@ static void a_waiting_item_is_shown(void **state)
     }
     assert_output(&s, "profgrab: file-00: gitaly: cpu: waiting: another profile is being taken\n"
                       "profgrab: file-00: gitaly: cpu: taking 30s\n");
-    show_release(&s);
+    display_release(&s);
 }
 
 static void a_cost_is_printed_once_before_the_start(void **state)
 {
     (void)state;
-    struct show s;
+    struct display s;
     struct fetch_progress now = {.kind = "trace", .timed_ms = 5000, .cost = "slows it down", .n_items = 1};
     for (unsigned rows = 0; rows <= 24; rows += 24) {
-        show_init(&s, rows, rows ? 80 : 0, false, false);
+        display_init(&s, rows, rows ? 80 : 0, false, false);
         struct target t = target_of(&s, 0);
         for (int i = 0; i < 3; i++)
             progress_show_transfer(&s.progress, &t, &now);
         assert_output(&s, rows ? "profgrab: file-00: gitaly: trace: slows it down\n"
                                : "profgrab: file-00: gitaly: trace: slows it down\n"
                                  "profgrab: file-00: gitaly: trace: taking 5s\n");
-        show_release(&s);
+        display_release(&s);
     }
-    show_init(&s, 24, 80, true, false);
+    display_init(&s, 24, 80, true, false);
     struct target t = target_of(&s, 0);
     progress_show_transfer(&s.progress, &t, &now);
     draw_progress(&s);
     assert_output(&s, "");
-    show_release(&s);
+    display_release(&s);
 }
 
 static const struct finding_rule rules[] = {{.id = "a"}, {.id = "b", .severity = FINDING_NOTE}};
 static char busy[] = "it is busy", aside[] = "by the way";
 static struct finding findings[] = {{.rule = &rules[0], .text = busy}, {.rule = &rules[1], .text = aside}};
 
-static void report_findings(struct show *s)
+static void report_findings(struct display *s)
 {
     struct target t = target_of(s, 0);
     struct fetch_service service = {.findings = &(struct findings){.items = findings, .n = 2}};
@@ -318,22 +322,24 @@ static void report_findings(struct show *s)
 static void notes_are_printed_only_in_verbose_mode(void **state)
 {
     (void)state;
-    struct show s;
-    show_init(&s, 0, 0, false, false);
+    struct display s;
+    display_init(&s, 0, 0, false, false);
     report_findings(&s);
     assert_output(&s, "profgrab: file-00: gitaly: it is busy\n");
-    show_release(&s);
-    show_init(&s, 0, 0, false, true);
+    display_release(&s);
+    display_init(&s, 0, 0, false, true);
     report_findings(&s);
     assert_output(&s, "profgrab: file-00: gitaly: it is busy\nprofgrab: file-00: gitaly: by the way\n");
-    show_release(&s);
-    show_init(&s, 0, 0, true, false);
+    display_release(&s);
+    display_init(&s, 0, 0, true, false);
     report_findings(&s);
     assert_output(&s, "");
-    show_release(&s);
+    display_release(&s);
 }
 
-/* A finding that concerns the service is printed for its first item, but again for another service. */
+/* A finding that concerns the whole service is printed for its first item only, and again for another
+ * service.
+ */
 static void a_finding_on_the_service_is_printed_once(void **state)
 {
     (void)state;
@@ -341,8 +347,8 @@ static void a_finding_on_the_service_is_printed_once(void **state)
     static char again[] = "again";
     struct finding both[] = {{.rule = &rules[0], .text = busy}, {.rule = &per_service, .text = again}};
     struct fetch_item items[] = {{.kind = "heap"}, {.kind = "allocs"}};
-    struct show s;
-    show_init(&s, 0, 0, false, false);
+    struct display s;
+    display_init(&s, 0, 0, false, false);
     for (size_t host = 0; host < 2; host++)
         for (size_t i = 0; i < 2; i++) {
             struct target t = target_of(&s, host);
@@ -357,15 +363,15 @@ static void a_finding_on_the_service_is_printed_once(void **state)
             "profgrab: file-01: gitaly: heap: 0 B in 0s\nprofgrab: file-01: gitaly: heap: it is busy\n"
             "profgrab: file-01: gitaly: heap: again\n"
             "profgrab: file-01: gitaly: allocs: 0 B in 0s\nprofgrab: file-01: gitaly: allocs: it is busy\n");
-    show_release(&s);
+    display_release(&s);
 }
 
 static void quiet_mode_prints_only_errors_with_their_hints(void **state)
 {
     (void)state;
-    struct show s;
+    struct display s;
     struct err err = ERR_INIT;
-    show_init(&s, 24, 80, true, false);
+    display_init(&s, 24, 80, true, false);
     progress_show_opening(&s.progress, &s.hosts[0]);
     report_progress(&s, 0, "cpu", 3, 0);
     report_item(&s, 0, "cpu");
@@ -375,13 +381,13 @@ static void quiet_mode_prints_only_errors_with_their_hints(void **state)
     err_hint(&err, "is it up?");
     progress_show_host(&s.progress, &s.hosts[0], NULL, &err);
     assert_output(&s, "profgrab: file-00: connection refused\nhint: is it up?\n");
-    show_release(&s);
+    display_release(&s);
 }
 
 static void steps_of_a_connection_are_printed_only_in_verbose_mode(void **state)
 {
     (void)state;
-    struct show s;
+    struct display s;
     struct err err = ERR_INIT;
     struct fetch_step handshake = {.kind = FETCH_STEP_HANDSHAKE,
                                    .hop = 0,
@@ -397,11 +403,11 @@ static void steps_of_a_connection_are_printed_only_in_verbose_mode(void **state)
                                  .duration_ms = 9,
                                  .failure = &err};
     err_set(&err, ERR_FAILED, "Connection refused");
-    show_init(&s, 0, 0, false, false);
+    display_init(&s, 0, 0, false, false);
     progress_show_step(&s.progress, &s.hosts[0], NULL, &handshake);
     assert_output(&s, "");
-    show_release(&s);
-    show_init(&s, 0, 0, false, true);
+    display_release(&s);
+    display_init(&s, 0, 0, false, true);
     progress_show_step(&s.progress, &s.hosts[0], NULL, &handshake);
     progress_show_step(&s.progress, &s.hosts[0], &s.service, &request);
     progress_show_step(&s.progress, &s.hosts[0], &s.service, &exposure);
@@ -410,15 +416,15 @@ static void steps_of_a_connection_are_printed_only_in_verbose_mode(void **state)
                       "profgrab: file-00: gitaly: GET /debug/pprof/heap: HTTP 200, 1.6 kB in 4ms\n"
                       "profgrab: file-00: gitaly: exposure: warning: open to all\n"
                       "profgrab: file-00: connection: 10.0.0.1 port 22: Connection refused, after 9ms\n");
-    show_release(&s);
+    display_release(&s);
 }
 
-/* While a person types, nothing is drawn or printed; afterwards everything is. */
+/* While the user types an answer, progress prints nothing. Afterwards it prints the delayed lines. */
 static void a_question_pauses_the_live_lines(void **state)
 {
     (void)state;
-    struct show s;
-    show_init(&s, 24, 80, false, false);
+    struct display s;
+    display_init(&s, 24, 80, false, false);
     report_progress(&s, 0, "cpu", 3, 0);
     draw_progress(&s);
     assert_row(&s, 0, "file-00: gitaly: cpu 3s of 30s, 27s left, item 2 of 3");
@@ -433,7 +439,7 @@ static void a_question_pauses_the_live_lines(void **state)
     assert_row(&s, 0, "profgrab: file-00: gitaly: heap: 1.6 kB in 4ms");
     draw_progress(&s);
     assert_row(&s, 1, "file-00: gitaly: cpu 3s of 30s, 27s left, item 2 of 3");
-    show_release(&s);
+    display_release(&s);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* The second signal ends the process at once, and prints where the files are. Each case is a child:
- * handlers are global. */
+/* The first signal makes the cancel descriptor readable; the second prints its text and ends the process.
+ * Each case runs in a child process, because signal handlers are global. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,7 +77,7 @@ static void raise_ignored_signal(void)
     _exit(signals_received() == 0 ? 0 : 2);
 }
 
-/* As under nohup. */
+/* nohup and shell scripts start background jobs with ignored signals. */
 static void an_ignored_signal_stays_ignored(void **state)
 {
     (void)state;

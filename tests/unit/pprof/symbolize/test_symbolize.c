@@ -21,7 +21,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-static void is_str(struct str s, const char *text)
+static void assert_str(struct str s, const char *text)
 {
     char *copy = strndup(s.p, s.n);
     assert_string_equal(copy, text);
@@ -44,7 +44,7 @@ static const char places[] = "0x0000000000001139\n"
                              "_start\n"
                              "/src:x:-5\n";
 
-static void source_lines_are_read(void **state)
+static void answers_of_addr2line_are_parsed(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -53,16 +53,16 @@ static void source_lines_are_read(void **state)
     uint64_t address = 0;
     assert_int_equal(addr2line_next(&rest, &address, &frames, &err), 1);
     assert_true(address == 0x1139 && frames.n == 2);
-    is_str(frames.items[0].function, "inner");
-    is_str(frames.items[0].file, "/src/a b.c");
+    assert_str(frames.items[0].function, "inner");
+    assert_str(frames.items[0].file, "/src/a b.c");
     assert_true(frames.items[0].line == 12 && frames.items[1].line == 40);
     assert_int_equal(addr2line_next(&rest, &address, &frames, &err), 1);
     assert_true(address == 0x2000 && frames.n == 0);
     assert_int_equal(addr2line_next(&rest, &address, &frames, &err), 1);
     assert_true(address == 0x3000 && frames.n == 2 && frames.items[0].line == 0);
-    /* Upstream takes it for a file. */
-    is_str(frames.items[0].file, "??:?");
-    is_str(frames.items[1].file, "/src:x");
+    /* Upstream takes "??:?" for the name of a file. */
+    assert_str(frames.items[0].file, "??:?");
+    assert_str(frames.items[1].file, "/src:x");
     assert_true(frames.items[1].line == -5);
     assert_int_equal(addr2line_next(&rest, &address, &frames, &err), 0);
     free(frames.items);
@@ -82,7 +82,7 @@ static void invalid_answers_have_no_source_lines(void **state)
     }
 }
 
-static void take_places(void *ctx, const struct damaged *s)
+static void parse_damaged_places(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct str rest = {s->p, s->n};
@@ -104,7 +104,7 @@ static const char table[] = "_init t 1000 17\n"
                             "table D 2000 10\n"
                             "last T 3000 8\n";
 
-static void symbols_are_found(void **state)
+static void symbols_of_nm_are_found(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -121,12 +121,12 @@ static void symbols_are_found(void **state)
         const struct nm_symbol *s = nm_find(&nm, cases[i].address);
         assert_true(!s == !cases[i].name);
         if (s)
-            is_str(s->name, cases[i].name);
+            assert_str(s->name, cases[i].name);
     }
     nm_release(&nm);
 }
 
-static void take_symbols(void *ctx, const struct damaged *s)
+static void parse_damaged_symbols(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct nm nm;
@@ -147,7 +147,7 @@ static const char names[] = "num_symbols: 1\n"
                             "0xzz none\n"
                             "0x4000 without an end";
 
-static void answers_are_read(void **state)
+static void answers_of_symbol_servers_are_parsed(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -160,7 +160,7 @@ static void answers_are_read(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(symbolz_next(&rest, &s, &err), 1);
         assert_true(s.address == cases[i].address);
-        is_str(s.name, cases[i].name);
+        assert_str(s.name, cases[i].name);
     }
     assert_int_equal(symbolz_next(&rest, &s, &err), 0);
     rest = STR("0x10000000000000000 x\n");
@@ -169,7 +169,7 @@ static void answers_are_read(void **state)
                                  "\"0x10000000000000000\": value out of range");
 }
 
-static void take_names(void *ctx, const struct damaged *s)
+static void parse_damaged_names(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct str rest = {s->p, s->n};
@@ -181,14 +181,14 @@ static void take_names(void *ctx, const struct damaged *s)
 static void damaged_answers_are_safe(void **state)
 {
     (void)state;
-    damage_everywhere(places, sizeof places - 1, take_places, NULL);
-    damage_everywhere(table, sizeof table - 1, take_symbols, NULL);
-    damage_everywhere(names, sizeof names - 1, take_names, NULL);
+    damage_everywhere(places, sizeof places - 1, parse_damaged_places, NULL);
+    damage_everywhere(table, sizeof table - 1, parse_damaged_symbols, NULL);
+    damage_everywhere(names, sizeof names - 1, parse_damaged_names, NULL);
 }
 
 /* ---- names ------------------------------------------------------------------------------------------- */
 
-/* c++filt's forms of names, and upstream's. */
+/* `text` is what c++filt prints for a mangled name; `shown` is the form that upstream shows. */
 static const struct {
     const char *mangled, *text;
     enum demangle mode;
@@ -252,17 +252,17 @@ static void only_mangled_names_are_demangled(void **state)
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         assert_false(demangle_wanted(str_of(plain[i]), &name));
     assert_true(demangle_wanted(str_of("_Z1f.cold"), &name));
-    is_str(name, "_Z1f.cold");
+    assert_str(name, "_Z1f.cold");
     assert_true(demangle_wanted(str_of("__Z1f"), &name));
-    is_str(name, "_Z1f");
+    assert_str(name, "_Z1f");
     assert_true(demangle_wanted(str_of("___Z1f_block_invoke"), &name));
-    is_str(name, "___Z1f_block_invoke");
+    assert_str(name, "___Z1f_block_invoke");
 }
 
 /* ---- ELF --------------------------------------------------------------------------------------------- */
 
-/* Two segments, .text in the second, a build ID. */
-struct file {
+/* An ELF file with two loaded segments, .text in the second, and a build ID. */
+struct elf_file {
     Elf64_Ehdr header;
     Elf64_Phdr segments[3];
     Elf64_Shdr sections[3];
@@ -270,13 +270,13 @@ struct file {
     unsigned char note[16 + 4];
 };
 
-static struct file small_file(uint16_t type)
+static struct elf_file make_small_elf(uint16_t type)
 {
-    struct file f = {
+    struct elf_file f = {
         .header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
                    .e_type = type,
-                   .e_phoff = offsetof(struct file, segments),
-                   .e_shoff = offsetof(struct file, sections),
+                   .e_phoff = offsetof(struct elf_file, segments),
+                   .e_shoff = offsetof(struct elf_file, sections),
                    .e_phentsize = sizeof(Elf64_Phdr),
                    .e_phnum = 3,
                    .e_shentsize = sizeof(Elf64_Shdr),
@@ -298,15 +298,17 @@ static struct file small_file(uint16_t type)
                                  .p_filesz = 0x2000,
                                  .p_memsz = 0x2000,
                                  .p_align = 0x1000};
-    f.segments[2] = (Elf64_Phdr){
-        .p_type = PT_NOTE, .p_offset = offsetof(struct file, note), .p_filesz = sizeof f.note, .p_align = 4};
+    f.segments[2] = (Elf64_Phdr){.p_type = PT_NOTE,
+                                 .p_offset = offsetof(struct elf_file, note),
+                                 .p_filesz = sizeof f.note,
+                                 .p_align = 4};
     memcpy(f.names + 8, ".text", 6);
-    f.sections[1] = (Elf64_Shdr){.sh_offset = offsetof(struct file, names), .sh_size = sizeof f.names};
+    f.sections[1] = (Elf64_Shdr){.sh_offset = offsetof(struct elf_file, names), .sh_size = sizeof f.names};
     f.sections[2] = (Elf64_Shdr){.sh_name = 8, .sh_addr = address + 0x1100, .sh_size = 0x100};
     return f;
 }
 
-static int read_bytes(const void *p, size_t n, struct elf *ret, struct err *err)
+static int read_elf(const void *p, size_t n, struct elf *ret, struct err *err)
 {
     int fd = memfd_create("elf", MFD_CLOEXEC);
     assert_true(fd >= 0);
@@ -320,17 +322,17 @@ static void elf_files_are_read(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct file f = small_file(ET_DYN);
+    struct elf_file f = make_small_elf(ET_DYN);
     struct elf e;
-    assert_ok(read_bytes(&f, sizeof f, &e, &err), &err);
+    assert_ok(read_elf(&f, sizeof f, &e, &err), &err);
     assert_string_equal(e.build_id, "abcdef01");
     assert_true(e.text == &e.segments[1]);
     elf_release(&e);
-    assert_int_equal(read_bytes("#!/bin/sh\n", 10, &e, &err), -1);
+    assert_int_equal(read_elf("#!/bin/sh\n", 10, &e, &err), -1);
     assert_string_equal(err.msg, "unrecognized binary format");
 }
 
-static void addresses_are_converted_to_the_files(void **state)
+static void addresses_are_converted_to_those_of_the_file(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
@@ -347,12 +349,12 @@ static void addresses_are_converted_to_the_files(void **state)
                  {ET_EXEC, 0, UINT64_MAX, 0, 0x401234, 0},
                  {ET_REL, 0x5000, 0x9000, 0, 0x5010, 0x5000}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct file f = small_file(cases[i].type);
+        struct elf_file f = make_small_elf(cases[i].type);
         struct profile_mapping m = {
             .start = cases[i].start, .limit = cases[i].limit, .offset = cases[i].offset};
         struct elf e;
         uint64_t base = 1;
-        assert_ok(read_bytes(&f, sizeof f, &e, &err), &err);
+        assert_ok(read_elf(&f, sizeof f, &e, &err), &err);
         assert_ok(elf_can_base(&e, &m, &err), &err);
         assert_ok(elf_base(&e, &m, cases[i].address, &base, &err), &err);
         assert_true(base == cases[i].base);
@@ -364,29 +366,29 @@ static void addresses_of_other_files_are_refused(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct file f = small_file(ET_DYN);
+    struct elf_file f = make_small_elf(ET_DYN);
     struct profile_mapping outside = {.start = 0x10000, .limit = 0x12000, .offset = 0x1000},
                            other = {.start = 0x10000, .limit = 0x12000, .offset = 0x9000};
     struct elf e;
     uint64_t base = 7;
-    assert_ok(read_bytes(&f, sizeof f, &e, &err), &err);
+    assert_ok(read_elf(&f, sizeof f, &e, &err), &err);
     assert_int_equal(elf_base(&e, &outside, 0x12000, &base, &err), -1);
     assert_int_equal(elf_base(&e, &other, 0x10010, &base, &err), -1);
     assert_true(base == 7);
     elf_release(&e);
-    f = small_file(ET_CORE);
-    assert_ok(read_bytes(&f, sizeof f, &e, &err), &err);
+    f = make_small_elf(ET_CORE);
+    assert_ok(read_elf(&f, sizeof f, &e, &err), &err);
     assert_int_equal(elf_can_base(&e, &outside, &err), -1);
     elf_release(&e);
 }
 
-static void take_elf(void *ctx, const struct damaged *s)
+static void read_damaged_elf(void *ctx, const struct damaged *s)
 {
     struct profile_mapping m = {.start = 0x7f0000001000, .limit = 0x7f0000003000, .offset = 0x1000};
     struct elf e;
     uint64_t base;
     (void)ctx;
-    if (read_bytes(s->p, s->n, &e, NULL) < 0)
+    if (read_elf(s->p, s->n, &e, NULL) < 0)
         return;
     (void)elf_base(&e, &m, 0x7f0000001234, &base, NULL);
     elf_release(&e);
@@ -395,34 +397,34 @@ static void take_elf(void *ctx, const struct damaged *s)
 static void damaged_files_are_safe(void **state)
 {
     (void)state;
-    struct file f = small_file(ET_DYN);
-    damage_everywhere(&f, sizeof f, take_elf, NULL);
+    struct elf_file f = make_small_elf(ET_DYN);
+    damage_everywhere(&f, sizeof f, read_damaged_elf, NULL);
 }
 
-/* Headers may name the same bytes of the file repeatedly: all of them share one limit. */
+/* Headers may name the same bytes of the file repeatedly. One limit applies to all of them together. */
 static void repeated_headers_are_bounded(void **state)
 {
     (void)state;
     enum { NOTES = 1 << 20 };
     struct err err = ERR_INIT;
-    struct file f = small_file(ET_DYN);
+    struct elf_file f = make_small_elf(ET_DYN);
     struct elf e;
     unsigned char *bytes = calloc(1, sizeof f + NOTES);
     assert_non_null(bytes);
     /* A million bytes of other notes precede the build ID, which is then not found. */
     f.segments[0] = (Elf64_Phdr){.p_type = PT_NOTE, .p_offset = sizeof f, .p_filesz = NOTES, .p_align = 4};
     memcpy(bytes, &f, sizeof f);
-    assert_ok(read_bytes(bytes, sizeof f + NOTES, &e, &err), &err);
+    assert_ok(read_elf(bytes, sizeof f + NOTES, &e, &err), &err);
     assert_string_equal(e.build_id, "");
     elf_release(&e);
     f.segments[0].p_filesz = 12;
     memcpy(bytes, &f, sizeof f);
-    assert_ok(read_bytes(bytes, sizeof f + NOTES, &e, &err), &err);
+    assert_ok(read_elf(bytes, sizeof f + NOTES, &e, &err), &err);
     assert_string_equal(e.build_id, "abcdef01");
     elf_release(&e);
     f.header.e_phnum = 1001;
     memcpy(bytes, &f, sizeof f);
-    assert_int_equal(read_bytes(bytes, sizeof f + NOTES, &e, &err), -1);
+    assert_int_equal(read_elf(bytes, sizeof f + NOTES, &e, &err), -1);
     assert_string_equal(err.msg, "it has 1001 program headers, more than 1000");
     free(bytes);
 }
@@ -446,10 +448,11 @@ static void only_regular_files_are_opened(void **state)
 struct fake {
     const char *answers[SYMBOLIZE_CXXFILT_P + 1]; /* NULL: there is no such program */
     const char *symbols;
-    char inputs[SYMBOLIZE_CXXFILT_P + 1][200], asked[200];
-    struct buf said;
-    enum err_kind wrong; /* returned by every run */
-    size_t most;         /* bytes of the last answer */
+    char inputs[SYMBOLIZE_CXXFILT_P + 1][200]; /* the last input of each program: "FILE|INPUT" */
+    char query[200];                           /* the last query of the server: "SOURCE|ADDRESSES" */
+    struct buf messages;
+    enum err_kind failure; /* the error of every run; ERR_NONE: none */
+    size_t answer_max;     /* the limit of the last answer in bytes */
     int runs, posts;
 };
 
@@ -460,8 +463,8 @@ static int fake_run(void *ctx, const struct symbolize_call *call, struct buf *re
     f->runs++;
     snprintf(f->inputs[program], sizeof f->inputs[program], "%s|%.*s", call->file ? call->file : "",
              (int)call->input.n, call->input.p);
-    if (f->wrong)
-        return err_set(err, f->wrong, "it went wrong");
+    if (f->failure)
+        return err_set(err, f->failure, "it went wrong");
     if (!f->answers[program])
         return err_set(err, ERR_NOT_FOUND, "there is none");
     buf_adds(ret, f->answers[program]);
@@ -472,8 +475,8 @@ static int fake_post(void *ctx, const char *source, struct str addresses, struct
 {
     struct fake *f = ctx;
     f->posts++;
-    f->most = ret->max;
-    snprintf(f->asked, sizeof f->asked, "%s|%.*s", source, (int)addresses.n, addresses.p);
+    f->answer_max = ret->max;
+    snprintf(f->query, sizeof f->query, "%s|%.*s", source, (int)addresses.n, addresses.p);
     if (!f->symbols)
         return err_set(err, ERR_FAILED, "no");
     buf_adds(ret, f->symbols);
@@ -483,12 +486,12 @@ static int fake_post(void *ctx, const char *source, struct str addresses, struct
 static void fake_say(void *ctx, const char *line)
 {
     struct fake *f = ctx;
-    buf_adds(&f->said, line);
-    buf_addc(&f->said, '\n');
+    buf_adds(&f->messages, line);
+    buf_addc(&f->messages, '\n');
 }
 
-/* Two locations of an existing file of ours, at its own addresses. */
-static struct profile *two_places(const char *file)
+/* Makes a profile with two locations without names, in a mapping of `file`. */
+static struct profile *make_profile_with_two_addresses(const char *file)
 {
     struct err err = ERR_INIT;
     struct profile *p = profile_new(&err);
@@ -515,16 +518,16 @@ static void symbolize_with(struct profile *p, const char *mode, const struct sym
 {
     struct symbolize_tools tools = {.run = fake_run, .post = fake_post, .say = fake_say, .ctx = f};
     static const struct symbolize_sources none;
-    f->said = (struct buf)BUF_INIT(4096);
+    f->messages = (struct buf)BUF_INIT(4096);
     *err = (struct err)ERR_INIT;
     assert_int_equal(symbolize(p, mode, sources ? sources : &none, &tools, err), expected);
 }
 
-/* Writes the small file to the path that the profile names. */
+/* Writes the small ELF file. Sets `path` to its path. */
 static void write_file(char path[40])
 {
     struct err err = ERR_INIT;
-    struct file f = small_file(ET_EXEC);
+    struct elf_file f = make_small_elf(ET_EXEC);
     snprintf(path, 40, "/tmp/profgrab-symbols-%d", (int)getpid());
     unlink(path);
     assert_ok(file_write(path, &f, sizeof f, &err), &err);
@@ -534,32 +537,32 @@ static void each_binary_is_queried_once(void **state)
 {
     (void)state;
     struct err err;
-    char path[40], want[100];
+    char path[40], expected[100];
     write_file(path);
-    struct profile *p = two_places(path);
+    struct profile *p = make_profile_with_two_addresses(path);
     struct fake f = {.answers = {"0x401100\n_Z1fi\na.c:3\nmain\na.c:9\n0x401200\n_Z1fi\na.c:4\n",
                                  "mainmain T 401100 10\nend T 401200 10\n", NULL, "f\nf\n"}};
     symbolize_with(p, NULL, NULL, &f, 0, &err);
-    assert_string_equal(buf_str(&f.said), "");
-    snprintf(want, sizeof want, "%s|401100\n401200\n", path);
-    assert_string_equal(f.inputs[SYMBOLIZE_ADDR2LINE], want);
-    is_str(name_at(p, 0), "f");
+    assert_string_equal(buf_str(&f.messages), "");
+    snprintf(expected, sizeof expected, "%s|401100\n401200\n", path);
+    assert_string_equal(f.inputs[SYMBOLIZE_ADDR2LINE], expected);
+    assert_str(name_at(p, 0), "f");
     assert_int_equal(p->locations[0].n_lines, 2);
     /* nm has a longer name for the frame that is not inlined. */
-    is_str(profile_str(p, p->functions[p->lines[p->locations[0].line_at + 1].function].name), "mainmain");
-    is_str(name_at(p, 1), "f");
+    assert_str(profile_str(p, p->functions[p->lines[p->locations[0].line_at + 1].function].name), "mainmain");
+    assert_str(name_at(p, 1), "f");
     assert_int_equal(p->n_functions, 2);
     assert_true(p->mappings[0].has_functions && p->mappings[0].has_line_numbers && !p->locations[0].folded);
-    /* Now every name is known. */
+    /* All names are known now, so no program runs. */
     f.runs = 0;
     symbolize_with(p, NULL, NULL, &f, 0, &err);
     assert_int_equal(f.runs, 0);
-    buf_release(&f.said);
+    buf_release(&f.messages);
     profile_free(p);
     unlink(path);
 }
 
-static void without_addr2line_nm_has_names(void **state)
+static void without_addr2line_nm_finds_names(void **state)
 {
     (void)state;
     struct err err;
@@ -567,15 +570,15 @@ static void without_addr2line_nm_has_names(void **state)
     write_file(path);
     static const char *const modes[] = {NULL, "fastlocal"};
     for (size_t i = 0; i < 2; i++) {
-        struct profile *p = two_places(path);
+        struct profile *p = make_profile_with_two_addresses(path);
         struct fake f = {
             .answers = {i ? "0x401100\nx\nx.c:1\n" : NULL, "main T 401100 10\nend T 401200 10\n"}};
         symbolize_with(p, modes[i], NULL, &f, 0, &err);
-        is_str(name_at(p, 0), "main");
-        is_str(name_at(p, 1), "end");
+        assert_str(name_at(p, 0), "main");
+        assert_str(name_at(p, 1), "end");
         assert_true(!p->mappings[0].has_line_numbers);
         profile_free(p);
-        buf_release(&f.said);
+        buf_release(&f.messages);
     }
     unlink(path);
 }
@@ -584,27 +587,28 @@ static void failures_are_reported(void **state)
 {
     (void)state;
     struct err err;
-    char path[40], want[300];
+    char path[40], expected[300];
     write_file(path);
-    struct profile *p = two_places(path);
-    struct fake f = {.wrong = ERR_TIMEOUT};
+    struct profile *p = make_profile_with_two_addresses(path);
+    struct fake f = {.failure = ERR_TIMEOUT};
     symbolize_with(p, NULL, NULL, &f, 0, &err);
-    snprintf(want, sizeof want, "Local symbolization failed for %s: it went wrong\n", file_base(path));
-    assert_string_equal(buf_str(&f.said), want);
-    buf_release(&f.said);
-    f.wrong = ERR_CANCELLED;
+    snprintf(expected, sizeof expected, "Local symbolization failed for %s: it went wrong\n",
+             file_base(path));
+    assert_string_equal(buf_str(&f.messages), expected);
+    buf_release(&f.messages);
+    f.failure = ERR_CANCELLED;
     symbolize_with(p, NULL, NULL, &f, -1, &err);
     assert_int_equal(err.kind, ERR_CANCELLED);
     profile_free(p);
-    buf_release(&f.said);
-    p = two_places("/gone/away");
+    buf_release(&f.messages);
+    p = make_profile_with_two_addresses("/gone/away");
     symbolize_with(p, NULL, NULL, &f, 0, &err);
-    assert_string_equal(buf_str(&f.said),
+    assert_string_equal(buf_str(&f.messages),
                         "Local symbolization failed for away: open /gone/away: no such file or directory\n"
                         "Some binary filenames not available. Symbolization may be incomplete.\n"
                         "Try setting PPROF_BINARY_PATH to the search path for local binaries.\n");
     profile_free(p);
-    buf_release(&f.said);
+    buf_release(&f.messages);
     unlink(path);
 }
 
@@ -612,34 +616,34 @@ static void a_server_is_queried(void **state)
 {
     (void)state;
     struct err err;
-    struct profile *p = two_places("");
+    struct profile *p = make_profile_with_two_addresses("");
     struct symbolize_sources sources = {0};
     assert_ok(symbolize_collect(p, "http://host/debug/pprof/heap", &sources, &err), &err);
-    is_str(profile_str(p, p->mappings[0].file), "http://host/debug/pprof/heap");
+    assert_str(profile_str(p, p->mappings[0].file), "http://host/debug/pprof/heap");
     /* In a merged profile, the mapping may have moved. */
     sources.items[0].start = 0x501000;
     /* Names of other addresses are ignored. */
     struct fake f = {.symbols = "0x501100 one\n0x501200 one\n0x501100 two\n0x501300 three\n0x501400 four\n"};
     symbolize_with(p, NULL, &sources, &f, 0, &err);
-    assert_string_equal(f.asked, "http://host/debug/pprof/heap|0x501100+0x501200");
-    assert_int_equal(f.most, ((size_t)1 << 20) + 2 * 4096);
+    assert_string_equal(f.query, "http://host/debug/pprof/heap|0x501100+0x501200");
+    assert_int_equal(f.answer_max, ((size_t)1 << 20) + 2 * 4096);
     assert_int_equal(f.runs, 0);
-    is_str(name_at(p, 0), "two");
-    is_str(name_at(p, 1), "one");
+    assert_str(name_at(p, 0), "two");
+    assert_str(name_at(p, 1), "one");
     assert_int_equal(p->n_functions, 2);
     symbolize_remove_urls(p);
     assert_int_equal(p->mappings[0].file, 0);
     symbolize_sources_release(&sources);
     profile_free(p);
-    buf_release(&f.said);
+    buf_release(&f.messages);
 }
 
-/* A small profile may map one binary any number of times. */
+/* A small profile may have many addresses, so the maximum of the answer has a limit of its own. */
 static void an_answer_for_many_addresses_is_bounded(void **state)
 {
     (void)state;
     struct err err;
-    struct profile *p = two_places("");
+    struct profile *p = make_profile_with_two_addresses("");
     struct symbolize_sources sources = {0};
     p->mappings[0].limit = 0x501000;
     for (uint64_t i = 2; i < 40000; i++)
@@ -651,26 +655,26 @@ static void an_answer_for_many_addresses_is_bounded(void **state)
     struct fake f = {.symbols = "0x401100 one\n"};
     symbolize_with(p, NULL, &sources, &f, 0, &err);
     assert_int_equal(f.posts, 1);
-    assert_int_equal(f.most, (size_t)128 << 20);
+    assert_int_equal(f.answer_max, (size_t)128 << 20);
     symbolize_sources_release(&sources);
     profile_free(p);
-    buf_release(&f.said);
+    buf_release(&f.messages);
 }
 
-/* A URL in a profile from another server. */
+/* A profile may contain the URL of any server. Only the URL from which it was fetched is queried. */
 static void only_the_source_of_a_profile_is_queried(void **state)
 {
     (void)state;
     struct err err;
-    struct profile *p = two_places("http://host/debug/pprof/heap");
+    struct profile *p = make_profile_with_two_addresses("http://host/debug/pprof/heap");
     struct fake f = {.symbols = "0x401100 one\n"};
     symbolize_with(p, "remote", NULL, &f, 0, &err);
     assert_int_equal(f.posts, 0);
-    buf_release(&f.said);
+    buf_release(&f.messages);
     symbolize_with(p, "remote:force", NULL, &f, 0, &err);
     assert_int_equal(f.posts, 0);
     profile_free(p);
-    buf_release(&f.said);
+    buf_release(&f.messages);
 }
 
 static void a_file_with_another_build_id_is_not_used(void **state)
@@ -681,15 +685,16 @@ static void a_file_with_another_build_id_is_not_used(void **state)
     write_file(path);
     static const char *const ids[] = {"abcdef01", "abcdef02"};
     for (size_t i = 0; i < 2; i++) {
-        struct profile *p = two_places(path);
+        struct profile *p = make_profile_with_two_addresses(path);
         assert_ok(profile_intern(p, ids[i], strlen(ids[i]), &p->mappings[0].build_id, &err), &err);
         struct fake f = {.answers = {NULL, "main T 401100 10\n"}};
         symbolize_with(p, "local", NULL, &f, 0, &err);
         assert_int_equal(f.runs > 0, i == 0);
-        is_str(name_at(p, 0), i == 0 ? "main" : "");
-        assert_int_equal(strstr(buf_str(&f.said), "(build ID abcdef02): build ID mismatch") != NULL, i == 1);
+        assert_str(name_at(p, 0), i == 0 ? "main" : "");
+        assert_int_equal(strstr(buf_str(&f.messages), "(build ID abcdef02): build ID mismatch") != NULL,
+                         i == 1);
         profile_free(p);
-        buf_release(&f.said);
+        buf_release(&f.messages);
     }
     unlink(path);
 }
@@ -700,7 +705,7 @@ static void the_number_of_symbolized_mappings_is_limited(void **state)
     struct err err;
     char path[40];
     write_file(path);
-    struct profile *p = two_places(path);
+    struct profile *p = make_profile_with_two_addresses(path);
     struct symbolize_sources sources = {0};
     for (uint64_t i = 1; i < 3 * SYMBOLIZE_MAPPINGS; i++) {
         struct profile_mapping m = p->mappings[0];
@@ -713,17 +718,17 @@ static void the_number_of_symbolized_mappings_is_limited(void **state)
     struct fake f = {.answers = {NULL, "main T 401100 10\n"}};
     symbolize_with(p, "local", NULL, &f, 0, &err);
     assert_int_equal(f.runs, 2 * SYMBOLIZE_MAPPINGS);
-    assert_non_null(
-        strstr(buf_str(&f.said), "The profile has 3000 mappings: names are looked up for the first 1000"));
-    is_str(name_at(p, 1 + SYMBOLIZE_MAPPINGS - 1), "main");
-    is_str(name_at(p, 1 + SYMBOLIZE_MAPPINGS), "");
-    buf_release(&f.said);
+    assert_non_null(strstr(buf_str(&f.messages),
+                           "The profile has 3000 mappings: names are looked up for the first 1000"));
+    assert_str(name_at(p, 1 + SYMBOLIZE_MAPPINGS - 1), "main");
+    assert_str(name_at(p, 1 + SYMBOLIZE_MAPPINGS), "");
+    buf_release(&f.messages);
     f.symbols = "0x401100 a\n";
     assert_ok(symbolize_collect(p, "http://host/x", &sources, &err), &err);
     assert_int_equal(sources.n, SYMBOLIZE_MAPPINGS);
     symbolize_with(p, "remote:force", &sources, &f, 0, &err);
     assert_int_equal(f.posts, 1); /* only the first mapping has a location without a name */
-    buf_release(&f.said);
+    buf_release(&f.messages);
     symbolize_sources_release(&sources);
     profile_free(p);
     unlink(path);
@@ -733,63 +738,63 @@ static void a_failed_query_of_a_server_is_a_warning(void **state)
 {
     (void)state;
     struct err err;
-    struct profile *p = two_places("");
+    struct profile *p = make_profile_with_two_addresses("");
     struct symbolize_sources sources = {0};
     struct fake f = {0};
     assert_ok(symbolize_collect(p, "http://host/x", &sources, &err), &err);
     symbolize_with(p, "remote", &sources, &f, -1, &err);
-    buf_release(&f.said);
+    buf_release(&f.messages);
     f.symbols = "0x401100 a\n0x11111111111111111 b\n";
     symbolize_with(p, "remote", &sources, &f, -1, &err);
-    buf_release(&f.said);
+    buf_release(&f.messages);
     sources.items[0].start = 0;
     p->locations[0].address = 5;
     symbolize_with(p, "remote", &sources, &f, -1, &err);
     assert_non_null(strstr(err.msg, "cannot adjust address 5 by -4198400, it would overflow"));
-    buf_release(&f.said);
+    buf_release(&f.messages);
     f.posts = 0;
     symbolize_with(p, "local", &sources, &f, 0, &err);
     symbolize_with(p, "none", &sources, &f, 0, &err);
     assert_int_equal(f.posts, 0);
     symbolize_sources_release(&sources);
     profile_free(p);
-    buf_release(&f.said);
+    buf_release(&f.messages);
 }
 
-static void unknown_words_are_reported(void **state)
+static void unknown_modes_are_reported(void **state)
 {
     (void)state;
     struct err err;
-    struct profile *p = two_places("");
+    struct profile *p = make_profile_with_two_addresses("");
     struct fake f = {0};
     symbolize_with(p, "remote:x", NULL, &f, 0, &err);
-    assert_string_equal(buf_str(&f.said),
+    assert_string_equal(buf_str(&f.messages),
                         "ignoring unrecognized symbolization option: remote:x\n"
                         "expecting -symbolize=[local|fastlocal|remote|none][:force][:demangle=[none|full|"
                         "templates|default]\n");
     profile_free(p);
-    buf_release(&f.said);
+    buf_release(&f.messages);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(source_lines_are_read),
+        cmocka_unit_test(answers_of_addr2line_are_parsed),
         cmocka_unit_test(invalid_answers_have_no_source_lines),
-        cmocka_unit_test(symbols_are_found),
-        cmocka_unit_test(answers_are_read),
+        cmocka_unit_test(symbols_of_nm_are_found),
+        cmocka_unit_test(answers_of_symbol_servers_are_parsed),
         cmocka_unit_test(damaged_answers_are_safe),
         cmocka_unit_test(names_are_shortened),
         cmocka_unit_test(damaged_names_are_safe),
         cmocka_unit_test(only_mangled_names_are_demangled),
         cmocka_unit_test(elf_files_are_read),
         cmocka_unit_test(repeated_headers_are_bounded),
-        cmocka_unit_test(addresses_are_converted_to_the_files),
+        cmocka_unit_test(addresses_are_converted_to_those_of_the_file),
         cmocka_unit_test(addresses_of_other_files_are_refused),
         cmocka_unit_test(damaged_files_are_safe),
         cmocka_unit_test(only_regular_files_are_opened),
         cmocka_unit_test(each_binary_is_queried_once),
-        cmocka_unit_test(without_addr2line_nm_has_names),
+        cmocka_unit_test(without_addr2line_nm_finds_names),
         cmocka_unit_test(failures_are_reported),
         cmocka_unit_test(a_server_is_queried),
         cmocka_unit_test(an_answer_for_many_addresses_is_bounded),
@@ -797,7 +802,7 @@ int main(void)
         cmocka_unit_test(a_file_with_another_build_id_is_not_used),
         cmocka_unit_test(the_number_of_symbolized_mappings_is_limited),
         cmocka_unit_test(a_failed_query_of_a_server_is_a_warning),
-        cmocka_unit_test(unknown_words_are_reported),
+        cmocka_unit_test(unknown_modes_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,9 +16,9 @@ static const char head[] =
     "    end\n"
     "end\n"
     "\n"
-    "# Prints names of the inventory that the line names, or of the default inventory. Each follows the "
-    "items before it\n"
-    "# in the comma-separated list.\n"
+    "# Prints names of the inventory that the command line names, or of the default inventory. Puts the "
+    "entries before\n"
+    "# the last one of the comma-separated list in front of each name.\n"
     "function __profgrab_names # OPTION-OF-HOSTS\n"
     "    set -l words (commandline -opc)\n"
     "    set -l inventory\n"
@@ -29,13 +29,13 @@ static const char head[] =
     "            set inventory -i (string replace -- --inventory= '' $words[$i])\n"
     "        end\n"
     "    end\n"
-    "    set -l pieces (string match -r -- '.*,' (string replace -r -- '^--[a-z-]+=' '' (commandline -ct)))\n"
+    "    set -l before (string match -r -- '.*,' (string replace -r -- '^--[a-z-]+=' '' (commandline -ct)))\n"
     "    for name in (profgrab hosts $argv $inventory 2>/dev/null)\n"
-    "        echo \"$pieces$name\"\n"
+    "        echo \"$before$name\"\n"
     "    end\n"
     "end\n"
     "\n"
-    "# Prints the BUNDLE of BUNDLE:MEMBER; fails if it is no file.\n"
+    "# Prints the BUNDLE of BUNDLE:MEMBER; fails if BUNDLE is not a file.\n"
     "function __profgrab_bundle\n"
     "    set -l word (commandline -ct)\n"
     "    set -l pieces (string split -- : (string replace -r -- '^--?[a-z_]+=' '' \"$word\"))\n"
@@ -97,7 +97,8 @@ static void put_value(FILE *out, const struct option *o)
         fprintf(out, " -a '%s'", completion_words(o));
 }
 
-/* Writes the option's name. It is offered for this command if `condition` is true too. */
+/* Begins a `complete` line. fish offers the option for this command if `condition`, as in IN_BUNDLE, is true
+ * too. */
 static void put_name(FILE *out, const struct command *c, const struct option *o, const char *condition)
 {
     /* -o: an option with one dash. */
@@ -107,7 +108,8 @@ static void put_name(FILE *out, const struct command *c, const struct option *o,
         fprintf(out, " -s %c", o->letter);
 }
 
-/* Without these conditions fish would also offer files after the colon of BUNDLE:MEMBER. */
+/* Further conditions of an option or argument. Without them fish would also offer files after the colon of
+ * BUNDLE:MEMBER. */
 #define IN_BUNDLE "; and __profgrab_bundle"
 #define NOT_IN_BUNDLE "; and not __profgrab_bundle"
 
@@ -149,7 +151,7 @@ static void put_words(FILE *out, const struct command *c, const char *condition)
     case WORDS_PROFILES_AND_DUMPS:
         fprintf(out, "complete -c profgrab -n '%s" NOT_IN_BUNDLE "' -F\n", condition);
         fprintf(out, "complete -c profgrab -n '%s" IN_BUNDLE "' -a '(__profgrab_members %s)'\n", condition,
-                completion_list_options(c->words));
+                completion_bundle_list_options(c->words));
         break;
     }
 }

@@ -3,8 +3,8 @@
 #include "base/banned.h"
 
 /* The script also runs in bash 3.2 of macOS: no mapfile, no associative arrays. */
-static const char body[] =
-    "# Adds the words that complete the last item of the comma-separated list CURRENT.\n"
+static const char functions[] =
+    "# Adds the words that complete the last entry of the comma-separated list CURRENT.\n"
     "_profgrab_add() { # CURRENT WORD...\n"
     "    local head='' word\n"
     "    [[ $1 != *,* ]] || head=${1%,*},\n"
@@ -13,7 +13,7 @@ static const char body[] =
     "    done\n"
     "}\n"
     "\n"
-    "# Adds names of the inventory that the line names, or of the default inventory.\n"
+    "# Adds names of the inventory that the command line names, or of the default inventory.\n"
     "_profgrab_names() { # OPTION-OF-HOSTS CURRENT\n"
     "    local i inventory=() name names=()\n"
     "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
@@ -39,9 +39,9 @@ static const char body[] =
     "    compopt -o filenames -o default 2>/dev/null\n"
     "}\n"
     "\n"
-    "# Completes BUNDLE:MEMBER with the members that `bundle list OPTION...` prints; a word without a "
-    "bundle, as a file.\n"
-    "# Readline splits words at a colon and replaces only the last part. It does not quote the part, so "
+    "# Completes BUNDLE:MEMBER with the members that `bundle list OPTION...` prints, and other words as "
+    "files.\n"
+    "# Readline splits words at a colon and replaces only the last part. It does not quote that part, so "
     "members with\n"
     "# characters that the shell would interpret are left out.\n"
     "_profgrab_members() { # CURRENT OPTION...\n"
@@ -65,6 +65,10 @@ static const char body[] =
     "    _profgrab_files \"$1\"\n"
     "}\n"
     "\n"
+    "# TYPE is files, kinds, commands, options, verbs, members OPTION..., =WORD..., or the option of "
+    "`profgrab "
+    "hosts`\n"
+    "# that prints the names. Other types complete nothing.\n"
     "_profgrab_complete() { # TYPE CURRENT COMMAND\n"
     "    local words=()\n"
     "    case $1 in\n"
@@ -131,7 +135,7 @@ static void put_options(FILE *out, const struct command *c)
 static void put_value(FILE *out, const struct command *c, const struct option *o)
 {
     enum completion_value value = completion_value(o);
-    const char *lister = completion_hosts_option(value);
+    const char *hosts_option = completion_hosts_option(value);
     if (value == VALUE_NONE)
         return;
     fprintf(out, "    %s:--%s", c->name, o->name);
@@ -143,7 +147,7 @@ static void put_value(FILE *out, const struct command *c, const struct option *o
         fprintf(out, ") echo '=%s' ;;\n", completion_words(o));
     else
         fprintf(out, ") echo %s ;;\n",
-                lister                   ? lister
+                hosts_option             ? hosts_option
                 : value == VALUE_FILE    ? "files"
                 : value == VALUE_PROFILE ? "members --profiles"
                                          : "anything");
@@ -168,12 +172,13 @@ static void put_verbs(FILE *out, const struct command *c)
 
 static void put_words(FILE *out, const struct command *c)
 {
-    const char *members = completion_list_options(c->words);
+    const char *members = completion_bundle_list_options(c->words);
     if (c->words != WORDS_NONE)
         fprintf(out, "    %s) echo %s%s%s ;;\n", c->name, argument_type(c), members ? " " : "",
                 members ? members : "");
 }
 
+/* Writes a shell function with a `case` on `subject`, to which `put` adds the rows of each command. */
 static void put_case(FILE *out, const char *name, const char *comment, const char *subject,
                      void (*put)(FILE *out, const struct command *c))
 {
@@ -200,5 +205,5 @@ void completion_bash(FILE *out)
              put_values);
     put_case(out, "_profgrab_verbs", "COMMAND", "$1", put_verbs);
     put_case(out, "_profgrab_words", "COMMAND: the type of its arguments", "$1", put_words);
-    fputs(body, out);
+    fputs(functions, out);
 }

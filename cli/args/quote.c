@@ -1,10 +1,10 @@
-#include "cli/args/shell.h"
+#include "cli/args/quote.h"
 
 #include <string.h>
 
 #include "base/banned.h"
 
-void shell_add_word(struct buf *b, const char *word)
+void quote_add_word(struct buf *b, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%_+=:,./-";
     if (*word && word[strspn(word, plain)] == '\0') {

@@ -9,30 +9,30 @@
 #include "cli/pprof/pprof.h"
 #include "base/banned.h"
 
-/* Finds or makes the directory for copies. Returns a new string. */
+/* Finds or creates the directory for copies. Returns its path, a new string. */
 static char *find_directory(struct err *err)
 {
     const char *set = getenv("PPROF_TMPDIR"), *home = getenv("HOME"), *temporary = getenv("TMPDIR");
-    char *places[] = {set && *set ? strdup(set) : NULL, home && *home ? file_join(home, "pprof") : NULL,
-                      strdup(temporary && *temporary ? temporary : "/tmp")};
+    char *directories[] = {set && *set ? strdup(set) : NULL, home && *home ? file_join(home, "pprof") : NULL,
+                           strdup(temporary && *temporary ? temporary : "/tmp")};
     char *ret = NULL;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (!ret && places[i] && (mkdir(places[i], 0755) == 0 || errno == EEXIST))
-            ret = places[i];
+    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
+        if (!ret && directories[i] && (mkdir(directories[i], 0755) == 0 || errno == EEXIST))
+            ret = directories[i];
         else
-            free(places[i]);
+            free(directories[i]);
     }
     if (!ret)
         err_set(err, ERR_LOCAL_IO, "failed to identify temp dir");
     return ret;
 }
 
-static int write_gz(void *ctx, const void *p, size_t n, struct err *err)
+static int write_gzip(void *ctx, const void *p, size_t n, struct err *err)
 {
     return n == 0 || gzwrite(ctx, p, (unsigned)n) == (int)n ? 0 : err_sys(err, "cannot write");
 }
 
-/* Adds upstream's name for such a file: `pprof.`, the program's name and the sample types. */
+/* Adds the start of the file's name, as upstream does: `pprof.`, the program's name and the sample types. */
 static void add_name(const struct profile *p, struct buf *name)
 {
     buf_adds(name, "pprof.");
@@ -52,33 +52,33 @@ static void add_name(const struct profile *p, struct buf *name)
             name->data[i] = '_';
 }
 
-static int keep_in(const struct profile *p, const char *dir, struct err *err)
+static int save_in(const struct profile *p, const char *dir, struct err *err)
 {
     struct buf name = BUF_INIT(200);
     char *path = NULL;
     add_name(p, &name);
-    int fd = pprof_new_file(dir, buf_str(&name), ".pb.gz", &path, err);
+    int fd = pprof_create_numbered(dir, buf_str(&name), ".pb.gz", &path, err);
     gzFile to = fd >= 0 ? gzdopen(fd, "wb") : NULL;
-    int rc = to ? profile_write(p, write_gz, to, err) : -1;
+    int rc = to ? profile_write(p, write_gzip, to, err) : -1;
     if (fd >= 0 && !to)
         fd_close(&fd);
     if (to && gzclose(to) != Z_OK && rc == 0)
         rc = err_sys(err, "cannot write %s", path);
     if (rc == 0)
-        pprof_say("Saved profile in %s", path);
+        pprof_print("Saved profile in %s", path);
     free(path);
     buf_release(&name);
     return rc;
 }
 
-int pprof_keep(const struct profile *p, struct err *err)
+int pprof_save_copy(const struct profile *p, struct err *err)
 {
     struct err why = ERR_INIT;
     char *dir = find_directory(err);
     if (!dir)
         return -1;
-    if (keep_in(p, dir, &why) < 0)
-        pprof_say("Could not save profile: %s", why.msg);
+    if (save_in(p, dir, &why) < 0)
+        pprof_print("Could not save profile: %s", why.msg);
     free(dir);
     return 0;
 }

@@ -9,8 +9,9 @@ static const char head[] =
     "#compdef profgrab\n"
     "# Completion of profgrab's commands for zsh, made by `profgrab completion zsh`.\n"
     "\n"
-    "# Adds names of the inventory that the line names, or of the default inventory, to a comma-separated "
-    "list.\n"
+    "# Completes the last entry of a comma-separated list with names of the inventory that the command line "
+    "names, or of\n"
+    "# the default inventory.\n"
     "_profgrab_names() { # OPTION-OF-HOSTS\n"
     "    local -a inventory names\n"
     "    local i=${words[(I)(-i|--inventory)]}\n"
@@ -24,7 +25,8 @@ static const char head[] =
     "    compadd -a names\n"
     "}\n"
     "\n"
-    "# Completes BUNDLE:MEMBER with the members that `bundle list OPTION...` prints; other words, as files.\n"
+    "# Completes BUNDLE:MEMBER with the members that `bundle list OPTION...` prints, and other words as "
+    "files.\n"
     "_profgrab_members() { # OPTION...\n"
     "    local -a members\n"
     "    local bundle= rest=${(Q)PREFIX}\n"
@@ -66,7 +68,8 @@ static const char tail[] = "_profgrab() {\n"
                            "    compdef _profgrab profgrab\n"
                            "fi\n";
 
-/* Writes text in single quotes, and escapes the characters that would end a description. */
+/* Writes text for use inside single quotes. Puts a backslash before the characters of `escaped`, which would
+ * end a name or description. */
 static void put_quoted(FILE *out, const char *text, const char *escaped)
 {
     for (; *text; text++) {
@@ -89,11 +92,12 @@ static void put_described(FILE *out, const char *name, const char *help)
     fputs("'\n", out);
 }
 
-static void put_list(FILE *out, const char *function, const char *what, void (*put)(FILE *out))
+/* Writes a function that completes the rows which `put` writes. `title` describes them for zsh. */
+static void put_list(FILE *out, const char *function, const char *title, void (*put)(FILE *out))
 {
     fprintf(out, "%s() {\n    local -a rows=(\n", function);
     put(out);
-    fprintf(out, "    )\n    _describe %s rows\n}\n\n", what);
+    fprintf(out, "    )\n    _describe %s rows\n}\n\n", title);
 }
 
 static void put_all_commands(FILE *out)
@@ -163,7 +167,7 @@ static void put_command(FILE *out, const struct command *c)
                                         [WORDS_PROFILES] = "*:profile: _profgrab_members ",
                                         [WORDS_DUMPS] = "*:dump: _profgrab_members ",
                                         [WORDS_PROFILES_AND_DUMPS] = "*:file: _profgrab_members "};
-    const char *dashes = completion_dashes(c), *members = completion_list_options(c->words);
+    const char *dashes = completion_dashes(c), *members = completion_bundle_list_options(c->words);
     if (c->verbs)
         put_verbs(out, c);
     /* -s: letters may be combined after one dash. */

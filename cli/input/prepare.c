@@ -1,4 +1,5 @@
-/* Inputs that are read before a child with limits is started: passphrases and standard input. */
+#include "cli/input/prepare.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -6,12 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/input/ahead.h"
-
 #include "base/banned.h"
 
-int input_open_all(const struct strlist *words, struct input_keys *keys, struct confined_budget *ret,
-                   bool *ret_known, struct err *err)
+int input_unlock_all(const struct strlist *words, struct input_keys *keys, struct confined_budget *ret,
+                     bool *ret_known, struct err *err)
 {
     uint64_t bytes = 0;
     bool known = true;
@@ -29,7 +28,7 @@ int input_open_all(const struct strlist *words, struct input_keys *keys, struct 
 
 /* ---- standard input ------------------------------------------------------------------------------------ */
 
-static int copy_stdin_to(int to, uint64_t most, int cancel_fd, struct err *err)
+static int copy_stdin_to(int to, uint64_t max_bytes, int cancel_fd, struct err *err)
 {
     char block[65536];
     for (uint64_t total = 0;;) {
@@ -41,36 +40,37 @@ static int copy_stdin_to(int to, uint64_t most, int cancel_fd, struct err *err)
         if (n < 0 && errno != EINTR && errno != EAGAIN)
             return err_sys(err, "cannot read standard input");
         total += n > 0 ? (uint64_t)n : 0;
-        if (total > most)
-            return err_set(err, ERR_FAILED, "standard input is larger than %" PRIu64 " bytes", most);
+        if (total > max_bytes)
+            return err_set(err, ERR_FAILED, "standard input is larger than %" PRIu64 " bytes", max_bytes);
         if (n > 0 && fd_write_all(to, block, (size_t)n, err) < 0)
             return -1;
     }
 }
 
-static int take_input(int cancel_fd, struct err *err)
+/* A regular file needs no buffer. */
+static int buffer_stdin(int cancel_fd, struct err *err)
 {
     const char *dir = getenv("TMPDIR");
-    uint64_t most = 0;
+    uint64_t max_bytes = 0;
     struct stat st;
     if (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode))
         return 0;
-    char *beside = file_join(dir && *dir ? dir : "/tmp", "profgrab.input");
-    int fd = beside ? file_create_nameless(beside, err) : err_nomem(err);
-    int rc = fd < 0 ? -1 : input_most(&most, err);
+    char *path = file_join(dir && *dir ? dir : "/tmp", "profgrab.input");
+    int fd = path ? file_create_nameless(path, err) : err_nomem(err);
+    int rc = fd < 0 ? -1 : input_max_bytes(&max_bytes, err);
     if (rc == 0)
-        rc = copy_stdin_to(fd, most, cancel_fd, err);
+        rc = copy_stdin_to(fd, max_bytes, cancel_fd, err);
     if (rc == 0 && dup2(fd, STDIN_FILENO) < 0)
         rc = err_sys(err, "cannot read standard input back");
     fd_close(&fd);
-    free(beside);
+    free(path);
     return rc;
 }
 
-int input_take_stdin(char *const *names, size_t n, int cancel_fd, struct err *err)
+int input_buffer_stdin(char *const *names, size_t n, int cancel_fd, struct err *err)
 {
     for (size_t i = 0; i < n; i++)
         if (input_is_stdin(names[i]))
-            return take_input(cancel_fd, err);
+            return buffer_stdin(cancel_fd, err);
     return 0;
 }

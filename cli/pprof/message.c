@@ -7,7 +7,7 @@
 #include "cli/term/standard_streams.h"
 #include "base/banned.h"
 
-void pprof_say(const char *fmt, ...)
+void pprof_print(const char *fmt, ...)
 {
     char text[4096], line[4096];
     va_list args;
@@ -21,23 +21,23 @@ void pprof_say(const char *fmt, ...)
     }
 }
 
-void pprof_say_error(const struct err *err)
+void pprof_print_error(const struct err *err)
 {
     if (err->kind != ERR_NONE)
-        pprof_say("%s", err->msg);
+        pprof_print("%s", err->msg);
     if (err->hint[0])
-        pprof_say("hint: %s", err->hint);
+        pprof_print("hint: %s", err->hint);
 }
 
-/* Prints errors in pprof's form, because scripts match its messages and exit codes. A signal gives the usual
- * exit code. */
-int pprof_failed(struct err *err)
+/* Prints errors in pprof's form, because scripts match pprof's messages and exit codes. After a signal, the
+ * exit code is that of the other commands. */
+int pprof_report_failure(struct err *err)
 {
-    /* main ends the program without a message. */
+    /* main prints no message for this error, and replaces the exit code. */
     if (err->kind == ERR_PIPE && standard_output_has_lost_reader())
         return EXIT_NOTHING;
     int code = err->kind == ERR_CANCELLED ? exit_status_of(err) : EXIT_USAGE;
-    pprof_say_error(err);
+    pprof_print_error(err);
     *err = (struct err)ERR_INIT;
     return code;
 }

@@ -1,0 +1,23 @@
+/*
+ * Prepares inputs before a confined child starts, because the child must not ask for a passphrase and must
+ * not wait for standard input.
+ */
+#ifndef CLI_INPUT_PREPARE_H
+#define CLI_INPUT_PREPARE_H
+
+#include "cli/input/input.h"
+
+/* Opens the encrypted bundles that the words name; may ask the user. Begins a budget for the total size of
+ * the inputs. *ret_known is false if a size is unknown, such as that of a URL or a pipe; then *ret is not a
+ * valid budget. */
+int input_unlock_all(const struct strlist *words, struct input_keys *keys, struct confined_budget *ret,
+                     bool *ret_known, struct err *err);
+
+/*
+ * If one of the names is standard input, copies standard input to its end into a nameless file, which then
+ * replaces standard input. A child then knows the size of its input, and never waits for it. ERR_CANCELLED
+ * when cancel_fd becomes readable; -1: never.
+ */
+int input_buffer_stdin(char *const *names, size_t n, int cancel_fd, struct err *err);
+
+#endif
