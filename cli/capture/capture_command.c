@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "cli/args/quote.h"
+#include "cli/bundle/create.h"
 #include "cli/hosts/suggest.h"
 #include "cli/capture/ending.h"
 #include "cli/capture/outcome_table.h"

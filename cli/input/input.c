@@ -139,17 +139,18 @@ static bool is_program(const struct head *h)
 static const char trace_command[] = "go tool trace", goroutines_command[] = "profgrab goroutines",
                   list_command[] = "profgrab bundle list";
 
-/* The types of files that users mistake for profiles or dumps. */
+/* The types of files that users mistake for profiles or dumps. The dump is last, because other types may
+ * contain its lines. */
 static const struct file_type {
     bool (*is)(const struct head *h);
     const char *description;
     const char *command; /* the command that reads it; NULL: none */
 } types[] = {{is_trace, "an execution trace", trace_command},
-             {is_dump, "a dump of goroutines", goroutines_command},
              {is_tarball, "a bundle or tarball", list_command},
              {is_age, "encrypted", list_command},
              {is_html, "an HTML page", NULL},
-             {is_program, "a program", NULL}};
+             {is_program, "a program", NULL},
+             {is_dump, "a dump of goroutines", goroutines_command}};
 
 static const struct file_type *find_type(const void *p, size_t n)
 {
@@ -168,6 +169,11 @@ static int hint_type(const struct file_type *type, bool names_type, const char *
     const char *description = names_type ? type->description : "";
     if (!type->command)
         return names_type ? err_hint(err, "it is %s", description) : -1;
+    if (input_is_stdin(name))
+        return err_hint(err, "%s%s%ssave it to a file for `%s FILE`", is, description, colon, type->command);
+    if (type->is == is_tarball && file_exists(name) && !input_is_bundle(name))
+        return err_hint(err, "%s%s%s`gzip %s` makes a file that profgrab reads", is, description, colon,
+                        name);
     if (type->command == trace_command && !file_exists(name))
         return err_hint(err, "%s%s%s`profgrab bundle extract` unpacks it, and `%s FILE` shows it", is,
                         description, colon, type->command);

@@ -156,8 +156,14 @@ int input_expand(const struct input_expand_options *options, const char *word, s
         return strlist_add(ret, word, err);
     if (file_exists(word))
         return input_is_bundle(word) ? expand_bundle(options, word, ret, err) : strlist_add(ret, word, err);
-    char *bundle = strpbrk(word, "*?[") ? input_bundle_of(word, &member) : NULL;
-    int rc = bundle ? expand_pattern(options, bundle, member, ret, err) : strlist_add(ret, word, err);
+    char *bundle = input_bundle_of(word, &member);
+    int rc;
+    if (bundle && !*member)
+        rc = expand_bundle(options, bundle, ret, err);
+    else if (bundle && strpbrk(member, "*?["))
+        rc = expand_pattern(options, bundle, member, ret, err);
+    else
+        rc = strlist_add(ret, word, err);
     free(bundle);
     return rc;
 }

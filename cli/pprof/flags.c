@@ -28,7 +28,7 @@ struct values {
 static const char note_no_machine_code[] =
     "refused: it needs the binary's machine code, which `go tool pprof` reads";
 static const char note_profgrab_only[] = "not in `go tool pprof`";
-static const char note_identity[] = "not in `go tool pprof`; default: the usual keys of ~/.ssh";
+static const char note_identity[] = "not in `go tool pprof`; repeatable; default: the usual keys of ~/.ssh";
 static const char note_no_script[] = "through graphviz; the picture has no script for panning";
 
 static const struct pprof_flag flags[] = {
@@ -141,7 +141,7 @@ static const struct pprof_flag flags[] = {
     {"symbolize", TEXT, SOURCE, IN_OPTIONS(symbolize), "",
      "the sources of names: none, local, fastlocal, remote, force, demangle=full, none or templates",
      "through addr2line, nm and c++filt; see Names"},
-    {"identity", TEXT, SOURCE, IN_OPTIONS(identity), "",
+    {"identity", TEXTS, SOURCE, IN_OPTIONS(identities), "",
      "an age identity or SSH private key that decrypts the bundle", note_identity},
     {"passphrase-file", TEXT, SOURCE, IN_OPTIONS(passphrase_file), "",
      "a file whose first line is the passphrase of the key or the bundle", note_profgrab_only},

@@ -4,7 +4,13 @@
 
 #include "cli/pprof/pprof.h"
 
-enum flag_type { BOOL, INT, FLOAT, TEXT };
+enum flag_type {
+    BOOL,
+    INT,
+    FLOAT,
+    TEXT,
+    TEXTS, /* may be repeated */
+};
 /* The section of the usage. At most one flag of GRANULARITY may be set, and at most one of SORT. */
 enum flag_group { FORMAT, OPTION, GRANULARITY, SORT, SOURCE, MISC, LEGACY };
 

@@ -51,14 +51,41 @@ static int make_report_in_budget(const struct pprof_options *o, struct err *err)
     return rc < 0 ? -1 : make_report(&with, err);
 }
 
+static bool is_same_bundle(const char *source, const struct stat *output)
+{
+    const char *member;
+    struct stat st;
+    char *bundle = file_exists(source) ? NULL : input_bundle_of(source, &member);
+    const char *path = bundle ? bundle : source;
+    bool same = stat(path, &st) == 0 && st.st_dev == output->st_dev && st.st_ino == output->st_ino &&
+                input_is_bundle(path);
+    free(bundle);
+    return same;
+}
+
+/* Refuses to replace a bundle by a report on it: the bundle may be the only evidence. Replaces a profile, as
+ * upstream does. */
+static int check_output(const struct pprof_options *o, struct err *err)
+{
+    struct stat st;
+    if (!o->output || stat(o->output, &st) < 0 || !S_ISREG(st.st_mode))
+        return 0;
+    bool same = o->base && is_same_bundle(o->base, &st);
+    for (size_t i = 0; i < o->n_sources && !same; i++)
+        same = is_same_bundle(o->sources[i], &st);
+    if (!same)
+        return 0;
+    err_set(err, ERR_USAGE, "%s is the bundle that is read, and the report would replace it", o->output);
+    return err_hint(err, "-output names another file");
+}
+
 int pprof_run(const struct pprof_options *o, struct err *err)
 {
     struct pprof_options with = *o;
     const struct strlist identities = {.items = with.identities.items, .n = with.identities.n};
     struct input_keys keys = {
         .identities = &identities, .passphrase_file = o->passphrase_file, .option = "-identity"};
-    struct pprof_options with = *o;
-    if (pprof_check_format(o, err) < 0)
+    if (pprof_check_format(o, err) < 0 || check_output(o, err) < 0)
         return -1;
     if (!with.keys)
         with.keys = &keys;

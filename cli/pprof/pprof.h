@@ -62,11 +62,11 @@ struct pprof_options {
     const char *sort, *granularity; /* the name of the flag that selected it; NULL: none */
     bool intel_syntax;
 
-    const char *base;            /* the profile to subtract; NULL: none */
-    bool diff_base;              /* percentages are relative to the total of `base` */
-    const char *identity;        /* a file; NULL: the usual keys */
-    const char *passphrase_file; /* NULL: ask the user */
-    struct input_keys *keys;     /* NULL: derived from `identity`. Set by callers that read several times */
+    const char *base;              /* the profile to subtract; NULL: none */
+    bool diff_base;                /* percentages are relative to the total of `base` */
+    struct pprof_texts identities; /* files; none: the usual keys */
+    const char *passphrase_file;   /* NULL: ask the user */
+    struct input_keys *keys; /* NULL: derived from `identities`. Set by callers that read several times */
     /* The limits of reading and reporting together. NULL: the size of each report's profile sets its limits.
      * Set by callers that read several times, otherwise by pprof_run. */
     const struct confined_budget *budget;

@@ -220,7 +220,7 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
         return err_set(err, ERR_USAGE,
                        "-output takes one report, and the bundles have %zu profiles in common", n);
     for (size_t i = 0; i < pairs->removed.n; i++)
-        pprof_say("%s: only in the first bundle", pairs->removed.items[i]);
+        pprof_print("%s: only in the first bundle", pairs->removed.items[i]);
     for (size_t i = 0; i < pairs->added.n; i++)
         pprof_print("%s: only in the second bundle", pairs->added.items[i]);
     if (input_announce(names->items, names->n, keys, err) < 0)
@@ -249,7 +249,7 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
 static int compare_bundles(struct comparison *c, struct input_keys *keys, struct err *err)
 {
     struct input_entries lists[2] = {{0}, {0}};
-    struct pairs pairs = {{0}, {0}};
+    struct pairs pairs = {0};
     int rc = input_list_entries(c->argv[c->n - 2], keys, &lists[0], err);
     if (rc == 0)
         rc = input_list_entries(c->argv[c->n - 1], keys, &lists[1], err);
@@ -307,7 +307,7 @@ static int find_member(const char *bundle, const char *member, struct input_keys
 /* A word without a colon is no URL. pprof's error for it would follow its list of the bundle's profiles. */
 static int check_exists(const char *word, struct err *err)
 {
-    if (input_is_here(word) || strchr(word, ':'))
+    if (input_exists(word) || strchr(word, ':'))
         return 0;
     return err_set(err, ERR_NOT_FOUND, "stat %s: no such file or directory", word);
 }

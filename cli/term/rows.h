@@ -6,16 +6,13 @@
 
 #include "base/base.h"
 
-/* rows.fold_below applies if the last column has less than this width. */
-#define ROWS_LAST_MIN 40
-
 /* Initialise `columns` and `fold_below`; zero the other members. */
 struct rows {
     const char *columns;  /* a letter for each column: `l` aligns it left, `r` right */
     struct strlist cells; /* row after row */
-    bool fold_below; /* fold a last cell that does not fit onto lines below its row, if its column has less
-                        than ROWS_LAST_MIN columns of the terminal; otherwise cut it */
-    bool failed;     /* memory ran out: rows are missing */
+    size_t fold_below;    /* fold a last cell that does not fit onto lines below its row, if it has fewer
+                             columns of the terminal than this (SIZE_MAX: always); otherwise cut it */
+    bool failed;          /* memory ran out: rows are missing */
 };
 
 /* Adds a row: a printable text for each column. Copies the texts. */

@@ -86,7 +86,7 @@ static void text_is_folded_at_words(void **state)
 }
 
 /* Compares a table whose last cell is too wide for a line of `width` columns. */
-static void assert_rows(size_t width, bool below, const char *expected)
+static void assert_rows(size_t width, size_t below, const char *expected)
 {
     struct rows rows = {.columns = "lrl", .fold_below = below};
     char *text = NULL;
