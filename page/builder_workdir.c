@@ -167,6 +167,8 @@ static int draw_page(struct manifest *manifest, const struct workdir *workdir, c
     bool interrupted = fd_cancelled(cancel_fd);
     limits.memory = child_memory(limits.memory);
     limits.wall_ms = interrupted ? PAGE_AFTER_SIGNAL_MS : limits.cpu_ms;
+    if (interrupted && manifest_sum_bytes(manifest) > PAGE_AFTER_SIGNAL_BYTES)
+        return err_set(err, ERR_CANCELLED, "interrupted");
     if (interrupted)
         limits.cancel_fd = -1;
     limits.kept[0] = o->fd;

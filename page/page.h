@@ -21,9 +21,11 @@
  * manifest have no report, and nothing else has changed.
  *
  * Forks a child: no other thread may make a page, hash, or hold a library's lock. `cancel_fd` (or -1) ends
- * the child at once when it becomes readable. If it is readable already, the child has PAGE_AFTER_SIGNAL_MS.
+ * the child at once when it becomes readable. If it is readable already, the child has PAGE_AFTER_SIGNAL_MS,
+ * and files of more than PAGE_AFTER_SIGNAL_BYTES together, which would take longer, are ERR_CANCELLED.
  */
-#define PAGE_AFTER_SIGNAL_MS 1500
+#define PAGE_AFTER_SIGNAL_MS 500
+#define PAGE_AFTER_SIGNAL_BYTES ((uint64_t)8 << 20)
 int page_build_workdir(struct manifest *manifest, const struct workdir *workdir, int cancel_fd,
                        struct err *err);
 

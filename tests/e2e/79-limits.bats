@@ -403,6 +403,39 @@ took_at_most_2_s() { # LABEL
     "$profgrab_program" bundle verify b.tar.gz >/dev/null
 }
 
+# Sends SIGINT to the process whose ID is in the file pid, as soon as the complete body has its name.
+interrupt_complete_body() {
+    python3 - <<'PY'
+import os, signal, time
+
+for _ in range(6000):
+    if os.path.exists("b.partial/here/app/heap.pb.gz"):
+        os.kill(int(open("pid").read()), signal.SIGINT)
+        break
+    time.sleep(0.005)
+PY
+}
+
+@test "SIGINT between the last byte and the bundle: the program ends within 2 s, the work directory stays, and resume packs it" {
+    [[ $profgrab_program == */gcc/* || $profgrab_program == */clang/* ]] || skip 'strace and sanitizers exclude each other'
+    served
+    local program=$profgrab_program
+    printf '#!/bin/sh\necho $$ >pid\nexec "%s" "$@"\n' "$program" >gcc-program
+    chmod +x gcc-program
+    interrupt_complete_body 3>&- &
+    # The fetching thread waits before it closes the body. Then each piece of 32 kB, of 22, takes 0.1 s to read.
+    rm -rf b.tar.gz b.partial
+    run --separate-stderr strace -f -ttt -o trace -P "$PWD/b.partial/here/app/heap.pb.gz.part" -P "$PWD/b.partial/here/app/heap.pb.gz" \
+        -e inject=close:delay_enter=150000:when=1 -e inject=read:delay_enter=100000 \
+        ./gcc-program -q -i inventory.yaml --host here -o b.tar.gz heap
+    took_at_most_2_s 'a signal after the last byte'
+    assert_status 130
+    assert_stderr_has 'hint: everything collected is in b.partial: `profgrab resume -i inventory.yaml b.partial` packs it'
+    run --separate-stderr "$profgrab_program" resume -q -i inventory.yaml b.partial
+    assert_status 0
+    "$profgrab_program" bundle verify b.tar.gz >/dev/null
+}
+
 @test "SIGINT while bundle create copies a large file: it exits within 2 s, and leaves nothing" {
     [[ $profgrab_program == */gcc/* || $profgrab_program == */clang/* ]] || skip 'strace and sanitizers exclude each other'
     head -c 6000000 /dev/urandom >large.bin
