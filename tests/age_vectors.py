@@ -3,9 +3,9 @@
 
     age_vectors.py PROGRAM PACKAGE.tgz DIRECTORY
 
-Each vector says what is to come of it. A success must be the payload; a failure must be of its kind, told by our words
-for it, and what was given out before must be what the vector allows. DIRECTORY is an empty one to work in. Vectors with
-post-quantum keys are left out. Prints what is wrong and how many there were; exit code 1 if anything was wrong.
+Each vector has its expected result. A success must write the payload. A failure must have the message for its kind, and before it
+only output that the vector allows. DIRECTORY is an empty directory for files. Vectors with post-quantum keys are skipped. Prints
+each wrong result, and the number of vectors; exit code 1 if a result was wrong.
 """
 import base64
 import hashlib
@@ -18,7 +18,7 @@ import tarfile
 import zlib
 
 BEGIN = b"-----BEGIN AGE ENCRYPTED FILE-----"
-WORDS = {
+MESSAGES = {
     "no match": ["it is encrypted to ", "the passphrase does not open it"],
     "HMAC failure": ["the header was changed"],
     "header failure": ["the header is damaged", "it is not in the age format"],
@@ -28,7 +28,7 @@ WORDS = {
 
 
 def vectors(package):
-    """Name, keys and file of each: the package is a script with one base64 string a vector."""
+    """The name, keys and file of each vector. The package is a script with a base64 string for each."""
     with tarfile.open(package) as tar:
         script = tar.extractfile("package/index.js").read().decode()
     for name, text in re.findall(r'^var (\w+)_default = __toBinary\("([^"]*)"\)', script, re.M):
@@ -55,19 +55,19 @@ def complaint(keys, body, result):
     """The fault, or None."""
     known = dict(keys)
     expect = known["expect"]
-    said = result.stderr.decode()
+    messages = result.stderr.decode()
     if "payload" in known and hashlib.sha256(result.stdout).hexdigest() != known["payload"]:
         return "another payload"
     if "payload" not in known and result.stdout:
-        return "something was given out"
+        return "there is output"
     if expect == "success":
-        return None if result.returncode == 0 else said
-    words = WORDS[expect]
+        return None if result.returncode == 0 else messages
+    words = MESSAGES[expect]
     # Without armor's first line, profgrab does not recognize armor.
     if expect == "armor failure" and not body.lstrip(b" \t\r\n").startswith(BEGIN):
         words = ["it is not in the age format"]
-    if result.returncode != 1 or not any(w in said for w in words):
-        return f"expected {expect}, got exit code {result.returncode}: {said}"
+    if result.returncode != 1 or not any(w in messages for w in words):
+        return f"expected {expect}, got exit code {result.returncode}: {messages}"
     return None
 
 

@@ -4,9 +4,8 @@
  *     copy [-s KEY] [-e RECIPIENTS] [-l LABEL]... [-r] [-t MS] BUNDLE
  *
  * writes the copy beside the bundle: signed with KEY, encrypted to the recipients in the file RECIPIENTS,
- * redacted
- * (-r), also with the labels of -l. -t is the timeout of the SSH agent in milliseconds. Prints the path of
- * the copy, and a summary on stderr.
+ * redacted with -r, and also without the values of the labels of -l. -t is the timeout of the SSH agent in
+ * milliseconds. Prints the path of the copy, and a summary on stderr.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +26,7 @@ static int add_recipients(const char *file, struct age_recipients **ret, struct 
     return age_recipients_new(ret, err) < 0 ? -1 : age_recipients_add_file(*ret, file, err);
 }
 
-static int read_options(int argc, char **argv, struct bundle_copy *how, struct sshsig_signer *signer,
+static int read_options(int argc, char **argv, struct bundle_copy *options, struct sshsig_signer *signer,
                         struct strlist *labels, struct age_recipients **to, struct err *err)
 {
     uint64_t ms = 0;
@@ -35,7 +34,7 @@ static int read_options(int argc, char **argv, struct bundle_copy *how, struct s
         if (c == 's')
             signer->key = optarg;
         else if (c == 'r')
-            how->redact = true;
+            options->redact = true;
         else if (c == 't' && text_to_uint(optarg, 60000, &ms) == 0)
             signer->agent_ms = (int64_t)ms;
         else if (c == 'e' ? add_recipients(optarg, to, err) < 0
@@ -43,18 +42,18 @@ static int read_options(int argc, char **argv, struct bundle_copy *how, struct s
             return -1;
     }
     if (optind != argc - 1)
-        return err_set(err, ERR_USAGE, "which bundle?");
-    how->bundle = argv[optind];
-    how->cpu_ms = confined_copy_ms(input_size(how->bundle));
-    how->signer = signer->key ? signer : NULL;
-    how->recipients = *to;
+        return err_set(err, ERR_USAGE, "give one bundle");
+    options->bundle = argv[optind];
+    options->cpu_ms = confined_copy_ms(input_size(options->bundle));
+    options->signer = signer->key ? signer : NULL;
+    options->to = *to;
     return 0;
 }
 
 int main(int argc, char **argv)
 {
     struct err err = ERR_INIT;
-    struct page_notes to_user = {message_print_line, NULL};
+    struct page_notes notes = {message_print_line, NULL};
     struct prompt prompt;
     struct strlist labels = {0};
     struct age_recipients *to = NULL;
@@ -67,16 +66,16 @@ int main(int argc, char **argv)
                                    .ask_ctx = &prompt,
                                    .ask_ms = ASK_MS,
                                    .cancel_fd = signals_cancel_fd()};
-    struct bundle_copy how = {.user = "dave",
-                              .workstation = "here",
-                              .draw = page_build_copy,
-                              .draw_ctx = &to_user,
-                              .labels = &labels,
-                              .cancel_fd = signals_cancel_fd()};
+    struct bundle_copy options = {.user = "dave",
+                                  .workstation = "here",
+                                  .draw = page_build_copy,
+                                  .draw_ctx = &notes,
+                                  .labels = &labels,
+                                  .cancel_fd = signals_cancel_fd()};
     if (rc == 0)
-        rc = read_options(argc, argv, &how, &signer, &labels, &to, &err);
+        rc = read_options(argc, argv, &options, &signer, &labels, &to, &err);
     if (rc == 0)
-        rc = bundle_copy(&how, &c, &err);
+        rc = bundle_copy(&options, &c, &err);
     if (rc < 0)
         fprintf(stderr, "copy: %s\n%s%s%s", err.msg, *err.hint ? "hint: " : "", err.hint,
                 *err.hint ? "\n" : "");

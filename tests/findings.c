@@ -1,6 +1,6 @@
 /*
- * Prints the findings on files: `findings [KIND=]FILE...`, each on a line as `RULE SEVERITY: TEXT`. Two dumps
- * of goroutines of one process are one argument: goroutines=OLDER,NEWER.
+ * Prints the findings on files: `findings [KIND=]FILE...`, each on a line as `RULE FUNCTION: TEXT`, with `-`
+ * for no function. Two dumps of goroutines of one process are one argument: goroutines=OLDER,NEWER.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +10,12 @@
 #include "findings/findings.h"
 #include "base/banned.h"
 
-#define MOST ((size_t)64 << 20)
+#define MAX_BYTES ((size_t)64 << 20)
 
-static int add_goroutines(struct findings *w, char *paths, const struct finding_subject *s, struct err *err)
+static int add_goroutines(struct findings *found, char *paths, const struct finding_subject *s,
+                          struct err *err)
 {
-    struct buf bytes[2] = {BUF_INIT(MOST), BUF_INIT(MOST)};
+    struct buf bytes[2] = {BUF_INIT(MAX_BYTES), BUF_INIT(MAX_BYTES)};
     struct str dumps[2];
     const char *names[2];
     struct goroutines *g = NULL;
@@ -28,24 +29,25 @@ static int add_goroutines(struct findings *w, char *paths, const struct finding_
         names[n++] = path;
     }
     if (rc == 0)
-        rc = goroutines_read(&(struct goroutines_input){dumps, names, n, MOST}, &g, err);
+        rc = goroutines_read(&(struct goroutines_input){dumps, names, n, MAX_BYTES}, &g, err);
     if (rc == 0)
-        rc = findings_add_goroutines(w, g, s, err);
+        rc = findings_add_goroutines(found, g, s, err);
     goroutines_free(g);
     buf_release(&bytes[0]);
     buf_release(&bytes[1]);
     return rc;
 }
 
-static int add_profile(struct findings *w, const char *path, const struct finding_subject *s, struct err *err)
+static int add_profile(struct findings *found, const char *path, const struct finding_subject *s,
+                       struct err *err)
 {
-    struct buf bytes = BUF_INIT(MOST);
+    struct buf bytes = BUF_INIT(MAX_BYTES);
     struct profile *p = NULL;
     int rc = file_read(path, &bytes, err);
     if (rc == 0)
-        rc = profile_parse_buf(&bytes, MOST, &p, err);
+        rc = profile_parse_buf(&bytes, MAX_BYTES, &p, err);
     if (rc == 0)
-        rc = findings_add_profile(w, p, s, err);
+        rc = findings_add_profile(found, p, s, err);
     profile_free(p);
     buf_release(&bytes);
     return rc;
@@ -53,7 +55,7 @@ static int add_profile(struct findings *w, const char *path, const struct findin
 
 int main(int argc, char **argv)
 {
-    struct findings w = FINDINGS_INIT;
+    struct findings found = FINDINGS_INIT;
     struct err err = ERR_INIT;
     int rc = 0;
     for (int i = 1; i < argc && rc == 0; i++) {
@@ -63,15 +65,16 @@ int main(int argc, char **argv)
         if (equals)
             *equals = '\0';
         s.kind = equals ? argv[i] : NULL;
-        rc = equals && strcmp(argv[i], "goroutines") == 0 ? add_goroutines(&w, equals + 1, &s, &err)
-                                                          : add_profile(&w, s.file, &s, &err);
+        rc = equals && strcmp(argv[i], "goroutines") == 0 ? add_goroutines(&found, equals + 1, &s, &err)
+                                                          : add_profile(&found, s.file, &s, &err);
     }
     if (rc == 0)
-        rc = findings_finish(&w, &err);
-    for (size_t i = 0; i < w.n && rc == 0; i++)
-        printf("%s %s: %s\n", w.items[i].rule->id, w.items[i].look ? w.items[i].look : "-", w.items[i].text);
+        rc = findings_finish(&found, &err);
+    for (size_t i = 0; i < found.n && rc == 0; i++)
+        printf("%s %s: %s\n", found.items[i].rule->id, found.items[i].look ? found.items[i].look : "-",
+               found.items[i].text);
     if (rc < 0)
-        fprintf(stderr, "words: %s\n", err.msg);
-    findings_release(&w);
+        fprintf(stderr, "findings: %s\n", err.msg);
+    findings_release(&found);
     return rc < 0;
 }

@@ -1,14 +1,14 @@
 /*
- * Hands one file off, for the tests of handoff/, like the command but without an inventory.
+ * Hands off one file like `profgrab attach`, but without an inventory, for the tests of handoff/.
  *
  *     handoff [OPTION...] gitlab|redmine|rt URL PROJECT FILE       the token is in $TOKEN
  *
  *     --ca FILE  --issue N  --title TEXT  --summary TEXT  --label L  --assignee A  --encrypted
- * --plaintext-i-know
- *     --dry-run  --upload-max BYTES  --silence MS  --patience MS  --cancel-after STEP
+ *     --plaintext-i-know  --dry-run  --upload-max BYTES  --silence MS  --patience MS  --cancel-after STEP
  *
- * stdout: `url URL`, `left SENTENCE`, and `step NAME OUTCOME TEXT` for each; with --dry-run each request.
- * stderr: the error and its hint. The exit code is 0 or 4. SIGINT cancels, as Ctrl-C does.
+ * stdout: `step NAME OUTCOME TEXT` for each step, `waiting MS REASON` for each wait, `url URL`, `left
+ * SENTENCE` and `name FILE`; with --dry-run also `would METHOD URL TEXT` for each request. stderr: the error
+ * and its hint. The exit code is 0 or 4. SIGINT cancels the hand-off.
  */
 #include <curl/curl.h>
 #include <getopt.h>
@@ -33,9 +33,9 @@ static void on_waiting(void *ctx, int64_t ms, const char *because)
     printf("waiting %lld %s\n", (long long)ms, because);
 }
 
-/* The descriptor to which Ctrl-C and --cancel-after write. */
+/* The pipe to which SIGINT and --cancel-after write. */
 struct canceller {
-    const char *after;
+    const char *after; /* the step after which to cancel; NULL: none */
     int fds[2];
 };
 
@@ -97,8 +97,8 @@ static void read_options(int argc, char **argv, struct handoff_request *r, struc
                                             {"patience", 1, NULL, PATIENCE},
                                             {"cancel-after", 1, NULL, CANCEL},
                                             {NULL, 0, NULL, 0}};
-    for (int c_; (c_ = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        switch (c_) {
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        switch (option) {
         case CA:
             t->ca = optarg;
             break;

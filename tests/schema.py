@@ -3,8 +3,8 @@
 
 usage: tests/schema.py docs/formats.md[#WORD] FILE.json...
 
-The schema is the ```json block of the page whose title has that word, `manifest` if none is given. Exit code 1 if a
-file is not valid, 2 for wrong usage.
+The schema is the ```json block of the page whose title has WORD, by default `manifest`. Exit code 1 if a file is not valid, 2 for
+wrong usage.
 """
 
 import json

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prints the last screen of a terminal that got this output.
+"""Prints the final screen of a terminal with this output.
 
 usage: tests/screen.py ROWS COLUMNS <CAPTURE
 
-Knows what profgrab writes: text, \\r, \\n, and ESC [ n A, ESC [ J and ESC [ K. Exit code 1 for anything else.
+Supports only what profgrab writes: text, \\r, \\n, and ESC [ n A, ESC [ J and ESC [ K. Exit code 1 for anything else.
 """
 
 import re

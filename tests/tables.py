@@ -1,10 +1,10 @@
-"""Shared code for tables in docs/ that tests make: values that differ in each run, cells, renewing, comparing."""
+"""Shared code for tables in docs/ that tests make: placeholders for values that differ in each run, cells, renewal, comparison."""
 import difflib
 import re
 
 
-def varying(environment):
-    """The text in place of a value that differs in each run."""
+def placeholders(environment):
+    """Patterns of values that differ in each run, with the text in place of them."""
     ports = {value for name, value in environment.items() if name.startswith("RIG_PORT_")}
     return [
         *((re.compile(re.escape(environment[name])), "DIR") for name in ("BATS_TEST_TMPDIR", "BATS_FILE_TMPDIR", "RIG_DIR")),
@@ -24,8 +24,8 @@ def varying(environment):
 
 
 def cell(text):
-    for plain, shown in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("*", "\\*"), ("\n", "<br>")):
-        text = text.replace(plain, shown)
+    for character, escaped in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("*", "\\*"), ("\n", "<br>")):
+        text = text.replace(character, escaped)
     return text
 
 
@@ -34,7 +34,7 @@ def replaced(lines, first, last, new):
     return lines[:begin + 1] + new + lines[end:]
 
 
-def renew_or_compare(path, change, renew, how):
+def renew_or_compare(path, change, renew, command):
     """Gives the document's lines to `change`; writes the result, or prints the differences. Returns the exit status."""
     with open(path, encoding="utf-8") as file:
         old = file.read().splitlines()
@@ -46,5 +46,5 @@ def renew_or_compare(path, change, renew, how):
     if old == new:
         return 0
     print("\n".join(difflib.unified_diff(old, new, path, "what profgrab says now", lineterm="", n=0)))
-    print(f"if that is better, `{how}` renews the table")
+    print(f"if that is better, `{command}` renews the table")
     return 1

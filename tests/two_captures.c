@@ -6,8 +6,8 @@
  *
  *     two_captures REPORT INVENTORY SSH_CONFIG NAME HOST KINDS CANCEL NAME HOST KINDS CANCEL
  *
- * KINDS are separated by commas. The capture is cancelled when it fetches the item CANCEL; `-`: never.
- * NAME.tar.gz is its bundle.
+ * KINDS are separated by commas. The capture is cancelled while it fetches an item of the kind CANCEL, or
+ * never with `-`. NAME.tar.gz is its bundle.
  */
 #include <errno.h>
 #include <pthread.h>

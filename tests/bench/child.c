@@ -1,7 +1,7 @@
 /*
- * Draws the page of a capture in this process and in the child that a grab starts for it, alternately, and
- * prints the medians in milliseconds of wall-clock time: in this process, in the child, of the differences
- * between neighbours:
+ * Draws the page of a capture alternately in this process and in the child that a grab starts for it. Prints
+ * the medians in milliseconds: in this process, in the child, and of the differences within a round; the
+ * first line of wall-clock time, the second of processor time:
  *
  *   child NAME.tar.gz ROUNDS FILE...
  *
@@ -21,7 +21,7 @@
 /* The resident memory of a grab (docs/performance.md, Memory). */
 #define GRAB_MEMORY ((size_t)17 << 20)
 
-static bool stays_here; /* only one thread measures */
+static bool in_this_process; /* only one thread measures */
 
 int __real_proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_fork_limits *limits,
                              struct buf *ret, struct err *err);
@@ -31,7 +31,7 @@ int __wrap_proc_run_confined(proc_confined_fn *body, void *ctx, const struct pro
 int __wrap_proc_run_confined(proc_confined_fn *body, void *ctx, const struct proc_fork_limits *limits,
                              struct buf *ret, struct err *err)
 {
-    if (!stays_here)
+    if (!in_this_process)
         return __real_proc_run_confined(body, ctx, limits, ret, err);
     buf_init(ret, limits->max_result);
     return body(ctx, ret, err);
@@ -57,12 +57,12 @@ static double processor_ms(void)
     return sum;
 }
 
-struct took {
+struct duration {
     double clock, processor;
 };
 
 /* Draws once, with a manifest that has no report yet. */
-static int draw_once(const struct workdir *w, char **files, size_t n, struct took *ret, struct err *err)
+static int draw_once(const struct workdir *w, char **files, size_t n, struct duration *ret, struct err *err)
 {
     struct manifest *m = NULL;
     if (work_fill(w, files, n, &m, err) < 0)
@@ -71,7 +71,7 @@ static int draw_once(const struct workdir *w, char **files, size_t n, struct too
     malloc_trim(0);
     double began = now_ms(), used = processor_ms();
     int rc = page_build_workdir(m, w, -1, err);
-    *ret = (struct took){now_ms() - began, processor_ms() - used};
+    *ret = (struct duration){now_ms() - began, processor_ms() - used};
     manifest_free(m);
     return rc < 0 ? -1 : beneath_remove(workdir_files(w), BUNDLE_REPORT, err);
 }
@@ -96,10 +96,10 @@ struct times {
 static int measure_round(const struct workdir *w, char **files, size_t n, size_t i, const struct times *t,
                          struct err *err)
 {
-    struct took took[2] = {{0, 0}, {0, 0}}; /* in the child, here */
+    struct duration took[2] = {{0, 0}, {0, 0}}; /* in the child, here */
     for (size_t turn = 0; turn < 2; turn++) {
-        stays_here = (i + turn) % 2;
-        if (draw_once(w, files, n, &took[stays_here], err) < 0)
+        in_this_process = (i + turn) % 2;
+        if (draw_once(w, files, n, &took[in_this_process], err) < 0)
             return -1;
     }
     for (size_t k = 0; k < 2; k++) {
@@ -112,15 +112,15 @@ static int measure_round(const struct workdir *w, char **files, size_t n, size_t
 
 static int measure_draw(const struct workdir *w, char **words, size_t n, size_t rounds, struct err *err)
 {
-    struct took unused;
+    struct duration unused;
     struct times t;
-    double *room = calloc(rounds * 6, sizeof *room);
-    if (!room)
+    double *values = calloc(rounds * 6, sizeof *values);
+    if (!values)
         return err_nomem(err);
     for (size_t k = 0; k < 2; k++) {
-        t.here[k] = room + rounds * (3 * k);
-        t.child[k] = room + rounds * (3 * k + 1);
-        t.more[k] = room + rounds * (3 * k + 2);
+        t.here[k] = values + rounds * (3 * k);
+        t.child[k] = values + rounds * (3 * k + 1);
+        t.more[k] = values + rounds * (3 * k + 2);
     }
     /* The first drawing loads what both ways need, so it is not measured. */
     int rc = draw_once(w, words, n, &unused, err);
@@ -129,7 +129,7 @@ static int measure_draw(const struct workdir *w, char **words, size_t n, size_t 
     for (size_t k = 0; rc == 0 && k < 2; k++)
         printf("%.3f %.3f %.3f\n", median(t.here[k], rounds), median(t.child[k], rounds),
                median(t.more[k], rounds));
-    free(room);
+    free(values);
     return rc;
 }
 

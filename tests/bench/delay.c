@@ -1,13 +1,12 @@
 /*
  * A slow network on one machine: `delay MS [MB_PER_SECOND]` makes two network namespaces, each with a tun
- * device, and carries packets between the two, each MS milliseconds late and at no more than that rate. It
+ * device, and transfers packets between the two, each MS milliseconds late and at no more than that rate. It
  * prints
  *
  *     near=PID far=PID
  *
- * on standard output, the processes whose namespaces these are (`nsenter -t PID -n COMMAND`; near has the
- * address 10.77.0.1, far 10.77.0.2), and runs until its standard input ends. It removes everything at its
- * end.
+ * on standard output: the processes that hold the namespaces (`nsenter -t PID -n COMMAND`; near has the
+ * address 10.77.0.1, far 10.77.0.2). It runs until its standard input ends, and then removes everything.
  *
  * A packet waits in one queue for each direction until it is due. At a limited rate packets leave one after
  * the other, and a packet that would wait longer than QUEUE_MS is dropped, as routers do.
@@ -195,7 +194,7 @@ static void queue_add(struct queue *q, size_t at, size_t n, int64_t now)
     q->head = at + n;
 }
 
-static void take_in(struct queue *q)
+static void receive_packets(struct queue *q)
 {
     char dropped[MTU];
     for (int i = 0; i < BURST; i++) {
@@ -208,7 +207,7 @@ static void take_in(struct queue *q)
     }
 }
 
-static void let_out(struct queue *q)
+static void send_packets(struct queue *q)
 {
     int64_t now = now_ns();
     for (; q->n > 0 && q->packets[q->first].due <= now; q->n--, q->first = (q->first + 1) % QUEUE_PACKETS) {
@@ -225,7 +224,7 @@ static void init_queue(struct queue *q, int from, int to, double ms, double mb_p
     q->bytes = malloc(QUEUE_BYTES);
     q->packets = malloc(QUEUE_PACKETS * sizeof *q->packets);
     if (!q->bytes || !q->packets)
-        give_up("memory");
+        give_up("cannot allocate memory");
 }
 
 static void carry_packets(struct queue q[2])
@@ -245,8 +244,8 @@ static void carry_packets(struct queue q[2])
         if (p[0].revents && read(STDIN_FILENO, ignored, sizeof ignored) <= 0)
             return;
         for (int i = 0; i < 2; i++) {
-            take_in(&q[i]);
-            let_out(&q[i]);
+            receive_packets(&q[i]);
+            send_packets(&q[i]);
         }
     }
 }

@@ -3,8 +3,8 @@
 
     discovery.py [ROUNDS [static]]   prints time (median) and memory, the answer fetched and kept; $PROFGRAB is the program
 
-The answer is made as /api/v1/targets gives it, with the labels that a discovery by Consul leaves, or with those of static_configs. The server is a process of its own,
-on loopback, and writes what it made before.
+The answer has the form of /api/v1/targets, with the labels of a discovery by Consul, or of static_configs. The server is a separate process on
+loopback, which sends an answer that it made before.
 """
 import http.server
 import json
@@ -43,7 +43,7 @@ def target(number):
         "scrapeInterval": "15s", "scrapeTimeout": "10s"}
 
 
-def serve(answer):
+def make_server(answer):
     class Prometheus(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             self.send_response(200)
@@ -65,13 +65,13 @@ def start_server():
     if pid == 0:
         answer = json.dumps({"status": "success", "data": {"activeTargets": [target(i) for i in range(TARGETS)], "droppedTargets": []}},
                             separators=(",", ":")).encode()
-        server = serve(answer)
+        server = make_server(answer)
         os.write(write, f"{server.server_address[1]} {len(answer)}\n".encode())
         server.serve_forever()
         os._exit(0)
     os.close(write)
-    with os.fdopen(read) as said:
-        port, size = map(int, said.readline().split())
+    with os.fdopen(read) as pipe:
+        port, size = map(int, pipe.readline().split())
     return pid, port, size
 
 

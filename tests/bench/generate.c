@@ -168,8 +168,8 @@ static uint64_t uneven_random(uint64_t r, uint64_t n)
     return (uint64_t)(u * u * u * (double)n);
 }
 
-/* A walk through the program: a function calls BRANCHES others, some much more often. Leaf first in the file.
- */
+/* A random path from the root: a function calls BRANCHES others, some much more often. In the file, the leaf
+ * is the first. */
 static void add_stack(struct maker *m)
 {
     uint64_t ids[MAX_DEPTH], function = 0;

@@ -1,7 +1,7 @@
 /*
- * libssh2 alone: `raw PORT USER KEY TO PATH` logs in to an sshd on loopback, opens one channel to
- * localhost:TO, asks for PATH over HTTP and discards the answer, with blocking calls. It does not check the
- * host key. Prints `bytes=N ms=N`, measured from the first byte: the best result that libssh2 allows.
+ * libssh2 alone: `raw PORT USER KEY TO_PORT PATH` logs in to an sshd on loopback, opens one channel to
+ * localhost:TO_PORT, requests PATH over HTTP and discards the answer, with blocking calls. It does not check
+ * the host key. Prints `bytes=N ms=N`, measured from the first byte: the best result that libssh2 allows.
  */
 #include <arpa/inet.h>
 #include <libssh2.h>
@@ -41,14 +41,14 @@ static void request_path(LIBSSH2_SESSION *s, LIBSSH2_CHANNEL *c, const char *pat
     int n = snprintf(request, sizeof request,
                      "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path);
     if (libssh2_channel_write(c, request, (size_t)n) != n)
-        give_up(s, "cannot ask");
+        give_up(s, "cannot send the request");
 }
 
 int main(int argc, char **argv)
 {
     static char piece[PIECE];
     if (argc != 6 || libssh2_init(0) != 0)
-        give_up(NULL, "usage: raw PORT USER KEY TO PATH");
+        give_up(NULL, "usage: raw PORT USER KEY TO_PORT PATH");
     LIBSSH2_SESSION *s = libssh2_session_init();
     int fd = connect_to((unsigned)strtoul(argv[1], NULL, 10));
     /* The algorithms that profgrab uses with this version and sshd accepts. */

@@ -8,8 +8,7 @@
 #include "capture/record.h"
 #include "fetch/fetch.h"
 
-/* Copies a file there as `bundle create` does, replacing an earlier copy, and adds it to the manifest.
- */
+/* Copies a file into the work directory as `bundle create` does, and adds it to the manifest. */
 static inline int work_add_file(struct manifest *m, const struct workdir *w, const char *from,
                                 struct err *err)
 {
@@ -32,7 +31,7 @@ static inline int work_add_file(struct manifest *m, const struct workdir *w, con
     return rc;
 }
 
-/* A finished manifest of those files, which must be in the work directory. The caller frees *ret. */
+/* Copies the files into the work directory and returns their finished manifest. The caller frees *ret. */
 static inline int work_fill(const struct workdir *w, char **files, size_t n, struct manifest **ret,
                             struct err *err)
 {

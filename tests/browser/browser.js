@@ -1,5 +1,5 @@
-// A browser for the tests: Debian's Chromium without a window, which leaves no files. The pages have hostile names and must
-// execute none of them.
+// A browser for the tests: Debian's Chromium without a window. It leaves no files. The pages have hostile names, of which the
+// browser must execute none.
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,8 +22,8 @@ export const WIDE = { width: 1280, height: 900 };
 export const NARROW = { width: 400, height: 800 };
 
 const TIMEOUT = 15000;
-/** Of a script that is not whole. */
-const COMPLAINT = /^policy: script-src|^Executing inline script|^SyntaxError|Content Security Policy/;
+/** What the browser logs for an incomplete script. */
+const SCRIPT_ERROR = /^policy: script-src|^Executing inline script|^SyntaxError|Content Security Policy/;
 
 let started = null;
 
@@ -88,13 +88,13 @@ export function describedPage(from, to, change) {
 }
 
 /** Runs in the page before its own scripts. */
-function watch() {
+function reportViolations() {
     document.addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
 }
 
 /**
  * Opens a page, waits until it is drawn, runs work(page), and checks that the page logged no error, loaded nothing and executed
- * no name. options: hash, size, scheme, and those of a browser context; broken: the page has no script to draw it, and the
+ * no name. options: hash, size, scheme, and those of a browser context; broken: the page's script is incomplete, and the
  * browser may log that.
  */
 export async function visit(name, options, work) {
@@ -102,25 +102,25 @@ export async function visit(name, options, work) {
     const { launched } = await browser();
     const context = await launched.newContext({ viewport: size, colorScheme: scheme, reducedMotion: 'reduce', ...rest });
     try {
-        await context.addInitScript(watch);
+        await context.addInitScript(reportViolations);
         const url = pathToFileURL(pageFile(name)).href;
         const problems = [];
         await context.route('**/*', (route) => (route.request().url() === url ? route.continue() : route.abort()));
-        context.on('request', (request) => request.url().split('#')[0] === url || problems.push(`asked for ${request.url().slice(0, 200)}`));
+        context.on('request', (request) => request.url().split('#')[0] === url || problems.push(`requested ${request.url().slice(0, 200)}`));
         context.on('console', (message) => ['error', 'warning'].includes(message.type()) && problems.push(message.text()));
         context.on('weberror', (error) => problems.push(String(error.error())));
         context.on('page', (opened) => opened.opener().then((by) => by && problems.push(`opened ${opened.url()}`)));
         const page = await context.newPage();
         page.setDefaultTimeout(TIMEOUT);
         page.on('dialog', (dialog) => {
-            problems.push(`said ${dialog.message()}`);
+            problems.push(`showed a dialog: ${dialog.message()}`);
             dialog.dismiss();
         });
         await page.goto(url + hash);
         if (!broken) await drawn(page);
         await work(page);
         assert.equal(await page.evaluate(() => window.pwned), undefined, 'a name was executed');
-        assert.deepEqual(broken ? problems.filter((problem) => !COMPLAINT.test(problem)) : problems, []);
+        assert.deepEqual(broken ? problems.filter((problem) => !SCRIPT_ERROR.test(problem)) : problems, []);
     } finally {
         await context.close();
     }
@@ -150,9 +150,9 @@ export function settled(page) {
 }
 
 /** The parameters in the fragment of the URL. The page sets them shortly after a change. */
-export const placeOf = (page) => Object.fromEntries(new URLSearchParams(new URL(page.url()).hash.slice(1)));
+export const parametersOf = (page) => Object.fromEntries(new URLSearchParams(new URL(page.url()).hash.slice(1)));
 
-/** Waits until fn(arg), run in the page, is true and the page does not change any more. The error of a timeout contains fn. */
+/** Waits until fn(arg) is true in the page and the page does not change any more. The error of a timeout contains fn. */
 export async function until(page, fn, arg) {
     await page.waitForFunction(fn, arg).catch((error) => {
         throw new Error(`never true: ${fn}: ${error.message.split('\n')[0]}`);
@@ -161,7 +161,7 @@ export async function until(page, fn, arg) {
 }
 
 /** Returns the share of a canvas that does not have the background colour, and the colours of more than 1/200 of it. */
-export function inkOf(page, selector = '.graph canvas') {
+export function measureInk(page, selector = '.graph canvas') {
     return page.evaluate((wanted) => {
         const canvas = document.querySelector(wanted);
         const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -192,7 +192,7 @@ export function pixelAt(page, x, y, selector = '.graph canvas') {
 }
 
 /** Runs in the page: lists the elements that exceed the window, or exceed their box without a scroll bar. */
-export function outside() {
+export function exceeding() {
     const shown = (node) => node.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true }) && !node.closest('.aside, .skip');
     const name = (node) => `${node.tagName.toLowerCase()}.${String(node.className).slice(0, 40)}: ${node.textContent.slice(0, 60)}`;
     const wide = [...document.querySelectorAll('body *')].filter((node) => {

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { bundleOf, changedPage, describedPage, end, idOf, inkOf, NARROW, outside, settled, until, visit, WIDE } from './browser.js';
+import { bundleOf, changedPage, describedPage, end, idOf, measureInk, NARROW, exceeding, settled, until, visit, WIDE } from './browser.js';
 
 after(end);
 
@@ -27,10 +27,10 @@ const NAMES = [
     '',
 ];
 
-const sizes = (act) => Promise.all([WIDE, NARROW].map(act));
+const forSizes = (act) => Promise.all([WIDE, NARROW].map(act));
 
 /** Runs in the page: returns the first invisible character or change of direction in its text; null if there is none. */
-const hidden = () =>
+const firstInvisible = () =>
     [...document.body.children]
         .filter((node) => node.tagName !== 'SCRIPT')
         .map((node) => node.outerHTML.match(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/))
@@ -38,41 +38,41 @@ const hidden = () =>
         .charCodeAt(0) ?? null;
 
 /** Runs in the page: returns whether it shows a text that is too long. */
-const endless = () => {
+const overlong = () => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT, (node) => 1 + (node.parentNode.tagName === 'SCRIPT'));
     while (texts.nextNode()) if (texts.currentNode.length > 2100) return texts.currentNode.data.slice(0, 60);
     return null;
 };
 
-async function whole(page, what) {
-    assert.deepEqual(await page.evaluate(outside), [], what);
-    assert.equal(await page.evaluate(hidden), null, `${what}: a character that cannot be seen`);
-    assert.equal(await page.evaluate(endless), null, `${what}: a text without end`);
+async function assertIntact(page, what) {
+    assert.deepEqual(await page.evaluate(exceeding), [], what);
+    assert.equal(await page.evaluate(firstInvisible), null, `${what}: an invisible character`);
+    assert.equal(await page.evaluate(overlong), null, `${what}: an overlong text`);
 }
 
-test('names in profiles, wide and narrow: all that a reader can do with them, and nothing is executed', async () => {
+test('names in profiles, wide and narrow: every action of a reader executes none', async () => {
     const { id } = bundleOf('hostile').data.find((entry) => entry.file.endsWith('names.pb.gz'));
-    await sizes((size) =>
+    await forSizes((size) =>
         // High enough to show all rows of the table without scrolling.
         visit('hostile', { hash: `#v=${id}`, size: { ...size, height: 1800 } }, async (page) => {
             const what = `${size.width} px`;
             const step = size === NARROW ? 4 : 1;
-            await whole(page, what);
+            await assertIntact(page, what);
             const box = await page.locator('.graph canvas').boundingBox();
             for (let y = box.y + 10; y < box.y + box.height; y += 20 * step) {
                 await page.mouse.move(box.x + 8, y);
-                await whole(page, `${what}, the tip at ${y}`);
+                await assertIntact(page, `${what}, the tip at ${y}`);
             }
             await page.mouse.move(0, 0);
             await page.locator('.graph canvas').focus();
             for (let i = 0; i < 24; i++) {
                 await page.keyboard.press('ArrowDown');
-                if (i % step === 0) await whole(page, `${what}, the detail`);
+                if (i % step === 0) await assertIntact(page, `${what}, the detail`);
             }
             for (const choice of await page.locator('.choice').all()) {
                 await choice.click();
                 await settled(page);
-                await whole(page, `${what}, a type`);
+                await assertIntact(page, `${what}, a type`);
             }
             const names = page.locator('.rows .c-name button');
             const n = await names.count();
@@ -80,7 +80,7 @@ test('names in profiles, wide and narrow: all that a reader can do with them, an
             for (let i = 0; i < n; i += step) {
                 await names.nth(i).click();
                 await page.locator('.sandwich h2').waitFor();
-                await whole(page, `${what}, callers of ${i}`);
+                await assertIntact(page, `${what}, callers of ${i}`);
                 if (i % 3) {
                     await page.getByRole('button', { name: 'Whole graph' }).click();
                     await page.locator('.graph canvas').waitFor();
@@ -97,18 +97,18 @@ test('names in profiles, wide and narrow: all that a reader can do with them, an
 });
 
 test('names of files, wide and narrow', async () => {
-    await sizes((size) => visit('hostile', { size }, (page) => whole(page, `${size.width} px`)));
+    await forSizes((size) => visit('hostile', { size }, (page) => assertIntact(page, `${size.width} px`)));
 });
 
 /** Returns the same data with every text replaced, except the texts that identify its parts. */
-function spoiled(value, kept = new Set(['id', 'form', 'file']), at = { next: 0 }) {
+function replaceTexts(value, kept = new Set(['id', 'form', 'file']), at = { next: 0 }) {
     if (typeof value === 'string') return NAMES[at.next++ % NAMES.length];
-    if (Array.isArray(value)) return value.map((item) => spoiled(item, kept, at));
+    if (Array.isArray(value)) return value.map((item) => replaceTexts(item, kept, at));
     if (!value || typeof value !== 'object') return value;
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, kept.has(key) ? item : spoiled(item, kept, at)]));
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, kept.has(key) ? item : replaceTexts(item, kept, at)]));
 }
 
-test('hosts, services, paths, reasons, errors, sentences and titles of the bundle', async () => {
+test('hosts, services, paths, reasons, errors, findings and titles of the bundle', async () => {
     const times = ['started', 'finished', 'status', 'kind'];
     for (const [name, kept] of [['spoiled', []], ['spoiled-but-times', times]]) {
         describedPage('bundle', name, (bundle) => {
@@ -120,34 +120,34 @@ test('hosts, services, paths, reasons, errors, sentences and titles of the bundl
                     for (const item of service.items || []) Object.assign(item, { error: 'x', server_words: 'y', verdicts });
                 }
             }
-            Object.assign(bundle, spoiled(bundle, new Set(['id', 'form', 'file', ...kept])));
+            Object.assign(bundle, replaceTexts(bundle, new Set(['id', 'form', 'file', ...kept])));
             bundle.summary.push(...NAMES.map((text) => ({ rule: text, text, data: 0, look: text })));
         });
-        await sizes(async (size) => {
+        await forSizes(async (size) => {
             await visit(name, { size }, async (page) => {
-                await whole(page, `${name}, ${size.width} px`);
+                await assertIntact(page, `${name}, ${size.width} px`);
                 await page.evaluate(() => (document.querySelector('nav details').open = true));
-                await whole(page, `${name}, ${size.width} px, contents`);
+                await assertIntact(page, `${name}, ${size.width} px, contents`);
                 for (const box of await page.locator('nav a, .card').all()) assert.ok((await box.boundingBox()).height < 400, 'a name takes the page');
             });
-            await visit(name, { hash: '#v=data-0', size }, (page) => whole(page, `${name}, ${size.width} px, a profile`));
+            await visit(name, { hash: '#v=data-0', size }, (page) => assertIntact(page, `${name}, ${size.width} px, a profile`));
         });
     }
 });
 
-test('goroutines whose names, states and places are like that', async () => {
+test('goroutines with hostile names, states and places', async () => {
     const { page: name, id } = goroutinesOf('hostile-goroutines');
-    await sizes((size) =>
+    await forSizes((size) =>
         visit(name, { hash: `#v=${id}`, size }, async (page) => {
             for (const stack of await page.locator('.stacks summary').all()) await stack.click();
             await settled(page);
-            await whole(page, `${size.width} px`);
+            await assertIntact(page, `${size.width} px`);
             const states = await page.locator('.state').count();
             assert.ok(states >= 8);
             for (let i = 0; i < states; i += size === NARROW ? 4 : 1) {
                 await page.locator('.state').nth(i).click();
                 await settled(page);
-                await whole(page, `${size.width} px, state ${i}`);
+                await assertIntact(page, `${size.width} px, state ${i}`);
             }
         }),
     );
@@ -171,30 +171,30 @@ function goroutinesOf(name) {
     return { page, id };
 }
 
-test('5,000 calls deep: to the lowest and back', () =>
+test('a stack of 5,000 calls: scrolling shows the lowest, and a search finds it', () =>
     visit('hostile', { hash: `#v=${bundleOf('hostile').data.find((entry) => entry.file.endsWith('deep.pb.gz')).id}` }, async (page) => {
-        await whole(page, 'deep');
-        assert.ok((await inkOf(page)).ink > 0.5);
+        await assertIntact(page, 'deep');
+        assert.ok((await measureInk(page)).ink > 0.5);
         const flame = page.locator('.flame').first();
         assert.ok((await flame.boundingBox()).height <= WIDE.height);
         const shown = () => page.locator('.graph canvas').evaluate((canvas) => canvas.toDataURL());
         const above = await shown();
         await flame.evaluate((node) => (node.scrollTop = 1e9));
         await settled(page);
-        assert.ok((await inkOf(page)).ink > 0.05, 'nothing is drawn below');
+        assert.ok((await measureInk(page)).ink > 0.05, 'nothing is drawn below');
         assert.notEqual(await shown(), above);
         await page.getByLabel('Search', { exact: true }).fill('level0$');
         await settled(page);
         assert.match(await page.locator('.notice').textContent(), /^1 function, /);
         await page.locator('.rows .c-name button').click();
         await page.locator('.sandwich h2').waitFor();
-        await whole(page, 'callers of the lowest');
+        await assertIntact(page, 'callers of the lowest');
     }));
 
 test('a million names: the heaviest are drawn, the rest is one frame, all can be sorted and searched', () =>
     visit('million', {}, async (page) => {
-        await whole(page, 'a million');
-        assert.ok((await inkOf(page)).ink > 0.5);
+        await assertIntact(page, 'a million');
+        assert.ok((await measureInk(page)).ink > 0.5);
         const n = Number(await page.locator('.top').getAttribute('aria-rowcount'));
         assert.ok(n > 40000, `${n} rows`);
         await page.getByLabel('Search', { exact: true }).fill('F39');
@@ -209,7 +209,7 @@ test('a million names: the heaviest are drawn, the rest is one frame, all can be
 
 // ---- incomplete pages ----------------------------------------------------------------------------------------------
 
-test('a page that was cut short anywhere says so', async () => {
+test('a message describes a page that was cut short anywhere', async () => {
     const at = (mark) => (text) => text.slice(0, text.indexOf(mark) + mark.length + 200);
     const cuts = {
         'in the description': at('id="bundle">'),
@@ -217,14 +217,14 @@ test('a page that was cut short anywhere says so', async () => {
         'in the script': at('<script type="module">'),
         'before the end of the script': (text) => text.slice(0, text.lastIndexOf('</script>') - 10),
     };
-    const look = ([where, cut]) =>
+    const checkCut = ([where, cut]) =>
         visit(changedPage('single', `cut ${where}`, cut), { broken: true }, (page) =>
             until(page, () => /cut short or damaged/.test(document.body.innerText)),
         );
-    await Promise.all(Object.entries(cuts).map(look));
+    await Promise.all(Object.entries(cuts).map(checkCut));
 });
 
-test('a profile that is damaged, or gone, says so, and the others are there', async () => {
+test('a message describes a damaged or missing profile, and the others are shown', async () => {
     const id = idOf('bundle', 'cpu', 'rude');
     const other = idOf('bundle', 'heap', 'rude');
     const block = new RegExp(`(<script type="application/octet-stream" id="${id}">)([^<]*)`);
@@ -237,20 +237,20 @@ test('a profile that is damaged, or gone, says so, and the others are there', as
         'not JSON': (all, tag) => tag + gzipSync('<img src=x onerror=window.pwned=1>').toString('base64'),
         'JSON of something else': (all, tag) => tag + gzipSync('{"nodes": 1}').toString('base64'),
     };
-    const look = async ([how, damage]) => {
+    const checkDamage = async ([how, damage]) => {
         const name = changedPage('bundle', `damaged ${how}`, (text) => text.replace(block, damage));
         await visit(name, { hash: `#v=${id}` }, async (page) => {
             assert.match(await page.locator('main .error').textContent(), /damaged/, how);
             await page.locator(`nav a[href="#v=${other}"]`).click();
             await page.locator('.graph canvas').waitFor();
-            assert.ok((await inkOf(page)).ink > 0.1, how);
+            assert.ok((await measureInk(page)).ink > 0.1, how);
         });
         await visit(name, {}, (page) => until(page, () => document.querySelectorAll('.card').length > 5));
     };
-    await Promise.all(Object.entries(damages).map(look));
+    await Promise.all(Object.entries(damages).map(checkDamage));
 });
 
-test('a description that is damaged says so', async () => {
+test('a message describes a damaged description of the bundle', async () => {
     const name = changedPage('bundle', 'no description', (text) => text.replace('id="bundle">{', 'id="bundle">{{'));
     await visit(name, { broken: true }, (page) => until(page, () => /cut short or damaged/.test(document.body.innerText)));
 });

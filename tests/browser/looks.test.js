@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { axeSource, bundleOf, end, idOf, NARROW, outside, settled, until, visit, WIDE } from './browser.js';
+import { axeSource, bundleOf, end, idOf, NARROW, exceeding, settled, until, visit, WIDE } from './browser.js';
 
 after(end);
 
@@ -31,8 +31,8 @@ const VIEWS = {
     difference: ['view', `#v=${idOf('view', '', '', 'profile')}`],
 };
 
-/** Opens the views one after the other in one page, like a reader. */
-function walk(name, size, work) {
+/** Opens the views one after the other in one page, as a reader does. */
+function forEachView(name, size, work) {
     const start = { bundle: idIn('block', 'rude'), compared: `#v=${sidesOf('goroutines')}` }[name] || '';
     return visit(name, { hash: start, size }, async (page) => {
         for (const [view, [of, hash, first]] of Object.entries(VIEWS)) {
@@ -52,7 +52,7 @@ function walk(name, size, work) {
 }
 
 /** Runs the work for each view, several at a time. */
-async function each(views, act) {
+async function inParallel(views, act) {
     const left = [...views];
     const next = async () => {
         for (let view = left.shift(); view; view = left.shift()) await act(view);
@@ -62,7 +62,7 @@ async function each(views, act) {
 
 const combinations = () => [WIDE, NARROW].flatMap((size) => Object.keys(VIEWS).map((view) => ({ view, size })));
 
-async function look({ view, size }, work) {
+async function openView({ view, size }, work) {
     const [name, hash, first] = VIEWS[view];
     await visit(name, { hash, size }, async (page) => {
         if (first) await first(page);
@@ -77,12 +77,12 @@ async function axe(page, options) {
         (given) => window.axe.run(document, { resultTypes: ['violations'], preload: false, ...given }),
         options,
     );
-    assert.ok(passes.length + incomplete.length > 0, 'axe did not look');
+    assert.ok(passes.length + incomplete.length > 0, 'axe checked nothing');
     return violations.map((rule) => `${rule.id}: ${rule.help}: ${rule.nodes.map((node) => node.target.join(' ')).join(', ')}`);
 }
 
 /** Changes the system's colour scheme while the page is open. */
-async function turn(page, scheme) {
+async function setScheme(page, scheme) {
     await page.emulateMedia({ colorScheme: scheme });
     await until(page, (name) => document.documentElement.dataset.theme === name, scheme);
     await settled(page);
@@ -91,22 +91,22 @@ async function turn(page, scheme) {
 // The dark scheme changes only colours, which do not depend on the width.
 const colours = { runOnly: ['color-contrast'] };
 
-test('every view, wide and narrow: nothing sticks out of the window, axe-core finds nothing in light nor in dark', async () => {
-    const look = (name, size) =>
-        walk(name, size, async (page, what) => {
-            assert.deepEqual(await page.evaluate(outside), [], what);
+test('every view, wide and narrow: nothing exceeds the window, and axe-core finds nothing, light or dark', async () => {
+    const check = (name, size) =>
+        forEachView(name, size, async (page, what) => {
+            assert.deepEqual(await page.evaluate(exceeding), [], what);
             if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource());
             assert.deepEqual(await axe(page, {}), [], what);
             if (size !== WIDE) return;
-            await turn(page, 'dark');
+            await setScheme(page, 'dark');
             assert.deepEqual(await axe(page, colours), [], `${what}, dark`);
-            await turn(page, 'light');
+            await setScheme(page, 'light');
         });
-    await Promise.all([WIDE, NARROW].flatMap((size) => ['bundle', 'view', 'compared'].map((name) => look(name, size))));
+    await Promise.all([WIDE, NARROW].flatMap((size) => ['bundle', 'view', 'compared'].map((name) => check(name, size))));
 });
 
 /** Every element that Tab focuses, in order, with whether the focus is visible. */
-async function tabbed(page) {
+async function tabStops(page) {
     const stops = [];
     for (let i = 0; i < 300; i++) {
         await page.keyboard.press('Tab');
@@ -139,12 +139,12 @@ const reachable = () =>
         .filter((node) => !window.stops.has(node.dataset.fn ?? node))
         .map((node) => `${node.tagName} ${node.textContent}`);
 
-test('by Tab to everything that can be acted on, and it is seen where one is', () =>
-    each(
+test('Tab reaches every control, and the focus is visible', () =>
+    inParallel(
         combinations().filter(({ view }) => ['overview', 'cpu', 'callers', 'waits', 'searched'].includes(view)),
         (combination) =>
-            look(combination, async (page, what) => {
-                const stops = await tabbed(page);
+            openView(combination, async (page, what) => {
+                const stops = await tabStops(page);
                 assert.ok(stops.length > 8, what);
                 assert.deepEqual(stops.filter((stop) => !stop.visible || !stop.inside), [], what);
                 assert.deepEqual(await page.evaluate(reachable), [], what);
@@ -159,7 +159,7 @@ test('the first Tab leads past the contents', () =>
         assert.equal(await page.evaluate(() => document.activeElement.id), 'main');
     }));
 
-test('the dialog keeps the focus, and gives it back', () =>
+test('the dialog keeps the focus, and returns it when it closes', () =>
     visit('bundle', {}, async (page) => {
         const keys = page.getByRole('button', { name: 'Keys', exact: true });
         await keys.focus();
@@ -170,7 +170,7 @@ test('the dialog keeps the focus, and gives it back', () =>
         assert.equal(await keys.evaluate((node) => node === document.activeElement), true);
     }));
 
-test('what a screen reader is told of the graph follows the keys', () =>
+test('the text of the graph for screen readers follows the keys', () =>
     visit('bundle', { hash: idIn('cpu', 'rude') }, async (page) => {
         const canvas = page.getByRole('application', { name: 'Flame graph of calls' });
         await canvas.focus();
@@ -212,12 +212,12 @@ test('on paper: the overview, the graph and a table, black on white, nothing cut
         assert.ok(sheets >= 2 && sheets <= 6, `${sheets} sheets`);
     }));
 
-test('on paper the overview has everything that was collected', () =>
+test('on paper the overview lists every item and every finding', () =>
     visit('bundle', { size: PAPER }, async (page) => {
         await page.emulateMedia({ media: 'print' });
         await settled(page);
         const items = bundleOf('bundle').manifest.hosts.flatMap((host) => host.services.flatMap((service) => service.items || []));
         assert.equal(await page.locator('main .items tbody tr:visible').count(), items.length);
         assert.equal(await page.locator('main .summary li:visible').count(), bundleOf('bundle').summary.length);
-        assert.deepEqual(await page.evaluate(outside), []);
+        assert.deepEqual(await page.evaluate(exceeding), []);
     }));

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """profiles.py DIR: hostile profiles for the page.
 
-DIR/names/       names that are markup, that turn the direction of writing, that are too long, that are no text; one file is
-                 named like that itself, one is 5,000 calls deep, one 5,000 functions wide
-DIR/million.pb.gz  a million functions
-DIR/difference.pb.gz  values below zero
+DIR/names/            names that are markup, that change the direction of writing, that are too long, that are not UTF-8; one file
+                      has such a name itself, one has a stack of 5,000 calls, one 5,000 functions
+DIR/million.pb.gz     a million functions
+DIR/difference.pb.gz  negative values
 """
 
 import gzip
@@ -41,7 +41,7 @@ NAMES = [
 
 
 def hostile():
-    """Each name as a function, a file, a label's key and value; all below each other, and each by itself."""
+    """Each name as a function, a file, a label's key and value; all in one stack, and each in a stack of its own."""
     p = odd.Profile(types=[("samples", "count"), (NAMES[0], NAMES[3]), (NAMES[13], "nanoseconds"), (NAMES[10], NAMES[14])],
                     default=NAMES[0], comments=NAMES[:4])
     mapping = p.mapping(file=NAMES[2])
@@ -68,7 +68,7 @@ def wide(n):
 
 
 def million():
-    """Writes the bytes of odd.Profile in a fraction of the time: all numbers have three bytes, and functions have the numbers of their names."""
+    """Makes the bytes faster than odd.Profile: every number has three bytes, and a function has the number of its name."""
     numbers = [bytes((low | 128, middle | 128, high)) for high in range(1, 63) for middle in range(128) for low in range(128)]
     first = numbers[0]
     out = [b"\x0a\x04\x08\x01\x10\x02"]

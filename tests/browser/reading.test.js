@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { bundleOf, describedPage, end, idOf, inkOf, pixelAt, placeOf, settled, until, visit } from './browser.js';
+import { bundleOf, describedPage, end, idOf, measureInk, pixelAt, parametersOf, settled, until, visit } from './browser.js';
 
 after(end);
 
@@ -29,7 +29,7 @@ async function select(page, name, most = 40) {
 
 const middle = (box) => [box.x + box.width / 2, box.y + box.height / 2];
 
-test('the overview: what happened, what there is to look at, when, and what is not there', () =>
+test('the overview: reason, findings, profiles, timeline, errors', () =>
     visit('bundle', {}, async (page) => {
         const { name, data, summary, manifest } = bundleOf('bundle');
         const drawable = data.filter((entry) => entry.id);
@@ -53,7 +53,7 @@ test('the overview: what happened, what there is to look at, when, and what is n
         assert.ok((await page.locator('.timeline .span[title^="heap: ok"]').first().evaluate(share)) < 0.1);
         assert.match(await page.locator('.host', { hasText: 'file-04' }).textContent(), /gone.*cannot connect to localhost port 1/s);
         await until(page, () => [...document.querySelectorAll('.card canvas')].every((canvas) => canvas.width !== 300));
-        assert.ok((await inkOf(page, '.card canvas')).colours.length > 0, 'the small pictures are empty');
+        assert.ok((await measureInk(page, '.card canvas')).colours.length > 0, 'the small pictures are empty');
         // The number may include a profile that was enabled but empty.
         const empty = await page.locator('.card', { has: page.locator('.nothing') }).locator('.of').allTextContents();
         assert.ok(empty.includes('file-03 caddy block') && empty.includes('file-03 caddy mutex'), empty.join());
@@ -64,7 +64,7 @@ test('the overview: what happened, what there is to look at, when, and what is n
         assert.match(await page.title(), /rude cpu/);
     }));
 
-test('a sentence leads to its function', () =>
+test('the link of a finding leads to its function', () =>
     visit('bundle', {}, async (page) => {
         await page.locator('.summary li', { hasText: BUSY }).first().locator('a').click();
         await page.locator('.detail').waitFor();
@@ -73,15 +73,15 @@ test('a sentence leads to its function', () =>
         assert.deepEqual(await rows(page).allTextContents(), [BUSY]);
     }));
 
-test('search: by a name, by a pattern, a bad one is said; pixels show it', () =>
+test('search: by a name, by a pattern, by an invalid pattern; matches have another colour', () =>
     visit('bundle', { hash: CPU }, async (page) => {
         const lit = 'rgb(122, 44, 132)';
-        assert.ok(!(await inkOf(page)).colours.includes(lit));
+        assert.ok(!(await measureInk(page)).colours.includes(lit));
         await search(page).fill('burncycles');
         await settled(page);
         assert.match(await notice(page), /^1 function, [\d.]+m?s \([\d.]+%\)$/);
         assert.deepEqual(await rows(page).allTextContents(), [BUSY]);
-        assert.ok((await inkOf(page)).colours.includes(lit), 'what is found does not stand out');
+        assert.ok((await measureInk(page)).colours.includes(lit), 'matches have no other colour');
         await search(page).fill('^runtime\\.|burn[A-Z]y+cles$');
         await until(page, () => /^([2-9]|\d\d+) functions, /.test(document.querySelector('.notice').textContent));
         assert.ok((await rows(page).allTextContents()).every((name) => name.startsWith('runtime.') || name === BUSY));
@@ -89,18 +89,18 @@ test('search: by a name, by a pattern, a bad one is said; pixels show it', () =>
         await settled(page);
         assert.match(await notice(page), /[a-z]{3,} .*[a-z]{3,}/);
         assert.doesNotMatch(await notice(page), /function|undefined|Error/);
-        assert.ok(!(await inkOf(page)).colours.includes(lit));
+        assert.ok(!(await measureInk(page)).colours.includes(lit));
         await search(page).fill('no such name');
         await until(page, () => document.querySelector('.notice').textContent.startsWith('0 functions'));
         await search(page).fill('');
         await until(page, () => document.querySelector('.notice').textContent === '' && document.querySelectorAll('.rows .row').length > 1);
     }));
 
-test('zoom by a click, back, and reset; the tip and the detail say what is under the pointer', () =>
+test('zoom by a click, back, and reset; the tip and the detail describe the frame under the pointer', () =>
     visit('bundle', { hash: CPU }, async (page) => {
         const box = await select(page, BUSY);
         const canvas = await page.locator('.graph canvas').boundingBox();
-        assert.ok(box.width < canvas.width * 0.98, 'there is nothing to zoom');
+        assert.ok(box.width < canvas.width * 0.98, 'the frame has the full width already');
         await page.mouse.move(...middle(box));
         assert.match(await page.locator('.tip').textContent(), /^main\.burnCycles.*%.*itself.*work\.go/);
         await page.mouse.click(...middle(box));
@@ -126,12 +126,12 @@ test('the graph by keys: along the stack, zoom, back, reset, callers and callees
     visit('bundle', { hash: CPU }, async (page) => {
         const press = async (key) => (await page.keyboard.press(key), settled(page));
         await select(page, BUSY);
-        const said = page.locator('.graph [role=status]');
-        assert.match(await said.textContent(), /^main\.burnCycles, .*itself.*depth \d+/);
+        const status = page.locator('.graph [role=status]');
+        assert.match(await status.textContent(), /^main\.burnCycles, .*itself.*depth \d+/);
         await press('ArrowUp');
-        assert.doesNotMatch(await said.textContent(), /burnCycles/);
+        assert.doesNotMatch(await status.textContent(), /burnCycles/);
         await press('ArrowDown');
-        assert.match(await said.textContent(), /^main\.burnCycles/);
+        assert.match(await status.textContent(), /^main\.burnCycles/);
         await press('Enter');
         await until(page, () => /[#&]z=\d/.test(location.hash));
         await press('Backspace');
@@ -156,7 +156,7 @@ test('the graph by keys: along the stack, zoom, back, reset, callers and callees
         assert.equal(await page.getByRole('dialog').count(), 0);
     }));
 
-test('sample types: another figure in the head, the table and the graph', () =>
+test('sample types: another value in the head, the table and the graph', () =>
     visit('bundle', { hash: CPU }, async (page) => {
         const about = () => page.locator('.about').textContent();
         assert.match(await about(), /^CPU time: .*[\d.]+m?s in all.*taken for 2\.?\d* s.*cores busy/);
@@ -167,10 +167,10 @@ test('sample types: another figure in the head, the table and the graph', () =>
         assert.doesNotMatch(await about(), /cores busy/);
         await settled(page);
         assert.match(await page.locator('.rows .c-flat').first().textContent(), /^[\d,]+$/);
-        assert.equal(placeOf(page).t, '0');
+        assert.equal(parametersOf(page).t, '0');
     }));
 
-test('focus and ignore: only those stacks, all but those', () =>
+test('focus keeps only matching stacks, ignore removes them', () =>
     visit('bundle', { hash: CPU }, async (page) => {
         const whole = await detail(page);
         await page.getByText('Filter', { exact: true }).click();
@@ -190,13 +190,13 @@ test('focus and ignore: only those stacks, all but those', () =>
         await until(page, (text) => document.querySelector('.detail').textContent === text, whole);
     }));
 
-test('callers and callees of a function, and on to another one', () =>
+test('callers and callees of a function, and then of its caller', () =>
     visit('bundle', { hash: CPU }, async (page) => {
         await rows(page).filter({ hasText: BUSY }).click();
         const sandwich = page.getByRole('region', { name: 'Callers and callees' });
         await sandwich.waitFor();
         assert.match(await sandwich.locator('.facts').textContent(), /with all it calls .*itself .*work\.go/);
-        assert.ok((await inkOf(page, '.sandwich canvas')).ink > 0.1);
+        assert.ok((await measureInk(page, '.sandwich canvas')).ink > 0.1);
         const callers = sandwich.locator('canvas').first();
         await callers.focus();
         await page.keyboard.press('ArrowUp');
@@ -226,30 +226,30 @@ test('a stack is copied, the innermost call first', () =>
         assert.match(stack.at(-1), /^(main|runtime)\./);
     }));
 
-test('a link to a place: it survives a reload, and goes back and forward', () =>
+test('a link to a view: it survives a reload, and works back and forward', () =>
     visit('bundle', { hash: CPU }, async (page) => {
         await search(page).fill('^main');
         await until(page, () => location.hash.includes('s='));
         const box = await select(page, BUSY);
         await page.mouse.click(...middle(box));
         await until(page, () => /[#&]z=\d/.test(location.hash));
-        const before = [await notice(page), await detail(page), placeOf(page)];
+        const before = [await notice(page), await detail(page), parametersOf(page)];
         await page.reload();
         await page.locator('.detail').waitFor();
         await settled(page);
-        assert.deepEqual([await notice(page), await detail(page), placeOf(page)], before);
+        assert.deepEqual([await notice(page), await detail(page), parametersOf(page)], before);
         await page.goBack();
         await until(page, () => !/[#&]z=/.test(location.hash) && document.querySelector('.detail').textContent.startsWith('all'));
         await page.goForward();
         await until(page, (text) => document.querySelector('.detail').textContent === text, before[1]);
     }));
 
-test('a link that is old, or made by hand, leads somewhere', async () => {
+test('an outdated or invalid link still shows a page', async () => {
     const places = ['#v=data-99', '#v=__proto__', `${CPU}&z=99999999&t=99&fn=-1`, `${CPU}&t=nothing&fn=1e3&g=x&up=7`, '#%', '#v=%00&s=('];
     for (const hash of places) await visit('bundle', { hash }, async (page) => assert.ok(await page.locator('h1').isVisible(), hash));
 });
 
-test('either way up: the root is at the bottom of a flame graph, at the top of an icicle', () =>
+test('the root is at the bottom of a flame graph, at the top of an icicle', () =>
     visit('bundle', { hash: CPU }, async (page) => {
         const turn = page.locator('.moves button').first();
         const rowsAcross = async () => {
@@ -271,7 +271,7 @@ test('either way up: the root is at the bottom of a flame graph, at the top of a
         await until(page, () => location.hash.includes('up=1'));
     }));
 
-test('colours are those of packages: of the legend, the table and the graph alike', () =>
+test('a package has the same colour in the legend, the table and the graph', () =>
     visit('bundle', { hash: CPU }, async (page) => {
         const colourIn = (where) => where.locator('.swatch').evaluate((swatch) => getComputedStyle(swatch).backgroundColor);
         const legend = page.locator('.legend li');
@@ -285,7 +285,7 @@ test('colours are those of packages: of the legend, the table and the graph alik
         assert.ok((await rows(page).allTextContents()).every((name) => name.startsWith('main.')));
     }));
 
-test('the table is sorted by what is asked for, and says so', () =>
+test('the table is sorted by the selected column, which is marked', () =>
     visit('bundle', { hash: CPU }, async (page) => {
         const head = (column) => page.locator(`[role=columnheader].c-${column}`);
         const shares = async (column) =>
@@ -309,7 +309,7 @@ test('the table is sorted by what is asked for, and says so', () =>
         await until(page, (last) => [...document.querySelectorAll('.rows .row')].at(-1).ariaRowIndex === String(last), n);
     }));
 
-test('goroutines: by state and by stack, with frames and who started them', () =>
+test('goroutines: by state and by stack, with frames and creators', () =>
     visit('bundle', { hash: `#v=${idOf('bundle', 'goroutines', 'rude', 'goroutines')}` }, async (page) => {
         assert.match(await page.locator('main .head').first().textContent(), /What was everyone waiting for\?/);
         const state = page.locator('.state', { hasText: 'select (no cases)' });
@@ -327,10 +327,10 @@ test('goroutines: by state and by stack, with frames and who started them', () =
         assert.match(await stack.textContent(), /main\.parkedWorker.*work\.go:\d+.*started by main\./s);
         await state.click();
         await until(page, (n) => document.querySelectorAll('.stacks > li').length === n, all);
-        assert.ok((await inkOf(page)).ink > 0.1);
+        assert.ok((await measureInk(page)).ink > 0.1);
     }));
 
-test('waits: how long, and those first that have waited longest', () =>
+test('waits: durations, and the order by the longest wait', () =>
     visit('view', { hash: `#v=${idOf('view', '', '', 'goroutines')}` }, async (page) => {
         assert.match(await page.locator('.stacks > li', { hasText: 'waitForWork' }).textContent(), /2 to 12 minutes/);
         const first = () => page.locator('.stacks > li .where').first().textContent();
@@ -341,7 +341,7 @@ test('waits: how long, and those first that have waited longest', () =>
         assert.match(await page.locator('.stacks > li').first().textContent(), /90 minutes/);
     }));
 
-test('block and mutex: where goroutines waited, and which locks made them', async () => {
+test('block and mutex: where goroutines waited, and for which locks', async () => {
     const kinds = { block: [/Where were goroutines blocked/, 'Time blocked'], mutex: [/Which locks made others wait/, 'Time others waited'] };
     for (const [kind, [question, title]] of Object.entries(kinds))
         await visit('bundle', { hash: `#v=${idOf('bundle', kind, 'rude')}` }, async (page) => {
@@ -353,7 +353,7 @@ test('block and mutex: where goroutines waited, and which locks made them', asyn
         });
 });
 
-test('heap: what is in use, and what was allocated', () =>
+test('heap: memory in use, and memory allocated', () =>
     visit('bundle', { hash: `#v=${idOf('bundle', 'heap', 'rude')}` }, async (page) => {
         const about = () => page.locator('.about').textContent();
         assert.match(await page.locator('main .head').first().textContent(), /What held memory\?/);
@@ -368,7 +368,7 @@ test('heap: what is in use, and what was allocated', () =>
         assert.match((await rows(page).allTextContents()).join(), /main\./);
     }));
 
-test('a difference: what is more and what is less, in colours of their own', () =>
+test('a difference: increases and decreases have different colours', () =>
     visit('view', { hash: `#v=${idOf('view', '', '', 'profile')}` }, async (page) => {
         assert.match(await page.locator('.about').textContent(), /2ms more, of 8ms that changed/);
         assert.deepEqual(await page.locator('.legend li').allTextContents(), ['more than before', 'less than before']);
@@ -379,35 +379,35 @@ test('a difference: what is more and what is less, in colours of their own', () 
         assert.notEqual(swatches[0], swatches[1]);
     }));
 
-test('one profile alone needs no overview', () =>
+test('a page of one profile shows it without an overview', () =>
     visit('single', {}, async (page) => {
         assert.match(await page.locator('h1').textContent(), /cpu/);
-        assert.ok((await inkOf(page)).ink > 0.1);
+        assert.ok((await measureInk(page)).ink > 0.1);
     }));
 
-test('light and dark: as the system says, until the reader says otherwise', () =>
+test('light and dark: the system\'s setting, until the reader changes it', () =>
     visit('bundle', { hash: CPU, scheme: 'dark' }, async (page) => {
         const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-        const { ink, colours } = await inkOf(page);
+        const { ink, colours } = await measureInk(page);
         const dark = await ground();
         await button(page, 'Change to light').click();
         await settled(page);
         assert.equal(await ground(), 'rgb(247, 246, 243)');
-        const light = await inkOf(page);
+        const light = await measureInk(page);
         assert.notDeepEqual(light.colours, colours);
-        assert.ok(Math.abs(light.ink - ink) < 0.02, 'the graph has another ground than the page');
+        assert.ok(Math.abs(light.ink - ink) < 0.02, 'the background of the graph differs from that of the page');
         await button(page, 'Change to dark').click();
         await settled(page);
-        assert.deepEqual([await ground(), await inkOf(page)], [dark, { ink, colours }]);
+        assert.deepEqual([await ground(), await measureInk(page)], [dark, { ink, colours }]);
     }));
 
 // ---- several profiles together -----------------------------------------------------------------------------------
 
 const comparedId = (from, kind) => bundleOf('compared').data.find((entry) => entry.from === from && entry.kind === kind).id;
 
-test('two sides: who spends what, in colours of their own, in a table of differences', () =>
+test('two sides: a colour for each, and a table of differences', () =>
     visit('compared', { hash: `#v=${comparedId('sides', 'cpu')}` }, async (page) => {
-        const { colours } = await inkOf(page);
+        const { colours } = await measureInk(page);
         assert.ok(colours.includes('rgb(230, 132, 88)') && colours.includes('rgb(112, 164, 214)'), colours.join('; '));
         assert.match(await page.locator('.about').textContent(), /shares of all that each side has/);
         assert.match(await page.locator('.legend').textContent(), /much more in app-01.*about the same.*much more in app-02, app-03/);
@@ -423,7 +423,7 @@ test('two sides: who spends what, in colours of their own, in a table of differe
         await until(page, () => /app-01: .*app-02, app-03: .*difference [+−]/.test(document.querySelector('.graph [role=status]').textContent));
     }));
 
-test('what has grown between two snapshots says so, and within which time', () =>
+test('growth between two snapshots: its title, and the time between them', () =>
     visit('compared', { hash: `#v=${comparedId('growth', 'heap')}` }, async (page) => {
         assert.equal(await page.locator('.question').first().textContent(), 'What has grown?');
         await page.getByRole('button', { name: 'Memory allocated in between' }).click();
@@ -431,7 +431,7 @@ test('what has grown between two snapshots says so, and within which time', () =
         assert.match(await page.locator('.about').textContent(), /between two snapshots [\d.]+ m?s apart/);
     }));
 
-test('hosts side by side: the outlier first and marked, and on to where it differs', () =>
+test('hosts side by side: the outlier is first and marked, and its link leads to the difference', () =>
     visit('compared', {}, async (page) => {
         const rows = page.locator('.hosts tbody tr');
         assert.equal(await rows.count(), 3);
@@ -439,17 +439,17 @@ test('hosts side by side: the outlier first and marked, and on to where it diffe
         assert.match(await rows.first().getAttribute('class'), /outlier/);
         await rows.first().locator('td').last().locator('a').click();
         await until(page, () => document.querySelector('.graph canvas'));
-        assert.match(placeOf(page).s, /^\^encoding\/json/);
+        assert.match(parametersOf(page).s, /^\^encoding\/json/);
     }));
 
-/** The table of that many hosts, copied from the first. */
-function crowd(bundle) {
+/** Makes a table of 120 hosts, copies of the first. */
+function makeManyHosts(bundle) {
     const [host] = bundle.groups[0].hosts;
     bundle.groups[0].hosts = Array.from({ length: 120 }, (_, i) => ({ ...host, host: `app-${i}` }));
 }
 
-/** A hundred hosts. Only app-42 differs, and the page has its profile. */
-function contents(bundle) {
+/** Makes contents of a hundred hosts. Only app-42 differs, and the page has its profile. */
+function makeContents(bundle) {
     const entry = bundle.data.find(({ id, kind, from }) => id && kind === 'cpu' && !from);
     const hosts = Array.from({ length: 100 }, (_, i) => `app-${i}`);
     bundle.groups[0].hosts = hosts.map((name) => ({
@@ -462,8 +462,8 @@ function contents(bundle) {
     ];
 }
 
-test('contents of a hundred hosts: folded, what is compared and who differs first, all to be reached', () =>
-    visit(describedPage('compared', 'contents', contents), {}, async (page) => {
+test('contents of a hundred hosts: folded, comparisons and outliers first, all reachable', () =>
+    visit(describedPage('compared', 'contents', makeContents), {}, async (page) => {
         const groups = page.locator('nav details details');
         const open = page.locator('nav details details[open]');
         assert.equal(await groups.count(), 101);
@@ -486,15 +486,15 @@ test('contents of a hundred hosts: folded, what is compared and who differs firs
         assert.equal(await open.count(), 3);
     }));
 
-test('callers and callees of two sides have both', () =>
+test('callers and callees of two sides have values of both', () =>
     visit('compared', { hash: `#v=${comparedId('sides', 'cpu')}&fn=0` }, async (page) => {
         await until(page, () => document.querySelector('.sandwich canvas'));
         const facts = await page.locator('.sandwich .facts').textContent();
         assert.match(facts, /app-01: [\d.]+%.*app-02, app-03: [\d.]+%.*difference [+−]?[\d.]+%/);
     }));
 
-test('a hundred hosts and more: some at first, all when asked', () =>
-    visit(describedPage('compared', 'crowd', crowd), {}, async (page) => {
+test('more than a hundred hosts: 50 at first, all on request', () =>
+    visit(describedPage('compared', 'many-hosts', makeManyHosts), {}, async (page) => {
         const rows = page.locator('.hosts tbody tr');
         assert.equal(await rows.count(), 50);
         await page.getByRole('button', { name: 'Show 50 more hosts' }).click();

@@ -2,7 +2,7 @@
  * Runs each parser on each of its inputs in a child process, and prints TAP.
  *
  * Time is processor time of the child and of the programs that the parser runs, the least of several runs, so
- * that other load on the machine does not count. n is doubled from 4 kB on until a run takes COST_LEAST_MS,
+ * that other load on the machine does not count. n is doubled from 4 kB on until a run takes COST_MIN_MS,
  * and twice of what a tiny input takes; a parser that takes less for the largest input is too fast for a
  * comparison. Inputs of n, 2n and 4n bytes are then parsed by turns, and each of the two doublings is judged
  * separately. A doubling that takes too long is measured again with more runs. It may take longer because the
@@ -35,21 +35,21 @@
 /* A parser that takes more time or memory for an input has failed. On a loaded machine the time may be ten
  * times the processor time. RLIMIT_CPU is not set, because Linux would then update CLOCK_PROCESS_CPUTIME_ID
  * only at its ticks. */
-#define MOST_SECONDS 300
-#define MOST_MEMORY ((rlim_t)3 << 30)
+#define MAX_SECONDS 300
+#define MAX_MEMORY ((rlim_t)3 << 30)
 #define SMALLEST ((size_t)4096)
 /* The time for an input of this size is overhead, not the input's cost. */
 #define TINY ((size_t)512)
 #define TURNS_IN_DOUBT 16
 /* The doublings after a slow one are measured instead if its larger input takes less than this. A
  * quadratic parser takes 16 times as long for those. */
-#define MOST_MOVE_NS INT64_C(200000000)
+#define MAX_MOVE_NS INT64_C(200000000)
 /* The longest time of an input if the parser refuses larger inputs sooner. */
-#define MOST_REFUSED_NS INT64_C(100000000)
+#define MAX_REFUSED_NS INT64_C(100000000)
 /* Reading input that is not in a cache takes about as long. */
 #define FAST_NS_A_BYTE 4
 /* Inputs that take long are parsed no more often than this allows. */
-#define MOST_TURNS_NS INT64_C(1000000000)
+#define MAX_TURNS_NS INT64_C(1000000000)
 /* Memory that a parser takes however small its input is. */
 #define MEMORY_FIXED ((size_t)2 << 20)
 /* The input on which memory is measured. */
@@ -153,7 +153,7 @@ static size_t status_bytes(const char *key)
     return kb * 1024;
 }
 
-static void forget_peak(void)
+static void reset_peak(void)
 {
     int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
     if (fd < 0 || write(fd, "5", 1) != 1) {
@@ -168,7 +168,7 @@ static double memory_of(const struct cost_parser *parser, const struct cost_gram
     struct buf input;
     make_input(g, n, &input);
     size_t before = status_bytes("VmRSS:");
-    forget_peak();
+    reset_peak();
     parser->run(input.data, input.len - 1);
     size_t peak = status_bytes("VmHWM:");
     size_t grown = peak > before + MEMORY_FIXED ? peak - before - MEMORY_FIXED : 0;
@@ -180,14 +180,14 @@ static double memory_of(const struct cost_parser *parser, const struct cost_gram
 /* The smallest size for which a run takes long enough. */
 static void find_size(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
-    size_t most = (parser->most_bytes ? parser->most_bytes : COST_MOST_BYTES) / 4;
-    int64_t took = 0, least = (g->least_ms ? g->least_ms : COST_LEAST_MS) * INT64_C(1000000);
+    size_t max = (parser->max_bytes ? parser->max_bytes : COST_MAX_BYTES) / 4;
+    int64_t took = 0, least = (g->min_ms ? g->min_ms : COST_MIN_MS) * INT64_C(1000000);
     *r = (struct result){.n = SMALLEST};
     keep_memory();
     time_of_size(parser, g, TINY);
     int64_t tiny = time_of_size(parser, g, TINY);
     least = least > 2 * tiny ? least : 2 * tiny;
-    while ((took = time_of_size(parser, g, r->n)) < least && r->n < most)
+    while ((took = time_of_size(parser, g, r->n)) < least && r->n < max)
         r->n *= 2;
     r->compared = took >= least;
 }
@@ -207,23 +207,24 @@ static void time_one(const struct cost_parser *parser, const struct cost_grammar
 
 static void measure_memory(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
-    size_t most = parser->most_bytes ? parser->most_bytes : COST_MOST_BYTES;
-    r->memory = memory_of(parser, g, most < MEMORY_BYTES ? most : MEMORY_BYTES);
+    size_t max = parser->max_bytes ? parser->max_bytes : COST_MAX_BYTES;
+    r->memory = memory_of(parser, g, max < MEMORY_BYTES ? max : MEMORY_BYTES);
 }
 
 /* ---- children ------------------------------------------------------------------------------------------ */
 
 static void limit_child(void)
 {
-    const struct rlimit memory = {MOST_MEMORY, MOST_MEMORY}, core = {0, 0};
+    const struct rlimit memory = {MAX_MEMORY, MAX_MEMORY}, core = {0, 0};
     if (setrlimit(RLIMIT_AS, &memory) < 0 || setrlimit(RLIMIT_CORE, &core) < 0)
         _exit(3);
-    alarm(MOST_SECONDS);
+    alarm(MAX_SECONDS);
 }
 
 /* Runs in a child, which the parser may crash. Returns 0, or -1 after a crash. */
-static int in_child(void (*work)(const struct cost_parser *, const struct cost_grammar *, struct result *),
-                    const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
+static int run_in_child(void (*work)(const struct cost_parser *, const struct cost_grammar *,
+                                     struct result *),
+                        const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
     int ends[2], status = 0;
     if (pipe2(ends, O_CLOEXEC) < 0)
@@ -254,21 +255,21 @@ static double growth_of(const int64_t ns[3], size_t n)
 }
 
 /* Times each of the three inputs in its own process, because a fragmented heap would slow down the next one.
- * Returns -1 if a process died. */
+ * Returns -1 if a process crashed. */
 static int time_three(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
     for (r->at = 0; r->at < 3; r->at++)
-        if (in_child(time_one, parser, g, r) < 0)
+        if (run_in_child(time_one, parser, g, r) < 0)
             return -1;
     r->growth = growth_of(r->ns, r->n);
     return 0;
 }
 
-static void note_slow(struct result *r)
+static void record_slow(struct result *r)
 {
     for (int i = 0; i < 3; i++) {
         r->slowest = r->ns[i] > r->slowest ? r->ns[i] : r->slowest;
-        r->slow |= i > 0 && (double)r->ns[i] > COST_MOST_GROWTH * (double)r->ns[i - 1];
+        r->slow |= i > 0 && (double)r->ns[i] > COST_MAX_GROWTH * (double)r->ns[i - 1];
     }
 }
 
@@ -280,61 +281,60 @@ static int measure_growth(const struct cost_parser *parser, const struct cost_gr
     r->ns[0] = r->ns[1] = r->ns[2] = INT64_MAX;
     int rc = time_three(parser, g, r);
     for (int turn = 1;
-         rc == 0 && r->growth > COST_MOST_GROWTH && turn < TURNS_IN_DOUBT && cpu_ns() - start < MOST_TURNS_NS;
+         rc == 0 && r->growth > COST_MAX_GROWTH && turn < TURNS_IN_DOUBT && cpu_ns() - start < MAX_TURNS_NS;
          turn++)
         rc = time_three(parser, g, r);
-    note_slow(r);
+    record_slow(r);
     return rc;
 }
 
 /* The size at which the slow doubling ends; a slow second doubling restarts the comparison at 4n. */
-static size_t behind_slow(const struct result *r)
+static size_t size_after_slow(const struct result *r)
 {
-    bool second = (double)r->ns[2] > COST_MOST_GROWTH * (double)r->ns[1];
+    bool second = (double)r->ns[2] > COST_MAX_GROWTH * (double)r->ns[1];
     return r->n * (second ? 4 : 2);
 }
 
 /* Returns whether the largest input is fast only because the parser refuses it. */
 static bool is_refused_late(const struct cost_grammar *g, const struct result *r)
 {
-    int64_t most = g->least_ms * INT64_C(1000000);
-    return r->slow && r->slowest > 2 * r->ns[2] &&
-           r->slowest > (most > MOST_REFUSED_NS ? most : MOST_REFUSED_NS);
+    int64_t max = g->min_ms * INT64_C(1000000);
+    return r->slow && r->slowest > 2 * r->ns[2] && r->slowest > (max > MAX_REFUSED_NS ? max : MAX_REFUSED_NS);
 }
 
 static int measure_grammar(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
     /* A fast parser may be measured beyond the sizes that find_size tries. */
-    size_t most = parser->most_bytes ? parser->most_bytes : COST_MOST_BYTES;
-    if (in_child(find_size, parser, g, r) < 0)
+    size_t max = parser->max_bytes ? parser->max_bytes : COST_MAX_BYTES;
+    if (run_in_child(find_size, parser, g, r) < 0)
         return -1;
     if (!r->compared)
         return 0;
     int rc = measure_growth(parser, g, r);
-    while (rc == 0 && r->growth > COST_MOST_GROWTH && r->ns[2] < MOST_MOVE_NS && behind_slow(r) <= most) {
-        r->n = behind_slow(r);
+    while (rc == 0 && r->growth > COST_MAX_GROWTH && r->ns[2] < MAX_MOVE_NS && size_after_slow(r) <= max) {
+        r->n = size_after_slow(r);
         rc = measure_growth(parser, g, r);
     }
     return rc;
 }
 
-/* ---- judging ------------------------------------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------------------------------------- */
 
-static const char died[] = "it died";
+static const char crashed[] = "it crashed";
 
 /* Returns the reason of a failure, or NULL. */
 static const char *find_failure(const struct cost_parser *parser, const struct cost_grammar *g,
                                 struct result *r)
 {
     if (measure_grammar(parser, g, r) < 0)
-        return died;
-    if (r->compared && r->growth > COST_MOST_GROWTH)
+        return crashed;
+    if (r->compared && r->growth > COST_MAX_GROWTH)
         return "twice the input takes too long";
     if (r->compared && is_refused_late(g, r))
         return "it takes too long, and refuses larger inputs sooner";
-    if (in_child(measure_memory, parser, g, r) < 0)
-        return died;
-    return r->memory > parser->most_memory ? "it takes too much memory" : NULL;
+    if (run_in_child(measure_memory, parser, g, r) < 0)
+        return crashed;
+    return r->memory > parser->max_memory ? "it takes too much memory" : NULL;
 }
 
 static void print_times(const struct result *r)
@@ -361,15 +361,15 @@ static void run_parser(const struct cost_parser *parser, struct tally *t)
         struct result r = {.n = 0};
         if (t->seen++ % t->parts != t->part)
             continue;
-        const char *why = find_failure(parser, g, &r);
-        bool fine = t->broken ? why && why != died : !why;
-        t->failed += !fine;
-        printf("%s %d - cost of %s, %s%s%s", fine ? "ok" : "not ok", ++t->number, parser->name, g->name,
-               why ? ": " : "", why ? why : "");
+        const char *failure = find_failure(parser, g, &r);
+        bool passed = t->broken ? failure && failure != crashed : !failure;
+        t->failed += !passed;
+        printf("%s %d - cost of %s, %s%s%s", passed ? "ok" : "not ok", ++t->number, parser->name, g->name,
+               failure ? ": " : "", failure ? failure : "");
         print_times(&r);
-        if (!fine && why)
-            printf("# allowed: growth %.1f, %.1f bytes of memory a byte\n", COST_MOST_GROWTH,
-                   parser->most_memory);
+        if (!passed && failure)
+            printf("# allowed: growth %.1f, %.1f bytes of memory a byte\n", COST_MAX_GROWTH,
+                   parser->max_memory);
         fflush(stdout);
     }
 }
@@ -395,20 +395,20 @@ int main(int argc, char **argv)
         cost_text_parsers,    cost_json_parsers,   cost_ssh_parsers,   cost_profile_parsers,
         cost_archive_parsers, cost_binary_parsers, cost_answer_parsers};
     struct tally t = {.parts = 1};
-    char **words = argv + (argc > 0);
-    if (words[0] && strcmp(words[0], "--self-test") == 0) {
+    char **arguments = argv + (argc > 0);
+    if (arguments[0] && strcmp(arguments[0], "--self-test") == 0) {
         t.broken = true;
-        words++;
+        arguments++;
     }
-    if (words[0] && words[1] && strcmp(words[0], "--part") == 0) {
-        if (sscanf(words[1], "%u/%u", &t.part, &t.parts) != 2 || t.part >= t.parts)
+    if (arguments[0] && arguments[1] && strcmp(arguments[0], "--part") == 0) {
+        if (sscanf(arguments[1], "%u/%u", &t.part, &t.parts) != 2 || t.part >= t.parts)
             return 2;
-        words += 2;
+        arguments += 2;
     }
     if (t.broken)
-        run_all(cost_broken_parsers, words, &t);
+        run_all(cost_broken_parsers, arguments, &t);
     for (size_t i = 0; !t.broken && i < sizeof tables / sizeof *tables; i++)
-        run_all(tables[i], words, &t);
+        run_all(tables[i], arguments, &t);
     printf("1..%d\n", t.number);
     return t.failed ? 1 : 0;
 }

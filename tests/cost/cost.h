@@ -2,7 +2,7 @@
  * The cost of parsers: each runs on the worst inputs of its grammar, at n, 2n and 4n bytes.
  *
  * The table of parsers has the bytes of memory that each may take for a byte of input. Twice the input may
- * take at most COST_MOST_GROWTH times the processor time.
+ * take at most COST_MAX_GROWTH times the processor time.
  */
 #ifndef TESTS_COST_COST_H
 #define TESTS_COST_COST_H
@@ -12,7 +12,7 @@
 
 #include "base/base.h"
 
-#define COST_MOST_GROWTH 2.6
+#define COST_MAX_GROWTH 2.6
 
 /* An input of about n bytes: `head`, then `unit` as often as it fits, then `tail`. A byte 1 in `unit`
  * stands for the unit's number, in hexadecimal. `make`, if it is set, writes the input instead. */
@@ -20,8 +20,8 @@ struct cost_grammar {
     const char *name;
     const char *head, *unit, *tail;
     void (*make)(struct buf *to, size_t n);
-    /* Milliseconds that a limit of the program's own allows: growth counts beyond that; 0: COST_LEAST_MS. */
-    unsigned least_ms;
+    /* Milliseconds that a limit of the program's own allows: growth counts beyond that; 0: COST_MIN_MS. */
+    unsigned min_ms;
 };
 
 /* A parser. `run` parses the n bytes once, and frees all memory; its result is ignored.
@@ -30,14 +30,14 @@ struct cost_parser {
     const char *name;
     void (*run)(const char *p, size_t n);
     const struct cost_grammar *grammars; /* up to one without a name */
-    double most_memory;                  /* bytes for each byte of an input of 1 MB */
-    size_t most_bytes;                   /* the largest input, at 4n; 0: COST_MOST_BYTES */
+    double max_memory;                   /* bytes for each byte of an input of 1 MB */
+    size_t max_bytes;                    /* the largest input, at 4n; 0: COST_MAX_BYTES */
 };
 
-#define COST_MOST_BYTES ((size_t)4 << 20)
+#define COST_MAX_BYTES ((size_t)4 << 20)
 /* A run of n bytes takes at least this long, so that the clock's resolution and a parser's setup do not
  * affect the result. */
-#define COST_LEAST_MS 1
+#define COST_MIN_MS 1
 
 /* Each table ends with a row without a name. */
 extern const struct cost_parser cost_text_parsers[];

@@ -17,15 +17,15 @@
 
 /* ---- the tracker --------------------------------------------------------------------------------------- */
 
-#define CARGO "age-encryption.org/v1\nnot more than a beginning"
-#define CARGO_BASE64 "YWdlLWVuY3J5cHRpb24ub3JnL3YxCm5vdCBtb3JlIHRoYW4gYSBiZWdpbm5pbmc="
-#define CARGO_SHA256 "ce022dc1832eba153db836d63feb4aa618e31930c68fd279e9b4fb797a36aa4e"
+#define ATTACHMENT "age-encryption.org/v1\nnot more than a beginning"
+#define ATTACHMENT_BASE64 "YWdlLWVuY3J5cHRpb24ub3JnL3YxCm5vdCBtb3JlIHRoYW4gYSBiZWdpbm5pbmc="
+#define ATTACHMENT_SHA256 "ce022dc1832eba153db836d63feb4aa618e31930c68fd279e9b4fb797a36aa4e"
 
 /* A valid answer to any request, for all kinds of trackers. */
 #define ANSWER                                                                                               \
     "\"version\":\"15.0\",\"id\":1,\"iid\":1,\"visibility\":\"private\",\"confidential\":true,"              \
     "\"internal\":true,\"package_id\":1,\"Type\":\"Comment\",\"Queue\":{\"id\":1},"                          \
-    "\"project\":{\"id\":1,\"is_public\":false},\"upload\":{\"id\":1,\"token\":\"1." CARGO_SHA256 "\"}"
+    "\"project\":{\"id\":1,\"is_public\":false},\"upload\":{\"id\":1,\"token\":\"1." ATTACHMENT_SHA256 "\"}"
 #define ISSUE "{" ANSWER ",\"issue\":{\"id\":1,\"is_private\":true,\"project\":{\"id\":1},"
 
 /* The input of a run. */
@@ -34,13 +34,13 @@ static struct {
     const char *path; /* requests with this in their path get the input */
     int status;       /* with this status; 0: the expected one */
     struct str input;
-    unsigned requests; /* of the hand-off under way */
+    unsigned requests; /* of the present hand-off */
     char file[200];    /* its file's name */
     bool stored;       /* RT has listed this attachment as stored */
 } tracker;
 
 /* The limit of requests: a hand-off that exceeds it lets an answer decide their number. */
-#define MOST_REQUESTS 500
+#define MAX_REQUESTS 500
 
 static bool is_kind(const char *name)
 {
@@ -57,7 +57,7 @@ static int expected_status(const struct http_request *r)
 }
 
 /* The tracker's valid answer. */
-static void add_right_answer(const struct http_request *r, struct buf *to)
+static void add_valid_answer(const struct http_request *r, struct buf *to)
 {
     if (strstr(r->path, "/attachments?"))
         buf_addf(to,
@@ -66,11 +66,11 @@ static void add_right_answer(const struct http_request *r, struct buf *to)
                  tracker.file);
     else if (strstr(r->path, "?include=attachments"))
         buf_addf(to, ISSUE "\"attachments\":[{\"id\":1,\"filename\":\"%s\",\"filesize\":%zu}]}}",
-                 tracker.file, strlen(CARGO));
+                 tracker.file, strlen(ATTACHMENT));
     else if (r->body && is_kind("rt"))
-        buf_adds(to, "{\"Content\":\"" CARGO_BASE64 "\"}");
+        buf_adds(to, "{\"Content\":\"" ATTACHMENT_BASE64 "\"}");
     else if (r->body)
-        buf_adds(to, CARGO);
+        buf_adds(to, ATTACHMENT);
     else
         buf_adds(to, ISSUE "\"x\":1}}");
 }
@@ -89,7 +89,7 @@ int __wrap_http_send(struct http *h, const struct http_request *r, struct http_a
 {
     bool hostile = is_hostile(r);
     (void)h;
-    if (++tracker.requests > MOST_REQUESTS)
+    if (++tracker.requests > MAX_REQUESTS)
         abort();
     if (r->file)
         snprintf(tracker.file, sizeof tracker.file, "%s", r->file->name);
@@ -99,7 +99,7 @@ int __wrap_http_send(struct http *h, const struct http_request *r, struct http_a
     if (hostile)
         buf_add(&ret->body, tracker.input.p, tracker.input.n);
     else
-        add_right_answer(r, &ret->body);
+        add_valid_answer(r, &ret->body);
     if (!r->body || ret->status != 200)
         return 0;
     int rc = r->body(r->ctx, buf_str(&ret->body), ret->body.len, err);
@@ -108,11 +108,11 @@ int __wrap_http_send(struct http *h, const struct http_request *r, struct http_a
 }
 
 /* A file that exists as long as the process. */
-static const char *cargo_path(void)
+static const char *attachment_path(void)
 {
     static char path[64];
     int fd = *path ? -1 : memfd_create("attachment", 0);
-    if (!*path && (fd < 0 || fd_write_all(fd, CARGO, strlen(CARGO), NULL) < 0))
+    if (!*path && (fd < 0 || fd_write_all(fd, ATTACHMENT, strlen(ATTACHMENT), NULL) < 0))
         abort();
     if (!*path)
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -121,17 +121,17 @@ static const char *cargo_path(void)
 
 static void hand_off(const char *issue, bool encrypted)
 {
-    char name[] = "work", url[] = "https://tracker.example", where[] = "COST_TOKEN", who[] = "ann",
-         *people[] = {who};
+    char name[] = "work", url[] = "https://tracker.example", variable[] = "COST_TOKEN", assignee[] = "ann",
+         *assignees[] = {assignee};
     struct tracker to = {
-        .name = name, .kind = tracker.kind, .url = url, .token = {.source = SECRET_ENV, .locator = where}};
+        .name = name, .kind = tracker.kind, .url = url, .token = {.source = SECRET_ENV, .locator = variable}};
     struct handoff_request request = {.tracker = &to,
                                       .project = "ops/x",
                                       .issue = issue,
-                                      .file = cargo_path(),
+                                      .file = attachment_path(),
                                       .encrypted = encrypted,
-                                      .summary = "words",
-                                      .assignees = {.items = people, .n = issue ? 0 : 1}};
+                                      .summary = "text",
+                                      .assignees = {.items = assignees, .n = issue ? 0 : 1}};
     /* All GitLab versions: files larger than a byte go to the package registry. */
     struct handoff_options options = {.cancel_fd = -1, .upload_max = 1};
     struct handoff_result result;
@@ -183,7 +183,7 @@ static void answer_all(const char *p, size_t n)
     }
 }
 
-/* ---- lists that answers hold --------------------------------------------------------------------------- */
+/* ---- lists in answers ---------------------------------------------------------------------------------- */
 
 static const struct cost_grammar package_files[] = {
     {"files", "[", "{\"id\":\"\1\",\"size\":1},", "{\"id\":1,\"size\":47}]", NULL, 0},

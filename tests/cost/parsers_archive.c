@@ -16,7 +16,7 @@
 
 /* ---- archives ------------------------------------------------------------------------------------------ */
 
-/* A header of ustar: a regular file. */
+/* Appends the header of a member (ustar). */
 static void add_header(struct buf *to, const char *name, char kind, size_t size)
 {
     char header[512] = {0};
@@ -101,7 +101,7 @@ static int count_member(void *ctx, const struct bundle_member *m, struct err *er
     return 0;
 }
 
-static void count_finding(void *ctx, const struct bundle_file_result *f)
+static void count_file(void *ctx, const struct bundle_file_result *f)
 {
     (void)f;
     ++*(size_t *)ctx;
@@ -111,13 +111,13 @@ static void read_bundle(int fd)
 {
     char path[40];
     uint64_t total = 0;
-    size_t findings = 0;
+    size_t files = 0;
     char *manifest = NULL;
     struct bundle_summary sum;
-    struct bundle_check how = {.on_file = count_finding, .ctx = &findings, .cancel_fd = -1};
+    struct bundle_check options = {.on_file = count_file, .ctx = &files, .cancel_fd = -1};
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     (void)bundle_list(path, NULL, count_member, &total, NULL);
-    if (bundle_verify(path, &how, &sum, NULL) == 0)
+    if (bundle_verify(path, &options, &sum, NULL) == 0)
         bundle_summary_release(&sum);
     if (bundle_read_manifest(path, NULL, &manifest, NULL) == 0)
         free(manifest);
@@ -128,8 +128,8 @@ static int make_stored_gzip(const char *p, size_t n)
 {
     int fd = memfd_create("bundle", MFD_CLOEXEC);
     gzFile z = gzdopen(dup(fd), "w0");
-    bool fine = z && gzwrite(z, p, (unsigned)n) == (int)n;
-    if (gzclose(z) != Z_OK || !fine)
+    bool written = z && gzwrite(z, p, (unsigned)n) == (int)n;
+    if (gzclose(z) != Z_OK || !written)
         abort();
     return fd;
 }
@@ -143,14 +143,15 @@ static void read_archive(const char *p, size_t n)
 
 static void extract_archive(const char *p, size_t n)
 {
-    char path[40], below[] = "/dev/shm/profgrab-cost-XXXXXX", *made = NULL;
+    char path[40], below[] = "/dev/shm/profgrab-cost-XXXXXX", *extracted = NULL;
     int fd = make_stored_gzip(p, n);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (!mkdtemp(below))
         abort();
-    (void)bundle_extract(&(struct bundle_extract){path, NULL, below, NULL, (uint64_t)1 << 30}, &made, NULL);
+    (void)bundle_extract(&(struct bundle_extract){path, NULL, below, NULL, (uint64_t)1 << 30}, &extracted,
+                         NULL);
     (void)file_remove(below, NULL);
-    free(made);
+    free(extracted);
     close(fd);
 }
 
@@ -177,7 +178,7 @@ static void begin_gzip(z_stream *z)
         abort();
 }
 
-/* `repeat` empty members of gzip, each with its window and its CRC. */
+/* Empty members of gzip, each with its own header and CRC. */
 static void make_empty_members(struct buf *to, size_t n)
 {
     z_stream z;
@@ -301,19 +302,19 @@ static void read_gzip_bundle(const char *p, size_t n)
 }
 
 /* Inputs that inflate to a thousand times their size stay small. */
-#define MOST_BOMB ((size_t)128 << 10)
+#define MAX_BOMB ((size_t)128 << 10)
 
 const struct cost_parser cost_archive_parsers[] = {
     {"bundle_list, bundle_verify", read_archive, archives, 2, 0},
     {"bundle_extract", extract_archive, archives, 2, 1u << 20},
     {"gunzip_feed", inflate_all, members, 2, 0},
-    {"gunzip_feed of bombs", inflate_all, bombs, 2, MOST_BOMB},
+    {"gunzip_feed of bombs", inflate_all, bombs, 2, MAX_BOMB},
     {"check_feed of gzip", check_gzip, members, 2, 0},
-    {"check_feed of bombs", check_gzip, bombs, 2, MOST_BOMB},
+    {"check_feed of bombs", check_gzip, bombs, 2, MAX_BOMB},
     {"profile_parse of gzip", parse_gzip, members, 2, 0},
     /* 24 MiB and 16 times the input may be inflated. */
-    {"profile_parse of bombs", parse_gzip, bombs, 220, MOST_BOMB},
+    {"profile_parse of bombs", parse_gzip, bombs, 220, MAX_BOMB},
     {"bundle_list, bundle_verify of gzip", read_gzip_bundle, members, 2, 0},
-    {"bundle_list, bundle_verify of bombs", read_gzip_bundle, bombs, 2, MOST_BOMB},
+    {"bundle_list, bundle_verify of bombs", read_gzip_bundle, bombs, 2, MAX_BOMB},
     {0},
 };

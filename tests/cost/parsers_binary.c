@@ -101,8 +101,7 @@ static void decrypt_bytes(const char *p, size_t n)
 
 /* ---- ELF files ----------------------------------------------------------------------------------------- */
 
-/* The bytes of notes, none of them a build ID, and the numbers of segments and sections, which have 16 bits.
- */
+/* The bytes of notes without a build ID, and the numbers of segments and sections, which have 16 bits. */
 struct shape {
     size_t notes, segments, sections;
     bool named_text; /* each section is .text and in no segment */
@@ -300,8 +299,8 @@ static const struct cost_grammar traces[] = {
     {0},
 };
 
-/* Whole, and in the smallest pieces. */
-static void follow_trace(const char *p, size_t n)
+/* Scans the trace whole, and in pieces of one byte. */
+static void scan_trace(const char *p, size_t n)
 {
     for (size_t piece = 1; piece <= n; piece += n - 1) {
         struct trace_summary sum;
@@ -319,6 +318,6 @@ static void follow_trace(const char *p, size_t n)
 const struct cost_parser cost_binary_parsers[] = {
     {"age_reader_open, age_reader_read", decrypt_bytes, encrypted, 2, 0},
     {"elf_read", read_elf, elfs, 2, 0},
-    {"trace_scan_feed", follow_trace, traces, 2, 0},
+    {"trace_scan_feed", scan_trace, traces, 2, 0},
     {0},
 };

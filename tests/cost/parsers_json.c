@@ -40,13 +40,13 @@ static const struct cost_grammar texts[] = {
 
 static void parse_json(const char *p, size_t n)
 {
-    static const struct json_limits form = {.what = "it",
-                                            .max_bytes = SIZE_MAX,
-                                            .max_memory = (size_t)224 << 20,
-                                            .max_depth = 64,
-                                            .accept_any_value = true};
+    static const struct json_limits limits = {.what = "it",
+                                              .max_bytes = SIZE_MAX,
+                                              .max_memory = (size_t)224 << 20,
+                                              .max_depth = 64,
+                                              .accept_any_value = true};
     json_t *root = NULL;
-    if (json_parse(&form, p, n, &root, NULL) == 0)
+    if (json_parse(&limits, p, n, &root, NULL) == 0)
         json_decref(root);
 }
 
@@ -121,7 +121,7 @@ static void write_readme(const char *p, size_t n)
     json_decref(root);
 }
 
-static void write_note(const char *p, size_t n)
+static void format_summary(const char *p, size_t n)
 {
     char *text = NULL;
     struct summary d = {0};
@@ -196,7 +196,7 @@ static const struct cost_grammar groups[] = {
     {"equal targets", "[{\"targets\":[", "\"h0:80\",", "\"h0:80\"],\"labels\":{\"job\":\"web\"}}]", NULL, 0},
     {"jobs", "[", "{\"targets\":[\"h0:80\"],\"labels\":{\"job\":\"j\1\"}},", "{}]", NULL, 0},
     {"groups", "[", "{},", "{}]", NULL, 0},
-    {"strangers", "[{\"targets\":[", "\"x\1:80\",", "\"x:80\"]}]", NULL, 0},
+    {"unknown hosts", "[{\"targets\":[", "\"x\1:80\",", "\"x:80\"]}]", NULL, 0},
     {"no addresses", "[{\"targets\":[", "\"?\",", "\"?\"]}]", NULL, 0},
     {"labels", "[{\"labels\":{", "\"a\1\":\"b\",", "\"job\":\"web\"}}]", NULL, 0},
     {"equal labels", "[{\"labels\":{", "\"job\":\"b\1\",", "\"job\":\"web\"}}]", NULL, 0},
@@ -360,7 +360,7 @@ const struct cost_parser cost_json_parsers[] = {
     {"json_parse", parse_json, texts, 100, 0},
     {"manifest_load", load_manifest, manifests, 100, 0},
     {"readme_write", write_readme, manifests, 112, 0},
-    {"summary_text, summary_read", write_note, manifests, 100, 0},
+    {"summary_text, summary_read", format_summary, manifests, 100, 0},
     {"page of a manifest", draw_manifest, manifests, 200, 0},
     {"discovery of http_sd", discover_groups, groups, 68, 8u << 20},
     {"discovery of Prometheus", discover_prometheus, prometheus, 7, 8u << 20},

@@ -1,5 +1,4 @@
-/* Profiles of every bad shape for all their readers: decoder, scan, merge, reports, the page, the findings.
- */
+/* Costly profiles for all their readers: decoder, scan, merge, reports, page, findings. */
 #include "tests/cost/cost.h"
 
 #include <setjmp.h>
@@ -23,7 +22,7 @@
 
 #include "base/banned.h"
 
-#define MOST_INFLATED ((uint64_t)256 << 20)
+#define MAX_INFLATED ((uint64_t)256 << 20)
 
 /* ---- profiles ------------------------------------------------------------------------------------------ */
 
@@ -391,18 +390,18 @@ static const struct cost_grammar profiles[] = {
     {"comments", NULL, NULL, NULL, make_comments, 0},
     {"sample types", NULL, NULL, NULL, make_sample_types, 0},
     {"empty strings", NULL, NULL, NULL, make_strings, 4},
-    {"a pattern that goes back and forth", NULL, NULL, NULL, make_drop_frames, 1500},
+    {"a pattern that backtracks", NULL, NULL, NULL, make_drop_frames, 1500},
     {"a long pattern", NULL, NULL, NULL, make_long_pattern, 1500},
     {0},
 };
 
-/* ---- what reads them ----------------------------------------------------------------------------------- */
+/* ---- readers ------------------------------------------------------------------------------------------- */
 
 static struct profile *parse_profile(const char *p, size_t n)
 {
     struct profile *ret = NULL;
     struct err err = ERR_INIT;
-    return profile_parse(p, n, MOST_INFLATED, &ret, &err) == 0 ? ret : NULL;
+    return profile_parse(p, n, MAX_INFLATED, &ret, &err) == 0 ? ret : NULL;
 }
 
 static int discard_bytes(void *ctx, const void *p, size_t n, struct err *err)
@@ -447,18 +446,18 @@ static void merge_profiles(const char *p, size_t n)
     profile_free(both[1]);
 }
 
-static int give_all(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err)
+static int read_input(void *ctx, gunzip_sink_fn *sink, void *sink_ctx, struct err *err)
 {
     const struct str *s = ctx;
     for (size_t at = 0, piece; at < s->n; at += piece) {
         piece = s->n - at < 65536 ? s->n - at : 65536;
-        if (take(take_ctx, s->p + at, piece, err) < 0)
+        if (sink(sink_ctx, s->p + at, piece, err) < 0)
             return -1;
     }
     return 0;
 }
 
-static bool wants_key(void *ctx, const char *key, size_t n)
+static bool is_goroutine_label(void *ctx, const char *key, size_t n)
 {
     (void)ctx;
     return n == 9 && memcmp(key, "goroutine", n) == 0;
@@ -467,13 +466,13 @@ static bool wants_key(void *ctx, const char *key, size_t n)
 static void relabel_all(const char *p, size_t n)
 {
     struct str all = {p, n};
-    const struct profile_relabel how = {.is_replaced = wants_key,
-                                        .text = REDACTED,
-                                        .source = give_all,
-                                        .source_ctx = &all,
-                                        .sink = discard_bytes};
+    const struct profile_relabel options = {.is_replaced = is_goroutine_label,
+                                            .text = REDACTED,
+                                            .source = read_input,
+                                            .source_ctx = &all,
+                                            .sink = discard_bytes};
     struct profile_relabelled relabelled;
-    (void)profile_relabel(&how, &relabelled, NULL);
+    (void)profile_relabel(&options, &relabelled, NULL);
 }
 
 static void prune_profile(const char *p, size_t n)
@@ -536,13 +535,13 @@ static void find_findings(const char *p, size_t n)
 {
     static const char *const kinds[] = {"cpu", "heap", "mutex"};
     struct profile *profile = parse_profile(p, n);
-    struct findings w = FINDINGS_INIT;
+    struct findings found = FINDINGS_INIT;
     for (size_t i = 0; profile && i < sizeof kinds / sizeof *kinds; i++) {
         const struct finding_subject subject = {.host = "h", .service = "s", .kind = kinds[i], .file = "f"};
-        (void)findings_add_profile(&w, profile, &subject, NULL);
+        (void)findings_add_profile(&found, profile, &subject, NULL);
     }
-    (void)findings_finish(&w, NULL);
-    findings_release(&w);
+    (void)findings_finish(&found, NULL);
+    findings_release(&found);
     profile_free(profile);
 }
 
@@ -552,7 +551,7 @@ static void group_goroutines(const char *p, size_t n)
     struct str dump = {p, n};
     struct goroutines *g = NULL;
     struct err err = ERR_INIT;
-    if (goroutines_read(&(struct goroutines_input){&dump, &name, 1, MOST_INFLATED}, &g, &err) == 0)
+    if (goroutines_read(&(struct goroutines_input){&dump, &name, 1, MAX_INFLATED}, &g, &err) == 0)
         goroutines_free(g);
 }
 
@@ -582,11 +581,6 @@ static const struct cost_grammar nameless[] = {
     {0},
 };
 
-static void forget_line(void *ctx, const char *line)
-{
-    (void)ctx, (void)line;
-}
-
 /* Answers with a mangled name for each address. */
 static int name_addresses(void *ctx, const char *source, struct str addresses, struct buf *ret,
                           struct err *err)
@@ -614,10 +608,10 @@ static int name_lines(void *ctx, const struct symbolize_call *call, struct buf *
     return buf_check(ret, "names", err);
 }
 
-static void name_places(const char *p, size_t n)
+static void symbolize_profile(const char *p, size_t n)
 {
     struct symbolize_sources sources = {0};
-    const struct symbolize_tools tools = {.run = name_lines, .post = name_addresses, .say = forget_line};
+    const struct symbolize_tools tools = {.run = name_lines, .post = name_addresses, .say = ignore_line};
     struct profile *profile = parse_profile(p, n);
     if (profile && symbolize_collect(profile, "http://h/debug/pprof/heap", &sources, NULL) == 0)
         (void)symbolize(profile, "remote:demangle=full:force", &sources, &tools, NULL);
@@ -625,57 +619,57 @@ static void name_places(const char *p, size_t n)
     profile_free(profile);
 }
 
-static void compare_sides(const char *p, size_t n)
+static void compare_profiles(const char *p, size_t n)
 {
     const struct finding_subject subject = {
         .host = "h", .service = "s", .kind = "cpu", .file = "f", .target = "a", .baseline = "b"};
-    struct comparison s = {0};
-    struct findings w = FINDINGS_INIT;
+    struct comparison c = {0};
+    struct findings found = FINDINGS_INIT;
     struct buf b = BUF_INIT(PAGE_MAX_ENTRY);
     for (int side = COMPARISON_TARGET; side <= COMPARISON_BASELINE; side++) {
         struct profile *profile = parse_profile(p, n);
         if (profile)
-            (void)comparison_add(&s, (enum comparison_side)side, profile, NULL);
+            (void)comparison_add(&c, (enum comparison_side)side, profile, NULL);
         profile_free(profile);
     }
-    if (comparison_finish(&s, NULL) == 0 && s.all) {
-        (void)findings_add_comparison(&w, &s, &subject, NULL);
-        (void)page_data_comparison(&s, &b, NULL);
+    if (comparison_finish(&c, NULL) == 0 && c.all) {
+        (void)findings_add_comparison(&found, &c, &subject, NULL);
+        (void)page_data_comparison(&c, &b, NULL);
     }
-    findings_release(&w);
+    findings_release(&found);
     buf_release(&b);
-    comparison_release(&s);
+    comparison_release(&c);
 }
 
 static void compare_growth(const char *p, size_t n)
 {
     const struct finding_subject subject = {.host = "h", .service = "s", .kind = "heap", .file = "f"};
     struct growth g = {0};
-    struct findings w = FINDINGS_INIT;
+    struct findings found = FINDINGS_INIT;
     struct profile *before = parse_profile(p, n), *now = parse_profile(p, n);
     if (before && now && growth_make(&g, before, now, NULL) == 0) {
-        (void)findings_add_growth(&w, &g, &subject, NULL);
+        (void)findings_add_growth(&found, &g, &subject, NULL);
         growth_subtract(&g);
     }
-    findings_release(&w);
+    findings_release(&found);
     growth_release(&g);
     profile_free(before);
     profile_free(now);
 }
 
-static void compare_peers(const char *p, size_t n)
+static void compare_fleet(const char *p, size_t n)
 {
     static const char *const hosts[] = {"a", "b", "c"};
     const struct finding_subject subject = {.host = "h", .service = "s", .kind = "cpu", .file = "f"};
-    struct fleet h = {0};
-    struct findings w = FINDINGS_INIT;
+    struct fleet f = {0};
+    struct findings found = FINDINGS_INIT;
     struct profile *profile = parse_profile(p, n);
     for (size_t i = 0; profile && i < sizeof hosts / sizeof *hosts; i++)
-        (void)fleet_add(&h, &(struct fleet_member){hosts[i], false, "f"}, profile, NULL);
-    if (fleet_compare(&h, NULL) == 0)
-        (void)findings_add_fleet(&w, &h, &subject, NULL);
-    findings_release(&w);
-    fleet_release(&h);
+        (void)fleet_add(&f, &(struct fleet_member){hosts[i], false, "f"}, profile, NULL);
+    if (fleet_compare(&f, NULL) == 0)
+        (void)findings_add_fleet(&found, &f, &subject, NULL);
+    findings_release(&found);
+    fleet_release(&f);
     profile_free(profile);
 }
 
@@ -706,9 +700,9 @@ const struct cost_parser cost_profile_parsers[] = {
     {"page_data_profile", draw_flame, profiles, 18, 4u << 20},
     {"findings_add_profile", find_findings, profiles, 7, 4u << 20},
     {"goroutines_read of a profile", group_goroutines, profiles, 46, 4u << 20},
-    {"symbolize", name_places, nameless, 20, 4u << 20},
-    {"sides", compare_sides, profiles, 23, 4u << 20},
+    {"symbolize", symbolize_profile, nameless, 20, 4u << 20},
+    {"comparison", compare_profiles, profiles, 23, 4u << 20},
     {"growth", compare_growth, profiles, 24, 4u << 20},
-    {"peers", compare_peers, profiles, 9, 4u << 20},
+    {"fleet", compare_fleet, profiles, 9, 4u << 20},
     {0},
 };

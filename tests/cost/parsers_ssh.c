@@ -1,5 +1,4 @@
-/* Parsers of gateway and seal: ssh's settings and logs, keys, greetings, encrypted files, signatures.
- */
+/* Parsers of gateway and seal: ssh's settings and logs, keys, banners, encrypted files, signatures. */
 #include "tests/cost/cost.h"
 
 #include <stdio.h>
@@ -65,12 +64,12 @@ static void read_known(const char *p, size_t n)
     static unsigned char key[51] = {0};
     const struct ssh_blob blob = {key, sizeof key};
     struct known_hosts k = {0};
-    char room[512];
+    char preference[512];
     (void)n;
     if (known_hosts_parse(&k, "known_hosts", p, NULL) == 0) {
         (void)known_hosts_compare(&k, &blob, NULL);
         (void)known_hosts_check_usable(&k, NULL);
-        known_hosts_preference(&k, room, sizeof room);
+        known_hosts_preference(&k, preference, sizeof preference);
     }
     known_hosts_release(&k);
 }
@@ -91,14 +90,14 @@ static void read_log(const char *p, size_t n)
     const struct destination to = {.host = "localhost", .port = 6060};
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         struct gateway_hop hop = {.port = 22};
-        char why[200];
+        char reason[200];
         struct ssh_log *l = calloc(1, sizeof *l);
         if (!l)
             abort();
         ssh_log_feed(l, sources[i], p, n);
         ssh_log_describe(l, &hop);
         (void)ssh_log_failure(l, "host", NULL);
-        (void)ssh_log_pop_refusal(l, &to, why, sizeof why);
+        (void)ssh_log_pop_refusal(l, &to, reason, sizeof reason);
         free(l);
     }
 }
@@ -119,25 +118,25 @@ static void read_preauth(const char *p, size_t n)
     (void)preauth_check(p, n, NULL);
 }
 
-static void put_number(struct buf *to, size_t n)
+static void append_number(struct buf *to, size_t n)
 {
     for (int shift = 24; shift >= 0; shift -= 8)
         buf_addc(to, (char)(n >> shift & 255));
 }
 
 /* A string in SSH's encoding: its length, then its bytes. */
-static void put_text(struct buf *to, const char *text)
+static void append_text(struct buf *to, const char *text)
 {
-    put_number(to, strlen(text));
+    append_number(to, strlen(text));
     buf_adds(to, text);
 }
 
 static void make_messages(struct buf *to, size_t n)
 {
     while (to->len + 16 < n) {
-        put_number(to, 8);
-        put_number(to, 0x80000001);
-        put_number(to, 1);
+        append_number(to, 8);
+        append_number(to, 0x80000001);
+        append_number(to, 1);
     }
 }
 
@@ -163,7 +162,7 @@ static void make_algorithms(struct buf *to, size_t n)
     buf_add(to, "0123456789abcdef", 16);
     for (int list = 0; list < 10; list++) {
         size_t names = list < 2 && n > 200 ? (n - 200) / 4 : 1;
-        put_number(to, 2 * names + 1);
+        append_number(to, 2 * names + 1);
         for (size_t i = 0; i < names; i++)
             buf_adds(to, "a,");
         buf_addc(to, list < 2 ? 'b' : 'a');
@@ -194,11 +193,11 @@ static void read_algorithms(const char *p, size_t n)
 static void make_agent(struct buf *to, size_t n)
 {
     buf_addc(to, 12);
-    put_number(to, n / 16);
+    append_number(to, n / 16);
     while (to->len + 40 < n) {
-        put_number(to, 15);
-        put_text(to, "ssh-ed25519");
-        put_text(to, "");
+        append_number(to, 15);
+        append_text(to, "ssh-ed25519");
+        append_text(to, "");
     }
 }
 
@@ -240,9 +239,9 @@ static void read_key(const char *p, size_t n)
 
 static void make_certificate(struct buf *to, size_t n)
 {
-    put_text(to, "ssh-ed25519-cert-v01@openssh.com");
+    append_text(to, "ssh-ed25519-cert-v01@openssh.com");
     while (to->len + 20 < n)
-        put_text(to, "a");
+        append_text(to, "a");
 }
 
 static const struct cost_grammar certificates[] = {
@@ -384,21 +383,21 @@ static void make_rsa_signature(struct buf *to, size_t n)
     if (!number || part > sizeof zeros)
         abort();
     memset(number, 0x7f, part);
-    put_text(&key, "ssh-rsa");
+    append_text(&key, "ssh-rsa");
     for (int i = 0; i < 2; i++) {
-        put_number(&key, part);
+        append_number(&key, part);
         buf_add(&key, number, part);
     }
     buf_adds(&body, "SSHSIG");
-    put_number(&body, 1);
-    put_number(&body, key.len);
+    append_number(&body, 1);
+    append_number(&body, key.len);
     buf_add(&body, key.data, key.len);
-    put_text(&body, "profgrab-bundle");
-    put_text(&body, "");
-    put_text(&body, "sha512");
-    put_number(&body, 4 + 12 + 4 + part);
-    put_text(&body, "rsa-sha2-512");
-    put_number(&body, part);
+    append_text(&body, "profgrab-bundle");
+    append_text(&body, "");
+    append_text(&body, "sha512");
+    append_number(&body, 4 + 12 + 4 + part);
+    append_text(&body, "rsa-sha2-512");
+    append_number(&body, part);
     buf_add(&body, number, part);
     buf_adds(to, "-----BEGIN SSH SIGNATURE-----\n");
     ssh_base64_add(to, body.data, body.len);

@@ -25,7 +25,7 @@
 
 #include "base/banned.h"
 
-#define MOST_INFLATED ((uint64_t)256 << 20)
+#define MAX_INFLATED ((uint64_t)256 << 20)
 
 static int discard_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
@@ -68,7 +68,7 @@ static void read_dump(const char *p, size_t n)
     struct str dump = {p, n};
     struct goroutines *g = NULL;
     struct err err = ERR_INIT;
-    if (goroutines_read(&(struct goroutines_input){&dump, &name, 1, MOST_INFLATED}, &g, &err) == 0)
+    if (goroutines_read(&(struct goroutines_input){&dump, &name, 1, MAX_INFLATED}, &g, &err) == 0)
         goroutines_free(g);
 }
 
@@ -78,7 +78,7 @@ static void read_two_dumps(const char *p, size_t n)
     struct str dumps_of[] = {{p, n}, {p, n}};
     struct goroutines *g = NULL;
     struct err err = ERR_INIT;
-    if (goroutines_read(&(struct goroutines_input){dumps_of, names, 2, MOST_INFLATED}, &g, &err) == 0)
+    if (goroutines_read(&(struct goroutines_input){dumps_of, names, 2, MAX_INFLATED}, &g, &err) == 0)
         goroutines_free(g);
 }
 
@@ -89,19 +89,20 @@ static void draw_dump(const char *p, size_t n)
     struct str dump = {p, n};
     struct goroutines *g = NULL;
     struct err err = ERR_INIT;
-    struct findings w = FINDINGS_INIT;
+    struct findings found = FINDINGS_INIT;
     struct buf out = BUF_INIT(PAGE_MAX_ENTRY);
-    if (goroutines_read(&(struct goroutines_input){&dump, &name, 1, MOST_INFLATED}, &g, &err) < 0)
+    if (goroutines_read(&(struct goroutines_input){&dump, &name, 1, MAX_INFLATED}, &g, &err) < 0)
         return;
-    (void)findings_add_goroutines(&w, g, &subject, NULL);
-    (void)findings_finish(&w, NULL);
+    (void)findings_add_goroutines(&found, g, &subject, NULL);
+    (void)findings_finish(&found, NULL);
     (void)page_data_goroutines(g, &out, NULL);
-    findings_release(&w);
+    findings_release(&found);
     buf_release(&out);
     goroutines_free(g);
 }
 
-/* ---- what services answer ------------------------------------------------------------------------------ */
+/* ---- answers of services --------------------------------------------------------------------------------
+ */
 
 static const struct cost_grammar pages[] = {
     {"links", "<html><title>/debug/pprof/</title>", "<a href=\"\1?debug=1\">", "", NULL, 0},
@@ -152,10 +153,10 @@ static void read_words(const char *p, size_t n)
 
 static void print_text(const char *p, size_t n)
 {
-    char *room = malloc(n + 8);
-    if (room)
-        text_printable(room, n + 8, p, n);
-    free(room);
+    char *text = malloc(n + 8);
+    if (text)
+        text_printable(text, n + 8, p, n);
+    free(text);
 }
 
 static const struct cost_grammar bodies[] = {
@@ -230,7 +231,8 @@ static void read_legacy(const char *p, size_t n)
         profile_free(profile);
 }
 
-/* ---- what other programs print ------------------------------------------------------------------------- */
+/* ---- output of other programs ---------------------------------------------------------------------------
+ */
 
 static const struct cost_grammar addr2lines[] = {
     {"frames", "0x1\n", "f\nf.c:1\n", "", NULL, 0},
@@ -379,7 +381,7 @@ static const struct cost_grammar notes[] = {
     {0},
 };
 
-static void make_inert(const char *p, size_t n)
+static void escape_text(const char *p, size_t n)
 {
     struct buf to = BUF_INIT(SIZE_MAX / 2);
     (void)n;
@@ -539,7 +541,7 @@ static const struct cost_grammar values[] = {
     {0},
 };
 
-static const struct stop never = {.cancel_fd = -1};
+static const struct stop no_stop = {.cancel_fd = -1};
 
 /* One string of a manifest, and a list of its pieces of 100 bytes. */
 static void scrub_strings(const char *p, size_t n)
@@ -551,7 +553,7 @@ static void scrub_strings(const char *p, size_t n)
     json_object_set_new(root, "list", list);
     for (size_t at = 0; at < n; at += PIECE)
         json_array_append_new(list, json_stringn(p + at, n - at < PIECE ? n - at : PIECE));
-    redact_manifest_run(root, items, &never, &scrub, NULL);
+    redact_manifest_run(root, items, &no_stop, &scrub, NULL);
     redact_manifest_release(&scrub);
     json_decref(items);
     json_decref(root);
@@ -569,7 +571,7 @@ static void redact_text_member(const char *p, size_t n)
                                .repeats = &all,
                                .from = memfd_create("from", MFD_CLOEXEC),
                                .to = memfd_create("to", MFD_CLOEXEC),
-                               .stop = &never};
+                               .stop = &no_stop};
     redact_words_learn(&words, str_of("token-password-http"), true, NULL);
     if (work.from >= 0 && work.to >= 0 && fd_write_all(work.from, p, n, NULL) == 0)
         redact_member(&work, &tally, NULL);
@@ -630,7 +632,7 @@ static void read_command(const char *p, size_t n)
 const struct cost_parser cost_text_parsers[] = {
     {"goroutines_read", read_dump, dumps, 18, 0},
     {"goroutines_read of two", read_two_dumps, dumps, 19, 0},
-    {"page_data_goroutines and words", draw_dump, dumps, 18, 0},
+    {"page_data_goroutines and findings", draw_dump, dumps, 18, 0},
     {"index_parse", read_index, pages, 2, 0},
     {"plan_make", plan_index, pages, 100, 0},
     {"answer_read_text", read_words, pages, 2, 0},
@@ -645,7 +647,7 @@ const struct cost_parser cost_text_parsers[] = {
     {"regex_new", compile_regex, patterns, 27, 1u << 20},
     {"source_split", split_source, sources, 20, 0},
     {"source_trim", trim_source, sources, 2, 0},
-    {"escape_markdown, escape_redmine, escape_plain", make_inert, notes, 2, 0},
+    {"escape_markdown, escape_redmine, escape_plain", escape_text, notes, 2, 0},
     {"content_add", read_content, attachments, 2, 0},
     {"redact_cmdline", redact_line, secrets, 2, 0},
     {"redact_text", redact_words, secrets, 2, 0},

@@ -8,7 +8,7 @@ fixture() { # PATH [CURL-OPTION...]
 }
 
 # curl's exit codes.
-curl_cut=18 curl_no_answer=52 curl_timeout=28 curl_bad_name_or_issuer=60 curl_too_much=56 curl_no_room=27
+curl_cut=18 curl_no_answer=52 curl_timeout=28 curl_bad_certificate=60 curl_receive_error=56 curl_out_of_memory=27
 
 # get PREFIX NAME: saves a profile of the fixture as ./body.
 get() {
@@ -238,7 +238,7 @@ in_rig_ssh() { ssh -F "$SSH_CONFIG" "$@"; }
 until_free() {
     local deadline=$((SECONDS + 10))
     until curl -sf --max-time 20 "http://127.0.0.1:$RIG_PORT_rude/$1/debug/pprof/$2?seconds=1" -o body; do
-        ((SECONDS < deadline)) || fail "$1 does not let go"
+        ((SECONDS < deadline)) || fail "the profiler of $1 stays in use"
     done
 }
 
@@ -317,7 +317,7 @@ until_free() {
     run gzip -t body
     assert_status 1
     get badchunk heap
-    assert_status $curl_too_much
+    assert_status $curl_receive_error
     fixture /twolengths/debug/pprof/heap -D - -o body
     (($(grep -c '^Content-Length' <<<"$output") == 2))
     fixture /eviltype/debug/pprof/heap -D - -o body
@@ -330,7 +330,7 @@ until_free() {
     get hugeheader=90 heap
     assert_status 0
     get hugeheader heap
-    ((status == curl_too_much || status == curl_no_room)) || fail_run hugeheader
+    ((status == curl_receive_error || status == curl_out_of_memory)) || fail_run hugeheader
     fixture /manyheaders/debug/pprof/heap -D - -o body
     (($(grep -c '^X-Note' <<<"$output") == 5000))
 }
@@ -369,9 +369,9 @@ until_free() {
     local tls=$RIG_DIR/tls
     FIXTURE=https://localhost:$RIG_PORT_rude_https
     fixture /debug/pprof/heap -o body
-    assert_status $curl_bad_name_or_issuer
+    assert_status $curl_bad_certificate
     fixture /debug/pprof/heap --cacert "$tls/other-ca.pem" -o body
-    assert_status $curl_bad_name_or_issuer
+    assert_status $curl_bad_certificate
     fixture /debug/pprof/heap --cacert "$tls/ca.pem" -o body
     gzip -t body
     FIXTURE=https://pprof.internal:$RIG_PORT_rude_https
@@ -379,20 +379,20 @@ until_free() {
     assert_status 0
     FIXTURE=https://127.0.0.1:$RIG_PORT_rude_https
     fixture /debug/pprof/ --cacert "$tls/ca.pem"
-    assert_status $curl_bad_name_or_issuer
+    assert_status $curl_bad_certificate
     for listener in httpsexpired httpsself; do
         port=RIG_PORT_rude_$listener
         FIXTURE=https://localhost:${!port}
         fixture /debug/pprof/ --cacert "$tls/ca.pem"
-        assert_status $curl_bad_name_or_issuer
+        assert_status $curl_bad_certificate
         fixture /debug/pprof/ -k -o body
         assert_status 0
     done
     FIXTURE=https://localhost:$RIG_PORT_rude_httpsclient
     fixture /debug/pprof/ --cacert "$tls/ca.pem"
-    assert_status $curl_too_much
+    assert_status $curl_receive_error
     fixture /debug/pprof/ --cacert "$tls/ca.pem" --cert "$tls/other-client.pem" --key "$tls/other-client.key"
-    assert_status $curl_too_much
+    assert_status $curl_receive_error
     fixture /debug/pprof/heap --cacert "$tls/ca.pem" --cert "$tls/client.pem" --key "$tls/client.key" -o body
     gzip -t body
     assert_mode "$tls/client.key" 600

@@ -230,7 +230,7 @@ C
     [[ $output == *'gateway/ssh/session.c: on_disconnect has few parameters now'* ]]
 }
 
-# promise REFERENCES: a document with one promise.
+# promise REFERENCES: checks a document with one promise.
 promise() {
     printf '# Security\n\n- Nothing is lost. Tests: %s\n' "$1" >"$tree/security.md"
     run "$tools/check-promises" "$tree/security.md"

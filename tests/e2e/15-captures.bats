@@ -10,12 +10,12 @@ setup_file() {
 }
 
 # row EXIT WHERE WORD...: runs a grab of the kinds among the words (options follow them) and writes the row. WHERE is a prefix
-# of the fixture, or LISTENER:PREFIX for a listener other than the first (unix is its Unix socket). These variables may be set
-# before it:
-# SERVICE more keys of the service, in YAML's flow form
-# VIA ssh: over SSH instead of directly
-#   WITH     a command that runs the program
-# PATIENCE the value of --timeout, if a busy machine may take longer than 2 s
+# of the fixture, or LISTENER:PREFIX for a listener other than the first (unix is its Unix socket). Variables:
+#   BASE      the path of pprof below the prefix, by default /debug/pprof
+#   SERVICE   more keys of the service, in YAML's flow form
+#   VIA       ssh: over SSH instead of directly
+#   WITH      a command that runs the program
+#   PATIENCE  the value of --timeout, if a busy machine may take longer than 2 s
 row() {
     local code=$1 where=$2 listener=rude prefix name
     shift 2
@@ -214,7 +214,7 @@ secret() {
 @test "large bodies: a profile that never ends" { row 1 endless heap --max-bytes 20MB; }
 @test "large bodies: an answer to symbol that never ends, up to the kind's own limit" { row 1 endless symbol; }
 @test "large bodies: a text that never ends" { row 1 endless goroutines=text --max-bytes 20MB; }
-@test "large bodies: the disk is full" { # a limit on the size of a file stands for that
+@test "large bodies: the disk is full" { # simulated by a limit on the size of a file
     ulimit -f 4000
     trap '' XFSZ
     row 1 big=10 heap

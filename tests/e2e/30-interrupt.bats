@@ -104,7 +104,7 @@ PY
     "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-03 --port "$port" heap cpu >path 2>log 3>&- &
     pid=$!
     wait_for grep -q 'taking 30s' log
-    # Long enough that the connection was not an idle one.
+    # By then profgrab does not take the connection for an idle one.
     sleep 1
     rig_end mortal
     status=0
@@ -179,7 +179,7 @@ PY
     "$profgrab_program" --ssh-config "$SSH_CONFIG" --host victim-01 --port "$RIG_PORT_rude" heap cpu >path 2>log 3>&- &
     local pid=$!
     wait_for grep -q 'taking 30s' log
-    # A new connection is refused before the whole sshd is gone.
+    # The stopped listener accepts no new connection while its sessions end.
     local parent
     read -r parent _ <"$RIG_DIR/pids/victim"
     kill -STOP "$parent"
@@ -202,7 +202,7 @@ import base64, os, resource, signal, subprocess, sys, time
 
 
 def raise_rounds(path):
-    """More rounds of bcrypt give another key, which shows only after the derivation."""
+    """Raises the rounds of bcrypt. The derived key is then wrong, which profgrab finds only after the derivation."""
     lines = open(path).read().splitlines()
     data = base64.b64decode("".join(lines[1:-1]))
     at = data.index((16).to_bytes(4, "big"), data.index(b"bcrypt")) + 20  # the salt's length, the salt, the rounds
@@ -210,7 +210,7 @@ def raise_rounds(path):
     open(path, "w").write("\n".join([lines[0], base64.encodebytes(data).decode().strip(), lines[-1], ""]))
 
 
-def costly(path):
+def write_scrypt_file(path):
     def text(n):
         return base64.b64encode(bytes(n)).rstrip(b"=")
 
@@ -219,19 +219,19 @@ def costly(path):
 
 
 def derives(pid):
-    """Whether it has used the processor for a while, or started the copy that does."""
+    """Whether the process derives a key: it has used the processor for a while, or has a child that does."""
     with open(f"/proc/{pid}/stat") as stat, open(f"/proc/{pid}/task/{pid}/children") as children:
         return int(stat.read().rsplit(")", 1)[1].split()[11]) >= 20 or children.read() != ""
 
 
-# Of the children that have ended: other load on the machine does not count.
+# The processor time of ended children: other load on the machine does not count.
 def processor_time():
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return children.ru_utime + children.ru_stime
 
 
 raise_rounds("key")
-costly("passphrase.age")
+write_scrypt_file("passphrase.age")
 before, bad = sorted(os.listdir()), 0
 for command in ["bundle decrypt -o out", "bundle decrypt -o -", "bundle verify", "bundle extract", "bundle list", "goroutines",
                 "report -o out", "view --no-browser", "pprof -top", "merge -o out"]:
@@ -245,11 +245,11 @@ for command in ["bundle decrypt -o out", "bundle decrypt -o -", "bundle verify",
             time.sleep(0.01)
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
-        out, said = process.communicate()
+        out, messages = process.communicate()
         waited, took = time.monotonic() - began, processor_time() - used
-        if waited > 10 or took > 2 or process.returncode != 130 or b"interrupted" not in said or out or sorted(os.listdir()) != before:
+        if waited > 10 or took > 2 or process.returncode != 130 or b"interrupted" not in messages or out or sorted(os.listdir()) != before:
             bad += 1
-            print(f"{' '.join(words)}: {process.returncode}, {waited:.1f} s, {took:.1f} s of processor time, {os.listdir()}, {said}")
+            print(f"{' '.join(words)}: {process.returncode}, {waited:.1f} s, {took:.1f} s of processor time, {os.listdir()}, {messages}")
 sys.exit(bad != 0)
 PYTHON
     run python3 interrupt.py "$profgrab_program"

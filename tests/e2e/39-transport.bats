@@ -32,17 +32,17 @@ compression_of() { # SSHD
 }
 
 # Runs check, whose handshake step reports compression.
-doctor() { # ARG...
+run_check() { # ARG...
     run_profgrab check --host file-03 --port "$RIG_PORT_rude" "$@"
     assert_status 0
 }
 
 @test "--compress compresses answers; with a short round trip, text is not compressed without it" {
-    doctor --compress yes
+    run_check --compress yes
     assert_stdout_has ', compressed'
-    doctor --compress no
+    run_check --compress no
     refute_stdout_has compressed
-    doctor
+    run_check
     refute_stdout_has compressed
     # Keys are exchanged again in the middle, and compression restarts with them.
     forgive_libssh2
@@ -78,21 +78,21 @@ doctor() { # ARG...
 @test "Compression in ssh's configuration applies, and --compress overrides it" {
     SSH_CONFIG=$PWD/config
     { printf 'Host *\n    Compression yes\n' && cat "$RIG_SSH_CONFIG"; } >"$SSH_CONFIG"
-    doctor
+    run_check
     assert_stdout_has ', compressed'
-    doctor --compress no
+    run_check --compress no
     refute_stdout_has compressed
 }
 
 @test "--compress over OpenSSH overrides the configuration, which applies without it" {
-    local host how said
+    local host how expected
     rig_sshd loud loud-01 'LogLevel DEBUG1'
     SSH_CONFIG=$PWD/config
     { printf 'Host squeezed-01\n    Compression yes\n' && sed 's/^Host loud-01/& squeezed-01/' "$RIG_SSH_CONFIG"; } >"$SSH_CONFIG"
-    while read -r host how said; do
+    while read -r host how expected; do
         run_profgrab --via openssh --host "$host" --port "$RIG_PORT_rude" --compress "$how" goroutines=text
         assert_status 0
-        assert_equal "$host $how $(compression_of loud)" "$host $how $said"
+        assert_equal "$host $how $(compression_of loud)" "$host $how $expected"
     done <<'EOF'
 loud-01 yes zlib@openssh.com
 loud-01 auto none

@@ -3,7 +3,7 @@
 
 load helper
 
-# Configures one host with these identity files and this agent; further lines override. Sets $config.
+# Configures the host `mine` with these lines, which override the common ones. Sets $config.
 host_with() { # LINE...
     config=$PWD/config
     {
@@ -23,7 +23,7 @@ run_mine() { # ARG...
     run --separate-stderr "$profgrab_program" --ssh-config "$config" --host mine --port "$RIG_PORT_rude" "$@" heap
 }
 
-# Makes a key of that type which the sshd accepts.
+# Makes a key of that type, and lets the sshd accept it.
 make_key() { # TYPE FILE [PASSPHRASE]
     ssh-keygen -q -t "$1" -N "${3-}" -f "$2"
     cat "$2.pub" >>"$RIG_DIR/sshd/authorized_keys"
@@ -126,8 +126,8 @@ s = socket.socket(socket.AF_UNIX); s.bind("silent"); s.listen(); print("ready", 
     assert_status 0
 }
 
-# freeze NAME WHAT: fetches `heap cpu=5` through the sshd NAME, and stops WHAT (session, all) of it during cpu. Its messages are
-# in `log`, its path in `path`, its exit code in $status.
+# freeze NAME session|all: fetches `heap cpu=5` through the sshd NAME, and during cpu stops its session, or the listener too.
+# profgrab's messages are in `log`, its standard output in `path`, its exit code in $status.
 freeze() {
     local i pid parent child
     "$profgrab_program" --ssh-config "$SSH_CONFIG" --timeout 2s --host "$1-01" --port "$RIG_PORT_rude" heap cpu=5 >path 2>log 3>&- &
@@ -171,7 +171,7 @@ freeze() {
 
 @test "a sshd that refuses more logins is reported with a hint" {
     rig_sshd busy busy-01 'MaxStartups 1'
-    # A connection that does not log in takes the only place after the rig's own probe has left it.
+    # A connection without a login takes the only slot, once the rig's own probe has left it.
     local banner="" i
     for ((i = 0; i < 100; i++)); do
         exec 7<>"/dev/tcp/127.0.0.1/$RIG_PORT_busy"

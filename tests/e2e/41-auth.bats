@@ -17,7 +17,7 @@ setup_file() {
 
 setup() {
     e2e_setup
-    # Also with the sanitizers, which report libssh2's own leaks.
+    # The sanitizers report leaks of libssh2 itself.
     export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0"
     forgive_libssh2
 }
@@ -29,7 +29,7 @@ teardown() {
     e2e_teardown
 }
 
-# Configures one host, mine, behind that sshd, with these lines. Sets $config.
+# Configures the hosts `mine*` at that sshd, with these lines. Sets $config.
 host_with() { # SSHD LINE...
     local port=RIG_PORT_$1
     config=$PWD/config
@@ -53,8 +53,8 @@ run_mine() { # ARG...
     run --separate-stderr "$profgrab_program" --ssh-config "$config" --via libssh2 --host mine --port "$RIG_PORT_rude" "$@" heap
 }
 
-# Compares the manifest's method of authentication.
-assert_let_in_by() { # TEXT
+# The run succeeded, and the method of authentication in its manifest begins with TEXT. Removes the bundle.
+assert_authenticated_by() { # TEXT
     assert_status 0
     local dir
     dir=$("$profgrab_program" bundle extract "$output")
@@ -62,7 +62,7 @@ assert_let_in_by() { # TEXT
     rm -r "$dir" "$output"
 }
 
-# Makes a key that an sshd accepts.
+# Makes a key that the sshd named sshd accepts.
 make_key() { # FILE TYPE [ssh-keygen's OPTION...]
     local file=$1 type=$2
     shift 2
@@ -76,7 +76,7 @@ trust() { # FILE SSHD...
 }
 
 # Answers questions without a terminal: writes each question to `asked` and gives the next argument as the answer.
-answers() { # ANSWER...
+set_answers() { # ANSWER...
     printf '%s\n' "$@" >answers
     : >asked
     cat >askpass <<'EOF'
@@ -115,11 +115,11 @@ old_libssh2() {
             file=$PWD/$type-$form
             make_key "$file" "${type%-*}" -m "$form" ${bits:+-b "$bits"}
             host_with sshd "IdentityFile $file" 'IdentitiesOnly yes'
-            answers secret secret
+            set_answers secret secret
             for passphrase in '' secret; do
                 ssh-keygen -q -p -m "$form" -P '' -N "$passphrase" -f "$file"
                 run_mine
-                assert_let_in_by "key $file"
+                assert_authenticated_by "key $file"
                 assert_asked "$((${#passphrase} > 0))"
             done
         done
@@ -131,11 +131,11 @@ old_libssh2() {
     rm pem.pub
     host_with sshd "IdentityFile $PWD/pem" 'IdentitiesOnly yes'
     run_mine
-    assert_let_in_by "key $PWD/pem"
+    assert_authenticated_by "key $PWD/pem"
     ssh-keygen -q -p -m PEM -P '' -N secret -f pem
-    answers wrong secret
+    set_answers wrong secret
     run_mine
-    assert_let_in_by "key $PWD/pem"
+    assert_authenticated_by "key $PWD/pem"
     assert_asked 2
     openssl genpkey -algorithm ed25519 -out pkcs8
     chmod 600 pkcs8
@@ -151,7 +151,7 @@ old_libssh2() {
     trust rsa sha256
     host_with sha256 "IdentityFile $PWD/rsa" 'IdentitiesOnly yes'
     run_mine
-    assert_let_in_by "key $PWD/rsa"
+    assert_authenticated_by "key $PWD/rsa"
     host_with sshd "IdentityFile $PWD/rsa" 'IdentitiesOnly yes' 'PubkeyAcceptedAlgorithms ssh-ed25519'
     run_mine
     assert_status 1
@@ -181,19 +181,19 @@ old_libssh2() {
     printf '[127.0.0.1]:%s %s\n' "$RIG_PORT_dropbear" "$(cut -d' ' -f1,2 "$RIG_DIR/dropbear/key.pub")" >>"$RIG_KNOWN_HOSTS"
     host_with dropbear "IdentityFile $RIG_KEY" 'IdentitiesOnly yes'
     run_mine
-    assert_let_in_by "key $RIG_KEY"
+    assert_authenticated_by "key $RIG_KEY"
     host_with dropbear "IdentityFile $PWD/rsa" 'IdentitiesOnly yes'
     run_mine
     if old_libssh2; then
         assert_status 1
         assert_stderr_has 'cannot use RSA keys with that server (SSH-2.0-dropbear'
         assert_stderr_has 'OpenSSH may be able to'
-        # It is tried last, so that it does not prevent other keys from being tried.
+        # The RSA key is tried last, so that it does not prevent other keys from being tried.
         host_with dropbear "IdentityFile $PWD/rsa" "IdentityFile $RIG_KEY" 'IdentitiesOnly yes'
         run_mine
-        assert_let_in_by "key $RIG_KEY"
+        assert_authenticated_by "key $RIG_KEY"
     else
-        assert_let_in_by "key $PWD/rsa"
+        assert_authenticated_by "key $PWD/rsa"
     fi
     rig_end dropbear
 }
@@ -217,7 +217,7 @@ EOF
     assert_stderr_has 'OpenSSH may be able to'
     host_with sshd "IdentityFile $PWD/sk" "IdentityFile $RIG_KEY" 'IdentitiesOnly yes'
     run_mine
-    assert_let_in_by "key $RIG_KEY"
+    assert_authenticated_by "key $RIG_KEY"
 }
 
 # ---- passphrases -------------------------------------------------------------------------------------------
@@ -225,50 +225,50 @@ EOF
 @test "a passphrase is asked for once for many hosts at once, at most three times, and not if the server refuses the key" {
     ssh-keygen -q -t ed25519 -N secret -f locked
     host_with sshd "IdentityFile $PWD/locked" 'IdentitiesOnly yes'
-    answers secret
+    set_answers secret
     run_mine
     assert_status 1
     assert_stderr_has "the server refused key $PWD/locked"
     assert_asked 0
     trust locked sshd
-    answers wrong secret secret secret
+    set_answers wrong secret secret secret
     run --separate-stderr "$profgrab_program" --ssh-config "$config" --host 'mine-[1-8]' --port "$RIG_PORT_rude" heap
     assert_status 0
     # The order of the hosts does not matter.
     assert_equal "$(sed -E 's/mine-[1-8]/HOST/' asked)" "$(printf '%s\n' {1..2} | sed "s#.*#Passphrase for the key $PWD/locked, to log in as $RIG_USER@127.0.0.1 (HOST): |#")"
-    answers one two three four
+    set_answers one two three four
     run_mine
     assert_status 1
     assert_stderr_has 'none of 3 answers was right'
     assert_asked 3
     # After a failed question no other host asks it again.
-    answers ''
+    set_answers ''
     run --separate-stderr "$profgrab_program" --ssh-config "$config" --host 'mine-[1-8]' --port "$RIG_PORT_rude" heap
     assert_status 1
     assert_stderr_has 'it has a passphrase: no answer was given'
     assert_asked 1
 }
 
-@test "--passphrase-file answers for every reader of the key, also with --batch; from a file or a pipe" {
+@test "--passphrase-file opens keys in OpenSSH's format and in PEM, also with --batch; from a file or a pipe" {
     local how file
     (umask 077 && printf 'open sesame \303\251\nanother line\n' >pass)
     ssh-keygen -q -t ed25519 -N $'open sesame \303\251' -f ours
     ssh-keygen -q -t ecdsa -m PEM -N $'open sesame \303\251' -f pem
     trust ours sshd
     trust pem sshd
-    answers wrong
+    set_answers wrong
     for file in ours pem; do
         host_with sshd "IdentityFile $PWD/$file" 'IdentitiesOnly yes'
         for how in --quiet --batch; do
             run_mine --passphrase-file pass "$how"
-            assert_let_in_by "key $PWD/$file"
+            assert_authenticated_by "key $PWD/$file"
         done
     done
     if grep -rq 'open sesame' "${output%.tar.gz}"; then fail 'the passphrase is in the bundle'; fi
     # shellcheck disable=SC2016 # that shell expands it
     run --separate-stderr bash -c '"$1" --ssh-config "$2" --via libssh2 --host mine --port "$3" --passphrase-file <(cat pass) heap' \
         - "$profgrab_program" "$config" "$RIG_PORT_rude"
-    assert_let_in_by "key $PWD/pem"
+    assert_authenticated_by "key $PWD/pem"
     assert_asked 0
 }
 
@@ -277,20 +277,20 @@ EOF
     ssh-keygen -q -t ed25519 -N secret -f other
     trust other sshd
     host_with sshd "IdentityFile $PWD/other" 'IdentitiesOnly yes'
-    answers secret
+    set_answers secret
     run_mine --passphrase-file "$PWD/pass"
     assert_status 1
     assert_stderr_has "key $PWD/other (it has a passphrase: the first line of $PWD/pass is not the right passphrase)"
-    if [[ $stderr == *nonsense* ]]; then fail_run 'it was said'; fi
+    if [[ $stderr == *nonsense* ]]; then fail_run 'the passphrase was printed'; fi
     assert_asked 0
     host_with password
     run_mine --passphrase-file "$PWD/pass" --batch
     assert_status 1
     assert_stderr_has 'no user can be asked'
     ! grep -q 'Failed password' "$RIG_DIR/password/log" || fail 'a password was tried'
-    answers hunter2
+    set_answers hunter2
     run_mine --passphrase-file "$PWD/pass"
-    assert_let_in_by password
+    assert_authenticated_by password
     assert_asked 1
 }
 
@@ -331,7 +331,7 @@ EOF
 @test "--batch asks no question, and prints the question that it would ask" {
     make_key locked ed25519
     ssh-keygen -q -p -P '' -N secret -f locked
-    answers secret
+    set_answers secret
     host_with sshd "IdentityFile $PWD/locked" 'IdentitiesOnly yes'
     run_mine --batch
     assert_status 1
@@ -357,7 +357,7 @@ EOF
     make_key locked ed25519
     ssh-keygen -q -p -P '' -N secret -f locked
     host_with sshd "IdentityFile $PWD/locked" 'IdentitiesOnly yes'
-    answers secret
+    set_answers secret
     local mine=("$profgrab_program" --ssh-config "$config" --via libssh2 --host mine --port "$RIG_PORT_rude" heap)
     # Without a terminal it needs a display, or force; never disables it.
     unset SSH_ASKPASS_REQUIRE
@@ -365,7 +365,7 @@ EOF
     assert_status 1
     WAYLAND_DISPLAY=w run setsid --wait "${mine[@]}" </dev/null
     assert_status 0
-    answers secret
+    set_answers secret
     DISPLAY=:0 SSH_ASKPASS_REQUIRE=never run setsid --wait "${mine[@]}" </dev/null
     assert_status 1
     assert_asked 0
@@ -432,29 +432,29 @@ EOF
         host_with certified2 "IdentityFile $PWD/$type" 'IdentitiesOnly yes'
         run_mine
         if [[ $type == ecdsa ]] || ! old_libssh2; then
-            assert_let_in_by "certificate \\\"$type of ann\\\" by SHA256:"
+            assert_authenticated_by "certificate \\\"$type of ann\\\" by SHA256:"
         else
             assert_status 1
             assert_stderr_has "the certificate \"$type of ann\" by SHA256:"
             assert_stderr_has 'is a certificate of a type that this libssh2 cannot use'
         fi
     done
-    # Not beside its key, and with a passphrase.
+    # The certificate is not beside its key, and the key has a passphrase.
     mv ecdsa-cert.pub elsewhere
-    answers secret
+    set_answers secret
     ssh-keygen -q -p -P '' -N secret -f ecdsa
     host_with certified2 "IdentityFile $PWD/ecdsa" "CertificateFile $PWD/elsewhere" 'IdentitiesOnly yes'
     run_mine
-    assert_let_in_by 'certificate'
+    assert_authenticated_by 'certificate'
     assert_asked 1
-    # In the agent, together with its key.
+    # The agent has the certificate and its key.
     mv elsewhere ecdsa-cert.pub
     agent_start
-    SSH_ASKPASS=$PWD/askpass ssh-add -q ecdsa </dev/null || { answers secret && ssh-add -q ecdsa </dev/null; }
+    SSH_ASKPASS=$PWD/askpass ssh-add -q ecdsa </dev/null || { set_answers secret && ssh-add -q ecdsa </dev/null; }
     mkdir empty
     host_with certified2 "IdentityFile none" "IdentityAgent $PWD/agent"
     run_mine
-    assert_let_in_by 'agent ecdsa-sha2-nistp256-cert-v01@openssh.com SHA256:'
+    assert_authenticated_by 'agent ecdsa-sha2-nistp256-cert-v01@openssh.com SHA256:'
     rig_end certified2
 }
 
@@ -470,11 +470,11 @@ EOF
     rm held
     host_with sshd "IdentityFile $PWD/held" 'IdentitiesOnly yes' "IdentityAgent $PWD/agent"
     run_mine
-    assert_let_in_by 'agent ssh-rsa SHA256:'
+    assert_authenticated_by 'agent ssh-rsa SHA256:'
     # Without IdentitiesOnly the key is still offered first.
     host_with sshd "IdentityFile $PWD/held" "IdentityAgent $PWD/agent"
     run_mine
-    assert_let_in_by 'agent ssh-rsa SHA256:'
+    assert_authenticated_by 'agent ssh-rsa SHA256:'
     ssh-add -q -d held.pub
     run_mine
     assert_status 1
@@ -485,23 +485,23 @@ EOF
     assert_stderr_has "key $PWD/held (its private half is not in the agent)"
 }
 
-# Whether ssh itself logs in with this configuration: status 0 or 255.
-ssh_itself() {
+# Prints the exit status of ssh with this configuration: 0, or 255 if it cannot log in.
+ssh_login_status() {
     local status=0
     ssh -F "$config" -o BatchMode=yes mine true </dev/null >/dev/null 2>&1 || status=$?
     echo "$status"
 }
 
-# as_ssh_does FILE HOW: with IdentityFile FILE both ssh and profgrab log in, profgrab by HOW; or (refused) neither does, and
-# profgrab prints HOW. No other key of the agent is offered.
-as_ssh_does() { # works|refused FILE HOW
+# assert_same_as_ssh works|refused FILE HOW: with IdentityFile FILE both ssh and profgrab log in, profgrab by HOW; or neither does,
+# and profgrab prints HOW. No other key of the agent is offered.
+assert_same_as_ssh() {
     local log=$RIG_DIR/sshd/log before
     host_with sshd "IdentityFile $2" 'IdentitiesOnly yes' "IdentityAgent $PWD/agent"
     before=$(wc -l <"$log")
-    assert_equal "$2: ssh $(ssh_itself)" "$2: ssh $([[ $1 == works ]] && echo 0 || echo 255)"
+    assert_equal "$2: ssh $(ssh_login_status)" "$2: ssh $([[ $1 == works ]] && echo 0 || echo 255)"
     run_mine --batch
     if [[ $1 == works ]]; then
-        assert_let_in_by "$3"
+        assert_authenticated_by "$3"
     else
         assert_status 1
         assert_stderr_has "$3"
@@ -521,18 +521,18 @@ as_ssh_does() { # works|refused FILE HOW
         ssh-add -q "$type"
         rm "$type"
         held="agent $(cut -d' ' -f1 "$type.pub") SHA256:"
-        as_ssh_does works "$PWD/$type.pub" "$held"
-        as_ssh_does works "$PWD/$type" "$held"
+        assert_same_as_ssh works "$PWD/$type.pub" "$held"
+        assert_same_as_ssh works "$PWD/$type" "$held"
     done
     held='agent ssh-ed25519 SHA256:'
     # ssh recognizes a public key by its content, not by its name.
     cp ed25519.pub handle
-    as_ssh_does works "$PWD/handle" "$held"
+    assert_same_as_ssh works "$PWD/handle" "$held"
     { printf '\n# of the token\n  ' && cat ed25519.pub; } >commented.pub
-    as_ssh_does works "$PWD/commented.pub" "$held"
+    assert_same_as_ssh works "$PWD/commented.pub" "$held"
     # A file that is not a key, with a .pub beside it.
     (umask 077 && echo nonsense >ed25519)
-    as_ssh_does works "$PWD/ed25519" "$held"
+    assert_same_as_ssh works "$PWD/ed25519" "$held"
     rm ed25519
     # Through the inventory, whose `identity:` means IdentitiesOnly; and through ssh.
     printf 'version: 1\nservices: { rude: { port: %s } }\nhosts: { mine: { services: [rude], ssh: { identity: %s, agent: %s } } }\n' \
@@ -540,9 +540,9 @@ as_ssh_does() { # works|refused FILE HOW
     chmod 600 inventory.yaml
     host_with sshd
     PROFGRAB_INVENTORY=$PWD/inventory.yaml run_mine --batch
-    assert_let_in_by "$held"
+    assert_authenticated_by "$held"
     PROFGRAB_INVENTORY=$PWD/inventory.yaml run_mine --batch --via openssh
-    assert_let_in_by 'agent ED25519 SHA256:'
+    assert_authenticated_by 'agent ED25519 SHA256:'
 }
 
 @test "IdentitiesOnly with a public key file and no such key in the agent is refused with the reason" {
@@ -551,31 +551,31 @@ as_ssh_does() { # works|refused FILE HOW
     ssh-add -q stray
     make_key elsewhere ed25519
     # ssh does not look for the private key beside a named .pub.
-    as_ssh_does refused "$PWD/elsewhere.pub" "not offered: key $PWD/elsewhere.pub (its private half is not in the agent)"
+    assert_same_as_ssh refused "$PWD/elsewhere.pub" "not offered: key $PWD/elsewhere.pub (its private half is not in the agent)"
     rm elsewhere
-    as_ssh_does refused "$PWD/elsewhere" "not offered: key $PWD/elsewhere (its private half is not in the agent)"
+    assert_same_as_ssh refused "$PWD/elsewhere" "not offered: key $PWD/elsewhere (its private half is not in the agent)"
     (umask 077 && echo nonsense >elsewhere)
-    as_ssh_does refused "$PWD/elsewhere" \
+    assert_same_as_ssh refused "$PWD/elsewhere" \
         "($PWD/elsewhere: not a private key, and its private half is not in the agent)"
     echo 'ssh-ed25519 AAAA' >half.pub
-    as_ssh_does refused "$PWD/half.pub" "key $PWD/half.pub ($PWD/half.pub: not a private key)"
+    assert_same_as_ssh refused "$PWD/half.pub" "key $PWD/half.pub ($PWD/half.pub: not a private key)"
 }
 
 # ---- passwords and several steps ---------------------------------------------------------------------------
 
 @test "a password has three attempts, and is not asked for if the server does not accept passwords" {
     host_with password
-    answers wrong hunter2
+    set_answers wrong hunter2
     run_mine
-    assert_let_in_by password
+    assert_authenticated_by password
     assert_equal "$(cat asked)" "$(printf "Password for $RIG_USER@127.0.0.1 (mine): |\n%.0s" 1 2)"
-    answers wrong wrong wrong hunter2
+    set_answers wrong wrong wrong hunter2
     run_mine
     assert_status 1
     assert_asked 3
     assert_stderr_has 'refused password'
     host_with password 'NumberOfPasswordPrompts 1'
-    answers wrong hunter2
+    set_answers wrong hunter2
     run_mine
     assert_status 1
     assert_asked 1
@@ -588,9 +588,9 @@ as_ssh_does() { # works|refused FILE HOW
 
 @test "keyboard-interactive has two rounds, the second one with visible input" {
     host_with rounds
-    answers hunter2 4711
+    set_answers hunter2 4711
     run_mine -v
-    assert_let_in_by keyboard-interactive
+    assert_authenticated_by keyboard-interactive
     assert_asked 2
     assert_stderr_has 'authentication: keyboard-interactive'
     unset SSH_ASKPASS SSH_ASKPASS_REQUIRE
@@ -599,22 +599,22 @@ as_ssh_does() { # works|refused FILE HOW
     assert_status 0
     refute_stdout_has hunter2
     assert_stdout_has 4711
-    answers hunter2 1 hunter2 4711
+    set_answers hunter2 1 hunter2 4711
     run_mine
-    assert_let_in_by keyboard-interactive
+    assert_authenticated_by keyboard-interactive
     assert_asked 4
 }
 
 @test "keyboard-interactive supports names, several questions in a round, and rounds without questions" {
     rig_odd_sshd odd
     host_with odd 'PubkeyAuthentication no'
-    answers blue 4711 yes
+    set_answers blue 4711 yes
     run_mine
     if old_libssh2 && [[ $status == 1 ]]; then
-        # It finds a name only if its last packet was shorter.
+        # This libssh2 finds a name only if the packet before it was shorter.
         assert_stderr_has "cannot read the server's questions"
     else
-        assert_let_in_by keyboard-interactive
+        assert_authenticated_by keyboard-interactive
         assert_stderr_has 'You are nearly there'
         assert_equal "$(cat asked)" "$(printf '%s\n' \
             "Second factor|Look at your|token|$RIG_USER@127.0.0.1 (mine): Colour: |" \
@@ -622,11 +622,11 @@ as_ssh_does() { # works|refused FILE HOW
     fi
     # Text of a hostile server is made printable, and the number of its questions is limited.
     sed -i 's/User .*/User control/' "$config"
-    answers blue 4711 yes
+    set_answers blue 4711 yes
     run_mine
     assert_printable "$(cat asked)"
     sed -i 's/User .*/User forever/' "$config"
-    answers {1..200}
+    set_answers {1..200}
     run_mine
     assert_status 1
     assert_stderr_has 'the server asks without end'
@@ -635,13 +635,13 @@ as_ssh_does() { # works|refused FILE HOW
 
 @test "logins in several steps succeed: a key and a password, two keys" {
     host_with steps "IdentityFile $RIG_KEY" 'IdentitiesOnly yes'
-    answers hunter2
+    set_answers hunter2
     run_mine
-    assert_let_in_by "key $RIG_KEY and keyboard-interactive"
+    assert_authenticated_by "key $RIG_KEY and keyboard-interactive"
     host_with steps "IdentityFile $RIG_KEY" 'IdentitiesOnly yes' 'PreferredAuthentications password,publickey'
-    answers wrong hunter2
+    set_answers wrong hunter2
     run_mine
-    assert_let_in_by "key $RIG_KEY and password"
+    assert_authenticated_by "key $RIG_KEY and password"
     run_mine --batch
     assert_status 1
     assert_stderr_has "the server accepted key $RIG_KEY and requires more (password,keyboard-interactive"
@@ -649,7 +649,7 @@ as_ssh_does() { # works|refused FILE HOW
     trust second twice
     host_with twice "IdentityFile $RIG_KEY" "IdentityFile $PWD/second" 'IdentitiesOnly yes'
     run_mine
-    assert_let_in_by "key $RIG_KEY and key $PWD/second"
+    assert_authenticated_by "key $RIG_KEY and key $PWD/second"
     host_with twice "IdentityFile $RIG_KEY" 'IdentitiesOnly yes'
     run_mine
     assert_status 1
@@ -663,7 +663,7 @@ as_ssh_does() { # works|refused FILE HOW
     ssh-keygen -q -p -P '' -N correct-horse -f locked
     host_with steps "IdentityFile $PWD/locked" 'IdentitiesOnly yes'
     trust locked steps
-    answers correct-horse hunter2
+    set_answers correct-horse hunter2
     # The search below reads the arguments and variables of each program too. strace and sanitizers exclude each other.
     local trace=()
     [[ $profgrab_program != */gcc/* && $profgrab_program != */clang/* ]] || trace=(strace -f -v -s 100000 -e trace=execve -o calls)

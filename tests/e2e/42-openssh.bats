@@ -9,7 +9,7 @@ setup_file() {
     rig_sshd second second-01
     rig_sshd strict strict-01 "PermitOpen localhost:$RIG_PORT_rude"
     rig_alias 'far-*' sshd 'ProxyJump jump-01,second-01'
-    # The sshd's user must be able to enter it as well.
+    # The sshd's user must be able to connect to it as well.
     chmod 777 "$RIG_DIR/rude.sock"
 }
 
@@ -18,7 +18,7 @@ setup() {
     SSH_CONFIG=$RIG_SSH_CONFIG
 }
 
-# profgrab leaves no private directory and no ssh process.
+# A run leaves no private directory.
 teardown() {
     local left
     [[ -z ${master-} ]] || kill "$master" 2>/dev/null || :
@@ -237,7 +237,7 @@ END
     behind_bastion "${evil[@]}"
     # The host itself has the same lines.
     printf '%s\n' 'Host *' "${evil[@]}" >>"$SSH_CONFIG"
-    # Writes down what ssh makes of the arguments and the file of each connection.
+    # Records the settings that ssh derives from the arguments and the file of each connection.
     mkdir bin
     cat >bin/ssh <<END
 #!/bin/bash
@@ -405,7 +405,7 @@ descendants() { # PID
     done
 }
 
-# The processes that exist.
+# Prints those of the processes that exist.
 existing() { # PID...
     local process
     for process; do [[ ! -e /proc/$process ]] || echo "$process"; done
@@ -415,7 +415,7 @@ existing() { # PID...
     local i pid carrier carriers left signal
     # After KILL no cleanup runs; the second of two TERMs ends at once.
     for signal in KILL TERM; do
-        : >log # the one before had said it
+        : >log # without the line of the previous run
         "$profgrab_program" --ssh-config "$SSH_CONFIG" --via openssh --host far-01 --port "$RIG_PORT_rude" cpu=60s >path 2>log 3>&- &
         pid=$!
         wait_for grep -q 'taking 1m' log
@@ -424,7 +424,7 @@ existing() { # PID...
         mapfile -t carriers < <(echo "$carrier" && descendants "$carrier")
         ((${#carriers[@]} > 1)) || fail 'ssh has no process for its jump hosts'
         kill -$signal "$pid"
-        # The first one may have been enough.
+        # The first signal may have ended it already.
         [[ $signal == KILL ]] || kill -$signal "$pid" 2>/dev/null || :
         wait "$pid" 2>/dev/null || :
         for ((i = 0; i < 500; i++)); do
@@ -434,7 +434,7 @@ existing() { # PID...
         done
         [[ -z $(existing "${carriers[@]}") ]] || fail "ssh is left after SIG$signal"
         [[ -z $left ]] || fail "left after SIG$signal: $left"
-        # The sockets of the services have numbers as names; nobody listens there.
+        # The sockets of the services have numbers as names, and stay without a listener.
         rm -rf "$XDG_RUNTIME_DIR"/profgrab-*
     done
 }
@@ -442,7 +442,7 @@ existing() { # PID...
 # ---- questions ------------------------------------------------------------------------------------------------
 
 # Answers through SSH_ASKPASS and records the questions. Sets the variables that profgrab reads.
-person_says() { # ANSWER
+set_answer() { # ANSWER
     printf '#!/bin/sh\necho "$1" >>"%s/asked"\necho %s\n' "$PWD" "$1" >person
     chmod 700 person
     export SSH_ASKPASS=$PWD/person SSH_ASKPASS_REQUIRE=force
@@ -454,8 +454,8 @@ person_says() { # ANSWER
     cat locked.pub >>"$RIG_DIR/sshd/authorized_keys"
     host_with "IdentityFile $PWD/locked"
     sed -i "/client\/id_ed25519/d" "$SSH_CONFIG"
-    person_says hush
-    # Arguments and variables of each program. strace and sanitizers exclude each other.
+    set_answer hush
+    # strace records the arguments and variables of each program. It does not work with sanitizers.
     local trace=()
     [[ $profgrab_program != */gcc/* && $profgrab_program != */clang/* ]] || trace=(strace -f -v -s 100000 -e trace=execve -o calls)
     run --separate-stderr "${trace[@]}" "$profgrab_program" --ssh-config "$SSH_CONFIG" --via openssh --host mine --port "$RIG_PORT_rude" heap allocs cpu=1s
@@ -467,11 +467,11 @@ person_says() { # ANSWER
     run_profgrab bundle extract "$output"
     assert_status 0
     if grep -rq hush "$output"; then fail 'the passphrase is in the bundle'; fi
-    person_says wrong
+    set_answer wrong
     run_via mine
     assert_status 1
     assert_stderr_has 'the server accepted none of the offered keys and methods'
-    person_says hush
+    set_answer hush
     run_via mine --batch
     assert_status 1
     assert_equal "$(cat asked)" ''
@@ -482,7 +482,7 @@ person_says() { # ANSWER
     cat locked.pub >>"$RIG_DIR/sshd/authorized_keys"
     host_with "IdentityFile $PWD/locked"
     sed -i "/client\/id_ed25519/d; s/^Host mine/Host mine twin third/" "$SSH_CONFIG"
-    person_says hush
+    set_answer hush
     run_via mine,twin,third
     assert_status 0
     assert_equal "$(cat asked)" "Enter passphrase for key '$PWD/locked':"
@@ -498,7 +498,7 @@ person_says() { # ANSWER
     sed '1d; /^    Port/d; /^    HostName/d; /ProxyJump/d' "$SSH_CONFIG" >>bastion
     cat bastion >>"$SSH_CONFIG"
     sed -i "/client\/id_ed25519/d" "$SSH_CONFIG"
-    person_says nonsense
+    set_answer nonsense
     run_via mine --passphrase-file pass --batch
     assert_status 0
     run_via mine --passphrase-file wrong
@@ -527,7 +527,7 @@ person_says() { # ANSWER
     echo "$id" >>"$RIG_DIR/sshd/authorized_keys"
     host_with "PKCS11Provider $module" 'IdentitiesOnly no'
     sed -i "/client\/id_ed25519/d" "$SSH_CONFIG"
-    person_says 1234
+    set_answer 1234
     run_profgrab --host mine --port "$RIG_PORT_rude" heap
     assert_status 0
     assert_stderr_has 'PKCS11Provider'
@@ -563,7 +563,7 @@ run_untouched() { # ARG...
     manifest | grep -q '"authentication": "security key '
 }
 
-@test "a security key without a touch is reported, and nothing of it stays" {
+@test "a security key without a touch is reported, and its helper process ends" {
     local i
     run_untouched --ask-timeout 2s
     ! wait "$pid" || fail "$(cat log)"

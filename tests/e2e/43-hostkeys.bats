@@ -35,21 +35,21 @@ run_check() { # ARG...
     run --separate-stderr "$profgrab_program" check --ssh-config "$config" --via libssh2 --host mine --port "$RIG_PORT_rude" "$@"
 }
 
-# Runs ssh with the same configuration.
+# Whether ssh connects with the same configuration.
 ssh_connects() {
     ssh -F "$config" -o BatchMode=yes -W "127.0.0.1:$RIG_PORT_rude" mine </dev/null >ssh.out 2>ssh.log
 }
 
-# With these lines in the file both trust the host.
-trusted() { # LINE...
+# With these lines in the file both profgrab and ssh trust the host.
+assert_trusted() { # LINE...
     printf '%s\n' "$@" >"$known"
     run_check
     assert_status 0
     ssh_connects || fail "ssh does not trust it: $(cat ssh.log)"
 }
 
-# Neither trusts it, and profgrab's message contains WORDS.
-refused() { # WORDS LINE...
+# Neither profgrab nor ssh trusts the host, and profgrab's message contains WORDS.
+assert_refused() { # WORDS LINE...
     printf '%s\n' "${@:2}" >"$known"
     run_check
     assert_status 1
@@ -66,12 +66,12 @@ hop() { # EXPRESSION: evaluates it over the one hop in the manifest of the bundl
 # ---- known hosts files ------------------------------------------------------------------------------------------
 
 @test "lines are read plain, with a comment, with CRLF, among invalid lines, without a final newline" {
-    trusted "$name $key"
+    assert_trusted "$name $key"
     assert_stdout_has "ssh-ed25519 $fingerprint, known in $known line 1"
-    trusted '# ours' '' "other,$name $key a comment"
+    assert_trusted '# ours' '' "other,$name $key a comment"
     assert_stdout_has "known in $known line 3"
-    trusted "$name $key"$'\r'
-    trusted 'nonsense' "$name ssh-ed25519" "$name ssh-ed25519 !!!" '|1|broken|x ssh-rsa AAAA' $'\e[31mx' "$name $key" ',,,'
+    assert_trusted "$name $key"$'\r'
+    assert_trusted 'nonsense' "$name ssh-ed25519" "$name ssh-ed25519 !!!" '|1|broken|x ssh-rsa AAAA' $'\e[31mx' "$name $key" ',,,'
     assert_stdout_has "known in $known line 6"
     printf '%s %s' "$name" "$key" >"$known"
     run_check
@@ -94,50 +94,50 @@ hop() { # EXPRESSION: evaluates it over the one hop in the manifest of the bundl
 }
 
 @test "wildcards and negation match as in ssh" {
-    trusted "[127.*]:* $key"
-    trusted "[127.0.0.?]:$RIG_PORT_sshd $key"
-    refused 'host key is not known' "*,!$name,!127.0.0.1 $key"
-    refused 'host key is not known' "[128.*]:* $key"
-    trusted "*,!$name $other" "$name $key"
+    assert_trusted "[127.*]:* $key"
+    assert_trusted "[127.0.0.?]:$RIG_PORT_sshd $key"
+    assert_refused 'host key is not known' "*,!$name,!127.0.0.1 $key"
+    assert_refused 'host key is not known' "[128.*]:* $key"
+    assert_trusted "*,!$name $other" "$name $key"
 }
 
 @test "a key for the name without its port does not count for another port" {
-    trusted "127.0.0.1 $key"
-    refused "$known:1 has another key for the host without the port" "127.0.0.1 $other"
-    refused 'host key is not known' "[127.0.0.1]:1 $key"
+    assert_trusted "127.0.0.1 $key"
+    assert_refused "$known:1 has another key for the host without the port" "127.0.0.1 $other"
+    assert_refused 'host key is not known' "[127.0.0.1]:1 $key"
 }
 
 @test "HostKeyAlias counts for every port, and is used unchanged" {
     host_with 'HostKeyAlias Farm-%h' "UserKnownHostsFile $known"
-    trusted "farm-%h $key"
-    refused 'host key is not known' "$name $key"
-    refused 'HOST KEY HAS CHANGED' "farm-%h $other"
+    assert_trusted "farm-%h $key"
+    assert_refused 'host key is not known' "$name $key"
+    assert_refused 'HOST KEY HAS CHANGED' "farm-%h $other"
 }
 
 @test "with several files any may list the host, and a conflict names its file" {
     printf '%s %s\n' "$name" "$key" >second
     printf '%s %s\n' "$name" "$other" >"global file"
     host_with "UserKnownHostsFile $PWD/none $known $PWD/second" "GlobalKnownHostsFile \"$PWD/global file\""
-    trusted '# nothing here'
+    assert_trusted '# nothing here'
     assert_stdout_has "known in $PWD/second line 1"
-    trusted "$name $other"
+    assert_trusted "$name $other"
     assert_stdout_has "known in $PWD/second line 1"
     : >second
-    refused "$PWD/global file:1 has $(ssh-keygen -lf other.pub | cut -d' ' -f2)" '# nothing here'
+    assert_refused "$PWD/global file:1 has $(ssh-keygen -lf other.pub | cut -d' ' -f2)" '# nothing here'
     : >"global file"
-    refused "not in $known, $PWD/second, $PWD/global file" '# nothing here'
+    assert_refused "not in $known, $PWD/second, $PWD/global file" '# nothing here'
 }
 
 @test "a revoked key is refused, before or after the line that lists it" {
-    refused "is revoked by $known:1" "@revoked $name $key" "$name $key"
-    refused "is revoked by $known:2" "$name $key" "@revoked * $key"
-    trusted "@revoked $name $other" "$name $key"
+    assert_refused "is revoked by $known:1" "@revoked $name $key" "$name $key"
+    assert_refused "is revoked by $known:2" "$name $key" "@revoked * $key"
+    assert_trusted "@revoked $name $other" "$name $key"
 }
 
 @test "a changed key is reported with both fingerprints, file and line; a key of another type is refused too" {
-    refused "$known:2 has $(ssh-keygen -lf other.pub | cut -d' ' -f2)" '# ours' "$name $other"
+    assert_refused "$known:2 has $(ssh-keygen -lf other.pub | cut -d' ' -f2)" '# ours' "$name $other"
     host_with "UserKnownHostsFile $known" 'StrictHostKeyChecking accept-new'
-    refused 'HOST KEY HAS CHANGED' "$name $other"
+    assert_refused 'HOST KEY HAS CHANGED' "$name $other"
     ssh-keygen -q -t ecdsa -N '' -f ecdsa
     printf '%s %s\n' "$name" "$(cut -d' ' -f1,2 ecdsa.pub)" >"$known"
     run_check --accept-new
@@ -152,10 +152,10 @@ hop() { # EXPRESSION: evaluates it over the one hop in the manifest of the bundl
     assert_status 1
     assert_stdout_has "only a certificate authority is known for the host ($known:1), and libssh2 cannot check host certificates"
     # A key beside it is enough.
-    trusted "@cert-authority * $other" "$name $key"
+    assert_trusted "@cert-authority * $other" "$name $key"
 }
 
-# Configures the host `mine` at another sshd.
+# Moves the host `mine` to another sshd.
 at_sshd() { # NAME
     local port=RIG_PORT_$1
     sed -i "s/Port .*/Port ${!port}/" "$config"
@@ -289,7 +289,7 @@ run_auto() {
     ssh_connects
     # Without any file no host can be new.
     host_with 'UserKnownHostsFile none' 'StrictHostKeyChecking accept-new'
-    refused 'host key is not known' ''
+    assert_refused 'host key is not known' ''
 }
 
 @test "accept-new works with an alias and at another port of a known host" {
@@ -308,7 +308,7 @@ run_auto() {
 @test "sixteen new hosts at once in two processes: no line is lost or written twice" {
     local i pids=() pid
     rig_sshd crowd crowd-01 'MaxStartups 100'
-    # A name of its own for each host, and one that all share.
+    # h1 to h16 have names of their own in the file; s1 to s3 share the name of the address.
     for ((i = 1; i <= 16; i++)); do
         printf 'Host h%d\n    HostKeyAlias h%d\n' "$i" "$i"
     done >"$config"

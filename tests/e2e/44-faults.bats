@@ -16,7 +16,7 @@ setup_file() {
     rig_fixture bad -ssh "127.0.0.1:$RIG_PORT_sshd"
 }
 
-# A login takes longer then, too.
+# Under valgrind a login takes longer, too.
 patience=()
 ((SLOW == 1)) || patience=(--connect-timeout $((15 * SLOW))s)
 
@@ -36,7 +36,7 @@ until_logged() {
 }
 
 # Waits for $pid and sets $status, $output and $stderr as run_profgrab does.
-ended() {
+wait_for_end() {
     status=0
     wait "$pid" || status=$?
     output=$(cat path)
@@ -44,7 +44,7 @@ ended() {
     stderr=$(cat log)
 }
 
-# The process that serves the last session of an sshd.
+# Prints the process that serves the last session of an sshd.
 session_of() { # SSHD
     sed -n 's/^User child is on pid \([0-9]*\).*/\1/p' "$RIG_DIR/$1/log" | tail -n 1
 }
@@ -53,7 +53,7 @@ manifest_of() { # BUNDLE: prints its manifest
     tar xzOf "$1" --wildcards '*/manifest.json'
 }
 
-# ran_within SECONDS: the time since $began.
+# ran_within SECONDS: fails if more time has passed since $began.
 ran_within() {
     local took=$((SECONDS - began))
     ((took <= $1 * SLOW)) || fail_run "it took $took s"
@@ -80,7 +80,7 @@ inventory() {
     in_background --host once-01 --port "$RIG_PORT_rude" heap cpu=3s
     until_logged 'taking 3s'
     kill -KILL "$(session_of once)"
-    ended
+    wait_for_end
     rig_end once
     assert_status 0
     assert_stderr_has 'taken again over a new SSH session, because the one before was lost'
@@ -97,7 +97,7 @@ inventory() {
     until_logged 'taking 6s'
     sleep 1
     kill -KILL "$(session_of between)"
-    ended
+    wait_for_end
     rig_end between
     assert_status 0
     assert_stderr_has 'taken again over a new SSH session'
@@ -111,7 +111,7 @@ inventory() {
     until_logged 'connected'
     sleep 0.5
     kill -KILL "$(session_of early)"
-    ended
+    wait_for_end
     assert_status 1
     assert_stderr_has "127.0.0.1 port $RIG_PORT_bad_blackhole in time"
     [[ $(grep -c '^Accepted publickey' "$RIG_DIR/early/log") == 2 ]] || fail_run
@@ -124,7 +124,7 @@ inventory() {
     until_logged 'connected'
     sleep 1
     kill -KILL "$(session_of page)"
-    ended
+    wait_for_end
     rig_end page
     assert_status 0
     assert_stderr_has ': taken again over a new SSH session'
@@ -138,7 +138,7 @@ inventory() {
     until_logged 'index: '
     sleep 1
     kill -KILL "$(session_of large)"
-    ended
+    wait_for_end
     rig_end large
     assert_status 0
     assert_stderr_has 'taken again over a new SSH session'
@@ -153,7 +153,7 @@ inventory() {
     until_logged 'taking 20s'
     # First the process that listens: otherwise a new session would be opened at once.
     kill -KILL "$(cut -d' ' -f1 "$RIG_DIR/pids/gone")" "$(session_of gone)"
-    ended
+    wait_for_end
     rig_end gone
     assert_status 3
     ran_within 12
@@ -172,7 +172,7 @@ inventory() {
     child=$(session_of stopped)
     parent=$(cut -d' ' -f1 "$RIG_DIR/pids/stopped")
     kill -STOP "$parent" "$child"
-    ended
+    wait_for_end
     kill -CONT "$parent" "$child"
     rig_end stopped
     assert_status 3
@@ -189,7 +189,7 @@ inventory() {
     in_background --host behind-01 --port "$RIG_PORT_rude" heap cpu=3s
     until_logged 'taking 3s'
     kill -KILL "$(session_of bastion)"
-    ended
+    wait_for_end
     rig_end bastion
     assert_status 0
     assert_stderr_has 'taken again over a new SSH session'
@@ -198,8 +198,8 @@ inventory() {
 
 # ---- new keys during a session --------------------------------------------------------------------------------------
 
-# libssh2 1.10 does not free the previous host key: 51 bytes for each exchange.
-rekeys() {
+# libssh2 1.10 does not free the previous host key: a leak of 51 bytes for each exchange.
+allow_rekey_leaks() {
     export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0"
     forgive_libssh2
 }
@@ -211,7 +211,7 @@ same_as_direct() {
 }
 
 @test "new keys every 128 kB during a profile do not change a byte" {
-    rekeys
+    allow_rekey_leaks
     rig_sshd rekey rekey-01 'RekeyLimit 128K'
     run_profgrab "${patience[@]}" --host rekey-01 --port "$RIG_PORT_rude" --path /big=1/debug/pprof heap
     assert_status 0
@@ -225,7 +225,7 @@ same_as_direct() {
 }
 
 @test "a session without traffic survives new keys every second" {
-    rekeys
+    allow_rekey_leaks
     rig_sshd idle idle-01 'RekeyLimit default 1s' 'LogLevel DEBUG1'
     run_profgrab "${patience[@]}" --host idle-01 --port "$RIG_PORT_rude" --path /late=4/debug/pprof heap allocs
     assert_status 0
@@ -234,7 +234,7 @@ same_as_direct() {
     rig_end idle
 }
 
-# ---- few places for many hosts ----------------------------------------------------------------------------------------
+# ---- few logins for many hosts ----------------------------------------------------------------------------------------
 
 @test "twelve hosts behind a bastion that allows two logins at a time are all fetched" {
     rig_sshd gate gate-01 'MaxStartups 2:100:2'
@@ -243,7 +243,7 @@ same_as_direct() {
     run_profgrab "${patience[@]}" --host 'far-*' heap
     assert_status 0
     [[ $(tar tzf "$output" | grep -c 'heap.pb.gz') == 12 ]]
-    # One session carried them all.
+    # All hosts shared one session of the jump host.
     assert_equal "$(grep -c 'Accepted publickey' "$RIG_DIR/gate/log")" 1
     rig_end gate
 }
@@ -276,7 +276,7 @@ same_as_direct() {
 
 # In a network namespace of its own, whose only name server receives queries and never answers.
 @test "a hanging resolver ends within its deadline and is reported as the cause" {
-    own_network --mount true 2>/dev/null || skip 'no namespaces of our own here'
+    own_network --mount true 2>/dev/null || skip 'needs network namespaces'
     echo 'nameserver 127.0.0.1' >resolv.conf
     cat >silent.py <<'PY'
 import os, socket, subprocess, sys

@@ -10,7 +10,7 @@ inventory() {
     chmod 600 "$PROFGRAB_INVENTORY"
 }
 
-manifest() { # FILTER...: over the manifest of the bundle in $output
+manifest() { # EXPRESSION: prints a Python expression over the manifest `m` of the bundle in $output
     tar -xOf "$output" --wildcards '*/manifest.json' | python3 -c 'import json, sys; m = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"
 }
 
@@ -18,7 +18,7 @@ manifest() { # FILTER...: over the manifest of the bundle in $output
 refute_secret() {
     local encoded
     encoded=$(printf 'ann:%s' "$SECRET" | base64 -w0)
-    [[ $output$stderr != *"$SECRET"* && $output$stderr != *"$encoded"* ]] || fail_run 'the secret was said'
+    [[ $output$stderr != *"$SECRET"* && $output$stderr != *"$encoded"* ]] || fail_run 'the secret was printed'
     [[ -e $output ]] || return 0
     [[ $(tar -xOf "$output" | grep -acF -e "$SECRET" -e "$encoded") == 0 ]] || fail_run "the secret is in $output"
 }

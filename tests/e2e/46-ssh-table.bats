@@ -43,7 +43,7 @@ host_key() { # SSHD: prints its public key without the comment
     cut -d' ' -f1,2 "$RIG_DIR/$1/host_key.pub"
 }
 
-# A key that the sshd accepts, or no sshd with -.
+# Makes a key that the sshd accepts; with - no sshd accepts it.
 make_key() { # NAME SSHD OPTION-OF-SSH-KEYGEN...
     local file=$PWD/$1 sshd=$2
     shift 2
@@ -52,16 +52,16 @@ make_key() { # NAME SSHD OPTION-OF-SSH-KEYGEN...
     [[ $sshd == - ]] || cat "$file.pub" >>"$RIG_DIR/$sshd/authorized_keys"
 }
 
-# says NAME WORD...: a program ./NAME for SSH_ASKPASS that answers with each word in turn, then repeats the last one.
-says() {
+# make_askpass NAME WORD...: writes a program ./NAME for SSH_ASKPASS that answers with each word in turn, then repeats the last one.
+make_askpass() {
     printf '%s\n' "${@:2}" >"$1.words"
-    cat >"$1" <<'SAYS'
+    cat >"$1" <<'ASKPASS'
 #!/bin/sh
 echo >>"$0.$PPID.asked"
 at=$(wc -l <"$0.$PPID.asked")
 [ "$at" -le "$(wc -l <"$0.words")" ] || at='$'
 sed -n "${at}p" "$0.words"
-SAYS
+ASKPASS
     chmod 755 "$1"
 }
 
@@ -114,7 +114,7 @@ run_row() { # DIR ARG...
     echo "$status" >"$dir/exit"
 }
 
-# Waits for the rows of this test and checks them; under valgrind only its findings, because the messages depend on the clock.
+# Waits for the rows of this test and checks them; under valgrind only for its errors, because the messages depend on the clock.
 rows_done() {
     wait
     if ((SLOW > 1)); then
@@ -155,7 +155,7 @@ rows_done() {
 }
 
 @test "keys with a passphrase" {
-    says right secret
+    make_askpass right secret
     local SSH_ASKPASS=$PWD/right SSH_ASKPASS_REQUIRE=force
     export SSH_ASKPASS SSH_ASKPASS_REQUIRE
     make_key ed25519 sshd -t ed25519 -N secret
@@ -167,7 +167,7 @@ rows_done() {
     make_key rsa-pem sshd -t rsa -b 2048 -m PEM -N secret
     row works 'RSA, in PEM' sshd "IdentityFile $PWD/rsa-pem"
     row ssh 'ed25519, with --via openssh' sshd "IdentityFile $PWD/ed25519" -- --via openssh
-    says wrong terces
+    make_askpass wrong terces
     SSH_ASKPASS=$PWD/wrong row refused 'a wrong passphrase' sshd "IdentityFile $PWD/ed25519"
     SSH_ASKPASS=/nonexistent SSH_ASKPASS_REQUIRE=never row refused 'no terminal for the prompt' sshd "IdentityFile $PWD/ed25519"
     row refused '--batch' sshd "IdentityFile $PWD/ed25519" -- --batch
@@ -241,8 +241,8 @@ security_keys() {
     local provider="SecurityKeyProvider $softkey"
     local SSH_ASKPASS=$PWD/pin SSH_ASKPASS_REQUIRE=force
     export SSH_ASKPASS SSH_ASKPASS_REQUIRE
-    says pin 1234
-    says wrong-pin 4321
+    make_askpass pin 1234
+    make_askpass wrong-pin 4321
     for type in ed25519-sk ecdsa-sk; do
         make_key "$type" sshd -t "$type" -w "$softkey"
         row ssh "a security key ($type)" sshd "IdentityFile $PWD/$type" "$provider"
@@ -263,14 +263,14 @@ security_keys() {
         "IdentityAgent $PWD/never" -- --connect-timeout 2s --ask-timeout 3s
 }
 
-# An agent at ./NAME with the key ed25519-sk.
+# Starts an agent at ./NAME with the key ed25519-sk.
 security_agent() { # NAME
     rig_spawn "$1" ssh-agent -D -a "$PWD/$1" -P "$softkey"
     rig_wait "$1" 10 test -S "$1"
     SSH_AUTH_SOCK=$PWD/$1 ssh-add -q -S "$softkey" ed25519-sk
 }
 
-# A realm whose sshd accepts only its tickets.
+# Starts the rows for a realm whose sshd accepts only its tickets.
 kerberos() {
     local KRB5_CONFIG=$RIG_DIR/kerberos/krb5.conf gssapi='GSSAPIAuthentication yes' ticket
     export KRB5_CONFIG
@@ -288,7 +288,7 @@ kerberos() {
     row refused 'only GSSAPI is allowed, no ticket' kerberos "$gssapi"
 }
 
-# A software smart card; its key is in ./card.pub, its PIN is the output of ./pin. Sets $module.
+# Makes a software smart card; its key is in ./card.pub, its PIN is the output of ./pin. Sets $module.
 smart_card() {
     "$rig_root/tools/fetch-packages" "$rig_packages" softhsm2 libsofthsm2 softhsm2-common
     module=$rig_packages/usr/lib/softhsm/libsofthsm2.so
@@ -300,7 +300,7 @@ smart_card() {
     "${util[@]}" --init-token --free --label card --so-pin 1234 >/dev/null
     "${util[@]}" --import card.pem --label card --id 01 --token card >/dev/null
     ssh-keygen -D "$module" >card.pub
-    says pin 1234
+    make_askpass pin 1234
 }
 
 @test "passwords and several steps" {
@@ -311,9 +311,9 @@ smart_card() {
     rig_pam steps hunter2
     rig_sshd steps steps 'UsePAM yes' 'PasswordAuthentication yes' 'AuthenticationMethods publickey,password'
     rig_sshd twice twice 'AuthenticationMethods publickey,publickey'
-    says password hunter2
-    says wrong hunter1
-    says both hunter2 4711
+    make_askpass password hunter2
+    make_askpass wrong hunter1
+    make_askpass both hunter2 4711
     local SSH_ASKPASS=$PWD/password SSH_ASKPASS_REQUIRE=force
     export SSH_ASKPASS SSH_ASKPASS_REQUIRE
     row works 'a password' password
@@ -460,7 +460,7 @@ fault() {
 }
 
 @test "the table in docs/ssh.md matches these results" {
-    ((SLOW == 1)) || skip 'it has the words of a program that is not slow'
+    ((SLOW == 1)) || skip 'the table has the messages of a run without valgrind'
     "$rig_root/tests/ssh-table" table ${SSH_TABLE:+--renew} "$ROWS" "$rig_root/docs/ssh.md" \
         "$("$profgrab_program" version | sed -n 's/^libssh2 //p')"
 }

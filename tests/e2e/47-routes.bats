@@ -3,13 +3,13 @@
 
 load helper
 
-# The lines of an sshd's log that report a login.
+# Prints the number of logins in an sshd's log.
 logins() { # SSHD
     grep -c '^Accepted publickey' "$RIG_DIR/$1/log"
 }
 
-# Aliases far-01 … far-N for the rig's sshd behind the jump host.
-behind() { # JUMP N
+# Adds the aliases far-01 … far-N for the rig's sshd behind the jump host.
+add_hosts_behind() { # JUMP N
     local i
     for ((i = 1; i <= $2; i++)); do rig_alias "far-0$i" sshd "ProxyJump $1"; done
 }
@@ -34,7 +34,7 @@ print(*[h["port"] for h in json.load(open(sys.argv[1]))["hosts"][0]["hops"]])' .
 
 @test "hosts behind one jump host share its session" {
     rig_sshd gate gate
-    behind gate 6
+    add_hosts_behind gate 6
     run_profgrab --host 'far-01,far-02,far-03,far-04,far-05,far-06' --port "$RIG_PORT_rude" -v heap
     assert_status 0
     assert_equal "$(logins gate)" 1
@@ -70,8 +70,8 @@ print(*[h["port"] for h in json.load(open(sys.argv[1]))["hosts"][0]["hops"]])' .
     rig_end busy
 }
 
-# A port that neither accepts nor refuses a connection, as on a dead host: its queue is full. Sets $hole.
-hole_open() {
+# Opens a port that neither accepts nor refuses a connection, as on a dead host: its queue is full. Sets $hole.
+start_hole() {
     rig_spawn hole python3 -c '
 import socket, sys, time
 listener = socket.socket()
@@ -92,7 +92,7 @@ time.sleep(600)'
 
 @test "a destination that does not answer does not affect others behind the same jump host" {
     local began=$SECONDS
-    hole_open
+    start_hole
     rig_sshd narrow narrow
     rig_alias 'near-01 near-02 near-03' sshd 'ProxyJump narrow'
     printf 'Host hole-01\n    ProxyJump narrow\n    HostName 127.0.0.1\n    Port %s\n' "$hole" >>"$RIG_SSH_CONFIG"
@@ -122,8 +122,8 @@ EOF
     ((SECONDS - began < 25)) || fail "$((SECONDS - began)) s"
 }
 
-# Aliases dead-01 … dead-N behind a jump host, each at a port that does not answer.
-holes() { # JUMP N
+# Adds the aliases dead-01 … dead-N behind a jump host, each at a port that does not answer.
+add_dead_hosts() { # JUMP N
     local i port
     rig_spawn holes python3 -c '
 import socket, sys, time
@@ -154,7 +154,7 @@ time.sleep(600)' "$2"
     local i hosts=well-01,well-02
     rig_sshd crowd crowd
     rig_alias 'well-*' sshd 'ProxyJump crowd'
-    holes crowd 12
+    add_dead_hosts crowd 12
     for i in {01..12}; do hosts+=,dead-$i; done
     run_profgrab --connect-timeout 6s --parallel 14 --host "$hosts" --port "$RIG_PORT_rude" heap
     rig_end holes
@@ -219,7 +219,7 @@ EOF
 @test "a jump host with the same name and port as the host behind it causes no deadlock" {
     local hosts=self-01 i
     rig_sshd mirror mirror
-    # Each is reached through the jump host at the jump host's own address.
+    # profgrab reaches each host through the jump host, at the address of the jump host itself.
     rig_alias 'self-*' mirror 'ProxyJump mirror'
     for i in 2 3 4 5 6 7 8 9; do hosts+=,self-0$i; done
     run_profgrab --parallel 9 --host "$hosts" --port "$RIG_PORT_rude" heap
@@ -250,7 +250,7 @@ EOF
     assert_stderr_has 'the proxy command says "no such gate"'
     assert_stderr_has 'hint: ProxyCommand in ssh'
     ((SECONDS - began < 10)) || fail "$((SECONDS - began)) s"
-    # Its messages before that are not failures.
+    # A proxy command's messages before its success are not failures.
     rig_alias chatty sshd "ProxyCommand sh -c 'echo on my way >&2; exec ssh -F $RIG_SSH_CONFIG -W %h:%p file-03'"
     run_profgrab --host chatty --port "$RIG_PORT_rude" heap
     assert_status 0

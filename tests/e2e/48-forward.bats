@@ -3,10 +3,10 @@
 # Forwards as used by pprof, curl and a scraper: many at once, and failures.
 load helper
 
-# forward ARG...: starts it in the background, its stdout in `out`, its stderr in `log`, and waits until it prints its
+# forward ARG...: starts `profgrab forward` in the background, its stdout in `out`, its stderr in `log`, and waits until it prints its
 # addresses. Sets $pid, and $url to the first line.
 forward() {
-    # The log's lines of an earlier forward do not count.
+    # The log of an earlier forward does not count.
     rm -f out log
     "$profgrab_program" forward --ssh-config "$SSH_CONFIG" "$@" >out 2>log 3>&- 4>&- &
     pid=$!
@@ -24,11 +24,11 @@ until_true() {
     fail "never came true: $*" "$(cat log out)"
 }
 
-gone() { [[ -z $(rig_birth "$1") ]]; }
+has_ended() { [[ -z $(rig_start_time "$1") ]]; }
 
-said() { grep -qF -- "$1" log; }
+logged() { grep -qF -- "$1" log; }
 
-# Sends SIGTERM, because a background job ignores SIGINT. The status is in $ended.
+# Ends the forward by SIGTERM, because a background job ignores SIGINT. Sets $ended to its exit status.
 forward_end() {
     ended=0
     kill -TERM "$pid"
@@ -49,8 +49,8 @@ fetch() { curl -sS --max-time 20 "$@"; }
     forward --host file-03 --port "$RIG_PORT_rude" --listen 0
     assert_equal "$(cat out)" "$url"
     [[ $url =~ ^http://127\.0\.0\.1:[0-9]+/debug/pprof/$ ]] || fail "$url"
-    said "listening on 127.0.0.1:" && said "programs on this workstation only" || fail "$(cat log)"
-    said "try: go tool pprof ${url}profile" || fail "$(cat log)"
+    logged "listening on 127.0.0.1:" && logged "programs on this workstation only" || fail "$(cat log)"
+    logged "try: go tool pprof ${url}profile" || fail "$(cat log)"
     go tool pprof -top "${url}profile?seconds=1" >top 2>pprof.log || fail "$(cat pprof.log)"
     grep -q 'flat%' top
     go tool pprof -proto -output heap.pb.gz "${url}heap" 2>pprof.log || fail "$(cat pprof.log)"
@@ -81,7 +81,7 @@ refute_listening() { # URL
         wait "${pids[i]}"
         cmp direct "body$i"
     done
-    kill -0 "$slow" || fail 'the slow one was no slow one'
+    kill -0 "$slow" || fail 'the slow connection ended before the others'
     kill "$slow"
     forward_end
 }
@@ -111,29 +111,29 @@ scraped() { fetch "http://127.0.0.1:$RIG_PORT_prometheus/api/v1/targets" | grep 
     chmod 600 inventory
     forward -i inventory --host file-03 --listen 0
     [[ $url == https://127.0.0.1:*/bearer/debug/pprof/ ]] || fail "$url"
-    said 'forward adds none, so each client must send it' || fail "$(cat log)"
-    said 'expects "Host: localhost"' || fail "$(cat log)"
-    said "-H 'Host: localhost'" || fail "$(cat log)"
-    # As printed, with the CA and the token added.
+    logged 'forward adds none, so each client must send it' || fail "$(cat log)"
+    logged 'expects "Host: localhost"' || fail "$(cat log)"
+    logged "-H 'Host: localhost'" || fail "$(cat log)"
+    # Runs the printed command, with the CA and the token added.
     local words
     eval "words=($(sed -n 's/.*try: curl //p' log))"
     assert_equal "$(fetch --cacert "$RIG_DIR/tls/ca.pem" -w '%{http_code}' "${words[@]/heap.pb.gz/refused}")" 401
     fetch --fail --cacert "$RIG_DIR/tls/ca.pem" -H "Authorization: Bearer $SECRET" "${words[@]}"
     go tool pprof -top heap.pb.gz >/dev/null
     forward_end
-    ! grep -rqF "$SECRET" out log || fail 'the secret was said'
+    ! grep -rqF "$SECRET" out log || fail 'the secret was printed'
 }
 
 @test "--compress yes and no work with libssh2 and OpenSSH; the default is no compression" {
-    local via how said
+    local via how expected
     rig_sshd loud loud-01 'LogLevel DEBUG1'
-    while read -r via how said; do
+    while read -r via how expected; do
         forward -v --via "$via" --compress "$how" --host loud-01 --port "$RIG_PORT_rude" --listen 0
         fetch --fail -o /dev/null "${url}goroutine?debug=2"
         forward_end
         rm out
         assert_equal "$via $how $(sed -n 's/.*kex: server->client .* compression: \([^ ]*\).*/\1/p' "$RIG_DIR/loud/log" | tail -n 1)" \
-            "$via $how $said"
+            "$via $how $expected"
     done <<'EOF'
 libssh2 yes zlib@openssh.com
 libssh2 no none
@@ -149,16 +149,16 @@ EOF
     forward --host file-03 --port "$RIG_PORT_caddy" --listen 0
     assert_equal "$(fetch -o /dev/null -w '%{http_code}' "$url")" 403
     assert_equal "$(fetch -o /dev/null -w '%{http_code}' -H "Host: localhost:$RIG_PORT_caddy" "$url")" 200
-    # The inventory does not say that it is caddy.
-    said "try: go tool pprof ${url}profile" || fail "$(cat log)"
+    # No inventory says that the service is caddy.
+    logged "try: go tool pprof ${url}profile" || fail "$(cat log)"
     forward_end
 }
 
 @test "the command printed for caddy sends the Host header that caddy accepts" {
     write_inventory
     forward --host file-03 --service caddy --listen 0
-    said "expects \"Host: localhost:$RIG_PORT_caddy\"" || fail "$(cat log)"
-    said "listens on the service's own port" || fail "$(cat log)"
+    logged "expects \"Host: localhost:$RIG_PORT_caddy\"" || fail "$(cat log)"
+    logged "listens on the service's own port" || fail "$(cat log)"
     local words
     eval "words=($(sed -n 's/.*try: curl //p' log))"
     fetch --fail "${words[@]}"
@@ -169,8 +169,8 @@ EOF
 # ---- addresses --------------------------------------------------------------------------------------------------
 
 @test "without --listen the service's own port is used, or another one if it is taken" {
-    # A listener on 127.0.0.2 does not take the port on 127.0.0.1.
-    # Below the ports that the kernel gives to clients, which may take it on 127.0.0.1.
+    # A listener on 127.0.0.2 does not take the port on 127.0.0.1. rig_free_port chooses a port below those that the kernel
+    # gives to clients, so that no client takes it there.
     rig_fixture apart -listen "127.0.0.2:$(rig_free_port)"
     printf 'version: 1\nservices:\n  apart: { host: 127.0.0.2, port: %s }\n  rude: { port: %s }\nhosts:\n  file-03: { services: [apart, rude] }\n' \
         "$RIG_PORT_apart" "$RIG_PORT_rude" >inventory
@@ -180,7 +180,7 @@ EOF
     assert_equal "$(wc -l <out)" 2
     fetch -o /dev/null "$url"
     fetch -o /dev/null "$(tail -n 1 out)"
-    said "rude: cannot listen on 127.0.0.1:$RIG_PORT_rude: another program listens there; it is 127.0.0.1:" || fail "$(cat log)"
+    logged "rude: cannot listen on 127.0.0.1:$RIG_PORT_rude: another program listens there; it is 127.0.0.1:" || fail "$(cat log)"
     forward_end
     rig_end apart
 }
@@ -230,9 +230,9 @@ EOF
     forward --host file-03 --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
     assert_equal "$url" "$PWD/sock"
     assert_mode sock 600
-    said "try: curl --unix-socket $PWD/sock -o heap.pb.gz http://localhost/debug/pprof/heap" || fail "$(cat log)"
+    logged "try: curl --unix-socket $PWD/sock -o heap.pb.gz http://localhost/debug/pprof/heap" || fail "$(cat log)"
     fetch --fail --unix-socket sock -o heap.pb.gz http://localhost/debug/pprof/heap
-    # Not while another process listens.
+    # The socket is not replaced while another process listens.
     run_profgrab forward --host file-03 --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
     assert_status 1
     assert_stderr_has 'another program listens there'
@@ -250,7 +250,7 @@ EOF
 
 @test "a service on a remote Unix socket works with libssh2 and OpenSSH" {
     local via
-    # The sshd's user must be able to enter it as well.
+    # The sshd's user must be able to connect to it as well.
     chmod 777 "$RIG_DIR/rude.sock"
     for via in libssh2 openssh; do
         forward --via "$via" --host file-03 --unix "$RIG_DIR/rude.sock" --listen 0
@@ -286,7 +286,8 @@ EOF
 }
 
 @test "an address for the whole network needs to be given in full, and causes a warning" {
-    # In a network namespace of its own, because it listens on all addresses. A direct route opens no connection yet.
+    # The test runs in a network namespace of its own, because the forward listens on all addresses. A direct route opens no
+    # connection before the first client.
     write_inventory
     cat >run <<'EOF'
 PATH=$PATH:/sbin:/usr/sbin
@@ -299,7 +300,7 @@ EOF
     own_network bash -c 'PATH=$PATH:/sbin:/usr/sbin ip link set lo up' || skip 'needs network namespaces and ip(8)'
     own_network bash run "$profgrab_program" || :
     assert_equal "$(cat out)" 'http://127.0.0.1:6060/debug/pprof/'
-    said 'WARNING: listening on 0.0.0.0:6060: any host that can reach this workstation over the network can read these profiles' ||
+    logged 'WARNING: listening on 0.0.0.0:6060: any host that can reach this workstation over the network can read these profiles' ||
         fail "$(cat log)"
 }
 
@@ -323,7 +324,7 @@ EOF
         run fetch "$url"
         [[ $status == 52 || $status == 56 ]] || fail "curl, try $try: $status $output"
     done
-    until_true said 'a connection failed: '
+    until_true logged 'a connection failed: '
     assert_equal "$(grep -c 'a connection failed: ' log)" 1
     rig_fixture late -listen "127.0.0.1:$port"
     fetch --fail -o /dev/null "$url"
@@ -337,22 +338,22 @@ EOF
 @test "-v prints each connection with its bytes" {
     forward -v --host file-03 --port "$RIG_PORT_rude" --listen 0
     fetch -o /dev/null "$url"
-    until_true said ' back'
+    until_true logged ' back'
     forward_end
     grep -qE 'port-[0-9]+: 127\.0\.0\.1:[0-9]+: connected' log || fail "$(cat log)"
     grep -qE '127\.0\.0\.1:[0-9]+: ended after [0-9.]+m?s, [0-9]+ B there, [0-9.]+ kB back' log || fail "$(cat log)"
 }
 
-# lossy NAME [LINE...]: an sshd that will be killed, for the alias NAME-01.
-lossy() {
+# start_sshd NAME [LINE...]: starts an sshd for the alias NAME-01. Sets $sshd_pid.
+start_sshd() {
     rig_sshd "$1" "$1-01" "${@:2}"
     sshd_pid=$(cut -d' ' -f1 "$RIG_DIR/pids/$1")
 }
 
 session_of() { rig_session "$sshd_pid"; }
 
-# Ends it, first the process that listens, so that no connection is accepted meanwhile.
-sshd_ends() { # NAME
+# Kills the sshd: its listener first, so that it accepts no connection meanwhile.
+kill_sshd() { # NAME
     local session
     session=$(session_of)
     kill -KILL "$sshd_pid" "$session"
@@ -360,14 +361,14 @@ sshd_ends() { # NAME
 }
 
 # Starts the same sshd again at the same port.
-sshd_again() { # NAME
+restart_sshd() { # NAME
     local port=RIG_PORT_$1
     rig_sshd_at "$1" "${!port}"
     rig_wait "$1" 20 rig_connects "${!port}"
 }
 
 @test "a lost session ends its connections, is reported once, and the same address works again" {
-    lossy lost
+    start_sshd lost
     forward --host lost-01 --port "$RIG_PORT_rude" --listen 0
     fetch -N -o heap.out "${url%debug/pprof/}drip/debug/pprof/heap" 3>&- &
     local cut=$!
@@ -378,7 +379,7 @@ sshd_again() { # NAME
     [[ $status == 18 || $status == 56 ]] || fail "curl: $status" "$(cat log)"
     # A connection without a session waits a little.
     fetch --fail -o /dev/null "$url"
-    until_true said 'connected again after '
+    until_true logged 'connected again after '
     assert_equal "$(grep -c 'opening another session' log)" 1
     assert_equal "$(wc -l <out)" 1
     forward_end
@@ -386,16 +387,16 @@ sshd_again() { # NAME
 }
 
 @test "while the sshd is down, the forward keeps reconnecting and keeps the address" {
-    lossy away
+    start_sshd away
     forward --host away-01 --port "$RIG_PORT_rude" --listen 0
     fetch --fail -o /dev/null "$url"
-    sshd_ends away
-    until_true said 'not connected; trying again in '
+    kill_sshd away
+    until_true logged 'not connected; trying again in '
     fetch --fail -o /dev/null "$url" 3>&- &
-    local waits=$!
-    sshd_again away
-    wait "$waits"
-    until_true said 'connected again after '
+    local client=$!
+    restart_sshd away
+    wait "$client"
+    until_true logged 'connected again after '
     assert_equal "$(grep -c 'opening another session' log)" 1
     forward_end
     assert_equal "$ended" 143
@@ -403,22 +404,22 @@ sshd_again() { # NAME
 }
 
 @test "clients wait ten seconds for a lost session; then they are refused" {
-    local lost patient
-    lossy down
+    local lost waited
+    start_sshd down
     forward --host down-01 --port "$RIG_PORT_rude" --listen 0
-    fetch --fail -o /dev/null "$url" # until then the process of the login may still exist
-    sshd_ends down
-    until_true said 'opening another session'
+    fetch --fail -o /dev/null "$url" # before that, the process of the login may still exist
+    kill_sshd down
+    until_true logged 'opening another session'
     lost=$(date +%s%N)
     run fetch -o /dev/null "$url"
-    patient=$((($(date +%s%N) - lost) / 1000000))
+    waited=$((($(date +%s%N) - lost) / 1000000))
     [[ $status == 52 || $status == 56 ]] || fail "curl: $status $output"
-    ((patient > 9000 && patient < 15000)) || fail "turned away after $patient ms"
+    ((waited > 9000 && waited < 15000)) || fail "refused after $waited ms"
     # The next one does not wait as long as the first one.
     run fetch --max-time 2 -o /dev/null "$url"
     [[ $status == 52 || $status == 56 ]] || fail "curl: $status $output"
-    sshd_again down
-    until_true said 'connected again after '
+    restart_sshd down
+    until_true logged 'connected again after '
     fetch --fail -o /dev/null "$url"
     forward_end
     rig_end down
@@ -426,12 +427,12 @@ sshd_again() { # NAME
 
 @test "a session that sends no more data counts as lost" {
     local session
-    lossy mute
+    start_sshd mute
     forward --timeout 3s --host mute-01 --port "$RIG_PORT_rude" --listen 0
     fetch --fail -o /dev/null "$url"
     session=$(session_of)
     kill -STOP "$session"
-    until_true said 'connected again after '
+    until_true logged 'connected again after '
     fetch --fail -o /dev/null "$url"
     forward_end
     kill -CONT "$session"
@@ -441,30 +442,30 @@ sshd_again() { # NAME
 @test "a refused login or host key ends the forward without a retry" {
     local i
     for i in login key; do
-        lossy "no$i"
+        start_sshd "no$i"
         forward --host "no$i-01" --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
-        # Until then the process of the login may still exist.
+        # Before that, the process of the login may still exist.
         fetch --fail -o /dev/null --unix-socket sock http://localhost/debug/pprof/heap
         if [[ $i == login ]]; then
             : >"$RIG_DIR/no$i/authorized_keys"
             kill -KILL "$(session_of)"
         else
-            sshd_ends "no$i"
+            kill_sshd "no$i"
             rm "$RIG_DIR/no$i/host_key"
             ssh-keygen -q -t ed25519 -N '' -f "$RIG_DIR/no$i/host_key"
             chown "$RIG_UID:$RIG_GID" "$RIG_DIR/no$i/host_key"
-            sshd_again "no$i"
+            restart_sshd "no$i"
         fi
-        until_true gone "$pid"
+        until_true has_ended "$pid"
         ended=0
         wait "$pid" || ended=$?
         assert_equal "$ended" 1
         [[ ! -e sock ]]
         rm out
         if [[ $i == login ]]; then
-            said "nologin-01: 127.0.0.1 port $RIG_PORT_nologin: permission denied" || fail "$(cat log)"
+            logged "nologin-01: 127.0.0.1 port $RIG_PORT_nologin: permission denied" || fail "$(cat log)"
         else
-            said "nokey-01: 127.0.0.1 port $RIG_PORT_nokey: HOST KEY HAS CHANGED" || fail "$(cat log)"
+            logged "nokey-01: 127.0.0.1 port $RIG_PORT_nokey: HOST KEY HAS CHANGED" || fail "$(cat log)"
         fi
         rig_end "no$i"
     done
@@ -472,14 +473,14 @@ sshd_again() { # NAME
 }
 
 @test "an idle forward answers the server's keepalives" {
-    lossy idle 'ClientAliveInterval 1' 'ClientAliveCountMax 2'
+    start_sshd idle 'ClientAliveInterval 1' 'ClientAliveCountMax 2'
     forward -v --host idle-01 --port "$RIG_PORT_rude" --listen 0
     fetch --fail -o /dev/null "$url"
-    sleep 5 # time itself is what is tested
+    sleep 5 # the test is about time
     fetch --fail -o /dev/null "$url"
     forward_end
     rig_end idle
-    ! said 'lost' || fail "$(cat log)"
+    ! logged 'lost' || fail "$(cat log)"
 }
 
 @test "Ctrl-C ends a forward with exit code 130 and removes the socket" {
@@ -492,7 +493,7 @@ sshd_again() { # NAME
 }
 
 @test "Ctrl-C works while a forward opens, and while it reconnects" {
-    lossy stuck
+    start_sshd stuck
     # A host that accepts and sends nothing.
     python3 -c '
 import socket, time
@@ -507,7 +508,7 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     assert_status 130
     [[ ! -e sock && $output == *"profgrab: silent: 127.0.0.1 port $(cat port): "*interrupted* ]] || fail_run
     : >out
-    (until_true grep -q . out && fetch --fail -o /dev/null --unix-socket sock http://localhost/debug/pprof/heap && sshd_ends stuck) 3>&- 4>&- &
+    (until_true grep -q . out && fetch --fail -o /dev/null --unix-socket sock http://localhost/debug/pprof/heap && kill_sshd stuck) 3>&- 4>&- &
     with_pty --deadline 30 --stdout out --ctrl-c 'trying again in' -- "$profgrab_program" forward \
         --ssh-config "$SSH_CONFIG" --host stuck-01 --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
     wait
@@ -515,8 +516,8 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     [[ ! -e sock ]]
 }
 
-# sshd announces its other host keys after the login. To receive that, the hub opens a channel of its own, whose answer takes
-# 0.4 s here; nothing else arrives until its next keepalive, 10 s later.
+# sshd announces its other host keys after the login. To receive them, the hub opens a channel of its own. The answer takes 0.4 s
+# here, and nothing else arrives until the next keepalive, 10 s later.
 @test "a connection is carried at once while the hub waits for the server's own messages" {
     rig_sshd asking asking-01 'LogLevel DEBUG1'
     rig_fixture line -ssh "127.0.0.1:$RIG_PORT_asking"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Two hosts that differ in one thing: no password, session or cached answer of one is used for the other. The servers record
+# Two hosts that differ in one setting: no password, session or cached answer of one is used for the other. The servers record
 # each password that they receive.
 
 load helper
@@ -101,8 +101,8 @@ teardown() {
     [[ -n ${BATS_TEST_COMPLETED-} ]] || tail -n 5 "$RIG_DIR"/{any,only_one,only_two,turns}/log
 }
 
-# hosts_are ONE TWO [SOURCE...]: an inventory with these two hosts, in YAML's flow form, and sources.
-hosts_are() {
+# write_hosts ONE TWO [SOURCE...]: writes an inventory with these two hosts, in YAML's flow form, and sources.
+write_hosts() {
     export PROFGRAB_INVENTORY=$PWD/inventory.yaml
     printf '%s\n' 'version: 1' "services: { rude: { port: $RIG_PORT_rude } }" hosts: \
         "  one: { services: [rude], $1 }" "  two: { services: [rude], $2 }" >inventory.yaml
@@ -111,8 +111,8 @@ hosts_are() {
     chmod 600 inventory.yaml
 }
 
-# The rows of the matrix: two hosts that differ in one thing. Sets $one and $two.
-row() { # THING
+# A row of the matrix: two hosts that differ in one setting. Sets $one and $two.
+row() { # SETTING
     local any="config: $PWD/config, port: $RIG_PORT_any"
     case $1 in
     hostname)
@@ -151,7 +151,7 @@ row() { # THING
 }
 ROWS="hostname jump alias known_hosts config agent user"
 
-# The passwords that the servers received since the last call, sorted: "USER PASSWORD" each.
+# Prints the passwords that the servers received since the last call, sorted: "USER PASSWORD" each.
 received() {
     local log
     for log in any only_one only_two turns; do
@@ -161,7 +161,7 @@ received() {
     done | sort
 }
 
-# run_hosts ARG...: runs profgrab with the answers to both questions.
+# run_hosts ARG...: runs profgrab. Forgets the questions and passwords of earlier runs.
 run_hosts() {
     : >asked
     received >/dev/null
@@ -169,7 +169,7 @@ run_hosts() {
 }
 
 # Each host's question was asked once with its name, and each server received only that host's password.
-assert_apart() { # THING QUESTIONS GIVEN
+assert_apart() { # SETTING QUESTIONS GIVEN
     [[ $status == 0 && $(sort asked) == "$2" && $(received) == "$3" ]] ||
         fail_run "hosts that differ in: $1" "asked: $(cat asked)" "expected: $2" "given: $(received)" "expected: $3"
 }
@@ -177,19 +177,19 @@ assert_apart() { # THING QUESTIONS GIVEN
 # ---- differences ----------------------------------------------------------------------------------------------
 
 @test "two hosts that differ in one setting: each question names its host, and each server gets its own password" {
-    local thing at parallel
-    for thing in $ROWS; do
-        row "$thing"
-        hosts_are "$one" "$two"
+    local setting at parallel
+    for setting in $ROWS; do
+        row "$setting"
+        write_hosts "$one" "$two"
         at=("ann@127.0.0.1" "ann@127.0.0.1")
-        case $thing in
+        case $setting in
         hostname) at[1]=ann@localhost ;;
         jump) at=(ann@10.0.0.5 ann@10.0.0.5) ;;
         user) at[1]=bob@127.0.0.1 ;;
         esac
         for parallel in 1 2; do
             run_hosts --via libssh2 --host one,two --parallel "$parallel" heap
-            assert_apart "$thing" $'Password for '"${at[0]}"$' (one): \nPassword for '"${at[1]}"$' (two): ' \
+            assert_apart "$setting" $'Password for '"${at[0]}"$' (one): \nPassword for '"${at[1]}"$' (two): ' \
                 "${at[0]%@*} pw-one"$'\n'"${at[1]%@*} pw-two"
         done
     done
@@ -197,34 +197,34 @@ assert_apart() { # THING QUESTIONS GIVEN
 
 @test "a server that shows another host key does not get the first one's password" {
     row host_key
-    hosts_are "$one" "$two"
+    write_hosts "$one" "$two"
     run_hosts --via libssh2 --host one,two --parallel 1 heap
     assert_apart 'the host key' $'Password for ann@127.0.0.1 (one): \nPassword for ann@127.0.0.1 (two): ' \
         $'ann pw-one\nann pw-two'
 }
 
 @test "each keyboard-interactive question names its host" {
-    local thing login
-    for thing in jump known_hosts; do
-        row "$thing"
+    local setting login
+    for setting in jump known_hosts; do
+        row "$setting"
         sed -i 's/User ann/User kbd/' config config-two
-        hosts_are "$one" "$two"
+        write_hosts "$one" "$two"
         run_hosts --via libssh2 --host one,two heap
         login=kbd@127.0.0.1
-        [[ $thing != jump ]] || login=kbd@10.0.0.5
-        assert_apart "$thing" "$login (one): Password: "$'\n'"$login (two): Password: " $'kbd pw-one\nkbd pw-two'
+        [[ $setting != jump ]] || login=kbd@10.0.0.5
+        assert_apart "$setting" "$login (one): Password: "$'\n'"$login (two): Password: " $'kbd pw-one\nkbd pw-two'
     done
 }
 
 @test "--via openssh keeps passwords and keyboard-interactive answers apart too" {
-    local thing user
+    local setting user
     for user in ann kbd; do
         sed -i "s/User [a-z]*$/User $user/" config config-two
-        for thing in jump alias known_hosts config agent; do
-            row "$thing"
-            hosts_are "$one" "$two"
+        for setting in jump alias known_hosts config agent; do
+            row "$setting"
+            write_hosts "$one" "$two"
             run_hosts --via openssh --host one,two heap
-            [[ $status == 0 && $(cut -d: -f1 asked | sort) == $'one\ntwo' ]] || fail_run "$thing" "$(cat asked)"
+            [[ $status == 0 && $(cut -d: -f1 asked | sort) == $'one\ntwo' ]] || fail_run "$setting" "$(cat asked)"
             assert_equal "$(received)" "$user pw-one"$'\n'"$user pw-two"
         done
     done
@@ -232,13 +232,13 @@ assert_apart() { # THING QUESTIONS GIVEN
 
 @test "jump hosts that differ only in their alias share no session and no password" {
     local to="address: 127.0.0.1, ssh: { config: $PWD/config, port: $RIG_PORT_open, jump:"
-    hosts_are "$to bastion-one }" "$to bastion-two }"
+    write_hosts "$to bastion-one }" "$to bastion-two }"
     run_hosts --via libssh2 --host one,two --parallel 1 heap
     assert_apart 'the jump host' \
         $'Password for ann@127.0.0.1 (jump host of one): \nPassword for ann@127.0.0.1 (jump host of two): ' \
         $'ann pw-one\nann pw-two'
-    # A jump host of both is asked about once.
-    hosts_are "$to bastion-one }" "$to bastion-one }"
+    # The password of a jump host that both share is asked for once.
+    write_hosts "$to bastion-one }" "$to bastion-one }"
     run_hosts --via libssh2 --host one,two --parallel 1 heap
     assert_apart 'nothing' 'Password for ann@127.0.0.1 (jump host of one): ' 'ann pw-one'
 }
@@ -246,28 +246,28 @@ assert_apart() { # THING QUESTIONS GIVEN
 # ---- sources of services --------------------------------------------------------------------------------------
 
 @test "sources through two hosts that differ in one setting share no password and no cached answer" {
-    local thing source="http_sd: 'http://127.0.0.1:$RIG_PORT_source/sd.json'" user
-    for thing in $ROWS; do
-        row "$thing"
+    local setting source="http_sd: 'http://127.0.0.1:$RIG_PORT_source/sd.json'" user
+    for setting in $ROWS; do
+        row "$setting"
         rm -rf cache
         user=ann
-        [[ $thing != user ]] || user=bob
+        [[ $setting != user ]] || user=bob
         # Both in one run.
-        hosts_are "$one" "$two" "{ $source, name: of-one, through: one, host: one }" \
+        write_hosts "$one" "$two" "{ $source, name: of-one, through: one, host: one }" \
             "{ $source, name: of-two, through: two, host: two }"
         run_hosts hosts
-        [[ $status == 0 && $(wc -l <asked) == 2 ]] || fail_run "$thing" "$(cat asked)"
+        [[ $status == 0 && $(wc -l <asked) == 2 ]] || fail_run "$setting" "$(cat asked)"
         assert_equal "$(received)" $'ann pw-one\n'"$user pw-two"
-        # The cached answer for one is not used for the other, but for the same one it is.
+        # profgrab uses a cached answer for the same host, and not for the other one.
         rm -rf cache
-        hosts_are "$one" "$two" "{ $source, through: one, host: one }"
+        write_hosts "$one" "$two" "{ $source, through: one, host: one }"
         run_hosts hosts
-        assert_equal "$thing $(received)" "$thing ann pw-one"
+        assert_equal "$setting $(received)" "$setting ann pw-one"
         run_hosts hosts
-        assert_equal "$thing $(received)" "$thing "
-        hosts_are "$one" "$two" "{ $source, through: two, host: one }"
+        assert_equal "$setting $(received)" "$setting "
+        write_hosts "$one" "$two" "{ $source, through: two, host: one }"
         run_hosts hosts
-        assert_equal "$thing $(received)" "$thing $user pw-two"
+        assert_equal "$setting $(received)" "$setting $user pw-two"
     done
 }
 
@@ -275,7 +275,7 @@ assert_apart() { # THING QUESTIONS GIVEN
 
 @test "a password that a source needs is not asked for again for the capture" {
     local any="config: $PWD/config, port: $RIG_PORT_any"
-    hosts_are "address: 127.0.0.1, ssh: { $any }" "address: other.example, ssh: { $any }" \
+    write_hosts "address: 127.0.0.1, ssh: { $any }" "address: other.example, ssh: { $any }" \
         "{ http_sd: 'http://127.0.0.1:$RIG_PORT_source/sd.json', through: one, host: one }"
     rm -rf cache
     run_hosts --via libssh2 --host one heap
@@ -289,7 +289,7 @@ assert_apart() { # THING QUESTIONS GIVEN
     for names in '127.0.0.1 127.0.0.1' 'same-1 same-2'; do
         # shellcheck disable=SC2086 # two words
         set -- $names
-        hosts_are "address: $1, ssh: { $any }" "address: $2, ssh: { $any }"
+        write_hosts "address: $1, ssh: { $any }" "address: $2, ssh: { $any }"
         for parallel in 1 2; do
             run_hosts --via libssh2 --host one,two --parallel "$parallel" heap
             assert_status 0

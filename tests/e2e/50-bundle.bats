@@ -169,7 +169,7 @@ repack() {
     cmp cpu.out "$dir/files/cpu.out"
     cmp cpu.out "$dir/files/er/heap.pb.gz"
     python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md" "$dir/manifest.json"
-    # As a shell completes it.
+    # With the slash that a shell's completion adds.
     run_profgrab bundle create -o slash.tar.gz deep/
     assert_status 0
     "$profgrab_program" bundle list slash.tar.gz | grep -q ' files/er/heap.pb.gz$'

@@ -22,8 +22,8 @@ setup_file() {
 
 teardown_file() { rig_stop; }
 
-# answers [TEXT]: SSH_ASKPASS answers with the lines of TEXT in turn, and appends the questions to `asked`.
-answers() {
+# set_answers [TEXT...]: SSH_ASKPASS answers with the lines of TEXT in turn, and appends the questions to `asked`.
+set_answers() {
     printf '%s\n' "$@" >answers
     : >asked
     cat >askpass <<'SCRIPT'
@@ -36,7 +36,7 @@ SCRIPT
     export SSH_ASKPASS=$PWD/askpass SSH_ASKPASS_REQUIRE=force
 }
 
-# Only these files of the test exist; a failed run left none.
+# Only these files exist in the test's directory: a failed run left none.
 assert_left() { # NAME...
     assert_equal "$(find . -mindepth 1 -printf '%P\n' | sort)" "$(printf '%s\n' "$@" | sort)"
 }
@@ -124,7 +124,7 @@ for s, t in zip(*stanzas):
         tag = base64.b64encode(hashlib.sha256(base64.b64decode(key)).digest()[:4]).rstrip(b"=")
         assert s[1] == t[1] == tag and s[2:] != t[2:] or s[0] == b"ssh-rsa" and s[1:] == t[1:] == [tag]
 pieces = [bodies[0][i:i + 16] for i in range(0, len(bodies[0]) - 16)]
-assert len(set(pieces)) == len(pieces), "something in it is there twice"
+assert len(set(pieces)) == len(pieces), "a block of the file repeats"
 assert not set(pieces) & {bodies[1][i:i + 16] for i in range(0, len(bodies[1]) - 16)}
 public = open(sys.argv[1] + "/id.pub").read().strip().encode()
 assert all(public not in b and public[4:24] not in b for b in files)
@@ -214,7 +214,7 @@ SCRIPT
     assert_status 2
     encrypt --encrypt-to "$RIG_DIR/id.pub" -o - - <before | decrypt -i "$RIG_DIR/id.txt" -o - - >out
     cmp out before
-    # Neither may go to a terminal.
+    # Plain text does not go to a terminal; an armored file does.
     with_pty -- "$profgrab_program" bundle decrypt -i "$RIG_DIR/id.txt" -o - plain.age
     assert_status 2
     assert_stdout_has 'standard output is a terminal'
@@ -273,7 +273,8 @@ SCRIPT
 
 # ---- bad files --------------------------------------------------------------------------------------------------
 
-# spoil PYTHON: writes the value of the expression over the file's bytes `b` to bad.age. Chunks begin at `h`.
+# spoil PYTHON: writes to bad.age the value of the expression over the bytes `b` of plain.age. Its first chunk begins at `h`; a
+# chunk has `c` bytes.
 spoil() {
     python3 - "$1" <<'SCRIPT'
 import sys
@@ -297,7 +298,7 @@ SCRIPT
         assert_status 1
         assert_stdout ''
         assert_left plain plain.age bad.age
-        # The authentic part goes to a pipe, and the exit code shows that it is incomplete.
+        # decrypt writes the authentic part to a pipe, and its exit code shows that the part is incomplete.
         decrypt -i "$RIG_DIR/id.txt" -o - bad.age >out 2>err && fail "whole: $what"
         n=$(stat -c %s out)
         cmp -n "$n" out plain
@@ -331,13 +332,13 @@ SCRIPT
     assert_left plain plain.age
 }
 
-# stall FILE N VERB...: `bundle VERB... -` on a terminal, reading N bytes of FILE from a pipe that then stalls; presses Ctrl-C
-# once all of them were read.
+# stall FILE N VERB...: runs `bundle VERB... -` on a terminal. Its input is a pipe with N bytes of FILE, which then stalls. Presses
+# Ctrl-C once profgrab has read them.
 stall() {
     cat >"$RIG_DIR/stall.py" <<'SCRIPT'
 import fcntl, os, select, struct, sys, termios, time
-pipe, gone = os.open("pipe", os.O_WRONLY), select.poll()
-gone.register(pipe, select.POLLERR)
+pipe, closed = os.open("pipe", os.O_WRONLY), select.poll()
+closed.register(pipe, select.POLLERR)
 with open(sys.argv[1], "rb") as f:
     left = f.read(int(sys.argv[2]))
 while left:
@@ -345,7 +346,7 @@ while left:
 while struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0]:
     select.select([], [], [], 0.01)
 print("all was read", flush=True)
-gone.poll(20000)
+closed.poll(20000)
 SCRIPT
     mkfifo pipe
     # shellcheck disable=SC2016 # the shell on the terminal expands it
@@ -421,8 +422,8 @@ while select.select([], [theirs], [], 0)[1]:
     assert time.monotonic() < deadline and program.poll() is None
     time.sleep(0.01)
 program.terminate()
-_, said = program.communicate(timeout=20)
-print(said)
+_, messages = program.communicate(timeout=20)
+print(messages)
 sys.exit(program.returncode)
 SCRIPT
     run --separate-stderr python3 "$RIG_DIR/full.py" "$profgrab_program" bundle decrypt -i "$RIG_DIR/id.txt" -o - sealed
@@ -440,30 +441,30 @@ SCRIPT
 @test "a key with a passphrase causes a question as in ssh, only if the file has its stanza, at most three times" {
     echo hello >plain
     encrypt --encrypt-to "$RIG_DIR/ed25519.pub" -o other.age plain
-    answers open-sesame
+    set_answers open-sesame
     run_profgrab bundle decrypt -i "$RIG_DIR/locked" -o out other.age
     assert_status 1
     assert_equal "$(cat asked)" ''
     local key
     for key in locked locked-rsa; do
         encrypt --encrypt-to "$RIG_DIR/$key.pub" -o "$key.age" plain
-        answers wrong wronger open-sesame
+        set_answers wrong wronger open-sesame
         run_profgrab bundle decrypt -i "$RIG_DIR/$key" -o "$key.out" "$key.age"
         assert_status 0
         cmp "$key.out" plain
         assert_equal "$(sort asked | uniq -c | sed 's/^ *//')" "3 Enter passphrase for key '$RIG_DIR/$key': "
         # age writes, profgrab reads.
         age -R "$RIG_DIR/$key.pub" plain >theirs.age
-        answers open-sesame
+        set_answers open-sesame
         decrypt -i "$RIG_DIR/$key" -o - theirs.age | cmp - plain
     done
-    answers a b c open-sesame
+    set_answers a b c open-sesame
     run_profgrab bundle decrypt -i "$RIG_DIR/locked" -o out locked.age
     assert_status 1
     assert_stderr_has "the passphrase does not open $RIG_DIR/locked"
     assert_equal "$(wc -l <asked)" 3
     [[ ! -e out ]]
-    # A file that answers once for each key.
+    # A passphrase file answers once for each key.
     (umask 077 && echo open-sesame >words && echo wrong >others)
     decrypt --passphrase-file words -i "$RIG_DIR/locked" -o - locked.age | cmp - plain
     run_profgrab bundle decrypt --passphrase-file others -i "$RIG_DIR/locked" -o out locked.age
@@ -471,7 +472,7 @@ SCRIPT
     assert_stderr_has 'the first line of others is not the right passphrase'
     encrypt --passphrase --passphrase-file words -o words.age plain
     decrypt --passphrase-file words -o - words.age | cmp - plain
-    # Nobody can be asked.
+    # There is no terminal to ask on.
     unset SSH_ASKPASS SSH_ASKPASS_REQUIRE
     run --separate-stderr setsid -w "$profgrab_program" bundle decrypt -i "$RIG_DIR/locked" -o out locked.age
     assert_status 1
@@ -493,7 +494,7 @@ SCRIPT
     assert_status 0
     cmp out plain
     with_pty --send 'Enter passphrase' $'open-sesame\n' --send 'Confirm passphrase' $'open-sesame\n' -- age -p -o theirs.age plain
-    answers open-sesame
+    set_answers open-sesame
     decrypt -o - theirs.age | cmp - plain
     with_pty --send 'Enter passphrase: ' $'one\n' --send 'Confirm passphrase: ' $'other\n' -- \
         env -u SSH_ASKPASS "$profgrab_program" bundle encrypt --passphrase -o new.age plain
@@ -507,7 +508,7 @@ SCRIPT
     with_pty --send 'Enter passphrase' $'open-sesame\n' --send 'Confirm passphrase' $'open-sesame\n' -- \
         age -p -a -o sealed.txt "$RIG_DIR/id.txt"
     encrypt --encrypt-to "$RIG_DIR/id.pub" plain
-    answers wrong open-sesame
+    set_answers wrong open-sesame
     decrypt -i sealed.txt -o - plain.age | cmp - plain
     assert_equal "$(cat asked)" "$(printf "Enter passphrase for identity file 'sealed.txt': \n%.0s" 1 2)"
 }

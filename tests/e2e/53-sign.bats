@@ -44,11 +44,11 @@ func main() {
 GO
     (cd "$RIG_DIR/labels" && GO111MODULE=off GOFLAGS=-mod=mod GOTOOLCHAIN=local GOPROXY=off GOCACHE=$rig_root/build/fixture/cache \
         go run main.go)
-    profgrab_bundle
+    make_bundle
 }
 
-# $RIG_DIR/b.tar.gz: local profiles with labels, and a text.
-profgrab_bundle() {
+# Makes $RIG_DIR/b.tar.gz of local profiles with labels, and a text.
+make_bundle() {
     (cd "$RIG_DIR/labels" && echo plain >notes.md &&
         "$profgrab_program" bundle create -o "$RIG_DIR/b.tar.gz" goroutines.pb.gz goroutines.txt notes.md >/dev/null)
 }
@@ -71,12 +71,12 @@ copy_program=${COPY-$rig_root/build/gcc/tests/copy}
 
 run_copy() { run --separate-stderr "$copy_program" "$@"; }
 
-allow() { # PRINCIPAL FILE.pub [OPTIONS]
+allow() { # PRINCIPAL FILE.pub [OPTIONS]: prints a line of a file of allowed signers
     printf '%s %s %s\n' "$1" "${3-}" "$(<"$2")"
 }
 
-# trusted: prints the last run's JSON members on trust and the state of the signature.
-trusted() {
+# Prints the member `trusted` of the last run's JSON, and the state of the signature.
+print_trust() {
     python3 -c 'import json, sys; m = json.load(sys.stdin); print(m["trusted"], m["signature"]["state"])' <<<"$output"
 }
 
@@ -196,10 +196,10 @@ trusted() {
     rig_wait agent 10 test -S agent
     export SSH_AUTH_SOCK=$PWD/agent
     ssh-add -q -S "$softkey" token
-    "$copy_program" -s token b.tar.gz >copied 2>said &
+    "$copy_program" -s token b.tar.gz >copied 2>messages &
     local copying=$!
     # shellcheck disable=SC2016 # the waiting shell expands it
-    timeout 15 bash -c 'until grep -q "touch the key" said; do read -rt 0.1 <> <(:) || :; done'
+    timeout 15 bash -c 'until grep -q "touch the key" messages; do read -rt 0.1 <> <(:) || :; done'
     : >./touch
     wait "$copying"
     rig_end agent
@@ -227,17 +227,17 @@ trusted() {
     allow ann key.pub >allowed
     run_profgrab bundle verify --json b.tar.gz
     assert_status 0
-    assert_equal "$(trusted)" 'False none'
+    assert_equal "$(print_trust)" 'False none'
     run_profgrab bundle verify --json --allowed-signers allowed b.tar.gz
     assert_status 1
-    assert_equal "$(trusted)" 'False none'
+    assert_equal "$(print_trust)" 'False none'
     run_copy -s key b.tar.gz
     run_profgrab bundle verify --json b-handoff.tar.gz
     assert_status 0
-    assert_equal "$(trusted)" 'False good'
+    assert_equal "$(print_trust)" 'False good'
     run_profgrab bundle verify --json --allowed-signers allowed b-handoff.tar.gz
     assert_status 0
-    assert_equal "$(trusted)" 'True good'
+    assert_equal "$(print_trust)" 'True good'
 }
 
 @test "verify reports unsigned, unknown, foreign and forged signatures with its exit codes" {
@@ -264,7 +264,7 @@ trusted() {
     run_profgrab bundle verify --allowed-signers missing b-handoff.tar.gz
     assert_status 1
     assert_stderr_has 'missing'
-    # The same files with another collector.
+    # The same files with another workstation in the manifest.
     tar xzf b-handoff.tar.gz
     sed -i 's/"workstation": ".*"/"workstation": "elsewhere"/' b/manifest.json
     tar czf forged.tar.gz b/manifest.json b/manifest.json.sig b/README.md b/report.html b/files
@@ -298,10 +298,10 @@ trusted() {
     allow carol key.pub >allowed
     run_profgrab bundle verify -i victim --allowed-signers allowed onward.age
     assert_status 0
-    # The signature is good, and the recipient that it names is not the reader.
+    # The signature is good, but the recipient in the manifest is not the reader.
     assert_stdout_has "recipients ssh-ed25519 $(ssh-keygen -lf team.pub | cut -d' ' -f2)"
     refute_stdout_has "$(ssh-keygen -lf victim.pub | cut -d' ' -f2)"
-    # Changing it to the reader breaks the signature.
+    # A manifest that names the reader instead breaks the signature.
     age -d -i team b.tar.gz.age | tar xz
     sed -i "s|$(ssh-keygen -lf team.pub | cut -d' ' -f2)|$(ssh-keygen -lf victim.pub | cut -d' ' -f2)|" b/manifest.json
     tar czf - b/manifest.json b/manifest.json.sig b/README.md b/report.html b/files | age -R victim.pub -o forged.age

@@ -51,7 +51,7 @@ teardown_file() { rm -rf "$RIG_DIR"; }
 
 copy_program=${COPY-$rig_root/build/gcc/tests/copy}
 
-# make_bundle [ZEROS]: b.tar.gz, as another program might write it, with a secret for each rule, and a trace of so many zeros.
+# make_bundle [ZEROS]: writes b.tar.gz as another program might, with a secret for each rule, and a trace of ZEROS bytes.
 make_bundle() {
     python3 - "$RIG_DIR/labels/cpu.pb.gz" "${1-10}" <<'PY'
 import hashlib, io, json, sys, tarfile
@@ -94,7 +94,7 @@ def members(path):
     with tarfile.open(path) as tar:
         return {m.name.split("/", 1)[1]: tar.extractfile(m).read() for m in tar if m.isfile()}
 
-def proof(data):
+def size_and_hash(data):
     return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 before, after = members("b.tar.gz"), members("b-handoff.tar.gz")
@@ -103,12 +103,12 @@ handoff = manifest["handoff"]
 changed = set()
 for item in manifest["files"]:
     path = item["file"]
-    assert proof(after[path]) == {"bytes": item["bytes"], "sha256": item["sha256"]}, path
-    assert proof(before[path]) == item.get("original", {"bytes": item["bytes"], "sha256": item["sha256"]}), path
+    assert size_and_hash(after[path]) == {"bytes": item["bytes"], "sha256": item["sha256"]}, path
+    assert size_and_hash(before[path]) == item.get("original", {"bytes": item["bytes"], "sha256": item["sha256"]}), path
     if "original" in item:
         changed.add(path)
         assert after[path] != before[path]
-assert proof(after["README.md"]) == handoff["readme"]
+assert size_and_hash(after["README.md"]) == handoff["readme"]
 assert {r["file"] for r in handoff["redactions"]} == changed == {"files/cmdline.txt", "files/goroutines.txt", "files/cpu.pb.gz"}
 rules = {(r["file"], r["rule"]): r["count"] for r in handoff["redactions"]}
 assert [rules["files/cmdline.txt", rule] for rule in ("option", "url", "token")] == [1, 1, 1], rules
@@ -122,8 +122,8 @@ for harmless in (b"--port=8080", b"postgres://u:[redacted]@db/x", b"/repository"
 PY
 }
 
-# plant_everywhere: b.tar.gz with a secret in each place where text of a stranger or a user can be: after a telling name, in a
-# URL, in the form of a token, or repeated by a server. secrets.txt lists them.
+# plant_everywhere: writes b.tar.gz with a secret in each place that can contain text of a host or of the user: after a name such
+# as "password", in a URL, in the form of a token, or repeated by a server. secrets.txt lists the secrets.
 plant_everywhere() {
     python3 - <<'PY'
 import gzip, hashlib, io, json, tarfile
@@ -134,7 +134,7 @@ def secret(prefix=""):
     secrets.append(prefix + hashlib.sha256(str(len(secrets)).encode()).hexdigest()[:20])
     return secrets[-1]
 
-def said(before="?token=", after=""):
+def planted(before="?token=", after=""):
     return before + secret() + after
 
 def varint(n):
@@ -151,8 +151,8 @@ def number(field_number, n):
     return varint(field_number << 3) + varint(n)
 
 def profile():
-    strings = ["", "samples", "count", "main.f?" + said("password="), "/src/" + secret("ghp_") + ".go", "path", said("/x?api_key="),
-               "user", secret(), "/bin/x--token=" + secret(), "comment " + said("postgres://u:a/", "@db")]
+    strings = ["", "samples", "count", "main.f?" + planted("password="), "/src/" + secret("ghp_") + ".go", "path", planted("/x?api_key="),
+               "user", secret(), "/bin/x--token=" + secret(), "comment " + planted("postgres://u:a/", "@db")]
     out = field(1, number(1, 1) + number(2, 2))
     out += field(2, number(1, 1) + number(2, 7) + field(3, number(1, 5) + number(2, 6)) + field(3, number(1, 7) + number(2, 8)))
     out += field(3, number(1, 1) + number(2, 4096) + number(3, 8192) + number(5, 9))
@@ -165,15 +165,15 @@ def profile():
 # Forms in which programs print their configuration.
 def printed():
     return "\n".join([
-        "map[password:" + secret() + " token:" + secret() + "]", "&{Token:" + secret() + " Secret:" + secret() + "}", said("token%3d"),
-        said("password=&quot;", "&quot;"), said("token&#61;"), said("redis://:", "@h"), said("password := "), said("pwd => "), said("password== "),
-        said("SECRET_KEY_BASE="), said("redis://:p/", "@h"), said("redis://:/", "@h"),
-        said("smtp://a@b.c:p/", "@h:25"), said("{\"url\":\"http:\\/\\/u:p\\/", "@h\"}"), said("postgres://u:p ", "@db"), said("http://u:p/<", ">@db"),
-        said("{\"env\":[{\"name\":\"DB_PASSWORD\",\"value\":\"", "\"}]}"), said("[name:password value:", "]"), said("{\"pass\\u0077ord\":\"", "\"}"),
-        said("{\"tokens\":{\"a\":\"", "\"}}"), said("{\"auths\":{\"reg\":{\"auth\":\"", "\"}}}"), said("%7B%22password%22%3A%22", "%22%7D"),
-        said("mysql -u x -p "), said("curl -u user:"), said("<password>", "</password>"), said("<add key=\"password\" value=\"", "\"/>"),
-        said("<td>password</td><td>", "</td>"), said("https://hooks.slack.com/services/T000/B000/"), said("/a?user%5Bpassword%5D="),
-        said("/a?%74oken="), said("/a?next=https%3A%2F%2Fu%3A", "%40h"), said("sent Bearer "), said("TOKEN\t"), said("/a?next=%2Fy%3Ftoken%3D"), said("/a?odd="),
+        "map[password:" + secret() + " token:" + secret() + "]", "&{Token:" + secret() + " Secret:" + secret() + "}", planted("token%3d"),
+        planted("password=&quot;", "&quot;"), planted("token&#61;"), planted("redis://:", "@h"), planted("password := "), planted("pwd => "), planted("password== "),
+        planted("SECRET_KEY_BASE="), planted("redis://:p/", "@h"), planted("redis://:/", "@h"),
+        planted("smtp://a@b.c:p/", "@h:25"), planted("{\"url\":\"http:\\/\\/u:p\\/", "@h\"}"), planted("postgres://u:p ", "@db"), planted("http://u:p/<", ">@db"),
+        planted("{\"env\":[{\"name\":\"DB_PASSWORD\",\"value\":\"", "\"}]}"), planted("[name:password value:", "]"), planted("{\"pass\\u0077ord\":\"", "\"}"),
+        planted("{\"tokens\":{\"a\":\"", "\"}}"), planted("{\"auths\":{\"reg\":{\"auth\":\"", "\"}}}"), planted("%7B%22password%22%3A%22", "%22%7D"),
+        planted("mysql -u x -p "), planted("curl -u user:"), planted("<password>", "</password>"), planted("<add key=\"password\" value=\"", "\"/>"),
+        planted("<td>password</td><td>", "</td>"), planted("https://hooks.slack.com/services/T000/B000/"), planted("/a?user%5Bpassword%5D="),
+        planted("/a?%74oken="), planted("/a?next=https%3A%2F%2Fu%3A", "%40h"), planted("sent Bearer "), planted("TOKEN\t"), planted("/a?next=%2Fy%3Ftoken%3D"), planted("/a?odd="),
         "-----BEGIN RSA PRIVATE KEY-----\n" + secret() + "\n" + secret() + "\n-----END RSA PRIVATE KEY-----"]) + "\n"
 
 def printed_strings():
@@ -191,8 +191,8 @@ dump = ("goroutine 1 [running, labels:{\"user\":\"%s\", \"path\":\"/x?secret=%s\
 vars_ = {"cmdline": ["/bin/x", "--password", secret(), "-p", secret(), "-u", "u:" + secret(), "--db=postgres://u:%s@h/x" % secret()], "memstats": {"Alloc": 1}}
 files = {
     "file-03/gitaly/x-token-%s.json" % query: ("/x?token=" + query, json.dumps(vars_).encode()),
-    "file-03/gitaly/x-token-%s.txt" % query: ("/x?token=%s&b" % query, b"seen: " + said("Authorization: Bearer ").encode()),
-    "file-03/gitaly/%s.html" % secret("glpat-"): ("page", b"<p>" + said("password=").encode()),
+    "file-03/gitaly/x-token-%s.txt" % query: ("/x?token=%s&b" % query, b"seen: " + planted("Authorization: Bearer ").encode()),
+    "file-03/gitaly/%s.html" % secret("glpat-"): ("page", b"<p>" + planted("password=").encode()),
     "file-03/gitaly/cpu.pb.gz": ("cpu", gzip.compress(profile())),
     "file-03/%s/heap.pb.gz" % secret("ghp_"): ("heap", profile()),
     "file-03/%s/heap.pb.gz" % secret("ghp_"): ("heap", profile()),
@@ -203,37 +203,37 @@ files = {
     "file-03/gitaly/served.txt": ("/z?token=" + query, ("served for %s only, %s. x-%s_y\n" % (query, query, query)).encode()),
     "file-03/gitaly/other.txt": ("goroutines", ("seen %s.\n" % query).encode()),
     "file-03/gitaly/printed.txt": ("page", printed().encode()),
-    "file-03/gitaly/packed.txt": ("page", gzip.compress(said("password=").encode())),
+    "file-03/gitaly/packed.txt": ("page", gzip.compress(planted("password=").encode())),
     "file-03/gitaly/wide.txt": ("page", b"password=" + secret().encode() + b"\0"),
-    "file-03/gitaly/odd.pb.gz": ("heap", gzip.compress(profile() + field(100, said("token=").encode()))),
-    "file-03/gitaly/named.pb.gz": ("heap", b"\x1f\x8b\x08\x08" + bytes(6) + said("token=").encode() + b"\0" + gzip.compress(profile())[10:]),
+    "file-03/gitaly/odd.pb.gz": ("heap", gzip.compress(profile() + field(100, planted("token=").encode()))),
+    "file-03/gitaly/named.pb.gz": ("heap", b"\x1f\x8b\x08\x08" + bytes(6) + planted("token=").encode() + b"\0" + gzip.compress(profile())[10:]),
     "file-03/gitaly/numbers.json": ("vars", json.dumps({"password": numbered(), "db": {"token": numbered()}}, indent=2).encode()),
 }
 items = []
 for name, (kind, data) in files.items():
     item = {"kind": kind, "status": "ok", "request": "GET " + kind, "file": name, "bytes": len(data),
             "sha256": hashlib.sha256(data).hexdigest(), "content_type": "text/plain; token=" + secret(),
-            "verdicts": [{"rule": "odd", "text": "see %s: it says %s" % (name, said("password: "))}]}
+            "verdicts": [{"rule": "odd", "text": "see %s: it says %s" % (name, planted("password: "))}]}
     if ".pb.gz" in name:
         item["profile"] = {"samples": 1, "sample_types": [{"type": "samples", "unit": "count", "total": 7}]}
     items.append(item)
 items.append({"kind": "/y?token=" + query, "status": "failed", "request": "GET /y?token=" + query, "http_status": 403,
               "error": "HTTP 403: %s is no token" % query, "server_words": "who is %s? trailing period: %s. {\"secret\": \"%s\"}" % (query, query, secret())})
 manifest = {
-    "format": "profgrab-bundle", "version": 1, "name": "b", "tool": {"name": "profgrab", "version": said("0?token=")},
-    "collector": {"user": secret("glpat-"), "workstation": said("https://u:", "@ws")}, "reason": said("the token=", " leaked"),
+    "format": "profgrab-bundle", "version": 1, "name": "b", "tool": {"name": "profgrab", "version": planted("0?token=")},
+    "collector": {"user": secret("glpat-"), "workstation": planted("https://u:", "@ws")}, "reason": planted("the token=", " leaked"),
     "started": "2026-11-21T07:48:00.000Z", "interrupted": False, "complete": False,
-    "asked": {"kinds": ["/x?token=" + query], "targets": [{"host": "file-03", "service": "gitaly", "address": said("a?token=")}],
-              "path": said("/debug?token="), "unix": said("/run/x?secret=")},
-    "summary": [{"rule": "busy", "text": said("cpu: password="), "file": next(iter(files)), "look": "main.f?" + said("password=")}],
+    "asked": {"kinds": ["/x?token=" + query], "targets": [{"host": "file-03", "service": "gitaly", "address": planted("a?token=")}],
+              "path": planted("/debug?token="), "unix": planted("/run/x?secret=")},
+    "summary": [{"rule": "busy", "text": planted("cpu: password="), "file": next(iter(files)), "look": "main.f?" + planted("password=")}],
     "hosts": [{
-        "name": "file-03", "address": said("u:", "@file-03"), "route": "ssh", "error": said("kex: token="),
-        "hops": [{"address": said("u:", "@jump"), "port": 22, "user": secret("ghp_"), "via": said("libssh2 token="),
-                  "authentication": "key " + said("passphrase=")}],
-        "verdicts": [{"rule": "odd", "text": said("host token=")}],
-        "services": [{"name": "gitaly", "url": said("http://u:", "@localhost/"), "error": said("password="),
-                      "offers": [{"name": said("heap?token=")}], "planned": [{"kind": "/x?token=" + query}],
-                      "go_version": said("token="), "verdicts": [{"rule": "odd", "text": said("service token=")}], "items": items}]}],
+        "name": "file-03", "address": planted("u:", "@file-03"), "route": "ssh", "error": planted("kex: token="),
+        "hops": [{"address": planted("u:", "@jump"), "port": 22, "user": secret("ghp_"), "via": planted("libssh2 token="),
+                  "authentication": "key " + planted("passphrase=")}],
+        "verdicts": [{"rule": "odd", "text": planted("host token=")}],
+        "services": [{"name": "gitaly", "url": planted("http://u:", "@localhost/"), "error": planted("password="),
+                      "offers": [{"name": planted("heap?token=")}], "planned": [{"kind": "/x?token=" + query}],
+                      "go_version": planted("token="), "verdicts": [{"rule": "odd", "text": planted("service token=")}], "items": items}]}],
     "printed": printed_strings(), "access_token": numbered(), "secrets": [numbered()],
     "requests": ["GET /x?%s=%s" % (name, secret()) for name in ("sig", "code", "jwt", "otp", "session", "odd")],
     "files": [], "password": secret(), secret("glpat-"): 1, "unknown": [{"api_key": [secret(), secret()]}, {"name": "DB_PASSWORD", "value": secret()}, {"Value": numbered(), "Key": "token"}],
@@ -260,7 +260,7 @@ open("secrets.txt", "w").write("\n".join(secrets))
 PY
 }
 
-# assert_no_secret FILE...: no file contains one in its bytes; nor does any inflated member of a tarball, or the data of a page.
+# assert_no_secret FILE...: no file contains a secret of secrets.txt, nor does an inflated member of a tarball or the data of a page.
 assert_no_secret() {
     python3 - "$@" <<'PY'
 import base64, gzip, re, sys, tarfile
@@ -322,8 +322,8 @@ PY
     grep -q 'main.f?password=\[redacted\]' top.txt
 }
 
-# serve_echo: a service with a heap profile, on a direct route, that answers any other request with 404 and the values in it.
-# Sets `copying` to its pid, and writes inventory.yaml.
+# serve_echo: starts a service with a heap profile, on a direct route. It answers requests for /nope with 404 and the values in them.
+# Sets `copying` to its pid, which teardown kills, and writes inventory.yaml.
 serve_echo() {
     cat >serve.py <<'PY'
 import http.server, sys, urllib.parse
@@ -488,16 +488,17 @@ begin_copy() {
     wait_for_work
 }
 
+# Waits until the process $copying has read 400 kB.
 wait_for_work() {
     local i
     for ((i = 0; i < 1000; i++)); do
         (($(sed -n 's/^rchar: //p' "/proc/$copying/io") < 400000)) || return 0
         sleep 0.01
     done
-    fail 'it does not begin'
+    fail 'the program does not begin to read'
 }
 
-ended() { # STATUS: compares $copying's exit status
+assert_ended() { # STATUS: compares $copying's exit status
     local rc=0
     wait "$copying" || rc=$?
     copying=
@@ -509,18 +510,18 @@ ended() { # STATUS: compares $copying's exit status
     make_bundle 300000000
     sha256sum b.tar.gz >"$BATS_TEST_TMPDIR/before"
     local redact before
-    # Without redaction nothing is searched, so it is writing now.
+    # Without redaction there is no search: the copy is being written when the signal arrives.
     for redact in -r ''; do
         begin_copy $redact
         children_cpu before
         kill -TERM "$copying"
-        ended 1
+        assert_ended 1
         children_cpu
         ((REPLY - before < 500)) || fail "it went on for $((REPLY - before)) ms of processor time"
         grep -q interrupted log
         begin_copy $redact
         kill -KILL "$copying"
-        ended 137
+        assert_ended 137
     done
     sha256sum -c "$BATS_TEST_TMPDIR/before"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Every bad bundle of the table in tests/e2e/spoil.py, with every command that reads one: plain, signed, encrypted. It is
-# refused with a message, nothing is written, and the file does not change.
+# Every bad bundle of the table in tests/e2e/spoil.py, plain, signed and encrypted, with every command that reads bundles. The
+# command refuses the bundle with a message, writes nothing, and does not change the file.
 
 load helper
 
@@ -10,8 +10,8 @@ setup_file() {
     export RIG_DIR
     RIG_DIR=$(mktemp -d)
     cd "$RIG_DIR" || return
-    for who in carol team other; do
-        ssh-keygen -q -t ed25519 -N '' -C "$who" -f "$who"
+    for name in carol team other; do
+        ssh-keygen -q -t ed25519 -N '' -C "$name" -f "$name"
     done
     echo "carol $(<carol.pub)" >allowed
     # Larger than two chunks of an encryption, so that chunks can be rearranged.
@@ -32,22 +32,22 @@ setup() { e2e_setup; }
 teardown() { :; }
 teardown_file() { rm -rf "$RIG_DIR"; }
 
-# spoiled BUNDLE: makes all cases here, with their table.
-spoiled() {
+# make_cases BUNDLE: writes the bundle of every case to the working directory, and their table.
+make_cases() {
     python3 "$rig_root/tests/e2e/spoil.py" "$1" . >"$BATS_TEST_TMPDIR/table"
     (($(wc -l <"$BATS_TEST_TMPDIR/table") >= 40))
 }
 
-# unchanged fails unless the same files are here with the same bytes.
-remember() { sha256sum -- * >"$BATS_TEST_TMPDIR/before"; }
-unchanged() {
+# assert_unchanged fails unless the working directory has the files that record_files found, with the same bytes.
+record_files() { sha256sum -- * >"$BATS_TEST_TMPDIR/before"; }
+assert_unchanged() {
     sha256sum --quiet -c "$BATS_TEST_TMPDIR/before" || fail "changed: $1"
     assert_equal "$(ls -A)" "$(sed 's/^[^ ]*  //' "$BATS_TEST_TMPDIR/before")"
     [[ ! -e ../x && ! -e /tmp/profgrab-x ]]
 }
 
-# expect ok|no WORDS...: the result of that `profgrab bundle` command, or of attach.
-expect() {
+# expect_outcome ok|no|- WORD...: runs profgrab WORD..., which succeeds (ok) or refuses (no). With - it does nothing.
+expect_outcome() {
     local outcome=$1
     shift
     [[ $outcome != - ]] || return 0
@@ -55,62 +55,63 @@ expect() {
     [[ $outcome == no ]] || { assert_status 0 && return; }
     ((status == 1 || status == 2 || status == 4)) || fail_run "$*"
     assert_stderr_has 'profgrab: '
-    [[ $output$stderr != *$'\033'* ]] || fail_run 'it reached the terminal'
+    [[ $output$stderr != *$'\033'* ]] || fail_run 'an escape sequence was printed'
 }
 
-# each FILE LISTED EXTRACTED OPTION...: runs every reading command on it.
-each() {
+# check_commands FILE LISTED EXTRACTED OPTION...: runs every command that reads bundles on FILE. LISTED and EXTRACTED are the
+# outcomes of list and extract.
+check_commands() {
     local file=$1 listed=$2 extracted=$3 below=$BATS_TEST_TMPDIR/below
     shift 3
     mkdir "$below"
-    expect "$listed" bundle list "$@" "$file"
-    expect no bundle verify "$@" --allowed-signers "$RIG_DIR/allowed" "$file"
-    expect "$extracted" bundle extract -C "$below" "$@" "$file"
+    expect_outcome "$listed" bundle list "$@" "$file"
+    expect_outcome no bundle verify "$@" --allowed-signers "$RIG_DIR/allowed" "$file"
+    expect_outcome "$extracted" bundle extract -C "$below" "$@" "$file"
     [[ $extracted == ok ]] || assert_equal "$(ls -A "$below")" ''
     # attach does not look into an encrypted file.
     if [[ $file != *.tar.gz.age ]]; then
-        expect no attach "$file" -i "$RIG_DIR/inventory.yaml" --for mailed
+        expect_outcome no attach "$file" -i "$RIG_DIR/inventory.yaml" --for mailed
         refute_stderr_has 'encrypted to 1 recipient'
     fi
     rm -rf "$below"
 }
 
 @test "plain: verify and attach refuse every bad bundle; list and extract refuse files that are not bundles" {
-    spoiled "$RIG_DIR/good.tar.gz"
-    remember
+    make_cases "$RIG_DIR/good.tar.gz"
+    record_files
     while read -r name listed extracted; do
-        # verify of an unsigned bundle needs no signature, so the defect is what it reports.
+        # Without allowed signers, verify requires no signature, so it reports the defect.
         run_profgrab bundle verify "$name.tar.gz"
         assert_status 1
-        each "$name.tar.gz" "$listed" "$extracted"
+        check_commands "$name.tar.gz" "$listed" "$extracted"
     done <"$BATS_TEST_TMPDIR/table"
-    unchanged plain
+    assert_unchanged plain
 }
 
 @test "signed: verify and attach also refuse what only the signature detects" {
-    spoiled "$RIG_DIR/signed.tar.gz"
+    make_cases "$RIG_DIR/signed.tar.gz"
     grep -q '^sender ' "$BATS_TEST_TMPDIR/table"
-    remember
+    record_files
     while read -r name listed extracted; do
-        each "$name.tar.gz" "$listed" "$extracted"
+        check_commands "$name.tar.gz" "$listed" "$extracted"
     done <"$BATS_TEST_TMPDIR/table"
     run_profgrab bundle verify --allowed-signers "$RIG_DIR/allowed" sender.tar.gz
     assert_stdout_has 'signature  BAD'
-    unchanged signed
+    assert_unchanged signed
 }
 
 @test "signed and encrypted: the same within the encryption, and decrypt restores the encrypted file" {
-    spoiled "$RIG_DIR/signed.tar.gz"
+    make_cases "$RIG_DIR/signed.tar.gz"
     local name listed extracted
     while read -r name listed extracted; do
         "$profgrab_program" bundle encrypt --encrypt-to "$RIG_DIR/team.pub" "$name.tar.gz" >/dev/null
     done <"$BATS_TEST_TMPDIR/table"
-    remember
+    record_files
     while read -r name listed extracted; do
-        each "$name.tar.gz.age" "$listed" "$extracted" -i "$RIG_DIR/team"
+        check_commands "$name.tar.gz.age" "$listed" "$extracted" -i "$RIG_DIR/team"
         "$profgrab_program" bundle decrypt -i "$RIG_DIR/team" -o - "$name.tar.gz.age" | cmp - "$name.tar.gz"
     done <"$BATS_TEST_TMPDIR/table"
-    unchanged encrypted
+    assert_unchanged encrypted
 }
 
 @test "a damaged encryption, or one to another identity, is refused: nothing is read, nothing written" {
@@ -133,19 +134,19 @@ for name, data in {
 }.items():
     pathlib.Path(name + ".bad").write_bytes(data)
 PY
-    remember
+    record_files
     local file
     for file in *.bad; do
-        each "$file" no no -i "$RIG_DIR/team"
-        expect no bundle decrypt -i "$RIG_DIR/team" -o "$BATS_TEST_TMPDIR/out" "$file"
+        check_commands "$file" no no -i "$RIG_DIR/team"
+        expect_outcome no bundle decrypt -i "$RIG_DIR/team" -o "$BATS_TEST_TMPDIR/out" "$file"
         [[ ! -e $BATS_TEST_TMPDIR/out ]]
     done
-    # Whole, but to somebody else; and to nobody whose key is given.
-    each good.age no no -i "$RIG_DIR/other"
+    # A whole file, with the key of somebody else, and without a key.
+    check_commands good.age no no -i "$RIG_DIR/other"
     assert_stderr_has 'is encrypted already'
-    each good.age no no
-    expect no bundle decrypt -i "$RIG_DIR/other" -o "$BATS_TEST_TMPDIR/out" good.age
+    check_commands good.age no no
+    expect_outcome no bundle decrypt -i "$RIG_DIR/other" -o "$BATS_TEST_TMPDIR/out" good.age
     assert_stderr_has 'it is encrypted to'
     [[ ! -e $BATS_TEST_TMPDIR/out ]]
-    unchanged encryption
+    assert_unchanged encryption
 }

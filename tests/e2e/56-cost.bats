@@ -13,8 +13,8 @@ setup_file() {
 teardown_file() { :; }
 teardown() { :; }
 
-# costs ARG...: runs profgrab; fails if it exceeded the limits or died of a signal.
-costs() {
+# check_cost ARG...: runs profgrab; fails if it exceeds the limits or dies of a signal.
+check_cost() {
     run python3 "$rig_root/tests/e2e/costly.py" --run timeout 60 "$profgrab_program" "$@"
     echo "$* | ${output: -400}"
     [[ $status == 0 && $output =~ exit\ [0-9]+$ && ! $output =~ exit\ (124|13[0-9])$ ]]
@@ -30,44 +30,44 @@ hosts: { h: { services: [s] } }
 trackers: { t: { kind: gitlab, url: 'http://127.0.0.1:1', token_env: TOKEN } }
 EOF
     for file in "$COSTLY"/*.tar.gz; do
-        costs report -o out.html "$file"
-        costs report --text "$file"
-        costs view --no-browser "$file"
-        TOKEN=x costs attach "$file" -i inventory.yaml --to t:a/b --encrypt-to key.pub --dry-run
+        check_cost report -o out.html "$file"
+        check_cost report --text "$file"
+        check_cost view --no-browser "$file"
+        TOKEN=x check_cost attach "$file" -i inventory.yaml --to t:a/b --encrypt-to key.pub --dry-run
         [[ $output == *'manifest.json is too large: it would take more than 234.9 MB of memory'* ]]
-        costs bundle list "$file"
-        costs bundle verify "$file"
+        check_cost bundle list "$file"
+        check_cost bundle verify "$file"
         [[ $output == *'manifest.json is too large: it would take more than 234.9 MB of memory'* ]]
-        costs bundle extract -C . "$file"
-        costs resume "$file"
+        check_cost bundle extract -C . "$file"
+        check_cost resume "$file"
         rm -rf out.html b
     done
 }
 
 @test "64 MB of short lines that take 65 kB are within the limits of goroutines and view" {
     local file
-    costs goroutines "$COSTLY/frames.gz"
+    check_cost goroutines "$COSTLY/frames.gz"
     [[ $output == *'a goroutine of the dump has more than 65536 frames'* ]]
     for file in lines.gz frames.gz stacks.gz; do
-        costs goroutines "$COSTLY/$file"
-        costs goroutines --json "$COSTLY/$file"
-        costs view --no-browser "$COSTLY/$file"
+        check_cost goroutines "$COSTLY/$file"
+        check_cost goroutines --json "$COSTLY/$file"
+        check_cost view --no-browser "$COSTLY/$file"
     done
 }
 
 @test "400 kB of commas in a goroutine's state are within the limits" {
-    MOST_SECONDS=1 costs goroutines "$COSTLY/commas.txt"
-    MOST_SECONDS=1 costs view --no-browser "$COSTLY/commas.txt"
+    MOST_SECONDS=1 check_cost goroutines "$COSTLY/commas.txt"
+    MOST_SECONDS=1 check_cost view --no-browser "$COSTLY/commas.txt"
 }
 
 @test "samples of one location with very many lines are within the limits" {
     local format
     for format in top tree peek=. traces tags raw dot callgrind proto folded speedscope; do
-        costs pprof "-$format" -output out "$COSTLY/inlined.pb.gz"
+        check_cost pprof "-$format" -output out "$COSTLY/inlined.pb.gz"
     done
-    costs goroutines "$COSTLY/inlined.pb.gz"
-    costs view --no-browser "$COSTLY/inlined.pb.gz"
-    costs merge -o merged "$COSTLY/inlined.pb.gz" "$COSTLY/inlined.pb.gz"
+    check_cost goroutines "$COSTLY/inlined.pb.gz"
+    check_cost view --no-browser "$COSTLY/inlined.pb.gz"
+    check_cost merge -o merged "$COSTLY/inlined.pb.gz" "$COSTLY/inlined.pb.gz"
 }
 
 @test "100 kB of targets with one port are within the limits" {
@@ -77,15 +77,15 @@ services: { s: { port: 1 } }
 hosts: { h: { services: [s] } }
 discovery: [{ file_sd: '$COSTLY/equal-ports.json', host: h }]
 EOF
-    MOST_SECONDS=2 costs hosts -i inventory.yaml
+    MOST_SECONDS=2 check_cost hosts -i inventory.yaml
     [[ $output == *web-80-5000* || $output == *'web-80'* ]]
-    MOST_SECONDS=2 costs hosts -i inventory.yaml --services
+    MOST_SECONDS=2 check_cost hosts -i inventory.yaml --services
     [[ $output == *web-80-5000* ]]
 }
 
-# fleet FILE HOSTS ORDER: a bundle with a heap profile and a dump of goroutines of each host. ORDER is the order in the archive:
-# same as in the manifest, or reversed.
-fleet() {
+# make_fleet FILE HOSTS ORDER: writes a bundle with a heap profile and a dump of goroutines of each host. ORDER is the order in the
+# archive: the `same` as in the manifest, or `reversed`.
+make_fleet() {
     python3 - "$@" <<'PY'
 import gzip, io, json, sys, tarfile
 
@@ -108,8 +108,8 @@ with tarfile.open(path, "w:gz") as tar:
 PY
 }
 
-# opens ARG...: counts in `opened` how often profgrab opens a bundle.
-opens() {
+# count_opens ARG...: runs profgrab, and sets $opened to the number of times that it opens a bundle.
+count_opens() {
     strace -f -qq -e trace=openat -o trace "$profgrab_program" "$@" >out 2>err || {
         cat err
         return 1
@@ -122,15 +122,15 @@ opens() {
     [[ $profgrab_program == */gcc/* || $profgrab_program == */clang/* ]] || skip 'strace and sanitizers exclude each other'
     ssh-keygen -q -t ed25519 -N '' -f key
     for order in same reversed; do
-        fleet fleet-few.tar.gz 40 $order
-        fleet fleet-many.tar.gz 400 $order
+        make_fleet fleet-few.tar.gz 40 $order
+        make_fleet fleet-many.tar.gz 400 $order
         for command in "pprof -top F:*/heap.pb.gz" "merge -f -o merged F:*/heap.pb.gz" 'diff F F' 'goroutines F' 'goroutines F F'; do
             set -f
             # shellcheck disable=SC2086 # several words
-            opens ${command//F/fleet-few.tar.gz}
+            count_opens ${command//F/fleet-few.tar.gz}
             few=$opened
             # shellcheck disable=SC2086
-            opens ${command//F/fleet-many.tar.gz}
+            count_opens ${command//F/fleet-many.tar.gz}
             set +f
             echo "$command: $few, $opened"
             ((opened == few && few < 20))
@@ -138,27 +138,27 @@ opens() {
     done
     "$profgrab_program" bundle encrypt --encrypt-to key.pub -o fleet-few.tar.gz.age fleet-few.tar.gz
     "$profgrab_program" bundle encrypt --encrypt-to key.pub -o fleet-many.tar.gz.age fleet-many.tar.gz
-    opens goroutines --identity key fleet-few.tar.gz.age
+    count_opens goroutines --identity key fleet-few.tar.gz.age
     few=$opened
-    opens goroutines --identity key fleet-many.tar.gz.age
+    count_opens goroutines --identity key fleet-many.tar.gz.age
     ((opened == few && few < 20))
-    opens merge -f -o merged --identity key 'fleet-few.tar.gz.age:*/heap.pb.gz'
+    count_opens merge -f -o merged --identity key 'fleet-few.tar.gz.age:*/heap.pb.gz'
     few=$opened
-    opens merge -f -o merged --identity key 'fleet-many.tar.gz.age:*/heap.pb.gz'
+    count_opens merge -f -o merged --identity key 'fleet-many.tar.gz.age:*/heap.pb.gz'
     ((opened == few && few < 20))
 }
 
 @test "pprof, merge, diff and goroutines of a bundle of thousands of hosts are within the limits" {
-    fleet fleet.tar.gz 4000 reversed
-    MOST_SECONDS=5 costs pprof -top 'fleet.tar.gz:*/heap.pb.gz'
+    make_fleet fleet.tar.gz 4000 reversed
+    MOST_SECONDS=5 check_cost pprof -top 'fleet.tar.gz:*/heap.pb.gz'
     [[ $output == *'exit 0' && $output == *'4000 profiles are added up'* ]]
-    MOST_SECONDS=5 costs merge -o merged 'fleet.tar.gz:*/heap.pb.gz'
+    MOST_SECONDS=5 check_cost merge -o merged 'fleet.tar.gz:*/heap.pb.gz'
     [[ $output == *'exit 0' ]]
-    MOST_SECONDS=5 costs goroutines fleet.tar.gz
+    MOST_SECONDS=5 check_cost goroutines fleet.tar.gz
     [[ $output == *'exit 0' ]]
-    MOST_SECONDS=5 costs goroutines fleet.tar.gz fleet.tar.gz
+    MOST_SECONDS=5 check_cost goroutines fleet.tar.gz fleet.tar.gz
     [[ $output == *'exit 0' ]]
-    fleet fleet.tar.gz 1000 same
-    costs diff fleet.tar.gz fleet.tar.gz
+    make_fleet fleet.tar.gz 1000 same
+    check_cost diff fleet.tar.gz fleet.tar.gz
     [[ $output == *'exit 0' ]]
 }

@@ -315,11 +315,11 @@ warning: the sum is of different programs, one of them prometheus-node-exporter:
     assert_stderr_has 'it is an HTML page'
 }
 
-# drawn FILE...: prints FORM and title of each entry on the page of `profgrab view` for these files, in order.
-drawn() {
+# list_entries FILE...: sets $entries to the form and the title of each entry on the page of `profgrab view` for these files.
+list_entries() {
     run_profgrab view --no-browser "$@"
     assert_status 0
-    drawn=$(python3 - "$output" <<'PY'
+    entries=$(python3 - "$output" <<'PY'
 import json, re, sys
 text = open(sys.argv[1], encoding="utf-8").read()
 bundle = json.loads(re.search(r'<script type="application/json" id="bundle">(.*?)</script>', text, re.S).group(1))
@@ -329,19 +329,19 @@ PY
 }
 
 @test "view of BUNDLE:PATTERN and of several bundles lists every profile and dump by bundle and member" {
-    drawn 'new.tar.gz:*/heap.pb.gz'
-    assert_equal "$drawn" 'profile new.tar.gz:file-03/node_exporter/heap.pb.gz
+    list_entries 'new.tar.gz:*/heap.pb.gz'
+    assert_equal "$entries" 'profile new.tar.gz:file-03/node_exporter/heap.pb.gz
 profile new.tar.gz:file-03/caddy/heap.pb.gz'
     mkdir elsewhere
     mv new.tar.gz elsewhere
-    drawn 'elsewhere/new.tar.gz:*/caddy/*' "$RIG_DIR/old.tar.gz:file-03/caddy/heap.pb.gz"
-    assert_equal "$drawn" 'profile new.tar.gz:file-03/caddy/heap.pb.gz
+    list_entries 'elsewhere/new.tar.gz:*/caddy/*' "$RIG_DIR/old.tar.gz:file-03/caddy/heap.pb.gz"
+    assert_equal "$entries" 'profile new.tar.gz:file-03/caddy/heap.pb.gz
 goroutines new.tar.gz:file-03/caddy/goroutines.pb.gz
 profile new.tar.gz:file-03/caddy/goroutines.pb.gz
 goroutines new.tar.gz:file-03/caddy/goroutines.txt
 profile old.tar.gz:file-03/caddy/heap.pb.gz'
-    drawn one.tar.gz old.tar.gz
-    assert_equal "$drawn" 'profile one.tar.gz:file-03/caddy/heap.pb.gz
+    list_entries one.tar.gz old.tar.gz
+    assert_equal "$entries" 'profile one.tar.gz:file-03/caddy/heap.pb.gz
 profile old.tar.gz:file-03/node_exporter/heap.pb.gz
 goroutines old.tar.gz:file-03/node_exporter/goroutines.pb.gz
 profile old.tar.gz:file-03/node_exporter/goroutines.pb.gz
@@ -350,8 +350,8 @@ profile old.tar.gz:file-03/caddy/heap.pb.gz
 goroutines old.tar.gz:file-03/caddy/goroutines.pb.gz
 profile old.tar.gz:file-03/caddy/goroutines.pb.gz
 goroutines old.tar.gz:file-03/caddy/goroutines.txt'
-    drawn --identity "$RIG_DIR/key" 'new.tar.gz.age:*heap*'
-    assert_equal "$drawn" 'profile new.tar.gz.age:file-03/node_exporter/heap.pb.gz
+    list_entries --identity "$RIG_DIR/key" 'new.tar.gz.age:*heap*'
+    assert_equal "$entries" 'profile new.tar.gz.age:file-03/node_exporter/heap.pb.gz
 profile new.tar.gz.age:file-03/caddy/heap.pb.gz'
     run_profgrab view --no-browser 'one.tar.gz:*/cpu*'
     assert_status 1
@@ -363,7 +363,7 @@ profile new.tar.gz.age:file-03/caddy/heap.pb.gz'
     assert_equal "$(compgen -G "$XDG_RUNTIME_DIR/*.html" | wc -l)" 4
 }
 
-# ---- encrypted ones ---------------------------------------------------------------------------------------------
+# ---- encrypted bundles ---------------------------------------------------------------------------------------------
 
 @test "encrypted bundles are read with -i or with the usual keys, and a hint names the option" {
     local command
@@ -524,8 +524,8 @@ SCRIPT
 }
 
 @test "merge -o - writes to standard output, makes no file of that name, and refuses a terminal" {
-    "$profgrab_program" merge -o - one.tar.gz >merged.pb.gz 2>said
-    assert_equal "$(cat said)" ''
+    "$profgrab_program" merge -o - one.tar.gz >merged.pb.gz 2>messages
+    assert_equal "$(cat messages)" ''
     [[ ! -e ./- ]] || fail 'there is a file called -'
     run_profgrab pprof -top merged.pb.gz
     assert_status 0
@@ -591,7 +591,7 @@ full_pipe_setup() {
 
 @test "Ctrl-C ends a command that waits for the reader of a full pipe" {
     full_pipe_setup
-    local command member=new.tar.gz:file-03/caddy opened=one.tar.gz.age:file-03/caddy/heap.pb.gz
+    local command member=new.tar.gz:file-03/caddy encrypted=one.tar.gz.age:file-03/caddy/heap.pb.gz
     for command in 'bundle list many.tar.gz' 'bundle list --json many.tar.gz' 'bundle list -i key --profiles new.tar.gz.age' \
         'bundle verify --json many.tar.gz' 'bundle create -o created.tar.gz many/a-file-with-a-rather-long-name-1.txt' \
         'bundle extract -C extracted many.tar.gz' 'bundle encrypt --encrypt-to key.pub -o encrypted.age many.tar.gz' \
@@ -600,9 +600,9 @@ full_pipe_setup() {
         'report -o - new.tar.gz' "goroutines $member/goroutines.txt" "goroutines --json $member/goroutines.txt" \
         'goroutines -i key new.tar.gz.age' 'goroutines -i key --json new.tar.gz.age' \
         "goroutines -i key new.tar.gz.age:file-03/caddy/goroutines.txt" "pprof -top $member/heap.pb.gz" \
-        "pprof -identity key -top $opened" "pprof -identity key -proto $opened" "merge -o - $member/heap.pb.gz" \
-        "merge -i key -o - $opened" 'diff old.tar.gz new.tar.gz' 'diff -identity key one.tar.gz.age one.tar.gz.age' \
-        "diff -identity key $opened $opened" 'view --no-browser -i key one.tar.gz.age' \
+        "pprof -identity key -top $encrypted" "pprof -identity key -proto $encrypted" "merge -o - $member/heap.pb.gz" \
+        "merge -i key -o - $encrypted" 'diff old.tar.gz new.tar.gz' 'diff -identity key one.tar.gz.age one.tar.gz.age' \
+        "diff -identity key $encrypted $encrypted" 'view --no-browser -i key one.tar.gz.age' \
         hosts 'hosts --json' 'hosts file-03' 'hosts --ssh' 'hosts --names' 'help grab' --version 'completion bash' \
         "check --ssh-config $SSH_CONFIG --host file-03" "check --ssh-config $SSH_CONFIG --json --host file-03" \
         "--ssh-config $SSH_CONFIG --dry-run --host file-03 heap" "--ssh-config $SSH_CONFIG --host file-03 -o 1.tar.gz heap" \

@@ -146,7 +146,7 @@ the longest has waited 12 minutes, in chan receive
     assert_status 0
 }
 
-# The number in front of "total" of a report.
+# Prints the total of a report.
 total() { # FILE
     profgrab pprof -top -sample_index=alloc_objects "$1" | sed -n 's/.* of \([0-9]*\) total/\1/p'
 }

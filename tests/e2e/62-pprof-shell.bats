@@ -42,7 +42,7 @@ prompt='\(pprof\) '
     assert_status 0
     assert_stdout_has 'clear ?[2J the screen'
     refute_stdout_has $'\033[2J'
-    # Neither its own name nor its content: both lines are shown.
+    # The shell's header and the command both print the comment.
     assert_equal "$(grep -c 'clear ?' <<<"$output")" 2
 }
 
@@ -80,7 +80,7 @@ prompt='\(pprof\) '
     assert_status 0
     assert_stdout_has interrupted
     assert_stdout_has 'Showing top 1 nodes'
-    [[ ! -e profile001.svg ]] || fail 'a picture was left that was not made'
+    [[ ! -e profile001.svg ]] || fail 'an unfinished picture is left'
     ! kill -0 "$(<dot.pid)" 2>/dev/null || fail "dot is still there"
 }
 

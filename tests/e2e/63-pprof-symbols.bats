@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Profiles without names: `profgrab pprof` compared with google/pprof with the binutils, and with servers of its own.
+# Profiles without names: `profgrab pprof` with the binutils and with test servers, compared with google/pprof.
 
 load helper
 
@@ -13,7 +13,8 @@ teardown() { :; }
 
 pprof_tests=$rig_root/tests/pprof
 
-# with_server FILE PATH FLAG...: runs pprof on that path of a server, and go tool pprof if there is a FILE to serve.
+# with_server FILE PATH FLAG...: runs profgrab pprof on that path of a test server. If FILE is not empty, the server has its
+# profile, and go tool pprof runs too, with its output on descriptor 3.
 with_server() {
     python3 - "$pprof_tests" "$profgrab_program" "$@" <<'END'
 import os, subprocess, sys
@@ -45,10 +46,10 @@ if real:
     with open(real, "rb") as f:
         profiles["heap"] = f.read()
 with symbols.serving(profiles, dict(symbols.WAYS, endless=endless, silent=silent), os.environ.get("REAL")) as (server, url):
-    done = subprocess.run([program, "pprof", *flags, url + where], stdin=subprocess.DEVNULL)
-    judge = subprocess.run(["go", "tool", "pprof", *flags, url + where], stdin=subprocess.DEVNULL, stdout=3) if real else None
+    ours = subprocess.run([program, "pprof", *flags, url + where], stdin=subprocess.DEVNULL)
+    theirs = subprocess.run(["go", "tool", "pprof", *flags, url + where], stdin=subprocess.DEVNULL, stdout=3) if real else None
 print("asked %d times" % len(server.asked), file=sys.stderr)
-sys.exit(done.returncode)
+sys.exit(ours.returncode)
 END
 }
 
@@ -63,11 +64,11 @@ END
 @test "a text profile of a service with addresses only gets its names from that service" {
     export REAL=http://127.0.0.1:$RIG_PORT_node_exporter
     curl -sf "$REAL/debug/pprof/heap?debug=1" >heap
-    run --separate-stderr with_server "$PWD/heap" '/real/debug/pprof/heap' -top -sample_index=space 3>judged
+    run --separate-stderr with_server "$PWD/heap" '/real/debug/pprof/heap' -top -sample_index=space 3>theirs
     assert_status 0
     assert_stderr_has 'asked 2 times'
     [[ $output == *'runtime.'* || $output == *'main.'* ]] || fail_run 'there are no names'
-    assert_equal "$output" "$(<judged)"
+    assert_equal "$output" "$(<theirs)"
 }
 
 @test "a request to a server that is silent or never ends times out" {
@@ -87,7 +88,7 @@ END
     assert_status 0
     assert_equal "$(grep -c execve trace)" 1
     ! grep 'connect(.*sin' trace || fail_run 'it connected'
-    [[ $(<trace) != *addr2line* && $(<trace) != *node_exporter* ]] || fail_run 'something was looked for'
+    [[ $(<trace) != *addr2line* && $(<trace) != *node_exporter* ]] || fail_run 'it looked for a program or a binary'
 }
 
 @test "only regular files are opened, and a file name that looks like an option is not one" {
@@ -112,7 +113,7 @@ END
     assert_status 0
 }
 
-# A profile whose only mapping is that binary, and substitutes for the binutils in ./tools that run a script.
+# Runs pprof on a profile whose only mapping is BINARY, with substitutes for the binutils in ./tools that run SCRIPT.
 with_tools() { # SCRIPT [BINARY]
     python3 - "$pprof_tests" "${2-/bin/sh}" <<'END'
 import sys
@@ -153,7 +154,7 @@ while time.process_time() < 1.1: pass'"
 }
 
 @test "the limits grow with the binary" {
-    # The file has holes: it takes no room on the disk, and the substitutes do not read it.
+    # The file has holes: it takes no space on the disk, and the substitutes do not read it.
     cp /bin/sh large
     local size time data tool
     while read -r size time data; do

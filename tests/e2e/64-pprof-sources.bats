@@ -16,8 +16,8 @@ setup() {
     curl -fsS -o heap.pb.gz "http://$server/debug/pprof/heap"
 }
 
-# A program's messages on stderr, without the parts that change from run to run.
-said() { # COMMAND...
+# Prints a program's messages on stderr, without the parts that change from run to run.
+messages() { # COMMAND...
     "$@" 2>&1 >/dev/null | sed "s|$PPROF_TMPDIR.*|KEPT|; s|^Time: .*|Time|"
 }
 
@@ -34,7 +34,7 @@ said() { # COMMAND...
     for source in "http://$server/debug/pprof/heap" "$server/debug/pprof/heap?debug=0" "$server/debug/pprof/none" \
         "http://$server/debug/pprof/heap http://$server/debug/pprof/none heap.pb.gz"; do
         # shellcheck disable=SC2086 # several words
-        assert_equal "$(said profgrab pprof -symbolize=none -top $source)" "$(said go tool pprof -symbolize=none -top $source)"
+        assert_equal "$(messages profgrab pprof -symbolize=none -top $source)" "$(messages go tool pprof -symbolize=none -top $source)"
     done
 }
 
@@ -61,7 +61,7 @@ said() { # COMMAND...
 }
 
 @test "errors in large files are reported in the files' order, although two are read at a time" {
-    local name said
+    local name order
     for name in d b c a; do
         printf 'no profile %.0s' {1..40000} >"junk-$name"
     done
@@ -69,8 +69,8 @@ said() { # COMMAND...
     run_profgrab pprof -top -sample_index=alloc_objects junk-d missing.pb.gz junk-b heap.pb.gz - junk-c junk-a <input.pb.gz
     assert_status 0
     assert_stderr_has 'Fetched 2 source profiles out of 7'
-    said=$(grep -oE '^(junk-.|missing[^:]*):' <<<"$stderr" | tr -d '\n')
-    [[ $said == junk-d:missing.pb.gz:junk-b:junk-c:junk-a: ]] || fail_run "expected in that order"
+    order=$(grep -oE '^(junk-.|missing[^:]*):' <<<"$stderr" | tr -d '\n')
+    [[ $order == junk-d:missing.pb.gz:junk-b:junk-c:junk-a: ]] || fail_run "expected in that order"
 }
 
 @test "a server that is silent, rude or endless ends in an error within its time; a password is never shown" {

@@ -1,7 +1,7 @@
 # `profgrab check`: each step with its result, and the next command for the step that fails.
 load helper
 
-steps() { # of the JSON in $output: NAME=ok|failed for each
+steps() { # prints NAME=ok|failed for each step of the JSON in $output
     python3 -c 'import json, sys
 for h in json.loads(sys.argv[1]):
     for part in [h] + h["services"]:
@@ -9,12 +9,14 @@ for h in json.loads(sys.argv[1]):
             print("%s=%s" % (s["step"], "ok" if s["ok"] else "failed"))' "$output" | tr '\n' ' '
 }
 
-valid() {
+# Standard output of the last run follows the schema of check.
+assert_schema() {
     printf '%s\n' "$output" >out.json
     python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md#check" out.json
     rm out.json
 }
 
+# field EXPRESSION: prints a Python expression over the `hosts` of the JSON in $output.
 field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(eval(sys.argv[2]))' "$output" "$1"; }
 
 @test "a healthy host has every step, the profiles with their counts, and exit code 0" {
@@ -53,7 +55,7 @@ field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(e
     run_profgrab check --host file-03 --json
     assert_status 0
     assert_equal "$(steps)" 'configuration=ok connection=ok handshake=ok host key=ok authentication=ok dial=ok index=ok dial=ok index=ok '
-    valid
+    assert_schema
     assert_equal "$(field '[(h["name"], h["ok"], [s["name"] for s in h["services"]]) for h in hosts]')" "[('file-03', True, ['node', 'caddy'])]"
     assert_equal "$(field 'any(p["name"] == "heap" and p["count"] > 0 for p in hosts[0]["services"][0]["profiles"])')" True
 }
@@ -63,7 +65,7 @@ field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(e
     run_profgrab check --host file-04 --port 1 --json
     assert_status 1
     assert_equal "$(steps)" 'configuration=ok connection=ok handshake=ok host key=ok authentication=ok dial=failed '
-    valid
+    assert_schema
     assert_equal "$(field 'hosts[0]["services"][0]["steps"][-1]["next"]')" "ssh -F $SSH_CONFIG file-04 'ss -ltnx'"
     run_profgrab check --host file-04 --port "$RIG_PORT_node_exporter" --path /nothing
     assert_status 1
@@ -71,7 +73,7 @@ field() { python3 -c 'import json, sys; hosts = json.loads(sys.argv[1]); print(e
     assert_stdout_has "next: ssh -F $SSH_CONFIG file-04 'curl -sSi http://localhost:$RIG_PORT_node_exporter/nothing/'"
 }
 
-# A configuration of one host.
+# Configures the host `mine` with these lines. Sets $SSH_CONFIG.
 host_with() {
     export SSH_CONFIG=$BATS_TEST_TMPDIR/config-of-mine
     { printf 'Host mine\n    HostName 127.0.0.1\n    Port %s\n    User rig\n    UserKnownHostsFile %s\n' "$RIG_PORT_sshd" "$RIG_KNOWN_HOSTS"
@@ -111,7 +113,7 @@ host_with() {
     rig_alias inner-01 sshd 'ProxyJump bastion-01'
     run_profgrab check --host inner-01 --port "$RIG_PORT_rude" --json
     assert_status 0
-    valid
+    assert_schema
     assert_equal "$(field '[(s["hop"], s["hops"]) for s in hosts[0]["steps"] if s["step"] == "host key"]')" '[(1, 2), (2, 2)]'
     run_profgrab check --host inner-01 --port "$RIG_PORT_rude"
     assert_stdout_has '1/2 authentication'
@@ -125,7 +127,7 @@ host_with() {
     sed -i -e "/^services:/a\\  dead: { port: 1 }" -e "/^hosts:/r extra" "$PROFGRAB_INVENTORY"
     run_profgrab check --host dead --host file-04 --json
     assert_status 1
-    valid
+    assert_schema
     assert_equal "$(field '[(h["name"], h["ok"] and all(s["ok"] for s in h["services"])) for h in hosts]')" "[('dead', False), ('file-04', True)]"
     run_profgrab check --host dead --host file-04
     assert_stdout_has 'FAILED'
@@ -192,7 +194,7 @@ run_hinted() {
 }
 
 @test "the error of a refused or unanswered connection prints a check command that works unchanged" {
-    local closed way
+    local closed via arguments
     closed=$(rig_free_port)
     write_inventory
     # A service that does not exist.
@@ -208,8 +210,8 @@ run_hinted() {
     printf 'version: 1\nservices: { rude: { port: 1 } }\nhosts: { gone: { address: 127.0.0.1, services: [rude], ssh: { port: %s } } }\n' \
         "$closed" >'my inventory'
     chmod 600 'my inventory'
-    for way in libssh2 openssh; do
-        run --separate-stderr "$profgrab_program" -i 'my inventory' -F 'my config' --via "$way" --host gone heap
+    for via in libssh2 openssh; do
+        run --separate-stderr "$profgrab_program" -i 'my inventory' -F 'my config' --via "$via" --host gone heap
         assert_status 1
         assert_stderr_has 'Connection refused'
         run_hinted
@@ -218,9 +220,9 @@ run_hinted() {
         assert_stdout_has 'Connection refused'
     done
     # The same with a dry run or a forward; also in the JSON.
-    for way in '--dry-run heap' 'heap'; do
+    for arguments in '--dry-run heap' 'heap'; do
         # shellcheck disable=SC2086 # words
-        run --separate-stderr "$profgrab_program" -i 'my inventory' -F 'my config' --host gone $way
+        run --separate-stderr "$profgrab_program" -i 'my inventory' -F 'my config' --host gone $arguments
         run_hinted
         assert_status 1
     done

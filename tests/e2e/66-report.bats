@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# report.html: in every bundle, made again, and of files; left out items; forbidden content.
+# report.html in bundles, made again by report, and made of single files by view; omitted items; forbidden content.
 
 load helper
 
@@ -11,7 +11,7 @@ setup_file() {
     mkdir "$RIG_DIR/profiles" && make_profiles "$RIG_DIR/profiles"
 }
 
-# make_profiles DIR: hostile profiles.
+# make_profiles DIR: writes hostile profiles.
 make_profiles() {
     python3 - "$1" <<'PY'
 import gzip, os, sys
@@ -50,9 +50,9 @@ profile("large.pb.gz", [b"main.f"], [([1], 5)], padding=9000000)
 PY
 }
 
-# page FILE PYTHON...: runs the lines with `bundle`, `entries` (the page's data of each item by its title) and the page's
-# `text`.
-page() {
+# check_page FILE PYTHON...: runs the Python lines with `bundle`, `entries` (the page's data of each item by its title) and the
+# page's `text`.
+check_page() {
     python3 - "$@" <<'PY'
 import base64, gzip, json, re, sys
 
@@ -75,7 +75,7 @@ PY
     assert_mode "$RIG_DIR/good/report.html" 600
     (($(stat -c %s "$RIG_DIR/good/report.html") < 400000))
     (($(stat -c %s "$RIG_DIR/good.tar.gz") < 400000))
-    manifest=$RIG_DIR/good/manifest.json page "$RIG_DIR/good/report.html" \
+    manifest=$RIG_DIR/good/manifest.json check_page "$RIG_DIR/good/report.html" \
         'import os; m = json.load(open(os.environ["manifest"]))' \
         'assert {k: v for k, v in m.items() if k not in ("report", "summary")} == bundle["manifest"]' \
         'assert bundle["name"] == m["name"] and bundle["made"] == m["finished"] and bundle["version"] == 1' \
@@ -88,7 +88,7 @@ PY
 }
 
 @test "the page's policy names its script and its style by their hashes, and allows no loading" {
-    page "$RIG_DIR/good/report.html" \
+    check_page "$RIG_DIR/good/report.html" \
         'import hashlib; policy = re.search(r"<meta http-equiv=\"Content-Security-Policy\" content=\"(.*?)\">", text).group(1)' \
         'hash_of = lambda s: "'"'sha256-"'" + base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() + "'"'"'"' \
         'script, = re.findall(r"<script type=\"module\">(.*?)</script>", text, re.S); style, = re.findall(r"<style>(.*?)</style>", text, re.S)' \
@@ -108,7 +108,7 @@ PY
     profgrab report -o - "$RIG_DIR/good.tar.gz" | cmp - r.html
     ssh-keygen -q -t ed25519 -N '' -f key
     profgrab bundle encrypt --encrypt-to key.pub -o b.tar.gz.age "$RIG_DIR/good.tar.gz"
-    # The page would be beside it in plain text.
+    # The page would be a file in plain text beside the bundle.
     run_profgrab report -i key b.tar.gz.age
     assert_status 2
     assert_stderr_has 'b.tar.gz.age is encrypted, and its page would be in plain text'
@@ -147,8 +147,8 @@ PY
     run_profgrab bundle verify b.tar.gz
     assert_status 0
     tar xzf b.tar.gz
-    ! grep -q 'pwned' b/report.html || fail 'a name stands in the page as it is'
-    page b/report.html \
+    ! grep -q 'pwned' b/report.html || fail 'a name is in the page unescaped'
+    check_page b/report.html \
         'names, deep, wide = (next(v for k, v in entries.items() if k.endswith(n + ".pb.gz")) for n in ("names", "deep", "wide"))' \
         'assert sum(names["nodes"]["self"][0]) == 12 and len(names["nodes"]["depth"]) == 5' \
         'assert any("pwned" in s for s in names["strings"]) and max(map(len, names["strings"])) < 2048' \
@@ -163,12 +163,12 @@ PY
     run_profgrab bundle create -o b.tar.gz "$RIG_DIR/profiles/large.pb.gz" cut.pb.gz notes.txt
     assert_status 3
     tar xzf b.tar.gz
-    page b/report.html \
+    check_page b/report.html \
         'whys = {e["file"].split("/")[-1]: e.get("why") for e in bundle["data"]}' \
         'assert list(sorted(whys)) == ["cut.pb.gz", "large.pb.gz"]' \
         'assert "inflates to more than 4 MB: `profgrab view" in whys["large.pb.gz"] and "checks" in whys["cut.pb.gz"]'
     profgrab report b.tar.gz -o again.html
-    page again.html 'assert [e["form"] for e in bundle["data"] if "large" in e["file"]] == ["profile"]'
+    check_page again.html 'assert [e["form"] for e in bundle["data"] if "large" in e["file"]] == ["profile"]'
 }
 
 @test "values of labels are not on the page, and a redacted copy has the same pictures" {
@@ -178,17 +178,17 @@ PY
     profgrab bundle create -o b.tar.gz "$RIG_DIR/profiles/labels.pb.gz" goroutines.txt cmdline.txt
     tar xzf b.tar.gz
     grep -q ferris b/files/cmdline.txt
-    page b/report.html 'everything = text + json.dumps(list(entries.values()))' \
+    check_page b/report.html 'everything = text + json.dumps(list(entries.values()))' \
         'assert "main.f" in everything and not any(word in everything for word in ("carol", "dave", "ferris"))' \
         'assert any("groups" in e for e in entries.values())'
     "${COPY-$rig_root/build/gcc/tests/copy}" -r b.tar.gz
     run_profgrab bundle verify b-handoff.tar.gz
     assert_status 0
     assert_stdout_has 'redacted   2 files'
-    # The page is drawn again: with other sizes of files, and with the hand-off.
+    # The page is drawn again, because the sizes of files differ and the hand-off is on it.
     tar xzOf b-handoff.tar.gz b/report.html >copy.html
     profgrab report -o - b-handoff.tar.gz | cmp - copy.html
-    page copy.html 'original = b"".join(open("b/report.html", "rb")).decode()' \
+    check_page copy.html 'original = b"".join(open("b/report.html", "rb")).decode()' \
         'data = lambda html: re.findall(r"<script type=.application/octet-stream. id=.(data-[0-9]+).>([^<]*)</script>", html)' \
         'assert data(text) and data(text) == data(original)' \
         'everything = text + json.dumps(list(entries.values()))' \
@@ -198,7 +198,7 @@ PY
 }
 
 @test "with a full disk the bundle is written without the page, and that is reported" {
-    # A file size limit simulates it: the page is larger than the rest.
+    # A file size limit simulates a full disk: the page is larger than the rest.
     limited() { run --separate-stderr bash -c "ulimit -f 60; exec \"\$@\"" - "$profgrab_program" "$@"; }
     limited bundle create -o b.tar.gz "$RIG_DIR/profiles/labels.pb.gz"
     assert_status 0
@@ -225,7 +225,7 @@ PY
     run_profgrab bundle verify b.tar.gz
     assert_status 0
     tar xzf b.tar.gz
-    page b/report.html 'assert bundle["manifest"]["interrupted"] and any(e["kind"] == "heap" and e["form"] == "profile" for e in bundle["data"])'
+    check_page b/report.html 'assert bundle["manifest"]["interrupted"] and any(e["kind"] == "heap" and e["form"] == "profile" for e in bundle["data"])'
 }
 
 @test "view opens files, a member or a bundle in the browser, with a page that only the user can read" {
@@ -241,7 +241,7 @@ SH
     [[ $output == "$XDG_RUNTIME_DIR"/profgrab-view-*.html && -s $output ]]
     assert_equal "$(cat seen)" 600
     cmp seen.html "$output"
-    page seen.html 'assert [(e["form"], e["kind"] if "kind" in e else "") for e in bundle["data"]] == [("profile", "heap"), ("goroutines", "goroutines"), ("profile", "")]' \
+    check_page seen.html 'assert [(e["form"], e["kind"] if "kind" in e else "") for e in bundle["data"]] == [("profile", "heap"), ("goroutines", "goroutines"), ("profile", "")]' \
         'assert bundle["manifest"] is None and bundle["name"] == "3 files"'
     local earlier=$output
     run_profgrab view "$RIG_DIR/good.tar.gz"
@@ -335,7 +335,7 @@ hint: \$BROWSER names one; or open $output yourself"
     "$rig_root/tools/embed-web" web >page.c
     script=$(sed -n '/ script\[/,/^0}/p' page.c | grep -oE '0x[0-9a-f]{2}' | sed 's/0x//' | tr -d '\n' | python3 -c 'import sys; print(bytes.fromhex(sys.stdin.read()).decode(), end="")')
     assert_equal "$script" $'const one = 1;\nfunction two() { return one + 1; }\ntwo(one);'
-    refused() { # WORDS LINE...: in a module in place of two.js
+    refused() { # WORDS LINE...: embed-web refuses these lines in place of two.js, with WORDS
         printf '%s\n' "${@:2}" >web/two.js
         run --separate-stderr "$rig_root/tools/embed-web" web
         assert_status 1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# Findings on programs that really have a problem (tests/ailing), and on healthy ones: each rule reports its own problem with
-# the function, and no other rule does. Each profile is taken once, all in parallel; again if a busy machine gave too few
-# samples.
+# Findings on programs that have a problem (tests/ailing), and on healthy ones: each rule reports its own problem with the
+# function, and no other rule does. All profiles are taken in parallel; one with too few samples is taken again, because the
+# machine may be busy.
 
 load helper
 
@@ -12,8 +12,8 @@ ailing_port() { # TROUBLE
     sed -n 's/^listening .*://p' "$RIG_DIR/$1/log"
 }
 
-# Takes profiles of these, in parallel.
-take() { # TROUBLE...
+# Takes the CPU profiles of these programs, in parallel.
+fetch_profiles() { # TROUBLE...
     local trouble fetching=()
     for trouble in "$@"; do
         curl -fsS -o "$RIG_DIR/$trouble.pb.gz" \
@@ -23,7 +23,7 @@ take() { # TROUBLE...
     wait "${fetching[@]}"
 }
 
-samples() { # TROUBLE
+samples() { # TROUBLE: prints the number of samples in its profile
     "$PROFGRAB" pprof -raw -sample_index=samples "$RIG_DIR/$1.pb.gz" 2>/dev/null |
         awk '/^Samples:/ { on = 1; next } /^Locations/ { on = 0 } on && $1 ~ /^[0-9]+$/ { n += $1 } END { print n + 0 }'
 }
@@ -39,7 +39,7 @@ setup_file() {
     for trouble in "${TROUBLES[@]}"; do
         rig_wait "$trouble" 20 grep -q '^listening ' "$RIG_DIR/$trouble/log"
     done
-    take "${TROUBLES[@]}"
+    fetch_profiles "${TROUBLES[@]}"
     for trouble in "${TROUBLES[@]}"; do
         if [[ $trouble != waiting ]] && (($(samples "$trouble") < 50)); then
             again+=("$trouble")
@@ -47,7 +47,7 @@ setup_file() {
             rig_end "$trouble"
         fi
     done
-    ((${#again[@]} == 0)) || take "${again[@]}"
+    ((${#again[@]} == 0)) || fetch_profiles "${again[@]}"
 }
 
 setup() {
@@ -56,13 +56,13 @@ setup() {
 
 teardown() { :; } # no sshd, no log
 
-# The findings on files, in $output.
-say() { # [KIND=]FILE...
+# Sets $output to the findings on the files.
+run_findings() { # [KIND=]FILE...
     run --separate-stderr "$FINDINGS" "$@"
     assert_status 0
 }
 
-# The rule and the function are among the findings.
+# A finding in $output has this rule and this function.
 assert_rule() { # RULE FUNCTION
     if ! grep -q "^$1 $2: " <<<"$output"; then
         echo "no $1 of $2 in: $output"
@@ -70,11 +70,11 @@ assert_rule() { # RULE FUNCTION
     fi
 }
 
-# Prints the findings on a problem's CPU profile; only these rules may report.
+# Sets $output to the findings on the program's CPU profile; only these rules may report.
 assert_only() { # TROUBLE RULE...
     local line trouble=$1
     shift
-    say "cpu=$RIG_DIR/$trouble.pb.gz"
+    run_findings "cpu=$RIG_DIR/$trouble.pb.gz"
     for line in "${lines[@]}"; do
         [[ " $* cpu-hot cpu-spread cpu-idle " == *" ${line%% *} "* ]] || {
             echo "$trouble: $line"
@@ -144,20 +144,20 @@ assert_only() { # TROUBLE RULE...
 
     assert_only waiting
     assert_rule cpu-idle -
-    say heap=heap.pb.gz mutex=mutex.pb.gz block=block.pb.gz
+    run_findings heap=heap.pb.gz mutex=mutex.pb.gz block=block.pb.gz
     assert_rule heap-in-use main.keepBuffers
     assert_rule heap-allocated main.keepBuffers
     assert_rule mutex-delay main.holdLong
     assert_rule block-delay main.holdLong
-    say goroutines=before.txt
+    run_findings goroutines=before.txt
     assert_rule leak-suspect main.waitForNobody
     assert_rule lock-waits main.updateHeld
     assert_rule goroutine-states main.waitForNobody
     refute_stdout_has goroutine-growth
-    say goroutines=before.pb.gz
+    run_findings goroutines=before.pb.gz
     assert_rule leak-suspect main.waitForNobody
     assert_rule lock-waits main.updateHeld
-    say goroutines=before.txt,after.txt
+    run_findings goroutines=before.txt,after.txt
     assert_rule goroutine-growth main.waitForNobody
 }
 
@@ -169,7 +169,7 @@ assert_only() { # TROUBLE RULE...
     curl -fsS -o mutex.pb.gz "http://127.0.0.1:$(ailing_port quiet)/debug/pprof/mutex"
     curl -fsS -o block.pb.gz "http://127.0.0.1:$(ailing_port quiet)/debug/pprof/block"
     rig_end quiet
-    say goroutines=quiet.txt mutex=mutex.pb.gz block=block.pb.gz
+    run_findings goroutines=quiet.txt mutex=mutex.pb.gz block=block.pb.gz
     assert_equal "${#lines[@]}" 1
     assert_rule goroutine-states '.*'
 }
@@ -185,7 +185,7 @@ assert_only() { # TROUBLE RULE...
     run_profgrab report --markdown b.tar.gz
     assert_status 0
     printf '%s\n' "$output" >again.md
-    # After the line that says what the file is.
+    # After the line with the title.
     [[ ${lines[1]} == 'Performance profiles of running services'* ]]
     assert_stdout_has $'## What the profiles show\n\n- compiling regular expressions took '
     tar -xzOf b.tar.gz --wildcards '*/README.md' >README.md

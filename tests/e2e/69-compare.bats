@@ -4,20 +4,20 @@
 
 load helper
 
-# start_host NUMBER TROUBLE
+# start_host NUMBER TROUBLE: starts the program with this problem on 127.0.0.NUMBER.
 start_host() {
     rig_spawn "host-$1" "$rig_root/build/fixture/ailing" "$2" "127.0.0.$1:${PORT:-0}"
     rig_wait "host-$1" 20 grep -q '^listening ' "$RIG_DIR/host-$1/log"
 }
 
-# capture NAME ARG...: a bundle and its directory under $RIG_DIR.
+# capture NAME ARG...: makes a bundle, and extracts it, in $RIG_DIR.
 capture() {
     "$profgrab_program" -q --ssh-config /dev/null -i "$RIG_DIR/inventory.yaml" -o "$RIG_DIR/$1.tar.gz" "${@:2}"
     "$profgrab_program" bundle extract -C "$RIG_DIR" "$RIG_DIR/$1.tar.gz" >/dev/null
 }
 
-# The fewest samples of the CPU profiles of 01 to 04 in a bundle's directory.
-fewest_samples() {
+# Prints the smallest number of samples in the CPU profiles of 01 to 04.
+fewest_samples() { # DIR
     python3 -c '
 import json, sys
 m = json.load(open(sys.argv[1]))
@@ -25,7 +25,7 @@ print(min(i["profile"]["sample_types"][0]["total"] for h in m["hosts"] if h["nam
           for s in h["services"] for i in s["items"] if i["kind"] == "cpu"))' "$1/manifest.json"
 }
 
-# The same with cpu: for longer on a machine so busy that there are few samples.
+# capture_busy NAME ARG...: capture with a CPU profile, which takes longer if a busy machine gave few samples.
 capture_busy() {
     local seconds
     for seconds in 2 6 18; do
@@ -69,8 +69,9 @@ setup() {
 
 teardown() { :; } # no sshd, no log
 
-# page FILE PYTHON...: runs the lines with `bundle`, its `manifest` and `entries`: the page's data of each item by its title.
-page() {
+# check_page FILE PYTHON...: runs the Python lines with `bundle`, its `manifest`, and `entries`:
+# the page's data of each item by its title.
+check_page() {
     python3 - "$@" <<'PY'
 import base64, gzip, json, os, re, sys
 
@@ -94,7 +95,7 @@ PY
 }
 
 @test "a target and its baseline are drawn in one picture with the items of both sides" {
-    page "$RIG_DIR/against/report.html" \
+    check_page "$RIG_DIR/against/report.html" \
         'sides = {e["kind"]: e for e in bundle["data"] if e.get("from") == "sides"}' \
         'assert sorted(sides) == ["cpu", "heap"] and "file" not in sides["cpu"]' \
         'assert sides["cpu"]["here"] == "file-04" and sides["cpu"]["there"] == "file-01, file-02, file-03", sides' \
@@ -107,17 +108,17 @@ PY
 }
 
 @test "the target's excess is reported on the page, in README.md, and by report --text and --markdown" {
-    local said='file-04 spends [0-9]* % of the CPU time in encoding/json\.[^ ]*, file-01, file-02, file-03 [0-9.]* %'
-    tr -d "\\\\" <"$RIG_DIR/against/README.md" | grep -q -- "^- app: $said"
+    local finding='file-04 spends [0-9]* % of the CPU time in encoding/json\.[^ ]*, file-01, file-02, file-03 [0-9.]* %'
+    tr -d "\\\\" <"$RIG_DIR/against/README.md" | grep -q -- "^- app: $finding"
     run_profgrab report --text "$RIG_DIR/against.tar.gz"
     assert_status 0
-    grep -q "^app: $said" <<<"$output"
+    grep -q "^app: $finding" <<<"$output"
     run_profgrab report --markdown "$RIG_DIR/against.tar.gz"
     assert_equal "$output" "$(<"$RIG_DIR/against/README.md")"
-    # Its link leads to the picture of both.
-    page "$RIG_DIR/against/report.html" \
-        'said, = [s for s in bundle["summary"] if s["rule"] == "against-cpu"]' \
-        'assert bundle["data"][said["data"]]["form"] == "sides" and said["look"].startswith("encoding/json.")' \
+    # The finding's link leads to the picture of both sides.
+    check_page "$RIG_DIR/against/report.html" \
+        'finding, = [s for s in bundle["summary"] if s["rule"] == "against-cpu"]' \
+        'assert bundle["data"][finding["data"]]["form"] == "sides" and finding["look"].startswith("encoding/json.")' \
         'assert not any(s["rule"].startswith("host-") for s in bundle["summary"])'
 }
 
@@ -129,7 +130,7 @@ PY
             awk '$6 == "main.forgetBuffers" { sub("B", "", $1); print $1 }' >$type
         [[ -s $type ]]
     done
-    page "$RIG_DIR/pair/report.html" \
+    check_page "$RIG_DIR/pair/report.html" \
         'heap = entries["file-05 app heap: growth"]; types = [t["type"] for t in heap["types"]]' \
         'names = [heap["strings"][heap["functions"]["name"][f]] if f >= 0 else "" for f in heap["nodes"]["function"]]' \
         'flat = lambda type: sum(v for v, n in zip(heap["nodes"]["self"][types.index(type)], names) if n == "main.forgetBuffers")' \
@@ -144,7 +145,7 @@ PY
     assert_status 0
     grep -q '^memory from main.forgetBuffers has grown by [0-9.]*MB ([0-9]* objects) within [0-9.]*s, [0-9.]*GB an hour at that rate' <<<"$output"
     grep -q 'goroutines more than before are in main.waitForNobody ([0-9]*, then [0-9]*); [0-9,]* more an hour' <<<"$output"
-    page "$RIG_DIR/pair/report.html" \
+    check_page "$RIG_DIR/pair/report.html" \
         'leak, = [s for s in bundle["summary"] if s["rule"] == "heap-growth"]; many, = [s for s in bundle["summary"] if s["rule"] == "goroutine-growth"]' \
         'assert [bundle["data"][s["data"]]["title"] for s in (leak, many)] == ["file-05 app heap: growth", "file-05 app goroutines: growth"]'
 }
@@ -152,18 +153,18 @@ PY
 @test "two snapshots of different processes report the restart and subtract nothing" {
     # The later heap is of another process of the same program.
     # shellcheck disable=SC2016 # Python expands it
-    remake "$RIG_DIR/pair" restarted 'files["file-05/app/heap.later.pb.gz"] = "../group/file-01/app/heap.pb.gz"'
+    modify_bundle "$RIG_DIR/pair" restarted 'files["file-05/app/heap.later.pb.gz"] = "../group/file-01/app/heap.pb.gz"'
     run_profgrab report --text restarted.tar.gz
     assert_stdout_has 'the process was restarted between the two snapshots: its counters are smaller in the second snapshot; they are not compared'
     refute_stdout_has 'more than before'
     profgrab report -o r.html restarted.tar.gz
-    page r.html \
+    check_page r.html \
         'grown = [e for e in bundle["data"] if e.get("from") == "growth"]' \
         'assert [e["form"] for e in grown] == ["none", "none"] and "restarted" in grown[0]["why"]'
 }
 
 @test "hosts of a group have figures each, and the outlier is marked with its difference" {
-    page "$RIG_DIR/group/report.html" \
+    check_page "$RIG_DIR/group/report.html" \
         'group, = bundle["groups"]; hosts = {h["host"]: h for h in group["hosts"]}' \
         'assert group["service"] == "app" and sorted(hosts) == [f"file-0{n}" for n in range(1, 6)]' \
         'assert [n for n, h in hosts.items() if h.get("differs", {}).get("outlier") and h["differs"]["in"] == "cpu"] in (["file-04"], ["file-04", "file-05"]), hosts' \
@@ -172,7 +173,7 @@ PY
         'assert not any("exceeds" in hosts["file-02"][k] for k in ("cpu", "goroutines"))' \
         'assert hosts["file-04"]["goroutines"]["value"] == collected("file-04/app/goroutines.pb.gz")["goroutine"]'
     run_profgrab report --text "$RIG_DIR/group.tar.gz"
-    # 05 may have too few samples to count.
+    # 05 may have too few samples to be compared.
     grep -q '^app: file-04 differs from [34] other hosts: [0-9]* % of its CPU time is in encoding/json' <<<"$output"
     grep -q '^app: file-05 differs from 4 other hosts: it ' <<<"$output"
 }
@@ -180,20 +181,20 @@ PY
 @test "similar hosts have no outlier, and two hosts are not a group" {
     for hosts in 'file-0[1-3]' 'file-0[12]'; do
         rm -rf some some.tar.gz
-        remake "$RIG_DIR/group" some "hosts = [h for h in hosts if __import__('fnmatch').fnmatch(h['name'], '$hosts')]"
+        modify_bundle "$RIG_DIR/group" some "hosts = [h for h in hosts if __import__('fnmatch').fnmatch(h['name'], '$hosts')]"
         run_profgrab report --text some.tar.gz
         assert_status 0
         refute_stdout_has 'differs from'
         profgrab report -o "some-${#hosts}.html" some.tar.gz
         rm -f some.html
     done
-    page some-11.html 'assert len(bundle["groups"][0]["hosts"]) == 3 and not any(h["differs"]["outlier"] for h in bundle["groups"][0]["hosts"] if "differs" in h)'
-    page some-10.html 'assert "groups" not in bundle'
+    check_page some-11.html 'assert len(bundle["groups"][0]["hosts"]) == 3 and not any(h["differs"]["outlier"] for h in bundle["groups"][0]["hosts"] if "differs" in h)'
+    check_page some-10.html 'assert "groups" not in bundle'
 }
 
-# remake DIR NAME PYTHON: the bundle of a directory under another name, without page and summary; the line changes the
-# manifest's `hosts`.
-remake() {
+# modify_bundle DIR NAME PYTHON: packs the files of DIR as NAME.tar.gz, without page and summary. The Python line may change the
+# manifest's `hosts`, and `files`, the file whose bytes an item gets.
+modify_bundle() {
     python3 - "$@" <<'PY'
 import copy, json, os, sys, tarfile
 
@@ -218,7 +219,7 @@ PY
 
 @test "a hundred hosts are all in the table, and the page stays small and fast to make" {
     # shellcheck disable=SC2016 # Python expands it
-    remake "$RIG_DIR/group" many '
+    modify_bundle "$RIG_DIR/group" many '
 some, hosts = hosts, []
 for n in range(100):
     host = copy.deepcopy(some[3 if n == 42 else n % 3])
@@ -234,7 +235,7 @@ for n in range(100):
     profgrab report -o many.html many.tar.gz
     ((SECONDS < 15))
     (($(stat -c %s many.html) < 3000000))
-    page many.html \
+    check_page many.html \
         'hosts = {h["host"]: h for h in bundle["groups"][0]["hosts"]}; assert len(hosts) == 100' \
         'assert [n for n, h in hosts.items() if h.get("differs", {}).get("outlier")] == ["many-42"]'
 }
@@ -247,7 +248,7 @@ for n in range(100):
     assert_status 0
 }
 
-# copy OPTION...: the file copy.tar.gz, a copy of the bundle with healthy hosts as a hand-off makes it, and its page copy.html.
+# copy OPTION...: makes copy.tar.gz, a copy of the bundle `against` as for a hand-off, and extracts its page as copy.html.
 copy() {
     cp "$RIG_DIR/against.tar.gz" b.tar.gz
     "${COPY-$rig_root/build/gcc/tests/copy}" "$@" b.tar.gz
@@ -266,7 +267,7 @@ copy() {
     run cmp -s copy.html "$RIG_DIR/against/report.html"
     assert_status 1
     # Only the manifest's `handoff` differs.
-    page copy.html \
+    check_page copy.html \
         'other = open(os.environ["RIG_DIR"] + "/against/report.html", encoding="utf-8").read()' \
         'handoff = json.dumps(manifest["handoff"], separators=(",", ":"), ensure_ascii=False)' \
         'assert manifest["handoff"]["user"] == "dave" and manifest["handoff"]["redactions"] == []' \
@@ -275,15 +276,15 @@ copy() {
 }
 
 @test "a damaged or missing file of a comparison is reported, and the rest is compared" {
-    remake "$RIG_DIR/against" hurt 'hosts[0]["services"][0]["items"][:] = [i for i in hosts[0]["services"][0]["items"] if i["kind"] != "cpu"]'
+    modify_bundle "$RIG_DIR/against" hurt 'hosts[0]["services"][0]["items"][:] = [i for i in hosts[0]["services"][0]["items"] if i["kind"] != "cpu"]'
     profgrab report -o hurt.html hurt.tar.gz
-    page hurt.html 'assert [e["kind"] for e in bundle["data"] if e.get("from") == "sides"] == ["heap"]'
-    remake "$RIG_DIR/pair" alone 'hosts[0]["services"][0]["items"][:] = [i for i in hosts[0]["services"][0]["items"] if i.get("pair") != 2]'
+    check_page hurt.html 'assert [e["kind"] for e in bundle["data"] if e.get("from") == "sides"] == ["heap"]'
+    modify_bundle "$RIG_DIR/pair" alone 'hosts[0]["services"][0]["items"][:] = [i for i in hosts[0]["services"][0]["items"] if i.get("pair") != 2]'
     profgrab report -o alone.html alone.tar.gz
-    page alone.html 'assert not any(e.get("from") for e in bundle["data"])'
+    check_page alone.html 'assert not any(e.get("from") for e in bundle["data"])'
     head -c 300 "$RIG_DIR/pair/file-05/app/heap.later.pb.gz" >short.pb.gz
-    remake "$RIG_DIR/pair" broken 'files["file-05/app/heap.later.pb.gz"] = os.path.abspath("short.pb.gz")'
+    modify_bundle "$RIG_DIR/pair" broken 'files["file-05/app/heap.later.pb.gz"] = os.path.abspath("short.pb.gz")'
     profgrab report -o broken.html broken.tar.gz
-    page broken.html 'assert [e["title"] for e in bundle["data"] if e.get("from")] == ["file-05 app goroutines: growth"]' \
+    check_page broken.html 'assert [e["title"] for e in bundle["data"] if e.get("from")] == ["file-05 app goroutines: growth"]' \
         'assert any(e["form"] == "none" and e["file"].endswith("heap.later.pb.gz") for e in bundle["data"])'
 }

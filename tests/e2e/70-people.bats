@@ -18,15 +18,16 @@ on_screen() {
     mapfile -t screen < <(python3 "$rig_root/tests/screen.py" "$rows" "$columns" <<<"$output")
 }
 
-# is_json WORD [TEXT]: the text, or else standard output of the last run, against the schema whose title has that word; sets $json.
-is_json() {
+# assert_schema WORD [TEXT]: TEXT, or else standard output of the last run, follows the schema whose title has that word. Sets $json
+# to a file with it.
+assert_schema() {
     json=$PWD/out.json
     printf '%s\n' "${2-$output}" >"$json"
-    python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md#$1" "$json" || fail_run 'not as the schema has it'
+    python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md#$1" "$json" || fail_run 'it does not follow the schema'
 }
 
-# bash_offers WORD... -- CANDIDATE...: calls the completion function as readline does, with the cursor after the last word. :
-# and = are words of their own, without blanks around them in the line.
+# bash_offers WORD... -- CANDIDATE...: calls the completion function as readline does, with the cursor after the last word, and
+# compares the candidates. : and = are words of their own, without blanks around them in the line.
 bash_offers() {
     local words=()
     while [[ $1 != -- ]]; do
@@ -42,8 +43,8 @@ bash_offers() {
     [[ $output == "$*" ]] || fail "offered for ${words[*]}: $output" "expected: $*"
 }
 
-# wide WIDTH ARG...: runs profgrab on a terminal of so many columns, stdout included; no line may be longer.
-wide() {
+# assert_width WIDTH ARG...: runs profgrab on a terminal of WIDTH columns, stdout included; no line is longer.
+assert_width() {
     with_pty --deadline 30 -- sh -c 'stty rows 50 cols "$1"; shift; exec "$@"' - "$1" \
         "$profgrab_program" "${@:2}"
     # Only a single word, such as a path, may be longer than a line.
@@ -58,10 +59,10 @@ wide() {
     assert_status 0
     assert_stdout_has 'file-03: node: cpu 1s of 2s, 1s left, item 2 of 2'
     assert_stdout_has 'file-03: caddy: cpu 1s of 2s, 1s left, '
-    # Each redraw ends with it, and it precedes each plain line once.
+    # Each redraw ends with a control sequence, and each plain line has one in front.
     local drawings=${output//[^$'\e']/}
     ((${#drawings} < 150)) || fail "${#drawings} control sequences in about 3 seconds"
-    # Only plain lines stay, each whole, and the table.
+    # Only whole plain lines stay, and the table.
     local line
     for line in "${screen[@]}"; do
         [[ $line != TARGET* ]] || break
@@ -85,19 +86,19 @@ wide() {
     assert_status 0
     assert_stdout_has '... and 5 more targets'
     assert_stdout_has ': rude: mutex 1s of 2s'
-    # No live line is wider, and no redraw higher, than the terminal.
+    # No progress line is wider, and no redraw higher, than the terminal.
     assert_equal "$(grep -o 'm-[0-9]*: rude: mutex [^'$'\e'$'\r'']*' <<<"$output" | awk 'length > 39')" ''
     assert_equal "$(grep -oE $'\e''\[[0-9]+A' <<<"$output" | tr -dc '0-9\n' | sort -n | tail -n 1)" 7
 }
 
 @test "with 60 columns a table's errors, the steps of check and help fit" {
     write_inventory
-    wide 60 check --ssh-config "$SSH_CONFIG" -i "$INVENTORY" --host file-03
+    assert_width 60 check --ssh-config "$SSH_CONFIG" -i "$INVENTORY" --host file-03
     assert_status 0
     [[ $output =~ host\ key[^$'\n']*$'\r\n'\ +ssh-ed25519 ]] || fail_run 'the host key is not below its step'
     local topic
     for topic in findings summary; do
-        wide 60 help "$topic"
+        assert_width 60 help "$topic"
         assert_status 0
     done
     # The kinds of a plan are below their row.
@@ -107,7 +108,7 @@ wide() {
     assert_equal "$(tr -d '\r' <<<"$output" | awk 'length > 60')" ''
     write_inventory html
     on_screen 24 60 -- --host file-04,file-05 heap threadcreate mutex
-    # Live lines of a slow run begin with the target's name too, so the table alone is looked at.
+    # Progress lines of a slow run begin with the target's name too, so only the table is checked.
     output=TARGET${output#*TARGET}
     assert_equal "$(tr -d '\r' <<<"$output" | sed -n '/^file-05: html/,/^[^ ]/p' | sed '1d;$d' | awk 'length > 60 || !/^    [^ ]/')" ''
     [[ $output =~ file-05:\ html[^$'\n']*$'\r\n'(\ {4}[^$'\n']*$'\r\n')+'profgrab: not complete' ]] || fail_run 'WHAT FAILED is not below'
@@ -115,7 +116,7 @@ wide() {
     local command
     for command in '' grab forward attach; do
         # shellcheck disable=SC2086 # none or one word
-        wide 60 help $command
+        assert_width 60 help $command
         assert_status 0
     done
     # Without a terminal prose has 80 columns, or those of COLUMNS.
@@ -159,7 +160,7 @@ wide() {
 
 # ---- JSON -------------------------------------------------------------------------------------------------------
 
-# json EXPRESSION: a Python expression over it, `o`, printed.
+# json EXPRESSION: prints a Python expression over the JSON in $json, `o`.
 json() {
     python3 -c 'import json, sys; o = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$json" "$1"
 }
@@ -168,7 +169,7 @@ json() {
     write_inventory
     run_profgrab --json --host file-04 heap cpu=1s
     assert_status 0
-    is_json grab
+    assert_schema grab
     assert_equal "$(json 'o["exit_code"], o["complete"], o["interrupted"], o["failures"]')" '(0, True, False, [])'
     assert_equal "$(json '[(i["host"], i["service"], i["kind"], i.get("argument"), i["status"]) for i in o["items"]]')" \
         "[('file-04', 'rude', 'heap', None, 'ok'), ('file-04', 'rude', 'cpu', '1s', 'ok')]"
@@ -188,7 +189,7 @@ json() {
     rig_alias bad-01 sshd "Port $port"
     run_profgrab --json --host 'file-0[4-5],bad-01' --service rude,closed,busy heap cpu=1s
     assert_status 3
-    is_json grab
+    assert_schema grab
     assert_equal "$(json 'o["exit_code"], o["complete"], o["bundle"].endswith(".tar.gz")')" '(3, False, True)'
     assert_equal "$(json 'sorted((f["host"], f.get("service")) for f in o["failures"] if "kind" not in f and f["host"] != "file-05")')" \
         "[('bad-01', None), ('file-04', 'closed')]"
@@ -204,18 +205,18 @@ json() {
     write_inventory notfound
     run_profgrab --json --host file-05 --service notfound heap
     assert_status 1
-    is_json grab
+    assert_schema grab
     assert_equal "$(json 'o["bundle"], o["exit_code"], [i["status"] for i in o["items"]]')" "(None, 1, ['failed'])"
     assert_equal "$(json '[(f["kind"], f["status"], f["error"]) for f in o["failures"]]')" \
         "[('heap', 'failed', 'HTTP 404: Unknown profile')]"
     write_inventory short
     run_profgrab --json --host file-05 --service short heap
     assert_status 1
-    is_json grab
+    assert_schema grab
     assert_equal "$(json 'o["exit_code"], o["complete"], o["targets"][0]["got"], o["targets"][0]["bytes"], len(o["failures"])')" "(1, False, 0, 0, 1)"
     run_profgrab --json --host nobody heap
     assert_status 2
-    is_json grab
+    assert_schema grab
     assert_equal "$(json 'o["exit_code"], o["items"], "hint" in o')" '(2, [], True)'
     assert_stderr_has "$(json 'o["error"]')"
     # A usage error prints nothing on stdout.
@@ -228,7 +229,7 @@ json() {
     write_inventory
     on_screen 24 80 --ctrl-c 'cpu [1-9]s of 30s' -- --json --host file-04 heap cpu
     assert_status 130
-    is_json grab "$(cat path)"
+    assert_schema grab "$(cat path)"
     assert_equal "$(json 'o["exit_code"], o["complete"], o["interrupted"], [i["status"] for i in o["items"]]')" \
         "(130, False, True, ['ok', 'interrupted'])"
 }
@@ -246,21 +247,21 @@ json() {
 @test "every listing has --json as documented" {
     write_inventory
     run_profgrab hosts --json
-    is_json hosts
+    assert_schema hosts
     assert_equal "$(json 'len(o)')" 3
     run_profgrab -q --host file-04 -o one.tar.gz heap
     run_profgrab bundle list --json one.tar.gz
     assert_status 0
-    is_json list
+    assert_schema list
     run_profgrab bundle verify --json one.tar.gz
     assert_status 0
-    is_json verify
+    assert_schema verify
     assert_equal "$(json 'o["intact"], sorted(f["path"] for f in o["files"])')" "(True, ['file-04/rude/heap.pb.gz', 'report.html'])"
 }
 
 # ---- completions ------------------------------------------------------------------------------------------------
 
-# An inventory, the program on PATH, and the script for a shell in the file script.
+# Makes an inventory, puts the program on PATH, and writes the completion script of a shell to `script`.
 prepare_completion() { # SHELL
     export PROFGRAB_INVENTORY=$PWD/inventory.yaml
     cat >"$PROFGRAB_INVENTORY" <<'Y'
@@ -278,8 +279,8 @@ Y
     profgrab completion "$1" >script
 }
 
-# Bundles for completion, of the services node and caddy: b.tar.gz and `dir/x:y.tar.gz`, with a member that holds commands of
-# a shell; b.tar.gz.age, which the key of ~/.ssh opens; locked.age, whose key has a passphrase.
+# Makes bundles for completion, of the services node and caddy: b.tar.gz and `dir/x:y.tar.gz`, with a member whose name contains
+# a shell command; b.tar.gz.age, which the key of ~/.ssh opens; locked.age, whose key has a passphrase.
 prepare_members() {
     write_inventory
     mkdir dir
@@ -366,12 +367,12 @@ PY
     # shellcheck disable=SC2088 # the completing shell expands it
     bash_offers pprof '~/b.tar.gz' : $node/h -- $node/heap.pb.gz
     bash_offers pprof b.tar.gz.age : $node/h -- $node/heap.pb.gz
-    # If nothing can be read, nothing is offered and nobody is asked.
+    # For a bundle that cannot be read, completion offers nothing and asks no question.
     bash_offers pprof locked.age : --
     bash_offers pprof missing.tar.gz : --
     bash_offers pprof inventory.yaml : --
     bash_offers goroutines b.tar.gz : $node/h --
-    # A file is offered as before; other commands have no members.
+    # Files are still offered; commands that read no members get none.
     bash_offers pprof b.tar -- b.tar.gz b.tar.gz.age
     bash_offers report b.tar.gz : $node/h --
 }
@@ -396,7 +397,7 @@ file-03/caddy/goroutines.txt'
     run_profgrab bundle list --profiles --json b.tar.gz
     assert_status 2
     assert_stderr_has '--json cannot be combined with --profiles or --dumps'
-    # On a terminal, too, nobody is asked for a passphrase.
+    # On a terminal too, the command asks for no passphrase.
     with_pty --deadline 30 -- "$profgrab_program" bundle list --profiles -i locked locked.age
     assert_status 1
     refute_stdout_has 'passphrase:'
@@ -413,8 +414,8 @@ file-03/caddy/goroutines.txt'
     done
 }
 
-# tab_in SHELL-COMMAND... -- LINE...: types each line and a tab; the shell's start-up file prints READY when it waits, and
-# writes the resulting line to the file lines.
+# tab_in SHELL-COMMAND... -- LINE...: types each line and a tab. The shell's start-up file makes it print READY when it waits, and
+# write the completed line to the file lines.
 tab_in() {
     local shell=() steps=()
     while [[ $1 != -- ]]; do
@@ -430,7 +431,7 @@ tab_in() {
 
 @test "completion works in an interactive bash" {
     prepare_completion bash
-    # The line after a blank that follows the tab. ^D ends the shell.
+    # A tab completes the line, then writes it to the file lines and empties it. ^D ends the shell.
     cat >rc <<'RC'
 source ./script
 show() { printf '%s\n' "$READLINE_LINE" >>lines; READLINE_LINE=; READLINE_POINT=0; printf READY; }
@@ -584,7 +585,7 @@ page() {
     done
 }
 
-# The commands that the help lists, group by group.
+# Prints the commands that the help lists, group by group.
 commands() {
     "$profgrab_program" help | sed -nE '/^Topics/q; s/^  ([a-z]+)  .*/\1/p'
 }
@@ -625,7 +626,7 @@ Y
     mapfile -t examples < <(page profgrab.1 | sed -n 's/^\.Dl \$ //p')
     ((${#examples[@]} > 8))
     for example in "${examples[@]}"; do
-        # Unlike in the page: the port that the rig found free, and the directory for sockets.
+        # The rig has another port and another directory for sockets than the page.
         example=${example/--port 6060/--port $RIG_PORT_rude}
         example=${example//\/run\/user\/1000/$PWD}
         # A forward runs until it is ended.
@@ -641,7 +642,7 @@ Y
     [[ -s incident/file-03/gitaly/heap.pb.gz ]]
 }
 
-# keys_at YAML: the keys that the inventory accepts in place of `zzzzzzzzzz`.
+# keys_at YAML: prints the keys that the inventory accepts in place of `zzzzzzzzzz`.
 keys_at() {
     printf 'version: 1\n%s\n' "$1" >probe.yaml
     chmod 600 probe.yaml
@@ -670,7 +671,7 @@ keys_at() {
     run_profgrab hosts -i example.yaml
     assert_status 0
     assert_stdout_has 'file-40.example.internal'
-    # The example of DISCOVERY fits that one; listing names asks no source.
+    # The example of DISCOVERY belongs to the same inventory. hosts --names queries no source.
     sed -n '/^\.Sh DISCOVERY/,/^\.Sh GLOBS/ { /^\.Bd -literal/,/^\.Ed/ { /^\./d; p } }' page.txt >discovery.yaml
     grep -q '^discovery:' discovery.yaml
     cat discovery.yaml >>example.yaml
@@ -681,12 +682,12 @@ keys_at() {
 
 # ---- help -------------------------------------------------------------------------------------------------------
 
-@test "help fits 80 columns, and every command has some" {
+@test "help fits 80 columns, and every command has a help text" {
     local command
     run_profgrab help
     assert_status 0
     for command in '' $(commands); do
-        # shellcheck disable=SC2086 # none is one too
+        # shellcheck disable=SC2086 # none or one word
         run_profgrab help $command
         assert_status 0
         assert_equal "$(awk 'length > 80' <<<"$output")" ''

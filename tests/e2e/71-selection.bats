@@ -5,16 +5,16 @@ load helper
 
 setup_file() {
     e2e_setup_file
-    mkdir "$RIG_DIR/moods"
-    rig_fixture moody -moods "$RIG_DIR/moods"
+    mkdir "$RIG_DIR/behaviours"
+    rig_fixture varying -behaviours "$RIG_DIR/behaviours"
 }
 
-# fleet N [LINE...]: an inventory of m-01 to m-N with further lines of hosts. All of them are names of one fixture that records
-# its requests, reached without SSH.
-fleet() {
-    local n=$1 where="port: $RIG_PORT_moody, path: /moody/debug/pprof"
+# write_fleet N [LINE...]: writes an inventory of m-01 to m-N and further hosts. All are names of one process of the fixture, which
+# records its requests, without SSH.
+write_fleet() {
+    local n=$1 where="port: $RIG_PORT_varying, path: /varying/debug/pprof"
     shift
-    : >"$RIG_DIR/moods/asked"
+    : >"$RIG_DIR/behaviours/asked"
     {
         echo 'version: 1'
         echo "services: { rude: { $where, kinds: [goroutines=proto] }, cpu: { $where, kinds: [cpu=1s] } }"
@@ -27,7 +27,8 @@ fleet() {
     export PROFGRAB_INVENTORY=$PWD/inv.yaml
 }
 
-# on_terminal [PTY-OPTION...] -- ARG...: the terminal's text is in $output, standard output in the file path.
+# on_terminal [PTY-OPTION...] -- ARG...: runs profgrab on a terminal. Sets $output to the terminal's text; standard output is in
+# the file path.
 on_terminal() {
     local options=()
     while [[ $1 != -- ]]; do
@@ -38,20 +39,20 @@ on_terminal() {
         sh -c 'stty rows 40 cols 100; exec "$@"' - "$profgrab_program" --ssh-config "$SSH_CONFIG" "${@:2}"
 }
 
-# nothing_opened: no host of the fleet received a request, and no file is left.
-nothing_opened() {
-    assert_equal "$(<"$RIG_DIR/moods/asked")" ''
+# No host of the fleet received a request, and no file is left.
+assert_nothing_opened() {
+    assert_equal "$(<"$RIG_DIR/behaviours/asked")" ''
     assert_equal "$(find . -name 'profgrab-*')" ''
 }
 
-# is_json WORD: standard output of the last run, against the schema whose title has that word; sets $json.
-is_json() {
+# assert_schema WORD: standard output of the last run follows the schema whose title has that word. Sets $json to a file with it.
+assert_schema() {
     json=$PWD/out.json
     printf '%s\n' "$output" >"$json"
-    python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md#$1" "$json" || fail_run 'not as the schema has it'
+    python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md#$1" "$json" || fail_run 'it does not follow the schema'
 }
 
-# json EXPRESSION: prints a Python expression over it, `o`.
+# json EXPRESSION: prints a Python expression over the JSON in $json, `o`.
 json() {
     python3 -c 'import json, sys; o = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$json" "$1"
 }
@@ -59,7 +60,7 @@ json() {
 # ---- selection --------------------------------------------------------------------------------------------------
 
 @test "labels select from all or from the named hosts, exclusions apply, and case is ignored" {
-    fleet 06 'w-[1-2]: { connect: direct, address: 127.0.0.1, services: [rude], labels: { env: stage, half: two } }'
+    write_fleet 06 'w-[1-2]: { connect: direct, address: 127.0.0.1, services: [rude], labels: { env: stage, half: two } }'
     run_profgrab hosts --names --label env=stage
     assert_stdout $'w-1\nw-2'
     run_profgrab hosts --names --label env=stage,env=test --label half=one --exclude 'canary,m-[04-05]'
@@ -70,21 +71,21 @@ json() {
     assert_stdout $'env=test\nhalf=one\nenv=stage\nhalf=two'
     run_profgrab -q --json --label env=stage --exclude w-2
     assert_status 0
-    is_json grab
+    assert_schema grab
     assert_equal "$(json '[i["host"] for i in o["items"]]')" "['w-1']"
     run_profgrab -q --json --host M-01,m-03 --group canary --exclude M-02
-    is_json grab
+    assert_schema grab
     assert_equal "$(json 'sorted(i["host"] for i in o["items"])')" "['m-01', 'm-03']"
 }
 
 @test "a selection without a host is a usage error before anything is opened" {
-    fleet 06
+    write_fleet 06
     refuse() { # MESSAGE HINT ARG...
         run_profgrab "${@:3}"
         assert_status 2
         assert_stderr_has "$1"
         assert_stderr_has "hint: $2"
-        nothing_opened
+        assert_nothing_opened
     }
     refuse 'no host has a label "evn"' 'did you mean "env"?' --label evn=test
     refuse 'no host has the label env with the value "tset"' 'did you mean "test"?' --host 'm-*' --label env=tset
@@ -99,30 +100,30 @@ json() {
     run_profgrab --group all --exclude 'x*'
     assert_status 2
     assert_stderr_has 'nothing to exclude: no host matches "x*"'
-    nothing_opened
+    assert_nothing_opened
     run_profgrab attach nothing.tar.gz --for gitaly --label profiling
     assert_status 2
     assert_stderr_has 'did you mean --issue-label or --redact-label?'
 }
 
 @test "a group that contains itself and names that differ only in case are reported with their place" {
-    fleet 06
+    write_fleet 06
     sed -i 's/^groups: .*/groups:\n  a: [m-01, b]\n  b: [c]\n  c: [a]/' inv.yaml
     run_profgrab hosts
     assert_status 2
     assert_stderr_has 'inv.yaml:8:7: group "a" contains itself'
-    fleet 06 'M-03: { services: [rude] }'
+    write_fleet 06 'M-03: { services: [rude] }'
     run_profgrab hosts
     assert_status 2
     assert_stderr_has 'inv.yaml:5:3: host "M-03" differs only by case from "m-03" at inv.yaml:4:3'
 }
 
 @test "--sample selects so many hosts in order, and reports it" {
-    fleet 30
+    write_fleet 30
     run_profgrab --json --group all --sample 3 --max-hosts 3
     assert_status 0
     assert_stderr_has 'profgrab: a sample: 3 of 30 hosts'
-    is_json grab
+    assert_schema grab
     assert_equal "$(json 'len(o["targets"]), [t["host"] for t in o["targets"]] == sorted({t["host"] for t in o["targets"]})')" '(3, True)'
     run_profgrab --dry-run --group canary --sample 3
     assert_status 0
@@ -130,7 +131,7 @@ json() {
 }
 
 @test "two hosts of one address are reported, and recorded in the manifest" {
-    fleet 04 'other: { connect: direct, address: 127.0.0.1, services: [rude] }' \
+    write_fleet 04 'other: { connect: direct, address: 127.0.0.1, services: [rude] }' \
         'apart: { connect: direct, address: 127.0.0.2, services: [rude] }'
     run_profgrab hosts
     assert_status 0
@@ -193,35 +194,35 @@ P
     assert_stdout_has 'failed: unknown kind "no-such-kind"'
     run_profgrab --dry-run --json --host bad-01,file-04 heap
     assert_status 3
-    is_json estimate
+    assert_schema estimate
     assert_equal "$(json '[(t["host"], t["service"], len(t["items"]), "error" in t) for t in o["targets"]]')" \
         "[('bad-01', 'rude', 0, True), ('bad-01', 'node', 0, True), ('file-04', 'rude', 1, False)]"
     assert_equal "$(json 'o["targets"][2]["items"][0]["kind"], o["bytes"] == o["targets"][2]["bytes"] > 0, o["most_profiled_ms"]')" "('heap', True, 0)"
     run_profgrab --dry-run --json --host nobody heap
     assert_status 2
-    is_json grab
+    assert_schema grab
 }
 
 @test "--dry-run estimates the time of --parallel hosts at once" {
-    fleet 12
+    write_fleet 12
     run_profgrab --dry-run --parallel 3 --json --group all cpu=10s
     assert_status 0
-    is_json estimate
+    assert_schema estimate
     assert_equal "$(json '40000 <= o["duration_ms"] < 45000, o["most_profiled_ms"]')" '(True, 10000)'
-    # Services at one port are one process: one after the other.
+    # Services at one port are one process, and take profiles one after the other.
     run_profgrab --dry-run --parallel 12 --json --group all --service rude,cpu cpu=10s
-    is_json estimate
+    assert_schema estimate
     assert_equal "$(json '20000 <= o["duration_ms"] < 25000, o["most_profiled_ms"]')" '(True, 20000)'
     run_profgrab --dry-run --json --host m-01 --pair 50s heap cpu=10s
-    is_json estimate
+    assert_schema estimate
     assert_equal "$(json '50000 <= o["duration_ms"] < 53000, [i["pair"] for i in o["targets"][0]["items"] if "pair" in i]')" '(True, [1, 2])'
 }
 
 @test "--dry-run lists the items that a budget would leave out" {
-    fleet 02
+    write_fleet 02
     run_profgrab --dry-run --json --host m-01 --budget seconds=5 heap cpu=4s trace=4s
     assert_status 3
-    is_json estimate
+    assert_schema estimate
     assert_equal "$(json '[(i["kind"], "left_out" in i) for i in o["targets"][0]["items"]], o["most_profiled_ms"]')" \
         "([('heap', False), ('cpu', False), ('trace', True)], 4000)"
     run_profgrab --dry-run --host m-01 --budget seconds=5 heap cpu=4s trace=4s
@@ -232,16 +233,16 @@ P
 # ---- the question -----------------------------------------------------------------------------------------------
 
 @test "more than 10 targets with cpu, trace, a delta or text need --yes" {
-    fleet 12
+    write_fleet 12
     local kind
     for kind in cpu=1s trace=1s mutex=1s goroutines=text; do
         run_profgrab --group all heap "$kind"
         assert_status 2
         assert_stderr_has "profgrab: $kind on 12 targets, 12 hosts (m-01 ... m-12): more than 10 targets need a confirmation"
         assert_stderr_has 'hint: add --yes to confirm'
-        nothing_opened
+        assert_nothing_opened
     done
-    # The services' own kinds count as well, and only those services that have any.
+    # The kinds of services in the inventory count too, for these services only.
     run_profgrab --group all --service rude,cpu
     assert_status 2
     assert_stderr_has 'cpu=1s on 12 targets, 12 hosts'
@@ -251,7 +252,7 @@ P
     assert_status 0
     run_profgrab --dry-run --group all cpu=1s
     assert_status 0
-    # Also if they are fetched later.
+    # resume needs the same confirmation.
     run_profgrab -q --yes --group all --budget seconds=0.5 heap cpu=1s
     assert_status 3
     run_profgrab resume "$output"
@@ -260,18 +261,18 @@ P
 }
 
 @test "the question on a terminal accepts y; any other answer opens nothing" {
-    fleet 12
+    write_fleet 12
     on_terminal --send 'continue\? \[y/N\] ' $'n\r' -- --group all goroutines=text
     assert_status 1
     assert_stdout_has 'goroutines=text on 12 targets, 12 hosts (m-01 ... m-12): continue? [y/N] '
     assert_stdout_has 'profgrab: nothing was opened'
-    nothing_opened
+    assert_nothing_opened
     on_terminal --send 'continue\? \[y/N\] ' $'\r' -- --group all goroutines=text
     assert_status 1
-    nothing_opened
+    assert_nothing_opened
     on_terminal --ctrl-c 'continue\? \[y/N\] ' -- --group all goroutines=text
     assert_status 130
-    nothing_opened
+    assert_nothing_opened
     on_terminal -- --batch --group all goroutines=text
     assert_status 2
     on_terminal --send 'continue\? \[y/N\] ' $'yes\r' -- --group all goroutines=text
@@ -311,9 +312,9 @@ P
     done
     run_profgrab --host file-04 heap
     refute_stderr_has TARGET
-    # --json has the same text for each.
+    # --json lists the same targets.
     run_profgrab --json --host 'file-0[4-5],down' heap allocs
-    is_json grab
+    assert_schema grab
     assert_equal "$(json '[(t["host"], t.get("asked"), t["got"], t["bytes"] > 0, "error" in t) for t in o["targets"]]')" \
         "[('file-04', 2, 2, True, False), ('file-05', 2, 0, False, True), ('down', None, 0, False, True), ('down', None, 0, False, True)]"
 }
@@ -321,7 +322,7 @@ P
 @test "the table counts more than 20 whole targets in one line without -v, and fits the terminal" {
     local port
     port=$(rig_free_port)
-    fleet 25 "bad: { connect: direct, address: 127.0.0.1, services: [gone] }"
+    write_fleet 25 "bad: { connect: direct, address: 127.0.0.1, services: [gone] }"
     sed -i "s/^services: {/& gone: { port: $port, hint: \"$(printf 'turn it on %.0s' {1..20})\" },/" inv.yaml
     run_profgrab --label env=test --host 'm-*,bad' --exclude bad
     assert_status 0

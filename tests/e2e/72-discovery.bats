@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Services from sources: a real Prometheus, files of Prometheus and Parca, sources with bad answers.
+# Services from sources: a real Prometheus, files of Prometheus and Parca, and sources with bad answers.
 
 load helper
 
@@ -19,7 +19,7 @@ scrape_configs:
 Y
     printf '[{"targets":["localhost:%s"],"labels":{"job":"rude"}}]' "$RIG_PORT_rude" >"$RIG_DIR/prom/sd.json"
     rig_on_port prometheus prometheus_at 'rig_answers PORT /-/ready'
-    rig_wait prometheus 20 knows_all
+    rig_wait prometheus 20 prometheus_is_ready
     rig_on_port source source_at 'rig_answers PORT /html'
 }
 
@@ -32,14 +32,14 @@ source_at() { # NAME PORT
     rig_spawn "$1" "$rig_root/tests/rig/source.py" "$2" "$RIG_PORT_prometheus" "$RIG_DIR/secret"
 }
 
-knows_all() { curl -s "http://127.0.0.1:$RIG_PORT_prometheus/api/v1/targets" | grep -q '"job":"rude"'; }
+prometheus_is_ready() { curl -s "http://127.0.0.1:$RIG_PORT_prometheus/api/v1/targets" | grep -q '"job":"rude"'; }
 
 setup() {
     e2e_setup
     PROMETHEUS=http://127.0.0.1:$RIG_PORT_prometheus SOURCE=http://127.0.0.1:$RIG_PORT_source
 }
 
-# with_sources ENTRY...: an inventory with these entries under `discovery`, which $PROFGRAB_INVENTORY names.
+# with_sources ENTRY...: writes an inventory with these entries under `discovery`, which $PROFGRAB_INVENTORY names.
 with_sources() {
     export PROFGRAB_INVENTORY=$PWD/inventory.yaml
     cat >inventory.yaml <<'Y'
@@ -58,7 +58,7 @@ Y
 }
 
 # Prints host/service destination:port of each discovered service, from `hosts --json`.
-found() {
+list_discovered() {
     profgrab hosts --json 2>/dev/null | python3 -c '
 import json, sys
 for h in json.load(sys.stdin):
@@ -74,7 +74,7 @@ for h in json.load(sys.stdin):
     assert_equal "${#lines[@]}" 6
     assert_stdout_has "-     -        localhost  $RIG_PORT_rude  rude"
     with_sources "{ prometheus: \"$PROMETHEUS\", host: file-03 }"
-    assert_equal "$(found)" "file-03/node 127.0.0.1:$RIG_PORT_node_exporter; file-03/rude localhost:$RIG_PORT_rude; file-03/storage file-03:9236; file-04/storage file-04:9236; "
+    assert_equal "$(list_discovered)" "file-03/node 127.0.0.1:$RIG_PORT_node_exporter; file-03/rude localhost:$RIG_PORT_rude; file-03/storage file-03:9236; file-04/storage file-04:9236; "
     run_profgrab hosts
     assert_status 0
     assert_stdout_has "node:$RIG_PORT_node_exporter (prometheus, "
@@ -205,7 +205,7 @@ print([(s["name"], s.get("labels")) for h in json.load(sys.stdin) for s in h["se
     printf '[{"targets":["file-03:%s"],"labels":{"job":"rude"}},{"targets":["127.0.0.1:7"],"labels":{"job":"near"}}]' \
         "$RIG_PORT_rude" >t.json
     with_sources '{ file_sd: nothing.json }'
-    # The remote host does not know the name; the target on loopback counts here.
+    # The remote host does not know the name file-03; this test is about the target on loopback.
     run_profgrab --from t.json --dry-run heap
     assert_stdout_has 'file-03  rude'
     assert_stderr_has '1 target is on loopback, of an unknown host: `--from` with a single `--host NAME` names it'
@@ -308,7 +308,7 @@ W
 
 @test "a source entry may rename its services, and adds to the inventory's own" {
     with_sources "{ prometheus: \"$PROMETHEUS\", job: storage, service: gitaly }"
-    assert_equal "$(found)" 'file-03/gitaly file-03:9236; '
+    assert_equal "$(list_discovered)" 'file-03/gitaly file-03:9236; '
     run_profgrab hosts --from prometheus
     assert_equal "${#lines[@]}" 4
 }
@@ -326,12 +326,12 @@ W
 @test "answers are cached, and requested again when old or with --refresh" {
     with_sources "{ prometheus: \"$SOURCE/token\", job: storage, auth: { bearer_env: TOKEN } }"
     export TOKEN=$SECRET
-    assert_equal "$(found)" 'file-03/storage file-03:9236; file-04/storage file-04:9236; '
+    assert_equal "$(list_discovered)" 'file-03/storage file-03:9236; file-04/storage file-04:9236; '
     kept=("$HOME"/.cache/profgrab/*)
     assert_equal "${#kept[@]}" 1
     assert_mode "${kept[0]}" 600
     assert_mode "$HOME/.cache/profgrab" 700
-    ! grep -rqF "$SECRET" "$HOME/.cache" || fail 'the secret was kept'
+    ! grep -rqF "$SECRET" "$HOME/.cache" || fail 'the secret is in the cache'
     # The cached answer is enough; --refresh needs a new one, and falls back to the cached one.
     TOKEN=wrong run_profgrab hosts
     assert_status 0
@@ -354,7 +354,7 @@ PY
     assert_stdout_has 'storage:9236 (prometheus, 1h)'
     run_profgrab hosts
     refute_stderr_has 'ago is used'
-    [[ $output == *'(prometheus, '[0-9]s\)* ]] || fail_run 'not asked again'
+    [[ $output == *'(prometheus, '[0-9]s\)* ]] || fail_run 'the source was not queried again'
     # A file that others can write, or that is damaged, is not used.
     chmod 666 "${kept[0]}"
     TOKEN=wrong run_profgrab hosts
@@ -444,7 +444,7 @@ W
     run_profgrab hosts
     assert_status 0
     assert_printable "$output$stderr"
-    assert_equal "$(found)" 'file-03/31mup file-03:1; file-03/a-b file-03:3; file-03/etc file-03:2; '
+    assert_equal "$(list_discovered)" 'file-03/31mup file-03:1; file-03/a-b file-03:3; file-03/etc file-03:2; '
     assert_stderr_has 'is no address'
 }
 
@@ -467,8 +467,8 @@ scrape_configs:
     static_configs: [ { targets: ['127.0.0.1:6062'] } ]
 Y
     with_sources '{ parca: parca.yaml, host: file-03 }'
-    assert_equal "$(found)" 'file-03/one 127.0.0.1:6060; file-03/three 127.0.0.1:6062; file-03/two 127.0.0.1:6061; '
-    # Every spelling of its path means that entry; another file has no entry.
+    assert_equal "$(list_discovered)" 'file-03/one 127.0.0.1:6060; file-03/three 127.0.0.1:6062; file-03/two 127.0.0.1:6061; '
+    # Any path to the file selects its entry; another file has no entry.
     run_profgrab hosts --from parca:../"${PWD##*/}"/parca.yaml
     assert_status 0
     assert_equal "${lines[1]}" 'file-03  one      127.0.0.1  6060  one'
@@ -501,7 +501,7 @@ Y
     printf '[{"targets":["file-04:8"],"labels":{"job":"json"}}]' >b.json
     mkdir sd && mv a.yml b.json sd
     with_sources '{ file_sd: "sd/*" }'
-    assert_equal "$(found)" 'file-03/yaml file-03:7; file-04/json file-04:8; '
+    assert_equal "$(list_discovered)" 'file-03/yaml file-03:7; file-04/json file-04:8; '
     run_profgrab hosts --from 'file_sd:nothing-*'
     assert_status 1
     assert_stderr_has 'there is no file'

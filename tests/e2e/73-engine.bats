@@ -13,8 +13,10 @@ setup_file() {
     export SSH_CONFIG=$RIG_SSH_CONFIG
 }
 
-# write_fleet [HOST SERVICE...]: an inventory of file-01 to file-04, a process of the fixture each, and one host more:
-#   gone       nobody listens where its sshd should be       mute  its sshd accepts and says nothing
+# write_fleet [PREFIX...]: writes an inventory of file-01 to file-04, each with a process of the fixture, and of these hosts:
+#   gone          has no sshd at its port
+#   mute          has a sshd that accepts connections and sends nothing
+#   file-PREFIX   has a service at that prefix of the fixture (slow=1 becomes slow-1)
 write_fleet() {
     local i port
     export PROFGRAB_INVENTORY=$PWD/inventory.yaml
@@ -43,8 +45,9 @@ write_fleet() {
     grep -q '^Host mute$' "$SSH_CONFIG" || rig_alias mute sshd "Port $RIG_PORT_p1_silent"
 }
 
-# look EXPRESSION...: checks them over the manifest `m` of the last run's bundle; `items` lists (host, service, item).
-look() {
+# check_manifest EXPRESSION...: each Python expression is true of the manifest `m` of the last run's bundle. `items` lists (host,
+# service, item).
+check_manifest() {
     tar xzOf "$output" --occurrence=1 --wildcards '*/manifest.json' >manifest.json
     python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md" manifest.json
     python3 - "$@" <<'PY'
@@ -57,7 +60,7 @@ for expression in sys.argv[1:]:
 PY
 }
 
-ran_within() { # SECONDS: since $began
+ran_within() { # SECONDS: fails if more time has passed since $began
     local took=$((SECONDS - began))
     ((took <= $1)) || fail_run "it took $took s"
 }
@@ -71,11 +74,11 @@ ran_within() { # SECONDS: since $began
     assert_equal "$(grep -c 'estimate for each process, from file-' <<<"$stderr")" 1
     assert_stderr_has '1.5s of profiling'
     refute_stderr_has 'not ready'
-    look 'm["sync"]["targets"] == 4 and m["sync"]["late"] == 0 and m["sync"]["skew_ms"]["max"] < 500' \
+    check_manifest 'm["sync"]["targets"] == 4 and m["sync"]["late"] == 0 and m["sync"]["skew_ms"]["max"] < 500' \
         'sorted(m["sync"]) == ["at", "late", "skew_ms", "targets"]' \
         'all(abs(i["sync_skew_ms"]) < 500 for h, s, i in items if i["kind"] == "cpu")'
-    # A trace does not record when it began, and a snapshot is taken before.
-    look 'all("sync_skew_ms" not in i for h, s, i in items if i["kind"] != "cpu")' \
+    # A trace does not record when it began, and snapshots are taken before the common start.
+    check_manifest 'all("sync_skew_ms" not in i for h, s, i in items if i["kind"] != "cpu")' \
         'all(i["started"] < m["sync"]["at"] for h, s, i in items if i["kind"] == "heap")'
 }
 
@@ -87,7 +90,7 @@ ran_within() { # SECONDS: since $began
     ran_within 15
     assert_stderr_has 'gone: '
     assert_stderr_has 'file-slow-1: slow-1: cpu=1s: it began after the others'
-    look 'm["sync"]["targets"] == 3 and m["sync"]["late"] == 1' \
+    check_manifest 'm["sync"]["targets"] == 3 and m["sync"]["late"] == 1' \
         '[h["name"] for h, s, i in items if i.get("late")] == ["file-slow-1"]' \
         'all(i["status"] == "ok" for h, s, i in items)' \
         '[i["sync_skew_ms"] > 1000 for h, s, i in items if i.get("late")] == [True]' \
@@ -100,7 +103,7 @@ ran_within() { # SECONDS: since $began
     run_profgrab --host 'file-0*' --sync heap
     assert_status 0
     ran_within 15
-    look '"sync" not in m'
+    check_manifest '"sync" not in m'
 }
 
 @test "--sync: only the first service of a process begins together with the others" {
@@ -110,7 +113,7 @@ ran_within() { # SECONDS: since $began
     run_profgrab --host file-02,file-04 --sync cpu=1s
     assert_status 0
     ran_within 20
-    look 'm["sync"]["targets"] == 2 and m["sync"]["late"] == 0' \
+    check_manifest 'm["sync"]["targets"] == 2 and m["sync"]["late"] == 0' \
         'sorted(s["name"] for h, s, i in items if "sync_skew_ms" in i) == ["p1", "p2"]'
 }
 
@@ -118,7 +121,7 @@ ran_within() { # SECONDS: since $began
     write_fleet
     run_profgrab --host 'file-0[1-2]' --sync --concurrent cpu=1s mutex=1s
     assert_status 0
-    look 'len([1 for h, s, i in items if abs(i["sync_skew_ms"]) < 700]) == 4'
+    check_manifest 'len([1 for h, s, i in items if abs(i["sync_skew_ms"]) < 700]) == 4'
 }
 
 @test "Ctrl-C while hosts wait for each other bundles the collected items" {
@@ -127,7 +130,7 @@ ran_within() { # SECONDS: since $began
         "$profgrab_program" --ssh-config "$SSH_CONFIG" --connect-timeout 20s --host file-01,mute --sync heap cpu=1s
     assert_status 130
     output=$(cat path)
-    look 'm["interrupted"] and [i["status"] for h, s, i in items] == ["ok", "interrupted"]'
+    check_manifest 'm["interrupted"] and [i["status"] for h, s, i in items] == ["ok", "interrupted"]'
 }
 
 @test "--sync with too small a --parallel, and --sync-deadline without --sync, are usage errors" {
@@ -148,12 +151,12 @@ ran_within() { # SECONDS: since $began
     assert_status 0
     assert_stderr_has 'file-flaky-2-a: flaky-2-a: retry: heap: again in '
     assert_stderr_has 'HTTP 503: try again later'
-    look 'm["retries"] == 2 and all(i["status"] == "ok" for h, s, i in items)' \
+    check_manifest 'm["retries"] == 2 and all(i["status"] == "ok" for h, s, i in items)' \
         '["it was fetched at attempt 3 only; before that: HTTP 503: try again later" in [v["text"] for v in i["verdicts"]] for h, s, i in items if s["name"] == "flaky-2-a"] == [True]' \
         '[[v["rule"] for v in s["verdicts"]] for h, s, i in items if s["name"] == "waking-2-a"] == [["retried"]]' \
         'all("verdicts" not in s for h, s, i in items if s["name"] != "waking-2-a")'
-    # No byte of the first half is left.
-    look '[i["file"] for h, s, i in items if s["name"] == "cutting-1-a"] == ["file-cutting-1-a/cutting-1-a/heap.pb.gz"]'
+    # The first, cut body is not in the bundle.
+    check_manifest '[i["file"] for h, s, i in items if s["name"] == "cutting-1-a"] == ["file-cutting-1-a/cutting-1-a/heap.pb.gz"]'
     [[ $(tar tzf "$output") != *damaged* && $(tar tzf "$output") != *before* ]]
 }
 
@@ -162,7 +165,7 @@ ran_within() { # SECONDS: since $began
     run_profgrab --host file-flaky-9-b,file-cutting-9-b --retries 1 heap
     assert_status 1
     assert_stderr_has 'heap: HTTP 503: try again later; it failed 2 times'
-    look '[(i["status"], i.get("file")) for h, s, i in items if s["name"] == "cutting-9-b"] == [("damaged", "file-cutting-9-b/cutting-9-b/heap.pb.gz.damaged")]'
+    check_manifest '[(i["status"], i.get("file")) for h, s, i in items if s["name"] == "cutting-9-b"] == [("damaged", "file-cutting-9-b/cutting-9-b/heap.pb.gz.damaged")]'
     [[ $(tar tzf "$output") != *before* ]]
 }
 
@@ -199,7 +202,7 @@ ran_within() { # SECONDS: since $began
     refute_stderr_has interrupted
     assert_stderr_has "mute: "
     assert_stderr_has "the run's deadline of 3s was over"
-    look 'not m["interrupted"] and not m["complete"] and m["deadline_ms"] == 3000 and m["deadline_reached"]' \
+    check_manifest 'not m["interrupted"] and not m["complete"] and m["deadline_ms"] == 3000 and m["deadline_reached"]' \
         '[(i["kind"], i["status"]) for h, s, i in items] == 2 * [("heap", "ok"), ("cpu", "failed")]' \
         '["deadline of 3s" in h["error"] for h in m["hosts"] if h["name"] == "mute"] == [True]'
     run_profgrab bundle verify "$output"
@@ -210,7 +213,7 @@ ran_within() { # SECONDS: since $began
     write_fleet drip=60
     run_profgrab --host file-drip-60 --deadline 2s heap allocs
     assert_status 1
-    look '[i["status"] for h, s, i in items] == ["damaged", "failed"]' \
+    check_manifest '[i["status"] for h, s, i in items] == ["damaged", "failed"]' \
         '"was over before it was fetched" in items[1][2]["error"]'
     refute_stderr_has interrupted
 }
@@ -228,7 +231,7 @@ ran_within() { # SECONDS: since $began
     began=$SECONDS
     run_profgrab --host file-01,mute --sync --sync-deadline 60s --connect-timeout 60s --deadline 2s heap cpu=1s
     assert_status 3
-    look '[(i["kind"], i["status"]) for h, s, i in items] == [("heap", "ok"), ("cpu", "failed")]'
+    check_manifest '[(i["kind"], i["status"]) for h, s, i in items] == [("heap", "ok"), ("cpu", "failed")]'
     run_profgrab --host file-flaky-9-d --retries 20 --deadline 2s heap
     assert_status 1
     assert_stderr_has "then the run's deadline of 2s was over"
@@ -249,7 +252,7 @@ ran_within() { # SECONDS: since $began
     SSH_ASKPASS=$PWD/ask SSH_ASKPASS_REQUIRE=force run_profgrab --host locked --deadline 3s heap
     assert_status 1
     ran_within 20
-    [[ -e asked ]] || fail_run 'nobody was asked'
+    [[ -e asked ]] || fail_run 'no question was asked'
     assert_stderr_has "the run's deadline of 3s was over"
     refute_stderr_has interrupted
 }
@@ -258,7 +261,7 @@ ran_within() { # SECONDS: since $began
     write_fleet
     run_profgrab --host file-01 --deadline 2m heap
     assert_status 0
-    look 'm["complete"] and m["deadline_ms"] == 120000 and not m["deadline_reached"]'
+    check_manifest 'm["complete"] and m["deadline_ms"] == 120000 and not m["deadline_reached"]'
 }
 
 # ---- --budget -------------------------------------------------------------------------------------------------
@@ -269,7 +272,7 @@ ran_within() { # SECONDS: since $began
     run_profgrab --host file-04 --budget seconds=1.5 heap cpu=1s trace=1s
     assert_status 3
     assert_stderr_has "p1: trace=1s: left out: it needs 1s of profiling, and of the budget's 1.5s only 500ms remain"
-    look '[(s["name"], i["kind"], i["status"]) for h, s, i in items] == [("p1", "heap", "ok"), ("p1", "cpu", "ok"), ("p1", "trace", "left-out"),
+    check_manifest '[(s["name"], i["kind"], i["status"]) for h, s, i in items] == [("p1", "heap", "ok"), ("p1", "cpu", "ok"), ("p1", "trace", "left-out"),
             ("custom-1", "heap", "ok"), ("custom-1", "cpu", "left-out"), ("custom-1", "trace", "left-out")]' \
         'm["budget"] == {"profiled_ms": 1500} and not m["complete"]' \
         'items[0][1]["estimate"]["profiled_ms"] == 1000' \
@@ -281,14 +284,14 @@ ran_within() { # SECONDS: since $began
     run_profgrab --host file-01 --budget bytes=1MB heap trace=2s
     assert_status 3
     assert_stderr_has "trace=2s: left out: it needs about 2.0 MB, and of the budget's 1.0 MB only "
-    look '[i["status"] for h, s, i in items] == ["ok", "left-out"]'
+    check_manifest '[i["status"] for h, s, i in items] == ["ok", "left-out"]'
     run_profgrab --host file-big-5 --budget bytes=100kB heap allocs
     assert_status 1
     refute_stderr_has 'of profiling'
     assert_stderr_has 'its body is larger than the rest of the budget of 100.0 kB: it was cut'
     assert_stderr_has '--budget bytes=SIZE sets another limit'
     assert_stderr_has 'allocs: left out: earlier items used all of the budget'
-    look '[i["status"] for h, s, i in items] == ["damaged", "left-out"] and items[0][2]["bytes"] <= 100000'
+    check_manifest '[i["status"] for h, s, i in items] == ["damaged", "left-out"] and items[0][2]["bytes"] <= 100000'
 }
 
 @test "--budget is checked before anything is opened" {

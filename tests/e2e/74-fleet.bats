@@ -22,7 +22,7 @@ setup_file() {
 # Names of ten hosts. The first five have a fault in ssh's configuration, the others in their service.
 BROKEN=(refused changed denied mute closing gone page locked silent cut)
 
-# With `mended` the first three have no fault.
+# Writes ssh's configuration. With `mended` the first three hosts have no fault.
 ssh_config() { # broken|mended
     local -A sshd=([refused]=nobody [changed]=sshd [denied]=sshd [mute]=bad_silent [closing]=bad_closing)
     local -A line=([changed]="UserKnownHostsFile \"$RIG_DIR/client/other_hosts\"" [denied]='User stranger')
@@ -34,7 +34,7 @@ ssh_config() { # broken|mended
     rig_alias '*' sshd
 }
 
-# With `mended` the first two services have no fault.
+# Writes the inventory. With `mended` the first two services have no fault.
 inventory() { # broken|mended
     local -A port=([gone]=$RIG_PORT_nobody [silent]=$RIG_PORT_rude_silent)
     local -A prefix=([page]=/login [locked]=/basic [cut]=/cutgzip)
@@ -57,21 +57,21 @@ inventory() { # broken|mended
     export PROFGRAB_INVENTORY=$PWD/inventory.yaml
 }
 
-# good_of BUNDLE: counts the targets with all requested items.
-good_of() {
+# count_complete BUNDLE: counts the targets with all requested items.
+count_complete() {
     tar xzOf "$1" --wildcards '*/manifest.json' | python3 -c '
 import json, sys
 services = [s for h in json.load(sys.stdin)["hosts"] for s in h["services"]]
 print(sum(len(s["items"]) == 3 and all(i["status"] == "ok" for i in s["items"]) for s in services))'
 }
 
-# within SECONDS: the options that open the fleet. The slowest broken host takes all of them.
-within() {
+# set_limits SECONDS: sets the options $limits, and the timeout $deadline. The slowest broken hosts need all of it.
+set_limits() {
     deadline=$(($1 * SLOW))
-    way=(--parallel 50 --timeout "${deadline}s" --connect-timeout "${deadline}s" -q)
+    limits=(--parallel 50 --timeout "${deadline}s" --connect-timeout "${deadline}s" -q)
 }
 
-# Each of these names has its own reason in the output, and no other name has it.
+# The messages of these hosts, each with its own reason, are the only messages of hosts.
 assert_reasons() { # NAME...
     local -A why=(
         [refused]="127.0.0.1 port $RIG_PORT_nobody: cannot connect: Connection refused"
@@ -98,11 +98,11 @@ assert_reasons() { # NAME...
     local began=$SECONDS
     ssh_config broken
     inventory broken
-    within 8
-    run_profgrab --group fleet "${way[@]}" heap goroutines
+    set_limits 8
+    run_profgrab --group fleet "${limits[@]}" heap goroutines
     took=$((SECONDS - began))
     assert_status 3
-    [[ $(good_of "$output") == 90 ]] || fail_run "$(good_of "$output") good ones"
+    [[ $(count_complete "$output") == 90 ]] || fail_run "$(count_complete "$output") complete targets"
     assert_reasons "${BROKEN[@]}"
     ((took <= deadline + 20 * SLOW)) || fail "it took $took s"
     "$profgrab_program" bundle verify "$output"
@@ -110,10 +110,10 @@ assert_reasons() { # NAME...
     sum=$(sha256sum "$bundle")
     ssh_config mended
     inventory mended
-    within 4 # for ten hosts
-    run_profgrab resume "$bundle" "${way[@]}"
+    set_limits 4 # for ten hosts
+    run_profgrab resume "$bundle" "${limits[@]}"
     assert_status 3
-    [[ $(good_of "$output") == 95 ]] || fail_run "$(good_of "$output") good ones"
+    [[ $(count_complete "$output") == 95 ]] || fail_run "$(count_complete "$output") complete targets"
     assert_reasons mute closing locked silent cut
     "$profgrab_program" bundle verify "$output"
     assert_equal "$(sha256sum "$bundle")" "$sum"

@@ -8,21 +8,21 @@ setup_file() {
     # shellcheck disable=SC2119 # its arguments are lines for sshd, none here
     rig_start
     rig_sshd second 'db-*'
-    export MOODS=$RIG_DIR/moods
-    mkdir "$MOODS" "$MOODS/2"
-    rig_fixture rude -moods "$MOODS"
-    rig_fixture other -moods "$MOODS/2"
+    export BEHAVIOURS=$RIG_DIR/behaviours
+    mkdir "$BEHAVIOURS" "$BEHAVIOURS/2"
+    rig_fixture rude -behaviours "$BEHAVIOURS"
+    rig_fixture other -behaviours "$BEHAVIOURS/2"
     export SSH_CONFIG=$RIG_SSH_CONFIG
 }
 
 setup() {
     e2e_setup
-    find "$MOODS" -type f -delete
+    find "$BEHAVIOURS" -type f -delete
     cat >inventory.yaml <<YAML
 version: 1
 services:
-  app: { port: $RIG_PORT_rude, path: /moody/debug/pprof }
-  side: { port: $RIG_PORT_other, path: /moody/debug/pprof }
+  app: { port: $RIG_PORT_rude, path: /varying/debug/pprof }
+  side: { port: $RIG_PORT_other, path: /varying/debug/pprof }
 hosts:
   web-01: { services: [app, side] }
   web-02: { services: [app] }
@@ -32,17 +32,17 @@ YAML
     export PROFGRAB_INVENTORY=$PWD/inventory.yaml
 }
 
-# mood PROFILE WORD: the behaviour of the service app from now on for that profile; polite without a word.
-mood() {
-    rm -f "$MOODS/$1"
-    [[ -z ${2-} ]] || echo "$2" >"$MOODS/$1"
+# set_behaviour PROFILE [PREFIX]: from now on, app answers requests for that profile as the prefix of the fixture does, or well.
+set_behaviour() {
+    rm -f "$BEHAVIOURS/$1"
+    [[ -z ${2-} ]] || echo "$2" >"$BEHAVIOURS/$1"
 }
 
-# The number of requests to app for that profile since forget_asked.
-asked() {
-    grep -c "$1" "$MOODS/asked" || :
+# Prints the number of requests to app for that profile since forget_requests.
+count_requests() {
+    grep -c "$1" "$BEHAVIOURS/asked" || :
 }
-forget_asked() { rm -f "$MOODS/asked" "$MOODS/2/asked"; }
+forget_requests() { rm -f "$BEHAVIOURS/asked" "$BEHAVIOURS/2/asked"; }
 
 # start ARG...: runs profgrab in the background as $pid, with its output in path and log.
 start() {
@@ -51,7 +51,7 @@ start() {
     pid=$!
 }
 
-# kill_when COMMAND...: kills it with SIGKILL once the command succeeds.
+# kill_when COMMAND...: kills the process $pid with SIGKILL once the command succeeds.
 kill_when() {
     local i
     for ((i = 0; i < 500; i++)); do
@@ -64,8 +64,8 @@ kill_when() {
     wait "$pid" || :
 }
 
-# Succeeds if the first is in transfer and the second is recorded.
-amid() { # PROFILE PROFILE
+# Succeeds if the first profile is in transfer and the second one is recorded.
+in_transfer() { # PROFILE PROFILE
     compgen -G "profgrab-*.partial/web-02/app/$1.*.part" >/dev/null &&
         grep -q "\"file\": \"web-02/app/$2" profgrab-*.partial/manifest.json
 }
@@ -80,18 +80,18 @@ wait_until() {
     fail "never: $*" "$(cat log)"
 }
 
-# Succeeds if such a file exists and is not empty.
-there() { # GLOB
+# Succeeds if a file of that pattern exists and is not empty.
+file_exists() { # GLOB
     [[ -s $(compgen -G "$1") ]]
 }
 
-# Succeeds if app received that many requests for the profile, which it does not answer.
-reached() { # PROFILE TIMES
-    (($(grep -c "/pprof/${1#pprof}\(?\|$\)" "$MOODS/asked") >= $2))
+# Succeeds if app received that many requests for the profile.
+has_requested() { # PROFILE TIMES
+    (($(grep -c "/pprof/${1#pprof}\(?\|$\)" "$BEHAVIOURS/asked") >= $2))
 }
 
-# Prints the good files of a work directory or an extracted bundle from its manifest: PATH HASH.
-good_of() { # DIR
+# Prints the path and hash of each good file, from the manifest of a work directory or an extracted bundle.
+good_files() { # DIR
     python3 - "$1" <<'PY'
 import json, sys
 for host in json.load(open(sys.argv[1] + "/manifest.json"))["hosts"]:
@@ -102,8 +102,8 @@ for host in json.load(open(sys.argv[1] + "/manifest.json"))["hosts"]:
 PY
 }
 
-# Removes an item from a manifest, as if the kill had come before it was saved.
-forget() { # DIR KIND
+# Removes an item from a manifest, as if the run had been killed before it recorded the item.
+forget_item() { # DIR KIND
     python3 - "$@" <<'PY'
 import json, sys
 path = sys.argv[1] + "/manifest.json"
@@ -115,7 +115,7 @@ json.dump(m, open(path, "w"))
 PY
 }
 
-extract() { # BUNDLE: prints the directory
+extract() { # BUNDLE: extracts it, and prints the directory
     rm -rf out
     mkdir out
     "$profgrab_program" bundle extract -C out "$1"
@@ -133,7 +133,7 @@ with tarfile.open(out, "w:gz", format=tarfile.USTAR_FORMAT) as tar:
 PY
 }
 
-# Prints every file below a directory with its time and its hash.
+# Prints every profile below a directory with its time and its hash.
 state_of() { # DIR
     (cd "$1" && find . -type f -name '*.pb.gz' -printf '%p %T@\n' -exec sha256sum {} \; | sort)
 }
@@ -148,19 +148,19 @@ assert_complete() { # BUNDLE: extracts its files into $dir
 }
 
 @test "kill -9 during the second item: the first stays, and only the rest is requested" {
-    mood allocs stall
+    set_behaviour allocs stall
     start --host web-02 heap allocs goroutines
-    kill_when amid allocs heap
+    kill_when in_transfer allocs heap
     local work before
     work=$(echo profgrab-*.partial)
     before=$(state_of "$work/web-02/app" | grep heap)
-    mood allocs
-    forget_asked
+    set_behaviour allocs
+    forget_requests
     run_profgrab resume "$work"
     assert_status 0
     assert_stderr_has '1 of 1 services are not complete; opening web-02'
-    assert_equal "$(asked /pprof/heap)" 0
-    assert_equal "$(asked /pprof/allocs)" 1
+    assert_equal "$(count_requests /pprof/heap)" 0
+    assert_equal "$(count_requests /pprof/allocs)" 1
     [[ ! -e $work ]]
     assert_complete "$output"
     assert_equal "$(cd "$dir" && sha256sum web-02/app/heap.pb.gz)" "$(grep -o '[0-9a-f]* .*' <<<"$before" | tail -1 | sed 's| \./| web-02/app/|')"
@@ -170,24 +170,24 @@ assert_complete() { # BUNDLE: extracts its files into $dir
 
 @test "kill -9 at every step of a run over three hosts: resume gets all, and requests no recorded item again" {
     local step profile work before whole
-    # The behaviour of app for a profile; it does not answer the index page before anything is planned.
+    # Each step is a profile and the behaviour of app for it; pprof is the index page, which app does not answer.
     for step in pprof:silent heap:stall heap:silent allocs:silent goroutine:stall; do
         profile=${step%:*}
-        mood "$profile" "${step#*:}"
-        forget_asked
+        set_behaviour "$profile" "${step#*:}"
+        forget_requests
         start --host web-01,web-02,db-01 heap allocs goroutines
-        kill_when reached "$profile" 2
+        kill_when has_requested "$profile" 2
         work=$(compgen -G 'profgrab-*.partial')
-        before=$(good_of "$work")
+        before=$(good_files "$work")
         whole=$(find "$work" -name '*.gz' -printf '%P\n')
-        mood "$profile"
-        forget_asked
+        set_behaviour "$profile"
+        forget_requests
         run_profgrab resume -q "$work"
         assert_status 0
         # Good items are unchanged, and app received no request for an item that had arrived, recorded or not.
-        assert_equal "$(comm -13 <(good_of "$(extract "$output")" | sort) <(sort <<<"$before"))" ''
+        assert_equal "$(comm -13 <(good_files "$(extract "$output")" | sort) <(sort <<<"$before"))" ''
         for profile in heap allocs; do
-            assert_equal "$(asked "/pprof/$profile")" "$((2 - $(grep -c "app/$profile" <<<"$whole" || :)))"
+            assert_equal "$(count_requests "/pprof/$profile")" "$((2 - $(grep -c "app/$profile" <<<"$whole" || :)))"
         done
         assert_complete "$output"
         rm -rf profgrab-*
@@ -195,25 +195,25 @@ assert_complete() { # BUNDLE: extracts its files into $dir
 }
 
 @test "killed before the first item was recorded: resume reads the request from the work directory" {
-    mood pprof silent
+    set_behaviour pprof silent
     start --host web-02 heap
     kill_when compgen -G 'profgrab-*.partial/manifest.json'
-    mood pprof
+    set_behaviour pprof
     run_profgrab resume profgrab-*.partial
     assert_status 0
     assert_complete "$output"
 }
 
 @test "a complete file that was not recorded is adopted with a message, also if its host is down" {
-    mood allocs stall
+    set_behaviour allocs stall
     start --host web-02 heap allocs
-    kill_when amid allocs heap
+    kill_when in_transfer allocs heap
     local work
     work=$(echo profgrab-*.partial)
-    forget "$work" heap
+    forget_item "$work" heap
     touch -d '2020-01-02 03:04:05' "$work/web-02/app/heap.pb.gz"
-    mood allocs
-    forget_asked
+    set_behaviour allocs
+    forget_requests
     local hash
     hash=$(sha256sum <"$work/web-02/app/heap.pb.gz")
     rig_alias gone sshd 'Port 1'
@@ -229,7 +229,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     [[ -s $dir/web-02/app/allocs.pb.gz.damaged ]]
     run_profgrab resume "$output"
     assert_status 0
-    assert_equal "$(asked /pprof/heap)" 0
+    assert_equal "$(count_requests /pprof/heap)" 0
     assert_complete "$output"
     assert_equal "$(sha256sum <"$dir/web-02/app/heap.pb.gz")" "$hash"
     assert_equal "$(tar -tvzf "$output" --full-time --utc | awk '/heap.pb.gz$/ { print $4, $5 }')" '2020-01-02 03:04:05'
@@ -237,13 +237,13 @@ assert_complete() { # BUNDLE: extracts its files into $dir
 }
 
 @test "a partial body is kept if the new one is shorter, and removed if the new one is complete" {
-    mood heap stall
+    set_behaviour heap stall
     start --host web-02 heap allocs
-    kill_when there "profgrab-*.partial/web-02/app/heap.pb.gz.part"
+    kill_when file_exists "profgrab-*.partial/web-02/app/heap.pb.gz.part"
     local work size
     work=$(echo profgrab-*.partial)
     size=$(stat -c %s "$work/web-02/app/heap.pb.gz.part")
-    mood heap notfound
+    set_behaviour heap notfound
     run_profgrab resume "$work"
     assert_status 3
     assert_stderr_has 'the part of an earlier run is kept'
@@ -252,7 +252,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     assert_equal "$(stat -c %s "$dir/web-02/app/heap.pb.gz.damaged")" "$size"
     run_profgrab bundle verify "$bundle"
     assert_status 0
-    mood heap
+    set_behaviour heap
     run_profgrab resume "$bundle"
     assert_status 0
     assert_complete "$output"
@@ -267,14 +267,14 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     local first=$output sum hint
     hint=$(sed -n 's/^hint: `profgrab \(resume .*\)` fetches the missing items$/\1/p' <<<"$stderr")
     sum=$(sha256sum <"$first")
-    # Still down: nothing new, and no new bundle.
+    # The host is still down: resume collects nothing, and writes no bundle.
     run_profgrab resume "$first"
     assert_status 1
     assert_stderr_has "$first is unchanged"
     assert_equal "$(echo profgrab-*)" "$first"
     rig_sshd_at second "$port"
     rig_wait second 20 rig_connects "$port"
-    forget_asked
+    forget_requests
     # The printed command finds the same hosts.
     run --separate-stderr bash -c "\"\$0\" ${hint:?} -v" "$profgrab_program"
     assert_status 0
@@ -282,11 +282,11 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     refute_stderr_has 'web-02:'
     assert_equal "$output" "${first%.tar.gz}-2.tar.gz"
     assert_stderr_has "profgrab: $first is unchanged; the resumed bundle is ${first%.tar.gz}-2.tar.gz"
-    assert_equal "$(cat "$MOODS/asked" 2>/dev/null)" ''
+    assert_equal "$(cat "$BEHAVIOURS/asked" 2>/dev/null)" ''
     assert_equal "$(sha256sum <"$first")" "$sum"
     assert_complete "$output"
     assert_equal "$(sha256sum <"$dir/web-02/app/heap.pb.gz")" "$(sha256sum <"$(extract "$first")/web-02/app/heap.pb.gz")"
-    # Complete: no third bundle.
+    # The bundle is complete: resume writes no third one.
     local second=$output
     run_profgrab resume "$second"
     assert_status 0
@@ -296,11 +296,11 @@ assert_complete() { # BUNDLE: extracts its files into $dir
 }
 
 @test "-o places the new bundle, and is refused for a work directory" {
-    mood heap notfound
+    set_behaviour heap notfound
     run_profgrab --host web-02 heap allocs
     assert_status 3
     local first=$output
-    mood heap
+    set_behaviour heap
     run_profgrab resume -o mine.tar.gz "$first"
     assert_status 0
     assert_equal "$output" mine.tar.gz
@@ -316,19 +316,19 @@ assert_complete() { # BUNDLE: extracts its files into $dir
 }
 
 @test "only a damaged file is fetched again, in a work directory and in a bundle" {
-    mood goroutine stall
+    set_behaviour goroutine stall
     start --host web-02 heap allocs goroutines
-    kill_when amid goroutines allocs
+    kill_when in_transfer goroutines allocs
     local work
     work=$(echo profgrab-*.partial)
     printf x >>"$work/web-02/app/heap.pb.gz"
-    mood goroutine
-    forget_asked
+    set_behaviour goroutine
+    forget_requests
     run_profgrab resume "$work"
     assert_status 0
     assert_stderr_has 'web-02/app/heap.pb.gz is not the file that was collected: it will be fetched again'
-    assert_equal "$(asked /pprof/heap)" 1
-    assert_equal "$(asked /pprof/allocs)" 0
+    assert_equal "$(count_requests /pprof/heap)" 1
+    assert_equal "$(count_requests /pprof/allocs)" 0
     assert_complete "$output"
     # The same with a bundle that was packed again.
     local whole=$output top=${output%.tar.gz}
@@ -336,15 +336,15 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     printf x >>"$top/web-02/app/allocs.pb.gz"
     rm "$top/web-02/app/goroutines.txt"
     repack "$top" changed.tar.gz
-    forget_asked
+    forget_requests
     run_profgrab resume changed.tar.gz
     assert_status 0
     assert_stderr_has 'web-02/app/goroutines.txt is missing'
     assert_equal "$output" changed-2.tar.gz
-    assert_equal "$(asked /pprof/heap)" 0
-    assert_equal "$(asked /pprof/allocs)" 1
+    assert_equal "$(count_requests /pprof/heap)" 0
+    assert_equal "$(count_requests /pprof/allocs)" 1
     assert_complete "$output"
-    # A transfer that breaks off: the earlier bytes are kept.
+    # A bundle that is cut off: resume uses its intact items.
     head -c $(($(stat -c %s "$whole") - 3000)) "$whole" >cut.tar.gz
     # If no item is left and none can be fetched, the bundle remains as it was, and no directory.
     head -c 3000 "$whole" >short.tar.gz
@@ -368,10 +368,10 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     tar -xzf "$output"
     printf x >>"$top/web-02/app/heap.pb.gz"
     repack "$top" changed.tar.gz
-    mood heap notfound
-    mood allocs notfound
+    set_behaviour heap notfound
+    set_behaviour allocs notfound
     run_profgrab resume changed.tar.gz
-    # The server's new answer is worse than the kept one.
+    # The new answer is a 404, which does not replace the damaged file.
     assert_status 3
     dir=$(extract "$output")
     grep -q '"file": "web-02/app/heap.pb.gz.damaged"' "$dir/manifest.json"
@@ -379,9 +379,9 @@ assert_complete() { # BUNDLE: extracts its files into $dir
 }
 
 @test "a second run in a directory refuses to start, and the first one completes" {
-    mood heap stall
+    set_behaviour heap stall
     start --host web-02 --timeout 3s heap allocs
-    wait_until there "profgrab-*.partial/web-02/app/heap.pb.gz.part"
+    wait_until file_exists "profgrab-*.partial/web-02/app/heap.pb.gz.part"
     run_profgrab resume profgrab-*.partial
     assert_status 1
     assert_stderr_has 'is in use: the run of profgrab that works in it has not ended'
@@ -393,14 +393,14 @@ assert_complete() { # BUNDLE: extracts its files into $dir
 }
 
 @test "Ctrl-C during a resume keeps the work directory or the bundle, which can be resumed again" {
-    mood allocs stall
+    set_behaviour allocs stall
     start --host web-02 heap allocs goroutines
-    kill_when amid allocs heap
+    kill_when in_transfer allocs heap
     local work
     work=$(echo profgrab-*.partial)
-    forget_asked
+    forget_requests
     start resume "$work"
-    wait_until reached allocs 1
+    wait_until has_requested allocs 1
     # A background job of a shell ignores SIGINT: SIGTERM has the same effect.
     kill -TERM "$pid"
     status=0
@@ -412,10 +412,10 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     run_profgrab bundle verify "$bundle"
     assert_status 0
     [[ ! -e $work ]]
-    # Killed during the resume of a bundle: the work directory and the bundle can both be resumed.
+    # After a kill during the resume of a bundle, both the work directory and the bundle can be resumed.
     start resume "$bundle"
     kill_when compgen -G "profgrab-*.partial/web-02/app/allocs.*.part"
-    mood allocs
+    set_behaviour allocs
     cp "$bundle" again.tar.gz
     run_profgrab resume profgrab-*.partial
     assert_status 0
@@ -426,7 +426,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
 }
 
 @test "resume without the inventory of the run says how to name it" {
-    mood heap notfound
+    set_behaviour heap notfound
     run_profgrab --host web-02 heap allocs
     assert_status 3
     local bundle=$output name
@@ -435,7 +435,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     assert_status 2
     assert_stderr_has "$bundle: unknown host \"web-02\""
     assert_stderr_has 'hint: -i FILE names the inventory of the run'
-    # A work directory is packed without them.
+    # resume packs a work directory without its inventory.
     tar xzf "$bundle"
     chmod -R go= "$name"
     mv "$name" "$name.partial"
@@ -444,7 +444,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     assert_status 3
     assert_stderr_has "there is no inventory, so 1 of the run's services cannot be fetched"
     assert_stderr_has 'hint: -i FILE names the inventory of the run'
-    mood heap
+    set_behaviour heap
     run_profgrab resume -i inventory.yaml first.tar.gz
     assert_status 0
 }
@@ -477,7 +477,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     run_profgrab resume
     assert_status 2
     assert_stderr_has 'resume takes one work directory or bundle'
-    # Bundles of local files, copies, encrypted ones.
+    # Bundles of local files, and encrypted bundles.
     run_profgrab --host web-02 heap
     local bundle=$output
     tar -xzf "$bundle"
@@ -514,7 +514,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
 }
 
 @test "a hostile manifest selects no unknown hosts, patterns, ssh options or changed services" {
-    mood heap notfound
+    set_behaviour heap notfound
     run_profgrab --host web-02 heap allocs
     local top=${output%.tar.gz}
     tar -xzf "$output"
@@ -525,9 +525,9 @@ m = json.load(open("true.json")); t = m["asked"]["targets"]
 exec(sys.argv[1])
 json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
         repack "$top" forged.tar.gz
-        forget_asked
+        forget_requests
         run_profgrab resume forged.tar.gz
-        assert_equal "$(cat "$MOODS/asked" 2>/dev/null)" ''
+        assert_equal "$(cat "$BEHAVIOURS/asked" 2>/dev/null)" ''
         assert_equal "$(compgen -G '*.partial' || :)" ''
         assert_printable "$stderr"
     }
@@ -563,25 +563,25 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
 }
 
 @test "services and hosts that no inventory defines are found again, and printed before they are opened" {
-    mood heap stall
-    start --host file-09 --port "$RIG_PORT_rude" --path /moody/debug/pprof heap allocs
-    kill_when there "profgrab-*.partial/file-09/port-$RIG_PORT_rude/heap.pb.gz.part"
-    mood heap
-    # It is printed even with -q.
+    set_behaviour heap stall
+    start --host file-09 --port "$RIG_PORT_rude" --path /varying/debug/pprof heap allocs
+    kill_when file_exists "profgrab-*.partial/file-09/port-$RIG_PORT_rude/heap.pb.gz.part"
+    set_behaviour heap
+    # The hosts are printed even with -q.
     run_profgrab resume -q profgrab-*.partial
     assert_status 0
-    assert_stderr_has "opening file-09 (not in the inventory), port $RIG_PORT_rude, path /moody/debug/pprof"
+    assert_stderr_has "opening file-09 (not in the inventory), port $RIG_PORT_rude, path /varying/debug/pprof"
     assert_complete "$output"
 }
 
 @test "a host removed from the inventory prevents no other from being fetched" {
-    mood heap notfound
+    set_behaviour heap notfound
     run_profgrab --host web-02,db-01,web-01 --service app,side heap allocs
     assert_status 3
     local first=$output
     sed 's/web-01:/file-01:/' inventory.yaml >renamed.yaml
     chmod 600 renamed.yaml
-    mood heap
+    set_behaviour heap
     run_profgrab resume -i renamed.yaml "$first"
     assert_status 3
     assert_stderr_has 'web-01: app: not fetched: unknown host "web-01"'
@@ -591,25 +591,25 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
     [[ -s $dir/web-02/app/heap.pb.gz && -s $dir/web-01/side/heap.pb.gz && ! -e $dir/web-01/app/heap.pb.gz ]]
     # A work directory becomes a bundle even if its hosts are gone.
     sed -i 's/web-02:/file-02:/' renamed.yaml
-    mood allocs stall
+    set_behaviour allocs stall
     start --host web-02 heap allocs
-    kill_when amid allocs heap
-    mood allocs
+    kill_when in_transfer allocs heap
+    set_behaviour allocs
     run_profgrab resume -i renamed.yaml profgrab-web-02-*.partial
     assert_status 3
     dir=$(extract "$output")
     [[ -s $dir/web-02/app/heap.pb.gz ]]
-    # A resumed bundle would have nothing new.
+    # resume has nothing to add to the bundle.
     run_profgrab resume -i renamed.yaml "$output"
     assert_status 2
     assert_stderr_has 'unknown host "web-02"'
 }
 
 @test "two services completed by a resume are complete in the table" {
-    mood heap notfound
+    set_behaviour heap notfound
     run_profgrab --host web-01,web-02 --service app heap allocs
     assert_status 3
-    mood heap
+    set_behaviour heap
     run_profgrab resume "$output"
     assert_status 0
     assert_stderr_has '2 of 2 services are not complete'
@@ -624,14 +624,14 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
     run_profgrab resume --budget seconds=1 "$output"
     assert_status 0
     assert_complete "$output"
-    mood heap notfound
+    set_behaviour heap notfound
     run_profgrab --host web-01 --service app --against web-02 heap allocs
     assert_status 3
-    mood heap stall
+    set_behaviour heap stall
     run_profgrab resume --deadline 1s "$output"
     assert_status 3
     assert_stderr_has "heap: the run's deadline of 1s was over"
-    mood heap
+    set_behaviour heap
     # Items to compare are taken at one instant, as before.
     local second=$output
     run_profgrab resume --parallel 1 "$second"
@@ -649,17 +649,17 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
 @test "a smaller second body does not replace the first, after Ctrl-C or a kill" {
     local signal
     for signal in TERM KILL; do
-        mood heap short
+        set_behaviour heap short
         rm -f path log
         start --host web-02 --retries 1 heap
         wait_until grep -q 'again in' log
-        mood heap trickle=3600
-        wait_until there 'profgrab-*.partial/web-02/app/heap.pb.gz.part'
+        set_behaviour heap trickle=3600
+        wait_until file_exists 'profgrab-*.partial/web-02/app/heap.pb.gz.part'
         kill -"$signal" "$pid"
         wait "$pid" || :
         output=$(cat path)
         if [[ $signal == KILL ]]; then
-            mood heap notfound
+            set_behaviour heap notfound
             run_profgrab resume profgrab-*.partial
             assert_status 1
             # The bytes of the earlier run are kept, but a 404 never becomes a profile.
@@ -680,28 +680,28 @@ discovery: [ { parca: parca.yaml, host: here } ]
 Y
     cat >parca.yaml <<Y
 scrape_configs:
-  - job_name: moody
+  - job_name: varying
     params: { tenant: [a b], key: c4n4ry }
-    profiling_config: { path_prefix: /moody }
+    profiling_config: { path_prefix: /varying }
     static_configs: [ { targets: ['127.0.0.1:$RIG_PORT_rude'] } ]
 Y
-    mood heap notfound
+    set_behaviour heap notfound
     run_profgrab --host here heap cpu=1s
     assert_status 3
-    mood heap
+    set_behaviour heap
     run_profgrab resume "$output"
     assert_status 0
-    (($(wc -l <"$MOODS/asked") >= 5))
-    grep -q '^/debug/pprof/profile?seconds=1&tenant=a%20b&key=c4n4ry$' "$MOODS/asked"
-    run ! grep -v 'tenant=a%20b&key=c4n4ry$' "$MOODS/asked"
+    (($(wc -l <"$BEHAVIOURS/asked") >= 5))
+    grep -q '^/debug/pprof/profile?seconds=1&tenant=a%20b&key=c4n4ry$' "$BEHAVIOURS/asked"
+    run ! grep -v 'tenant=a%20b&key=c4n4ry$' "$BEHAVIOURS/asked"
     assert_complete "$(echo profgrab-*-2.tar.gz)"
     run ! grep -r c4n4ry "$dir"
 }
 
 @test "--json has the result of a resume" {
-    mood heap notfound
+    set_behaviour heap notfound
     run_profgrab --host web-02 heap allocs
-    mood heap
+    set_behaviour heap
     run_profgrab resume --json "$output"
     assert_status 0
     python3 - "$output" <<'PY'

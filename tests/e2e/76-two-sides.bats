@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# A capture of two sides: a sick host and healthy ones, and one process twice.
+# Captures to compare: a sick host with healthy ones, and two snapshots of one process.
 
 load helper
 
@@ -15,7 +15,7 @@ items = [i for h in m["hosts"] for s in h["services"] for i in s["items"]]
 print(eval(sys.argv[2]))' "$dir/manifest.json" "$1"
 }
 
-# The services of three hosts in a group, of which the last one has another service.
+# Writes an inventory. Each host of the group nodes has the service node; file-08 of the group mixed has only caddy.
 write_hosts() {
     write_inventory
     cat >"$INVENTORY" <<YAML

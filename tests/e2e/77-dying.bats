@@ -9,12 +9,13 @@ setup_file() {
     rig_start
     rig_service rude
     rig_fixture mortal -mortal "127.0.0.1:$RIG_PORT_sshd"
-    rig_fixture served -mortal "127.0.0.1:$RIG_PORT_rude"
+    rig_fixture mortal_service -mortal "127.0.0.1:$RIG_PORT_rude"
     export SSH_CONFIG=$RIG_SSH_CONFIG
     echo "mortal $(cut -d' ' -f1,2 "$RIG_DIR/sshd/host_key.pub")" >>"$RIG_KNOWN_HOSTS"
 }
 
-# write_mortals HOW: an inventory of file-01, file-02, and a host for each lifetime of that kind; $mortals has their order.
+# write_mortals dies|hangs: writes an inventory of file-01, file-02, and a host for each lifetime after which the host dies or hangs.
+# Sets $mortals to their names, in order.
 write_mortals() {
     local line
     mortals=()
@@ -33,8 +34,8 @@ write_mortals() {
     export PROFGRAB_INVENTORY=$PWD/inventory.yaml
 }
 
-# Checks the bundle: the good hosts are whole; each other one has the items before its death, in the plan's order, and a reason
-# for the rest that names no other host.
+# Checks the bundle: the items of file-01 and file-02 are whole. Each mortal host has the items before its death, in the order of the
+# plan, and a reason for the others that names no other host.
 check_bundle() { # BUNDLE
     python3 - "$1" <<'PY'
 import hashlib, json, sys, tarfile
@@ -56,7 +57,7 @@ for name, host in hosts.items():
     items = service["items"]
     assert [i["kind"] for i in items] == plan, (name, items)
     good = [i["status"] == "ok" for i in items]
-    assert good == sorted(good, reverse=True), (name, "something came behind what had failed")
+    assert good == sorted(good, reverse=True), (name, "an item succeeded after a failed one")
     for item in items:
         if "file" in item:
             assert hashlib.sha256(files[item["file"]]).hexdigest() == item["sha256"], item["file"]
@@ -69,8 +70,8 @@ assert all(got[n] == (6, None) for n in ("file-01", "file-02")), got
 assert reached[0] == 0 and reached[-1] == 6, reached
 # The size of dumps differs a little from host to host.
 lives = [int(n.split("-")[1]) for n in mortals]
-assert all(b >= a for x, a in zip(lives, reached) for y, b in zip(lives, reached) if y > 2 * x), "who lives twice as long gives as much"
-assert len(set(reached)) >= 6, "nearly each step has somebody who dies in it"
+assert all(b >= a for x, a in zip(lives, reached) for y, b in zip(lives, reached) if y > 2 * x), "a host that lives twice as long gave fewer items"
+assert len(set(reached)) >= 6, "hosts die at too few different steps"
 for name in mortals[:-1]:
     assert got[name][0] == 6 or got[name][1], name
     assert not any(other in (got[name][1] or "") for other in mortals if other != name), got[name]
@@ -100,8 +101,8 @@ PY
         echo 'version: 1'
         echo 'services:'
         echo "  good: { port: $RIG_PORT_rude }"
-        grep '^dies_' "$RIG_DIR/served/log" | sed 's/_/-/; s/\(.*\)=\(.*\)/  \1: { port: \2 }/'
-        echo "hosts: { file-01: { services: [good, $(sed -n 's/^dies_\(.*\)=.*/dies-\1/p' "$RIG_DIR/served/log" | paste -sd,)] } }"
+        grep '^dies_' "$RIG_DIR/mortal_service/log" | sed 's/_/-/; s/\(.*\)=\(.*\)/  \1: { port: \2 }/'
+        echo "hosts: { file-01: { services: [good, $(sed -n 's/^dies_\(.*\)=.*/dies-\1/p' "$RIG_DIR/mortal_service/log" | paste -sd,)] } }"
     } >inventory.yaml
     chmod 600 inventory.yaml
     PROFGRAB_INVENTORY=$PWD/inventory.yaml run_profgrab --host file-01 heap allocs goroutines

@@ -8,12 +8,12 @@ load helper
 setup_file() {
     e2e_setup_file
     rig_on_port source source_at 'rig_answers PORT /sd.json'
-    # The original of all work directories: two whole items, one to be fetched again, the killed run's part of that one, and a
-    # damaged one.
+    # The original of all work directories: the whole items heap and goroutines; of allocs, a part that a killed run left, and a
+    # damaged file.
     export BASE=$RIG_DIR/base
-    mkdir "$RIG_DIR/made" "$BASE"
+    mkdir "$RIG_DIR/capture" "$BASE"
     (
-        cd "$RIG_DIR/made" || exit
+        cd "$RIG_DIR/capture" || exit
         env -u PROFGRAB_INVENTORY HOME="$RIG_DIR" "$profgrab_program" --ssh-config "$SSH_CONFIG" -q -o b.tar.gz \
             --host file-03 --port "$RIG_PORT_node_exporter" heap goroutines allocs >/dev/null
         tar -xzf b.tar.gz
@@ -51,30 +51,30 @@ setup() {
     export XDG_CACHE_HOME=$PWD/cache
 }
 
-# All calls that open a file or change a name, a mode, an owner or a size. With a question mark, because not every architecture
-# or strace has it.
+# All calls that open a file or change a name, a mode, an owner or a size. The question mark permits a call that this architecture
+# or this strace does not have.
 traced_calls='?open,?openat,?openat2,?creat,?rename,?renameat,?renameat2,?link,?linkat,?symlink,?symlinkat,?unlink,?unlinkat,?rmdir,?mkdir'
 traced_calls+=',?mkdirat,?mknod,?mknodat,?truncate,?ftruncate,?fallocate,?chmod,?fchmod,?fchmodat,?fchmodat2,?chown,?fchown,?lchown,?fchownat,?utimensat'
 
-# traced ARG...: runs profgrab under strace; the logs are trace.PID.
-traced() {
+# run_traced ARG...: runs profgrab under strace; the logs are trace.PID.
+run_traced() {
     rm -f trace.*
-    # Far more than any of these runs takes: a run that reaches it hangs.
+    # 60 s is far more than any of these runs takes: a run that takes longer hangs.
     run --separate-stderr timeout 60 strace -ff -y -qq -s 300 -o "$PWD/trace" \
         -e trace="$traced_calls" \
         "$profgrab_program" "$@"
     ((status != 124)) || fail_run 'it did not end'
 }
 
-# The state of a directory with all bytes and times; the number of links of a file does not count.
+# Prints the state of a directory with all bytes and times, without the number of links of each file.
 snapshot() { # DIR
     find "$1" -printf '%P %y %s %m %T@ %l\n' | sort
     find "$1" -type f -exec sha256sum {} + | sort
 }
 
-# confined [ARG...]: the last run changed files only in place, in its own directories and as ARGs allow, opened nothing in
-# outside unless ARGs begin with --reads, and did not change outside.
-confined() {
+# assert_confined [--reads] [ARG...]: the last run changed files only in place/, in its own directories and where the ARGs of
+# confined.py allow it. It opened no file in outside/, except with --reads, and did not change outside/.
+assert_confined() {
     local may_not_open=(--may-not-open outside)
     if [[ ${1-} == --reads ]]; then
         may_not_open=()
@@ -83,20 +83,22 @@ confined() {
     # In an if, because bats' trap would see the assignment fail.
     if ! python3 "$rig_root/tests/rig/confined.py" "$PWD/trace" --may-change place --may-change "$TMPDIR" \
         --may-change "$XDG_RUNTIME_DIR" "${may_not_open[@]}" "$@" >found; then
-        fail_run "it left its place: $(cat found)"
+        fail_run "it left its directories: $(cat found)"
     fi
     assert_equal "$(snapshot outside)" "$before"
 }
 
-# Makes place/ with a work directory, and outside/. replace then puts something in place of one of its components.
-fresh() {
+# Makes place/ with a work directory, and outside/.
+make_fresh() {
     rm -rf place outside
     mkdir -m 700 place outside
     cp -a "$BASE/b.partial" place/
     echo precious >outside/precious
     before=$(snapshot outside)
 }
-replace() { # PATH link|fifo|hard|socket|device|stranger
+
+# Replaces a component of the work directory, or (foreign, open) changes its owner or mode.
+replace() { # PATH link|relative|hard|fifo|socket|device|foreign|open
     case $2 in
     link)
         mv "$1" outside/thing
@@ -114,7 +116,7 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
         chmod 600 "$1"
         ;;
     device) rm -rf "$1" && mknod -m 600 "$1" c 1 3 ;;
-    stranger) chown 64123 "$1" ;;
+    foreign) chown 64123 "$1" ;;
     open) chmod 0777 "$1" ;;
     esac
     before=$(snapshot outside)
@@ -134,11 +136,11 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
         echo precious >outside/precious
         echo x >place/file
         ln -s "$PWD/outside" place/link
-        profgrab_program=/bin/sh traced -c "$command"
+        profgrab_program=/bin/sh run_traced -c "$command"
         run python3 "$rig_root/tests/rig/confined.py" "$PWD/trace" --may-change place --may-not-open outside
         assert_equal "$command: $status" "$command: 1"
     done
-    profgrab_program=/bin/sh traced -c 'echo y >place/new; mv place/new place/newer; mkdir place/dir; rm -r place/dir'
+    profgrab_program=/bin/sh run_traced -c 'echo y >place/new; mv place/new place/newer; mkdir place/dir; rm -r place/dir'
     run python3 "$rig_root/tests/rig/confined.py" "$PWD/trace" --may-change place --may-not-open outside
     assert_equal "$status: $output" '0: '
 }
@@ -146,27 +148,27 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
 # ---- work directory ---------------------------------------------------------------------------------------------
 
 @test "resume finishes a killed run's work directory in its place" {
-    fresh
-    traced resume --ssh-config "$SSH_CONFIG" place/b.partial
+    make_fresh
+    run_traced resume --ssh-config "$SSH_CONFIG" place/b.partial
     assert_status 0
-    confined
+    assert_confined
     [[ -s place/b.tar.gz && ! -e place/b.partial ]]
-    # It contains both names of a rename that was killed.
-    fresh
+    # A killed run may leave a file under both its names.
+    make_fresh
     ln "place/b.partial/$SERVICE/heap.pb.gz" "place/b.partial/$SERVICE/heap.pb.gz.part"
-    traced resume --ssh-config "$SSH_CONFIG" place/b.partial
+    run_traced resume --ssh-config "$SSH_CONFIG" place/b.partial
     assert_status 0
-    confined
+    assert_confined
 }
 
 @test "resume refuses and names every component that is not a file or directory of its own" {
     local component kind words
     for component in manifest.json README.md report.html file-03 "$SERVICE" "$SERVICE/heap.pb.gz" "$SERVICE/allocs.pb.gz.part" \
         "$SERVICE/allocs.pb.gz.damaged" "$SERVICE/allocs.pb.gz"; do
-        for kind in link hard fifo relative socket device stranger open; do
+        for kind in link hard fifo relative socket device foreign open; do
             # For the rarer kinds one directory and one file are enough.
             [[ $kind == @(link|hard|fifo) || $component == @(file-03|*/heap.pb.gz) ]] || continue
-            fresh
+            make_fresh
             # allocs.pb.gz does not exist: resume would adopt a file of that name.
             [[ -e place/b.partial/$component ]] || cp -a "$BASE/b.partial/$SERVICE/heap.pb.gz" "place/b.partial/$component"
             [[ $kind != hard || ! -d place/b.partial/$component ]] || continue
@@ -174,16 +176,16 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
             case $kind in
             link | relative) words='is a symbolic link' ;;
             hard) words='has another name outside of it' ;;
-            stranger) words='belongs to another user' ;;
+            foreign) words='belongs to another user' ;;
             open) words='can be written by others' ;;
             *) words='is neither a file nor a directory' ;;
             esac
-            traced resume --ssh-config "$SSH_CONFIG" place/b.partial
+            run_traced resume --ssh-config "$SSH_CONFIG" place/b.partial
             assert_status 1
             assert_stderr_has "place/b.partial is not safe to resume: $component in it $words"
             assert_stderr_has 'hint: profgrab makes no such entry'
-            confined
-            [[ ! -e place/b.tar.gz && -d place/b.partial ]] || fail "$component $kind: it went on"
+            assert_confined
+            [[ ! -e place/b.tar.gz && -d place/b.partial ]] || fail "$component $kind: the command continued"
         done
     done
 }
@@ -192,8 +194,8 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
     local component kind words name
     for name in b.partial renamed; do
         for component in "$SERVICE/heap.pb.gz" "$SERVICE/allocs.pb.gz" file-03; do
-            for kind in link hard fifo device stranger open; do
-                fresh
+            for kind in link hard fifo device foreign open; do
+                make_fresh
                 [[ -e place/b.partial/$component ]] || cp -a "$BASE/b.partial/$SERVICE/heap.pb.gz" "place/b.partial/$component"
                 [[ $kind != hard || ! -d place/b.partial/$component ]] || continue
                 [[ -d place/b.partial/$component ]] || echo 'PRIVATE KEY' >"place/b.partial/$component"
@@ -203,16 +205,16 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
                 case $kind in
                 link) words='is a symbolic link' ;;
                 hard) words='has another name outside of it' ;;
-                stranger) words='belongs to another user' ;;
+                foreign) words='belongs to another user' ;;
                 open) words='can be written by others' ;;
                 *) words='is neither a file nor a directory' ;;
                 esac
-                traced bundle create -o place/new.tar.gz "place/$name/"
+                run_traced bundle create -o place/new.tar.gz "place/$name/"
                 assert_status 1
                 assert_stderr_has "place/$name is not safe to bundle: $component in it $words"
                 [[ $stderr != *PRIVATE* ]] || fail_run "$name $component $kind: it shows the content"
-                confined
-                [[ ! -e place/new.tar.gz && ! -e place/new.partial && -d place/$name ]] || fail "$name $component $kind: it went on"
+                assert_confined
+                [[ ! -e place/new.tar.gz && ! -e place/new.partial && -d place/$name ]] || fail "$name $component $kind: the command continued"
             done
         done
     done
@@ -220,54 +222,54 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
 
 @test "bundle create refuses a work directory of another user or a link, and packs a whole one" {
     local kind
-    for kind in link stranger open; do
-        fresh
+    for kind in link foreign open; do
+        make_fresh
         replace place/b.partial "$kind"
         before=$(snapshot outside)
-        traced bundle create -o place/new.tar.gz place/b.partial
+        run_traced bundle create -o place/new.tar.gz place/b.partial
         assert_status 1
-        confined
-        [[ ! -e place/new.tar.gz && ! -e place/new.partial ]] || fail "$kind: it went on"
+        assert_confined
+        [[ ! -e place/new.tar.gz && ! -e place/new.partial ]] || fail "$kind: the command continued"
     done
-    fresh
+    make_fresh
     ln -s place way
-    traced bundle create -o place/new.tar.gz way/b.partial
+    run_traced bundle create -o place/new.tar.gz way/b.partial
     assert_status 3
-    confined
+    assert_confined
     "$profgrab_program" bundle list place/new.tar.gz | grep -q " files/$SERVICE/heap.pb.gz$"
 }
 
 @test "resume refuses a work directory that is a link or a FIFO" {
     for kind in link fifo; do
-        fresh
+        make_fresh
         replace place/b.partial "$kind"
-        traced resume --ssh-config "$SSH_CONFIG" place/b.partial
+        run_traced resume --ssh-config "$SSH_CONFIG" place/b.partial
         assert_status 1
-        confined
+        assert_confined
     done
     # The path to it may contain the user's own link.
-    fresh
+    make_fresh
     ln -s place way
-    traced resume --ssh-config "$SSH_CONFIG" way/b.partial
+    run_traced resume --ssh-config "$SSH_CONFIG" way/b.partial
     assert_status 0
-    confined
+    assert_confined
     [[ -s place/b.tar.gz ]]
 }
 
 @test "resume refuses a work directory that is deep or has very many entries, without reading all of it" {
-    fresh
+    make_fresh
     (cd place/b.partial && for ((i = 0; i < 40; i++)); do mkdir d && cd d || exit; done)
-    traced resume --ssh-config "$SSH_CONFIG" place/b.partial
+    run_traced resume --ssh-config "$SSH_CONFIG" place/b.partial
     assert_status 1
     assert_stderr_has 'lies deeper than 32 directories'
-    confined
+    assert_confined
 }
 
-# The directory is replaced after the run has made it: half a body has arrived, and the rest never does.
+# The test replaces the directory during the run: half a body has arrived, and the rest never arrives.
 @test "a link put in place of a host's directory during a run is not followed" {
     local i pid
     write_inventory stall
-    fresh
+    make_fresh
     rm -rf place/b.partial
     strace -ff -y -qq -s 300 -o "$PWD/trace" -e trace="$traced_calls" \
         "$profgrab_program" --ssh-config "$SSH_CONFIG" -q --timeout 5m -o place/b.tar.gz --host file-05 heap >path 2>log 3>&- &
@@ -283,9 +285,9 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
     cp place/away/stall/heap*.part outside/stall/
     before=$(snapshot outside)
     kill -TERM "$(pgrep -P "$pid")"
-    ! wait "$pid" || fail 'it went on' "$(cat log)"
+    ! wait "$pid" || fail 'the run continued' "$(cat log)"
     grep -q 'place/b.partial/file-05 is a symbolic link, and profgrab follows no links in this directory' log || fail "$(cat log)"
-    confined
+    assert_confined
 }
 
 # ---- output -----------------------------------------------------------------------------------------------------
@@ -294,37 +296,37 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
     local kind name
     for name in b.tar.gz b.partial; do
         for kind in link dangling fifo hard; do
-            fresh
+            make_fresh
             rm -rf place/b.partial
             case $kind in
             dangling) ln -s "$PWD/outside/new" "place/$name" ;;
             *) echo x >"place/$name" && replace "place/$name" "$kind" ;;
             esac
             before=$(snapshot outside)
-            traced --ssh-config "$SSH_CONFIG" -q -o place/b.tar.gz --host file-03 --port "$RIG_PORT_node_exporter" heap
+            run_traced --ssh-config "$SSH_CONFIG" -q -o place/b.tar.gz --host file-03 --port "$RIG_PORT_node_exporter" heap
             assert_status 1
             assert_stderr_has "place/$name exists already"
-            confined
+            assert_confined
             [[ $kind != dangling || ! -e outside/new ]]
         done
     done
     # A directory that the user names may be a link.
-    fresh
+    make_fresh
     rm -rf place/b.partial
     ln -s place way
-    traced --ssh-config "$SSH_CONFIG" -q -o way/b.tar.gz --host file-03 --port "$RIG_PORT_node_exporter" heap
+    run_traced --ssh-config "$SSH_CONFIG" -q -o way/b.tar.gz --host file-03 --port "$RIG_PORT_node_exporter" heap
     assert_status 0
-    confined
+    assert_confined
     [[ -s place/b.tar.gz ]]
 }
 
 @test "report -o, bundle create -o and bundle encrypt do not follow, replace or wait for an existing name" {
     local kind out
-    cp "$RIG_DIR/made/b.tar.gz" in.tar.gz
+    cp "$RIG_DIR/capture/b.tar.gz" in.tar.gz
     ssh-keygen -q -t ed25519 -N '' -f key
     for kind in link dangling fifo hard; do
         for out in r.html n.tar.gz e.age; do
-            fresh
+            make_fresh
             if [[ $kind == dangling ]]; then
                 ln -s "$PWD/outside/new" "place/$out"
                 before=$(snapshot outside)
@@ -333,22 +335,22 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
                 replace "place/$out" "$kind"
             fi
             case $out in
-            r.html) traced report -o place/r.html in.tar.gz ;;
-            n.tar.gz) traced bundle create -o place/n.tar.gz key.pub ;;
-            e.age) traced bundle encrypt --encrypt-to key.pub -o place/e.age in.tar.gz ;;
+            r.html) run_traced report -o place/r.html in.tar.gz ;;
+            n.tar.gz) run_traced bundle create -o place/n.tar.gz key.pub ;;
+            e.age) run_traced bundle encrypt --encrypt-to key.pub -o place/e.age in.tar.gz ;;
             esac
             ((status != 0)) || fail_run "$out $kind: it was made"
             assert_stderr_has "place/$out exists already"
-            confined
+            assert_confined
         done
     done
 }
 
 @test "bundle extract makes a new directory, also in a directory that is the user's link" {
     local kind
-    cp "$RIG_DIR/made/b.tar.gz" in.tar.gz
+    cp "$RIG_DIR/capture/b.tar.gz" in.tar.gz
     for kind in link dangling fifo hard; do
-        fresh
+        make_fresh
         rm -rf place/b.partial
         if [[ $kind == dangling ]]; then
             ln -s "$PWD/outside/new" place/b
@@ -357,17 +359,17 @@ replace() { # PATH link|fifo|hard|socket|device|stranger
             echo x >place/b
             replace place/b "$kind"
         fi
-        traced bundle extract -C place in.tar.gz
+        run_traced bundle extract -C place in.tar.gz
         assert_status 1
         assert_stderr_has 'place/b: File exists'
-        confined
+        assert_confined
     done
-    fresh
+    make_fresh
     ln -s place way
-    traced bundle extract -C way in.tar.gz
+    run_traced bundle extract -C way in.tar.gz
     assert_status 0
     assert_stdout way/b
-    confined
+    assert_confined
     [[ -s place/b/$SERVICE/heap.pb.gz ]]
 }
 
@@ -388,46 +390,46 @@ YAML
 @test "hosts neither reads nor writes a cache that is a link, a FIFO or another user's" {
     local kind file
     discovery_inventory
-    fresh
+    make_fresh
     # The user's own cache directory may be a link.
     ln -s place cache
-    traced hosts --refresh
+    run_traced hosts --refresh
     assert_status 0
-    confined
+    assert_confined
     file=$(compgen -G 'place/profgrab/discovery-*')
     [[ -s $file ]]
     cp -a place/profgrab kept
-    for kind in link fifo stranger open; do
-        fresh
+    for kind in link fifo foreign open; do
+        make_fresh
         cp -a kept place/profgrab
         replace place/profgrab "$kind"
-        traced hosts --refresh
+        run_traced hosts --refresh
         assert_status 0
         assert_stderr_has 'its answer cannot be cached: '
-        confined
-        traced hosts
+        assert_confined
+        run_traced hosts
         assert_status 0
-        confined
+        assert_confined
     done
     # A file is replaced by a new one; the old one is neither read nor written.
     for kind in link fifo; do
-        fresh
+        make_fresh
         cp -a kept place/profgrab
         replace "$file" "$kind"
-        traced hosts
+        run_traced hosts
         assert_status 0
-        confined
-        traced hosts --refresh
+        assert_confined
+        run_traced hosts --refresh
         assert_status 0
-        confined
+        assert_confined
         [[ -f $file && ! -L $file ]]
     done
-    fresh
+    make_fresh
     cp -a kept place/profgrab
     replace "$file" hard
-    traced hosts --refresh
+    run_traced hosts --refresh
     assert_status 0
-    confined
+    assert_confined
 }
 
 # ---- known hosts ------------------------------------------------------------------------------------------------
@@ -445,9 +447,9 @@ Host mine
     GlobalKnownHostsFile /dev/null
     UserKnownHostsFile $known
 EOF
-    accept() { traced check --ssh-config "$PWD/config" --via libssh2 --accept-new --host mine --port "$RIG_PORT_rude"; }
+    accept() { run_traced check --ssh-config "$PWD/config" --via libssh2 --accept-new --host mine --port "$RIG_PORT_rude"; }
     for kind in link relative hard dangling fifo; do
-        fresh
+        make_fresh
         rm -rf place/b.partial
         if [[ $kind == dangling ]]; then
             ln -s "$PWD/outside/new" "$known"
@@ -458,12 +460,12 @@ EOF
         fi
         accept
         # ssh-keygen and profgrab may read the file at the end of the link; neither writes it.
-        confined --reads
+        assert_confined --reads
         if [[ $kind == fifo ]]; then
             assert_status 1
             assert_stdout_has "the known hosts $known are no regular file"
         elif [[ $kind == dangling ]]; then
-            # ssh-keygen reads no known hosts there.
+            # ssh-keygen cannot read known hosts through that link.
             assert_status 1
             [[ ! -e outside/new ]]
         else
@@ -472,7 +474,7 @@ EOF
         fi
     done
     # The user's own known hosts in another place, as ssh does.
-    fresh
+    make_fresh
     rm -rf place/b.partial elsewhere
     mkdir elsewhere
     : >elsewhere/known
@@ -480,7 +482,7 @@ EOF
     before=$(snapshot outside)
     accept
     assert_status 0
-    confined --may-change elsewhere
+    assert_confined --may-change elsewhere
     grep -q ssh- elsewhere/known
     [[ -L $known ]]
 }
@@ -501,7 +503,7 @@ EOF
         assert_stderr_has 'has several names (hard links) in a directory that others can write'
         assert_equal "$(ls -d refused*)" ''
     done
-    # One name alone is no link, and a file that the user names is meant.
+    # A file with one name is no hard link, and a file that the user names may have several.
     rm shared/a
     run_profgrab bundle create -o single.tar.gz shared own/open/b
     assert_status 0

@@ -7,27 +7,26 @@ load limits
 
 setup_file() { e2e_setup_file; }
 
-
 # ---- limits -------------------------------------------------------------------------------------------------------
 
 @test "hostile bundles, profiles and dumps take at most 10 s and 300 MB in report, view, goroutines and completion" {
     local kind
     for kind in braces bundle-of-zeros; do
         hostile_file "$kind.tar.gz" "$kind"
-        bounded report -o - "$kind.tar.gz"
-        bounded report --text "$kind.tar.gz"
-        bounded report --markdown "$kind.tar.gz"
-        bounded view --no-browser "$kind.tar.gz"
-        bounded view --no-browser "$kind.tar.gz:*"
-        bounded bundle list --profiles --dumps "$kind.tar.gz"
+        run_bounded report -o - "$kind.tar.gz"
+        run_bounded report --text "$kind.tar.gz"
+        run_bounded report --markdown "$kind.tar.gz"
+        run_bounded view --no-browser "$kind.tar.gz"
+        run_bounded view --no-browser "$kind.tar.gz:*"
+        run_bounded bundle list --profiles --dumps "$kind.tar.gz"
     done
     for kind in lines goroutines zeros pattern; do
         hostile_file "$kind.gz" "$kind"
-        bounded goroutines "$kind.gz"
-        bounded goroutines --json "$kind.gz"
-        bounded view --no-browser "$kind.gz"
-        bounded view --no-browser - <"$kind.gz"
-        bounded goroutines - <"$kind.gz"
+        run_bounded goroutines "$kind.gz"
+        run_bounded goroutines --json "$kind.gz"
+        run_bounded view --no-browser "$kind.gz"
+        run_bounded view --no-browser - <"$kind.gz"
+        run_bounded goroutines - <"$kind.gz"
     done
 }
 
@@ -35,14 +34,14 @@ setup_file() { e2e_setup_file; }
     check_hostile_bundles secrets zip-in-zip undescribed members strings
 }
 
-@test "resume: a stranger's work directory of any shape takes at most 10 s and 300 MB" {
+@test "resume: a hostile work directory of any shape takes at most 10 s and 300 MB" {
     local kind
-    make_place
+    make_scratch
     printf 'version: 1\nservices: { s: { port: 1 } }\nhosts: { h: { connect: direct, address: 127.0.0.1, services: [s] } }\n' >inventory.yaml
     chmod 600 inventory.yaml
     for kind in sparse holes entries changed directories hosts services items planned left deep braces text; do
-        hostile_workdir "$place/$kind.partial" "$kind"
-        bounded resume -y -q -i inventory.yaml "$place/$kind.partial"
+        hostile_workdir "$scratch/$kind.partial" "$kind"
+        run_bounded resume -y -q -i inventory.yaml "$scratch/$kind.partial"
         case $kind in
         sparse) assert_stderr_has 'sparse.partial is not safe to resume: h/s/a in it is larger than 4 GiB, and no run makes such a file' ;;
         holes) assert_stderr_has 'in it is a sparse file, and the holes of the files come to more than 1 GiB' ;;
@@ -55,19 +54,19 @@ setup_file() { e2e_setup_file; }
         deep) assert_stderr_has 'lies deeper than 32 directories' ;;
         braces) assert_stderr_has 'manifest.json is too large: it would take more than' ;;
         esac
-        ((status != 0)) || fail_run "$kind: it had nothing to say"
-        rm -rf "${place:?}"/*
+        ((status != 0)) || fail_run "$kind: it succeeded"
+        rm -rf "${scratch:?}"/*
     done
 }
 
 @test "bodies that inflate a thousandfold take at most 10 s and 300 MB in a check and in bundle create" {
     mkdir d
     hostile_file one.pb.gz inflating
-    bounded bundle create -o b.tar.gz one.pb.gz
+    run_bounded bundle create -o b.tar.gz one.pb.gz
     assert_status 3
     assert_stderr_has 'one.pb.gz: damaged: it inflates to more than 128 MiB and 64 times its size'
     for i in {1..40}; do cp one.pb.gz "d/$i.pb.gz"; done
-    bounded bundle create -o c.tar.gz d
+    run_bounded bundle create -o c.tar.gz d
     assert_status 1
     assert_stderr_has 'reading it takes more than'
     [[ ! -e c.tar.gz ]]
@@ -84,11 +83,11 @@ import sys
 head, unit, tail = sys.argv[1].split(" ")
 print(head + unit * (60000000 // len(unit)) + tail)
 PY
-        bounded hosts -i inventory.yaml --from file_sd:t.json
+        run_bounded hosts -i inventory.yaml --from file_sd:t.json
     done
     assert_stderr_has 'it has more than 100000 targets'
     head -c 67200000 /dev/zero | tr '\0' ' ' | cat - <(echo '[]') >t.json
-    bounded hosts -i inventory.yaml --from file_sd:t.json
+    run_bounded hosts -i inventory.yaml --from file_sd:t.json
     assert_stderr_has 't.json is larger than 67108864 bytes'
     # The maximum number of targets at different ports, and of labels.
     python3 - >t.json <<'PY'
@@ -97,23 +96,23 @@ ports = iter(range(10**6))
 labels = {f"a{i}": "v" * 60 for i in range(16)}
 print(json.dumps([{"targets": [f"127.0.0.1:{1 + next(ports) % 65000}" for _ in range(24999)], "labels": {"job": f"j{k}", **labels}} for k in range(4)]))
 PY
-    bounded hosts --json -i inventory.yaml --from file_sd:t.json
+    run_bounded hosts --json -i inventory.yaml --from file_sd:t.json
     assert_status 0
-    bounded --dry-run -y -i inventory.yaml --from file_sd:t.json --host h heap
-    # Each target has labels of its own.
+    run_bounded --dry-run -y -i inventory.yaml --from file_sd:t.json --host h heap
+    # Here each target has labels of its own.
     python3 - >t.json <<'PY'
 import json
 print(json.dumps([{"targets": [f"127.0.0.1:{1 + i % 65000}"], "labels": {"job": f"j{i}", **{k: str(i) for k in "abcd"}}} for i in range(99000)]))
 PY
     echo 'discovery: [{ file_sd: "t.json", host: h }]' >>inventory.yaml
-    bounded hosts --json -i inventory.yaml
+    run_bounded hosts --json -i inventory.yaml
     assert_status 0
 }
 
 @test "an SSH server that floods the handshake costs at most 10 s and 300 MB" {
     rig_fixture bad -ssh "127.0.0.1:$RIG_PORT_sshd"
     printf 'Host file-01\n  HostName 127.0.0.1\n  Port %s\n' "$RIG_PORT_bad_flood" >config
-    bounded --batch --via libssh2 --ssh-config config --host file-01 --port 1 heap
+    run_bounded --batch --via libssh2 --ssh-config config --host file-01 --port 1 heap
     assert_status 1
     assert_stderr_has 'SSH handshake: the server sent more than 4 MiB before the login ended'
 }
@@ -123,7 +122,7 @@ PY
     for kind in unexpected tiny ignore; do
         rig_odd_sshd "flood_$kind" --open --flood "$kind"
         rig_alias "flooding-$kind" "flood_$kind"
-        bounded --batch --via libssh2 --ssh-config "$RIG_SSH_CONFIG" --host "flooding-$kind" --port 1 heap
+        run_bounded --batch --via libssh2 --ssh-config "$RIG_SSH_CONFIG" --host "flooding-$kind" --port 1 heap
         assert_status 1
         assert_stderr_has 'the server sent too much that belongs to no connection'
     done
@@ -134,21 +133,21 @@ PY
     check_chunks extension pprof
 }
 
-# many HEAD UNIT TIMES TAIL: prints a YAML text.
-many() { python3 -c 'import sys; h, u, n, t = sys.argv[1:]; print(h + u * int(n) + t)' "$@"; }
+# repeat HEAD UNIT TIMES TAIL: prints HEAD, UNIT so many times, and TAIL.
+repeat() { python3 -c 'import sys; h, u, n, t = sys.argv[1:]; print(h + u * int(n) + t)' "$@"; }
 
 @test "a source's YAML of any shape takes at most 10 s and 300 MB, accepted or refused" {
     local head unit refused accepted tail
     printf 'version: 1\nservices: { s: { port: 1 } }\nhosts: { h: { connect: direct, address: 127.0.0.1, services: [s] } }\n' >inventory.yaml
     chmod 600 inventory.yaml
-    # The first number of units fills the 8 MB of a file, the second takes just less memory than a file may.
+    # The first number of units needs too much memory, the second just less than a file may.
     while IFS='|' read -r head unit refused accepted tail; do
-        many "$head" "${unit//@/$'\n'}" "$refused" "$tail" >c.yml
-        bounded hosts -i inventory.yaml --from scrape_configs:c.yml
+        repeat "$head" "${unit//@/$'\n'}" "$refused" "$tail" >c.yml
+        run_bounded hosts -i inventory.yaml --from scrape_configs:c.yml
         assert_status 2
         assert_stderr_has 'the file is too large: it would take more than 100.7 MB of memory'
-        many "$head" "${unit//@/$'\n'}" "$accepted" "$tail" >c.yml
-        bounded hosts -i inventory.yaml --from scrape_configs:c.yml
+        repeat "$head" "${unit//@/$'\n'}" "$accepted" "$tail" >c.yml
+        run_bounded hosts -i inventory.yaml --from scrape_configs:c.yml
         refute_stderr_has 'too large'
     done <<'SHAPES'
 scrape_configs: {|a,|4000000|500000|}
@@ -158,36 +157,36 @@ scrape_configs: {x: [|[],|2600000|1780000|]}
 scrape_configs:|@-|4000000|1560000|
 SHAPES
     head -c 8400000 /dev/zero | tr '\0' '\n' | cat - <(echo 'scrape_configs: []') >c.yml
-    bounded hosts -i inventory.yaml --from scrape_configs:c.yml
+    run_bounded hosts -i inventory.yaml --from scrape_configs:c.yml
     assert_stderr_has 'c.yml is larger than 8388608 bytes'
     # A configuration and a file of targets that it names are in memory together.
-    many '[{targets: [' 'h:80,' 100000 '], labels: {job: j}}, {x: [' >part
-    { cat part && many '' 'a,' 1350000 ']}]'; } >targets.yml
-    many 'scrape_configs: [{job_name: j, file_sd_configs: [{files: [targets.yml]}], relabel_configs: [' 'a,' 1560000 ']}]' >c.yml
-    bounded hosts -i inventory.yaml --from scrape_configs:c.yml
+    repeat '[{targets: [' 'h:80,' 100000 '], labels: {job: j}}, {x: [' >part
+    { cat part && repeat '' 'a,' 1350000 ']}]'; } >targets.yml
+    repeat 'scrape_configs: [{job_name: j, file_sd_configs: [{files: [targets.yml]}], relabel_configs: [' 'a,' 1560000 ']}]' >c.yml
+    run_bounded hosts -i inventory.yaml --from scrape_configs:c.yml
     assert_status 0
     refute_stderr_has 'too large'
-    { cat part && many '' 'a,' 1600000 ']}]'; } >targets.yml
-    bounded hosts -i inventory.yaml --from scrape_configs:c.yml
+    { cat part && repeat '' 'a,' 1600000 ']}]'; } >targets.yml
+    run_bounded hosts -i inventory.yaml --from scrape_configs:c.yml
     assert_stderr_has 'would take more than 100.7 MB of memory: its targets are missing'
-    # Very many directives, and one large file of targets that is named very often.
+    # Very many directives; then one large file of targets that is named very often.
     python3 -c 'print("".join(f"%TAG !a{i}! tag:x\n" for i in range(200000)) + "---\nscrape_configs: []")' >c.yml
-    bounded hosts -i inventory.yaml --from scrape_configs:c.yml
+    run_bounded hosts -i inventory.yaml --from scrape_configs:c.yml
     assert_status 2
     assert_stderr_has 'the file has more than 100 %TAG directives'
-    many '[' '{},' 400000 ']' >targets.yml
-    many 'scrape_configs: [{job_name: j, file_sd_configs: [{files: [' 'targets.yml,' 100000 ']}]}]' >c.yml
-    bounded hosts -i inventory.yaml --from scrape_configs:c.yml
+    repeat '[' '{},' 400000 ']' >targets.yml
+    repeat 'scrape_configs: [{job_name: j, file_sd_configs: [{files: [' 'targets.yml,' 100000 ']}]}]' >c.yml
+    run_bounded hosts -i inventory.yaml --from scrape_configs:c.yml
     assert_status 1
     assert_stderr_has 'reading its files takes more than 5 s of processor time'
 }
 
 @test "a file that exceeds the memory limit gives one message with its name, and no output file" {
     hostile_file zeros.gz zeros
-    bounded goroutines zeros.gz
+    run_bounded goroutines zeros.gz
     assert_status 1
     [[ $stderr == 'profgrab: zeros.gz: reading it takes more than 31'?'.'?' MB of memory'$'\n''hint: an ordinary file of its size needs less: '* ]] || fail_run 'another message'
-    bounded view --no-browser zeros.gz
+    run_bounded view --no-browser zeros.gz
     assert_status 1
     assert_stderr_has 'profgrab: zeros.gz: reading it takes more than 31'
     assert_equal "$(ls "$XDG_RUNTIME_DIR")" ''
@@ -196,14 +195,14 @@ SHAPES
 @test "report and view of a bundle leave out the one file that exceeds the memory limit, and show all others" {
     local page
     hostile_file b.tar.gz one-bad
-    bounded report -o page.html b.tar.gz
+    run_bounded report -o page.html b.tar.gz
     assert_status 0
     assert_stderr_has 'profgrab: b.tar.gz: reading it takes more than 2'
     assert_stderr_has 'of memory; going on without bad.txt'
-    bounded report --text b.tar.gz
+    run_bounded report --text b.tar.gz
     assert_status 0
     assert_stderr_has 'going on without bad.txt'
-    bounded view --no-browser b.tar.gz
+    run_bounded view --no-browser b.tar.gz
     assert_status 0
     assert_stderr_has 'going on without bad.txt'
     for page in page.html "$output"; do
@@ -211,8 +210,8 @@ SHAPES
         grep -q 'last s goroutines' "$page"
         grep -q 'reading it takes more memory or time than a file of its size may' "$page"
     done
-    "$profgrab_program" report -o - b.tar.gz 2>said | cat >piped
-    grep -q 'going on without bad.txt' said
+    "$profgrab_program" report -o - b.tar.gz 2>messages | cat >piped
+    grep -q 'going on without bad.txt' messages
     cmp piped page.html
 }
 
@@ -224,13 +223,13 @@ SHAPES
     hostile_file b.tar.gz one-bad
     tar xzf b.tar.gz
     gzip -9nc x/bad.txt >x/bad.txt.gz
-    bounded view --no-browser x/first.txt x/bad.txt.gz x/last.txt
+    run_bounded view --no-browser x/first.txt x/bad.txt.gz x/last.txt
     assert_status 0
     assert_stderr_has 'going on without x/bad.txt.gz'
     grep -q first "$output"
     grep -q last "$output"
-    # A report of this file alone would be empty.
-    bounded view --no-browser x/bad.txt.gz
+    # Without its only file a view would be empty.
+    run_bounded view --no-browser x/bad.txt.gz
     assert_status 1
     refute_stderr_has 'going on without'
 }
@@ -241,7 +240,7 @@ SHAPES
     echo before >report
     for format in -folded -speedscope '-dot -call_tree' '-svg -call_tree'; do
         # shellcheck disable=SC2086 # two flags
-        bounded pprof $format -output=report deep.pb.gz
+        run_bounded pprof $format -output=report deep.pb.gz
         assert_status 2
         assert_stderr_has 'deep.pb.gz: reading it takes more than 2'
         assert_equal "$(cat report)" before
@@ -261,7 +260,7 @@ SHAPES
 
 @test "pprof: a report of the shell that exceeds its limit gives one message, and the shell continues" {
     hostile_file deep.pb.gz deep
-    bounded pprof deep.pb.gz < <(printf 'folded\ntop 3\nquit\n')
+    run_bounded pprof deep.pb.gz < <(printf 'folded\ntop 3\nquit\n')
     assert_status 0
     assert_equal "$(grep -c 'deep.pb.gz: reading it takes more than 2' <<<"$stderr")" 1
     assert_stdout_has 'Showing nodes accounting for 1, 100% of 1 total'
@@ -270,52 +269,52 @@ SHAPES
 @test "pprof, merge, diff, goroutines: bundles of very many profiles take at most 10 s and 300 MB" {
     local kind
     hostile_file types.gz types
-    bounded pprof -top types.gz
+    run_bounded pprof -top types.gz
     assert_stderr_has 'parsing profile: it has more than 1000 sample types'
     for kind in many-samples many-texts; do
         hostile_file "$kind.tar.gz" "$kind"
-        bounded pprof -top "$kind.tar.gz:*"
+        run_bounded pprof -top "$kind.tar.gz:*"
         assert_status 2
         assert_stderr_has "reading it takes more than "
         assert_stderr_has "$kind.tar.gz:"
     done
-    bounded merge -o merged 'many-samples.tar.gz:*'
+    run_bounded merge -o merged 'many-samples.tar.gz:*'
     assert_status 1
     assert_stderr_has 'reading it takes more than '
     [[ ! -e merged ]]
-    bounded diff many-samples.tar.gz many-texts.tar.gz
+    run_bounded diff many-samples.tar.gz many-texts.tar.gz
     assert_status 2
     # Many members are read in few passes.
     hostile_file many-small.tar.gz many-small
-    bounded pprof -top "many-small.tar.gz:*"
+    run_bounded pprof -top "many-small.tar.gz:*"
     assert_status 0
-    bounded merge -o merged "many-small.tar.gz:*"
+    run_bounded merge -o merged "many-small.tar.gz:*"
     assert_status 0
     hostile_file entries.tar.gz entries
-    bounded diff entries.tar.gz entries.tar.gz
-    bounded goroutines entries.tar.gz entries.tar.gz
+    run_bounded diff entries.tar.gz entries.tar.gz
+    run_bounded goroutines entries.tar.gz entries.tar.gz
 }
 
 @test "a profile with a costly drop_frames is not drawn, its page says why, and the bundle is made in time" {
     hostile_file pattern.pb.gz pattern
-    bounded bundle create -o b.tar.gz pattern.pb.gz
+    run_bounded bundle create -o b.tar.gz pattern.pb.gz
     assert_status 0
     tar xzf b.tar.gz
     grep -q 'a regular expression takes too long on the names in this profile' b/report.html
-    bounded view --no-browser pattern.pb.gz
+    run_bounded view --no-browser pattern.pb.gz
     assert_status 1
     assert_stderr_has 'a regular expression takes too long on the names in this profile'
-    bounded pprof -top pattern.pb.gz
+    run_bounded pprof -top pattern.pb.gz
     assert_stderr_has 'a regular expression takes too long on the names in this profile'
     assert_stderr_has "the profile's own drop_frames; -all_frames does without"
-    bounded pprof -top -all_frames pattern.pb.gz
+    run_bounded pprof -top -all_frames pattern.pb.gz
     assert_status 0
 }
 
 # ---- Ctrl-C after the last byte ----------------------------------------------------------------------------------------
 
-# Serves large.pb.gz on a direct route.
-served() {
+# Starts a service with the profile large.pb.gz, on a direct route. Sets $server, and writes inventory.yaml.
+serve_large_profile() {
     hostile_file large.pb.gz large
     cat >serve.py <<'PY'
 import http.server, sys
@@ -350,20 +349,20 @@ PY
 
 teardown() {
     [[ -z ${server-} ]] || kill "$server"
-    [[ -z ${place-} ]] || rm -rf "$place"
+    [[ -z ${scratch-} ]] || rm -rf "$scratch"
     e2e_teardown
 }
 
-# interrupted_at STRACE-OPTION...: runs a grab into b.tar.gz, with the signals and delays that strace injects.
-interrupted_at() {
+# run_interrupted_at STRACE-OPTION...: runs a grab into b.tar.gz, with the signals and delays that strace injects.
+run_interrupted_at() {
     [[ $profgrab_program == */gcc/* || $profgrab_program == */clang/* ]] || skip 'strace and sanitizers exclude each other'
     rm -rf b.tar.gz b.partial b
     run --separate-stderr strace -f -ttt -o trace "$@" "$profgrab_program" -q -i inventory.yaml --host here -o b.tar.gz heap
-    took_at_most_2_s "$*"
+    assert_at_most_2_s "$*"
 }
 
-# By the trace, the program ended within 2 s of its first SIGINT.
-took_at_most_2_s() { # LABEL
+# By the file trace, the program ended within 2 s of its first SIGINT.
+assert_at_most_2_s() { # LABEL
     local took
     took=$(awk '/--- SIGINT/ && !began { began = $2 } /\+\+\+ (exited|killed)/ { end = $2 } END { if (!began) exit 1; printf "%d\n", (end - began) * 1000 }' trace) ||
         fail_run "no signal was sent: $1"
@@ -371,13 +370,13 @@ took_at_most_2_s() { # LABEL
 }
 
 @test "SIGINT while the page is drawn or the bundle is written: the whole bundle exists within 2 s" {
-    served
+    serve_large_profile
     local at
-    # At the fork of the child that draws; in that child; at its end. Then at README.md and the manifest, the tarball and its
-    # directory.
+    # At the fork of the child that draws the page, in that child, and at its end. Then while README.md, the manifest, the tarball
+    # and its directory are written.
     for at in clone:signal=SIGINT:when=1 close_range:signal=SIGINT:when=1 wait4:signal=SIGINT:when=1 fsync:signal=SIGINT:when={3,4,5,6,7,8} \
         renameat:signal=SIGINT:when={2,3}; do
-        interrupted_at -e trace="${at%%:*},exit_group" -e inject="$at"
+        run_interrupted_at -e trace="${at%%:*},exit_group" -e inject="$at"
         assert_status 0
         [[ ! -e b.partial ]]
         "$profgrab_program" bundle verify b.tar.gz >/dev/null
@@ -391,9 +390,9 @@ took_at_most_2_s() { # LABEL
 }
 
 @test "SIGINT while a bundle is packed slowly: the program ends within 2 s, the work directory stays, and resume packs it" {
-    served
-    # Each piece of 32 kB, of 22, takes 0.3 s to read. The drawing child gets the first signal alone.
-    interrupted_at -P "$PWD/b.partial/here/app/heap.pb.gz" -e inject=fstat,newfstatat:signal=SIGINT:when=1 -e inject=read:delay_enter=300000
+    serve_large_profile
+    # Each of 22 pieces of 32 kB takes 0.3 s to read. The first signal goes to the child that draws, alone.
+    run_interrupted_at -P "$PWD/b.partial/here/app/heap.pb.gz" -e inject=fstat,newfstatat:signal=SIGINT:when=1 -e inject=read:delay_enter=300000
     assert_status 130
     assert_stderr_has 'profgrab: the bundle could not be written: interrupted'
     assert_stderr_has 'hint: everything collected is in b.partial: `profgrab resume -i inventory.yaml b.partial` packs it'
@@ -439,10 +438,10 @@ PY
 @test "SIGINT while bundle create copies a large file: it exits within 2 s, and leaves nothing" {
     [[ $profgrab_program == */gcc/* || $profgrab_program == */clang/* ]] || skip 'strace and sanitizers exclude each other'
     head -c 6000000 /dev/urandom >large.bin
-    # Each piece of 64 kB takes 0.1 s to read, of 92.
+    # Each of 92 pieces of 64 kB takes 0.1 s to read.
     run --separate-stderr strace -f -ttt -o trace -P "$PWD/large.bin" -P "$PWD/b.partial/files/large.bin" -e trace=read,write \
         -e inject=write:signal=SIGINT:when=3 -e inject=read:delay_enter=100000 "$profgrab_program" bundle create -o b.tar.gz large.bin
-    took_at_most_2_s 'bundle create'
+    assert_at_most_2_s 'bundle create'
     assert_status 130
     refute_stderr_has 'is kept in'
     assert_stderr_has 'interrupted'

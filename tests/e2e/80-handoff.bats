@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2030,SC2031 # each test is a subshell
-# Hand-offs to a strict GitLab of our own (tests/gitlab), and every fault of one. After each test the tracker must have received
-# no request that GitLab's documentation forbids, and no output may contain the token.
+# Hand-offs to our strict imitation of GitLab (tests/gitlab), and every fault of a hand-off. In each test the tracker receives no
+# request that GitLab's documentation forbids, and no output contains the token.
 load helper
 load gitlab
 
@@ -17,7 +17,7 @@ setup_file() {
 
 teardown_file() { rig_stop; }
 
-# The summary contains a host name: a place with that name received confidential text.
+# The summary contains this host name: data that contains it is confidential.
 HOST='file-03-stor-gprd'
 MANAGER=glpat-manager-0123456789
 
@@ -33,18 +33,18 @@ setup() {
 
 teardown() {
     [[ -z ${output-} || -z ${TOKEN-} || "$output$stderr" != *"$TOKEN"* ]] || fail_run 'the token was printed'
-    [[ ! -s made ]] || tidy
+    [[ ! -s created ]] || remove_created
     [[ -n ${may_violate-} ]] || assert_equal "$(control "$control/violations")" ''
 }
 
-# hand PROJECT [OPTION...]: hands off the encrypted bundle with a summary.
-hand() {
+# hand_off PROJECT [OPTION...]: hands off the encrypted bundle with a summary.
+hand_off() {
     local project=$1
     shift
-    hand_file bundle.tar.gz.age "$project" --encrypted "$@"
+    hand_off_file bundle.tar.gz.age "$project" --encrypted "$@"
 }
 
-hand_file() { # FILE PROJECT [OPTION...]
+hand_off_file() { # FILE PROJECT [OPTION...]
     local file=$1 project=$2
     shift 2
     run --separate-stderr timeout 60 "$HANDOFF" --patience 3000 --silence 10000 --summary "cpu of $HOST"$'\n/close\n@all' "$@" \
@@ -58,10 +58,11 @@ assert_nothing_sensitive() {
 }
 
 assert_no_words() {
-    [[ $(control "$control/state") != *"$HOST"* ]] || fail 'the summary is with the tracker' "$(control "$control/state")"
+    [[ $(control "$control/state") != *"$HOST"* ]] || fail 'the tracker has the summary' "$(control "$control/state")"
 }
 
-assert_says() { # ERROR HINT-PART LEFT
+# The hand-off failed with this error, a hint that begins so, and this report of the data that left.
+assert_report() { # ERROR HINT LEFT
     assert_status 4
     assert_stderr_has "error: work: $1"
     [[ -z $2 ]] || assert_stderr_has "hint: $2"
@@ -69,6 +70,7 @@ assert_says() { # ERROR HINT-PART LEFT
     assert_printable "$stderr"
 }
 
+# Reports of the data that left.
 nothing='nothing has left this workstation'
 empty='nothing has left this workstation but a neutral issue or note'
 stored='the tracker has the encrypted bundle but not the summary'
@@ -77,7 +79,7 @@ refused='the encrypted bundle (300.0 kB) left this workstation, and the tracker 
 # ---- success --------------------------------------------------------------------------------------------------------
 
 @test "a new issue: the confidential issue first, then the file, compared, then the internal note" {
-    hand ops/public
+    hand_off ops/public
     assert_status 0
     assert_stdout_has "url $url/ops/public/-/issues/3"
     assert_stdout_has 'left the tracker has the encrypted bundle and the summary'
@@ -101,7 +103,7 @@ GET /api/v4/projects/13/issues/3/notes/N 200 manager"
 
 @test "outsiders get nothing, except the encrypted file of a public project by its address" {
     local secret note
-    hand ops/public --issue 1
+    hand_off ops/public --issue 1
     assert_status 0
     secret=$(state 's["ops/public"]["uploads"][0]')
     note=$(state 's["ops/public"]["issues"][0]["notes"][0]["id"]')
@@ -111,11 +113,11 @@ GET /api/v4/projects/13/issues/3/notes/N 200 manager"
         assert_equal "$(control "${header[@]}" "$url/api/v4/projects/ops%2Fpublic/issues/1/notes")" '[]'
         assert_equal "$(control "${header[@]}" -o /dev/null -w '%{http_code}' \
             "$url/api/v4/projects/ops%2Fpublic/issues/1/notes/$note")" 404
-        # GitLab's documentation warns of this; it is why the bundle must be encrypted.
+        # GitLab's documentation warns of such downloads. For this reason the bundle must be encrypted.
         control "${header[@]}" "$url/-/project/13/uploads/$secret" | cmp - bundle.tar.gz.age
     done
     control -X POST "$control/reset"
-    hand_file plain.tar.gz ops/private
+    hand_off_file plain.tar.gz ops/private
     assert_status 0
     secret=$(state 's["ops/private"]["uploads"][0]')
     for token in '' glpat-outsider-0123456789; do
@@ -131,7 +133,7 @@ GET /api/v4/projects/13/issues/3/notes/N 200 manager"
 }
 
 @test "an issue that others can read: the internal note is checked before the upload, and filled after it" {
-    hand ops/private --issue 1
+    hand_off ops/private --issue 1
     assert_status 0
     assert_stdout_has 'step open-note done'
     assert_equal "$(requests | grep -E '^(POST|PUT)' | sed -E 's/notes\/[0-9]+/notes\/N/')" \
@@ -143,28 +145,28 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
 }
 
 @test "a confidential issue gets a plain note" {
-    hand ops/internal --issue 2
+    hand_off ops/internal --issue 2
     assert_status 0
     assert_stdout_has 'step open-note skipped the issue is confidential'
     assert_equal "$(state 's["ops/internal"]["issues"][1]["notes"][0]["internal"]')" True
 }
 
 @test "labels, assignees and a title of the user's own are set" {
-    hand ops/private --title $'slow pushes\e[31m' --label profiling --label 'team::gitaly' --assignee reporter
+    hand_off ops/private --title $'slow pushes\e[31m' --label profiling --label 'team::gitaly' --assignee reporter
     assert_status 0
     assert_equal "$(state 's["ops/private"]["issues"][2]["issue"]["labels"]')" "['profiling', 'team::gitaly']"
     assert_equal "$(state 's["ops/private"]["issues"][2]["assignees"]')" '[2]'
     assert_equal "$(state 's["ops/private"]["issues"][2]["issue"]["title"]')" 'slow pushes?[31m'
     # With a title of the user's own, the report mentions the issue.
     spoil '^GET .*/issues/4$' 403
-    hand ops/private --title 'slow pushes'
-    assert_says 'reading the flag back: HTTP 403' '' 'nothing has left this workstation but an issue with your title'
-    hand ops/private --assignee ghost
-    assert_says 'reading the place: there is no user "ghost" to assign' '' "$nothing"
+    hand_off ops/private --title 'slow pushes'
+    assert_report 'reading the flag back: HTTP 403' '' 'nothing has left this workstation but an issue with your title'
+    hand_off ops/private --assignee ghost
+    assert_report 'reading the place: there is no user "ghost" to assign' '' "$nothing"
 }
 
 @test "a large file becomes a package, and the tracker's SHA-256 is compared" {
-    hand ops/private --upload-max 1000
+    hand_off ops/private --upload-max 1000
     assert_status 0
     refute_requested '/uploads'
     assert_requested '^GET .*/packages/[0-9]+/package_files 200'
@@ -174,7 +176,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
 
 @test "a GitLab that cannot return an upload gets a package" {
     url=http://127.0.0.1:$PORT_old control=http://127.0.0.1:$CONTROL_old
-    hand ops/private
+    hand_off ops/private
     assert_status 0
     refute_requested '/uploads'
     assert_requested '^PUT .*/packages/generic/'
@@ -182,24 +184,24 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
 
 @test "TLS with a private CA works; without the CA nothing is sent, least of all the token" {
     url=https://127.0.0.1:$PORT_tls control=http://127.0.0.1:$CONTROL_tls
-    hand ops/private --ca "$RIG_DIR/ca.pem"
+    hand_off ops/private --ca "$RIG_DIR/ca.pem"
     assert_status 0
     control -X POST "$control/reset"
-    hand ops/private
-    assert_says 'reading the place: its TLS certificate is not accepted' 'add `ca: FILE` with the trusted authorities' "$nothing"
+    hand_off ops/private
+    assert_report 'reading the place: its TLS certificate is not accepted' 'add `ca: FILE` with the trusted authorities' "$nothing"
     assert_equal "$(requests)" ''
     url=http://127.0.0.1:$PORT_tls
-    hand ops/private
-    assert_says 'reading the place: HTTP 400' '' "$nothing"
+    hand_off ops/private
+    assert_report 'reading the place: HTTP 400' '' "$nothing"
     assert_equal "$(requests)" ''
     url=http://tracker.example
-    hand ops/private
-    assert_says 'the tracker'\''s url http://tracker.example would send the token unencrypted: use https' '' "$nothing"
+    hand_off ops/private
+    assert_report 'the tracker'\''s url http://tracker.example would send the token unencrypted: use https' '' "$nothing"
 }
 
 @test "a dry run sends nothing, and shows each request without a secret" {
     unset TOKEN
-    hand ops/private --dry-run --label profiling
+    hand_off ops/private --dry-run --label profiling
     assert_status 0
     assert_equal "$(requests)" ''
     assert_stdout_has "would POST $url/api/v4/projects/ops%2Fprivate/issues title="
@@ -207,7 +209,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     assert_stdout_has "would POST $url/api/v4/projects/ops%2Fprivate/uploads file profgrab-"
     assert_stdout_has "would POST $url/api/v4/projects/ops%2Fprivate/issues/ISSUE/notes body ("
     refute_stdout_has "$HOST"
-    hand ops/private --dry-run --issue 1
+    hand_off ops/private --dry-run --issue 1
     assert_stdout_has "would PUT $url/api/v4/projects/ops%2Fprivate/issues/1/notes/NOTE body ("
     assert_equal "$(requests)" ''
 }
@@ -230,7 +232,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
 }
 
 @test "a renamed project is found, and addressed by its number" {
-    hand ops/old
+    hand_off ops/old
     assert_status 0
     assert_requested '^GET /api/v4/projects/ops%2Fold 301'
     assert_requested '^POST /api/v4/projects/11/issues 201'
@@ -241,31 +243,31 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
 @test "plain text is not sent to a place that outsiders can read, unless the user confirms it" {
     local project
     for project in public internal secretive; do
-        hand_file plain.tar.gz "ops/$project"
+        hand_off_file plain.tar.gz "ops/$project"
         assert_status 4
         assert_stderr_has "error: work: refused: the bundle is not encrypted, and the attachments in project ops/$project are "
         assert_stderr_has 'hint: encrypt it (--for TEAM, --encrypt-to); --plaintext-i-know sends it as it is'
         assert_stdout_has "left $nothing"
     done
     assert_stderr_has 'readable by users that the tracker does not report'
-    hand_file plain.tar.gz ops/private --issue 1
-    assert_says 'refused: the bundle is not encrypted, and the issue in project ops/private is not confidential' 'encrypt it' "$nothing"
+    hand_off_file plain.tar.gz ops/private --issue 1
+    assert_report 'refused: the bundle is not encrypted, and the issue in project ops/private is not confidential' 'encrypt it' "$nothing"
     refute_requested '^(POST|PUT)'
-    hand_file plain.tar.gz ops/private --issue 2
+    hand_off_file plain.tar.gz ops/private --issue 2
     assert_status 0
-    hand_file plain.tar.gz ops/public --plaintext-i-know
+    hand_off_file plain.tar.gz ops/public --plaintext-i-know
     assert_status 0
 }
 
 @test "plain text does not become a package that anyone can read" {
-    hand_file plain.tar.gz ops/open-packages --upload-max 1000
-    assert_says 'uploading: the project lets anyone get its packages, and the bundle is not encrypted' 'encrypt it' "$empty"
+    hand_off_file plain.tar.gz ops/open-packages --upload-max 1000
+    assert_report 'uploading: the project lets anyone get its packages, and the bundle is not encrypted' 'encrypt it' "$empty"
     refute_requested '/packages'
     assert_no_words
 }
 
 @test "a file named as encrypted that is not encrypted is not sent" {
-    hand_file plain.tar.gz ops/public --encrypted
+    hand_off_file plain.tar.gz ops/public --encrypted
     assert_status 4
     assert_stderr 'error: plain.tar.gz: it is not encrypted in the age format'
     assert_stdout_has "left $nothing"
@@ -273,17 +275,17 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
 }
 
 @test "unknown issues and projects, and options of new issues with --issue, are refused" {
-    hand ops/private --issue 0x1
+    hand_off ops/private --issue 0x1
     assert_status 4
     assert_stderr_has '"0x1" is no number of an issue'
-    hand ops/private --issue 1 --label profiling
+    hand_off ops/private --issue 1 --label profiling
     assert_stderr_has 'exists and keeps its title, labels and assignees'
-    hand ops/archived
+    hand_off ops/archived
     assert_stderr_has 'project ops/archived is archived'
-    hand ops/none
-    assert_says 'reading the place: project ops/none: HTTP 404' "the project's path is in its address: GROUP/PROJECT" "$nothing"
-    hand ops/private --issue 99
-    assert_says 'reading the place: issue 99: HTTP 404' '' "$nothing"
+    hand_off ops/none
+    assert_report 'reading the place: project ops/none: HTTP 404' "the project's path is in its address: GROUP/PROJECT" "$nothing"
+    hand_off ops/private --issue 99
+    assert_report 'reading the place: issue 99: HTTP 404' '' "$nothing"
     may_violate=1
 }
 
@@ -291,46 +293,46 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
 
 @test "a dropped confidential flag stops the upload" {
     spoil '^POST .*/issues$' drop-confidential
-    hand ops/public
-    assert_says 'reading the flag back: the tracker created the issue without its confidential flag' 'is the token' "$empty"
+    hand_off ops/public
+    assert_report 'reading the flag back: the tracker created the issue without its confidential flag' 'is the token' "$empty"
     assert_stderr_has "close $url/ops/public/-/issues/3"
     assert_nothing_sensitive
 }
 
 @test "a dropped internal flag stops the upload, and the note reveals nothing" {
     export TOKEN=glpat-guest-0123456789
-    hand ops/public --issue 1
-    assert_says 'creating an internal note: the tracker created the note without its internal flag' 'may the token' "$empty"
+    hand_off ops/public --issue 1
+    assert_report 'creating an internal note: the tracker created the note without its internal flag' 'may the token' "$empty"
     assert_nothing_sensitive
 }
 
 @test "an issue opened to all during the upload does not get the summary" {
     spoil '^POST .*/uploads$' open
-    hand ops/public
-    assert_says 'writing the note: the issue is not confidential any more' '' 'the tracker has the encrypted bundle but not the summary'
+    hand_off ops/public
+    assert_report 'writing the note: the issue is not confidential any more' '' 'the tracker has the encrypted bundle but not the summary'
     assert_no_words
 }
 
 @test "a new issue opened to all after its flag was read back gets nothing" {
     local changed='uploading: the issue is not confidential any more'
     spoil '^GET .*/issues/3$' open
-    hand ops/public
-    assert_says "$changed" 'nothing was uploaded' "$empty"
+    hand_off ops/public
+    assert_report "$changed" 'nothing was uploaded' "$empty"
     assert_nothing_sensitive
     # A package takes a file that an upload refuses; the issue is opened during that refusal.
     control -X POST "$control/reset"
     spoil '^POST .*/uploads$' 413
     spoil '^GET .*/issues/3$' open '' 1 1
-    hand ops/public
-    assert_says "$changed" 'nothing was uploaded' ''
+    hand_off ops/public
+    assert_report "$changed" 'nothing was uploaded' ''
     refute_requested '/packages'
     assert_no_words
 }
 
 @test "an issue opened to all after the first check gets no plain text" {
     spoil '^GET .*/issues/2$' open
-    hand_file plain.tar.gz ops/private --issue 2
-    assert_says 'reading the flag back: the bundle is not encrypted, and the issue in project ops/private is not confidential' \
+    hand_off_file plain.tar.gz ops/private --issue 2
+    assert_report 'reading the flag back: the bundle is not encrypted, and the issue in project ops/private is not confidential' \
         'encrypt it' "$nothing"
     refute_requested '^(POST|PUT)'
 }
@@ -338,22 +340,22 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
 @test "a place opened to others before the upload gets no file" {
     local changed='uploading: project ops/private: readable by anyone now, and readable by its members when the hand-off began'
     spoil '^POST .*/issues$' visibility public
-    hand_file plain.tar.gz ops/private
-    assert_says "$changed" 'nothing was uploaded; check who can read there' "$empty"
+    hand_off_file plain.tar.gz ops/private
+    assert_report "$changed" 'nothing was uploaded; check who can read there' "$empty"
     assert_nothing_sensitive
     # An encrypted bundle stops there too: a person should find out why the visibility changed.
     control -X POST "$control/reset"
     spoil '^POST .*/issues$' visibility public
-    hand ops/private
-    assert_says "$changed" 'nothing was uploaded' "$empty"
+    hand_off ops/private
+    assert_report "$changed" 'nothing was uploaded' "$empty"
     assert_nothing_sensitive
     # Packages have a permission of their own, which changes while an upload is refused.
     control -X POST "$control/reset"
     spoil '^GET .*/projects/ops%2Fprivate$' packages public 1 1
     spoil '^POST .*/uploads$' 413
-    hand ops/private
+    hand_off ops/private
     # The tracker may refuse the upload before or after it has read the file.
-    assert_says 'uploading: project ops/private is not as it was when the hand-off began' 'nothing was uploaded' ''
+    assert_report 'uploading: project ops/private is not as it was when the hand-off began' 'nothing was uploaded' ''
     [[ $output == *"left $empty"* || $output == *'left this workstation, and the tracker refused it'* ]] || fail_run 'what has left'
     refute_requested '^PUT .*/packages'
     assert_no_words
@@ -361,7 +363,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
 
 @test "a guest's note on his own confidential issue is as confidential as the issue" {
     export TOKEN=glpat-guest-0123456789
-    hand ops/private
+    hand_off ops/private
     assert_status 0
     assert_stdout_has 'step read-note done the note is as confidential as its issue'
 }
@@ -373,8 +375,8 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     while read -r what words; do
         control -X POST "$control/reset"
         spoil '^POST .*/issues$' "$what"
-        hand ops/public
-        assert_says "creating the issue: HTTP $words" '' "$nothing"
+        hand_off ops/public
+        assert_report "creating the issue: HTTP $words" '' "$nothing"
         assert_nothing_sensitive
     done <<'EOF'
 401 401: the token is not accepted: 401 Unauthorized
@@ -384,39 +386,39 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
 400 400: title is missing
 EOF
     export TOKEN=glpat-nobody-0123456789
-    hand ops/public
-    assert_says 'reading the place: HTTP 401: the token is not accepted' 'has it expired?' "$nothing"
+    hand_off ops/public
+    assert_report 'reading the place: HTTP 401: the token is not accepted' 'has it expired?' "$nothing"
 }
 
 @test "a token repeated by a tracker is masked" {
     spoil '^POST .*/issues$' echo
-    hand ops/public
-    assert_says 'creating the issue: HTTP 400: what is *** for?' '' "$nothing"
+    hand_off ops/public
+    assert_report 'creating the issue: HTTP 400: what is *** for?' '' "$nothing"
 }
 
 @test "web pages, empty and endless answers instead of JSON are reported" {
     spoil '^GET .*/version' html
-    hand ops/public
-    assert_says 'reading the place: HTTP 200, and no JSON: a web page: Sign in' "is $url the tracker itself" "$nothing"
+    hand_off ops/public
+    assert_report 'reading the place: HTTP 200, and no JSON: a web page: Sign in' "is $url the tracker itself" "$nothing"
     spoil '^GET .*/projects/' empty
-    hand ops/public
-    assert_says 'reading the place: project ops/public: HTTP 200, and an empty answer instead of JSON' '' "$nothing"
+    hand_off ops/public
+    assert_report 'reading the place: project ops/public: HTTP 200, and an empty answer instead of JSON' '' "$nothing"
     spoil '^GET .*/projects/' endless
-    hand ops/public
-    assert_says 'reading the place: project ops/public: the answer is larger than 1048576 bytes' '' "$nothing"
+    hand_off ops/public
+    assert_report 'reading the place: project ops/public: the answer is larger than 1048576 bytes' '' "$nothing"
     spoil '^POST .*/issues$' html
-    hand ops/public
-    assert_says 'creating the issue: the request was sent, but its result is unknown: HTTP 200, and no JSON' \
+    hand_off ops/public
+    assert_report 'creating the issue: the request was sent, but its result is unknown: HTTP 200, and no JSON' \
         "check $url/ops/public before you repeat it" "$empty"
     assert_nothing_sensitive
 }
 
 @test "429 in both forms is waited for, and the same request is repeated" {
-    # Longer than a pause of profgrab's own.
+    # The tracker asks for a longer wait than profgrab's own pause.
     spoil '^POST .*/issues$' later-text 2
     spoil '^POST .*/notes$' later-json
     spoil '^POST .*/uploads$' later-text 1
-    hand ops/public
+    hand_off ops/public
     assert_status 0
     assert_equal "$(state 'len(s["ops/public"]["uploads"])')" 1
     assert_stdout_has 'waiting 2000 HTTP 429'
@@ -427,32 +429,32 @@ EOF
 
 @test "429 with a longer wait than allowed is reported at once" {
     spoil '^POST .*/issues$' later-text 3600
-    hand ops/public
-    assert_says 'creating the issue: HTTP 429: too many requests; it accepts the next one in 3600 s' 'repeat it later' "$nothing"
+    hand_off ops/public
+    assert_report 'creating the issue: HTTP 429: too many requests; it accepts the next one in 3600 s' 'repeat it later' "$nothing"
 }
 
 @test "a file refused after the upload is reported as sent, encrypted or not" {
     spoil '^POST .*/uploads$' refused-late
-    hand ops/public
-    assert_says 'uploading: HTTP 422: refused: the virus scanner is out of order' '' "$refused"
+    hand_off ops/public
+    assert_report 'uploading: HTTP 422: refused: the virus scanner is out of order' '' "$refused"
     assert_no_words
     spoil '^POST .*/uploads$' refused-late
-    hand_file plain.tar.gz ops/private
-    assert_says 'uploading: HTTP 422' '' 'the bundle, in plain text, (200.0 kB) left this workstation, and the tracker refused it'
+    hand_off_file plain.tar.gz ops/private
+    assert_report 'uploading: HTTP 422' '' 'the bundle, in plain text, (200.0 kB) left this workstation, and the tracker refused it'
 }
 
 @test "413 on an upload, as a web page, causes a package instead" {
     head -c 3000000 /dev/urandom >>bundle.tar.gz.age
     spoil '^POST .*/uploads$' 413
-    hand ops/private
+    hand_off ops/private
     assert_status 0
     assert_requested '^POST .*/uploads 413'
     assert_requested '^PUT .*/packages/generic/.* 201'
     control -X POST "$control/reset"
     spoil '^POST .*/uploads$' 413
     spoil '^PUT .*/packages' 413
-    hand ops/private
-    assert_says 'uploading: the package registry: HTTP 413: too large for the tracker: a web page: 413 Request Entity Too Large' '' ''
+    hand_off ops/private
+    assert_report 'uploading: the package registry: HTTP 413: too large for the tracker: a web page: 413 Request Entity Too Large' '' ''
     # A file refused before it was read may have left in part, or not at all.
     grep -qE '^left (nothing has left|at most .* of the encrypted bundle|the encrypted bundle .* refused)' <<<"$output" || fail_run 'left'
     assert_no_words
@@ -460,16 +462,16 @@ EOF
 
 @test "after a 5xx answer, requests that read are repeated, and those that write are not" {
     spoil '^GET .*/projects/ops%2Fpublic$' 502
-    hand ops/public
+    hand_off ops/public
     assert_status 0
     spoil '^POST .*/uploads$' 502
-    hand ops/public
-    assert_says 'uploading: the request was sent, but its result is unknown: HTTP 502: the tracker failed: a web page: 502 Bad Gateway' \
+    hand_off ops/public
+    assert_report 'uploading: the request was sent, but its result is unknown: HTTP 502: the tracker failed: a web page: 502 Bad Gateway' \
         "check $url/ops/public/-/issues/4 before you repeat it" 'the tracker may have the encrypted bundle but does not have the summary'
     assert_equal "$(requests | grep -c '^POST .*/uploads 502')" 1
     spoil '^POST .*/issues$' 500
-    hand ops/public
-    assert_says 'creating the issue: the request was sent, but its result is unknown: HTTP 500' '' "$empty"
+    hand_off ops/public
+    assert_report 'creating the issue: the request was sent, but its result is unknown: HTTP 500' '' "$empty"
 }
 
 @test "a redirect to another host is reported and not followed, and does not get the token" {
@@ -478,14 +480,14 @@ EOF
     for on in '^GET .*/projects/' '^POST .*/issues$' '^POST .*/uploads$'; do
         control -X POST "$control/reset"
         spoil "$on" redirect "$other"
-        hand ops/public
+        hand_off ops/public
         assert_status 4
         assert_stderr_has "HTTP 307: it redirects to $other/api/v4/projects/"
         assert_stderr_has "hint: the token goes to $url alone"
         assert_no_words
     done
     spoil '^GET .*/projects/' redirect "http://localhost:$PORT_gitlab"
-    hand ops/public
+    hand_off ops/public
     assert_stderr_has 'not followed'
     assert_equal "$(control "http://127.0.0.1:$CONTROL_other/log")" ''
     rig_end other
@@ -496,10 +498,10 @@ EOF
 @test "an upload cut in the middle leaves no file, and is not repeated" {
     head -c 30000000 /dev/zero >>bundle.tar.gz.age
     spoil '^POST .*/uploads$' cut
-    hand ops/public
-    assert_says 'uploading: the connection ended' '' 'at most '
+    hand_off ops/public
+    assert_report 'uploading: the connection ended' '' 'at most '
     grep -qE '^left at most [1-9][0-9.]* [kM]B of 30.3 MB of the encrypted bundle left this workstation, and the tracker did not take it$' <<<"$output" ||
-        fail_run 'what has left is not said'
+        fail_run 'the data that left is not reported'
     assert_equal "$(requests | grep -c '/uploads')" 1
     assert_no_words
 }
@@ -509,8 +511,8 @@ EOF
     for how in cut-after lost; do
         control -X POST "$control/reset"
         spoil '^POST .*/uploads$' "$how"
-        hand ops/public
-        assert_says 'uploading: the request was sent, but its result is unknown: it closed the connection without an answer' \
+        hand_off ops/public
+        assert_report 'uploading: the request was sent, but its result is unknown: it closed the connection without an answer' \
             "check $url/ops/public/-/issues/3 before you repeat it" 'the tracker may have the encrypted bundle but does not have the summary'
         assert_equal "$(requests | grep -c '^POST .*/uploads')" 1
         assert_no_words
@@ -520,39 +522,39 @@ EOF
 
 @test "a new issue whose answer was lost is not made twice" {
     spoil '^POST .*/issues$' lost
-    hand ops/public
-    assert_says 'creating the issue: the request was sent, but its result is unknown' "check $url/ops/public before" "$empty"
+    hand_off ops/public
+    assert_report 'creating the issue: the request was sent, but its result is unknown' "check $url/ops/public before" "$empty"
     assert_equal "$(state 'len(s["ops/public"]["issues"])')" 3
     assert_nothing_sensitive
 }
 
 @test "a silent tracker and an unreachable one are reported" {
     spoil '^POST .*/issues$' silent
-    hand ops/public --silence 700
-    assert_says 'creating the issue: the request was sent, but its result is unknown: no answer: no data arrived for 700ms' '' "$empty"
+    hand_off ops/public --silence 700
+    assert_report 'creating the issue: the request was sent, but its result is unknown: no answer: no data arrived for 700ms' '' "$empty"
     url=http://127.0.0.1:1
-    hand ops/public
-    assert_says 'reading the place: Failed to connect' '' "$nothing"
+    hand_off ops/public
+    assert_report 'reading the place: Failed to connect' '' "$nothing"
 }
 
 @test "a file stored short or changed is found, and no note refers to it" {
     spoil '^POST .*/uploads$' truncate
-    hand ops/public
-    assert_says 'verifying: the tracker stored 150011 of 300022 bytes' 'the stored file is another one' \
+    hand_off ops/public
+    assert_report 'verifying: the tracker stored 150011 of 300022 bytes' 'the stored file is another one' \
         'the tracker has the encrypted bundle but not the summary'
     assert_no_words
     spoil '^POST .*/uploads$' flip
-    hand ops/public
-    assert_says 'verifying: the tracker stored other bytes: SHA-256 ' '' 'the tracker has the encrypted bundle but not the summary'
+    hand_off ops/public
+    assert_report 'verifying: the tracker stored other bytes: SHA-256 ' '' 'the tracker has the encrypted bundle but not the summary'
     spoil '^PUT .*/packages' truncate
-    hand ops/public --upload-max 1000
-    assert_says 'verifying: the tracker stored 150011 of 300022 bytes' '' 'the tracker has the encrypted bundle but not the summary'
+    hand_off ops/public --upload-max 1000
+    assert_report 'verifying: the tracker stored 150011 of 300022 bytes' '' 'the tracker has the encrypted bundle but not the summary'
     assert_no_words
 }
 
 @test "an interruption between two steps stops there, and reports what has left" {
-    hand ops/public --cancel-after create
-    assert_says 'reading the flag back: interrupted' '' "$empty"
+    hand_off ops/public --cancel-after create
+    assert_report 'reading the flag back: interrupted' '' "$empty"
     assert_nothing_sensitive
 }
 
@@ -560,7 +562,7 @@ EOF
     local before
     before=$(sha256sum bundle.tar.gz.age; stat -c '%a %Y' bundle.tar.gz.age)
     spoil '^POST .*/uploads$' truncate
-    hand ops/public
+    hand_off ops/public
     assert_status 4
     assert_equal "$(sha256sum bundle.tar.gz.age; stat -c '%a %Y' bundle.tar.gz.age)" "$before"
 }
@@ -588,9 +590,9 @@ each_request() { # NAME [--cancel]
 
 @test "waits are reported one by one with their sum, and end with --patience" {
     spoil '^POST .*/uploads$' later-json '' 10
-    hand ops/public --patience 4000
-    grep -qE '^waiting [0-9]+ HTTP 429$' <<<"$output" || fail_run 'the first wait is not told'
-    grep -qE '^waiting [0-9]+ HTTP 429, after [0-9.ms]+ of at most 4s$' <<<"$output" || fail_run 'the second wait is not told'
+    hand_off ops/public --patience 4000
+    grep -qE '^waiting [0-9]+ HTTP 429$' <<<"$output" || fail_run 'the first wait is not reported'
+    grep -qE '^waiting [0-9]+ HTTP 429, after [0-9.ms]+ of at most 4s$' <<<"$output" || fail_run 'the second wait is not reported'
     assert_equal "$(sed -n 's/^waiting \([0-9]*\).*/\1/p' <<<"$output" | awk '{ sum += $1 } END { print (sum > 0 && sum <= 4000) }')" 1
     assert_stderr_has 'error: work: uploading: HTTP 429: too many requests, also after waiting '
     assert_stderr_has 'hint: repeat it later'
@@ -598,8 +600,8 @@ each_request() { # NAME [--cancel]
     assert_no_words
     control -X POST "$control/reset"
     spoil '^GET .*/projects/ops%2Fpublic$' 502 '' 10
-    hand ops/public --patience 10000
-    assert_says 'reading the place: project ops/public: HTTP 502: the tracker failed, also after waiting ' '' "$nothing"
+    hand_off ops/public --patience 10000
+    assert_report 'reading the place: project ops/public: HTTP 502: the tracker failed, also after waiting ' '' "$nothing"
     assert_equal "$(requests | grep -c 'ops%2Fpublic 502')" 3
 }
 
@@ -675,18 +677,18 @@ EOF
 # The object store refuses requests with a token or a cookie and records a violation, which teardown finds.
 @test "files in an object store are fetched back from there without the token" {
     spoil '^GET .*/uploads/' bucket
-    hand ops/private
+    hand_off ops/private
     assert_status 0
     assert_stdout_has 'step verify done'
     assert_requested '^BUCKET GET /uploads/'
     control -X POST "$control/reset"
     # GitLab returns a package's SHA-256, so it is not fetched back; a package without one is.
     spoil '^GET .*/packages/generic/' bucket
-    hand ops/private --upload-max 1000
+    hand_off ops/private --upload-max 1000
     assert_status 0
     refute_requested BUCKET
     spoil '^GET .*/package_files$' no-digest
-    hand ops/private --upload-max 1000
+    hand_off ops/private --upload-max 1000
     assert_status 0
     assert_requested '^BUCKET GET '
 }
@@ -696,8 +698,8 @@ EOF
     while IFS='|' read -r how words; do
         control -X POST "$control/reset"
         spoil '^GET .*/uploads/' bucket "$how"
-        hand ops/private
-        assert_says "verifying: ${words//STORE/the store http://127.0.0.1:$BUCKET_gitlab, to which the tracker redirects downloads}" \
+        hand_off ops/private
+        assert_report "verifying: ${words//STORE/the store http://127.0.0.1:$BUCKET_gitlab, to which the tracker redirects downloads}" \
             'the stored file is another one, or cannot be compared: no note refers to it' "$stored"
         refute_stderr_has X-Amz
         refute_stderr_has password
@@ -710,12 +712,12 @@ user|it cannot be fetched back to be compared: HTTP 302: it redirects to http://
 http://bucket.example|it cannot be fetched back to be compared: HTTP 302: it redirects to http://bucket.example/uploads/
 back|it cannot be fetched back to be compared: the store http
 EOF
-    # Redirected there, the request had no token.
+    # The request that was redirected back to the tracker had no token.
     assert_requested '^GET /api/v4/projects/11 404 anonymous'
     # Answers other than files come from the tracker alone.
     spoil '^GET .*/issues/4$' redirect "http://127.0.0.1:$BUCKET_gitlab"
-    hand ops/private
-    assert_says 'reading the flag back: HTTP 307: it redirects to' 'the token goes to' "$empty"
+    hand_off ops/private
+    assert_report 'reading the flag back: HTTP 307: it redirects to' 'the token goes to' "$empty"
     refute_requested 'BUCKET GET /api'
 }
 
@@ -723,45 +725,45 @@ EOF
     url=https://127.0.0.1:$PORT_tls control=http://127.0.0.1:$CONTROL_tls
     control -X POST "$control/reset"
     spoil '^GET .*/uploads/' bucket
-    hand ops/private --ca "$RIG_DIR/ca.pem"
+    hand_off ops/private --ca "$RIG_DIR/ca.pem"
     assert_status 0
     assert_requested '^BUCKET GET '
-    stub stranger -ca "$RIG_DIR/stranger.pem"
-    spoil '^GET .*/uploads/' bucket "https://127.0.0.1:$BUCKET_stranger"
-    hand ops/private --ca "$RIG_DIR/ca.pem"
-    assert_says "verifying: it cannot be fetched back to be compared: the store https://127.0.0.1:$BUCKET_stranger, to which the tracker redirects downloads: its TLS certificate is not accepted" \
+    stub untrusted -ca "$RIG_DIR/untrusted.pem"
+    spoil '^GET .*/uploads/' bucket "https://127.0.0.1:$BUCKET_untrusted"
+    hand_off ops/private --ca "$RIG_DIR/ca.pem"
+    assert_report "verifying: it cannot be fetched back to be compared: the store https://127.0.0.1:$BUCKET_untrusted, to which the tracker redirects downloads: its TLS certificate is not accepted" \
         '' "$stored"
-    assert_equal "$(control "http://127.0.0.1:$CONTROL_stranger/log")" ''
-    rig_end stranger
+    assert_equal "$(control "http://127.0.0.1:$CONTROL_untrusted/log")" ''
+    rig_end untrusted
 }
 
 @test "a proxy of the environment is not used for a tracker on loopback over plain HTTP" {
-    http_proxy=http://127.0.0.1:1 HTTP_PROXY=http://127.0.0.1:1 all_proxy=http://127.0.0.1:1 hand ops/private
+    http_proxy=http://127.0.0.1:1 HTTP_PROXY=http://127.0.0.1:1 all_proxy=http://127.0.0.1:1 hand_off ops/private
     assert_status 0
 }
 
 # ---- a real GitLab --------------------------------------------------------------------------------------------------
 
-# asked ARG...: curl with the token, which is not in its arguments.
-asked() {
+# request CURL-ARG...: sends a request with the token, which is not in curl's arguments.
+request() {
     (umask 077 && printf 'PRIVATE-TOKEN: %s\n' "$TOKEN" >header)
     control -H @header "$@"
 }
 
-# Removes the objects listed in the file `made`; an issue that may not be removed is closed.
-tidy() {
+# Removes the objects listed in the file `created`; an issue that may not be removed is closed.
+remove_created() {
     local path
     while read -r path; do
-        [[ $(asked -o /dev/null -w '%{http_code}' -X DELETE "$path") != 403 || $path != */issues/* ]] ||
-            asked -o /dev/null -X PUT -H 'Content-Type: application/json' -d '{"state_event":"close"}' "$path"
-    done <made
-    rm made
+        [[ $(request -o /dev/null -w '%{http_code}' -X DELETE "$path") != 403 || $path != */issues/* ]] ||
+            request -o /dev/null -X PUT -H 'Content-Type: application/json' -d '{"state_event":"close"}' "$path"
+    done <created
+    rm created
 }
 
 # assert_note: the note on $issue is internal and has the text; its file will be removed.
 assert_note() {
-    asked "$issue/notes?per_page=100" >notes
-    python3 - "$HOST" "$api" notes <<'EOF' >>made
+    request "$issue/notes?per_page=100" >notes
+    python3 - "$HOST" "$api" notes <<'EOF' >>created
 import json, re, sys
 host, api, notes = sys.argv[1:]
 ours = [n for n in json.load(open(notes)) if not n.get("system") and "Profile bundle" in n["body"]]
@@ -772,7 +774,7 @@ EOF
 
 # assert_issue CONFIDENTIAL: checks the flag, and that $issue itself reveals nothing.
 assert_issue() {
-    asked "$issue" >issue.json
+    request "$issue" >issue.json
     python3 - "$HOST" "$1" issue.json <<'EOF'
 import json, sys
 host, confidential, issue = sys.argv[1:]
@@ -781,24 +783,24 @@ assert str(o["confidential"]) == confidential and host not in str(o), o
 EOF
 }
 
-# live PROJECT: a hand-off to a new issue, and one to a readable issue, on the GitLab at $url.
-live() {
+# check_real_gitlab PROJECT: hands off to a new issue, and to an issue that others can read, on the GitLab at $url.
+check_real_gitlab() {
     local api=$url/api/v4/projects/${1//\//%2F} issue number
-    hand "$1" --title 'profgrab: a test, please ignore'
+    hand_off "$1" --title 'profgrab: a test, please ignore'
     number=$(sed -n 's|^url .*/||p' <<<"$output")
     issue=$api/issues/$number
-    [[ -z $number ]] || echo "$issue" >>made
+    [[ -z $number ]] || echo "$issue" >>created
     assert_status 0
     assert_stdout_has 'step verify done'
     assert_stdout_has 'step read-note done'
     assert_issue True
     assert_note
 
-    number=$(asked -H 'Content-Type: application/json' -d '{"title":"profgrab: a test, please ignore"}' "$api/issues" |
+    number=$(request -H 'Content-Type: application/json' -d '{"title":"profgrab: a test, please ignore"}' "$api/issues" |
         python3 -c 'import json, sys; print(json.load(sys.stdin)["iid"])')
     issue=$api/issues/$number
-    echo "$issue" >>made
-    hand "$1" --issue "$number"
+    echo "$issue" >>created
+    hand_off "$1" --issue "$number"
     assert_status 0
     assert_stdout_has 'step open-note done'
     assert_stdout_has 'step read-note done the note is internal'
@@ -806,17 +808,17 @@ live() {
     assert_note
 }
 
-# Runs the next test with our own GitLab instead of a real one, so that it works when it is needed.
+# Tests check_real_gitlab itself, which rarely runs with a real GitLab.
 @test "the requests to a real GitLab, and their complete removal, work with our own" {
-    live ops/private
-    tidy
+    check_real_gitlab ops/private
+    remove_created
     assert_equal "$(state 's["ops/private"]["uploads"]')" '[]'
     assert_equal "$(state '[i["issue"]["state"] for i in s["ops/private"]["issues"]]')" "['opened', 'opened', 'deleted', 'deleted']"
-    # A reporter can remove neither, and the files may be in an object store.
+    # A reporter can remove neither issues nor files, and the files may be in an object store.
     export TOKEN=glpat-reporter-0123456789
     spoil '^GET .*/uploads/' bucket '' 2
-    live ops/private
-    tidy
+    check_real_gitlab ops/private
+    remove_created
     assert_equal "$(state '[i["issue"]["state"] for i in s["ops/private"]["issues"]][-2:]')" "['closed', 'closed']"
 }
 
@@ -824,6 +826,6 @@ live() {
     [[ -n ${PROFGRAB_TEST_GITLAB_URL-} ]] || skip 'PROFGRAB_TEST_GITLAB_URL is not set'
     url=$PROFGRAB_TEST_GITLAB_URL
     export TOKEN=$PROFGRAB_TEST_GITLAB_TOKEN
-    live "$PROFGRAB_TEST_GITLAB_PROJECT"
-    tidy
+    check_real_gitlab "$PROFGRAB_TEST_GITLAB_PROJECT"
+    remove_created
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2030,SC2031 # each test is a subshell
-# The hand-off for its user: `profgrab attach`, and `grab --for`, with a real sshd, a real Go service, and a strict GitLab of
-# our own. age and ssh-keygen read the stored files.
+# `profgrab attach` and `grab --for` with a real sshd, a real Go service, and our strict imitation of GitLab (tests/gitlab). age and
+# ssh-keygen read the stored files.
 load helper
 load gitlab
 
@@ -28,7 +28,7 @@ teardown() {
     e2e_teardown
 }
 
-# inventory [TEAM-SETTING [SELF]]
+# inventory [TEAM-SETTING [SELF]]: writes inventory.yaml. TEAM-SETTING is one more key of the team gitaly.
 inventory() {
     cat >inventory.yaml <<EOF
 version: 1
@@ -57,7 +57,7 @@ grab() {
     run --separate-stderr "$profgrab_program" --ssh-config "$SSH_CONFIG" -i inventory.yaml --host file-03 "$@" heap goroutines
 }
 
-# A bundle to hand off, in $bundle.
+# Makes a bundle to hand off, and sets $bundle.
 make_bundle() {
     grab
     assert_status 0
@@ -68,7 +68,7 @@ attach() {
     run --separate-stderr "$profgrab_program" attach "$bundle" -i inventory.yaml "$@"
 }
 
-# The file that the tracker stored for a project, as `stored`.
+# Downloads the file that the tracker stored for a project, to `stored`.
 fetch_stored() { # PROJECT NUMBER
     local secret
     secret=$(state "s[\"$1\"][\"uploads\"][0]")
@@ -178,7 +178,7 @@ json_handoff() {
         refute_stderr_has safe
     done
     refute_requested .
-    # A grab reports it before it opens anything.
+    # A grab reports a bad argument before it opens anything.
     grab --for gitalyy
     assert_status 2
     grab --title hello
@@ -240,7 +240,7 @@ refuse() {
     assert_stdout_has 'signed with SHA256:'
     refute_stdout_has 'Enter passphrase'
     assert_stdout_has /ops/private/-/issues/3
-    # Nobody can be asked: refused at the login, as expected.
+    # Without a terminal, the login fails.
     run --separate-stderr setsid -w "$profgrab_program" --ssh-config "$SSH_CONFIG" -i inventory.yaml --host file-03 --for gitaly heap
     assert_status 1
     assert_stderr_has 'there is no terminal to ask on'
@@ -308,7 +308,7 @@ refuse() {
     assert_status 0
 }
 
-# Plain text, so that the whole stored copy can be searched.
+# The copy is in plain text, so that the test can search the whole of it.
 @test "text that looks like a secret is not in the copy, the note or the title" {
     local secret=5wordfish-0815 where
     grab --reason "password: $secret" heap "/debug/vars?token=$secret"
@@ -492,7 +492,7 @@ refuse() {
         case $left in *'encrypted bundle'*) ls -- *.age ;; *) run ! ls -- *.age ;; esac
         rm -f -- *.age
     done <<'EOF'
-look|^GET .*/projects/|profgrab: nothing has left this workstation$
+query|^GET .*/projects/|profgrab: nothing has left this workstation$
 create|^POST .*/issues$|nothing has left this workstation but a neutral issue or note
 read-back|^GET .*/issues/|nothing has left this workstation but a neutral issue or note
 upload|^POST .*/uploads$|the tracker may have the encrypted bundle but does not have the summary

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2030,SC2031 # each test is a subshell
-# Ctrl-C in each phase of a hand-off: it ends in time, the bundle exists, and the data that left the workstation is reported.
+# Ctrl-C in each phase of a hand-off: profgrab ends in time, keeps the bundle, and reports the data that left the workstation.
 load helper
 load gitlab
 
@@ -45,7 +45,7 @@ END
     chmod 600 inventory.yaml
 }
 
-# A bundle that redaction changes in each member, and that needs many reads.
+# Makes a bundle with secrets and random bytes that needs many reads.
 make_bundle() {
     python3 - <<'END'
 import random
@@ -67,17 +67,17 @@ needs_strace() {
 
 interrupts() { python3 "$rig_root/tests/rig/interrupts.py" --control "$control" "$@"; }
 
-# Sends SIGINT to the process $pid, which must end long before what it waits for (60 s); its status is in $rc.
+# Sends SIGINT to the process $pid, which waits for something that takes 60 s. The process ends within 8 s. Sets $rc to its status.
 interrupt_in_time() {
     local began now
     began=$(date +%s%3N)
     kill -INT "$pid"
     wait "$pid" && rc=0 || rc=$?
     now=$(date +%s%3N)
-    ((now - began < 8000)) || fail "it went on for $((now - began)) ms"
+    ((now - began < 8000)) || fail "it ended after $((now - began)) ms"
 }
 
-# A shell's background jobs ignore SIGINT.
+# Starts the command as $pid in the background, with SIGINT enabled: background jobs of a shell ignore it.
 in_background() {
     python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' \
         "$@" >out 2>log 3>&- &
@@ -106,7 +106,7 @@ until_true() { # COMMAND...
     make_bundle
     run --separate-stderr strace -f -o trace -e trace=close_range -e inject=close_range:signal=SIGINT:when=1 \
         "$profgrab_program" attach b.tar.gz -i inventory.yaml --for gitaly
-    ((status != 0)) || fail_run 'it was handed over'
+    ((status != 0)) || fail_run 'it was handed off'
     assert_stderr_has 'nothing has left this workstation'
     refute_requested .
     assert_equal "$(ls -- *.age 2>/dev/null)" ''

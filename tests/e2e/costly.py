@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """costly.py DIRECTORY: writes small files that need much work to read; costly.py --run COMMAND...: measures a command that reads one.
 
---run prints what the command printed, then a line `cost: S seconds of processor time, M MB of memory, exit CODE` on standard
-error: of the command and the processes it waited for.
+With --run, the command writes its output as usual. Then costly.py writes a line `cost: S seconds of processor time, M MB of memory,
+exit CODE` to standard error, for the command and the processes that it waited for. Its exit status is 1 if the time exceeds
+$MOST_SECONDS or the memory $MOST_MB.
 """
 import gzip
 import io

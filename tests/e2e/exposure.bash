@@ -1,5 +1,5 @@
-# 65-check.bats runs this in a network namespace of its own: a host with a non-loopback address, with a service on all its
-# addresses and one only on loopback. 192.0.2.1 is reserved for documentation; here it is this namespace's.
+# 65-check.bats runs this script in a network namespace of its own. The namespace is a host with a non-loopback address, with one
+# service on all addresses and one only on loopback. Its address 192.0.2.1 is reserved for documentation.
 # shellcheck disable=SC2154 # the rig sets RIG_PORT_*
 set -euo pipefail
 program=$1

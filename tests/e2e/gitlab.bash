@@ -1,7 +1,7 @@
 # A strict stateful GitLab for tests (tests/gitlab). A file that needs it has `load gitlab` after `load helper`.
-# shellcheck shell=bash disable=SC2154 # rig_root is the rig's; control is a URL the test sets
+# shellcheck shell=bash disable=SC2154 # the rig sets rig_root; the test sets control, a URL
 
-# stub NAME [FLAG...]: a process of tests/gitlab; its ports become PORT_NAME, CONTROL_NAME and BUCKET_NAME.
+# stub NAME [FLAG...]: starts a process of tests/gitlab; its ports become PORT_NAME, CONTROL_NAME and BUCKET_NAME.
 stub() {
     local name=$1 log=$RIG_DIR/$1/log
     shift
@@ -12,15 +12,17 @@ stub() {
         "BUCKET_$name=$(sed -n 's/^bucket=//p' "$log")"
 }
 
+# control CURL-ARG...: a request to the control of a stub, or to the stub itself.
 control() { curl -sS --max-time 10 "$@"; }
 
-# spoil ON DO [ARG [TIMES]]: answers the next request that matches ON by the fault DO.
+# spoil ON DO [ARG [TIMES [AFTER]]]: answers the next TIMES requests that match ON, after AFTER of them, by the fault DO.
 spoil() {
     control -X POST -G "$control/fault" --data-urlencode "on=$1" --data-urlencode "do=$2" --data-urlencode "arg=${3-}" \
         --data-urlencode "times=${4-1}" --data-urlencode "after=${5-0}"
 }
 
 requests() { control "$control/log"; }
+# state EXPRESSION: prints a Python expression over the state `s` of the tracker.
 state() { control "$control/state" | python3 -c "import json, sys; s = json.load(sys.stdin); print($1)"; }
 
 assert_requested() { # REGEX

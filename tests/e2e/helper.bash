@@ -1,8 +1,8 @@
-# Shared by the end-to-end tests. A test file begins with `load helper`. It then has, once for the file, the rig of
-# tests/rig/rig.bash with node_exporter, caddy and the rude fixture; and for each test a home, a TMPDIR and a configuration
-# directory of its own, empty, and no SSH agent.
+# Shared by the end-to-end tests. A test file begins with `load helper`. This file then starts the rig of tests/rig/rig.bash once
+# for the test file, with node_exporter, caddy and the rude fixture. Each test gets an empty home, an empty TMPDIR and an empty
+# configuration directory, and no SSH agent.
 #
-# A file with other needs defines setup_file, setup, teardown or teardown_file itself, and calls e2e_* in them.
+# A test file with other needs defines setup_file, setup, teardown or teardown_file itself, and calls e2e_* in them.
 # shellcheck shell=bash disable=SC2154 # bats's run sets output, stderr and status
 
 bats_require_minimum_version 1.5.0
@@ -28,7 +28,7 @@ e2e_setup_file() {
 e2e_setup() {
     export HOME=$BATS_TEST_TMPDIR/home TMPDIR=$BATS_TEST_TMPDIR/tmp XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
     export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/run LC_ALL=C.UTF-8 TERM=xterm GOCACHE=$rig_root/build/fixture/cache
-    # Since 1.25 Go builds its pprof at the first use: do that once for all tests, not in the home of each test.
+    # Since 1.25 Go builds its pprof at the first use. With one cache it does so once for all tests, not in the home of each test.
     export GOCACHE=$rig_root/build/fixture/cache GOENV=off GOTOOLCHAIN=local
     unset COLUMNS SSH_AUTH_SOCK SSH_ASKPASS PROFGRAB_INVENTORY http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
     mkdir -m 700 "$HOME" "$TMPDIR" "$XDG_CONFIG_HOME" "$XDG_RUNTIME_DIR" "$BATS_TEST_TMPDIR/work"
@@ -66,8 +66,8 @@ profgrab() {
 # run_profgrab ARG...: sets $status, $output (stdout) and $stderr.
 run_profgrab() { run --separate-stderr profgrab "$@"; }
 
-# run_unread COMMAND...: runs it with a standard output whose reader has ended. Prints its messages, and returns its exit code, or
-# 128 + the signal that ended it.
+# run_unread COMMAND...: runs it with a standard output whose reader has ended. Sets $output to its messages, and $status to its
+# exit code, or to 128 + the signal that ended it.
 run_unread() {
     run timeout 60 python3 -c '
 import os, subprocess, sys
@@ -78,8 +78,8 @@ print(program.stderr, end="")
 sys.exit(program.returncode if program.returncode >= 0 else 128 - program.returncode)' "$@"
 }
 
-# with_pty [--deadline S] [--stdout FILE] [--ctrl-c REGEX | --send REGEX TEXT]... -- COMMAND...: see tests/rig/pty.py. $output has the terminal's text. COMMAND is a program:
-# "$profgrab_program" --ssh-config "$SSH_CONFIG" ...
+# with_pty [--deadline S] [--stdout FILE] [--ctrl-c REGEX | --send REGEX TEXT]... -- COMMAND...: see tests/rig/pty.py. $output has
+# the terminal's text. COMMAND is a program: "$profgrab_program" --ssh-config "$SSH_CONFIG" ...
 with_pty() { run --separate-stderr python3 "$rig_root/tests/rig/pty.py" "$@"; }
 
 # write_inventory [PREFIX...]: an inventory in $INVENTORY, which $PROFGRAB_INVENTORY names too:
@@ -134,7 +134,7 @@ children_cpu() {
     printf -v "${1-REPLY}" %d "$(awk -F '[ms ]+' '{ printf "%d", ($1 + $3) * 60000 + ($2 + $4) * 1000 }' <<<"$line")"
 }
 
-# own_network COMMAND...: runs it in a network namespace, where a non-loopback address reaches nobody else.
+# own_network COMMAND...: runs it in a network namespace of its own, from which no other machine can be reached.
 own_network() {
     if ((EUID == 0)); then
         unshare --net "$@"
@@ -145,7 +145,7 @@ own_network() {
 
 # ---- asserting --------------------------------------------------------------------------------------------------
 
-# bats prints it when the test fails.
+# Prints its arguments, which bats shows, and fails the test.
 fail() {
     printf '%s\n' "$@"
     return 1
@@ -192,7 +192,7 @@ assert_mode() { # FILE MODE
     assert_equal "$(stat -c %a "$1")" "$2"
 }
 
-# The text has no control byte but newline: by value, because `[^[:print:]]` depends on the locale.
+# The text has no control byte but newline. `[^[:print:]]` would depend on the locale.
 assert_printable() { # TEXT
     ! LC_ALL=C grep -q '[[:cntrl:]]' <<<"$1" || fail "control bytes in: $(cat -v <<<"$1")"
 }
@@ -202,8 +202,8 @@ is_sanitized() {
     grep -qaE '__(asan|tsan)_init' "$profgrab_program"
 }
 
-# libssh2 does not free a few bytes at each exchange of keys after a session's first, and of some keys it reads. Only for tests
-# with either.
+# Hides leaks of libssh2: a few bytes at each key exchange after the first one of a session, and of some keys that it reads. Only
+# for tests that exchange keys again or read such keys.
 forgive_libssh2() {
     export LSAN_OPTIONS="suppressions=$rig_root/tests/lsan-libssh2.supp:print_suppressions=0"
 }

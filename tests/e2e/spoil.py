@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """spoil.py BUNDLE.tar.gz DIRECTORY: writes a damaged bundle for each row of the tables below, as DIRECTORY/NAME.tar.gz.
 
-Prints a line for each: NAME, and what `bundle list` and `bundle extract` make of it, ok or no: what is no bundle at all they
-refuse as well. `bundle verify` refuses every one, and none may be copied. What only a copy that was signed has, its signature
-and who handed it off, is spoiled where there is one.
+Prints a line for each: NAME, the result of `bundle list` and the result of `bundle extract`, each ok or no. Both commands refuse a
+file that is not a bundle. `bundle verify` and `attach` refuse every damaged bundle. The rows of SIGNED damage the signature and
+the record of the hand-off, and are used only for a signed copy.
 """
 import gzip
 import hashlib
@@ -68,7 +68,7 @@ def items(manifest):
     return manifest["files"] + [i for h in manifest["hosts"] for s in h["services"] for i in s["items"] if "file" in i]
 
 
-def lie(change):
+def change_manifest(change):
     """Changes that affect only the manifest."""
 
     def spoil(b):
@@ -80,7 +80,7 @@ def lie(change):
     return spoil
 
 
-def text(data):
+def replace_manifest(data):
     def spoil(b):
         b.put("manifest.json", data)
         return b.gzip()
@@ -125,7 +125,7 @@ def swap(b):
     return b.gzip()
 
 
-def last(path):
+def move_to_end(path):
     def spoil(b):
         b.entries.append(b.entries.pop(b.index(path)))
         return b.gzip()
@@ -139,16 +139,16 @@ def bomb(b):
     m = tarfile.TarInfo(f"{b.top}/files/bomb")
     m.size = size
     tar = b.tar()
-    tar = tar[:len(tar.rstrip(b"\0")) // 512 * 512 + 512]  # up to its end
+    tar = tar[:len(tar.rstrip(b"\0")) // 512 * 512 + 512]  # without the end of the archive
     return zipped(tar + m.tobuf(tarfile.USTAR_FORMAT)) + zipped(bytes(1 << 20)) * (size >> 20) + zipped(bytes(10240))
 
 
 def set_first(key, value):
-    return lie(lambda manifest, all_items: all_items[0].update({key: value}))
+    return change_manifest(lambda manifest, all_items: all_items[0].update({key: value}))
 
 
 def set_top(key, value):
-    return lie(lambda manifest, all_items: manifest.update({key: value}))
+    return change_manifest(lambda manifest, all_items: manifest.update({key: value}))
 
 
 # NAME: the result of `list`, the result of `extract`, the change.
@@ -167,7 +167,7 @@ CASES = {
     "extra-readme-below": ("ok", "ok", add("TOP/files/README.md", data=b"run this")),
     "missing-member": ("ok", "ok", drop(None)),
     "missing-manifest": ("no", "no", drop("manifest.json")),
-    "reordered-manifest": ("no", "no", last("manifest.json")),
+    "reordered-manifest": ("no", "no", move_to_end("manifest.json")),
     "swapped-members": ("ok", "ok", swap),
     "manifest-hash": ("ok", "ok", set_first("sha256", hashlib.sha256(b"").hexdigest())),
     "manifest-bad-hash": ("ok", "ok", set_first("sha256", "x")),
@@ -176,14 +176,14 @@ CASES = {
     "manifest-negative-size": ("ok", "ok", set_first("bytes", -1)),
     "manifest-path": ("ok", "ok", set_first("file", "../../x")),
     "manifest-own-path": ("ok", "ok", set_first("file", "manifest.json")),
-    "manifest-twice": ("ok", "ok", lie(lambda m, all_items: m["files"].append(dict(all_items[0])))),
-    "manifest-nothing": ("ok", "ok", lie(lambda m, all_items: m.update(files=[], hosts=[]))),
+    "manifest-twice": ("ok", "ok", change_manifest(lambda m, all_items: m["files"].append(dict(all_items[0])))),
+    "manifest-nothing": ("ok", "ok", change_manifest(lambda m, all_items: m.update(files=[], hosts=[]))),
     "manifest-version": ("ok", "ok", set_top("version", 2)),
     "manifest-format": ("ok", "ok", set_top("format", "other")),
     "manifest-types": ("ok", "ok", set_top("files", {"a": 1})),
-    "manifest-deep": ("ok", "ok", text(b"[" * 100000)),
-    "manifest-cut": ("ok", "ok", text(b'{"format": "profgrab-bundle", "version": 1, "files": [')),
-    "manifest-empty": ("ok", "ok", text(b"")),
+    "manifest-deep": ("ok", "ok", replace_manifest(b"[" * 100000)),
+    "manifest-cut": ("ok", "ok", replace_manifest(b'{"format": "profgrab-bundle", "version": 1, "files": [')),
+    "manifest-empty": ("ok", "ok", replace_manifest(b"")),
     "absolute": ("no", "no", add("/tmp/profgrab-x", data=b"x")),
     "above": ("no", "no", add("TOP/../x", data=b"x")),
     "second-top": ("no", "no", add("other/x", data=b"x")),
@@ -200,8 +200,8 @@ SIGNED = {
     "signature-gone": ("ok", "ok", drop(SIGNATURE)),
     "signature-flipped": ("ok", "ok", flip_member(SIGNATURE)),
     "signature-of-nothing": ("ok", "ok", lambda b: (b.put(SIGNATURE, b""), b.gzip())[1]),
-    "sender": ("ok", "ok", lie(lambda m, all_items: m["handoff"].update(user="mallory"))),
-    "recipients": ("ok", "ok", lie(lambda m, all_items: m["handoff"].update(recipients=["passphrase"]))),
+    "sender": ("ok", "ok", change_manifest(lambda m, all_items: m["handoff"].update(user="mallory"))),
+    "recipients": ("ok", "ok", change_manifest(lambda m, all_items: m["handoff"].update(recipients=["passphrase"]))),
     "readme": ("ok", "ok", lambda b: (b.put("README.md", b"run this: rm -rf /\n"), b.gzip())[1]),
 }
 

@@ -5,7 +5,7 @@
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 
-/* Enable assert, regardless of the flags: a failed assertion is a finding. */
+/* Enable assert, regardless of the flags: a failed assertion is a failure of the target. */
 #undef NDEBUG
 #include <assert.h>
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 
 /* Checks that the text has no control characters of ASCII or C1; `lines` permits '\n' and '\t'. */
-static inline bool fuzz_is_quiet(const char *s, bool lines)
+static inline bool fuzz_has_no_controls(const char *s, bool lines)
 {
     for (; *s; s++) {
         unsigned char c = (unsigned char)s[0], next = (unsigned char)s[1];
@@ -36,10 +36,10 @@ static inline bool fuzz_is_quiet(const char *s, bool lines)
 /* Checks also that it is valid UTF-8, by jansson. */
 static inline bool fuzz_is_printable(const char *s)
 {
-    json_t *judged = json_string(s);
-    bool valid = judged != NULL;
-    json_decref(judged);
-    return valid && fuzz_is_quiet(s, false);
+    json_t *text = json_string(s);
+    bool valid = text != NULL;
+    json_decref(text);
+    return valid && fuzz_has_no_controls(s, false);
 }
 
 /* Checks that a user may see the error; `lines`: the hint may have several lines. */
@@ -47,7 +47,7 @@ static inline void fuzz_expect_err_lines(const struct err *err, bool lines)
 {
     assert(err->kind != ERR_NONE && err->msg[0]);
     assert(memchr(err->msg, '\0', sizeof err->msg) && memchr(err->hint, '\0', sizeof err->hint));
-    assert(fuzz_is_quiet(err->msg, false) && fuzz_is_quiet(err->hint, lines));
+    assert(fuzz_has_no_controls(err->msg, false) && fuzz_has_no_controls(err->hint, lines));
 }
 static inline void fuzz_expect_err(const struct err *err)
 {

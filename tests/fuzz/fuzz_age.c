@@ -17,7 +17,7 @@
 /* The identity of the specification's example, to which the seeds are encrypted. */
 #define SECRET "AGE-SECRET-KEY-1GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX"
 
-static int file_of(const uint8_t *p, size_t n)
+static int make_file(const uint8_t *p, size_t n)
 {
     int fd = memfd_create("age", MFD_CLOEXEC);
     assert(fd >= 0 && write(fd, p, n) == (ssize_t)n && lseek(fd, 0, SEEK_SET) == 0);
@@ -44,7 +44,7 @@ static void check_header(const uint8_t *p, size_t n)
     age_header_release(&h);
 }
 
-/* Decrypting in one piece and in several gives the same plaintext, of at most three quarters of the input. */
+/* Reading the armor in large and in small pieces gives equally many bytes, at most as many as the input. */
 static void check_armor(const uint8_t *p, size_t n)
 {
     size_t total[2] = {0, 0};
@@ -53,7 +53,7 @@ static void check_armor(const uint8_t *p, size_t n)
         unsigned char chunk[4096];
         struct age_input *in = NULL;
         struct err err = ERR_INIT;
-        int fd = file_of(p, n);
+        int fd = make_file(p, n);
         size_t want = pass ? sizeof chunk : 7, got = want;
         ends[pass] = age_input_new(fd, -1, &in, &err);
         while (ends[pass] == 0 && got == want) {
@@ -103,7 +103,7 @@ static void decrypt_input(const uint8_t *p, size_t n)
     struct err err = ERR_INIT;
     ssize_t got = -1;
     size_t total = 0;
-    int fd = file_of(p, n);
+    int fd = make_file(p, n);
     assert(age_identities_new(NULL, NULL, 0, &i, &err) == 0);
     assert(age_identities_parse(i, SECRET, strlen(SECRET), "secret", &err) == 0);
     if (age_reader_open(fd, i, &r, &err) == 0)

@@ -1,11 +1,10 @@
 /*
  * A tracker that answers anything: the input is a list of answers with a NUL between them, each a status of
- * three digits, a blank and a body. The first byte chooses kind of tracker, issue and encryption.
+ * three digits, a blank and a body. The first byte chooses the kind of tracker, issue and encryption.
  *
- * With any answers: texts for the user have no token and are printable; paths of requests are valid in a
- * request line; plain text is sent only to a place that only members can read according to the last answer;
- * the summary is sent only to a confidential object; a request that changes something is not sent twice in a
- * row.
+ * With any answers: texts for the user have no token and no control characters; paths of requests are valid
+ * in a request line; an unencrypted file is sent only to a project that only members can read, according to
+ * the last answer; the summary is not in a GET request; the number of requests is bounded.
  *
  * This file replaces http_send (--wrap, see the Makefile).
  */
@@ -20,46 +19,46 @@
 #include "base/banned.h"
 
 #define TOKEN "the-token-of-the-fuzzer"
-#define WORDS "words-that-tell"
-#define CARGO "age-encryption.org/v1\nnot more than a beginning"
+#define SUMMARY "text-of-the-summary"
+#define ATTACHMENT "age-encryption.org/v1\nnot more than a beginning"
 
 /* The rest of the input, and the state of the earlier answers. */
-static struct tracker_says {
+static struct answers {
     const char *p, *end;
-    bool encrypted, members_only, hidden;
+    bool encrypted, members_only;
     size_t requests;
-} says;
+} answers;
 
 int __wrap_http_send(struct http *h, const struct http_request *r, struct http_answer *ret, struct err *err);
 
 static void expect_request(const struct http_request *r)
 {
-    assert(++says.requests < 500);
+    assert(++answers.requests < 500);
     assert(r->path[0] == '/' && r->path[1] != '/');
     for (const char *c = r->path; *c; c++)
         assert(*c > ' ' && *c <= '~');
     assert(!strstr(r->path, "/../"));
-    assert(!r->file || says.encrypted || says.members_only);
+    assert(!r->file || answers.encrypted || answers.members_only);
     assert(!r->json || !strstr(r->json, TOKEN));
-    assert(!r->json || !strstr(r->json, WORDS) || strcmp(r->method, "GET") != 0);
+    assert(!r->json || !strstr(r->json, SUMMARY) || strcmp(r->method, "GET") != 0);
 }
 
-/* The visibility of a project, an issue or a note, in the fields of any tracker. */
-static void learn_visibility(const struct http_request *r, const char *body, int status)
+/* Records from the answer to a request for a project whether only members can read it. */
+static void record_visibility(const struct http_request *r, const char *body, int status)
 {
     json_t *root = json_loads(body, JSON_REJECT_DUPLICATES, NULL);
     const json_t *project = json_object_get(root, "project");
     const char *visibility = json_string_value(json_object_get(root, "visibility"));
-    bool place = strcmp(r->method, "GET") == 0 && (strstr(r->path, "/projects/")) &&
-                 !strstr(r->path, "/issues/") && !strstr(r->path, "/uploads/") &&
-                 !strstr(r->path, "/packages/") && !strstr(r->path, "memberships");
-    if (place)
-        says.members_only = status == 200 && ((visibility && strcmp(visibility, "private") == 0) ||
-                                              json_is_false(json_object_get(project, "is_public")));
+    bool is_project = strcmp(r->method, "GET") == 0 && (strstr(r->path, "/projects/")) &&
+                      !strstr(r->path, "/issues/") && !strstr(r->path, "/uploads/") &&
+                      !strstr(r->path, "/packages/") && !strstr(r->path, "memberships");
+    if (is_project)
+        answers.members_only = status == 200 && ((visibility && strcmp(visibility, "private") == 0) ||
+                                                 json_is_false(json_object_get(project, "is_public")));
     json_decref(root);
 }
 
-static int take_status(const char *answer, size_t n)
+static int parse_status(const char *answer, size_t n)
 {
     int status = 0;
     for (size_t i = 0; i < 3; i++)
@@ -70,22 +69,22 @@ static int take_status(const char *answer, size_t n)
 int __wrap_http_send(struct http *h, const struct http_request *r, struct http_answer *ret, struct err *err)
 {
     expect_request(r);
-    size_t n = strnlen(says.p, (size_t)(says.end - says.p));
-    int status = take_status(says.p, n);
-    char *body = n > 4 ? strndup(says.p + 4, n - 4) : strdup("");
+    size_t n = strnlen(answers.p, (size_t)(answers.end - answers.p));
+    int status = parse_status(answers.p, n);
+    char *body = n > 4 ? strndup(answers.p + 4, n - 4) : strdup("");
     assert(body);
     *ret = (struct http_answer){.status = status, .sent = HTTP_SENT_ALL, .body = BUF_INIT(HTTP_ANSWER_MAX)};
     /* Removes the token like the real http_send, so that only a token with JSON's escapes remains. */
     http_mask(h, body);
     text_printable(ret->location, sizeof ret->location, body, strlen(body));
-    learn_visibility(r, body, status);
+    record_visibility(r, body, status);
     if (r->body && status == 200)
-        body = strcmp(body, "FILE") == 0 ? (free(body), strdup(CARGO)) : body;
+        body = strcmp(body, "FILE") == 0 ? (free(body), strdup(ATTACHMENT)) : body;
     int rc = r->body && status == 200 ? r->body(r->ctx, body, strlen(body), err) : 0;
     if (!r->body || status != 200)
         buf_adds(&ret->body, body);
     free(body);
-    says.p += n + (says.p + n < says.end);
+    answers.p += n + (answers.p + n < answers.end);
     return rc;
 }
 
@@ -95,18 +94,18 @@ static void expect_result(const struct handoff_result *r)
     const char *const texts[] = {r->issue, r->issue_url, r->file_name,
                                  handoff_left_text(r, left, sizeof left)};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        assert(fuzz_is_quiet(texts[i], false) && !strstr(texts[i], TOKEN));
+        assert(fuzz_has_no_controls(texts[i], false) && !strstr(texts[i], TOKEN));
     for (int i = 0; i < HANDOFF_STEPS; i++)
-        assert(fuzz_is_quiet(r->steps[i].text, false) && !strstr(r->steps[i].text, TOKEN));
+        assert(fuzz_has_no_controls(r->steps[i].text, false) && !strstr(r->steps[i].text, TOKEN));
 }
 
-static const char *cargo_path(void)
+static const char *attachment_path(void)
 {
     static char path[64];
     if (*path)
         return path;
     int fd = memfd_create("attachment", 0);
-    assert(fd >= 0 && write(fd, CARGO, strlen(CARGO)) == (ssize_t)strlen(CARGO));
+    assert(fd >= 0 && write(fd, ATTACHMENT, strlen(ATTACHMENT)) == (ssize_t)strlen(ATTACHMENT));
     assert(setenv("FUZZ_TOKEN", TOKEN, 1) == 0);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     return path;
@@ -116,25 +115,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     if (n == 0)
         return 0;
-    char name[] = "work", url[] = "https://tracker.example", where[] = "FUZZ_TOKEN", who[] = "ann",
-         *people[] = {who};
+    char name[] = "work", url[] = "https://tracker.example", variable[] = "FUZZ_TOKEN", assignee[] = "ann",
+         *assignees[] = {assignee};
     struct tracker tracker = {.name = name,
                               .kind = handoff_tracker_kinds[(p[0] & 0x3) % 3],
                               .url = url,
-                              .token = {.source = SECRET_ENV, .locator = where}};
+                              .token = {.source = SECRET_ENV, .locator = variable}};
     struct handoff_request request = {
         .tracker = &tracker,
         .project = "ops/x",
         .issue = p[0] & 0x4 ? "7" : NULL,
-        .file = cargo_path(),
+        .file = attachment_path(),
         .encrypted = p[0] & 0x8,
-        .summary = WORDS,
+        .summary = SUMMARY,
         .reading = "how to read it",
-        .assignees = {.items = people, .n = p[0] & 0x10 && !(p[0] & 0x4) ? 1 : 0}};
+        .assignees = {.items = assignees, .n = p[0] & 0x10 && !(p[0] & 0x4) ? 1 : 0}};
     struct handoff_options options = {.cancel_fd = -1, .upload_max = p[0] & 0x20 ? 1 : 0};
     struct handoff_result result;
     struct err err = ERR_INIT;
-    says = (struct tracker_says){
+    answers = (struct answers){
         .p = (const char *)p + 1, .end = (const char *)p + n, .encrypted = request.encrypted};
     if (handoff_run(&request, &options, &result, &err) < 0) {
         fuzz_expect_err(&err);

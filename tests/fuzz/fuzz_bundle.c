@@ -1,7 +1,7 @@
 /*
- * An untrusted bundle, read by every reader. The first byte chooses the form of the others: `z`
- * the file itself; anything else a tar, whose checksums we correct and which we gzip, because wrong checksums
- * would stop every reader. With `x` it is extracted as well.
+ * An untrusted bundle, read by every reader. After `z`, the input is the file itself. After any other byte it
+ * is a tar, whose checksums we correct and which we gzip, because wrong checksums would stop every reader;
+ * with `x` the bundle is extracted too.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -18,7 +18,7 @@
 enum { BLOCK = 512, TAR_MAX = 1 << 16 };
 
 /* The checksum is the sum of the header's bytes, with blanks in place of its own field (POSIX pax, ustar). */
-static void mend_checksums(unsigned char *tar, size_t n)
+static void correct_checksums(unsigned char *tar, size_t n)
 {
     for (size_t at = 0; at + BLOCK <= n; at += BLOCK) {
         unsigned char *header = tar + at;
@@ -40,7 +40,7 @@ static size_t gzip_input(const uint8_t *p, size_t n, unsigned char *ret, size_t 
     if (n > sizeof tar)
         n = sizeof tar;
     memcpy(tar, p, n);
-    mend_checksums(tar, n);
+    correct_checksums(tar, n);
     z_stream z = {.next_in = tar, .avail_in = (uInt)n, .next_out = ret, .avail_out = (uInt)cap};
     /* Stored with the smallest tables, for speed. */
     assert(deflateInit2(&z, 0, Z_DEFLATED, 9 + 16, 1, Z_DEFAULT_STRATEGY) == Z_OK);
@@ -57,24 +57,24 @@ static int check_member(void *ctx, const struct bundle_member *m, struct err *er
     return 0;
 }
 
-static void check_finding(void *ctx, const struct bundle_file_result *f)
+static void check_file_result(void *ctx, const struct bundle_file_result *f)
 {
     assert(fuzz_stays_below(f->path));
     ++*(size_t *)ctx;
 }
 
-static void read_all_ways(const char *path)
+static void run_readers(const char *path)
 {
-    size_t members = 0, findings = 0;
+    size_t members = 0, results = 0;
     struct bundle_summary sum;
     struct err err = ERR_INIT;
     char *manifest = NULL;
     int listed = bundle_list(path, NULL, check_member, &members, &err);
     if (listed < 0)
         fuzz_expect_err(&err);
-    struct bundle_check how = {.on_file = check_finding, .ctx = &findings, .cancel_fd = -1};
-    if (bundle_verify(path, &how, &sum, &err) == 0) {
-        assert(listed == 0 && findings == sum.intact + sum.changed + sum.missing + sum.unknown);
+    struct bundle_check options = {.on_file = check_file_result, .ctx = &results, .cancel_fd = -1};
+    if (bundle_verify(path, &options, &sum, &err) == 0) {
+        assert(listed == 0 && results == sum.intact + sum.changed + sum.missing + sum.unknown);
         assert(sum.intact + sum.changed + sum.unknown + 2 >= members);
     } else {
         fuzz_expect_err(&err);
@@ -87,21 +87,21 @@ static void read_all_ways(const char *path)
 /* Extracts into `below`. Nothing else may appear in its parent directory. */
 static void extract_bundle(const char *path)
 {
-    char room[] = "/dev/shm/profgrab-fuzz-XXXXXX", *below = NULL, *made = NULL;
+    char parent[] = "/dev/shm/profgrab-fuzz-XXXXXX", *below = NULL, *extracted = NULL;
     struct stat st;
     struct err err = ERR_INIT;
-    assert(mkdtemp(room));
-    below = file_join(room, "below");
+    assert(mkdtemp(parent));
+    below = file_join(parent, "below");
     assert(below && mkdir(below, 0700) == 0);
-    if (bundle_extract(&(struct bundle_extract){path, NULL, below, NULL, 1 << 20}, &made, &err) == 0) {
-        assert(strncmp(made, below, strlen(below)) == 0 && text_is_name(file_base(made)));
-        assert(file_remove(made, NULL) == 0);
+    if (bundle_extract(&(struct bundle_extract){path, NULL, below, NULL, 1 << 20}, &extracted, &err) == 0) {
+        assert(strncmp(extracted, below, strlen(below)) == 0 && text_is_name(file_base(extracted)));
+        assert(file_remove(extracted, NULL) == 0);
     } else {
         fuzz_expect_err(&err);
     }
     /* The only directory was removed, so the parent is empty. */
-    assert(rmdir(below) == 0 && lstat(room, &st) == 0 && st.st_nlink == 2 && rmdir(room) == 0);
-    free(made);
+    assert(rmdir(below) == 0 && lstat(parent, &st) == 0 && st.st_nlink == 2 && rmdir(parent) == 0);
+    free(extracted);
     free(below);
 }
 
@@ -120,7 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     int fd = memfd_create("bundle", MFD_CLOEXEC);
     assert(fd >= 0 && write(fd, bytes, size) == (ssize_t)size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    read_all_ways(path);
+    run_readers(path);
     if (p[0] == 'x')
         extract_bundle(path);
     close(fd);

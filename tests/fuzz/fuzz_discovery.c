@@ -5,14 +5,14 @@
 #include "discovery/discovery.h"
 #include "base/banned.h"
 
-static void check_found(const struct discovered *f)
+static void check_discovered(const struct discovered *f)
 {
     for (size_t i = 0; i < f->n_jobs; i++) {
         const struct discovered_job *job = &f->jobs[i];
         assert(fuzz_is_printable(job->name));
         assert(!job->path || !*job->path || (job->path[0] == '/' && !strpbrk(job->path, " ?#\r\n")));
         for (size_t k = 0; k < job->kinds.n; k++)
-            assert(job->kinds.items[k][0] && fuzz_is_quiet(job->kinds.items[k], false));
+            assert(job->kinds.items[k][0] && fuzz_has_no_controls(job->kinds.items[k], false));
     }
     for (size_t i = 0; i < f->n; i++) {
         const struct discovered_target *t = &f->targets[i];
@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         .name = "sd.yml", .kind = files[form < 2 ? 0 : form - 2], .text = {(const char *)p, n}};
     int rc = form < 2 ? read_pieces(form == 0 ? SOURCE_PROMETHEUS : SOURCE_HTTP_SD, piece, p, n, &f, &err)
                       : discovered_parse(&file, &f, &err);
-    check_found(&f);
+    check_discovered(&f);
     if (rc < 0)
         fuzz_expect_err(&err);
     else

@@ -1,5 +1,4 @@
-/* The index page and the plan made from it: names become our file names and requests to the service.
- */
+/* The index page and the plan made from it: its names become file names and requests to the service. */
 #include "tests/fuzz/fuzz.h"
 
 #include "fetch/body/index.h"
@@ -17,7 +16,7 @@ static void check_entries(const struct index_page *page)
     }
 }
 
-/* A request is one line without blanks, a file one name without directories. */
+/* A request is one line without blanks; a file is one name without directories. */
 static void check_plan(const struct plan *plan)
 {
     assert(plan->n >= 1);

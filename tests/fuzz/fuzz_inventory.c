@@ -13,7 +13,7 @@ static bool is_word(const char *s)
 
 static bool is_line(const char *s)
 {
-    return !s || (*s && fuzz_is_quiet(s, false));
+    return !s || (*s && fuzz_has_no_controls(s, false));
 }
 
 static void check_service(const struct service *s)
@@ -21,7 +21,7 @@ static void check_service(const struct service *s)
     assert(text_is_name(s->name));
     assert(s->unix_path ? s->port == 0 : s->port >= 1 && s->port <= 65535);
     assert(is_line(s->unix_path) && is_line(s->host) && is_line(s->host_header));
-    assert(fuzz_is_quiet(s->path, false) && !strpbrk(s->path, " ?#"));
+    assert(fuzz_has_no_controls(s->path, false) && !strpbrk(s->path, " ?#"));
     size_t n = strlen(s->path);
     assert(n == 0 || (s->path[0] == '/' && s->path[n - 1] != '/'));
 }

@@ -101,12 +101,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         if (manifest_read_json(root, &m, NULL) == 0)
             (void)readme_write(m, &readme, NULL);
         manifest_free(m);
-        assert(!readme.failed && readme.len <= FACTOR * n + LEAST && fuzz_is_quiet(buf_str(&readme), true));
+        assert(!readme.failed && readme.len <= FACTOR * n + LEAST &&
+               fuzz_has_no_controls(buf_str(&readme), true));
         expect_inactive(buf_str(&readme));
         assert(summary_read(text, n % 2, &d, &err) == 0);
         assert(strlen(d.text) <= NOTE_MAX);
         expect_fenced(d.text);
-        assert(summary_text(text, &terminal, &err) == 0 && fuzz_is_quiet(terminal, true));
+        assert(summary_text(text, &terminal, &err) == 0 && fuzz_has_no_controls(terminal, true));
         summary_release(&d);
         free(terminal);
         json_decref(root);

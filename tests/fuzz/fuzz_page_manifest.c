@@ -14,7 +14,7 @@ enum { FILES_MAX = 50 };
 
 static const struct page_limits limits = {1 << 18, 1 << 20, "too large"};
 
-static int to_buf(void *ctx, const void *p, size_t n, struct err *err)
+static int append_page(void *ctx, const void *p, size_t n, struct err *err)
 {
     buf_add(ctx, p, n);
     return buf_check(ctx, "the page", err);
@@ -33,7 +33,7 @@ static int draw_files(struct page_builder *d, const struct buf *bytes, struct er
     return page_builder_compare_finish(d, err) < 0 ? -1 : page_builder_add_rest(d, err);
 }
 
-/* 0 with the page, or -1 with a reason. */
+/* Returns 0 and the page, or -1. */
 static int draw_page(struct str manifest, struct str file, struct buf *page)
 {
     struct page_builder d = {0};
@@ -41,8 +41,8 @@ static int draw_page(struct str manifest, struct str file, struct buf *page)
     struct buf bytes = BUF_INIT(file.n + 1);
     struct err err = ERR_INIT;
     buf_add(&bytes, file.p, file.n);
-    int rc =
-        page_builder_init(&d, &limits, manifest, &(struct page_output){.sink = to_buf, .ctx = page}, &err);
+    int rc = page_builder_init(&d, &limits, manifest, &(struct page_output){.sink = append_page, .ctx = page},
+                               &err);
     if (rc == 0)
         rc = draw_files(&d, &bytes, &err);
     if (rc == 0)

@@ -26,7 +26,7 @@ static uint32_t intern_str(struct profile *p, struct str s)
     return index;
 }
 
-/* One function, one place and one sample for each name; every stack contains all earlier functions. */
+/* Adds one function, one location and one sample for the name; every stack contains all earlier functions. */
 static void add_name(struct profile *p, struct str name, uint32_t *stack)
 {
     struct profile_function f = {.id = p->n_functions + 1, .name = intern_str(p, name)};

@@ -17,12 +17,12 @@ struct bytes {
     size_t n;
 };
 
-static int read_input(void *ctx, gunzip_sink_fn *take, void *take_ctx, struct err *err)
+static int read_input(void *ctx, gunzip_sink_fn *sink, void *sink_ctx, struct err *err)
 {
     const struct bytes *b = ctx;
     for (size_t at = 0, n; at < b->n; at += n) {
         n = b->n - at < 4099 ? b->n - at : 4099;
-        if (take(take_ctx, (const char *)b->p + at, n, err) < 0)
+        if (sink(sink_ctx, (const char *)b->p + at, n, err) < 0)
             return -1;
     }
     return 0;
@@ -34,7 +34,7 @@ static int keep_bytes(void *ctx, const void *p, size_t n, struct err *err)
     return buf_check(ctx, "it", err);
 }
 
-static bool is_wanted(void *ctx, const char *key, size_t n)
+static bool is_secret_label(void *ctx, const char *key, size_t n)
 {
     (void)ctx;
     return redact_is_secret_label(NULL, key, n);
@@ -53,19 +53,19 @@ static int relabel_profile(const void *p, size_t n, struct buf *out, struct prof
                            struct err *err)
 {
     struct bytes in = {p, n};
-    struct profile_relabel how = {.is_replaced = is_wanted,
-                                  .rewrite = rewrite_text,
-                                  .text = REDACTED,
-                                  .source = read_input,
-                                  .source_ctx = &in,
-                                  .sink = keep_bytes,
-                                  .sink_ctx = out};
-    return profile_relabel(&how, ret, err);
+    struct profile_relabel options = {.is_replaced = is_secret_label,
+                                      .rewrite = rewrite_text,
+                                      .text = REDACTED,
+                                      .source = read_input,
+                                      .source_ctx = &in,
+                                      .sink = keep_bytes,
+                                      .sink_ctx = out};
+    return profile_relabel(&options, ret, err);
 }
 
-/* ---- what is planted ----------------------------------------------------------------------------------- */
+/* ---- the secrets that the test adds -------------------------------------------------------------------- */
 
-static void put_bytes(struct buf *b, unsigned number, const void *p, size_t n)
+static void append_bytes(struct buf *b, unsigned number, const void *p, size_t n)
 {
     wire_append_number(b, number << 3 | 2);
     wire_append_number(b, n);
@@ -82,8 +82,8 @@ static size_t count_strings(const uint8_t *p, size_t n)
     return count;
 }
 
-/* So many strings that no field of the input refers to those behind them, except by chance; then a sample
- * whose only label must go, and a string that a rule strikes. */
+/* Copies the input and adds so many strings that its fields refer to none of those that follow, except by
+ * chance; then a sample whose only label must be removed, and a string that a rule of redaction matches. */
 static void plant_label(const uint8_t *p, size_t n, struct buf *b)
 {
     uint64_t hash = UINT64_C(14695981039346656037), at = count_strings(p, n);
@@ -91,24 +91,24 @@ static void plant_label(const uint8_t *p, size_t n, struct buf *b)
         hash = (hash ^ p[i]) * UINT64_C(1099511628211);
     buf_add(b, p, n);
     for (size_t i = 0, skip = 300 + hash % 1000; i < skip; i++, at++)
-        put_bytes(b, 6, "-", 1);
+        append_bytes(b, 6, "-", 1);
     struct buf label = BUF_INIT(64), sample = BUF_INIT(128);
     wire_append_number(&label, 1 << 3);
     wire_append_number(&label, at);
     wire_append_number(&label, 2 << 3);
     wire_append_number(&label, at + 1);
-    put_bytes(&sample, 3, label.data, label.len);
-    put_bytes(b, 2, sample.data, sample.len);
-    put_bytes(b, 6, "user", 4);
-    put_bytes(b, 6, VALUE, strlen(VALUE));
-    put_bytes(b, 6, "/x?token=" WORD "&y", strlen("/x?token=" WORD "&y"));
+    append_bytes(&sample, 3, label.data, label.len);
+    append_bytes(b, 2, sample.data, sample.len);
+    append_bytes(b, 6, "user", 4);
+    append_bytes(b, 6, VALUE, strlen(VALUE));
+    append_bytes(b, 6, "/x?token=" WORD "&y", strlen("/x?token=" WORD "&y"));
     buf_release(&label);
     buf_release(&sample);
 }
 
-/* ---- what must hold ------------------------------------------------------------------------------------ */
+/* ---- the checks of the output -------------------------------------------------------------------------- */
 
-static void expect_gone(const struct buf *out)
+static void expect_removed(const struct buf *out)
 {
     assert(!memmem(out->data, out->len, VALUE, strlen(VALUE)));
     assert(!memmem(out->data, out->len, WORD, strlen(WORD)));
@@ -136,20 +136,20 @@ static void expect_profile(const struct buf *b)
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     struct buf in = BUF_INIT(32u << 20), out = BUF_INIT(256u << 20), again = BUF_INIT(256u << 20);
-    struct profile_relabelled went = {0}, second = {0};
+    struct profile_relabelled result = {0}, second = {0};
     struct err err = ERR_INIT;
     if (n > 1u << 20)
         return 0;
     plant_label(p, n, &in);
-    if (relabel_profile(in.data, in.len, &out, &went, &err) < 0) {
+    if (relabel_profile(in.data, in.len, &out, &result, &err) < 0) {
         fuzz_expect_err(&err);
     } else {
-        assert(went.labels > 0 && went.strings > 0);
-        expect_gone(&out);
+        assert(result.labels > 0 && result.strings > 0);
+        expect_removed(&out);
         expect_last_string(&out);
         expect_profile(&out);
         assert(relabel_profile(out.data, out.len, &again, &second, &err) == 0);
-        assert(second.labels == went.labels && second.strings == 0);
+        assert(second.labels == result.labels && second.strings == 0);
     }
     buf_release(&in);
     buf_release(&out);

@@ -36,7 +36,7 @@ static void check_body(const uint8_t *p, size_t n)
     buf_release(&b);
 }
 
-/* A second redaction changes nothing. */
+/* Redacts the command line and then the result. A redaction that counts nothing changes nothing. */
 static void check_cmdline(const uint8_t *p, size_t n)
 {
     struct buf once = BUF_INIT(16 * n + 64), twice = BUF_INIT(256 * n + 1024);

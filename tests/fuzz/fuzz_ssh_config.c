@@ -1,4 +1,4 @@
-/* Output of `ssh -G`, with a fixed environment. */
+/* The parser of the output of `ssh -G`, with a fixed environment. */
 #include "tests/fuzz/fuzz.h"
 
 #include "gateway/config/config.h"
@@ -14,7 +14,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* No token remains that ssh would have expanded. */
+/* Every item is one line. */
 static void check_list(const struct strlist *l)
 {
     for (size_t i = 0; i < l->n; i++)

@@ -56,7 +56,7 @@ static void check_server(const uint8_t *p, size_t n)
         total += strlen(a.lists[i]);
     }
     assert(total < n);
-    /* A list of names is consistent with itself. */
+    /* Equal lists have an algorithm in common, except empty ones. */
     bool all = true;
     for (int i = 0; i < ALGORITHM_LISTS; i++)
         all = all && a.lists[i][strspn(a.lists[i], ",")];
@@ -128,7 +128,7 @@ static void check_trust(const struct known_hosts *k, const struct ssh_blob *key)
         fuzz_expect_err(&err);
 }
 
-static void known_hosts(const uint8_t *p, size_t n)
+static void check_known_hosts(const uint8_t *p, size_t n)
 {
     struct known_hosts k = {0};
     struct err err = ERR_INIT;
@@ -161,7 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     } else if (p[0] == 's') {
         check_server(p + 1, n - 1);
     } else {
-        known_hosts(p + 1, n - 1);
+        check_known_hosts(p + 1, n - 1);
     }
     return 0;
 }

@@ -9,50 +9,50 @@
 
 #include "base/banned.h"
 
-static bool lies_in(struct str part, struct str whole)
+static bool is_part_of(struct str part, struct str whole)
 {
     return part.n == 0 || (part.p >= whole.p && part.p + part.n <= whole.p + whole.n);
 }
 
-static void read_places(struct str text)
+static void read_addr2line(struct str text)
 {
     struct str rest = text;
     struct frames frames = {0};
     uint64_t address;
     while (addr2line_next(&rest, &address, &frames, NULL) > 0) {
-        assert(rest.n < text.n && lies_in(rest, text));
+        assert(rest.n < text.n && is_part_of(rest, text));
         for (size_t i = 0; i < frames.n; i++)
-            assert(lies_in(frames.items[i].file, text) &&
+            assert(is_part_of(frames.items[i].file, text) &&
                    (frames.items[i].function.n || frames.items[i].file.n || frames.items[i].line));
     }
     free(frames.items);
 }
 
-static void read_table(struct str text)
+static void read_nm(struct str text)
 {
     struct nm nm;
     assert(nm_read(text, 0x1000, &nm, NULL) == 0);
     for (size_t i = 0; i < nm.n && i < 100; i++) {
         const struct nm_symbol *s = nm_find(&nm, nm.symbols[i].address);
-        assert(lies_in(nm.symbols[i].name, text) && (!s || (s >= nm.symbols && s < nm.symbols + nm.n)));
+        assert(is_part_of(nm.symbols[i].name, text) && (!s || (s >= nm.symbols && s < nm.symbols + nm.n)));
     }
     nm_release(&nm);
 }
 
-static void read_server(struct str text)
+static void read_symbolz(struct str text)
 {
     struct str rest = text;
     struct symbolz s;
     struct err err = ERR_INIT;
     int more;
     while ((more = symbolz_next(&rest, &s, &err)) > 0)
-        assert(lies_in(s.name, text) && (s.name.n == 0 || !memchr(s.name.p, '\n', s.name.n)));
+        assert(is_part_of(s.name, text) && (s.name.n == 0 || !memchr(s.name.p, '\n', s.name.n)));
     if (more < 0)
         fuzz_expect_err(&err);
 }
 
 /* A mangled name, a line's end, and c++filt's output for it. */
-static void check_name(struct str text)
+static void check_demangle(struct str text)
 {
     const char *end = text.n ? memchr(text.p, '\n', text.n) : NULL;
     struct str mangled, ignored, name = text;
@@ -72,7 +72,7 @@ static void check_name(struct str text)
     }
 }
 
-static void read_file(struct str bytes)
+static void read_elf(struct str bytes)
 {
     static const struct profile_mapping mappings[] = {
         {.start = 0x7f0000001000, .limit = 0x7f0000003000, .offset = 0x1000},
@@ -102,19 +102,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     struct str rest = {(const char *)p + 1, n - 1};
     switch (p[0]) {
     case 'a':
-        read_places(rest);
+        read_addr2line(rest);
         break;
     case 'n':
-        read_table(rest);
+        read_nm(rest);
         break;
     case 's':
-        read_server(rest);
+        read_symbolz(rest);
         break;
     case 'd':
-        check_name(rest);
+        check_demangle(rest);
         break;
     default:
-        read_file(rest);
+        read_elf(rest);
         break;
     }
     return 0;

@@ -5,25 +5,25 @@
 
 #include "base/banned.h"
 
-static void printed_into(size_t cap, const char *src, size_t n)
+static void check_printable(size_t cap, const char *src, size_t n)
 {
-    char *room = malloc(cap ? cap : 1), *again = malloc(cap + 8);
-    assert(room && again);
-    room[0] = 'x';
-    assert(text_printable(room, cap, src, n) == room);
+    char *text = malloc(cap ? cap : 1), *again = malloc(cap + 8);
+    assert(text && again);
+    text[0] = 'x';
+    assert(text_printable(text, cap, src, n) == text);
     if (cap == 0) {
-        assert(room[0] == 'x');
+        assert(text[0] == 'x');
     } else {
-        size_t len = strnlen(room, cap);
+        size_t len = strnlen(text, cap);
         assert(len < cap);
-        assert(fuzz_is_printable(room));
-        assert(!strstr(room, "  ") && room[0] != ' ' && (len == 0 || room[len - 1] != ' '));
-        /* The longest that a byte can become is itself: what was cut had no room. */
+        assert(fuzz_is_printable(text));
+        assert(!strstr(text, "  ") && text[0] != ' ' && (len == 0 || text[len - 1] != ' '));
+        /* No byte becomes longer than itself. */
         assert(len <= n || cap < n + 4);
-        text_printable(again, cap + 8, room, len);
-        assert(strcmp(room, again) == 0);
+        text_printable(again, cap + 8, text, len);
+        assert(strcmp(text, again) == 0);
     }
-    free(room);
+    free(text);
     free(again);
 }
 
@@ -43,8 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
     static const size_t caps[] = {0, 1, 2, 3, 4, 5, 7, 8, 16, 63, 512};
     for (size_t i = 0; i < sizeof caps / sizeof *caps; i++)
-        printed_into(caps[i], (const char *)p, n);
-    printed_into(n + 4, (const char *)p, n);
+        check_printable(caps[i], (const char *)p, n);
+    check_printable(n + 4, (const char *)p, n);
     check_error_page((const char *)p, n);
     return 0;
 }

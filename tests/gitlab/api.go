@@ -54,6 +54,7 @@ type route struct {
 	serve  func(c *call)
 }
 
+// at makes a route. The path may contain :id, :name, :n (a number) and :secret, which become the call's args.
 func at(method, path string, role int, serve func(c *call)) route {
 	path = strings.NewReplacer(":id", `([^/]+)`, ":name", `([^/]+)`, ":n", `(\d+)`, ":secret", `([0-9a-f]{32})`).Replace(path)
 	return route{method, regexp.MustCompile("^" + path + "$"), role, serve}
@@ -100,7 +101,7 @@ func (s *stub) serve(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		c.args = found[1:]
-		if strings.Contains(route.path.String(), "project") && !c.enter(route.role) {
+		if strings.Contains(route.path.String(), "project") && !c.enterProject(route.role) {
 			return
 		}
 		route.serve(c)
@@ -110,8 +111,8 @@ func (s *stub) serve(w http.ResponseWriter, r *http.Request) {
 	c.json(404, map[string]string{"error": "404 Not Found"})
 }
 
-// enter finds the project and checks the caller's permission.
-func (c *call) enter(role_ int) bool {
+// enterProject finds the project and checks the caller's permission.
+func (c *call) enterProject(required int) bool {
 	name, _ := url.PathUnescape(c.args[0])
 	if to, ok := c.renamed[name]; ok {
 		c.w.Header().Set("Location", strings.Replace(c.r.URL.EscapedPath(), c.args[0], url.PathEscape(to), 1))
@@ -131,11 +132,11 @@ func (c *call) enter(role_ int) bool {
 		c.notFound("Project")
 		return false
 	}
-	if role_ > nobody && c.u == nil {
+	if required > nobody && c.u == nil {
 		c.message(401, "401 Unauthorized")
 		return false
 	}
-	if role(c.u) < role_ {
+	if role(c.u) < required {
 		c.message(403, "403 Forbidden")
 		return false
 	}
@@ -161,7 +162,7 @@ func (c *call) body(fields map[string]string) map[string]interface{} {
 		}
 	}
 	for key, want := range fields {
-		if _, there := got[key]; !there && want[0] == '!' {
+		if _, exists := got[key]; !exists && want[0] == '!' {
 			c.violate("%s is missing", key)
 			return nil
 		}
@@ -212,7 +213,7 @@ func postIssue(c *call) {
 	i.Title = got["title"].(string)
 	i.Description, _ = got["description"].(string)
 	i.Confidential, _ = got["confidential"].(bool)
-	if c.take("drop-confidential") {
+	if c.hasFault("drop-confidential") {
 		i.Confidential = false
 	}
 	if labels, ok := got["labels"].([]interface{}); ok {
@@ -230,8 +231,8 @@ func postIssue(c *call) {
 	c.json(201, i)
 }
 
-// theIssue finds the issue of the path, if the caller may read it.
-func (c *call) theIssue() *issue {
+// findIssue finds the issue of the path, if the caller may read it.
+func (c *call) findIssue() *issue {
 	i := c.p.issue(c.args[1])
 	if i == nil || !c.p.readsIssue(c.u, i) {
 		c.notFound("Issue")
@@ -241,13 +242,13 @@ func (c *call) theIssue() *issue {
 }
 
 func getIssue(c *call) {
-	if i := c.theIssue(); i != nil {
+	if i := c.findIssue(); i != nil {
 		c.json(200, i)
 	}
 }
 
 func putIssue(c *call) {
-	i := c.theIssue()
+	i := c.findIssue()
 	if i == nil {
 		return
 	}
@@ -259,7 +260,7 @@ func putIssue(c *call) {
 
 // deleteIssue removes the issue; its number is never used again.
 func deleteIssue(c *call) {
-	if i := c.theIssue(); i != nil {
+	if i := c.findIssue(); i != nil {
 		i.State = "deleted"
 		c.w.WriteHeader(204)
 	}
@@ -276,7 +277,7 @@ func onlyCommands(text string) bool {
 }
 
 func postNote(c *call) {
-	i := c.theIssue()
+	i := c.findIssue()
 	if i == nil {
 		return
 	}
@@ -290,14 +291,14 @@ func postNote(c *call) {
 		return
 	}
 	// A user who may not mark notes as internal gets a public note, without an error.
-	asked, _ := got["internal"].(bool)
-	n.Internal = asked && role(c.u) >= reporter && !c.take("drop-internal")
+	requested, _ := got["internal"].(bool)
+	n.Internal = requested && role(c.u) >= reporter && !c.hasFault("drop-internal")
 	i.notes = append(i.notes, n)
 	c.json(201, n)
 }
 
-func (c *call) theNote() *note {
-	i := c.theIssue()
+func (c *call) findNote() *note {
+	i := c.findIssue()
 	if i == nil {
 		return nil
 	}
@@ -311,7 +312,7 @@ func (c *call) theNote() *note {
 }
 
 func putNote(c *call) {
-	n := c.theNote()
+	n := c.findNote()
 	if n == nil {
 		return
 	}
@@ -322,13 +323,13 @@ func putNote(c *call) {
 }
 
 func getNote(c *call) {
-	if n := c.theNote(); n != nil {
+	if n := c.findNote(); n != nil {
 		c.json(200, n)
 	}
 }
 
 func getNotes(c *call) {
-	i := c.theIssue()
+	i := c.findIssue()
 	if i == nil {
 		return
 	}
@@ -368,11 +369,12 @@ func (c *call) form() (string, []byte, bool) {
 	return name, data, true
 }
 
-func (c *call) shorten(data []byte) []byte {
-	if c.take("truncate") {
+// damage applies a fault of stored data.
+func (c *call) damage(data []byte) []byte {
+	if c.hasFault("truncate") {
 		return data[:len(data)/2]
 	}
-	if c.take("flip") {
+	if c.hasFault("flip") {
 		data[len(data)/2] ^= 1
 	}
 	return data
@@ -386,7 +388,7 @@ func postUpload(c *call) {
 	random := make([]byte, 16)
 	rand.Read(random)
 	secret := hex.EncodeToString(random)
-	c.p.uploads[secret+"/"+name] = c.shorten(data)
+	c.p.uploads[secret+"/"+name] = c.damage(data)
 	path := "/uploads/" + secret + "/" + name
 	c.json(201, map[string]interface{}{"id": c.newID(), "alt": name, "url": path,
 		"full_path": "/-/project/" + itoa(c.p.id) + path, "markdown": "[" + name + "](" + path + ")"})
@@ -396,8 +398,8 @@ func postUpload(c *call) {
 // file, in an internal project every user with an account.
 func getUpload(c *call) {
 	name, _ := url.PathUnescape(c.args[2])
-	data, there := c.p.uploads[c.args[1]+"/"+name]
-	if !there {
+	data, exists := c.p.uploads[c.args[1]+"/"+name]
+	if !exists {
 		c.notFound("Upload")
 		return
 	}
@@ -406,7 +408,7 @@ func getUpload(c *call) {
 
 func deleteUpload(c *call) {
 	name, _ := url.PathUnescape(c.args[2])
-	if _, there := c.p.uploads[c.args[1]+"/"+name]; !there {
+	if _, exists := c.p.uploads[c.args[1]+"/"+name]; !exists {
 		c.notFound("Upload")
 		return
 	}
@@ -416,8 +418,8 @@ func deleteUpload(c *call) {
 
 // file answers with the data, or with a redirect to the object store.
 func (c *call) file(data []byte) {
-	if c.take("bucket") {
-		c.bucket.lead(c.w, c.r, data, c.arg("bucket"))
+	if c.hasFault("bucket") {
+		c.bucket.redirect(c.w, c.r, data, c.faultArg("bucket"))
 		return
 	}
 	c.w.Header().Set("Content-Type", "application/octet-stream")
@@ -441,7 +443,7 @@ func putPackage(c *call) {
 		c.violate("the body: %v", err)
 		return
 	}
-	data = c.shorten(data)
+	data = c.damage(data)
 	sum := sha256.Sum256(data)
 	f := &file{ID: c.newID(), Package: c.newID(), Name: c.args[3], Size: len(data), SHA256: hex.EncodeToString(sum[:]),
 		version: c.args[2], data: data}
@@ -455,7 +457,7 @@ func putPackage(c *call) {
 
 func getPackage(c *call) {
 	for _, f := range c.p.files {
-		if c.p.getsPackages(c.u) && f.version == c.args[2] && f.Name == c.args[3] {
+		if c.p.readsPackages(c.u) && f.version == c.args[2] && f.Name == c.args[3] {
 			c.file(f.data)
 			return
 		}
@@ -466,9 +468,9 @@ func getPackage(c *call) {
 func getPackageFiles(c *call) {
 	found := []*file{}
 	for _, f := range c.p.files {
-		if c.p.getsPackages(c.u) && itoa(f.Package) == c.args[1] {
+		if c.p.readsPackages(c.u) && itoa(f.Package) == c.args[1] {
 			shown := *f
-			if c.take("no-digest") {
+			if c.hasFault("no-digest") {
 				shown.SHA256 = ""
 			}
 			found = append(found, &shown)

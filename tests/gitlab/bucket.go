@@ -20,18 +20,18 @@ type bucket struct {
 type object struct {
 	data      []byte
 	signature string
-	do        string // the fault of its answer; see below
+	fault     string // see redirect
 }
 
-// lead answers with a redirect to the data. arg selects the fault of the next answer:
+// redirect answers with a redirect to the data. arg selects the fault of the next answer:
 //
 //	loop        the store redirects to itself in a loop
 //	truncate    the second half is missing
 //	403         the address has expired
 //	back        the store redirects to the tracker
 //	user        the address contains a name and a password
-//	https://... the address of the store
-func (b *bucket) lead(w http.ResponseWriter, r *http.Request, data []byte, arg string) {
+//	https://... the redirect leads to this store instead
+func (b *bucket) redirect(w http.ResponseWriter, r *http.Request, data []byte, arg string) {
 	random := make([]byte, 16)
 	rand.Read(random)
 	path, signature := "/uploads/"+hex.EncodeToString(random[:8]), hex.EncodeToString(random[8:])
@@ -66,17 +66,17 @@ func (b *bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	o, there := b.objects[r.URL.Path]
+	o, exists := b.objects[r.URL.Path]
 	switch {
-	case r.Method != "GET" || !there || r.URL.Query().Get("X-Amz-Signature") != o.signature || o.do == "403":
+	case r.Method != "GET" || !exists || r.URL.Query().Get("X-Amz-Signature") != o.signature || o.fault == "403":
 		b.refuse(w, 403, "AccessDenied")
-	case o.do == "loop":
+	case o.fault == "loop":
 		w.Header().Set("Location", r.URL.RequestURI())
 		w.WriteHeader(302)
-	case o.do == "back":
+	case o.fault == "back":
 		w.Header().Set("Location", b.stub.base+"/api/v4/projects/11")
 		w.WriteHeader(302)
-	case o.do == "truncate":
+	case o.fault == "truncate":
 		w.Write(o.data[:len(o.data)/2])
 	default:
 		w.Write(o.data)

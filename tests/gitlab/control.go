@@ -21,8 +21,8 @@ type fault struct {
 	hit   bool // the current request has the fault
 }
 
-// take returns whether the current request has that fault.
-func (s *stub) take(do string) bool {
+// hasFault returns whether the current request has that fault.
+func (s *stub) hasFault(do string) bool {
 	for _, f := range s.faults {
 		if f.hit && f.do == do {
 			return true
@@ -31,8 +31,8 @@ func (s *stub) take(do string) bool {
 	return false
 }
 
-// arg is the argument of that fault.
-func (s *stub) arg(do string) string {
+// faultArg returns the argument of that fault of the current request.
+func (s *stub) faultArg(do string) string {
 	for _, f := range s.faults {
 		if f.hit && f.do == do {
 			return f.arg
@@ -70,7 +70,7 @@ func answer(w http.ResponseWriter, status int, body string) {
 	io.WriteString(w, body)
 }
 
-// spoiled are the faults that answer instead of GitLab. They do not lock the state.
+// spoiled has the faults that answer instead of GitLab. They do not lock the state.
 var spoiled = map[string]func(w http.ResponseWriter, r *http.Request, arg string){
 	"401": func(w http.ResponseWriter, r *http.Request, arg string) {
 		answer(w, 401, `{"message":"401 Unauthorized"}`)
@@ -151,7 +151,8 @@ var spoiled = map[string]func(w http.ResponseWriter, r *http.Request, arg string
 	},
 }
 
-func (s *stub) matching(r *http.Request) *fault {
+// takeFault returns the fault for a request, and counts the request.
+func (s *stub) takeFault(r *http.Request) *fault {
 	for _, f := range s.faults {
 		if f.times == 0 || !f.on.MatchString(r.Method+" "+r.URL.EscapedPath()) {
 			continue
@@ -166,22 +167,23 @@ func (s *stub) matching(r *http.Request) *fault {
 	return nil
 }
 
-func (s *stub) note(r *http.Request, status string) {
+// logRequest records the request, its status or fault, and its user.
+func (s *stub) logRequest(r *http.Request, status string) {
 	name := "anonymous"
 	if u, known := s.caller(r); u != nil {
 		name = u.name
 	} else if !known {
-		name = "stranger"
+		name = "unknown"
 	}
 	s.log = append(s.log, r.Method+" "+r.URL.EscapedPath()+" "+status+" "+name)
 }
 
 func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.lock.Lock()
-	f := s.matching(r)
+	f := s.takeFault(r)
 	if f != nil {
 		if spoil := spoiled[f.do]; spoil != nil {
-			s.note(r, f.do)
+			s.logRequest(r, f.do)
 			s.lock.Unlock()
 			spoil(w, r, f.arg)
 			return
@@ -189,13 +191,13 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.hit = true
 	}
 	rec := &recorder{header: w.Header(), status: http.StatusOK}
-	// Read the body before locking, so that a slow sender does not block others; the body is small here.
+	// serve and forward read the body under the lock; it is small in tests.
 	if s.to != "" {
 		s.forward(rec, r)
 	} else {
 		s.serve(rec, r)
 	}
-	s.note(r, itoa(rec.status))
+	s.logRequest(r, itoa(rec.status))
 	lost, held := f != nil && f.do == "lost", f != nil && f.do == "held"
 	if f != nil {
 		f.hit = false
@@ -232,15 +234,15 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Write(rec.body.Bytes())
 }
 
-// controlOf is the second listener:
+// controlHandler serves the second listener:
 //
-//	POST /fault?on=REGEX&do=NAME&arg=TEXT&times=N&after=N    times: 1 without it
+//	POST /fault?on=REGEX&do=NAME&arg=TEXT&times=N&after=N    times is 1 by default
 //	POST /reset
 //	GET /address        the address on which it listens
 //	GET /log            METHOD PATH STATUS USER, a line for each request
-//	GET /violations     sent data that the documentation does not allow
-//	GET /state          everything that is stored
-func controlOf(s *stub) http.Handler {
+//	GET /violations     the requests that the documentation does not allow
+//	GET /state          all stored objects
+func controlHandler(s *stub) http.Handler {
 	mux := http.NewServeMux()
 	handle := func(path string, serve func(w http.ResponseWriter, r *http.Request)) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
@@ -267,7 +269,7 @@ func controlOf(s *stub) http.Handler {
 	handle("/address", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, s.base) })
 	handle("/log", func(w http.ResponseWriter, r *http.Request) { lines(w, s.log) })
 	handle("/violations", func(w http.ResponseWriter, r *http.Request) { lines(w, s.violations) })
-	handle("/state", func(w http.ResponseWriter, r *http.Request) { s.tell(w) })
+	handle("/state", func(w http.ResponseWriter, r *http.Request) { s.writeState(w) })
 	return mux
 }
 
@@ -277,7 +279,7 @@ func lines(w io.Writer, all []string) {
 	}
 }
 
-func (s *stub) tell(w io.Writer) {
+func (s *stub) writeState(w io.Writer) {
 	state := map[string]interface{}{"at": time.Now().UTC()}
 	for _, p := range s.projects {
 		issues := []interface{}{}

@@ -17,8 +17,8 @@ func edit(text []byte, arg string) []byte {
 // `rewrite` the answer's.
 func (s *stub) forward(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
-	if err == nil && s.take("edit") {
-		body = edit(body, s.arg("edit"))
+	if err == nil && s.hasFault("edit") {
+		body = edit(body, s.faultArg("edit"))
 	}
 	var request *http.Request
 	if err == nil {
@@ -36,9 +36,9 @@ func (s *stub) forward(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer answer.Body.Close()
-	told, _ := io.ReadAll(answer.Body)
-	if s.take("rewrite") {
-		told = edit(told, s.arg("rewrite"))
+	content, _ := io.ReadAll(answer.Body)
+	if s.hasFault("rewrite") {
+		content = edit(content, s.faultArg("rewrite"))
 	}
 	for name, values := range answer.Header {
 		if name != "Content-Length" && name != "Connection" {
@@ -46,5 +46,5 @@ func (s *stub) forward(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.WriteHeader(answer.StatusCode)
-	w.Write(told)
+	w.Write(content)
 }

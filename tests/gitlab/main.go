@@ -31,8 +31,8 @@ func must(err error) {
 
 func main() {
 	ca := flag.String("ca", "", "speak TLS, and write the authority's certificate to this file")
-	to := flag.String("to", "", "stand in front of the tracker at this URL instead, and only spoil its answers")
-	version := flag.String("version", "17.5.1", "what /version says")
+	to := flag.String("to", "", "be a proxy in front of the tracker at this URL, which only spoils its answers")
+	version := flag.String("version", "17.5.1", "the version of GitLab")
 	flag.Parse()
 	api, control, store := listen(), listen(), listen()
 	s := newStub(*version, fmt.Sprintf("http://127.0.0.1:%d", port(api)))
@@ -41,10 +41,10 @@ func main() {
 	bucketPort := port(store)
 	if *ca != "" {
 		s.base, s.bucket.base = "https"+s.base[4:], "https"+s.bucket.base[4:]
-		speak := withTLS(*ca)
-		api, store = speak(api), speak(store)
+		wrap := withTLS(*ca)
+		api, store = wrap(api), wrap(store)
 	}
-	go http.Serve(control, controlOf(s))
+	go http.Serve(control, controlHandler(s))
 	go http.Serve(store, s.bucket)
 	fmt.Printf("control=%d\nbucket=%d\nlistening on 127.0.0.1:%d\n", port(control), bucketPort, port(api))
 	must(http.Serve(api, s))

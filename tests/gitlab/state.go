@@ -97,7 +97,7 @@ func (s *stub) reset() {
 		{path: "ops/public", visibility: "public", packages: "enabled"},
 		{path: "ops/archived", visibility: "private", archived: true},
 		{path: "ops/open-packages", visibility: "private", packages: "public"},
-		{path: "ops/secretive", visibility: "", packages: "private"}, // its visibility is not in the answer
+		{path: "ops/secretive", visibility: "", packages: "private"}, // GitLab's answer does not contain its visibility
 	} {
 		copied := p
 		copied.id = 11 + i
@@ -161,7 +161,7 @@ func (p *project) readsIssue(u *user, i *issue) bool {
 	return p.sees(u) && (!i.Confidential || role(u) >= reporter || (u != nil && i.author == u))
 }
 
-func (p *project) getsPackages(u *user) bool {
+func (p *project) readsPackages(u *user) bool {
 	return role(u) > nobody || p.packages == "public" || (p.sees(u) && p.visibility != "private")
 }
 

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// withTLS uses a certificate for 127.0.0.1, of a new authority, for all listeners.
+// withTLS makes an authority, whose certificate it writes to caFile, and a certificate for 127.0.0.1. It returns a function that adds
+// TLS with this certificate to a listener.
 func withTLS(caFile string) func(net.Listener) net.Listener {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(err)

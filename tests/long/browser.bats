@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# A browser at a forward. In make check-long because of the package's size: needs Debian's chromium-headless-shell.
+# A browser that uses a forward. Part of make check-long because of the size of Debian's chromium-headless-shell.
 load ../e2e/helper
 
 teardown() {
@@ -7,7 +7,7 @@ teardown() {
     e2e_teardown
 }
 
-# The page's document after its scripts ran. The browser's own sandbox needs more privileges than a container has.
+# Prints the document of a page after its scripts ran. The browser's own sandbox needs more privileges than a container has.
 dom() { timeout 60 chromium-headless-shell --no-sandbox --disable-gpu --user-data-dir="$PWD/browser" --dump-dom "$1" 2>browser.log; }
 
 @test "a browser shows the index page and follows its links, over several connections at once" {
@@ -21,7 +21,7 @@ dom() { timeout 60 chromium-headless-shell --no-sandbox --disable-gpu --user-dat
     grep -q '<a href="goroutine?debug=1">goroutine</a>' index.html || fail "$(cat index.html)"
     dom "${url}goroutine?debug=1" >goroutines.html
     grep -q 'goroutine profile: total' goroutines.html || fail "$(cat goroutines.html)"
-    # A page that loads three of them at a time.
+    # A page that loads three profiles at a time.
     printf '<iframe src="%sheap?debug=1"></iframe><iframe src="%sallocs?debug=1"></iframe><iframe src="%scmdline"></iframe>' \
         "$url" "$url" "$url" >page.html
     dom "file://$PWD/page.html" >/dev/null

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Hostile input of every shape within limits of processor time and memory: the shapes that tests/e2e/79-limits.bats leaves out, because
-# each takes seconds of processor time.
+# profgrab on hostile input within limits of processor time and memory: the shapes that tests/e2e/79-limits.bats omits, because each
+# takes seconds of processor time.
 
 load ../e2e/helper
 load ../e2e/limits
@@ -8,7 +8,7 @@ load ../e2e/limits
 setup_file() { e2e_setup_file; }
 
 teardown() {
-    [[ -z ${place-} ]] || rm -rf "$place"
+    [[ -z ${scratch-} ]] || rm -rf "$scratch"
     e2e_teardown
 }
 
@@ -18,7 +18,7 @@ teardown() {
 
 @test "goroutines --json prints the most stacks of a dump within 300 MB" {
     hostile_file stacks.txt stacks
-    bounded goroutines --json stacks.txt
+    run_bounded goroutines --json stacks.txt
     assert_status 0
     python3 -c 'import json, sys; assert len(json.load(sys.stdin)["groups"]) == 190000' <<<"$output"
 }

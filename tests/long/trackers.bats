@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2030,SC2031 # each test is a subshell
-# Hand-offs to Debian's own trackers, with a manager who may read them, and an outsider and an anonymous visitor who try and
-# must get nothing. Needs tests/trackers/install.
+# Hand-offs to Debian's Redmine and Request Tracker. A manager may read them; an outsider and an anonymous visitor try to, and must
+# get nothing. Needs tests/trackers/install.
 load ../e2e/helper
 load ../e2e/gitlab
 
@@ -36,12 +36,13 @@ setup() {
 
 teardown() { :; }
 
-# hand TOKEN KIND URL PROJECT [OPTION...]: hands off the encrypted bundle with a summary. $issue: its URL.
-hand() {
-    hand_file bundle.tar.gz.age "$@" --encrypted
+# hand_off TOKEN KIND URL PROJECT [OPTION...]: hands off the encrypted bundle with a summary. Sets $issue to the issue's number, and
+# $name to the file's name.
+hand_off() {
+    hand_off_file bundle.tar.gz.age "$@" --encrypted
 }
 
-hand_file() { # FILE TOKEN KIND URL PROJECT [OPTION...]
+hand_off_file() { # FILE TOKEN KIND URL PROJECT [OPTION...]
     local file=$1 token=$2 kind=$3 at=$4 project=$5
     shift 5
     TOKEN=$token run --separate-stderr timeout 120 "$HANDOFF" --summary "cpu of $HOST"$'\n</pre>@all' "$@" \
@@ -55,7 +56,7 @@ get() { curl -sS --max-time 30 "$@"; }
 
 status_of() { get -o answer -w '%{http_code}' "$@"; }
 
-# as WHO CURL-ARG...: Redmine's answer to manager, outsider or nobody.
+# as manager|outsider|nobody CURL-ARG...: prints Redmine's answer to that user; nobody has no key.
 as() {
     local key=REDMINE_KEY_$1
     shift
@@ -66,13 +67,14 @@ as() {
     fi
 }
 
+# json EXPRESSION: prints a Python expression over the JSON `o` on standard input.
 json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
 
 # ---- Redmine --------------------------------------------------------------------------------------------------------
 
 @test "Redmine: a private issue in a public project is read by the manager, and not by an outsider or a visitor" {
     local id who path
-    hand "$REDMINE_KEY_manager" redmine "$redmine" ops
+    hand_off "$REDMINE_KEY_manager" redmine "$redmine" ops
     assert_status 0
     assert_stdout_has 'step read-back done'
     as manager "$redmine/issues/$issue.json?include=journals,attachments" >issue.json
@@ -80,7 +82,7 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
     assert_equal "$(json 'o["issue"]["journals"][-1]["private_notes"]' <issue.json)" True
     id=$(json 'o["issue"]["attachments"][0]["id"]' <issue.json)
     as manager "$redmine/attachments/download/$id/$name" | cmp - bundle.tar.gz.age
-    # Shown unchanged: no markup, no mention.
+    # The summary is shown without markup and without a mention.
     as manager "$redmine/issues/$issue.json?include=journals" | json 'o["issue"]["journals"][-1]["notes"]' >notes
     grep -qF '< /pre>(at)all' notes || fail "$(cat notes)"
     for who in outsider nobody; do
@@ -97,7 +99,7 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
 
 @test "Redmine: a private note on a readable issue hides the text, not the file, which must be encrypted" {
     local id who
-    hand "$REDMINE_KEY_manager" redmine "$redmine" ops --issue 1
+    hand_off "$REDMINE_KEY_manager" redmine "$redmine" ops --issue 1
     assert_status 0
     assert_stdout_has 'step open-note done'
     id=$(as manager "$redmine/issues/1.json?include=attachments" | json 'o["issue"]["attachments"][-1]["id"]')
@@ -107,14 +109,14 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
         ! grep -qF "$HOST" answer || fail "$who reads the summary"
         as "$who" "$redmine/attachments/download/$id/$name" | cmp - bundle.tar.gz.age
     done
-    hand_file plain.tar.gz "$REDMINE_KEY_manager" redmine "$redmine" ops --issue 1
+    hand_off_file plain.tar.gz "$REDMINE_KEY_manager" redmine "$redmine" ops --issue 1
     assert_status 4
     assert_stderr_has 'refused: the bundle is not encrypted'
 }
 
 @test "Redmine: plain text is sent to a private issue of a private project, where outsiders get nothing" {
     local id who path
-    hand_file plain.tar.gz "$REDMINE_KEY_manager" redmine "$redmine" priv --assignee 'Manager T'
+    hand_off_file plain.tar.gz "$REDMINE_KEY_manager" redmine "$redmine" priv --assignee 'Manager T'
     assert_status 0
     id=$(as manager "$redmine/issues/$issue.json?include=attachments" | json 'o["issue"]["attachments"][-1]["id"]')
     as manager "$redmine/attachments/download/$id/$name" | cmp - plain.tar.gz
@@ -122,10 +124,10 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
         for path in "issues/$issue.json" "attachments/download/$id/$name" "attachments/$id.json"; do
             as "$who" -o answer "$redmine/$path"
             ! cmp -s answer plain.tar.gz || fail "$who gets the file at $path"
-            [[ $path == *"$name" ]] || ! grep -qF "$name" answer || fail "$who learns of it at $path"
+            [[ $path == *"$name" ]] || ! grep -qF "$name" answer || fail "$who learns the file's name at $path"
         done
     done
-    hand_file plain.tar.gz "$REDMINE_KEY_manager" redmine "$redmine" ops
+    hand_off_file plain.tar.gz "$REDMINE_KEY_manager" redmine "$redmine" ops
     assert_status 4
     assert_stderr_has 'readable by anyone'
 }
@@ -133,37 +135,37 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
 @test "Redmine: a user who may set nothing private has the flags dropped, and nothing is uploaded" {
     local before after
     before=$(as manager "$redmine/issues.json?status_id=*&limit=1" | json 'o["total_count"]')
-    hand "$REDMINE_KEY_reporter" redmine "$redmine" ops
+    hand_off "$REDMINE_KEY_reporter" redmine "$redmine" ops
     assert_status 4
     assert_stderr_has 'reading the flag back: the tracker created the issue without its confidential flag'
     after=$(as manager "$redmine/issues.json?status_id=*&limit=1" | json 'o["total_count"]')
     assert_equal "$after" $((before + 1))
     [[ $(as nobody "$redmine/issues/$issue.json?include=journals,attachments") != *"$HOST"* ]]
-    hand "$REDMINE_KEY_reporter" redmine "$redmine" ops --issue 1
+    hand_off "$REDMINE_KEY_reporter" redmine "$redmine" ops --issue 1
     assert_status 4
     assert_stderr_has 'creating an internal note: the tracker created the note without its internal flag'
     [[ $(as nobody "$redmine/issues/1.json?include=journals,attachments") != *"$HOST"* ]]
 }
 
 @test "Redmine: its refusals are reported in its words" {
-    hand badkey redmine "$redmine" ops
+    hand_off badkey redmine "$redmine" ops
     assert_stderr_has 'creating the issue: HTTP 401: the token is not accepted'
-    hand "$REDMINE_KEY_outsider" redmine "$redmine" priv
+    hand_off "$REDMINE_KEY_outsider" redmine "$redmine" priv
     assert_stderr_has 'reading the place: project priv: HTTP 403: the token may not do that'
-    hand "$REDMINE_KEY_manager" redmine "$redmine" ops --issue 2
+    hand_off "$REDMINE_KEY_manager" redmine "$redmine" ops --issue 2
     assert_stderr_has 'issue 2 belongs to another project than ops'
     head -c 6000000 /dev/zero >>bundle.tar.gz.age
-    hand "$REDMINE_KEY_manager" redmine "$redmine" ops
+    hand_off "$REDMINE_KEY_manager" redmine "$redmine" ops
     assert_status 4
     assert_stderr_has 'uploading: HTTP 422: refused: This file cannot be uploaded because it exceeds the maximum allowed file size'
     assert_stdout_has 'left the encrypted bundle (6.3 MB) left this workstation, and the tracker refused it'
 }
 
 @test "Redmine: an assignee beyond the first hundred members is found" {
-    hand "$REDMINE_KEY_manager" redmine "$redmine" priv --assignee 'Late T'
+    hand_off "$REDMINE_KEY_manager" redmine "$redmine" priv --assignee 'Late T'
     assert_status 0
     assert_equal "$(as manager "$redmine/issues/$issue.json" | json 'o["issue"]["assigned_to"]["name"]')" 'Late T'
-    hand "$REDMINE_KEY_manager" redmine "$redmine" priv --assignee nobody
+    hand_off "$REDMINE_KEY_manager" redmine "$redmine" priv --assignee nobody
     assert_status 4
     assert_stderr_has 'reading the place: the project has no member "nobody" to assign'
 }
@@ -171,7 +173,7 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
 @test "Redmine: a file that it changes, does not attach or returns changed is found, and no note refers to it" {
     local front=http://127.0.0.1:$PORT_redmine_front control=http://127.0.0.1:$CONTROL_redmine_front
     spoil '^PUT /issues/' edit '"uploads"=>"downloads"'
-    hand "$REDMINE_KEY_manager" redmine "$front" ops
+    hand_off "$REDMINE_KEY_manager" redmine "$front" ops
     assert_status 4
     assert_stderr_has 'attaching the file to the issue: the tracker accepted the request, but the issue does not have the file'
     assert_stdout_has 'left the tracker has the encrypted bundle but not the summary'
@@ -179,21 +181,21 @@ json() { python3 -c "import json, sys; o = json.load(sys.stdin); print($1)"; }
     [[ $(as manager "$redmine/issues/$issue.json?include=journals") != *"$HOST"* ]]
     control -X POST "$control/reset"
     spoil '^POST /uploads.json' edit 'age-encryption.org/v1=>age-encryption.org/v2'
-    hand "$REDMINE_KEY_manager" redmine "$front" ops
+    hand_off "$REDMINE_KEY_manager" redmine "$front" ops
     assert_status 4
     assert_stderr_has 'verifying: the tracker stored other bytes: its token is '
     spoil '^GET /attachments/' rewrite 'age-encryption.org/v1=>age'
-    hand "$REDMINE_KEY_manager" redmine "$front" ops
+    hand_off "$REDMINE_KEY_manager" redmine "$front" ops
     assert_status 4
     assert_stderr_has 'verifying: the tracker stored 300004 of 300022 bytes'
     # The note's own flag, dropped on an issue that others can read.
     spoil '^PUT /issues/' edit '"private_notes":true=>"private_notes":false'
-    hand "$REDMINE_KEY_manager" redmine "$front" ops --issue 1
+    hand_off "$REDMINE_KEY_manager" redmine "$front" ops --issue 1
     assert_status 4
     assert_stderr_has 'creating an internal note: the tracker created the note without its internal flag'
 }
 
-# each_request KIND PROJECT [--cancel]: every fault of each request; see tests/trackers/faults.py.
+# each_request KIND PROJECT --fast|--cancel: causes the faults of each request; see tests/trackers/faults.py.
 each_request() {
     local front=PORT_$1_front control=CONTROL_$1_front
     run --separate-stderr python3 "$rig_root/tests/trackers/faults.py" "${@:3}" "$1" "http://127.0.0.1:${!front}" \
@@ -214,24 +216,24 @@ each_request() {
 
 @test "nginx: TLS with a private CA works, and a body too large for it is reported" {
     local tls=https://127.0.0.1:$RIG_PORT_nginx
-    hand "$REDMINE_KEY_manager" redmine "$tls" ops --ca "$RIG_DIR/nginx/ca.pem"
+    hand_off "$REDMINE_KEY_manager" redmine "$tls" ops --ca "$RIG_DIR/nginx/ca.pem"
     assert_status 0
-    hand "$REDMINE_KEY_manager" redmine "$tls" ops
+    hand_off "$REDMINE_KEY_manager" redmine "$tls" ops
     assert_status 4
     assert_stderr_has 'its TLS certificate is not accepted'
     assert_stdout_has 'left nothing has left this workstation'
     head -c 2000000 /dev/zero >>bundle.tar.gz.age
-    hand "$REDMINE_KEY_manager" redmine "$tls" ops --ca "$RIG_DIR/nginx/ca.pem"
+    hand_off "$REDMINE_KEY_manager" redmine "$tls" ops --ca "$RIG_DIR/nginx/ca.pem"
     assert_status 4
     assert_stderr_has 'uploading: HTTP 413: too large for the tracker: a web page: 413 Request Entity Too Large'
-    hand "$REDMINE_KEY_manager" redmine "http://127.0.0.1:$RIG_PORT_nginx" ops
+    hand_off "$REDMINE_KEY_manager" redmine "http://127.0.0.1:$RIG_PORT_nginx" ops
     assert_status 4
     assert_stderr_has 'HTTP 400'
 }
 
 # ---- Request Tracker ------------------------------------------------------------------------------------------------
 
-# rt_as WHO PATH: REST2's answer; nobody has no token.
+# rt_as manager|requestor|outsider|nobody PATH: prints the answer of REST2 to that user; nobody has no token.
 rt_as() {
     local token=RT_TOKEN_$1
     if [[ -n ${!token-} ]]; then
@@ -243,7 +245,7 @@ rt_as() {
 
 @test "Request Tracker: the hand-off uses only comments; the requestor sees only the ticket, others nothing" {
     local who id path transactions
-    hand "$RT_TOKEN_manager" rt "$rt" Incidents
+    hand_off "$RT_TOKEN_manager" rt "$rt" Incidents
     assert_status 0
     assert_stdout_has 'step read-back skipped'
     id=$(rt_as manager "ticket/$issue/attachments?fields=Filename&per_page=100" |
@@ -268,29 +270,29 @@ rt_as() {
 }
 
 @test "Request Tracker: plain text is not sent, because no one can query the readers of a queue" {
-    hand_file plain.tar.gz "$RT_TOKEN_manager" rt "$rt" Incidents
+    hand_off_file plain.tar.gz "$RT_TOKEN_manager" rt "$rt" Incidents
     assert_status 4
     assert_stderr_has 'refused: the bundle is not encrypted, and the attachments in queue Incidents are readable by users that the tracker does not report'
     assert_stdout_has 'left nothing has left this workstation'
 }
 
 @test "Request Tracker: an existing ticket is used, and refusals are reported" {
-    hand "$RT_TOKEN_manager" rt "$rt" Incidents
+    hand_off "$RT_TOKEN_manager" rt "$rt" Incidents
     assert_status 0
-    hand "$RT_TOKEN_manager" rt "$rt" Incidents --issue "$issue"
+    hand_off "$RT_TOKEN_manager" rt "$rt" Incidents --issue "$issue"
     assert_status 0
-    hand "$RT_TOKEN_outsider" rt "$rt" Incidents
+    hand_off "$RT_TOKEN_outsider" rt "$rt" Incidents
     assert_stderr_has 'reading the place: queue Incidents: HTTP 403'
-    hand 1-99-00 rt "$rt" Incidents
+    hand_off 1-99-00 rt "$rt" Incidents
     assert_stderr_has 'reading the place: queue Incidents: HTTP 401: the token is not accepted'
-    hand "$RT_TOKEN_requestor" rt "$rt" Incidents
+    hand_off "$RT_TOKEN_requestor" rt "$rt" Incidents
     assert_stderr_has 'creating the issue: HTTP 403'
     assert_stdout_has 'left nothing has left this workstation'
 }
 
 @test "Request Tracker: an attachment that is dropped despite a success message is found" {
     head -c 2000000 /dev/urandom >>bundle.tar.gz.age
-    hand "$RT_TOKEN_manager" rt "$rt" Incidents
+    hand_off "$RT_TOKEN_manager" rt "$rt" Incidents
     assert_status 4
     assert_stdout_has 'step upload done'
     assert_stderr_has 'verifying: the tracker did not store the file'
@@ -300,9 +302,9 @@ rt_as() {
 
 @test "Request Tracker: transactions of its scrips after a comment are ignored" {
     local types
-    hand "$RT_TOKEN_manager" rt "$rt" Incidents
+    hand_off "$RT_TOKEN_manager" rt "$rt" Incidents
     assert_status 0
-    # Such transactions exist, or this test would prove nothing; the manager does not see them.
+    # Such transactions exist, although the manager does not see them.
     types=$(python3 -c 'import sqlite3, sys; print(*(r[0] for r in sqlite3.connect(sys.argv[1]).execute("SELECT Type FROM Transactions WHERE ObjectType = ? AND ObjectId = ? ORDER BY id", ("RT::Ticket", sys.argv[2]))), sep="\n")' "$RIG_DIR/rt/db" "$issue")
     [[ $types == *$'Comment\nCommentEmailRecord'*$'Comment\nCommentEmailRecord'* ]] || fail "$types"
 }
@@ -310,18 +312,18 @@ rt_as() {
 @test "Request Tracker: a comment of a changed type and a file that is returned changed are found" {
     local front=http://127.0.0.1:$PORT_rt_front control=http://127.0.0.1:$CONTROL_rt_front
     spoil '/transaction/' rewrite '"Comment"=>"Correspond"'
-    hand "$RT_TOKEN_manager" rt "$front" Incidents
+    hand_off "$RT_TOKEN_manager" rt "$front" Incidents
     assert_status 4
     assert_stderr_has 'verifying: the tracker did not accept it as a comment'
     control -X POST "$control/reset"
     control -X POST -G "$control/fault" --data-urlencode 'on=/transaction/' --data-urlencode do=rewrite \
         --data-urlencode 'arg="Comment"=>"Correspond"' --data-urlencode after=1
-    hand "$RT_TOKEN_manager" rt "$front" Incidents
+    hand_off "$RT_TOKEN_manager" rt "$front" Incidents
     assert_status 4
     assert_stderr_has 'reading the note back: the note is not internal'
     assert_stdout_has 'left the tracker has the encrypted bundle and the summary'
     spoil '/comment$' edit 'age-encryption.org/v1=>age-encryption.org/v2'
-    hand "$RT_TOKEN_manager" rt "$front" Incidents
+    hand_off "$RT_TOKEN_manager" rt "$front" Incidents
     assert_status 4
     assert_stderr_has 'verifying: the tracker stored other bytes: SHA-256 '
 }

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What a program changed and opened, from the logs of `strace -ff -y -o PREFIX -e trace=%file,%desc`:
+"""Checks what a program changed and opened, in the logs of `strace -ff -y -o PREFIX -e trace=%file,%desc`:
 
     confined.py PREFIX [--may-change PATH]... [--may-not-open PATH]...
 
-Prints each call that succeeded and opened a file for writing, made, renamed, linked or removed a name, or changed a mode,
-an owner or a size outside of the paths after --may-change; and each that opened, also for reading, a file at or below a path
-after --may-not-open. Exits 1 if there is one, 2 if the logs hold no call that opened a file.
+Prints two kinds of calls that succeeded: those that opened a file for writing, made, renamed, linked or removed a name, or changed
+a mode, an owner or a size outside of the paths of --may-change; and those that opened a file, also for reading, at or below a path
+of --may-not-open. Exits with 1 if it printed a call, with 2 if the logs contain no call that opened a file.
 
-Descriptors are resolved by the kernel (strace -y) at the time of the call. A name with a slash in it is resolved when the logs
-are read, links on the way to it followed, but not its last component: nor do the calls that change a name.
+The kernel resolves descriptors at the time of the call (strace -y). This program resolves names with a slash when it reads the
+logs. It follows links in all components but the last one, as calls that change a name do.
 """
 import argparse
 import glob
@@ -16,7 +16,7 @@ import os
 import re
 import sys
 
-# The argument before a name that a call creates, renames or removes: its directory, or nothing.
+# For each call that changes names: the index of the descriptor argument with the directory (or None), and that of the string.
 STRING = r'"((?:[^"\\]|\\.)*)"'
 FD = r"(?:AT_FDCWD|\d+)<([^>]*)>"
 NAMES = {
@@ -46,15 +46,15 @@ NAMES = {
 BY_DESCRIPTOR = ("fchmod", "fchown", "ftruncate", "fallocate")
 OPENS = ("open", "openat", "openat2", "creat")
 WRITES = re.compile(r"\bO_(WRONLY|RDWR|CREAT|TRUNC|TMPFILE)\b")
-# strace's names for descriptors without a path: they are no files.
+# strace's names for descriptors without a path, which are no files.
 NO_PATH = re.compile(r"^(anon_inode|socket|pipe|memfd|UNIX|TCP|UDP|NETLINK)\b|^/(memfd|dev/shm)?:")
 
 
-def real(path):
+def resolve_directory(path):
     return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
 
 
-def of_descriptor(path):
+def path_of_descriptor(path):
     return path.removesuffix("(deleted)").rstrip()
 
 
@@ -65,19 +65,19 @@ def is_below(path, tops):
 def changed(call, arguments, cwd):
     """The paths whose name or mode the call changed."""
     if call in BY_DESCRIPTOR:
-        yield of_descriptor(re.match(r"\d+<([^>]*)>", arguments).group(1))
+        yield path_of_descriptor(re.match(r"\d+<([^>]*)>", arguments).group(1))
         return
     directories, strings = re.findall(FD, arguments), re.findall(STRING, arguments)
     if not strings:  # utimensat(FD, NULL, ...)
-        yield of_descriptor(directories[0])
+        yield path_of_descriptor(directories[0])
         return
     for directory, string in NAMES[call]:
         name = strings[string]
         if call == "linkat" and string == 0 and name.startswith("/proc/self/fd/"):
-            continue  # a file without a name gets one
-        where = cwd if directory is None else of_descriptor(directories[directory])
+            continue  # the call gives a name to a file without one
+        where = cwd if directory is None else path_of_descriptor(directories[directory])
         whole = os.path.join(where, name)
-        yield real(whole) if "/" in name else whole
+        yield resolve_directory(whole) if "/" in name else whole
 
 
 def examine(line, options, cwd):
@@ -90,7 +90,7 @@ def examine(line, options, cwd):
         path = (opened or "<>")[1:-1]
         if not path or NO_PATH.match(path):
             return 0, []
-        path = of_descriptor(path)
+        path = path_of_descriptor(path)
         if is_below(path, options.may_not_open):
             return 1, [f"opened {path}: {line}"]
         if (WRITES.search(arguments) or call == "creat") and not is_below(path, options.may_change):
@@ -112,7 +112,7 @@ def main():
     parser.add_argument("--may-not-open", action="append", default=[])
     options = parser.parse_args()
     options.may_change = [os.path.realpath(p) for p in options.may_change] + ["/dev", "/proc"]
-    options.may_not_open = [real(os.path.abspath(p)) for p in options.may_not_open]
+    options.may_not_open = [resolve_directory(os.path.abspath(p)) for p in options.may_not_open]
     opened, complaints = 0, []
     for log in glob.glob(glob.escape(options.prefix) + ".*"):
         with open(log, errors="replace") as lines:

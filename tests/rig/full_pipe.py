@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""full_pipe.py stdout|stderr COMMAND...: runs COMMAND with a full pipe that nobody reads as that stream, sends one SIGINT
-once the command or a child of it waits for the pipe, and prints the exit code as a shell has it. Fails if the command
-does not wait within 60 s, or does not end within 30 s of the signal."""
+"""full_pipe.py stdout|stderr COMMAND...: runs COMMAND with a full pipe that nobody reads as that stream. Sends one SIGINT once the
+command or a child of it waits for the pipe, and prints the exit code as a shell reports it. Fails if the command does not wait
+within 60 s, or does not end within 30 s of the signal."""
 import fcntl
 import os
 import pathlib
@@ -16,15 +16,15 @@ POLLOUT = 4
 WRITES, POLLS = {'x86_64': ((1, 20), (7, 271)), 'aarch64': ((64, 66), (73,))}[os.uname().machine]
 
 
-def family(pid):
+def process_tree(pid):
     yield pid
     for task in pathlib.Path(f'/proc/{pid}/task').iterdir():
         for child in (task / 'children').read_text().split():
-            yield from family(int(child))
+            yield from process_tree(int(child))
 
 
-def polled(pid, address, n):
-    """The descriptors that a call of poll(2) waits to write to."""
+def polled_for_writing(pid, address, n):
+    """The descriptors that a call of poll(2) waits for to become writable."""
     with open(f'/proc/{pid}/mem', 'rb') as memory:
         memory.seek(address)
         fds = [struct.unpack_from('ihh', memory.read(8)) for _ in range(n)]
@@ -37,17 +37,17 @@ def waits(pid, pipe):
         if call[0] in ('running', '-1'):
             continue
         number, first, second = int(call[0]), int(call[1], 16), int(call[2], 16)
-        fds = [first] if number in WRITES else polled(pid, first, second) if number in POLLS else []
+        fds = [first] if number in WRITES else polled_for_writing(pid, first, second) if number in POLLS else []
         if any(fd >= 0 and os.readlink(f'/proc/{pid}/fd/{fd}') == pipe for fd in fds):
             return True
     return False
 
 
-def family_waits(pid, pipe):
+def any_waits(pid, pipe):
     try:
-        return any(waits(each, pipe) for each in list(family(pid)))
+        return any(waits(each, pipe) for each in list(process_tree(pid)))
     except (FileNotFoundError, ProcessLookupError, OSError):
-        return False  # a process or a call that has just ended
+        return False  # a process or a call has just ended
 
 
 def main(stream, *command):
@@ -58,7 +58,7 @@ def main(stream, *command):
                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     try:
         deadline = time.monotonic() + 60
-        while not family_waits(p.pid, os.readlink(f'/proc/self/fd/{end}')):
+        while not any_waits(p.pid, os.readlink(f'/proc/self/fd/{end}')):
             assert p.poll() is None, f'it ended with {p.returncode} before it waited for the pipe'
             assert time.monotonic() < deadline, 'it does not wait for the pipe'
             time.sleep(0.01)

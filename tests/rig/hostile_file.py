@@ -28,7 +28,7 @@ def value(n, v):
     return number(n << 3) + number(v)
 
 
-# Functions with these names, a sample in each, and a drop_frames of the profile's own.
+# A gzip'ed profile with a function and a sample for each name, and with this drop_frames.
 def profile(names, drop):
     out = [field(1, value(1, 1) + value(2, 2))]
     for i in range(1, len(names) + 1):
@@ -42,9 +42,9 @@ def manifest(items):
     return b'{"format":"profgrab-bundle","version":1,"name":"x","hosts":[%s]}' % items
 
 
-# One gzip member that inflates to n // len(text) texts. A piece of a MiB is deflated once: after a full flush, no piece refers
-# to the one before.
-def inflated(text, n):
+# One gzip member that inflates to n // len(text) texts. A piece of a MiB is deflated once and then repeated, because after a full
+# flush no piece refers to an earlier one.
+def gzip_repeated(text, n):
     n -= n % len(text)
     piece = text * max(1, (1 << 20) // len(text))
     times, last = n // len(piece), piece[:n % len(piece)]
@@ -60,9 +60,9 @@ def inflated(text, n):
     return b"\x1f\x8b\x08\0\0\0\0\0\x02\xff" + body + struct.pack("<II", crc, n & 0xffffffff)
 
 
-# A bundle that verifies, with these members: (kind, piece, number of pieces). Equal pieces are hashed and deflated once for
-# each MiB.
-def described(members, extra=b"", behind=0):
+# Writes a bundle that verifies, with these members: (kind, piece, number of pieces). Behind it come so many bytes of zeros that the
+# manifest does not describe.
+def write_bundle(members, extra=b"", undescribed=0):
     import hashlib, json
 
     def pieces(piece, times):
@@ -94,39 +94,39 @@ def described(members, extra=b"", behind=0):
         out.write(bytes(1024))
     # gzip members may be concatenated.
     with open(path, "ab") as out:
-        out.write(gzip.compress(bytes(1 << 20), mtime=0) * (behind >> 20))
+        out.write(gzip.compress(bytes(1 << 20), mtime=0) * (undescribed >> 20))
 
 
-def hostile(kind):
+def write_hostile_bundle(kind):
     most = 255 << 20  # a small bundle may inflate to little more
     if kind == "signs":
-        described([("goroutines", b"a=", most // 2)])
+        write_bundle([("goroutines", b"a=", most // 2)])
     elif kind == "quotes":
-        described([("goroutines", b'"a":', most // 4)])
+        write_bundle([("goroutines", b'"a":', most // 4)])
     elif kind == "names":
-        described([("goroutines", b"a ", most // 2)])
+        write_bundle([("goroutines", b"a ", most // 2)])
     elif kind == "secrets":
-        described([("goroutines", b"u:p@h ", most // 6)])
+        write_bundle([("goroutines", b"u:p@h ", most // 6)])
     elif kind == "zip-in-zip":  # profiles of a GiB each
-        described([("heap", gzip.compress(field(6, b"")) + inflated(field(6, b"x" * 1000), 1 << 30), 1)] * 8)
+        write_bundle([("heap", gzip.compress(field(6, b"")) + gzip_repeated(field(6, b"x" * 1000), 1 << 30), 1)] * 8)
     elif kind == "undescribed":
-        described([], behind=8 << 30)
+        write_bundle([], undescribed=8 << 30)
     elif kind == "cmdlines":
-        described([("cmdline", b"--a=b\0", (4 << 20) // 6)] * 60)
+        write_bundle([("cmdline", b"--a=b\0", (4 << 20) // 6)] * 60)
     elif kind == "members":
-        described([("goroutines", b"a", 1)] * 60000)
+        write_bundle([("goroutines", b"a", 1)] * 60000)
     elif kind == "strings":
-        described([], b'"list":[%s],' % b",".join(b'"token=w%07dabcdefg"' % i for i in range(700000)))
+        write_bundle([], b'"list":[%s],' % b",".join(b'"token=w%07dabcdefg"' % i for i in range(700000)))
 
 
 if kind == "braces":
     bundle(manifest(b"{}," * 21000000 + b"{}"), {})
 elif kind == "zeros":
-    open(path, "wb").write(inflated(b"\0" * 1000, 1 << 30))
+    open(path, "wb").write(gzip_repeated(b"\0" * 1000, 1 << 30))
 elif kind == "lines":
-    open(path, "wb").write(b"".join([gzip.compress(b"goroutine 1 [running]:\n"), inflated(b"a\n", 64 << 20)]))
+    open(path, "wb").write(b"".join([gzip.compress(b"goroutine 1 [running]:\n"), gzip_repeated(b"a\n", 64 << 20)]))
 elif kind == "goroutines":
-    open(path, "wb").write(inflated(b"goroutine 1 [running]:\nmain.f(...)\n\n", 64 << 20))
+    open(path, "wb").write(gzip_repeated(b"goroutine 1 [running]:\nmain.f(...)\n\n", 64 << 20))
 elif kind == "stacks":
     with open(path, "w") as out:
         for i in range(190000):
@@ -171,7 +171,7 @@ elif kind == "one-bad":
     bundle(manifest(b",".join(item % (n, n) for n in (b"first", b"bad", b"last"))),
            {"first.txt": good, "bad.txt": b"goroutine 1 [a]:\na()\n\n" * 10800000, "last.txt": good})
 elif kind in ("signs", "quotes", "names", "secrets", "zip-in-zip", "undescribed", "cmdlines", "members", "strings"):
-    hostile(kind)
+    write_hostile_bundle(kind)
 elif kind == "large":
     import random
     random.seed(7)

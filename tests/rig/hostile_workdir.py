@@ -7,7 +7,7 @@ os.umask(0o077)
 os.makedirs(top)
 
 
-def write(hosts, text=None):
+def write_manifest(hosts, text=None):
     targets = [{"host": host["name"], "service": service["name"]} for host in reversed(hosts) for service in reversed(host["services"])]
     head = {"format": "profgrab-bundle", "version": 1, "name": "b", "tool": {"name": "profgrab"}, "collector": {"user": "u"},
             "asked": {"kinds": ["heap"], "targets": targets}, "hosts": hosts, "files": []}
@@ -15,7 +15,7 @@ def write(hosts, text=None):
         out.write(text or json.dumps(head, separators=(",", ":")))
 
 
-def put(path, size=0):
+def make_file(path, size=0):
     os.makedirs(os.path.dirname(f"{top}/{path}"), exist_ok=True)
     fd = os.open(f"{top}/{path}", os.O_CREAT | os.O_WRONLY, 0o600)
     os.truncate(fd, size)
@@ -32,24 +32,24 @@ def services(host, names, items=lambda name: []):
 
 hosts, text = [], None
 if kind == "sparse":
-    put("h/s/a", 1 << 42)
+    make_file("h/s/a", 1 << 42)
     hosts = [services("h", ["s"], lambda _: [item("h/s/a", 1 << 42)])]
 elif kind == "holes":
     for i in range(40):
-        put(f"h/s/{i}", 1 << 30)
+        make_file(f"h/s/{i}", 1 << 30)
     hosts = [services("h", ["s"], lambda _: [item(f"h/s/{i}", 1 << 30) for i in range(40)])]
 elif kind == "changed":  # None of the files is what the manifest says.
     names = [f"s{i}" for i in range(240)]
     for name in names:
         for i in range(250):
-            put(f"h/{name}/{i}")
+            make_file(f"h/{name}/{i}")
     hosts = [services("h", names, lambda name: [item(f"h/{name}/{i}", 1) for i in range(250)])]
-elif kind == "entries":  # With h, h/s and the manifest, 200,001.
+elif kind == "entries":  # 200,001 entries, with h, h/s and the manifest
     for i in range(199998):
-        put(f"h/s/{i}")
-elif kind == "directories":  # All of them are, each in a directory of its own.
+        make_file(f"h/s/{i}")
+elif kind == "directories":  # Each file is as the manifest says, in a directory of its own.
     for i in range(30000):
-        put(f"h{i}/s/f")
+        make_file(f"h{i}/s/f")
     hosts = [services(f"h{i}", ["s"], lambda _: [item(f"h{i}/s/f")]) for i in range(30000)]
 elif kind == "hosts":
     hosts = [services(f"h{i}", ["s"]) for i in range(60000)]
@@ -61,7 +61,7 @@ elif kind == "planned":
     hosts = [services("h", ["s"])]
     hosts[0]["services"][0]["planned"] = [{"kind": "heap"}] * 150000
 elif kind == "left":  # A profile that inflates a thousandfold, which the manifest plans very often and does not record.
-    put("h/s/heap.pb.gz")
+    make_file("h/s/heap.pb.gz")
     with open(top + "/h/s/heap.pb.gz", "wb") as out:
         out.write(gzip.compress(b"\x0a\x04\x08\x01\x10\x02\x32\x00" + b"\x32\x01a" * 2, mtime=0))
         out.write(gzip.compress(b"\x32\x00" * (2 << 20), mtime=0) * 30)
@@ -73,4 +73,4 @@ elif kind == "braces":
     text = '{"format":"profgrab-bundle","version":1,"name":"b","hosts":[' + "{}," * 22000000 + "{}]}"
 elif kind == "text":
     text = '{"format":"profgrab-bundle","version":1,"name":"b","reason":"' + "a" * ((64 << 20) - 200) + '","hosts":[],"files":[]}'
-write(hosts, text)
+write_manifest(hosts, text)

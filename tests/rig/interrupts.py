@@ -1,23 +1,22 @@
 #!/usr/bin/env python3
-"""Ends a hand-off by SIGINT at each of its system calls, one run after the other, and checks how it ends.
+"""Interrupts a hand-off at each of its system calls, in one run after the other, and checks how it ends.
 
     interrupts.py --control URL --bundle FILE [--from REGEX] [--each N] -- COMMAND...
 
-COMMAND hands over with the tracker of tests/gitlab, whose control is at URL, to its project ops/private; FILE is its
-bundle. A first run under strace, which nothing disturbs, shows which calls the program's first thread makes. Every run
-after that has strace send SIGINT at one of them: at each call that opens, names, syncs, forks or sends, and at N of
-those that there are many of (reads, writes, polls). With --from the calls count from the first line of the trace that
-REGEX matches; without it, from the making of the signals' pipe.
+COMMAND hands off FILE to the project ops/private of tests/gitlab, whose control is at URL. The first run, under strace and without
+a signal, records the calls of the program's first thread. In every later run strace sends SIGINT at one of them: at each call that
+opens, names, syncs, forks or sends, and at about N of each frequent call (reads, writes, polls). With --from, only calls after the
+first line of the trace that REGEX matches count; without it, calls after the creation of the signals' pipe.
 
 After each run:
-- the program has ended within 2 s of the signal, in one of three runs at least, because the machine may be busy; with
-  at most 20 more reads and writes: a phase that does not look for the signal makes more of them, on any machine;
-- the bundle is there, and whole;
-- the program has said what left the workstation, and the tracker has that and no more;
-- the copy is there where the tracker may have some of it, and nowhere else; nothing else is left;
-- the exit status is 130, or 0 where everything was done.
+- the program has ended within 2 s of the signal, in at least one of three runs, because the machine may be busy;
+- it has made at most 20 more reads and writes: a phase that does not check for the signal makes more, on any machine;
+- the bundle exists, and is whole;
+- the program has reported the data that left the workstation, and the tracker has these data and no others;
+- the copy exists only if the tracker may have some of it, and there is no other new file;
+- the exit status is 130, or 0 after a complete hand-off.
 
-Prints each run that ended otherwise. Exit status: 0, or 1 if there was one.
+Prints each run that ended in another way. Exit status: 0, or 1 if there was such a run.
 """
 import argparse
 import collections
@@ -29,9 +28,9 @@ import sys
 import urllib.request
 
 EACH = re.compile(r"openat|clone3?|wait4|fsync|linkat|connect|sendto|ftruncate|unlinkat")
-SOME = re.compile(r"read|write|pread64|poll|lseek|recvfrom|mmap")
+FREQUENT = re.compile(r"read|write|pread64|poll|lseek|recvfrom|mmap")
 MOST_AFTER = 20
-TOO_LONG = "it went on for"
+TOO_LONG = "it ended after"
 
 # For each report of the data that left: the possible numbers of uploads and notes at the tracker, and whether the copy stays.
 LEFT = [
@@ -56,29 +55,29 @@ class Handoff:
                 self.whole = f.read()
         self.before = set(os.listdir(".")) | {"trace"}
 
-    def ask(self, path, method="GET"):
-        request = urllib.request.Request(self.args.control + path, method=method)
-        with urllib.request.urlopen(request, timeout=20) as answer:
+    def request(self, path, method="GET"):
+        message = urllib.request.Request(self.args.control + path, method=method)
+        with urllib.request.urlopen(message, timeout=20) as answer:
             return answer.read().decode()
 
     def run(self, *options):
         """Runs the command under strace with these options, after removing new files of the directory."""
         for name in set(os.listdir(".")) - self.before:
             os.remove(name)
-        self.ask("/reset", "POST")
+        self.request("/reset", "POST")
         return subprocess.run(["strace", "-ttt", "-o", "trace", *options, *self.args.command],
                               capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
-    def has(self):
-        """The tracker's objects that the run added."""
-        project = json.loads(self.ask("/state"))["ops/private"]
+    def added_objects(self):
+        """The numbers of objects that the run added to the tracker."""
+        project = json.loads(self.request("/state"))["ops/private"]
         issues = project["issues"][2:]
         return {"issues": len(issues), "uploads": len(project["uploads"] or []),
                 "notes": sum(len(issue["notes"] or []) for issue in issues)}
 
 
 def calls():
-    """Each system call of the trace: its name, which one of that name it is, its line."""
+    """Each system call of the trace: its name, its number among those of that name, its line."""
     seen = collections.Counter()
     with open("trace", encoding="utf-8", errors="replace") as trace:
         for line in trace:
@@ -93,7 +92,7 @@ def choose(start, each):
     begun, found = False, collections.defaultdict(list)
     for name, number, line in calls():
         begun = begun or re.search(start, line)
-        if begun and (EACH.fullmatch(name) or SOME.fullmatch(name)):
+        if begun and (EACH.fullmatch(name) or FREQUENT.fullmatch(name)):
             found[name].append((number, line))
     for name, points in found.items():
         step = 1 if EACH.fullmatch(name) else max(1, len(points) // each)
@@ -115,12 +114,12 @@ def after_signal():
 
 def faults(handoff, run):
     """The faults in the end of a run."""
-    args, said, has = handoff.args, run.stderr.splitlines(), handoff.has()
-    left = [(state, copy) for line in said for text, state, copy in LEFT
+    args, messages, has = handoff.args, run.stderr.splitlines(), handoff.added_objects()
+    left = [(state, copy) for line in messages for text, state, copy in LEFT
             if re.fullmatch(r"profgrab: " + text, line)]
     ended = after_signal()
     if not ended:
-        return  # the call was not made this time
+        return  # the program did not make the call in this run
     if ended[0] > 2:
         yield f"{TOO_LONG} {ended[0]:.1f} s"
     if ended[1] > MOST_AFTER:
@@ -130,7 +129,7 @@ def faults(handoff, run):
     elif run.returncode != 130:
         yield f"exit status {run.returncode}"
     if len(left) != 1:
-        yield "it did not say what left"
+        yield "it did not report what left"
         return
     state, copy = left[0]
     for what, number in state.items():
@@ -146,7 +145,7 @@ def faults(handoff, run):
     else:
         with open(args.bundle, "rb") as f:
             if f.read() != handoff.whole:
-                yield "the bundle is not what it was"
+                yield "the bundle has changed"
 
 
 def main():

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""measure.py SECONDS MEGABYTES -- COMMAND...: runs a command and prints on stderr, as the last line, the time and memory of it and its children.
+"""measure.py SECONDS MEGABYTES -- COMMAND...: runs a command, and prints its processor time and memory as the last line of stderr.
 
-Exit status: the command's, or 99 when its processor time or the largest of its processes was above that.
+The time is that of all its processes, the memory that of the largest one. Exit status: the command's, or 99 if it exceeded one of
+the limits.
 """
 import os
 import resource
@@ -12,6 +13,6 @@ seconds, megabytes = float(sys.argv[1]), float(sys.argv[2])
 assert sys.argv[3] == "--"
 code = subprocess.run(sys.argv[4:]).returncode
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
-took, held = used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6
-print(f"measure: {took:.2f} s, {held:.0f} MB", file=sys.stderr)
-sys.exit(99 if took > seconds or held > megabytes else code if code >= 0 else 128 - code)
+took, memory = used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6
+print(f"measure: {took:.2f} s, {memory:.0f} MB", file=sys.stderr)
+sys.exit(99 if took > seconds or memory > megabytes else code if code >= 0 else 128 - code)

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""An SSH server that asks questions that no PAM module of Debian asks. Opens direct-tcpip channels to loopback.
+"""An SSH server for questions, passwords and messages that no sshd of Debian sends. Opens direct-tcpip channels to loopback.
 
     odd_sshd.py HOST_KEY [OPTION...]     prints "listening PORT" and serves until it is ended
 
-Its keyboard-interactive wants, in this order: a round with a name, an instruction and two questions, the first shown, the
-second hidden; a round that only says something; a round with one question of two lines. The answers are blue, 4711 and
-yes. The user `forever` is asked without end, `control` gets control characters.
+Its keyboard-interactive has three rounds: one with a name, an instruction and two questions, the first shown, the second hidden;
+one with an instruction and no question; one with a question of two lines. The right answers are blue, 4711 and yes. For the user
+`forever` the rounds never end; the user `control` gets control characters.
 
-    --password TEXT   takes this password instead, by the methods `password` (user names that begin with kbd:
-                      keyboard-interactive with one question); may be repeated, each one is taken. Prints
-                      "password USER TEXT" for each that it is given, right or wrong
-    --open            lets everybody in without asking
-    --leads-to PORT   every channel leads there, whatever its destination
+    --password TEXT   instead accepts this password, by the method `password` (for user names that begin with kbd by
+                      keyboard-interactive with one question); may be repeated. Prints "password USER TEXT" for each
+                      password that it receives, right or wrong
+    --open            accepts every user without authentication
+    --leads-to PORT   connects every channel to this port, whatever its destination
     --host-key FILE   a further host key: connections get the keys in turn
-    --flood KIND      sends messages without end once a channel is open: `unexpected` ones, which libssh2 keeps (`tiny`:
-                      of a few bytes), or ones to be ignored (`ignore`)
+    --flood KIND      sends messages without end once a channel is open: `unexpected` large ones, which libssh2 keeps, `tiny`
+                      unexpected ones, or `ignore`, which clients must ignore
 """
 import argparse
 import itertools

@@ -3,12 +3,12 @@
 
     pty.py [--deadline S] [--stdout FILE] [--ctrl-c REGEX | --send REGEX TEXT]... -- COMMAND...
 
-The command leads its own session; its terminal is 80 by 24. Each REGEX is awaited in turn, from where the one before
-matched on, then the key is pressed. What the command writes to the terminal is copied to stdout; with --stdout its
-standard output goes to FILE instead, as `profgrab >FILE` would have it.
+The command leads its own session; its terminal is 80 by 24. For each REGEX in turn, pty.py waits for a match in the output after
+the previous match, and then presses the keys. It copies the terminal's output to stdout. With --stdout the command's standard
+output goes to FILE instead, as with `profgrab >FILE`.
 
-Exit status: the command's, 128 + N if signal N ended it; 124 when the deadline passed (its process group is killed),
-125 when it ended before every REGEX was seen.
+Exit status: the command's, or 128 + N if signal N ended it; 124 if the deadline passed (its process group is killed), 125 if it
+ended before every REGEX matched.
 """
 import argparse
 import errno

@@ -1,4 +1,4 @@
-# The test rig: a private sshd, and real Go services, on loopback ports. For the end-to-end tests, the demo and the bench.
+# The test rig: a private sshd, and real Go services, on loopback ports, for the end-to-end tests, the demo and the bench.
 #
 #   . tests/rig/rig.bash
 #   trap rig_stop EXIT
@@ -6,8 +6,8 @@
 #   rig_service node_exporter                   # its port is $RIG_PORT_node_exporter
 #   ssh -F "$RIG_SSH_CONFIG" file-03 true
 #
-# Changes nothing outside $RIG_DIR: no account, no service, no key of the user's. The sshd runs as an unprivileged user even if
-# root calls, with a passwd entry from libnss-wrapper. tools/fetch-packages unpacks packages below build/ at their first use;
+# The rig changes nothing outside $RIG_DIR: no account, no service, no key of the user. The sshd runs as an unprivileged user even
+# if root calls, with a passwd entry from libnss-wrapper. tools/fetch-packages unpacks packages below build/ at their first use;
 # tools/build-fixture builds the fixture there. Every function returns 0, or prints the error and returns 1.
 #
 # $RIG_DIR/pids lists every started process with its start time, so that rig_end and rig_stop end exactly those, from this shell
@@ -21,7 +21,7 @@ rig_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 rig_packages=$rig_root/build/services
 rig_fixture=$rig_root/build/fixture/rude
 
-rig_say() { printf 'rig: %s\n' "$*" >&2; }
+rig_error() { printf 'rig: %s\n' "$*" >&2; }
 
 # ---- packages -----------------------------------------------------------------------------------------------
 
@@ -52,7 +52,7 @@ rig_fetch() { # sshd|node_exporter|caddy|prometheus...
 # ---- processes ----------------------------------------------------------------------------------------------
 
 # Prints the start time of a process, or nothing if it has ended or is a zombie. The name in `stat` may contain any character.
-rig_birth() { # PID
+rig_start_time() { # PID
     local stat fields
     { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
     read -ra fields <<<"${stat##*) }" # from the third, the state, on
@@ -60,11 +60,11 @@ rig_birth() { # PID
 }
 
 rig_alive() { # NAME
-    local pid birth
-    read -r pid birth <"$RIG_DIR/pids/$1" && [[ $(rig_birth "$pid") == "$birth" ]]
+    local pid start
+    read -r pid start <"$RIG_DIR/pids/$1" && [[ $(rig_start_time "$pid") == "$start" ]]
 }
 
-# rig_spawn NAME COMMAND...: starts it in the background, with its output in $RIG_DIR/NAME/log.
+# rig_spawn NAME COMMAND...: starts the command in the background, with its output in $RIG_DIR/NAME/log.
 rig_spawn() {
     local name=$1 pid
     shift
@@ -80,7 +80,7 @@ rig_spawn() {
     ) &
     pid=$!
     disown "$pid"
-    echo "$pid $(rig_birth "$pid")" >"$RIG_DIR/pids/$name"
+    echo "$pid $(rig_start_time "$pid")" >"$RIG_DIR/pids/$name"
 }
 
 # rig_wait NAME SECONDS COMMAND...: waits until the command succeeds; returns 1 at once if NAME ends before.
@@ -100,7 +100,7 @@ rig_connects() { # PORT
     (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
 
-# A subshell, because descriptor 3 is the caller's.
+# A subshell, because the caller may use descriptor 3.
 rig_answers() ( # PORT PATH: succeeds if HTTP answers 200
     exec 3<>"/dev/tcp/127.0.0.1/$1" &&
         printf 'GET %s HTTP/1.0\r\nHost: 127.0.0.1:%s\r\n\r\n' "$2" "$1" >&3 &&
@@ -108,8 +108,8 @@ rig_answers() ( # PORT PATH: succeeds if HTTP answers 200
         [[ $status == *' 200 '* ]]
 )
 
-# A port without a listener now, below those the kernel gives to clients. Another process may take it first: the caller then
-# tries the next one (rig_on_port).
+# Prints a port without a listener, below those that the kernel gives to clients. Another process may take it first: the caller
+# then tries the next one (rig_on_port).
 rig_free_port() {
     local port
     while port=$((10000 + RANDOM % 20000)) && rig_connects "$port"; do :; done
@@ -130,12 +130,12 @@ rig_on_port() {
         rig_end "$name"
         grep -qi 'in use' "$RIG_DIR/$name/log" || break
     done
-    rig_say "$name did not start (try $try)"
+    rig_error "$name did not start (try $try)"
     tail -n 20 "$RIG_DIR/$name/log" >&2
     return 1
 }
 
-# The process that serves a sshd's youngest session: the last descendant. Much faster than rig_leaves on a busy machine.
+# Prints the process that serves a sshd's youngest session: the last descendant. Much faster than rig_leaves on a busy machine.
 rig_session() { # PID
     local process=$1 child
     # Use the youngest, because an older one may be a login that is ending.
@@ -146,7 +146,7 @@ rig_session() { # PID
     echo "$process"
 }
 
-# The descendants of a process, or itself, that have no children.
+# Prints the descendants of a process without children, or the process itself.
 rig_leaves() { # PID
     local stat fields leaf=1
     for stat in /proc/[0-9]*/stat; do
@@ -160,18 +160,18 @@ rig_leaves() { # PID
     ((leaf == 0)) || echo "$1"
 }
 
-# rig_end NAME: ends it and its children, leaves first while their parents are there to reap them.
+# rig_end NAME: ends the process and its children: first those without children, so that their parents reap them.
 rig_end() {
-    local name=$1 pid birth deadline=$((SECONDS + 30))
+    local name=$1 pid start deadline=$((SECONDS + 30))
     [[ -e $RIG_DIR/pids/$name ]] || return 0
-    read -r pid birth <"$RIG_DIR/pids/$name"
+    read -r pid start <"$RIG_DIR/pids/$name"
     while rig_alive "$name"; do
-        # shellcheck disable=SC2046 # one word for each
+        # shellcheck disable=SC2046 # one word for each process
         kill -KILL $(rig_leaves "$pid") 2>/dev/null || :
         # If a client reconnects at once, sshd replaces each child by a new one.
         ((SECONDS < deadline - 28)) || kill -KILL "$pid" 2>/dev/null || :
         if ((SECONDS > deadline)); then
-            rig_say "$name (pid $pid) does not end"
+            rig_error "$name (pid $pid) does not end"
             return 1
         fi
         sleep 0.01
@@ -181,7 +181,7 @@ rig_end() {
 
 # ---- the rig ------------------------------------------------------------------------------------------------
 
-# The user that the sshd runs as and that logs in: the caller, or for root an unused uid.
+# Makes the user that the sshd runs as and that logs in: the caller, or for root an unused uid.
 rig_make_user() {
     RIG_USER=rig
     RIG_UID=$(id -u)
@@ -200,7 +200,7 @@ rig_make_user() {
     cp "$rig_packages/usr/sbin/sshd" "$rig_packages"/usr/lib/*/libwrap.so.0 "$rig_packages"/usr/lib/*/libnss_wrapper.so \
         "$RIG_DIR/lib/"
     (rig_as_user test -x "$RIG_DIR/lib/sshd") || {
-        rig_say "uid $RIG_UID cannot reach $RIG_DIR: set TMPDIR to a directory that all can enter"
+        rig_error "uid $RIG_UID cannot reach $RIG_DIR: set TMPDIR to a directory that all can enter"
         return 1
     }
 }
@@ -212,8 +212,8 @@ rig_as_user() { # COMMAND...: replaces this process
     exec setpriv --reuid "$RIG_UID" --regid "$RIG_GID" --clear-groups -- "$@"
 }
 
-# rig_start: makes the rig and starts the sshd named sshd, for the aliases file-* and web-*. Arguments are lines for its
-# configuration (`AllowTcpForwarding no`).
+# rig_start [LINE...]: makes the rig and starts the sshd named sshd, for the aliases file-* and web-*. The lines, such as
+# `AllowTcpForwarding no`, are for its configuration.
 rig_start() {
     rig_fetch sshd || return 1
     RIG_DIR=$(mktemp -d "${TMPDIR:-/tmp}/profgrab-rig.XXXXXX") || return 1
@@ -230,8 +230,8 @@ rig_start() {
     rig_make_user && rig_sshd sshd 'file-* web-*' "$@"
 }
 
-# rig_sshd NAME ALIASES [LINE...]: one more sshd with its own host key, for the aliases. The lines precede the rig's own, so
-# they override them. It logs to $RIG_DIR/NAME/log and accepts the keys in $RIG_DIR/NAME/authorized_keys.
+# rig_sshd NAME ALIASES [LINE...]: starts one more sshd with its own host key, for the aliases. The lines precede the rig's own, and
+# so override them. The sshd logs to $RIG_DIR/NAME/log and accepts the keys in $RIG_DIR/NAME/authorized_keys.
 rig_sshd() {
     local name=$1 aliases=$2 dir=$RIG_DIR/$1
     shift 2
@@ -269,8 +269,8 @@ rig_sshd_at() { # NAME PORT
         "$RIG_DIR/lib/sshd" -D -e -f "$RIG_DIR/$1/sshd_config" -p "$2"
 }
 
-# rig_pam NAME PASSWORD [CODE]: how PAM authenticates the user of the sshd NAME, to be started with `UsePAM yes`: it asks for
-# the password, hidden, and reports that it was right; then for the code, shown. Both prompts are "Password: ".
+# rig_pam NAME PASSWORD [CODE]: configures PAM for the sshd NAME, which the caller then starts with `UsePAM yes`. PAM asks for the
+# password, hidden, and reports that it was right; then for the code, shown. Both prompts are "Password: ".
 rig_pam() {
     local matrix=$RIG_DIR/lib/pam_matrix.so dir=$RIG_DIR/$1 type
     rig_fetch pam || return 1
@@ -285,9 +285,9 @@ rig_pam() {
     } >"$dir/pam/sshd"
 }
 
-# rig_kerberos NAME: a realm with a KDC of its own. The sshd NAME accepts its tickets, if started with `GSSAPIAuthentication
-# yes` and, because its name is an address, `GSSAPIStrictAcceptorCheck no`. Clients use its krb5.conf, and get tickets by
-# rig_ticket.
+# rig_kerberos NAME: starts a realm with its own KDC. The sshd NAME accepts its tickets if the caller starts the sshd with
+# `GSSAPIAuthentication yes` and, because the sshd's name is an address, `GSSAPIStrictAcceptorCheck no`. Clients use the realm's
+# krb5.conf, and get tickets by rig_ticket.
 rig_kerberos() {
     local dir=$RIG_DIR/$1
     rig_fetch kerberos || return 1
@@ -295,14 +295,14 @@ rig_kerberos() {
     rig_on_port "$1_kdc" rig_kdc_at 'rig_connects PORT' || return 1
     if ! rig_kadmin "$1" addprinc -pw hush "$RIG_USER" || ! rig_kadmin "$1" addprinc -randkey host/127.0.0.1 ||
         ! rig_kadmin "$1" ktadd -k "$dir/keytab" host/127.0.0.1; then
-        rig_say "no keys from $1_kdc"
+        rig_error "no keys from $1_kdc"
         tail -n 20 "$dir/kadmin.log" >&2
         return 1
     fi
     chown "$RIG_UID:$RIG_GID" "$dir/keytab"
 }
 
-# Over TCP alone: a UDP port cannot be tested for being free.
+# The KDC listens on TCP only, because the rig cannot test whether a UDP port is free.
 rig_kdc_at() { # NAME_kdc PORT
     local name=${1%_kdc} dir=$RIG_DIR/${1%_kdc}
     cat >"$dir/krb5.conf" <<EOF
@@ -336,7 +336,7 @@ EOF
     default = STDERR
 EOF
     [[ -e $dir/stash ]] || (rig_kerberos_run "$name" kdb5_util create -s -W -P master) >"$dir/kadmin.log" 2>&1 || {
-        rig_say "no realm for $name"
+        rig_error "no realm for $name"
         tail -n 20 "$dir/kadmin.log" >&2
         return 1
     }
@@ -353,13 +353,13 @@ rig_kadmin() { # NAME ARG...
 }
 
 rig_kerberos_run() { # NAME PROGRAM ARG...: replaces this process
-    local libraries=("$rig_packages"{/usr,}/lib/*-linux-gnu) # some packages use the one, some the other
+    local libraries=("$rig_packages"{/usr,}/lib/*-linux-gnu) # some packages use the first, some the second
     exec env KRB5_CONFIG="$RIG_DIR/$1/krb5.conf" KRB5_KDC_PROFILE="$RIG_DIR/$1/kdc.conf" \
         LD_LIBRARY_PATH="${libraries[0]}:${libraries[1]}" \
         PATH="$rig_packages/usr/sbin:$rig_packages/usr/bin:$PATH" "${@:2}"
 }
 
-# rig_odd_sshd NAME [OPTION...]: the server of tests/rig/odd_sshd.py, for behaviour that sshd does not have.
+# rig_odd_sshd NAME [OPTION...]: starts the server tests/rig/odd_sshd.py, for behaviour that sshd does not have.
 rig_odd_sshd() {
     local name=$1 dir=$RIG_DIR/$1
     shift
@@ -370,7 +370,7 @@ rig_odd_sshd() {
         LD_LIBRARY_PATH="$(echo "$rig_packages"/usr/lib/*-linux-gnu)" \
         /usr/bin/python3 -W ignore "$rig_root/tests/rig/odd_sshd.py" "$dir/host_key" "$@"
     rig_wait "$name" 20 grep -q '^listening ' "$dir/log" || {
-        rig_say "$name did not start"
+        rig_error "$name did not start"
         tail -n 20 "$dir/log" >&2
         rig_end "$name"
         return 1
@@ -381,8 +381,8 @@ rig_odd_sshd() {
     printf '[127.0.0.1]:%s %s\n' "$port" "$(cut -d' ' -f1,2 "$dir/host_key.pub")" >>"$RIG_KNOWN_HOSTS"
 }
 
-# rig_alias ALIASES SSHD [LINE...]: more names for an sshd in $RIG_SSH_CONFIG. The lines override the rig's own; of several
-# blocks for one name the first one wins.
+# rig_alias ALIASES SSHD [LINE...]: adds names for an sshd to $RIG_SSH_CONFIG. The lines override the rig's own. If several blocks
+# match a name, the first one wins.
 rig_alias() {
     local aliases=$1 port=RIG_PORT_$2
     shift 2
@@ -403,7 +403,7 @@ EOF
     } >>"$RIG_SSH_CONFIG"
 }
 
-# rig_service node_exporter|caddy|rude [FLAG...]: starts it and waits until /debug/pprof/ answers. The flags are for rude.
+# rig_service node_exporter|caddy|rude [FLAG...]: starts the service and waits until /debug/pprof/ answers. The flags are for rude.
 rig_service() {
     local name=$1
     shift
@@ -413,7 +413,7 @@ rig_service() {
         ;;
     rude) rig_fixture rude "$@" ;;
     *)
-        rig_say "no such service: $name"
+        rig_error "no such service: $name"
         return 1
         ;;
     esac
@@ -431,14 +431,14 @@ rig_caddy_at() { # NAME PORT
         "$rig_packages/usr/bin/caddy" run --config "$RIG_DIR/$1/Caddyfile" --adapter caddyfile
 }
 
-# rig_fixture NAME [FLAG...]: a process of the fixture. The ports of its further listeners become RIG_PORT_NAME_<listener>.
+# rig_fixture NAME [FLAG...]: starts a process of the fixture. The ports of its further listeners become RIG_PORT_NAME_<listener>.
 rig_fixture() {
     local name=$1 log=$RIG_DIR/$1/log line
     shift
     "$rig_root/tools/build-fixture" || return 1
     rig_spawn "$name" "$rig_fixture" "$@"
     rig_wait "$name" 20 grep -q '^listening ' "$log" || {
-        rig_say "$name did not start"
+        rig_error "$name did not start"
         tail -n 20 "$log" >&2
         rig_end "$name"
         return 1

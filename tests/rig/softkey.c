@@ -26,7 +26,7 @@ enum { SK_ECDSA = 0, SK_ED25519 = 1 };
 enum { SK_PRESENT = 0x01, SK_VERIFIED = 0x04 };
 enum { SK_ERR_GENERAL = -1, SK_ERR_UNSUPPORTED = -2, SK_ERR_PIN_REQUIRED = -3 };
 
-/* ssh frees it and everything that it points to. */
+/* ssh frees this struct and everything that it points to. */
 struct sk_enroll_response {
     uint8_t flags;
     uint8_t *public_key;
@@ -77,21 +77,22 @@ int sk_load_resident_keys(const char *pin, struct sk_option **options, struct sk
 
 /* ---- the touch ----------------------------------------------------------------------------------------- */
 
-/* The longest wait, in case no test ends ssh, which waits for us. */
-enum { PATIENCE_S = 60 };
+/* The longest wait, in case the test does not end ssh. */
+enum { TOUCH_TIMEOUT_S = 60 };
 
-/* Waits until a test opens the FIFO's other end. */
+/* Waits until a process opens the FIFO to write. Without a FIFO the key is touched at once. */
 static void wait_for_touch(void)
 {
     const char *fifo = getenv("SOFTKEY_TOUCH");
     if (!fifo)
         return;
-    alarm(PATIENCE_S);
+    alarm(TOUCH_TIMEOUT_S);
     close(open(fifo, O_RDONLY | O_CLOEXEC));
     alarm(0);
 }
 
-static int ask_consent(uint8_t flags, const char *pin)
+/* Checks the PIN and waits for the touch, if the flags require them. */
+static int check_user(uint8_t flags, const char *pin)
 {
     if ((flags & SK_VERIFIED) && (!pin || strcmp(pin, "1234") != 0))
         return SK_ERR_PIN_REQUIRED;
@@ -131,7 +132,7 @@ int sk_enroll(uint32_t alg, const uint8_t *challenge, size_t challenge_len, cons
               uint8_t flags, const char *pin, struct sk_option **options, struct sk_enroll_response **ret)
 {
     (void)challenge, (void)challenge_len, (void)application, (void)options;
-    int rc = ask_consent(flags, pin);
+    int rc = check_user(flags, pin);
     if (rc < 0)
         return rc;
     EVP_PKEY *key = alg == SK_ED25519 ? EVP_PKEY_Q_keygen(NULL, NULL, "ED25519") : EVP_EC_gen("P-256");
@@ -209,7 +210,7 @@ int sk_sign(uint32_t alg, const uint8_t *data, size_t data_len, const char *appl
 {
     (void)options;
     unsigned char message[SIGNED_SIZE];
-    int rc = ask_consent(flags, pin);
+    int rc = check_user(flags, pin);
     if (rc < 0)
         return rc;
     EVP_PKEY *key = d2i_AutoPrivateKey(NULL, &key_handle, (long)key_handle_len);

@@ -3,15 +3,15 @@
 
     faults.py [--cancel] [--fast] KIND URL CONTROL PROJECT OTHER
 
-URL and CONTROL are those of tests/gitlab, which is a GitLab or stands in front of a tracker and can spoil any answer. OTHER
-is the control of a second one, to whose address redirects lead. $HANDOFF is the program tests/handoff, $TOKEN the token.
+URL and CONTROL are the addresses of a tests/gitlab, which is a GitLab or a proxy in front of a tracker, and can spoil any answer.
+OTHER is the control of a second one, the target of redirects. $HANDOFF is the program tests/handoff, $TOKEN the token.
 
-Whatever goes wrong: it ends with code 4; the error says at which step; what is said to have left is neither more nor less
-than may have left; what changes something is sent once; the token is in no output and at no other address. With --cancel it
-is Ctrl-C that comes, while a request is unanswered, while one that was done is, and while a refused one waits to be repeated.
-With --fast each request goes wrong in a few ways only, all in all in each of them.
+After each fault: the exit code is 4; the error names the step; the report of the data that left is true; a changing request was
+sent once; the token is in no output and at no other address. With --cancel the fault is Ctrl-C: while a request has no answer,
+while the answer to an executed request is held back, and while a refused request waits to be repeated. With --fast each request
+gets only some of the faults, but each fault is used.
 
-One line for each that is not as it should be, and a count at the end.
+Prints each hand-off with a wrong result, and a count at the end.
 """
 import http.client, json, os, re, signal, subprocess, sys, time, urllib.parse
 
@@ -132,7 +132,7 @@ FAULTS = [
 ]
 
 # Groups of similar faults. With --fast, for a slow tracker, each request gets one fault of each group, in turn.
-ALIKE = [
+SIMILAR = [
     ["401", "403", "404", "413", "422"],
     ["later-text", "later-json"],
     ["500", "html", "empty"],
@@ -160,13 +160,13 @@ class Control:
         return sum(bool(re.search(request.on, " ".join(line.split()[:2]))) for line in self.lines("/log"))
 
 
-class Trial:
+class FaultTest:
     def __init__(self, kind, url, control, project, other):
         self.kind, self.url, self.project, self.token = kind, url, project, os.environ["TOKEN"]
         self.control, self.other = Control(control), Control(other)
         self.other_url = self.other.ask("GET", "/address").strip()
         self.count, self.bad = 0, 0
-        # A busy tracker must not count as a silent one.
+        # A busy tracker must not count as silent.
         self.silence = 700 if kind == "gitlab" else 5000
         for name, size in ("small.age", SMALL), ("large.age", LARGE):
             with open(name, "wb") as f:
@@ -180,10 +180,10 @@ class Trial:
         self.bad += 1
         print(f"{name}: {what}\n  {out.strip()}\n  {err.strip()}".replace("\n", "\n  "))
 
-    def judge(self, name, request, code, out, err, left, words, outcome):
+    def check_report(self, name, request, code, out, err, left, words, outcome):
         """The errors in the report of a failed hand-off."""
         self.count += 1
-        said = re.search("^left (.*)", out, re.M).group(1) if "\nleft " in out else ""
+        reported = re.search("^left (.*)", out, re.M).group(1) if "\nleft " in out else ""
         wrong = []
         if code != 4:
             wrong.append(f"code {code}")
@@ -193,32 +193,32 @@ class Trial:
             wrong.append(f"the error does not say {words!r}")
         # A tracker may refuse a file before any byte of it has left.
         lefts = [PART, request.before] if left == PART else [left]
-        if not any(re.search("^" + SENTENCES[i], said) for i in lefts):
+        if not any(re.search("^" + SENTENCES[i], reported) for i in lefts):
             wrong.append(f"left should be {SENTENCES[left]!r}")
         if not re.search(f"^step .* ({outcome}) ", out, re.M):
             wrong.append(f"no step is {outcome}")
         if self.token in out + err:
             wrong.append("the token is printed")
         if re.search(r"[^\x20-\x7e\n]", out + err):
-            wrong.append("what is printed is not printable")
+            wrong.append("the output is not printable")
         if request.maybe is not None and self.control.sent(request) > request.after + 1:
             wrong.append("it was sent again")
-        wrong += self.beyond(left)
+        wrong += self.unreported_objects(left)
         for what in wrong:
             self.complain(name, what, out, err)
 
-    def beyond(self, left):
+    def unreported_objects(self, left):
         """The objects at the tracker that the report does not name. Only our own GitLab lists them."""
         if self.kind != "gitlab":
             return
         text = self.control.ask("GET", "/state")
         project = json.loads(text)[self.project]
         if left < WORDS_MAYBE and HOST in text:
-            yield "the summary is with the tracker"
+            yield "the tracker has the summary"
         if left < MAYBE and (project["uploads"] or project["packages"]):
-            yield "the bundle is with the tracker"
+            yield "the tracker has the bundle"
         if left < ISSUE and (len(project["issues"]) > 2 or project["issues"][0]["notes"]):
-            yield "an issue or a note is with the tracker"
+            yield "the tracker has an issue or a note"
 
     def fault(self, flags, request, do, arg, refused, words):
         name = f"{request.on} {request.after} {do}"
@@ -232,15 +232,15 @@ class Trial:
         if do in request.survives:
             self.count += 1
             if r.returncode != 0:
-                self.complain(name, "it should have gone on", r.stdout, r.stderr)
+                self.complain(name, "the hand-off should have continued", r.stdout, r.stderr)
             return
         unsure = request.maybe is not None and not refused and not large
         left = request.maybe if unsure else PART if request.file else request.before
         words = words.replace("OTHER", re.escape(self.other_url))
-        self.judge(name, request, r.returncode, r.stdout, r.stderr, left, words, "unknown" if unsure else "failed")
+        self.check_report(name, request, r.returncode, r.stdout, r.stderr, left, words, "unknown" if unsure else "failed")
 
     def interrupt(self, flags, request, do, arg, ready):
-        """`ready` returns whether the output or the log shows that the signal is due."""
+        """Sends SIGINT after `ready`, which waits for the request and returns the output that it has read."""
         self.control.ask("POST", "/reset")
         self.control.spoil(request, do, arg)
         p = subprocess.Popen(self.command(flags, silence=30000, patience=100000), stdout=subprocess.PIPE,
@@ -250,13 +250,13 @@ class Trial:
         p.send_signal(signal.SIGINT)
         out, err = p.communicate(timeout=30)
         if time.monotonic() - begun > 5:
-            self.complain(f"{request.on} {do}", "it took its time", out, err)
+            self.complain(f"{request.on} {do}", "it ended too late", out, err)
         unsure = request.maybe is not None and do != "later-text"
         left = request.maybe if unsure else PART if request.file else request.before
-        self.judge(f"Ctrl-C: {request.on} {request.after} {do}", request, p.returncode, early + out, err, left, "interrupted",
+        self.check_report(f"Ctrl-C: {request.on} {request.after} {do}", request, p.returncode, early + out, err, left, "interrupted",
                    "unknown" if unsure else "failed")
 
-    def is_asked(self, request):
+    def wait_for_request(self, request):
         def ready(_):
             for _ in range(1000):
                 if self.control.sent(request) > request.after:
@@ -269,25 +269,25 @@ class Trial:
         for flags, requests in FLOWS[self.kind]:
             for request in requests:
                 if cancel:
-                    self.interrupt(flags, request, "silent", "", self.is_asked(request))
+                    self.interrupt(flags, request, "silent", "", self.wait_for_request(request))
                     if request.maybe is not None:
-                        self.interrupt(flags, request, "held", "", self.is_asked(request))
+                        self.interrupt(flags, request, "held", "", self.wait_for_request(request))
                     self.interrupt(flags, request, "later-text", "60", lambda p: p.stdout.readline())
                     continue
-                for like in ALIKE:
-                    for i in [requests.index(request) % len(like)] if fast else range(len(like)):
-                        self.fault(flags, request, *next(f for f in FAULTS if f[0] == like[i]))
+                for group in SIMILAR:
+                    for i in [requests.index(request) % len(group)] if fast else range(len(group)):
+                        self.fault(flags, request, *next(f for f in FAULTS if f[0] == group[i]))
         for line in self.other.lines("/log"):
             if not line.endswith(" anonymous"):
                 self.complain(line, "the token went to another host", "", "")
 
 
 def main():
-    words = [w for w in sys.argv[1:] if not w.startswith("--")]
-    trial = Trial(*words)
-    trial.run("--cancel" in sys.argv, "--fast" in sys.argv)
-    print(f"{trial.count} hand-offs, {trial.bad} not as they should be")
-    sys.exit(trial.bad > 0)
+    arguments = [w for w in sys.argv[1:] if not w.startswith("--")]
+    test = FaultTest(*arguments)
+    test.run("--cancel" in sys.argv, "--fast" in sys.argv)
+    print(f"{test.count} hand-offs, {test.bad} not as they should be")
+    sys.exit(test.bad > 0)
 
 
 main()

@@ -1,6 +1,6 @@
-# Two projects, `ops` which is public and `priv` which is not, in both a manager and a reporter, who may not set anything
-# private; and an outsider, who has an account and no role. Prints their keys. `priv` has more members than Redmine tells at
-# once, and Late is the last.
+# Makes two projects, the public `ops` and the private `priv`. Both have a manager, and a reporter who may set nothing private. An
+# outsider has an account and no role. Prints their keys. `priv` has more members than Redmine lists in one answer; Late is the last
+# one.
 Setting.rest_api_enabled = '1'
 Setting.attachment_max_size = '5120'
 

@@ -1,6 +1,6 @@
-# A queue, Incidents; a manager, a requestor who sees its tickets but no comments, and an outsider, who has an account and
-# no right. Prints their tokens. A watcher is the queue's AdminCc, whom RT's scrips write a mail about each comment; that is
-# a transaction of its own behind the comment's.
+# Makes a queue, Incidents; a manager, a requestor who sees its tickets but no comments, and an outsider, who has an account and no
+# rights. Prints their tokens. RT's scrips send a mail about each comment to the user watcher, the queue's AdminCc. The mail is a
+# transaction of its own after the comment's.
 use strict;
 use warnings;
 use lib '/usr/share/request-tracker5/lib';

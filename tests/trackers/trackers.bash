@@ -1,6 +1,5 @@
-# Real trackers for the tests of handoff/: Debian's Redmine, Request Tracker and nginx on loopback ports, started from the
-# packages of `tools/deps trackers` with everything they write in $RIG_DIR, and ended by rig_stop. Sourced behind
-# tests/rig/rig.bash, whose functions start and end them.
+# Real trackers for the tests of handoff/: Debian's Redmine, Request Tracker and nginx on loopback ports, from the packages that
+# tests/trackers/install installs. They write only to $RIG_DIR, and rig_stop ends them. Needs tests/rig/rig.bash.
 #
 #   redmine_start      RIG_PORT_redmine; REDMINE_KEY_<user> for manager, reporter, outsider
 #   rt_start           RIG_PORT_rt; RT_TOKEN_<user> for manager, requestor, outsider
@@ -11,7 +10,7 @@
 
 trackers_root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-# export_lines FILE: its NAME=value lines become variables.
+# trackers_export FILE: exports the variables of its NAME=value lines.
 trackers_export() {
     local line
     while read -r line; do
@@ -21,7 +20,8 @@ trackers_export() {
 
 # ---- Redmine --------------------------------------------------------------------------------------------------------
 
-# The path of the instance for Redmine, which searches below /usr/share/redmine/instances, whose symbolic link leads elsewhere.
+# Runs a command for our instance. Redmine looks for instances below /usr/share/redmine/instances, which is a symbolic link, so the
+# path begins with so many `..`.
 redmine_run() { # COMMAND...
     cd /usr/share/redmine &&
         env RAILS_ENV=production REDMINE_INSTANCE="../../../..$RIG_DIR/redmine/site" SCHEMA=/dev/null "$@"
@@ -63,7 +63,7 @@ rt_start() {
     rig_on_port rt rt_at 'rig_connects PORT' 90
 }
 
-# No mail goes out, and nothing is written elsewhere. Attachments above 1 MB are dropped without a message, as in RT.
+# Prints a configuration without mail, with all files in $RIG_DIR. RT drops attachments above 1 MB without a message, as by default.
 rt_config() { # PORT
     cat <<EOF
 Set(\$WebPath, ''); Set(\$WebDomain, '127.0.0.1'); Set(\$WebPort, $1);
@@ -84,7 +84,7 @@ rt_at() { # NAME PORT
 
 # ---- nginx ----------------------------------------------------------------------------------------------------------
 
-nginx_start() { # NAME: of whom it stands in front
+nginx_start() { # NAME: the tracker behind nginx
     local dir=$RIG_DIR/nginx behind=RIG_PORT_$1
     mkdir -p "$dir/tmp"
     nginx_behind=${!behind}

@@ -40,7 +40,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* Seeds of the fuzz targets are good inputs here too. */
+/* The inputs are seeds of the fuzz targets. */
 #define CORPUS "tests/fuzz/corpus/"
 
 struct input {
@@ -48,7 +48,7 @@ struct input {
     size_t n;
 };
 
-/* Walks over a seed, without its first `skip` bytes. */
+/* Runs alloc_walk on a seed without its first `skip` bytes. */
 static size_t walk_seed(alloc_work_fn *work, const char *path, size_t skip, size_t optional)
 {
     struct buf b = scratch_read(path);
@@ -183,8 +183,8 @@ static void addresses_report_failed_allocations(void **state)
     assert_int_equal(alloc_walk(read_address, text, 0), 5);
 }
 
-/* A new inventory for every attempt. */
-static struct inventory *fresh_inventory(void)
+/* Parses an inventory, whose allocations do not fail. */
+static struct inventory *parse_full_inventory(void)
 {
     struct inventory *inv = NULL;
     size_t nth = alloc_pause();
@@ -210,7 +210,7 @@ static int find_duplicates(const struct targets *targets, struct err *err)
 static int make_selection(void *ctx, struct err *err)
 {
     const struct selection *sel = ctx;
-    struct inventory *inv = fresh_inventory();
+    struct inventory *inv = parse_full_inventory();
     struct targets targets = {0};
     int rc = inventory_select(inv, sel, &targets, err);
     assert_int_equal(targets.n, rc < 0 ? 0 : 12);
@@ -236,7 +236,7 @@ static void selections_report_failed_allocations(void **state)
 
 static int match_hosts(void *ctx, struct err *err)
 {
-    struct inventory *inv = fresh_inventory();
+    struct inventory *inv = parse_full_inventory();
     const struct host **found = NULL;
     size_t n = 0;
     int rc = inventory_match(inv, ctx, &found, &n, err);
@@ -253,7 +253,7 @@ static void matches_report_failed_allocations(void **state)
     assert_true(alloc_walk(match_hosts, pattern, 0) > 3);
 }
 
-static int read_found(void *ctx, struct err *err)
+static int read_discovered_json(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
     struct discovered f = {0};
@@ -268,7 +268,7 @@ static int read_found(void *ctx, struct err *err)
     return rc;
 }
 
-static int read_found_configs(void *ctx, struct err *err)
+static int read_discovered_configs(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
     struct discovered f = {0};
@@ -278,7 +278,7 @@ static int read_found_configs(void *ctx, struct err *err)
     return rc;
 }
 
-static int read_found_groups(void *ctx, struct err *err)
+static int read_discovered_groups(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
     struct discovered f = {0};
@@ -288,7 +288,7 @@ static int read_found_groups(void *ctx, struct err *err)
     return rc;
 }
 
-/* From the section to named services. */
+/* Adds the services of a source to the targets, from the inventory's section on. */
 static int discover_services(void *ctx, struct err *err)
 {
     static const char text[] =
@@ -340,9 +340,9 @@ static void discoveries_report_failed_allocations(void **state)
     static const char groups[] =
         "- targets: ['h.example:1', 'h.example:2', 'hz:3', 'q:4']\n  labels: {job: a}\n";
     struct input in = {groups, sizeof groups - 1};
-    assert_true(walk_seed(read_found, CORPUS "discovery/prometheus", 1, 1) > 10);
-    assert_true(walk_seed(read_found_configs, CORPUS "discovery/parca", 1, 0) > 10);
-    assert_true(walk_seed(read_found_groups, CORPUS "discovery/file-sd", 1, 0) > 5);
+    assert_true(walk_seed(read_discovered_json, CORPUS "discovery/prometheus", 1, 1) > 10);
+    assert_true(walk_seed(read_discovered_configs, CORPUS "discovery/parca", 1, 0) > 10);
+    assert_true(walk_seed(read_discovered_groups, CORPUS "discovery/file-sd", 1, 0) > 5);
     assert_true(alloc_walk(discover_services, &in, 2) > 50);
 }
 
@@ -431,8 +431,8 @@ static int read_privkey(void *ctx, struct err *err)
     return rc;
 }
 
-/* The tables of Blowfish are one allocation, the section another. */
-static int read_locked(void *ctx, struct err *err)
+/* Reads a key with a passphrase. */
+static int read_locked_key(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
     struct secret passphrase = {.text = "secret", .len = 6};
@@ -461,7 +461,7 @@ static int read_known_hosts(void *ctx, struct err *err)
     const struct input *in = ctx;
     struct known_hosts k = {0};
     int rc = known_hosts_parse(&k, "file", in->p, err);
-    /* A skipped line might be the one that revokes a key. */
+    /* Without memory no line is skipped: it might revoke a key. */
     assert_true(rc < 0 || k.n == 2);
     known_hosts_release(&k);
     return rc;
@@ -485,18 +485,17 @@ static void ssh_data_reports_failed_allocations(void **state)
     assert_int_equal(walk_seed(read_keyfile, CORPUS "sshwire/pem-ec", 1, 0), 1);
     assert_int_equal(walk_seed(read_algorithms, CORPUS "sshwire/server-openssh", 1, 0), ALGORITHM_LISTS);
     assert_true(walk_seed(read_privkey, CORPUS "sshwire/key-ed25519", 1, 0) >= 5);
-    assert_true(walk_seed(read_locked, CORPUS "sshwire/key-enc-chacha20-poly1305", 1, 0) >= 7);
+    assert_true(walk_seed(read_locked_key, CORPUS "sshwire/key-enc-chacha20-poly1305", 1, 0) >= 7);
     assert_true(walk_seed(read_certificate, CORPUS "sshwire/certificate", 1, 0) >= 3);
     assert_true(walk_seed(read_known_hosts, CORPUS "sshwire/known-revoked", 1, 0) >= 5);
 }
 
-/* A key that cannot be written as a whole is not written. */
+/* Adds a host key. After a failure the file has no part of it. */
 static int add_known_host(void *ctx, struct err *err)
 {
     static unsigned char key[] = {0, 0, 0, 11, 's', 's', 'h', '-', 'e', 'd', '2', '5', '5', '1', '9'};
     static const struct ssh_blob blob = {key, sizeof key};
-    const struct known_addition *like = ctx;
-    struct known_addition a = *like;
+    struct known_addition a = *(const struct known_addition *)ctx;
     struct proc_limits limits = {.timeout_ms = 20000, .cancel_fd = -1, .max_output = 1 << 16};
     a.key = &blob;
     int rc = known_hosts_add(&a, &limits, err);
@@ -506,7 +505,7 @@ static int add_known_host(void *ctx, struct err *err)
         assert_int_equal(left.len, 0);
         buf_release(&left);
     }
-    /* The directory that it makes is part of the work. */
+    /* known_hosts_add makes the directory. */
     char *dir = file_dir(a.file);
     assert_int_equal(file_remove(dir, NULL), 0);
     free(dir);
@@ -858,13 +857,13 @@ static void manifests_report_failed_allocations(void **state)
     assert_true(alloc_walk(build_manifest, NULL, 0) > 60);
 }
 
-/* Reads it with its request, and merges another run. */
+/* Loads a manifest with its request, and merges another run. */
 static int load_manifest(void *ctx, struct err *err)
 {
     static const struct manifest_info now = {.name = "b-2", .version = "1", .user = "u", .started = WHEN};
     const struct input *in = ctx;
     struct manifest *m = NULL;
-    /* Its parser has another message for a lack of memory. */
+    /* jansson's parser has another message for a lack of memory. */
     alloc.json_works = true;
     int rc = manifest_load(in->p, in->n, &m, err);
     alloc.json_works = false;
@@ -887,7 +886,7 @@ static void loaded_manifests_report_failed_allocations(void **state)
     assert_true(walk_seed(load_manifest, CORPUS "manifest/asked", 0, 0) > 80);
 }
 
-/* Packs a capture, which stays if that fails. */
+/* Packs a capture. After a failure its work directory stays. */
 static int pack_bundle(void *ctx, struct err *err)
 {
     const char *dir = ctx;
@@ -901,7 +900,7 @@ static int pack_bundle(void *ctx, struct err *err)
     int rc = bundle_pack(c.w, c.m, -1, &path, err);
     nth = alloc_pause();
     if (rc < 0) {
-        /* No bundle exists under its own name or a temporary one; the collected items do. */
+        /* There is no bundle, also under a temporary name; the collected items exist. */
         alloc_assert_untouched(&path, sizeof path);
         assert_int_equal(scratch_count(dir), 1);
         assert_true(file_exists(work));
@@ -951,7 +950,7 @@ static int list_bundle(void *ctx, struct err *err)
     return rc;
 }
 
-static int take_manifest(void *ctx, struct err *err)
+static int read_bundle_manifest(void *ctx, struct err *err)
 {
     char *text;
     alloc_fill_pattern(&text, sizeof text);
@@ -987,7 +986,7 @@ static int extract_bundle(void *ctx, struct err *err)
     return rc;
 }
 
-/* Reads each member in the archive's order, and one again, so that bytes also wait in memory. */
+/* Reads members, one of them twice, so that bundle_members also keeps bytes in memory. */
 static int read_members(void *ctx, struct err *err)
 {
     const struct bundle_members_options *wanted = ctx;
@@ -1030,7 +1029,7 @@ static void reading_reports_failed_allocations(void **state)
     assert_true(alloc_walk(verify_bundle, path, 0) > 10);
     alloc.json_works = false;
     assert_true(alloc_walk(list_bundle, path, 0) > 10);
-    assert_true(alloc_walk(take_manifest, path, 0) > 10);
+    assert_true(alloc_walk(read_bundle_manifest, path, 0) > 10);
     assert_true(alloc_walk(extract_bundle, &x, 0) > 15);
     strlist_release(&x.members);
     free(below);
@@ -1044,10 +1043,10 @@ struct workdir_parent {
 
 static int make_workdir(void *ctx, struct err *err)
 {
-    const struct workdir_parent *place = ctx;
+    const struct workdir_parent *parent = ctx;
     struct workdir *w;
     alloc_fill_pattern(&w, sizeof w);
-    int rc = workdir_new(place->output, "subject", WHEN, &w, err);
+    int rc = workdir_new(parent->output, "subject", WHEN, &w, err);
     size_t nth = alloc_pause();
     if (rc < 0) {
         alloc_assert_untouched(&w, sizeof w);
@@ -1055,7 +1054,7 @@ static int make_workdir(void *ctx, struct err *err)
         workdir_remove(w);
         workdir_free(w);
     }
-    assert_int_equal(scratch_count(place->dir), 0);
+    assert_int_equal(scratch_count(parent->dir), 0);
     alloc_resume(nth);
     return rc;
 }
@@ -1125,8 +1124,8 @@ static int inspect_key(void *ctx, struct err *err)
     return 0;
 }
 
-/* A key in each form of its public key: in the file itself, in FILE.pub beside it, with a FILE that is not
- * a key or is missing, and a public key itself. */
+/* Keys with each place of the public key: in the file itself, in FILE.pub beside a private key, a file that
+ * is no key, or no file, and in a public key file. */
 static void key_files_report_failed_allocations(void **state)
 {
     const char *dir = *state;
@@ -1163,7 +1162,7 @@ static int relabel_seed(void *ctx, struct err *err)
     return rc;
 }
 
-/* Takes a letter out of each string. */
+/* Removes the last byte of each string. */
 static bool rewrite_string(void *ctx, const char *text, size_t n, struct buf *ret)
 {
     (void)ctx;
@@ -1179,20 +1178,20 @@ static int rewrite_seed(void *ctx, struct err *err)
     const struct input *in = ctx;
     struct bytes bytes = {in->p, in->n, 0};
     struct buf out = BUF_INIT(1 << 20);
-    struct profile_relabelled went;
-    const struct profile_relabel how = {.is_replaced = wants_label,
-                                        .rewrite = rewrite_string,
-                                        .text = REDACTED,
-                                        .source = feed_bytes,
-                                        .source_ctx = &bytes,
-                                        .sink = keep_bytes,
-                                        .sink_ctx = &out};
-    alloc_fill_pattern(&went, sizeof went);
-    int rc = profile_relabel(&how, &went, err);
+    struct profile_relabelled result;
+    const struct profile_relabel options = {.is_replaced = wants_label,
+                                            .rewrite = rewrite_string,
+                                            .text = REDACTED,
+                                            .source = feed_bytes,
+                                            .source_ctx = &bytes,
+                                            .sink = keep_bytes,
+                                            .sink_ctx = &out};
+    alloc_fill_pattern(&result, sizeof result);
+    int rc = profile_relabel(&options, &result, err);
     if (rc < 0)
-        alloc_assert_untouched(&went, sizeof went);
+        alloc_assert_untouched(&result, sizeof result);
     else
-        assert_true(went.strings > 0);
+        assert_true(result.strings > 0);
     buf_release(&out);
     return rc;
 }
@@ -1204,17 +1203,17 @@ static void relabelling_reports_failed_allocations(void **state)
     assert_true(walk_seed(rewrite_seed, CORPUS "sign/profile", 1, 0) > 5);
 }
 
-/* No file of a failed copy is left. */
+/* Copies a bundle. After a failure no file of the copy is left. */
 static int copy_bundle(void *ctx, struct err *err)
 {
-    struct bundle_copy *how = ctx;
+    struct bundle_copy *options = ctx;
     struct bundle_copy_result c;
     alloc_fill_pattern(&c, sizeof c);
     size_t nth = alloc_pause();
-    char *dir = file_dir(how->bundle);
+    char *dir = file_dir(options->bundle);
     size_t before = scratch_count(dir);
     alloc_resume(nth);
-    int rc = bundle_copy(how, &c, err);
+    int rc = bundle_copy(options, &c, err);
     nth = alloc_pause();
     if (rc < 0) {
         alloc_assert_untouched(&c, sizeof c);
@@ -1241,9 +1240,9 @@ static void copying_reports_failed_allocations(void **state)
     capture_release(&c);
     RUN_PROGRAM("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key);
     struct sshsig_signer by = {.key = key, .cancel_fd = -1};
-    struct bundle_copy how = {.bundle = path, .redact = true, .signer = &by, .cancel_fd = -1};
+    struct bundle_copy options = {.bundle = path, .redact = true, .signer = &by, .cancel_fd = -1};
     alloc.json_works = true;
-    assert_true(alloc_walk(copy_bundle, &how, 0) > 60);
+    assert_true(alloc_walk(copy_bundle, &options, 0) > 60);
     alloc.json_works = false;
     free(path);
     free(output);
@@ -1252,8 +1251,8 @@ static void copying_reports_failed_allocations(void **state)
 
 /* ---- hand-offs --------------------------------------------------------------------------------------- */
 
-/* All steps of a dry run; no question is asked. */
-static int hand_over(void *ctx, struct err *err)
+/* Runs all steps of a dry run. */
+static int hand_off(void *ctx, struct err *err)
 {
     struct handoff_options options = {.cancel_fd = -1, .dry_run = true};
     struct handoff_result result;
@@ -1277,10 +1276,10 @@ static void handoffs_report_failed_allocations(void **state)
                                           .assignees = {list, 1, 1}};
         if ((*kind)->has_labels)
             request.labels = (struct strlist){list, 1, 1};
-        assert_true(alloc_walk(hand_over, &request, 0) > 12);
+        assert_true(alloc_walk(hand_off, &request, 0) > 12);
         request.assignees.n = request.labels.n = 0;
         request.issue = "7";
-        assert_true(alloc_walk(hand_over, &request, 0) > 12);
+        assert_true(alloc_walk(hand_off, &request, 0) > 12);
     }
     alloc.json_works = false;
     free(path);
@@ -1297,8 +1296,8 @@ static int forget_bytes(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* Reads a profile twice, to merge the two. */
-static int use_profiles(void *ctx, struct err *err)
+/* Reads a profile twice, merges the two and writes the result. */
+static int merge_profiles(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
     struct profile *a = NULL, *b = NULL, *both = NULL;
@@ -1320,12 +1319,13 @@ static int use_profiles(void *ctx, struct err *err)
 static void profiles_report_failed_allocations(void **state)
 {
     (void)state;
-    assert_true(walk_seed(use_profiles, CORPUS "decode/full", 0, 0) > 40);
-    assert_true(walk_seed(use_profiles, CORPUS "legacy/heap", 0, 0) > 40);
-    assert_true(walk_seed(use_profiles, CORPUS "legacy/threads", 0, 0) > 40);
+    assert_true(walk_seed(merge_profiles, CORPUS "decode/full", 0, 0) > 40);
+    assert_true(walk_seed(merge_profiles, CORPUS "legacy/heap", 0, 0) > 40);
+    assert_true(walk_seed(merge_profiles, CORPUS "legacy/threads", 0, 0) > 40);
 }
 
-static int show_profile(void *ctx, struct err *err)
+/* Makes the reports that need no graph. */
+static int make_reports(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
     static const enum report_format formats[] = {REPORT_RAW, REPORT_PROTO, REPORT_TOPPROTO, REPORT_FOLDED,
@@ -1348,7 +1348,7 @@ static int show_profile(void *ctx, struct err *err)
 static void reports_report_failed_allocations(void **state)
 {
     (void)state;
-    assert_true(walk_seed(show_profile, CORPUS "decode/full", 0, 0) > 40);
+    assert_true(walk_seed(make_reports, CORPUS "decode/full", 0, 0) > 40);
 }
 
 /* ---- names of a profile ------------------------------------------------------------------------------ */
@@ -1368,7 +1368,7 @@ static int answer_symbols(void *ctx, const char *source, struct str addresses, s
     return buf_check(ret, "names", err);
 }
 
-/* A profile of a server without any names. */
+/* Symbolizes a profile of a server that has only addresses. */
 static int symbolize_profile(void *ctx, struct err *err)
 {
     struct profile *p = profile_new(err);
@@ -1441,7 +1441,7 @@ static void goroutines_report_failed_allocations(void **state)
 
 /* ---- findings ---------------------------------------------------------------------------------------- */
 
-/* A profile and a dump on two hosts, so that everything occurs twice. */
+/* Adds a profile and a dump for each of two hosts. */
 static int add_findings(void *ctx, struct err *err)
 {
     static const char dump[] = "goroutine 1 [select]:\nmain.f()\n\t/a.go:1\n";
@@ -1490,7 +1490,7 @@ static int discard_piece(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* A page of a seed, folded. */
+/* Makes a flame tree with a small limit of nodes, and a page with the profile. */
 static int make_page(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
@@ -1515,13 +1515,13 @@ static void pages_report_failed_allocations(void **state)
     assert_true(walk_seed(make_page, "tests/fuzz/corpus/page/full", 0, 0) > 20);
 }
 
-static int use_shell(void *ctx, struct err *err)
+static int run_shell_commands(void *ctx, struct err *err)
 {
-    const struct pprof_options usual = {.report = REPORT_SETTINGS_INIT};
+    const struct pprof_options defaults = {.report = REPORT_SETTINGS_INIT};
     struct pprof_options o;
     struct shell_command command;
-    bool is_assignment;
-    if (shell_options_init(&o, &usual, err) < 0)
+    bool is_one;
+    if (shell_options_init(&o, &defaults, err) < 0)
         return -1;
     int rc = shell_assign(&o, ctx, STR("focus=a b"), &is_assignment, err);
     if (rc == 0) {
@@ -1538,7 +1538,7 @@ static void pprof_shells_report_failed_allocations(void **state)
     struct err err = ERR_INIT;
     struct profile *p = profile_new(&err);
     assert_non_null(p);
-    assert_true(alloc_walk(use_shell, p, 0) > 20);
+    assert_true(alloc_walk(run_shell_commands, p, 0) > 20);
     profile_free(p);
 }
 

@@ -1,10 +1,10 @@
-// Sample types and kinds that nobody expects.
+// Unknown sample types and kinds.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { questionOf, titleOf } from '../../web/kinds.js';
 
-test('a stranger’s type or kind is its own name, whatever objects have by that name', () => {
+test('an unknown type or kind has its name as title, also if objects have a property of that name', () => {
     for (const name of ['constructor', 'toString', '__proto__', 'valueOf']) {
         for (const from of [undefined, 'growth', 'sides']) {
             const [title, hint] = titleOf({ kind: name, form: 'profile', from }, name);

@@ -66,23 +66,23 @@ test('patterns match what JavaScript matches', () => {
         } catch {
             continue;
         }
-        if (pattern === '[]]') continue; // JavaScript's [] is empty; everybody else's holds a ].
+        if (pattern === '[]]') continue; // JavaScript's [] is empty; in other languages ] is a member.
         const ours = linearTest(pattern);
         for (const text of TEXTS) assert.equal(ours(text), theirs.test(text), `${pattern} in ${JSON.stringify(text)}`);
     }
 });
 
-test('a ] at the beginning of a set is one of it', () => {
+test('a ] at the beginning of a set is a member of it', () => {
     assert.equal(linearTest('[]]')('a]'), true);
     assert.equal(linearTest('[^]]')(']'), false);
 });
 
-test('what is no pattern is said', () => {
+test('invalid patterns are refused', () => {
     for (const pattern of ['(', ')', 'a(b', '[', '[a', '*a', '+', '\\', '(?=a)', '(?i)a', 'a{3,1}', '\\1', '\\p', '[z-a]'])
         assert.throws(() => linearTest(pattern), Error, pattern);
 });
 
-test('patterns that would hang do not', { timeout: 20000 }, () => {
+test('patterns that backtrack exponentially in JavaScript end soon', { timeout: 20000 }, () => {
     const long = 'a'.repeat(10000);
     for (const pattern of ['(a+)+b', '(a|a)*b', '(a|aa)+$b', 'a*a*a*a*a*b', '(.*){5}b', '(a?){100}a{100}b', '(((a*)*)*)*b'])
         assert.equal(linearTest(pattern)(long), false, pattern);

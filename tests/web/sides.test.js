@@ -1,4 +1,4 @@
-// Two sides in one tree, and hosts side by side: figures and order.
+// Two sides in one tree, and hosts side by side: values and order.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -42,7 +42,7 @@ test('values are made comparable, widths are the mean, totals the difference', (
     near(there[2], 0.97);
 });
 
-test('callers and callees have both sides, also of what both do alike', () => {
+test('callers and callees have values of both sides, also if these are equal', () => {
     const profile = comparisonOf(RAW);
     const figures = weighSides(profile.sides, 0);
     const below = weighMerged(calleesOf(profile.tree, figures, 0, profile.nFunctions));
@@ -63,13 +63,13 @@ test('a filter leaves its stacks on both sides', () => {
     near(figures.weight[3], 0);
 });
 
-test('colours say who has more, and how much more', () => {
+test('colours show which side has more, and how much more', () => {
     const figures = { here: { total: [100, 110, 150, 400, 50, 0, 0] }, there: { total: [100, 100, 100, 100, 100, 9, 0] } };
     const names = ['runtime', 'runtime', 'someMore', 'muchMore', 'someLess', 'muchLess', 'runtime'];
     names.forEach((name, i) => assert.equal(sideColour(figures, i), SIDE_COLOURS[name], `node ${i}`));
 });
 
-test('units of what was made comparable, with signs', () => {
+test('units of comparable values, with signs', () => {
     assert.equal(formatValue(0.41, 'share'), '41.00%');
     assert.equal(formatValue(2048, 'bytes/s'), '2kB/s');
     assert.equal(formatSigned(0.38, 'share'), '+38.00%');
@@ -78,7 +78,7 @@ test('units of what was made comparable, with signs', () => {
     assert.equal(formatSigned(0, 'bytes/s'), '0/s');
 });
 
-test('outliers come first, then who differs most', () => {
+test('outliers come first, then the hosts that differ most', () => {
     const host = (name, by, outlier, exceeds) => ({ host: name, differs: { share: by, median: 0, outlier }, heap: { value: 1, exceeds } });
     const hosts = [host('a', 0.1, false), host('b', 0.3, false), host('c', 0.2, true), host('d', 0.01, false, true), { host: 'e' }];
     assert.deepEqual(
@@ -87,7 +87,7 @@ test('outliers come first, then who differs most', () => {
     );
 });
 
-test('what is compared comes first, and is called what it is', () => {
+test('comparisons come first, and have titles of their own', () => {
     const data = [{ id: 1 }, { id: 2, from: 'growth' }, { id: 3, from: 'sides' }];
     assert.deepEqual(
         comparedFirst(data).map((entry) => entry.id),

@@ -1,4 +1,4 @@
-// Trees of calls: what is below what, what it weighs, and that 5,000 frames or negative values break nothing.
+// Trees of calls: structure, values, positions; also with 50,000 frames and negative values.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -31,7 +31,7 @@ test('parents and ends', () => {
     assert.deepEqual(pathTo(tree, 3), [0, 1, 2, 3]);
 });
 
-test('totals and places', () => {
+test('totals and positions', () => {
     const tree = small();
     const figures = weigh(tree, 0);
     assert.deepEqual([...figures.total], [31, 15, 6, 4, 8, 16]);
@@ -69,7 +69,7 @@ test('differences: widths are of absolute values', () => {
     assert.deepEqual(begins(tree, figures), [0, 0, 5]);
 });
 
-test('what lies under a place, beside it and below it', () => {
+test('the node at a position, and its neighbours and children', () => {
     const tree = small();
     const figures = weigh(tree, 0);
     assert.equal(nodeAt(tree, figures, 0, 1, 20), 5);
@@ -85,7 +85,7 @@ test('what lies under a place, beside it and below it', () => {
     assert.equal(heaviestChild(tree, figures, 3), -1);
 });
 
-test('who calls it, and what it calls', () => {
+test('callers and callees of a function', () => {
     const tree = small();
     const figures = weigh(tree, 0);
     const above = callersOf(tree, figures, 2, 3);
@@ -112,7 +112,7 @@ test('50,000 frames deep', () => {
     assert.ok(callersOf(tree, figures, 0, 3).n <= 50000);
 });
 
-test('callers of what is called from everywhere stay bounded', () => {
+test('the tree of callers is bounded, also if every function calls', () => {
     // In preorder: a chain in which each function calls the next and number 0.
     const chain = { depth: [], fn: [] };
     for (let i = 0; i <= 20000; i++) {
@@ -129,7 +129,7 @@ test('callers of what is called from everywhere stay bounded', () => {
     assert.equal(weigh(above, 0).total[0], 20000);
 });
 
-test('the table sorts by either value, and leaves out what is not there', () => {
+test('the table sorts by each column, and omits functions without a value', () => {
     const figures = { flat: Float64Array.of(1, 0, 5, 0), cum: Float64Array.of(9, 7, 5, 0) };
     const names = ['b', 'c', 'a', 'd'];
     const order = (key, down, marked = null) => ordered(figures, (i) => names[i], { key, down }, marked);

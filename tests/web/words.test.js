@@ -1,4 +1,4 @@
-// Formatted texts: units as pprof has them, packages, colours, strangers' names, places in the URL.
+// Formatted texts: units as in pprof, packages, colours, untrusted names, links, titles.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -50,7 +50,7 @@ test('shares and times', () => {
     assert.equal(plural(2000, 'host'), '2,000 hosts');
 });
 
-test('packages and whose they are', () => {
+test('packages and their owners', () => {
     const rows = [
         ['github.com/x/y/z.(*T).M', 'github.com/x/y/z', 'github.com/x/y'],
         ['runtime.gopark', 'runtime', 'runtime'],
@@ -93,14 +93,14 @@ function contrast(a, b) {
 const fromHex = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 const fromCss = (css) => css.match(/\d+/g).map(Number);
 
-test('names can be read on every colour', () => {
+test('names are readable on every colour', () => {
     for (const theme of ['light', 'dark']) {
         const palette = paletteOf(theme);
         for (const css of palette.css) assert.ok(contrast(fromCss(css), fromHex(palette.ink)) >= 4.5, `${theme} ${css}`);
     }
 });
 
-test('what turns or hides text is written out', () => {
+test('characters that are invisible or change the direction are escaped', () => {
     assert.equal(visible('a\u202eb\u0000\u2066\u200b\u2028'), 'a\\u202eb\\u0000\\u2066\\u200b\\u2028');
     assert.equal(visible('é 名前'), 'é 名前');
     assert.equal(visible('a' + '\u0316\u0489'.repeat(9) + 'b'), 'a\u0316\u0489\u0316\u0489…b');
@@ -108,12 +108,12 @@ test('what turns or hides text is written out', () => {
     assert.equal(cut('short'), 'short');
 });
 
-test('a place is a link, and only of what it needs', () => {
+test('a link has only the parameters that are set', () => {
     assert.equal(linkTo({ v: 'data-0', s: 'a&b#c', z: '' }), '#v=data-0&s=a%26b%23c');
     assert.equal(linkTo({}), '#');
 });
 
-test('a profile as the page has it', () => {
+test('a profile in the form of the page', () => {
     const profile = profileOf({
         types: [{ type: 'cpu', unit: 'nanoseconds' }],
         default: 0,
@@ -127,7 +127,7 @@ test('a profile as the page has it', () => {
     assert.equal(profile.tree.n, 3);
 });
 
-test('goroutines as a tree from their beginnings', () => {
+test('goroutines as a tree that begins with their first functions', () => {
     const dump = goroutinesOf({
         form: 'stacks',
         total: 5,
