@@ -165,7 +165,7 @@ enum discovery_warning {
 };
 
 struct discovery_options {
-    enum discovery_policy when;     /* when to ask sources with a URL */
+    enum discovery_policy policy;   /* when to ask sources with a URL */
     const struct ssh_settings *ssh; /* the settings of the requests, as fetch_access.ssh */
     void *ctx;
     /* Asks a source with a URL, as discovery_ask does. */

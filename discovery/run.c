@@ -36,17 +36,17 @@ static int read_source(const struct discovery_options *o, const struct source *s
     struct err why = ERR_INIT;
     if (!s->endpoint)
         return discovered_read(s, ret, err);
-    if (o->when == DISCOVERY_REFRESH)
+    if (o->policy == DISCOVERY_REFRESH)
         return ask_source(o, s, ret, err);
     if (discovery_cache_load(s, o->ssh, ret, &why) == 0) {
         int64_t age = clock_utc() - ret->at;
-        if (o->when == DISCOVERY_CACHED || (age >= 0 && age <= s->max_age_ms))
+        if (o->policy == DISCOVERY_CACHED || (age >= 0 && age <= s->max_age_ms))
             return 0;
         discovered_release(ret);
     } else if (why.kind == ERR_FAILED) {
         report_warning(o, s, DISCOVERY_CACHE_DAMAGED, &why, 0);
     }
-    if (o->when == DISCOVERY_AS_NEEDED)
+    if (o->policy == DISCOVERY_AS_NEEDED)
         return ask_source(o, s, ret, err);
     if (err)
         *err = why;

@@ -48,7 +48,7 @@ static const struct option options[] = {
     {"reason", 0, OPTION_TEXT, "TEXT", "the reason of the capture, for the manifest",
      offsetof(struct grab_options, reason), 0},
     HANDOFF_OPTION_ROWS(struct grab_options, delivery),
-    TARGET_WAY_ROWS(struct grab_options, target),
+    TARGET_ACCESS_ROWS(struct grab_options, target),
     {"dry-run", 0, OPTION_FLAG, NULL,
      "open the hosts and print the items to fetch, with time and size; fetch nothing",
      offsetof(struct grab_options, dry_run), 0},
@@ -363,7 +363,7 @@ static int run_targets(struct grab *g, struct err *err)
     struct grab_options *o = &g->options;
     struct prompt *prompt = &g->prompt;
     struct ssh_settings ssh;
-    if (signals_install(err) < 0 || target_prompt(&o->target, prompt, err) < 0)
+    if (signals_install(err) < 0 || target_configure_prompt(&o->target, prompt, err) < 0)
         return exit_status_of(err);
     const struct capture_request request = {.targets = &g->targets,
                                             .baseline = &g->against,
@@ -376,7 +376,7 @@ static int run_targets(struct grab *g, struct err *err)
                                             .output = o->output,
                                             .reason = o->reason};
     if (!o->quiet)
-        target_say(&g->targets);
+        target_print_notes(&g->targets);
     return o->dry_run ? run_dry(g, &request, prompt, err) : confirm_and_capture(g, &request, prompt, err);
 }
 

@@ -39,7 +39,7 @@ static const struct option options[] = {
     TARGET_PARALLEL_ROW(struct resume_options, target),
     FETCH_OPTION_ROWS(struct resume_options, fetch),
     HANDOFF_OPTION_ROWS(struct resume_options, delivery),
-    TARGET_WAY_ROWS(struct resume_options, target),
+    TARGET_ACCESS_ROWS(struct resume_options, target),
     {"yes", 'y', OPTION_FLAG, NULL,
      "answer yes to questions (profiles over 5 minutes, or of more than 10 targets)",
      offsetof(struct resume_options, yes), 0},
@@ -235,7 +235,7 @@ static int run_targets(struct resume *r, struct err *err)
     const struct targets *targets = &r->earlier.targets;
     struct prompt *prompt = &r->prompt;
     struct ssh_settings ssh;
-    if (target_prompt(&o->target, prompt, err) < 0)
+    if (target_configure_prompt(&o->target, prompt, err) < 0)
         return exit_status_of(err);
     const struct capture_command command = {
         .request = {.targets = targets,
@@ -269,7 +269,7 @@ static int hand_off_unchanged(struct resume *r, int code, struct err *err)
                                       .verbose = o->verbose};
     if (target_load(&o->target, &r->inventory, err) < 0 ||
         delivery_prepare(&o->delivery, r->inventory, signals_cancel_fd(), &r->delivery, err) < 0 ||
-        target_prompt(&o->target, &r->prompt, err) < 0)
+        target_configure_prompt(&o->target, &r->prompt, err) < 0)
         return exit_status_of(err);
     return capture_command_hand_off(&command, code);
 }
