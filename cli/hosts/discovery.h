@@ -1,4 +1,4 @@
-/* Discovery for the commands: queries sources with the options of the command line, and prints warnings and
+/* Discovery for the commands: queries sources with the command's options, and prints warnings and
  * failures. */
 #ifndef CLI_HOSTS_DISCOVERY_H
 #define CLI_HOSTS_DISCOVERY_H
@@ -23,8 +23,7 @@ struct discovery_command {
  */
 int discovery_apply(const struct discovery_command *c, size_t *ret_failed, struct err *err);
 
-/* Queries one source in the same way, adds its services, and returns its targets in *ret, which the caller
- * releases. */
+/* Queries one source in the same way and adds its services. *ret: its targets, which the caller releases. */
 int discovery_list(const struct discovery_command *c, struct source_use *use, struct discovered *ret,
                    struct err *err);
 
