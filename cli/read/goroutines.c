@@ -278,8 +278,8 @@ static int read_dumps(const struct strlist *files, struct buf bytes[2], struct g
 
 /* ---- several dumps ------------------------------------------------------------------------------------- */
 
-/* Returns HOST/SERVICE/FILE of BUNDLE:HOST/SERVICE/FILE, or the name of a file. *ret_n: the length of its
- * directory, HOST/SERVICE/. */
+/* Returns HOST/SERVICE/FILE of BUNDLE:HOST/SERVICE/FILE, or the name of a file. *ret_n: the length of the
+ * directory, such as HOST/SERVICE/. */
 static const char *find_member_path(const char *name, size_t *ret_n)
 {
     const char *member = name;

@@ -4,8 +4,7 @@
 
 #include "findings/findings.h"
 
-/* Prints the dumps with their names, and all groups, as one JSON object on stdout (schema:
- * docs/goroutines.md). */
+/* Prints the dumps with their names, and all groups, as one JSON object (schema: docs/goroutines.md). */
 int goroutines_json(const struct goroutines *g, char *const *names, struct err *err);
 
 #endif
