@@ -85,7 +85,7 @@ static int query_source(void *ctx, const struct source *s, struct discovered *re
     struct fetch_grab grab = target_grab(r->command->options, NULL, &ssh, prompt);
     grab.observer = &observer;
     grab.access.ask = s->through ? grab.access.ask : NULL;
-    return discovery_ask(s, &grab, ret, err);
+    return discovery_query(s, &grab, ret, err);
 }
 
 /* ---- messages ------------------------------------------------------------------------------------------ */
@@ -172,7 +172,7 @@ static struct discovery_options make_options(struct source_run *r, const struct 
     return (struct discovery_options){.policy = r->command->policy,
                                       .ssh = ssh,
                                       .ctx = r,
-                                      .ask = query_source,
+                                      .query = query_source,
                                       .warning = print_warning,
                                       .listed = print_listed,
                                       .failed = print_failure};
