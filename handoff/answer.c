@@ -216,9 +216,9 @@ int job_send(struct job *j, const struct job_change *change, json_t **ret, struc
     return rc;
 }
 
-int job_get(struct job *j, const char *path, const char *dry, json_t **ret, struct err *err)
+int job_get(struct job *j, const char *path, const char *dry_answer, json_t **ret, struct err *err)
 {
-    struct http_request r = {.method = "GET", .path = path, .dry = dry};
+    struct http_request r = {.method = "GET", .path = path, .dry_answer = dry_answer};
     return job_request(j, &r, 200, ret, err);
 }
 

@@ -61,7 +61,7 @@ static int send_copy(const struct delivery *d, const struct delivery_run *run,
                                             .cancel_fd = run->cancel_fd,
                                             .step = run->step,
                                             .waiting = run->waiting,
-                                            .would = run->would,
+                                            .dry_request = run->dry_request,
                                             .ctx = run->ctx};
     return handoff_run(request, &options, &ret->handoff, err);
 }

@@ -65,7 +65,7 @@ struct delivery_run {
     /* The next three members are as in struct handoff_options. */
     void (*step)(void *ctx, enum handoff_step step, enum handoff_outcome outcome, const char *text);
     void (*waiting)(void *ctx, int64_t ms, const char *because);
-    void (*would)(void *ctx, const struct http_would *would);
+    void (*dry_request)(void *ctx, const struct http_dry_request *request);
     void *ctx; /* of the callbacks */
 };
 

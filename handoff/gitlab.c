@@ -155,7 +155,7 @@ static int create_issue(struct job *j, const char *title, const char *descriptio
         body = json_with(body, "assignee_ids", json_incref(j->assignees));
     job_path(path, sizeof path, API "/projects/%s/issues", j->project);
     if (job_send(j,
-                 CHANGE(.request = {.method = "POST", .path = path, .dry = "{\"iid\":\"ISSUE\"}"},
+                 CHANGE(.request = {.method = "POST", .path = path, .dry_answer = "{\"iid\":\"ISSUE\"}"},
                         .body = body, .status = 201),
                  &o, err) < 0)
         return -1;
@@ -192,8 +192,10 @@ static int upload_package(struct job *j, struct err *err)
              j->project, j->attachment.stem, j->attachment.name);
     snprintf(path, sizeof path, "%s?select=package_file", j->stored.path);
     struct http_file file = {.fd = j->attachment.fd, .size = j->attachment.size, .name = j->attachment.name};
-    struct http_request r = {
-        .method = "PUT", .path = path, .file = &file, .dry = "{\"id\":\"FILE\",\"package_id\":\"PACKAGE\"}"};
+    struct http_request r = {.method = "PUT",
+                             .path = path,
+                             .file = &file,
+                             .dry_answer = "{\"id\":\"FILE\",\"package_id\":\"PACKAGE\"}"};
     if (job_request(j, &r, 201, &o, err) < 0)
         return err_wrap(err, "the package registry");
     int rc =
@@ -233,7 +235,7 @@ static int upload_to_project(struct job *j, struct err *err)
     struct http_request r = {.method = "POST",
                              .path = job_path(path, sizeof path, API "/projects/%s/uploads", j->project),
                              .file = &file,
-                             .dry = "{}"};
+                             .dry_answer = "{}"};
     if (job_request(j, &r, 201, &o, err) < 0)
         return -1;
     int rc = read_upload(j, o, err);
@@ -316,8 +318,8 @@ static int post_note(struct job *j, const char *text, struct err *err)
     json_t *body = json_pack("{s:s, s:b}", "body", text, "internal", 1);
     job_path(path, sizeof path, API "/projects/%s/issues/%s/notes", j->project, j->issue);
     if (job_send(j,
-                 CHANGE(.request = {.method = "POST", .path = path, .dry = "{\"id\":\"NOTE\"}"}, .body = body,
-                        .status = 201),
+                 CHANGE(.request = {.method = "POST", .path = path, .dry_answer = "{\"id\":\"NOTE\"}"},
+                        .body = body, .status = 201),
                  &o, err) < 0)
         return -1;
     int rc = json_id(j, o, "id", j->note, err);

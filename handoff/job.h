@@ -112,7 +112,7 @@ struct job_change {
 };
 #define CHANGE(...) (&(const struct job_change){__VA_ARGS__})
 int job_send(struct job *j, const struct job_change *change, json_t **ret, struct err *err);
-int job_get(struct job *j, const char *path, const char *dry, json_t **ret, struct err *err);
+int job_get(struct job *j, const char *path, const char *dry_answer, json_t **ret, struct err *err);
 /* Fetches a file and passes it to a sink. Follows a redirect of the tracker to its file store. */
 struct job_sink {
     int (*take)(void *ctx, const void *p, size_t n, struct err *err);

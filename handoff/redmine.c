@@ -49,11 +49,12 @@ static int read_project(struct job *j, struct err *err)
     return rc;
 }
 
-static int get_issue(struct job *j, const char *include, const char *dry, json_t **ret, struct err *err)
+static int get_issue(struct job *j, const char *include, const char *dry_answer, json_t **ret,
+                     struct err *err)
 {
     char path[200];
     job_path(path, sizeof path, "/issues/%s.json%s", j->issue, include);
-    return job_get(j, path, dry, ret, err);
+    return job_get(j, path, dry_answer, ret, err);
 }
 
 static void set_issue_url(struct job *j)
@@ -158,7 +159,7 @@ static int create_issue(struct job *j, const char *title, const char *descriptio
     if (job_send(j,
                  CHANGE(.request = {.method = "POST",
                                     .path = "/issues.json",
-                                    .dry = "{\"issue\":{\"id\":\"ISSUE\"}}"},
+                                    .dry_answer = "{\"issue\":{\"id\":\"ISSUE\"}}"},
                         .body = body, .status = 201),
                  &o, err) < 0)
         return -1;
@@ -264,7 +265,7 @@ static int upload_file(struct job *j, struct err *err)
         .method = "POST",
         .path = job_path(path, sizeof path, "/uploads.json?filename=%s", j->attachment.name),
         .file = &file,
-        .dry = "{\"upload\":{\"id\":\"FILE\",\"token\":\"TOKEN\"}}",
+        .dry_answer = "{\"upload\":{\"id\":\"FILE\",\"token\":\"TOKEN\"}}",
     };
     if (job_request(j, &r, 201, &o, err) < 0)
         return -1;

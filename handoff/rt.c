@@ -83,10 +83,11 @@ static int create_ticket(struct job *j, const char *title, const char *descripti
                              description, "ContentType", "text/plain");
     if (people->n)
         body = json_with(body, "Owner", json_string(people->items[0]));
-    if (job_send(j,
-                 CHANGE(.request = {.method = "POST", .path = API "/ticket", .dry = "{\"id\":\"ISSUE\"}"},
-                        .body = body, .status = 201),
-                 &o, err) < 0)
+    if (job_send(
+            j,
+            CHANGE(.request = {.method = "POST", .path = API "/ticket", .dry_answer = "{\"id\":\"ISSUE\"}"},
+                   .body = body, .status = 201),
+            &o, err) < 0)
         return -1;
     int rc = json_id(j, o, "id", j->issue, err);
     j->unknown = rc < 0;
@@ -116,16 +117,17 @@ static int post_comment(struct job *j, const char *text, const struct http_file 
     job_path(path, sizeof path, API "/ticket/%s/comment", j->issue);
     json_t *body = json_pack("{s:s, s:s}", "Content", text, "ContentType", "text/plain");
     if (!file)
-        return job_send(
-            j, CHANGE(.request = {.method = "POST", .path = path, .dry = "[]"}, .body = body, .status = 201),
-            NULL, err);
+        return job_send(j,
+                        CHANGE(.request = {.method = "POST", .path = path, .dry_answer = "[]"}, .body = body,
+                               .status = 201),
+                        NULL, err);
     char *json = body ? json_dumps(body, JSON_COMPACT) : NULL;
     json_decref(body);
     if (!json)
         return err_nomem(err);
     struct http_file with = *file;
     with.json = json;
-    struct http_request r = {.method = "POST", .path = path, .file = &with, .dry = "[]"};
+    struct http_request r = {.method = "POST", .path = path, .file = &with, .dry_answer = "[]"};
     int rc = job_request(j, &r, 201, NULL, err);
     free(json);
     return rc;

@@ -414,7 +414,7 @@ static int connect_to_tracker(struct job *j, struct secret *token, struct err *e
                              .cancel_fd = h->cancel_fd,
                              .progress = h->progress,
                              .waiting = h->waiting,
-                             .would = h->would,
+                             .dry_request = h->dry_request,
                              .ctx = h->ctx};
     return http_new(&o, &j->http, err) < 0 ? err_wrap(err, "%s", t->name) : 0;
 }

@@ -101,8 +101,8 @@ char *handoff_left_text(const struct handoff_result *r, char *dst, size_t cap);
 struct handoff_options {
     /* Sends a bundle in plain text even if outsiders can read it. */
     bool plaintext_i_know;
-    /* Sends nothing, not even a GET, and reads no token: `would` receives each request of a successful run.
-     * Placeholders in capitals replace values of answers: ISSUE, NOTE. */
+    /* Sends nothing, not even a GET, and reads no token: `dry_request` receives each request of a successful
+     * run. Placeholders in capitals replace values of answers: ISSUE, NOTE. */
     bool dry_run;
     uint64_t upload_max; /* GitLab: files above it go into the package registry; 0: HANDOFF_UPLOAD_MAX */
     int64_t connect_ms;  /* to connect, TLS included; 0: 20 s */
@@ -113,7 +113,7 @@ struct handoff_options {
     void (*step)(void *ctx, enum handoff_step step, enum handoff_outcome outcome, const char *text);
     void (*progress)(void *ctx, uint64_t bytes, uint64_t of);    /* sent, about ten times a second */
     void (*waiting)(void *ctx, int64_t ms, const char *because); /* before it repeats a request */
-    void (*would)(void *ctx, const struct http_would *would);
+    void (*dry_request)(void *ctx, const struct http_dry_request *request);
     void *ctx;
 };
 

@@ -154,11 +154,11 @@ static void on_waiting(void *ctx, int64_t ms, const char *because)
     message_print("waiting %s: %s", text_duration(text, sizeof text, ms), because);
 }
 
-static void on_request(void *ctx, const struct http_would *would)
+static void on_dry_request(void *ctx, const struct http_dry_request *request)
 {
     const struct reporter *r = ctx;
-    fprintf(r->run->json ? stderr : stdout, "%s %s%s%s\n", would->method, would->url,
-            *would->what ? "  " : "", would->what);
+    fprintf(r->run->json ? stderr : stdout, "%s %s%s%s\n", request->method, request->url,
+            *request->body ? "  " : "", request->body);
 }
 
 /* ---- the command to repeat ----------------------------------------------------------------------------- */
@@ -224,7 +224,7 @@ static int run_delivery(const struct delivery *d, const struct handoff_run *run,
                                           .title_redacted = on_title_redacted,
                                           .step = d->options->dry_run ? NULL : on_step,
                                           .waiting = run->quiet ? NULL : on_waiting,
-                                          .would = on_request,
+                                          .dry_request = on_dry_request,
                                           .ctx = &reporter};
     set_exit_text(&reporter, HANDOFF_READ_PLACE);
     if (http_global_init(err) < 0)
