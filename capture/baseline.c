@@ -13,8 +13,8 @@ static bool has_host(const struct targets *t, const struct host *host)
     return false;
 }
 
-/* Returns the name that equal services of two hosts have. Discovered services of one family have names that
- * may differ in the port at their end. */
+/* Returns the name by which services of two hosts are compared. The names of discovered services of one
+ * family may differ in the port at their end. */
 static const char *get_comparison_name(const struct service *s)
 {
     return s->family ? s->family : s->name;
@@ -28,11 +28,11 @@ static bool has_service(const struct targets *t, const struct service *service)
     return false;
 }
 
-static bool is_group(const struct inventory *inventory, const char *word)
+static bool is_group(const struct inventory *inventory, const char *name)
 {
-    const char *name;
-    for (size_t i = 0; (name = inventory_group_name(inventory, i)); i++)
-        if (strcmp(name, word) == 0)
+    const char *group;
+    for (size_t i = 0; (group = inventory_group_name(inventory, i)); i++)
+        if (strcmp(group, name) == 0)
             return true;
     return false;
 }
@@ -65,8 +65,8 @@ static int append_target(struct targets *t, const struct target *target, struct 
     return 0;
 }
 
-/* Drops the baseline targets, which begin at index `n_selected`, that cannot be compared: those on selected
- * hosts, and those whose service no selected host has. */
+/* Drops baseline targets that cannot be compared: those on selected hosts, and those whose service no
+ * selected host has. The baseline targets begin at index `n_selected`. */
 static int keep_comparable(struct targets *all, size_t n_selected, struct err *err)
 {
     const struct targets selected = {.items = all->items, .n = n_selected};

@@ -17,7 +17,7 @@
 #include "capture/request.h"
 #include "capture/resume.h"
 
-/* ---- checks, before anything is opened --------------------------------------------------------------- */
+/* ---- checks before the run ----------------------------------------------------------------------------- */
 
 /* Checks the requested kinds; if `kinds` is empty, those of each target's service. A profile of more than 5
  * minutes needs `yes`. ERR_USAGE. */
@@ -29,13 +29,13 @@ int capture_check_kinds(const struct strlist *kinds, const struct targets *targe
 int capture_check_room(const struct strlist *kinds, const struct targets *targets, bool pair,
                        struct err *err);
 
-/* With `sync` a capture opens all hosts at once. Checks that `parallel`, the limit of hosts at a time (0:
- * none), allows that. ERR_USAGE. */
+/* Checks that the limit of hosts at a time, `parallel` (0: none), allows opening all hosts at once, which
+ * `sync` requires. ERR_USAGE. */
 int capture_check_sync(bool sync, unsigned parallel, const struct targets *targets, struct err *err);
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-/* Returns whether the bundle has everything requested. */
+/* Returns whether the bundle has every requested item, and the run was not cancelled. */
 bool capture_is_complete(const struct capture_outcome *o);
 void capture_outcome_release(struct capture_outcome *o);
 

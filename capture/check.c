@@ -1,4 +1,4 @@
-/* Checks of a request before anything is opened. */
+/* Checks of a request before the run. */
 #include "capture/capture.h"
 
 #include "base/banned.h"

@@ -14,7 +14,7 @@ struct capture_counts {
 
 /* Counts an item that is not complete. The caller sets `complete`. */
 void counts_add_item(struct capture_counts *c, const struct fetch_item *item);
-/* Counts a host or a service that failed. */
+/* Counts a failed host or service. */
 void counts_add_failure(struct capture_counts *c, const struct err *failure);
 
 #endif

@@ -5,10 +5,10 @@
 #include "base/banned.h"
 
 /* Returns the index of the host; -1: it is not in the list. */
-static int find_host(const struct duplicate_hosts *t, const struct host *host)
+static int find_host(const struct duplicate_hosts *duplicates, const struct host *host)
 {
-    for (size_t i = 0; i < t->n; i++)
-        if (t->hosts[i] == host)
+    for (size_t i = 0; i < duplicates->n; i++)
+        if (duplicates->hosts[i] == host)
             return (int)i;
     return -1;
 }
@@ -17,14 +17,14 @@ int duplicate_hosts_finding(const struct duplicate_hosts_list *l, const struct h
                             struct findings *ret, struct err *err)
 {
     for (size_t i = 0; i < l->n; i++) {
-        const struct duplicate_hosts *t = &l->items[i];
+        const struct duplicate_hosts *duplicates = &l->items[i];
         char others[300];
-        int at = find_host(t, host);
+        int at = find_host(duplicates, host);
         if (at < 0)
             continue;
-        int n = snprintf(others, sizeof others, "%.100s", t->hosts[at == 0]->name);
-        if (t->n > 2)
-            snprintf(others + n, sizeof others - (size_t)n, " and %zu more", t->n - 2);
+        int n = snprintf(others, sizeof others, "%.100s", duplicates->hosts[at == 0]->name);
+        if (duplicates->n > 2)
+            snprintf(others + n, sizeof others - (size_t)n, " and %zu more", duplicates->n - 2);
         if (fetch_finding_add(ret, FETCH_FINDING_SAME_ADDRESS, others, host->address, err) < 0)
             return -1;
     }

@@ -5,7 +5,7 @@
 #include "fetch/fetch.h"
 #include "inventory/inventory.h"
 
-/* Adds the finding "same-address" if the host is a duplicate. */
+/* If the host is in the list, adds the finding "same-address". */
 int duplicate_hosts_finding(const struct duplicate_hosts_list *l, const struct host *host,
                             struct findings *ret, struct err *err);
 

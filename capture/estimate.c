@@ -11,7 +11,7 @@ struct planner {
     const struct capture_request *request;
     const struct capture_observer *observer;
     struct estimates *estimates;
-    bool out_of_memory; /* there was no memory for all items */
+    bool out_of_memory; /* memory ran out, so items are missing */
 };
 
 static void send_event(const struct planner *p, const struct capture_event *event)
@@ -113,35 +113,35 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
                &(struct capture_event){.kind = CAPTURE_STEP, .host = host, .service = service, .step = step});
 }
 
-/* ---- the sums ------------------------------------------------------------------------------------------ */
+/* ---- totals -------------------------------------------------------------------------------------------- */
 
-/* Adds the process of the target `first`, unless an earlier target has the same process. Services at one
- * address are one process. The items of a process are fetched one by one, those of different processes in
- * parallel. */
+/* Adds the process of the target with index `first`, unless an earlier target has the same process. Services
+ * at one address are one process. The items of a process are fetched one after the other, those of different
+ * processes in parallel. *ret_duration: the longest duration of a process so far, in milliseconds. */
 static void add_process(const struct estimate *host, size_t n, size_t first, struct estimate_total *t,
-                        int64_t *ret_takes)
+                        int64_t *ret_duration)
 {
     uint64_t bytes = 0;
-    int64_t takes = 0, profiled = 0;
+    int64_t duration = 0, profiled = 0;
     for (size_t i = 0; i < n; i++) {
         if (!service_shares_address(host[i].target->service, host[first].target->service))
             continue;
         if (i < first)
             return;
         bytes += host[i].bytes;
-        takes += host[i].duration_ms;
+        duration += host[i].duration_ms;
         profiled += host[i].profiled_ms;
     }
     t->bytes += bytes;
     t->most_bytes = bytes > t->most_bytes ? bytes : t->most_bytes;
     t->most_profiled_ms = profiled > t->most_profiled_ms ? profiled : t->most_profiled_ms;
-    *ret_takes = takes > *ret_takes ? takes : *ret_takes;
+    *ret_duration = duration > *ret_duration ? duration : *ret_duration;
 }
 
 /* Adds the targets of one host. Returns the duration of its capture in milliseconds. */
 static int64_t add_host(const struct estimate *host, size_t n, struct estimate_total *t)
 {
-    int64_t takes = 0, opened = 0;
+    int64_t duration = 0, opened = 0;
     for (size_t i = 0; i < n; i++) {
         const struct estimate *e = &host[i];
         t->items += e->n;
@@ -150,16 +150,17 @@ static int64_t add_host(const struct estimate *host, size_t n, struct estimate_t
         t->failures += !e->planned;
         t->unusable += !e->planned && e->failure.kind == ERR_USAGE;
         opened = e->opened_ms > opened ? e->opened_ms : opened;
-        add_process(host, n, i, t, &takes);
+        add_process(host, n, i, t, &duration);
     }
     t->hosts++;
-    return takes + opened;
+    return duration + opened;
 }
 
 /* Adds the hosts. Assigns each host, in order, to the thread that becomes free first. */
 static int sum_hosts(struct estimates *e, struct err *err)
 {
     struct estimate_total *t = &e->total;
+    /* The time at which each thread becomes free. */
     int64_t *until = calloc(e->hosts_at_once + 1, sizeof *until);
     if (!until)
         return err_nomem(err);

@@ -14,12 +14,10 @@ struct estimate_item {
     int64_t timed_ms;
     int64_t count;  /* records in the index page; -1: not known */
     bool absent;    /* the program lacks this profile */
-    char *left_out; /* the budget's reason to skip it; NULL: none */
+    char *left_out; /* the reason why the budget excludes the item; NULL: it does not */
 };
 
-/* The estimate of one target. `bytes`, `profiled_ms` and `duration_ms` do not count items that would be
- * skipped.
- */
+/* The estimate of one target. `bytes`, `profiled_ms` and `duration_ms` do not count skipped items. */
 struct estimate {
     const struct target *target;
     bool planned;      /* the index page was read */
@@ -37,8 +35,8 @@ struct estimate {
 
 struct estimate_total {
     size_t targets, hosts, items, left_out, absent, failures, unusable;
-    uint64_t bytes, most_bytes; /* of all processes, and of the largest one */
-    int64_t duration_ms, most_profiled_ms;
+    uint64_t bytes, most_bytes;            /* of all processes, and the largest number of one process */
+    int64_t duration_ms, most_profiled_ms; /* of the capture, and the longest profiling of one process */
 };
 
 struct estimates {

@@ -33,7 +33,7 @@ enum capture_event_kind {
     CAPTURE_HOST,            /* the host is open, or failed */
     CAPTURE_STEP,            /* a step before or between the profiles has ended */
     CAPTURE_SERVICE,         /* a service was planned, or failed */
-    CAPTURE_ESTIMATE, /* the cost for each process, estimated by the first plan; sent only if it matters */
+    CAPTURE_ESTIMATE, /* the cost for each process, by the first plan; only with a budget or timed profiles */
     CAPTURE_ITEM,     /* an item was fetched, or failed */
     CAPTURE_PROGRESS, /* an item is being fetched */
     CAPTURE_FETCHED,  /* no thread fetches any more */
@@ -57,14 +57,12 @@ struct capture_event {
     const struct fetch_step *step;         /* step */
     uint64_t bytes;                        /* estimate */
     int64_t timed_ms;                      /* estimate: how long the process profiles itself */
-    unsigned parallel;                     /* fewer hosts: at a time */
-    size_t open_files;                     /* fewer hosts: the limit */
+    unsigned parallel;                     /* fewer hosts: the hosts at a time */
+    size_t open_files;                     /* fewer hosts: the limit of open files */
     const struct capture_outcome *outcome; /* fetched: its counts and targets so far */
 };
 
-/*
- * Threads of the capture call `event`, never two at once. The pointers are valid during the call.
- */
+/* Threads of the capture call `event`, never two at once. The pointers are valid during the call. */
 struct capture_observer {
     void *ctx;
     void (*event)(void *ctx, const struct capture_event *event); /* may be NULL */

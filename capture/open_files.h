@@ -4,8 +4,8 @@
 
 #include "fetch/fetch.h"
 
-/* Raises the limit of open files for a run, and lowers options.parallel to the number of hosts that it
- * allows. *ret_open: the limit. ERR_USAGE if all hosts must be open at once and the limit is too low. */
-int open_files_make_room(struct fetch_grab *grab, size_t *ret_open, struct err *err);
+/* Raises the limit of open files for a run. If the limit stays too low, lowers options.parallel to the number
+ * of hosts that it allows; ERR_USAGE if all hosts must be open at once. *ret_limit: the limit. */
+int open_files_make_room(struct fetch_grab *grab, size_t *ret_limit, struct err *err);
 
 #endif

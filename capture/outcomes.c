@@ -22,15 +22,16 @@ void outcomes_release(struct outcomes *t)
     *t = (struct outcomes){0};
 }
 
-static struct outcome *find_target(struct outcomes *t, const struct target *target)
+static struct outcome *find_outcome(struct outcomes *t, const struct target *target)
 {
     return &t->items[target - t->targets->items];
 }
 
-static void add_failure(struct outcome *t, const char *what, const struct err *why)
+/* Adds a failure. `item`: the name of the failed item; "": the host or service failed. */
+static void add_failure(struct outcome *t, const char *item, const struct err *why)
 {
     if (t->failures++ == 0)
-        snprintf(t->why, sizeof t->why, "%.200s%s%s", what, *what ? ": " : "", why->msg);
+        snprintf(t->why, sizeof t->why, "%.200s%s%s", item, *item ? ": " : "", why->msg);
 }
 
 void outcomes_record_opening(struct outcomes *t, const struct host *host)
@@ -43,41 +44,41 @@ void outcomes_record_opening(struct outcomes *t, const struct host *host)
 void outcomes_record_host(struct outcomes *t, const struct host *host, const struct err *failure)
 {
     for (size_t i = 0; failure && i < t->targets->n; i++) {
-        struct outcome *target = &t->items[i];
-        if (target->target->host != host)
+        struct outcome *outcome = &t->items[i];
+        if (outcome->target->host != host)
             continue;
-        target->ended = clock_now();
-        target->host_failed = true;
-        add_failure(target, "", failure);
+        outcome->ended = clock_now();
+        outcome->host_failed = true;
+        add_failure(outcome, "", failure);
     }
 }
 
 void outcomes_record_service(struct outcomes *t, const struct target *target, const struct fetch_service *s)
 {
-    struct outcome *one = find_target(t, target);
-    one->ended = clock_now();
-    one->planned = !s->failure;
-    one->n_requested = 0;
+    struct outcome *outcome = find_outcome(t, target);
+    outcome->ended = clock_now();
+    outcome->planned = !s->failure;
+    outcome->n_requested = 0;
     for (size_t i = 0; i < s->n_items; i++)
-        one->n_requested += !s->planned[i].already_collected;
+        outcome->n_requested += !s->planned[i].already_collected;
     if (s->failure)
-        add_failure(one, "", s->failure);
-    one->unusable = s->failure && s->failure->kind == ERR_USAGE;
+        add_failure(outcome, "", s->failure);
+    outcome->unusable = s->failure && s->failure->kind == ERR_USAGE;
 }
 
 void outcomes_record_item(struct outcomes *t, const struct target *target, const struct fetch_item *item)
 {
-    struct outcome *one = find_target(t, target);
-    char what[320];
-    one->ended = clock_now();
-    one->bytes += item->status == FETCH_OK ? item->bytes : 0;
-    one->n_collected += item->status == FETCH_OK;
-    snprintf(what, sizeof what, "%s%s%s", item->kind, *item->argument ? "=" : "", item->argument);
-    /* The service lacks the profile, and an event has reported the reason already. */
+    struct outcome *outcome = find_outcome(t, target);
+    char name[320];
+    outcome->ended = clock_now();
+    outcome->bytes += item->status == FETCH_OK ? item->bytes : 0;
+    outcome->n_collected += item->status == FETCH_OK;
+    snprintf(name, sizeof name, "%s%s%s", item->kind, *item->argument ? "=" : "", item->argument);
+    /* An event has reported already that the service lacks the profile. */
     if (item->permanent && item->err.kind == ERR_NOT_FOUND && item->http_status == 0)
-        add_failure(one, what, &(struct err){.kind = ERR_NOT_FOUND, .msg = "the service does not have it"});
+        add_failure(outcome, name, &(struct err){.kind = ERR_NOT_FOUND, .msg = "not there: see above"});
     else if (item->status != FETCH_OK)
-        add_failure(one, what, &item->err);
+        add_failure(outcome, name, &item->err);
 }
 
 bool outcome_is_complete(const struct outcome *t)

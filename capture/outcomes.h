@@ -6,7 +6,7 @@
 
 struct outcome {
     const struct target *target;
-    bool planned;       /* the number of requested items is known */
+    bool planned;       /* the plan is known: n_requested is set */
     size_t n_requested; /* items that no earlier run has collected */
     size_t n_collected; /* complete items among them */
     size_t failures;

@@ -13,12 +13,12 @@
 void record_read_collector(struct record_collector *ret)
 {
     char text[4096];
-    struct passwd pw, *found = NULL;
+    struct passwd pw, *result = NULL;
     *ret = (struct record_collector){0};
     if (gethostname(ret->workstation, sizeof ret->workstation - 1) != 0)
         ret->workstation[0] = '\0';
-    if (getpwuid_r(getuid(), &pw, text, sizeof text, &found) == 0 && found)
-        snprintf(ret->user, sizeof ret->user, "%s", found->pw_name);
+    if (getpwuid_r(getuid(), &pw, text, sizeof text, &result) == 0 && result)
+        snprintf(ret->user, sizeof ret->user, "%s", result->pw_name);
 }
 
 int record_new(const char *name, const char *reason, int64_t started, struct manifest **ret, struct err *err)
@@ -87,8 +87,8 @@ int record_request(struct manifest *m, const struct capture_request *request, st
     return rc;
 }
 
-/* Returns a new array, or NULL without memory. */
-static struct manifest_finding *copy_findings(const struct findings *l)
+/* Returns a new array, or NULL if memory runs out. */
+static struct manifest_verdict *copy_findings(const struct findings *l)
 {
     struct manifest_finding *findings = calloc(l->n + 1, sizeof *findings);
     for (size_t i = 0; findings && i < l->n; i++)
@@ -123,7 +123,8 @@ int record_host(struct manifest *m, const struct record_host *record, struct err
     return rc;
 }
 
-/* Returns a new array, or NULL without memory. Adds the estimated cost of the items to the record. */
+/* Sets the planned items of the record, and adds their estimated cost. Returns the new array, or NULL if
+ * memory runs out. */
 static struct manifest_planned *copy_planned(const struct fetch_service *s, struct manifest_service *record)
 {
     struct manifest_planned *planned = calloc(s->n_items + 1, sizeof *planned);

@@ -6,7 +6,7 @@
 #include "capture/request.h"
 #include "fetch/fetch.h"
 
-/* The user who runs the capture, and their workstation; "" if unknown. */
+/* The name of the user who runs the capture, and of the workstation; "" if unknown. */
 struct record_collector {
     char user[256];
     char workstation[256];
@@ -15,16 +15,16 @@ void record_read_collector(struct record_collector *ret);
 
 /* Creates a manifest with its collector. */
 int record_new(const char *name, const char *reason, int64_t started, struct manifest **ret, struct err *err);
-/* Records that a new run, with a bundle of that name, continues the manifest. */
+/* Records that a new run continues the manifest. `name`: the name of its bundle. */
 int record_resume(struct manifest *m, const char *name, struct err *err);
 /* Records the request, so that resume can repeat it. */
 int record_request(struct manifest *m, const struct capture_request *request, struct err *err);
-/* A host that is open (`gw`) or failed (`failure`). */
+/* A host that is open (`gw` is set) or failed (`failure` is set). */
 struct record_host {
     const struct host *host;
     const struct gateway *gw;
     const struct err *failure;
-    bool is_baseline; /* the selected hosts are compared with it */
+    bool is_baseline; /* a host of --against */
     const struct findings *findings;
 };
 int record_host(struct manifest *m, const struct record_host *record, struct err *err);

@@ -8,9 +8,9 @@
 
 /* The caller owns everything in the request, which must live until the capture's outcome is released. */
 struct capture_request {
-    const struct targets *targets;     /* grouped by host; includes those of `baseline` */
-    const struct targets *baseline;    /* the targets on baseline hosts; may be NULL */
-    const struct strlist *kinds;       /* empty: those of each service, else the set `default` */
+    const struct targets *targets;  /* grouped by host; includes those of `baseline` */
+    const struct targets *baseline; /* the targets on baseline hosts; may be NULL */
+    const struct strlist *kinds;    /* empty: the kinds of each service; if it has none, the set `default` */
     const struct selection *selection; /* how the targets were selected, for the manifest */
     struct fetch_access access;        /* without its cancel_fd */
     struct fetch_options options;

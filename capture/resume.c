@@ -60,26 +60,26 @@ static int open_bundle(struct capture_earlier *e, struct err *err)
     return 0;
 }
 
-struct bundle_changes {
+struct file_changes {
     const struct capture_observer *observer;
-    size_t changed;
+    size_t n; /* files that differ */
 };
 
 static void on_changed(void *ctx, const char *path, const char *difference)
 {
-    struct bundle_changes *c = ctx;
-    c->changed++;
+    struct file_changes *c = ctx;
+    c->n++;
     send_event(c->observer, &(struct capture_event){
                                 .kind = CAPTURE_EARLIER_CHANGED, .path = path, .difference = difference});
 }
 
 static int compare_files(struct capture_earlier *e, size_t *ret_changed, struct err *err)
 {
-    struct bundle_changes changes = {.observer = e->observer};
+    struct file_changes changes = {.observer = e->observer};
     const struct manifest_comparison comparison = {
         .work = e->work, .cancel_fd = e->cancel_fd, .changed = on_changed, .ctx = &changes};
     int rc = manifest_compare(e->manifest, &comparison, err);
-    *ret_changed = changes.changed;
+    *ret_changed = changes.n;
     return rc;
 }
 
@@ -146,13 +146,13 @@ static bool has_service(const struct inventory *inv, const char *name)
 static int select_service(const struct capture_earlier *e, const struct inventory *inventory,
                           const char *service, struct selection *sel, struct err *err)
 {
-    const struct manifest_request *a = &e->manifest->request;
-    if (has_service(inventory, service) || (!a->port && !a->unix_path))
+    const struct manifest_request *request = &e->manifest->request;
+    if (has_service(inventory, service) || (!request->port && !request->unix_path))
         return strlist_add(&sel->services, service, err);
-    sel->port = a->port;
-    sel->unix_path = a->unix_path;
-    sel->path = a->path;
-    sel->https = a->https;
+    sel->port = request->port;
+    sel->unix_path = request->unix_path;
+    sel->path = request->path;
+    sel->https = request->https;
     return 0;
 }
 
@@ -170,14 +170,13 @@ static int check_host(const struct inventory *inventory, const struct manifest_t
     return rc;
 }
 
-/* Checks that the selection found exactly the target of the manifest, and not a target of a pattern or of
- * another name. The selected targets begin at index `from`. */
+/* Checks that the selection added only the target of the manifest, at index `from`. */
 static int check_selected(const struct targets *all, size_t from, const struct manifest_target *t,
                           struct err *err)
 {
-    const struct target *one = &all->items[from];
-    if (all->n == from + 1 && strcmp(one->host->name, t->host) == 0 &&
-        strcmp(one->service->name, t->service) == 0)
+    const struct target *found = &all->items[from];
+    if (all->n == from + 1 && strcmp(found->host->name, t->host) == 0 &&
+        strcmp(found->service->name, t->service) == 0)
         return 0;
     return err_set(err, ERR_FAILED, "%s: %s: these names mean another target in this inventory", t->host,
                    t->service);
@@ -246,7 +245,7 @@ struct recovery {
     struct capture_earlier *earlier;
     int (*may_check)(void *ctx, const char *directory, uint64_t bytes, struct err *err);
     void *ctx;
-    uint64_t bytes; /* of the last file */
+    uint64_t bytes; /* of the last checked file */
 };
 
 static int recover_target(struct recovery *r, const struct target *t, struct err *err)
@@ -258,17 +257,19 @@ static int recover_target(struct recovery *r, const struct target *t, struct err
     int rc = manifest_list_unrecorded(e->manifest, t->host->name, t->service->name, &planned, err);
     for (size_t i = 0; rc == 0 && i < planned.n; i++) {
         const struct manifest_planned *p = &planned.items[i];
-        struct fetch_planned wanted = {
+        struct fetch_planned planned_item = {
             .kind = p->kind, .argument = p->argument ? p->argument : "", .pair = p->pair};
-        const struct fetch_unrecorded left = {
-            .directory = workdir_files(e->work), .target = t, .item = &wanted, .cancel_fd = e->cancel_fd};
+        const struct fetch_unrecorded unrecorded = {.directory = workdir_files(e->work),
+                                                    .target = t,
+                                                    .item = &planned_item,
+                                                    .cancel_fd = e->cancel_fd};
         struct fetch_item item;
         struct err missing = ERR_INIT;
         rc = r->may_check(r->ctx, dir, r->bytes, err);
         r->bytes = 0;
         if (rc < 0)
             break;
-        if (fetch_find_unrecorded(&left, &item, &missing) < 0) {
+        if (fetch_find_unrecorded(&unrecorded, &item, &missing) < 0) {
             rc = missing.kind == ERR_CANCELLED ? err_set(err, ERR_CANCELLED, "%s", missing.msg) : 0;
             continue;
         }

@@ -12,11 +12,12 @@
 #include "inventory/inventory.h"
 
 /* An earlier run. The caller sets the first four members, then calls capture_earlier_open,
- * capture_earlier_choose_targets and capture_resume. capture_earlier_release is valid after each of them. */
+ * capture_earlier_choose_targets, capture_earlier_recover and capture_resume. capture_earlier_release is
+ * valid after each of them. */
 struct capture_earlier {
     const char *path;
-    const char *output;                      /* the directory to unpack a bundle into; NULL: its own */
-    int cancel_fd;                           /* or -1 */
+    const char *output; /* the directory for the work directory of a bundle; NULL: that of the bundle */
+    int cancel_fd;      /* or -1 */
     const struct capture_observer *observer; /* of events before the run; may be NULL */
     bool is_bundle;                          /* else a work directory */
     struct workdir *work;
@@ -24,8 +25,8 @@ struct capture_earlier {
     struct err damage;       /* of the bundle's archive; ERR_NONE: it is intact */
     struct targets targets;  /* the targets that are not complete; owns the discovered services */
     struct targets baseline; /* those of `targets` on baseline hosts */
-    size_t unknown;          /* targets that this inventory does not have */
-    bool begun;              /* the new run has begun to use the work directory */
+    size_t unknown;          /* the number of targets that the inventory lacks */
+    bool begun;              /* the new run uses the work directory */
 };
 
 /*
@@ -33,7 +34,7 @@ struct capture_earlier {
  * with the manifest, and drops files that differ. Events: CAPTURE_EARLIER_DAMAGED, CAPTURE_EARLIER_CHANGED.
  */
 int capture_earlier_open(struct capture_earlier *e, struct err *err);
-/* Removes a work directory that capture_earlier_open made of a bundle, unless the new run uses it. */
+/* Removes the work directory that capture_earlier_open made of a bundle, unless the new run has begun. */
 void capture_earlier_release(struct capture_earlier *e);
 
 /* Returns the number of requested targets that are not complete. */
@@ -49,8 +50,8 @@ int capture_earlier_choose_targets(struct capture_earlier *e, const struct inven
 /*
  * Records the files that the earlier run could not record before it was killed. Call it before the first
  * connection, because a host may have disappeared. Then drops the targets that are complete. Calls
- * `may_check`, with ctx, before it checks a file in `directory`; `bytes` is the size of the previously
- * checked file. The search ends when `may_check` returns -1.
+ * `may_check` before it checks a file in `directory`; `bytes` is the size of the file that it checked before.
+ * If `may_check` returns -1, returns -1 with its err.
  */
 int capture_earlier_recover(struct capture_earlier *e,
                             int (*may_check)(void *ctx, const char *directory, uint64_t bytes,

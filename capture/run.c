@@ -36,7 +36,7 @@ static void send_event(const struct run *r, const struct capture_event *event)
         r->observer->event(r->observer->ctx, event);
 }
 
-static void keep_first_error(struct run *r, int rc, const struct err *why)
+static void store_first_error(struct run *r, int rc, const struct err *why)
 {
     if (rc < 0 && r->record_err.kind == ERR_NONE)
         r->record_err = *why;
@@ -65,20 +65,20 @@ static void on_host(void *ctx, const struct host *host, const struct gateway *gw
     send_event(
         r, &(struct capture_event){.kind = CAPTURE_HOST, .host = host, .gateway = gw, .failure = failure});
     outcomes_record_host(&r->outcome->targets, host, failure);
-    keep_first_error(r, duplicate_hosts_finding(&r->duplicates, host, &findings, &err), &err);
+    store_first_error(r, duplicate_hosts_finding(&r->duplicates, host, &findings, &err), &err);
     const struct record_host record = {.host = host,
                                        .gw = gw,
                                        .failure = failure,
                                        .is_baseline = is_baseline_host(r->request->baseline, host),
                                        .findings = &findings};
-    keep_first_error(r, record_host(autosave_lock(&r->autosave), &record, &err), &err);
+    store_first_error(r, record_host(autosave_lock(&r->autosave), &record, &err), &err);
     autosave_unlock(&r->autosave, true);
     findings_release(&findings);
     if (failure)
         counts_add_failure(&r->outcome->counts, failure);
 }
 
-/* Reports the estimate of the first plan once. Skips it for one target without a budget. */
+/* Sends the estimate of the first plan, once. Sends none for a single target without a budget. */
 static void send_estimate(struct run *r, const struct target *target, const struct fetch_service *s)
 {
     const struct fetch_options *options = &r->request->options;
@@ -105,7 +105,7 @@ static void on_service(void *ctx, const struct target *target, const struct fetc
                       .kind = CAPTURE_SERVICE, .target = target, .failure = s->failure, .plan = s});
     outcomes_record_service(&r->outcome->targets, target, s);
     send_estimate(r, target, s);
-    keep_first_error(r, record_service(autosave_lock(&r->autosave), target, s, &err), &err);
+    store_first_error(r, record_service(autosave_lock(&r->autosave), target, s, &err), &err);
     autosave_unlock(&r->autosave, true);
     if (s->failure)
         counts_add_failure(&r->outcome->counts, s->failure);
@@ -117,7 +117,7 @@ static void on_item(void *ctx, const struct target *target, const struct fetch_i
     struct err err = ERR_INIT;
     send_event(r, &(struct capture_event){.kind = CAPTURE_ITEM, .target = target, .item = item});
     outcomes_record_item(&r->outcome->targets, target, item);
-    keep_first_error(r, record_item(autosave_lock(&r->autosave), target, item, &err), &err);
+    store_first_error(r, record_item(autosave_lock(&r->autosave), target, item, &err), &err);
     autosave_unlock(&r->autosave, true);
     r->n_new_files += item->file[0] != '\0';
     counts_add_item(&r->outcome->counts, item);
@@ -139,17 +139,18 @@ static bool is_already_collected(void *ctx, const struct target *target, const s
                                  int64_t *ret_started)
 {
     struct run *r = ctx;
-    const struct manifest_item_key wanted = {.host = target->host->name,
-                                             .service = target->service->name,
-                                             .kind = item->kind,
-                                             .argument = item->argument,
-                                             .pair = item->pair};
-    bool have = manifest_has_item(autosave_lock(&r->autosave), &wanted, ret_started);
+    const struct manifest_item_key key = {.host = target->host->name,
+                                          .service = target->service->name,
+                                          .kind = item->kind,
+                                          .argument = item->argument,
+                                          .pair = item->pair};
+    bool collected = manifest_has_item(autosave_lock(&r->autosave), &key, ret_started);
     autosave_unlock(&r->autosave, false);
-    return have;
+    return collected;
 }
 
-/* Saves before the event of a long profile, because the user may press Ctrl-C as soon as they see it. */
+/* Saves the manifest. Before a long profile fetch calls it before the progress event, because the user may
+ * press Ctrl-C as soon as they see the event. */
 static void on_save(void *ctx, bool before_long_profile)
 {
     struct run *r = ctx;
@@ -158,7 +159,7 @@ static void on_save(void *ctx, bool before_long_profile)
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-static int collect(struct run *r, struct err *err)
+static int fetch_items(struct run *r, struct err *err)
 {
     const struct capture_request *request = r->request;
     const struct fetch_observer observer = {.ctx = r,
@@ -202,13 +203,13 @@ static void draw_page(struct run *r)
 }
 
 /* Finishes the manifest, draws the page and packs the bundle. */
-static int pack(struct run *r, char **ret_path, struct err *err)
+static int pack_bundle(struct run *r, char **ret_path, struct err *err)
 {
     const struct capture_counts *counts = &r->outcome->counts;
     struct manifest *manifest = r->output->manifest;
     /* A cancellation after the last item does not make the bundle incomplete. */
     bool complete = counts->damaged + counts->missing == 0;
-    /* The manifest lacks a result, so write no bundle. */
+    /* Write no bundle if the manifest lacks a result. */
     if (r->record_err.kind != ERR_NONE) {
         *err = r->record_err;
         return -1;
@@ -224,7 +225,7 @@ static int pack(struct run *r, char **ret_path, struct err *err)
     return bundle_pack(r->output->work, manifest, cancel_fd, ret_path, err);
 }
 
-/* Copies the path for the caller's messages. */
+/* Returns a copy of the path for messages, a new string. */
 static char *copy_shown_path(const char *path)
 {
     return strdup(path);
@@ -249,7 +250,7 @@ static enum capture_end end_not_packed(struct run *r, struct err *err)
 }
 
 /* Packs the bundle, or removes the work directory if there are no new items. All threads have ended. */
-static enum capture_end finish(struct run *r, struct err *err)
+static enum capture_end finish_run(struct run *r, struct err *err)
 {
     send_event(r, &(struct capture_event){.kind = CAPTURE_FETCHED, .outcome = r->outcome});
     r->outcome->cancelled = fd_cancelled(r->request->access.cancel_fd);
@@ -258,7 +259,7 @@ static enum capture_end finish(struct run *r, struct err *err)
         remove_or_keep_directory(r);
         return CAPTURE_NOTHING;
     }
-    if (pack(r, &r->outcome->bundle, err) < 0)
+    if (pack_bundle(r, &r->outcome->bundle, err) < 0)
         return end_not_packed(r, err);
     send_event(r, &(struct capture_event){.kind = CAPTURE_BUNDLED, .path = r->outcome->bundle});
     return CAPTURE_PACKED;
@@ -276,11 +277,11 @@ enum capture_end capture_in_workdir(const struct capture_request *request, const
     free(path);
     autosave_now(&r.autosave);
     if (targets_find_duplicates(request->targets, &r.duplicates, err) < 0 ||
-        outcomes_new(&ret->targets, request->targets, err) < 0 || collect(&r, err) < 0) {
+        outcomes_new(&ret->targets, request->targets, err) < 0 || fetch_items(&r, err) < 0) {
         remove_or_keep_directory(&r);
         ret->end = CAPTURE_NOT_STARTED;
     } else {
-        ret->end = finish(&r, err);
+        ret->end = finish_run(&r, err);
     }
     autosave_release(&r.autosave);
     duplicate_hosts_release(&r.duplicates);

@@ -1,4 +1,4 @@
-/* The run behind capture_run and capture_resume: fetches into a work directory, and packs the bundle. */
+/* The common part of capture_run and capture_resume: fetches into a work directory, and packs the bundle. */
 #ifndef CAPTURE_RUN_H
 #define CAPTURE_RUN_H
 
@@ -10,14 +10,13 @@
 struct run_output {
     struct workdir *work;
     struct manifest *manifest;
-    bool resumed;       /* earlier runs have collected items: the directory stays unless it is packed */
-    bool from_bundle;   /* the directory has the items of a bundle, intact or damaged */
-    const char *bundle; /* an existing bundle with the same items: a run that fetches none writes no bundle;
-                           NULL: none */
-    size_t missing; /* targets of the request that the run cannot fetch, because the inventory lacks them */
+    bool resumed; /* earlier runs have collected items, so the directory stays unless it is packed */
+    /* An existing bundle with these items; NULL: none. If it exists, a run without new items writes none. */
+    const char *bundle;
+    size_t missing; /* targets that the run cannot fetch, because the inventory lacks them */
 };
 
-/* Runs a capture in an existing work directory. The directory and the manifest cannot be used again; the
+/* Runs a capture in an existing work directory. The directory and the manifest cannot be used afterwards; the
  * caller frees both. */
 enum capture_end capture_in_workdir(const struct capture_request *request, const struct run_output *output,
                                     const struct capture_observer *observer, struct capture_outcome *ret,

@@ -33,20 +33,21 @@ struct cache {
  * as the XDG Base Directory Specification requires. */
 static char *user_cache_dir(struct err *err)
 {
-    const char *set = getenv("XDG_CACHE_HOME");
-    char *dir = set && *set == '/' ? strdup(set) : file_expand_home("~/.cache");
+    const char *xdg = getenv("XDG_CACHE_HOME");
+    char *dir = xdg && *xdg == '/' ? strdup(xdg) : file_expand_home("~/.cache");
     if (!dir)
         err_set(err, ERR_NOT_FOUND, "there is no home directory for the cache");
     return dir;
 }
 
-/* Only the user may have write access to the cache. */
-static int check_owner(const struct cache *c, const char *name, const struct stat *st, struct err *err)
+/* Checks that only the user can change the file, or with "" as name the cache directory. */
+static int check_private(const struct cache *c, const char *name, const struct stat *st, struct err *err)
 {
     if (st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH)) &&
         (*name ? S_ISREG(st->st_mode) : S_ISDIR(st->st_mode)))
         return 0;
-    return err_set(err, ERR_FAILED, "%s%s%s is not yours alone: not used", c->path, *name ? "/" : "", name);
+    return err_set(err, ERR_FAILED, "%s%s%s can be changed by another user: not used", c->path,
+                   *name ? "/" : "", name);
 }
 
 static void cache_close(struct cache *c)
@@ -68,10 +69,10 @@ static int open_cache_dir(const struct beneath *user, bool create, struct cache 
     c->dir.fd = beneath_open_dir(user, CACHE_SUBDIR, err);
     if (c->dir.fd < 0 || beneath_stat(&c->dir, "", &st, err) < 0)
         return -1;
-    return check_owner(c, "", &st, err);
+    return check_private(c, "", &st, err);
 }
 
-/* ERR_NOT_FOUND: there is no cached answer. */
+/* Opens the cache directory. ERR_NOT_FOUND if there is none. */
 static int cache_open(bool create, struct cache *ret, struct err *err)
 {
     struct cache c = {.dir.fd = -1};
@@ -129,11 +130,11 @@ static int hash_key(const struct source *s, const struct ssh_settings *ssh, char
                     struct err *err)
 {
     static const struct ssh_settings none = {0};
-    char source[16];
+    char secret_source[16];
     struct sha256 *h = sha256_new(err);
     if (!h)
         return -1;
-    snprintf(source, sizeof source, "%d", (int)s->endpoint->auth.secret.source);
+    snprintf(secret_source, sizeof secret_source, "%d", (int)s->endpoint->auth.secret.source);
     hash_text(h, source_kind_name(s->kind));
     hash_text(h, s->place);
     hash_text(h, s->through ? s->through->address : NULL);
@@ -146,15 +147,15 @@ static int hash_key(const struct source *s, const struct ssh_settings *ssh, char
     hash_text(h, s->endpoint->tls.server_name);
     hash_text(h, s->endpoint->tls.insecure ? "insecure" : NULL);
     hash_text(h, s->endpoint->auth.user);
-    hash_text(h, source);
+    hash_text(h, secret_source);
     hash_text(h, s->endpoint->auth.secret.locator);
     int rc = sha256_hex(h, ret, err);
     sha256_free(h);
     return rc;
 }
 
-/* Names the cache file after the hash. */
 enum { NAME_BYTES = 48 };
+/* Writes the name of the cache file, which contains the hash. */
 static int name_file(const struct source *s, const struct ssh_settings *ssh, char ret[NAME_BYTES],
                      struct err *err)
 {
@@ -179,7 +180,7 @@ static int hash_body(const char *at, const void *p, size_t n, char ret[SHA256_HE
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
-/* Writes the whole cache file into a buffer. */
+/* Writes the content of a cache file into a buffer. */
 static int encode_answer(const struct discovered *f, struct buf *file, struct err *err)
 {
     char hash[SHA256_HEX], at[32];
@@ -191,7 +192,7 @@ static int encode_answer(const struct discovered *f, struct buf *file, struct er
     if (rc == 0) {
         buf_addf(file, MAGIC "%s %s\n", at, hash);
         buf_add(file, buf_str(&body), body.len);
-        rc = buf_check(file, "it", err);
+        rc = buf_check(file, "the cache file", err);
     }
     buf_release(&body);
     return rc;
@@ -216,7 +217,7 @@ int discovery_cache_store(const struct source *s, const struct ssh_settings *ssh
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
-static int damaged_error(const char *path, struct err *err)
+static int set_damaged_error(const char *path, struct err *err)
 {
     return err_set(err, ERR_FAILED, "%s is damaged: not used", path);
 }
@@ -229,12 +230,12 @@ static int parse_file(const char *path, const struct buf *file, struct discovere
     if (!end || end - file->data >= HEADER_MAX ||
         sscanf(file->data, MAGIC "%31[0-9] %64[0-9a-f]", at, expected_hash) != 2 ||
         text_to_uint(at, INT64_MAX, &utc) < 0)
-        return damaged_error(path, err);
+        return set_damaged_error(path, err);
     size_t n = file->len - (size_t)(end + 1 - file->data);
     if (hash_body(at, end + 1, n, hash, err) < 0)
         return -1;
     if (strcmp(hash, expected_hash) != 0)
-        return damaged_error(path, err);
+        return set_damaged_error(path, err);
     struct discovered_reader *reader = NULL;
     into->at = (int64_t)utc;
     int rc = discovered_reader_new(SOURCE_HTTP_SD, into, &reader, err);
@@ -250,7 +251,7 @@ static int parse_file(const char *path, const struct buf *file, struct discovere
 static int read_cache_file(const struct cache *c, const char *name, struct buf *ret, struct err *err)
 {
     struct stat st;
-    if (beneath_stat(&c->dir, name, &st, err) < 0 || check_owner(c, name, &st, err) < 0)
+    if (beneath_stat(&c->dir, name, &st, err) < 0 || check_private(c, name, &st, err) < 0)
         return -1;
     return beneath_read(&c->dir, name, ret, err);
 }

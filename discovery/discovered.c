@@ -39,7 +39,7 @@ void discovered_release(struct discovered *f)
 
 int discovered_note(struct discovered *f, struct err *err, const char *fmt, ...)
 {
-    char raw[500], shown[500];
+    char raw[500], printable[500];
     va_list ap;
     if (f->notes.n > MAX_NOTES)
         return 0;
@@ -48,7 +48,7 @@ int discovered_note(struct discovered *f, struct err *err, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(raw, sizeof raw, fmt, ap);
     va_end(ap);
-    return strlist_add(&f->notes, text_printable(shown, sizeof shown, raw, strlen(raw)), err);
+    return strlist_add(&f->notes, text_printable(printable, sizeof printable, raw, strlen(raw)), err);
 }
 
 int discovered_add_job(struct discovered *f, const char *name, size_t *ret, struct err *err)
@@ -72,10 +72,10 @@ int discovered_add_job(struct discovered *f, const char *name, size_t *ret, stru
 
 bool discovered_get_job(const struct discovered *f, const char *name, size_t *ret)
 {
-    uintptr_t known = f->job_names ? (uintptr_t)names_get(f->job_names, name) : 0;
-    if (known)
-        *ret = known - 1;
-    return known != 0;
+    uintptr_t index_plus_one = f->job_names ? (uintptr_t)names_get(f->job_names, name) : 0;
+    if (index_plus_one)
+        *ret = index_plus_one - 1;
+    return index_plus_one != 0;
 }
 
 int discovered_add_label(struct strlist *labels, const char *name, const char *value, struct err *err)
@@ -97,7 +97,7 @@ static bool is_same_set(const struct strlist *a, const struct strlist *b)
     return a->n == b->n;
 }
 
-/* Returns the last set if it is equal, else adds a new one. */
+/* Adds the set of labels, unless it equals the last set. */
 static int add_set(struct discovered *f, const struct strlist *labels, struct err *err)
 {
     if (f->n_labels > 0 && is_same_set(&f->labels[f->n_labels - 1], labels))
@@ -116,16 +116,16 @@ int discovered_set_labels(struct discovered *f, size_t from, const struct strlis
 {
     if (labels->n == 0 || from == f->n)
         return 0;
-    size_t added = labels->n * (f->n - from);
+    size_t n_added = labels->n * (f->n - from);
     if (f->n_target_labels > SOURCE_MAX_LABELS)
         return 0;
-    if (f->n_target_labels + added > SOURCE_MAX_LABELS) {
+    if (f->n_target_labels + n_added > SOURCE_MAX_LABELS) {
         f->n_target_labels = SOURCE_MAX_LABELS + 1;
         return discovered_note(f, err, "it has too many labels: further targets have none");
     }
     if (add_set(f, labels, err) < 0)
         return -1;
-    f->n_target_labels += added;
+    f->n_target_labels += n_added;
     for (size_t i = from; i < f->n; i++)
         f->targets[i].labels = f->n_labels;
     return 0;

@@ -4,14 +4,14 @@
 
 #include "discovery/discovery.h"
 
-/* Adds a job; *ret is its index. `name` is untrusted: it is made printable and cut. */
+/* Adds a job; *ret is its index. Makes the untrusted name printable, and cuts a long one. */
 int discovered_add_job(struct discovered *f, const char *name, size_t *ret, struct err *err);
 
 /* Finds the last job with that name; *ret is its index. Returns false if there is none. */
 bool discovered_get_job(const struct discovered *f, const char *name, size_t *ret);
 
 /* Adds the target at HOST, HOST:PORT or [V6]:PORT, with or without http:// or https://. Ignores a path. The
- * default port is that of the scheme. An invalid address becomes a note. ERR_LIMIT if the source has too
+ * default port is that of the scheme. Adds a note for an invalid address. ERR_LIMIT if the source has too
  * many targets. */
 int discovered_add(struct discovered *f, size_t job, const char *address, bool https, struct err *err);
 
@@ -19,12 +19,10 @@ int discovered_add(struct discovered *f, size_t job, const char *address, bool h
  * invalid names, and values that are empty, long or not visible. Ignores labels above the maximum number. */
 int discovered_add_label(struct strlist *labels, const char *name, const char *value, struct err *err);
 
-/* Sets these labels for the targets from index `from` on. Above the maximum number of labels it adds a note
- * instead. */
+/* Sets these labels for the targets from index `from` on. Above SOURCE_MAX_LABELS, adds a note instead. */
 int discovered_set_labels(struct discovered *f, size_t from, const struct strlist *labels, struct err *err);
 
-/* Adds a note, made printable. Above the maximum number of notes, one last note reports that more are
- * missing. */
+/* Makes a note printable and adds it. Above the maximum number of notes, one last note reports more notes. */
 int discovered_note(struct discovered *f, struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

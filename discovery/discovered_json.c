@@ -1,6 +1,6 @@
 /*
- * Parses answers of Prometheus' API and of http_sd in pieces (json_cut.h). In both formats labels may follow
- * the addresses, so the targets of an element are added at its end.
+ * Parses answers of Prometheus' API and of http_sd piece by piece (json_cut.h). In both formats labels may
+ * follow the addresses, so the reader adds the targets of an element at the end of the element.
  *
  * Source: Prometheus, docs/querying/api.md (targets), docs/http_sd.md.
  */
@@ -16,18 +16,18 @@
 
 struct discovered_reader {
     struct discovered *into;
-    json_cut_fn *take_value;
+    json_cut_fn *handle_value;
     void (*mask)(void *ctx, char *text); /* NULL: no text is masked */
     void *mask_ctx;
-    struct buf masked;
+    struct buf masked; /* the current string, masked */
     struct json_cut *cut;
     bool has_list; /* the list of targets is complete */
     /* The current element. */
     char *job, *pool, *scheme;
     struct strlist addresses;
     struct strlist labels;
-    struct names jobs; /* name to index plus one */
-    char **names;      /* those names */
+    struct names jobs; /* maps names to index plus one */
+    char **names;      /* the keys of `jobs` */
     size_t n_names, cap_names;
 };
 
@@ -69,9 +69,9 @@ static int set_text(char **text, const char *to, struct err *err)
 /* Finds the job of that name, or adds it. */
 static int find_or_add_job(struct discovered_reader *r, const char *name, size_t *ret, struct err *err)
 {
-    uintptr_t known = (uintptr_t)names_get(&r->jobs, name);
-    if (known) {
-        *ret = known - 1;
+    uintptr_t index_plus_one = (uintptr_t)names_get(&r->jobs, name);
+    if (index_plus_one) {
+        *ret = index_plus_one - 1;
         return 0;
     }
     if (array_reserve((void **)&r->names, &r->cap_names, r->n_names + 1, sizeof *r->names, err) < 0)
@@ -85,7 +85,7 @@ static int find_or_add_job(struct discovered_reader *r, const char *name, size_t
     return names_add(&r->jobs, copy, (const void *)(uintptr_t)(*ret + 1), err);
 }
 
-/* Checks the limit before the end of the element, because one element can be as long as the answer. */
+/* Adds an address of the element. Checks the limit here, because one element can be as long as the answer. */
 static int add_address(struct discovered_reader *r, const char *text, struct err *err)
 {
     if (r->addresses.n == SOURCE_MAX_TARGETS)
@@ -114,12 +114,12 @@ static int end_element(struct discovered_reader *r, struct err *err)
     return rc;
 }
 
-static int refuse_value(const char *what, const char *must, struct err *err)
+static int refuse_value(const char *name, const char *expected, struct err *err)
 {
-    return err_set(err, ERR_FAILED, "%s in it is not %s", what, must);
+    return err_set(err, ERR_FAILED, "%s in it is not %s", name, expected);
 }
 
-/* Go writes null for a nil list. */
+/* Returns whether the value is null, which Go writes for a nil list. */
 static bool is_null(enum json_cut_kind kind, const char *text)
 {
     return kind == JSON_CUT_OTHER && strcmp(text, "null") == 0;
@@ -179,7 +179,7 @@ static int on_sd_value(void *ctx, size_t which, enum json_cut_kind kind, const c
     switch (which) {
     case SD_LIST:
         r->has_list = kind == JSON_CUT_LIST || is_null(kind, text);
-        return r->has_list ? 0 : refuse_value("what is", "a list of groups of targets", err);
+        return r->has_list ? 0 : err_set(err, ERR_FAILED, "it is not a list of groups of targets");
     case SD_GROUP:
         return kind == JSON_CUT_MAP ? end_element(r, err)
                                     : refuse_value("a group of targets", "a mapping", err);
@@ -201,14 +201,14 @@ static int on_value(void *ctx, size_t which, enum json_cut_kind kind, const char
 {
     struct discovered_reader *r = ctx;
     if (!r->mask || kind != JSON_CUT_TEXT)
-        return r->take_value(ctx, which, kind, text, err);
+        return r->handle_value(ctx, which, kind, text, err);
     buf_clear(&r->masked);
     buf_adds(&r->masked, text);
     if (buf_check(&r->masked, "a string in it", err) < 0)
         return -1;
     if (r->masked.data)
         r->mask(r->mask_ctx, r->masked.data);
-    return r->take_value(ctx, which, kind, buf_str(&r->masked), err);
+    return r->handle_value(ctx, which, kind, buf_str(&r->masked), err);
 }
 
 int discovered_reader_new(enum source_kind kind, struct discovered *into, struct discovered_reader **ret,
@@ -219,7 +219,7 @@ int discovered_reader_new(enum source_kind kind, struct discovered *into, struct
     if (!r)
         return err_nomem(err);
     r->into = into;
-    r->take_value = prometheus ? on_prometheus_value : on_sd_value;
+    r->handle_value = prometheus ? on_prometheus_value : on_sd_value;
     buf_init(&r->masked, TEXT_MAX);
     if (json_cut_new(prometheus ? prometheus_paths : sd_paths, on_value, r, &r->cut, err) < 0) {
         free(r);
@@ -272,7 +272,7 @@ void discovered_reader_free(struct discovered_reader *r)
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
-/* The text is printable, so only these two characters need an escape. */
+/* Adds the text as a JSON string. The text is printable, so only two characters need an escape. */
 static void add_quoted(struct buf *to, const char *text)
 {
     buf_addc(to, '"');

@@ -28,8 +28,8 @@ static const struct profile parca_defaults[] = {
     {"process_cpu", DIRECTORY "/profile", true},
 };
 
-/* Returns profgrab's name for the kind of a pprof handler. */
-static const char *kind_of_handler(const char *handler)
+/* Returns profgrab's kind for a pprof handler. */
+static const char *handler_kind(const char *handler)
 {
     return strcmp(handler, "profile") == 0     ? "cpu"
            : strcmp(handler, "goroutine") == 0 ? "goroutines"
@@ -51,7 +51,7 @@ static int read_profile(const struct yaml_tree *tree, const struct yaml_node *va
                         struct err *err)
 {
     struct profile *p = find_or_add_profile(into, value->key->text);
-    struct service checked = {0};
+    struct service service = {0};
     if (!p)
         return yaml_tree_err(tree, value, err, "more than %d profiles", MAX_PROFILES);
     for (const struct yaml_node *v = value->kind == YAML_MAP ? value->first : NULL; v; v = v->next) {
@@ -62,42 +62,43 @@ static int read_profile(const struct yaml_tree *tree, const struct yaml_node *va
         } else if (strcmp(v->key->text, "path") == 0) {
             if (v->kind != YAML_SCALAR)
                 return yaml_tree_err(tree, v, err, "path must be text");
-            if (service_set_path(&checked, v->text, err) < 0)
+            if (service_set_path(&service, v->text, err) < 0)
                 return yaml_tree_err_wrap(tree, v, err);
-            free(checked.path);
+            free(service.path);
             p->path = v->text;
         }
     }
     return 0;
 }
 
-/* Returns the directory that all enabled profiles share, else pprof's. */
+/* Returns the directory of all enabled profiles, or pprof's if their directories differ. */
 static struct str common_directory(const struct profiles *l)
 {
     struct str dir = {0};
     for (size_t i = 0; i < l->n; i++) {
         const char *slash = l->items[i].enabled && l->items[i].path ? strrchr(l->items[i].path, '/') : NULL;
-        struct str own = {l->items[i].path, slash ? (size_t)(slash - l->items[i].path) : 0};
-        if (slash && dir.p && !str_equal(dir, own))
+        struct str directory = {l->items[i].path, slash ? (size_t)(slash - l->items[i].path) : 0};
+        if (slash && dir.p && !str_equal(dir, directory))
             return STR(DIRECTORY);
         if (slash)
-            dir = own;
+            dir = directory;
     }
     return dir.p ? dir : STR(DIRECTORY);
 }
 
+/* Adds the kind of a profile: its handler in the directory `dir`, or its whole path. */
 static int add_kind(const struct profile *p, struct str dir, const char *prefix, struct discovered_job *job,
                     struct err *err)
 {
     const char *rest = p->path + dir.n + 1;
     if (strlen(p->path) > dir.n && strncmp(p->path, dir.p, dir.n) == 0 && p->path[dir.n] == '/' &&
         text_is_name(rest))
-        return strlist_add(&job->kinds, kind_of_handler(rest), err);
-    char *whole = NULL;
-    if (asprintf(&whole, "%s%s", prefix, p->path) < 0)
+        return strlist_add(&job->kinds, handler_kind(rest), err);
+    char *path = NULL;
+    if (asprintf(&path, "%s%s", prefix, p->path) < 0)
         return err_nomem(err);
-    int rc = strlist_add(&job->kinds, whole, err);
-    free(whole);
+    int rc = strlist_add(&job->kinds, path, err);
+    free(path);
     return rc;
 }
 
@@ -123,25 +124,25 @@ int discovered_parca(const struct yaml_tree *tree, const struct yaml_node *confi
                      struct discovered_job *job, struct err *err)
 {
     struct profiles l = {.n = sizeof parca_defaults / sizeof *parca_defaults};
-    const struct yaml_node *own = NULL, *at = config;
+    const struct yaml_node *pprof_config = NULL, *path_node = config;
     const char *prefix = "";
     char path[600];
     memcpy(l.items, parca_defaults, sizeof parca_defaults);
     for (const struct yaml_node *v = config->kind == YAML_MAP ? config->first : NULL; v; v = v->next)
         if (strcmp(v->key->text, "path_prefix") == 0 && v->kind == YAML_SCALAR) {
             prefix = v->text;
-            at = v;
+            path_node = v;
         } else if (strcmp(v->key->text, "pprof_config") == 0 && v->kind == YAML_MAP) {
-            own = v;
+            pprof_config = v;
         }
-    for (const struct yaml_node *v = own ? own->first : NULL; v; v = v->next)
+    for (const struct yaml_node *v = pprof_config ? pprof_config->first : NULL; v; v = v->next)
         if (read_profile(tree, v, &l, err) < 0)
             return -1;
     struct str dir = common_directory(&l);
     snprintf(path, sizeof path, "%.280s%.*s", prefix, (int)(dir.n < 280 ? dir.n : 280), dir.p);
     if (discovered_set_path(job, path, err) < 0)
-        return yaml_tree_err_wrap(tree, at, err);
-    return own ? add_kinds(&l, prefix, f, job, err) : 0;
+        return yaml_tree_err_wrap(tree, path_node, err);
+    return pprof_config ? add_kinds(&l, prefix, f, job, err) : 0;
 }
 
 /* ---- params -------------------------------------------------------------------------------------------- */
@@ -166,9 +167,9 @@ int discovered_parca_params(const struct yaml_tree *tree, const struct yaml_node
     for (const struct yaml_node *v = rc == 0 ? params->first : NULL; rc == 0 && v; v = v->next) {
         if (v->kind != YAML_LIST)
             rc = add_param(tree, v->key, v, &query, err);
-        for (const struct yaml_node *one = v->kind == YAML_LIST ? v->first : NULL; rc == 0 && one;
-             one = one->next)
-            rc = add_param(tree, v->key, one, &query, err);
+        for (const struct yaml_node *item = v->kind == YAML_LIST ? v->first : NULL; rc == 0 && item;
+             item = item->next)
+            rc = add_param(tree, v->key, item, &query, err);
     }
     if (rc == 0 && buf_check(&query, "params", err) < 0)
         rc = yaml_tree_err_wrap(tree, params, err);

@@ -5,9 +5,9 @@
 #include "discovery/discovered.h"
 
 /*
- * Sets the job's path and kinds. With a `pprof_config`, the kinds are Parca's five default profiles with the
- * file's changes; Parca's profile `memory` is the kind `allocs`. A profile in another directory becomes a
- * kind with its path as name.
+ * Sets the job's path, and with a `pprof_config` its kinds: Parca's five default profiles, with the changes
+ * of the `pprof_config`. Parca's profile `memory` is the kind `allocs`. The kind of a profile in another
+ * directory is the path of the profile.
  */
 int discovered_parca(const struct yaml_tree *tree, const struct yaml_node *config, struct discovered *f,
                      struct discovered_job *job, struct err *err);

@@ -1,8 +1,8 @@
 /*
- * Files of Prometheus and Parca: groups of targets (file_sd), and configurations with `scrape_configs`.
+ * Reads files of Prometheus and Parca: groups of targets (file_sd), and configurations with `scrape_configs`.
  *
- * The files belong to other programs, so unknown keys are ignored. An unsupported key that would add or
- * change targets becomes a note.
+ * The files belong to other programs, so the reader ignores unknown keys. It adds a note for an unsupported
+ * key that would add or change targets.
  *
  * Source: Prometheus, docs/configuration/configuration.md; Parca, pkg/config/config.go.
  */
@@ -18,19 +18,19 @@
 #include "base/banned.h"
 
 #define MAX_FILES 1000
-/* The processor time for all files of a configuration. It may name the same large file very often. */
+/* The processor time for all files of a configuration, which may name one large file many times. */
 #define MAX_FILES_MS 5000
 
-/* A file while it is read. */
+/* A file that is being read. */
 struct reading {
     const struct yaml_tree *tree;
     const char *dir;
     enum source_kind kind;
     struct discovered *into;
-    struct stop stop; /* of a configuration */
+    struct stop stop; /* the limit of time of a configuration */
 };
 
-/* One of scrape_configs. */
+/* One entry of scrape_configs. */
 struct config {
     const struct yaml_node *node;
     size_t job;
@@ -71,7 +71,7 @@ static int read_list(const struct reading *r, const struct yaml_node *map, const
 
 /* ---- groups of targets --------------------------------------------------------------------------------- */
 
-/* Finds or adds the job that a group's labels name. A new one gets the settings of the job `in`. */
+/* Finds or adds the job that a group's labels name. A new job gets the settings of the job `in`. */
 static int find_group_job(struct discovered *f, const char *name, size_t in, size_t *ret, struct err *err)
 {
     if (discovered_get_job(f, name, ret))
@@ -91,7 +91,7 @@ static int find_group_job(struct discovered *f, const char *name, size_t in, siz
     return 0;
 }
 
-/* Reads the labels of a group for its targets, which begin at number `from`. */
+/* Reads the labels of a group for its targets, which begin at index `from`. */
 static int read_labels(const struct reading *r, const struct yaml_node *labels, size_t from, struct err *err)
 {
     struct strlist set = {0};
@@ -106,7 +106,7 @@ static int read_labels(const struct reading *r, const struct yaml_node *labels, 
     return rc;
 }
 
-/* Reads one `{targets: [...], labels: {...}}`. `in` is NULL outside of a configuration. */
+/* Reads a group of targets: {targets: [...], labels: {...}}. `in` is NULL outside of a configuration. */
 static int read_group(const struct reading *r, const struct yaml_node *group, const struct config *in,
                       struct err *err)
 {
@@ -145,8 +145,8 @@ static int read_json(const char *name, struct str text, struct discovered *into,
     return rc < 0 ? err_wrap(err, "%s", name) : 0;
 }
 
-/* Checks whether the name of a file means JSON, as in Prometheus. The files of a configuration are
- * always read as YAML, because the JSON reader cannot assign their groups to the configuration's job. */
+/* Returns whether the file is JSON by its name, as Prometheus decides. Files of a configuration are always
+ * read as YAML, because the JSON reader cannot assign their groups to the job of the configuration. */
 static bool is_json(const char *name, const struct config *in)
 {
     return text_ends_in(name, ".json") && !in;
@@ -173,6 +173,7 @@ static int read_groups(const char *name, struct str text, const struct config *i
 
 /* ---- files --------------------------------------------------------------------------------------------- */
 
+/* Reads a file. A missing file is ERR_FAILED, as discovered_read promises. */
 static int read_whole(const char *path, struct buf *ret, struct err *err)
 {
     int rc = file_read(path, ret, err);
@@ -192,7 +193,7 @@ static int read_groups_file(const char *path, const struct config *in, struct di
     return rc;
 }
 
-/* Returns the path as a glob whose first `literal` bytes match only themselves, or NULL without memory. */
+/* Returns the path as a glob whose first `literal` bytes match only themselves. NULL if memory runs out. */
 static char *make_pattern(const char *path, size_t literal)
 {
     char *pattern = malloc(2 * strlen(path) + 1), *to = pattern;
@@ -206,8 +207,7 @@ static char *make_pattern(const char *path, size_t literal)
     return pattern;
 }
 
-/* Reads all files that match the path, in the order of their names. Its first `literal` bytes are no
- * pattern. */
+/* Reads all files that match the path, sorted by name. Its first `literal` bytes match literally. */
 static int read_matching_files(const char *path, size_t literal, const struct config *in,
                                struct discovered *into, struct err *err)
 {
@@ -227,9 +227,9 @@ static int read_matching_files(const char *path, size_t literal, const struct co
     return rc;
 }
 
-/* Reads the files of one entry of a configuration, as Prometheus does: only the last component of its path
- * may be a pattern. A search through directories could go through the whole disk. The name of the
- * configuration's own directory is no pattern. */
+/* Reads the files of one entry of a configuration. As in Prometheus, only the last component of the path may
+ * be a pattern, because a pattern of directories could search the whole disk. The configuration's own
+ * directory matches literally. */
 static int read_entry_files(const struct reading *r, const struct config *c, const char *path,
                             struct err *err)
 {
@@ -238,15 +238,15 @@ static int read_entry_files(const struct reading *r, const struct config *c, con
     if (stop_is_out_of_time(&r->stop))
         return err_set(err, ERR_LIMIT, "reading its files takes more than %d s of processor time",
                        MAX_FILES_MS / 1000);
-    char *whole = file_join(r->dir, path);
-    int rc =
-        whole ? read_matching_files(whole, strlen(whole) - strlen(path), c, r->into, err) : err_nomem(err);
-    free(whole);
+    char *full_path = file_join(r->dir, path);
+    int rc = full_path ? read_matching_files(full_path, strlen(full_path) - strlen(path), c, r->into, err)
+                       : err_nomem(err);
+    free(full_path);
     return rc;
 }
 
-/* Reads the files of a configuration. A file that is missing or unreadable on this machine becomes a note; a
- * limit of the whole source is an error. */
+/* Reads the files of a configuration. Adds a note for a file that is missing or unreadable on this machine.
+ * Fails at a limit of the whole source. */
 static int read_file_sd(const struct reading *r, const struct config *c, struct err *err)
 {
     const struct yaml_node *sd = NULL, *files = NULL;
@@ -289,7 +289,7 @@ static const struct {
     {"proxy_url", "not used"},
 };
 
-/* Notes unsupported keys, without their values, which may be secrets. */
+/* Adds notes on unsupported keys, without the values, which may be secrets. */
 static int note_unsupported(const struct reading *r, const struct config *c, struct err *err)
 {
     const char *job = r->into->jobs[c->job].name;

@@ -1,7 +1,7 @@
 /*
- * Discovery of services that the inventory does not have. A source (inventory/source.h)
- * lists targets in jobs; a target is a host and a port. A target becomes a service of the host that has its
- * address. Sources do not add hosts.
+ * Discovery of services that the inventory lacks. A source (inventory/source.h) lists targets in jobs; a
+ * target is a host and a port. A target becomes a service of the host that has the target's address. Sources
+ * do not add hosts.
  *
  * The content of a source is untrusted: names are made valid for paths, addresses are checked, and the number
  * of its objects is limited.
@@ -19,7 +19,7 @@ struct fetch_grab;
 
 #define SOURCE_MAX_BYTES ((size_t)64 << 20)
 #define SOURCE_MAX_TARGETS 100000
-#define SOURCE_MAX_LABELS 200000 /* of all targets; further ones are ignored */
+#define SOURCE_MAX_LABELS 200000 /* of all targets; further labels are ignored */
 
 /* ---- the content of a source --------------------------------------------------------------------------- */
 
@@ -39,8 +39,8 @@ struct discovered_target {
     /* discovery_add sets these: */
     bool is_selected;        /* the source selects its job */
     const struct host *host; /* its host; NULL: none */
-    const struct service
-        *service; /* its service, discovered or of the inventory; NULL: withheld (see discovered_counts) */
+    /* Its service; NULL: it has no host, or is withheld (struct discovered_counts). */
+    const struct service *service;
 };
 
 struct discovered {
@@ -51,18 +51,18 @@ struct discovered {
     size_t n, cap;
     struct strlist *labels; /* sets of labels, each NAME=VALUE, visible text */
     size_t n_labels, cap_labels;
-    size_t n_target_labels; /* the sum over all targets */
+    size_t n_target_labels; /* the number of labels of all targets */
     struct strlist notes;   /* on unsupported content, printable */
     int64_t at;             /* the time of the answer, UTC in milliseconds */
 };
 void discovered_release(struct discovered *f);
 
-/* Parses the answer of a source with a URL, in pieces. ERR_FAILED for an invalid answer. */
+/* Parses the answer of a source with a URL, piece by piece. ERR_FAILED for an invalid answer. */
 struct discovered_reader;
 int discovered_reader_new(enum source_kind kind, struct discovered *into, struct discovered_reader **ret,
                           struct err *err);
-/* Sets a function that receives each complete string of the answer before any other use. It removes, in
- * place, the parts that must not be printed or stored. */
+/* Sets a function that masks, in place, the parts of a string that must not be printed or stored. It receives
+ * each complete string of the answer first. */
 void discovered_reader_mask(struct discovered_reader *r, void (*mask)(void *ctx, char *text), void *ctx);
 int discovered_reader_feed(struct discovered_reader *r, const void *p, size_t n, struct err *err);
 int discovered_reader_end(struct discovered_reader *r, struct err *err);
@@ -84,18 +84,18 @@ struct discovered_file {
 /* Parses the text of a configuration file. ERR_FAILED or ERR_USAGE if it is invalid, with the position. */
 int discovered_parse(const struct discovered_file *file, struct discovered *into, struct err *err);
 
-/* Writes targets in http_sd's form for discovered_reader, without paths and kinds. */
+/* Writes the targets in the form of http_sd, which discovered_reader reads. Omits paths and kinds. */
 int discovered_write(const struct discovered *f, struct buf *to, struct err *err);
 
 /* ---- answers ------------------------------------------------------------------------------------------- */
 
 /*
- * Asks a source that has a URL. Uses the grab's settings for opening hosts, its timeout_ms and cancel_fd, and
- * the functions `opening`, `step` and `host` of its observer for the host that sends the request. Limits:
+ * Queries a source that has a URL. Uses the grab's settings for opening hosts, its timeout_ms and cancel_fd,
+ * and the functions `opening`, `step` and `host` of its observer for the host that sends the request. Limits:
  * SOURCE_MAX_BYTES, and two minutes. The caller releases *ret.
  */
-int discovery_ask(const struct source *source, const struct fetch_grab *grab, struct discovered *ret,
-                  struct err *err);
+int discovery_query(const struct source *source, const struct fetch_grab *grab, struct discovered *ret,
+                    struct err *err);
 
 /* Writes an answer to the cache, without its notes. `ssh` (may be NULL) has the settings of the request, as
  * in fetch_grab.ssh. */
@@ -116,8 +116,7 @@ struct discovered_counts {
     size_t in_inventory; /* targets with a host for which the inventory has the service already */
     size_t loopback;     /* targets without a host, on loopback, of a source without `host` */
     size_t unmatched;    /* targets without a host, because no host has their address */
-    size_t withheld; /* targets that are not used, because their secret would be sent to an address that is
-                        not in the inventory */
+    size_t withheld; /* unused targets: their secret would go to an address that is not in the inventory */
 };
 
 /* The services that the sources of one run list. */
@@ -125,7 +124,7 @@ struct candidate;
 struct discovery {
     const struct inventory *inventory;
     struct targets *targets;      /* receives the services, and owns them */
-    struct candidate *candidates; /* services without final names */
+    struct candidate *candidates; /* services that have no final names yet */
     size_t n, cap;
     struct names addresses; /* maps canonical addresses to struct host */
     struct strlist address_texts;
@@ -145,32 +144,32 @@ int discovery_add(struct discovery *d, struct source_use *use, struct discovered
                   struct discovered_counts *ret, struct err *err);
 int discovery_finish(struct discovery *d, struct err *err);
 
-/* Removes the targets that are not selected or do not have the labels. `labels` has the form of
- * selection.labels; a target has the label `job`, its own labels and those of its host. Call it after
- * discovery_add. ERR_USAGE if no target remains. */
+/* Deselects the targets that lack the labels. `labels` has the form of selection.labels; a target has the
+ * label `job`, its own labels and those of its host. Call it after discovery_add. ERR_USAGE if no selected
+ * target remains. */
 int discovered_filter(struct discovered *f, const struct strlist *labels, struct err *err);
 
 /* ---- the sources of a run ------------------------------------------------------------------------------ */
 
 enum discovery_policy {
-    DISCOVERY_CACHED,    /* never ask: use cached answers of any age */
-    DISCOVERY_AS_NEEDED, /* ask if the cached answer is too old or missing */
-    DISCOVERY_REFRESH,   /* always ask */
+    DISCOVERY_CACHED,    /* never query: use cached answers of any age */
+    DISCOVERY_AS_NEEDED, /* query if the cached answer is too old or missing */
+    DISCOVERY_REFRESH,   /* always query */
 };
 
 enum discovery_warning {
     DISCOVERY_NOT_CACHED,    /* the answer could not be written to the cache */
-    DISCOVERY_OLD_ANSWER,    /* the source did not answer: uses a cached answer, which may be too old */
+    DISCOVERY_OLD_ANSWER,    /* the query failed, so a cached answer is used, which may be too old */
     DISCOVERY_CACHE_DAMAGED, /* the cached answer cannot be used */
 };
 
 struct discovery_options {
-    enum discovery_policy when;     /* when to ask sources with a URL */
+    enum discovery_policy policy;   /* when to query sources with a URL */
     const struct ssh_settings *ssh; /* the settings of the requests, as fetch_access.ssh */
     void *ctx;
-    /* Asks a source with a URL, as discovery_ask does. */
-    int (*ask)(void *ctx, const struct source *source, struct discovered *ret, struct err *err);
-    /* Each of these may be NULL. `at` is the time of the old answer. */
+    /* Queries a source with a URL, as discovery_query does. */
+    int (*query)(void *ctx, const struct source *source, struct discovered *ret, struct err *err);
+    /* The next callbacks may be NULL. `at` is the time of the old answer. */
     void (*warning)(void *ctx, const struct source *source, enum discovery_warning warning,
                     const struct err *why, int64_t at);
     void (*listed)(void *ctx, const struct source_use *use, const struct discovered *f,
@@ -186,8 +185,8 @@ struct discovery_options {
 int discovery_run(struct discovery *d, const struct discovery_options *o, size_t *ret_failed,
                   struct err *err);
 
-/* Adds the services of one source. *ret (may be NULL) receives its targets, even with an ERR_USAGE if all of
- * them are on loopback; the caller releases it. `o->failed` is not called. */
+/* Adds the services of one source. *ret (may be NULL) receives its targets, also if all of them are on
+ * loopback, which is an ERR_USAGE; the caller releases it. Does not call `o->failed`. */
 int discovery_run_one(struct discovery *d, struct source_use *use, const struct discovery_options *o,
                       struct discovered *ret, struct err *err);
 

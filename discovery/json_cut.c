@@ -1,7 +1,7 @@
 /*
- * A state machine over bytes. The wanted paths form a tree of keys, and the machine follows this tree while
- * it reads. In a list or mapping without wanted values, it only counts brackets and finds the ends of strings
- * (SKIPPING).
+ * A state machine over bytes. The wanted paths form a tree of keys, and the machine follows this tree. In a
+ * list or mapping without wanted values it only counts brackets and finds the ends of strings (state
+ * SKIPPING).
  */
 #include "discovery/json_cut.h"
 
@@ -23,9 +23,9 @@ enum state {
     AT_FIRST_KEY, /* expects a key, or the end of the mapping */
     AT_COLON,     /* after a key */
     AT_NEXT,      /* after a value: expects a comma, or the end of the container */
-    IN_STRING,    /* after its quote */
-    IN_ESCAPE,    /* after a backslash */
-    IN_WORD,      /* a number, true, false, null */
+    IN_STRING,    /* in a string */
+    IN_ESCAPE,    /* in a string, after a backslash */
+    IN_WORD,      /* in a number, true, false or null */
     SKIPPING,     /* in an unwanted container, between strings */
     AT_END,       /* after the root */
 };
@@ -40,7 +40,7 @@ struct node {
 
 struct level {
     bool map;
-    const struct node *node; /* NULL: on no path */
+    const struct node *node; /* NULL: no path leads here */
 };
 
 struct json_cut {
@@ -49,21 +49,21 @@ struct json_cut {
     json_cut_fn *report;
     void *ctx;
     enum state state;
-    const struct node *node; /* of the next or current value; NULL: on no path */
-    bool is_key;             /* the string is a key */
-    bool is_wanted;          /* the string is stored in `text` */
+    const struct node *node; /* of the next or current value; NULL: no path leads there */
+    bool is_key;             /* the current string is a key */
+    bool is_wanted;          /* the current string is stored in `text` */
     struct buf text;
     struct buf name; /* the last key that matched `*` */
     struct level levels[MAX_DEPTH];
     size_t depth;
     size_t skipped_depth; /* the depth of the skipped container; 0: none */
-    uint64_t offset;      /* bytes before the piece */
+    uint64_t offset;      /* the number of bytes before the current piece */
     bool malformed;
 };
 
 /* ---- paths --------------------------------------------------------------------------------------------- */
 
-/* Finds the child of a node, NULL without one. The list is short. */
+/* Returns the child of a node, or NULL. */
 static struct node *find_child(struct json_cut *c, const struct node *parent, const char *key, size_t n)
 {
     for (size_t i = 1; i < c->n_nodes; i++) {
@@ -91,7 +91,7 @@ static int add_path(struct json_cut *c, const char *path, int which, struct err 
         struct node *next = find_child(c, node, path, n);
         if (!next) {
             if (c->n_nodes == MAX_NODES)
-                return err_set(err, ERR_FAILED, "more is wanted than %d keys", MAX_NODES - 1);
+                return err_set(err, ERR_FAILED, "the paths have more than %d keys", MAX_NODES - 1);
             next = &c->nodes[c->n_nodes++];
             *next = (struct node){.key = path, .length = n, .which = -1, .parent = node};
         }
@@ -208,11 +208,11 @@ static int end_key(struct json_cut *c, struct err *err)
 {
     const struct node *map = c->levels[c->depth - 1].node;
     c->state = AT_COLON;
-    const struct node *any = find_child(c, map, "*", 1);
+    const struct node *wildcard = find_child(c, map, "*", 1);
     c->node = find_child(c, map, buf_str(&c->text), c->text.len);
     if (!c->node)
-        c->node = any;
-    if (!c->node || c->node != any)
+        c->node = wildcard;
+    if (!c->node || c->node != wildcard)
         return 0;
     buf_clear(&c->name);
     buf_adds(&c->name, buf_str(&c->text));
@@ -241,6 +241,7 @@ static bool is_word(const char *s)
            (*s >= '0' && *s <= '9');
 }
 
+/* Ends a number, true, false or null. Returns 1 if it is invalid. */
 static int end_word(struct json_cut *c, struct err *err)
 {
     c->state = c->depth ? AT_NEXT : AT_END;
@@ -259,8 +260,8 @@ static void begin_string(struct json_cut *c, bool key)
     buf_clear(&c->text);
 }
 
-/* Checks whether one of eight bytes is a quote, a backslash or a control character. A mask turns those bytes
- * into zero, and only a zero byte borrows in the subtraction (Mycroft 1987). */
+/* Returns whether one of eight bytes is a quote, a backslash or a control character. The masks turn such a
+ * byte into zero, and only a zero byte borrows in the subtraction (Mycroft 1987). */
 static bool ends_or_escapes(uint64_t eight)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
@@ -270,7 +271,7 @@ static bool ends_or_escapes(uint64_t eight)
            tops;
 }
 
-/* Reads the string as far as the piece goes. Returns the number of bytes. */
+/* Reads the string to its end, to an escape, or to the end of the piece. Returns the number of bytes. */
 static size_t read_string(struct json_cut *c, const char *p, size_t n)
 {
     size_t i = 0;
@@ -316,7 +317,7 @@ static int begin_value(struct json_cut *c, char b, struct err *err)
     return 0;
 }
 
-static int after_value(struct json_cut *c, char b, struct err *err)
+static int handle_byte_after_value(struct json_cut *c, char b, struct err *err)
 {
     const struct level *l = &c->levels[c->depth - 1];
     if (b == '}' || b == ']')
@@ -381,7 +382,7 @@ static int handle_byte(struct json_cut *c, char b, struct err *err)
         c->state = AT_VALUE;
         return b != ':';
     case AT_NEXT:
-        return after_value(c, b, err);
+        return handle_byte_after_value(c, b, err);
     case IN_STRING:
     case IN_ESCAPE:
     case IN_WORD:
@@ -400,7 +401,7 @@ static int refuse_byte(struct json_cut *c, size_t i, char b, struct err *err)
     return err_set(err, ERR_FAILED, "it is not JSON, at byte %llu", (unsigned long long)(c->offset + i + 1));
 }
 
-/* Handles bytes from p[*i] on: at least one, unless only a word ends. Returns 1 if p[*i] is invalid. */
+/* Handles bytes from p[*i] on, and advances *i unless a word ends. Returns 1 if p[*i] is invalid. */
 static int handle_bytes(struct json_cut *c, const char *p, size_t n, size_t *i, struct err *err)
 {
     char b = p[*i];

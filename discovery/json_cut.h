@@ -4,9 +4,8 @@
  *
  * Each wanted value has a path from the root: `status`, `data.activeTargets[].scrapeUrl`. `[]` means every
  * element of a list: the first `[]` of `[].targets[]` is a list at the root. `*` means every key that no
- * other path names, as in `[].labels.*`; json_cut_key returns that key. Other values are skipped: only their
- * brackets and strings are checked. At most 64 levels; a wanted text, or the key before one, has at most 64
- * kB.
+ * other path names, as in `[].labels.*`; json_cut_key returns that key. The parser skips other values, and
+ * checks only their brackets and strings. Limits: 64 levels; 64 kB for a wanted string, and for a key.
  */
 #ifndef DISCOVERY_JSON_CUT_H
 #define DISCOVERY_JSON_CUT_H
@@ -19,13 +18,13 @@
 enum json_cut_kind {
     JSON_CUT_TEXT,  /* a string; `text` is its decoded value, in UTF-8 without NUL */
     JSON_CUT_OTHER, /* a number, true, false or null; `text` is as written */
-    JSON_CUT_LIST,  /* the end of a list or a mapping; `text` is NULL */
-    JSON_CUT_MAP,
+    JSON_CUT_LIST,  /* the end of a list; `text` is NULL */
+    JSON_CUT_MAP,   /* the end of a mapping; `text` is NULL */
 };
 
 struct json_cut;
 
-/* Called for each complete wanted value. `which` is the index of its path. -1 ends the parsing. */
+/* Receives each complete wanted value. `which` is the index of its path. -1 ends the parsing. */
 typedef int json_cut_fn(void *ctx, size_t which, enum json_cut_kind kind, const char *text, struct err *err);
 
 /* Creates a parser. `paths` ends with NULL and must outlive the object. */
@@ -36,8 +35,8 @@ void json_cut_free(struct json_cut *c);
 /* Returns the key of the current value at a `*`; only valid during the callback. */
 const char *json_cut_key(const struct json_cut *c);
 
-/* Parses the next piece. ERR_FAILED for invalid JSON, with the number of the invalid byte; after a failure
- * call only json_cut_free. */
+/* Parses the next piece. ERR_FAILED for invalid JSON; the message has the number of the invalid byte. After a
+ * failure call only json_cut_is_malformed and json_cut_free. */
 int json_cut_feed(struct json_cut *c, const void *p, size_t n, struct err *err);
 
 /* Returns whether the input failed because it is not JSON. */

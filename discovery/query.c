@@ -2,6 +2,7 @@
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
+/* The time limit of a query. */
 #define LIMIT_MS (2 * 60 * 1000)
 
 /* An answer that is being received. */
@@ -21,14 +22,14 @@ static int feed_answer(void *ctx, const void *p, size_t n, struct err *err)
     return discovered_reader_feed(a->reader, p, n, err);
 }
 
-/* An answer may repeat the secret in its texts. */
+/* Masks the secret in the answer, because the source may repeat it. */
 static void mask_secret(void *ctx, void (*redact)(void *redact_ctx, char *text), void *redact_ctx)
 {
     struct answer *a = ctx;
     discovered_reader_mask(a->reader, redact, redact_ctx);
 }
 
-/* Replaces the hint of fetch_get, which is for services: a source has other keys in the inventory. */
+/* Replaces the hint of fetch_get, which is for services, because a source has other keys in the inventory. */
 static int add_hint(const struct source *s, int status, const struct discovered_reader *reader,
                     struct err *err)
 {
@@ -42,13 +43,13 @@ static int add_hint(const struct source *s, int status, const struct discovered_
     return -1;
 }
 
-int discovery_ask(const struct source *s, const struct fetch_grab *grab, struct discovered *ret,
-                  struct err *err)
+int discovery_query(const struct source *s, const struct fetch_grab *grab, struct discovered *ret,
+                    struct err *err)
 {
-    struct host here = {.name = s->name, .address = s->endpoint->host, .direct = true};
+    struct host direct_host = {.name = s->name, .address = s->endpoint->host, .direct = true};
     struct discovered f = {.at = clock_utc()};
     struct answer answer = {0};
-    struct fetch_get_request request = {.host = s->through ? s->through : &here,
+    struct fetch_get_request request = {.host = s->through ? s->through : &direct_host,
                                         .service = s->endpoint,
                                         .limit_ms = LIMIT_MS,
                                         .ctx = &answer,

@@ -1,4 +1,4 @@
-/* Asks or reads all sources of a run, and creates services from their targets. */
+/* Queries or reads all sources of a run, and creates services from their targets. */
 #include "discovery/discovery.h"
 #include "base/banned.h"
 
@@ -9,15 +9,14 @@ static void report_warning(const struct discovery_options *o, const struct sourc
         o->warning(o->ctx, s, warning, why, at);
 }
 
-/* Asks the source and caches the answer. If the source does not answer, loads an older answer from the
- * cache. */
-static int ask_source(const struct discovery_options *o, const struct source *s, struct discovered *ret,
-                      struct err *err)
+/* Queries the source and caches the answer. If the query fails, loads an older answer from the cache. */
+static int query_source(const struct discovery_options *o, const struct source *s, struct discovered *ret,
+                        struct err *err)
 {
-    struct err why = ERR_INIT, uncached = ERR_INIT;
-    if (o->ask(o->ctx, s, ret, &why) == 0) {
-        if (discovery_cache_store(s, o->ssh, ret, &uncached) < 0)
-            report_warning(o, s, DISCOVERY_NOT_CACHED, &uncached, 0);
+    struct err why = ERR_INIT, cache_error = ERR_INIT;
+    if (o->query(o->ctx, s, ret, &why) == 0) {
+        if (discovery_cache_store(s, o->ssh, ret, &cache_error) < 0)
+            report_warning(o, s, DISCOVERY_NOT_CACHED, &cache_error, 0);
         return 0;
     }
     if (why.kind != ERR_CANCELLED && discovery_cache_load(s, o->ssh, ret, NULL) == 0) {
@@ -29,31 +28,32 @@ static int ask_source(const struct discovery_options *o, const struct source *s,
     return -1;
 }
 
-/* Reads the source's files, or its answer, from the cache if the cached answer is not too old. */
+/* Reads the files of the source. For a source with a URL, loads the cached answer if it is not too old, or
+ * queries the source. */
 static int read_source(const struct discovery_options *o, const struct source *s, struct discovered *ret,
                        struct err *err)
 {
     struct err why = ERR_INIT;
     if (!s->endpoint)
         return discovered_read(s, ret, err);
-    if (o->when == DISCOVERY_REFRESH)
-        return ask_source(o, s, ret, err);
+    if (o->policy == DISCOVERY_REFRESH)
+        return query_source(o, s, ret, err);
     if (discovery_cache_load(s, o->ssh, ret, &why) == 0) {
         int64_t age = clock_utc() - ret->at;
-        if (o->when == DISCOVERY_CACHED || (age >= 0 && age <= s->max_age_ms))
+        if (o->policy == DISCOVERY_CACHED || (age >= 0 && age <= s->max_age_ms))
             return 0;
         discovered_release(ret);
     } else if (why.kind == ERR_FAILED) {
         report_warning(o, s, DISCOVERY_CACHE_DAMAGED, &why, 0);
     }
-    if (o->when == DISCOVERY_AS_NEEDED)
-        return ask_source(o, s, ret, err);
+    if (o->policy == DISCOVERY_AS_NEEDED)
+        return query_source(o, s, ret, err);
     if (err)
         *err = why;
     return -1;
 }
 
-/* The caller releases *ret, which may have targets even after a failure. */
+/* Reads a source and adds its services. The caller releases *ret, also after a failure. */
 static int add_source(struct discovery *d, const struct discovery_options *o, struct source_use *use,
                       struct discovered *ret, struct err *err)
 {
@@ -66,9 +66,9 @@ static int add_source(struct discovery *d, const struct discovery_options *o, st
     return rc;
 }
 
-/* Adds one of several sources. Its failure ends the run only if the run was cancelled. */
-static int add_one(struct discovery *d, const struct discovery_options *o, const struct source *source,
-                   size_t *failed, struct err *err)
+/* Adds one of several sources. Counts a failure of the source; only a cancellation ends the run. */
+static int add_inventory_source(struct discovery *d, const struct discovery_options *o,
+                                const struct source *source, size_t *n_failed, struct err *err)
 {
     struct err why = ERR_INIT;
     struct discovered f = {0};
@@ -84,7 +84,7 @@ static int add_one(struct discovery *d, const struct discovery_options *o, const
             *err = why;
         return err_wrap(err, "%s", source->name);
     }
-    ++*failed;
+    ++*n_failed;
     if (o->failed)
         o->failed(o->ctx, source, &why);
     return targets_note_failed_source(d->targets, source, why.msg, err);
@@ -96,7 +96,7 @@ int discovery_run(struct discovery *d, const struct discovery_options *o, size_t
     int rc = 0;
     const struct source *const *sources = inventory_sources(d->inventory, &n);
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = add_one(d, o, sources[i], &failed, err);
+        rc = add_inventory_source(d, o, sources[i], &failed, err);
     if (rc == 0)
         rc = discovery_finish(d, err);
     if (rc == 0)

@@ -1,5 +1,5 @@
-/* Turns targets into services. Each source adds candidates. After the last source they are sorted by host and
- * name, then by port and address, so that names do not depend on the order of the sources. */
+/* Turns targets into services. Each source adds candidates. After the last source, discovery_finish sorts
+ * them by host, name, port and address, so that names do not depend on the order of the sources. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "discovery/discovered.h"
 #include "base/banned.h"
 
-#define MAX_NAME 200 /* of a name that becomes part of a path */
+#define MAX_NAME 200 /* of a service, whose name becomes part of a path */
 
-/* A discovered service without its final name. */
+/* A discovered service that has no final name yet. */
 struct candidate {
     const struct host *host;
     struct service *service;
@@ -82,7 +82,7 @@ struct addition {
     struct discovered_counts counts;
 };
 
-/* Sets the target's host, if there is one. */
+/* Sets the target's host, and counts the target. */
 static void find_host(struct addition *a, struct discovered_target *t)
 {
     const struct discovery *d = a->discovery;
@@ -123,10 +123,10 @@ static const struct service *find_own_service(const struct host *host, const cha
     return NULL;
 }
 
-/* Checks whether the inventory has the address that a secret would be sent to: the host's address, or its
- * loopback. Any other address comes only from the untrusted source. */
-static bool is_secret_address_in_inventory(const struct discovery *d, const struct source *s,
-                                           const struct discovered_target *t)
+/* Returns whether the service has no secret, or the inventory determines the address that gets the secret:
+ * the host's address, or its loopback. Any other address comes from the untrusted source. */
+static bool is_secret_safe(const struct discovery *d, const struct source *s,
+                           const struct discovered_target *t)
 {
     return !s->service || s->service->auth.secret.source == SECRET_NONE || s->service->host_is_set ||
            address_is_loopback(t->address) || names_get(&d->addresses, t->address) == t->host;
@@ -229,7 +229,7 @@ static int refuse_loopback(const struct inventory *inv, const struct source_use 
                     inventory_path(inv) ? " to its entry under `discovery`" : "");
 }
 
-/* Makes a service of a target. */
+/* Finds the host of a target, and creates its service. */
 static int add_discovered_target(struct addition *a, struct discovered_target *t, struct err *err)
 {
     const struct source *source = a->use->source;
@@ -242,7 +242,7 @@ static int add_discovered_target(struct addition *a, struct discovered_target *t
     t->service = a->use->is_only ? NULL : find_own_service(t->host, name);
     if (t->service)
         a->counts.in_inventory++;
-    else if (!is_secret_address_in_inventory(a->discovery, source, t))
+    else if (!is_secret_safe(a->discovery, source, t))
         a->counts.withheld++;
     else
         return make_service(a, name, t, err);
@@ -295,7 +295,7 @@ static bool has_same_address(const struct candidate *a, const struct candidate *
     return a->service->port == b->service->port && strcmp(a->service->host, b->service->host) == 0;
 }
 
-/* Keeps the first of several candidates with the same address. Returns the number of kept candidates. */
+/* Keeps one candidate for each address. Returns the number of candidates that remain. */
 static size_t remove_repeated(struct candidate *items, size_t n)
 {
     size_t left = 0;
@@ -310,7 +310,8 @@ struct naming {
     struct discovery *discovery;
     const struct host *host;
     struct names taken; /* the names of its services */
-    /* The last candidate named by its port: the next one of that name and port counts from its number. */
+    /* Of the last candidate that was named by its port. The next candidate with this name and port continues
+     * at the number. */
     const char *name;
     unsigned port;
     unsigned number;
@@ -334,16 +335,16 @@ static int begin_host(struct naming *n, const struct host *host, struct err *err
 }
 
 /*
- * Names a service NAME-PORT, or NAME-PORT-2 if that is taken. The port keeps the name stable when other
- * services appear or vanish. The count continues for the next candidate of the same name and port, so that no
- * taken name is tried twice.
+ * Names a service NAME-PORT, or NAME-PORT-2 if the first name is taken. The port keeps the name stable if
+ * other services appear or disappear. For the next candidate with the same name and port the count continues,
+ * so that no taken name is tried twice.
  */
 static int name_by_port(struct naming *n, const struct candidate *c, struct err *err)
 {
     char name[MAX_NAME + 40];
     struct service *s = c->service;
-    bool again = n->name && n->port == s->port && strcmp(n->name, s->name) == 0;
-    unsigned number = again ? n->number + 1 : 1;
+    bool continues = n->name && n->port == s->port && strcmp(n->name, s->name) == 0;
+    unsigned number = continues ? n->number + 1 : 1;
     for (;; number++) {
         if (number == 1)
             snprintf(name, sizeof name, "%s-%u", s->name, s->port);
@@ -371,7 +372,8 @@ static int add_to_host(struct naming *n, const struct candidate *c, struct err *
     return register_name(n, c->service->name, err);
 }
 
-/* Names the candidates with the same name on one host. NAME-PORT may already be the name of another job. */
+/* Names the candidates with the same name on one host, and adds them to the host. NAME-PORT may already be
+ * the name of another job. */
 static int name_candidates(struct naming *naming, struct candidate *items, size_t n, struct err *err)
 {
     if (items->host != naming->host && begin_host(naming, items->host, err) < 0)
@@ -403,8 +405,8 @@ int discovery_finish(struct discovery *d, struct err *err)
 
 /* ---- labels -------------------------------------------------------------------------------------------- */
 
-/* Checks whether a target has label `i` of `requested`, or another value that is requested for its name. The
- * label may be the job, a label of the target or a label of its host. */
+/* Returns whether a target has the label `requested->items[i]`, or another requested value of the same name.
+ * The job, the target's labels and its host's labels count. */
 static bool target_has_label(const struct discovered *f, const struct discovered_target *t,
                              const struct strlist *requested, size_t i)
 {

@@ -8,16 +8,16 @@
 #include "handoff/job.h"
 #include "base/banned.h"
 
-/* ---- the tracker's own words --------------------------------------------------------------------------- */
+/* ---- the tracker's error text -------------------------------------------------------------------------- */
 
-#define WORDS 240
+#define TEXT_BYTES 240 /* of the tracker's error text */
 
-/* A tracker's answer. The answers of real ones have a few hundred values. */
+/* The memory for a parsed answer. Answers of real trackers have a few hundred values. */
 #define ANSWER_MEMORY ((size_t)32 << 20)
 static const struct json_limits answer_form = {
     .what = "its answer", .max_bytes = HTTP_ANSWER_MAX, .max_memory = ANSWER_MEMORY, .max_depth = 64};
 /* The answer to a failed request may be any JSON value. */
-static const struct json_limits words_form = {.what = "its answer",
+static const struct json_limits error_form = {.what = "its answer",
                                               .max_bytes = HTTP_ANSWER_MAX,
                                               .max_memory = ANSWER_MEMORY,
                                               .max_depth = 64,
@@ -61,13 +61,14 @@ static void append_page_title(const char *page, struct buf *out)
     }
 }
 
+/* Writes the tracker's error text: of JSON its messages, of a web page its title. */
 static void format_failure(const struct job *j, const struct http_answer *a, char *dst, size_t cap)
 {
     static const char *const keys[] = {"message", "error_description", "error", "errors"};
     struct buf out = BUF_INIT(2048);
     const char *body = buf_str(&a->body);
     json_t *root = NULL;
-    (void)json_parse(&words_form, body, strlen(body), &root, NULL);
+    (void)json_parse(&error_form, body, strlen(body), &root, NULL);
     for (size_t i = 0; i < sizeof keys / sizeof *keys && out.len == 0; i++)
         append_strings(&out, json_object_get(root, keys[i]), 0);
     if (out.len == 0 && json_is_array(root))
@@ -75,7 +76,7 @@ static void format_failure(const struct job *j, const struct http_answer *a, cha
     if (!root && body[strspn(body, " \r\n\t")] == '<')
         append_page_title(body, &out);
     else if (!root)
-        buf_add(&out, body, strnlen(body, WORDS * 2));
+        buf_add(&out, body, strnlen(body, TEXT_BYTES * 2));
     text_printable(dst, cap, buf_str(&out), out.len);
     http_mask(j->http, dst);
     buf_release(&out);
@@ -95,9 +96,9 @@ static int set_redirect_error(const struct job *j, const struct http_answer *a, 
 /* Writes ", also after waiting 12s", or "" without a wait. */
 static const char *format_waiting(const struct http_answer *a, char *dst, size_t cap)
 {
-    char over[32];
+    char duration[32];
     snprintf(dst, cap, a->waited_ms ? ", also after waiting %s" : "%s",
-             a->waited_ms ? text_duration(over, sizeof over, a->waited_ms) : "");
+             a->waited_ms ? text_duration(duration, sizeof duration, a->waited_ms) : "");
     return dst;
 }
 
@@ -128,34 +129,34 @@ static const struct meaning {
 
 static int set_status_error(const struct job *j, const struct http_answer *a, struct err *err)
 {
-    char words[WORDS], waited[64];
+    char text[TEXT_BYTES], waited[64];
     if (a->status >= 300 && a->status < 400)
         return set_redirect_error(j, a, err);
     if (a->status == 429)
         return set_busy_error(a, err);
-    format_failure(j, a, words, sizeof words);
-    const char *colon = *words ? ": " : "";
+    format_failure(j, a, text, sizeof text);
+    const char *colon = *text ? ": " : "";
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (meanings[i].status == a->status) {
-            err_set(err, meanings[i].kind, "HTTP %d: %s%s%s", a->status, meanings[i].text, colon, words);
+            err_set(err, meanings[i].kind, "HTTP %d: %s%s%s", a->status, meanings[i].text, colon, text);
             const char *hint = a->status == 403 ? j->type->permissions : meanings[i].hint;
             return hint ? err_hint(err, "%s", hint) : -1;
         }
     if (a->status >= 500)
         return err_set(err, ERR_FAILED, "HTTP %d: the tracker failed%s%s%s", a->status,
-                       format_waiting(a, waited, sizeof waited), colon, words);
-    return err_set(err, ERR_FAILED, "HTTP %d%s%s", a->status, colon, words);
+                       format_waiting(a, waited, sizeof waited), colon, text);
+    return err_set(err, ERR_FAILED, "HTTP %d%s%s", a->status, colon, text);
 }
 
 /* ---- sending requests ---------------------------------------------------------------------------------- */
 
 static int set_json_error(const struct job *j, const struct http_answer *a, struct err *err)
 {
-    char words[WORDS];
-    format_failure(j, a, words, sizeof words);
-    if (!*words)
+    char text[TEXT_BYTES];
+    format_failure(j, a, text, sizeof text);
+    if (!*text)
         return err_set(err, ERR_FAILED, "HTTP %d, and an empty answer instead of JSON", a->status);
-    err_set(err, ERR_FAILED, "HTTP %d, and no JSON: %s", a->status, words);
+    err_set(err, ERR_FAILED, "HTTP %d, and no JSON: %s", a->status, text);
     return err_hint(err, "is %s the tracker itself, and not a login page in front of it?",
                     j->request->tracker->url);
 }
@@ -209,27 +210,27 @@ int job_send(struct job *j, const struct job_change *change, json_t **ret, struc
     json_decref(change->body);
     if (!text)
         return err_nomem(err);
-    struct http_request with = change->request;
-    with.json = text;
-    int rc = job_request(j, &with, change->status, ret, err);
+    struct http_request request = change->request;
+    request.json = text;
+    int rc = job_request(j, &request, change->status, ret, err);
     free(text);
     return rc;
 }
 
-int job_get(struct job *j, const char *path, const char *dry, json_t **ret, struct err *err)
+int job_get(struct job *j, const char *path, const char *dry_answer, json_t **ret, struct err *err)
 {
-    struct http_request r = {.method = "GET", .path = path, .dry = dry};
+    struct http_request r = {.method = "GET", .path = path, .dry_answer = dry_answer};
     return job_request(j, &r, 200, ret, err);
 }
 
-/* A file store gets no token, so the hints on tokens do not apply to its errors. */
+/* Sets the error of a download. A file store gets no token, so its errors have no hint on tokens. */
 static int set_fetch_error(const struct job *j, const struct http_answer *a, struct err *err)
 {
     if (!*a->other_origin)
         return set_status_error(j, a, err);
-    char words[WORDS];
-    format_failure(j, a, words, sizeof words);
-    return err_set(err, ERR_FAILED, "HTTP %d%s%s", a->status, *words ? ": " : "", words);
+    char text[TEXT_BYTES];
+    format_failure(j, a, text, sizeof text);
+    return err_set(err, ERR_FAILED, "HTTP %d%s%s", a->status, *text ? ": " : "", text);
 }
 
 int job_fetch(struct job *j, const char *path, const struct job_sink *sink, struct err *err)
@@ -237,7 +238,7 @@ int job_fetch(struct job *j, const char *path, const struct job_sink *sink, stru
     struct http_answer a;
     struct http_request r = {.method = "GET",
                              .path = path,
-                             .body = sink->take,
+                             .body = sink->receive,
                              .ctx = sink->ctx,
                              .limit = sink->limit,
                              .may_leave_origin = true};
@@ -253,7 +254,7 @@ int job_fetch(struct job *j, const char *path, const struct job_sink *sink, stru
 int job_compare(struct job *j, const char *path, struct err *err)
 {
     struct receipt receipt;
-    struct job_sink sink = {.take = receipt_add, .ctx = &receipt, .limit = j->attachment.size + 1};
+    struct job_sink sink = {.receive = receipt_add, .ctx = &receipt, .limit = j->attachment.size + 1};
     if (receipt_begin(&receipt, err) < 0)
         return -1;
     int rc = job_fetch(j, path, &sink, err);
@@ -279,16 +280,16 @@ char *job_path(char *dst, size_t cap, const char *fmt, ...)
 
 /* ---- reading answers ----------------------------------------------------------------------------------- */
 
-/* Trackers send a number as a JSON number or as a string of digits. */
+/* Accepts a JSON number and a string of digits, because trackers send both. */
 int json_id(const struct job *j, const json_t *o, const char *key, char ret[static JOB_ID], struct err *err)
 {
     const json_t *v = json_object_get(o, key);
     const char *text = json_string_value(v);
     uint64_t number = 0;
-    bool dry = j->options->dry_run && text;
+    bool is_placeholder = j->options->dry_run && text;
     if (json_is_integer(v) && json_integer_value(v) > 0)
         snprintf(ret, JOB_ID, "%lld", (long long)json_integer_value(v));
-    else if (text && (dry || text_to_uint(text, UINT64_MAX, &number) == 0))
+    else if (text && (is_placeholder || text_to_uint(text, UINT64_MAX, &number) == 0))
         snprintf(ret, JOB_ID, "%.31s", text);
     else
         return err_set(err, ERR_FAILED, "the tracker's answer has no number under \"%s\"", key);

@@ -18,49 +18,49 @@ static bool is_age(const char *p, size_t n)
     return false;
 }
 
-static int hash_file(struct attachment *c, bool encrypted, int cancel_fd, struct err *err)
+static int hash_file(struct attachment *a, bool encrypted, int cancel_fd, struct err *err)
 {
     char begin[64];
-    struct sha256_file found;
-    ssize_t n = pread(c->fd, begin, sizeof begin, 0);
+    struct sha256_file result;
+    ssize_t n = pread(a->fd, begin, sizeof begin, 0);
     if (n < 0)
         return err_sys(err, "cannot read it");
     if (n == 0)
         return err_set(err, ERR_USAGE, "it is empty");
     if (encrypted && !is_age(begin, (size_t)n))
         return err_set(err, ERR_USAGE, "it is not encrypted in the age format");
-    if (sha256_file(c->fd, 0, cancel_fd, &found, err) < 0)
+    if (sha256_file(a->fd, 0, cancel_fd, &result, err) < 0)
         return -1;
-    c->size = found.bytes;
-    memcpy(c->sha256, found.hex, sizeof found.hex);
+    a->size = result.bytes;
+    memcpy(a->sha256, result.hex, sizeof result.hex);
     return 0;
 }
 
-static void name_attachment(struct attachment *c, bool encrypted)
+static void name_attachment(struct attachment *a, bool encrypted)
 {
     char utc[32];
     clock_format_for_file_name(utc, sizeof utc, clock_utc());
-    snprintf(c->stem, sizeof c->stem, "%s-%.12s", utc, c->sha256);
-    snprintf(c->name, sizeof c->name, "profgrab-%s.tar.gz%s", c->stem, encrypted ? ".age" : "");
+    snprintf(a->stem, sizeof a->stem, "%s-%.12s", utc, a->sha256);
+    snprintf(a->name, sizeof a->name, "profgrab-%s.tar.gz%s", a->stem, encrypted ? ".age" : "");
 }
 
 int attachment_open(const char *path, bool encrypted, int cancel_fd, struct attachment *ret, struct err *err)
 {
-    struct attachment c = {.fd = file_open(path, err)};
-    if (c.fd < 0)
+    struct attachment a = {.fd = file_open(path, err)};
+    if (a.fd < 0)
         return -1;
-    if (hash_file(&c, encrypted, cancel_fd, err) < 0) {
-        fd_close(&c.fd);
+    if (hash_file(&a, encrypted, cancel_fd, err) < 0) {
+        fd_close(&a.fd);
         return err_wrap(err, "%s", path);
     }
-    name_attachment(&c, encrypted);
-    *ret = c;
+    name_attachment(&a, encrypted);
+    *ret = a;
     return 0;
 }
 
-void attachment_close(struct attachment *c)
+void attachment_close(struct attachment *a)
 {
-    fd_close(&c->fd);
+    fd_close(&a->fd);
 }
 
 int receipt_begin(struct receipt *r, struct err *err)
@@ -78,18 +78,18 @@ int receipt_add(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-int receipt_compare(struct receipt *r, const struct attachment *c, struct err *err)
+int receipt_compare(struct receipt *r, const struct attachment *a, struct err *err)
 {
     char hex[SHA256_HEX];
-    if (r->bytes != c->size)
+    if (r->bytes != a->size)
         return err_set(err, ERR_FAILED, "the tracker stored %llu of %llu bytes", (unsigned long long)r->bytes,
-                       (unsigned long long)c->size);
+                       (unsigned long long)a->size);
     if (sha256_hex(r->hash, hex, err) < 0)
         return -1;
-    return strcmp(hex, c->sha256) == 0
+    return strcmp(hex, a->sha256) == 0
                ? 0
                : err_set(err, ERR_FAILED, "the tracker stored other bytes: SHA-256 %s, not %s", hex,
-                         c->sha256);
+                         a->sha256);
 }
 
 void receipt_release(struct receipt *r)

@@ -1,5 +1,4 @@
-/* The file to hand off. This module opens the file once, hashes it and gives it a name that reveals
- * nothing. */
+/* The file to hand off: opens and hashes it, and gives it a neutral name. */
 #ifndef HANDOFF_ATTACHMENT_H
 #define HANDOFF_ATTACHMENT_H
 
@@ -12,16 +11,16 @@ struct attachment {
     int fd;
     uint64_t size;
     char sha256[SHA256_HEX];
-    /* profgrab-UTC-DIGEST.EXTENSION. The bundle's own name contains the host's name, and outsiders may be
-     * able to read the list of packages or attachments. */
+    /* profgrab-UTC-DIGEST.EXTENSION. It replaces the bundle's name, which contains the host's name, because
+     * outsiders may be able to list packages or attachments. */
     char name[128];
-    char stem[96]; /* the same without `profgrab-` and extension */
+    char stem[96]; /* UTC-DIGEST */
 };
 
 /* Opens and hashes the file at `path`. Refuses an empty file, and with `encrypted` a file that
  * is not in the age format. ERR_CANCELLED once cancel_fd (or -1) is readable. */
 int attachment_open(const char *path, bool encrypted, int cancel_fd, struct attachment *ret, struct err *err);
-void attachment_close(struct attachment *c);
+void attachment_close(struct attachment *a);
 
 /* Compares the file that the tracker stores with the sent one, during its download. */
 struct receipt {
@@ -29,10 +28,10 @@ struct receipt {
     uint64_t bytes;
 };
 int receipt_begin(struct receipt *r, struct err *err);
-/* Receives a piece of the download, as http_request.body. ctx: the receipt. */
+/* Adds a piece of the download, as http_request.body. `ctx` is the receipt. */
 int receipt_add(void *ctx, const void *p, size_t n, struct err *err);
 /* Ends the comparison. ERR_FAILED, with the difference, if the files differ. */
-int receipt_compare(struct receipt *r, const struct attachment *c, struct err *err);
+int receipt_compare(struct receipt *r, const struct attachment *a, struct err *err);
 void receipt_release(struct receipt *r);
 
 #endif

@@ -5,9 +5,10 @@
 #include "base/banned.h"
 
 static const char key[] = "Content";
-#define NO_KEY 100
+#define NO_KEY 100 /* for `matched`: the string is not "Content" */
 
-static int digit_of(char c)
+/* Returns the value of a base64 digit, or -1. */
+static int digit_value(char c)
 {
     return c >= 'A' && c <= 'Z'   ? c - 'A'
            : c >= 'a' && c <= 'z' ? c - 'a' + 26
@@ -22,7 +23,7 @@ static int set_base64_error(struct err *err)
     return err_set(err, ERR_FAILED, "the tracker's copy of the file is not base64");
 }
 
-/* Passes on the bytes of four digits: three bytes, minus one for each `=`. */
+/* Passes the bytes of four digits to `receive`: three bytes, minus one for each `=`. */
 static int pass_bytes(struct content *c, struct err *err)
 {
     unsigned char bytes[3] = {(unsigned char)(c->bits >> 16), (unsigned char)(c->bits >> 8),
@@ -30,12 +31,12 @@ static int pass_bytes(struct content *c, struct err *err)
     size_t n = 3 - c->n_pads;
     c->bits = 0;
     c->n_digits = 0;
-    return c->take(c->ctx, bytes, n, err);
+    return c->receive(c->ctx, bytes, n, err);
 }
 
 static int add_digit(struct content *c, char ch, struct err *err)
 {
-    int value = digit_of(ch);
+    int value = digit_value(ch);
     if (ch == '=' && c->n_digits >= 2 && c->n_pads < 2) {
         c->n_pads++;
         value = 0;
@@ -46,7 +47,7 @@ static int add_digit(struct content *c, char ch, struct err *err)
     return ++c->n_digits == 4 ? pass_bytes(c, err) : 0;
 }
 
-/* Base64 in JSON needs only the escapes of line ends and of the slash. */
+/* Adds a character of the content. Base64 in JSON needs only the escapes of line ends and of the slash. */
 static int add_content_char(struct content *c, char ch, struct err *err)
 {
     if (c->escaped) {

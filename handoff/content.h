@@ -11,23 +11,24 @@
 
 #include "base/base.h"
 
+/* A decoder. The caller sets the first two members, and zeroes the others. */
 struct content {
-    /* Receives the decoded bytes; -1 stops, with its err. */
-    int (*take)(void *ctx, const void *p, size_t n, struct err *err);
+    /* Receives the decoded bytes; -1 ends the decoding, with its err. */
+    int (*receive)(void *ctx, const void *p, size_t n, struct err *err);
     void *ctx;
     enum content_state {
         CONTENT_OUTSIDE, /* between strings */
         CONTENT_STRING,  /* in a string that is not the content */
-        CONTENT_KEY_END, /* after a string that is "Content", which may be the key */
-        CONTENT_COLON,   /* after its colon */
+        CONTENT_KEY_END, /* after the string "Content", which is the key if a colon follows */
+        CONTENT_COLON,   /* after the colon of the key */
         CONTENT_INSIDE,  /* in the content */
-        CONTENT_DONE,
+        CONTENT_DONE,    /* after the content */
     } state;
     bool escaped;      /* after a backslash */
-    unsigned matched;  /* matched characters of "Content"; above its length: the string differs */
-    uint32_t bits;     /* the bits of digits that are not decoded yet */
+    unsigned matched;  /* characters of "Content" that match; above its length: the string differs */
+    uint32_t bits;     /* the bits of the base64 digits that are not decoded yet */
     unsigned n_digits; /* the number of these digits, below four */
-    unsigned n_pads;
+    unsigned n_pads;   /* the number of `=` */
 };
 
 /* Adds a piece of the answer. ERR_FAILED if the content is not base64. */

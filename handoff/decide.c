@@ -17,8 +17,8 @@ const char *readers_text(enum readers readers)
     return "readable by users that the tracker does not report";
 }
 
-/* A confidential issue does not make a readable place safe: in GitLab, attachments belong to the project. The
- * rule is the same for all trackers, so that users remember it. */
+/* A confidential issue does not hide the attachments of a readable place, because in GitLab attachments
+ * belong to the project. The rule is the same for all trackers, so that users can remember it. */
 int decide_bundle(const struct facts *f, const char *place, struct err *err)
 {
     if (f->encrypted || f->plaintext_i_know)

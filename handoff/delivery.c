@@ -8,13 +8,13 @@
 
 /* ---- the copy ------------------------------------------------------------------------------------------ */
 
-/* Whether the agent or the file lacks the key, or the user gave no passphrase in time. */
-static bool is_no_signature(const struct err *err)
+/* Returns whether signing failed because of the key, or because the user gave no passphrase in time. */
+static bool is_missing_key(const struct err *err)
 {
     return err->kind == ERR_NOT_FOUND || err->kind == ERR_TIMEOUT || err->kind == ERR_USAGE;
 }
 
-/* The usual cause is a missing passphrase, because profgrab could not ask for it. */
+/* Adds a hint. The usual cause is a passphrase that profgrab could not ask for. */
 static int explain_missing_key(const struct delivery *d, struct err *err)
 {
     if (err->kind == ERR_NOT_FOUND && !*err->hint)
@@ -48,7 +48,7 @@ static int make_copy(const struct delivery *d, const struct delivery_run *run, s
     if (err->kind == ERR_LOCAL_IO && !*err->hint)
         err_hint(err, "the copy is written beside the bundle: free space there, or move the bundle to where "
                       "there is some");
-    return how.signer && !how.signature_optional && is_no_signature(err) ? explain_missing_key(d, err) : -1;
+    return how.signer && !how.signature_optional && is_missing_key(err) ? explain_missing_key(d, err) : -1;
 }
 
 /* ---- the tracker --------------------------------------------------------------------------------------- */
@@ -61,13 +61,13 @@ static int send_copy(const struct delivery *d, const struct delivery_run *run,
                                             .cancel_fd = run->cancel_fd,
                                             .step = run->step,
                                             .waiting = run->waiting,
-                                            .would = run->would,
+                                            .dry_request = run->dry_request,
                                             .ctx = run->ctx};
     return handoff_run(request, &options, &ret->handoff, err);
 }
 
-/* The note is made from the copy's manifest, so that the note has no text that redaction removed. The title
- * is redacted too: the tracker gets it before the issue is known to be confidential. */
+/* Attaches the copy. Makes the note from the copy's manifest, so that the note has no text that redaction
+ * removed. The title is redacted too, because it is sent before the flag is read back. */
 static int attach_copy(const struct delivery *d, const struct delivery_run *run,
                        const struct bundle_copy_result *copied, struct delivery_result *ret, struct err *err)
 {
@@ -86,7 +86,7 @@ static int attach_copy(const struct delivery *d, const struct delivery_run *run,
     return rc;
 }
 
-/* Removes a copy that was not sent: the next try makes another one. */
+/* Removes a copy that was not sent, because a repeated hand-off makes a new copy. */
 static void remove_copy(struct delivery_result *r)
 {
     file_remove(r->copy, NULL);

@@ -1,8 +1,7 @@
 /*
  * Delivers a bundle to a team: makes a copy of it (redacted, signed, encrypted) and attaches the copy to an
- * issue of the team's tracker. steps.h has the second part, the steps at the tracker.
- *
- * Nothing here prints: delivery_run reports its steps through callbacks.
+ * issue of the team's tracker. steps.h has the steps at the tracker. Nothing here prints: delivery_run
+ * reports its steps through callbacks.
  */
 #ifndef HANDOFF_DELIVERY_H
 #define HANDOFF_DELIVERY_H
@@ -25,12 +24,12 @@ struct delivery_options {
 };
 void delivery_options_release(struct delivery_options *o);
 
-/* The options, resolved with the inventory. The options and the inventory must outlive it. */
+/* The resolved options. The options and the inventory must outlive this struct. */
 struct delivery {
     const struct delivery_options *options;
     const struct self *self;
     const struct team *team;           /* NULL: the options name none */
-    const struct tracker *tracker;     /* NULL: the copy is made, and not sent */
+    const struct tracker *tracker;     /* NULL: the copy is made, but not sent */
     char *project, *issue;             /* issue: NULL for a new one */
     struct age_recipients *recipients; /* NULL: in plain text */
     struct strlist labels, assignees;
@@ -40,9 +39,9 @@ struct delivery {
  */
 int delivery_is_requested(const struct delivery_options *o, bool *ret, struct err *err);
 
-/* Resolves team, place and recipients, and checks everything that needs no request: that the tracker's kind
- * has the features, that the token exists (without running a command for it), that a required signature is
- * possible. Call it before the capture. Every failure is ERR_USAGE. */
+/* Resolves team, place and recipients, and checks everything that needs no request: the features of the
+ * tracker's kind, the existence of the token (without running a command), and the key of a required
+ * signature. Call it before the capture. Every failure is ERR_USAGE. */
 int delivery_prepare(const struct delivery_options *o, const struct inventory *inventory, int cancel_fd,
                      struct delivery *ret, struct err *err);
 void delivery_release(struct delivery *d);
@@ -50,7 +49,7 @@ void delivery_release(struct delivery *d);
 /* The callbacks may be NULL. */
 struct delivery_run {
     const char *bundle;
-    const char *user, *workstation; /* the name of the user who hands it off; may be NULL */
+    const char *user, *workstation; /* the names of the user and the workstation, for the copy; may be NULL */
     bundle_draw_fn *draw;           /* as in struct bundle_copy */
     const void *draw_ctx;
     int64_t copy_cpu_ms; /* limit for the processor time of the copy; 0: none */
@@ -58,14 +57,14 @@ struct delivery_run {
     void *ask_ctx;
     int64_t ask_ms;
     int cancel_fd; /* or -1 */
-    /* Called when the copy exists. If the delivery has a tracker, it sends the copy next. */
+    /* Called when the copy exists. Then the delivery sends the copy if there is a tracker. */
     void (*copied)(void *ctx, const struct bundle_copy_result *copy);
     /* Called if redaction has changed the title; `title` is the redacted one, which is sent. */
     void (*title_redacted)(void *ctx, const char *title);
     /* The next three members are as in struct handoff_options. */
     void (*step)(void *ctx, enum handoff_step step, enum handoff_outcome outcome, const char *text);
     void (*waiting)(void *ctx, int64_t ms, const char *because);
-    void (*would)(void *ctx, const struct http_would *would);
+    void (*dry_request)(void *ctx, const struct http_dry_request *request);
     void *ctx; /* of the callbacks */
 };
 
@@ -76,9 +75,8 @@ struct delivery_result {
 };
 void delivery_result_release(struct delivery_result *r);
 
-/* Runs the delivery in the calling thread. On -1, err has the reason and the bundle is unchanged. *ret is
- * always set; it reports the data that has left the workstation. With a tracker, libcurl must have been
- * initialised (http_global_init). */
+/* Runs the delivery in the calling thread. Never changes the bundle. Sets *ret in every case; it reports the
+ * data that has left the workstation. With a tracker, libcurl must be initialised (http_global_init). */
 int delivery_run(const struct delivery *d, const struct delivery_run *run, struct delivery_result *ret,
                  struct err *err);
 

@@ -7,17 +7,18 @@
 
 #include "base/banned.h"
 
+/* The time limit of the SSH agent. */
 #define AGENT_MS 10000
 
 /* ---- the options --------------------------------------------------------------------------------------- */
 
 /* Returns the name of the first option that has a meaning only with --for or --to; NULL: none is set. */
-static const char *first_delivery_detail(const struct delivery_options *o)
+static const char *first_dependent_option(const struct delivery_options *o)
 {
     const struct {
         const char *name;
         bool given;
-    } details[] = {
+    } dependent[] = {
         {"encrypt-to", o->encrypt_to.n > 0},
         {"title", o->title != NULL},
         {"issue-label", o->labels.n > 0},
@@ -26,19 +27,19 @@ static const char *first_delivery_detail(const struct delivery_options *o)
         {"plaintext-i-know", o->plaintext_i_know},
         {"dry-run", o->dry_run},
     };
-    for (size_t i = 0; i < sizeof details / sizeof *details; i++)
-        if (details[i].given)
-            return details[i].name;
+    for (size_t i = 0; i < sizeof dependent / sizeof *dependent; i++)
+        if (dependent[i].given)
+            return dependent[i].name;
     return NULL;
 }
 
 int delivery_is_requested(const struct delivery_options *o, bool *ret, struct err *err)
 {
-    const char *detail = first_delivery_detail(o);
+    const char *option = first_dependent_option(o);
     *ret = o->team || o->to;
-    if (*ret || !detail)
+    if (*ret || !option)
         return 0;
-    err_set(err, ERR_USAGE, "--%s has no meaning without --for or --to", detail);
+    err_set(err, ERR_USAGE, "--%s has no meaning without --for or --to", option);
     return err_hint(err, "add --for TEAM to hand the bundle over to a team of the inventory");
 }
 
@@ -56,7 +57,7 @@ static int set_place_error(const char *place, struct err *err)
     return err_hint(err, "TRACKER:PROJECT or TRACKER:PROJECT#ISSUE, with a tracker of the inventory");
 }
 
-/* TRACKER:PROJECT[#ISSUE] */
+/* Parses TRACKER:PROJECT[#ISSUE]. */
 static int read_place(const char *place, const struct inventory *inventory, struct delivery *d,
                       struct err *err)
 {
@@ -113,18 +114,18 @@ static int add_names(struct strlist *into, const struct strlist *from, struct er
     return 0;
 }
 
-/* Refuses options of an issue if there will be none. */
+/* Refuses the options of an issue, because a team without a tracker gets no issue. */
 static int refuse_issue_options(const struct delivery *d, struct err *err)
 {
     const struct delivery_options *o = d->options;
-    const char *useless = o->title              ? "title"
-                          : o->labels.n         ? "issue-label"
-                          : o->assignees.n      ? "assignee"
-                          : o->plaintext_i_know ? "plaintext-i-know"
-                                                : NULL;
-    if (!useless)
+    const char *option = o->title              ? "title"
+                         : o->labels.n         ? "issue-label"
+                         : o->assignees.n      ? "assignee"
+                         : o->plaintext_i_know ? "plaintext-i-know"
+                                               : NULL;
+    if (!option)
         return 0;
-    err_set(err, ERR_USAGE, "--%s has no meaning: team %s has no tracker", useless, d->team->name);
+    err_set(err, ERR_USAGE, "--%s has no meaning: team %s has no tracker", option, d->team->name);
     return err_hint(err, "add --to TRACKER:PROJECT");
 }
 
@@ -154,11 +155,12 @@ static int resolve_options(const struct inventory *inventory, struct delivery *d
     if (!d->tracker && refuse_issue_options(d, err) < 0)
         return -1;
     /* A team's labels and assignees are for new issues in its own project. */
-    bool own = !d->issue && d->team && d->tracker == d->team->tracker && d->tracker &&
-               strcmp(d->project, d->team->project) == 0;
-    if ((own && add_names(&d->labels, &d->team->labels, err) < 0) ||
+    bool is_own_project = !d->issue && d->team && d->tracker == d->team->tracker && d->tracker &&
+                          strcmp(d->project, d->team->project) == 0;
+    if ((is_own_project && add_names(&d->labels, &d->team->labels, err) < 0) ||
         add_names(&d->labels, &o->labels, err) < 0 ||
-        add_names(&d->assignees, o->assignees.n || !own ? &o->assignees : &d->team->assignees, err) < 0)
+        add_names(&d->assignees, o->assignees.n || !is_own_project ? &o->assignees : &d->team->assignees,
+                  err) < 0)
         return -1;
     return read_recipients(d, inventory, err);
 }
@@ -227,7 +229,7 @@ int delivery_prepare(const struct delivery_options *o, const struct inventory *i
     if (resolve_options(inventory, ret, err) == 0 && check_signature(ret, cancel_fd, err) == 0 &&
         (!ret->tracker || check_tracker(ret, err) == 0))
         return 0;
-    /* Any of these failures needs another command line or another inventory. */
+    /* The user must change the command line or the inventory after any of these failures. */
     err->kind = ERR_USAGE;
     delivery_release(ret);
     return -1;

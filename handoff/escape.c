@@ -9,14 +9,14 @@
 
 typedef void line_fn(struct buf *out, const char *line);
 
-/* Passes each line to `add`, made printable. */
+/* Makes each line printable, and passes it to `add`. */
 static void add_lines(struct buf *out, const char *text, line_fn *add)
 {
     char shown[LINE_MAX_BYTES];
-    size_t taken = 0;
+    size_t n_lines = 0;
     while (*text) {
         size_t n = strcspn(text, "\n");
-        if (taken++ == ESCAPE_LINES) {
+        if (n_lines++ == ESCAPE_LINES) {
             add(out, "(more lines are omitted)");
             return;
         }
@@ -32,7 +32,7 @@ static void add_plain(struct buf *out, const char *line)
 }
 
 /* Returns the length of the longest run of backticks. */
-static size_t longest_fence(const char *text)
+static size_t longest_backtick_run(const char *text)
 {
     size_t longest = 0;
     for (const char *p = text; *p;) {
@@ -52,7 +52,7 @@ static void add_fence(struct buf *out, size_t n, const char *language)
 
 void escape_markdown(struct buf *out, const char *text)
 {
-    size_t fence = longest_fence(text) + 1;
+    size_t fence = longest_backtick_run(text) + 1;
     fence = fence < 3 ? 3 : fence;
     buf_addc(out, '\n');
     add_fence(out, fence, "text");
@@ -60,7 +60,7 @@ void escape_markdown(struct buf *out, const char *text)
     add_fence(out, fence, "");
 }
 
-/* An @ after a letter or digit is part of an address, not a mention. */
+/* Adds a line for Redmine. An @ after a letter or digit is part of an address, not a mention. */
 static void add_redmine(struct buf *out, const char *line)
 {
     buf_adds(out, "  ");

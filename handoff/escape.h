@@ -18,8 +18,8 @@
 #define ESCAPE_LINES 400
 /* GitLab's Markdown: a fenced block, whose fence is longer than any run of backticks in the text. */
 void escape_markdown(struct buf *out, const char *text);
-/* Redmine: a <pre> block, which Textile and Markdown both accept; every `<` gets a blank after it, and an @
- * that could begin a mention becomes "(at)". */
+/* Redmine: a <pre> block, which Textile and Markdown both accept. A blank follows every `<`, and "(at)"
+ * replaces an @ that could begin a mention. */
 void escape_redmine(struct buf *out, const char *text);
 /* Request Tracker: indented lines of text/plain. */
 void escape_plain(struct buf *out, const char *text);

@@ -2,9 +2,9 @@
  * GitLab's REST API, version 4 (docs.gitlab.com/api: projects, issues, notes, project uploads, generic
  * packages).
  *
- * An upload belongs to the project, not to the issue: in a public project, anyone who has its address can
- * fetch it, even from a confidential issue. From 17.4 on, the API returns an upload, so that profgrab can
- * compare it. For an older GitLab, profgrab uploads a package, whose SHA-256 GitLab reports.
+ * An upload belongs to the project, not to the issue. In a public project anyone who has the address of an
+ * upload can fetch it, even from a confidential issue. From version 17.4 on, the API returns an upload, so
+ * profgrab can compare it. For an older GitLab, profgrab uploads a package, whose SHA-256 GitLab reports.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 
 /* ---- the place ----------------------------------------------------------------------------------------- */
 
-static enum readers readers_of(const char *visibility)
+static enum readers visibility_readers(const char *visibility)
 {
     return strcmp(visibility, "private") == 0    ? READERS_TEAM
            : strcmp(visibility, "internal") == 0 ? READERS_SIGNED_IN
@@ -45,7 +45,7 @@ static int read_project(struct job *j, struct err *err)
                    ? err_hint(err, "the project's path is in its address: GROUP/PROJECT")
                    : -1;
     }
-    j->facts.place = readers_of(json_line(j, o, "visibility", word, sizeof word));
+    j->facts.place = visibility_readers(json_line(j, o, "visibility", word, sizeof word));
     j->packages_public =
         strcmp(json_line(j, o, "package_registry_access_level", word, sizeof word), "public") == 0;
     json_line(j, o, "web_url", j->project_url, sizeof j->project_url);
@@ -59,7 +59,7 @@ static int read_project(struct job *j, struct err *err)
     return rc;
 }
 
-/* A GitLab that does not report its version is treated as a current one. */
+/* Reads GitLab's version. Treats a GitLab that does not report its version as a current one. */
 static int read_version(struct job *j, struct err *err)
 {
     char version[64];
@@ -67,10 +67,10 @@ static int read_version(struct job *j, struct err *err)
     json_t *o = NULL;
     struct err why = ERR_INIT;
     if (job_get(j, API "/version", "{}", &o, &why) < 0) {
-        bool asked_in_vain = j->status == 404 || j->status == 403;
-        if (!asked_in_vain && err)
+        bool is_hidden = j->status == 404 || j->status == 403;
+        if (!is_hidden && err)
             *err = why;
-        return asked_in_vain ? 0 : -1;
+        return is_hidden ? 0 : -1;
     }
     json_line(j, o, "version", version, sizeof version);
     json_decref(o);
@@ -127,7 +127,7 @@ static int read_place(struct job *j, struct err *err)
 
 static int check_request(struct job *j, struct err *err)
 {
-    const struct strlist *people = &j->request->assignees;
+    const struct strlist *assignees = &j->request->assignees;
     if (read_version(j, err) < 0 || read_place(j, err) < 0)
         return -1;
     if (j->facts.existing)
@@ -135,8 +135,8 @@ static int check_request(struct job *j, struct err *err)
     j->assignees = json_array();
     if (!j->assignees)
         return err_nomem(err);
-    for (size_t i = 0; i < people->n; i++)
-        if (find_user(j, people->items[i], err) < 0)
+    for (size_t i = 0; i < assignees->n; i++)
+        if (find_user(j, assignees->items[i], err) < 0)
             return -1;
     return 0;
 }
@@ -155,7 +155,7 @@ static int create_issue(struct job *j, const char *title, const char *descriptio
         body = json_with(body, "assignee_ids", json_incref(j->assignees));
     job_path(path, sizeof path, API "/projects/%s/issues", j->project);
     if (job_send(j,
-                 CHANGE(.request = {.method = "POST", .path = path, .dry = "{\"iid\":\"ISSUE\"}"},
+                 CHANGE(.request = {.method = "POST", .path = path, .dry_answer = "{\"iid\":\"ISSUE\"}"},
                         .body = body, .status = 201),
                  &o, err) < 0)
         return -1;
@@ -192,8 +192,10 @@ static int upload_package(struct job *j, struct err *err)
              j->project, j->attachment.stem, j->attachment.name);
     snprintf(path, sizeof path, "%s?select=package_file", j->stored.path);
     struct http_file file = {.fd = j->attachment.fd, .size = j->attachment.size, .name = j->attachment.name};
-    struct http_request r = {
-        .method = "PUT", .path = path, .file = &file, .dry = "{\"id\":\"FILE\",\"package_id\":\"PACKAGE\"}"};
+    struct http_request r = {.method = "PUT",
+                             .path = path,
+                             .file = &file,
+                             .dry_answer = "{\"id\":\"FILE\",\"package_id\":\"PACKAGE\"}"};
     if (job_request(j, &r, 201, &o, err) < 0)
         return err_wrap(err, "the package registry");
     int rc =
@@ -206,21 +208,21 @@ static int upload_package(struct job *j, struct err *err)
     return rc;
 }
 
-/* Reads `/uploads/<32 hexadecimal digits>/NAME`, where NAME must be the requested one. */
+/* Reads the address of an upload, /uploads/<32 hexadecimal digits>/NAME. NAME must be the attachment's. */
 static int read_upload(struct job *j, const json_t *o, struct err *err)
 {
     char url[512], secret[33];
-    const char *begin = "/uploads/";
+    const char *prefix = "/uploads/";
     json_line(j, o, "url", url, sizeof url);
-    size_t at = strlen(begin);
-    bool expected = strncmp(url, begin, at) == 0 && strspn(url + at, "0123456789abcdef") == 32 &&
+    size_t at = strlen(prefix);
+    bool expected = strncmp(url, prefix, at) == 0 && strspn(url + at, "0123456789abcdef") == 32 &&
                     url[at + 32] == '/' && strcmp(url + at + 33, j->attachment.name) == 0;
     if (!expected && !j->options->dry_run)
         return err_set(err, ERR_FAILED, "the tracker reports another stored name: \"%.100s\"", url);
     snprintf(secret, sizeof secret, "%.32s", j->options->dry_run ? "UPLOAD" : url + at);
     job_path(j->stored.path, sizeof j->stored.path, API "/projects/%s/uploads/%s/%s", j->project, secret,
              j->attachment.name);
-    snprintf(j->stored.link, sizeof j->stored.link, "%s%s/%s", begin, secret, j->attachment.name);
+    snprintf(j->stored.link, sizeof j->stored.link, "%s%s/%s", prefix, secret, j->attachment.name);
     return 0;
 }
 
@@ -233,7 +235,7 @@ static int upload_to_project(struct job *j, struct err *err)
     struct http_request r = {.method = "POST",
                              .path = job_path(path, sizeof path, API "/projects/%s/uploads", j->project),
                              .file = &file,
-                             .dry = "{}"};
+                             .dry_answer = "{}"};
     if (job_request(j, &r, 201, &o, err) < 0)
         return -1;
     int rc = read_upload(j, o, err);
@@ -250,7 +252,7 @@ static int upload_file(struct job *j, struct err *err)
         return upload_package(j, err);
     if (upload_to_project(j, &why) == 0)
         return 0;
-    /* After a 413 nothing is stored, and packages have another limit. */
+    /* After a 413 GitLab has stored nothing, and packages have another limit. */
     if (j->status == 413)
         return job_recheck_readers(j, err) < 0 ? -1 : upload_package(j, err);
     if (err)
@@ -293,7 +295,7 @@ static int verify_package(struct job *j, struct err *err)
     else if ((uint64_t)size != j->attachment.size)
         rc = err_set(err, ERR_FAILED, "the tracker stored %lld of %llu bytes", (long long)size,
                      (unsigned long long)j->attachment.size);
-    else if (!*sha256) /* some installations store none */
+    else if (!*sha256) /* some installations store no SHA-256 */
         rc = job_compare(j, j->stored.path, err);
     else if (strcmp(sha256, j->attachment.sha256) != 0)
         rc = err_set(err, ERR_FAILED, "the tracker stored other bytes: SHA-256 %s, not %s", sha256,
@@ -316,8 +318,8 @@ static int post_note(struct job *j, const char *text, struct err *err)
     json_t *body = json_pack("{s:s, s:b}", "body", text, "internal", 1);
     job_path(path, sizeof path, API "/projects/%s/issues/%s/notes", j->project, j->issue);
     if (job_send(j,
-                 CHANGE(.request = {.method = "POST", .path = path, .dry = "{\"id\":\"NOTE\"}"}, .body = body,
-                        .status = 201),
+                 CHANGE(.request = {.method = "POST", .path = path, .dry_answer = "{\"id\":\"NOTE\"}"},
+                        .body = body, .status = 201),
                  &o, err) < 0)
         return -1;
     int rc = json_id(j, o, "id", j->note, err);
@@ -343,7 +345,7 @@ static int open_note(struct job *j, const char *text, bool *ret_internal, struct
     return post_note(j, text, err) < 0 ? -1 : read_note(j, ret_internal, err);
 }
 
-static void write_note_text(const struct job *j, struct buf *out)
+static void format_note(const struct job *j, struct buf *out)
 {
     char size[32];
     buf_addf(out, "**Profile bundle**: [%s](%s) (%s)\n\nSHA-256: `%s`\n", j->attachment.name, j->stored.link,
@@ -386,7 +388,7 @@ const struct tracker_type tracker_gitlab = {
     .open_note = open_note,
     .upload = upload_file,
     .verify = verify_file,
-    .write_text = write_note_text,
-    .note = write_note,
+    .format_note = format_note,
+    .write_note = write_note,
     .read_note = read_note,
 };

@@ -1,11 +1,11 @@
 /*
- * Hand-offs: a bundle is attached to an issue of a team's tracker, where only the team can read it.
+ * Hand-offs: attaches a bundle to an issue of a team's tracker, where only the team can read it.
  *
  * delivery.h runs a whole hand-off: it makes a copy of the bundle (redacted, signed, encrypted) and sends it.
- * steps.h sends a file to a tracker, step by step. summary.h writes the note on the issue. Adding a tracker
- * takes a file with its struct tracker_type, and a row in TRACKER_TYPES (job.h).
+ * steps.h sends a file to a tracker, step by step. summary.h writes the note on the issue. To add a tracker,
+ * add a file with its struct tracker_type, and a row in TRACKER_TYPES (job.h).
  *
- * Nothing in this folder prints. Texts of the tracker are made printable, and tokens in them are masked.
+ * Nothing in this folder prints. It makes texts of the tracker printable, and masks tokens in them.
  */
 #ifndef HANDOFF_HANDOFF_H
 #define HANDOFF_HANDOFF_H

@@ -1,8 +1,7 @@
 /*
  * A hand-off in progress, and the interface of a tracker. For this folder only.
  *
- * run.c runs the steps and decides; a tracker only sends requests. Adding a tracker takes a file and a row in
- * TRACKER_TYPES.
+ * run.c runs the steps and decides. A tracker type only sends requests.
  */
 #ifndef HANDOFF_JOB_H
 #define HANDOFF_JOB_H
@@ -14,9 +13,7 @@
 #include "handoff/steps.h"
 #include "http/http.h"
 
-#define JOB_ID 32
-/* A pointer to a request with these members. */
-#define REQUEST(...) (&(const struct http_request){__VA_ARGS__})
+#define JOB_ID 32 /* the size of a number in digits */
 
 struct job {
     const struct handoff_request *request;
@@ -27,36 +24,35 @@ struct job {
     struct facts facts;
     struct handoff_result *result;
     int status;   /* of the last answer; 0: there was none */
-    bool unknown; /* the last changing request was sent completely, and got no answer */
+    bool unknown; /* the last request may have taken effect, although it failed */
 
-    /* Results of earlier steps; numbers are digits, checked. */
+    /* The results of earlier steps. Numbers are checked digits. */
     char project[600];      /* encoded for paths */
     char project_url[1024]; /* for the user */
     char issue[JOB_ID];
     char note[JOB_ID];     /* the internal note that is filled later; "" for none */
-    char assignee[JOB_ID]; /* for trackers with one */
-    json_t *assignees;     /* for trackers with several: an array of numbers; NULL: none */
+    char assignee[JOB_ID]; /* for trackers with one assignee */
+    json_t *assignees;     /* for trackers with several assignees: an array of numbers; NULL: none */
     bool packages_public;  /* GitLab: anyone may download packages */
-    bool packages_only;    /* GitLab: it cannot verify an upload, so use packages */
+    bool packages_only;    /* GitLab: it cannot return an upload, so use packages */
     struct {
-        char id[JOB_ID], parent[JOB_ID];
-        char path[1024]; /* to fetch it */
-        char link[1024]; /* the reference in a note */
-        char token[128]; /* Redmine: attaches it to an issue */
-    } stored;
+        char id[JOB_ID];
+        char parent[JOB_ID]; /* GitLab: the package of the file; "": an upload */
+        char path[1024];     /* for the download */
+        char link[1024];     /* the reference in a note */
+        char token[128];     /* Redmine: attaches the file to an issue */
+    } stored;                /* the file at the tracker */
 };
 
-/*
- * Each function returns 0, or -1 with the error; job->unknown is then set if the tracker may have performed
- * the step. A tracker that does not need a step has NULL.
- */
+/* Each function returns 0, or -1 with the error, and then sets job->unknown if the tracker may have performed
+ * the step. NULL: the tracker does not need the step. */
 struct tracker_type {
     struct tracker_kind kind; /* the properties that the inventory checks */
     const char *assignee;     /* the form of an assignee, for the documentation */
     const char *auth;         /* the header with the token, for one %s */
     const char *place;        /* the product's word for a project: "project", "queue" */
     const char *issue;        /* the product's word for an issue: "issue", "ticket" */
-    const char *permissions;  /* the permissions that its token needs, as a hint */
+    const char *permissions;  /* the permissions that the token needs, as a hint */
     bool readers_unreported;  /* the tracker never reports the readers of a place */
     /* Sets facts.place and, for an existing issue, facts.confidential and result->issue_url. */
     int (*read_place)(struct job *j, struct err *err);
@@ -73,16 +69,16 @@ struct tracker_type {
     int (*verify)(struct job *j, struct err *err);
     /* Attaches the stored file to the issue, and checks that the issue has it; NULL: the upload does both. */
     int (*attach)(struct job *j, struct err *err);
-    /* Writes the text of the note: link, summary, instructions. */
-    void (*write_text)(const struct job *j, struct buf *out);
-    int (*note)(struct job *j, const char *text, struct err *err);
+    /* Formats the text of the note: link, summary, instructions. */
+    void (*format_note)(const struct job *j, struct buf *out);
+    int (*write_note)(struct job *j, const char *text, struct err *err);
     int (*read_note)(struct job *j, bool *ret_internal, struct err *err);
 };
 
 /* Requests the readers of the place and the issue again. ERR_DENIED if they have changed since the hand-off
  * began, or since the flag of a new issue was read back. Call it before each attempt at an upload. */
 int job_recheck_readers(struct job *j, struct err *err);
-/* Reads the flag of the issue again if it was set at the last reading; else *ret is false. */
+/* Reads the confidential flag of the issue again if it was set at the last reading; else *ret is false. */
 int job_read_flag(struct job *j, bool *ret, struct err *err);
 
 /* All types, each defined in a file of its own, in the order of the documentation. */
@@ -112,10 +108,10 @@ struct job_change {
 };
 #define CHANGE(...) (&(const struct job_change){__VA_ARGS__})
 int job_send(struct job *j, const struct job_change *change, json_t **ret, struct err *err);
-int job_get(struct job *j, const char *path, const char *dry, json_t **ret, struct err *err);
+int job_get(struct job *j, const char *path, const char *dry_answer, json_t **ret, struct err *err);
 /* Fetches a file and passes it to a sink. Follows a redirect of the tracker to its file store. */
 struct job_sink {
-    int (*take)(void *ctx, const void *p, size_t n, struct err *err);
+    int (*receive)(void *ctx, const void *p, size_t n, struct err *err);
     void *ctx;
     uint64_t limit; /* bytes; more is an error */
 };
@@ -123,8 +119,8 @@ int job_fetch(struct job *j, const char *path, const struct job_sink *sink, stru
 /* Fetches a file and compares it with the attachment. */
 int job_compare(struct job *j, const char *path, struct err *err);
 
-/* Returns the flag that a dry run assumes: an existing issue is not confidential if the bundle is encrypted,
- * because that makes the most requests. */
+/* Returns the answer with the flag that a dry run assumes. An existing issue counts as not confidential if
+ * the bundle is encrypted, because the hand-off then sends the most requests. */
 const char *job_dry_run_flag(const struct job *j);
 
 /* Formats a path; text arguments must be encoded already. Returns dst. */
@@ -132,14 +128,15 @@ char *job_path(char *dst, size_t cap, const char *fmt, ...) __attribute__((forma
 
 /* ---- reading answers ----------------------------------------------------------------------------------- */
 
-/* Reads the number under `key` as digits. In a dry run it may be a placeholder in capitals. */
+/* Reads the number under `key` as digits. In a dry run the number may be a placeholder in capitals. */
 int json_id(const struct job *j, const json_t *o, const char *key, char ret[static JOB_ID], struct err *err);
 /* Returns the boolean under `key`; anything but true is false. */
 bool json_is_set(const json_t *o, const char *key);
 /* Copies the string under `key` into dst, printable and with the token masked, even if JSON escapes hide it;
  * "" if there is none. Returns dst. */
 char *json_line(const struct job *j, const json_t *o, const char *key, char *dst, size_t cap);
-/* Adds a value to the object; takes both references. NULL: out of memory, or an argument was NULL. */
+/* Adds a value to the object and returns the object; takes both references. NULL: out of memory, or an
+ * argument was NULL. */
 json_t *json_with(json_t *o, const char *key, json_t *value);
 /* Returns an array of the list's strings. NULL: out of memory. */
 json_t *json_list(const struct strlist *l);

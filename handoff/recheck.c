@@ -37,8 +37,8 @@ int job_recheck_readers(struct job *j, struct err *err)
                 j->packages_public == packages_public && strcmp(j->project, project) == 0;
     if (!same && !j->options->dry_run)
         return set_change_error(j, &before, err);
-    j->facts = before; /* keep the flag that was read back */
-    /* read_place reads the flag of an issue that existed before. */
+    /* Restore the flag that was read back: read_place reads only the flag of an issue that existed before. */
+    j->facts = before;
     if (!before.existing && job_read_flag(j, &j->facts.confidential, err) < 0)
         return -1;
     return j->facts.confidential == before.confidential ? 0 : set_change_error(j, &before, err);

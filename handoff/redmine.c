@@ -3,9 +3,9 @@
  *
  * Until an upload is attached to an issue, only its author can fetch it. The answer to an upload is a token,
  * which contains the SHA-256 of the file and attaches the file to an issue. Then every reader of the issue
- * can fetch it, even if the note that attached it is private. profgrab checks that the issue has the file
- * before a note refers to it. profgrab never changes a note, because that needs one more permission. If it
- * must check the flag of a note before it writes the summary, it writes a second note.
+ * can fetch the file, even if the note that attached it is private. profgrab checks that the issue has the
+ * file before a note refers to it. profgrab never changes a note, because a change needs one more permission.
+ * If it must check the flag of a note before it writes the summary, it writes a second note.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "handoff/job.h"
 #include "base/banned.h"
 
-/* The most members in a page, and in all. */
+/* The maximum number of members in a page, and of all members that are searched. */
 #define MEMBERS_PAGE 100
 #define MEMBERS_MAX 10000
 
@@ -49,11 +49,12 @@ static int read_project(struct job *j, struct err *err)
     return rc;
 }
 
-static int get_issue(struct job *j, const char *include, const char *dry, json_t **ret, struct err *err)
+static int get_issue(struct job *j, const char *include, const char *dry_answer, json_t **ret,
+                     struct err *err)
 {
     char path[200];
     job_path(path, sizeof path, "/issues/%s.json%s", j->issue, include);
-    return job_get(j, path, dry, ret, err);
+    return job_get(j, path, dry_answer, ret, err);
 }
 
 static void set_issue_url(struct job *j)
@@ -81,7 +82,7 @@ static int read_issue(struct job *j, struct err *err)
 }
 
 /* Finds a member by number, or by the name that Redmine shows; sets j->assignee. */
-static void find_member(struct job *j, const json_t *members, const char *wanted)
+static void find_member(struct job *j, const json_t *members, const char *assignee)
 {
     char name[200], id[JOB_ID];
     json_t *member = NULL;
@@ -90,43 +91,43 @@ static void find_member(struct job *j, const json_t *members, const char *wanted
     {
         const json_t *user = json_object_get(member, "user");
         if (user && json_id(j, user, "id", id, NULL) == 0 &&
-            (strcmp(id, wanted) == 0 ||
-             strcasecmp(json_line(j, user, "name", name, sizeof name), wanted) == 0))
+            (strcmp(id, assignee) == 0 ||
+             strcasecmp(json_line(j, user, "name", name, sizeof name), assignee) == 0))
             snprintf(j->assignee, sizeof j->assignee, "%s", id);
     }
 }
 
 /* Searches one page of members; *ret_more: more pages follow. */
-static int search_members(struct job *j, const char *wanted, size_t from, bool *ret_more, struct err *err)
+static int search_members(struct job *j, const char *assignee, size_t from, bool *ret_more, struct err *err)
 {
     char path[1024];
     json_t *o = NULL;
     job_path(path, sizeof path, "/projects/%s/memberships.json?limit=%d&offset=%zu", j->project, MEMBERS_PAGE,
              from);
     if (job_get(j, path, "{}", &o, err) < 0)
-        return err_wrap(err, "assignee %s", wanted);
+        return err_wrap(err, "assignee %s", assignee);
     const json_t *members = json_object_get(o, "memberships");
-    find_member(j, members, wanted);
+    find_member(j, members, assignee);
     json_int_t total = json_integer_value(json_object_get(o, "total_count"));
     *ret_more = json_array_size(members) > 0 && (json_int_t)(from + MEMBERS_PAGE) < total;
     json_decref(o);
     return 0;
 }
 
-static int find_assignee(struct job *j, const char *wanted, struct err *err)
+static int find_assignee(struct job *j, const char *assignee, struct err *err)
 {
     bool more = true;
     if (j->options->dry_run)
         snprintf(j->assignee, sizeof j->assignee, "0");
     for (size_t from = 0; more && from < MEMBERS_MAX; from += MEMBERS_PAGE) {
-        if (search_members(j, wanted, from, &more, err) < 0)
+        if (search_members(j, assignee, from, &more, err) < 0)
             return -1;
         if (*j->assignee)
             return 0;
     }
     if (!more)
-        return err_set(err, ERR_USAGE, "the project has no member \"%.60s\" to assign", wanted);
-    err_set(err, ERR_USAGE, "\"%.60s\" is none of the project's first %d members", wanted, MEMBERS_MAX);
+        return err_set(err, ERR_USAGE, "the project has no member \"%.60s\" to assign", assignee);
+    err_set(err, ERR_USAGE, "\"%.60s\" is none of the project's first %d members", assignee, MEMBERS_MAX);
     return err_hint(err, "omit the assignee, and assign the issue at the tracker");
 }
 
@@ -139,10 +140,10 @@ static int read_place(struct job *j, struct err *err)
 
 static int check_request(struct job *j, struct err *err)
 {
-    const struct strlist *people = &j->request->assignees;
+    const struct strlist *assignees = &j->request->assignees;
     if (read_place(j, err) < 0)
         return -1;
-    return people->n && !j->facts.existing ? find_assignee(j, people->items[0], err) : 0;
+    return assignees->n && !j->facts.existing ? find_assignee(j, assignees->items[0], err) : 0;
 }
 
 /* ---- the issue ----------------------------------------------------------------------------------------- */
@@ -158,7 +159,7 @@ static int create_issue(struct job *j, const char *title, const char *descriptio
     if (job_send(j,
                  CHANGE(.request = {.method = "POST",
                                     .path = "/issues.json",
-                                    .dry = "{\"issue\":{\"id\":\"ISSUE\"}}"},
+                                    .dry_answer = "{\"issue\":{\"id\":\"ISSUE\"}}"},
                         .body = body, .status = 201),
                  &o, err) < 0)
         return -1;
@@ -173,8 +174,8 @@ static int create_issue(struct job *j, const char *title, const char *descriptio
 static int read_flag(struct job *j, bool *ret_confidential, struct err *err)
 {
     json_t *o = NULL;
-    bool open = j->facts.existing && j->facts.encrypted;
-    if (get_issue(j, "", open ? "{}" : "{\"issue\":{\"is_private\":true}}", &o, err) < 0)
+    bool is_public = j->facts.existing && j->facts.encrypted; /* in a dry run, see job_dry_run_flag */
+    if (get_issue(j, "", is_public ? "{}" : "{\"issue\":{\"is_private\":true}}", &o, err) < 0)
         return -1;
     *ret_confidential = json_is_set(json_object_get(o, "issue"), "is_private");
     json_decref(o);
@@ -240,7 +241,7 @@ static int read_note(struct job *j, bool *ret_internal, struct err *err)
     return find_note(j, j->attachment.sha256, ret_internal, err);
 }
 
-static void write_note_text(const struct job *j, struct buf *out)
+static void format_note(const struct job *j, struct buf *out)
 {
     char size[32];
     buf_addf(out, "Profile bundle: attachment:%s (%s)\n\nSHA-256: %s\n", j->attachment.name,
@@ -264,20 +265,20 @@ static int upload_file(struct job *j, struct err *err)
         .method = "POST",
         .path = job_path(path, sizeof path, "/uploads.json?filename=%s", j->attachment.name),
         .file = &file,
-        .dry = "{\"upload\":{\"id\":\"FILE\",\"token\":\"TOKEN\"}}",
+        .dry_answer = "{\"upload\":{\"id\":\"FILE\",\"token\":\"TOKEN\"}}",
     };
     if (job_request(j, &r, 201, &o, err) < 0)
         return -1;
-    const json_t *upload_ = json_object_get(o, "upload");
-    int rc = json_id(j, upload_, "id", j->stored.id, err);
-    json_line(j, upload_, "token", j->stored.token, sizeof j->stored.token);
+    const json_t *upload = json_object_get(o, "upload");
+    int rc = json_id(j, upload, "id", j->stored.id, err);
+    json_line(j, upload, "token", j->stored.token, sizeof j->stored.token);
     j->unknown = rc < 0;
     json_decref(o);
     return rc;
 }
 
-/* Compares the SHA-256 in the token "<number>.<SHA-256>", which the tracker computes, and the downloaded
- * file, with those of the sent file. */
+/* Compares the SHA-256 that the tracker computes, in its token "<number>.<SHA-256>", and then the downloaded
+ * file, with the sent file. */
 static int verify_file(struct job *j, struct err *err)
 {
     char path[300];
@@ -338,7 +339,7 @@ const struct tracker_type tracker_redmine = {
     .upload = upload_file,
     .verify = verify_file,
     .attach = attach_file,
-    .write_text = write_note_text,
-    .note = write_note,
+    .format_note = format_note,
+    .write_note = write_note,
     .read_note = read_note,
 };

@@ -17,7 +17,7 @@
 #include "base/banned.h"
 
 #define API "/REST/2.0"
-/* The most bytes of a note, including additions by RT. */
+/* The maximum size of a note in bytes, including additions by RT. */
 #define NOTE_MAX (512u << 10)
 
 /* ---- the place ----------------------------------------------------------------------------------------- */
@@ -77,16 +77,17 @@ static int read_place(struct job *j, struct err *err)
 
 static int create_ticket(struct job *j, const char *title, const char *description, struct err *err)
 {
-    const struct strlist *people = &j->request->assignees;
+    const struct strlist *assignees = &j->request->assignees;
     json_t *o = NULL;
     json_t *body = json_pack("{s:s, s:s, s:s, s:s}", "Queue", j->project, "Subject", title, "Content",
                              description, "ContentType", "text/plain");
-    if (people->n)
-        body = json_with(body, "Owner", json_string(people->items[0]));
-    if (job_send(j,
-                 CHANGE(.request = {.method = "POST", .path = API "/ticket", .dry = "{\"id\":\"ISSUE\"}"},
-                        .body = body, .status = 201),
-                 &o, err) < 0)
+    if (assignees->n)
+        body = json_with(body, "Owner", json_string(assignees->items[0]));
+    if (job_send(
+            j,
+            CHANGE(.request = {.method = "POST", .path = API "/ticket", .dry_answer = "{\"id\":\"ISSUE\"}"},
+                   .body = body, .status = 201),
+            &o, err) < 0)
         return -1;
     int rc = json_id(j, o, "id", j->issue, err);
     j->unknown = rc < 0;
@@ -116,22 +117,23 @@ static int post_comment(struct job *j, const char *text, const struct http_file 
     job_path(path, sizeof path, API "/ticket/%s/comment", j->issue);
     json_t *body = json_pack("{s:s, s:s}", "Content", text, "ContentType", "text/plain");
     if (!file)
-        return job_send(
-            j, CHANGE(.request = {.method = "POST", .path = path, .dry = "[]"}, .body = body, .status = 201),
-            NULL, err);
+        return job_send(j,
+                        CHANGE(.request = {.method = "POST", .path = path, .dry_answer = "[]"}, .body = body,
+                               .status = 201),
+                        NULL, err);
     char *json = body ? json_dumps(body, JSON_COMPACT) : NULL;
     json_decref(body);
     if (!json)
         return err_nomem(err);
-    struct http_file with = *file;
-    with.json = json;
-    struct http_request r = {.method = "POST", .path = path, .file = &with, .dry = "[]"};
+    struct http_file file_and_json = *file;
+    file_and_json.json = json;
+    struct http_request r = {.method = "POST", .path = path, .file = &file_and_json, .dry_answer = "[]"};
     int rc = job_request(j, &r, 201, NULL, err);
     free(json);
     return rc;
 }
 
-static void write_note_text(const struct job *j, struct buf *out)
+static void format_note(const struct job *j, struct buf *out)
 {
     char size[32];
     buf_addf(out, "Profile bundle: %s (%s), attached to the comment before this one\n\nSHA-256: %s\n",
@@ -160,12 +162,12 @@ static int upload_file(struct job *j, struct err *err)
     return post_comment(j, "A bundle of performance profiles. The next comment describes it.", &file, err);
 }
 
-/* The most attachments in the one page that is requested. */
+/* The maximum number of attachments in the page that is requested. */
 #define ATTACHMENTS_PAGE 100
 
-/* Lists the newest attachments of the ticket, the newest first; the texts of comments are attachments too.
- * RT's scrips add mails, replies and changes as separate transactions, and the token's user may not see all
- * of them. So an attachment cannot be identified by its position in the list. */
+/* Lists the newest attachments of the ticket, the newest first. The texts of comments are attachments too.
+ * The position in the list does not identify an attachment, because RT's scrips add mails, replies and
+ * changes as separate transactions, and the token's user may not see all of them. */
 static int list_attachments(struct job *j, json_t **ret, struct err *err)
 {
     char path[300];
@@ -179,7 +181,7 @@ static int list_attachments(struct job *j, json_t **ret, struct err *err)
     json_t *items = json_object_get(o, "items");
     size_t n = json_array_size(items);
     int rc = 0;
-    /* Each attachment may take a request. */
+    /* Limit the number, because each attachment may need a request. */
     if (n > ATTACHMENTS_PAGE)
         rc = err_set(err, ERR_FAILED, "the tracker lists %zu attachments, more than the %d requested", n,
                      ATTACHMENTS_PAGE);
@@ -195,8 +197,8 @@ static bool is_type(const struct job *j, const json_t *attachment, const char *t
     return strcmp(json_line(j, attachment, "ContentType", text, sizeof text), type) == 0;
 }
 
-/* Finds the oldest attachment with the file's unique name: later mails may repeat it. If RT drops long
- * attachments, it stores a notice instead, under another name and type. */
+/* Finds the oldest attachment with the file's unique name, because later mails may repeat the attachment. If
+ * RT drops long attachments, it stores a notice instead, under another name and type. */
 static int find_file(struct job *j, char ret_transaction[static JOB_ID], struct err *err)
 {
     char name[200];
@@ -229,12 +231,12 @@ static int decode_content(void *ctx, const void *p, size_t n, struct err *err)
     return content_add(ctx, p, n, err);
 }
 
-/* Decodes an attachment into `sink`, whose limit is for the decoded bytes: RT sends base64 in JSON. */
+/* Decodes an attachment into `sink`, whose limit is for the decoded bytes. RT sends base64 in JSON. */
 static int read_content(struct job *j, const char *path, const struct job_sink *sink, struct err *err)
 {
-    struct content content = {.take = sink->take, .ctx = sink->ctx};
+    struct content content = {.receive = sink->receive, .ctx = sink->ctx};
     struct job_sink encoded = {
-        .take = decode_content, .ctx = &content, .limit = sink->limit * 2 + HTTP_ANSWER_MAX};
+        .receive = decode_content, .ctx = &content, .limit = sink->limit * 2 + HTTP_ANSWER_MAX};
     if (job_fetch(j, path, &encoded, err) < 0)
         return -1;
     return j->options->dry_run ? 0 : content_end(&content, err);
@@ -296,7 +298,7 @@ static int is_note(struct job *j, const json_t *attachment, bool *ret, struct er
     return rc;
 }
 
-/* Finds the oldest text with the file's digest: later mails of RT repeat it in their own transactions. */
+/* Finds the oldest text with the file's SHA-256: later mails repeat the text in other transactions. */
 static int read_note(struct job *j, bool *ret_internal, struct err *err)
 {
     json_t *list = NULL;
@@ -328,7 +330,7 @@ const struct tracker_type tracker_rt = {
     .create = create_ticket,
     .upload = upload_file,
     .verify = verify_file,
-    .write_text = write_note_text,
-    .note = write_note,
+    .format_note = format_note,
+    .write_note = write_note,
     .read_note = read_note,
 };

@@ -1,6 +1,6 @@
 /*
- * Runs the steps of a hand-off in order. Each step relies on what earlier steps have read back. The file of a
- * tracker type sends the requests of its steps.
+ * Runs the steps of a hand-off in order. Each step depends on the values that earlier steps have read back.
+ * The tracker type sends the requests.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +13,11 @@
 
 /* ---- the steps ----------------------------------------------------------------------------------------- */
 
-#define NEUTRAL                                                                                              \
+#define NEUTRAL_TEXT                                                                                         \
     "profgrab is attaching performance profiles here. A note with the details follows after profgrab has "   \
     "verified that only the team can read it."
 
+/* The line on the outcome of a step. */
 struct step_report {
     char *text;
     size_t cap;
@@ -29,7 +30,7 @@ static void raise_left(struct handoff_result *r, enum handoff_left left)
         r->left = left;
 }
 
-/* Returns 0 if done, 1 if not needed, or -1. */
+/* Runs a step. Returns 0 if it is done, 1 if it is not needed, or -1. */
 typedef int step_fn(struct job *j, const struct step_report *report, struct err *err);
 
 static int read_place(struct job *j, const struct step_report *report, struct err *err)
@@ -77,7 +78,7 @@ static int create_issue(struct job *j, const struct step_report *report, struct 
     j->result->titled = j->request->title != NULL;
     if (j->request->title)
         text_printable(title, sizeof title, j->request->title, strlen(j->request->title));
-    if (j->type->create(j, title, NEUTRAL, err) < 0)
+    if (j->type->create(j, title, NEUTRAL_TEXT, err) < 0)
         return -1;
     REPORT(report, "%s %s, which names no host yet", j->type->issue, j->issue);
     return 0;
@@ -119,7 +120,7 @@ static int open_note(struct job *j, const struct step_report *report, struct err
                j->type->open_note ? "the issue is confidential" : "a comment is always internal");
         return 1;
     }
-    int rc = j->type->open_note(j, NEUTRAL, &internal, err);
+    int rc = j->type->open_note(j, NEUTRAL_TEXT, &internal, err);
     if (*j->note && !j->options->dry_run)
         raise_left(j->result, HANDOFF_LEFT_ISSUE);
     if (rc < 0 || internal)
@@ -150,7 +151,7 @@ static int verify_file(struct job *j, const struct step_report *report, struct e
     return 0;
 }
 
-/* Checks again: somebody may have made the issue public during the upload. */
+/* Checks the flag again, because a user may have made the issue public during the upload. */
 static int check_flag(struct job *j, struct err *err)
 {
     bool confidential = false;
@@ -175,16 +176,16 @@ static int attach_file(struct job *j, const struct step_report *report, struct e
 
 static int write_note(struct job *j, const struct step_report *report, struct err *err)
 {
-    struct buf words = BUF_INIT(256u << 10);
+    struct buf note = BUF_INIT(256u << 10);
     (void)report;
     int rc = check_flag(j, err);
     if (rc == 0) {
-        j->type->write_text(j, &words);
-        rc = buf_check(&words, "the note", err);
+        j->type->format_note(j, &note);
+        rc = buf_check(&note, "the note", err);
     }
     if (rc == 0)
-        rc = j->type->note(j, buf_str(&words), err);
-    buf_release(&words);
+        rc = j->type->write_note(j, buf_str(&note), err);
+    buf_release(&note);
     return rc;
 }
 
@@ -206,9 +207,9 @@ static int read_note(struct job *j, const struct step_report *report, struct err
 static const struct {
     const char *name;  /* in JSON */
     const char *label; /* in messages */
-    const char *doing; /* precedes its error */
+    const char *doing; /* precedes the step's error */
     step_fn *run;
-    enum handoff_left done, unknown; /* the tracker has this after the outcome */
+    enum handoff_left done, unknown; /* the data that has left after this outcome */
 } steps[HANDOFF_STEPS] = {
     [HANDOFF_READ_PLACE] = {"look", "place", "reading the place", read_place, HANDOFF_LEFT_NOTHING,
                             HANDOFF_LEFT_NOTHING},
@@ -265,7 +266,7 @@ static char *format_part(const struct handoff_result *r, const char *bundle, cha
 char *handoff_left_text(const struct handoff_result *r, char *dst, size_t cap)
 {
     const char *bundle = r->encrypted ? "the encrypted bundle" : "the bundle, in plain text,";
-    const char *has = "has", *summary = "but not the summary";
+    const char *verb = "has", *summary = "but not the summary";
     if (r->left == HANDOFF_LEFT_PART)
         return format_part(r, bundle, dst, cap);
     if (r->left <= HANDOFF_LEFT_ISSUE) {
@@ -276,12 +277,12 @@ char *handoff_left_text(const struct handoff_result *r, char *dst, size_t cap)
         return dst;
     }
     if (r->left == HANDOFF_LEFT_FILE_UNKNOWN)
-        has = "may have", summary = "but does not have the summary";
+        verb = "may have", summary = "but does not have the summary";
     else if (r->left == HANDOFF_LEFT_SUMMARY_UNKNOWN)
         summary = "and may have the summary";
     else if (r->left == HANDOFF_LEFT_SUMMARY)
         summary = "and the summary";
-    snprintf(dst, cap, "the tracker %s %s %s", has, bundle, summary);
+    snprintf(dst, cap, "the tracker %s %s %s", verb, bundle, summary);
     return dst;
 }
 
@@ -294,7 +295,7 @@ static void report_step(const struct job *j, enum handoff_step step)
         o->step(o->ctx, step, j->result->steps[step].outcome, j->result->steps[step].text);
 }
 
-/* If the outcome is unknown, the error reports this, and the hint names the page to check. */
+/* Records a failed step. If its outcome is unknown, the error states this, and the hint names a page. */
 static int fail_step(struct job *j, enum handoff_step step, struct err *err)
 {
     bool unknown = j->unknown;
@@ -359,7 +360,8 @@ static int check_issue(const struct handoff_request *r, struct err *err)
     return err_hint(err, "omit them, or omit #%s for a new issue", r->issue);
 }
 
-static int check_people(const struct handoff_request *r, const struct tracker_type *type, struct err *err)
+static int check_labels_and_assignees(const struct handoff_request *r, const struct tracker_type *type,
+                                      struct err *err)
 {
     if (r->labels.n && !type->kind.has_labels)
         return err_set(err, ERR_USAGE, "%s: this kind of tracker has no labels", r->tracker->name);
@@ -387,7 +389,7 @@ int handoff_check(const struct handoff_request *r, const struct handoff_options 
         return err_set(err, ERR_USAGE, "\"%.60s\" is no name of a %s", r->project, type->place);
     if (r->title && !r->title[strspn(r->title, " \t\n")])
         return err_set(err, ERR_USAGE, "%s: the title is empty", r->tracker->name);
-    if (check_issue(r, err) < 0 || check_people(r, type, err) < 0)
+    if (check_issue(r, err) < 0 || check_labels_and_assignees(r, type, err) < 0)
         return -1;
     snprintf(place, sizeof place, "%s %s", type->place, r->project);
     if (type->readers_unreported && decide_bundle(&facts, place, err) < 0)
@@ -414,7 +416,7 @@ static int connect_to_tracker(struct job *j, struct secret *token, struct err *e
                              .cancel_fd = h->cancel_fd,
                              .progress = h->progress,
                              .waiting = h->waiting,
-                             .would = h->would,
+                             .dry_request = h->dry_request,
                              .ctx = h->ctx};
     return http_new(&o, &j->http, err) < 0 ? err_wrap(err, "%s", t->name) : 0;
 }

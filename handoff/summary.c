@@ -6,13 +6,13 @@
 #include "bundle/bundle.h"
 #include "base/banned.h"
 
-/* A note lists at most these services for its human readers; the bundle's README.md lists all. */
+/* The limits of a note, so that people can read it. The bundle's README.md lists everything. */
 #define MAX_SERVICES 50
 #define MAX_FINDINGS 30
 #define MAX_TEXT (32u << 10)
 #define CUT "... cut because of its length: the rest is in the bundle's README.md\n"
 
-/* A summary while it is written. */
+/* A summary that is being written. */
 struct unfinished_summary {
     struct buf text;
     size_t services, findings;
@@ -61,7 +61,7 @@ static void add_head(struct unfinished_summary *s, const struct manifest *m)
     add_line(s, &line);
 }
 
-/* "goroutines=text"; for the later one of two "heap (later)". */
+/* Adds a name such as "goroutines=text", or "heap (later)" for the second profile of a pair. */
 static void add_item_name(struct buf *line, const struct manifest_item *item)
 {
     const char *name = text_or_empty(item->kind), *argument = text_or_empty(item->argument);
@@ -69,7 +69,7 @@ static void add_item_name(struct buf *line, const struct manifest_item *item)
     buf_adds(line, item->pair == 2 ? " (later)" : "");
 }
 
-/* "file-03, gitaly: cpu=30s, heap, goroutines (failed)" */
+/* Adds a line such as "file-03, gitaly: cpu=30s, heap, goroutines (failed)". */
 static void add_items(struct unfinished_summary *s, const char *host, const struct manifest_service *service)
 {
     struct buf line = BUF_INIT(MAX_TEXT);
@@ -86,8 +86,8 @@ static void add_items(struct unfinished_summary *s, const char *host, const stru
     add_line(s, &line);
 }
 
-/* Adds the findings. A repeated finding only refers to the earlier one, by its first words. */
-static void add_findings(struct unfinished_summary *s, const char *where, const struct manifest_finding *list,
+/* Adds the findings. For a repeated finding, adds only its first clause, and "as above". */
+static void add_verdicts(struct unfinished_summary *s, const char *where, const struct manifest_verdict *list,
                          size_t n)
 {
     for (size_t i = 0; i < n; i++, s->findings++) {
@@ -95,11 +95,11 @@ static void add_findings(struct unfinished_summary *s, const char *where, const 
         s->cut = s->cut || s->findings >= MAX_FINDINGS;
         if (s->findings >= MAX_FINDINGS)
             return;
-        const char *words = text_or_empty(list[i].text);
-        buf_addf(&line, "%s: %s\n", where, words);
+        const char *text = text_or_empty(list[i].text);
+        buf_addf(&line, "%s: %s\n", where, text);
         if (strstr(buf_str(&s->text), buf_str(&line))) {
             buf_clear(&line);
-            buf_addf(&line, "%s: %.*s, as above\n", where, (int)text_first_clause(words), words);
+            buf_addf(&line, "%s: %.*s, as above\n", where, (int)text_first_clause(text), text);
         }
         add_line(s, &line);
     }
@@ -151,23 +151,24 @@ static int summarize_contents(const struct manifest *m, char **ret, struct err *
     return 0;
 }
 
-/* FILE, KEY and PROFILE are placeholders: the file has another name at the tracker, and only the reader knows
- * the key. */
+/* Returns the commands that read the bundle. FILE, KEY and PROFILE are placeholders, because the file has
+ * another name at the tracker, and only the reader knows the key. */
 static const char *choose_commands(bool encrypted)
 {
-#define THEN                                                                                                 \
+#define READ_ONE_PROFILE                                                                                     \
     "README.md in it states the findings. To read one profile of it, use one of these commands:\n"           \
     "    profgrab pprof -top PROFILE\n"                                                                      \
     "    go tool pprof PROFILE\n"
-    return encrypted ? "With profgrab, KEY being your private key that it is encrypted to:\n"
-                       "    profgrab view -i KEY FILE\n"
-                       "    profgrab bundle verify -i KEY FILE\n"
-                       "    profgrab bundle extract -i KEY FILE\n"
-                       "With age and tar:\n"
-                       "    age -d -i KEY FILE > profiles.tar.gz && tar -xzf profiles.tar.gz\n" THEN
-                     : "    profgrab view FILE\n"
-                       "    profgrab bundle verify FILE\n"
-                       "    profgrab bundle extract FILE\n" THEN;
+    return encrypted
+               ? "With profgrab, KEY being your private key that it is encrypted to:\n"
+                 "    profgrab view -i KEY FILE\n"
+                 "    profgrab bundle verify -i KEY FILE\n"
+                 "    profgrab bundle extract -i KEY FILE\n"
+                 "With age and tar:\n"
+                 "    age -d -i KEY FILE > profiles.tar.gz && tar -xzf profiles.tar.gz\n" READ_ONE_PROFILE
+               : "    profgrab view FILE\n"
+                 "    profgrab bundle verify FILE\n"
+                 "    profgrab bundle extract FILE\n" READ_ONE_PROFILE;
 }
 
 static int summarize_text(const char *manifest, char **ret, struct err *err)
@@ -182,7 +183,7 @@ static int summarize_text(const char *manifest, char **ret, struct err *err)
 
 int summary_text(const char *manifest, char **ret, struct err *err)
 {
-    struct buf tame = BUF_INIT(2 * MAX_TEXT);
+    struct buf printable = BUF_INIT(2 * MAX_TEXT);
     char *summary = NULL, shown[MAX_TEXT];
     if (summarize_text(manifest, &summary, err) < 0)
         return -1;
@@ -190,17 +191,17 @@ int summary_text(const char *manifest, char **ret, struct err *err)
         end = strchrnul(line, '\n');
         bool last = !*end;
         *end = '\0';
-        buf_adds(&tame,
+        buf_adds(&printable,
                  text_is_visible(line) ? line : text_printable(shown, sizeof shown, line, strlen(line)));
-        buf_addc(&tame, '\n');
+        buf_addc(&printable, '\n');
         if (last)
             break;
     }
     free(summary);
-    int rc = buf_check(&tame, "the summary", err);
+    int rc = buf_check(&printable, "the summary", err);
     if (rc == 0)
-        *ret = buf_detach(&tame);
-    buf_release(&tame);
+        *ret = buf_detach(&printable);
+    buf_release(&printable);
     return rc;
 }
 
@@ -213,8 +214,8 @@ int summary_read(const char *manifest, bool encrypted, struct summary *ret, stru
     return 0;
 }
 
-void summary_release(struct summary *d)
+void summary_release(struct summary *s)
 {
-    free(d->text);
-    *d = (struct summary){0};
+    free(s->text);
+    *s = (struct summary){0};
 }

@@ -8,13 +8,13 @@
 #include "base/base.h"
 
 struct summary {
-    char *text;          /* lines, with host names; at most 32 kB. The last line reports omitted lines */
+    char *text;          /* lines, with host names; at most 32 kB; the last line reports omitted lines */
     const char *reading; /* lines with commands; FILE, KEY and PROFILE are placeholders */
 };
 
-/* Writes only the summary, made printable, from the text of a manifest. The caller frees *ret. */
+/* Writes only the text, made printable, from the text of a manifest. The caller frees *ret. */
 int summary_text(const char *manifest, char **ret, struct err *err);
 int summary_read(const char *manifest, bool encrypted, struct summary *ret, struct err *err);
-void summary_release(struct summary *d);
+void summary_release(struct summary *s);
 
 #endif

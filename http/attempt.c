@@ -41,12 +41,12 @@ static size_t on_read(char *p, size_t size, size_t n, void *ctx)
 {
     struct attempt *x = ctx;
     const struct http_file *f = x->request->file;
-    size_t want = size * n;
-    if (f->size - x->offset < want)
-        want = (size_t)(f->size - x->offset);
-    if (want == 0)
+    size_t max = size * n;
+    if (f->size - x->offset < max)
+        max = (size_t)(f->size - x->offset);
+    if (max == 0)
         return 0;
-    ssize_t got = pread(f->fd, p, want, (off_t)x->offset);
+    ssize_t got = pread(f->fd, p, max, (off_t)x->offset);
     if (got <= 0) {
         if (got < 0)
             err_sys(&x->exchange.failure, "cannot read the bundle");
@@ -206,10 +206,9 @@ static int set_body(struct attempt *x)
     return failed;
 }
 
-/* The certificate of an object store can be from any authority, so a request without the token also trusts
- * the system's authorities. Only requests with TLS use a proxy of the environment, because the proxy cannot
- * read them; plain HTTP goes to loopback.
- */
+/* Sets the URL. A request without the token goes to an object store, whose certificate can be from any
+ * authority, so it also trusts the system's authorities. Only requests with TLS use a proxy of the
+ * environment, because the proxy cannot read them; plain HTTP goes to loopback. */
 static int set_target(const struct attempt *x, const struct http_target *t)
 {
     CURL *e = x->http->handle.easy;
@@ -226,9 +225,9 @@ static int set_target(const struct attempt *x, const struct http_target *t)
 static int prepare_request(struct attempt *x, const struct http_target *target, struct err *err)
 {
     CURL *e = x->http->handle.easy;
-    bool safe = strcmp(x->request->method, "GET") == 0;
+    bool is_get = strcmp(x->request->method, "GET") == 0;
     int failed = set_target(x, target);
-    failed |= curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, safe ? 0L : 1L);
+    failed |= curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, is_get ? 0L : 1L);
     failed |= curl_easy_setopt(e, CURLOPT_READFUNCTION, on_read);
     failed |= curl_easy_setopt(e, CURLOPT_SEEKFUNCTION, on_seek);
     failed |= set_body(x);
@@ -238,8 +237,9 @@ static int prepare_request(struct attempt *x, const struct http_target *target, 
 
 /* ---- the result ---------------------------------------------------------------------------------------- */
 
-/* A body that libcurl has read to its end may still be in the kernel, but counts as sent. */
-static enum http_sent find_sent(const struct attempt *x)
+/* Returns the sent part of the request. A body that libcurl has read to its end counts as sent, although it
+ * may still be in the kernel. */
+static enum http_sent get_sent(const struct attempt *x)
 {
     long request = 0;
     curl_easy_getinfo(x->http->handle.easy, CURLINFO_REQUEST_SIZE, &request);
@@ -257,7 +257,7 @@ static void fill_answer(struct attempt *x)
     curl_easy_getinfo(x->http->handle.easy, CURLINFO_CONTENT_TYPE, &type);
     curl_easy_getinfo(x->http->handle.easy, CURLINFO_REDIRECT_URL, &location);
     a->status = status >= 200 ? (int)status : 0;
-    a->sent = find_sent(x);
+    a->sent = get_sent(x);
     a->file_sent = x->offset;
     if (type)
         text_printable(a->content_type, sizeof a->content_type, type, strlen(type));
@@ -271,16 +271,16 @@ static void fill_answer(struct attempt *x)
     http_mask(x->http, a->retry_after);
 }
 
-/* Sets the error for an answer that did not begin, or did not continue, in time. */
+/* Sets the error for an answer that did not begin or continue in time. */
 static int set_slow_error(const struct attempt *x, struct err *err)
 {
-    char over[32];
-    text_duration(over, sizeof over, x->http->silence_ms);
+    char limit[32];
+    text_duration(limit, sizeof limit, x->http->silence_ms);
     const struct http_file *f = x->request->file;
     if (x->exchange.headers_size == 0 && (!f || x->offset == f->size))
-        return err_set(err, ERR_TIMEOUT, "no answer: no data arrived for %s", over);
+        return err_set(err, ERR_TIMEOUT, "no answer: no data arrived for %s", limit);
     return err_set(err, ERR_TIMEOUT, "the transfer stalled: less than %d bytes in %s", HTTP_TRICKLE_BYTES,
-                   over);
+                   limit);
 }
 
 static int set_failure(const struct attempt *x, enum http_failure failure, struct err *err)
@@ -294,7 +294,7 @@ static int set_failure(const struct attempt *x, enum http_failure failure, struc
     return -1;
 }
 
-/* The limit without data includes the time in which the tracker processes the request. */
+/* Sends the request. The limit of silence includes the time in which the server processes the request. */
 static int run_attempt(struct attempt *x, struct err *err)
 {
     struct http *h = x->http;

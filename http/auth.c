@@ -10,7 +10,7 @@
 #define CHUNK 65536
 #define ENCODED_SIZE (2 * (SECRET_MAX + 300))
 
-/* The base64 text of Basic authentication; "" for a token. The caller wipes it. */
+/* Writes the base64 text of Basic authentication; "" for a bearer token. The caller wipes it. */
 static void encode_basic(const struct http_auth *auth, char dst[static ENCODED_SIZE])
 {
     char plain[SECRET_MAX + 300];
@@ -41,7 +41,7 @@ static bool contains(const char *p, size_t n, const char *needle)
 
 int http_auth_find_in_file(const struct http_auth *auth, int fd, bool *ret_found)
 {
-    char encoded[ENCODED_SIZE], room[CHUNK + ENCODED_SIZE];
+    char encoded[ENCODED_SIZE], window[CHUNK + ENCODED_SIZE];
     bool found = false;
     size_t kept = 0;
     ssize_t n = 1;
@@ -50,15 +50,15 @@ int http_auth_find_in_file(const struct http_auth *auth, int fd, bool *ret_found
         return 0;
     }
     encode_basic(auth, encoded);
-    for (off_t at = 0; !found && (n = pread(fd, room + kept, CHUNK, at)) > 0; at += n) {
+    for (off_t at = 0; !found && (n = pread(fd, window + kept, CHUNK, at)) > 0; at += n) {
         size_t size = kept + (size_t)n;
-        found = contains(room, size, auth->secret->text) || contains(room, size, encoded);
+        found = contains(window, size, auth->secret->text) || contains(window, size, encoded);
         /* The secret may begin at the end of this piece. */
         kept = size < ENCODED_SIZE ? size : ENCODED_SIZE;
-        memmove(room, room + size - kept, kept);
+        memmove(window, window + size - kept, kept);
     }
     explicit_bzero(encoded, sizeof encoded);
-    explicit_bzero(room, sizeof room);
+    explicit_bzero(window, sizeof window);
     if (n < 0)
         return -1;
     *ret_found = found;

@@ -14,9 +14,8 @@ struct http_auth {
 /* Masks the secret, plain and as encoded in a header, in text that the server sent. */
 void http_auth_mask(const struct http_auth *auth, char *text);
 
-/* Checks whether the file at fd contains the secret, plain or encoded. Reads from the beginning of the file.
- * -1: read error.
- */
+/* Checks whether the file contains the secret, plain or encoded. Reads from the beginning of the file.
+ * Returns -1 after a read error. */
 int http_auth_find_in_file(const struct http_auth *auth, int fd, bool *ret_found);
 
 #endif

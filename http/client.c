@@ -9,16 +9,16 @@
 #include "base/banned.h"
 
 #define MAX_REDIRECTS 3
-/* The most attempts at a GET that the tracker answers with 502, 503 or 504. */
+/* The maximum number of attempts at a GET that the server answers with 502, 503 or 504. */
 #define MAX_TRIES 3
 #define BACKOFF_MS 1000
 #define BACKOFF_MAX_MS 30000
 
 /* ---- set-up -------------------------------------------------------------------------------------------- */
 
-static int64_t value_or_default(int64_t ms, int64_t otherwise)
+static int64_t value_or_default(int64_t ms, int64_t default_ms)
 {
-    return ms > 0 ? ms : otherwise;
+    return ms > 0 ? ms : default_ms;
 }
 
 static int set_options(struct http *h)
@@ -126,21 +126,21 @@ static bool follow_redirect(struct http *h, const struct http_request *r, const 
         return false;
     free(target->url);
     target->url = copy;
-    /* The token stays off for later redirects too: another origin could redirect to the tracker to misuse it.
-     */
+    /* Later redirects get no token either, because another origin could redirect to the tracker. */
     target->without_token = target->without_token || !same_origin;
     return true;
 }
 
-/* ---- repeating ----------------------------------------------------------------------------------------- */
+/* ---- retries ------------------------------------------------------------------------------------------- */
 
 /* Returns the time to wait before the next attempt. -1: the answer is final. */
 static int64_t retry_delay(const struct http_request *r, const struct http_answer *a, unsigned tries)
 {
-    bool later = a->status == 429;
-    bool safe = strcmp(r->method, "GET") == 0 && (a->status == 502 || a->status == 503 || a->status == 504);
+    bool rate_limited = a->status == 429;
+    bool unavailable =
+        strcmp(r->method, "GET") == 0 && (a->status == 502 || a->status == 503 || a->status == 504);
     uint64_t seconds = 0;
-    if (!later && !(safe && tries < MAX_TRIES))
+    if (!rate_limited && !(unavailable && tries < MAX_TRIES))
         return -1;
     int64_t ms = BACKOFF_MS << (tries < 6 ? tries - 1 : 5);
     ms = clock_jitter(ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS);
@@ -155,12 +155,12 @@ static int64_t retry_delay(const struct http_request *r, const struct http_answe
 
 static int report_and_wait(const struct http *h, int64_t ms, const struct http_answer *a, struct err *err)
 {
-    char because[64], waited[32], patience[32];
+    char because[64], waited[32], limit[32];
     int n = snprintf(because, sizeof because, "HTTP %d", a->status);
     if (a->waited_ms > 0)
         snprintf(because + n, sizeof because - (size_t)n, ", after %s of at most %s",
                  text_duration(waited, sizeof waited, a->waited_ms),
-                 text_duration(patience, sizeof patience, h->max_wait_ms));
+                 text_duration(limit, sizeof limit, h->max_wait_ms));
     if (h->options.waiting)
         h->options.waiting(h->options.ctx, ms, because);
     struct err why = ERR_INIT;
@@ -189,16 +189,17 @@ static void reset_answer(struct http_answer *a)
     *a = next;
 }
 
+/* Sends the request until an answer is final: follows redirects, and retries. */
 static int send_to(struct http *h, const struct http_request *request, struct http_target *target,
                    struct http_answer *ret, struct err *err)
 {
     unsigned redirects = 0, tries = 0;
-    uint64_t most = 0;
+    uint64_t max_file_sent = 0;
     int rc = 0;
     for (;;) {
         rc = http_attempt(h, request, target, ret, err);
-        if (ret->file_sent > most)
-            most = ret->file_sent;
+        if (ret->file_sent > max_file_sent)
+            max_file_sent = ret->file_sent;
         if (target->without_token)
             url_origin_text(target->url, ret->other_origin, sizeof ret->other_origin);
         if (rc < 0)
@@ -209,7 +210,7 @@ static int send_to(struct http *h, const struct http_request *request, struct ht
             break;
         reset_answer(ret);
     }
-    ret->file_sent = most;
+    ret->file_sent = max_file_sent;
     return rc;
 }
 
@@ -218,13 +219,13 @@ int http_send(struct http *h, const struct http_request *request, struct http_an
     *ret = (struct http_answer){.body = BUF_INIT(HTTP_ANSWER_MAX)};
     if (h->options.dry_run)
         return http_describe_request(h, request, ret, err);
-    struct buf first = BUF_INIT(8192);
-    buf_addf(&first, "%s%s", h->base, request->path);
-    if (buf_check(&first, "the address", err) < 0) {
-        buf_release(&first);
+    struct buf url = BUF_INIT(8192);
+    buf_addf(&url, "%s%s", h->base, request->path);
+    if (buf_check(&url, "the address", err) < 0) {
+        buf_release(&url);
         return -1;
     }
-    struct http_target target = {.url = buf_detach(&first)};
+    struct http_target target = {.url = buf_detach(&url)};
     int rc = send_to(h, request, &target, ret, err);
     free(target.url);
     return rc;

@@ -21,7 +21,7 @@ struct http_target {
     bool without_token; /* a redirect has led to another origin */
 };
 
-/* Sends the request once. ret->body is initialised; this function sets the other members. */
+/* Sends the request once. The caller initialises ret->body. This function sets the other members. */
 int http_attempt(struct http *h, const struct http_request *request, const struct http_target *target,
                  struct http_answer *ret, struct err *err);
 
@@ -32,7 +32,7 @@ int http_describe_request(const struct http *h, const struct http_request *reque
 /* Sets the error for any failure except one of a callback (HTTP_FAILURE_CALLBACK). Returns -1. */
 int http_set_error(const struct http *h, enum http_failure failure, struct err *err);
 
-/* Frees headers, one of which has the token, and wipes it. */
+/* Wipes and frees headers, one of which has the token. */
 void http_headers_free(struct curl_slist *headers);
 
 #endif

@@ -1,10 +1,10 @@
-/* The errors of the client of http.h. */
+/* The error messages of the client of http.h. */
 #include <string.h>
 
 #include "http/client.h"
 #include "base/banned.h"
 
-/* Reports the last part of OpenSSL's message, which names the cause: "wrong version number". */
+/* Sets the error of TLS. Its text is the last part of OpenSSL's message, such as "wrong version number". */
 static int set_tls_error(const struct http *h, enum http_failure failure, struct err *err)
 {
     const char *last = h->handle.error_text;
@@ -25,7 +25,7 @@ static int set_tls_error(const struct http *h, enum http_failure failure, struct
 int http_set_error(const struct http *h, enum http_failure failure, struct err *err)
 {
     char shown[300];
-    const char *words = h->handle.error_text;
+    const char *text = h->handle.error_text;
     switch (failure) {
     case HTTP_FAILURE_UNSENT:
         return err_set(err, ERR_FAILED, "libcurl cannot make the request");
@@ -52,10 +52,10 @@ int http_set_error(const struct http *h, enum http_failure failure, struct err *
         return err_set(err, ERR_FAILED, "the connection ended before the answer was complete");
     case HTTP_FAILURE_TIMEOUT:
         return err_set(err, ERR_TIMEOUT, "no connection: %s",
-                       text_printable(shown, sizeof shown, words, strlen(words)));
+                       text_printable(shown, sizeof shown, text, strlen(text)));
     case HTTP_FAILURE_NOT_HTTP:
         return err_set(err, ERR_FAILED, "the server does not use HTTP");
     default:
-        return err_set(err, ERR_FAILED, "%s", text_printable(shown, sizeof shown, words, strlen(words)));
+        return err_set(err, ERR_FAILED, "%s", text_printable(shown, sizeof shown, text, strlen(text)));
     }
 }

@@ -9,10 +9,9 @@
 #include "http/exchange.h"
 #include "base/banned.h"
 
-/* An error page up to this size is read completely, so that the connection can be reused. The connection of a
- * larger page is closed. */
+/* A larger error page is not read completely, so its connection cannot be reused. */
 #define ERROR_PAGE_MAX (256u << 10)
-/* If the connection is lost within this time after the start of a request, it was closed while idle. */
+/* A connection that is lost within this time after the start of a request was closed while it was idle. */
 #define IDLE_END_MS 500
 
 struct http_connection {
@@ -20,7 +19,7 @@ struct http_connection {
     struct http_connection_options options;
     struct curl_slist *headers;
     bool connected;        /* a connection was opened before */
-    bool aborted;          /* we closed the last connection */
+    bool aborted;          /* profgrab closed the last connection */
     int64_t round_trip_ms; /* the shortest time until an answer began; -1: there was no answer yet */
 };
 
@@ -31,7 +30,7 @@ struct pending {
     struct http_response *response;
     struct http_exchange exchange;
     size_t page_size; /* bytes of the error page, of which response->page has the first ones */
-    bool chunked;     /* libcurl recognises the end of a chunked body */
+    bool chunked;     /* the body is chunked, so libcurl recognises its end */
 };
 
 /* ---- callbacks ----------------------------------------------------------------------------------------- */
@@ -76,7 +75,7 @@ static void on_progress(void *ctx)
         r->get->progress(r->get->progress_ctx, r->response->bytes, clock_now() - r->exchange.start);
 }
 
-static bool on_opens(void *ctx)
+static bool is_channel_opening(void *ctx)
 {
     const struct pending *r = ctx;
     const struct http_connection_options *o = &r->connection->options;
@@ -84,10 +83,10 @@ static bool on_opens(void *ctx)
 }
 
 /*
- * libcurl repeats a request on a new connection if the reused one turns out to be closed. If this happens
- * within IDLE_END_MS, the server had closed an idle connection, and profgrab allows the new one. If it
- * happens later, the service ended during the request. profgrab then refuses the new connection, because a
- * request to a restarted service would hide the failure.
+ * libcurl repeats a request on a new connection if the reused connection was closed. If this happens within
+ * IDLE_END_MS, the server had closed an idle connection, and this function allows the new connection. If it
+ * happens later, the service ended during the request. This function then refuses the new connection, because
+ * a request to a restarted service would hide the failure.
  */
 static int on_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
 {
@@ -226,7 +225,7 @@ static int deadline_error(const struct pending *r, struct err *err)
 
 static int set_error(const struct pending *r, const char *url, struct err *err)
 {
-    const char *words = r->connection->handle.error_text;
+    const char *text = r->connection->handle.error_text;
     char shown[256];
     switch (r->response->failure) {
     case HTTP_FAILURE_UNSENT:
@@ -261,7 +260,7 @@ static int set_error(const struct pending *r, const char *url, struct err *err)
         return err_set(err, ERR_FAILED,
                        "one of its headers is too large, or this workstation is out of memory");
     default:
-        return err_set(err, ERR_FAILED, "%s", text_printable(shown, sizeof shown, words, strlen(words)));
+        return err_set(err, ERR_FAILED, "%s", text_printable(shown, sizeof shown, text, strlen(text)));
     }
 }
 
@@ -327,7 +326,7 @@ int http_connection_get(struct http_connection *c, const char *url, const struct
                                         .header = on_header,
                                         .body = on_body,
                                         .progress = on_progress,
-                                        .is_opening = on_opens};
+                                        .is_opening = is_channel_opening};
     *ret = (struct http_response){.started = clock_utc(), .first_ms = -1};
     if (curl_easy_setopt(c->handle.easy, CURLOPT_URL, url) != CURLE_OK ||
         curl_easy_setopt(c->handle.easy, CURLOPT_SOCKOPTDATA, &r) != CURLE_OK)

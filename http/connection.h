@@ -58,8 +58,8 @@ struct http_get {
 struct http_response {
     int status; /* 0: no answer */
     char content_type[128];
-    char page[HTTP_PAGE_MAX +
-              1];     /* the beginning of the body of another status; not printable, secrets masked */
+    /* The beginning of the body of another status, with masked secrets; not printable. */
+    char page[HTTP_PAGE_MAX + 1];
     uint64_t bytes;   /* bytes passed to `body` */
     int64_t started;  /* UTC */
     int64_t first_ms; /* until the first byte of the answer; -1: there was none */
@@ -67,16 +67,13 @@ struct http_response {
     int64_t lost_ms;    /* HTTP_FAILURE_LOST: the time from the start of the request to the loss */
     int64_t date;       /* the Date header as UTC milliseconds; 0 without this header */
     int64_t date_at;    /* the local clock when the Date header arrived */
-    bool reconnected;   /* the server had closed the kept connection, and the request opened a new one */
-    bool ends_at_close; /* the end of the connection ends the body, so libcurl cannot check that the body is
-                           complete */
+    bool reconnected;   /* the server had closed the connection, and the request opened a new one */
+    bool ends_at_close; /* only the end of the connection ends the body: it may be incomplete */
     enum http_failure failure;
 };
 
-/*
- * Sends a GET request. Returns 0 for a complete answer of any status, else -1. err does not name the server.
- * ret->failure has the reason. Sets all known members of *ret in every case.
- */
+/* Sends a GET request. Returns 0 for a complete answer of any status, else -1; ret->failure has the reason,
+ * and err does not name the server. Sets all known members of *ret in every case. */
 int http_connection_get(struct http_connection *c, const char *url, const struct http_get *get,
                         struct http_response *ret, struct err *err);
 
@@ -84,15 +81,14 @@ int http_connection_get(struct http_connection *c, const char *url, const struct
  * redirect. */
 const char *http_connection_redirect(const struct http_connection *c);
 
-/* Returns libcurl's text on the failure of the last request. After a failure of TLS its last part is
- * OpenSSL's text. */
+/* Returns libcurl's text on the last failure. After a failure of TLS it ends with OpenSSL's text. */
 const char *http_connection_tls_text(const struct http_connection *c);
 
-/* Returns the shortest time from a request to the first byte of its answer, which is about a round trip. -1:
- * no answer yet. */
+/* Returns the shortest time from a request to the first byte of its answer in milliseconds, about a round
+ * trip. -1: there was no answer yet. */
 int64_t http_connection_round_trip(const struct http_connection *c);
 
-/* Reports that the last connection is lost, so that the next request does not set `reconnected`. */
+/* Call it if the last connection is known to be lost: the next request does not set `reconnected`. */
 void http_connection_expect_new(struct http_connection *c);
 
 #endif

@@ -6,11 +6,12 @@
 #include "http/client.h"
 #include "base/banned.h"
 
+/* A longer text is described by its length. */
 #define SHORT_TEXT 80
 
 static void describe_object(struct buf *out, const json_t *o);
 
-/* Sets the failure that buf_check reports as out of memory. */
+/* Marks the buffer, so that buf_check reports that memory ran out. */
 static void mark_out_of_memory(struct buf *out)
 {
     out->failed = out->out_of_memory = true;
@@ -61,23 +62,24 @@ static void describe_json(struct buf *out, const char *text)
 int http_describe_request(const struct http *h, const struct http_request *r, struct http_answer *ret,
                           struct err *err)
 {
-    struct buf url = BUF_INIT(8192), what = BUF_INIT(16384);
+    struct buf url = BUF_INIT(8192), body = BUF_INIT(16384);
     buf_addf(&url, "%s%s", h->base, r->path);
     if (r->json)
-        describe_json(&what, r->json);
+        describe_json(&body, r->json);
     if (r->file && r->file->json)
-        describe_json(&what, r->file->json);
+        describe_json(&body, r->file->json);
     if (r->file) {
         char size[32];
-        buf_addf(&what, "%sfile %s (%s)", what.len ? ", " : "", r->file->name,
+        buf_addf(&body, "%sfile %s (%s)", body.len ? ", " : "", r->file->name,
                  text_bytes(size, sizeof size, r->file->size));
     }
-    buf_adds(&ret->body, r->dry ? r->dry : "{}");
-    bool whole = buf_check(&url, "the address", err) == 0 && buf_check(&what, "the request", err) == 0 &&
-                 buf_check(&ret->body, "the answer", err) == 0;
-    if (whole && h->options.would)
-        h->options.would(h->options.ctx, &(struct http_would){r->method, buf_str(&url), buf_str(&what)});
+    buf_adds(&ret->body, r->dry_answer ? r->dry_answer : "{}");
+    bool ok = buf_check(&url, "the address", err) == 0 && buf_check(&body, "the request", err) == 0 &&
+              buf_check(&ret->body, "the answer", err) == 0;
+    if (ok && h->options.dry_request)
+        h->options.dry_request(h->options.ctx,
+                               &(struct http_dry_request){r->method, buf_str(&url), buf_str(&body)});
     buf_release(&url);
-    buf_release(&what);
-    return whole ? 0 : -1;
+    buf_release(&body);
+    return ok ? 0 : -1;
 }

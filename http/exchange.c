@@ -7,13 +7,13 @@
 
 #define TICK_MS 100
 
-/* The limit of CPU time of an exchange: a fixed part, and a share of the elapsed time. Tiny chunks and chunk
- * extensions cost time almost without bytes. */
+/* The limit of CPU time of an exchange: a fixed part, a share of the elapsed time, and a part for each byte.
+ * Without it, tiny chunks and chunk extensions could use a processor with almost no bytes. */
 #define CPU_NS_FIXED INT64_C(2000000000)
 #define CPU_NS_PER_MS INT64_C(50000)
-/* An honest answer takes less than 1 s for each 100 MB. */
+/* A usual answer takes less than 1 s for each 100 MB. */
 #define CPU_NS_PER_BYTE INT64_C(10)
-/* Processing pieces of this size or larger does not count: the client has its own limits of bytes. */
+/* The time in `body` for larger pieces does not count, because the client limits the bytes. */
 #define CPU_FREE_BYTES ((size_t)1024)
 
 int http_global_init(struct err *err)
@@ -106,7 +106,7 @@ static int64_t later_of(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Returns whether the current window is over and had too few bytes. After its end, begins the next window. */
+/* Returns whether the current window has ended with too few bytes. Begins the next window after its end. */
 static bool is_trickling(struct http_exchange *x, int64_t now)
 {
     if (x->trickle_ms <= 0 || (x->silence_ms > 0 && x->first_ms < 0))
@@ -114,10 +114,10 @@ static bool is_trickling(struct http_exchange *x, int64_t now)
     x->window_start = later_of(x->window_start, x->start + x->timed_ms);
     if (now - x->window_start < x->trickle_ms)
         return false;
-    bool few = x->transferred - x->window_bytes < HTTP_TRICKLE_BYTES;
+    bool too_few = x->transferred - x->window_bytes < HTTP_TRICKLE_BYTES;
     x->window_start = now;
     x->window_bytes = x->transferred;
-    return few;
+    return too_few;
 }
 
 static bool is_too_costly(const struct http_exchange *x, int64_t now)
@@ -184,7 +184,7 @@ static enum http_failure find_failure(const struct http_exchange *x, CURLcode co
     }
 }
 
-/* Returns the code of the finished transfer in *ret, or the deadline that ended it. */
+/* Returns the deadline that ended the transfer. HTTP_FAILURE_NONE: it finished; *ret is libcurl's code. */
 static enum http_failure run_transfer(struct http_exchange *x, CURLcode *ret)
 {
     struct http_handle *h = x->handle;

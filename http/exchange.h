@@ -31,9 +31,9 @@ struct http_exchange {
     int cancel_fd;      /* -1: none */
     int64_t limit_ms;   /* limit of the complete exchange; 0: none */
     int64_t silence_ms; /* limit of the time without a byte of the answer, in addition to timed_ms; 0: none */
-    int64_t
-        trickle_ms; /* limit of the time with fewer bytes than HTTP_TRICKLE_BYTES, in addition to timed_ms; 0:
-                       none. If silence_ms is set, this time begins with the first byte of the answer. */
+    /* Limit of the time with fewer bytes than HTTP_TRICKLE_BYTES, in addition to timed_ms; 0: none. If
+     * silence_ms is set, this time begins with the first byte of the answer. */
+    int64_t trickle_ms;
     int64_t timed_ms; /* the duration of the profile, during which the server sends nothing */
     void *ctx;
     /* Receives a header line. This and the next three callbacks may be NULL. */
@@ -55,9 +55,9 @@ struct http_exchange {
     struct err failure; /* the error of a callback */
 
     int64_t last_byte, window_start; /* by clock_now() */
-    int64_t cpu_start,
-        cpu_body;          /* CPU time of this thread in ns: at the start, and in `body` for large pieces */
-    uint64_t window_bytes; /* `transferred` at window_start */
+    int64_t cpu_start;               /* the CPU time of this thread at the start, in ns */
+    int64_t cpu_body;                /* the CPU time in `body` for large pieces, in ns */
+    uint64_t window_bytes;           /* `transferred` at window_start */
 };
 
 /* Sends the request that the handle describes. HTTP_FAILURE_NONE: a complete answer of any status was

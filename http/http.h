@@ -4,10 +4,10 @@
  * tracker.
  *
  * This client has one origin and one token. It sends the token in a header, to this origin only. It uses TLS,
- * or plain HTTP to loopback. It repeats a GET, and any request after a 429, because a server that answers 429
- * has not acted on the request. It follows at most three redirects of a GET, within the origin; only a GET
- * with `may_leave_origin` may be redirected to another origin. Answers have a maximum size. No output
- * contains the token.
+ * or plain HTTP to loopback. It repeats a GET after a 502, 503 or 504, and any request after a 429, because a
+ * server that answers 429 has not acted on the request. It follows at most three redirects of a GET, within
+ * the origin; only a GET with `may_leave_origin` may be redirected to another origin. Answers have a maximum
+ * size. No output contains the token.
  */
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
@@ -27,28 +27,28 @@ void http_global_cleanup(void);
 struct http;
 
 /* A request that a dry run would have sent. */
-struct http_would {
+struct http_dry_request {
     const char *method;
     const char *url;
-    const char *what; /* "confidential=true, title "...", description (94 bytes)"; "" without a body */
+    const char *body; /* a description, such as confidential=true, description (94 bytes); "": no body */
 };
 
 struct http_options {
     const char *url;  /* the prefix of all paths: https://HOST[:PORT][/PATH], without a slash at the end */
     const char *ca;   /* PEM; NULL: the system's authorities */
-    const char *auth; /* the header with the token as a format for one %s, such as "PRIVATE-TOKEN: %s" */
+    const char *auth; /* the header with the token, as a format: "PRIVATE-TOKEN: %s" */
     const struct secret *token; /* NULL in a dry run. Must outlive the client. */
-    /* If true, the client sends nothing, and `would` receives each request. */
-    bool dry_run;
-    int64_t connect_ms;  /* timeout of the connection, with TLS; 0: 20 s */
-    int64_t silence_ms;  /* limit of the time without a byte in either direction; 0: 60 s */
-    int64_t max_wait_ms; /* limit for the sum of the pauses of one request; 0: 2 minutes */
+    bool dry_run;               /* sends nothing; `dry_request` receives each request */
+    int64_t connect_ms;         /* timeout of the connection, with TLS; 0: 20 s */
+    int64_t silence_ms;         /* limit of the time without a byte in either direction; 0: 60 s */
+    int64_t max_wait_ms; /* limit of the sum of the pauses between the attempts of a request; 0: 2 minutes */
     int cancel_fd;       /* cancels a request when it becomes readable (ERR_CANCELLED); -1: none */
     /* The callbacks may be NULL. */
-    void (*progress)(void *ctx, uint64_t bytes,
-                     uint64_t of); /* bytes of the file that are sent; about ten times a second */
-    void (*waiting)(void *ctx, int64_t ms, const char *because); /* before it repeats a request */
-    void (*would)(void *ctx, const struct http_would *would);
+    /* Called about ten times a second while a file is sent: the number of sent bytes, and of all bytes. */
+    void (*progress)(void *ctx, uint64_t sent, uint64_t size);
+    /* Called before the pause that precedes a repeated request. */
+    void (*waiting)(void *ctx, int64_t ms, const char *because);
+    void (*dry_request)(void *ctx, const struct http_dry_request *request);
     void *ctx;
 };
 
@@ -83,20 +83,20 @@ struct http_request {
      * request has no token and no cookie, and uses TLS unless both URLs are on loopback. */
     bool may_leave_origin;
     /* The answer in a dry run, a JSON text; NULL: an empty object. */
-    const char *dry;
+    const char *dry_answer;
 };
 
-/* How much of a request was sent. */
+/* The part of a request that was sent. */
 enum http_sent {
     HTTP_SENT_NOTHING,
-    HTTP_SENT_PART, /* not the complete body: the server cannot act on the request */
-    HTTP_SENT_ALL,  /* as far as this workstation can tell */
+    HTTP_SENT_PART, /* a part of the body: the server cannot act on the request */
+    HTTP_SENT_ALL,  /* everything: libcurl has read the complete body */
 };
 
 struct http_answer {
     int status; /* 0: no answer */
     char content_type[128];
-    char location[512]; /* the target of a redirect that was not followed, as url_origin_strip; "" for none */
+    char location[512];     /* the URL of a redirect that was not followed (url_origin_strip); "": none */
     char retry_after[64];   /* Retry-After of a 429 or 503, printable */
     char other_origin[256]; /* the other origin that sent the final answer; "" for none */
     struct buf body;
@@ -112,7 +112,7 @@ struct http_answer {
 int http_send(struct http *h, const struct http_request *request, struct http_answer *ret, struct err *err);
 void http_answer_release(struct http_answer *a);
 
-/* Masks the token in text of the server. */
+/* Masks the token in text that the server sent. */
 void http_mask(const struct http *h, char *text);
 
 #endif

@@ -8,10 +8,10 @@
 #include "base/banned.h"
 
 #define MAX_REDIRECTS 10L
-/* The time that a server gets beyond the requested length. */
+/* The time that a server gets in addition to the duration of the profile. */
 #define GRACE_S 5
 
-char *url_shown(const char *url)
+char *url_without_password(const char *url)
 {
     CURLU *u = curl_url();
     char *shown = NULL, *password = NULL, *ret = NULL;
@@ -58,18 +58,18 @@ static bool is_given(const char *s)
     return s && *s;
 }
 
-/* `https+insecure` means https without checking the certificate, as in Go's pprof. */
+/* Sets the URL. `https+insecure` is https without a check of the certificate, as in Go's pprof. */
 static CURLcode set_address(CURL *e, const char *url)
 {
     static const char insecure[] = "https+insecure://";
-    bool blind = strncasecmp(url, insecure, sizeof insecure - 1) == 0;
+    bool unchecked = strncasecmp(url, insecure, sizeof insecure - 1) == 0;
     char *plain = NULL;
     int failed = 0;
-    if (blind && asprintf(&plain, "https://%s", url + sizeof insecure - 1) < 0)
+    if (unchecked && asprintf(&plain, "https://%s", url + sizeof insecure - 1) < 0)
         return CURLE_OUT_OF_MEMORY;
-    failed |= (int)curl_easy_setopt(e, CURLOPT_URL, blind ? plain : url);
-    failed |= (int)curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, blind ? 0L : 1L);
-    failed |= (int)curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, blind ? 0L : 2L);
+    failed |= (int)curl_easy_setopt(e, CURLOPT_URL, unchecked ? plain : url);
+    failed |= (int)curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, unchecked ? 0L : 1L);
+    failed |= (int)curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, unchecked ? 0L : 2L);
     free(plain);
     return failed ? CURLE_FAILED_INIT : CURLE_OK;
 }
@@ -105,7 +105,7 @@ static int set_body(CURL *e, struct str body, struct curl_slist **headers)
     return failed ? -1 : 0;
 }
 
-/* The error for a request without a complete answer. */
+/* Sets the error for a request without a complete answer. */
 static int set_error(const struct url_request *r, const struct http_exchange *x, enum http_failure failure,
                      struct err *err)
 {
@@ -115,7 +115,7 @@ static int set_error(const struct url_request *r, const struct http_exchange *x,
         *err = x->failure;
     if (failure == HTTP_FAILURE_CALLBACK)
         return -1;
-    shown = url_shown(r->url);
+    shown = url_without_password(r->url);
     if (failure == HTTP_FAILURE_HEADERS)
         err_set(err, kind, "its headers are larger than %u kB", HTTP_HEADERS_MAX >> 10);
     else if (failure == HTTP_FAILURE_COSTLY)

@@ -1,6 +1,6 @@
 /*
- * One request to any URL that the user names, as Go's pprof sends it. libcurl reads the user's settings from
- * the environment, such as a proxy. The caller interprets the answer.
+ * Sends one request to any URL that the user names, as Go's pprof does. libcurl reads the user's settings
+ * from the environment, such as a proxy. The caller interprets the answer.
  *
  * Source: google/pprof internal/driver/fetch.go and internal/symbolz.
  */
@@ -11,8 +11,9 @@
 
 #include "base/base.h"
 
-/* Returns the URL without its password, for output: a new string. NULL if out of memory. */
-char *url_shown(const char *url);
+/* Returns the URL for output, with xxxxx instead of its password: a new string. NULL if it is no URL, or if
+ * memory runs out. */
+char *url_without_password(const char *url);
 
 struct url_request {
     const char *url; /* http, https, or https+insecure: without checking the certificate */

@@ -9,9 +9,9 @@
 static bool has_part(CURLU *url, CURLUPart which)
 {
     char *part = NULL;
-    bool there = curl_url_get(url, which, &part, 0) == CURLUE_OK;
+    bool found = curl_url_get(url, which, &part, 0) == CURLUE_OK;
     curl_free(part);
-    return there;
+    return found;
 }
 
 int url_origin_parse(const char *url, struct url_origin *ret, struct err *err)
@@ -37,7 +37,7 @@ int url_origin_parse(const char *url, struct url_origin *ret, struct err *err)
     return 0;
 }
 
-static bool same_part(CURLU *a, CURLU *b, CURLUPart which)
+static bool has_same_part(CURLU *a, CURLU *b, CURLUPart which)
 {
     char *x = NULL, *y = NULL;
     bool same = curl_url_get(a, which, &x, CURLU_DEFAULT_PORT) == CURLUE_OK &&
@@ -51,8 +51,8 @@ bool url_origin_is_same(const char *a, const char *b)
 {
     CURLU *x = curl_url(), *y = curl_url();
     bool same = x && y && curl_url_set(x, CURLUPART_URL, a, 0) == CURLUE_OK &&
-                curl_url_set(y, CURLUPART_URL, b, 0) == CURLUE_OK && same_part(x, y, CURLUPART_SCHEME) &&
-                same_part(x, y, CURLUPART_HOST) && same_part(x, y, CURLUPART_PORT);
+                curl_url_set(y, CURLUPART_URL, b, 0) == CURLUE_OK && has_same_part(x, y, CURLUPART_SCHEME) &&
+                has_same_part(x, y, CURLUPART_HOST) && has_same_part(x, y, CURLUPART_PORT);
     curl_url_cleanup(x);
     curl_url_cleanup(y);
     return same;
@@ -60,13 +60,13 @@ bool url_origin_is_same(const char *a, const char *b)
 
 bool url_origin_may_redirect(const char *from, const char *to)
 {
-    struct url_origin here, there;
-    if (url_origin_parse(from, &here, NULL) < 0 || url_origin_parse(to, &there, NULL) < 0)
+    struct url_origin source, target;
+    if (url_origin_parse(from, &source, NULL) < 0 || url_origin_parse(to, &target, NULL) < 0)
         return false;
-    return there.known && !there.credentials && (there.https || (here.loopback && there.loopback));
+    return target.known && !target.credentials && (target.https || (source.loopback && target.loopback));
 }
 
-/* Writes the URL without these parts into dst. */
+/* Writes the URL without these parts into dst. Returns dst. */
 static char *strip_parts(const char *url, const CURLUPart *parts, size_t n, char *dst, size_t cap)
 {
     CURLU *u = curl_url();

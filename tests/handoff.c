@@ -21,10 +21,10 @@
 #include "handoff/handoff.h"
 #include "base/banned.h"
 
-static void on_would(void *ctx, const struct http_would *w)
+static void on_dry_request(void *ctx, const struct http_dry_request *request)
 {
     (void)ctx;
-    printf("would %s %s%s%s\n", w->method, w->url, *w->what ? " " : "", w->what);
+    printf("would %s %s%s%s\n", request->method, request->url, *request->body ? " " : "", request->body);
 }
 
 static void on_waiting(void *ctx, int64_t ms, const char *because)
@@ -156,8 +156,11 @@ int main(int argc, char **argv)
     struct canceller canceller = {.fds = {-1, -1}};
     struct tracker tracker = {.name = name, .token = {SECRET_ENV, variable}};
     struct handoff_request request = {.tracker = &tracker, .reading = "profgrab bundle decrypt -i KEY FILE"};
-    struct handoff_options options = {
-        .cancel_fd = -1, .would = on_would, .waiting = on_waiting, .step = on_step, .ctx = &canceller};
+    struct handoff_options options = {.cancel_fd = -1,
+                                      .dry_request = on_dry_request,
+                                      .waiting = on_waiting,
+                                      .step = on_step,
+                                      .ctx = &canceller};
     struct handoff_result result;
     struct err err = ERR_INIT;
     read_options(argc, argv, &request, &options, &tracker, &canceller);

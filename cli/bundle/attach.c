@@ -15,7 +15,7 @@
 #include "base/banned.h"
 
 struct attach_options {
-    struct delivery_options handover;
+    struct delivery_options delivery;
     const char *inventory;
     const char *passphrase_file;
     bool batch;
@@ -23,9 +23,9 @@ struct attach_options {
 };
 
 static const struct option options[] = {
-    HANDOFF_OPTION_ROWS(struct attach_options, handover),
+    HANDOFF_OPTION_ROWS(struct attach_options, delivery),
     {"dry-run", 0, OPTION_FLAG, NULL, "make the copy and print each request; send none",
-     offsetof(struct attach_options, handover.dry_run), 0},
+     offsetof(struct attach_options, delivery.dry_run), 0},
     {"inventory", 'i', OPTION_TEXT, "FILE",
      "the inventory (default: $PROFGRAB_INVENTORY, then ~/.config/profgrab, then /etc/profgrab)",
      offsetof(struct attach_options, inventory), 0},
@@ -44,7 +44,7 @@ static int refuse_copy(const char *path, struct err *err)
         err, "use the original bundle; `profgrab bundle encrypt %s` encrypts this copy for others", path);
 }
 
-/* attach redacts and signs before it encrypts, so it cannot start from an encrypted bundle. */
+/* Refuses an encrypted bundle, because attach must read a bundle to redact it. */
 static int refuse_encrypted(const char *path, struct err *err)
 {
     err_set(err, ERR_USAGE, "%s is encrypted already; attach needs the bundle in plain text", path);
@@ -60,8 +60,8 @@ static bool is_encrypted(const char *path)
     return n > 0 && age_is_encrypted(first, (size_t)n);
 }
 
-/* Checks that the file is a bundle that can be handed off. This check precedes the hand-off, because after it
- * attach would print a command that repeats it. */
+/* Checks that the file is a bundle that can be handed off. attach checks it before the hand-off begins,
+ * because a failed hand-off prints the command that repeats it. */
 static int check_bundle(const char *path, struct err *err)
 {
     char *text = NULL;
@@ -83,25 +83,25 @@ static int check_bundle(const char *path, struct err *err)
 static int prepare_delivery(const struct attach_options *o, const struct strlist *words,
                             struct inventory **ret_inventory, struct delivery *ret, struct err *err)
 {
-    bool wanted = false;
+    bool requested = false;
     if (words->n != 1) {
         err_set(err, ERR_USAGE, "attach needs exactly one bundle");
         return err_hint(err, "profgrab attach BUNDLE --for TEAM");
     }
-    if (delivery_is_requested(&o->handover, &wanted, err) < 0)
+    if (delivery_is_requested(&o->delivery, &requested, err) < 0)
         return -1;
-    if (!wanted) {
+    if (!requested) {
         err_set(err, ERR_USAGE, "attach: neither --for nor --to is given");
         return err_hint(err, "add --for TEAM, a team of the inventory, or --to TRACKER:PROJECT");
     }
     if (inventory_file_load(o->inventory, ret_inventory, err) < 0 ||
-        delivery_prepare(&o->handover, *ret_inventory, signals_cancel_fd(), ret, err) < 0)
+        delivery_prepare(&o->delivery, *ret_inventory, signals_cancel_fd(), ret, err) < 0)
         return -1;
     return check_bundle(words->items[0], err);
 }
 
-static int hand_off_bundle(const struct attach_options *o, const char *bundle, const struct delivery *h,
-                           struct err *err)
+static int hand_off_bundle(const struct attach_options *o, const char *bundle,
+                           const struct delivery *delivery, struct err *err)
 {
     struct prompt prompt;
     struct handoff_report report;
@@ -113,7 +113,7 @@ static int hand_off_bundle(const struct attach_options *o, const char *bundle, c
     }
     const struct handoff_run run = {
         .bundle = bundle, .inventory = o->inventory, .prompt = &prompt, .quiet = o->quiet};
-    int code = handoff_command(h, &run, &report);
+    int code = handoff_command(delivery, &run, &report);
     handoff_report_release(&report);
     prompt_release(&prompt);
     return code;
@@ -124,18 +124,18 @@ static int run_attach(int argc, char **argv, struct err *err)
     struct attach_options o = {.quiet = false};
     struct strlist words = {0};
     struct inventory *inventory = NULL;
-    struct delivery h = {0};
+    struct delivery delivery = {0};
     int code = EXIT_USAGE;
     if (options_parse(options, &(struct arguments){argc, argv}, &o, &words, err) == 0) {
-        if (prepare_delivery(&o, &words, &inventory, &h, err) < 0 || signals_install(err) < 0)
+        if (prepare_delivery(&o, &words, &inventory, &delivery, err) < 0 || signals_install(err) < 0)
             code = exit_status_of(err);
         else
-            code = hand_off_bundle(&o, words.items[0], &h, err);
+            code = hand_off_bundle(&o, words.items[0], &delivery, err);
     }
-    delivery_release(&h);
+    delivery_release(&delivery);
     inventory_free(inventory);
     strlist_release(&words);
-    delivery_options_release(&o.handover);
+    delivery_options_release(&o.delivery);
     return code;
 }
 

@@ -84,8 +84,8 @@ static int add_member_row(void *ctx, const struct bundle_member *member, struct 
     return 0;
 }
 
-/* The members of a bundle that a command reads. */
-struct members {
+/* The members to list: those of a bundle with this content. */
+struct member_list {
     const char *bundle;
     enum input_content content;
     struct input_keys keys;
@@ -93,7 +93,7 @@ struct members {
 
 static int print_members(void *ctx, struct buf *ret, struct err *err)
 {
-    struct members *m = ctx;
+    struct member_list *m = ctx;
     struct input_entries all;
     int rc = input_list_entries(m->bundle, &m->keys, &all, err);
     (void)ret;
@@ -106,15 +106,15 @@ static int print_members(void *ctx, struct buf *ret, struct err *err)
     return rc == 0 ? standard_stream_flush(stdout, err) : rc;
 }
 
-/* Shell completion runs this command, so it reads the bundle with limits and does not prompt. */
+/* Lists the members in a confined child without a prompt, because the shell's completion runs it. */
 static int list_members(const struct bundle_options *o, const char *bundle, struct opener *opener,
                         struct err *err)
 {
-    struct members m = {.bundle = bundle,
-                        .content = !o->dumps      ? INPUT_PROFILES
-                                   : !o->profiles ? INPUT_DUMPS
-                                                  : INPUT_BOTH,
-                        .keys = {.option = "--identity", .opener = opener}};
+    struct member_list m = {.bundle = bundle,
+                            .content = !o->dumps      ? INPUT_PROFILES
+                                       : !o->profiles ? INPUT_DUMPS
+                                                      : INPUT_BOTH,
+                            .keys = {.option = "--identity", .opener = opener}};
     struct proc_fork_limits limits = confined_limits(input_size(bundle), signals_cancel_fd());
     if (o->json)
         return err_set(err, ERR_USAGE, "--json cannot be combined with --profiles or --dumps");
@@ -162,18 +162,18 @@ static int extract_members(const struct bundle_options *o, const struct strlist 
     return 0;
 }
 
-/* ---- encrypted bundles --------------------------------------------------------------------------------- */
+/* ---- verbs --------------------------------------------------------------------------------------------- */
 
-typedef int opener_user_fn(const struct bundle_options *o, const struct strlist *rest, struct opener *opener,
+typedef int opener_verb_fn(const struct bundle_options *o, const struct strlist *rest, struct opener *opener,
                            struct err *err);
 
-static int run_with_opener(opener_user_fn *use_opener, const struct bundle_options *o,
-                           const struct strlist *rest, struct err *err)
+static int run_with_opener(opener_verb_fn *run, const struct bundle_options *o, const struct strlist *rest,
+                           struct err *err)
 {
     struct opener opener;
     if (signals_install(err) < 0 || opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
-    int rc = use_opener(o, rest, &opener, err);
+    int rc = run(o, rest, &opener, err);
     opener_release(&opener);
     return rc;
 }

@@ -15,20 +15,20 @@
 #include "cli/term/message.h"
 #include "base/banned.h"
 
-/* The limits of a source directory: those of a bundle, which would contain it. */
+/* The limits of a source directory: its files must fit into a bundle. */
 enum { MAX_ENTRIES = BUNDLE_MAX_MEMBERS, MAX_DEPTH = 32 };
 
 struct creation {
     struct workdir *work;
     struct manifest *manifest;
-    size_t n;
-    size_t damaged;
+    size_t n;                      /* files */
+    size_t damaged;                /* damaged files */
     struct confined_budget budget; /* the time that checking the files may take */
-    bool unfinished;               /* a work directory is among the sources: its run was killed */
+    bool unfinished;               /* a source is the work directory of a killed run */
 };
 
-/* Builds the name of a file in the bundle: keeps slashes and the characters of text_is_name, and replaces all
- * others by a dash. */
+/* Returns the name of a file in the bundle, a new string: a dash replaces each character that is neither a
+ * slash nor one of text_is_name. */
 static char *member_name(const char *path)
 {
     while (*path == '/' || strncmp(path, "./", 2) == 0)
@@ -37,9 +37,9 @@ static char *member_name(const char *path)
     if (asprintf(&name, "files/%s", path) < 0)
         return NULL;
     for (char *p = name; *p; p++) {
-        char one[2] = {*p, '\0'};
+        char text[2] = {*p, '\0'};
         bool first = p == name || p[-1] == '/';
-        if (*p != '/' && !text_is_name(one) && (first || !strchr("._-", *p)))
+        if (*p != '/' && !text_is_name(text) && (first || !strchr("._-", *p)))
             *p = '-';
     }
     return name;
@@ -79,29 +79,29 @@ out:
     return rc;
 }
 
-static int add_file(struct creation *c, struct fetch_local_file *from, const char *below, struct err *err)
+static int add_file(struct creation *c, struct fetch_local_file *from, const char *path, struct err *err)
 {
-    char *name = member_name(below);
+    char *name = member_name(path);
     int rc = name ? add_copy(c, from, name, err) : err_nomem(err);
     free(name);
     return rc;
 }
 
-/* A directory whose files are copied. */
+/* A directory whose files are copied. Paths in it are relative to it. */
 struct source_directory {
-    struct creation *c;
+    struct creation *creation;
     struct beneath directory;
 };
 
-/* Refuses a file with several hard links in a directory that others can write, because one of them may have
+/* Refuses a file with several hard links in a directory that others can write, because another user may have
  * linked a file of another directory. Accepts a hard link in a directory that only its owner can write. */
-static int refuse_foreign_link(const struct source_directory *x, const char *below, const struct stat *st,
+static int refuse_foreign_link(const struct source_directory *x, const char *path, const struct stat *st,
                                struct err *err)
 {
     struct stat parent;
-    char *dir = file_dir(below);
-    int rc = dir ? beneath_stat(&x->directory, file_base(below) == below ? "" : dir, &parent, err)
-                 : err_nomem(err);
+    char *dir = file_dir(path);
+    int rc =
+        dir ? beneath_stat(&x->directory, file_base(path) == path ? "" : dir, &parent, err) : err_nomem(err);
     free(dir);
     if (rc < 0)
         return -1;
@@ -111,34 +111,35 @@ static int refuse_foreign_link(const struct source_directory *x, const char *bel
     err_set(err, ERR_FAILED,
             "%s/%s has several names (hard links) in a directory that others can write: another user may "
             "have linked it",
-            x->directory.name, below);
+            x->directory.name, path);
     return err_hint(err, "copy the directory, or name the file itself");
 }
 
-static int add_entry(void *ctx, const char *below, const struct stat *st, struct err *err)
+static int add_entry(void *ctx, const char *path, const struct stat *st, struct err *err)
 {
     struct source_directory *x = ctx;
     if (S_ISDIR(st->st_mode))
         return 0;
-    if (S_ISREG(st->st_mode) && st->st_nlink > 1 && refuse_foreign_link(x, below, st, err) < 0)
+    if (S_ISREG(st->st_mode) && st->st_nlink > 1 && refuse_foreign_link(x, path, st, err) < 0)
         return -1;
-    char *path = file_join(x->directory.name, below);
-    struct fetch_local_file from = {.fd = -1, .copy_fd = -1, .cancel_fd = signals_cancel_fd(), .path = path};
+    char *full_path = file_join(x->directory.name, path);
+    struct fetch_local_file from = {
+        .fd = -1, .copy_fd = -1, .cancel_fd = signals_cancel_fd(), .path = full_path};
     int rc = -1;
-    if (!path)
+    if (!full_path)
         err_nomem(err);
     else if (!S_ISREG(st->st_mode))
-        err_set(err, ERR_FAILED, "%s is not a regular file", path);
-    else if ((from.fd = beneath_open(&x->directory, below, err)) >= 0)
-        rc = add_file(x->c, &from, below, err);
+        err_set(err, ERR_FAILED, "%s is not a regular file", full_path);
+    else if ((from.fd = beneath_open(&x->directory, path, err)) >= 0)
+        rc = add_file(x->creation, &from, path, err);
     fd_close(&from.fd);
-    free(path);
+    free(full_path);
     return rc;
 }
 
 static int add_directory(struct creation *c, const char *path, struct err *err)
 {
-    struct source_directory x = {.c = c};
+    struct source_directory x = {.creation = c};
     const struct beneath_walk walk = {
         .max_entries = MAX_ENTRIES, .max_depth = MAX_DEPTH, .visit = add_entry, .ctx = &x};
     c->unfinished = c->unfinished || text_ends_in(path, ".partial");
@@ -150,7 +151,7 @@ static int add_directory(struct creation *c, const char *path, struct err *err)
 }
 
 /* Adds a file, or all files below a directory. */
-static int add_below(struct creation *c, const char *path, struct err *err)
+static int add_file_or_directory(struct creation *c, const char *path, struct err *err)
 {
     struct stat st;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
@@ -169,25 +170,18 @@ static int add_path(struct creation *c, const char *path, struct err *err)
     while (n > 1 && path[n - 1] == '/')
         n--;
     char *trimmed = strndup(path, n);
-    int rc = trimmed ? add_below(c, trimmed, err) : err_nomem(err);
+    int rc = trimmed ? add_file_or_directory(c, trimmed, err) : err_nomem(err);
     free(trimmed);
     return rc;
 }
 
-void create_print_no_page(const struct err *why)
+static int fill_bundle(struct creation *c, const struct strlist *sources, char **ret_path, struct err *err)
 {
-    message_print(BUNDLE_REPORT " could not be made, so the bundle has none: %s", why->msg);
-    if (why->kind == ERR_LOCAL_IO)
-        message_print("hint: `profgrab report BUNDLE` makes it later");
-}
-
-static int create_from(struct creation *c, const struct strlist *rest, char **ret_path, struct err *err)
-{
-    for (size_t i = 0; i < rest->n; i++)
-        if (add_path(c, rest->items[i], err) < 0)
+    for (size_t i = 0; i < sources->n; i++)
+        if (add_path(c, sources->items[i], err) < 0)
             return -1;
     if (c->n == 0)
-        return err_set(err, ERR_USAGE, "there is no file in %s", rest->items[0]);
+        return err_set(err, ERR_USAGE, "there is no file in %s", sources->items[0]);
     if (manifest_finish(c->manifest, clock_utc(), c->unfinished, c->damaged == 0 && !c->unfinished, err) < 0)
         return -1;
     struct err page_error = ERR_INIT;
@@ -198,13 +192,13 @@ static int create_from(struct creation *c, const struct strlist *rest, char **re
     return 0;
 }
 
-/* A bundle of bundles would hide their files from every command that reads bundles. */
+/* Refuses bundles as sources, because no command reads the files of a bundle in a bundle. */
 static int refuse_bundles(const struct strlist *sources, struct err *err)
 {
     struct stat st;
     for (size_t i = 0; i < sources->n; i++) {
         const char *path = sources->items[i];
-        /* Skip directories: they are no bundles. */
+        /* A directory is not a bundle. */
         if ((stat(path, &st) == 0 && S_ISDIR(st.st_mode)) || !input_is_bundle(path))
             continue;
         if (input_is_encrypted(path)) {
@@ -229,7 +223,7 @@ int create_bundle(const char *output, const char *reason, const struct strlist *
         return -1;
     int rc = record_new(workdir_name(c.work), reason, now, &c.manifest, err);
     if (rc == 0)
-        rc = create_from(&c, sources, &path, err);
+        rc = fill_bundle(&c, sources, &path, err);
     /* The work directory has only copies, so it can be removed. */
     if (rc < 0)
         workdir_remove(c.work);

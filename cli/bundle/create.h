@@ -1,4 +1,4 @@
-/* `profgrab bundle create`: makes a bundle of local profiles. */
+/* `profgrab bundle create`: makes a bundle of local files. */
 #ifndef CLI_BUNDLE_CREATE_H
 #define CLI_BUNDLE_CREATE_H
 

@@ -17,9 +17,8 @@
  * cache. The buffer is page-aligned, because reads into an unaligned buffer took four times as long. */
 #define PIECE (1u << 18)
 #define PAGE 4096
-/* Enough bytes to recognise the format: the maximum of white space before armor, and more than its first
- * line. */
-#define BEGIN_MAX 1100
+/* The number of bytes that identify the format: the maximum white space before armor, and its first line. */
+#define PREFIX_MAX 1100
 #define ENDING ".age"
 
 /* ---- recipients ---------------------------------------------------------------------------------------- */
@@ -69,7 +68,8 @@ static int add_recipients(const struct crypt_options *o, struct age_recipients *
 
 /* ---- input and output ---------------------------------------------------------------------------------- */
 
-struct job {
+/* One encryption or decryption. */
+struct crypt_job {
     const struct crypt_options *o;
     int in;                       /* the descriptor to read */
     int out;                      /* the descriptor to write */
@@ -83,12 +83,12 @@ static char *join_text(const char *a, const char *b)
     return asprintf(&both, "%s%s", a, b) < 0 ? NULL : both;
 }
 
-/* Fails for standard input, and for a file to decrypt whose name does not end in .age. */
+/* Chooses the output. Fails for standard input, and for a file to decrypt without the ending .age. */
 static int default_output(const struct crypt_options *o, bool encrypt, char **ret, struct err *err)
 {
     size_t n = strlen(o->file), ending = strlen(ENDING);
-    bool named = n > ending && strcmp(o->file + n - ending, ENDING) == 0;
-    if (strcmp(o->file, "-") == 0 || (!encrypt && !named)) {
+    bool has_ending = n > ending && strcmp(o->file + n - ending, ENDING) == 0;
+    if (strcmp(o->file, "-") == 0 || (!encrypt && !has_ending)) {
         err_set(err, ERR_USAGE, "the output needs a name");
         return err_hint(err, "-o FILE, or -o - for standard output");
     }
@@ -97,7 +97,7 @@ static int default_output(const struct crypt_options *o, bool encrypt, char **re
 }
 
 /* Checks the output before the user is asked for a passphrase. */
-static int check_output(struct job *j, bool encrypt, struct err *err)
+static int check_output(struct crypt_job *j, bool encrypt, struct err *err)
 {
     const char *output = j->o->output;
     bool text = encrypt && j->o->armor;
@@ -121,9 +121,9 @@ static int check_output(struct job *j, bool encrypt, struct err *err)
 
 /* Refuses a file that is not encrypted before the user is asked for a passphrase. Standard input is checked
  * when it is read. */
-static int check_input(const struct job *j, struct err *err)
+static int check_input(const struct crypt_job *j, struct err *err)
 {
-    unsigned char first[BEGIN_MAX];
+    unsigned char first[PREFIX_MAX];
     char *manifest = NULL;
     ssize_t n = j->in == STDIN_FILENO ? -1 : pread(j->in, first, sizeof first, 0);
     if (n < 0 || age_is_encrypted(first, (size_t)n))
@@ -137,9 +137,9 @@ static int check_input(const struct job *j, struct err *err)
                   : -1;
 }
 
-static int begin_job(struct job *j, const struct crypt_options *o, bool encrypt, struct err *err)
+static int begin_job(struct crypt_job *j, const struct crypt_options *o, bool encrypt, struct err *err)
 {
-    *j = (struct job){.o = o, .in = -1, .out = -1};
+    *j = (struct crypt_job){.o = o, .in = -1, .out = -1};
     if (signals_install(err) < 0)
         return -1;
     j->in = strcmp(o->file, "-") == 0 ? STDIN_FILENO : file_open(o->file, err);
@@ -148,7 +148,7 @@ static int begin_job(struct job *j, const struct crypt_options *o, bool encrypt,
     return !encrypt && check_input(j, err) < 0 ? -1 : 0;
 }
 
-static int open_output(struct job *j, struct err *err)
+static int open_output(struct crypt_job *j, struct err *err)
 {
     struct atomic_file *new_file = NULL;
     if (!j->path)
@@ -160,7 +160,7 @@ static int open_output(struct job *j, struct err *err)
     return 0;
 }
 
-static int finish_job(struct job *j, struct err *err)
+static int finish_job(struct crypt_job *j, struct err *err)
 {
     if (!j->path)
         return 0;
@@ -170,7 +170,7 @@ static int finish_job(struct job *j, struct err *err)
     return 0;
 }
 
-static void release_job(struct job *j)
+static void release_job(struct crypt_job *j)
 {
     atomic_file_free(j->new_file);
     if (j->in != STDIN_FILENO)
@@ -187,7 +187,7 @@ static void free_piece(unsigned char *piece)
 
 /* ---- encrypt ------------------------------------------------------------------------------------------- */
 
-static ssize_t read_piece(const struct job *j, unsigned char *piece, struct err *err)
+static ssize_t read_piece(const struct crypt_job *j, unsigned char *piece, struct err *err)
 {
     for (;;) {
         if (fd_wait(j->in, POLLIN, CLOCK_NEVER, signals_cancel_fd(), err) < 0)
@@ -198,7 +198,7 @@ static ssize_t read_piece(const struct job *j, unsigned char *piece, struct err 
     }
 }
 
-static int encrypt_file(const struct job *j, const struct age_recipients *to, struct err *err)
+static int encrypt_file(const struct crypt_job *j, const struct age_recipients *to, struct err *err)
 {
     struct age_writer *w = NULL;
     ssize_t n = -1;
@@ -215,8 +215,8 @@ static int encrypt_file(const struct job *j, const struct age_recipients *to, st
     return rc;
 }
 
-/* Prints the recipients, and that the input stays, perhaps in plain text. */
-static void print_recipients(const struct job *j, const struct age_recipients *to)
+/* Prints the recipients, and that the input stays in plain text. */
+static void print_recipients(const struct crypt_job *j, const struct age_recipients *to)
 {
     for (size_t i = 0; i < age_recipients_count(to); i++)
         message_print("encrypted to %s", age_recipients_name(to, i));
@@ -227,7 +227,7 @@ static void print_recipients(const struct job *j, const struct age_recipients *t
 
 int crypt_encrypt(const struct crypt_options *o, struct err *err)
 {
-    struct job j;
+    struct crypt_job j;
     struct age_recipients *to = NULL;
     int rc = -1;
     if (begin_job(&j, o, true, err) == 0 && age_recipients_new(&to, err) == 0 &&
@@ -246,8 +246,8 @@ int crypt_encrypt(const struct crypt_options *o, struct err *err)
 
 /* ---- decrypt ------------------------------------------------------------------------------------------- */
 
-/* Each decrypted chunk is authenticated, but only the last chunk shows that the file is complete. */
-static int copy_decrypted(const struct job *j, struct age_reader *r, struct err *err)
+/* Each decrypted chunk is authenticated. Only the last chunk shows that the file is complete. */
+static int copy_decrypted(const struct crypt_job *j, struct age_reader *r, struct err *err)
 {
     ssize_t n = 0;
     unsigned char *piece = aligned_alloc(PAGE, PIECE);
@@ -262,7 +262,7 @@ static int copy_decrypted(const struct job *j, struct age_reader *r, struct err 
     return n < 0 ? err_wrap(err, "%s", j->o->file) : rc;
 }
 
-static int decrypt_file(struct job *j, struct age_identities *by, struct err *err)
+static int decrypt_file(struct crypt_job *j, struct age_identities *by, struct err *err)
 {
     struct age_reader *r = NULL;
     if (age_reader_open(j->in, by, &r, err) < 0)
@@ -278,7 +278,7 @@ static int decrypt_file(struct job *j, struct age_identities *by, struct err *er
 
 int crypt_decrypt(const struct crypt_options *o, struct err *err)
 {
-    struct job j;
+    struct crypt_job j;
     struct opener opener;
     int rc = -1;
     if (begin_job(&j, o, false, err) == 0 && check_output(&j, false, err) == 0 &&

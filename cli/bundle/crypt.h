@@ -7,7 +7,7 @@
 
 struct crypt_options {
     const char *file;                 /* "-": standard input */
-    const char *output;               /* NULL: the file's name plus or minus .age; "-": standard output */
+    const char *output;               /* NULL: the file's name with or without .age; "-": standard output */
     const struct strlist *recipients; /* each a recipient or a file of them */
     const struct strlist *identities; /* files */
     const char *passphrase_file;      /* NULL: ask the user */
@@ -15,7 +15,7 @@ struct crypt_options {
     bool armor;
 };
 
-/* Prints the path of the new file on stdout. crypt_encrypt also prints the recipients on stderr. */
+/* Both print the path of the new file on stdout. crypt_encrypt also prints the recipients on stderr. */
 int crypt_encrypt(const struct crypt_options *o, struct err *err);
 int crypt_decrypt(const struct crypt_options *o, struct err *err);
 

@@ -34,9 +34,9 @@ static bool is_listed(const struct strlist *l, const char *line)
 /* Prints the members that redaction does not search, because of their kind. */
 static void print_unsearched(const struct bundle_copy_result *c)
 {
-    enum { MOST = 20 };
+    enum { MAX_PRINTED = 20 };
     size_t printed = 0, others = c->unsearched - c->unsearchable.n;
-    for (size_t i = 0; i < c->unsearched_files.n && printed < MOST; i++)
+    for (size_t i = 0; i < c->unsearched_files.n && printed < MAX_PRINTED; i++)
         if (!is_listed(&c->unsearchable, c->unsearched_files.items[i])) {
             message_print("not searched for secrets: %s", c->unsearched_files.items[i]);
             printed++;
@@ -67,7 +67,7 @@ static void print_copy(const struct delivery *d, const struct bundle_copy_result
         message_print("you cannot read this copy yourself: the inventory has no self: { recipients: [...] }");
 }
 
-/* Prints these members even with --quiet, because the copy contains them unchanged. */
+/* Prints the unsearchable members even with --quiet, because the copy contains them unchanged. */
 static void print_unsearchable(const struct bundle_copy_result *c)
 {
     if (c->page_error.kind != ERR_NONE)
@@ -76,7 +76,7 @@ static void print_unsearchable(const struct bundle_copy_result *c)
         message_print("not searched for secrets, and handed off unchanged: %s", c->unsearchable.items[i]);
 }
 
-/* The maximum that may have left the workstation once a step has begun. */
+/* Returns the most that may have left the workstation after a step has begun. */
 static enum handoff_left max_left(enum handoff_step step)
 {
     if (step < HANDOFF_CREATE)
@@ -104,7 +104,7 @@ static void set_exit_text(const struct reporter *r, enum handoff_step step)
     signals_set_exit_text(line);
 }
 
-static void print_untracked(const struct delivery *d, const char *copy)
+static void print_missing_tracker(const struct delivery *d, const char *copy)
 {
     if (d->options->dry_run)
         message_print(
@@ -125,7 +125,7 @@ static void on_copied(void *ctx, const struct bundle_copy_result *copy)
     snprintf(r->copy, sizeof r->copy, "%s", copy->path ? copy->path : "");
     set_exit_text(r, HANDOFF_READ_PLACE);
     if (!r->delivery->tracker)
-        print_untracked(r->delivery, copy->path);
+        print_missing_tracker(r->delivery, copy->path);
 }
 
 static void on_title_redacted(void *ctx, const char *title)
@@ -154,14 +154,14 @@ static void on_waiting(void *ctx, int64_t ms, const char *because)
     message_print("waiting %s: %s", text_duration(text, sizeof text, ms), because);
 }
 
-static void on_request(void *ctx, const struct http_would *would)
+static void on_dry_request(void *ctx, const struct http_dry_request *request)
 {
     const struct reporter *r = ctx;
-    fprintf(r->run->json ? stderr : stdout, "%s %s%s%s\n", would->method, would->url,
-            *would->what ? "  " : "", would->what);
+    fprintf(r->run->json ? stderr : stdout, "%s %s%s%s\n", request->method, request->url,
+            *request->body ? "  " : "", request->body);
 }
 
-/* ---- the command --------------------------------------------------------------------------------------- */
+/* ---- the command to repeat ----------------------------------------------------------------------------- */
 
 static void add_option(struct buf *line, const char *name, const char *value)
 {
@@ -201,6 +201,8 @@ void handoff_print_repeat(const struct delivery *d, const struct handoff_run *ru
     buf_release(&line);
 }
 
+/* ---- the run ------------------------------------------------------------------------------------------- */
+
 static int run_delivery(const struct delivery *d, const struct handoff_run *run, struct delivery_result *ret,
                         struct err *err)
 {
@@ -222,7 +224,7 @@ static int run_delivery(const struct delivery *d, const struct handoff_run *run,
                                           .title_redacted = on_title_redacted,
                                           .step = d->options->dry_run ? NULL : on_step,
                                           .waiting = run->quiet ? NULL : on_waiting,
-                                          .would = on_request,
+                                          .dry_request = on_dry_request,
                                           .ctx = &reporter};
     set_exit_text(&reporter, HANDOFF_READ_PLACE);
     if (http_global_init(err) < 0)
@@ -261,7 +263,7 @@ int handoff_command(const struct delivery *d, const struct handoff_run *run, str
         return EXIT_OK;
     }
     const struct err *failure = &ret->failure;
-    /* After a usage error the same command would fail again. */
+    /* The same command would fail again after a usage error, so do not print it. */
     bool usage = failure->kind == ERR_USAGE && ret->result.handoff.left == HANDOFF_LEFT_NOTHING;
     int code = usage || failure->kind == ERR_CANCELLED ? exit_status_of(failure) : EXIT_HANDOFF;
     print_failure(d, &ret->result, failure);

@@ -70,7 +70,7 @@
 
 struct handoff_report {
     struct delivery_result result;
-    struct err failure; /* why the hand-off failed or did not begin; else its kind is ERR_NONE */
+    struct err failure; /* the reason why the hand-off failed or did not begin; ERR_NONE: none */
     char *repeat;       /* the printed command that repeats the hand-off; NULL: none was printed */
 };
 void handoff_report_release(struct handoff_report *r);
@@ -85,12 +85,12 @@ struct handoff_run {
 
 /*
  * Runs the delivery. Prints the issue's address on stdout (without a tracker: the copy's path). After a
- * failure, prints on stderr the reason, what has left the workstation, and the command that repeats it.
- * Returns the exit code; ret->failure has the error.
+ * failure, prints on stderr the reason, the data that has left the workstation, and the command that repeats
+ * the hand-off. Returns the exit code; ret->failure has the error.
  */
 int handoff_command(const struct delivery *d, const struct handoff_run *run, struct handoff_report *ret);
 
-/* Prints the command that hands off the bundle, and stores it in ret->repeat. */
+/* Prints the command that repeats the hand-off, and stores it in ret->repeat. */
 void handoff_print_repeat(const struct delivery *d, const struct handoff_run *run,
                           struct handoff_report *ret);
 

@@ -23,7 +23,7 @@ static void print_file_state(void *ctx, const struct bundle_file_result *f)
         printf("%-8s %12llu  %s\n", state_name(f->state), (unsigned long long)f->size, f->path);
 }
 
-/* The state of the signature, as a word for scripts and as a text. */
+/* The state of the signature in JSON and as a text. */
 static const struct {
     const char *name, *text;
 } signatures[] = {[BUNDLE_UNSIGNED] = {"none", "none: the author is not verified"},
@@ -36,13 +36,13 @@ static bool is_intact(const struct bundle_summary *s)
     return s->changed == 0 && s->missing == 0 && s->unknown == 0;
 }
 
-/* Whether the file of allowed signers lists the signer; false without that file. */
+/* Returns whether the file of allowed signers lists the signer; false without that file. */
 static bool is_trusted(const struct bundle_summary *s)
 {
     return s->signature.principal != NULL;
 }
 
-/* Without a file of allowed signers an unsigned bundle passes, and so does every genuine signature. */
+/* Without a file of allowed signers, accepts a missing signature and any valid signature. */
 static bool passes_signature(const struct verify_options *o, const struct bundle_summary *s)
 {
     if (o->allowed_signers)
@@ -91,7 +91,7 @@ static void print_summary(const struct verify_options *o, const struct bundle_su
                "content", s->intact, s->changed, s->missing, s->unknown);
 }
 
-/* Sets the key, unless the value is unknown. */
+/* Sets the key, unless the value is missing. */
 static void put_text(json_t *o, const char *key, const char *s)
 {
     if (s && *s)

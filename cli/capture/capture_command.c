@@ -23,7 +23,8 @@ struct display {
 
 /* ---- command lines to repeat --------------------------------------------------------------------------- */
 
-/* The `profgrab resume` command, with the options that select the same hosts unless the line is too long. */
+/* Returns the `profgrab resume` command with the options that reach the same hosts; if it is too long, only
+ * "profgrab resume". */
 static const char *resume_line(const struct capture_command *c, const char *path, struct buf *ret)
 {
     const struct {
@@ -46,20 +47,20 @@ static const char *resume_line(const struct capture_command *c, const char *path
     return ret->failed ? "profgrab resume" : buf_str(ret);
 }
 
-/* Sets the text that the second Ctrl-C prints. */
-static void set_exit_text(const char *what, const char *path, const char *next)
+/* Sets the text that the second Ctrl-C prints: `before`, the path, and `after`. */
+static void set_exit_text(const char *before, const char *path, const char *after)
 {
     char line[1000];
-    snprintf(line, sizeof line, "\nprofgrab: exited at once; %s %.600s%s\n", what, path, next);
+    snprintf(line, sizeof line, "\nprofgrab: exited at once; %s %.600s%s\n", before, path, after);
     signals_set_exit_text(line);
 }
 
-static void set_first_exit_text(const struct capture_command *c, const char *directory)
+static void set_exit_text_for_directory(const struct capture_command *c, const char *directory)
 {
     struct buf line = BUF_INIT(COMMAND_LINE_MAX);
-    char next[COMMAND_LINE_MAX + 60];
-    snprintf(next, sizeof next, "\nhint: `%s` fetches the rest", resume_line(c, directory, &line));
-    set_exit_text("the collected items are in", directory, next);
+    char hint[COMMAND_LINE_MAX + 60];
+    snprintf(hint, sizeof hint, "\nhint: `%s` fetches the rest", resume_line(c, directory, &line));
+    set_exit_text("the collected items are in", directory, hint);
     buf_release(&line);
 }
 
@@ -75,7 +76,7 @@ static void print_estimate(struct progress *p, const struct capture_event *e)
     progress_print(p, line);
 }
 
-/* A copy of the failure whose hint names the `profgrab check` that shows more. */
+/* Returns a copy of the failure whose hint names a `profgrab check` command. */
 static struct err explain_failure(const struct display *d, const struct host *host,
                                   const struct service *service, const struct err *failure)
 {
@@ -84,7 +85,7 @@ static struct err explain_failure(const struct display *d, const struct host *ho
 
 static void show_begun(struct display *d, const struct capture_event *e)
 {
-    set_first_exit_text(d->command, e->path);
+    set_exit_text_for_directory(d->command, e->path);
     signals_announce_bundle(true);
 }
 
@@ -154,7 +155,7 @@ static void show_targets(struct display *d, const struct capture_event *e)
         outcome_table_print(&o->targets, c->verbose, stderr);
 }
 
-static void show_no_page(struct display *d, const struct capture_event *e)
+static void show_page_failure(struct display *d, const struct capture_event *e)
 {
     (void)d;
     create_print_no_page(e->failure);
@@ -198,7 +199,7 @@ static void show_event(void *ctx, const struct capture_event *e)
                                                                  [CAPTURE_ITEM] = show_item,
                                                                  [CAPTURE_PROGRESS] = show_progress,
                                                                  [CAPTURE_FETCHED] = show_targets,
-                                                                 [CAPTURE_NO_PAGE] = show_no_page,
+                                                                 [CAPTURE_NO_PAGE] = show_page_failure,
                                                                  [CAPTURE_BUNDLED] = show_bundled};
     show[e->kind](ctx, e);
 }
@@ -229,7 +230,7 @@ static void explain_not_packed(const struct capture_command *c, const struct cap
     buf_release(&line);
 }
 
-/* Prints how the run has ended, and the bundle's path. Returns the exit code. */
+/* Prints the missing items, and the bundle's path. Returns the exit code. */
 static int print_bundle(const struct capture_command *c, const struct capture_outcome *o, int code)
 {
     const char *path = o->bundle;
@@ -260,7 +261,7 @@ static int end_run(const struct capture_command *c, const struct capture_outcome
         return exit_status_of(err);
     case CAPTURE_NOTHING:
         print_unchanged(c, o);
-        /* Earlier lines have the reasons; a wrong request needs no further line. */
+        /* Earlier lines contain the reasons. For a wrong request they are enough. */
         if (o->cancelled)
             err_set(err, ERR_CANCELLED, "interrupted; nothing was collected, so there is no bundle");
         else if (code != EXIT_USAGE)
@@ -294,13 +295,13 @@ int capture_command_hand_off(const struct capture_command *c, int code)
         /* Not `code`: a signal after the bundle was packed stops only the hand-off. */
         return exit_status_of(&report->failure);
     }
-    int ended = handoff_command(c->delivery, &run, report);
-    if (ended == EXIT_USAGE) {
+    int handoff_code = handoff_command(c->delivery, &run, report);
+    if (handoff_code == EXIT_USAGE) {
         /* The bundle has all collected items. */
         handoff_print_repeat(c->delivery, &run, report);
         return EXIT_HANDOFF;
     }
-    return ended != EXIT_OK ? ended : code;
+    return handoff_code != EXIT_OK ? handoff_code : code;
 }
 
 int capture_command_run(const struct capture_command *c, struct err *err)

@@ -20,7 +20,7 @@ struct display {
     struct progress progress;
 };
 
-/* The exit code of a capture that fetches everything planned. */
+/* Returns the exit code that a successful capture would return. */
 static int exit_code_of(const struct estimates *e)
 {
     const struct estimate_total *t = &e->total;
@@ -34,7 +34,7 @@ static int exit_code_of(const struct estimates *e)
 
 /* ---- output -------------------------------------------------------------------------------------------- */
 
-/* heap (1234 records), goroutines (87 records), cpu=30s */
+/* Adds the items, such as "heap (1234 records), goroutines (87 records), cpu=30s". */
 static void describe_items(const struct estimate *e, struct buf *b)
 {
     char timed[32];
@@ -57,16 +57,16 @@ static void describe_items(const struct estimate *e, struct buf *b)
 
 static void add_row(struct rows *rows, const struct estimate *e)
 {
-    char takes[32] = "-", bytes[32] = "-";
+    char duration[32] = "-", bytes[32] = "-";
     struct buf items = BUF_INIT(1u << 16);
     if (e->planned) {
-        text_duration(takes, sizeof takes, (e->opened_ms + e->duration_ms + 50) / 100 * 100);
+        text_duration(duration, sizeof duration, (e->opened_ms + e->duration_ms + 50) / 100 * 100);
         text_bytes(bytes, sizeof bytes, e->bytes);
         describe_items(e, &items);
     } else {
         buf_addf(&items, "failed: %s", e->failure.kind == ERR_NONE ? "not opened" : e->failure.msg);
     }
-    rows_add(rows, (const char *const[]){e->target->host->name, e->target->service->name, e->route, takes,
+    rows_add(rows, (const char *const[]){e->target->host->name, e->target->service->name, e->route, duration,
                                          bytes, buf_str(&items)});
     buf_release(&items);
 }
@@ -79,20 +79,20 @@ static const char *plural(size_t n)
 static void print_total(const struct estimates *e)
 {
     const struct estimate_total *t = &e->total;
-    char takes[32], bytes[32], most[32], profiled[32];
+    char duration[32], bytes[32], largest[32], profiled[32];
     text_bytes(bytes, sizeof bytes, t->bytes);
-    text_duration(takes, sizeof takes, (t->duration_ms + 50) / 100 * 100);
+    text_duration(duration, sizeof duration, (t->duration_ms + 50) / 100 * 100);
     printf("\n%zu item%s of %zu target%s on %zu host%s: about %s in about %s", t->items, plural(t->items),
-           t->targets, plural(t->targets), t->hosts, plural(t->hosts), bytes, takes);
+           t->targets, plural(t->targets), t->hosts, plural(t->hosts), bytes, duration);
     if (t->hosts > 1)
         printf(", %zu host%s at a time", e->hosts_at_once, plural(e->hosts_at_once));
     if (t->most_profiled_ms > 0)
         printf("\nestimate for each process: up to %s of profiling and %s\n",
                text_duration(profiled, sizeof profiled, t->most_profiled_ms),
-               text_bytes(most, sizeof most, t->most_bytes));
+               text_bytes(largest, sizeof largest, t->most_bytes));
     else
         printf("\nestimate for each process: up to %s, and no profiling over time\n",
-               text_bytes(most, sizeof most, t->most_bytes));
+               text_bytes(largest, sizeof largest, t->most_bytes));
     if (t->left_out > 0)
         printf("%zu item%s would be left out by the budget\n", t->left_out, plural(t->left_out));
     if (t->absent > 0)
@@ -173,15 +173,16 @@ static int print_json(const struct estimates *e, int code, struct err *err)
 }
 
 /* Prints the destination of the hand-off. */
-static void print_handoff(const struct delivery *h)
+static void print_handoff(const struct delivery *delivery)
 {
     char to[60];
-    size_t n = h->recipients ? age_recipients_count(h->recipients) : 0;
+    size_t n = delivery->recipients ? age_recipients_count(delivery->recipients) : 0;
     snprintf(to, sizeof to, "encrypted to %zu recipient%s", n, n == 1 ? "" : "s");
-    message_print("the bundle would go to %s%s%s%s%s%s%s, %s", h->team ? "team " : "",
-                  h->team ? h->team->name : "", h->team && h->tracker ? ": " : "",
-                  h->tracker ? h->tracker->name : "", h->tracker ? ":" : "", h->project ? h->project : "",
-                  h->issue ? " (an issue that exists)" : "", n ? to : "in plain text");
+    message_print("the bundle would go to %s%s%s%s%s%s%s, %s", delivery->team ? "team " : "",
+                  delivery->team ? delivery->team->name : "", delivery->team && delivery->tracker ? ": " : "",
+                  delivery->tracker ? delivery->tracker->name : "", delivery->tracker ? ":" : "",
+                  delivery->project ? delivery->project : "",
+                  delivery->issue ? " (an issue that exists)" : "", n ? to : "in plain text");
 }
 
 /* ---- the run ------------------------------------------------------------------------------------------- */

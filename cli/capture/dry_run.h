@@ -8,7 +8,7 @@
 #include "cli/hosts/target.h"
 
 struct dry_run {
-    struct capture_request request; /* it asks the user through `prompt` */
+    struct capture_request request; /* its questions go through `prompt` */
     struct prompt *prompt;
     const struct target_options *target; /* options that suggested command lines repeat */
     const struct delivery *delivery;     /* the hand-off; NULL: none */
@@ -17,8 +17,8 @@ struct dry_run {
 
 /*
  * Opens the hosts, reads their index pages and prints the estimate on stdout, as a table or as JSON
- * (docs/formats.md). The caller has called signals_install. Returns the exit code of a capture that fetches
- * everything planned: 0, 3 if something would be missing, 1 or 2 if nothing would be fetched.
+ * (docs/formats.md). The caller has called signals_install. Returns the exit code that a successful capture
+ * would return: 0; 3 if an item would be missing; 1 or 2 if nothing would be fetched.
  */
 int dry_run(const struct dry_run *dry, struct err *err);
 

@@ -15,10 +15,10 @@ int ending_code(const struct capture_outcome *o, int signal)
     return capture_is_complete(o) ? EXIT_OK : EXIT_PARTIAL;
 }
 
-static void add_count(struct buf *b, size_t n, const char *what)
+static void add_count(struct buf *b, size_t n, const char *word)
 {
     if (n > 0)
-        buf_addf(b, "%s%zu %s", b->len ? ", " : "", n, what);
+        buf_addf(b, "%s%zu %s", b->len ? ", " : "", n, word);
 }
 
 void ending_explain(const struct capture_counts *c, const char *resume_line, struct err *err)

@@ -8,8 +8,8 @@
  * 0. */
 int ending_code(const struct capture_outcome *o, int signal);
 
-/* Sets err to the last message of a run whose bundle is not complete. The hint is the command `resume_line`
- * if it can fetch any missing item. */
+/* Sets err to the last message of a run whose bundle is not complete. If resuming the run can fetch a missing
+ * item, the hint contains the command `resume_line`. */
 void ending_explain(const struct capture_counts *c, const char *resume_line, struct err *err);
 
 #endif

@@ -20,39 +20,39 @@ static int read_bytes(const char *value, uint64_t *ret, struct err *err)
     return 0;
 }
 
-int fetch_options_read_budget(struct fetch_option_values *w, struct err *err)
+int fetch_options_read_budget(struct fetch_option_values *values, struct err *err)
 {
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < w->budget.n; i++) {
-        const char *piece = w->budget.items[i];
+    for (size_t i = 0; rc == 0 && i < values->budget.n; i++) {
+        const char *piece = values->budget.items[i];
         if (strncmp(piece, "bytes=", 6) == 0)
-            rc = read_bytes(piece + 6, &w->options.budget_bytes, err);
+            rc = read_bytes(piece + 6, &values->options.budget_bytes, err);
         else if (strncmp(piece, "seconds=", 8) == 0)
-            rc = read_seconds(piece + 8, &w->options.budget_ms, err);
+            rc = read_seconds(piece + 8, &values->options.budget_ms, err);
         else
             rc = err_set(err, ERR_USAGE, "--budget is bytes=SIZE, seconds=N or both, not \"%.60s\"", piece);
     }
     return rc;
 }
 
-int fetch_options_check_sync(const struct fetch_option_values *w, unsigned parallel,
+int fetch_options_check_sync(const struct fetch_option_values *values, unsigned parallel,
                              const struct targets *targets, struct err *err)
 {
-    if (w->options.sync_deadline_ms > 0 && !w->options.sync)
+    if (values->options.sync_deadline_ms > 0 && !values->options.sync)
         return err_set(err, ERR_USAGE, "--sync-deadline needs --sync");
-    return capture_check_sync(w->options.sync, parallel, targets, err);
+    return capture_check_sync(values->options.sync, parallel, targets, err);
 }
 
-struct fetch_options fetch_options_with_defaults(const struct fetch_option_values *w, unsigned parallel)
+struct fetch_options fetch_options_with_defaults(const struct fetch_option_values *values, unsigned parallel)
 {
-    struct fetch_options options = w->options;
+    struct fetch_options options = values->options;
     options.parallel = parallel ? parallel : FETCH_PARALLEL;
     if (options.sync_deadline_ms == 0)
         options.sync_deadline_ms = FETCH_SYNC_DEADLINE_MS;
     return options;
 }
 
-void fetch_options_release(struct fetch_option_values *w)
+void fetch_options_release(struct fetch_option_values *values)
 {
-    strlist_release(&w->budget);
+    strlist_release(&values->budget);
 }

@@ -6,7 +6,7 @@
 #include "fetch/fetch.h"
 
 struct fetch_option_values {
-    struct fetch_options options; /* sync_deadline_ms 0: not given; `parallel` is not set */
+    struct fetch_options options; /* sync_deadline_ms 0: not given. `parallel` is not used. */
     struct strlist budget;
 };
 
@@ -67,13 +67,13 @@ struct fetch_option_values {
 // NOLINTEND(bugprone-macro-parentheses)
 
 /* Reads the value of --budget. ERR_USAGE. */
-int fetch_options_read_budget(struct fetch_option_values *w, struct err *err);
-/* Returns the options of a run, with defaults for those not given; `parallel` 0: not given. */
-struct fetch_options fetch_options_with_defaults(const struct fetch_option_values *w, unsigned parallel);
-void fetch_options_release(struct fetch_option_values *w);
+int fetch_options_read_budget(struct fetch_option_values *values, struct err *err);
+/* Returns the options of a run, with the defaults of missing options. `parallel` 0: not given. */
+struct fetch_options fetch_options_with_defaults(const struct fetch_option_values *values, unsigned parallel);
+void fetch_options_release(struct fetch_option_values *values);
 
 /* Checks --sync and --sync-deadline against the targets. ERR_USAGE. */
-int fetch_options_check_sync(const struct fetch_option_values *w, unsigned parallel,
+int fetch_options_check_sync(const struct fetch_option_values *values, unsigned parallel,
                              const struct targets *targets, struct err *err);
 
 #endif

@@ -48,7 +48,7 @@ static const struct option options[] = {
     {"reason", 0, OPTION_TEXT, "TEXT", "the reason of the capture, for the manifest",
      offsetof(struct grab_options, reason), 0},
     HANDOFF_OPTION_ROWS(struct grab_options, delivery),
-    TARGET_WAY_ROWS(struct grab_options, target),
+    TARGET_ACCESS_ROWS(struct grab_options, target),
     {"dry-run", 0, OPTION_FLAG, NULL,
      "open the hosts and print the items to fetch, with time and size; fetch nothing",
      offsetof(struct grab_options, dry_run), 0},
@@ -66,21 +66,22 @@ static const struct option options[] = {
 /* One call of the command. */
 struct grab {
     struct grab_options options;
-    int argc; /* number of arguments, including options */
-    struct strlist words, kinds;
+    int argc;             /* number of arguments, including options */
+    struct strlist words; /* the arguments that are not options */
+    struct strlist kinds; /* the words, split at commas */
     struct inventory *inventory;
     struct prompt prompt;
     struct targets targets; /* including those on healthy hosts */
     struct targets against; /* only those on healthy hosts */
-    char subject[300];      /* names the bundle */
+    char subject[300];      /* a part of the bundle's name */
     bool hand_off;          /* --for or --to is given */
     struct delivery delivery;
     struct result result;
 };
 
-/* ---- before anything is opened ------------------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------------------------------------- */
 
-/* --pair needs a service with at least one kind that can be fetched twice. */
+/* Checks --pair, which needs at least one kind that can be fetched twice. */
 static int check_pair(const struct grab *g, struct err *err)
 {
     if (g->options.fetch.options.pair_ms == 0)
@@ -93,7 +94,7 @@ static int check_pair(const struct grab *g, struct err *err)
     return -1;
 }
 
-/* Splits words at commas; a raw path may contain commas itself. */
+/* Splits the arguments at commas, except raw paths, which may contain commas. */
 static int split_kinds(struct grab *g, struct err *err)
 {
     int rc = 0;
@@ -104,8 +105,8 @@ static int split_kinds(struct grab *g, struct err *err)
     return rc;
 }
 
-/* The command whose name is nearest to a word that is not a kind. `host`: a host is given, so an equally near
- * kind wins. NULL: a kind is nearer, or nothing is near. */
+/* Returns the command whose name is nearest to a word that is not a kind. NULL: a kind is nearer, or no name
+ * is near. `host`: a host is given, so a kind at the same distance is preferred. */
 static const char *find_near_command(const char *word, bool host)
 {
     struct nearest commands = NEAREST_INIT(word), kinds = NEAREST_INIT(word);
@@ -118,7 +119,7 @@ static const char *find_near_command(const char *word, bool host)
     return is_nearer ? commands.best[0].name : NULL;
 }
 
-/* The first word that names a file, or NULL. Skips a first word that is a kind. */
+/* Returns the first word that names a file, or NULL. Skips the first word if it is a kind. */
 static const char *find_file_word(const struct strlist *words)
 {
     for (size_t i = words->n && fetch_is_kind(words->items[0]); i < words->n; i++)
@@ -127,7 +128,7 @@ static const char *find_file_word(const struct strlist *words)
     return NULL;
 }
 
-/* The first word after the options is the name of a command. */
+/* Sets the error for a command after its options. */
 static int refuse_late_command(const char *command, struct err *err)
 {
     err_set(err, ERR_USAGE, "\"%s\" is a command, and a command comes before its options", command);
@@ -177,7 +178,7 @@ static int refuse_missing_host(const struct strlist *words, bool with_options, s
 
 /* ---- misspelt kinds ------------------------------------------------------------------------------------ */
 
-/* Whether a target's service lists a kind of that name in the inventory or in its source. */
+/* Returns whether the service of a target lists a kind of that name, in the inventory or in its source. */
 static bool is_listed_kind(const struct targets *targets, const char *word)
 {
     size_t n = strcspn(word, "=");
@@ -200,8 +201,8 @@ static void offer_listed_kinds(const struct targets *targets, struct nearest *ne
     }
 }
 
-/* An unknown word may be a profile that only the program's index page lists. But a word near a kind or a
- * command is a typing error: refuse it before any connection. */
+/* Refuses a word that is near a kind or a command: it is a typing error. Accepts any other unknown word,
+ * because it may be a profile that only the index page of the service lists. */
 static int check_word(const struct grab *g, const char *word, bool first, struct err *err)
 {
     char name[64], names[300];
@@ -267,8 +268,8 @@ static int find_targets(struct grab *g, struct err *err)
     return -1;
 }
 
-/* Names the bundle after the host, the group, or the number of hosts. */
-static void name_subject(struct grab *g)
+/* Sets the subject to the host, the group, or the number of hosts. */
+static void set_subject(struct grab *g)
 {
     const struct targets *t = &g->targets;
     const struct selection *sel = &g->options.target.selection;
@@ -315,13 +316,13 @@ static int check_options(struct grab *g, struct err *err)
 /* --max-hosts also counts the healthy hosts, which the selection has not counted. */
 static int check_max_hosts(const struct grab *g, struct err *err)
 {
-    unsigned most = g->options.target.selection.max_hosts;
+    unsigned max = g->options.target.selection.max_hosts;
     size_t hosts = targets_count_hosts(&g->targets);
-    if (most == 0 || hosts <= most)
+    if (max == 0 || hosts <= max)
         return 0;
     return err_set(err, ERR_USAGE,
                    "%zu hosts are selected, including those of --against: more than --max-hosts %u", hosts,
-                   most);
+                   max);
 }
 
 /* Checks everything that needs no connection. */
@@ -330,7 +331,7 @@ static int prepare_grab(struct grab *g, struct err *err)
     struct grab_options *o = &g->options;
     if (split_kinds(g, err) < 0 || find_targets(g, err) < 0 || check_words(g, err) < 0)
         return -1;
-    name_subject(g);
+    set_subject(g);
     const struct baseline_request baseline = {g->inventory, &o->against, &o->target.selection};
     if (o->against.n > 0 && baseline_resolve(&baseline, &g->targets, &g->against, err) < 0)
         return -1;
@@ -345,8 +346,8 @@ static int prepare_grab(struct grab *g, struct err *err)
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-static int print_estimate(struct grab *g, const struct capture_request *request, struct prompt *prompt,
-                          struct err *err)
+static int run_dry(struct grab *g, const struct capture_request *request, struct prompt *prompt,
+                   struct err *err)
 {
     const struct grab_options *o = &g->options;
     const struct dry_run dry = {.request = *request,
@@ -382,7 +383,7 @@ static int run_targets(struct grab *g, struct err *err)
     struct grab_options *o = &g->options;
     struct prompt *prompt = &g->prompt;
     struct ssh_settings ssh;
-    if (signals_install(err) < 0 || target_prompt(&o->target, prompt, err) < 0)
+    if (signals_install(err) < 0 || target_configure_prompt(&o->target, prompt, err) < 0)
         return exit_status_of(err);
     const struct capture_request request = {.targets = &g->targets,
                                             .baseline = &g->against,
@@ -395,9 +396,8 @@ static int run_targets(struct grab *g, struct err *err)
                                             .output = o->output,
                                             .reason = o->reason};
     if (!o->quiet)
-        target_say(&g->targets);
-    return o->dry_run ? print_estimate(g, &request, prompt, err)
-                      : confirm_and_capture(g, &request, prompt, err);
+        target_print_notes(&g->targets);
+    return o->dry_run ? run_dry(g, &request, prompt, err) : confirm_and_capture(g, &request, prompt, err);
 }
 
 static void release_grab(struct grab *g)

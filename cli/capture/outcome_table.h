@@ -6,8 +6,8 @@
 
 #include "capture/capture.h"
 
-/* Prints the complete targets first (unless `all`, many of them in one row), then the others with their
- * failures. Cuts each row to the width of a terminal. */
+/* Prints the complete targets, then the others with their failures. If many targets are complete and `all` is
+ * not set, they share one row. Cuts each row to the width of a terminal. */
 void outcome_table_print(const struct outcomes *t, bool all, FILE *out);
 
 #endif

@@ -10,8 +10,8 @@
 
 struct json_t;
 
-/* Zero-initialise it. Items and failures are stored only if `json`. An incomplete item is also among the
- * failures. */
+/* Zero-initialise it. It stores items and failures only if `json` is set. An incomplete item is also one of
+ * the failures. */
 struct result {
     bool json;     /* --json is given */
     char *bundle;  /* its path, owned; NULL: there is none */
@@ -21,10 +21,10 @@ struct result {
     struct handoff_report handoff;
     struct json_t *failures, *items;
     bool out_of_memory;       /* memory ran out, so result_print fails */
-    struct outcomes outcomes; /* of the targets, which must outlive the result; always stored */
+    struct outcomes outcomes; /* also without `json`; the targets must outlive the result */
 };
 
-/* Adds the failure of a host, or of one of its services (NULL: of the host). */
+/* Adds the failure of a service. `service` NULL: the failure of the host. */
 void result_add_failure(struct result *r, const struct host *host, const struct service *service,
                         const struct err *failure);
 void result_add_item(struct result *r, const struct target *target, const struct fetch_item *item);

@@ -39,7 +39,7 @@ static const struct option options[] = {
     TARGET_PARALLEL_ROW(struct resume_options, target),
     FETCH_OPTION_ROWS(struct resume_options, fetch),
     HANDOFF_OPTION_ROWS(struct resume_options, delivery),
-    TARGET_WAY_ROWS(struct resume_options, target),
+    TARGET_ACCESS_ROWS(struct resume_options, target),
     {"yes", 'y', OPTION_FLAG, NULL,
      "answer yes to questions (profiles over 5 minutes, or of more than 10 targets)",
      offsetof(struct resume_options, yes), 0},
@@ -54,14 +54,14 @@ static const struct option options[] = {
 /* One call of the command. */
 struct resume {
     struct resume_options options;
-    struct strlist words;
-    const char *path;
+    struct strlist words; /* the arguments that are not options */
+    const char *path;     /* the work directory or bundle */
     bool is_bundle;
     struct capture_earlier earlier;
     struct confined_budget budget; /* the time that checking the earlier run's files may take */
     struct inventory *inventory;
     struct prompt prompt;
-    bool hand_off;
+    bool hand_off; /* --for or --to is given */
     struct delivery delivery;
     struct result result;
 };
@@ -91,13 +91,13 @@ static int check_options(struct resume *r, struct err *err)
     return -1;
 }
 
-/* The resumed bundle would be in plain text next to it, so the user must decrypt it first. */
+/* resume would write a bundle in plain text next to the encrypted one, so the user must decrypt it first. */
 static int refuse_encrypted(const char *path, struct err *err)
 {
-    bool named = text_ends_in(path, ".tar.gz.age");
-    int n = (int)(strlen(path) - (named ? strlen(".age") : 0));
+    bool has_ending = text_ends_in(path, ".tar.gz.age");
+    int n = (int)(strlen(path) - (has_ending ? strlen(".age") : 0));
     err_set(err, ERR_FAILED, "%s is encrypted, and resume reads only bundles in plain text", path);
-    if (named)
+    if (has_ending)
         return err_hint(err, "profgrab bundle decrypt -i IDENTITY %s && profgrab resume %.*s", path, n, path);
     return err_hint(err, "profgrab bundle decrypt -i IDENTITY -o NEW.tar.gz %s && profgrab resume NEW.tar.gz",
                     path);
@@ -115,8 +115,8 @@ static int open_earlier(struct resume *r, struct err *err)
     return capture_earlier_open(&r->earlier, err);
 }
 
-/* Limits the time for checking files: all files together may take as long as one file of their total inflated
- * size. */
+/* Limits the time for checking the earlier run's files: all of them together may take as long as one file
+ * with their total inflated size. */
 static int limit_checking(void *ctx, const char *directory, uint64_t bytes, struct err *err)
 {
     struct resume *r = ctx;
@@ -130,7 +130,7 @@ static int limit_checking(void *ctx, const char *directory, uint64_t bytes, stru
 
 static int recover_files(struct resume *r, struct err *err)
 {
-    /* A bundle's size on disk counts, not its inflated size. */
+    /* For a bundle, its size on disk sets the limit. */
     confined_budget_init(r->is_bundle ? input_size(r->path) : 0, &r->budget);
     return capture_earlier_recover(&r->earlier, limit_checking, r, err);
 }
@@ -141,17 +141,17 @@ static void add_host(struct buf *to, const char *name, const char *note)
 }
 
 /* Adds the port, the socket and the paths that the manifest's request names. */
-static void add_request_paths(const struct manifest_request *a, struct buf *to)
+static void add_request_paths(const struct manifest_request *request, struct buf *to)
 {
-    if (a->port)
-        buf_addf(to, ", port %u", a->port);
-    if (a->unix_path)
-        buf_addf(to, ", socket %s", a->unix_path);
-    if (a->path)
-        buf_addf(to, ", path %s", a->path);
-    for (size_t i = 0; i < a->kinds.n; i++)
-        if (a->kinds.items[i][0] == '/')
-            buf_addf(to, ", GET %s", a->kinds.items[i]);
+    if (request->port)
+        buf_addf(to, ", port %u", request->port);
+    if (request->unix_path)
+        buf_addf(to, ", socket %s", request->unix_path);
+    if (request->path)
+        buf_addf(to, ", path %s", request->path);
+    for (size_t i = 0; i < request->kinds.n; i++)
+        if (request->kinds.items[i][0] == '/')
+            buf_addf(to, ", GET %s", request->kinds.items[i]);
 }
 
 /* Prints the hosts to open. An attacker may have written the manifest, so hosts outside the inventory, and
@@ -160,8 +160,8 @@ static void print_targets(const struct resume *r)
 {
     enum { SHOWN = 12, LONGEST = 400 };
     const struct targets *t = &r->earlier.targets;
-    const struct manifest_request *asked = &r->earlier.manifest->request;
-    struct buf names = BUF_INIT((t->n + SHOWN + asked->kinds.n) * LONGEST), paths = BUF_INIT(names.max);
+    const struct manifest_request *request = &r->earlier.manifest->request;
+    struct buf names = BUF_INIT((t->n + SHOWN + request->kinds.n) * LONGEST), paths = BUF_INIT(names.max);
     size_t shown = 0, hosts = 0;
     bool outside = false;
     for (size_t pass = 0; pass < 2; pass++)
@@ -178,16 +178,16 @@ static void print_targets(const struct resume *r)
         }
     if (shown > SHOWN)
         buf_addf(&names, " and %zu more", shown - SHOWN);
-    add_request_paths(asked, &paths);
+    add_request_paths(request, &paths);
     if (hosts > 0 && (!r->options.quiet || outside || paths.len > 0))
-        message_print("%zu of %zu services are not complete; opening %s%s", t->n, asked->n_targets,
+        message_print("%zu of %zu services are not complete; opening %s%s", t->n, request->n_targets,
                       buf_str(&names), buf_str(&paths));
     buf_release(&names);
     buf_release(&paths);
 }
 
-/* Chooses the targets to fetch from. Prints a hint if the run had hosts of an inventory, and none was
- * loaded. */
+/* Chooses the targets to fetch from. Gives a hint if the run had hosts of an inventory, but no inventory was
+ * found. */
 static int choose_targets(struct resume *r, struct err *err)
 {
     static const char hint[] = "-i FILE names the inventory of the run";
@@ -209,12 +209,12 @@ static int prepare_resume(struct resume *r, struct err *err)
 {
     struct resume_options *o = &r->options;
     struct capture_earlier *e = &r->earlier;
-    bool find = capture_earlier_count_missing(e) > 0;
-    if (find && o->target.from && capture_earlier_name_hosts(e, &o->target.selection.hosts, err) < 0)
+    bool fetches = capture_earlier_count_missing(e) > 0;
+    if (fetches && o->target.from && capture_earlier_name_hosts(e, &o->target.selection.hosts, err) < 0)
         return -1;
-    if ((find || r->hand_off) && target_load(&o->target, &r->inventory, err) < 0)
+    if ((fetches || r->hand_off) && target_load(&o->target, &r->inventory, err) < 0)
         return -1;
-    if (find && resolve_sources(&o->target, &r->prompt, r->inventory, &e->targets, err) < 0)
+    if (fetches && resolve_sources(&o->target, &r->prompt, r->inventory, &e->targets, err) < 0)
         return -1;
     if (choose_targets(r, err) < 0 || recover_files(r, err) < 0 ||
         (e->targets.n > 0 && capture_check_kinds(&e->manifest->request.kinds, &e->targets, o->yes, err) < 0))
@@ -235,7 +235,7 @@ static int run_targets(struct resume *r, struct err *err)
     const struct targets *targets = &r->earlier.targets;
     struct prompt *prompt = &r->prompt;
     struct ssh_settings ssh;
-    if (target_prompt(&o->target, prompt, err) < 0)
+    if (target_configure_prompt(&o->target, prompt, err) < 0)
         return exit_status_of(err);
     const struct capture_command command = {
         .request = {.targets = targets,
@@ -269,7 +269,7 @@ static int hand_off_unchanged(struct resume *r, int code, struct err *err)
                                       .verbose = o->verbose};
     if (target_load(&o->target, &r->inventory, err) < 0 ||
         delivery_prepare(&o->delivery, r->inventory, signals_cancel_fd(), &r->delivery, err) < 0 ||
-        target_prompt(&o->target, &r->prompt, err) < 0)
+        target_configure_prompt(&o->target, &r->prompt, err) < 0)
         return exit_status_of(err);
     return capture_command_hand_off(&command, code);
 }

@@ -18,7 +18,7 @@
 #include "cli/hosts/target.h"
 #include "base/banned.h"
 
-/* Shorter than that of grab, because the user waits for the result. */
+/* Shorter than the timeout of grab, because the user waits for the result. */
 #define CHECK_TIMEOUT_MS 10000
 
 struct check_options {
@@ -40,31 +40,32 @@ struct report {
     struct buf text;
     json_t *steps;
     json_t *profiles;
-    bool failed; /* a failed step was reported */
-    bool bad;    /* something failed */
-    bool begun;  /* its heading is in the text */
-    bool ended;  /* it has no further steps: the text of the next report may follow */
+    bool failure_reported; /* the text has a failed step */
+    bool failed;           /* a step failed, or the host of the service */
+    bool has_heading;      /* the heading is in the text */
+    bool ended;            /* there are no further steps: the text of the next report may follow */
     bool has_clock_skew;
     int64_t clock_skew_ms;
 };
 
-struct doctor {
+/* One run of the command. */
+struct check {
     const struct check_options *options;
     struct report *reports; /* each host, followed by its services */
     size_t n;
-    bool single; /* one host: each line is printed as soon as the lines before it are complete */
+    bool is_one_host; /* each line is printed as soon as the lines before it are complete */
 };
 
 /* ---- text ---------------------------------------------------------------------------------------------- */
 
-/* The services of a host are examined at the same time, but printed in order: one in progress delays those
- * after it, unless `all` is set. */
-static void print_reports(struct doctor *d, bool all)
+/* Prints the reports in order, although the services of a host are checked at the same time: a report that
+ * has not ended delays the next ones, unless `all` is set. */
+static void print_reports(struct check *c, bool all)
 {
-    if (d->options->json || (!all && !d->single))
+    if (c->options->json || (!all && !c->is_one_host))
         return;
-    for (size_t i = 0; i < d->n; i++) {
-        struct report *r = &d->reports[i];
+    for (size_t i = 0; i < c->n; i++) {
+        struct report *r = &c->reports[i];
         fputs(buf_str(&r->text), stdout);
         buf_clear(&r->text);
         if (!all && !r->ended)
@@ -85,14 +86,14 @@ static void add_failure(struct buf *b, const char *indent, const struct err *fai
 static void add_heading(struct report *r)
 {
     char url[600];
-    if (!r->begun && r->service)
+    if (!r->has_heading && r->service)
         buf_addf(&r->text, "  %s  %s\n", r->service->name, fetch_service_url(r->service, url, sizeof url));
-    else if (!r->begun)
+    else if (!r->has_heading)
         buf_addf(&r->text, "%s\n", r->host->name);
-    r->begun = true;
+    r->has_heading = true;
 }
 
-/* Adds the detail to its line, or, if it does not fit the terminal, folded below it. */
+/* Adds the line with its detail. If they are wider than the terminal, folds the detail below the line. */
 static void add_detail(struct report *r, const char *line, const char *detail)
 {
     size_t width = columns_line_max(stdout), indent = r->service ? 8 : 6, n = strlen(line);
@@ -108,23 +109,23 @@ static void add_detail(struct report *r, const char *line, const char *detail)
     buf_addc(&r->text, '\n');
 }
 
-static void add_line(struct report *r, const char *name, const char *verdict, int64_t ms, const char *detail)
+static void add_line(struct report *r, const char *name, const char *result, int64_t ms, const char *detail)
 {
-    char took[32], line[160];
+    char duration[32], line[160];
     add_heading(r);
     snprintf(line, sizeof line, "%s%-*s %-7s %7s", r->service ? "    " : "  ", r->service ? 14 : 16, name,
-             verdict, ms >= 0 ? text_duration(took, sizeof took, ms) : "");
+             result, ms >= 0 ? text_duration(duration, sizeof duration, ms) : "");
     add_detail(r, line, detail);
 }
 
 /* ---- the observer -------------------------------------------------------------------------------------- */
 
-static struct report *find_report(struct doctor *d, const struct host *host, const struct service *service)
+static struct report *find_report(struct check *c, const struct host *host, const struct service *service)
 {
-    for (size_t i = 0; i < d->n; i++)
-        if (d->reports[i].host == host && d->reports[i].service == service)
-            return &d->reports[i];
-    return NULL; /* unreachable: every target has one */
+    for (size_t i = 0; i < c->n; i++)
+        if (c->reports[i].host == host && c->reports[i].service == service)
+            return &c->reports[i];
+    return NULL; /* unreachable: every target has a report */
 }
 
 static void set_text(json_t *o, const char *key, const char *text)
@@ -156,11 +157,11 @@ static void record_step(struct report *r, const char *name, const struct fetch_s
 static void on_step(void *ctx, const struct host *host, const struct service *service,
                     const struct fetch_step *s)
 {
-    struct doctor *d = ctx;
-    struct report *r = find_report(d, host, service);
+    struct check *c = ctx;
+    struct report *r = find_report(c, host, service);
     char name[40];
     struct buf next = BUF_INIT(2000);
-    struct suggest_subject subject = {host, service, d->options->target.ssh_config};
+    struct suggest_subject subject = {host, service, c->options->target.ssh_config};
     if (s->kind == FETCH_STEP_REQUEST || (s->failure && s->failure->kind == ERR_CANCELLED))
         return;
     snprintf(name, sizeof name, "%s", fetch_step_name(s->kind));
@@ -172,24 +173,24 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
     if (s->failure)
         add_failure(&r->text, r->service ? "    " : "  ", s->failure, buf_str(&next));
     record_step(r, fetch_step_name(s->kind), s, buf_str(&next));
+    r->failure_reported = r->failure_reported || s->failure;
     r->failed = r->failed || s->failure;
-    r->bad = r->bad || s->failure;
     buf_release(&next);
-    print_reports(d, false);
+    print_reports(c, false);
 }
 
 static void on_opening(void *ctx, const struct host *host)
 {
-    struct doctor *d = ctx;
-    add_heading(find_report(d, host, NULL));
-    print_reports(d, false);
+    struct check *c = ctx;
+    add_heading(find_report(c, host, NULL));
+    print_reports(c, false);
 }
 
 /* Adds a failure that no step has reported. */
 static void add_unreported(struct report *r, const struct err *failure)
 {
-    r->bad = true;
-    if (r->failed || failure->kind == ERR_CANCELLED)
+    r->failed = true;
+    if (r->failure_reported || failure->kind == ERR_CANCELLED)
         return;
     add_line(r, "other", "FAILED", -1, "");
     add_failure(&r->text, r->service ? "    " : "  ", failure, "");
@@ -198,13 +199,13 @@ static void add_unreported(struct report *r, const struct err *failure)
 
 static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure)
 {
-    struct doctor *d = ctx;
-    struct report *r = find_report(d, host, NULL);
+    struct check *c = ctx;
+    struct report *r = find_report(c, host, NULL);
     (void)gw;
     if (failure)
         add_unreported(r, failure);
     r->ended = true;
-    print_reports(d, false);
+    print_reports(c, false);
 }
 
 static void add_profiles(struct report *r, const struct fetch_service *s)
@@ -222,7 +223,7 @@ static void add_profiles(struct report *r, const struct fetch_service *s)
     buf_release(&names);
 }
 
-/* The Date header has whole seconds: ignores less than one. */
+/* Adds the clock skew. Ignores less than a second, because the Date header has whole seconds. */
 static void add_clock(struct report *r, const struct fetch_service *s)
 {
     char text[100], size[32];
@@ -241,31 +242,31 @@ static void add_clock(struct report *r, const struct fetch_service *s)
 
 static void on_service(void *ctx, const struct target *target, const struct fetch_service *s)
 {
-    struct doctor *d = ctx;
-    struct report *r = find_report(d, target->host, target->service);
-    struct fetch_step clock = {.n_hops = 0};
+    struct check *c = ctx;
+    struct report *r = find_report(c, target->host, target->service);
+    struct fetch_step step = {.n_hops = 0};
     add_profiles(r, s);
     add_clock(r, s);
     for (size_t i = 0; i < s->findings->n; i++) {
         add_line(r, "finding", "WARNING", -1, s->findings->items[i].text);
-        snprintf(clock.detail, sizeof clock.detail, "%s", s->findings->items[i].text);
-        clock.warning = true;
-        record_step(r, s->findings->items[i].rule->id, &clock, "");
+        snprintf(step.detail, sizeof step.detail, "%s", s->findings->items[i].text);
+        step.warning = true;
+        record_step(r, s->findings->items[i].rule->id, &step, "");
     }
     if (s->failure)
         add_unreported(r, s->failure);
     r->ended = true;
-    print_reports(d, false);
+    print_reports(c, false);
 }
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-static int add_report(struct doctor *d, size_t *cap, const struct host *host, const struct service *service,
+static int add_report(struct check *c, size_t *cap, const struct host *host, const struct service *service,
                       struct err *err)
 {
-    if (array_reserve((void **)&d->reports, cap, d->n + 1, sizeof *d->reports, err) < 0)
+    if (array_reserve((void **)&c->reports, cap, c->n + 1, sizeof *c->reports, err) < 0)
         return -1;
-    struct report *r = &d->reports[d->n++];
+    struct report *r = &c->reports[c->n++];
     *r = (struct report){.host = host,
                          .service = service,
                          .text = BUF_INIT(1u << 20),
@@ -276,19 +277,19 @@ static int add_report(struct doctor *d, size_t *cap, const struct host *host, co
     return 0;
 }
 
-static int make_reports(struct doctor *d, const struct targets *targets, struct err *err)
+static int make_reports(struct check *c, const struct targets *targets, struct err *err)
 {
     size_t cap = 0, hosts = 0;
     for (size_t i = 0; i < targets->n; i++) {
         const struct target *t = &targets->items[i];
         bool new_host = i == 0 || targets->items[i - 1].host != t->host;
         hosts += new_host;
-        if (new_host && add_report(d, &cap, t->host, NULL, err) < 0)
+        if (new_host && add_report(c, &cap, t->host, NULL, err) < 0)
             return -1;
-        if (add_report(d, &cap, t->host, t->service, err) < 0)
+        if (add_report(c, &cap, t->host, t->service, err) < 0)
             return -1;
     }
-    d->single = hosts == 1;
+    c->is_one_host = hosts == 1;
     return 0;
 }
 
@@ -298,7 +299,7 @@ static json_t *report_json(const struct report *r)
     json_object_set_new(o, "name", json_string(r->service ? r->service->name : r->host->name));
     if (!r->service)
         json_object_set_new(o, "address", json_string(r->host->address));
-    json_object_set_new(o, "ok", json_boolean(!r->bad));
+    json_object_set_new(o, "ok", json_boolean(!r->failed));
     json_object_set(o, "steps", r->steps);
     json_object_set(o, r->service ? "profiles" : "services", r->profiles);
     if (r->has_clock_skew)
@@ -306,12 +307,12 @@ static json_t *report_json(const struct report *r)
     return o;
 }
 
-static int print_json(const struct doctor *d, struct err *err)
+static int print_json(const struct check *c, struct err *err)
 {
     json_t *list = json_array(), *host = NULL;
-    for (size_t i = 0; i < d->n; i++) {
-        json_t *o = report_json(&d->reports[i]);
-        if (d->reports[i].service)
+    for (size_t i = 0; i < c->n; i++) {
+        json_t *o = report_json(&c->reports[i]);
+        if (c->reports[i].service)
             json_array_append_new(json_object_get(host, "services"), o);
         else
             json_array_append_new(list, host = o);
@@ -319,42 +320,42 @@ static int print_json(const struct doctor *d, struct err *err)
     return document_print(list, stdout, err);
 }
 
-static void doctor_release(struct doctor *d)
+static void release_check(struct check *c)
 {
-    for (size_t i = 0; i < d->n; i++) {
-        buf_release(&d->reports[i].text);
-        json_decref(d->reports[i].steps);
-        json_decref(d->reports[i].profiles);
+    for (size_t i = 0; i < c->n; i++) {
+        buf_release(&c->reports[i].text);
+        json_decref(c->reports[i].steps);
+        json_decref(c->reports[i].profiles);
     }
-    free(d->reports);
+    free(c->reports);
 }
 
-/* Checks whether a step failed. If a host could not be opened, its services have failed too. */
-static bool mark_bad_services(struct doctor *d)
+/* Marks the services of hosts that could not be opened as failed. Returns whether any report has failed. */
+static bool mark_failed_services(struct check *c)
 {
-    bool bad = false, host_bad = false;
-    for (size_t i = 0; i < d->n; i++) {
-        struct report *r = &d->reports[i];
+    bool any_failed = false, host_failed = false;
+    for (size_t i = 0; i < c->n; i++) {
+        struct report *r = &c->reports[i];
         if (!r->service)
-            host_bad = r->bad;
-        r->bad = r->bad || host_bad;
-        bad = bad || r->bad;
+            host_failed = r->failed;
+        r->failed = r->failed || host_failed;
+        any_failed = any_failed || r->failed;
     }
-    return bad;
+    return any_failed;
 }
 
 static int probe_targets(struct check_options *o, struct prompt *prompt, const struct targets *targets,
                          struct err *err)
 {
-    struct doctor d = {.options = o};
+    struct check c = {.options = o};
     struct ssh_settings ssh;
     struct fetch_observer observer = {
-        .ctx = &d, .opening = on_opening, .host = on_host, .service = on_service, .step = on_step};
+        .ctx = &c, .opening = on_opening, .host = on_host, .service = on_service, .step = on_step};
     int code = EXIT_NOTHING;
-    if (signals_install(err) < 0 || target_prompt(&o->target, prompt, err) < 0)
+    if (signals_install(err) < 0 || target_configure_prompt(&o->target, prompt, err) < 0)
         return exit_status_of(err);
-    target_say(targets);
-    if (make_reports(&d, targets, err) < 0)
+    target_print_notes(targets);
+    if (make_reports(&c, targets, err) < 0)
         goto out;
     struct fetch_grab grab = target_grab(&o->target, targets, &ssh, prompt);
     grab.observer = &observer;
@@ -367,13 +368,13 @@ static int probe_targets(struct check_options *o, struct prompt *prompt, const s
         code = exit_status_of(err);
         goto out;
     }
-    bool bad = mark_bad_services(&d);
-    print_reports(&d, true);
-    if (o->json && print_json(&d, err) < 0)
+    bool failed = mark_failed_services(&c);
+    print_reports(&c, true);
+    if (o->json && print_json(&c, err) < 0)
         goto out;
-    code = signals_received() ? EXIT_SIGNAL + signals_received() : bad ? EXIT_NOTHING : EXIT_OK;
+    code = signals_received() ? EXIT_SIGNAL + signals_received() : failed ? EXIT_NOTHING : EXIT_OK;
 out:
-    doctor_release(&d);
+    release_check(&c);
     return code;
 }
 
@@ -387,7 +388,7 @@ static int run_check(int argc, char **argv, struct err *err)
     int code = EXIT_USAGE;
     prompt_init(&prompt);
     if (options_parse(options, &(struct arguments){argc, argv}, &o, &rest, err) < 0 ||
-        target_alone(&o.target, &rest, "check", err) < 0)
+        target_check_arguments(&o.target, &rest, "check", err) < 0)
         goto out;
     if (resolve_targets(&o.target, &prompt, &inventory, &targets, err) < 0)
         code = exit_status_of(err);

@@ -14,7 +14,7 @@
 struct source_run {
     const struct discovery_command *command;
     bool listing; /* the command lists the targets */
-    bool ready;   /* the libraries are set up */
+    bool ready;   /* the libraries are initialised */
 };
 
 char *discovery_age(char *dst, size_t cap, int64_t at)
@@ -31,7 +31,7 @@ char *discovery_age(char *dst, size_t cap, int64_t at)
     return dst;
 }
 
-/* ---- asking -------------------------------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------------------------------- */
 
 static void on_opening(void *ctx, const struct host *host)
 {
@@ -51,7 +51,7 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
         message_print("%s: %s", host->name, step->detail);
 }
 
-static int set_up(struct source_run *r, struct err *err)
+static int init_libraries(struct source_run *r, struct err *err)
 {
     if (r->ready)
         return 0;
@@ -65,7 +65,7 @@ static int set_up(struct source_run *r, struct err *err)
     return 0;
 }
 
-static void clean_up(struct source_run *r)
+static void release_libraries(struct source_run *r)
 {
     if (!r->ready)
         return;
@@ -73,19 +73,19 @@ static void clean_up(struct source_run *r)
     gateway_global_cleanup();
 }
 
-/* Only a source behind an SSH session may need a passphrase. */
+/* Queries a source. Only a source behind an SSH session may ask the user. */
 static int query_source(void *ctx, const struct source *s, struct discovered *ret, struct err *err)
 {
     struct source_run *r = ctx;
     struct ssh_settings ssh;
     struct prompt *prompt = r->command->prompt;
     struct fetch_observer observer = {.opening = on_opening, .host = on_host, .step = on_step};
-    if (set_up(r, err) < 0 || target_prompt(r->command->options, prompt, err) < 0)
+    if (init_libraries(r, err) < 0 || target_configure_prompt(r->command->options, prompt, err) < 0)
         return -1;
     struct fetch_grab grab = target_grab(r->command->options, NULL, &ssh, prompt);
     grab.observer = &observer;
     grab.access.ask = s->through ? grab.access.ask : NULL;
-    return discovery_ask(s, &grab, ret, err);
+    return discovery_query(s, &grab, ret, err);
 }
 
 /* ---- messages ------------------------------------------------------------------------------------------ */
@@ -109,7 +109,7 @@ static const char *plural(size_t n)
     return n == 1 ? "" : "s";
 }
 
-/* Loopback targets are left out without a host that they belong to. */
+/* Prints that targets on loopback are left out, because their host is unknown. */
 static void print_loopback(const struct source_use *use, const struct discovered_counts *counts)
 {
     const struct source *s = use->source;
@@ -121,7 +121,7 @@ static void print_loopback(const struct source_use *use, const struct discovered
                                                : "`--from` with a single `--host NAME`");
 }
 
-/* Prints which targets of a source are left out. */
+/* Prints the notes of a source, and the number of its targets that are left out. */
 static void print_missing(const struct source_run *r, const struct source_use *use,
                           const struct discovered *f, const struct discovered_counts *counts)
 {
@@ -160,19 +160,19 @@ static void print_failure(void *ctx, const struct source *s, const struct err *w
 {
     const struct source_run *r = ctx;
     struct err shown = *why;
-    if (r->command->when == DISCOVERY_CACHED)
+    if (r->command->policy == DISCOVERY_CACHED)
         return;
     err_wrap(&shown, "%s", s->name);
     message_print_error(stderr, &shown);
     message_print("%s: services that only it lists are missing", s->name);
 }
 
-static struct discovery_options options_of(struct source_run *r, const struct ssh_settings *ssh)
+static struct discovery_options make_options(struct source_run *r, const struct ssh_settings *ssh)
 {
-    return (struct discovery_options){.when = r->command->when,
+    return (struct discovery_options){.policy = r->command->policy,
                                       .ssh = ssh,
                                       .ctx = r,
-                                      .ask = query_source,
+                                      .query = query_source,
                                       .warning = print_warning,
                                       .listed = print_listed,
                                       .failed = print_failure};
@@ -182,7 +182,7 @@ int discovery_apply(const struct discovery_command *c, size_t *ret_failed, struc
 {
     struct source_run r = {.command = c};
     const struct ssh_settings ssh = target_ssh(c->options);
-    const struct discovery_options options = options_of(&r, &ssh);
+    const struct discovery_options options = make_options(&r, &ssh);
     struct source_use *only = c->options->selection.source;
     struct discovery d = DISCOVERY_INIT(c->inventory, c->targets);
     size_t failed = 0;
@@ -191,7 +191,7 @@ int discovery_apply(const struct discovery_command *c, size_t *ret_failed, struc
     if (rc == 0 && ret_failed)
         *ret_failed = failed;
     discovery_release(&d);
-    clean_up(&r);
+    release_libraries(&r);
     return rc;
 }
 
@@ -200,13 +200,13 @@ int discovery_list(const struct discovery_command *c, struct source_use *use, st
 {
     struct source_run r = {.command = c, .listing = true};
     const struct ssh_settings ssh = target_ssh(c->options);
-    const struct discovery_options options = options_of(&r, &ssh);
+    const struct discovery_options options = make_options(&r, &ssh);
     struct discovery d = DISCOVERY_INIT(c->inventory, c->targets);
     struct discovered f = {0};
     struct err why = ERR_INIT;
     int rc = discovery_run_one(&d, use, &options, &f, &why);
     discovery_release(&d);
-    clean_up(&r);
+    release_libraries(&r);
     if (rc < 0 && f.n == 0) {
         discovered_release(&f);
         *err = why;

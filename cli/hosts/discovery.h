@@ -1,4 +1,5 @@
-/* Discovery for the commands: asks with the options of the command line, and prints warnings and failures. */
+/* Discovery for the commands: queries sources with the command's options, and prints warnings and
+ * failures. */
 #ifndef CLI_HOSTS_DISCOVERY_H
 #define CLI_HOSTS_DISCOVERY_H
 
@@ -9,21 +10,20 @@
 struct discovery_command {
     const struct inventory *inventory;
     struct targets *targets;              /* receives the services */
-    const struct target_options *options; /* opens hosts by them */
-    struct prompt *prompt;                /* the command's */
-    enum discovery_policy when;
-    bool verbose; /* print also which targets are left out, and which content is not supported */
+    const struct target_options *options; /* how to open the host of a source */
+    struct prompt *prompt;                /* of the command */
+    enum discovery_policy policy;
+    bool verbose; /* also prints the targets that are left out, and unsupported content */
 };
 
 /*
  * Adds the services of the inventory's sources to the targets, or only those of selection.source. Prints
  * failed sources and old answers to stderr. *ret_failed (may be NULL): the number of failed sources. -1 only
- * if the run was cancelled, without memory, or if selection.source failed.
+ * if the run was cancelled, if memory ran out, or if selection.source failed.
  */
 int discovery_apply(const struct discovery_command *c, size_t *ret_failed, struct err *err);
 
-/* Queries one source in the same way, adds its services, and returns its targets. The caller releases
- * them. */
+/* Queries one source in the same way and adds its services. *ret: its targets, which the caller releases. */
 int discovery_list(const struct discovery_command *c, struct source_use *use, struct discovered *ret,
                    struct err *err);
 

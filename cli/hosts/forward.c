@@ -38,15 +38,15 @@ static const struct option options[] = {
 
 struct run {
     struct forward_command *command;
-    struct forward_messages talk;
+    struct forward_messages messages;
     bool announced; /* the addresses were printed */
     struct prompt *prompt;
 };
 
 /* ---- listeners ----------------------------------------------------------------------------------------- */
 
-/* 127.0.0.1:0 gives each service a free port, so one such address is enough. */
-static bool serves_all(const struct strlist *listen)
+/* Checks whether the list is only 127.0.0.1:0, which gives each service a free port. */
+static bool is_any_port(const struct strlist *listen)
 {
     struct local_address a;
     return listen->n == 1 && local_address_parse(listen->items[0], &a, NULL) == 0 && !a.path[0] &&
@@ -61,7 +61,7 @@ static int check_counts(const struct forward_command *c, const struct targets *t
                     targets->items[0].host->name, targets->items[i].host->name);
             return err_hint(err, "start one for each host");
         }
-    if (c->listen.n == 0 || c->listen.n == targets->n || serves_all(&c->listen))
+    if (c->listen.n == 0 || c->listen.n == targets->n || is_any_port(&c->listen))
         return 0;
     err_set(err, ERR_USAGE, "--listen names %zu address%s, but there %s %zu service%s", c->listen.n,
             c->listen.n == 1 ? "" : "es", targets->n == 1 ? "is" : "are", targets->n,
@@ -71,34 +71,34 @@ static int check_counts(const struct forward_command *c, const struct targets *t
 }
 
 /* Listens on the service's own port, or on a free one if that port is in use. */
-static int listen_by_default(struct forward_way *w, bool quiet, struct err *err)
+static int listen_by_default(struct forward_service *f, bool quiet, struct err *err)
 {
-    struct local_address at = {.ip = "127.0.0.1", .port = w->target->service->port};
+    struct local_address at = {.ip = "127.0.0.1", .port = f->target->service->port};
     char where[LOCAL_ADDRESS_NAME];
     struct err why = ERR_INIT;
-    if (at.port && local_listener_open(&at, &w->listener, &why) == 0)
+    if (at.port && local_listener_open(&at, &f->listener, &why) == 0)
         return 0;
     at.port = 0;
-    if (local_listener_open(&at, &w->listener, err) < 0)
+    if (local_listener_open(&at, &f->listener, err) < 0)
         return -1;
     if (why.kind != ERR_NONE && !quiet)
-        message_print("%s: %s: %s; it is %s instead", w->target->host->name, w->target->service->name,
-                      why.msg, local_address_name(&w->listener.address, where));
+        message_print("%s: %s: %s; it is %s instead", f->target->host->name, f->target->service->name,
+                      why.msg, local_address_name(&f->listener.address, where));
     return 0;
 }
 
-/* Parses all addresses before it opens a listener. */
+/* Opens all listeners, after it has parsed all addresses. */
 static int listen_all(struct run *r, struct err *err)
 {
-    const struct strlist *wanted = &r->command->listen;
-    for (size_t i = 0; wanted->n && i < r->talk.n; i++)
-        if (local_address_parse(wanted->items[wanted->n > 1 ? i : 0], &r->talk.ways[i].listener.address,
-                                err) < 0)
+    const struct strlist *addresses = &r->command->listen;
+    for (size_t i = 0; addresses->n && i < r->messages.n; i++)
+        if (local_address_parse(addresses->items[addresses->n > 1 ? i : 0],
+                                &r->messages.services[i].listener.address, err) < 0)
             return err_wrap(err, "--listen");
-    for (size_t i = 0; i < r->talk.n; i++) {
-        struct forward_way *w = &r->talk.ways[i];
-        if (wanted->n ? local_listener_open(&w->listener.address, &w->listener, err) < 0
-                      : listen_by_default(w, r->command->quiet, err) < 0)
+    for (size_t i = 0; i < r->messages.n; i++) {
+        struct forward_service *f = &r->messages.services[i];
+        if (addresses->n ? local_listener_open(&f->listener.address, &f->listener, err) < 0
+                         : listen_by_default(f, r->command->quiet, err) < 0)
             return -1;
     }
     return 0;
@@ -109,8 +109,10 @@ static void set_exit_text(const struct run *r)
 {
     char line[1000];
     const char *path = "";
-    for (size_t i = 0; i < r->talk.n; i++)
-        path = r->talk.ways[i].listener.address.path[0] ? r->talk.ways[i].listener.address.path : path;
+    for (size_t i = 0; i < r->messages.n; i++)
+        path = r->messages.services[i].listener.address.path[0]
+                   ? r->messages.services[i].listener.address.path
+                   : path;
     snprintf(line, sizeof line, "\nprofgrab: exited at once%s%s%s\n", *path ? "; the socket " : "", path,
              *path ? " is still there, and is replaced when it is listened on again" : "");
     signals_set_exit_text(line);
@@ -118,8 +120,8 @@ static void set_exit_text(const struct run *r)
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-/* Ends the command after a refused login or host key: another attempt would fail too, and a host may lock out
- * a user after too many attempts. */
+/* Returns whether the failure ends the command. After a refused login or host key a retry would fail too, and
+ * a host may lock out a user after many attempts. */
 static bool is_permanent(void *ctx, const struct err *failure)
 {
     (void)ctx;
@@ -131,7 +133,7 @@ static void on_opening(void *ctx, const struct host *host)
     progress_show_opening(ctx, host);
 }
 
-/* main prints the failure. */
+/* Ignores a failure, because main prints it. */
 static void on_host(void *ctx, const struct host *host, const struct gateway *gw, const struct err *failure)
 {
     if (!failure)
@@ -157,38 +159,38 @@ static int open_host(struct run *r, const struct targets *targets, struct gatewa
                                                         .verbose = r->command->verbose,
                                                         .out = stderr,
                                                         .prompt = r->prompt});
-    int rc = fetch_open(&grab, r->talk.host, shared, ret, err);
+    int rc = fetch_open(&grab, r->messages.host, shared, ret, err);
     progress_end(&progress);
     return rc;
 }
 
 static int forward_connections(struct run *r, struct gateway *gw, struct err *err)
 {
-    struct forward_options how = {.cancel_fd = signals_cancel_fd(),
-                                  .client_timeout_ms = FORWARD_CLIENT_TIMEOUT_MS,
-                                  .report = forward_messages_print_event,
-                                  .is_hopeless = is_permanent,
-                                  .ctx = &r->talk};
-    struct forward_mapping *places = calloc(r->talk.n, sizeof *places);
-    if (!places) {
+    struct forward_options run_options = {.cancel_fd = signals_cancel_fd(),
+                                          .client_timeout_ms = FORWARD_CLIENT_TIMEOUT_MS,
+                                          .report = forward_messages_print_event,
+                                          .is_hopeless = is_permanent,
+                                          .ctx = &r->messages};
+    struct forward_mapping *mappings = calloc(r->messages.n, sizeof *mappings);
+    if (!mappings) {
         gateway_close(gw);
         return err_nomem(err);
     }
-    for (size_t i = 0; i < r->talk.n; i++) {
-        const struct service *s = r->talk.ways[i].target->service;
-        places[i].listener = &r->talk.ways[i].listener;
-        places[i].to = (struct destination){.host = s->host, .port = s->port, .unix_path = s->unix_path};
+    for (size_t i = 0; i < r->messages.n; i++) {
+        const struct service *s = r->messages.services[i].target->service;
+        mappings[i].listener = &r->messages.services[i].listener;
+        mappings[i].to = (struct destination){.host = s->host, .port = s->port, .unix_path = s->unix_path};
     }
-    int rc = forward_run(gw, places, r->talk.n, &how, err);
-    free(places);
-    return rc < 0 ? err_wrap(err, "%s", r->talk.host->name) : 0;
+    int rc = forward_run(gw, mappings, r->messages.n, &run_options, err);
+    free(mappings);
+    return rc < 0 ? err_wrap(err, "%s", r->messages.host->name) : 0;
 }
 
 static int open_and_forward(struct run *r, const struct targets *targets, struct err *err)
 {
     struct gateway_shared *shared = NULL;
     struct gateway *gw = NULL;
-    if (target_prompt(&r->command->target, r->prompt, err) < 0)
+    if (target_configure_prompt(&r->command->target, r->prompt, err) < 0)
         return -1;
     int rc = gateway_global_init(err);
     if (rc < 0)
@@ -198,9 +200,9 @@ static int open_and_forward(struct run *r, const struct targets *targets, struct
         if (err->kind == ERR_BUSY)
             err_hint(err, "is it an SSH server? a busy one turns connections away too (MaxStartups): wait a "
                           "little and try again");
-        *err = suggest_check(&r->command->target, targets, r->talk.host, NULL, err);
-        rc = err_wrap(err, "%s", r->talk.host->name);
-    } else if (forward_messages_announce(&r->talk, err) < 0) {
+        *err = suggest_check(&r->command->target, targets, r->messages.host, NULL, err);
+        rc = err_wrap(err, "%s", r->messages.host->name);
+    } else if (forward_messages_announce(&r->messages, err) < 0) {
         gateway_close(gw);
         rc = -1;
     } else {
@@ -217,28 +219,28 @@ static int run_targets(struct forward_command *c, struct prompt *prompt, const s
 {
     struct run r = {.command = c,
                     .prompt = prompt,
-                    .talk = {.host = targets->items[0].host,
-                             .way = &c->target,
-                             .quiet = c->quiet,
-                             .verbose = c->verbose,
-                             .json = c->json}};
+                    .messages = {.host = targets->items[0].host,
+                                 .options = &c->target,
+                                 .quiet = c->quiet,
+                                 .verbose = c->verbose,
+                                 .json = c->json}};
     if (check_counts(c, targets, err) < 0 || signals_install(err) < 0)
         return exit_status_of(err);
-    r.talk.ways = calloc(targets->n, sizeof *r.talk.ways);
-    if (!r.talk.ways) {
+    r.messages.services = calloc(targets->n, sizeof *r.messages.services);
+    if (!r.messages.services) {
         err_nomem(err);
         return exit_status_of(err);
     }
-    for (r.talk.n = 0; r.talk.n < targets->n; r.talk.n++)
-        r.talk.ways[r.talk.n] =
-            (struct forward_way){.target = &targets->items[r.talk.n], .listener = LOCAL_LISTENER_INIT};
+    for (r.messages.n = 0; r.messages.n < targets->n; r.messages.n++)
+        r.messages.services[r.messages.n] = (struct forward_service){.target = &targets->items[r.messages.n],
+                                                                     .listener = LOCAL_LISTENER_INIT};
     if (listen_all(&r, err) == 0) {
         set_exit_text(&r);
         open_and_forward(&r, targets, err);
     }
-    for (size_t i = 0; i < r.talk.n; i++)
-        local_listener_close(&r.talk.ways[i].listener);
-    free(r.talk.ways);
+    for (size_t i = 0; i < r.messages.n; i++)
+        local_listener_close(&r.messages.services[i].listener);
+    free(r.messages.services);
     int code = exit_status_of(err);
     /* A signal after the start is the normal end, not an error. */
     if (r.announced && signals_received() && err->kind == ERR_CANCELLED)
@@ -256,7 +258,7 @@ static int run_forward(int argc, char **argv, struct err *err)
     int code = EXIT_USAGE;
     prompt_init(&prompt);
     if (options_parse(options, &(struct arguments){argc, argv}, &c, &rest, err) < 0 ||
-        target_alone(&c.target, &rest, "forward", err) < 0)
+        target_check_arguments(&c.target, &rest, "forward", err) < 0)
         goto out;
     if (c.quiet && c.verbose) {
         err_set(err, ERR_USAGE, "--quiet and --verbose cannot both be given");

@@ -8,26 +8,26 @@
 #include "inventory/inventory.h"
 
 /* A service and its local listener. */
-struct forward_way {
+struct forward_service {
     const struct target *target;
     struct local_listener listener;
-    char complaint[512]; /* the last failure printed; empty after a successful connection */
+    char last_failure[512]; /* the last failure printed; empty after a successful connection */
 };
 
 struct forward_messages {
     const struct host *host;
-    const struct target_options *way; /* for command lines in hints */
-    struct forward_way *ways;         /* in the order of forward_run's places */
+    const struct target_options *options; /* for command lines in hints */
+    struct forward_service *services;     /* in the order of the mappings of forward_run */
     size_t n;
     bool quiet, verbose, json;
-    char complaint[512]; /* the last failure printed when the session was reopened */
+    char last_failure[512]; /* the last failure printed when the session was reopened */
 };
 
 /* Prints the addresses on stdout and, unless quiet, example commands on stderr. Warns on stderr of listeners
  * that other machines can reach. Fails if stdout cannot be written. */
 int forward_messages_announce(const struct forward_messages *t, struct err *err);
 
-/* Prints an event. For forward_options.report; `ctx` is the struct forward_messages. */
+/* Prints an event, as forward_options.report. `ctx` is the struct forward_messages. */
 void forward_messages_print_event(void *ctx, const struct forward_event *e);
 
 #endif

@@ -162,7 +162,7 @@ static void join_services(struct row *row, const struct targets *t, const struct
     }
 }
 
-/* Without printf, which would take longer than all other work. */
+/* Prints the text, padded with blanks. printf would take longer than all other work. */
 static void print_cell(const char *text, size_t width)
 {
     static const char blanks[] = "                                        ";
@@ -174,7 +174,7 @@ static void print_cell(const char *text, size_t width)
     }
 }
 
-/* The last cell of a row is not padded: no line ends with blanks. */
+/* Prints a row. The last cell is not padded, so that no line ends with blanks. */
 static void print_row(const struct host *h, const char *services, const size_t *widths)
 {
     bool labels = h->n_labels > 0;
@@ -242,7 +242,7 @@ static int print_labels(const struct inventory *inventory, struct err *err)
     return rc;
 }
 
-/* Prints which of the hosts are one machine. */
+/* Prints the hosts that are one machine. */
 static int print_duplicates(const struct targets *t, const struct host *const *hosts, size_t n,
                             struct err *err)
 {
@@ -256,7 +256,7 @@ static int print_duplicates(const struct targets *t, const struct host *const *h
                 all.items[all.n++] = (struct target){hosts[i], service};
         }
     if (rc == 0)
-        target_say(&all);
+        target_print_notes(&all);
     targets_release(&all);
     return rc;
 }
@@ -275,15 +275,15 @@ static int print_hosts(const struct hosts_options *o, const struct targets *t,
     return print_duplicates(t, hosts, n, err);
 }
 
-static int no_inventory(struct err *err)
+static int set_missing_inventory(struct err *err)
 {
     err_set(err, ERR_USAGE, "no inventory");
     return err_hint(
         err, "write one to ~/.config/profgrab/inventory.yaml (docs/inventory.md), or name it with -i FILE");
 }
 
-/* Completions query names often, so they use the cache only. */
-static enum discovery_policy choose_discovery(const struct hosts_options *o)
+/* Lists of names use only the cache, because the shell's completion queries them often. */
+static enum discovery_policy choose_policy(const struct hosts_options *o)
 {
     if (o->names || o->groups || o->services || o->teams || o->labels)
         return DISCOVERY_CACHED;
@@ -329,26 +329,26 @@ static int load_inventory(const struct hosts_options *o, struct inventory **ret,
 {
     if (inventory_file_load(o->target.inventory, ret, err) < 0)
         return -1;
-    return inventory_path(*ret) || o->from ? 0 : no_inventory(err);
+    return inventory_path(*ret) || o->from ? 0 : set_missing_inventory(err);
 }
 
-/* An option that lists all names excludes other lists and a selection of hosts. */
+/* Refuses options that cannot be combined. */
 static int check_options(const struct hosts_options *o, const struct strlist *rest, struct err *err)
 {
-    bool all = o->groups || o->services || o->teams || o->labels;
-    bool chosen = rest->n > 0 || o->target.selection.labels.n > 0 || o->target.selection.exclude.n > 0;
+    bool lists_names = o->groups || o->services || o->teams || o->labels;
+    bool has_selection = rest->n > 0 || o->target.selection.labels.n > 0 || o->target.selection.exclude.n > 0;
     if (rest->n > 1)
         return err_set(err, ERR_USAGE, "hosts takes one pattern, not %zu", rest->n);
     if (o->json + o->names + o->groups + o->services + o->teams + o->labels > 1)
         return err_set(err, ERR_USAGE,
                        "only one of --json, --names, --groups, --services, --teams and --labels at a time");
-    if (o->ssh && (o->json || o->names || all || o->from))
+    if (o->ssh && (o->json || o->names || lists_names || o->from))
         return err_set(err, ERR_USAGE, "--ssh is only for the table of hosts");
-    if (o->from && (rest->n > 0 || o->target.selection.exclude.n > 0 || o->names || all))
+    if (o->from && (rest->n > 0 || o->target.selection.exclude.n > 0 || o->names || lists_names))
         return err_set(err, ERR_USAGE,
                        "--from lists the targets of one source, as a table or with --json; only --label "
                        "selects among them");
-    if (all && chosen)
+    if (lists_names && has_selection)
         return err_set(err, ERR_USAGE,
                        "--groups, --services, --teams and --labels list all names and cannot be combined "
                        "with a selection");
@@ -373,7 +373,7 @@ static int run_hosts(int argc, char **argv, struct err *err)
                                               .targets = &targets,
                                               .options = &o.target,
                                               .prompt = &prompt,
-                                              .when = choose_discovery(&o),
+                                              .policy = choose_policy(&o),
                                               .verbose = true};
     if (rc == 0 && o.from)
         rc = hosts_from(&sources, o.from, o.json, err);

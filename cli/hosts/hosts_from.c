@@ -58,27 +58,27 @@ static json_t *target_json(const struct discovered *f, const struct discovered_t
 static int print_json(const struct source_use *use, const struct discovered *f, struct err *err)
 {
     json_t *targets = json_array(), *notes = json_array();
-    bool whole = true;
+    bool complete = true;
     for (size_t i = 0; i < f->n; i++)
         if (f->targets[i].is_selected)
-            whole &= json_array_append_new(targets, target_json(f, &f->targets[i])) == 0;
+            complete &= json_array_append_new(targets, target_json(f, &f->targets[i])) == 0;
     for (size_t i = 0; i < f->notes.n; i++)
         json_array_append_new(notes, json_string(f->notes.items[i]));
     json_t *all =
         json_pack("{s:o, s:o, s:o}", "source", hosts_source_json(use), "targets", targets, "notes", notes);
-    if (whole)
+    if (complete)
         return document_print(all, stdout, err);
     json_decref(all);
     return err_nomem(err);
 }
 
-/* The memory for the computed texts of a row. */
+/* The computed texts of a row. */
 struct cells {
     char port[8];
     struct buf labels;
 };
 
-/* The columns of a row. */
+/* Fills the columns of a row. */
 static void make_row(const struct discovered *f, const struct discovered_target *t, struct cells *cells,
                      const char *row[static COLUMNS])
 {

@@ -22,7 +22,7 @@ static void print_hop(const struct ssh_config *c)
     printf(" port %u", c->port);
 }
 
-/* The host itself, then the jump hosts in the order in which they are passed. */
+/* Prints the host, then the jump hosts in the order of the route. */
 static void print_route(const struct route *r)
 {
     const struct ssh_config *host = &r->hops[r->n_hops - 1];
@@ -63,15 +63,15 @@ static int print_host(const struct host *host, const struct ssh_settings *ssh, s
 int hosts_ssh(const struct host *const *hosts, size_t n, const struct target_options *o, struct err *err)
 {
     struct ssh_settings ssh = {.config = (char *)(uintptr_t)o->ssh_config};
-    bool any = false;
+    bool printed = false;
     if (signals_install(err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
         if (hosts[i]->direct)
             continue;
-        if (!any)
+        if (!printed)
             putchar('\n');
-        any = true;
+        printed = true;
         if (print_host(hosts[i], &ssh, err) < 0)
             return -1;
     }

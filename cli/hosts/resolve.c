@@ -13,7 +13,7 @@ int resolve_sources(struct target_options *o, struct prompt *prompt, const struc
                                     .targets = t,
                                     .options = o,
                                     .prompt = prompt,
-                                    .when = o->refresh ? DISCOVERY_REFRESH : DISCOVERY_AS_NEEDED},
+                                    .policy = o->refresh ? DISCOVERY_REFRESH : DISCOVERY_AS_NEEDED},
         NULL, err);
 }
 

@@ -8,11 +8,12 @@
 #include "cli/term/message.h"
 #include "base/banned.h"
 
-/* The commands that show more about a failure. They run here, or in the host's shell through ssh. {A} is the
- * host for ssh, {F} the option for ssh's configuration, {U} the arguments of curl. */
+/* The commands that show the cause of a failed step. The local command runs on this workstation; the remote
+ * one is the last argument of ssh in the local one. {A} is the host for ssh, {F} the option for ssh's
+ * configuration, {U} the arguments of curl. */
 static const struct {
-    const char *here;
-    const char *there;
+    const char *local;
+    const char *remote;
 } commands[] = {
     [FETCH_STEP_CONFIG] = {"ssh{F} -G {A}", NULL},
     [FETCH_STEP_CONNECT] = {"ssh{F} -v -o ConnectTimeout=5 {A} true", NULL},
@@ -25,35 +26,35 @@ static const struct {
     [FETCH_STEP_REQUEST] = {NULL, NULL},
 };
 
-/* Adds curl's arguments for the index page. For a direct host, its address replaces localhost. */
+/* Adds curl's arguments for the index page. For a direct host, the host's address replaces localhost. */
 static void add_url(struct buf *b, const struct host *host, const struct service *service)
 {
     char url[700];
-    struct service seen = *service;
+    struct service reached = *service;
     if (host->direct && strcmp(service->host, "localhost") == 0)
-        seen.host = host->address;
+        reached.host = host->address;
     if (service->unix_path) {
         buf_adds(b, "--unix-socket ");
         quote_add_word(b, service->unix_path);
         buf_addc(b, ' ');
         snprintf(url, sizeof url, "%s://localhost%s/", service->https ? "https" : "http", service->path);
     } else {
-        fetch_service_url(&seen, url, sizeof url - 1);
+        fetch_service_url(&reached, url, sizeof url - 1);
         size_t n = strlen(url);
         snprintf(url + n, sizeof url - n, "/");
     }
     quote_add_word(b, url);
 }
 
-static void add_place(struct buf *b, char place, const struct suggest_subject *s)
+static void add_value(struct buf *b, char name, const struct suggest_subject *s)
 {
-    if (place == 'A')
-        quote_add_word(b, s->host->address);
-    if (place == 'F' && s->ssh_config) {
+    if (name == 'A')
+        shell_add_word(b, s->host->address);
+    if (name == 'F' && s->ssh_config) {
         buf_adds(b, " -F ");
         quote_add_word(b, s->ssh_config);
     }
-    if (place == 'U' && s->service)
+    if (name == 'U' && s->service)
         add_url(b, s->host, s->service);
 }
 
@@ -61,7 +62,7 @@ static void fill_template(struct buf *b, const char *command, const struct sugge
 {
     for (const char *p = command; p && *p; p++) {
         if (p[0] == '{' && p[1] && p[2] == '}') {
-            add_place(b, p[1], s);
+            add_value(b, p[1], s);
             p += 2;
         } else {
             buf_addc(b, *p);
@@ -71,19 +72,20 @@ static void fill_template(struct buf *b, const char *command, const struct sugge
 
 void suggest_command(const struct suggest_subject *s, enum fetch_step_kind kind, struct buf *ret)
 {
-    struct buf there = BUF_INIT(2000);
-    fill_template(&there, commands[kind].there, s);
+    struct buf remote = BUF_INIT(2000);
+    fill_template(&remote, commands[kind].remote, s);
     if (!s->host->direct) {
-        fill_template(ret, commands[kind].here, s);
-        if (there.len)
-            quote_add_word(ret, buf_str(&there)); /* one word here, a whole command there */
+        fill_template(ret, commands[kind].local, s);
+        /* ssh takes the remote command as one argument. */
+        if (remote.len)
+            shell_add_word(ret, buf_str(&remote));
     } else if (kind == FETCH_STEP_INDEX) {
-        buf_adds(ret, buf_str(&there));
+        buf_adds(ret, buf_str(&remote));
     }
-    buf_release(&there);
+    buf_release(&remote);
 }
 
-/* A longer command line is left out, because a cut one would not run. */
+/* The maximum length of the suggested command line. A longer one is left out, because a cut one fails. */
 #define LINE_MAX_BYTES 300
 
 static void add_option(struct buf *line, const char *option, const char *value)
@@ -94,27 +96,27 @@ static void add_option(struct buf *line, const char *option, const char *value)
     quote_add_word(line, value);
 }
 
-static void add_way(struct buf *line, const struct target_options *way)
+static void add_access_options(struct buf *line, const struct target_options *o)
 {
     char limit[32];
-    add_option(line, "-i", way->inventory);
-    add_option(line, "-F", way->ssh_config);
-    add_option(line, "--from", way->from);
-    add_option(line, "--via", way->via);
-    add_option(line, "--passphrase-file", way->passphrase_file);
-    if (way->connect_timeout_ms) {
-        snprintf(limit, sizeof limit, "%lldms", (long long)way->connect_timeout_ms);
-        if (way->connect_timeout_ms % 1000 == 0)
-            snprintf(limit, sizeof limit, "%llds", (long long)way->connect_timeout_ms / 1000);
+    add_option(line, "-i", o->inventory);
+    add_option(line, "-F", o->ssh_config);
+    add_option(line, "--from", o->from);
+    add_option(line, "--via", o->via);
+    add_option(line, "--passphrase-file", o->passphrase_file);
+    if (o->connect_timeout_ms) {
+        snprintf(limit, sizeof limit, "%lldms", (long long)o->connect_timeout_ms);
+        if (o->connect_timeout_ms % 1000 == 0)
+            snprintf(limit, sizeof limit, "%llds", (long long)o->connect_timeout_ms / 1000);
         add_option(line, "--connect-timeout", limit);
     }
-    if (way->accept_new)
+    if (o->accept_new)
         buf_adds(line, " --accept-new");
-    if (way->batch)
+    if (o->batch)
         buf_adds(line, " --batch");
 }
 
-/* A service from --port or --unix has no name in the inventory. */
+/* Adds the options that select the service. A service from --port or --unix has no name in the inventory. */
 static void add_service(struct buf *line, const struct service *s)
 {
     char port[16];
@@ -129,8 +131,8 @@ static void add_service(struct buf *line, const struct service *s)
     add_option(line, "--scheme", s->https ? "https" : NULL);
 }
 
-/* The service that the command needs for a host outside the inventory, or one selected by its port. NULL: the
- * host's name is enough. */
+/* Returns a service that the command must name: one of a host outside the inventory, or one that was selected
+ * by its port. NULL: the host's name is enough. */
 static const struct service *find_service(const struct targets *targets, const struct host *host)
 {
     for (size_t i = 0; targets && i < targets->n; i++)
@@ -139,26 +141,27 @@ static const struct service *find_service(const struct targets *targets, const s
     return NULL;
 }
 
-struct err suggest_check(const struct target_options *way, const struct targets *targets,
+struct err suggest_check(const struct target_options *options, const struct targets *targets,
                          const struct host *host, const struct service *service, const struct err *failure)
 {
-    struct err told = *failure;
+    struct err suggested = *failure;
     struct buf line = BUF_INIT(LINE_MAX_BYTES);
-    if (!failure->unreachable || !way)
-        return told;
+    if (!failure->unreachable || !options)
+        return suggested;
     if (!service)
         service = find_service(targets, host);
     buf_adds(&line, "profgrab check");
-    add_way(&line, way);
+    add_access_options(&line, options);
     add_option(&line, "--host", host->adhoc ? host->address : host->name);
     if (service)
         add_service(&line, service);
-    size_t n = strlen(told.hint);
+    size_t n = strlen(suggested.hint);
     const char *sep = n ? "; " : "";
-    if (!line.failed && n + line.len + sizeof "; `` shows each step" <= sizeof told.hint)
-        snprintf(told.hint + n, sizeof told.hint - n, "%s`%s` shows each step", sep, buf_str(&line));
+    if (!line.failed && n + line.len + sizeof "; `` shows each step" <= sizeof suggested.hint)
+        snprintf(suggested.hint + n, sizeof suggested.hint - n, "%s`%s` shows each step", sep,
+                 buf_str(&line));
     buf_release(&line);
-    return told;
+    return suggested;
 }
 
 void suggest_view(const char *path)

@@ -10,7 +10,7 @@
 #include "cli/term/message.h"
 #include "base/banned.h"
 
-/* Machines with several names that are printed one by one. */
+/* The maximum number of duplicate hosts that are printed one by one. */
 #define DUPLICATES_SHOWN 5
 
 static int read_scheme(struct target_options *o, struct err *err)
@@ -56,8 +56,8 @@ int target_hint_file(const char *file, struct err *err)
     return -1;
 }
 
-int target_alone(const struct target_options *o, const struct strlist *words, const char *command,
-                 struct err *err)
+int target_check_arguments(const struct target_options *o, const struct strlist *words, const char *command,
+                           struct err *err)
 {
     if (words->n > 0) {
         err_set(err, ERR_USAGE, "%s takes no kind: \"%.60s\"", command, words->items[0]);
@@ -93,8 +93,7 @@ static void print_duplicates(const struct duplicate_hosts *t)
     message_print_error(stderr, &line);
 }
 
-/* Warns of host names that are the same machine. They are not refused, because two names of one machine can
- * be intended. */
+/* Warns of hosts that are one machine. It does not refuse them, because the user may intend two names. */
 static void warn_of_duplicates(const struct duplicate_hosts_list *l)
 {
     for (size_t i = 0; i < l->n && i < DUPLICATES_SHOWN; i++)
@@ -103,7 +102,7 @@ static void warn_of_duplicates(const struct duplicate_hosts_list *l)
         message_print("and %zu more addresses have several hosts", l->n - DUPLICATES_SHOWN);
 }
 
-void target_say(const struct targets *targets)
+void target_print_notes(const struct targets *targets)
 {
     struct duplicate_hosts_list duplicates = {0};
     if (targets->sampled_of > 0)

@@ -18,10 +18,10 @@ struct target_options {
     bool accept_new;
     unsigned parallel; /* 0: not given */
     int64_t timeout_ms;
-    int64_t connect_timeout_ms; /* 0: not given */
-    int64_t ask_timeout_ms;     /* 0: not given */
-    enum ssh_via ssh_via;       /* `via`, parsed by resolve_targets; likewise the members below */
-    enum ssh_compress ssh_compress;
+    int64_t connect_timeout_ms;     /* 0: not given */
+    int64_t ask_timeout_ms;         /* 0: not given */
+    enum ssh_via ssh_via;           /* target_load sets it, from `via` */
+    enum ssh_compress ssh_compress; /* target_load sets it, from `compress` */
     bool batch;
     const char *from; /* the source of services of this run; NULL: none */
     bool refresh;     /* query the inventory's sources without the cache */
@@ -31,8 +31,9 @@ struct target_options {
         .timeout_ms = FETCH_TIMEOUT_MS                                                                       \
     }
 
-/* Rows of a command's table of options; its struct has them as `member`. These select hosts and services. */
-// NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot stand in parentheses
+/* Rows for a command's table of options that select hosts and services. `type` is the command's struct,
+ * `member` its struct target_options. */
+// NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot be in parentheses
 #define TARGET_SELECTION_ROWS(type, member)                                                                  \
     {"host",                                                                                                 \
      'H',                                                                                                    \
@@ -103,8 +104,8 @@ struct target_options {
             offsetof(type, member.scheme), 0                                                                 \
     }
 
-/* These rows configure SSH and its timeouts. */
-#define TARGET_WAY_ROWS(type, member)                                                                        \
+/* These rows choose the inventory, and configure SSH and its timeouts. */
+#define TARGET_ACCESS_ROWS(type, member)                                                                     \
     {"inventory",                                                                                            \
      'i',                                                                                                    \
      OPTION_TEXT,                                                                                            \
@@ -183,7 +184,7 @@ struct target_options {
             offsetof(type, member.timeout_ms), 0                                                             \
     }
 
-#define TARGET_OPTION_ROWS(type, member) TARGET_SELECTION_ROWS(type, member), TARGET_WAY_ROWS(type, member)
+#define TARGET_OPTION_ROWS(type, member) TARGET_SELECTION_ROWS(type, member), TARGET_ACCESS_ROWS(type, member)
 
 /* These rows are for commands that open many hosts. */
 #define TARGET_PARALLEL_ROW(type, member)                                                                    \
@@ -217,23 +218,23 @@ bool target_names_file(const char *word);
 /* Hints at the command that shows such a file. Returns -1. */
 int target_hint_file(const char *file, struct err *err);
 
-/* Checks the words of a command that takes hosts by options only: ERR_USAGE for any word, and without a host.
- */
-int target_alone(const struct target_options *o, const struct strlist *words, const char *command,
-                 struct err *err);
+/* Checks the arguments of a command that takes hosts by options only. ERR_USAGE if there is an argument that
+ * is not an option, or no host. */
+int target_check_arguments(const struct target_options *o, const struct strlist *words, const char *command,
+                           struct err *err);
 
-/* Prints notes on a selection before it is opened: the size that a sample was taken from, and host names that
- * are the same machine. */
-void target_say(const struct targets *targets);
+/* Prints notes on the targets: the size of a sample, and hosts that are one machine. */
+void target_print_notes(const struct targets *targets);
 
 void target_options_release(struct target_options *o);
 
-/* Parses the options' words, and loads the inventory. */
+/* Parses the values of --scheme, --via and --compress, and loads the inventory. */
 int target_load(struct target_options *o, struct inventory **ret_inventory, struct err *err);
 
-/* Gives --batch and --passphrase-file to the command's prompt. A command has one prompt for its whole run and
- * calls this before it opens hosts. The first call reads the file, and may wait for its writer. */
-int target_prompt(const struct target_options *o, struct prompt *prompt, struct err *err);
+/* Configures the command's prompt by --batch and --passphrase-file. A command has one prompt for its whole
+ * run and calls this function before it opens hosts. The first call reads the file; if the file is a FIFO,
+ * the call may wait for its writer. */
+int target_configure_prompt(const struct target_options *o, struct prompt *prompt, struct err *err);
 
 /* Returns the SSH settings of the command line. The options own the strings. */
 struct ssh_settings target_ssh(const struct target_options *o);
@@ -246,8 +247,8 @@ struct fetch_access target_access(const struct target_options *o, struct ssh_set
 struct fetch_grab target_grab(const struct target_options *o, const struct targets *targets,
                               struct ssh_settings *ssh, struct prompt *prompt);
 
-/* Call these before and after a run of fetch. target_begin initialises its libraries, and lowers the number
- * of parallel hosts to the limit of open files. */
+/* Call these before and after a run of fetch. target_begin initialises the libraries, and lowers the number
+ * of parallel hosts to the number that the limit of open files allows. */
 int target_begin(struct fetch_grab *grab, struct err *err);
 void target_end(void);
 void target_print_fewer_hosts(unsigned parallel, size_t open_files);

@@ -1,4 +1,4 @@
-/* How the commands reach hosts: settings, prompts, libraries. */
+/* The access of the commands to hosts: settings, prompts, libraries. */
 #include "cli/hosts/target.h"
 
 #include "capture/capture.h"
@@ -6,7 +6,7 @@
 #include "cli/term/message.h"
 #include "base/banned.h"
 
-int target_prompt(const struct target_options *o, struct prompt *prompt, struct err *err)
+int target_configure_prompt(const struct target_options *o, struct prompt *prompt, struct err *err)
 {
     int64_t wait_ms = o->ask_timeout_ms ? o->ask_timeout_ms : GATEWAY_ASK_MS;
     prompt->batch = o->batch;

@@ -78,7 +78,7 @@ int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, 
 
 static int wrap_post_error(const char *url, struct err *err)
 {
-    char *shown = url_shown(url);
+    char *shown = url_without_password(url);
     err_wrap(err, "http post %s", shown ? shown : "");
     free(shown);
     return err_hint(err, "-symbolize=local skips the server, and -symbolize=none skips all names");

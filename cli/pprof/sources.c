@@ -40,7 +40,7 @@ static int find_url(void *ctx, const char *source, struct load_url *ret, struct 
         return -1;
     ret->url = to.url;
     ret->timeout_s = to.timeout_s;
-    ret->shown = to.url ? url_shown(to.url) : NULL;
+    ret->shown = to.url ? url_without_password(to.url) : NULL;
     return 0;
 }
 

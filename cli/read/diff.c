@@ -1,4 +1,4 @@
-/* `profgrab diff`: plain words for `profgrab pprof -top -diff_base`. */
+/* `profgrab diff`: `profgrab pprof -top -diff_base`, also for the profiles of two bundles. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +10,11 @@
 #include "cli/input/prepare.h"
 #include "base/banned.h"
 
-/* One comparison: argv for pprof, which ends with -diff_base OLD NEW. */
 struct comparison {
-    char **argv;
+    char **argv; /* of pprof; ends with -diff_base OLD NEW */
     int n;
-    struct pprof_options options;         /* of that argv */
-    const struct confined_budget *budget; /* of both together; NULL: none */
+    struct pprof_options options;         /* parsed from argv */
+    const struct confined_budget *budget; /* of all inputs together; NULL: none */
 };
 
 /* Prints errors in pprof's form, because scripts match it. */
@@ -38,7 +37,7 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool one_host(const struct input_entries *all)
+static bool has_one_host(const struct input_entries *all)
 {
     for (size_t i = 1; i < all->n; i++)
         if (!same_text(all->items[0].host, all->items[i].host))
@@ -46,15 +45,14 @@ static bool one_host(const struct input_entries *all)
     return all->n > 0;
 }
 
-/* Profiles of a bundle by service and kind. If each bundle has one host, the hosts may differ. Local files
- * are matched by name. */
+/* The profiles of a bundle by host, service and kind. Local files are found by their name. */
 struct counterparts {
-    bool any_host;
+    bool any_host; /* each bundle has one host, and the hosts may differ */
     struct strlist keys;
-    struct names by_key; /* to struct input_entry: the first one of each key */
+    struct names by_key; /* maps each key to its first struct input_entry */
 };
 
-/* Adds the text after its length, because it may contain any separator. */
+/* Adds the text after its length, because the text may contain any separator. */
 static void add_text(struct buf *key, const char *text)
 {
     if (text)
@@ -62,7 +60,7 @@ static void add_text(struct buf *key, const char *text)
     buf_adds(key, text ? text : "-");
 }
 
-/* `by_file`: the key includes the file's name. */
+/* Writes the key of an entry. `by_file`: the key includes the file's name. */
 static int make_key(const struct counterparts *c, const struct input_entry *e, bool by_file, struct buf *ret,
                     struct err *err)
 {
@@ -76,30 +74,30 @@ static int make_key(const struct counterparts *c, const struct input_entry *e, b
     return buf_check(ret, e->member, err);
 }
 
-static int add_counterpart(struct counterparts *c, const struct input_entry *e, struct buf *room,
+static int add_counterpart(struct counterparts *c, const struct input_entry *e, struct buf *key,
                            struct err *err)
 {
     for (int by_file = 0; by_file < 2; by_file++) {
-        if (make_key(c, e, by_file, room, err) < 0)
+        if (make_key(c, e, by_file, key, err) < 0)
             return -1;
-        if (names_get(&c->by_key, buf_str(room)))
+        if (names_get(&c->by_key, buf_str(key)))
             continue;
-        if (strlist_add(&c->keys, buf_str(room), err) < 0 ||
+        if (strlist_add(&c->keys, buf_str(key), err) < 0 ||
             names_add(&c->by_key, c->keys.items[c->keys.n - 1], e, err) < 0)
             return -1;
     }
     return 0;
 }
 
-/* The caller releases *c also after a failure. */
-static int find_counterparts(const struct input_entries *of, struct counterparts *c, struct err *err)
+/* Fills *c, which the caller releases also after a failure. */
+static int find_counterparts(const struct input_entries *entries, struct counterparts *c, struct err *err)
 {
-    struct buf room = BUF_INIT(BUNDLE_MAX_MANIFEST);
+    struct buf key = BUF_INIT(BUNDLE_MAX_MANIFEST);
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < of->n; i++)
-        if (of->items[i].is_profile)
-            rc = add_counterpart(c, &of->items[i], &room, err);
-    buf_release(&room);
+    for (size_t i = 0; rc == 0 && i < entries->n; i++)
+        if (entries->items[i].is_profile)
+            rc = add_counterpart(c, &entries->items[i], &key, err);
+    buf_release(&key);
     return rc;
 }
 
@@ -109,8 +107,8 @@ static void release_counterparts(struct counterparts *c)
     strlist_release(&c->keys);
 }
 
-/* *ret: the profile of the same service and kind, if there are several the one whose file has the same name.
- * NULL: there is none. */
+/* Finds the profile of the same service and kind, preferably one whose file has the same name. *ret: NULL if
+ * there is none. */
 static int find_counterpart(const struct counterparts *c, const struct input_entry *e,
                             const struct input_entry **ret, struct err *err)
 {
@@ -127,7 +125,8 @@ static int find_counterpart(const struct counterparts *c, const struct input_ent
     return rc;
 }
 
-static char *name_of(const char *bundle, const char *member)
+/* Returns BUNDLE:MEMBER, a new string. */
+static char *make_name(const char *bundle, const char *member)
 {
     char *name = NULL;
     return asprintf(&name, "%s:%s", bundle, member) < 0 ? NULL : name;
@@ -136,7 +135,7 @@ static char *name_of(const char *bundle, const char *member)
 static int add_names(const struct comparison *c, const char *old, const char *new, struct strlist *ret,
                      struct err *err)
 {
-    char *names[] = {name_of(c->argv[c->n - 2], old), name_of(c->argv[c->n - 1], new)};
+    char *names[] = {make_name(c->argv[c->n - 2], old), make_name(c->argv[c->n - 1], new)};
     int rc = names[0] && names[1] ? 0 : err_nomem(err);
     for (size_t i = 0; rc == 0 && i < 2; i++)
         rc = strlist_add(ret, names[i], err);
@@ -145,10 +144,10 @@ static int add_names(const struct comparison *c, const char *old, const char *ne
     return rc;
 }
 
-static void begin_report(const char *member, bool first)
+static void print_heading(const char *member, bool first)
 {
-    char room[512];
-    printf("%s%s\n", first ? "" : "\n", text_printable(room, sizeof room, member, strlen(member)));
+    char text[512];
+    printf("%s%s\n", first ? "" : "\n", text_printable(text, sizeof text, member, strlen(member)));
     fflush(stdout);
 }
 
@@ -170,18 +169,18 @@ static void release_pairs(struct pairs *pairs)
 static int pair_entries(const struct comparison *c, const struct input_entries lists[2], bool *is_paired,
                         struct pairs *ret, struct err *err)
 {
-    struct counterparts of = {.any_host = one_host(&lists[0]) && one_host(&lists[1])};
-    int rc = find_counterparts(&lists[0], &of, err);
+    struct counterparts counterparts = {.any_host = has_one_host(&lists[0]) && has_one_host(&lists[1])};
+    int rc = find_counterparts(&lists[0], &counterparts, err);
     for (size_t i = 0; rc == 0 && i < lists[1].n; i++) {
         const struct input_entry *new = &lists[1].items[i], *old = NULL;
-        if (!new->is_profile || (rc = find_counterpart(&of, new, &old, err)) < 0)
+        if (!new->is_profile || (rc = find_counterpart(&counterparts, new, &old, err)) < 0)
             continue;
         rc = old ? add_names(c, old->member, new->member, &ret->names, err)
                  : strlist_add(&ret->added, new->member, err);
         if (old)
             is_paired[old - lists[0].items] = true;
     }
-    release_counterparts(&of);
+    release_counterparts(&counterparts);
     return rc;
 }
 
@@ -232,11 +231,11 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
         if (confined_budget_check(c->budget, bundle, err) < 0)
             return -1;
         if (n > 1)
-            begin_report(member, i == 0);
+            print_heading(member, i == 0);
         if (compare_pair(c, names->items + 2 * i, keys, &why) == 0)
             continue;
-        /* A fault of these two profiles does not keep the others from being compared. */
-        if (n == 1 || !input_error_is_skippable(&why)) {
+        /* After a fault of these two profiles, compare the others. */
+        if (n == 1 || !input_fault_is_own(&why)) {
             *err = why;
             return -1;
         }
@@ -268,7 +267,7 @@ static int compare_bundles(struct comparison *c, struct input_keys *keys, struct
 
 /* ---- a bundle and a member ----------------------------------------------------------------------------- */
 
-static const struct input_entry *entry_of(const struct input_entries *all, const char *member)
+static const struct input_entry *find_entry(const struct input_entries *all, const char *member)
 {
     for (size_t i = 0; i < all->n; i++)
         if (all->items[i].is_profile && strcmp(all->items[i].member, member) == 0)
@@ -276,8 +275,8 @@ static const struct input_entry *entry_of(const struct input_entries *all, const
     return NULL;
 }
 
-/* *ret: the member of a bundle of the same service and kind as the `member`, BUNDLE:MEMBER, of another
- * bundle, which the caller frees. NULL: there is none, or `member` names no bundle. */
+/* Finds the member of `bundle` with the same service and kind as `member`, BUNDLE:MEMBER of another bundle.
+ * *ret: its name, which the caller frees; unchanged if there is none, or if `member` names no bundle. */
 static int find_member(const char *bundle, const char *member, struct input_keys *keys, char **ret,
                        struct err *err)
 {
@@ -285,21 +284,21 @@ static int find_member(const char *bundle, const char *member, struct input_keys
     char *other = input_bundle_of(member, &path);
     if (!other)
         return 0;
-    struct input_entries of = {0}, all = {0};
-    int rc = input_list_entries(bundle, keys, &of, err);
+    struct input_entries entries = {0}, other_entries = {0};
+    int rc = input_entries(bundle, keys, &entries, err);
     if (rc == 0)
-        rc = input_list_entries(other, keys, &all, err);
-    struct counterparts known = {.any_host = one_host(&of) && one_host(&all)};
-    const struct input_entry *e = rc == 0 ? entry_of(&all, path) : NULL;
+        rc = input_entries(other, keys, &other_entries, err);
+    struct counterparts counterparts = {.any_host = has_one_host(&entries) && has_one_host(&other_entries)};
+    const struct input_entry *e = rc == 0 ? find_entry(&other_entries, path) : NULL;
     if (e)
-        rc = find_counterparts(&of, &known, err);
+        rc = find_counterparts(&entries, &counterparts, err);
     if (e && rc == 0)
-        rc = find_counterpart(&known, e, &e, err);
-    if (e && rc == 0 && !(*ret = name_of(bundle, e->member)))
+        rc = find_counterpart(&counterparts, e, &e, err);
+    if (e && rc == 0 && !(*ret = make_name(bundle, e->member)))
         rc = err_nomem(err);
-    release_counterparts(&known);
-    input_entries_release(&of);
-    input_entries_release(&all);
+    release_counterparts(&counterparts);
+    input_entries_release(&entries);
+    input_entries_release(&other_entries);
     free(other);
     return rc;
 }
@@ -333,7 +332,7 @@ static int compare_with_member(struct comparison *c, bool old_is_bundle, struct 
 
 /* ---- the command --------------------------------------------------------------------------------------- */
 
-static int compare_words(struct comparison *c, struct err *err)
+static int compare_arguments(struct comparison *c, struct err *err)
 {
     struct pprof_texts *texts = &c->options.identities;
     const struct strlist identities = {.items = texts->items, .n = texts->n};
@@ -356,27 +355,28 @@ static int compare_words(struct comparison *c, struct err *err)
     return rc;
 }
 
-/* Runs pprof with the flags given, -top unless they ask for another format. */
-static int run_pprof(int argc, char **argv, char **room, struct err *err)
+/* Runs pprof with the given flags, and with -top unless they choose another format. `pprof_argv` has room for
+ * the arguments of pprof. */
+static int run_pprof(int argc, char **argv, char **pprof_argv, struct err *err)
 {
     static char top[] = "-top", base[] = "-diff_base";
-    struct comparison c = {.argv = room + 1, .n = argc + 1};
+    struct comparison c = {.argv = pprof_argv + 1, .n = argc + 1};
     int n = argc - 2;
-    room[0] = top;
-    memcpy(room + 1, argv, (size_t)n * sizeof *room);
-    room[n + 1] = base;
-    room[n + 2] = argv[n];
-    room[n + 3] = argv[n + 1];
+    pprof_argv[0] = top;
+    memcpy(pprof_argv + 1, argv, (size_t)n * sizeof *pprof_argv);
+    pprof_argv[n + 1] = base;
+    pprof_argv[n + 2] = argv[n];
+    pprof_argv[n + 3] = argv[n + 1];
     pprof_tune_memory();
     switch (pprof_parse(c.n, c.argv, &c.options, err)) {
     case PPROF_HELP:
         return EXIT_OK;
-    case PPROF_PARSED:
-        if (c.options.format == PPROF_OUTPUTS) {
-            c.argv = room;
+    case PPROF_GO_ON:
+        if (c.options.wanted == PPROF_OUTPUTS) {
+            c.argv = pprof_argv;
             c.n++;
         }
-        if (compare_words(&c, err) == 0)
+        if (compare_arguments(&c, err) == 0)
             return EXIT_OK;
         break;
     case PPROF_INVALID:
@@ -391,13 +391,13 @@ static int run_diff(int argc, char **argv, struct err *err)
         err_set(err, ERR_USAGE, "diff takes two profiles, the older one first");
         return exit_status_of(err);
     }
-    char **room = calloc((size_t)argc + 3, sizeof *room);
-    if (!room) {
+    char **pprof_argv = calloc((size_t)argc + 3, sizeof *pprof_argv);
+    if (!pprof_argv) {
         err_nomem(err);
         return exit_status_of(err);
     }
-    int status = run_pprof(argc, argv, room, err);
-    free(room);
+    int status = run_pprof(argc, argv, pprof_argv, err);
+    free(pprof_argv);
     return status;
 }
 

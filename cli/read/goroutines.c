@@ -1,4 +1,4 @@
-/* `profgrab goroutines`: dumps of goroutines by stack and state, the most telling first. */
+/* `profgrab goroutines`: prints dumps by stack and state, the stacks with the most goroutines first. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 #include "base/banned.h"
 
 /* The default number of groups. */
-#define GROUPS 20
-#define STATES 8
+#define GROUPS_SHOWN 20
+#define STATES_SHOWN 8
 /* The most bytes printed of a name in a dump, such as a function's. */
 #define NAME_MAX_SHOWN 512
 
@@ -44,9 +44,10 @@ static const struct option options[] = {
     OPTIONS_END,
 };
 
-static const char *printable(char *room, struct str s)
+/* Writes the printable name into text, of NAME_MAX_SHOWN bytes. Returns text. */
+static const char *printable(char *text, struct str s)
 {
-    return text_printable(room, NAME_MAX_SHOWN, s.p, s.n);
+    return text_printable(text, NAME_MAX_SHOWN, s.p, s.n);
 }
 
 /* ---- as text ------------------------------------------------------------------------------------------- */
@@ -56,20 +57,20 @@ struct state_count {
     uint64_t count;
 };
 
-static int by_state(const void *a, const void *b)
+static int compare_states(const void *a, const void *b)
 {
     return str_compare(((const struct state_count *)a)->state, ((const struct state_count *)b)->state);
 }
 
-static int by_count(const void *a, const void *b)
+static int compare_counts(const void *a, const void *b)
 {
     const struct state_count *x = a, *y = b;
     if (x->count != y->count)
         return x->count > y->count ? -1 : 1;
-    return by_state(a, b);
+    return compare_states(a, b);
 }
 
-/* How many goroutines are in each state, the most first. *ret: freed by the caller. */
+/* Counts the goroutines in each state, the largest count first. The caller frees *ret. */
 static int count_states(const struct goroutines *g, struct state_count **ret, size_t *ret_n, struct err *err)
 {
     struct state_count *states = malloc((g->n_groups + 1) * sizeof *states);
@@ -78,14 +79,14 @@ static int count_states(const struct goroutines *g, struct state_count **ret, si
         return err_nomem(err);
     for (size_t i = 0; i < g->n_groups; i++)
         states[i] = (struct state_count){g->groups[i].state, g->groups[i].count[1]};
-    qsort(states, g->n_groups, sizeof *states, by_state);
+    qsort(states, g->n_groups, sizeof *states, compare_states);
     for (size_t i = 0; i < g->n_groups; i++) {
         if (n > 0 && str_equal(states[n - 1].state, states[i].state))
             states[n - 1].count += states[i].count;
         else
             states[n++] = states[i];
     }
-    qsort(states, n, sizeof *states, by_count);
+    qsort(states, n, sizeof *states, compare_counts);
     *ret = states;
     *ret_n = n;
     return 0;
@@ -98,16 +99,16 @@ static const char *plural(uint64_t n)
 
 static int print_states(const struct goroutines *g, struct err *err)
 {
-    char room[NAME_MAX_SHOWN];
+    char text[NAME_MAX_SHOWN];
     struct state_count *states = NULL;
     size_t n = 0;
     if (count_states(g, &states, &n, err) < 0)
         return -1;
-    for (size_t i = 0; i < n && i < STATES; i++)
+    for (size_t i = 0; i < n && i < STATES_SHOWN; i++)
         if (states[i].state.n > 0 && states[i].count > 0)
             printf("%s%" PRIu64 " %s", i == 0 ? ": " : ", ", states[i].count,
-                   printable(room, states[i].state));
-    printf("%s\n", n > STATES ? ", ..." : "");
+                   printable(text, states[i].state));
+    printf("%s\n", n > STATES_SHOWN ? ", ..." : "");
     free(states);
     return 0;
 }
@@ -123,7 +124,7 @@ static size_t count_stacks(const struct goroutines *g, int dump)
 /* Prints a line with the counts, and a line with the longest wait. */
 static int print_summary(const struct goroutines *g, struct err *err)
 {
-    char room[NAME_MAX_SHOWN];
+    char text[NAME_MAX_SHOWN];
     uint64_t now = g->dumps[g->n_dumps - 1].total;
     size_t stacks = count_stacks(g, 1);
     const struct goroutine_group *longest = NULL;
@@ -140,7 +141,7 @@ static int print_summary(const struct goroutines *g, struct err *err)
             longest = &g->groups[i];
     if (longest)
         printf("the longest has waited %" PRIu32 " minute%s, in %s\n", longest->wait_max,
-               plural(longest->wait_max), printable(room, longest->state));
+               plural(longest->wait_max), printable(text, longest->state));
     return 0;
 }
 
@@ -155,34 +156,34 @@ static void print_wait(const struct goroutine_group *group)
                group->wait_max, group->wait_median);
 }
 
-static void print_frame(const char *before, const struct goroutine_frame *frame)
+static void print_frame(const char *prefix, const struct goroutine_frame *frame)
 {
-    char function[NAME_MAX_SHOWN], place[NAME_MAX_SHOWN];
-    printf("        %s%s", before, printable(function, frame->function));
+    char function[NAME_MAX_SHOWN], file_line[NAME_MAX_SHOWN];
+    printf("        %s%s", prefix, printable(function, frame->function));
     if (frame->file_line.n > 0)
-        printf("  %s", printable(place, frame->file_line));
+        printf("  %s", printable(file_line, frame->file_line));
     putchar('\n');
 }
 
 static void print_labels(const struct goroutines *g, const struct goroutine_group *group)
 {
-    char room[NAME_MAX_SHOWN];
+    char text[NAME_MAX_SHOWN];
     for (size_t i = group->first_label; i != GOROUTINES_NONE; i = g->labels[i].next)
-        printf("        %" PRIu64 " labelled %s\n", g->labels[i].count, printable(room, g->labels[i].text));
+        printf("        %" PRIu64 " labelled %s\n", g->labels[i].count, printable(text, g->labels[i].text));
     if (group->more_labels > 0)
         printf("        %" PRIu64 " with other labels\n", group->more_labels);
 }
 
 static void print_group(const struct goroutines *g, const struct goroutine_group *group)
 {
-    char room[NAME_MAX_SHOWN];
+    char text[NAME_MAX_SHOWN];
     if (g->n_dumps == 2)
         printf("\n%+7" PRId64 " (%" PRIu64 " -> %" PRIu64 ")", (int64_t)(group->count[1] - group->count[0]),
                group->count[0], group->count[1]);
     else
         printf("\n%7" PRIu64, group->count[1]);
     if (group->state.n > 0)
-        printf(" %s", printable(room, group->state));
+        printf(" %s", printable(text, group->state));
     else
         printf(" goroutine%s", plural(group->count[1]));
     print_wait(group);
@@ -196,7 +197,7 @@ static void print_group(const struct goroutines *g, const struct goroutine_group
 
 static int print_text(const struct goroutines *g, const struct goroutines_options *o, struct err *err)
 {
-    size_t most = o->all ? g->n_groups : o->top ? o->top : GROUPS, shown = 0, left = 0;
+    size_t max = o->all ? g->n_groups : o->top ? o->top : GROUPS_SHOWN, shown = 0, left = 0;
     if (print_summary(g, err) < 0)
         return -1;
     for (size_t i = 0; i < g->n_groups; i++) {
@@ -204,7 +205,7 @@ static int print_text(const struct goroutines *g, const struct goroutines_option
         bool same = g->n_dumps == 2 && g->groups[i].count[0] == g->groups[i].count[1];
         if (same && !o->all)
             continue;
-        if (shown == most) {
+        if (shown == max) {
             left++;
             continue;
         }
@@ -218,7 +219,7 @@ static int print_text(const struct goroutines *g, const struct goroutines_option
 
 /* ---- the command --------------------------------------------------------------------------------------- */
 
-static void print_cuts(const struct goroutines *g, char *const *names)
+static void print_cut_dumps(const struct goroutines *g, char *const *names)
 {
     for (size_t i = 0; i < g->n_dumps; i++) {
         if (g->dumps[i].cut)
@@ -226,7 +227,7 @@ static void print_cuts(const struct goroutines *g, char *const *names)
     }
 }
 
-/* A dump that was cut in its first goroutine shows nothing. */
+/* Refuses a dump that was cut in its first goroutine. */
 static int require_whole_goroutine(const struct goroutines *g, const struct strlist *names, struct err *err)
 {
     for (size_t i = 0; i < g->n_dumps && i < names->n; i++)
@@ -236,18 +237,19 @@ static int require_whole_goroutine(const struct goroutines *g, const struct strl
     return 0;
 }
 
-/* Names the command that shows a profile of another kind. The message begins with the name of the file. */
+/* If a file is a profile of another kind, adds the command that shows it as a hint. */
 static void hint_profile(const struct strlist *files, struct err *err)
 {
     for (size_t i = 0; err->kind == ERR_UNSUPPORTED && i < files->n; i++) {
         const char *name = files->items[i];
         size_t n = strlen(name);
+        /* The message begins with the name of the file. */
         if (strncmp(err->msg, name, n) == 0 && err->msg[n] == ':' && !input_is_stdin(name))
             err_hint(err, "`profgrab pprof -top %s` shows it", name);
     }
 }
 
-/* Checks the type first, because a tarball or a trace may contain lines that look like a dump. */
+/* Reads the dumps. Checks the type of each file, because a tarball or a trace may contain lines of a dump. */
 static int read_dumps(const struct strlist *files, struct buf bytes[2], struct goroutines **ret,
                       struct err *err)
 {
@@ -274,10 +276,11 @@ static int read_dumps(const struct strlist *files, struct buf bytes[2], struct g
     return rc;
 }
 
-/* ---- several ------------------------------------------------------------------------------------------- */
+/* ---- several dumps ------------------------------------------------------------------------------------- */
 
-/* HOST/SERVICE/FILE of BUNDLE:HOST/SERVICE/FILE; other words as they are. *ret_n: without the file. */
-static const char *find_place(const char *name, size_t *ret_n)
+/* Returns HOST/SERVICE/FILE of BUNDLE:HOST/SERVICE/FILE, or the name of a file. *ret_n: the length of the
+ * directory, such as HOST/SERVICE/. */
+static const char *find_member_path(const char *name, size_t *ret_n)
 {
     const char *member = name;
     char *bundle = file_exists(name) ? NULL : input_bundle_of(name, &member);
@@ -286,75 +289,44 @@ static const char *find_place(const char *name, size_t *ret_n)
     return member;
 }
 
-/* The dumps to show: one after the other, or two of the same service. */
-struct showing {
+/* The dumps to show, in order. Each may have an earlier dump of the same service to compare with. */
+struct dump_list {
     const struct goroutines_options *o;
-    const char *(*pairs)[2]; /* the earlier dump, or NULL, and the dump */
+    const char *(*pairs)[2]; /* the earlier dump (NULL: none) and the dump */
     size_t n;
-    bool titled; /* print a line with its place before each dump */
+    bool has_headings; /* a heading precedes each dump */
     struct input_keys *keys;
-    size_t *at; /* the index of the dump being read, in memory shared with the copy */
+    size_t *current; /* the index of the dump being read, in memory shared with the child process */
 };
 
-/* HOST of HOST/SERVICE/, as its length. */
-static size_t host_length(const char *place, size_t n)
-{
-    const char *slash = memchr(place, '/', n);
-    return slash ? (size_t)(slash + 1 - place) : 0;
-}
-
-static bool has_one_host(const struct strlist *names)
-{
-    size_t first_n, n;
-    const char *first = names->n ? find_place(names->items[0], &first_n) : NULL;
-    size_t host = first ? host_length(first, first_n) : 0;
-    for (size_t i = 1; i < names->n; i++) {
-        const char *place = find_place(names->items[i], &n);
-        if (host_length(place, n) != host || memcmp(place, first, host) != 0)
-            return false;
-    }
-    return names->n > 0;
-}
-
-/* The key of a dump: HOST/SERVICE/, or SERVICE/ if the hosts may differ. */
-static const char *find_key(const char *name, bool any_host, size_t *ret_n)
-{
-    const char *place = find_place(name, ret_n);
-    size_t host = any_host ? host_length(place, *ret_n) : 0;
-    *ret_n -= host;
-    return place + host;
-}
-
-/* The first dump of each service, by its key. `places` holds the keys of `ret`. */
-static int find_places(const struct strlist *names, bool any_host, struct strlist *places, struct names *ret,
-                       struct err *err)
+/* Maps each HOST/SERVICE/ to its first dump. `services` owns the keys of `ret`. */
+static int find_services(const struct strlist *names, struct strlist *services, struct names *ret,
+                         struct err *err)
 {
     for (size_t i = 0; i < names->n; i++) {
         size_t n;
-        const char *place = find_key(names->items[i], any_host, &n);
-        if (strlist_addn(places, place, n, err) < 0)
+        const char *path = find_member_path(names->items[i], &n);
+        if (strlist_addn(services, path, n, err) < 0)
             return -1;
-        const char *key = places->items[places->n - 1];
+        const char *key = services->items[services->n - 1];
         if (!names_get(ret, key) && names_add(ret, key, names->items[i], err) < 0)
             return -1;
     }
     return 0;
 }
 
-/* Pairs each later dump with the earlier one of the same service. If each list has one host, the hosts may
- * differ. */
-static int pair_dumps(const struct strlist *earlier, const struct strlist *later, struct showing *s,
+/* Pairs each later dump with the earlier one of the same service. */
+static int pair_dumps(const struct strlist *earlier, const struct strlist *later, struct dump_list *s,
                       struct err *err)
 {
-    struct strlist places = {0};
-    struct names by_place = {0};
-    bool any_host = has_one_host(earlier) && has_one_host(later);
-    int rc = find_places(earlier, any_host, &places, &by_place, err);
+    struct strlist services = {0};
+    struct names by_service = {0};
+    int rc = find_services(earlier, &services, &by_service, err);
     for (size_t i = 0; rc == 0 && i < later->n; i++) {
         size_t n;
-        const char *place = find_key(later->items[i], any_host, &n);
-        char *key = strndup(place, n);
-        const char *before = key ? names_get(&by_place, key) : NULL;
+        const char *path = find_member_path(later->items[i], &n);
+        char *key = strndup(path, n);
+        const char *before = key ? names_get(&by_service, key) : NULL;
         free(key);
         if (!key)
             rc = err_nomem(err);
@@ -367,19 +339,19 @@ static int pair_dumps(const struct strlist *earlier, const struct strlist *later
     }
     if (rc == 0 && s->n == 0)
         rc = err_set(err, ERR_NOT_FOUND, "the bundles have no dump of the same service");
-    names_release(&by_place);
-    strlist_release(&places);
+    names_release(&by_service);
+    strlist_release(&services);
     return rc;
 }
 
-static int choose_dumps(const struct strlist lists[2], size_t n_lists, struct showing *s, struct err *err)
+static int choose_dumps(const struct strlist lists[2], size_t n_lists, struct dump_list *s, struct err *err)
 {
     const struct strlist *last = &lists[n_lists - 1];
-    s->titled = last->n != 1 || (n_lists == 2 && lists[0].n != 1);
+    s->has_headings = last->n != 1 || (n_lists == 2 && lists[0].n != 1);
     s->pairs = calloc(last->n + 1, sizeof *s->pairs);
     if (!s->pairs)
         return err_nomem(err);
-    if (n_lists == 2 && s->titled)
+    if (n_lists == 2 && s->has_headings)
         return pair_dumps(&lists[0], last, s, err);
     for (; s->n < last->n; s->n++) {
         s->pairs[s->n][0] = n_lists == 2 ? lists[0].items[0] : NULL;
@@ -388,21 +360,21 @@ static int choose_dumps(const struct strlist lists[2], size_t n_lists, struct sh
     return 0;
 }
 
-/* Prints the heading of one of several dumps, or the separator in JSON. */
+/* Prints the heading of one of several dumps; in JSON the separator. */
 static void print_heading(const struct goroutines_options *o, const char *name, bool first)
 {
     size_t n;
-    char room[NAME_MAX_SHOWN];
-    const char *place = find_place(name, &n);
+    char text[NAME_MAX_SHOWN];
+    const char *path = find_member_path(name, &n);
     if (o->json)
         fputs(first ? "[\n" : ",\n", stdout);
     else
-        printf("%s%s\n", first ? "" : "\n\n", printable(room, str_of(place)));
+        printf("%s%s\n", first ? "" : "\n\n", printable(text, str_of(path)));
     fflush(stdout);
 }
 
 /* Reads and prints a dump, or two to compare, below a heading if there are several. */
-static int show_dump(const struct showing *s, const struct strlist *files, bool first, struct err *err)
+static int show_dump(const struct dump_list *s, const struct strlist *files, bool first, struct err *err)
 {
     struct buf bytes[2] = {BUF_INIT(0), BUF_INIT(0)};
     struct goroutines *g = NULL;
@@ -414,9 +386,9 @@ static int show_dump(const struct showing *s, const struct strlist *files, bool 
     if (rc == 0)
         rc = require_whole_goroutine(g, files, err);
     if (rc == 0) {
-        if (s->titled)
+        if (s->has_headings)
             print_heading(s->o, files->items[files->n - 1], first);
-        print_cuts(g, files->items);
+        print_cut_dumps(g, files->items);
         rc = s->o->json ? goroutines_json(g, files->items, err) : print_text(g, s->o, err);
     }
     goroutines_free(g);
@@ -426,7 +398,7 @@ static int show_dump(const struct showing *s, const struct strlist *files, bool 
 }
 
 /* Announces the dumps in the order in which they are read. */
-static int announce_dumps(const struct showing *s, struct err *err)
+static int announce_dumps(const struct dump_list *s, struct err *err)
 {
     size_t n = 0;
     char **names = malloc((2 * s->n + 1) * sizeof *names);
@@ -440,8 +412,8 @@ static int announce_dumps(const struct showing *s, struct err *err)
     return rc;
 }
 
-/* Shows the dumps that can be read, and reports each of the others. */
-static int show_all(const struct showing *s, struct err *err)
+/* Shows each dump that can be read, and reports the others. */
+static int show_all(const struct dump_list *s, struct err *err)
 {
     size_t failed = 0;
     for (size_t i = 0; i < s->n; i++) {
@@ -449,10 +421,10 @@ static int show_all(const struct showing *s, struct err *err)
         const char *before = s->pairs[i][0], *name = s->pairs[i][1];
         char *both[] = {(char *)(uintptr_t)before, (char *)(uintptr_t)name};
         struct strlist files = {.items = before ? both : both + 1, .n = before ? 2 : 1};
-        *s->at = i;
+        *s->current = i;
         if (show_dump(s, &files, i == failed, &why) == 0)
             continue;
-        if (s->titled && why.kind != ERR_CANCELLED && !strstr(why.msg, name))
+        if (s->has_headings && why.kind != ERR_CANCELLED && !strstr(why.msg, name))
             err_wrap(&why, "%s", name);
         if (s->n == 1 || !input_error_is_skippable(&why)) {
             *err = why;
@@ -461,15 +433,15 @@ static int show_all(const struct showing *s, struct err *err)
         message_print_error(stderr, &why);
         failed++;
     }
-    if (s->titled && s->o->json)
+    if (s->has_headings && s->o->json)
         puts(failed == s->n ? "[]" : "]");
     return failed ? err_set(err, ERR_FAILED, "%zu of %zu dumps could not be read", failed, s->n) : 0;
 }
 
-/* One copy shows all dumps, so that it reads their bundles in one pass. */
-static int show_in_copy(void *ctx, struct buf *ret, struct err *err)
+/* Shows all dumps in one child process, so that it reads their bundles in one pass. */
+static int show_in_child(void *ctx, struct buf *ret, struct err *err)
 {
-    const struct showing *s = ctx;
+    const struct dump_list *s = ctx;
     (void)ret;
     if (announce_dumps(s, err) < 0)
         return -1;
@@ -477,22 +449,22 @@ static int show_in_copy(void *ctx, struct buf *ret, struct err *err)
     return standard_stream_flush(stdout, rc == 0 ? err : NULL) < 0 ? -1 : rc;
 }
 
-static int show_confined(struct showing *s, const struct confined_budget *budget, struct err *err)
+static int show_confined(struct dump_list *s, const struct confined_budget *budget, struct err *err)
 {
     struct proc_fork_limits limits = confined_budget_rest(budget, signals_cancel_fd());
-    size_t *at = mmap(NULL, sizeof *at, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) /* NOLINT: the system's own macro */
+    size_t *current = mmap(NULL, sizeof *current, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (current == MAP_FAILED) /* NOLINT: the system's own macro */
         return err_sys(err, "cannot start another process");
-    *at = 0;
-    s->at = at;
-    int rc = proc_run_confined(show_in_copy, s, &limits, NULL, err);
-    /* The copy may have written anything there. */
-    size_t last = *at < s->n ? *at : 0;
-    munmap(at, sizeof *at);
+    *current = 0;
+    s->current = current;
+    int rc = proc_run_confined(show_in_child, s, &limits, NULL, err);
+    /* The child process is not trusted: it may have written any number. */
+    size_t last = *current < s->n ? *current : 0;
+    munmap(current, sizeof *current);
     if (rc < 0 && err->kind == ERR_LIMIT) {
         confined_err_wrap(err, s->pairs[last][1]);
-        if (s->titled)
-            input_hint_fewer_members("profgrab goroutines", s->pairs[last][1], err);
+        if (s->has_headings)
+            input_hint_fewer("profgrab goroutines", s->pairs[last][1], err);
     }
     return rc;
 }
@@ -503,7 +475,7 @@ static int show_words(const struct goroutines_options *o, const struct strlist *
     struct input_expand_options expand = {
         .content = INPUT_DUMPS, .words_before = "profgrab goroutines", .keys = &keys};
     struct strlist lists[2] = {{0}, {0}};
-    struct showing s = {.o = o, .keys = &keys};
+    struct dump_list s = {.o = o, .keys = &keys};
     struct confined_budget budget;
     bool known;
     int rc = input_buffer_stdin(words->items, words->n, -1, err);

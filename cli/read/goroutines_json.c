@@ -13,8 +13,8 @@
 
 static json_t *text_json(struct str s)
 {
-    char room[NAME_MAX_SHOWN];
-    return json_string(text_printable(room, sizeof room, s.p, s.n));
+    char text[NAME_MAX_SHOWN];
+    return json_string(text_printable(text, sizeof text, s.p, s.n));
 }
 
 static json_t *frame_json(const struct goroutine_frame *frame)
@@ -68,7 +68,7 @@ static json_t *dumps_json(const struct goroutines *g, char *const *names)
     return list;
 }
 
-/* Prints group by group, because all groups as JSON would take much more memory than the dump. */
+/* Prints one group after the other, because all groups as JSON would take much more memory than the dump. */
 static int print_groups(const struct goroutines *g, struct err *err)
 {
     putchar('[');

@@ -1,3 +1,4 @@
+/* `profgrab goroutines --json`. */
 #ifndef CLI_READ_GOROUTINES_JSON_H
 #define CLI_READ_GOROUTINES_JSON_H
 

@@ -37,19 +37,19 @@ static const struct option options[] = {
     OPTIONS_END,
 };
 
-/* One merge. */
+/* One merge. The profiles wait in levels, see BATCH. */
 struct merge {
     struct profile *profiles[LEVELS][BATCH];
     size_t n[LEVELS];
     struct strlist names; /* of all profiles */
-    double *weights;      /* of each */
+    double *weights;      /* one for each name */
     size_t cap_weights;
     struct input_keys keys;
-    struct confined_budget room;
-    const struct confined_budget *budget; /* `room`, or NULL if an input's size is unknown */
+    struct confined_budget own_budget;
+    const struct confined_budget *budget; /* &own_budget; NULL: the size of an input is unknown */
 };
 
-/* Splits FILE@WEIGHT, unless a file has that whole name. *ret_name: a new string. */
+/* Splits FILE@WEIGHT, unless a file has the complete word as its name. *ret_name: a new string. */
 static int split_weight(const char *word, char **ret_name, double *ret_weight, struct err *err)
 {
     const char *at = strrchr(word, '@');
@@ -83,8 +83,8 @@ static int scale_profile(struct profile *p, double weight, struct err *err)
     return 0;
 }
 
-/* Merges the profiles of a full level into one, which moves to the next level, or stays as the first of the
- * highest one. */
+/* If a level is full, merges its profiles into one, and moves this one to the next level. On the highest
+ * level it stays, as the first profile. */
 static int make_room(struct merge *m, size_t level, struct err *err)
 {
     struct profile *merged = NULL;
@@ -101,7 +101,7 @@ static int make_room(struct merge *m, size_t level, struct err *err)
 }
 
 /* Merges all remaining profiles, those of the highest level first, because they were read first. */
-static int fold_all(struct merge *m, struct profile **ret, struct err *err)
+static int merge_remaining(struct merge *m, struct profile **ret, struct err *err)
 {
     struct profile *all[LEVELS * BATCH];
     size_t n = 0;
@@ -112,7 +112,7 @@ static int fold_all(struct merge *m, struct profile **ret, struct err *err)
 }
 
 /* Adds the profile of an item, or returns its error. Takes ownership of the profile. */
-static int take_item(struct merge *m, struct input_result *item, double weight, struct err *err)
+static int add_item(struct merge *m, struct input_item *item, double weight, struct err *err)
 {
     int rc = item->profile ? 0 : -1;
     if (rc < 0)
@@ -128,7 +128,7 @@ static int take_item(struct merge *m, struct input_result *item, double weight, 
     return strstr(err->msg, item->name) ? -1 : err_wrap(err, "%s", item->name);
 }
 
-/* Reads profiles from index `at` on, as many as fit. *ret_n: their number. */
+/* Reads as many profiles as fit, from index `at` on. *ret_n: their number. */
 static int add_items(struct merge *m, size_t at, size_t *ret_n, struct err *err)
 {
     struct input_result items[BATCH] = {{0}};
@@ -140,7 +140,7 @@ static int add_items(struct merge *m, size_t at, size_t *ret_n, struct err *err)
     input_read_profiles(items, n, &m->keys, m->budget);
     int rc = confined_budget_check(m->budget, m->names.items[at + n - 1], err);
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = take_item(m, &items[i], m->weights[at + i], err);
+        rc = add_item(m, &items[i], m->weights[at + i], err);
     for (size_t i = 0; i < n; i++)
         profile_free(items[i].profile);
     *ret_n = n;
@@ -166,8 +166,8 @@ static int expand_word(struct merge *m, const char *word, struct err *err)
     return rc;
 }
 
-/* The words without their weights. */
-static int name_words(const struct strlist *words, struct strlist *ret, struct err *err)
+/* Lists the words without their weights. */
+static int list_names(const struct strlist *words, struct strlist *ret, struct err *err)
 {
     for (size_t i = 0; i < words->n; i++) {
         char *name = NULL;
@@ -186,30 +186,30 @@ static int begin_merge(const struct strlist *words, struct merge *m, struct err 
 {
     struct strlist names = {0};
     bool known = false;
-    int rc = name_words(words, &names, err);
+    int rc = list_names(words, &names, err);
     if (rc == 0)
-        rc = input_unlock_all(&names, &m->keys, &m->room, &known, err);
-    m->budget = known ? &m->room : NULL;
+        rc = input_open_all(&names, &m->keys, &m->own_budget, &known, err);
+    m->budget = known ? &m->own_budget : NULL;
     strlist_release(&names);
     return rc;
 }
 
 static int merge_all(const struct strlist *words, struct merge *m, struct profile **ret, struct err *err)
 {
-    uint64_t before = 0;
+    uint64_t memory_before = 0;
     int rc = begin_merge(words, m, err);
     if (rc < 0)
         return -1;
-    confined_limit_memory(m->budget, &before);
+    confined_limit_memory(m->budget, &memory_before);
     for (size_t i = 0; rc == 0 && i < words->n; i++)
         rc = expand_word(m, words->items[i], err);
     if (rc == 0)
         rc = input_announce(m->names.items, m->names.n, &m->keys, err);
-    for (size_t i = 0, some = 0; rc == 0 && i < m->names.n; i += some)
-        rc = add_items(m, i, &some, err);
+    for (size_t i = 0, n = 0; rc == 0 && i < m->names.n; i += n)
+        rc = add_items(m, i, &n, err);
     if (rc == 0)
-        rc = fold_all(m, ret, err);
-    rc = confined_restore_memory(m->budget, before, rc, words->items[0], err);
+        rc = merge_remaining(m, ret, err);
+    rc = confined_restore_memory(m->budget, memory_before, rc, words->items[0], err);
     if (rc < 0 && err->kind == ERR_LIMIT && m->names.n > words->n)
         input_hint_fewer_members("profgrab merge -o OUT", m->names.items[0], err);
     return rc;
@@ -230,7 +230,7 @@ static bool is_standard_output(const struct merge_options *o)
     return strcmp(o->output, "-") == 0;
 }
 
-/* Runs before any input is read. */
+/* Checks the output before any input is read. */
 static int check_output(const struct merge_options *o, struct err *err)
 {
     struct stat st;
@@ -246,15 +246,15 @@ static int check_output(const struct merge_options *o, struct err *err)
     return err_hint(err, "-o names another file, and --force replaces this one");
 }
 
-static int merge_words(const struct merge_options *how, const struct strlist *words, struct err *err)
+static int merge_files(const struct merge_options *given, const struct strlist *words, struct err *err)
 {
     struct pprof_options o = {.report = REPORT_SETTINGS_INIT,
-                              .output = is_standard_output(how) ? NULL : how->output,
-                              .keep_output = !how->force,
-                              .format = PPROF_PROTO,
+                              .output = is_standard_output(given) ? NULL : given->output,
+                              .keep_output = !given->force,
+                              .wanted = PPROF_PROTO,
                               .seconds = -1,
                               .timeout = -1};
-    struct merge m = {.keys = {&how->identities, how->passphrase_file, "--identity", NULL, NULL}};
+    struct merge m = {.keys = {&given->identities, given->passphrase_file, "--identity", NULL, NULL}};
     struct profile *merged = NULL;
     pprof_tune_memory();
     int rc = merge_all(words, &m, &merged, err);
@@ -271,11 +271,11 @@ static int run_merge(int argc, char **argv, struct err *err)
     if (rc == 0 && rest.n == 0)
         rc = err_set(err, ERR_USAGE, "merge takes the profiles to merge");
     if (rc == 0 && !o.output)
-        rc = err_set(err, ERR_USAGE, "-o OUT says where the merged profile goes");
+        rc = err_set(err, ERR_USAGE, "merge needs -o OUT, the file for the merged profile");
     if (rc == 0)
         rc = check_output(&o, err);
     if (rc == 0)
-        rc = merge_words(&o, &rest, err);
+        rc = merge_files(&o, &rest, err);
     strlist_release(&o.identities);
     strlist_release(&rest);
     return rc < 0 ? exit_status_of(err) : EXIT_OK;

@@ -15,7 +15,7 @@
 #include "cli/term/message.h"
 #include "base/banned.h"
 
-/* The maximum size of --text and --markdown. */
+/* The maximum size of the output of --text and --markdown. */
 #define TEXT_MAX ((size_t)64 << 20)
 
 struct report_options {
@@ -49,7 +49,7 @@ static size_t length_without(const char *s, const char *ending)
     return n > n_ending && strcmp(s + n - n_ending, ending) == 0 ? n - n_ending : n;
 }
 
-/* NAME.report.html of NAME.tar.gz: a new string. */
+/* Returns NAME.report.html for NAME.tar.gz, a new string. */
 static char *default_output(const char *bundle)
 {
     char *path = NULL;
@@ -58,35 +58,36 @@ static char *default_output(const char *bundle)
     return path;
 }
 
-/* ---- in a copy of this process with limits ------------------------------------------------------------- */
+/* ---- in a confined child ------------------------------------------------------------------------------- */
 
-static const struct page_notes to_user = {message_print_line, NULL};
+static const struct page_notes print_notes = {message_print_line, NULL};
 
-struct reading {
+/* One report. A confined child writes it. */
+struct report_job {
     const struct report_options *o;
     const char *bundle;
     struct age_identities *by;
-    int fd;         /* of the page */
-    const char *to; /* its name, for messages; NULL: standard output */
+    int fd;           /* of the page */
+    const char *path; /* of the page, for messages; NULL: standard output */
     struct page_progress *progress;
 };
 
 static int write_piece(void *ctx, const void *p, size_t n, struct err *err)
 {
-    const struct reading *r = ctx;
+    const struct report_job *r = ctx;
     int rc = fd_write_or_cancel(r->fd, p, n, signals_cancel_fd(), err);
-    return rc < 0 && r->to && err->kind != ERR_CANCELLED ? err_wrap(err, "%s", r->to) : rc;
+    return rc < 0 && r->path && err->kind != ERR_CANCELLED ? err_wrap(err, "%s", r->path) : rc;
 }
 
-static int draw_in_copy(void *ctx, struct buf *ret, struct err *err)
+static int draw_in_child(void *ctx, struct buf *ret, struct err *err)
 {
-    struct reading *r = ctx;
+    struct report_job *r = ctx;
     struct page_output to = {write_piece, r, r->progress};
     (void)ret;
     return page_build_bundle(r->bundle, r->by, &to, err);
 }
 
-static int compose_page(const struct report_options *o, const char *manifest, struct buf *ret,
+static int compose_text(const struct report_options *o, const char *manifest, struct buf *ret,
                         struct err *err)
 {
     char *text = NULL;
@@ -99,32 +100,32 @@ static int compose_page(const struct report_options *o, const char *manifest, st
     return buf_check(ret, "the report", err);
 }
 
-static int write_in_copy(void *ctx, struct buf *ret, struct err *err)
+static int write_text_in_child(void *ctx, struct buf *ret, struct err *err)
 {
-    struct reading *r = ctx;
+    struct report_job *r = ctx;
     char *manifest = NULL;
     int rc = page_read_manifest(r->bundle, r->by, r->progress, &manifest, err);
     if (rc == 0)
-        rc = compose_page(r->o, manifest, ret, err);
+        rc = compose_text(r->o, manifest, ret, err);
     free(manifest);
     return rc;
 }
 
-static struct proc_fork_limits limits_of(const struct reading *r)
+static struct proc_fork_limits make_limits(const struct report_job *r)
 {
     struct proc_fork_limits limits = confined_limits(input_size(r->bundle), signals_cancel_fd());
     limits.max_result = TEXT_MAX;
     return limits;
 }
 
-/* ---- where it goes ------------------------------------------------------------------------------------- */
+/* ---- output -------------------------------------------------------------------------------------------- */
 
-static int write_page_to(struct reading *r, int fd, struct err *err)
+static int write_page_to(struct report_job *r, int fd, struct err *err)
 {
-    struct proc_fork_limits limits = limits_of(r);
+    struct proc_fork_limits limits = make_limits(r);
     limits.kept[0] = r->fd = fd;
-    const struct page_attempts attempts = {r->bundle, limits, r->progress, fd, &to_user};
-    return page_attempt(&attempts, draw_in_copy, r, NULL, err);
+    const struct page_attempts attempts = {r->bundle, limits, r->progress, fd, &print_notes};
+    return page_attempt(&attempts, draw_in_child, r, NULL, err);
 }
 
 static int copy_to_output(int from, struct err *err)
@@ -142,9 +143,9 @@ static int copy_to_output(int from, struct err *err)
     }
 }
 
-/* Draws the page into memory, so that it can be redrawn without a file that exceeds the limits. It never
- * reaches a disk, because the bundle may be encrypted. */
-static int write_page_output(struct reading *r, struct err *err)
+/* Draws the page into memory, so that a second attempt can draw it again without a file that exceeds the
+ * limits. The page never reaches a disk, because the bundle may be encrypted. */
+static int write_page_output(struct report_job *r, struct err *err)
 {
     struct err why = ERR_INIT;
     int fd = file_create_in_memory(&why);
@@ -161,8 +162,8 @@ static int write_page_output(struct reading *r, struct err *err)
     return rc;
 }
 
-/* The file gets its name once it is complete. */
-static int write_page_file(struct reading *r, const char *path, struct err *err)
+/* Writes the page to a new file, which gets its name once it is complete. */
+static int write_page_file(struct report_job *r, const char *path, struct err *err)
 {
     struct atomic_file *new_file = NULL;
     if (file_exists(path)) {
@@ -171,7 +172,7 @@ static int write_page_file(struct reading *r, const char *path, struct err *err)
     }
     if (atomic_file_new(path, &new_file, err) < 0)
         return -1;
-    r->to = path;
+    r->path = path;
     int rc = write_page_to(r, atomic_file_fd(new_file), err);
     if (rc == 0 && (rc = atomic_file_sync(new_file, err)) == 0)
         rc = atomic_file_give_name(new_file, path, err);
@@ -181,7 +182,7 @@ static int write_page_file(struct reading *r, const char *path, struct err *err)
     return rc;
 }
 
-/* Writes to a new file, or to standard output. */
+/* Writes the text to a new file, or to standard output. */
 static int write_text(const struct report_options *o, const struct buf *text, struct err *err)
 {
     struct atomic_file *new_file = NULL;
@@ -198,22 +199,22 @@ static int write_text(const struct report_options *o, const struct buf *text, st
     return rc;
 }
 
-static int write_words(struct reading *r, struct err *err)
+static int write_text_report(struct report_job *r, struct err *err)
 {
     struct buf text = BUF_INIT(0);
-    const struct page_attempts attempts = {r->bundle, limits_of(r), r->progress, -1, &to_user};
-    int rc = page_attempt(&attempts, write_in_copy, r, &text, err);
+    const struct page_attempts attempts = {r->bundle, make_limits(r), r->progress, -1, &print_notes};
+    int rc = page_attempt(&attempts, write_text_in_child, r, &text, err);
     if (rc == 0)
         rc = write_text(r->o, &text, err);
     buf_release(&text);
     return rc;
 }
 
-static int write_page(struct reading *r, struct err *err)
+static int write_page(struct report_job *r, struct err *err)
 {
     const char *output = r->o->output;
     if (r->o->text || r->o->markdown)
-        return write_words(r, err);
+        return write_text_report(r, err);
     if (output && strcmp(output, "-") == 0)
         return write_page_output(r, err);
     char *path = output ? strdup(output) : default_output(r->bundle);
@@ -228,7 +229,7 @@ static int check_output(const struct report_options *o, const char *bundle, stru
     if (o->output || o->text || o->markdown || !input_is_encrypted(bundle))
         return 0;
     err_set(err, ERR_USAGE, "%s is encrypted, and its page would be in plain text", bundle);
-    return err_hint(err, "-o FILE says where it may lie, and -o - writes it to standard output");
+    return err_hint(err, "-o FILE names a file for the page, and -o - writes it to standard output");
 }
 
 static int write_report(const struct report_options *o, const char *bundle, struct err *err)
@@ -238,9 +239,9 @@ static int write_report(const struct report_options *o, const char *bundle, stru
         return -1;
     if (signals_install(err) < 0 || opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
-    struct reading r = {.o = o, .bundle = bundle, .by = opener.identities, .fd = -1};
-    /* Unlock before the copy starts: its limits must not count the user's time or scrypt's memory. */
-    int rc = bundle_unlock(bundle, opener.identities, err);
+    struct report_job r = {.o = o, .bundle = bundle, .by = opener.by, .fd = -1};
+    /* Unlock before the child starts: its limits must not count the user's time or scrypt's memory. */
+    int rc = bundle_unlock(bundle, opener.by, err);
     if (rc == 0)
         rc = page_progress_new(&r.progress, err);
     if (rc == 0)

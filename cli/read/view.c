@@ -38,17 +38,17 @@ static const struct option options[] = {
     OPTIONS_END,
 };
 
-/* Creates a file that only the user can read, in a directory that the system cleans up; for decrypted content
- * preferably in one that is in memory. */
+/* Creates a file that only the user can read, in a directory that the system cleans up. Prefers a directory
+ * in memory for decrypted content. */
 static int create_page(bool decrypted, char **ret_path, struct err *err)
 {
-    const char *places[] = {getenv("XDG_RUNTIME_DIR"), decrypted ? "/dev/shm" : NULL, getenv("TMPDIR"),
-                            "/tmp"};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    const char *directories[] = {getenv("XDG_RUNTIME_DIR"), decrypted ? "/dev/shm" : NULL, getenv("TMPDIR"),
+                                 "/tmp"};
+    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
         char *path = NULL;
-        if (!places[i] || places[i][0] != '/')
+        if (!directories[i] || directories[i][0] != '/')
             continue;
-        if (asprintf(&path, "%s/profgrab-view-XXXXXX" ENDING, places[i]) < 0)
+        if (asprintf(&path, "%s/profgrab-view-XXXXXX" ENDING, directories[i]) < 0)
             return err_nomem(err);
         int fd = mkostemps(path, sizeof ENDING - 1, O_CLOEXEC);
         if (fd >= 0) {
@@ -60,15 +60,15 @@ static int create_page(bool decrypted, char **ret_path, struct err *err)
     return err_sys(err, "cannot make a file under XDG_RUNTIME_DIR, TMPDIR or /tmp");
 }
 
-static const struct page_notes to_user = {message_print_line, NULL};
+static const struct page_notes print_notes = {message_print_line, NULL};
 
-/* The page that a copy of this process draws, with limits. */
+/* The page. A confined child draws it. */
 struct page_job {
     const struct strlist *words;
     struct age_identities *by;
     struct input_keys keys; /* for encrypted bundles */
     int fd;                 /* of the page */
-    const char *path;       /* its name, for messages */
+    const char *path;       /* of the page, for messages */
     struct page_progress *progress;
 };
 
@@ -83,9 +83,9 @@ static int write_piece(void *ctx, const void *p, size_t n, struct err *err)
 static bool is_bundle(const char *path)
 {
     char *manifest = NULL;
-    bool is = input_is_encrypted(path) || bundle_read_manifest(path, NULL, &manifest, NULL) == 0;
+    bool found = input_is_encrypted(path) || bundle_read_manifest(path, NULL, &manifest, NULL) == 0;
     free(manifest);
-    return is;
+    return found;
 }
 
 static int read_file(void *ctx, const char *name, struct buf *ret, struct err *err)
@@ -103,7 +103,7 @@ static int draw_files(struct page_job *job, const struct page_output *to, struct
                                                                        : page_build_files(&files, to, err);
 }
 
-static int draw_in_copy(void *ctx, struct buf *ret, struct err *err)
+static int draw_in_child(void *ctx, struct buf *ret, struct err *err)
 {
     struct page_job *job = ctx;
     const struct strlist *words = job->words;
@@ -113,8 +113,8 @@ static int draw_in_copy(void *ctx, struct buf *ret, struct err *err)
                                                        : draw_files(job, &to, err);
 }
 
-/* The total size of all sources on disk; a bundle counts once for adjacent members. */
-static uint64_t size_of(const struct strlist *words)
+/* Returns the size of all inputs on disk. Adjacent members of a bundle count its size once. */
+static uint64_t total_size(const struct strlist *words)
 {
     uint64_t bytes = 0;
     char *before = NULL;
@@ -135,18 +135,18 @@ static int draw_page(struct page_job *job, struct err *err)
     const struct strlist *words = job->words;
     char name[64];
     snprintf(name, sizeof name, "%zu files", words->n);
-    struct proc_fork_limits limits = confined_limits(size_of(words), signals_cancel_fd());
+    struct proc_fork_limits limits = confined_limits(total_size(words), signals_cancel_fd());
     limits.kept[0] = job->fd;
-    const char *of = words->n == 1 ? words->items[0] : name;
+    const char *input = words->n == 1 ? words->items[0] : name;
     if (page_progress_new(&job->progress, err) < 0)
         return -1;
-    const struct page_attempts attempts = {of, limits, job->progress, job->fd, &to_user};
-    int rc = page_attempt(&attempts, draw_in_copy, job, NULL, err);
+    const struct page_attempts attempts = {input, limits, job->progress, job->fd, &print_notes};
+    int rc = page_attempt(&attempts, draw_in_child, job, NULL, err);
     page_progress_free(job->progress);
     return rc;
 }
 
-/* Asks for passphrases before it starts the copy, whose time is limited. */
+/* Prompts for passphrases before the child starts, because the child's time is limited. */
 static int unlock_and_draw(struct page_job *job, struct err *err)
 {
     const struct strlist *words = job->words;
@@ -159,7 +159,7 @@ static int unlock_and_draw(struct page_job *job, struct err *err)
     return rc < 0 ? -1 : draw_page(job, err);
 }
 
-/* Keeps a single bundle, because it has a page of its own. Replaces one of several words by its files. */
+/* Replaces each bundle by its files. Keeps a single bundle, because it has a page of its own. */
 static int expand_words(const struct strlist *words, struct input_keys *keys, struct strlist *ret,
                         struct err *err)
 {
@@ -205,23 +205,23 @@ static int show_page(const struct view_options *o, const char *path, struct err 
     return err_hint(err, "$BROWSER names one; or open %s yourself", path);
 }
 
-/* Whether one of the words is an encrypted bundle, or a member of one. */
-static bool is_decrypted(const struct strlist *words)
+/* Returns whether a word names an encrypted bundle, or a member of one. */
+static bool has_encrypted_bundle(const struct strlist *words)
 {
-    bool is = false;
-    for (size_t i = 0; !is && i < words->n; i++) {
+    bool encrypted = false;
+    for (size_t i = 0; !encrypted && i < words->n; i++) {
         const char *member;
         char *bundle = file_exists(words->items[i]) ? NULL : input_bundle_of(words->items[i], &member);
-        is = input_is_encrypted(bundle ? bundle : words->items[i]);
+        encrypted = input_is_encrypted(bundle ? bundle : words->items[i]);
         free(bundle);
     }
-    return is;
+    return encrypted;
 }
 
-static int view_words(const struct view_options *o, const struct strlist *words, struct err *err)
+static int view_files(const struct view_options *o, const struct strlist *words, struct err *err)
 {
     char *path = NULL;
-    bool decrypted = is_decrypted(words);
+    bool decrypted = has_encrypted_bundle(words);
     if (signals_install(err) < 0)
         return -1;
     int fd = create_page(decrypted, &path, err);
@@ -249,7 +249,7 @@ static int run_view(int argc, char **argv, struct err *err)
         rc = err_hint(err, "profgrab view BUNDLE, or profgrab view cpu.pb.gz heap.pb.gz...");
     }
     if (rc == 0)
-        rc = view_words(&o, &words, err);
+        rc = view_files(&o, &words, err);
     strlist_release(&o.identities);
     strlist_release(&words);
     return rc < 0 ? exit_status_of(err) : EXIT_OK;

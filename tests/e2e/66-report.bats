@@ -112,7 +112,7 @@ PY
     run_profgrab report -i key b.tar.gz.age
     assert_status 2
     assert_stderr_has 'b.tar.gz.age is encrypted, and its page would be in plain text'
-    assert_stderr_has 'hint: -o FILE says where it may lie, and -o - writes it to standard output'
+    assert_stderr_has 'hint: -o FILE names a file for the page, and -o - writes it to standard output'
     [[ ! -e b.report.html ]]
     run_profgrab report -i key b.tar.gz.age -o opened.html
     assert_status 0

@@ -19,18 +19,18 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* The longest wait of a test that succeeds. */
+/* The limit of each wait. */
 #define LONG_MS 20000
 
 /* ---- the services ------------------------------------------------------------------------------------ */
 
-/* Answers one request for each connection: the index page, `/late` when it is released, `/never` not at all,
+/* A server that answers one request for each connection: `/late` once the test releases it, `/never` never,
  * any other path at once. */
 struct server {
     int fd;
     unsigned port;
-    int released[2]; /* readable: /late answers */
-    int stopped[2];  /* readable: the server ends */
+    int released[2]; /* a pipe; readable: the server answers /late */
+    int stopped[2];  /* a pipe; readable: the server ends */
     pthread_t thread;
 };
 
@@ -79,7 +79,7 @@ static void *serve_connection(void *ctx)
     return NULL;
 }
 
-static void *serve_answers(void *ctx)
+static void *accept_connections(void *ctx)
 {
     struct server *s = ctx;
     pthread_t threads[64];
@@ -111,7 +111,7 @@ static void server_start(struct server *s)
     assert_int_equal(getsockname(s->fd, (struct sockaddr *)&address, &size), 0);
     s->port = ntohs(address.sin_port);
     assert_int_equal(fd_pipe(s->released, NULL) | fd_pipe(s->stopped, NULL), 0);
-    assert_int_equal(pthread_create(&s->thread, NULL, serve_answers, s), 0);
+    assert_int_equal(pthread_create(&s->thread, NULL, accept_connections, s), 0);
 }
 
 static void server_stop(struct server *s)
@@ -136,8 +136,7 @@ struct capture_case {
     struct selection selection;
     char *output;
     int cancel[2];
-    const char *cancel_at;      /* the item at whose progress it is cancelled; NULL: none */
-    struct capture_case *other; /* its events are counted too */
+    const char *cancel_at; /* the kind of the item during which the capture is cancelled; NULL: none */
     atomic_uint events, begun, items, bundled;
     struct capture_outcome outcome;
     struct err err;
@@ -202,8 +201,8 @@ static void case_end(struct capture_case *s)
     free(s->output);
 }
 
-/* The manifest of a bundle, a new string. */
-static char *manifest_of(const char *bundle)
+/* Returns the manifest of a bundle, a new string. */
+static char *read_manifest(const char *bundle)
 {
     struct err err = ERR_INIT;
     char *text = NULL;
@@ -212,15 +211,15 @@ static char *manifest_of(const char *bundle)
     return text;
 }
 
-/* ---- silence ----------------------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------------------ */
 
-/* Standard output and stderr, redirected to a file. */
-struct silence {
+/* Redirects standard output and stderr to a file. */
+struct redirection {
     int saved[2];
     char *path;
 };
 
-static void silence_begin(struct silence *s, const char *dir)
+static void redirection_begin(struct redirection *s, const char *dir)
 {
     s->path = file_join(dir, "output");
     int fd = open(s->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -234,8 +233,8 @@ static void silence_begin(struct silence *s, const char *dir)
     close(fd);
 }
 
-/* Returns the bytes that were written meanwhile. */
-static long silence_end(struct silence *s)
+/* Ends the redirection. Returns the number of bytes that were written. */
+static long redirection_end(struct redirection *s)
 {
     struct stat st;
     fflush(stdout);
@@ -251,7 +250,7 @@ static long silence_end(struct silence *s)
 
 /* ---- tests ------------------------------------------------------------------------------------------- */
 
-static char *one_service(const struct server *s)
+static char *format_service(const struct server *s)
 {
     return format_text("  first:\n    port: %u\n    kinds: [heap]\n", s->port);
 }
@@ -259,22 +258,22 @@ static char *one_service(const struct server *s)
 static void cancelling_one_of_two_captures_does_not_end_the_other(void **state)
 {
     struct server server;
-    struct capture_case stopped, whole;
-    struct silence silence;
+    struct capture_case stopped, complete;
+    struct redirection output;
     server_start(&server);
-    char *services = one_service(&server);
+    char *services = format_service(&server);
     case_begin(&stopped, *state, "stopped", "host-a", services, "/first,/never,/second");
-    case_begin(&whole, *state, "whole", "host-b", services, "/first,/late");
+    case_begin(&complete, *state, "complete", "host-b", services, "/first,/late");
     stopped.cancel_at = "/never";
-    silence_begin(&silence, *state);
+    redirection_begin(&output, *state);
     pthread_create(&stopped.thread, NULL, case_run, &stopped);
-    pthread_create(&whole.thread, NULL, case_run, &whole);
+    pthread_create(&complete.thread, NULL, case_run, &complete);
     pthread_join(stopped.thread, NULL);
-    /* The other one is still waiting for its last item. */
-    unsigned bundled = whole.bundled;
+    /* The other capture is still waiting for its last item. */
+    unsigned bundled = complete.bundled;
     fd_pipe_wake(server.released[1]);
-    pthread_join(whole.thread, NULL);
-    long printed = silence_end(&silence);
+    pthread_join(complete.thread, NULL);
+    long printed = redirection_end(&output);
     server_stop(&server);
 
     assert_int_equal(printed, 0);
@@ -286,24 +285,24 @@ static void cancelling_one_of_two_captures_does_not_end_the_other(void **state)
     assert_int_equal(stopped.outcome.counts.missing, 2);
     assert_int_equal(stopped.begun, 1);
     assert_int_equal(stopped.items, 3);
-    char *manifest = manifest_of(stopped.outcome.bundle);
+    char *manifest = read_manifest(stopped.outcome.bundle);
     assert_contains(manifest, "\"interrupted\": true");
     assert_contains(manifest, "host-a/first/");
     free(manifest);
 
-    assert_int_equal(whole.outcome.end, CAPTURE_PACKED);
-    assert_false(whole.outcome.cancelled);
-    assert_true(capture_is_complete(&whole.outcome));
-    assert_int_equal(whole.outcome.counts.complete, 2);
-    assert_int_equal(whole.bundled, 1);
-    assert_string_equal(whole.outcome.bundle, whole.output);
-    assert_null(whole.outcome.directory);
-    manifest = manifest_of(whole.outcome.bundle);
+    assert_int_equal(complete.outcome.end, CAPTURE_PACKED);
+    assert_false(complete.outcome.cancelled);
+    assert_true(capture_is_complete(&complete.outcome));
+    assert_int_equal(complete.outcome.counts.complete, 2);
+    assert_int_equal(complete.bundled, 1);
+    assert_string_equal(complete.outcome.bundle, complete.output);
+    assert_null(complete.outcome.directory);
+    manifest = read_manifest(complete.outcome.bundle);
     assert_contains(manifest, "host-b/first/");
     assert_null(strstr(manifest, "host-a"));
     free(manifest);
     case_end(&stopped);
-    case_end(&whole);
+    case_end(&complete);
     free(services);
 }
 
@@ -313,7 +312,7 @@ static void a_capture_without_items_leaves_no_file(void **state)
     struct capture_case s;
     struct stat st;
     server_start(&server);
-    char *services = one_service(&server);
+    char *services = format_service(&server);
     case_begin(&s, *state, "none", "host-a", services, "/never");
     s.cancel_at = "/never";
     case_run(&s);
@@ -333,7 +332,7 @@ static void a_capture_runs_without_an_observer(void **state)
     struct server server;
     struct capture_case s;
     server_start(&server);
-    char *services = one_service(&server);
+    char *services = format_service(&server);
     case_begin(&s, *state, "alone", "host-a", services, "/first");
     const struct capture_request request = {.targets = &s.targets,
                                             .kinds = &s.kinds,
@@ -354,7 +353,7 @@ static void a_capture_that_cannot_begin_has_an_error(void **state)
     struct server server;
     struct capture_case s;
     server_start(&server);
-    char *services = one_service(&server);
+    char *services = format_service(&server);
     case_begin(&s, *state, "no/such", "host-a", services, "/first");
     case_run(&s);
     server_stop(&server);
@@ -367,14 +366,14 @@ static void a_capture_that_cannot_begin_has_an_error(void **state)
 
 /* ---- saving ------------------------------------------------------------------------------------------ */
 
-/* While the manifest is written slowly, an item of the other service can arrive. */
+/* A slow disk: the save of a thread waits until the item of the other service has arrived. */
 static struct {
-    atomic_bool armed; /* the next save of this thread waits: */
+    atomic_bool armed; /* the next save of `thread` waits */
     pthread_t thread;
-    atomic_uint waiting; /* saves that wait */
-    int arrived[2];      /* readable: the other item has arrived */
-    atomic_bool in_time; /* it arrived while the save waited */
-    struct server *late; /* it answers when the save waits */
+    atomic_uint waiting; /* the number of saves that waited */
+    int arrived[2];      /* a pipe; readable: the other item has arrived */
+    atomic_bool in_time; /* the other item arrived while the save waited */
+    struct server *late; /* answers /late once the save waits */
 } disk;
 
 int __real_manifest_save_text(const struct buf *text, const struct workdir *w, struct err *err);
@@ -404,7 +403,7 @@ static void on_saving_event(void *ctx, const struct capture_event *e)
     }
 }
 
-/* The item before a timed profile is always saved. */
+/* The capture saves the manifest before the timed profile. */
 static void a_slow_disk_delays_no_other_item(void **state)
 {
     struct server early, late;

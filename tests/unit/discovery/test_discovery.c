@@ -33,7 +33,7 @@ static int read_in_pieces(enum source_kind kind, size_t piece, const char *p, si
     return rc;
 }
 
-/* `job host port scheme;` of each target, and the notes. */
+/* Checks `job host port scheme;` of each target, and the notes. */
 static void assert_targets(const struct discovered *f, const char *expected)
 {
     struct buf b = BUF_INIT(65536);
@@ -88,7 +88,7 @@ static void targets_of_prometheus_are_read(void **state)
     assert_parsed(SOURCE_PROMETHEUS,
                   PROMETHEUS("{\"scrapePool\":\"p\",\"labels\":{},\"scrapeUrl\":\"http://h:1/\"}"),
                   "p h 1; ");
-    /* A key with a dot is no path, and an escaped one the same key. */
+    /* A key that contains a dot is not a path. An escaped key equals the same key without escapes. */
     assert_parsed(
         SOURCE_PROMETHEUS,
         PROMETHEUS(
@@ -123,7 +123,7 @@ static void invalid_answers_of_prometheus_are_refused(void **state)
     assert_read_refused(SOURCE_PROMETHEUS, "{\"a\":[\"\n\"]}", "it is not JSON, at byte 8");
 }
 
-/* Skipped values take no memory, and their depth is limited. */
+/* A skipped value takes no memory. The depth is limited. */
 static void too_deep_answers_and_too_long_strings_are_refused(void **state)
 {
     (void)state;
@@ -164,8 +164,8 @@ static void targets_of_http_sd_are_read(void **state)
     assert_parsed(SOURCE_HTTP_SD, "null", "");
     assert_parsed(SOURCE_HTTP_SD, "[{\"targets\":null},{\"targets\":[\"h:1\"]}]", " h 1; ");
     assert_read_refused(SOURCE_HTTP_SD, "nul", "it is not JSON");
-    assert_read_refused(SOURCE_HTTP_SD, "5", "what is in it is not a list of groups of targets");
-    assert_read_refused(SOURCE_HTTP_SD, "{}", "what is in it is not a list of groups of targets");
+    assert_read_refused(SOURCE_HTTP_SD, "5", "it is not a list of groups of targets");
+    assert_read_refused(SOURCE_HTTP_SD, "{}", "it is not a list of groups of targets");
     assert_read_refused(SOURCE_HTTP_SD, "[{\"targets\":\"h:1\"}]", "targets in it is not a list");
     assert_read_refused(SOURCE_HTTP_SD, "[{\"targets\":[1]}]", "a target in it is not text");
     assert_read_refused(SOURCE_HTTP_SD, "[1]", "a group of targets in it is not a mapping");
@@ -177,7 +177,7 @@ static void mask_with_stars(void *ctx, char *text)
         memset(p, '*', strlen(ctx));
 }
 
-/* A text is masked before it is cut or refused. */
+/* The reader masks a text before it cuts or refuses it. */
 static void secrets_are_masked_in_jobs_and_notes(void **state)
 {
     (void)state;
@@ -201,7 +201,7 @@ static void secrets_are_masked_in_jobs_and_notes(void **state)
     free(secret);
 }
 
-/* Adds the labels of each target: `host port: NAME=VALUE ...;`. */
+/* Checks the labels of each target: `host port: NAME=VALUE ...;`. */
 static void assert_labels(const struct discovered *f, const char *expected)
 {
     struct buf b = BUF_INIT(65536);
@@ -226,17 +226,17 @@ static void labels_of_targets_are_read(void **state)
         "\"empty\":\"\",\"n\":1,\"deep\":{\"a\":\"b\"},\"esc\":\"a\\u0007\",\"q\":\"a\\\"b\"},\"targets\":["
         "\"a:1\",\"b:2\"]},"
         "{\"targets\":[\"c:3\"]},{\"targets\":[\"d:4\"],\"labels\":{\"*\":\"star\",\"env\":\"dev\"}}]";
-    static const char wanted[] = "a 1: env=prod q=a\"b; b 2: env=prod q=a\"b; c 3:; d 4: env=dev; ";
+    static const char expected[] = "a 1: env=prod q=a\"b; b 2: env=prod q=a\"b; c 3:; d 4: env=dev; ";
     static const size_t pieces[] = {1, 3, 100000};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         struct discovered f = {0}, again = {0};
         struct err err = ERR_INIT;
         struct buf b = BUF_INIT(65536);
         assert_ok(read_in_pieces(SOURCE_HTTP_SD, pieces[i], sd, sizeof sd - 1, &f, &err), &err);
-        assert_labels(&f, wanted);
+        assert_labels(&f, expected);
         assert_ok(discovered_write(&f, &b, &err), &err);
         assert_ok(read_in_pieces(SOURCE_HTTP_SD, 10, b.data, b.len, &again, &err), &err);
-        assert_labels(&again, wanted);
+        assert_labels(&again, expected);
         buf_release(&b);
         discovered_release(&f);
         discovered_release(&again);
@@ -264,7 +264,7 @@ static void labels_of_each_source_are_read(void **state)
     discovered_release(&f);
 }
 
-/* The labels of the first targets are used, and one note reports the limit. */
+/* The reader keeps the labels of the first targets, and one note reports the limit. */
 static void labels_beyond_the_limits_are_ignored(void **state)
 {
     (void)state;
@@ -285,13 +285,13 @@ static void labels_beyond_the_limits_are_ignored(void **state)
     assert_int_equal(f.n_labels, SOURCE_MAX_LABELS / 16);
     assert_int_equal(f.notes.n, 1);
     discovered_release(&f);
-    /* The longest value and a longer one. */
-    char wanted[300];
-    snprintf(wanted, sizeof wanted, "a 1: fine=%0200d; ", 0);
+    /* The longest allowed value, and a longer value. */
+    char expected[300];
+    snprintf(expected, sizeof expected, "a 1: fine=%0200d; ", 0);
     buf_clear(&b);
     buf_addf(&b, "[{\"targets\":[\"a:1\"],\"labels\":{\"fine\":\"%0200d\",\"long\":\"%0201d\"}}]", 0, 0);
     assert_ok(read_in_pieces(SOURCE_HTTP_SD, 65536, b.data, b.len, &f, &err), &err);
-    assert_labels(&f, wanted);
+    assert_labels(&f, expected);
     buf_release(&b);
     discovered_release(&f);
 }
@@ -350,7 +350,7 @@ static void damaged_answers_are_read_or_refused_with_a_message(void **state)
 
 /* ---- files ------------------------------------------------------------------------------------------- */
 
-/* The form of Parca's documentation, with three jobs. */
+/* A configuration as in Parca's documentation, with three jobs. */
 static const char parca_yaml[] = "object_storage:\n"
                                  "  bucket:\n"
                                  "    type: \"FILESYSTEM\"\n"
@@ -460,7 +460,7 @@ static void a_prometheus_configuration_is_read(void **state)
     free(sd);
 }
 
-/* The limit on targets ends the reading; it does not repeat for each further file. */
+/* The limit on targets ends the reading. It adds no note for each further file. */
 static void files_have_the_limits_of_one_source(void **state)
 {
     static const char head[] = "scrape_configs: [{job_name: a, file_sd_configs: [{files: [";
@@ -487,7 +487,7 @@ static void files_have_the_limits_of_one_source(void **state)
     free(sd);
 }
 
-/* A pattern of a configuration searches one directory, and never the whole disk. */
+/* A pattern of a configuration searches one directory, never the whole disk. */
 static void only_the_last_component_of_a_file_is_a_pattern(void **state)
 {
     static const char text[] = "scrape_configs: [{job_name: a, file_sd_configs: [{files: ['*/sd.yml', "
@@ -518,7 +518,7 @@ static void assert_config_refused(const char *text, const char *message)
     discovered_release(&f);
 }
 
-/* Only the user's or the configuration's own text is a pattern. */
+/* Only the text of the user or of the configuration is a pattern. */
 static void a_directory_with_glob_characters_is_no_pattern(void **state)
 {
     static const char text[] =
@@ -590,7 +590,7 @@ static struct inventory *inventory_of(const char *entries)
     return inv;
 }
 
-/* Discovery with one inventory. */
+/* A discovery with its inventory. */
 struct setup {
     struct inventory *inventory;
     struct targets targets;
@@ -614,7 +614,7 @@ static void setup_free(struct setup *w)
     free(w);
 }
 
-/* Discovers the services of these groups from the inventory's source number i. */
+/* Adds these groups as the answer of the inventory's source with index i. */
 static int discover_groups(struct setup *w, size_t i, const char *groups, struct discovered_counts *ret,
                            struct err *err)
 {
@@ -630,7 +630,7 @@ static int discover_groups(struct setup *w, size_t i, const char *groups, struct
     return rc;
 }
 
-/* `host/service destination:port path;` */
+/* Checks `host/service destination:port path;` of each service. */
 static void assert_services(const struct setup *w, const char *expected)
 {
     size_t n = 0;
@@ -663,7 +663,7 @@ static void assert_discovered(const char *entry, const char *groups, struct disc
 }
 
 #define ANY "  - http_sd: http://x.example/\n"
-#define BY_HAND "file-04/gitaly localhost:9236 /p; "
+#define OF_INVENTORY "file-04/gitaly localhost:9236 /p; "
 
 static void targets_are_matched_to_hosts_of_the_inventory_only(void **state)
 {
@@ -673,21 +673,22 @@ static void targets_are_matched_to_hosts_of_the_inventory_only(void **state)
         "[{\"targets\":[\"FILE-03.example.:1\",\"[2001:db8::0:7]:2\",\"other:3\"],\"labels\":{\"job\":"
         "\"a/b c\"}}]",
         (struct discovered_counts){.n = 3, .with_host = 2, .unmatched = 1},
-        "file-03/a-b-c file-03.example:1 /debug/pprof; " BY_HAND "six/a-b-c 2001:db8::7:2 /debug/pprof; ");
-    /* Without a job the source's name is used; services of the inventory stay. */
+        "file-03/a-b-c file-03.example:1 /debug/pprof; " OF_INVENTORY
+        "six/a-b-c 2001:db8::7:2 /debug/pprof; ");
+    /* Without a job, the service gets the source's name. Services of the inventory stay. */
     assert_discovered("  - { http_sd: 'http://x/', name: found }\n",
                       "[{\"targets\":[\"file-03.example:1\"]}]",
                       (struct discovered_counts){.n = 1, .with_host = 1},
-                      "file-03/found file-03.example:1 /debug/pprof; " BY_HAND);
+                      "file-03/found file-03.example:1 /debug/pprof; " OF_INVENTORY);
     assert_discovered("  - { http_sd: 'http://x/', service: gitaly }\n",
                       "[{\"targets\":[\"file-03.example:1\",\"10.0.0.4:2\"],\"labels\":{\"job\":\"j\"}}]",
                       (struct discovered_counts){.n = 2, .with_host = 2, .in_inventory = 1},
-                      "file-03/gitaly file-03.example:1 /p; " BY_HAND);
+                      "file-03/gitaly file-03.example:1 /p; " OF_INVENTORY);
     assert_discovered("  - { http_sd: 'http://x/', job: [b, c] }\n",
                       "[{\"targets\":[\"file-03.example:1\"],\"labels\":{\"job\":\"a\"}},"
                       "{\"targets\":[\"file-03.example:2\"],\"labels\":{\"job\":\"b\"}}]",
                       (struct discovered_counts){.n = 1, .with_host = 1},
-                      "file-03/b file-03.example:2 /debug/pprof; " BY_HAND);
+                      "file-03/b file-03.example:2 /debug/pprof; " OF_INVENTORY);
 }
 
 static void targets_match_hosts_by_an_expression(void **state)
@@ -698,14 +699,15 @@ static void targets_match_hosts_by_an_expression(void **state)
         "[{\"targets\":[\"file-03-stor.long.example:1\",\"file-99-stor:1\",\"10.0.0.4:5\"],\"labels\":{"
         "\"job\":\"a\"}}]",
         (struct discovered_counts){.n = 3, .with_host = 2, .unmatched = 1},
-        "file-03/a file-03-stor.long.example:1 /debug/pprof; " BY_HAND "file-04/a 10.0.0.4:5 /debug/pprof; ");
+        "file-03/a file-03-stor.long.example:1 /debug/pprof; " OF_INVENTORY
+        "file-04/a 10.0.0.4:5 /debug/pprof; ");
     assert_discovered("  - { http_sd: 'http://x/', match: 'six' }\n",
                       "[{\"targets\":[\"a.six.b:1\"],\"labels\":{\"job\":\"a\"}}]",
                       (struct discovered_counts){.n = 1, .with_host = 1},
-                      BY_HAND "six/a a.six.b:1 /debug/pprof; ");
+                      OF_INVENTORY "six/a a.six.b:1 /debug/pprof; ");
 }
 
-/* The inventory decides on a secret: it is for a host's own address, or for a destination that it names. */
+/* A secret goes only to the host's own address, or to a destination that the inventory names. */
 static void a_secret_is_sent_only_to_addresses_of_the_inventory(void **state)
 {
     (void)state;
@@ -713,11 +715,11 @@ static void a_secret_is_sent_only_to_addresses_of_the_inventory(void **state)
         "[{\"targets\":[\"file-03.evil.example:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"a\"}}]";
     assert_discovered("  - { http_sd: 'http://x/', service: secret, match: '^(file-[0-9]+)' }\n", groups,
                       (struct discovered_counts){.n = 2, .with_host = 2, .withheld = 1},
-                      "file-03/secret file-03.example:2 /debug/pprof; " BY_HAND);
-    assert_discovered(
-        "  - { http_sd: 'http://x/', service: pinned, match: '^(file-[0-9]+)' }\n", groups,
-        (struct discovered_counts){.n = 2, .with_host = 2},
-        "file-03/pinned-1 localhost:1 /debug/pprof; file-03/pinned-2 localhost:2 /debug/pprof; " BY_HAND);
+                      "file-03/secret file-03.example:2 /debug/pprof; " OF_INVENTORY);
+    assert_discovered("  - { http_sd: 'http://x/', service: pinned, match: '^(file-[0-9]+)' }\n", groups,
+                      (struct discovered_counts){.n = 2, .with_host = 2},
+                      "file-03/pinned-1 localhost:1 /debug/pprof; file-03/pinned-2 localhost:2 "
+                      "/debug/pprof; " OF_INVENTORY);
 }
 
 static void targets_on_loopback_belong_to_the_sources_host(void **state)
@@ -727,12 +729,13 @@ static void targets_on_loopback_belong_to_the_sources_host(void **state)
         "[{\"targets\":[\"127.0.0.1:6060\",\"[::1]:6061\",\"localhost:6062\"],\"labels\":{\"job\":\"a\"}}]";
     assert_discovered("  - { http_sd: 'http://x/', host: six }\n", groups,
                       (struct discovered_counts){.n = 3, .with_host = 3},
-                      BY_HAND "six/a-6060 127.0.0.1:6060 /debug/pprof; six/a-6061 ::1:6061 /debug/pprof; "
-                              "six/a-6062 localhost:6062 /debug/pprof; ");
+                      OF_INVENTORY
+                      "six/a-6060 127.0.0.1:6060 /debug/pprof; six/a-6061 ::1:6061 /debug/pprof; "
+                      "six/a-6062 localhost:6062 /debug/pprof; ");
     assert_discovered(ANY,
                       "[{\"targets\":[\"127.0.0.1:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"a\"}}]",
                       (struct discovered_counts){.n = 2, .with_host = 1, .loopback = 1},
-                      "file-03/a file-03.example:2 /debug/pprof; " BY_HAND);
+                      "file-03/a file-03.example:2 /debug/pprof; " OF_INVENTORY);
     struct setup *w = make_setup(ANY);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
@@ -754,15 +757,15 @@ static void several_ports_of_one_job_have_names_with_ports(void **state)
     for (int i = 0; i < 2; i++)
         assert_discovered(ANY, orders[i], (struct discovered_counts){.n = i ? 2 : 3, .with_host = i ? 2 : 3},
                           "file-03/a-9 file-03.example:9 /debug/pprof; file-03/a-10 file-03.example:10 "
-                          "/debug/pprof; " BY_HAND);
-    /* A job whose name equals a generated name of another one. */
+                          "/debug/pprof; " OF_INVENTORY);
+    /* The name of a job equals a generated name of another job. */
     assert_discovered(
         ANY,
         "[{\"targets\":[\"file-03.example:9\",\"file-03.example:10\"],\"labels\":{\"job\":\"a\"}},"
         "{\"targets\":[\"file-03.example:99\"],\"labels\":{\"job\":\"a-9\"}}]",
         (struct discovered_counts){.n = 3, .with_host = 3},
         "file-03/a-9 file-03.example:9 /debug/pprof; file-03/a-10 file-03.example:10 "
-        "/debug/pprof; file-03/a-9-99 file-03.example:99 /debug/pprof; " BY_HAND);
+        "/debug/pprof; file-03/a-9-99 file-03.example:99 /debug/pprof; " OF_INVENTORY);
 }
 
 static void assert_selected(struct setup *w, const char *hosts, const char *services, const char *expected)
@@ -825,7 +828,7 @@ static void discovered_services_are_selected_by_name(void **state)
     setup_free(w);
 }
 
-/* Services of one name and port on several addresses get numbers, which skip taken names. */
+/* Services with the same name and port get numbers. Taken names are skipped. */
 static void targets_of_one_name_and_port_get_numbers(void **state)
 {
     (void)state;
@@ -847,7 +850,7 @@ static void targets_of_one_name_and_port_get_numbers(void **state)
     setup_free(w);
 }
 
-/* ---- the section ------------------------------------------------------------------------------------- */
+/* ---- entries of the inventory ------------------------------------------------------------------------ */
 
 static void assert_entry_refused(const char *entry, const char *message, const char *hint)
 {
@@ -937,7 +940,7 @@ static void each_source_is_used_once_and_has_a_name(void **state)
                       "/api/v1/targets?state=active");
     assert_source_url(w, "http_sd:http://x/sd?env=a", "x", 80, "/sd?env=a");
     assert_source_url(w, "http_sd:http://x", "x", 80, "/");
-    /* The same text means the same source. */
+    /* The same text names the same source. */
     assert_ok(targets_find_source(w->inventory, &w->targets, "http_sd:http://x", &use, &err), &err);
     assert_ok(targets_find_source(w->inventory, &w->targets, "http_sd:http://x", &again, &err), &err);
     assert_ptr_equal(use, again);
@@ -968,7 +971,7 @@ static void cache_answer(const struct source *s)
     discovered_release(&f);
 }
 
-/* The path of the only file in the cache; a new string. */
+/* Returns the path of the only file in the cache, a new string. */
 static char *find_cached_file(const char *dir)
 {
     char *below = file_join(dir, "cache/profgrab"), *ret = NULL;
@@ -985,7 +988,7 @@ static char *find_cached_file(const char *dir)
     return ret;
 }
 
-static void assert_not_used(const struct source *s, const char *why)
+static void assert_cache_not_used(const struct source *s, const char *why)
 {
     struct discovered f = {0};
     struct err err = ERR_INIT;
@@ -1004,29 +1007,29 @@ static void a_cached_answer_is_used_only_if_private_and_intact(void **state)
     const struct source *s = first_source(inv);
     struct discovered f = {0};
     struct err err = ERR_INIT;
-    assert_not_used(s, "the cache has no answer");
+    assert_cache_not_used(s, "the cache has no answer");
     cache_answer(s);
     assert_ok(discovery_cache_load(s, NULL, &f, &err), &err);
     assert_targets(&f, "a h 1; ");
     assert_true(f.at == 1700000000000);
     discovered_release(&f);
-    /* The connection is part of the key. */
-    assert_not_used(first_source(other), "the cache has no answer");
+    /* The name of the cache file depends on the credentials. */
+    assert_cache_not_used(first_source(other), "the cache has no answer");
     char *path = find_cached_file(*state), *dir = file_dir(path);
     assert_int_equal(scratch_mode(path), 0600);
     assert_int_equal(scratch_mode(dir), 0700);
     assert_int_equal(chmod(path, 0620), 0);
-    assert_not_used(s, "is not yours alone: not used");
+    assert_cache_not_used(s, "can be changed by another user: not used");
     assert_int_equal(chmod(path, 0600), 0);
     assert_int_equal(chmod(dir, 0770), 0);
-    assert_not_used(s, "is not yours alone: not used");
+    assert_cache_not_used(s, "can be changed by another user: not used");
     assert_int_equal(chmod(dir, 0700), 0);
     struct buf b = scratch_read(path);
     for (size_t i = 0; i < b.len; i++) {
         b.data[i] ^= 1;
         assert_ok(file_remove(path, &err), &err);
         char *again = scratch_file(dir, file_base(path), b.data, b.len);
-        assert_not_used(s, "damaged: not used");
+        assert_cache_not_used(s, "damaged: not used");
         b.data[i] ^= 1;
         free(again);
     }
@@ -1038,7 +1041,7 @@ static void a_cached_answer_is_used_only_if_private_and_intact(void **state)
     inventory_free(other);
 }
 
-/* An answer is cached for one server name and one way to check its certificate. */
+/* The name of the cache file depends on the server name and the TLS settings. */
 static void a_cached_answer_belongs_to_one_tls_server(void **state)
 {
     static char x[] = "x";
@@ -1070,7 +1073,7 @@ static void a_cached_answer_belongs_to_one_tls_server(void **state)
     inventory_free(inv);
 }
 
-/* An answer that arrived through one host is not used for another one. */
+/* An answer that arrived through one host is not used for another host. */
 static void a_cached_answer_belongs_to_one_connection(void **state)
 {
     static char ann[] = "ann", nobody[] = "", k[] = "/k";

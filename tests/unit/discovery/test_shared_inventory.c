@@ -24,7 +24,7 @@
 static struct {
     char *p;
     size_t used;
-    bool on; /* allocations come from here */
+    bool on; /* allocations use the arena */
 } arena;
 
 struct block {
@@ -92,7 +92,7 @@ char *__wrap_strdup(const char *s)
     return __wrap_strndup(s, strlen(s));
 }
 
-/* The arena is freed as a whole. */
+/* Ignores memory of the arena, which free_inventory frees as a whole. */
 void __wrap_free(void *p)
 {
     if (!is_in_arena(p))
@@ -144,9 +144,9 @@ static void free_inventory(struct inventory *inv)
     arena.p = NULL;
 }
 
-/* ---- users ------------------------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------------------------- */
 
-/* One thread. It counts failures, because cmocka's assertions may fail in the main thread only. */
+/* A thread that uses the inventory. It counts failures, because only the main thread may call assertions. */
 struct user {
     const struct inventory *inventory;
     size_t failed;
@@ -192,7 +192,7 @@ static bool use_once(const struct inventory *inv)
     struct strlist labels = {0};
     struct host_list hosts = {0};
     bool ok = discover_services(inv, &t);
-    /* gitaly on 20 hosts; on file-01 and file-02 also three of web, and three of the template. */
+    /* gitaly on 20 hosts, three services of web and three of the template. */
     ok = ok && select_targets(inv, &t, (struct selection){0}, "file-*", NULL) == 20 + 3 + 3;
     ok = ok && select_targets(inv, &t, (struct selection){0}, "file-01,file-02", "file-02") == 3;
     ok = ok && select_targets(inv, &t, (struct selection){.port = 80}, "ops@db.example,bare", NULL) == 2;

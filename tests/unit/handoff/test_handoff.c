@@ -26,13 +26,13 @@ static void the_readers_decide_whether_a_plain_bundle_is_attached(void **state)
     (void)state;
     static const struct {
         struct facts facts;
-        bool goes, needs_note;
+        bool allowed, needs_note;
     } rows[] = {
         /* An encrypted bundle may go anywhere. */
         {{READERS_ANYONE, NEW, .encrypted = true}, true, true},
         {{READERS_UNKNOWN, OLD, .encrypted = true}, true, true},
         {{READERS_ANYONE, OLD, .confidential = true, .encrypted = true}, true, false},
-        /* Plain text may only go to members, and on an existing issue only if that is confidential. */
+        /* Plain text may only go to members, and on an existing issue only if the issue is confidential. */
         {{READERS_TEAM, NEW}, true, true},
         {{READERS_TEAM, OLD}, false, true},
         {{READERS_TEAM, OLD, .confidential = true}, true, false},
@@ -42,14 +42,14 @@ static void the_readers_decide_whether_a_plain_bundle_is_attached(void **state)
         {{READERS_ANYONE, OLD, .confidential = true}, false, false},
         {{READERS_UNKNOWN, NEW}, false, true},
         {{READERS_UNKNOWN, OLD, .confidential = true}, false, false},
-        /* Unless the user confirms it. */
+        /* The user may allow plain text everywhere. */
         {{READERS_ANYONE, NEW, .plaintext_i_know = true}, true, true},
         {{READERS_UNKNOWN, OLD, .plaintext_i_know = true}, true, true},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct err err = ERR_INIT;
         int rc = decide_bundle(&rows[i].facts, "project ops", &err);
-        if ((rc == 0) != rows[i].goes || decide_needs_note(&rows[i].facts) != rows[i].needs_note)
+        if ((rc == 0) != rows[i].allowed || decide_needs_note(&rows[i].facts) != rows[i].needs_note)
             fail_msg("row %zu: %d %s", i, rc, err.msg);
         if (rc < 0)
             assert_int_equal(err.kind, ERR_DENIED);
@@ -79,11 +79,11 @@ static void refusals_have_reasons(void **state)
 
 typedef void escape_fn(struct buf *out, const char *text);
 
-static void assert_escaped_to(escape_fn *escape, const char *text, const char *want)
+static void assert_escaped_to(escape_fn *escape, const char *text, const char *expected)
 {
     struct buf out = BUF_INIT(1u << 20);
     escape(&out, text);
-    assert_string_equal(buf_str(&out), want);
+    assert_string_equal(buf_str(&out), expected);
     buf_release(&out);
 }
 
@@ -111,7 +111,7 @@ static void plain_text_is_indented(void **state)
     assert_escaped_to(escape_plain, "a\nb\n", "\n  a\n  b\n");
 }
 
-/* For any text of a host: no line begins with a slash, no fence or block is closed before its end. */
+/* Checks that no line begins with a slash, and that only the end of the block closes the fence or block. */
 static void assert_enclosed(const char *block, const char *begin, const char *end)
 {
     size_t n = strlen(block), e = strlen(end);
@@ -119,7 +119,7 @@ static void assert_enclosed(const char *block, const char *begin, const char *en
     assert_memory_equal(block, begin, strlen(begin));
     for (const char *line = block; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
         if (*line != '\n' && strncmp(line, "  ", 2) != 0 && line != block + 1 && line != block + n - e)
-            fail_msg("a line gets out: %s", line);
+            fail_msg("this line is not indented: %s", line);
 }
 
 static void any_text_stays_inside_its_block(void **state)
@@ -143,7 +143,7 @@ static void any_text_stays_inside_its_block(void **state)
         memcpy(closing + fence, "\n", 2);
         assert_enclosed(buf_str(&md), "\n```", closing);
         closing[fence] = '\0';
-        /* The fence occurs twice: at the opening and the closing. */
+        /* The fence occurs only at the beginning and at the end. */
         const char *second = strstr(buf_str(&md) + 1 + fence, closing);
         assert_ptr_equal(second, buf_str(&md) + md.len - fence - 1);
         escape_redmine(&tx, text);
@@ -176,10 +176,10 @@ static int add_bytes(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* Byte by byte, which covers any other split. */
-static int content_of(const char *p, size_t n, struct buf *out, struct err *err)
+/* Decodes the answer byte by byte, which covers any other split. */
+static int decode(const char *p, size_t n, struct buf *out, struct err *err)
 {
-    struct content c = {.take = add_bytes, .ctx = out};
+    struct content c = {.receive = add_bytes, .ctx = out};
     for (size_t i = 0; i < n; i++)
         if (content_add(&c, p + i, 1, err) < 0)
             return -1;
@@ -190,7 +190,7 @@ static void base64_content_of_an_answer_is_decoded(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *want, *message;
+        const char *text, *expected, *message;
     } rows[] = {
         {"{\"Content\":\"aGVsbG8=\"}", "hello", NULL},
         {"{ \"Filename\" : \"Content\", \"Content\" :\n \"aGVs\\nbG8=\\n\" , \"x\":\"%\"}", "hello", NULL},
@@ -208,10 +208,10 @@ static void base64_content_of_an_answer_is_decoded(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct buf out = BUF_INIT(1000);
         struct err err = ERR_INIT;
-        int rc = content_of(rows[i].text, strlen(rows[i].text), &out, &err);
-        if (rows[i].want) {
+        int rc = decode(rows[i].text, strlen(rows[i].text), &out, &err);
+        if (rows[i].expected) {
             assert_ok(rc, &err);
-            assert_string_equal(buf_str(&out), rows[i].want);
+            assert_string_equal(buf_str(&out), rows[i].expected);
         } else {
             assert_refused(rc, &err, ERR_FAILED, rows[i].message);
         }
@@ -219,12 +219,12 @@ static void base64_content_of_an_answer_is_decoded(void **state)
     }
 }
 
-static void judge_damaged(void *ctx, const struct damaged *s)
+static void decode_damaged(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct buf out = BUF_INIT(1000);
     struct err err = ERR_INIT;
-    if (content_of(s->p, s->n, &out, &err) < 0)
+    if (decode(s->p, s->n, &out, &err) < 0)
         assert_true(*err.msg);
     assert_true(out.len <= s->n);
     buf_release(&out);
@@ -234,10 +234,10 @@ static void damaged_content_is_decoded_or_refused_with_a_message(void **state)
 {
     (void)state;
     static const char good[] = "{\"id\":\"7\",\"Content\":\"aGVs\\nbG8g\\/w==\",\"x\":1}";
-    damage_everywhere(good, sizeof good - 1, judge_damaged, NULL);
+    damage_everywhere(good, sizeof good - 1, decode_damaged, NULL);
 }
 
-/* ---- paths, addresses, names ------------------------------------------------------------------------- */
+/* ---- paths ------------------------------------------------------------------------------------------- */
 
 static void url_characters_are_escaped(void **state)
 {
@@ -326,7 +326,6 @@ static void hashing_can_be_cancelled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-
         cmocka_unit_test(the_readers_decide_whether_a_plain_bundle_is_attached),
         cmocka_unit_test(the_readers_decide_whether_the_summary_is_posted),
         cmocka_unit_test(refusals_have_reasons),

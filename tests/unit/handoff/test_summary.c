@@ -1,4 +1,4 @@
-/* The summary of a bundle in an issue's note: whole lines only, and a mark if it was cut. */
+/* The summary of a bundle in an issue's note: it has complete lines only, and reports a cut. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,15 +16,15 @@
 
 #define CUT "... cut because of its length: the rest is in the bundle's README.md\n"
 
-/* The contents of the summary of a bundle. */
-struct told {
-    size_t services, findings; /* services of the reachable host; findings of its first service */
-    size_t failed;             /* unreachable hosts */
+/* The contents of a bundle. */
+struct contents {
+    size_t services, verdicts; /* services of the host file-03; findings on its first service */
+    size_t failed;             /* the number of unreachable hosts */
     const char *reason;
-    const char *down; /* why the reachable host has no more */
+    const char *error; /* of the host file-03 */
 };
 
-static char *a_bundle(const char *dir, const struct told *t)
+static char *make_bundle(const char *dir, const struct contents *t)
 {
     struct capture c;
     struct err err = ERR_INIT;
@@ -36,7 +36,7 @@ static char *a_bundle(const char *dir, const struct told *t)
                                  .workstation = "ws",
                                  .reason = t->reason,
                                  .started = WHEN};
-    struct manifest_host host = {.name = "file-03", .route = "ssh", .error = t->down};
+    struct manifest_host host = {.name = "file-03", .route = "ssh", .error = t->error};
     assert_ok(workdir_new(output, "x", WHEN, &c.w, &err), &err);
     assert_ok(manifest_new(&info, &c.m, &err), &err);
     assert_ok(manifest_add_host(c.m, &host, &err), &err);
@@ -63,11 +63,11 @@ static char *a_bundle(const char *dir, const struct told *t)
     return path;
 }
 
-static char *summary_of(void **state, const struct told *t)
+static char *summary_of(void **state, const struct contents *t)
 {
     struct summary d = {0};
     struct err err = ERR_INIT;
-    char *path = a_bundle(*state, t), *manifest = NULL;
+    char *path = make_bundle(*state, t), *manifest = NULL;
     assert_ok(bundle_read_manifest(path, NULL, &manifest, &err), &err);
     assert_ok(summary_read(manifest, true, &d, &err), &err);
     assert_contains(d.reading, "profgrab view -i KEY FILE\n");
@@ -86,8 +86,8 @@ static char *summary_of(void **state, const struct told *t)
 static void a_full_summary_names_each_part(void **state)
 {
     char *s = summary_of(
-        state,
-        &(struct told){.services = 50, .findings = 30, .failed = 2, .reason = "slow pushes", .down = "down"});
+        state, &(struct contents){
+                   .services = 50, .verdicts = 30, .failed = 2, .reason = "slow pushes", .error = "down"});
     assert_contains(s, "Collected by carol on ws, ");
     assert_contains(s, "Reason: slow pushes\n");
     assert_contains(s, "s0.: finding 29.\n");
@@ -100,7 +100,7 @@ static void a_full_summary_names_each_part(void **state)
 
 static void many_lines_of_one_host_are_cut(void **state)
 {
-    const struct told rows[] = {{.services = 51}, {.services = 1, .findings = 31}};
+    const struct contents rows[] = {{.services = 51}, {.services = 1, .verdicts = 31}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char *s = summary_of(state, &rows[i]);
         assert_null(strstr(s, "s50."));
@@ -110,16 +110,16 @@ static void many_lines_of_one_host_are_cut(void **state)
     }
 }
 
-/* Cut between two lines. */
+/* The summary is cut between two lines. */
 static void a_long_summary_is_cut(void **state)
 {
-    char *s = summary_of(state, &(struct told){.failed = 2000});
+    char *s = summary_of(state, &(struct contents){.failed = 2000});
     assert_true(text_ends_in(s, "failure\n" CUT));
     assert_in_range(strlen(s), 32000, (32 << 10) + sizeof CUT);
     free(s);
 }
 
-/* Kinds in several forms are distinguished, and a finding on two services is listed once. */
+/* The summary distinguishes the arguments of a kind, and lists a finding on two services once. */
 static void repeated_lines_are_merged(void **state)
 {
     (void)state;

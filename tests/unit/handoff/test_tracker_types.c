@@ -1,3 +1,4 @@
+/* The table of tracker types, and the tables in the documents that are made from it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@
 static void every_kind_has_its_type(void **state)
 {
     (void)state;
-    const struct tracker_kind stranger = {.name = "gitlab"};
+    const struct tracker_kind unknown = {.name = "gitlab"};
     for (size_t i = 0; handoff_tracker_kinds[i]; i++) {
         const struct tracker_kind *kind = handoff_tracker_kinds[i];
         const struct tracker_type *type = tracker_type_of(kind);
@@ -23,11 +24,11 @@ static void every_kind_has_its_type(void **state)
         assert_true(text_is_name(kind->name) && *kind->title && *kind->project);
         assert_true(*type->auth && *type->place && *type->issue && *type->permissions && *type->assignee);
         assert_true(type->read_place && type->check_request && type->create && type->upload && type->verify);
-        assert_true(type->write_text && type->note && type->read_note);
+        assert_true(type->format_note && type->write_note && type->read_note);
         for (size_t k = 0; k < i; k++)
             assert_string_not_equal(handoff_tracker_kinds[k]->name, kind->name);
     }
-    assert_null(tracker_type_of(&stranger));
+    assert_null(tracker_type_of(&unknown));
 }
 
 static void the_inventory_accepts_every_kind(void **state)
@@ -77,20 +78,20 @@ static void write_mdoc(struct buf *b)
 static void check_document(const char *path, const char *begin, const char *end, void (*write)(struct buf *b))
 {
     struct err err = ERR_INIT;
-    struct buf had = BUF_INIT(1u << 20), renewed = BUF_INIT(1u << 20);
-    assert_ok(file_read(path, &had, &err), &err);
-    const char *from = strstr(buf_str(&had), begin), *to = strstr(buf_str(&had), end);
+    struct buf current = BUF_INIT(1u << 20), renewed = BUF_INIT(1u << 20);
+    assert_ok(file_read(path, &current, &err), &err);
+    const char *from = strstr(buf_str(&current), begin), *to = strstr(buf_str(&current), end);
     assert_true(from && to && from < to);
     from = strchr(from, '\n') + 1;
-    buf_add(&renewed, buf_str(&had), (size_t)(from - buf_str(&had)));
+    buf_add(&renewed, buf_str(&current), (size_t)(from - buf_str(&current)));
     write(&renewed);
     buf_adds(&renewed, to);
-    const char *how = getenv("TRACKERS_TABLE");
-    if (how && strcmp(how, "renew") == 0)
+    const char *mode = getenv("TRACKERS_TABLE");
+    if (mode && strcmp(mode, "renew") == 0)
         assert_ok(file_write(path, buf_str(&renewed), renewed.len, &err), &err);
     else
-        assert_string_equal(buf_str(&had), buf_str(&renewed));
-    buf_release(&had);
+        assert_string_equal(buf_str(&current), buf_str(&renewed));
+    buf_release(&current);
     buf_release(&renewed);
 }
 

@@ -1,4 +1,4 @@
-/* http/auth.c: a server's secret in its answers. */
+/* http/auth.c: finds and masks the secret in answers of a server. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ static void secrets_are_masked(void **state)
     assert_string_equal(text, "nothing");
 }
 
-/* The answer on an unreadable file leaves the result untouched. */
+/* A failed read leaves the result unchanged. */
 static void a_secret_in_a_file_is_found(void **state)
 {
     static const char line[] = "GET / HTTP/1.1, Authorization: Bearer hunter2";

@@ -21,8 +21,8 @@
 
 /* An answer to one request. */
 struct answer {
-    const char *text; /* "" for none */
-    bool closes;      /* closes the connection behind it; otherwise it waits for the next request */
+    const char *text; /* "": no answer */
+    bool closes;      /* the server closes the connection afterwards; otherwise it waits for a request */
 };
 
 static struct {
@@ -30,11 +30,11 @@ static struct {
     int fd;
     pthread_t thread;
     const struct answer *answers;
-    size_t n, next;         /* the thread's, while it runs */
+    size_t n, next;         /* only the thread uses `next` while it runs */
     char requests[4][2048]; /* one for each answer */
 } server;
 
-/* Reads a request up to the empty line. False at the end of the connection. */
+/* Reads a request up to the empty line. Returns false at the end of the connection. */
 static bool read_request(int fd, char request[static 2048])
 {
     size_t n = 0;
@@ -76,7 +76,7 @@ static void *serve_answers(void *ctx)
     return NULL;
 }
 
-static void start(void **state, const struct answer *answers, size_t n)
+static void start_server(void **state, const struct answer *answers, size_t n)
 {
     static int number;
     server.address = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -91,7 +91,7 @@ static void start(void **state, const struct answer *answers, size_t n)
     assert_int_equal(pthread_create(&server.thread, NULL, serve_answers, NULL), 0);
 }
 
-/* The caller has closed its connection, so that the thread waits in accept at most. */
+/* Call it after the client has closed its connection, so that the thread can wait only in accept. */
 static void stop_server(void)
 {
     shutdown(server.fd, SHUT_RDWR);
@@ -112,7 +112,7 @@ static struct http_connection *connect_to_server(struct http_connection_options 
     return c;
 }
 
-static int keep_bytes(void *ctx, const void *p, size_t n, struct err *err)
+static int store_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct buf *b = ctx;
     buf_add(b, p, n);
@@ -126,7 +126,7 @@ static int get_answer(struct http_connection *c, struct http_get request, struct
 {
     struct buf body = BUF_INIT(1000);
     *err = (struct err)ERR_INIT;
-    request.body = request.body ? request.body : keep_bytes;
+    request.body = request.body ? request.body : store_bytes;
     request.ctx = request.ctx ? request.ctx : &body;
     int rc = http_connection_get(c, url, &request, ret, err);
     buf_release(&body);
@@ -149,7 +149,7 @@ static void answers_are_read(void **state)
     struct buf body = BUF_INIT(1000);
     struct http_response r;
     struct err err;
-    start(state, answers, 4);
+    start_server(state, answers, 4);
     struct http_connection *c =
         connect_to_server((struct http_connection_options){.cancel_fd = -1, .auth = {NULL, &secret}});
     assert_int_equal(http_connection_round_trip(c), -1);
@@ -184,8 +184,7 @@ static void answers_are_read(void **state)
     stop_server();
 }
 
-/* A long error page is an answer too, but its connection is closed, so that the next one is no reconnection.
- */
+/* A long error page is an answer. The client closes its connection, so the next one is no reconnection. */
 static void long_error_pages_are_cut(void **state)
 {
     char *page = malloc(600001);
@@ -197,7 +196,7 @@ static void long_error_pages_are_cut(void **state)
     const struct answer answers[] = {{text, true}, {"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", false}};
     struct http_response r;
     struct err err;
-    start(state, answers, 2);
+    start_server(state, answers, 2);
     struct http_connection *c = connect_to_server((struct http_connection_options){.cancel_fd = -1});
     assert_ok(get_answer(c, (struct http_get){0}, &r, &err), &err);
     assert_int_equal(r.status, 500);
@@ -213,13 +212,13 @@ static void long_error_pages_are_cut(void **state)
 
 /* ---- failures ---------------------------------------------------------------------------------------- */
 
-/* One request to a server with one answer fails like this. */
-static void fails(void **state, struct answer answer, struct http_get request, enum http_failure failure,
-                  const char *msg)
+/* Checks the failure of one request, to a server with one answer. */
+static void assert_failure(void **state, struct answer answer, struct http_get request,
+                           enum http_failure failure, const char *msg)
 {
     struct http_response r;
     struct err err;
-    start(state, &answer, 1);
+    start_server(state, &answer, 1);
     struct http_connection *c = connect_to_server((struct http_connection_options){.cancel_fd = -1});
     assert_int_equal(get_answer(c, request, &r, &err), -1);
     assert_string_equal(err.msg, msg);
@@ -242,14 +241,14 @@ static void invalid_answers_are_errors(void **state)
     size_t n = (size_t)snprintf(headers, 400000, "HTTP/1.1 200 OK\r\n");
     while (n < 300000)
         n += (size_t)snprintf(headers + n, 400000 - n, "X-Filler: %01000d\r\n", 0);
-    fails(state, (struct answer){"", true}, plain, HTTP_FAILURE_NO_ANSWER,
-          "it closed the connection without an answer");
-    fails(state, (struct answer){"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", true}, plain,
-          HTTP_FAILURE_PARTIAL, "the answer was cut off after 4 bytes");
-    fails(state, (struct answer){"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", true}, refusing,
-          HTTP_FAILURE_CALLBACK, "the disk is full");
-    fails(state, (struct answer){headers, true}, plain, HTTP_FAILURE_HEADERS,
-          "its headers are larger than 256 kB");
+    assert_failure(state, (struct answer){"", true}, plain, HTTP_FAILURE_NO_ANSWER,
+                   "it closed the connection without an answer");
+    assert_failure(state, (struct answer){"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", true}, plain,
+                   HTTP_FAILURE_PARTIAL, "the answer was cut off after 4 bytes");
+    assert_failure(state, (struct answer){"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", true}, refusing,
+                   HTTP_FAILURE_CALLBACK, "the disk is full");
+    assert_failure(state, (struct answer){headers, true}, plain, HTTP_FAILURE_HEADERS,
+                   "its headers are larger than 256 kB");
     free(headers);
 }
 
@@ -261,14 +260,14 @@ static bool is_opening(void *ctx)
     return true;
 }
 
-/* Ends by a deadline of these options. */
-static void runs_out(void **state, const char *text, struct http_connection_options options, int64_t limit_ms,
-                     const char *msg)
+/* Checks that a deadline or cancellation of these options ends a request. */
+static void assert_ended(void **state, const char *text, struct http_connection_options options,
+                         int64_t limit_ms, const char *msg)
 {
     const struct answer answer = {text, false};
     struct http_response r;
     struct err err;
-    start(state, &answer, 1);
+    start_server(state, &answer, 1);
     struct http_connection *c = connect_to_server(options);
     assert_int_equal(get_answer(c, (struct http_get){.limit_ms = limit_ms}, &r, &err), -1);
     assert_string_equal(err.msg, msg);
@@ -282,26 +281,26 @@ static void timeouts_and_cancellation_end_a_request(void **state)
     int cancel[2];
     assert_ok(fd_pipe(cancel, NULL), &(struct err){0});
     close(cancel[1]);
-    runs_out(state, "", (struct http_connection_options){.cancel_fd = -1, .timeout_ms = 50}, 0,
-             "no answer: the connection was accepted, but no data arrived for 50ms");
-    runs_out(state, "", (struct http_connection_options){.cancel_fd = -1}, 50,
-             "the answer takes longer than 50ms, 0 bytes so far");
-    runs_out(state, "", (struct http_connection_options){.cancel_fd = cancel[0]}, 0, "interrupted");
-    /* While the way to the server is being opened, nothing is silence; few bytes are a trickle all the same.
-     */
-    runs_out(state, half,
-             (struct http_connection_options){.cancel_fd = -1, .timeout_ms = 50, .is_opening = is_opening}, 0,
-             "the answer is too slow: less than 1024 bytes in 50ms, 4 bytes so far");
+    assert_ended(state, "", (struct http_connection_options){.cancel_fd = -1, .timeout_ms = 50}, 0,
+                 "no answer: the connection was accepted, but no data arrived for 50ms");
+    assert_ended(state, "", (struct http_connection_options){.cancel_fd = -1}, 50,
+                 "the answer takes longer than 50ms, 0 bytes so far");
+    assert_ended(state, "", (struct http_connection_options){.cancel_fd = cancel[0]}, 0, "interrupted");
+    /* While the channel is being opened, no time counts as silence, but a slow answer is still an error. */
+    assert_ended(
+        state, half,
+        (struct http_connection_options){.cancel_fd = -1, .timeout_ms = 50, .is_opening = is_opening}, 0,
+        "the answer is too slow: less than 1024 bytes in 50ms, 4 bytes so far");
     close(cancel[0]);
 }
 
-/* The time that a profile takes by design is no silence. */
+/* The duration of the profile does not count as silence. */
 static void the_duration_of_a_profile_is_no_timeout(void **state)
 {
     const struct answer answer = {"", false};
     struct http_response r;
     struct err err;
-    start(state, &answer, 1);
+    start_server(state, &answer, 1);
     struct http_connection *c =
         connect_to_server((struct http_connection_options){.cancel_fd = -1, .timeout_ms = 50});
     int64_t began = clock_now();

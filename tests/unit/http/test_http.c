@@ -55,13 +55,13 @@ static void urls_of_one_origin_are_recognized(void **state)
         assert_false(url_origin_is_same(others[i][0], others[i][1]));
 }
 
-/* The tracker may redirect a stored file's download to these places. */
+/* The rows are redirects of a download. */
 static void redirects_to_plain_http_are_refused_except_on_loopback(void **state)
 {
     (void)state;
     static const struct {
         const char *from, *to;
-        bool may;
+        bool allowed;
     } rows[] = {
         {"https://a.example", "https://bucket.example/f?X-Amz-Signature=1", true},
         {"http://127.0.0.1:3000", "https://bucket.example/f", true},
@@ -78,7 +78,7 @@ static void redirects_to_plain_http_are_refused_except_on_loopback(void **state)
         {"https://a.example", "", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (url_origin_may_redirect(rows[i].from, rows[i].to) != rows[i].may)
+        if (url_origin_may_redirect(rows[i].from, rows[i].to) != rows[i].allowed)
             fail_msg("%s -> %s", rows[i].from, rows[i].to);
 }
 
@@ -100,14 +100,14 @@ static void printed_urls_have_no_secrets(void **state)
 /* The number of blocks that libcurl freed while they contained the header with the token. */
 static int freed_with_token;
 
-static void watching_free(void *p)
+static void check_and_free(void *p)
 {
     if (p && strncmp(p, HEADER, strlen(HEADER)) == 0)
         freed_with_token++;
     free(p);
 }
 
-static char *plain_strdup(const char *s)
+static char *call_strdup(const char *s)
 {
     return strdup(s);
 }
@@ -122,7 +122,7 @@ static void headers_with_a_token_are_wiped(void **state)
     struct http_answer a;
     struct err err = ERR_INIT;
     assert_int_equal(
-        curl_global_init_mem(CURL_GLOBAL_DEFAULT, malloc, watching_free, realloc, plain_strdup, calloc),
+        curl_global_init_mem(CURL_GLOBAL_DEFAULT, malloc, check_and_free, realloc, call_strdup, calloc),
         CURLE_OK);
     assert_ok(http_new(&o, &h, &err), &err);
     assert_int_equal(http_send(h, &(struct http_request){.method = "GET", .path = "/"}, &a, &err), -1);
@@ -130,9 +130,9 @@ static void headers_with_a_token_are_wiped(void **state)
     http_free(h);
     curl_global_cleanup();
     assert_int_equal(freed_with_token, 0);
-    /* The check itself: a list that is freed without wiping is detected. */
+    /* check_and_free detects a list that is freed without wiping. */
     assert_int_equal(
-        curl_global_init_mem(CURL_GLOBAL_DEFAULT, malloc, watching_free, realloc, plain_strdup, calloc),
+        curl_global_init_mem(CURL_GLOBAL_DEFAULT, malloc, check_and_free, realloc, call_strdup, calloc),
         CURLE_OK);
     curl_slist_free_all(curl_slist_append(NULL, HEADER));
     curl_global_cleanup();
@@ -143,7 +143,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
-            headers_with_a_token_are_wiped), /* first, because libcurl takes its allocator once */
+            headers_with_a_token_are_wiped), /* first, because libcurl accepts an allocator only once */
         cmocka_unit_test(tokens_are_sent_only_over_tls_or_loopback),
         cmocka_unit_test(urls_of_one_origin_are_recognized),
         cmocka_unit_test(redirects_to_plain_http_are_refused_except_on_loopback),

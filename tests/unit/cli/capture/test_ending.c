@@ -31,8 +31,8 @@ static void add_failure(struct capture_outcome *o, enum err_kind kind)
     counts_add_failure(&o->counts, &err);
 }
 
-/* One letter for each item or failure: w whole, d damaged, D damaged for good, m missing, n not available,
- * l left out, h a host or service, u an unknown kind. */
+/* Each letter is an item or a failure: w complete, d damaged, D damaged permanently, m missing, n not
+ * available, l left out, h a failed host or service, u an unknown kind. */
 static struct capture_outcome outcome_of(const char *states)
 {
     struct capture_outcome e = {.end = CAPTURE_NOTHING};
@@ -98,8 +98,8 @@ static void every_outcome_has_an_exit_code(void **state)
         struct err explained = ERR_INIT;
         if (ending_code(&e, 0) != rows[i].code)
             fail_msg("%s: %d", rows[i].states, ending_code(&e, 0));
-        bool whole = strspn(rows[i].states, "w") == strlen(rows[i].states);
-        assert_int_equal(capture_is_complete(&e), whole && e.end == CAPTURE_PACKED);
+        bool complete = strspn(rows[i].states, "w") == strlen(rows[i].states);
+        assert_int_equal(capture_is_complete(&e), complete && e.end == CAPTURE_PACKED);
         if (!rows[i].line)
             continue;
         ending_explain(&e.counts, "R", &explained);
@@ -108,7 +108,7 @@ static void every_outcome_has_an_exit_code(void **state)
     }
 }
 
-/* A signal determines the code, even if all items arrived; the run is not complete. */
+/* A signal determines the code even if all items arrived. The run is then not complete. */
 static void a_signal_determines_the_exit_code(void **state)
 {
     (void)state;

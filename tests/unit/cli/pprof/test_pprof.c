@@ -195,7 +195,7 @@ static void urls_are_made_of_the_source_and_flags(void **state)
         assert_int_equal(to.timeout_s, cases[i].timeout);
         free(to.url);
     }
-    char *shown = url_shown("http://me:secret@h/x");
+    char *shown = url_without_password("http://me:secret@h/x");
     assert_string_equal(shown, "http://me:xxxxx@h/x");
     free(shown);
 }
