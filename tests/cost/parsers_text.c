@@ -341,9 +341,11 @@ static void translate_regex(const char *p, size_t n)
 
 static void compile_regex(const char *p, size_t n)
 {
+    struct regex_budget *budget = regex_budget_new(UINT64_MAX);
     struct regex *r = NULL;
-    if (regex_new((struct str){p, n}, NULL, &r, NULL) == 0)
+    if (regex_new((struct str){p, n}, budget, &r, NULL) == 0)
         regex_free(r);
+    regex_budget_free(budget);
 }
 
 /* ---- source files -------------------------------------------------------------------------------------- */

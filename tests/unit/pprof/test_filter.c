@@ -123,6 +123,7 @@ static void assert_report(const struct report_settings *settings, const char *le
     assert_string_equal(rc < 0 ? err.msg : print_samples(p, &b), left);
     assert_string_equal(buf_str(&words), said);
     free(j.label_units);
+    regex_budget_free(j.budget);
     profile_free(p);
     buf_release(&b);
     buf_release(&words);
