@@ -173,8 +173,8 @@ static int create_issue(struct job *j, const char *title, const char *descriptio
 static int read_flag(struct job *j, bool *ret_confidential, struct err *err)
 {
     json_t *o = NULL;
-    bool open = j->facts.existing && j->facts.encrypted;
-    if (get_issue(j, "", open ? "{}" : "{\"issue\":{\"is_private\":true}}", &o, err) < 0)
+    bool may_be_public = j->facts.existing && j->facts.encrypted;
+    if (get_issue(j, "", may_be_public ? "{}" : "{\"issue\":{\"is_private\":true}}", &o, err) < 0)
         return -1;
     *ret_confidential = json_is_set(json_object_get(o, "issue"), "is_private");
     json_decref(o);
