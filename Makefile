@@ -219,7 +219,7 @@ $(cost_program): $(cost_objects) $(out)/libprofgrab.a
 $(cost_program): override LDFLAGS += -Wl,--wrap=http_send
 
 cost: $(cost_program)
-	tests/cost/run $< $(COST)
+	tests/cost/run $< $(out)/libprofgrab.a $(COST)
 
 # ---- coverage ------------------------------------------------------------------------------------------
 

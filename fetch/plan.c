@@ -51,12 +51,12 @@ static const char *get_ending(const struct plan_item *item)
  * ending only after the fetch. */
 static bool may_collide(const struct plan_item *a, const struct plan_item *b)
 {
-    const struct plan_item *open = a->name_by_type ? a : b;
-    const char *other = open == a ? b->file : a->file;
-    size_t n = strlen(open->file);
-    if (!open->name_by_type)
+    const struct plan_item *raw = a->name_by_type ? a : b;
+    const char *other = raw == a ? b->file : a->file;
+    size_t n = strlen(raw->file);
+    if (!raw->name_by_type)
         return strcasecmp(a->file, b->file) == 0;
-    return strncasecmp(open->file, other, n) == 0 && (other[n] == '\0' || other[n] == '.');
+    return strncasecmp(raw->file, other, n) == 0 && (other[n] == '\0' || other[n] == '.');
 }
 
 static bool is_name_used(const struct plan *p, const struct plan_item *item)

@@ -108,13 +108,13 @@ static bool read_header(struct str line, struct goroutine *c)
     if (!skip_prefix(&line, "goroutine ") || !read_number(&line, &number) || line.n == 0 ||
         line.p[line.n - 1] != ':')
         return false;
-    const char *open = memchr(line.p, '[', line.n);
-    const char *close = open ? memchr(open, ']', line.n - (size_t)(open - line.p)) : NULL;
-    if (!close || *line.p != ' ')
+    const char *opening = memchr(line.p, '[', line.n);
+    const char *closing = opening ? memchr(opening, ']', line.n - (size_t)(opening - line.p)) : NULL;
+    if (!closing || *line.p != ' ')
         return false;
-    struct str labels = {close + 1, line.n - (size_t)(close - line.p) - 2};
+    struct str labels = {closing + 1, line.n - (size_t)(closing - line.p) - 2};
     if (c) {
-        read_state((struct str){open + 1, (size_t)(close - open) - 1}, c);
+        read_state((struct str){opening + 1, (size_t)(closing - opening) - 1}, c);
         labels = trim_blanks(labels);
         if (str_begins(labels, "{"))
             c->labels = labels;

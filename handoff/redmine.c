@@ -174,8 +174,8 @@ static int create_issue(struct job *j, const char *title, const char *descriptio
 static int read_flag(struct job *j, bool *ret_confidential, struct err *err)
 {
     json_t *o = NULL;
-    bool is_public = j->facts.existing && j->facts.encrypted; /* in a dry run, see job_dry_run_flag */
-    if (get_issue(j, "", is_public ? "{}" : "{\"issue\":{\"is_private\":true}}", &o, err) < 0)
+    bool may_be_public = j->facts.existing && j->facts.encrypted;
+    if (get_issue(j, "", may_be_public ? "{}" : "{\"issue\":{\"is_private\":true}}", &o, err) < 0)
         return -1;
     *ret_confidential = json_is_set(json_object_get(o, "issue"), "is_private");
     json_decref(o);

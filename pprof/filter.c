@@ -25,7 +25,7 @@ struct found {
 
 int filter_regex(struct job *j, const char *name, const char *value, struct regex **ret)
 {
-    if (!value || !*value || regex_new(str_of(value), &j->budget, ret, j->err) == 0)
+    if (!value || !*value || regex_new(str_of(value), j->budget, ret, j->err) == 0)
         return 0;
     return err_wrap(j->err, "parsing %s regexp", name);
 }

@@ -258,13 +258,13 @@ static int add_sample(struct tagger *f, size_t sample)
 static void drop_light(struct graph_tags *t, const struct graph *g, int64_t cutoff)
 {
     for (size_t i = 0; i < g->n_order; i++) {
-        uint32_t *link = &t->first[g->order[i]];
-        while (*link != GRAPH_NONE) {
-            const struct tag *tag = &t->tags[*link];
+        uint32_t *at = &t->first[g->order[i]];
+        while (*at != GRAPH_NONE) {
+            const struct tag *tag = &t->tags[*at];
             if (measure_abs(tag->flat) < cutoff && measure_abs(tag->cum) < cutoff)
-                *link = tag->next;
+                *at = tag->next;
             else
-                link = &t->tags[*link].next;
+                at = &t->tags[*at].next;
         }
     }
 }

@@ -24,9 +24,9 @@ struct job {
     double ratio;
     int64_t total;
 
-    struct regex_budget budget; /* for all of the user's expressions */
-    struct regex *symbol;       /* for peek and list; otherwise NULL */
-    uint32_t *label_units;      /* by the string of a numeric label's key; 0: none */
+    struct regex_budget *budget; /* for all of the user's expressions */
+    struct regex *symbol;        /* for peek and list; otherwise NULL */
+    uint32_t *label_units;       /* by the string of a numeric label's key; 0: none */
     size_t n_label_units;
 
     /* Counts of the graph after trimming. */

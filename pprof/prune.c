@@ -165,6 +165,8 @@ int prune_by_profile(struct profile *p, struct regex_budget *budget, struct err 
 
 int report_prune(struct profile *p, struct err *err)
 {
-    struct regex_budget budget = regex_budget_for_profile(p);
-    return prune_by_profile(p, &budget, err);
+    struct regex_budget *budget = regex_budget_for_profile(p);
+    int rc = budget ? prune_by_profile(p, budget, err) : err_nomem(err);
+    regex_budget_free(budget);
+    return rc;
 }

@@ -26,6 +26,10 @@
 
 enum seen { UNKNOWN, NO, YES };
 
+struct regex_budget {
+    uint64_t left;
+};
+
 struct regex {
     pcre2_code *code;
     pcre2_match_data *match;
@@ -100,15 +104,32 @@ static int compile_pattern(struct regex *r, struct str pattern, struct err *err)
     return rc;
 }
 
-struct regex_budget regex_budget_for_profile(const struct profile *p)
+struct regex_budget *regex_budget_new(uint64_t steps)
 {
-    return (struct regex_budget){STEPS_OWN + STEPS_PER_STRING * (uint64_t)profile_n_strings(p)};
+    struct regex_budget *b = malloc(sizeof *b);
+    if (b)
+        b->left = steps;
+    return b;
 }
 
-struct regex_budget regex_budget_for_user(const struct profile *p)
+struct regex_budget *regex_budget_for_profile(const struct profile *p)
 {
-    return (struct regex_budget){STEPS_ASKED +
-                                 STEPS_PER_STRING * ((uint64_t)profile_n_strings(p) + p->n_labels)};
+    return regex_budget_new(STEPS_OWN + STEPS_PER_STRING * (uint64_t)profile_n_strings(p));
+}
+
+struct regex_budget *regex_budget_for_user(const struct profile *p)
+{
+    return regex_budget_new(STEPS_ASKED + STEPS_PER_STRING * ((uint64_t)profile_n_strings(p) + p->n_labels));
+}
+
+uint64_t regex_budget_left(const struct regex_budget *b)
+{
+    return b->left;
+}
+
+void regex_budget_free(struct regex_budget *b)
+{
+    free(b);
 }
 
 /* PCRE2 calls this before it tries an item of the pattern. */
@@ -124,7 +145,7 @@ static int count_step(pcre2_callout_block *at, void *regex)
 
 int regex_new(struct str pattern, struct regex_budget *budget, struct regex **ret, struct err *err)
 {
-    struct regex *r = calloc(1, sizeof *r);
+    struct regex *r = budget ? calloc(1, sizeof *r) : NULL;
     if (!r)
         return err_nomem(err);
     r->budget = budget;

@@ -16,20 +16,23 @@
 #include "proto/proto.h"
 
 /* The steps left. A step is one item of the pattern tried at one position of the text, plus one for each 32
- * bytes of the text, which an item may scan. */
-struct regex_budget {
-    uint64_t left;
-};
+ * bytes of the text, which an item may scan. Only pprof/regex.c can create or change a budget. */
+struct regex_budget;
 /* Return the budget for the expressions in a profile (drop_frames, keep_frames), and the budget for the
  * user's expressions. Each grows with the profile's strings (the user's also with its labels), so that it
- * suffices for ordinary expressions over every name. 10 million steps take about a third of a second. */
-struct regex_budget regex_budget_for_profile(const struct profile *p);
-struct regex_budget regex_budget_for_user(const struct profile *p);
+ * suffices for ordinary expressions over every name. 10 million steps take about a third of a second. NULL:
+ * out of memory. */
+struct regex_budget *regex_budget_for_profile(const struct profile *p);
+struct regex_budget *regex_budget_for_user(const struct profile *p);
+/* For tests only (tools/check-patterns): a budget of any size. */
+struct regex_budget *regex_budget_new(uint64_t steps);
+uint64_t regex_budget_left(const struct regex_budget *b);
+void regex_budget_free(struct regex_budget *b);
 
 struct regex;
 
-/* Compiles a pattern. The caller keeps the budget until regex_free. ERR_USAGE with Go's text ("error parsing
- * regexp: missing closing ): `a(`"). */
+/* Compiles a pattern. The caller keeps the budget until regex_free. Without a budget, the pattern is refused
+ * as if memory were exhausted. ERR_USAGE with Go's text ("error parsing regexp: missing closing ): `a(`"). */
 int regex_new(struct str pattern, struct regex_budget *budget, struct regex **ret, struct err *err);
 void regex_free(struct regex *r);
 

@@ -439,14 +439,14 @@ static void insert_text(struct parser *p, size_t at, struct str text)
  * repeats in a row have another meaning for PCRE2. */
 static int add_repeat(struct parser *p, struct str repeat, unsigned times)
 {
-    static const struct str open = {"(?:", 3}, close = {")", 1};
+    static const struct str opening = {"(?:", 3}, closing = {")", 1};
     struct operand o = p->last;
     if (o.repeats >= MAX_DEPTH - p->depth)
         return set_error(p, "expression nests too deeply", p->all.p, p->end);
     if (o.repeats > 0) {
-        insert_text(p, o.to, close);
-        insert_text(p, o.from, open);
-        o.to += open.n + close.n;
+        insert_text(p, o.to, closing);
+        insert_text(p, o.from, opening);
+        o.to += opening.n + closing.n;
     }
     insert_text(p, o.to, repeat);
     o.to += repeat.n;

@@ -86,9 +86,18 @@ static int apply_settings(struct job *j)
     j->sample_unit = profile_str(j->profile, j->profile->sample_types[j->value_index].unit);
     j->output_unit = str_of(s->unit);
     j->budget = regex_budget_for_user(j->profile);
-    if (s->symbol && regex_new(str_of(s->symbol), &j->budget, &j->symbol, j->err) < 0)
+    if (!j->budget)
+        return err_nomem(j->err);
+    if (s->symbol && regex_new(str_of(s->symbol), j->budget, &j->symbol, j->err) < 0)
         return err_wrap(j->err, "parsing argument regexp %s", s->symbol);
     return 0;
+}
+
+static void release_settings(struct job *j)
+{
+    regex_free(j->symbol);
+    regex_budget_free(j->budget);
+    free(j->label_units);
 }
 
 /* ---- the total ----------------------------------------------------------------------------------------- */
@@ -145,7 +154,7 @@ int report_heading(const struct profile *p, const struct report_settings *settin
     if (rc == 0)
         *ret_empty = j.total == 0;
     buf_release(&lines.text);
-    free(j.label_units);
+    release_settings(&j);
     return rc;
 }
 
@@ -176,8 +185,7 @@ int report_make(struct profile *p, const struct report_settings *settings,
         rc = out_end(out);
     if (rc == 0)
         rc = regex_check(j.symbol, err);
-    regex_free(j.symbol);
-    free(j.label_units);
+    release_settings(&j);
     free(out);
     return rc;
 }

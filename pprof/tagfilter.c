@@ -123,7 +123,7 @@ static int add_regexes(struct tagfilter *f, struct job *j, const char *name, str
         if (array_reserve((void **)&f->regexes, &f->cap_regexes, f->n_regexes + 1, sizeof(struct regex *),
                           j->err) < 0)
             return -1;
-        if (regex_new((struct str){value.p, n}, &j->budget, &f->regexes[f->n_regexes], j->err) < 0)
+        if (regex_new((struct str){value.p, n}, j->budget, &f->regexes[f->n_regexes], j->err) < 0)
             return err_wrap(j->err, "parsing %s regexp", name);
         f->n_regexes++;
         if (!comma)

@@ -119,7 +119,7 @@ static int write_report(struct tree *t)
 static int compile_symbol(struct tree *t)
 {
     const char *symbol = t->j->settings->symbol;
-    if (!symbol || regex_new(str_of(symbol), &t->j->budget, &t->asked, t->j->err) == 0)
+    if (!symbol || regex_new(str_of(symbol), t->j->budget, &t->asked, t->j->err) == 0)
         return 0;
     err_wrap(t->j->err, "parsing argument regexp %s", symbol);
     return -1;

@@ -1,16 +1,20 @@
-# Reads C and calls found() for each call in it, so that a check is not misled by how lines are broken. Comments and the
-# contents of strings are left out. The program that includes this file defines
+# Reads C and calls mentioned() for each name of a function in it, so that a check is not misled by how lines are broken, by
+# macros or by pointers. Comments and the contents of strings are left out. The program that includes this file defines
 #
-#   found(name, line, text): the function `name` is called. stack[1..depth] are the names of the calls, outermost first,
-#   in whose arguments the call is; "" is a pair of parentheses that belongs to no call. `line` is the line of the call,
-#   and `text` its statement from the start to the end of that line.
+#   mentioned(name, line, text): `name` occurs as a call, as a value or in a macro, but not as a member (x.name, x->name),
+#   a tag (struct name) or what a declaration declares (int name). The pasting operator ## is a name as well. stack[1..depth]
+#   are the names of the calls, outermost first, in whose arguments the name is; "" is a pair of parentheses that belongs to
+#   no call. `line` is the line of the name, and `text` its statement from the start to the end of that line.
 #   statement_ends(text, line): a statement has ended at a ; { or } outside parentheses, which is the last character of
 #   `text`. `line` is the first line of the statement.
 
 FNR == 1 { end_statement(); depth = 0; in_comment = 0 }
 /^}/ { depth = 0 } # a branch of the preprocessor may have left parentheses open
 {
-    scan($0)
+    in_macro = /^[ \t]*#[ \t]*define/ || (in_macro && goes_on)
+    goes_on = /\\$/
+    if (!/^[ \t]*#[ \t]*include/)
+        scan($0)
     if ($0 ~ /^[ \t]*#/ && $0 !~ /\\$/) {
         end_statement()
         depth = 0
@@ -37,7 +41,6 @@ function end_statement() {
     word = ""
 }
 
-# A name and the parenthesis after it may be on two lines: `word` is the last name, `before` the text before it.
 function scan(rest,    token) {
     while (rest != "") {
         if (in_comment) {
@@ -47,7 +50,7 @@ function scan(rest,    token) {
             in_comment = 0
             continue
         }
-        if (!match(rest, /"([^"\\]|\\.)*"|'([^'\\]|\\.)+'|\/\*|\/\/|[A-Za-z_][A-Za-z0-9_]*|->|[^ \t]/))
+        if (!match(rest, /"([^"\\]|\\.)*"|'([^'\\]|\\.)+'|\/\*|\/\/|##|[A-Za-z_][A-Za-z0-9_]*|->|[^ \t]/))
             break
         token = substr(rest, RSTART, RLENGTH)
         if (token == "//")
@@ -65,14 +68,13 @@ function scan(rest,    token) {
     append_text(" ")
 }
 
-function handle_token(token, rest) {
-    if (token ~ /^[A-Za-z_]/) {
-        before = last
+# A name and the parenthesis after it may be on two lines: `word` is the last name.
+function take(token, rest) {
+    if (token ~ /^([A-Za-z_]|##)/) {
         word = token
-        word_line = FNR
+        if (last != "." && last != "->" && (in_macro || rest ~ /^[ \t]*\(/ || !declares(last)))
+            mentioned(token, FNR, statement rest)
     } else if (token == "(") {
-        if (word != "" && before != "." && before != "->")
-            found(word, word_line, statement rest)
         stack[++depth] = word ~ /^(if|while|for|switch|return|sizeof)$/ ? "" : word
         word = ""
     } else {
@@ -83,4 +85,9 @@ function handle_token(token, rest) {
         word = ""
     }
     last = token
+}
+
+# Whether a name declares the name that follows it.
+function declares(word) {
+    return word ~ /^[A-Za-z_]/ && word !~ /^(return|else|do|case|sizeof)$/
 }

@@ -55,7 +55,7 @@ static size_t skip_blanks_back(struct str s, size_t at)
 
 /* Typographic quotes, by the quote that opens. The others close what they open. */
 static const struct {
-    const char *open, *close;
+    const char *opening, *closing;
 } typographic[] = {{"\xe2\x80\x9c", "\xe2\x80\x9d"}, /* as in English */
                    {"\xe2\x80\x98", "\xe2\x80\x99"},
                    {"\xe2\x80\x9e", "\xe2\x80\x9c"}}; /* as in German */
@@ -74,8 +74,8 @@ const char *redact_prefix_entity(struct str s, size_t at)
 const char *redact_prefix_closing(const char *entity)
 {
     for (size_t i = 0; i < sizeof typographic / sizeof *typographic; i++)
-        if (strcmp(entity, typographic[i].open) == 0)
-            return typographic[i].close;
+        if (strcmp(entity, typographic[i].opening) == 0)
+            return typographic[i].closing;
     return entity;
 }
 

@@ -109,7 +109,7 @@ static void add_words(struct page *p, char **words, size_t n);
 
 /* Macros that enclose the rest of the line, except punctuation at its end. */
 static const struct {
-    const char *name, *open, *close;
+    const char *name, *opening, *closing;
 } enclosing_macros[] = {{"Op", "[", "]"}, {"Pq", "(", ")"}, {"Ql", "'", "'"}};
 #define N_ENCLOSING (sizeof enclosing_macros / sizeof *enclosing_macros)
 
@@ -126,10 +126,10 @@ static void add_enclosed(struct page *p, size_t macro, char **words, size_t n)
     size_t inside = n;
     while (inside > 0 && is_punctuation(words[inside - 1]))
         inside--;
-    add_word(p, enclosing_macros[macro].open, "");
+    add_word(p, enclosing_macros[macro].opening, "");
     p->glue = true;
     add_words(p, words, inside);
-    buf_adds(&p->paragraph, enclosing_macros[macro].close);
+    buf_adds(&p->paragraph, enclosing_macros[macro].closing);
     add_words(p, words + inside, n - inside);
 }
 

@@ -29,16 +29,16 @@ static const char *resume_line(const struct capture_command *c, const char *path
 {
     const struct {
         const char *option, *value;
-    } access[] = {{"-i", c->target->inventory},
-                  {"-F", c->target->ssh_config},
-                  {"--via", c->target->via},
-                  {"--from", c->target->from}};
+    } options[] = {{"-i", c->target->inventory},
+                   {"-F", c->target->ssh_config},
+                   {"--via", c->target->via},
+                   {"--from", c->target->from}};
     buf_adds(ret, "profgrab resume ");
-    for (size_t i = 0; i < sizeof access / sizeof *access; i++) {
-        if (!access[i].value)
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (!options[i].value)
             continue;
-        buf_addf(ret, "%s ", access[i].option);
-        quote_add_word(ret, access[i].value);
+        buf_addf(ret, "%s ", options[i].option);
+        shell_add_word(ret, options[i].value);
         buf_addc(ret, ' ');
     }
     if (c->target->accept_new)

@@ -43,17 +43,17 @@ static bool looks_like_cpp(struct str name)
 }
 
 /* Copies a name without the parts in brackets. From the first unmatched bracket on, copies all. */
-static void remove_brackets(struct str name, char open, char close, struct buf *to)
+static void remove_brackets(struct str name, char opening, char closing, struct buf *to)
 {
     size_t depth = 0, first = 0, i = 0;
     for (; i < name.n; i++) {
-        if (name.p[i] == open && depth++ == 0)
+        if (name.p[i] == opening && depth++ == 0)
             first = i;
-        if (name.p[i] == close && depth == 0)
+        if (name.p[i] == closing && depth == 0)
             break;
         if (depth == 0)
             buf_addc(to, name.p[i]);
-        else if (name.p[i] == close)
+        else if (name.p[i] == closing)
             depth--;
     }
     if (depth)

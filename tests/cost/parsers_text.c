@@ -12,6 +12,7 @@
 #include "fetch/body/check.h"
 #include "fetch/body/index.h"
 #include "fetch/plan.h"
+#include "fetch/profiler_owner.h"
 #include "handoff/content.h"
 #include "handoff/escape.h"
 #include "proto/profile_store.h"
@@ -343,9 +344,34 @@ static void translate_regex(const char *p, size_t n)
 
 static void compile_regex(const char *p, size_t n)
 {
+    struct regex_budget *budget = regex_budget_new(UINT64_MAX);
     struct regex *r = NULL;
-    if (regex_new((struct str){p, n}, NULL, &r, NULL) == 0)
+    if (regex_new((struct str){p, n}, budget, &r, NULL) == 0)
         regex_free(r);
+    regex_budget_free(budget);
+}
+
+/* ---- the user of the profiler -------------------------------------------------------------------------- */
+
+static const struct cost_grammar stacks[] = {
+    {"frames", "goroutine profile: total 1\n1 @ 0x1\n", "#\t0x1\ta+0x1\tb:1\n", "", NULL, 0},
+    {"lines", "", "\n", "", NULL, 0},
+    {"one line", "", "a", "", NULL, 0},
+    {"beginnings of a profiler's functions", "", "net/http/pprof.Profilnet/http/pprof.Trac", "\n", NULL, 0},
+    {"lines of such beginnings", "", "#\tcloud.google.com/go/profilcloud.google.com/go/profilcloud.goo\n", "",
+     NULL, 0},
+    {0},
+};
+
+/* By the pieces in which a connection may deliver a page. */
+static void find_owner(const char *p, size_t n)
+{
+    struct profiler_owner cpu = {0}, trace = {.trace = true};
+    for (size_t at = 0; at < n; at += 100) {
+        size_t piece = n - at < 100 ? n - at : 100;
+        profiler_owner_feed(&cpu, p + at, piece);
+        profiler_owner_feed(&trace, p + at, piece);
+    }
 }
 
 /* ---- source files -------------------------------------------------------------------------------------- */
@@ -645,6 +671,7 @@ const struct cost_parser cost_text_parsers[] = {
     {"demangle_shorten", shorten_name, names, 13, 0},
     {"regex_translate", translate_regex, patterns, 2, 1u << 20},
     {"regex_new", compile_regex, patterns, 27, 1u << 20},
+    {"profiler_owner_feed", find_owner, stacks, 2, 0},
     {"source_split", split_source, sources, 20, 0},
     {"source_trim", trim_source, sources, 2, 0},
     {"escape_markdown, escape_redmine, escape_plain", escape_text, notes, 2, 0},

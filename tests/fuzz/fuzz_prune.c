@@ -56,13 +56,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     while (rest.n && p->n_functions < NAMES_MAX)
         add_name(p, next_line(&rest), stack);
     size_t functions = p->n_functions, samples = p->n_samples;
-    struct regex_budget budget = {STEPS};
-    int rc = prune_by_profile(p, &budget, &err);
-    assert(budget.left <= STEPS);
+    struct regex_budget *budget = regex_budget_new(STEPS);
+    int rc = prune_by_profile(p, budget, &err);
+    assert(regex_budget_left(budget) <= STEPS);
     /* A failure leaves less of the budget than the most expensive step costs. */
     if (rc < 0)
-        assert(err.kind == ERR_FAILED && err.hint[0] && budget.left <= 1 + n / 32);
+        assert(err.kind == ERR_FAILED && err.hint[0] && regex_budget_left(budget) <= 1 + n / 32);
     assert(p->n_functions == functions && p->n_samples == samples);
+    regex_budget_free(budget);
     profile_free(p);
     return 0;
 }

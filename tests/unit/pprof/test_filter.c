@@ -125,6 +125,7 @@ static void assert_report(const struct report_settings *settings, const char *re
     assert_string_equal(rc < 0 ? err.msg : print_samples(p, &b), remaining);
     assert_string_equal(buf_str(&printed), messages);
     free(j.label_units);
+    regex_budget_free(j.budget);
     profile_free(p);
     buf_release(&b);
     buf_release(&printed);

@@ -267,12 +267,13 @@ static const char *match_all_texts(struct str pattern, char dst[RESULT_SIZE])
 {
     static const char prefix[] = "error parsing regexp: ";
     struct err err = ERR_INIT;
-    struct regex_budget budget = {100000000};
+    struct regex_budget *budget = regex_budget_new(100000000);
     struct regex *r = NULL;
-    if (regex_new(pattern, &budget, &r, &err) < 0) {
+    if (regex_new(pattern, budget, &r, &err) < 0) {
         assert_null(r);
         assert_true(strncmp(err.msg, prefix, sizeof prefix - 1) == 0);
-        snprintf(dst, RESULT_SIZE, "!%s", err.msg + sizeof prefix - 1);
+        snprintf(dst, TOLD, "!%s", err.msg + sizeof prefix - 1);
+        regex_budget_free(budget);
         return dst;
     }
     for (size_t i = 0; i < TEXTS; i++)
@@ -280,6 +281,7 @@ static const char *match_all_texts(struct str pattern, char dst[RESULT_SIZE])
     dst[TEXTS] = '\0';
     assert_int_equal(regex_check(r, &err), 0);
     regex_free(r);
+    regex_budget_free(budget);
     return dst;
 }
 
@@ -322,25 +324,26 @@ static void any_text_can_be_searched(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct regex_budget budget = {100000000};
+    struct regex_budget *budget = regex_budget_new(100000000);
     struct regex *r = NULL;
-    assert_int_equal(regex_new(STR("main"), &budget, &r, &err), 0);
+    assert_int_equal(regex_new(STR("main"), budget, &r, &err), 0);
     assert_true(regex_matches(r, STR("\xff\xfe main \xff")));
     assert_true(regex_matches(r, STR("\0main")));
     assert_false(regex_matches(r, (struct str){NULL, 0}));
     assert_int_equal(regex_check(r, &err), 0);
     regex_free(r);
+    regex_budget_free(budget);
 }
 
 static void exceeding_the_budget_is_an_error(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct regex_budget budget = {100000000};
+    struct regex_budget *budget = regex_budget_new(100000000);
     struct regex *r = NULL;
     char text[60];
     memset(text, 'a', sizeof text);
-    assert_int_equal(regex_new(STR("^(a*)*(a*)*(a|a)*[bc]$"), &budget, &r, &err), 0);
+    assert_int_equal(regex_new(STR("^(a*)*(a*)*(a|a)*[bc]$"), budget, &r, &err), 0);
     assert_false(regex_matches(r, (struct str){text, sizeof text}));
     assert_int_equal(regex_check(r, &err), -1);
     assert_non_null(strstr(err.msg, "takes too long"));
@@ -348,6 +351,17 @@ static void exceeding_the_budget_is_an_error(void **state)
     /* Afterwards nothing matches. */
     assert_false(regex_matches(r, STR("b")));
     regex_free(r);
+    regex_budget_free(budget);
+}
+
+static void without_a_budget_nothing_is_compiled(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct regex *r = NULL;
+    assert_int_equal(regex_new(STR("main"), NULL, &r, &err), -1);
+    assert_true(err.out_of_memory);
+    assert_null(r);
 }
 
 /* PCRE2 refuses this large pattern with callouts. Without them, a search is charged before it starts. */
@@ -355,7 +369,7 @@ static void large_expressions_have_the_budget_too(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct regex_budget budget = {100000000};
+    struct regex_budget *budget = regex_budget_new(100000000);
     struct regex *r = NULL;
     char text[60];
     struct buf pattern = BUF_INIT(100000), name = BUF_INIT(100000);
@@ -363,19 +377,20 @@ static void large_expressions_have_the_budget_too(void **state)
     for (int i = 0; i < 20000; i++)
         buf_addc(&name, 'x');
     buf_addf(&pattern, "^(a*)*(a*)*(a|a)*[bc]$|%s", buf_str(&name));
-    assert_int_equal(regex_new((struct str){buf_str(&pattern), pattern.len}, &budget, &r, &err), 0);
+    assert_int_equal(regex_new((struct str){buf_str(&pattern), pattern.len}, budget, &r, &err), 0);
     assert_true(regex_matches(r, STR("ab")));
-    uint64_t before = budget.left;
+    uint64_t before = regex_budget_left(budget);
     assert_true(before < 100000000);
     assert_false(regex_matches(r, (struct str){text, sizeof text}));
-    assert_true(budget.left < before);
+    assert_true(regex_budget_left(budget) < before);
     assert_int_equal(regex_check(r, &err), -1);
     regex_free(r);
-    assert_int_equal(regex_new((struct str){buf_str(&name), name.len}, &budget, &r, &err), 0);
+    assert_int_equal(regex_new((struct str){buf_str(&name), name.len}, budget, &r, &err), 0);
     assert_true(regex_matches(r, (struct str){buf_str(&name), name.len}));
     assert_false(regex_matches(r, (struct str){text, sizeof text}));
     assert_int_equal(regex_check(r, &err), 0);
     regex_free(r);
+    regex_budget_free(budget);
     buf_release(&pattern);
     buf_release(&name);
 }
@@ -384,25 +399,25 @@ static void expressions_share_a_budget(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct regex_budget budget = {1000};
+    struct regex_budget *budget = regex_budget_new(1000);
     struct regex *one = NULL, *other = NULL;
     char text[64];
     size_t n = 0;
     uint64_t before;
-    assert_int_equal(regex_new(STR("main[.]f"), &budget, &one, &err), 0);
-    assert_int_equal(regex_new(STR("main[.]g"), &budget, &other, &err), 0);
+    assert_int_equal(regex_new(STR("main[.]f"), budget, &one, &err), 0);
+    assert_int_equal(regex_new(STR("main[.]g"), budget, &other, &err), 0);
     assert_true(regex_matches(one, STR("main.f")));
-    before = budget.left;
+    before = regex_budget_left(budget);
     assert_true(before < 1000);
     assert_true(regex_matches(one, STR("main.f")));
-    assert_int_equal(1000 - before, before - budget.left);
+    assert_int_equal(1000 - before, before - regex_budget_left(budget));
     /* In a long text each step costs more. */
     memset(text, 'm', sizeof text);
     memcpy(text, "main.f", 6);
-    before -= budget.left;
-    n = budget.left;
+    before -= regex_budget_left(budget);
+    n = regex_budget_left(budget);
     assert_true(regex_matches(one, (struct str){text, sizeof text}));
-    assert_true(n - budget.left > 2 * before);
+    assert_true(n - regex_budget_left(budget) > 2 * before);
     while (n-- > 0 && regex_check(one, &err) == 0)
         regex_matches(one, STR("main.f"));
     assert_int_equal(regex_check(one, &err), -1);
@@ -412,35 +427,37 @@ static void expressions_share_a_budget(void **state)
     assert_int_equal(regex_check(other, &err), -1);
     regex_free(one);
     regex_free(other);
+    regex_budget_free(budget);
 }
 
 static void too_deeply_nested_patterns_are_refused(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct regex_budget budget = {100000000};
+    struct regex_budget *budget = regex_budget_new(100000000);
     struct regex *r = NULL;
     char text[2003];
     memset(text, '(', 1001);
     memset(text + 1001, ')', 1001);
-    assert_int_equal(regex_new((struct str){text, 2002}, &budget, &r, &err), -1);
+    assert_int_equal(regex_new((struct str){text, 2002}, budget, &r, &err), -1);
     assert_non_null(strstr(err.msg, "nests too deeply"));
-    assert_int_equal(regex_new((struct str){text + 501, 1000}, &budget, &r, &err), 0);
+    assert_int_equal(regex_new((struct str){text + 501, 1000}, budget, &r, &err), 0);
     regex_free(r);
+    regex_budget_free(budget);
 }
 
 static void each_string_of_a_profile_is_matched_once(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct regex_budget budget = {100000000};
+    struct regex_budget *budget = regex_budget_new(100000000);
     struct regex *r = NULL;
     struct profile *p = profile_new(&err);
     uint32_t yes, no, later;
     assert_non_null(p);
     assert_int_equal(profile_intern(p, "runtime.main", 12, &yes, &err), 0);
     assert_int_equal(profile_intern(p, "other", 5, &no, &err), 0);
-    assert_int_equal(regex_new(STR("^runtime"), &budget, &r, &err), 0);
+    assert_int_equal(regex_new(STR("^runtime"), budget, &r, &err), 0);
     for (int i = 0; i < 2; i++) {
         assert_true(regex_matches_string(r, p, yes));
         assert_false(regex_matches_string(r, p, no));
@@ -453,6 +470,7 @@ static void each_string_of_a_profile_is_matched_once(void **state)
         assert_true(regex_matches_string(r, p, later));
     }
     regex_free(r);
+    regex_budget_free(budget);
     profile_free(p);
 }
 
@@ -464,6 +482,7 @@ int main(void)
         cmocka_unit_test(invalid_utf8_is_refused),
         cmocka_unit_test(any_text_can_be_searched),
         cmocka_unit_test(exceeding_the_budget_is_an_error),
+        cmocka_unit_test(without_a_budget_nothing_is_compiled),
         cmocka_unit_test(large_expressions_have_the_budget_too),
         cmocka_unit_test(expressions_share_a_budget),
         cmocka_unit_test(too_deeply_nested_patterns_are_refused),
