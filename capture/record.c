@@ -88,7 +88,7 @@ int record_request(struct manifest *m, const struct capture_request *request, st
 }
 
 /* Returns a new array, or NULL if memory runs out. */
-static struct manifest_verdict *copy_findings(const struct findings *l)
+static struct manifest_finding *copy_findings(const struct findings *l)
 {
     struct manifest_finding *findings = calloc(l->n + 1, sizeof *findings);
     for (size_t i = 0; findings && i < l->n; i++)

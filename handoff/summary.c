@@ -87,7 +87,7 @@ static void add_items(struct unfinished_summary *s, const char *host, const stru
 }
 
 /* Adds the findings. For a repeated finding, adds only its first clause, and "as above". */
-static void add_verdicts(struct unfinished_summary *s, const char *where, const struct manifest_verdict *list,
+static void add_findings(struct unfinished_summary *s, const char *where, const struct manifest_finding *list,
                          size_t n)
 {
     for (size_t i = 0; i < n; i++, s->findings++) {

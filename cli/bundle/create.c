@@ -175,6 +175,13 @@ static int add_path(struct creation *c, const char *path, struct err *err)
     return rc;
 }
 
+void create_print_no_page(const struct err *why)
+{
+    message_print(BUNDLE_REPORT " could not be made, so the bundle has none: %s", why->msg);
+    if (why->kind == ERR_LOCAL_IO)
+        message_print("hint: `profgrab report BUNDLE` makes it later");
+}
+
 static int fill_bundle(struct creation *c, const struct strlist *sources, char **ret_path, struct err *err)
 {
     for (size_t i = 0; i < sources->n; i++)

@@ -38,7 +38,7 @@ static const char *resume_line(const struct capture_command *c, const char *path
         if (!options[i].value)
             continue;
         buf_addf(ret, "%s ", options[i].option);
-        shell_add_word(ret, options[i].value);
+        quote_add_word(ret, options[i].value);
         buf_addc(ret, ' ');
     }
     if (c->target->accept_new)

@@ -110,7 +110,7 @@ static void add_example(struct buf *b, const struct forward_service *f)
     snprintf(url, sizeof url, "%sheap", page);
     if (a->path[0]) {
         buf_adds(b, "curl --unix-socket ");
-        shell_add_word(b, a->path);
+        quote_add_word(b, a->path);
     } else if (service.https) {
         /* Use the service's own name, because its certificate has it. */
         service.host = service.tls.server_name ? service.tls.server_name : service.host;
@@ -128,7 +128,7 @@ static void add_example(struct buf *b, const struct forward_service *f)
     if (host) {
         snprintf(line, sizeof line, "Host: %s", host);
         buf_adds(b, " -H ");
-        shell_add_word(b, line);
+        quote_add_word(b, line);
     }
     buf_adds(b, " -o heap.pb.gz ");
     quote_add_word(b, url);

@@ -49,7 +49,7 @@ static void add_url(struct buf *b, const struct host *host, const struct service
 static void add_value(struct buf *b, char name, const struct suggest_subject *s)
 {
     if (name == 'A')
-        shell_add_word(b, s->host->address);
+        quote_add_word(b, s->host->address);
     if (name == 'F' && s->ssh_config) {
         buf_adds(b, " -F ");
         quote_add_word(b, s->ssh_config);
@@ -78,7 +78,7 @@ void suggest_command(const struct suggest_subject *s, enum fetch_step_kind kind,
         fill_template(ret, commands[kind].local, s);
         /* ssh takes the remote command as one argument. */
         if (remote.len)
-            shell_add_word(ret, buf_str(&remote));
+            quote_add_word(ret, buf_str(&remote));
     } else if (kind == FETCH_STEP_INDEX) {
         buf_adds(ret, buf_str(&remote));
     }

@@ -235,7 +235,7 @@ static int compare_pairs(struct comparison *c, const struct pairs *pairs, struct
         if (compare_pair(c, names->items + 2 * i, keys, &why) == 0)
             continue;
         /* After a fault of these two profiles, compare the others. */
-        if (n == 1 || !input_fault_is_own(&why)) {
+        if (n == 1 || !input_error_is_skippable(&why)) {
             *err = why;
             return -1;
         }
@@ -285,9 +285,9 @@ static int find_member(const char *bundle, const char *member, struct input_keys
     if (!other)
         return 0;
     struct input_entries entries = {0}, other_entries = {0};
-    int rc = input_entries(bundle, keys, &entries, err);
+    int rc = input_list_entries(bundle, keys, &entries, err);
     if (rc == 0)
-        rc = input_entries(other, keys, &other_entries, err);
+        rc = input_list_entries(other, keys, &other_entries, err);
     struct counterparts counterparts = {.any_host = has_one_host(&entries) && has_one_host(&other_entries)};
     const struct input_entry *e = rc == 0 ? find_entry(&other_entries, path) : NULL;
     if (e)
@@ -371,8 +371,8 @@ static int run_pprof(int argc, char **argv, char **pprof_argv, struct err *err)
     switch (pprof_parse(c.n, c.argv, &c.options, err)) {
     case PPROF_HELP:
         return EXIT_OK;
-    case PPROF_GO_ON:
-        if (c.options.wanted == PPROF_OUTPUTS) {
+    case PPROF_PARSED:
+        if (c.options.format == PPROF_OUTPUTS) {
             c.argv = pprof_argv;
             c.n++;
         }

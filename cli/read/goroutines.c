@@ -299,13 +299,42 @@ struct dump_list {
     size_t *current; /* the index of the dump being read, in memory shared with the child process */
 };
 
-/* Maps each HOST/SERVICE/ to its first dump. `services` owns the keys of `ret`. */
-static int find_services(const struct strlist *names, struct strlist *services, struct names *ret,
-                         struct err *err)
+/* Returns the length of HOST/ in HOST/SERVICE/. */
+static size_t get_host_length(const char *path, size_t n)
+{
+    const char *slash = memchr(path, '/', n);
+    return slash ? (size_t)(slash + 1 - path) : 0;
+}
+
+static bool has_one_host(const struct strlist *names)
+{
+    size_t first_n, n;
+    const char *first = names->n ? find_member_path(names->items[0], &first_n) : NULL;
+    size_t host = first ? get_host_length(first, first_n) : 0;
+    for (size_t i = 1; i < names->n; i++) {
+        const char *path = find_member_path(names->items[i], &n);
+        if (get_host_length(path, n) != host || memcmp(path, first, host) != 0)
+            return false;
+    }
+    return names->n > 0;
+}
+
+/* Returns the key of a dump: HOST/SERVICE/, or SERVICE/ if the hosts may differ. */
+static const char *find_service(const char *name, bool any_host, size_t *ret_n)
+{
+    const char *path = find_member_path(name, ret_n);
+    size_t host = any_host ? get_host_length(path, *ret_n) : 0;
+    *ret_n -= host;
+    return path + host;
+}
+
+/* Maps the key of each service to its first dump. `services` owns the keys of `ret`. */
+static int find_services(const struct strlist *names, bool any_host, struct strlist *services,
+                         struct names *ret, struct err *err)
 {
     for (size_t i = 0; i < names->n; i++) {
         size_t n;
-        const char *path = find_member_path(names->items[i], &n);
+        const char *path = find_service(names->items[i], any_host, &n);
         if (strlist_addn(services, path, n, err) < 0)
             return -1;
         const char *key = services->items[services->n - 1];
@@ -315,16 +344,18 @@ static int find_services(const struct strlist *names, struct strlist *services, 
     return 0;
 }
 
-/* Pairs each later dump with the earlier one of the same service. */
+/* Pairs each later dump with the earlier one of the same service. If each list has one host, the hosts may
+ * differ. */
 static int pair_dumps(const struct strlist *earlier, const struct strlist *later, struct dump_list *s,
                       struct err *err)
 {
     struct strlist services = {0};
     struct names by_service = {0};
-    int rc = find_services(earlier, &services, &by_service, err);
+    bool any_host = has_one_host(earlier) && has_one_host(later);
+    int rc = find_services(earlier, any_host, &services, &by_service, err);
     for (size_t i = 0; rc == 0 && i < later->n; i++) {
         size_t n;
-        const char *path = find_member_path(later->items[i], &n);
+        const char *path = find_service(later->items[i], any_host, &n);
         char *key = strndup(path, n);
         const char *before = key ? names_get(&by_service, key) : NULL;
         free(key);
@@ -464,7 +495,7 @@ static int show_confined(struct dump_list *s, const struct confined_budget *budg
     if (rc < 0 && err->kind == ERR_LIMIT) {
         confined_err_wrap(err, s->pairs[last][1]);
         if (s->has_headings)
-            input_hint_fewer("profgrab goroutines", s->pairs[last][1], err);
+            input_hint_fewer_members("profgrab goroutines", s->pairs[last][1], err);
     }
     return rc;
 }

@@ -112,7 +112,7 @@ static int merge_remaining(struct merge *m, struct profile **ret, struct err *er
 }
 
 /* Adds the profile of an item, or returns its error. Takes ownership of the profile. */
-static int add_item(struct merge *m, struct input_item *item, double weight, struct err *err)
+static int add_item(struct merge *m, struct input_result *item, double weight, struct err *err)
 {
     int rc = item->profile ? 0 : -1;
     if (rc < 0)
@@ -188,7 +188,7 @@ static int begin_merge(const struct strlist *words, struct merge *m, struct err 
     bool known = false;
     int rc = list_names(words, &names, err);
     if (rc == 0)
-        rc = input_open_all(&names, &m->keys, &m->own_budget, &known, err);
+        rc = input_unlock_all(&names, &m->keys, &m->own_budget, &known, err);
     m->budget = known ? &m->own_budget : NULL;
     strlist_release(&names);
     return rc;
@@ -251,7 +251,7 @@ static int merge_files(const struct merge_options *given, const struct strlist *
     struct pprof_options o = {.report = REPORT_SETTINGS_INIT,
                               .output = is_standard_output(given) ? NULL : given->output,
                               .keep_output = !given->force,
-                              .wanted = PPROF_PROTO,
+                              .format = PPROF_PROTO,
                               .seconds = -1,
                               .timeout = -1};
     struct merge m = {.keys = {&given->identities, given->passphrase_file, "--identity", NULL, NULL}};

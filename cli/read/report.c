@@ -239,9 +239,9 @@ static int write_report(const struct report_options *o, const char *bundle, stru
         return -1;
     if (signals_install(err) < 0 || opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
-    struct report_job r = {.o = o, .bundle = bundle, .by = opener.by, .fd = -1};
+    struct report_job r = {.o = o, .bundle = bundle, .by = opener.identities, .fd = -1};
     /* Unlock before the child starts: its limits must not count the user's time or scrypt's memory. */
-    int rc = bundle_unlock(bundle, opener.by, err);
+    int rc = bundle_unlock(bundle, opener.identities, err);
     if (rc == 0)
         rc = page_progress_new(&r.progress, err);
     if (rc == 0)
