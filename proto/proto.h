@@ -81,7 +81,7 @@ struct profile_scan *profile_scan_new(struct err *err);
 void profile_scan_free(struct profile_scan *s);
 int profile_scan_feed(struct profile_scan *s, const void *p, size_t n, struct err *err);
 int profile_scan_finish(struct profile_scan *s, struct profile_summary *ret, struct err *err);
-/* Returns whether a sample type was read so far. Bytes without a sample type are probably no profile. */
+/* Returns whether a whole sample type was read so far. Bytes without one are probably no profile. */
 bool profile_scan_has_type(const struct profile_scan *s);
 /* Returns whether a sample or a string was read so far. */
 bool profile_scan_has_data(const struct profile_scan *s);

@@ -158,6 +158,7 @@ struct profile_scan {
     size_t head_len;
     uint64_t head_strings;
 
+    bool has_whole_type; /* a sample type was read to its end */
     bool failed;
     struct err why; /* every later call returns it */
 };
@@ -329,6 +330,7 @@ static int begin_message(struct profile_scan *s, enum message_kind kind, struct 
  * follow the samples. */
 static void end_message(struct profile_scan *s, enum message_kind kind)
 {
+    s->has_whole_type = s->has_whole_type || kind == SAMPLE_TYPE;
     if (kind != SAMPLE)
         return;
     if (s->sample.depth > s->sum.max_depth) {
@@ -630,7 +632,7 @@ static int check_complete(const struct profile_scan *s, struct err *err)
 
 bool profile_scan_has_type(const struct profile_scan *s)
 {
-    return s->sum.n_types > 0;
+    return s->has_whole_type;
 }
 
 bool profile_scan_has_data(const struct profile_scan *s)

@@ -119,7 +119,8 @@ static int destination_open_stream(struct destination *d, struct err *err)
 {
     struct stat st;
     bool is_fifo = stat(d->output, &st) == 0 && S_ISFIFO(st.st_mode);
-    while ((d->fd = open(d->output, O_WRONLY | O_TRUNC | O_CLOEXEC | (is_fifo ? O_NONBLOCK : 0))) < 0) {
+    /* O_APPEND: a name below /dev/fd may refer to a file that already has bytes. */
+    while ((d->fd = open(d->output, O_WRONLY | O_APPEND | O_CLOEXEC | (is_fifo ? O_NONBLOCK : 0))) < 0) {
         struct err wait = ERR_INIT;
         if (!is_fifo || errno != ENXIO)
             return err_set(err, ERR_LOCAL_IO, "open %s: %s", d->output, strerror(errno));
@@ -146,18 +147,27 @@ static int destination_open_file(struct destination *d, struct err *err)
     return fchmod(d->fd, mode) < 0 ? err_sys(err, "open %s", d->output) : 0;
 }
 
+/* Returns whether the output is a name of standard output. Opening it would start at byte 0 of a redirected
+ * file. */
+static bool is_stdout(const char *output)
+{
+    return strcmp(output, "/dev/stdout") == 0 || strcmp(output, "/dev/fd/1") == 0 ||
+           strcmp(output, "/proc/self/fd/1") == 0;
+}
+
 static int destination_open(struct destination *d, struct err *err)
 {
     if (d->fd >= 0)
         return 0;
     if (d->suffix)
         return destination_create(d, err);
-    if (!d->output) {
+    if (d->output)
+        pprof_print("Generating report in %s", d->output);
+    if (!d->output || is_stdout(d->output)) {
         d->fd = STDOUT_FILENO;
         d->printable_only = isatty(d->fd);
         return 0;
     }
-    pprof_print("Generating report in %s", d->output);
     return pprof_is_stream(d->output) ? destination_open_stream(d, err) : destination_open_file(d, err);
 }
 

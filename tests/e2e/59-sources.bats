@@ -516,8 +516,13 @@ SCRIPT
     run_profgrab pprof -top -output /dev/stdout one.tar.gz
     assert_status 0
     assert_stdout_has 'File: caddy'
-    "$profgrab_program" pprof -top -output /dev/fd/7 one.tar.gz 7>seven 2>/dev/null
+    echo before >seven
+    "$profgrab_program" pprof -top -output /dev/fd/7 one.tar.gz 7>>seven 2>/dev/null
     grep -q 'File: caddy' seven
+    grep -q before seven
+    # Other writers of standard output keep their bytes.
+    { echo before && "$profgrab_program" pprof -top -output /dev/stdout one.tar.gz && echo after; } >all 2>/dev/null
+    assert_equal "$(sed '1p;/^File:/p;$p;d' all)" $'before\nFile: caddy\nafter'
     "$profgrab_program" merge -o /dev/stdout one.tar.gz 2>/dev/null | cat >merged.pb.gz
     run_profgrab pprof -top merged.pb.gz
     assert_status 0

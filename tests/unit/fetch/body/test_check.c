@@ -212,6 +212,10 @@ static void other_data_is_named_in_the_message(void **state)
     expect_bad(BODY_PPROF, "\x0a\x04\x08\x01\x10\x02", 6, "this is not a profile: it has no strings");
     expect_bad(BODY_PPROF, "\x0a\x03\x08\x01", 4,
                "this is not a profile: cut off inside a sample type after 4 bytes");
+    expect_bad(BODY_PPROF,
+               "\x0a\x03"
+               "abc",
+               5, "this is not a profile: at byte 2: a field of 8 bytes where a sample type has 2 left");
     expect_bad(BODY_PPROF, "\x1f\x8b garbage that says it is gzip", 33,
                "this is not a profile: at byte 4: the gzip data is broken: unknown compression method");
     expect_bad_text(BODY_PPROF, "{\"error\": \"no such route\"}",
