@@ -46,7 +46,7 @@ static int read_options(int argc, char **argv, struct bundle_copy *options, stru
     options->bundle = argv[optind];
     options->cpu_ms = confined_copy_ms(input_size(options->bundle));
     options->signer = signer->key ? signer : NULL;
-    options->to = *to;
+    options->recipients = *to;
     return 0;
 }
 

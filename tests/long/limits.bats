@@ -28,6 +28,12 @@ teardown() {
     check_chunks extensions grab
     check_chunks extensions pprof
     check_chunks extension grab
+    check_chunks segments pprof
+    check_chunks segments grab
+    # Over SSH, each byte is a packet.
+    sed -i 's/hosts:.*/hosts: { file-03: { services: [s] } }/' inventory.yaml
+    run_bounded -F "$RIG_SSH_CONFIG" -i inventory.yaml --host file-03 heap
+    assert_stderr_has 'receiving the answer took too much processor time'
 }
 
 @test "report and view of very many files of legacy text leave out the rest when their sum exceeds the limit" {
