@@ -72,7 +72,9 @@ int discovered_add_job(struct discovered *f, const char *name, size_t *ret, stru
 
 bool discovered_get_job(const struct discovered *f, const char *name, size_t *ret)
 {
-    uintptr_t index_plus_one = f->job_names ? (uintptr_t)names_get(f->job_names, name) : 0;
+    char shown[MAX_JOB];
+    const char *key = text_printable(shown, sizeof shown, name, strlen(name));
+    uintptr_t index_plus_one = f->job_names ? (uintptr_t)names_get(f->job_names, key) : 0;
     if (index_plus_one)
         *ret = index_plus_one - 1;
     return index_plus_one != 0;

@@ -42,14 +42,14 @@ assert_refused() {
     assert_refused 2 '"grabb" is neither a command nor a kind' 'did you mean `profgrab grab`?'
     refute_stderr_has 'connected to'
     run_profgrab --host file-04 cpu 2s
-    refuses 2 'unknown kind "2s"; nothing was opened' 'a duration follows the kind after an equals sign: cpu=2s'
+    assert_refused 2 'unknown kind "2s"; nothing was opened' 'a duration follows the kind after an equals sign: cpu=2s'
     # Words that belong to other commands, without a host.
     run_profgrab verify x.tar.gz
-    refuses 2 'no host given' 'did you mean `profgrab bundle verify`?'
+    assert_refused 2 'no host given' 'did you mean `profgrab bundle verify`?'
     run_profgrab file-04 heap
-    refuses 2 'no host given' 'if file-04 is a host: profgrab --host file-04 heap'
+    assert_refused 2 'no host given' 'if file-04 is a host: profgrab --host file-04 heap'
     run_profgrab help heap
-    refuses 2 'unknown command "heap"' 'it is a kind: `profgrab help kinds` lists them'
+    assert_refused 2 'unknown command "heap"' 'it is a kind: `profgrab help kinds` lists them'
     # An unknown host does not hide a misspelt kind.
     run_profgrab --host file-30 heap heep
     assert_refused 2 'unknown host "file-30"' 'file-03' 'also unknown kind "heep"; nothing was opened: did you mean "heap"'

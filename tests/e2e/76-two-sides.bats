@@ -50,7 +50,8 @@ items = json.load(open(sys.argv[1]))["hosts"][0]["services"][0]["items"]
 for kind in ("heap", "goroutines"):
     first, later = [datetime.datetime.fromisoformat(i["started"].replace("Z", "+00:00")) for i in items
                     if i["kind"] == kind and "pair" in i]
-    assert 1.95 <= (later - first).total_seconds() < 6, (kind, first, later)
+    # A busy machine may send the first request a little after its time.
+    assert 1.5 <= (later - first).total_seconds() < 6, (kind, first, later)
 PY
     python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md" "$dir/manifest.json"
     run go tool pprof -top -diff_base "$dir/file-07/node/heap.pb.gz" "$dir/file-07/node/heap.later.pb.gz"

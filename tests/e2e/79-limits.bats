@@ -417,7 +417,7 @@ PY
 
 @test "SIGINT between the last byte and the bundle: the program ends within 2 s, the work directory stays, and resume packs it" {
     [[ $profgrab_program == */gcc/* || $profgrab_program == */clang/* ]] || skip 'strace and sanitizers exclude each other'
-    served
+    serve_large_profile
     local program=$profgrab_program
     printf '#!/bin/sh\necho $$ >pid\nexec "%s" "$@"\n' "$program" >gcc-program
     chmod +x gcc-program

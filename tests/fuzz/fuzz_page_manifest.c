@@ -24,9 +24,9 @@ static int draw_files(struct page_builder *d, const struct buf *bytes, struct er
 {
     /* Every second file is missing in the bundle. */
     for (size_t i = 0; i < d->n && i < FILES_MAX; i++) {
-        if (!d->files[i].how || i % 8 == 7)
+        if (!d->files[i].draw_as || i % 8 == 7)
             continue;
-        d->files[i].met = true;
+        d->files[i].was_read = true;
         if (page_builder_draw(d, &d->files[i], bytes, err) < 0)
             return -1;
     }

@@ -1520,7 +1520,7 @@ static int run_shell_commands(void *ctx, struct err *err)
     const struct pprof_options defaults = {.report = REPORT_SETTINGS_INIT};
     struct pprof_options o;
     struct shell_command command;
-    bool is_one;
+    bool is_assignment;
     if (shell_options_init(&o, &defaults, err) < 0)
         return -1;
     int rc = shell_assign(&o, ctx, STR("focus=a b"), &is_assignment, err);

@@ -178,6 +178,27 @@ static void mask_with_stars(void *ctx, char *text)
 }
 
 /* The reader masks a text before it cuts or refuses it. */
+/* A job's name is cut to its printable beginning. */
+static void groups_with_one_long_or_unprintable_name_share_a_job(void **state)
+{
+    (void)state;
+    char *yaml = format_text("- { targets: [ 'h:1' ], labels: { job: \"%0300d\" } }\n"
+                             "- { targets: [ 'h:2' ], labels: { job: \"%0300d\" } }\n"
+                             "- { targets: [ 'h:3' ], labels: { job: \"a\\u0007\" } }\n"
+                             "- { targets: [ 'h:4' ], labels: { job: \"a\\u0007\" } }\n",
+                             7, 7);
+    struct discovered f = {0};
+    struct err err = ERR_INIT;
+    assert_ok(discovered_parse(
+                  &(struct discovered_file){"sd.yml", NULL, SOURCE_FILE_SD, {yaml, strlen(yaml)}}, &f, &err),
+              &err);
+    assert_int_equal(f.n, 4);
+    assert_int_equal(f.targets[0].job, f.targets[1].job);
+    assert_int_equal(f.targets[2].job, f.targets[3].job);
+    discovered_release(&f);
+    free(yaml);
+}
+
 static void secrets_are_masked_in_jobs_and_notes(void **state)
 {
     (void)state;
@@ -1131,6 +1152,7 @@ int main(void)
         cmocka_unit_test(invalid_answers_of_prometheus_are_refused),
         cmocka_unit_test(too_deep_answers_and_too_long_strings_are_refused),
         cmocka_unit_test(targets_of_http_sd_are_read),
+        cmocka_unit_test(groups_with_one_long_or_unprintable_name_share_a_job),
         cmocka_unit_test(secrets_are_masked_in_jobs_and_notes),
         cmocka_unit_test(labels_of_targets_are_read),
         cmocka_unit_test(labels_of_each_source_are_read),

@@ -18,7 +18,7 @@
 
 /* The contents of a bundle. */
 struct contents {
-    size_t services, verdicts; /* services of the host file-03; findings on its first service */
+    size_t services, findings; /* services of the host file-03; findings on its first service */
     size_t failed;             /* the number of unreachable hosts */
     const char *reason;
     const char *error; /* of the host file-03 */
@@ -87,20 +87,20 @@ static void a_full_summary_names_each_part(void **state)
 {
     char *s = summary_of(
         state, &(struct contents){
-                   .services = 50, .verdicts = 30, .failed = 2, .reason = "slow pushes", .error = "down"});
+                   .services = 50, .findings = 30, .failed = 2, .reason = "slow pushes", .error = "down"});
     assert_contains(s, "Collected by carol on ws, ");
     assert_contains(s, "Reason: slow pushes\n");
     assert_contains(s, "s0.: finding 29.\n");
     assert_contains(s, "file-03, s49.: ");
     assert_contains(s, "lost-1: nothing: connection refused");
     assert_contains(s, "file-03: nothing more: down\n");
-    assert_null(strstr(s, "cut here"));
+    assert_null(strstr(s, "cut because of its length"));
     free(s);
 }
 
 static void many_lines_of_one_host_are_cut(void **state)
 {
-    const struct contents rows[] = {{.services = 51}, {.services = 1, .verdicts = 31}};
+    const struct contents rows[] = {{.services = 51}, {.services = 1, .findings = 31}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char *s = summary_of(state, &rows[i]);
         assert_null(strstr(s, "s50."));
@@ -126,7 +126,7 @@ static void repeated_lines_are_merged(void **state)
     static const char service[] =
         "{\"name\": \"%s\", \"items\": [{\"kind\": \"goroutines\", \"status\": \"ok\"}, {\"kind\": "
         "\"goroutines\", "
-        "\"argument\": \"text\", \"status\": \"ok\"}, {\"kind\": \"heap\", \"status\": \"ok\", \"verdicts\": "
+        "\"argument\": \"text\", \"status\": \"ok\"}, {\"kind\": \"heap\", \"status\": \"ok\", \"findings\": "
         "[{\"rule\": \"r\", \"text\": \"memory in use is old; heap=gc would\"}]}, {\"kind\": \"heap\", "
         "\"pair\": 2, "
         "\"status\": \"ok\"}]}";

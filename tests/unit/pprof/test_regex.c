@@ -272,7 +272,7 @@ static const char *match_all_texts(struct str pattern, char dst[RESULT_SIZE])
     if (regex_new(pattern, budget, &r, &err) < 0) {
         assert_null(r);
         assert_true(strncmp(err.msg, prefix, sizeof prefix - 1) == 0);
-        snprintf(dst, TOLD, "!%s", err.msg + sizeof prefix - 1);
+        snprintf(dst, RESULT_SIZE, "!%s", err.msg + sizeof prefix - 1);
         regex_budget_free(budget);
         return dst;
     }
