@@ -117,7 +117,8 @@ static int spawn_child(const char *const argv[], const struct spawn_setting *set
             err->kind = ERR_NOT_FOUND;
         return -1;
     }
-    /* posix_spawn cannot set a limit, so the child starts with the raised limit of descriptors. */
+    /* posix_spawn cannot set a limit, so the child starts with this process's raised limit of descriptors
+     * (fd_raise_limit). */
     fd_restore_limit(pid);
     *ret = pid;
     return 0;
@@ -244,9 +245,9 @@ static int read_pipes(const int pipes[2], int64_t deadline, int cancel_fd, struc
     return 0;
 }
 
-/* Returns whether the signal of a Ctrl-C ended the child, before it joined its own process group. cancel_fd
- * may become readable a moment after the child ended. */
-static bool ended_by_our_signal(int code, int cancel_fd)
+/* Ctrl-C also ends the child if it has not joined its own process group yet. Returns whether that happened.
+ * cancel_fd may become readable a moment after the child ended. */
+static bool ended_by_ctrl_c(int code, int cancel_fd)
 {
     struct err why = ERR_INIT;
     if (code <= 128 || cancel_fd < 0)
@@ -288,7 +289,7 @@ int proc_run_with_input(const char *const argv[], int input, const struct proc_l
                 cancelled ? "interrupted" : "it did not end in time");
         goto out;
     }
-    if (ended_by_our_signal(code, limits->cancel_fd)) {
+    if (ended_by_ctrl_c(code, limits->cancel_fd)) {
         err_set(err, ERR_CANCELLED, "%s: interrupted", argv[0]);
         goto out;
     }
@@ -338,8 +339,8 @@ int proc_run_fork(proc_fork_fn *run, void *ctx, int cancel_fd, int *ret_exit_cod
 {
     struct terminal_signals before;
     struct err why = ERR_INIT;
-    int alive[2];
-    if (fd_pipe(alive, err) < 0)
+    int ended_pipe[2]; /* its end of file shows that the child has ended */
+    if (fd_pipe(ended_pipe, err) < 0)
         return -1;
     ignore_signals(&before);
     pid_t pid = fork();
@@ -349,8 +350,8 @@ int proc_run_fork(proc_fork_fn *run, void *ctx, int cancel_fd, int *ret_exit_cod
         _exit(run(ctx));
     }
     int rc = pid < 0 ? err_sys(err, "cannot start another process") : 0;
-    fd_close(&alive[1]);
-    if (rc == 0 && fd_wait(alive[0], POLLIN, CLOCK_NEVER, cancel_fd, &why) < 0) {
+    fd_close(&ended_pipe[1]);
+    if (rc == 0 && fd_wait(ended_pipe[0], POLLIN, CLOCK_NEVER, cancel_fd, &why) < 0) {
         proc_end(pid);
         *err = why;
         rc = -1;
@@ -358,7 +359,7 @@ int proc_run_fork(proc_fork_fn *run, void *ctx, int cancel_fd, int *ret_exit_cod
         *ret_exit_code = proc_wait(pid);
     }
     restore_signals(&before);
-    fd_close(&alive[0]);
+    fd_close(&ended_pipe[0]);
     return rc;
 }
 

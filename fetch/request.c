@@ -64,7 +64,7 @@ static int parse_seconds(struct request *r, struct err *err)
         err_wrap(err, "%s", r->name);
         return -1;
     }
-    /* Refuse a fraction and an empty value, because Go reads them as its default of 30 s. */
+    /* Refuse 0 and fractions, because Go would take its default of 30 s. */
     if (ms == 0)
         return err_set(err, ERR_USAGE, "%s: the duration is zero: \"%s\"", r->name, r->argument);
     if (ms % 1000 && !(r->kind->arguments & KIND_ARG_FRACTION))
@@ -237,7 +237,7 @@ void fetch_offer_kinds(struct nearest *near)
     const struct kind *k;
     for (size_t i = 0; (k = kind_at(i)); i++) {
         nearest_add(near, k->name);
-        /* An alias that begins with the name adds no information. */
+        /* An alias that is the beginning of the name adds nothing. */
         if (k->alias && strncmp(k->name, k->alias, strlen(k->alias)) != 0)
             nearest_add(near, k->alias);
     }

@@ -1,7 +1,8 @@
 /*
  * The engine of findings. A rule is one row of a table, with its function, its sentence and its
  * documentation, which `profgrab help` and docs/reading.md print. A new finding is one function and one row:
- * in findings/rules.c if it is on profiles, in fetch/finding.c if it is on a fetched body.
+ * a function in findings/rules_TOPIC.c and a row in findings/rules.c if it is on profiles; both in
+ * fetch/finding.c if it is on a fetched body.
  */
 #ifndef FINDINGS_RULE_H
 #define FINDINGS_RULE_H
@@ -63,7 +64,7 @@ struct finding_rule {
 #define SENTENCE_NAME_SIZE 160
 #define SENTENCE_ARGUMENT_SIZE 400
 
-/* The arguments of a sentence, and the members of struct finding with the same names. */
+/* The values that a rule fills in: the arguments of its sentence, and members that struct finding gets. */
 struct finding_values {
     char arguments[SENTENCE_MAX_ARGUMENTS][SENTENCE_ARGUMENT_SIZE];
     double weight;

@@ -13,7 +13,7 @@
 /* Added to the weight, so that growth precedes the suspects of a single snapshot. */
 #define PRECEDENCE 1.0
 
-/* The counts of one sample type in both snapshots. */
+/* The tallies of one value in both snapshots. */
 struct snapshots {
     struct tally tallies[2];
     bool found;

@@ -22,13 +22,13 @@ struct attachment {
 int attachment_open(const char *path, bool encrypted, int cancel_fd, struct attachment *ret, struct err *err);
 void attachment_close(struct attachment *a);
 
-/* Compares the file that the tracker stores with the sent one, during its download. */
+/* Compares the stored file with the sent one while it is downloaded from the tracker. */
 struct receipt {
     struct sha256 *hash;
     uint64_t bytes;
 };
 int receipt_begin(struct receipt *r, struct err *err);
-/* Adds a piece of the download, as http_request.body. `ctx` is the receipt. */
+/* Adds a piece of the download. A callback for http_request.body; `ctx` is the receipt. */
 int receipt_add(void *ctx, const void *p, size_t n, struct err *err);
 /* Ends the comparison. ERR_FAILED, with the difference, if the files differ. */
 int receipt_compare(struct receipt *r, const struct attachment *a, struct err *err);

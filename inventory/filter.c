@@ -25,7 +25,7 @@ static int exclude_host(struct exclusion *x, const struct host *host, struct err
     return names_get(&x->names, host->name) ? 0 : names_add(&x->names, host->name, host, err);
 }
 
-/* Checks whether the host has the name. Hosts outside the inventory also match by their address. */
+/* Checks whether the host has the name, or the address. */
 static bool matches_host(const struct host *host, const char *name)
 {
     if (match_is_glob(name))
@@ -174,7 +174,7 @@ int targets_exclude(const struct inventory *inv, struct targets *t, size_t from,
         if (hosts.n == 0 || hosts.items[hosts.n - 1] != t->items[i].host)
             hosts.items[hosts.n++] = t->items[i].host;
     int rc = exclude_hosts(&s, exclude, true, &hosts, err);
-    /* Both are in the same order. */
+    /* The targets and the remaining hosts are in the same order. */
     for (size_t i = from, at = 0; rc == 0 && i < t->n;) {
         const struct host *host = t->items[i].host;
         bool stays = at < hosts.n && hosts.items[at] == host;

@@ -1,5 +1,5 @@
-/* Iterates over the stacks of a profile with their own values, for the formats of other tools. Equal stacks
- * are merged. */
+/* Iterates over the stacks of a profile, each with the value of the samples that have exactly this stack, for
+ * the formats of other tools. */
 #ifndef PPROF_STACKS_H
 #define PPROF_STACKS_H
 
@@ -17,8 +17,8 @@ struct stacks {
 /* Makes the call tree. Call stacks_release even after a failure. */
 int stacks_init(struct stacks *s, struct job *j);
 void stacks_release(struct stacks *s);
-/* Advances to the next stack with a value; *at starts at 0. Sets path and value, divided as the settings say.
- * Returns 1, 0 at the end, -1 on failure. */
+/* Advances to the next stack with a value; *at starts at 0. Sets path and value; the value is divided as
+ * -divide_by says. Returns 1, 0 at the end, -1 on failure. */
 int stacks_next(struct stacks *s, size_t *at);
 
 #endif

@@ -30,7 +30,7 @@ export function nameParts(name) {
     return [...shown, untrusted(name.slice(tail), 'b')];
 }
 
-/** The numbers of the table's functions, in the table's order. */
+/** The indices of the functions in the table, in the table's order. `marked` (or null) selects functions. */
 export function ordered(figures, nameOf, sort, marked) {
     const { flat, cum } = figures;
     const own = figures[sort.key] || cum;

@@ -18,7 +18,8 @@ enum {
     COMMA_BYTES = 24
 };
 
-/* While jansson reads a string, it keeps a growing buffer with up to two copies, and an unescaped copy. */
+/* jansson holds up to three copies of a string while it reads it: two in its growing buffer, one unescaped.
+ */
 #define LONGEST_TEXT_COPIES 3
 
 static size_t string_end(const char *p, size_t n, size_t at)

@@ -1,5 +1,6 @@
 /* The far end of a link: an SSH channel, or a socket on a direct route. Only the hub's thread calls these
- * functions, which never block. The destination must outlive the stream. */
+ * functions. They never block, except for the lookup of a name in stream_socket. The destination must outlive
+ * the stream. */
 #ifndef GATEWAY_SSH_STREAM_H
 #define GATEWAY_SSH_STREAM_H
 
@@ -46,8 +47,8 @@ struct session;
  */
 struct stream *stream_channel(struct session *session, const struct destination *to, struct err *err);
 
-/* Opens a TCP connection, or a connection to a local Unix socket. The lookup of the name is the only call
- * here that blocks. */
+/* Opens a TCP connection, or a connection to a local Unix socket. The lookup of the name
+ * blocks. */
 struct stream *stream_socket(const struct destination *to, int64_t deadline, int cancel_fd, struct err *err);
 
 #endif
