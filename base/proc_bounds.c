@@ -122,8 +122,8 @@ void proc_drop_handlers(void)
 {
     static const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct sigaction act = {.sa_handler = SIG_DFL}, now;
-        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+        struct sigaction act = {.sa_handler = SIG_DFL}, current;
+        if (sigaction(numbers[i], NULL, &current) == 0 && current.sa_handler != SIG_IGN)
             sigaction(numbers[i], &act, NULL);
     }
 }
@@ -176,12 +176,12 @@ static void reset_signals(void)
 
 /* Execs the program. Returns only on failure, with errno. */
 static void exec_program(const char *const argv[], const struct proc_bounds *bounds, const int fds[3],
-                         int failure, pid_t parent)
+                         int failure_fd, pid_t parent)
 {
     setpgid(0, 0);
     if (install_descriptors(fds) < 0 || proc_bound_self(bounds, parent) < 0)
         return;
-    proc_close_all_but(&failure, 1);
+    proc_close_all_but(&failure_fd, 1);
     reset_signals();
     execve(argv[0], (char *const *)(uintptr_t)argv, environ);
 }
@@ -189,25 +189,25 @@ static void exec_program(const char *const argv[], const struct proc_bounds *bou
 int proc_start_bounded(const char *const argv[], const struct proc_bounds *bounds, const int fds[3],
                        pid_t *ret, struct err *err)
 {
-    int failure[2], why = 0;
+    int failure_pipe[2], why = 0;
     pid_t parent = getpid();
-    if (fd_pipe(failure, err) < 0)
+    if (fd_pipe(failure_pipe, err) < 0)
         return -1;
     fd_spawn_lock();
     pid_t pid = fork();
     if (pid == 0) {
-        exec_program(argv, bounds, fds, failure[1], parent);
+        exec_program(argv, bounds, fds, failure_pipe[1], parent);
         why = errno;
-        (void)!write(failure[1], &why, sizeof why);
+        (void)!write(failure_pipe[1], &why, sizeof why);
         _exit(127);
     }
     fd_spawn_unlock();
     why = pid < 0 ? errno : 0;
-    fd_close(&failure[1]);
+    fd_close(&failure_pipe[1]);
     /* exec closes the pipe, so end-of-file means success. */
-    while (pid > 0 && read(failure[0], &why, sizeof why) < 0 && errno == EINTR)
+    while (pid > 0 && read(failure_pipe[0], &why, sizeof why) < 0 && errno == EINTR)
         continue;
-    fd_close(&failure[0]);
+    fd_close(&failure_pipe[0]);
     if (why != 0) {
         while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
             continue;

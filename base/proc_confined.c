@@ -57,7 +57,7 @@ static void run_child(proc_confined_fn *run, void *ctx, const struct proc_fork_l
 #define SLICE_MS 100
 
 /* Returns 0 when fd is readable. *left_ms is the remaining wall time; negative: no limit. */
-static int wait_for_child(int fd, int64_t *left_ms, int cancel_fd, struct err *err)
+static int wait_for_output(int fd, int64_t *left_ms, int cancel_fd, struct err *err)
 {
     for (;;) {
         int64_t slice = *left_ms >= 0 && *left_ms < SLICE_MS ? *left_ms : SLICE_MS, began = clock_now();
@@ -78,7 +78,7 @@ static int read_child(int fd, int64_t left_ms, int cancel_fd, struct buf *ret, s
 {
     char chunk[65536];
     for (;;) {
-        if (wait_for_child(fd, &left_ms, cancel_fd, err) < 0)
+        if (wait_for_output(fd, &left_ms, cancel_fd, err) < 0)
             return -1;
         ssize_t n = read(fd, chunk, sizeof chunk);
         if (n == 0)
@@ -97,17 +97,17 @@ static int set_memory_error(const struct proc_fork_limits *limits, struct err *e
                    text_bytes(most, sizeof most, limits->memory));
 }
 
-static int set_time_error(int64_t ms, const char *unit, struct err *err)
+static int set_time_error(int64_t ms, const char *of_what, struct err *err)
 {
-    return err_set(err, ERR_LIMIT, "reading it takes more than %" PRId64 " s%s", (ms + 999) / 1000, unit);
+    return err_set(err, ERR_LIMIT, "reading it takes more than %" PRId64 " s%s", (ms + 999) / 1000, of_what);
 }
 
 /* A signal from the terminal ended the child, and reaches this process too. If this process has no handler,
  * the signal ends it. Otherwise waits for the handler, which makes cancel_fd readable. */
 static int handle_interrupt(int number, int cancel_fd, struct err *err)
 {
-    struct sigaction now;
-    if (sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+    struct sigaction current;
+    if (sigaction(number, NULL, &current) == 0 && current.sa_handler == SIG_DFL)
         raise(number);
     else if (cancel_fd >= 0)
         fd_wait(-1, 0, clock_deadline(200), cancel_fd, NULL);
@@ -167,8 +167,8 @@ static int check_child(struct buf *output, int code, const struct proc_fork_limi
     return 0;
 }
 
-static int await_child(pid_t pid, int fd, const struct proc_fork_limits *limits, struct buf *ret,
-                       struct err *err)
+static int finish_child(pid_t pid, int fd, const struct proc_fork_limits *limits, struct buf *ret,
+                        struct err *err)
 {
     struct err why = ERR_INIT;
     struct buf output = BUF_INIT(sizeof(struct child_status) + limits->max_result);
@@ -207,7 +207,7 @@ int proc_run_confined(proc_confined_fn *run, void *ctx, const struct proc_fork_l
         run_child(run, ctx, limits, result_pipe[1], parent);
     fd_close(&result_pipe[1]);
     int rc = pid < 0 ? err_sys(err, "cannot start another process")
-                     : await_child(pid, result_pipe[0], limits, ret, err);
+                     : finish_child(pid, result_pipe[0], limits, ret, err);
     fd_close(&result_pipe[0]);
     return rc;
 }

@@ -66,9 +66,9 @@ int record_request(struct manifest *m, const struct capture_request *request, st
                                         .path = selection->path,
                                         .https = selection->https,
                                         .pair_ms = request->options.pair_ms,
-                                        .sample_of = targets->sampled_of,
+                                        .sample_of = targets->n_before_sample,
                                         .sample_taken =
-                                            targets->sampled_of ? targets_count_hosts(targets) : 0};
+                                            targets->n_before_sample ? targets_count_hosts(targets) : 0};
     struct manifest_target *list = calloc(targets->n + 1, sizeof *list);
     int rc = -1;
     for (size_t i = 0; list && i < targets->n; i++) {

@@ -226,8 +226,8 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
         ret->sha256[0] = '\0';
         err_set(&ret->err, ERR_FAILED, "the body repeats the secret that was sent: not kept");
     }
-    transfer_redact(t, ret->err.msg);
-    transfer_redact(t, ret->server_words);
+    transfer_mask(t, ret->err.msg);
+    transfer_mask(t, ret->server_words);
     /* A failed write may have left more bytes than were counted and hashed. */
     if (ret->status != FETCH_OK && ret->bytes > 0 && ftruncate(sink.fd, (off_t)ret->bytes) < 0)
         err_sys(&ret->err, "%s: cannot cut it to the received bytes", sink.path);

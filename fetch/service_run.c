@@ -63,7 +63,7 @@ int service_run_index(const struct service_run *run, struct transfer *t, struct 
     if (rc < 0 && response->status == 200 && err->kind == ERR_NOT_FOUND &&
         *format_html_title(buf_str(&page), page.len, title, sizeof title))
         err_set(err, ERR_NOT_FOUND, "a page titled \"%s\" without a list of profiles", title);
-    transfer_redact(t, err->msg);
+    transfer_mask(t, err->msg);
     buf_release(&page);
     return rc;
 }

@@ -169,7 +169,7 @@ static int explain_answer(const struct transfer *t, const struct http_response *
 {
     char text[512];
     answer_read_text(r->page, strlen(r->page), text, sizeof text);
-    transfer_redact(t, text);
+    transfer_mask(t, text);
     return answer_set_error(&(struct answer){r->status, text, t->endpoint.secret != NULL},
                             t->endpoint.service, err);
 }
@@ -196,7 +196,7 @@ int transfer_get(struct transfer *t, const char *target, const struct http_get *
 {
     struct err why = ERR_INIT;
     int rc = get_with_redirects(t, target, get, ret, &why);
-    transfer_redact(t, why.msg);
+    transfer_mask(t, why.msg);
     if (t->options.on_answer)
         t->options.on_answer(t->options.on_answer_ctx, target, ret, rc < 0 ? &why : NULL);
     if (rc < 0 && err)
@@ -214,7 +214,7 @@ void transfer_expect_new_connection(struct transfer *t)
     http_connection_expect_new(t->connection);
 }
 
-void transfer_redact(const struct transfer *t, char *text)
+void transfer_mask(const struct transfer *t, char *text)
 {
     struct http_auth auth = endpoint_auth(&t->endpoint);
     http_auth_mask(&auth, text);

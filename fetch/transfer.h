@@ -55,6 +55,6 @@ void transfer_expect_new_connection(struct transfer *t);
 int transfer_find_secret(const struct transfer *t, int fd, bool *ret_reflected);
 
 /* Masks the service's secret in text that the service sent. */
-void transfer_redact(const struct transfer *t, char *text);
+void transfer_mask(const struct transfer *t, char *text);
 
 #endif

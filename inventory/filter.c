@@ -116,7 +116,7 @@ static void sample_hosts(struct host_list *hosts, size_t wanted)
     hosts->n = taken;
 }
 
-static int refuse_number(size_t n, unsigned most, struct err *err)
+static int refuse_too_many(size_t n, unsigned most, struct err *err)
 {
     err_set(err, ERR_USAGE, "%zu hosts are selected, more than --max-hosts %u", n, most);
     return err_hint(err, "--sample %u takes some at random, --exclude and --label select fewer", most);
@@ -156,7 +156,7 @@ int filter_apply(const struct scope *s, const struct selection *sel, struct host
         sample_hosts(&kept, sel->sample);
     }
     if (sel->max_hosts && kept.n > sel->max_hosts)
-        return refuse_number(kept.n, sel->max_hosts, err);
+        return refuse_too_many(kept.n, sel->max_hosts, err);
     hosts->n = kept.n;
     *ret_sampled_of = of;
     return 0;

@@ -27,7 +27,7 @@ static int refuse_range(const struct expansion *x, struct err *err, const char *
                    text_printable(shown, sizeof shown, x->text, strlen(x->text)), why);
 }
 
-static int refuse_number(const struct expansion *x, struct err *err)
+static int refuse_too_many(const struct expansion *x, struct err *err)
 {
     char shown[120];
     return err_set(err, ERR_USAGE, "\"%s\" expands to more than %zu names",
@@ -149,7 +149,7 @@ static int expand_rest(struct expansion *x, const struct partial *name, struct e
     else if (*end)
         refuse_range(x, err, "\"]\" without \"[\"");
     else if (x->names.n == x->max)
-        refuse_number(x, err);
+        refuse_too_many(x, err);
     else
         rc = strlist_add(&x->names, buf_str(&b), err);
 out:

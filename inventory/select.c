@@ -351,8 +351,8 @@ static int append_targets(struct targets *t, struct targets *found, struct err *
     int rc = array_reserve((void **)&t->items, &t->cap, t->n + found->n, sizeof *t->items, err);
     for (size_t i = 0; rc == 0 && i < found->n; i++)
         t->items[t->n++] = found->items[i];
-    if (rc == 0 && found->sampled_of)
-        t->sampled_of = found->sampled_of;
+    if (rc == 0 && found->n_before_sample)
+        t->n_before_sample = found->n_before_sample;
     targets_release(found);
     return rc;
 }
@@ -367,7 +367,7 @@ int inventory_select(const struct inventory *inv, const struct selection *sel, s
     const struct resolving r = {.scope = {inv, created}, .created = created, .selection = sel};
     int rc = -1;
     if (!created || choose_services(&r, &chosen, err) < 0 || choose_hosts(&r, &hosts, err) < 0 ||
-        filter_apply(&r.scope, sel, &hosts, &found.sampled_of, err) < 0)
+        filter_apply(&r.scope, sel, &hosts, &found.n_before_sample, err) < 0)
         goto out;
     for (size_t i = 0; i < hosts.n; i++)
         if (sel->source ? add_from_source(&r, &found, hosts.items[i], &chosen, err) < 0

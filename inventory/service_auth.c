@@ -10,7 +10,7 @@
 #define USER_MAX 255
 
 /* The settings while they are read. */
-struct entry {
+struct auth_reading {
     struct service_auth *auth;
     const struct yaml_node *user;
     struct secret_location secret;
@@ -21,36 +21,36 @@ static bool is_bearer(const struct yaml_node *secret)
     return strncmp(secret->key->text, "bearer", 6) == 0;
 }
 
-static int read_user(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
+static int read_user(const struct schema *s, const struct yaml_node *value, void *ret, struct err *err)
 {
-    struct entry *e = into;
-    e->user = value;
-    if (schema_read_text(s, value, &e->auth->user, err) < 0)
+    struct auth_reading *reading = ret;
+    reading->user = value;
+    if (schema_read_text(s, value, &reading->auth->user, err) < 0)
         return -1;
-    /* RFC 7617, section 2: the password is everything after the first colon. */
-    if (strlen(e->auth->user) > USER_MAX)
+    if (strlen(reading->auth->user) > USER_MAX)
         return yaml_tree_err(s->tree, value, err, "user must have at most %d characters", USER_MAX);
-    if (strchr(e->auth->user, ':'))
+    /* RFC 7617, section 2: the password is everything after the first colon. */
+    if (strchr(reading->auth->user, ':'))
         return yaml_tree_err(s->tree, value, err, "user must not contain \":\"");
     return 0;
 }
 
-static int read_env(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
+static int read_env(const struct schema *s, const struct yaml_node *value, void *ret, struct err *err)
 {
-    struct entry *e = into;
-    return secret_key_read(s, value, SECRET_ENV, &e->secret, err);
+    struct auth_reading *reading = ret;
+    return secret_key_read(s, value, SECRET_ENV, &reading->secret, err);
 }
 
-static int read_file(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
+static int read_file(const struct schema *s, const struct yaml_node *value, void *ret, struct err *err)
 {
-    struct entry *e = into;
-    return secret_key_read(s, value, SECRET_FILE, &e->secret, err);
+    struct auth_reading *reading = ret;
+    return secret_key_read(s, value, SECRET_FILE, &reading->secret, err);
 }
 
-static int read_command(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
+static int read_command(const struct schema *s, const struct yaml_node *value, void *ret, struct err *err)
 {
-    struct entry *e = into;
-    return secret_key_read(s, value, SECRET_COMMAND, &e->secret, err);
+    struct auth_reading *reading = ret;
+    return secret_key_read(s, value, SECRET_COMMAND, &reading->secret, err);
 }
 
 static const struct schema_key keys[] = {
@@ -67,11 +67,11 @@ static const struct schema_key keys[] = {
     {NULL, NULL},
 };
 
-static int refuse_missing_secret(const struct schema *s, const struct yaml_node *value, const struct entry *e,
-                                 struct err *err)
+static int refuse_missing_secret(const struct schema *s, const struct yaml_node *value,
+                                 const struct auth_reading *reading, struct err *err)
 {
-    if (e->user) {
-        yaml_tree_err(s->tree, e->user->key, err, "\"user\" has no password");
+    if (reading->user) {
+        yaml_tree_err(s->tree, reading->user->key, err, "\"user\" has no password");
         return err_hint(err, "add " PASSWORD_KEYS);
     }
     yaml_tree_err(s->tree, value->key, err, "auth does not name the location of the secret");
@@ -82,20 +82,20 @@ static int refuse_missing_secret(const struct schema *s, const struct yaml_node 
 int service_auth_read(const struct schema *s, const struct yaml_node *value, struct service_auth *ret,
                       struct err *err)
 {
-    struct entry e = {.auth = ret, .secret = {.ref = &ret->secret}};
+    struct auth_reading reading = {.auth = ret, .secret = {.ref = &ret->secret}};
     if (schema_require_map(s, value, "settings", err) < 0 ||
-        schema_read_settings(s, value, keys, &e, err) < 0)
+        schema_read_settings(s, value, keys, &reading, err) < 0)
         return -1;
-    if (!e.secret.key)
-        return refuse_missing_secret(s, value, &e, err);
-    if (e.user && is_bearer(e.secret.key)) {
-        yaml_tree_err(s->tree, e.user->key, err, "\"user\" has no meaning with \"%s\"",
-                      e.secret.key->key->text);
+    if (!reading.secret.key)
+        return refuse_missing_secret(s, value, &reading, err);
+    if (reading.user && is_bearer(reading.secret.key)) {
+        yaml_tree_err(s->tree, reading.user->key, err, "\"user\" has no meaning with \"%s\"",
+                      reading.secret.key->key->text);
         return err_hint(err, "a token has no user; a user has " PASSWORD_KEYS);
     }
-    if (!e.user && !is_bearer(e.secret.key)) {
-        yaml_tree_err(s->tree, e.secret.key->key, err, "\"%s\" has no meaning without \"user\"",
-                      e.secret.key->key->text);
+    if (!reading.user && !is_bearer(reading.secret.key)) {
+        yaml_tree_err(s->tree, reading.secret.key->key, err, "\"%s\" has no meaning without \"user\"",
+                      reading.secret.key->key->text);
         return err_hint(
             err, "add \"user: NAME\"; a token belongs under bearer_env, bearer_file or bearer_command");
     }

@@ -124,10 +124,10 @@ export function sideLegend(entry, palette) {
 /** The columns of the table of functions. */
 export function sideColumns(entry) {
     return [
-        { key: 'there', at: 'flat', title: 'There', hint: `${sideName(entry, 'there')}, with all it calls`, of: 'there', text: formatValue },
-        { key: 'here', at: 'flatShare', title: 'Here', hint: `${sideName(entry, 'here')}, with all it calls`, of: 'here', text: formatValue },
-        { key: 'flat', at: 'cum', title: 'Itself', hint: 'the difference in the function itself', of: 'flat', text: formatSigned },
-        { key: 'cum', at: 'cumShare', title: 'More', hint: 'the difference, with all it calls', of: 'cum', text: formatSigned, bar: true },
-        { key: 'name', at: 'name', title: 'Function' },
+        { key: 'there', cssClass: 'flat', title: 'There', hint: `${sideName(entry, 'there')}, with all it calls`, valueKey: 'there', text: formatValue },
+        { key: 'here', cssClass: 'flatShare', title: 'Here', hint: `${sideName(entry, 'here')}, with all it calls`, valueKey: 'here', text: formatValue },
+        { key: 'flat', cssClass: 'cum', title: 'Itself', hint: 'the difference in the function itself', valueKey: 'flat', text: formatSigned },
+        { key: 'cum', cssClass: 'cumShare', title: 'More', hint: 'the difference, with all it calls', valueKey: 'cum', text: formatSigned, bar: true },
+        { key: 'name', cssClass: 'name', title: 'Function' },
     ];
 }

@@ -10,11 +10,11 @@ const ROW_HEIGHT = 30;
 /** The largest height of an element: browsers do not support much higher elements. */
 const HIGHEST = 12e6;
 const COLUMNS = [
-    { key: 'flat', at: 'flat', title: 'Flat', hint: 'in the function itself', of: 'flat', text: formatValue },
-    { key: 'flatShare', at: 'flatShare', title: 'Flat %', of: 'flat', text: share, bar: true },
-    { key: 'cum', at: 'cum', title: 'Cum', hint: 'with all it calls', of: 'cum', text: formatValue },
-    { key: 'cumShare', at: 'cumShare', title: 'Cum %', of: 'cum', text: share, bar: true },
-    { key: 'name', at: 'name', title: 'Function' },
+    { key: 'flat', cssClass: 'flat', title: 'Flat', hint: 'in the function itself', valueKey: 'flat', text: formatValue },
+    { key: 'flatShare', cssClass: 'flatShare', title: 'Flat %', valueKey: 'flat', text: share, bar: true },
+    { key: 'cum', cssClass: 'cum', title: 'Cum', hint: 'with all it calls', valueKey: 'cum', text: formatValue },
+    { key: 'cumShare', cssClass: 'cumShare', title: 'Cum %', valueKey: 'cum', text: share, bar: true },
+    { key: 'name', cssClass: 'name', title: 'Function' },
 ];
 
 function share(value, unit, whole) {
@@ -33,35 +33,36 @@ export function nameParts(name) {
 /** The indices of the functions in the table, in the table's order. `marked` (or null) selects functions. */
 export function ordered(figures, nameOf, sort, marked) {
     const { flat, cum } = figures;
-    const own = figures[sort.key] || cum;
+    const sortValues = figures[sort.key] || cum;
     const present = [];
     for (let i = 0; i < flat.length; i++) if ((cum[i] !== 0 || flat[i] !== 0) && (!marked || marked[i])) present.push(i);
-    const by = [own, own === flat ? cum : flat];
+    const sortColumns = [sortValues, sortValues === flat ? cum : flat];
     const size = (values, i) => Math.abs(values[i]);
     const direction = sort.down ? 1 : -1;
     if (sort.key === 'name') {
         const names = new Map(present.map((i) => [i, nameOf(i)]));
         return present.sort((a, b) => direction * (names.get(a) < names.get(b) ? 1 : -1));
     }
-    return present.sort((a, b) => direction * (size(by[0], b) - size(by[0], a) || size(by[1], b) - size(by[1], a) || a - b));
+    return present.sort((a, b) => direction * (size(sortColumns[0], b) - size(sortColumns[0], a) || size(sortColumns[1], b) - size(sortColumns[1], a) || a - b));
 }
 
 /**
- * open(fn): called when the reader clicks a function. columns: {key, at: the CSS class, title, hint, of: the key of the
- * column's figures, text(value, unit, whole), bar: whether the cell draws the share}. first: the key of the column that
- * sorts the table at first. Returns {node, show(content)}.
+ * open(fn): called when the reader clicks a function. columns: {key, cssClass, title, hint, valueKey: the key of its
+ * values in content.figures, text(value, unit, whole), bar: whether the cell draws the share}. sortedBy: the key of the
+ * column that sorts the table at first. Returns {node, show(content)}. content: {figures, nameOf(fn), colour(fn), unit,
+ * whole: the total for shares, marked}.
  */
-export function makeTop(open, columns = COLUMNS, first = 'flat') {
-    const sort = { key: first, down: true };
+export function makeTop(open, columns = COLUMNS, sortedBy = 'flat') {
+    const sort = { key: sortedBy, down: true };
     const heads = columns.map((column) =>
         element(
             'div',
-            { role: 'columnheader', class: `c-${column.at}` },
+            { role: 'columnheader', class: `c-${column.cssClass}` },
             element('button', { type: 'button', title: column.hint, on: { click: () => sortBy(column) } }, column.title),
         ),
     );
-    const space = element('div', { class: 'rows-space', role: 'presentation' });
-    const rows = element('div', { class: 'rows', role: 'rowgroup', tabindex: '0', 'aria-label': 'functions' }, space);
+    const fullHeight = element('div', { class: 'rows-space', role: 'presentation' });
+    const rows = element('div', { class: 'rows', role: 'rowgroup', tabindex: '0', 'aria-label': 'functions' }, fullHeight);
     const head = element('div', { role: 'row', class: 'row head', 'aria-rowindex': '1' }, heads);
     const table = element(
         'div',
@@ -73,7 +74,7 @@ export function makeTop(open, columns = COLUMNS, first = 'flat') {
     let list = [];
 
     function sortBy(column) {
-        const key = column.of || column.key;
+        const key = column.valueKey || column.key;
         sort.down = sort.key === key ? !sort.down : key !== 'name';
         sort.key = key;
         refresh();
@@ -87,11 +88,11 @@ export function makeTop(open, columns = COLUMNS, first = 'flat') {
     function refresh() {
         list = ordered(content.figures, content.nameOf, sort, content.marked);
         columns.forEach((column, i) => {
-            const active = (column.of || column.key) === sort.key;
+            const active = (column.valueKey || column.key) === sort.key;
             heads[i].setAttribute('aria-sort', !active ? 'none' : sort.down ? 'descending' : 'ascending');
         });
         table.setAttribute('aria-rowcount', list.length + 1);
-        space.style.height = `${Math.min(HIGHEST, list.length * ROW_HEIGHT)}px`;
+        fullHeight.style.height = `${Math.min(HIGHEST, list.length * ROW_HEIGHT)}px`;
         rows.classList.toggle('empty', list.length === 0);
         rows.scrollTop = 0;
         draw();
@@ -99,26 +100,27 @@ export function makeTop(open, columns = COLUMNS, first = 'flat') {
 
     function draw() {
         if (!content) return;
+        // Above HIGHEST, one pixel of scrolling stands for `squeeze` pixels of the list.
         const squeeze = Math.max(1, (list.length * ROW_HEIGHT) / HIGHEST);
-        const seen = Math.ceil((rows.clientHeight || 480) / ROW_HEIGHT) + 2;
-        const first = Math.max(0, Math.min(list.length - seen + 1, Math.floor((rows.scrollTop * squeeze) / ROW_HEIGHT)));
-        const top = squeeze > 1 ? rows.scrollTop : first * ROW_HEIGHT;
-        const focused = space.contains(document.activeElement) ? document.activeElement.dataset.fn : null;
-        space.replaceChildren(
-            ...list.slice(first, first + seen).map((fn, i) => {
-                const row = rowOf(fn, first + i + 2);
+        const nVisible = Math.ceil((rows.clientHeight || 480) / ROW_HEIGHT) + 2;
+        const firstRow = Math.max(0, Math.min(list.length - nVisible + 1, Math.floor((rows.scrollTop * squeeze) / ROW_HEIGHT)));
+        const top = squeeze > 1 ? rows.scrollTop : firstRow * ROW_HEIGHT;
+        const focused = fullHeight.contains(document.activeElement) ? document.activeElement.dataset.fn : null;
+        fullHeight.replaceChildren(
+            ...list.slice(firstRow, firstRow + nVisible).map((fn, i) => {
+                const row = rowOf(fn, firstRow + i + 2);
                 row.style.top = `${top + i * ROW_HEIGHT}px`;
                 return row;
             }),
         );
-        if (focused) space.querySelector(`[data-fn="${focused}"]`)?.focus({ preventScroll: true });
+        if (focused) fullHeight.querySelector(`[data-fn="${focused}"]`)?.focus({ preventScroll: true });
     }
 
     function rowOf(fn, index) {
         const { figures, unit, whole, nameOf, colour } = content;
-        const number = ({ at, of, text, bar }) => {
-            const value = figures[of][fn];
-            const cell = element('div', { role: 'cell', class: `c-${at}` }, text(value, unit, whole));
+        const number = ({ cssClass, valueKey, text, bar }) => {
+            const value = figures[valueKey][fn];
+            const cell = element('div', { role: 'cell', class: `c-${cssClass}` }, text(value, unit, whole));
             if (bar) cell.style.setProperty('--share', whole ? Math.min(1, Math.abs(value / whole)) : 0);
             return cell;
         };
@@ -127,7 +129,7 @@ export function makeTop(open, columns = COLUMNS, first = 'flat') {
         return element(
             'div',
             { role: 'row', class: 'row', 'aria-rowindex': index },
-            columns.filter(({ of }) => of).map(number),
+            columns.filter(({ valueKey }) => valueKey).map(number),
             element('div', { role: 'cell', class: 'c-name' }, swatchOf(colour(fn)), name),
         );
     }
@@ -138,9 +140,9 @@ export function makeTop(open, columns = COLUMNS, first = 'flat') {
 }
 
 /** The first functions as a plain table, for paper. */
-export function paperTable(figures, profile, unit, whole, title, columns = COLUMNS, first = 'flat') {
-    const list = ordered(figures, profile.nameOf, { key: first, down: true }, null);
-    const cells = (fn) => columns.filter(({ of }) => of).map(({ of, text }) => text(figures[of][fn], unit, whole));
+export function paperTable(figures, profile, unit, whole, title, columns = COLUMNS, sortedBy = 'flat') {
+    const list = ordered(figures, profile.nameOf, { key: sortedBy, down: true }, null);
+    const cells = (fn) => columns.filter(({ valueKey }) => valueKey).map(({ valueKey, text }) => text(figures[valueKey][fn], unit, whole));
     return element(
         'table',
         { class: 'paper' },

@@ -105,8 +105,8 @@ static void warn_of_duplicates(const struct duplicate_hosts_list *l)
 void target_print_notes(const struct targets *targets)
 {
     struct duplicate_hosts_list duplicates = {0};
-    if (targets->sampled_of > 0)
-        message_print("a sample: %zu of %zu hosts", targets_count_hosts(targets), targets->sampled_of);
+    if (targets->n_before_sample > 0)
+        message_print("a sample: %zu of %zu hosts", targets_count_hosts(targets), targets->n_before_sample);
     if (targets_find_duplicates(targets, &duplicates, NULL) < 0)
         return;
     warn_of_duplicates(&duplicates);

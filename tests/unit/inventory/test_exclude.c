@@ -215,7 +215,7 @@ static unsigned sample_once(struct inventory *inv)
     assert_int_equal(
         run_selection(inv, &(struct asked){.groups = "storage", .sample = 3, .max_hosts = 3}, &t, NULL), 0);
     assert_int_equal(targets_count_hosts(&t), 3);
-    assert_int_equal(t.sampled_of, 6);
+    assert_int_equal(t.n_before_sample, 6);
     for (size_t i = 0; i < t.n; i++) {
         int number = t.items[i].host->name[6] - '0';
         assert_true(number > last);
@@ -242,7 +242,7 @@ static void a_sample_is_random(void **state)
     struct targets t = {0};
     assert_int_equal(run_selection(inv, &(struct asked){.groups = "storage", .sample = 7}, &t, NULL), 0);
     assert_int_equal(targets_count_hosts(&t), 6);
-    assert_int_equal(t.sampled_of, 0);
+    assert_int_equal(t.n_before_sample, 0);
     targets_release(&t);
     inventory_free(inv);
 }
