@@ -145,7 +145,7 @@ int inventory_filter(const struct inventory *inv, const struct targets *t, const
 }
 
 int filter_apply(const struct scope *s, const struct selection *sel, struct hostset *hosts,
-                 size_t *ret_sampled_of, struct err *err)
+                 size_t *ret_n_before_sample, struct err *err)
 {
     struct host_list kept = {hosts->items, hosts->n};
     size_t of = 0;
@@ -158,7 +158,7 @@ int filter_apply(const struct scope *s, const struct selection *sel, struct host
     if (sel->max_hosts && kept.n > sel->max_hosts)
         return refuse_too_many(kept.n, sel->max_hosts, err);
     hosts->n = kept.n;
-    *ret_sampled_of = of;
+    *ret_n_before_sample = of;
     return 0;
 }
 

@@ -4,9 +4,9 @@
 
 #include "inventory/created.h"
 
-/* Applies the filters of inventory_filter, then the sample, then the limit. *ret_sampled_of receives the
+/* Applies the filters of inventory_filter, then the sample, then the limit. *ret_n_before_sample receives the
  * value for targets.n_before_sample. */
 int filter_apply(const struct scope *s, const struct selection *sel, struct hostset *hosts,
-                 size_t *ret_sampled_of, struct err *err);
+                 size_t *ret_n_before_sample, struct err *err);
 
 #endif
