@@ -160,20 +160,60 @@ static int set_handoff(struct copying *c, struct err *err)
     return 0;
 }
 
-/* Redacts the title of the issue with the words that were redacted in the copy. */
-static int redact_title(struct copying *c, struct err *err)
+/* Redacts a text of the issue with the rules and with the words that were redacted in the copy. *ret is a new
+ * string, or NULL without a text; *ret_changed: it was redacted. */
+static int redact_issue_text(struct copying *c, const char *text, char **ret, bool *ret_changed,
+                             struct err *err)
 {
     json_t *object = json_object();
-    int rc = object ? set_string(object, "title", c->options->title) : -1;
+    uint64_t before = redact_sum(&c->redacted.manifest.tally);
+    int rc = object ? set_string(object, "title", text) : -1;
     if (rc < 0)
         err_nomem(err);
     else if (c->options->redact)
         rc = redact_manifest_object(&c->redacted.manifest, object, err);
-    const char *title = json_string_value(json_object_get(object, "title"));
-    if (rc == 0 && title && !(c->result.title = strdup(title)))
+    const char *redacted = json_string_value(json_object_get(object, "title"));
+    char *copied = rc == 0 && redacted ? strdup(redacted) : NULL;
+    if (rc == 0 && redacted && !copied)
         rc = err_nomem(err);
+    if (rc == 0) {
+        *ret = copied;
+        *ret_changed = redact_sum(&c->redacted.manifest.tally) > before;
+    }
     json_decref(object);
     return rc;
+}
+
+/* Refuses words of the issue that redaction would change: a changed label or name is of no use. */
+static int check_issue_words(struct copying *c, const struct strlist *words, const char *what,
+                             const char *option, struct err *err)
+{
+    for (size_t i = 0; words && i < words->n; i++) {
+        char *redacted = NULL;
+        bool changed = false;
+        if (redact_issue_text(c, words->items[i], &redacted, &changed, err) < 0)
+            return -1;
+        if (changed) {
+            err_set(err, ERR_FAILED,
+                    "the %s \"%.200s\" of the issue contains text that looks like a secret: nothing is sent",
+                    what, redacted);
+            err_hint(err, "give another one: --%s, or %ss: of the team in the inventory", option, what);
+        }
+        free(redacted);
+        if (changed)
+            return -1;
+    }
+    return 0;
+}
+
+static int redact_issue(struct copying *c, struct err *err)
+{
+    bool changed = false;
+    if (redact_issue_text(c, c->options->title, &c->result.title, &changed, err) < 0)
+        return -1;
+    return check_issue_words(c, c->options->issue_labels, "label", "issue-label", err) < 0
+               ? -1
+               : check_issue_words(c, c->options->assignees, "assignee", "assignee", err);
 }
 
 /* Makes README.md from the manifest again, and adds its hash to the manifest. */
@@ -288,7 +328,7 @@ static int prepare_copy(struct copying *c, struct err *err)
     const struct redact_bundle_options redact = {.copy = c->options, .beside = c->path, .stop = &c->stop};
     if (read_manifest(c, err) < 0 || atomic_file_new(c->path, &c->new_file, err) < 0 ||
         (c->options->redact && redact_bundle_run(&redact, c->root, &c->redacted, err) < 0) ||
-        set_handoff(c, err) < 0 || redact_title(c, err) < 0 || rewrite_readme(c, err) < 0 ||
+        set_handoff(c, err) < 0 || redact_issue(c, err) < 0 || rewrite_readme(c, err) < 0 ||
         redraw_page(c, err) < 0 || manifest_json_print(c->root, &c->manifest, err) < 0)
         return -1;
     return sign_manifest(c, err);

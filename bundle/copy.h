@@ -38,14 +38,17 @@ struct bundle_copy {
     /* The path of the copy, ending in .tar.gz or, encrypted, .tar.gz.age; ERR_EXISTS if it exists. NULL:
      * beside the bundle, `NAME-handoff.tar.gz` or `NAME.tar.gz.age`, with `-2`, `-3`, ... if that exists. */
     const char *output;
-    const char *user, *workstation;     /* the user who hands it off, and their workstation; may be NULL */
-    const char *title;                  /* the title of the issue, to be redacted too; NULL: none */
-    bool redact;                        /* secrets, values of labels: docs/formats.md, "Redaction" */
-    bundle_draw_fn *draw;               /* makes report.html of a redacted copy; NULL: no page */
-    const void *draw_ctx;               /* for `draw` */
-    const struct strlist *labels;       /* more labels to redact, globs; may be NULL */
-    const struct sshsig_signer *signer; /* NULL: no signature */
-    bool signature_optional;            /* go on without a signature if signing fails */
+    const char *user, *workstation; /* the user who hands it off, and their workstation; may be NULL */
+    const char *title;              /* the title of the issue, to be redacted too; NULL: none */
+    /* Labels and assignees of the issue, to be sent unchanged: ERR_FAILED if redaction would change one. May
+     * be NULL. */
+    const struct strlist *issue_labels, *assignees;
+    bool redact;                             /* secrets, values of labels: docs/formats.md, "Redaction" */
+    bundle_draw_fn *draw;                    /* makes report.html of a redacted copy; NULL: no page */
+    const void *draw_ctx;                    /* for `draw` */
+    const struct strlist *labels;            /* more labels to redact, globs; may be NULL */
+    const struct sshsig_signer *signer;      /* NULL: no signature */
+    bool signature_optional;                 /* go on without a signature if signing fails */
     const struct age_recipients *recipients; /* NULL: no encryption */
     int cancel_fd;                           /* or -1 */
     int64_t cpu_ms;                          /* limit for the processor time of the copy; 0: none */
@@ -76,7 +79,8 @@ struct bundle_copy_result {
  * and listed in the manifest, README.md and *ret; the user decides who gets the copy.
  *
  * ERR_LIMIT: the copy needs more than cpu_ms, or the bundle inflates to more than gzfile_max_inflated allows.
- * ERR_USAGE: the bundle is a copy already. If signing fails, the errors of sshsig_sign.
+ * ERR_USAGE: the bundle is a copy already. ERR_FAILED: a label or an assignee contains text that looks like a
+ * secret. If signing fails, the errors of sshsig_sign.
  */
 int bundle_copy(const struct bundle_copy *options, struct bundle_copy_result *ret, struct err *err);
 void bundle_copy_result_release(struct bundle_copy_result *c);

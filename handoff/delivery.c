@@ -34,6 +34,8 @@ static int make_copy(const struct delivery *d, const struct delivery_run *run, s
                                     .user = run->user,
                                     .workstation = run->workstation,
                                     .title = d->options->title,
+                                    .issue_labels = &d->labels,
+                                    .assignees = &d->assignees,
                                     .redact = true,
                                     .draw = run->draw,
                                     .draw_ctx = run->draw_ctx,

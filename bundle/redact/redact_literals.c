@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bundle/redact/redact_escape.h"
 
@@ -80,7 +81,8 @@ static int add_root(struct redact_literals *l, struct err *err)
     return 0;
 }
 
-int redact_literals_add(struct redact_literals *l, struct str text, bool strong, struct err *err)
+int redact_literals_add(struct redact_literals *l, struct str text, enum redact_literal_kind kind,
+                        struct err *err)
 {
     uint32_t node = 0;
     if (text.n == 0 || text.n > REDACT_LITERAL_MAX)
@@ -97,8 +99,9 @@ int redact_literals_add(struct redact_literals *l, struct str text, bool strong,
         }
         node = child;
     }
-    l->nodes[node].weak_length = (uint16_t)text.n;
-    if (strong)
+    if (kind != REDACT_LITERAL_AT_CUTS)
+        l->nodes[node].weak_length = (uint16_t)text.n;
+    if (kind == REDACT_LITERAL_STRONG)
         l->nodes[node].strong_length = (uint16_t)text.n;
     return 0;
 }
@@ -160,9 +163,15 @@ void redact_literals_search(struct redact_literal_search *search, const struct r
     search->literals = literals;
     search->text = text;
     search->weak = weak;
+    search->cuts = false;
     search->escapes = literals->nodes && redact_has_escapes(text);
     search->done = 0;
     search->plain = search->decoded = (struct redact_literal_cursor){0};
+}
+
+void redact_literals_search_cuts(struct redact_literal_search *search)
+{
+    search->cuts = true;
 }
 
 /* Returns the position in the text of the last n bytes that a cursor read. */
@@ -171,7 +180,45 @@ static size_t find_begin(const struct redact_literal_search *s, const struct red
 {
     if (c == &s->plain || n == 0)
         return c->at - n;
-    return s->begins[(c->n_decoded - (n < REDACT_ESCAPED_MAX ? n : REDACT_ESCAPED_MAX)) % REDACT_ESCAPED_MAX];
+    return s->begins[(c->n_read - (n < REDACT_ESCAPED_MAX ? n : REDACT_ESCAPED_MAX)) % REDACT_ESCAPED_MAX];
+}
+
+/* Returns whether the text may have been cut at `at`: `...` follows, or the end of a long text, perhaps with
+ * a cut `...`. */
+static bool is_cut(struct str text, size_t at)
+{
+    enum { CUT_MIN = 128, DOTS = 3 };
+    size_t dots = 0;
+    while (dots < DOTS && at + dots < text.n && text.p[at + dots] == '.')
+        dots++;
+    return dots == DOTS || (at + dots == text.n && text.n >= CUT_MIN);
+}
+
+/* Returns the length of the longest prefix that ends in a node and is long enough to redact; 0: none.
+ * `after`: bytes that were read after the node. */
+static size_t prefix_length(const struct redact_literal_search *s, const struct redact_literal_cursor *c,
+                            uint32_t node, size_t after)
+{
+    enum { MIN_LENGTH = 4, MIN_IN_WORD = 6 };
+    size_t n = s->literals->nodes[node].depth;
+    for (; n >= MIN_LENGTH && n < MIN_IN_WORD; n = s->literals->nodes[node].depth) {
+        size_t begin = find_begin(s, c, n + after);
+        if (begin == 0 || !isalnum((unsigned char)s->text.p[begin - 1]))
+            break;
+        node = s->literals->nodes[node].fail;
+    }
+    return n >= MIN_LENGTH ? n + after : 0;
+}
+
+/* Returns the length of a prefix of a string at a cut; 0: none. The cut may be inside an escape or
+ * a character, for which messages have a question mark. */
+static size_t cut_length(const struct redact_literal_search *s, const struct redact_literal_cursor *c)
+{
+    enum { LONGEST_ESCAPE = 9 };
+    if (!s->cuts || !is_cut(s->text, c->at))
+        return 0;
+    size_t n = prefix_length(s, c, c->node, 0), after = c->n_read - c->escape.n_read;
+    return n > 0 || after > LONGEST_ESCAPE ? n : prefix_length(s, c, c->escape.node, after);
 }
 
 /* Reads one byte or one escape; extends the match of the cursor by the strings that end there. */
@@ -181,13 +228,20 @@ static void read_unit(struct redact_literal_search *s, struct redact_literal_cur
     if (c == &s->decoded)
         u = redact_unit_read(s->text, c->at);
     size_t begin = c->at;
+    if (u.n == 1 && u.bytes[0] != '\0' && strchr("\\%&?", u.bytes[0])) {
+        c->escape.n_read = c->n_read;
+        c->escape.node = c->node;
+    }
     c->at += u.n;
     for (size_t i = 0; i < u.n_bytes; i++) {
         if (c == &s->decoded)
-            s->begins[c->n_decoded++ % REDACT_ESCAPED_MAX] = begin;
+            s->begins[c->n_read % REDACT_ESCAPED_MAX] = begin;
+        c->n_read++;
         c->node = next_node(s->literals, c->node, (unsigned char)tolower(u.bytes[i]));
         const struct redact_literal_node *node = &s->literals->nodes[c->node];
         size_t n = s->weak ? node->weak_length : node->strong_length;
+        size_t cut = i + 1 == u.n_bytes ? cut_length(s, c) : 0;
+        n = cut > n ? cut : n;
         if (n > 0) {
             size_t first = find_begin(s, c, n);
             c->begin = c->end == 0 || first < c->begin ? first : c->begin;

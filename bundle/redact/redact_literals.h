@@ -1,6 +1,7 @@
 /*
  * Finds literal strings of any bytes in a text, in any letter case and also inside words: the values of
- * requests that redact_words.h cannot split into words, such as `p4$w!x9`.
+ * requests, and words that can only be a secret. Also finds the beginning of a string at a place where
+ * profgrab cut the text.
  *
  * The automaton of Aho and Corasick (1975) makes the time linear in the text for all strings.
  */
@@ -19,10 +20,14 @@ struct redact_literals {
 
 void redact_literals_release(struct redact_literals *l);
 
-/* Adds a string of up to REDACT_LITERAL_MAX bytes; ignores an empty or a longer string. `strong`: as in
- * redact_words.h. ERR_FAILED: the strings have more than 4 million different prefixes. */
+/* When to find a string: only at a cut, also in a search with `weak`, or in every search (redact_words.h). */
+enum redact_literal_kind { REDACT_LITERAL_AT_CUTS, REDACT_LITERAL_WEAK, REDACT_LITERAL_STRONG };
+
+/* Adds a string of up to REDACT_LITERAL_MAX bytes; ignores an empty or a longer string. ERR_FAILED: the
+ * strings have more than 4 million different prefixes. */
 #define REDACT_LITERAL_MAX 60000
-int redact_literals_add(struct redact_literals *l, struct str text, bool strong, struct err *err);
+int redact_literals_add(struct redact_literals *l, struct str text, enum redact_literal_kind kind,
+                        struct err *err);
 
 /* Links the nodes: call this after the last redact_literals_add and before the first search. */
 int redact_literals_link(struct redact_literals *l, struct err *err);
@@ -36,12 +41,17 @@ struct redact_literal_cursor {
     size_t at;
     uint32_t node;
     size_t begin, end; /* the next match; begin == end: not found yet */
-    size_t n_decoded;  /* bytes that were decoded so far; 0 for the text as it is */
+    size_t n_read;     /* bytes that were read so far, decoded */
+    struct {
+        size_t n_read; /* the bytes and the node before the last byte that may begin a cut escape */
+        uint32_t node;
+    } escape;
 };
 struct redact_literal_search {
     const struct redact_literals *literals;
     struct str text;
     bool weak;                                   /* weak strings too */
+    bool cuts;                                   /* beginnings of strings at cuts too */
     bool escapes;                                /* the text may contain escapes */
     size_t done;                                 /* the end of the last match */
     struct redact_literal_cursor plain, decoded; /* all 0 at the beginning */
@@ -49,6 +59,13 @@ struct redact_literal_search {
 };
 void redact_literals_search(struct redact_literal_search *search, const struct redact_literals *literals,
                             struct str text, bool weak);
+
+/*
+ * Also finds the beginning of a string before `...`, and at the end of a text that is long enough to have
+ * been cut: the limits of messages cut it. A beginning has at least six bytes, or four if no letter or digit
+ * precedes it. Call this right after redact_literals_search.
+ */
+void redact_literals_search_cuts(struct redact_literal_search *search);
 
 /* Finds the next match. Overlapping matches count as one. Returns false if there is none. */
 bool redact_literals_next(struct redact_literal_search *search, size_t *ret_begin, size_t *ret_end);

@@ -47,6 +47,7 @@ static int check_cancelled(struct redact_manifest *s, size_t n, struct err *err)
 struct learning {
     struct redact_manifest *s;
     bool of_request;
+    bool literals; /* also redact literals, of which the rules may match only a part */
     bool failed;
     struct err *err;
 };
@@ -60,7 +61,8 @@ static void learn_value(void *ctx, struct str value)
 
 /* ---- strings ------------------------------------------------------------------------------------------- */
 
-/* Applies the rules to one string; *ret_changed: it was redacted. */
+/* Applies the rules to one string, with the literals learned from requests or without; *ret_changed: it was
+ * redacted. */
 static int apply_rules(struct learning *l, struct str text, struct buf *ret, bool *ret_changed)
 {
     struct redact_manifest *s = l->s;
@@ -69,7 +71,7 @@ static int apply_rules(struct learning *l, struct str text, struct buf *ret, boo
         .out = ret, .tally = &tally, .on_match = learn_value, .ctx = l, .request = l->of_request};
     /* A rule may match only a part of a value that was learned whole from a request. */
     const struct redact_repeats whole = {.words = &s->words, .weak = true, .whole_only = true};
-    if (!l->of_request)
+    if (l->literals)
         into.repeats = &whole;
     buf_init(ret, text.n * GROWTH + sizeof REDACTED);
     redact_text(text, &into);
@@ -105,16 +107,21 @@ static struct str get_string(const json_t *string)
     return (struct str){json_string_value(string), json_string_length(string)};
 }
 
-/* Applies the rules to one string in place; *ret_changed (may be NULL): it was redacted. */
-static int redact_in_place(struct redact_manifest *s, json_t *string, bool of_request, bool *ret_changed,
-                           struct err *err)
+/* Sets a redacted string. The name of a rule has no bracket. */
+static int set_redacted(const char *key, json_t *string, const struct buf *text, struct err *err)
 {
-    struct learning l = {.s = s, .of_request = of_request, .err = err};
+    return key && strcmp(key, "rule") == 0 ? set_string(string, REDACTED_NAME, strlen(REDACTED_NAME), err)
+                                           : set_string(string, buf_str(text), text->len, err);
+}
+
+/* Applies the rules to one string in place; *ret_changed (may be NULL): it was redacted. */
+static int redact_in_place(struct learning *l, const char *key, json_t *string, bool *ret_changed)
+{
     struct buf out = BUF_INIT(0);
     bool changed = false;
-    int rc = apply_rules(&l, get_string(string), &out, &changed);
+    int rc = apply_rules(l, get_string(string), &out, &changed);
     if (rc == 0 && changed)
-        rc = set_string(string, buf_str(&out), out.len, err);
+        rc = set_redacted(key, string, &out, l->err);
     buf_release(&out);
     if (rc == 0 && ret_changed)
         *ret_changed = changed;
@@ -126,11 +133,12 @@ static int redact_in_place(struct redact_manifest *s, json_t *string, bool of_re
 static int redact_request_string(struct redact_manifest *s, const char *key, json_t *string, struct err *err)
 {
     static const char *const keys[] = {"kind", "kinds", "request", "argument", "path", "url"};
+    struct learning l = {.s = s, .of_request = true, .err = err};
     if (check_cancelled(s, json_string_length(string), err) < 0)
         return -1;
     for (size_t i = 0; key && i < sizeof keys / sizeof *keys; i++)
         if (strcmp(key, keys[i]) == 0)
-            return redact_in_place(s, string, true, NULL, err);
+            return redact_in_place(&l, key, string, NULL);
     return 0;
 }
 
@@ -138,22 +146,6 @@ static int redact_request_string(struct redact_manifest *s, const char *key, jso
 static bool is_secret_by_key(const char *key, struct str text)
 {
     return key && redact_is_secret(redact_classify_name(str_of(key)), text);
-}
-
-static int apply_rules_to_string(struct redact_manifest *s, const char *key, json_t *string, struct err *err)
-{
-    struct str text = get_string(string);
-    struct learning l = {.s = s, .err = err};
-    if (check_cancelled(s, text.n, err) < 0)
-        return -1;
-    if (json_object_getn(s->renamed, text.p, text.n))
-        return 0;
-    if (is_secret_by_key(key, text)) {
-        learn_value(&l, text);
-        s->tally.n[REDACT_OPTION]++;
-        return l.failed ? -1 : set_string(string, REDACTED, strlen(REDACTED), err);
-    }
-    return redact_in_place(s, string, false, NULL, err);
 }
 
 /* Returns whether the text is a time as profgrab writes it: 2026-11-21T07:48:00.000Z. */
@@ -177,6 +169,45 @@ static bool is_constant(const struct redact_manifest *s, const char *key, struct
     return is_time(text) || json_object_getn(s->hashes, text.p, text.n);
 }
 
+/* Returns whether a key may be redacted. profgrab's own keys stay, even if they equal a redacted word. */
+static bool is_foreign(struct str key)
+{
+    enum { MIN_LENGTH = 12 };
+    bool letter = false, digit = false;
+    for (size_t i = 0; i < key.n; i++) {
+        letter = letter || isalpha((unsigned char)key.p[i]);
+        digit = digit || isdigit((unsigned char)key.p[i]);
+    }
+    return key.n >= MIN_LENGTH && letter && digit;
+}
+
+/* Returns whether a key has the form of profgrab's own keys. */
+static bool may_be_own_key(struct str key)
+{
+    size_t n = 0;
+    while (n < key.n &&
+           (islower((unsigned char)key.p[n]) || isdigit((unsigned char)key.p[n]) || key.p[n] == '_'))
+        n++;
+    return n == key.n && !is_foreign(key);
+}
+
+static int apply_rules_to_string(struct redact_manifest *s, const char *key, json_t *string, struct err *err)
+{
+    struct str text = get_string(string);
+    struct learning l = {.s = s, .err = err};
+    if (check_cancelled(s, text.n, err) < 0)
+        return -1;
+    if (json_object_getn(s->renamed, text.p, text.n))
+        return 0;
+    if (is_secret_by_key(key, text)) {
+        learn_value(&l, text);
+        s->tally.n[REDACT_OPTION]++;
+        return l.failed ? -1 : set_string(string, REDACTED, strlen(REDACTED), err);
+    }
+    l.literals = key ? !is_constant(s, key, text) : !may_be_own_key(text);
+    return redact_in_place(&l, key, string, NULL);
+}
+
 static int apply_words_to_string(struct redact_manifest *s, const char *key, json_t *string, struct err *err)
 {
     struct buf out = BUF_INIT(0);
@@ -192,10 +223,8 @@ static int apply_words_to_string(struct redact_manifest *s, const char *key, jso
     if (path) /* a member that keeps its name */
         return 0;
     int rc = apply_words(s, text, &out, &changed, err);
-    if (rc == 0 && changed && key && strcmp(key, "rule") == 0) /* a rule's name has no bracket */
-        rc = set_string(string, REDACTED_NAME, strlen(REDACTED_NAME), err);
-    else if (rc == 0 && changed)
-        rc = set_string(string, buf_str(&out), out.len, err);
+    if (rc == 0 && changed)
+        rc = set_redacted(key, string, &out, err);
     buf_release(&out);
     return rc;
 }
@@ -203,18 +232,6 @@ static int apply_words_to_string(struct redact_manifest *s, const char *key, jso
 /* ---- the walk ------------------------------------------------------------------------------------------ */
 
 typedef int string_fn(struct redact_manifest *s, const char *key, json_t *string, struct err *err);
-
-/* Returns whether a key may be redacted. profgrab's own keys stay, even if they equal a redacted word. */
-static bool is_foreign(const char *key)
-{
-    enum { MIN_LENGTH = 12 };
-    bool letter = false, digit = false;
-    for (const char *p = key; *p; p++) {
-        letter = letter || isalpha((unsigned char)*p);
-        digit = digit || isdigit((unsigned char)*p);
-    }
-    return strlen(key) >= MIN_LENGTH && letter && digit;
-}
 
 /* Redacts a key like a string, because a manifest from elsewhere may have any key. */
 static int walk_key(struct redact_manifest *s, string_fn *visit, json_t *object, const char *key,
@@ -242,7 +259,7 @@ static int walk_keys(struct redact_manifest *s, string_fn *visit, json_t *object
         return 0;
     json_object_foreach(object, key, value)
     {
-        if (rc == 0 && (visit != apply_words_to_string || is_foreign(key)))
+        if (rc == 0 && (visit != apply_words_to_string || is_foreign(str_of(key))))
             rc = strlist_add(&keys, key, err);
     }
     for (size_t i = 0; rc == 0 && i < keys.n; i++)
@@ -473,10 +490,11 @@ static int rename_if_secret(struct naming *n, const char *path, bool redact_base
 static int learn_request(struct redact_manifest *s, json_t *item, bool *ret_is_secret, struct err *err)
 {
     static const char *const keys[] = {"kind", "request"};
+    struct learning l = {.s = s, .of_request = true, .err = err};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         json_t *string = json_object_get(item, keys[i]);
         bool changed = false;
-        if (json_is_string(string) && redact_in_place(s, string, true, &changed, err) < 0)
+        if (json_is_string(string) && redact_in_place(&l, keys[i], string, &changed) < 0)
             return -1;
         *ret_is_secret = *ret_is_secret || changed;
     }
@@ -563,6 +581,8 @@ int redact_manifest_run(json_t *root, const json_t *items, const struct stop *st
     if (rc == 0)
         rc = walk_value(&s, apply_rules_to_string, NULL, root, err);
     if (rc == 0)
+        rc = redact_words_link(&s.words, err);
+    if (rc == 0)
         rc = rename_members(&s, items, json_object_get(root, "report"), err);
     if (rc == 0)
         rc = walk_value(&s, apply_words_to_string, NULL, root, err);
@@ -575,7 +595,8 @@ int redact_manifest_run(json_t *root, const json_t *items, const struct stop *st
 
 int redact_manifest_object(struct redact_manifest *s, json_t *object, struct err *err)
 {
-    return walk_value(s, apply_rules_to_string, NULL, object, err) < 0
+    return walk_value(s, apply_rules_to_string, NULL, object, err) < 0 ||
+                   redact_words_link(&s->words, err) < 0
                ? -1
                : walk_value(s, apply_words_to_string, NULL, object, err);
 }

@@ -27,7 +27,8 @@ static const struct {
     {"masterauth", REDACT_SECRET}, {"accesskeys", REDACT_SECRET},  {"key", REDACT_MAYBE},
     {"auth", REDACT_MAYBE},        {"session", REDACT_MAYBE},      {"salt", REDACT_MAYBE},
     {"signature", REDACT_MAYBE},   {"license", REDACT_MAYBE},      {"pw", REDACT_SECRET},
-    {"bindpw", REDACT_SECRET},     {"rootpw", REDACT_SECRET},
+    {"bindpw", REDACT_SECRET},     {"rootpw", REDACT_SECRET},      {"authkey", REDACT_SECRET},
+    {"authkeys", REDACT_SECRET},
 
     {"dsn", REDACT_MAYBE},
 };
@@ -48,9 +49,9 @@ static const char *const not_pass[] = {"bypass",   "compass",   "encompass", "ov
 
 /* Parameters with secret values, those with secret values only in profgrab's own requests, and common
  * parameters of profiles and pages. */
-static const char *const secret_parameters[] = {"sig",  "signature", "code",      "jwt",  "otp",
-                                                "totp", "pin",       "session",   "sid",  "ticket",
-                                                "hmac", "assertion", "sessionid", "csrf", "xsrf"};
+static const char *const secret_parameters[] = {"sig",       "signature", "code", "jwt",  "otp",    "totp",
+                                                "pin",       "session",   "sid",  "hmac", "ticket", "csrf",
+                                                "assertion", "sessionid", "xsrf", "cred", "creds"};
 static const char *const keys_in_requests[] = {"key", "auth"};
 static const char *const known_parameters[] = {"seconds", "debug", "gc",     "rate",  "depth", "limit",
                                                "page",    "n",     "format", "level", "start", "end",
@@ -351,4 +352,28 @@ bool redact_is_secret_parameter(struct str name, struct str value, bool in_reque
     char plain[RANDOM_MAX];
     value = decode_percent(value, plain);
     return redact_looks_random(value) || is_random(value);
+}
+
+/* Returns whether a part of a path is a version of an API: `v1`, `v2beta10`. */
+static bool is_version(struct str v)
+{
+    enum { LONGEST = 10 };
+    return v.n > 1 && v.n <= LONGEST && v.p[0] == 'v' && isdigit((unsigned char)v.p[1]);
+}
+
+bool redact_is_random_part(struct str part)
+{
+    char plain[RANDOM_MAX];
+    return !is_version(part) && redact_looks_random(decode_percent(part, plain));
+}
+
+bool redact_is_ordinary_part(struct str part)
+{
+    static const char *const ordinary[] = {"refresh", "reset",  "new",    "list",   "info",
+                                           "status",  "stats",  "verify", "revoke", "create",
+                                           "renew",   "rotate", "login",  "debug"};
+    for (size_t i = 0; i < sizeof ordinary / sizeof *ordinary; i++)
+        if (str_is(part, ordinary[i]))
+            return true;
+    return false;
 }

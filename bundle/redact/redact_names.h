@@ -25,6 +25,13 @@ bool redact_is_secret_parameter(struct str name, struct str value, bool in_reque
 /* Eight bytes or more in which letters and digits alternate more than in words: `c75de8c1b7c3ae`. */
 bool redact_looks_random(struct str v);
 
+/* Returns whether a part of a request's path, or a parameter without a name, looks random. The version of an
+ * API does not. */
+bool redact_is_random_part(struct str part);
+
+/* Returns whether a part of a path after the name of a secret is an ordinary word, as in `/token/refresh`. */
+bool redact_is_ordinary_part(struct str part);
+
 /* Returns whether the text is a port: one to five digits. */
 bool redact_is_port(struct str v);
 

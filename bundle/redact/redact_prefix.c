@@ -218,6 +218,14 @@ static bool is_slash_option(struct str s, size_t begin)
            (begin == 1 || redact_is_blank(s.p[begin - 2]) || redact_is_quote(s.p[begin - 2]));
 }
 
+/* Returns whether the name of `NAME:VALUE` begins there, in the path or a parameter of a request. The host of
+ * a URL is no name. */
+static bool begins_colon_name(struct str s, size_t begin)
+{
+    bool host = begin > 2 && memcmp(s.p + begin - 3, "://", 3) == 0;
+    return begin > 0 && strchr("/?&=;,", s.p[begin - 1]) && !host;
+}
+
 /* Reads the name that ends before `at`. */
 static bool read_name(struct redact_search *search, size_t at, struct redact_prefix *l)
 {
@@ -231,7 +239,9 @@ static bool read_name(struct redact_search *search, size_t at, struct redact_pre
         before < begin || begin == 0 || strchr("{,[(", s.p[before - 1]) || is_slash_option(s, begin);
     l->first_on_line = begin == 0 || s.p[begin - 1] == '\t' || s.p[begin - 1] == '\n';
     l->first_word = before == 0;
-    l->in_path = search->request && begin > 0 && s.p[begin - 1] == ';';
+    l->colon = search->request && l->sign == ':' && !l->name_quoted && begins_colon_name(s, begin);
+    l->in_path =
+        search->request && begin > 0 && (s.p[begin - 1] == ';' || (l->colon && s.p[begin - 1] == '/'));
     l->parameter =
         l->in_path || (begin > 0 && (strchr("?&", s.p[begin - 1]) || redact_is_before(s, begin, "&amp;")));
     if (end > 0 && (s.p[end - 1] == ']' || (begin > 0 && strchr("%\\", s.p[begin - 1]))))

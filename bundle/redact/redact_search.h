@@ -64,6 +64,10 @@ size_t redact_url_password(struct redact_search *search, size_t at);
 /* Returns the length of a secret in a path, after `/token/` or in a web hook; 0: none. */
 size_t redact_url_path(const struct redact_search *search, size_t at);
 
+/* Returns the length of a part of a request's path, or of a parameter without a name, that looks random; 0:
+ * none. */
+size_t redact_url_part(const struct redact_search *search, size_t at);
+
 /* ---- redact_value.c: values of names ---- */
 
 /* Returns the length of the value of `NAME=VALUE`, `NAME: VALUE`, `"NAME":"VALUE"` or `--NAME VALUE`; 0: none
@@ -103,7 +107,8 @@ struct redact_prefix {
     char sign;        /* `=`, `:`, `,`, or a blank after an option, or a tab after the first word of a line */
     bool encoded;     /* the sign and the end of the value are percent-encoded */
     bool parameter;   /* of a request */
-    bool in_path;     /* a parameter behind a semicolon, of a component of a request's path */
+    bool in_path;     /* a parameter behind a semicolon or a slash, of a component of a request's path */
+    bool colon;       /* `NAME:VALUE` of a request's path or parameter: only a name of a secret counts */
     bool request;     /* the string is a request */
     bool name_quoted; /* as in JSON */
     bool space_after_sign;   /* a blank follows the sign */

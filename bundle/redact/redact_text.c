@@ -203,6 +203,12 @@ static bool is_candidate(struct str s, size_t at)
     }
 }
 
+/* Returns whether a parameter without a name may begin at `at`, in a request. */
+static bool begins_parameter(const struct redact_search *search, size_t at)
+{
+    return search->request && at > 0 && (search->in.p[at - 1] == '?' || search->in.p[at - 1] == '&');
+}
+
 /* Returns whether `at` is inside a word, where no secret begins. */
 static bool is_inside_word(struct str s, size_t at)
 {
@@ -235,7 +241,8 @@ static size_t find_secret(struct redact_search *search, size_t at, enum redact_r
     if ((n = redact_value_length(search, at)) > 0 || (n = redact_markup_length(search, at)) > 0)
         return n;
     *ret_rule = REDACT_URL;
-    if ((n = redact_url_password(search, at)) > 0 || (n = redact_url_path(search, at)) > 0)
+    if ((n = redact_url_password(search, at)) > 0 || (n = redact_url_path(search, at)) > 0 ||
+        (n = redact_url_part(search, at)) > 0)
         return n;
     *ret_rule = REDACT_TOKEN;
     return token_length(search, at);
@@ -300,7 +307,8 @@ static size_t redact_position(struct redact_search *search, struct repeats_ahead
     }
     if (s.p[at] == ':' || s.p[at] == '%')
         redact_url_read(search, at);
-    size_t n = is_candidate(s, at) || search->ahead.begin == at ? find_secret(search, at, &rule) : 0;
+    bool candidate = is_candidate(s, at) || begins_parameter(search, at) || search->ahead.begin == at;
+    size_t n = candidate ? find_secret(search, at, &rule) : 0;
     size_t repeat_end = find_repeat_end(repeats, at);
     bool begins = repeat_end > at && repeats->begin == at;
     if (n > 0) {

@@ -22,7 +22,7 @@ struct address {
     struct str s;
     unsigned level;
     bool web;          /* its scheme has ports more often than passwords */
-    bool has_at;       /* the user contains an @ */
+    bool odd_user;     /* the user contains an @ or a comma: the text may be a list of hosts */
     size_t user, pass; /* their offsets */
 };
 
@@ -97,17 +97,19 @@ static bool read_scheme(struct str s, size_t at, bool *ret_web)
 }
 
 /* Finds the colon after the user; false if there is none. A colon in plain text may be
- * percent-encoded; then an @ must follow. */
+ * percent-encoded; then an @ must follow. A bracket with a colon inside is an IPv6 address, and a colon
+ * before `//` begins another URL. */
 static bool read_user(struct address *a)
 {
     size_t encoded = 0; /* the offset after `%3A` */
+    bool bracket = false;
     for (size_t i = a->user; i < a->s.n;) {
         struct unit u = read_unit(a->s, i, a->level);
         if (u.c == ':') {
             a->pass = i + u.n;
-            return true;
+            return !bracket && mark_length(a->s, i, a->level) == 0;
         }
-        if (isspace((unsigned char)u.c) || is_one_of(u.c, "/?#\"'<>,[") ||
+        if (isspace((unsigned char)u.c) || is_one_of(u.c, "/?#\"'<>") ||
             (a->level > 0 && u.n == 1 && is_one_of(u.c, "&;")))
             return false;
         if (u.c == '@' && encoded > 0) {
@@ -116,7 +118,8 @@ static bool read_user(struct address *a)
         }
         if (encoded == 0 && u.c == '%' && a->s.n - i > 2 && strncasecmp(a->s.p + i, "%3a", 3) == 0)
             encoded = i + 3;
-        a->has_at = a->has_at || u.c == '@';
+        a->odd_user = a->odd_user || is_one_of(u.c, "@,");
+        bracket = u.c == '[' || (bracket && u.c != ']');
         i += u.n;
     }
     return false;
@@ -197,7 +200,7 @@ static size_t find_password_end(const struct address *a)
     bool port = first.n == 0 || redact_is_port(first);
     if (u.c == '@')
         return first.n > 0 ? find_last_at(a->s, i, a->level) : 0;
-    if (port && (a->web || a->has_at || u.c != '/'))
+    if (port && (a->web || a->odd_user || u.c != '/'))
         return 0;
     return find_at_sign(a, i, port);
 }
@@ -282,16 +285,22 @@ size_t redact_url_password(struct redact_search *search, size_t at)
  * file name. */
 static bool is_secret_part(const struct redact_search *search, struct str name, struct str part)
 {
-    static const char *const ordinary[] = {"refresh", "reset",  "new",    "list",   "info",
-                                           "status",  "stats",  "verify", "revoke", "create",
-                                           "renew",   "rotate", "login",  "debug"};
-    if (name.n == 0 || name.p[name.n - 1] == 's' || redact_classify_name(name) != REDACT_SECRET)
+    if (name.n == 0 || name.p[name.n - 1] == 's' || redact_classify_name(name) != REDACT_SECRET ||
+        redact_is_ordinary_part(part))
         return false;
-    for (size_t i = 0; i < sizeof ordinary / sizeof *ordinary; i++)
-        if (str_is(part, ordinary[i]))
-            return false;
     return redact_looks_random(part) || redact_is_secret(REDACT_MAYBE, part) ||
            (search->request && redact_is_secret(REDACT_SECRET, part));
+}
+
+size_t redact_url_part(const struct redact_search *search, size_t at)
+{
+    struct str s = search->in;
+    if (!search->request || at == 0 || at >= s.n || !is_one_of(s.p[at - 1], "/?&"))
+        return 0;
+    bool is_host = at > 2 && memcmp(s.p + at - 3, "://", 3) == 0;
+    const char *stops = s.p[at - 1] == '/' ? "/=&;?# \t" : "=&;# \t";
+    struct str part = {s.p + at, redact_length_until(s, at, stops, REDACT_RANDOM_MAX)};
+    return !is_host && redact_is_random_part(part) ? redact_length_until(s, at, stops, s.n - at) : 0;
 }
 
 size_t redact_url_path(const struct redact_search *search, size_t at)

@@ -205,7 +205,7 @@ static size_t word_length(struct str s, size_t at, size_t max)
 /* Returns whether the value is a parameter of a URL, which may contain commas, semicolons and quotes. */
 static bool is_parameter(const struct redact_prefix *l)
 {
-    bool in_url = l->encoded || (l->parameter && l->sign == '=' && !l->entity);
+    bool in_url = l->encoded || l->colon || (l->parameter && l->sign == '=' && !l->entity);
     return in_url && (l->request || !l->quote);
 }
 
@@ -413,6 +413,8 @@ size_t redact_value_length(struct redact_search *search, size_t at)
                      (l.parameter && is_secret_parameter(secrecy, &l, first)) ||
                      (plural && contains_text(&l, first) && redact_is_secret(REDACT_SECRET, first)) ||
                      (is_p && redact_is_password_of_p(first));
+    if (l.colon && redact_is_ordinary_part(first)) /* a method of an API: `/token:verify` */
+        return 0;
     if (!is_secret && part != REDACT_NO_PAIR && first.n > 0)
         is_secret = redact_is_secret(classify_pair(search, at, &l, first), first);
     return is_secret && !is_not_set(&l, first) && !is_on_next_line(s, at) ? value_length(s, at, &l, s.n) : 0;

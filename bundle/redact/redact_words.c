@@ -14,8 +14,9 @@
 #include "bundle/redact/redact_names.h"
 #include "base/banned.h"
 
-/* SECRET_MIN: for the whole value of a request's parameter. WORD_MIN: for other words. */
-enum { SECRET_MIN = 3, WORD_MIN = 4, WORD_MAX = 512, MAX_PARTS = 8 };
+/* SECRET_MIN: for the whole value of a request's parameter. WORD_MIN: for other words. INSIDE_MIN: for a
+ * whole value to be found inside longer words. */
+enum { SECRET_MIN = 3, WORD_MIN = 4, INSIDE_MIN = 6, WORD_MAX = 512, MAX_PARTS = 8 };
 
 /* Words that are never learned: ordinary values of parameters. */
 static const char *const ordinary[] = {
@@ -150,6 +151,19 @@ static bool is_worth_learning(struct str word, bool whole, bool of_request)
     return of_request ? s.digit || word.n >= LONG : s.digit && s.letter;
 }
 
+/* Adds a word to the literals: to find it inside longer words, or only its beginning at cuts. A part of
+ * [redacted] must not be found inside [redacted]. */
+static int learn_inside(struct redact_words *w, struct str word, bool strong, bool whole_request,
+                        struct err *err)
+{
+    enum redact_literal_kind kind = REDACT_LITERAL_AT_CUTS;
+    if (!memmem(REDACTED, strlen(REDACTED), word.p, word.n))
+        kind = strong                                  ? REDACT_LITERAL_STRONG
+               : whole_request && word.n >= INSIDE_MIN ? REDACT_LITERAL_WEAK
+                                                       : REDACT_LITERAL_AT_CUTS;
+    return redact_literals_add(&w->literals, word, kind, err);
+}
+
 static int learn_word(struct redact_words *w, struct str run, bool whole, bool of_request, struct err *err)
 {
     char low[WORD_MAX];
@@ -167,7 +181,7 @@ static int learn_word(struct redact_words *w, struct str run, bool whole, bool o
         return -1;
     w->first[(unsigned char)word.p[0]] = true;
     w->longest = word.n > w->longest ? word.n : w->longest;
-    return 0;
+    return learn_inside(w, word, strong, whole && of_request, err);
 }
 
 /* Returns the next run of name bytes from *at on; empty at the end. */
@@ -271,7 +285,8 @@ static int learn_literal(struct redact_words *w, struct str value, struct err *e
     }
     if (s.n < SECRET_MIN || !solid || (name == s.n && s.n <= WORD_MAX))
         return 0;
-    return redact_literals_add(&w->literals, s, is_strong(s, true), err);
+    return redact_literals_add(&w->literals, s,
+                               is_strong(s, true) ? REDACT_LITERAL_STRONG : REDACT_LITERAL_WEAK, err);
 }
 
 /* Learns a decoded value, and its escaped forms. */
@@ -422,6 +437,7 @@ void redact_words_apply(const struct redact_repeats *which, struct str text, str
     struct redact_literal_search search;
     size_t plain = 0, begin, end;
     redact_words_search(which, text, &search);
+    redact_literals_search_cuts(&search);
     while (redact_literals_next(&search, &begin, &end)) {
         redact_words_apply_words(which, (struct str){text.p + plain, begin - plain}, ret, ret_n);
         if (ret)

@@ -7,6 +7,10 @@
  *
  * A value of a request with other bytes than those of words (`p4$w!x9`) is learned whole: as it is, decoded,
  * and escaped as servers repeat it.
+ *
+ * These values, strong words, and whole values of a request from six bytes on are literals
+ * (redact_literals.h): they are redacted inside longer words too. Other words are redacted only as parts of
+ * `a.b-c`.
  */
 #ifndef BUNDLE_REDACT_REDACT_WORDS_H
 #define BUNDLE_REDACT_REDACT_WORDS_H
@@ -37,27 +41,27 @@ void redact_words_release(struct redact_words *w);
  * whole value from three bytes on. In other values: each word of letters and digits. */
 int redact_words_learn(struct redact_words *w, struct str value, bool of_request, struct err *err);
 
-/* Prepares the search for whole values. Call it after the last value of a request is learned. */
+/* Prepares the search for literals. Call it after words were learned and before the next search. */
 int redact_words_link(struct redact_words *w, struct err *err);
 
 /* Returns whether the whole `run` is a word, weak or strong. */
 bool redact_words_has(const struct redact_words *w, struct str run);
 
-/* Adds the text to `ret` (NULL: only counts) with each word replaced, and counts the words in *ret_n. The
- * time is linear in the text. */
+/* Adds the text to `ret` (NULL: only counts) with each word replaced, and counts the words in *ret_n. Also
+ * replaces the beginning of a word at a place where profgrab cut the text. The time is linear in the text. */
 struct redact_repeats {
     const struct redact_words *words;
     bool weak;       /* replace weak words too */
-    bool whole_only; /* only values that are learned whole as literal strings */
+    bool whole_only; /* only literals */
 };
 void redact_words_apply(const struct redact_repeats *which, struct str text, struct buf *ret,
                         uint64_t *ret_n);
 
-/* Works like redact_words_apply, without the values that are learned whole: the caller has searched them. */
+/* Works like redact_words_apply, without literals and cuts: the caller has searched them. */
 void redact_words_apply_words(const struct redact_repeats *which, struct str text, struct buf *ret,
                               uint64_t *ret_n);
 
-/* Begins a search for the values that are learned whole. */
+/* Begins a search for literals. */
 static inline void redact_words_search(const struct redact_repeats *which, struct str text,
                                        struct redact_literal_search *search)
 {

@@ -333,6 +333,22 @@ refuse() {
     assert_status 0
 }
 
+@test "a label or an assignee that looks like a secret is refused" {
+    grab heap '/debug/vars?token=sesame99x'
+    [[ $status == 0 || $status == 3 ]] || fail_run
+    bundle=${lines[0]}
+    attach --for gitaly --issue-label sesame99x --dry-run
+    assert_status 4
+    assert_stderr_has 'the label "[redacted]" of the issue contains text that looks like a secret: nothing is sent'
+    assert_stderr_has 'hint: give another one: --issue-label, or labels: of the team in the inventory'
+    attach --to lab:ops/private --assignee token=abcde
+    assert_status 4
+    assert_stderr_has 'the assignee "token=[redacted]" of the issue'
+    refute_requested .
+    attach --for gitaly --issue-label sesame99 --dry-run
+    assert_status 0
+}
+
 @test "an encrypted bundle is attached to an existing issue" {
     make_bundle
     attach --for gitaly --to 'lab:ops/private#1'

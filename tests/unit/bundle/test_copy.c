@@ -261,6 +261,11 @@ static void requests_without_a_file_are_redacted(void **state)
          "404: sesame\"}",
          "{\"items\":[{\"kind\":\"/x/token/[redacted]\",\"request\":\"GET "
          "/x/token/[redacted]\"}],\"error\":\"HTTP 404: [redacted]\"}"},
+        {"{\"items\":[{\"kind\":\"/x?y&kJ8sQpZ2vLm9xRtW\",\"error\":\"no xkJ8sQpZ2vLm9xRtWy\"}]}",
+         "{\"items\":[{\"kind\":\"/x?y&[redacted]\",\"error\":\"no x[redacted]y\"}]}"},
+        {"{\"items\":[{\"request\":\"GET /x?token=hunterabcdefghij\"}],\"error\":\"HTTP 404: y "
+         "hunterabcd...\"}",
+         "{\"items\":[{\"request\":\"GET /x?token=[redacted]\"}],\"error\":\"HTTP 404: y [redacted]...\"}"},
         {"{\"planned\":[{\"kind\":\"/x/token/sesame\"}],\"error\":\"sesame\"}",
          "{\"planned\":[{\"kind\":\"/x/token/[redacted]\"}],\"error\":\"[redacted]\"}"},
         {"{\"asked\":{\"kinds\":[\"/x/token/sesame\",\"heap\"],\"path\":\"/y/password/swordfish/"
@@ -315,6 +320,8 @@ static void repeated_words_are_redacted_in_the_values_of_every_key(void **state)
         {"\"verdicts\":[{\"rule\":\"x-sesame\",\"text\":\"sesame\"}]}",
          "\"verdicts\":[{\"rule\":\"redacted\",\"text\":\"[redacted]\"}]}"},
         {"\"route\":\"ssh\",\"status\":\"damaged\",\"started\":\"2026-11-21T07:48:00.000Z\"}", NULL},
+        {"\"sesame\":1,\"damaged\":{\"rule\":\"sesame-x\"},\"Sesame\":\"xsesame\"}",
+         "\"sesame\":1,\"damaged\":{\"rule\":\"redacted\"},\"[redacted]\":\"x[redacted]\"}"},
         {"\"error\":\"ssh 2026 damaged\"}", "\"error\":\"[redacted] [redacted] [redacted]\"}"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -323,6 +330,51 @@ static void repeated_words_are_redacted_in_the_values_of_every_key(void **state)
         free(text);
         free(in);
     }
+}
+
+/* The tracker gets labels and assignees of an issue unchanged, so a secret in one stops the copy. */
+static void a_label_or_assignee_with_a_secret_stops_the_copy(void **state)
+{
+    static const struct {
+        const char *label, *assignee, *why; /* why: NULL: they are fine */
+    } cases[] = {
+        {"profiling", "carol", NULL},
+        {"sesame99x", "carol",
+         "the label \"[redacted]\" of the issue contains text that looks like a secret"},
+        {"team-SESAME99Xyz", "carol", "the label \"team-[redacted]yz\""},
+        {"token=abc", "carol", "the label \"token=[redacted]\""},
+        {"profiling", "glpat-0123456789abcdef", "the assignee \"[redacted]\""},
+    };
+    struct capture w;
+    begin_capture(&w, *state);
+    add_item(&w, (struct manifest_item){.kind = "/x?token=sesame99x", .file = "file-03/gitaly/x.txt"}, "x",
+             1);
+    char *bundle = pack_and_release(&w);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *label = format_text("%s", cases[i].label), *assignee = format_text("%s", cases[i].assignee);
+        const struct strlist labels = {.items = &label, .n = 1}, assignees = {.items = &assignee, .n = 1};
+        struct bundle_copy how = {.bundle = bundle,
+                                  .issue_labels = &labels,
+                                  .assignees = &assignees,
+                                  .redact = true,
+                                  .cancel_fd = -1};
+        struct bundle_copy_result c = {0};
+        struct err err = ERR_INIT;
+        size_t before = scratch_count(*state);
+        int rc = bundle_copy(&how, &c, &err);
+        assert_int_equal(rc, cases[i].why ? -1 : 0);
+        if (rc < 0) {
+            assert_int_equal(err.kind, ERR_FAILED);
+            assert_contains(err.msg, cases[i].why);
+            assert_contains(err.hint, cases[i].assignee[0] == 'c' ? "--issue-label" : "--assignee");
+            assert_int_equal(scratch_count(*state), before);
+        } else {
+            bundle_copy_result_release(&c);
+        }
+        free(label);
+        free(assignee);
+    }
+    free(bundle);
 }
 
 /* A copy that exceeds its processor time fails and leaves no file. */
@@ -741,6 +793,7 @@ int main(void)
         SCRATCH(copies_get_numbered_names),
         SCRATCH(a_redacted_copy_lists_its_redactions),
         SCRATCH(words_that_a_server_repeats_are_redacted),
+        SCRATCH(a_label_or_assignee_with_a_secret_stops_the_copy),
         SCRATCH(members_that_are_not_searched_are_listed),
         SCRATCH(only_an_allowed_signer_is_named),
         SCRATCH(a_changed_copy_has_no_valid_signature),

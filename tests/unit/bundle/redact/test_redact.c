@@ -480,6 +480,14 @@ static void secrets_in_text_are_redacted(void **state)
         {"basic_auth: user:sesame", "basic_auth: user:[redacted]"},
         {"DB_PW=sesame bindpw=sesame", "DB_PW=[redacted] bindpw=[redacted]"},
         {"nats://c75de8c1b7c3ae@h:4222", "nats://[redacted]@h:4222"},
+        /* Commas and brackets in the user of a URL. */
+        {"ldap://cn=a,dc=b:S3/same@h postgres://us,er:S3/same@db",
+         "ldap://cn=a,dc=b:[redacted]@h postgres://us,er:[redacted]@db"},
+        {"postgres://[user]:S3/same@db x postgres://us[e:S3/same@db",
+         "postgres://[user]:[redacted]@db x postgres://us[e:S3/same@db"},
+        {"ldap%3A%2F%2Fa,b%3AS3%2Fsame%40h", "ldap%3A%2F%2Fa,b%3A[redacted]%40h"},
+        {"http://a,http://u:S3/same@h", "http://a,http://u:[redacted]@h"},
+        {"mongodb://h1,h2:27017/db@x kafka://[::1]:9092/x@y http://h,i, see a@b amqp://h,i:k", NULL},
         /* A token as the user of a URL, JSON's slash in a path, names in attributes. */
         {"https://c75de8c1b7c3ae@h/1 https://c75de8c1b7c3ae:x@h https://file-03@h",
          "https://[redacted]@h/1 https://[redacted]@h https://file-03@h"},
@@ -587,6 +595,22 @@ static void secrets_in_requests_are_redacted(void **state)
         {"GET /x;v=1;sid=ses,ame;w=2/y?a=b", "GET /x;v=1;sid=[redacted];w=2/y?a=b"},
         {"GET /x;token=p4$w/y?a=b", "GET /x;token=[redacted]/y?a=b"},
         {"GET /x;v=1;w=2?seconds=5", NULL},
+        /* Random values without a name. */
+        {"/x?kJ8sQpZ2vLm9xRtW", "/x?[redacted]"},
+        {"/x?a&9f86d081884c7d659a2f&y=1", "/x?a&[redacted]&y=1"},
+        {"/x?9f86d081884c%2F7d659a2f==", "/x?[redacted]=="},
+        {"GET /9f86d081884c7d659a2f/y", "GET /[redacted]/y"},
+        {"GET /x/9f86d081884c7d659a2f.json?a=b", "GET /x/[redacted]?a=b"},
+        {"http://app-5d8f7c9b6-x2x4z/debug/pprof/", NULL},
+        {"http://token:6060/debug/pprof/", NULL},
+        {"GET /apis/v1alpha1/heap-2026-11-25?debug&file-03.example.org&1234567890123", NULL},
+        /* A colon after the name of a secret, and other names. */
+        {"/x?token:sesame&a:b", "/x?token:[redacted]&a:b"},
+        {"/x?a=b&q=password:ses,ame&odd:9f86d081884c7d", "/x?a=b&q=password:[redacted]&odd:[redacted]"},
+        {"/token:sesame/y", "/token:[redacted]/y"},
+        {"GET /x/api_key:ses,ame?a=b", "GET /x/api_key:[redacted]?a=b"},
+        {"GET /v1/token:verify?at=10:30&host:6060", NULL},
+        {"/x?auth_key=sesame&cred=sesame&creds=x", "/x?auth_key=[redacted]&cred=[redacted]&creds=[redacted]"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf b = BUF_INIT(4096);
@@ -642,7 +666,8 @@ static void repeated_words_of_a_request_are_redacted(void **state)
         {"trailing period: c75de8c1b7c3ae.", "trailing period: [redacted].", NULL},
         {"C75DE8C1B7C3AE", "[redacted]", NULL},
         {"x-token-c75de8c1b7c3ae.json, -c75de8c1b7c3ae_", "x-token-[redacted].json, -[redacted]_", NULL},
-        {"c75de8c1b7c3aec c75de8c1b7c3a", NULL, NULL},
+        {"xC75DE8C1B7C3AEc thec75de8c1b7c3ae c75de8c1b7c3a", "x[redacted]c the[redacted] c75de8c1b7c3a",
+         NULL},
         {"who is ABCDE? abcdef, x.abcde", NULL, "who is [redacted]? abcdef, x.[redacted]"},
         {"pin-1234 pin 1234", "[redacted] pin 1234", NULL},
         {"ab 12 heap", NULL, NULL},
@@ -669,6 +694,26 @@ static void repeated_words_of_a_request_are_redacted(void **state)
             buf_release(&b);
         }
     redact_words_release(&words);
+}
+
+static void learn_request_values(struct redact_words *words, const char *const *values, size_t n)
+{
+    struct err err = ERR_INIT;
+    assert_ok(redact_words_init(words, &err), &err);
+    for (size_t i = 0; i < n; i++)
+        assert_ok(redact_words_learn(words, str_of(values[i]), true, &err), &err);
+    assert_ok(redact_words_link(words, &err), &err);
+}
+
+static void assert_applied_to(const struct redact_words *words, bool weak, const char *in, const char *want)
+{
+    const struct redact_repeats which = {.words = words, .weak = weak};
+    struct buf b = BUF_INIT(4096);
+    uint64_t n = 0;
+    redact_words_apply(&which, str_of(in), &b, &n);
+    assert_string_equal(buf_str(&b), want);
+    assert_int_equal(n > 0, strcmp(want, in) != 0);
+    buf_release(&b);
 }
 
 /* Request values that are not words are found as a whole, wherever they are repeated and in any form. */
@@ -724,6 +769,74 @@ static void values_of_a_request_are_redacted_in_every_encoding(void **state)
         assert_int_equal(redact_sum(&tally) > 0, strcmp(cases[i].in, cases[i].out) != 0);
         buf_release(&b);
     }
+    redact_words_release(&words);
+}
+
+/* Values of requests that consist of name bytes are found inside longer words too, unless they are short.
+ * A value that is a part of [redacted] damages no [redacted]. */
+static void long_values_are_redacted_inside_of_words(void **state)
+{
+    (void)state;
+    static const char *const learned[] = {"Tk9mQ2xW8vR4zL", "sesame99x", "swordfish", "abcde", "redact"};
+    static const struct {
+        const char *in, *strong, *weak; /* NULL: unchanged */
+    } cases[] = {
+        {"xxTk9mQ2xW8vR4zLyy, the tokenisTk9mQ2xW8vR4zL, tk9mq2xw8vr4zl7",
+         "xx[redacted]yy, the tokenis[redacted], [redacted]7", NULL},
+        {"sesame99xyz", "[redacted]yz", NULL},
+        {"xswordfishes", NULL, "x[redacted]es"},
+        {"abcdef xabcde", NULL, NULL},
+        {"[redacted] redact redacts", NULL, "[redacted] [redacted] redacts"},
+        {"sesame 99x, Tk9m, sword", NULL, NULL},
+    };
+    struct redact_words words;
+    learn_request_values(&words, learned, sizeof learned / sizeof *learned);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *strong = cases[i].strong ? cases[i].strong : cases[i].in;
+        assert_applied_to(&words, false, cases[i].in, strong);
+        assert_applied_to(&words, true, cases[i].in, cases[i].weak ? cases[i].weak : strong);
+    }
+    redact_words_release(&words);
+}
+
+/* Wherever profgrab cuts a text inside a learned value, at most three bytes of the value stay, or five
+ * inside a longer word. */
+static void values_that_a_message_cuts_are_redacted(void **state)
+{
+    (void)state;
+    enum { LIMIT = 160, MIN_LENGTH = 4, MIN_IN_WORD = 6 };
+    static const char *const learned[] = {"hunterabcdefghijkl", "p4$w!x9,ab", "abcde", "gr%C3%BCn-wald7"};
+    static const char *const repeated[] = {"hunterabcdefghijkl", "p4$w!x9,ab", "p4\\u0024w!x9,ab", "abcde",
+                                           "gr\xc3\xbcn-wald7"};
+    struct redact_words words;
+    learn_request_values(&words, learned, sizeof learned / sizeof *learned);
+    for (size_t i = 0; i < sizeof repeated / sizeof *repeated; i++)
+        for (size_t n = 0; n <= strlen(repeated[i]); n++)
+            for (int form = 0; form < 4; form++) {
+                bool inside = form & 1, dots = form & 2;
+                char *value = format_text("%.*s", (int)n, repeated[i]);
+                char *last = n > 0 ? value + n - 1 : value;
+                *last = *last == '\xc3' ? '?' : *last; /* a cut character */
+                char *lead = format_text("%*s%s", dots ? 1 : LIMIT, "", inside ? "x" : "");
+                char *in = format_text("%s%s%s", lead, value, dots ? "..." : "");
+                bool complete = n == strlen(repeated[i]) && !(inside && n < MIN_IN_WORD);
+                /* An escape counts as one byte. */
+                size_t bytes = n -
+                               (i == 2 && n > 7   ? 5
+                                : i == 2 && n > 2 ? n - 2
+                                                  : 0) -
+                               (i == 4 && n == 3 ? 1 : 0);
+                bool goes = complete || bytes >= (inside ? MIN_IN_WORD : MIN_LENGTH);
+                char *out = format_text("%s%s%s", lead, goes ? REDACTED : value, dots ? "..." : "");
+                assert_applied_to(&words, true, in, out);
+                free(value);
+                free(lead);
+                free(in);
+                free(out);
+            }
+    /* Not at a cut, and no beginning of a value. */
+    assert_applied_to(&words, true, "hunterabcdef, hunterab. hunter..", "hunterabcdef, hunterab. hunter..");
+    assert_applied_to(&words, true, "who is it... hunt ...", "who is it... hunt ...");
     redact_words_release(&words);
 }
 
@@ -1373,6 +1486,8 @@ int main(void)
         cmocka_unit_test(all_lines_of_a_private_key_are_redacted),
         cmocka_unit_test(repeated_words_of_a_request_are_redacted),
         cmocka_unit_test(values_of_a_request_are_redacted_in_every_encoding),
+        cmocka_unit_test(long_values_are_redacted_inside_of_words),
+        cmocka_unit_test(values_that_a_message_cuts_are_redacted),
         cmocka_unit_test(labels_and_secrets_in_dumps_are_redacted),
         cmocka_unit_test(labels_of_a_profile_are_redacted),
         cmocka_unit_test(a_profile_without_secret_labels_is_read_only_once),
