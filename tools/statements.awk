@@ -69,7 +69,7 @@ function scan(rest,    token) {
 }
 
 # A name and the parenthesis after it may be on two lines: `word` is the last name.
-function take(token, rest) {
+function handle_token(token, rest) {
     if (token ~ /^([A-Za-z_]|##)/) {
         word = token
         if (last != "." && last != "->" && (in_macro || rest ~ /^[ \t]*\(/ || !declares(last)))
