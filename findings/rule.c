@@ -1,5 +1,6 @@
 #include "findings/rule.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,14 @@ const char *finding_topic_name(enum finding_topic topic)
                                         [FINDING_TOPIC_BODY] = "body",
                                         [FINDING_TOPIC_NONE] = ""};
     return names[topic];
+}
+
+char *finding_rule_describe(const struct finding_rule *rule)
+{
+    struct finding_values names = {.weight = 0};
+    for (size_t i = 0; i < SENTENCE_MAX_ARGUMENTS && rule->arguments[i]; i++)
+        snprintf(names.arguments[i], sizeof names.arguments[i], "{%s}", rule->arguments[i]);
+    return sentence_make(rule->sentence, &names);
 }
 
 void finding_release(struct finding *f)
@@ -71,7 +80,7 @@ int finding_case_add(struct finding_case *c, const struct finding_rule *rule,
     if (array_reserve((void **)&list->items, &list->cap, list->n + 1, sizeof *list->items, c->err) < 0)
         return -1;
     struct finding finding = {.rule = rule,
-                              .text = sentence_make(rule->sentence, values->arguments),
+                              .text = sentence_make(rule->sentence, values),
                               .file = copy_printable(subject->file, &failed),
                               .look = copy_look(values->look, &failed),
                               .weight = values->weight,

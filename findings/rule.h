@@ -36,6 +36,11 @@ const char *finding_topic_name(enum finding_topic topic);
 /* The files that a finding or a picture is made from: one file, the files of two sides, or two snapshots. */
 enum finding_input { FINDING_FROM_ONE, FINDING_FROM_COMPARISON, FINDING_FROM_GROWTH };
 
+#define SENTENCE_MAX_ARGUMENTS 6
+/* The size of a name in a sentence, and of one argument, with the NUL. */
+#define SENTENCE_NAME_SIZE 160
+#define SENTENCE_ARGUMENT_SIZE 400
+
 struct finding_case;
 struct finding_rule;
 /* Checks whether the rule applies, and if so adds its finding by finding_case_add. Returns -1 if memory is
@@ -51,7 +56,10 @@ struct finding_rule {
     finding_rule_fn *apply;             /* NULL if fetch/finding.c adds the finding by its `number` */
     const char *const *in, *const *out; /* for rules on functions: see struct tally_choice */
     double percent;                     /* the smallest reported percentage */
-    const char *sentence;               /* with the placeholders {0} to {5} for figures and names */
+    const char *sentence;               /* with the placeholders {0} to {5} for its arguments */
+    /* The names of {0} to {5} in the documentation: "share". That of an optional clause begins like it:
+     * "; function allocates most". NULL: the sentence has fewer. */
+    const char *arguments[SENTENCE_MAX_ARGUMENTS];
     const char *evidence;
     const char *threshold; /* NULL: `percent` is the threshold */
     const char *look;      /* the function to look at; NULL for FINDING_TOPIC_BODY */
@@ -59,10 +67,9 @@ struct finding_rule {
     const char *source;
 };
 
-#define SENTENCE_MAX_ARGUMENTS 6
-/* The size of a name in a sentence, and of one argument, with the NUL. */
-#define SENTENCE_NAME_SIZE 160
-#define SENTENCE_ARGUMENT_SIZE 400
+/* Returns the rule's sentence with the names of its arguments: "CPU was {share} % busy". NULL if memory is
+ * exhausted. */
+char *finding_rule_describe(const struct finding_rule *rule);
 
 /* The values that a rule fills in: the arguments of its sentence, and members that struct finding gets. */
 struct finding_values {

@@ -13,8 +13,9 @@
 #define OURS "; the threshold is ours"
 #define NONE "none: always reported"
 #define PROFILERS                                                                                            \
-    "the profilers themselves caused {0} % of {1} ({2}): it is the cost of taking profiles, not of the "     \
-    "service"
+    .sentence = "the profilers themselves caused {0} % of {1} ({2}): it is the cost of taking profiles, "    \
+                "not of the service",                                                                        \
+    .arguments = {"share", "total", "function"}
 
 static const char *const collector_names[] = {"runtime.gcBgMarkWorker*",
                                               "runtime.gcDrain*",
@@ -67,6 +68,7 @@ static const struct finding_rule rules[] = {
      .in = collector_names,
      .percent = 25,
      .sentence = "garbage collection took {0} % of the CPU time{2}{1}",
+     .arguments = {"share", "; function allocates most", " and share % on processors that were idle"},
      .evidence =
          "samples in the collector (runtime.gcBgMarkWorker, gcAssistAlloc, bgsweep, …), without those in "
          "runtime.gcDrainMarkWorkerIdle, which runs on processors that are otherwise idle",
@@ -83,6 +85,7 @@ static const struct finding_rule rules[] = {
      .sentence =
          "goroutines spent {0} % of the CPU time helping the garbage collector: they allocate faster than it "
          "collects{1}",
+     .arguments = {"share", ", share % of that in function"},
      .evidence = "samples below runtime.gcAssistAlloc",
      .look = "the function that helps most, which is the one that allocates most",
      .source = GUIDE ": more than 5 %"},
@@ -94,6 +97,7 @@ static const struct finding_rule rules[] = {
      .out = assist_names,
      .percent = 15,
      .sentence = "allocating took {0} % of the CPU time (runtime.mallocgc): many allocations{1}",
+     .arguments = {"share", ", share % of that in function"},
      .evidence = "samples below runtime.mallocgc, without those that help the collector",
      .look = "the function that allocates most",
      .source = GUIDE ": more than 15 %; " WIKI},
@@ -104,6 +108,7 @@ static const struct finding_rule rules[] = {
      .in = channel_names,
      .percent = 10,
      .sentence = "operations on channels took {0} % of the CPU time{1}",
+     .arguments = {"share", ", share % of that in function"},
      .evidence = "samples below runtime.chansend, chanrecv, selectgo",
      .look = "the function with most of these operations",
      .source = WIKI ": contention" OURS},
@@ -114,6 +119,7 @@ static const struct finding_rule rules[] = {
      .in = lock_names,
      .percent = 10,
      .sentence = "locking and unlocking took {0} % of the CPU time{1}",
+     .arguments = {"share", ", share % of that in function"},
      .evidence = "samples below the methods of sync.Mutex and sync.RWMutex",
      .look = "the function with most of this time",
      .source = WIKI ": contention" OURS},
@@ -126,6 +132,7 @@ static const struct finding_rule rules[] = {
      .percent = 25,
      .sentence = "putting goroutines to sleep and waking them took {0} % of the CPU time: goroutines pass "
                  "much work to each other in small pieces{1}",
+     .arguments = {"share", ", share % of that in function"},
      .evidence =
          "samples in Go's scheduler (runtime.schedule, findRunnable, futex, …), without the collector's",
      .look = "the channels and locks of the other sentences; a trace shows which goroutine wakes which",
@@ -138,6 +145,7 @@ static const struct finding_rule rules[] = {
      .out = buffer_names,
      .percent = 20,
      .sentence = "{2} without a buffer took {0} % of the CPU time: each read or write is a system call{1}",
+     .arguments = {"share", ", share % of that in function", "system call"},
      .evidence =
          "samples below syscall.Read or Write with no bufio, io.Copy, io.ReadAll or os.ReadFile on the stack",
      .look = "the function that reads or writes most",
@@ -149,6 +157,7 @@ static const struct finding_rule rules[] = {
      .in = native_names,
      .percent = 10,
      .sentence = "native code took {0} % of the CPU time ({2}), where Go's profiler sees no functions{1}",
+     .arguments = {"share", ", share % of that in function", "runtime function"},
      .evidence = "samples below runtime.cgocall, or in code that is not Go's (runtime._ExternalCode)",
      .look = "the function that calls it most; `perf` shows the native functions",
      .source = "runtime/proc.go: sigprof; cmd/cgo" OURS},
@@ -160,6 +169,7 @@ static const struct finding_rule rules[] = {
      .percent = 5,
      .sentence =
          "compiling regular expressions took {0} % of the CPU time; compile each one once and reuse it{1}",
+     .arguments = {"share", ", share % of that in function"},
      .evidence = "samples below regexp.Compile",
      .look = "the function that compiles most",
      .source = "package regexp: a Regexp is safe for use by several goroutines" OURS},
@@ -170,6 +180,7 @@ static const struct finding_rule rules[] = {
      .in = encoding_names,
      .percent = 20,
      .sentence = "encoding and decoding took {0} % of the CPU time, most below {2}{1}",
+     .arguments = {"share", ", share % of that in function", "encoding function"},
      .evidence = "samples below encoding/json, xml, gob",
      .look = "the function that encodes or decodes most",
      .source = "the packages' work by reflection" OURS},
@@ -178,6 +189,7 @@ static const struct finding_rule rules[] = {
      .severity = FINDING_SUSPECT,
      .apply = rule_goroutines_locked,
      .sentence = "{0} wait for a lock in {1}",
+     .arguments = {"goroutines", "function"},
      .evidence =
          "goroutines with Lock or RLock of sync.Mutex or RWMutex on the stack, by the function that calls it",
      .threshold = "10 in one function",
@@ -188,6 +200,7 @@ static const struct finding_rule rules[] = {
      .severity = FINDING_SUSPECT,
      .apply = rule_goroutines_leak,
      .sentence = "{0} are in {1}{2}{3}: a leak, or a pool with nothing to do",
+     .arguments = {"goroutines", "function", " (state)", ", half of them for a time or longer"},
      .evidence = "goroutines of one state, stack and creator that do not wait for the network",
      .threshold = "100 goroutines, half of which have waited 10 minutes; or 10,000 goroutines",
      .look = "that function, and the function that created them",
@@ -198,6 +211,8 @@ static const struct finding_rule rules[] = {
      .input = FINDING_FROM_GROWTH,
      .apply = rule_goroutines_grown,
      .sentence = "{0} more than before are in {1} ({2}, then {3}){4}",
+     .arguments = {"goroutines", "function", "number before", "number now",
+                   "; number more an hour at that rate"},
      .evidence = "two dumps of one process: the stack that has grown most",
      .threshold = "100 more, and a tenth more",
      .look = "that function, and the function that created them",
@@ -209,6 +224,7 @@ static const struct finding_rule rules[] = {
      .apply = rule_comparison_cpu,
      .percent = 10,
      .sentence = "{0} {1} % of the CPU time in {2}, {3} {4} %{5}",
+     .arguments = {"hosts spend", "share", "function", "baseline hosts", "their share", "; CPU use of both"},
      .evidence =
          "two sides: the share of a function with all that it calls; of functions with about the same "
          "difference, the innermost one outside of package runtime",
@@ -221,7 +237,8 @@ static const struct finding_rule rules[] = {
      .severity = FINDING_SUSPECT,
      .apply = rule_comparison_heap,
      .percent = 10,
-     .sentence = "{0} {1} of memory from {2}, {3} {4}{5}",
+     .sentence = "{0} {1} of memory from {2}, {3} {4} (of {5} in use)",
+     .arguments = {"hosts hold", "bytes", "function", "baseline hosts", "their bytes", "bytes of both"},
      .evidence = "two sides: inuse_space of a process, for the innermost of the program's own functions; the "
                  "sampling error is that of samples of 512 kB",
      .threshold = "10 % of the heap more, and 1.5 times the baseline",
@@ -234,6 +251,7 @@ static const struct finding_rule rules[] = {
      .apply = rule_comparison_goroutines,
      .percent = 10,
      .sentence = "{0} {1} in {2}, {3} {4}",
+     .arguments = {"hosts have", "goroutines", "function", "baseline hosts", "number of them"},
      .evidence = "two sides: goroutines of a process, by the innermost of the program's own functions",
      .threshold = "100 more, and 10 % of all goroutines more",
      .look = "the function that they are in",
@@ -245,6 +263,7 @@ static const struct finding_rule rules[] = {
      .apply = rule_comparison_allocated,
      .percent = 10,
      .sentence = "{0} {1} % of its bytes in {2}, {3} {4} %",
+     .arguments = {"hosts allocated", "share", "function", "baseline hosts", "their share"},
      .evidence =
          "two sides: the share of alloc_space, for the innermost of the program's own functions; since the "
          "processes started, unless the profiles are differences",
@@ -258,6 +277,7 @@ static const struct finding_rule rules[] = {
      .apply = rule_comparison_waits,
      .percent = 20,
      .sentence = "{0} {1} % of all its waiting in {2}, {3} {4} %{5}",
+     .arguments = {"hosts waited", "share", "function", "baseline hosts", "their share", " (profile)"},
      .evidence = "two sides: the share of the delay of a block or mutex profile, for the innermost of the "
                  "program's own functions",
      .threshold = "20 percentage points more",
@@ -272,6 +292,8 @@ static const struct finding_rule rules[] = {
      .sentence =
          "memory from {0} has grown by {1} ({2}) {3}{4}: a leak, or a cache that is still filling; heap in "
          "use was {5}",
+     .arguments = {"function", "bytes", "objects", "within time", ", bytes an hour at that rate",
+                   "bytes before, then bytes now"},
      .evidence = "two snapshots: inuse_space for the innermost of the program's own functions; the sampling "
                  "error is that of the changed samples of 512 kB",
      .threshold = "5 % of the heap, 1 MB, and half of all growth",
@@ -282,6 +304,7 @@ static const struct finding_rule rules[] = {
      .severity = FINDING_SUSPECT,
      .apply = rule_restarted,
      .sentence = "the process was restarted between the two snapshots: {0}; they are not compared",
+     .arguments = {"evidence"},
      .evidence = "two snapshots: another build ID, or counters (allocations, contentions, delays) that "
                  "became smaller",
      .threshold = "a tenth smaller, in total or in the sum over stacks",
@@ -293,6 +316,8 @@ static const struct finding_rule rules[] = {
      .apply = rule_host_differs,
      .percent = 10,
      .sentence = "{0} differs from {1}: {3} % {4} is in {2}, {5} % at the median",
+     .arguments = {"host", "number of other hosts", "function", "share",
+                   "of its CPU time, heap in use or goroutines", "median share"},
      .evidence = "three hosts or more: a function's share of the CPU time (with all that it calls), of the "
                  "heap in use, of the goroutines (for the innermost of the program's own), and the median of "
                  "the hosts",
@@ -305,6 +330,7 @@ static const struct finding_rule rules[] = {
      .severity = FINDING_SUSPECT,
      .apply = rule_host_exceeds,
      .sentence = "{0} differs from {1}: {2} {3}, {4} at the median",
+     .arguments = {"host", "number of other hosts", "it has", "amount", "median"},
      .evidence = "three hosts or more: cores busy, heap in use, goroutines, bytes allocated in a second",
      .threshold = "twice or half the median, and four times the usual deviation of the hosts",
      .look = "the page's table of hosts",
@@ -314,7 +340,8 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_CPU,
      .apply = rule_cpu_hot,
      .percent = 10,
-     .sentence = "{0}outside of Go's runtime {1} used most itself, {2} %{3}",
+     .sentence = "{0}: outside of Go's runtime {1} used most itself, {2} %{3}",
+     .arguments = {"CPU use", "function", "share", ", and function with all that it calls share %"},
      .evidence =
          "CPU time divided by the profile's duration; the function outside of package runtime with the "
          "largest flat; the program's own function with the smallest cum of at least half the CPU "
@@ -328,6 +355,7 @@ static const struct finding_rule rules[] = {
      .percent = 10,
      .sentence = "the CPU profiles of {0} and {1} are alike: no function's share is {2} percentage points "
                  "larger on {0}, beyond the sampling error{3}",
+     .arguments = {"hosts", "baseline hosts", "number", "; CPU use of both"},
      .evidence = "two sides with at least 20 samples each, without a finding of against-cpu",
      .threshold = NONE,
      .look = "the other sentences: CPU time is not the cause, or all hosts have the problem",
@@ -336,8 +364,10 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_CPU,
      .apply = rule_cpu_spread,
      .percent = 10,
-     .sentence = "{0}{1} used {2} % with all that it calls; {3} % was spent in Go's runtime; no function of "
-                 "the service has more than 10 % itself; next: profgrab pprof -peek shows what {1} calls",
+     .sentence =
+         "{0}: {1} used {2} % with all that it calls; {3} % was spent in Go's runtime; no function of "
+         "the service has more than 10 % itself; next: profgrab pprof -peek shows what {1} calls",
+     .arguments = {"CPU use", "function", "share", "runtime's share"},
      .evidence = "as for cpu-hot, if no function outside of package runtime reaches its threshold",
      .threshold = "less than 10 %",
      .look = "that function",
@@ -346,6 +376,7 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_CPU,
      .apply = rule_cpu_idle,
      .sentence = "the process used almost no CPU: {0} in {1} ({2} % of one core), too few to say where",
+     .arguments = {"samples", "time", "share"},
      .evidence = "samples of a CPU profile",
      .threshold = "fewer than 20",
      .look = "the goroutines, block and mutex profiles, which show what the process waits for",
@@ -354,7 +385,7 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_CPU,
      .apply = rule_profilers_caused,
      .percent = 10,
-     .sentence = PROFILERS,
+     PROFILERS,
      .evidence = "samples with a function of runtime/pprof, runtime/trace or net/http/pprof on the stack",
      .look = "nothing: the other sentences do not count this cost",
      .source = "package runtime/pprof" OURS},
@@ -362,6 +393,7 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_HEAP,
      .apply = rule_heap_in_use,
      .sentence = "{0} of heap in use ({1}): {3} allocated {2} % of it{4}",
+     .arguments = {"bytes", "objects", "share", "function", ", and function with all that it calls share %"},
      .evidence =
          "inuse_space at the last finished collection, for the innermost of the program's own functions",
      .threshold = NONE,
@@ -371,7 +403,7 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_HEAP,
      .apply = rule_profilers_caused,
      .percent = 10,
-     .sentence = PROFILERS,
+     PROFILERS,
      .evidence = "inuse_space and alloc_space with a function of runtime/pprof, runtime/trace or "
                  "net/http/pprof on the stack",
      .look = "nothing: the other sentences do not count this cost",
@@ -382,6 +414,7 @@ static const struct finding_rule rules[] = {
      .apply = rule_growth_in_use,
      .percent = 5,
      .sentence = "heap in use went from {0} to {1} {2}{3}",
+     .arguments = {"bytes before", "bytes now", "within time", "; function has grown most, by bytes"},
      .evidence = "two snapshots: inuse_space, without a finding of heap-growth",
      .threshold = NONE,
      .look = "the function whose memory has grown most",
@@ -391,6 +424,7 @@ static const struct finding_rule rules[] = {
      .input = FINDING_FROM_GROWTH,
      .apply = rule_growth_allocated,
      .sentence = "{0} allocated {1}{2}: {4} {3} % of it",
+     .arguments = {"bytes", "within time", ", bytes a second", "share", "function"},
      .evidence = "two snapshots: alloc_space, the second minus the first, for the innermost of the program's "
                  "own functions",
      .threshold = NONE,
@@ -401,6 +435,7 @@ static const struct finding_rule rules[] = {
      .input = FINDING_FROM_GROWTH,
      .apply = rule_growth_waited,
      .sentence = "goroutines waited {0} {1}{2}: {4} {3} % of it{5}",
+     .arguments = {"time waited", "within time", ", time a second", "share", "function", " (profile)"},
      .evidence = "two snapshots: the delay of a block or mutex profile, for the innermost of the program's "
                  "own functions",
      .threshold = NONE,
@@ -411,7 +446,7 @@ static const struct finding_rule rules[] = {
      .input = FINDING_FROM_GROWTH,
      .apply = rule_profilers_between,
      .percent = 10,
-     .sentence = PROFILERS,
+     PROFILERS,
      .evidence = "two snapshots: alloc_space, the second minus the first, with a function of runtime/pprof, "
                  "runtime/trace or net/http/pprof on the stack",
      .look = "nothing: the other sentences do not count this cost",
@@ -420,6 +455,8 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_GOROUTINES,
      .apply = rule_goroutines_states,
      .sentence = "{0}{1}{2}{3}",
+     .arguments = {"goroutines", ", number in each state", "; most in one place: number in function",
+                   "; longest wait"},
      .evidence = "the dump's states, and the innermost of the program's own functions of each stack; the "
                  "function with the most goroutines, if it has two or more",
      .threshold = NONE,
@@ -429,6 +466,8 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_HEAP,
      .apply = rule_heap_allocated,
      .sentence = "{0} allocated in all ({1}): {3} {2} % of it, {5} at a time{4}",
+     .arguments = {"bytes", "objects", "share", "function", ", and function with all that it calls share %",
+                   "mean size"},
      .evidence = "alloc_space since the process started (in a difference: during its duration), for the "
                  "innermost of the program's own functions; its bytes divided by its objects",
      .threshold = NONE,
@@ -438,6 +477,7 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_MUTEX,
      .apply = rule_delay,
      .sentence = "goroutines waited {0} in all{4}, {1}, for locks; {2} % of it for locks that {3} held",
+     .arguments = {"time waited", "number of times", "share", "function", " within time"},
      .evidence = "delay and contentions of the mutex profile, which counts a wait where the lock is released",
      .threshold = NONE,
      .look = "the function that held the locks",
@@ -446,6 +486,7 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_BLOCK,
      .apply = rule_delay,
      .sentence = "goroutines waited {0} in all{4}, {1}, for each other; {2} % of it in {3}",
+     .arguments = {"time waited", "number of times", "share", "function", " within time"},
      .evidence = "delay and contentions of the block profile: channels, select, locks, conditions",
      .threshold = NONE,
      .look = "the function that waited",
@@ -454,7 +495,7 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_BLOCK,
      .apply = rule_profilers_caused,
      .percent = 10,
-     .sentence = PROFILERS,
+     PROFILERS,
      .evidence = "delay with a function of runtime/pprof, runtime/trace or net/http/pprof on the stack",
      .look = "nothing: the other sentences do not count this cost",
      .source = "package runtime/pprof" OURS},

@@ -35,8 +35,7 @@ struct rules_profiling {
     const char *total_name; /* "the CPU time" */
     int part;
 };
-/* Adds a finding if `caused` reaches the rule's percentage of `total`. {0} share, {1} name of the total, {2}
- * profiler. */
+/* Adds a finding if `caused` reaches the rule's percentage of `total`. */
 int rules_add_profilers(struct finding_case *c, const struct finding_rule *rule,
                         const struct rules_profiling *profiling);
 

@@ -175,8 +175,6 @@ static void write_busy(const struct finding_case *c, const struct side_pair *b,
 
 /* ---- the rules ----------------------------------------------------------------------------------------- */
 
-/* {0} target hosts and verb, {1} share, {2} function, {3} baseline hosts, {4} their share, {5} CPU use of
- * both. */
 int rule_comparison_cpu(struct finding_case *c, const struct finding_rule *rule)
 {
     struct finding_values finding = {.names_host = true};
@@ -195,7 +193,6 @@ int rule_comparison_cpu(struct finding_case *c, const struct finding_rule *rule)
     return rc;
 }
 
-/* {0} target hosts, {1} baseline hosts, {2} the smallest reported difference, {3} CPU use of both. */
 int rule_comparison_alike(struct finding_case *c, const struct finding_rule *rule)
 {
     struct finding_values finding = {.names_host = true};
@@ -234,8 +231,6 @@ static bool is_heap_reported(const struct finding_case *c, const struct finding_
            d.target >= 1.5 * d.baseline;
 }
 
-/* {0} target hosts and verb, {1} bytes, {2} function, {3} baseline hosts, {4} their bytes, {5} both
- * totals. */
 int rule_comparison_heap(struct finding_case *c, const struct finding_rule *rule)
 {
     struct finding_values finding = {.names_host = true};
@@ -253,8 +248,7 @@ int rule_comparison_heap(struct finding_case *c, const struct finding_rule *rule
         sentence_bytes(finding.arguments[4], stats_to_integer(d.baseline));
         sentence_bytes(target, stats_to_integer(get_total(&b, COMPARISON_TARGET)));
         sentence_bytes(baseline, stats_to_integer(get_total(&b, COMPARISON_BASELINE)));
-        snprintf(finding.arguments[5], sizeof finding.arguments[5], " (of %.40s and %.40s in use)", target,
-                 baseline);
+        snprintf(finding.arguments[5], sizeof finding.arguments[5], "%.40s and %.40s", target, baseline);
         rc = finding_case_add(c, rule, &finding);
     }
     side_pair_release(&b);
@@ -269,7 +263,6 @@ static bool are_goroutines_reported(const struct finding_case *c, const struct f
     return more >= MIN_GOROUTINES && more >= get_total(b, COMPARISON_TARGET) * rule->percent / 100;
 }
 
-/* {0} target hosts and verb, {1} number, {2} function, {3} baseline hosts, {4} their number. */
 int rule_comparison_goroutines(struct finding_case *c, const struct finding_rule *rule)
 {
     struct finding_values finding = {.names_host = true};
@@ -296,7 +289,6 @@ struct counter {
     const char *type, *unit, *counts, *verb;
 };
 
-/* {0} target hosts and verb, {1} share, {2} function, {3} baseline hosts, {4} their share, {5} profile. */
 static int add_counter_finding(struct finding_case *c, const struct finding_rule *rule,
                                const struct counter *of)
 {

@@ -56,14 +56,14 @@ int rule_cpu_idle(struct finding_case *c, const struct finding_rule *rule)
     return finding_case_add(c, rule, &finding);
 }
 
-/* Writes "CPU was 45 % busy (100 % is one core): ". */
+/* Writes "CPU was 45 % busy (100 % is one core)". */
 static void write_busy(const struct finding_case *c, struct finding_values *finding)
 {
     char percent[SENTENCE_ARGUMENT_SIZE];
     sentence_percent(percent, get_busy_cores(c));
     finding->weight = get_busy_cores(c);
     snprintf(finding->arguments[0], sizeof finding->arguments[0],
-             get_busy_cores(c) > 0 ? "CPU was %.10s %% busy (100 %% is one core): " : "CPU: ", percent);
+             get_busy_cores(c) > 0 ? "CPU was %.10s %% busy (100 %% is one core)" : "CPU", percent);
 }
 
 /* The function outside the runtime with the largest flat, if that reaches the rule's percentage. */
@@ -74,7 +74,6 @@ static uint32_t find_hot(const struct finding_case *c, const struct finding_rule
     return share * 100 >= rule->percent ? top : TALLY_NONE;
 }
 
-/* {0} CPU use, {1} the function with the largest flat, {2} its share, {3} the function of tally_top_cum. */
 int rule_cpu_hot(struct finding_case *c, const struct finding_rule *rule)
 {
     struct finding_values finding = {.weight = 0};
@@ -89,7 +88,6 @@ int rule_cpu_hot(struct finding_case *c, const struct finding_rule *rule)
     return finding_case_add(c, rule, &finding);
 }
 
-/* {0} CPU use, {1} the function of tally_top_cum, {2} its share, {3} the runtime's share. */
 int rule_cpu_spread(struct finding_case *c, const struct finding_rule *rule)
 {
     struct finding_values finding = {.weight = 0};
@@ -135,7 +133,6 @@ static struct str find_heaviest_listed(const struct tally *tally, const char *co
     return top == TALLY_NONE ? STR("") : profile_str(p, top);
 }
 
-/* {0} share, {1} the program's function, {2} the heaviest function of the rule's list. */
 int rule_cpu_share(struct finding_case *c, const struct finding_rule *rule)
 {
     struct finding_values finding = {.weight = get_share(c, rule->in, rule->out)};
@@ -153,8 +150,7 @@ int rule_cpu_share(struct finding_case *c, const struct finding_rule *rule)
     return rc;
 }
 
-/* {0} share, {1} the function that allocates most, {2} the share of collection on idle processors, which
- * takes no time from the program. */
+/* Collection on idle processors takes no time from the program: its share is separate. */
 int rule_cpu_gc(struct finding_case *c, const struct finding_rule *rule)
 {
     struct finding_values finding = {.look = STR("runtime.gcBgMarkWorker")};

@@ -40,7 +40,6 @@ static void write_host(const struct fleet_host *row, size_t n, struct finding_va
     sentence_count(finding->arguments[1], n - 1, "other host", "other hosts");
 }
 
-/* {0} host, {1} others, {2} function, {3} its share of {4}, {5} the others' share. */
 static int add_difference_finding(struct finding_case *c, const struct finding_rule *rule,
                                   const struct fleet_host *row)
 {
@@ -112,7 +111,6 @@ static double factor_of(const struct fleet *fleet, const struct fleet_host *row,
     return fmin(fmax(value / median, median / value), 1e9);
 }
 
-/* {0} host, {1} others, {2} verb, {3} its value, {4} the others' value. */
 static int add_excess_finding(struct finding_case *c, const struct finding_rule *rule,
                               const struct fleet_host *row, enum fleet_figure_kind kind)
 {

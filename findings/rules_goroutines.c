@@ -96,7 +96,6 @@ static bool is_leak(const struct goroutines *goroutines, const struct goroutine_
     return !is_network_wait && (has_waited || group->count[1] >= LEAK_COUNT_ALONE);
 }
 
-/* {0} number, {1} function, {2} state, {3} wait. */
 int rule_goroutines_leak(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct goroutines *g = c->goroutines;
@@ -135,7 +134,6 @@ static void write_rate(const struct finding_case *c, uint64_t more, char dst[SEN
     snprintf(dst, SENTENCE_ARGUMENT_SIZE, "; %.40s an hour at that rate", per_hour);
 }
 
-/* {0} growth, {1} function, {2} number before, {3} number now, {4} growth per hour. */
 int rule_goroutines_grown(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct goroutines *g = c->goroutines;
@@ -174,7 +172,6 @@ static int make_counts(struct finding_case *c, const char *const *list, bool sta
     return 0;
 }
 
-/* {0} number, {1} function. */
 int rule_goroutines_locked(struct finding_case *c, const struct finding_rule *rule)
 {
     struct name_count *counts = NULL;
@@ -231,7 +228,6 @@ static void write_function(const struct name_count *largest, struct finding_valu
                  count, name);
 }
 
-/* {0} number, {1} states, {2} the function with the most goroutines, {3} the longest wait. */
 int rule_goroutines_states(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct goroutines *g = c->goroutines;

@@ -83,7 +83,8 @@ static uint32_t find_most_grown(const struct snapshots *t)
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
-/* Estimates the standard error of the growth: each changed sample is taken to have the mean size. */
+/* Estimates the standard error of the growth: all changed bytes are taken to come from samples of the mean
+ * size. */
 static double sampling_error(const struct snapshots *t)
 {
     const struct profile *p = t->tallies[GROWTH_NOW].profile;
@@ -128,7 +129,6 @@ static void write_within(const struct finding_case *c, char dst[SENTENCE_ARGUMEN
              time);
 }
 
-/* {0} function, {1} growth, {2} objects, {3} time, {4} growth per hour, {5} memory before and now. */
 int rule_growth_heap(struct finding_case *c, const struct finding_rule *rule)
 {
     struct finding_values finding = {.weight = 0};
@@ -154,7 +154,6 @@ int rule_growth_heap(struct finding_case *c, const struct finding_rule *rule)
     return rc;
 }
 
-/* {0} memory before, {1} memory now, {2} time, {3} the function with the largest growth. */
 int rule_growth_in_use(struct finding_case *c, const struct finding_rule *rule)
 {
     struct finding_values finding = {.weight = 0};
@@ -172,8 +171,8 @@ int rule_growth_in_use(struct finding_case *c, const struct finding_rule *rule)
             finding.look = profile_str(c->profile, top);
             sentence_name(name, finding.look);
             sentence_bytes(by, get_growth(&t, top));
-            snprintf(finding.arguments[3], sizeof finding.arguments[3], "; most more in %.160s, %.40s", name,
-                     by);
+            snprintf(finding.arguments[3], sizeof finding.arguments[3], "; %.160s has grown most, by %.40s",
+                     name, by);
         }
         rc = finding_case_add(c, rule, &finding);
     }
@@ -183,22 +182,20 @@ int rule_growth_in_use(struct finding_case *c, const struct finding_rule *rule)
 
 /* ---- counters ------------------------------------------------------------------------------------------ */
 
-/* {0} amount, {1} time, {2} amount per second, {3} share of the heaviest function, {4} its name, {5}
- * profile. */
 static int add_counter_finding(struct finding_case *c, const struct finding_rule *rule, struct snapshots *t,
                                void (*amount)(char dst[SENTENCE_ARGUMENT_SIZE], int64_t n))
 {
     struct finding_values finding = {.weight = (double)get_total_growth(t)};
     uint32_t top = find_most_grown(t);
-    char second[SENTENCE_ARGUMENT_SIZE];
+    char per_second[SENTENCE_ARGUMENT_SIZE];
     if (get_total_growth(t) <= 0 || top == TALLY_NONE)
         return 0;
     amount(finding.arguments[0], get_total_growth(t));
     write_within(c, finding.arguments[1]);
-    amount(second,
+    amount(per_second,
            stats_to_integer(stats_per_hour((double)get_total_growth(t), c->growth->between_ns) / 3600));
     if (c->growth->between_ns > 0)
-        snprintf(finding.arguments[2], sizeof finding.arguments[2], ", %.40s a second", second);
+        snprintf(finding.arguments[2], sizeof finding.arguments[2], ", %.40s a second", per_second);
     finding.look = profile_str(c->profile, top);
     sentence_percent(finding.arguments[3], fmin(1, stats_share(get_growth(t, top), get_total_growth(t))));
     sentence_name(finding.arguments[4], finding.look);
@@ -242,7 +239,6 @@ int rule_growth_waited(struct finding_case *c, const struct finding_rule *rule)
     return rc;
 }
 
-/* {0} the evidence. */
 int rule_restarted(struct finding_case *c, const struct finding_rule *rule)
 {
     struct finding_values finding = {.weight = PRECEDENCE};

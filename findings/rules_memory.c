@@ -9,8 +9,6 @@ static int64_t at_least_one(int64_t n)
     return n > 0 ? n : 1;
 }
 
-/* {0} bytes, {1} objects, {2} share of the heaviest function, {3} its name, {4} the function of
- * tally_top_cum, {5} mean size. */
 static void write_heaviest(const struct tally *tally, struct finding_values *finding)
 {
     uint32_t top = tally_top_own(tally);
@@ -57,7 +55,6 @@ int rule_heap_allocated(struct finding_case *c, const struct finding_rule *rule)
     return add_heap_finding(c, rule, "alloc_space", "alloc_objects");
 }
 
-/* {0} time waited, {1} number of waits, {2} share of the heaviest function, {3} its name, {4} duration. */
 int rule_delay(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct tally *t = c->all;

@@ -7,15 +7,14 @@
 #include "findings/tally.h"
 #include "base/banned.h"
 
-char *sentence_make(const char *sentence,
-                    const char arguments[SENTENCE_MAX_ARGUMENTS][SENTENCE_ARGUMENT_SIZE])
+char *sentence_make(const char *sentence, const struct finding_values *values)
 {
     struct buf b = BUF_INIT(4096);
     for (const char *p = sentence; *p; p++) {
         bool is_placeholder =
             p[0] == '{' && p[1] >= '0' && p[1] < '0' + SENTENCE_MAX_ARGUMENTS && p[2] == '}';
         if (is_placeholder)
-            buf_adds(&b, arguments[p[1] - '0']);
+            buf_adds(&b, values->arguments[p[1] - '0']);
         else
             buf_addc(&b, *p);
         p += is_placeholder ? 2 : 0;

@@ -5,9 +5,8 @@
 #include "findings/rule.h"
 #include "findings/tally.h"
 
-/* Replaces {0} to {5} by the arguments. Returns a new string, or NULL if memory is exhausted. */
-char *sentence_make(const char *sentence,
-                    const char arguments[SENTENCE_MAX_ARGUMENTS][SENTENCE_ARGUMENT_SIZE]);
+/* Replaces {0} to {5} by the arguments of `values`. Returns a new string, or NULL if memory is exhausted. */
+char *sentence_make(const char *sentence, const struct finding_values *values);
 
 /* Each of these functions writes one argument: a percentage without the sign %, a printable name, a number of
  * bytes, a number of objects, a time. */

@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/term/columns.h"
@@ -14,6 +15,9 @@
 #define HELP_COLUMN 28
 /* The column at which the texts of a rule start. */
 #define RULE_COLUMN 15
+#define NAMES                                                                                                \
+    "Words in braces stand for figures, names and clauses; those that begin with a space, a comma or a "     \
+    "semicolon may be missing."
 
 /* Prints `left`, and `help` from `column` on; on the next line if `left` is too long. */
 static void print_row(const char *left, size_t column, const char *help)
@@ -107,11 +111,6 @@ static void print_kinds(void)
     print_row("/PATH", HELP_COLUMN, "any other path of the service, such as /debug/vars");
 }
 
-static bool is_placeholder(const char *p)
-{
-    return p[0] == '{' && p[1] && p[2] == '}';
-}
-
 /* Prints "    LABEL TEXT", with further lines indented. */
 static void print_labelled(const char *label, const char *text)
 {
@@ -119,31 +118,18 @@ static void print_labelled(const char *label, const char *text)
     columns_wrap(stdout, text, RULE_COLUMN, RULE_COLUMN);
 }
 
-/* Prints a rule's sentence, with dots for its placeholders. */
-static void print_sentence(const char *sentence)
-{
-    struct buf b = BUF_INIT(4096);
-    for (const char *p = sentence; *p; p += is_placeholder(p) ? 3 : 1) {
-        if (!is_placeholder(p))
-            buf_addc(&b, *p);
-        else if (!is_placeholder(p + 3))
-            buf_adds(&b, "...");
-    }
-    print_labelled("says:", buf_str(&b));
-    buf_release(&b);
-}
-
 /* Prints the rule of one finding. A rule on bodies has no threshold, and no function to look at. */
 static void print_rule(const struct finding_rule *r)
 {
-    char percent[16];
+    char percent[16], *sentence = finding_rule_describe(r);
     snprintf(percent, sizeof percent, "%g %%", r->percent);
     printf("\n%s", r->id);
     if (r->topic != FINDING_TOPIC_BODY)
         printf(" (%s, %s)", finding_topic_name(r->topic),
                r->severity == FINDING_SUSPECT ? "suspect" : "fact");
     printf("\n");
-    print_sentence(r->sentence);
+    print_labelled("says:", sentence ? sentence : "");
+    free(sentence);
     print_labelled("evidence:", r->evidence);
     if (r->threshold || r->percent > 0)
         print_labelled("threshold:", r->threshold ? r->threshold : percent);
@@ -157,7 +143,7 @@ static void print_findings(void)
     const struct finding_rule *r;
     columns_wrap(stdout,
                  "A finding is a sentence on a body or a service, in the manifest, in README.md and on "
-                 "stderr. Each finding has a rule.",
+                 "stderr. Each finding has a rule. " NAMES,
                  0, 0);
     for (size_t i = 0; (r = fetch_rule(i)); i++)
         print_rule(r);
@@ -169,7 +155,7 @@ static void print_summary(void)
     columns_wrap(stdout,
                  "The summary has the findings on the profiles: the first sentences of README.md, of the "
                  "page and of the note on an issue, and `summary` in the manifest. A suspect is in the "
-                 "summary only from its threshold on, a fact always. Each finding has a rule.",
+                 "summary only from its threshold on, a fact always. Each finding has a rule. " NAMES,
                  0, 0);
     for (size_t i = 0; (r = findings_rule(i)); i++)
         print_rule(r);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "fetch/fetch.h"
 #include "findings/rules.h"
 #include "tests/unit/unit.h"
 
@@ -715,6 +716,38 @@ static void the_table_of_rules_is_complete(void **state)
     assert_int_equal(n, 38);
 }
 
+static void check_arguments(const struct finding_rule *r)
+{
+    size_t n_placeholders = 0;
+    bool ended = false;
+    for (size_t i = 0; i < SENTENCE_MAX_ARGUMENTS; i++) {
+        const char *name = r->arguments[i];
+        char placeholder[8];
+        snprintf(placeholder, sizeof placeholder, "{%zu}", i);
+        if ((strstr(r->sentence, placeholder) != NULL) != (name != NULL) || (name && ended))
+            fail_msg("%s: %s has %s name", r->id, placeholder, name ? "an unneeded" : "no");
+        if (name && (!*name || strpbrk(name, "{}|<>*_`\\")))
+            fail_msg("%s: \"%s\" is no name for a Markdown table", r->id, name);
+        ended = !name;
+        for (const char *p = r->sentence; (p = strstr(p, placeholder)); p++)
+            n_placeholders++;
+    }
+    for (const char *p = r->sentence; (p = strchr(p, '{')); p++)
+        if (n_placeholders-- == 0)
+            fail_msg("%s: a brace of the sentence begins no placeholder", r->id);
+}
+
+/* The documentation prints these names in the sentences. */
+static void rules_name_the_arguments_of_their_sentences(void **state)
+{
+    const struct finding_rule *r;
+    (void)state;
+    for (size_t i = 0; (r = findings_rule(i)); i++)
+        check_arguments(r);
+    for (size_t i = 0; (r = fetch_rule(i)); i++)
+        check_arguments(r);
+}
+
 /* ---- the document ------------------------------------------------------------------------------------ */
 
 #define DOCUMENT "docs/reading.md"
@@ -725,15 +758,10 @@ static void add_rule(struct buf *b, const struct finding_rule *r)
 {
     buf_addf(b, "| `%s` | %s, %s | ", r->id, finding_topic_name(r->topic),
              r->severity == FINDING_SUSPECT ? "suspect" : "fact");
-    for (const char *p = r->sentence; *p; p++) {
-        bool place = p[0] == '{' && p[1] && p[2] == '}';
-        if (place)
-            buf_adds(b, "…");
-        else
-            buf_addc(b, *p);
-        p += place ? 2 : 0;
-    }
-    buf_addf(b, " | %s | ", r->evidence);
+    char *sentence = finding_rule_describe(r);
+    assert_non_null(sentence);
+    buf_addf(b, "%s | %s | ", sentence, r->evidence);
+    free(sentence);
     if (r->threshold)
         buf_adds(b, r->threshold);
     else
@@ -786,6 +814,7 @@ int main(void)
         cmocka_unit_test(hostile_names_are_printable_in_findings),
         cmocka_unit_test(functions_are_assigned_to_runtime_library_or_program),
         cmocka_unit_test(the_table_of_rules_is_complete),
+        cmocka_unit_test(rules_name_the_arguments_of_their_sentences),
         cmocka_unit_test(docs_list_every_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
