@@ -76,7 +76,8 @@ void outcomes_record_item(struct outcomes *t, const struct target *target, const
     snprintf(name, sizeof name, "%s%s%s", item->kind, *item->argument ? "=" : "", item->argument);
     /* An event has reported already that the service lacks the profile. */
     if (item->permanent && item->err.kind == ERR_NOT_FOUND && item->http_status == 0)
-        add_failure(outcome, name, &(struct err){.kind = ERR_NOT_FOUND, .msg = "the service does not have it"});
+        add_failure(outcome, name,
+                    &(struct err){.kind = ERR_NOT_FOUND, .msg = "the service does not have it"});
     else if (item->status != FETCH_OK)
         add_failure(outcome, name, &item->err);
 }

@@ -22,7 +22,7 @@ struct targets {
     struct target *items; /* grouped by host, each pair once */
     size_t n;
     size_t cap;
-    size_t n_before_sample;       /* the number of hosts before sampling; 0: no sample */
+    size_t n_before_sample;  /* the number of hosts before sampling; 0: no sample */
     struct created *created; /* the hosts, services and sources that are not in the inventory; NULL: none */
 };
 void targets_release(struct targets *t);
