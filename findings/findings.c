@@ -178,7 +178,7 @@ static bool is_same_service(const struct finding *a, const struct finding *b)
 
 static bool is_same_subject(const struct finding *a, const struct finding *b)
 {
-    return a->rule == b->rule && a->part == b->part;
+    return a->rule == b->rule && a->duplicate_key == b->duplicate_key;
 }
 
 static bool is_suspect(const struct finding *f)

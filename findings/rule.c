@@ -87,7 +87,7 @@ int finding_case_add(struct finding_case *c, const struct finding_rule *rule,
                               .host = copy_printable(subject->host, &failed),
                               .service = copy_printable(subject->service, &failed),
                               .names_host = values->names_host,
-                              .part = values->part,
+                              .duplicate_key = values->duplicate_key,
                               .detail = values->detail};
     if (failed || !finding.text) {
         finding_release(&finding);

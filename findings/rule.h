@@ -77,7 +77,7 @@ struct finding_values {
     double weight;
     struct str look; /* empty: no function */
     bool names_host;
-    int part, detail;
+    int duplicate_key, detail;
 };
 
 /* The origin of a profile or a dump. NULL and "" mean unknown. */
@@ -98,9 +98,9 @@ struct finding {
     double weight; /* sorts suspects: the part of the total that the finding is about, 0 to 1, plus 1 if the
                       finding precedes those on one profile */
     char *host, *service;
-    bool names_host; /* the text names the host */
-    int part;        /* findings of one rule on one service are duplicates if their parts are equal */
-    int detail;      /* of duplicates, the one with the largest detail is kept */
+    bool names_host;   /* the text names the host */
+    int duplicate_key; /* findings of one rule on one service are duplicates if their keys are equal */
+    int detail;        /* of duplicates, the one with the largest detail is kept */
 };
 
 /* A growing list of findings. */

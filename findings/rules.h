@@ -25,18 +25,19 @@ finding_rule_fn rule_goroutines_leak, rule_goroutines_grown, rule_goroutines_loc
 /* Returns FINDING_TOPIC_BLOCK or FINDING_TOPIC_MUTEX by the kind or the file name of the subject, because
  * both profiles have the same sample types; FINDING_TOPIC_NONE if unknown. */
 enum finding_topic rules_get_delay_topic(const struct finding_subject *s);
-/* Writes " (mutex profile)", " (block profile)" or "" into an argument, and sets `part` to the topic. */
-void rules_name_delay(const struct finding_case *c, struct finding_values *finding, size_t argument);
+/* Writes " (mutex profile)", " (block profile)" or "" into an argument, and sets `duplicate_key` to the
+ * topic. */
+void rules_write_profile_name(const struct finding_case *c, struct finding_values *finding, size_t argument);
 
 /* The part of a total that the profilers caused. */
-struct rules_profiling {
+struct profiler_cost {
     const struct tally *tally; /* with the heaviest profiler */
     int64_t caused, total;
     const char *total_name; /* "the CPU time" */
-    int part;
+    int duplicate_key;
 };
 /* Adds a finding if `caused` reaches the rule's percentage of `total`. */
-int rules_add_profilers(struct finding_case *c, const struct finding_rule *rule,
-                        const struct rules_profiling *profiling);
+int rules_add_profiler_cost(struct finding_case *c, const struct finding_rule *rule,
+                            const struct profiler_cost *cost);
 
 #endif

@@ -303,7 +303,7 @@ static int add_counter_finding(struct finding_case *c, const struct finding_rule
         d = find_largest_excess(c, rule, &b, false, is_share_reported);
     if (d.name) {
         write_hosts(c, &finding, of->verb, of->verb);
-        rules_name_delay(c, &finding, 5);
+        rules_write_profile_name(c, &finding, 5);
         rc = add_share_finding(c, rule, &finding, d);
     }
     side_pair_release(&b);

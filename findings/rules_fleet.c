@@ -114,8 +114,9 @@ static double factor_of(const struct fleet *fleet, const struct fleet_host *row,
 static int add_excess_finding(struct finding_case *c, const struct finding_rule *rule,
                               const struct fleet_host *row, enum fleet_figure_kind kind)
 {
-    struct finding_values finding = {
-        .weight = PRECEDENCE + 1 - 1 / factor_of(c->fleet, row, kind), .names_host = true, .part = (int)kind};
+    struct finding_values finding = {.weight = PRECEDENCE + 1 - 1 / factor_of(c->fleet, row, kind),
+                                     .names_host = true,
+                                     .duplicate_key = (int)kind};
     struct finding_subject subject = *c->subject;
     struct finding_case host_case = *c;
     subject.host = row->host;

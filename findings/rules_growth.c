@@ -199,7 +199,7 @@ static int add_counter_finding(struct finding_case *c, const struct finding_rule
     finding.look = profile_str(c->profile, top);
     sentence_percent(finding.arguments[3], fmin(1, stats_share(get_growth(t, top), get_total_growth(t))));
     sentence_name(finding.arguments[4], finding.look);
-    rules_name_delay(c, &finding, 5);
+    rules_write_profile_name(c, &finding, 5);
     return finding_case_add(c, rule, &finding);
 }
 
@@ -218,13 +218,13 @@ int rule_profilers_between(struct finding_case *c, const struct finding_rule *ru
     struct snapshots t;
     int rc = snapshots_make(&t, c, "alloc_space", "bytes", "alloc_objects");
     if (rc == 0 && t.found)
-        rc =
-            rules_add_profilers(c, rule,
-                                &(struct rules_profiling){.tally = &t.tallies[GROWTH_NOW],
-                                                          .caused = t.tallies[GROWTH_NOW].profilers -
-                                                                    t.tallies[GROWTH_BEFORE].profilers,
-                                                          .total = get_total_growth(&t),
-                                                          .total_name = "all that was allocated in between"});
+        rc = rules_add_profiler_cost(
+            c, rule,
+            &(struct profiler_cost){.tally = &t.tallies[GROWTH_NOW],
+                                    .caused =
+                                        t.tallies[GROWTH_NOW].profilers - t.tallies[GROWTH_BEFORE].profilers,
+                                    .total = get_total_growth(&t),
+                                    .total_name = "all that was allocated in between"});
     snapshots_release(&t);
     return rc;
 }

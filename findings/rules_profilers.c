@@ -17,12 +17,12 @@ static int add_heap_findings(struct finding_case *c, const struct finding_rule *
         rc = tally_make(&t, c->filter, (struct tally_types){type, TALLY_NONE}, &(struct tally_choice){0},
                         c->err);
         if (rc == 0)
-            rc = rules_add_profilers(c, rule,
-                                     &(struct rules_profiling){.tally = &t,
-                                                               .caused = t.profilers,
-                                                               .total = t.total,
-                                                               .total_name = types[i].total_name,
-                                                               .part = (int)i});
+            rc = rules_add_profiler_cost(c, rule,
+                                         &(struct profiler_cost){.tally = &t,
+                                                                 .caused = t.profilers,
+                                                                 .total = t.total,
+                                                                 .total_name = types[i].total_name,
+                                                                 .duplicate_key = (int)i});
         tally_release(&t);
     }
     return rc;
@@ -32,11 +32,11 @@ int rule_profilers_caused(struct finding_case *c, const struct finding_rule *rul
 {
     if (c->topic == FINDING_TOPIC_HEAP)
         return add_heap_findings(c, rule);
-    return rules_add_profilers(c, rule,
-                               &(struct rules_profiling){.tally = c->all,
-                                                         .caused = c->all->profilers,
-                                                         .total = c->all->total,
-                                                         .total_name = c->topic == FINDING_TOPIC_CPU
-                                                                           ? "the CPU time"
-                                                                           : "all that waiting time"});
+    return rules_add_profiler_cost(c, rule,
+                                   &(struct profiler_cost){.tally = c->all,
+                                                           .caused = c->all->profilers,
+                                                           .total = c->all->total,
+                                                           .total_name = c->topic == FINDING_TOPIC_CPU
+                                                                             ? "the CPU time"
+                                                                             : "all that waiting time"});
 }
