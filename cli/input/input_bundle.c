@@ -314,9 +314,12 @@ int input_bundle_hint_member(const char *bundle, const char *member, struct inpu
     struct nearest near = NEAREST_INIT(member);
     char names[600];
     struct err unused = ERR_INIT;
-    int rc = input_bundle_entries(bundle, keys, &all, &unused);
-    for (size_t i = 0; rc == 0 && i < all.n; i++)
-        nearest_add(&near, all.items[i].member);
+    /* A command that reads several announced members has their names from the bundle itself. */
+    bool is_typed = !keys || !keys->announced;
+    if (is_typed && input_bundle_entries(bundle, keys, &all, &unused) == 0)
+        for (size_t i = 0; i < all.n; i++)
+            if (strcmp(all.items[i].member, member) != 0)
+                nearest_add(&near, all.items[i].member);
     nearest_text(&near, names, sizeof names);
     err_hint(err, "%s%s%s`profgrab bundle list %s` lists its contents", *names ? "did you mean " : "", names,
              *names ? "? " : "", bundle);

@@ -102,7 +102,7 @@ assert_width() {
         assert_status 0
     done
     # The kinds of a plan are below their row.
-    assert_width 60 --ssh-config "$SSH_CONFIG" -i "$INVENTORY" --host file-04 --dry-run cpu=3s heap goroutines
+    assert_width 60 -q --ssh-config "$SSH_CONFIG" -i "$INVENTORY" --host file-04 --dry-run cpu=3s heap goroutines
     assert_status 0
     [[ $(tr -d '\r' <<<"$output") =~ $'\n    heap ('[0-9]*' '.*'cpu=3s'$'\n' ]] || fail_run 'a kind is missing'
     assert_equal "$(tr -d '\r' <<<"$output" | awk 'length > 60')" ''

@@ -427,7 +427,7 @@ PY
     run --separate-stderr strace -f -ttt -o trace -P "$PWD/b.partial/here/app/heap.pb.gz.part" -P "$PWD/b.partial/here/app/heap.pb.gz" \
         -e inject=close:delay_enter=150000:when=1 -e inject=read:delay_enter=100000 \
         ./gcc-program -q -i inventory.yaml --host here -o b.tar.gz heap
-    took_at_most_2_s 'a signal after the last byte'
+    assert_at_most_2_s 'a signal after the last byte'
     assert_status 130
     assert_stderr_has 'hint: everything collected is in b.partial: `profgrab resume -i inventory.yaml b.partial` packs it'
     run --separate-stderr "$profgrab_program" resume -q -i inventory.yaml b.partial

@@ -170,7 +170,7 @@ static void missing_members_take_one_pass(void **state)
         if (numbers[i] < 10)
             assert_member(m, numbers[i], 100);
         else
-            assert_read_fails(m, name_of(numbers[i]), "there is no h/s/");
+            assert_read_fails(m, name_of(numbers[i]), "the bundle has no file h/s/");
     assert_int_equal(n_passes, 1);
     bundle_members_free(m);
     free(path);

@@ -126,7 +126,7 @@ static void repeated_lines_are_merged(void **state)
     static const char service[] =
         "{\"name\": \"%s\", \"items\": [{\"kind\": \"goroutines\", \"status\": \"ok\"}, {\"kind\": "
         "\"goroutines\", "
-        "\"argument\": \"text\", \"status\": \"ok\"}, {\"kind\": \"heap\", \"status\": \"ok\", \"findings\": "
+        "\"argument\": \"text\", \"status\": \"ok\"}, {\"kind\": \"heap\", \"status\": \"ok\", \"verdicts\": "
         "[{\"rule\": \"r\", \"text\": \"memory in use is old; heap=gc would\"}]}, {\"kind\": \"heap\", "
         "\"pair\": 2, "
         "\"status\": \"ok\"}]}";

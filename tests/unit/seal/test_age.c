@@ -682,7 +682,7 @@ static void a_passphrase_is_asked_for_until_it_is_right(void **state)
     assert_string_equal(o.err.msg, "the passphrase does not open it");
     o = decrypt_file(path, i, 100);
     assert_int_equal(o.err.kind, ERR_NOT_FOUND);
-    assert_string_equal(o.err.msg, "the passphrase of the file: there is no terminal to ask on");
+    assert_string_equal(o.err.msg, "the passphrase of it: there is no terminal to ask on");
     assert_ok(age_identities_new(NULL, NULL, 0, &nobody, &err), &err);
     o = decrypt_file(path, nobody, 100);
     assert_contains(o.err.msg, "it is encrypted to a passphrase");
