@@ -219,8 +219,7 @@ static int pack_bundle(struct run *r, char **ret_path, struct err *err)
     r->fetched.out_of_time = r->fetched.out_of_time && !complete;
     record_run(manifest, &r->request->options, &r->fetched);
     draw_page(r);
-    /* The cancellation that ended the fetching must not end the packing. One after the last byte limits it.
-     */
+    /* A cancellation that ended the fetching must not end the packing. A later one limits the packing. */
     bool ended_fetching = r->outcome->cancelled && counts->damaged + counts->missing > counts->permanent;
     int cancel_fd = ended_fetching ? -1 : r->request->access.cancel_fd;
     return bundle_pack(r->output->work, manifest, cancel_fd, ret_path, err);

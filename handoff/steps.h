@@ -34,7 +34,7 @@ struct handoff_request {
     const char *summary;
     const char *reading;   /* lines on how to read the bundle, sent with the summary; NULL: none */
     struct strlist labels; /* of a new issue; only for a tracker_kind with labels */
-    /* Of a new issue, by their names at the tracker; at most the tracker_kind's max_assignees. */
+    /* The assignees of a new issue, by their names at the tracker; at most max_assignees of the tracker. */
     struct strlist assignees;
 };
 
