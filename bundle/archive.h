@@ -27,7 +27,7 @@ int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char
  * identities, also of a bundle that is not encrypted. */
 
 /* Limits on the bundles that profgrab reads. */
-#define BUNDLE_MAX_MEMBERS 200000
+#define BUNDLE_MAX_MEMBERS 50000
 /* The most directories that the paths of the members may need. */
 #define BUNDLE_MAX_DIRECTORIES 400000
 #define BUNDLE_MAX_MANIFEST (64u << 20)

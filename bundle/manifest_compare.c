@@ -51,15 +51,16 @@ static int examine_file(const struct comparison *c, const char *path, struct fil
 
 /* ---- changes ------------------------------------------------------------------------------------------- */
 
-/* Renames the file to its damaged name, unless a larger file has that name. */
-static int rename_damaged(const struct comparison *c, const char *path, const char *damaged, uint64_t bytes,
-                          struct err *err)
+/* Renames the file to its damaged name. If a larger file already has that name, removes the file instead, and
+ * sets *state to the state of the larger file. */
+static int rename_damaged(const struct comparison *c, const char *path, const char *damaged,
+                          struct file_state *state, struct err *err)
 {
     struct stat st;
-    if (beneath_stat(c->files, damaged, &st, NULL) == 0 && S_ISREG(st.st_mode) &&
-        (uint64_t)st.st_size >= bytes)
-        return beneath_remove(c->files, path, err);
-    return beneath_rename(c->files, path, damaged, err);
+    if (beneath_stat(c->files, damaged, &st, NULL) < 0 || !S_ISREG(st.st_mode) ||
+        (uint64_t)st.st_size < state->content.bytes)
+        return beneath_rename(c->files, path, damaged, err);
+    return beneath_remove(c->files, path, err) < 0 ? -1 : examine_file(c, damaged, state, err);
 }
 
 /* Changes the item: it has no file any more. */
@@ -124,8 +125,7 @@ static int record_changed(struct comparison *c, struct manifest_item *item, cons
         rc = record_damaged(c, item, name, &now, err);
     else if (manifest_has_path(c->m, name))
         err_set(err, ERR_FAILED, PATH_MANIFEST " is malformed: it describes both %s and %s", path, name);
-    else if (path_check(name, err) == 0 && rename_damaged(c, path, name, found->content.bytes, err) == 0 &&
-             examine_file(c, name, &now, err) == 0)
+    else if (path_check(name, err) == 0 && rename_damaged(c, path, name, &now, err) == 0)
         rc = record_damaged(c, item, name, &now, err);
     free(name);
     return rc;

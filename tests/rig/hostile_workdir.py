@@ -39,18 +39,18 @@ elif kind == "holes":
         make_file(f"h/s/{i}", 1 << 30)
     hosts = [services("h", ["s"], lambda _: [item(f"h/s/{i}", 1 << 30) for i in range(40)])]
 elif kind == "changed":  # None of the files is what the manifest says.
-    names = [f"s{i}" for i in range(240)]
+    names = [f"s{i}" for i in range(199)]
     for name in names:
         for i in range(250):
             make_file(f"h/{name}/{i}")
     hosts = [services("h", names, lambda name: [item(f"h/{name}/{i}", 1) for i in range(250)])]
-elif kind == "entries":  # 200,001 entries, with h, h/s and the manifest
-    for i in range(199998):
+elif kind == "entries":  # 50,001 entries, with h, h/s and the manifest
+    for i in range(49998):
         make_file(f"h/s/{i}")
 elif kind == "directories":  # Each file is as the manifest says, in a directory of its own.
-    for i in range(30000):
+    for i in range(16000):
         make_file(f"h{i}/s/f")
-    hosts = [services(f"h{i}", ["s"], lambda _: [item(f"h{i}/s/f")]) for i in range(30000)]
+    hosts = [services(f"h{i}", ["s"], lambda _: [item(f"h{i}/s/f")]) for i in range(16000)]
 elif kind == "hosts":
     hosts = [services(f"h{i}", ["s"]) for i in range(60000)]
 elif kind == "services":

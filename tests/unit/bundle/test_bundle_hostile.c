@@ -383,7 +383,7 @@ static void too_many_members_are_refused(void **state)
     struct bundle_summary sum;
     struct err err = ERR_INIT;
     assert_int_equal(bundle_verify(path, NULL, &sum, &err), -1);
-    assert_non_null(strstr(err.msg, "has more than 200000 members"));
+    assert_non_null(strstr(err.msg, "has more than 50000 members"));
     free(path);
 }
 
