@@ -98,10 +98,15 @@ static int find_directory(const char *output, struct strlist *created, struct er
     struct err why = ERR_INIT;
     if (is_directory(output))
         return 0;
+    if (!*output) {
+        err_set(err, ERR_USAGE, "output is empty");
+        return err_hint(err, "-o DIR/ or -o NAME" SUFFIX);
+    }
     if (!text_ends_in(output, "/")) {
+        size_t stem = strlen(output) - (text_ends_in(output, ".tgz") ? strlen(".tgz") : 0);
         err_set(err, ERR_USAGE, "output %s must be an existing directory or end in " SUFFIX, output);
-        return err_hint(err, "-o %s/ makes a directory for the bundle, -o %s" SUFFIX " names the bundle",
-                        output, output);
+        return err_hint(err, "-o %s/ makes a directory for the bundle, -o %.*s" SUFFIX " names the bundle",
+                        output, (int)stem, output);
     }
     size_t n = strlen(output);
     while (n > 1 && output[n - 1] == '/')

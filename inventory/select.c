@@ -69,14 +69,26 @@ static int refuse_group(const struct inventory *inv, const char *name, struct er
     return err_hint(err, "`profgrab hosts --groups` lists them");
 }
 
+/* Returns the length of the host in HOST:PORT, else 0. An IPv6 address has several colons. */
+static size_t host_before_port(const char *name)
+{
+    size_t n = strcspn(name, ":"), digits = strspn(name + n + (name[n] == ':'), "0123456789");
+    return name[n] == ':' && digits > 0 && !name[n + 1 + digits] ? n : 0;
+}
+
 static int refuse_host(const struct scope *s, const char *name, struct err *err)
 {
     const struct inventory *inv = s->inv;
     char shown[120];
+    size_t n = host_before_port(name);
     if (!inv->path)
-        return refuse_unknown(inv, "host", &inv->host_names, name, err);
-    match_unknown(s, name, err);
-    if (!err || match_is_glob(name))
+        refuse_unknown(inv, "host", &inv->host_names, name, err);
+    else
+        match_unknown(s, name, err);
+    if (n > 0)
+        return err_hint(err, "a service's port has an option of its own: --host %s --port %s",
+                        text_printable(shown, sizeof shown, name, n), name + n + 1);
+    if (!err || !inv->path || match_is_glob(name))
         return -1;
     if (names_get(&inv->group_names, name))
         return err_hint(err, "it is a group: use --group %s",

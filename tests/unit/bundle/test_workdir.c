@@ -170,7 +170,7 @@ static void outputs_that_cannot_be_created_are_refused(void **state)
     msg = format("output %s must be an existing directory or end in .tar.gz", file);
     assert_name_refused(file, "s", ERR_USAGE, msg);
     free(msg);
-    assert_name_refused("", "s", ERR_USAGE, "output  must be an existing directory or end in .tar.gz");
+    assert_name_refused("", "s", ERR_USAGE, "output is empty");
 
     char *below = file_join(output, "x.tar.gz");
     msg = format("cannot use the directory %s: No such file or directory", output);

@@ -416,6 +416,9 @@ static void names_need_an_inventory(void **state)
                              "no inventory: group \"storage\" is unknown", hint);
     assert_selection_refused(inv, WITH_SERVICES("api", "web"), "no inventory: service \"api\" is unknown",
                              hint);
+    assert_selection_refused(inv, HOSTS("user@host:6060"), "no inventory: host \"user@host:6060\" is unknown",
+                             "a service's port has an option of its own: --host user@host --port 6060");
+    assert_selection_refused(inv, HOSTS("::1"), "no inventory: host \"::1\" is unknown", hint);
     assert_selected(inv, WITH_PORT(6060, "user@host"), "host/port-6060");
     inventory_free(inv);
 }
