@@ -163,7 +163,7 @@ $(out)/tests/unit/%: tests/unit/%.c $(out)/libprofgrab.a $(out)/proto/profile.pb
 
 # test_service_run replaces items, connections and pages, and its pauses take no time.
 $(out)/tests/unit/fetch/test_service_run: override LDFLAGS += $(addprefix -Wl$(comma)--wrap=,item_fetch service_run_connect gateway_renew \
-    transfer_get transfer_find_secret transfer_free transfer_round_trip transfer_expect_new_connection beneath_open clock_jitter)
+    transfer_get transfer_find_secret transfer_free transfer_round_trip transfer_expect_new_connection dir_open clock_jitter)
 
 # test_capture simulates a slow disk.
 $(out)/tests/unit/capture/test_capture: override LDFLAGS += -Wl,--wrap=manifest_save_text

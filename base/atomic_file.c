@@ -15,7 +15,7 @@
 enum { MAX_TRIES = 1000 };
 
 struct atomic_file {
-    struct beneath directory; /* the atomic file owns the descriptor and the name */
+    struct dir directory; /* the atomic file owns the descriptor and the name */
     char *directory_name;
     int fd;
     char *path;      /* as the caller gave it, for messages */
@@ -25,11 +25,11 @@ struct atomic_file {
 /* Creates the file in file->directory. */
 static int create_file(struct atomic_file *file, struct err *err)
 {
-    file->fd = beneath_create_nameless(&file->directory, err);
-    if (file->fd < 0 || beneath_can_give_name(file->fd))
+    file->fd = dir_create_nameless(&file->directory, err);
+    if (file->fd < 0 || dir_can_give_name(file->fd))
         return file->fd < 0 ? -1 : 0;
     fd_close(&file->fd);
-    file->fd = beneath_create_temporary(&file->directory, file_base(file->path), &file->temporary, err);
+    file->fd = dir_create_temporary(&file->directory, file_base(file->path), &file->temporary, err);
     return file->fd < 0 ? -1 : 0;
 }
 
@@ -44,7 +44,7 @@ static int create_atomic_file(int directory_fd, char *directory_name, const char
         return err_nomem(err);
     }
     file->fd = -1;
-    file->directory = (struct beneath){.fd = directory_fd, .name = directory_name};
+    file->directory = (struct dir){.fd = directory_fd, .name = directory_name};
     file->directory_name = directory_name;
     file->path = strdup(path);
     int rc = file->path ? create_file(file, err) : err_nomem(err);
@@ -58,7 +58,7 @@ static int create_atomic_file(int directory_fd, char *directory_name, const char
 int atomic_file_new(const char *path, struct atomic_file **ret, struct err *err)
 {
     char *dir = file_dir(path);
-    int fd = dir ? beneath_open_top(dir, err) : err_nomem(err);
+    int fd = dir ? dir_open_user_path(dir, err) : err_nomem(err);
     if (fd < 0) {
         free(dir);
         return -1;
@@ -70,7 +70,7 @@ int atomic_file_new(const char *path, struct atomic_file **ret, struct err *err)
     return create_atomic_file(fd, dir, path, ret, err);
 }
 
-int atomic_file_new_in(const struct beneath *directory, const char *path, struct atomic_file **ret,
+int atomic_file_new_in(const struct dir *directory, const char *path, struct atomic_file **ret,
                        struct err *err)
 {
     char *name = directory->name ? strdup(directory->name) : NULL;
@@ -97,15 +97,15 @@ int atomic_file_sync(struct atomic_file *file, struct err *err)
 int atomic_file_give_name(struct atomic_file *file, const char *path, struct err *err)
 {
     const char *name = file_base(path);
-    if (file->temporary ? beneath_rename_new(&file->directory, file->temporary, name, err) < 0
-                        : beneath_give_name(&file->directory, file->fd, name, err) < 0)
+    if (file->temporary ? dir_rename_new(&file->directory, file->temporary, name, err) < 0
+                        : dir_give_name(&file->directory, file->fd, name, err) < 0)
         return -1;
     free(file->temporary);
     file->temporary = NULL;
-    if (beneath_sync(&file->directory, name, err) == 0)
+    if (dir_sync(&file->directory, name, err) == 0)
         return 0;
     /* The caller sees a failure, so the file must not exist. */
-    beneath_remove(&file->directory, name, NULL);
+    dir_remove(&file->directory, name, NULL);
     return -1;
 }
 
@@ -140,7 +140,7 @@ static int name_temporarily(struct atomic_file *file, const char *name, struct e
         struct err why = ERR_INIT;
         if (asprintf(&temporary, "%s.tmp-%016" PRIx64, name, finder_random()) < 0)
             return err_nomem(err);
-        if (beneath_give_name(&file->directory, file->fd, temporary, &why) == 0) {
+        if (dir_give_name(&file->directory, file->fd, temporary, &why) == 0) {
             file->temporary = temporary;
             return 0;
         }
@@ -157,11 +157,11 @@ int atomic_file_replace(struct atomic_file *file, const char *path, struct err *
 {
     const char *name = file_base(path);
     if ((!file->temporary && name_temporarily(file, name, err) < 0) ||
-        beneath_rename(&file->directory, file->temporary, name, err) < 0)
+        dir_rename(&file->directory, file->temporary, name, err) < 0)
         return -1;
     free(file->temporary);
     file->temporary = NULL;
-    return beneath_sync(&file->directory, name, err);
+    return dir_sync(&file->directory, name, err);
 }
 
 void atomic_file_free(struct atomic_file *file)
@@ -169,7 +169,7 @@ void atomic_file_free(struct atomic_file *file)
     if (!file)
         return;
     if (file->temporary)
-        beneath_remove(&file->directory, file->temporary, NULL);
+        dir_remove(&file->directory, file->temporary, NULL);
     fd_close(&file->fd);
     fd_close(&file->directory.fd);
     free(file->directory_name);

@@ -11,7 +11,7 @@
 #ifndef BASE_ATOMIC_FILE_H
 #define BASE_ATOMIC_FILE_H
 
-#include "base/beneath.h"
+#include "base/dir.h"
 #include "base/data/err.h"
 
 struct atomic_file;
@@ -21,7 +21,7 @@ int atomic_file_new(const char *path, struct atomic_file **ret, struct err *err)
 
 /* Works like atomic_file_new, in an open directory, and uses only the last component of `path`. Duplicates
  * the directory's descriptor. */
-int atomic_file_new_in(const struct beneath *directory, const char *path, struct atomic_file **ret,
+int atomic_file_new_in(const struct dir *directory, const char *path, struct atomic_file **ret,
                        struct err *err);
 
 /* Returns the descriptor to write to; the atomic file closes it. */
@@ -40,7 +40,7 @@ int atomic_file_give_free_name(struct atomic_file *file, const char *path, const
                                char **ret_path, struct err *err);
 
 /* Gives the file its name and atomically replaces an existing file. A symbolic link with that name is
- * replaced, not followed. The file keeps its mode. A directory with that name is an error. */
+ * replaced, not followed. The new file keeps its own mode. A directory with that name is an error. */
 int atomic_file_replace(struct atomic_file *file, const char *path, struct err *err);
 
 /* Closes the atomic file and removes it if it has no name. Accepts NULL. */

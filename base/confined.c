@@ -5,8 +5,8 @@
 #include "base/data/text.h"
 #include "base/banned.h"
 
-/* Profiles inflate to ten times their size, and dumps of goroutines to fifty. A profile in memory takes three
- * times its inflated size. */
+/* For each byte of a file: dumps of goroutines inflate to about 50 bytes. Profiles inflate to 10 bytes, which
+ * take 30 bytes of memory. */
 #define MEMORY_PER_BYTE 48
 #define MS_PER_MB 1000
 
@@ -25,7 +25,7 @@ struct proc_fork_limits confined_limits(uint64_t bytes, int cancel_fd)
         .cancel_fd = cancel_fd};
 }
 
-int64_t confined_copy_ms(uint64_t bytes)
+int64_t confined_copy_limit_ms(uint64_t bytes)
 {
     enum { RESERVED_MS = 2000 };
     return confined_limits(bytes, -1).cpu_ms - RESERVED_MS;
@@ -83,7 +83,7 @@ struct proc_fork_limits confined_budget_rest(const struct confined_budget *b, in
 
 int confined_budget_check(const struct confined_budget *b, const char *name, struct err *err)
 {
-    /* The next input may take a third of the budget: on a busy machine a check of 128 MiB took 3.5 s. */
+    /* The last input may take the other 3/8: on a busy machine a check of 128 MiB took 3.5 s of 10 s. */
     int64_t most = b ? b->limits.cpu_ms / 8 * 5 : 0;
     if (!b || proc_cpu_ms() - b->cpu_before_ms <= most)
         return 0;

@@ -36,7 +36,7 @@ void confined_budget_add(struct confined_budget *b, uint64_t bytes);
 /* Returns the rest of the budget for a child, but at least 1 s and 16 MB, so that it can report an error. */
 struct proc_fork_limits confined_budget_rest(const struct confined_budget *b, int cancel_fd);
 
-/* Returns -1 with ERR_LIMIT and `name` in the message after three quarters of the time: the rest is for the
+/* Returns -1 with ERR_LIMIT and `name` in the message after five eighths of the time: the rest is for the
  * last input and the report. A NULL budget has no limit. */
 int confined_budget_check(const struct confined_budget *b, const char *name, struct err *err);
 
@@ -50,7 +50,7 @@ int confined_restore_memory(const struct confined_budget *b, uint64_t before, in
 
 /* Returns the limit of CPU time for copying a bundle of `bytes` bytes: 8 s plus 1 s for each MB. That is 2 s
  * less than confined_limits allows: the rest is for reading the manifest and the finished copy. */
-int64_t confined_copy_ms(uint64_t bytes);
+int64_t confined_copy_limit_ms(uint64_t bytes);
 
 /* The work of a child, and the name of the file that it reads. */
 struct confined_work {

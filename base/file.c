@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/beneath.h"
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/banned.h"
 
@@ -77,26 +77,26 @@ int file_create(const char *path, struct err *err)
 }
 
 /* Opens the directory of a path. The caller frees *ret_dir and closes ret->fd. */
-static int open_parent(const char *path, struct beneath *ret, char **ret_dir, struct err *err)
+static int open_parent(const char *path, struct dir *ret, char **ret_dir, struct err *err)
 {
     char *dir = file_dir(path);
-    int fd = dir ? beneath_open_top(dir, err) : err_nomem(err);
+    int fd = dir ? dir_open_user_path(dir, err) : err_nomem(err);
     if (fd < 0) {
         free(dir);
         return -1;
     }
-    *ret = (struct beneath){.fd = fd, .name = file_base(path) == path ? NULL : dir};
+    *ret = (struct dir){.fd = fd, .name = file_base(path) == path ? NULL : dir};
     *ret_dir = dir;
     return 0;
 }
 
 int file_create_nameless(const char *path, struct err *err)
 {
-    struct beneath parent;
+    struct dir parent;
     char *dir = NULL;
     if (open_parent(path, &parent, &dir, err) < 0)
         return -1;
-    int fd = beneath_create_nameless(&parent, err);
+    int fd = dir_create_nameless(&parent, err);
     fd_close(&parent.fd);
     free(dir);
     return fd;
@@ -114,11 +114,11 @@ int file_create_in_memory(struct err *err)
 
 int file_write(const char *path, const void *p, size_t n, struct err *err)
 {
-    struct beneath parent;
+    struct dir parent;
     char *dir = NULL;
     if (open_parent(path, &parent, &dir, err) < 0)
         return -1;
-    int rc = beneath_write(&parent, file_base(path), p, n, err);
+    int rc = dir_write(&parent, file_base(path), p, n, err);
     fd_close(&parent.fd);
     free(dir);
     return rc;
@@ -126,11 +126,11 @@ int file_write(const char *path, const void *p, size_t n, struct err *err)
 
 int file_mkdir(const char *path, struct err *err)
 {
-    struct beneath parent;
+    struct dir parent;
     char *dir = NULL;
     if (open_parent(path, &parent, &dir, err) < 0)
         return -1;
-    int rc = beneath_mkdir(&parent, file_base(path), err);
+    int rc = dir_mkdir(&parent, file_base(path), err);
     fd_close(&parent.fd);
     free(dir);
     return rc;
@@ -188,13 +188,13 @@ void file_remove_created(const struct strlist *created)
 
 int file_remove(const char *path, struct err *err)
 {
-    struct beneath parent;
+    struct dir parent;
     char *dir = NULL;
     if (!file_exists(path) && (errno == ENOENT || errno == ENOTDIR))
         return 0;
     if (open_parent(path, &parent, &dir, err) < 0)
         return -1;
-    int rc = beneath_remove(&parent, file_base(path), err);
+    int rc = dir_remove(&parent, file_base(path), err);
     fd_close(&parent.fd);
     free(dir);
     return rc;

@@ -1,6 +1,6 @@
 /*
  * Files by a path that the user or the user's configuration names. Symbolic links in the path are followed. A
- * link in the last component is not followed when a file is created, replaced or removed. Use base/beneath.h
+ * link in the last component is not followed when a file is created, replaced or removed. Use base/dir.h
  * for paths below a work directory and for all paths from untrusted input.
  *
  * New files have mode 0600 and new directories 0700, whatever the umask is.

@@ -24,14 +24,14 @@
 #include "base/banned.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MAY_BE_TRACED 1
+#define WITH_SANITIZER 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define MAY_BE_TRACED 1
+#define WITH_SANITIZER 1
 #endif
 #endif
-#ifndef MAY_BE_TRACED
-#define MAY_BE_TRACED 0
+#ifndef WITH_SANITIZER
+#define WITH_SANITIZER 0
 #endif
 
 #define SECRET_FORMAT "a secret is one line of visible ASCII characters and blanks"
@@ -339,7 +339,7 @@ void secret_protect_process(void)
 #ifdef __linux__
     /* RLIMIT_CORE has no effect if core dumps are piped to a program (core(5),
      * /proc/sys/kernel/core_pattern). */
-    if (!MAY_BE_TRACED)
+    if (!WITH_SANITIZER)
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 #endif
 }

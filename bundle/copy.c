@@ -385,7 +385,7 @@ static int write_member(struct copying *c, const struct reader_member *m, struct
         return 0;
     if (!item)
         return err_set(err, ERR_FAILED, "the manifest does not describe %s", m->path);
-    if (manifest_json_read_file(item, &file, err) < 0)
+    if (manifest_json_read_item_file(item, &file, err) < 0)
         return -1;
     struct redact_bundle_bytes from = redact_bundle_find_bytes(&c->redacted, c->r, m->path);
     if (from.spool < 0 && file.bytes != m->size)

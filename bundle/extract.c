@@ -19,13 +19,13 @@
 struct extraction {
     struct reader *r;
     const char *dir;
-    struct beneath parent; /* the user's directory, open */
-    struct beneath files;  /* the top directory; its fd is -1 until it is made */
-    char *top;             /* its path, for the caller; NULL before it is made, and when restoring */
+    struct dir parent; /* the user's directory, open */
+    struct dir files;  /* the top directory; its fd is -1 until it is made */
+    char *top;         /* its path, for the caller; NULL before it is made, and when restoring */
     const struct strlist *wanted;
     bool *matched;                   /* the entries of `wanted` that have matched */
     struct err top_exists;           /* the error of an existing top directory: nothing is written then */
-    const struct manifest *manifest; /* when restoring: the wanted files, with their times */
+    const struct manifest *manifest; /* names the files to restore, with their times; NULL: do not restore */
     uint64_t room;                   /* bytes that may still be written */
     uint64_t max_bytes;
     size_t n_complete; /* completely written files */
@@ -36,13 +36,13 @@ static int make_top(struct extraction *x, struct err *err)
     char *top = file_join(x->dir, reader_top(x->r));
     if (!top)
         return err_nomem(err);
-    if (beneath_mkdir(&x->parent, reader_top(x->r), err) < 0) {
+    if (dir_mkdir(&x->parent, reader_top(x->r), err) < 0) {
         free(top);
         return -1;
     }
     x->top = top;
     x->files.name = top;
-    x->files.fd = beneath_open_dir(&x->parent, reader_top(x->r), err);
+    x->files.fd = dir_open_subdir(&x->parent, reader_top(x->r), err);
     return x->files.fd < 0 ? -1 : 0;
 }
 
@@ -89,7 +89,7 @@ static int write_member(struct extraction *x, const struct reader_member *m, str
     int64_t mtime = m->mtime;
     if (!path)
         return err_nomem(err);
-    int fd = beneath_create(&x->files, path, err);
+    int fd = dir_create(&x->files, path, err);
     int rc = fd < 0 ? -1 : copy_current_member(x, path, fd, err);
     if (rc == 0 && x->manifest)
         set_time(fd, mtime);
@@ -97,7 +97,7 @@ static int write_member(struct extraction *x, const struct reader_member *m, str
     if (fd >= 0 && close(fd) < 0 && rc == 0)
         rc = err_sys(err, "cannot write %s/%s", x->files.name, path);
     if (rc < 0 && fd >= 0)
-        beneath_remove(&x->files, path, NULL);
+        dir_remove(&x->files, path, NULL);
     x->n_complete += rc == 0;
     free(path);
     return rc;
@@ -132,14 +132,14 @@ static int extract_member(struct extraction *x, const struct reader_member *m, s
     if (!wanted || x->files.fd < 0)
         return 0;
     if (m->is_dir)
-        return beneath_mkdirs(&x->files, m->path, err);
+        return dir_mkdirs(&x->files, m->path, err);
     if (m->size > x->room)
         return err_set(err, ERR_FAILED, "the bundle unpacks to more than %llu bytes",
                        (unsigned long long)x->max_bytes);
     const char *slash = strrchr(m->path, '/');
     if (slash) {
         char *dir = strndup(m->path, (size_t)(slash - m->path));
-        int rc = dir ? beneath_mkdirs(&x->files, dir, err) : err_nomem(err);
+        int rc = dir ? dir_mkdirs(&x->files, dir, err) : err_nomem(err);
         free(dir);
         if (rc < 0)
             return -1;
@@ -173,10 +173,10 @@ static void keep_or_remove_files(const struct extraction *x, struct err *why)
 {
     bool interrupted = why->kind == ERR_CANCELLED;
     if (interrupted && x->n_complete > 0)
-        err_set(why, ERR_CANCELLED, "interrupted; %s has the first %zu file%s of it", x->top, x->n_complete,
-                x->n_complete == 1 ? "" : "s");
+        err_set(why, ERR_CANCELLED, "interrupted; %s has the first %zu file%s of the bundle", x->top,
+                x->n_complete, x->n_complete == 1 ? "" : "s");
     else if (x->top)
-        beneath_remove(&x->parent, file_base(x->top), NULL);
+        dir_remove(&x->parent, file_base(x->top), NULL);
     if (interrupted && x->n_complete == 0)
         err_set(why, ERR_CANCELLED, "interrupted; nothing was written");
 }
@@ -189,7 +189,7 @@ int bundle_extract(const struct bundle_extract *options, char **ret_dir, struct 
                            .room = options->max_bytes,
                            .max_bytes = options->max_bytes,
                            .files.fd = -1};
-    x.parent = (struct beneath){.fd = beneath_open_top(options->dir, err), .name = options->dir};
+    x.parent = (struct dir){.fd = dir_open_user_path(options->dir, err), .name = options->dir};
     if (x.parent.fd < 0)
         return -1;
     int rc = -1;

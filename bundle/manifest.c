@@ -31,8 +31,8 @@ void manifest_free(struct manifest *m)
         return;
     arena_release(&m->index->arena);
     json_decref(m->index->source);
-    names_release(&m->index->hosts);
-    names_release(&m->index->paths);
+    name_map_release(&m->index->hosts);
+    name_map_release(&m->index->paths);
     free(m->index);
     free(m);
 }
@@ -139,7 +139,7 @@ int manifest_finish(struct manifest *m, int64_t finished, bool interrupted, bool
     m->finished = at;
     m->interrupted = interrupted;
     m->complete = complete;
-    manifest_drop_errors(m);
+    manifest_drop_resolved_errors(m);
     return manifest_sort(m, err);
 }
 

@@ -109,7 +109,7 @@ int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct 
         return err_nomem(err);
     m->hosts = list;
     *at = m->n_hosts;
-    if (names_set(&m->index->hosts, added.name, at, err) < 0)
+    if (name_map_set(&m->index->hosts, added.name, at, err) < 0)
         return -1;
     m->hosts[m->n_hosts++] = added;
     return 0;

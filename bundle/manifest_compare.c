@@ -14,7 +14,7 @@
 
 struct comparison {
     struct manifest *m;
-    const struct beneath *files;
+    const struct dir *files;
     const struct manifest_comparison *options;
 };
 
@@ -31,7 +31,7 @@ static int examine_file(const struct comparison *c, const char *path, struct fil
     struct stat st;
     struct err why = ERR_INIT;
     *ret = (struct file_state){0};
-    if (beneath_stat(c->files, path, &st, &why) < 0) {
+    if (dir_stat(c->files, path, &st, &why) < 0) {
         if (why.kind == ERR_NOT_FOUND)
             return 0;
         if (err)
@@ -40,7 +40,7 @@ static int examine_file(const struct comparison *c, const char *path, struct fil
     }
     if (!S_ISREG(st.st_mode))
         return 0;
-    int fd = beneath_open(c->files, path, err);
+    int fd = dir_open(c->files, path, err);
     if (fd < 0)
         return -1;
     ret->exists = true;
@@ -57,10 +57,10 @@ static int rename_damaged(const struct comparison *c, const char *path, const ch
                           struct file_state *state, struct err *err)
 {
     struct stat st;
-    if (beneath_stat(c->files, damaged, &st, NULL) < 0 || !S_ISREG(st.st_mode) ||
+    if (dir_stat(c->files, damaged, &st, NULL) < 0 || !S_ISREG(st.st_mode) ||
         (uint64_t)st.st_size < state->content.bytes)
-        return beneath_rename(c->files, path, damaged, err);
-    return beneath_remove(c->files, path, err) < 0 ? -1 : examine_file(c, damaged, state, err);
+        return dir_rename(c->files, path, damaged, err);
+    return dir_remove(c->files, path, err) < 0 ? -1 : examine_file(c, damaged, state, err);
 }
 
 /* Changes the item: it has no file any more. */

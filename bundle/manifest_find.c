@@ -9,7 +9,7 @@
 struct manifest_host *manifest_find_host(const struct manifest *m, const char *name)
 {
     char shown[JSON_ROWS_TEXT_SIZE];
-    const size_t *at = names_get(&m->index->hosts, json_rows_make_printable(shown, name));
+    const size_t *at = name_map_get(&m->index->hosts, json_rows_make_printable(shown, name));
     return at ? &m->hosts[*at] : NULL;
 }
 
@@ -51,7 +51,7 @@ int manifest_index_hosts(struct manifest *m, size_t *indices, struct err *err)
 {
     for (size_t i = 0; i < m->n_hosts; i++) {
         indices[i] = i;
-        if (names_set(&m->index->hosts, m->hosts[i].name, &indices[i], err) < 0)
+        if (name_map_set(&m->index->hosts, m->hosts[i].name, &indices[i], err) < 0)
             return -1;
     }
     return 0;
@@ -64,13 +64,13 @@ static const char is_path = 1, no_path = 0;
 
 bool manifest_has_path(const struct manifest *m, const char *path)
 {
-    return names_get(&m->index->paths, path) == &is_path;
+    return name_map_get(&m->index->paths, path) == &is_path;
 }
 
 int manifest_add_path(struct manifest *m, const char *path, struct err *err)
 {
     bool is_new = !manifest_has_path(m, path);
-    if (names_set(&m->index->paths, path, &is_path, err) < 0)
+    if (name_map_set(&m->index->paths, path, &is_path, err) < 0)
         return -1;
     m->index->n_paths += is_new;
     return 0;
@@ -79,7 +79,7 @@ int manifest_add_path(struct manifest *m, const char *path, struct err *err)
 int manifest_remove_path(struct manifest *m, const char *path, struct err *err)
 {
     bool is_known = manifest_has_path(m, path);
-    if (is_known && names_set(&m->index->paths, path, &no_path, err) < 0)
+    if (is_known && name_map_set(&m->index->paths, path, &no_path, err) < 0)
         return -1;
     m->index->n_paths -= is_known;
     return 0;

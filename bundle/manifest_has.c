@@ -38,7 +38,7 @@ bool manifest_has_item(const struct manifest *m, const struct manifest_item_key 
     return found;
 }
 
-static bool has_planned(const struct manifest_service *s)
+static bool has_all_planned(const struct manifest_service *s)
 {
     bool all = s && s->n_planned > 0;
     for (size_t i = 0; all && i < s->n_planned; i++)
@@ -48,17 +48,17 @@ static bool has_planned(const struct manifest_service *s)
 
 bool manifest_has_all_items(const struct manifest *m, const char *host, const char *service)
 {
-    return has_planned(find_service(m, host, service));
+    return has_all_planned(find_service(m, host, service));
 }
 
-void manifest_drop_errors(struct manifest *m)
+void manifest_drop_resolved_errors(struct manifest *m)
 {
     const struct manifest_target *targets = m->request.targets;
     bool all = true;
     for (size_t i = 0; i < m->request.n_targets; i++) {
         struct manifest_host *host = manifest_find_host(m, targets[i].host);
         struct manifest_service *service = manifest_find_service(host, targets[i].service);
-        if (has_planned(service))
+        if (has_all_planned(service))
             service->error = NULL;
         else
             all = false;

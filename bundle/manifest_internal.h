@@ -9,10 +9,10 @@
 #include "bundle/manifest_json.h"
 
 struct manifest_index {
-    struct arena arena; /* all lists, and texts that do not belong to `source` */
-    json_t *source;     /* the JSON that the manifest was read from; NULL: none */
-    struct names hosts; /* the hosts' indices, each a size_t */
-    struct names paths; /* the paths of files; the value `no_path` marks a removed path */
+    struct arena arena;    /* all lists, and texts that do not belong to `source` */
+    json_t *source;        /* the JSON that the manifest was read from; NULL: none */
+    struct name_map hosts; /* the hosts' indices, each a size_t */
+    struct name_map paths; /* the paths of files; the value `no_path` marks a removed path */
     size_t n_paths;
     bool resumed; /* the manifest was loaded: new records replace old ones */
     bool finished;
@@ -21,8 +21,8 @@ struct manifest_index {
 /* Creates an empty manifest with its index. */
 int manifest_alloc(struct manifest **ret, struct err *err);
 
-/* Finds the host of that name, or the service of that name on it, by the printable form of the name. NULL:
- * there is none. */
+/* manifest_find_host finds a host, manifest_find_service a service of `host`. Both look for the printable
+ * form of `name`, and return NULL if there is none. */
 struct manifest_host *manifest_find_host(const struct manifest *m, const char *name);
 struct manifest_service *manifest_find_service(const struct manifest_host *host, const char *name);
 /* Returns whether an item has the kind, argument and pair of `wanted`. */
@@ -32,8 +32,8 @@ typedef bool manifest_filter_fn(const struct manifest_item *item);
 struct manifest_item *manifest_find_item(struct manifest_item *items, size_t n,
                                          const struct manifest_planned *wanted, manifest_filter_fn *filter);
 
-/* Records the changed indices of the hosts; `indices` is an array of the arena. Cannot fail if the index
- * already has all hosts. */
+/* Records the positions of the hosts after they changed. Fills `indices`, an array in the arena with an
+ * element for each host. Cannot fail if the index already has all hosts. */
 int manifest_index_hosts(struct manifest *m, size_t *indices, struct err *err);
 
 bool manifest_has_path(const struct manifest *m, const char *path);
@@ -47,7 +47,7 @@ void manifest_set_status(struct manifest_item *item, enum manifest_status status
 int manifest_sort(struct manifest *m, struct err *err);
 
 /* Drops the errors of hosts and services that have all requested items. */
-void manifest_drop_errors(struct manifest *m);
+void manifest_drop_resolved_errors(struct manifest *m);
 
 /* Calls `visit` for the report, then for every item with a file, in the manifest's order. A non-zero return
  * of `visit` stops it. */

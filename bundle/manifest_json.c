@@ -112,7 +112,7 @@ static int check_file(const struct item_file *f, struct err *err)
     return 0;
 }
 
-int manifest_json_read_file(const json_t *item, struct item_file *ret, struct err *err)
+int manifest_json_read_item_file(const json_t *item, struct item_file *ret, struct err *err)
 {
     const json_t *bytes = json_object_get(item, "bytes");
     struct item_file f = {.path = json_string_value(json_object_get(item, "file")),
@@ -145,8 +145,8 @@ static int visit_list(const json_t *items, manifest_json_item_fn *visit, void *c
         struct item_file file;
         if (!json_object_get(item, "file"))
             continue;
-        if (manifest_json_read_file(item, &file, err) < 0 || manifest_json_check_item_file(&file, err) < 0 ||
-            visit(ctx, item, &file, err) != 0)
+        if (manifest_json_read_item_file(item, &file, err) < 0 ||
+            manifest_json_check_item_file(&file, err) < 0 || visit(ctx, item, &file, err) != 0)
             return -1;
     }
     return 0;
@@ -158,7 +158,7 @@ static int visit_report(json_t *report, manifest_json_item_fn *visit, void *ctx,
     struct item_file file;
     if (!report)
         return 0;
-    if (manifest_json_read_file(report, &file, err) < 0)
+    if (manifest_json_read_item_file(report, &file, err) < 0)
         return -1;
     if (strcmp(file.path, PATH_REPORT) != 0)
         return err_set(err, ERR_FAILED, "%s is malformed: its report is not %s", PATH_MANIFEST, PATH_REPORT);
@@ -193,7 +193,8 @@ static int visit_file(void *ctx, json_t *item, const struct item_file *file, str
     return v->visit(v->ctx, file, err);
 }
 
-int manifest_json_visit_files(const json_t *root, manifest_json_file_fn *visit, void *ctx, struct err *err)
+int manifest_json_visit_item_files(const json_t *root, manifest_json_file_fn *visit, void *ctx,
+                                   struct err *err)
 {
     struct file_visit v = {visit, ctx};
     return manifest_json_visit_items(root, visit_file, &v, err);

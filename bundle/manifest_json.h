@@ -35,7 +35,7 @@ struct item_file {
 
 /* Reads the file of an item or of the report: a valid path that is not reserved, a well-formed size and hash;
  * else ERR_FAILED. */
-int manifest_json_read_file(const json_t *item, struct item_file *ret, struct err *err);
+int manifest_json_read_item_file(const json_t *item, struct item_file *ret, struct err *err);
 
 /* Checks the file of an item in the same way, and also refuses the path of the report. */
 int manifest_json_check_item_file(const struct item_file *file, struct err *err);
@@ -47,6 +47,7 @@ int manifest_json_visit_items(const json_t *root, manifest_json_item_fn *visit, 
 /* Calls `visit` for the report, then for every item with a file, in the manifest's order. A non-zero return
  * of `visit` stops it. */
 typedef int manifest_json_file_fn(void *ctx, const struct item_file *file, struct err *err);
-int manifest_json_visit_files(const json_t *root, manifest_json_file_fn *visit, void *ctx, struct err *err);
+int manifest_json_visit_item_files(const json_t *root, manifest_json_file_fn *visit, void *ctx,
+                                   struct err *err);
 
 #endif

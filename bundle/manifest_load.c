@@ -72,17 +72,17 @@ static int check_item_paths(const struct manifest_service *s, const char *host, 
 /* Checks that the services of a host are unique and have only their own files. */
 static int check_services(const struct manifest_host *host, struct err *err)
 {
-    struct names seen = {0};
+    struct name_map seen = {0};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < host->n_services; i++) {
         const struct manifest_service *s = &host->services[i];
-        if (names_get(&seen, s->name))
+        if (name_map_get(&seen, s->name))
             rc = err_set(err, ERR_FAILED, PATH_MANIFEST " has the service %.100s of %.100s twice", s->name,
                          host->name);
-        else if ((rc = names_add(&seen, s->name, s, err)) == 0)
+        else if ((rc = name_map_add(&seen, s->name, s, err)) == 0)
             rc = check_item_paths(s, host->name, err);
     }
-    names_release(&seen);
+    name_map_release(&seen);
     return rc;
 }
 
@@ -94,10 +94,10 @@ static int add_hosts(struct manifest *m, struct err *err)
     for (size_t i = 0; i < m->n_hosts; i++) {
         if (check_services(&m->hosts[i], err) < 0)
             return -1;
-        if (names_get(&m->index->hosts, m->hosts[i].name))
+        if (name_map_get(&m->index->hosts, m->hosts[i].name))
             return err_set(err, ERR_FAILED, PATH_MANIFEST " has the host %.100s twice", m->hosts[i].name);
         indices[i] = i;
-        if (names_add(&m->index->hosts, m->hosts[i].name, &indices[i], err) < 0)
+        if (name_map_add(&m->index->hosts, m->hosts[i].name, &indices[i], err) < 0)
             return -1;
     }
     return 0;
@@ -127,7 +127,7 @@ static int check_json(json_t *root, struct err *err)
     if (refuse_copy(root, err) < 0 || json_rows_check(root, manifest_rows, err) < 0)
         return -1;
     drop_end(root);
-    return manifest_json_visit_files(root, accept_file, NULL, err);
+    return manifest_json_visit_item_files(root, accept_file, NULL, err);
 }
 
 int manifest_load(const char *text, size_t n, struct manifest **ret, struct err *err)

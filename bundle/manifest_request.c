@@ -69,7 +69,7 @@ int manifest_sort(struct manifest *m, struct err *err)
 /* ---- the check ----------------------------------------------------------------------------------------- */
 
 struct seen_targets {
-    struct names hosts, pairs;
+    struct name_map hosts, pairs;
     struct arena arena; /* the names of the pairs */
 };
 
@@ -93,11 +93,11 @@ static int check_target(const struct manifest_target *t, bool same_host, struct 
     const char *pair = join_names(t, &seen->arena);
     if (!pair)
         return err_nomem(err);
-    if (names_get(&seen->pairs, pair))
+    if (name_map_get(&seen->pairs, pair))
         return err_set(err, ERR_FAILED, "%.100s: %.100s is requested twice", t->host, t->service);
-    if (!same_host && names_get(&seen->hosts, t->host))
+    if (!same_host && name_map_get(&seen->hosts, t->host))
         return err_set(err, ERR_FAILED, "%.100s is requested again after other hosts", t->host);
-    return names_set(&seen->hosts, t->host, t, err) < 0 ? -1 : names_set(&seen->pairs, pair, t, err);
+    return name_map_set(&seen->hosts, t->host, t, err) < 0 ? -1 : name_map_set(&seen->pairs, pair, t, err);
 }
 
 int manifest_check_request(const struct manifest *m, struct err *err)
@@ -115,8 +115,8 @@ int manifest_check_request(const struct manifest *m, struct err *err)
         bool same_host = i > 0 && strcmp(targets[i - 1].host, targets[i].host) == 0;
         rc = check_target(&targets[i], same_host, &seen, err);
     }
-    names_release(&seen.hosts);
-    names_release(&seen.pairs);
+    name_map_release(&seen.hosts);
+    name_map_release(&seen.pairs);
     arena_release(&seen.arena);
     return rc;
 }

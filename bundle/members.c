@@ -43,7 +43,7 @@ struct bundle_members {
     struct strlist names; /* by position */
     struct position *positions;
     struct member *members;
-    struct names by_name;
+    struct name_map by_name;
     size_t at;             /* positions before this one are finished */
     size_t limit;          /* this pass has dropped no member that is wanted before this position */
     uint64_t cached_bytes; /* the size of all cached members */
@@ -62,9 +62,9 @@ static int number_positions(struct bundle_members *m, struct err *err)
         return err_nomem(err);
     /* Backwards, because each position stores the next one of its member. */
     for (size_t i = n; i-- > 0;) {
-        const struct member *known = names_get(&m->by_name, m->names.items[i]);
+        const struct member *known = name_map_get(&m->by_name, m->names.items[i]);
         struct member *member = known ? &m->members[known - m->members] : &m->members[i];
-        if (!known && names_add(&m->by_name, m->names.items[i], member, err) < 0)
+        if (!known && name_map_add(&m->by_name, m->names.items[i], member, err) < 0)
             return -1;
         m->positions[i] = (struct position){member, known ? member->next : NO_POSITION};
         member->next = i;
@@ -134,7 +134,7 @@ static int read_bytes(struct bundle_members *m, const struct reader_member *entr
 static int read_if_wanted(struct bundle_members *m, const struct reader_member *entry,
                           const struct member *now, struct err *err)
 {
-    const struct member *found = names_get(&m->by_name, entry->path);
+    const struct member *found = name_map_get(&m->by_name, entry->path);
     struct member *member = found ? &m->members[found - m->members] : NULL;
     if (!member || member->state != UNREAD || member->next == NO_POSITION)
         return 0;
@@ -230,7 +230,7 @@ void bundle_members_free(struct bundle_members *m)
         buf_release(&m->members[i].bytes);
     free(m->members);
     free(m->positions);
-    names_release(&m->by_name);
+    name_map_release(&m->by_name);
     strlist_release(&m->names);
     free(m->path);
     free(m);
@@ -267,7 +267,7 @@ static int return_bytes(struct bundle_members *m, struct member *member, const c
 
 int bundle_members_read(struct bundle_members *m, const char *name, struct buf *ret, struct err *err)
 {
-    const struct member *found = names_get(&m->by_name, name);
+    const struct member *found = name_map_get(&m->by_name, name);
     struct member *member = found ? &m->members[found - m->members] : NULL;
     int rc;
     if (!member || member->next == NO_POSITION)

@@ -37,7 +37,7 @@ static int write_directory(struct packer *p, const char *path, struct err *err)
     if (json_object_set_new(p->dirs, path, json_true()) < 0)
         return err_nomem(err);
     struct stat st;
-    if (beneath_stat(workdir_files(p->w), path, &st, err) < 0)
+    if (dir_stat(workdir_files(p->w), path, &st, err) < 0)
         return -1;
     return writer_dir(p->tar, path, st.st_mtime, err);
 }
@@ -108,7 +108,7 @@ static int write_open_file(struct packer *p, int fd, const struct item_file *exp
 static int write_file(struct packer *p, const char *path, const struct item_file *expected, struct err *err)
 {
     p->file = path;
-    int fd = beneath_open(workdir_files(p->w), path, err);
+    int fd = dir_open(workdir_files(p->w), path, err);
     int rc = fd < 0 ? -1 : write_open_file(p, fd, expected, err);
     fd_close(&fd);
     return rc;
@@ -188,7 +188,7 @@ static int save_readme(const struct workdir *w, const struct manifest *m, struct
     struct buf text = BUF_INIT(MAX_README);
     int rc = -1;
     if (readme_write(m, &text, err) == 0)
-        rc = beneath_write(workdir_files(w), PATH_README, text.data, text.len, err);
+        rc = dir_write(workdir_files(w), PATH_README, text.data, text.len, err);
     buf_release(&text);
     return rc;
 }

@@ -85,7 +85,8 @@ static int set_archive_error(const struct reader *r, struct err *err)
         return -1;
     }
     if (!r->path)
-        return err_set(err, ERR_FAILED, "%s is not a bundle: its inflated data is not a tar archive, or cut", r->file);
+        return err_set(err, ERR_FAILED, "%s is not a bundle: its inflated data is not a tar archive, or cut",
+                       r->file);
     const char *why = archive_error_string(r->tar);
     char shown[200];
     text_printable(shown, sizeof shown, why ? why : "unknown", strlen(why ? why : "unknown"));

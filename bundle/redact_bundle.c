@@ -207,7 +207,7 @@ static int redact_file(struct redacting *s, json_t *item, const char *path, enum
     off_t begin = lseek(s->out.spool, 0, SEEK_CUR);
     if (begin < 0)
         return err_sys(err, "cannot write");
-    if (manifest_json_read_file(item, &file, err) < 0 || save_member(s, &file, err) < 0)
+    if (manifest_json_read_item_file(item, &file, err) < 0 || save_member(s, &file, err) < 0)
         return -1;
     int rc = redact_member(&work, &tally, &why);
     if (rc == 0 && redact_sum(&tally) > 0)
@@ -234,7 +234,7 @@ static int redact_stored_member(struct redacting *s, const struct reader_member 
     /* The report is drawn again. */
     if (!item || strcmp(m->path, PATH_REPORT) == 0)
         return 0;
-    if (manifest_json_read_file(item, &file, err) < 0)
+    if (manifest_json_read_item_file(item, &file, err) < 0)
         return -1;
     int rc = json_rows_read(item, manifest_item_rows, &record, &lists, err);
     arena_release(&arena);
@@ -303,7 +303,7 @@ static int visit_member(const struct redact_bundle_source *from, struct reader *
     struct item_file file;
     if (!item || strcmp(m->path, PATH_REPORT) == 0)
         return 0;
-    if (manifest_json_read_file(item, &file, err) < 0)
+    if (manifest_json_read_item_file(item, &file, err) < 0)
         return -1;
     struct bundle_member member = {.path = file.path, .size = file.bytes, .mtime = m->mtime};
     struct buf bytes = BUF_INIT(stored.spool >= 0 || m->size < file.bytes ? file.bytes : m->size);

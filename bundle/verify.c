@@ -49,7 +49,7 @@ static int parse_manifest(struct verifier *v, const struct buf *text, struct err
     v->expected = json_object();
     if (!v->expected)
         return err_nomem(err);
-    if (manifest_json_visit_files(v->manifest, add_expected, v, err) < 0)
+    if (manifest_json_visit_item_files(v->manifest, add_expected, v, err) < 0)
         return -1;
     return signature_read_statements(v->manifest, v->expected, &v->summary, err);
 }

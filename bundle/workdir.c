@@ -25,10 +25,10 @@ enum { MAX_NAME = 200, MAX_TRIES = 1000 };
 
 /* Both directories are open; their files are opened relative to them, not by path. */
 struct workdir {
-    char *parent_name;     /* NULL: the working directory */
-    struct beneath parent; /* contains NAME.partial and NAME.tar.gz */
-    struct beneath files;  /* NAME.partial; its descriptor has the lock */
-    char *path;            /* of NAME.partial, for messages */
+    char *parent_name; /* NULL: the working directory */
+    struct dir parent; /* contains NAME.partial and NAME.tar.gz */
+    struct dir files;  /* NAME.partial; its descriptor has the lock */
+    char *path;        /* of NAME.partial, for messages */
     char *name;
     char *bundle;
     struct strlist created; /* the directories that workdir_new created above NAME.partial, parents first */
@@ -181,7 +181,7 @@ static int new_workdir_struct(const char *dir, const char *name, struct workdir 
     if (rc == 0) {
         w->parent.name = w->parent_name;
         w->files.name = w->path;
-        w->parent.fd = beneath_open_top(dir ? dir : ".", err);
+        w->parent.fd = dir_open_user_path(dir ? dir : ".", err);
         rc = w->parent.fd < 0 ? -1 : 0;
     }
     if (rc < 0)
@@ -194,7 +194,7 @@ static int new_workdir_struct(const char *dir, const char *name, struct workdir 
 /* Opens the directory and locks it. Ignores file systems without locks on directories. */
 static int open_and_lock(struct workdir *w, struct err *err)
 {
-    w->files.fd = beneath_open_dir(&w->parent, file_base(w->path), err);
+    w->files.fd = dir_open_subdir(&w->parent, file_base(w->path), err);
     if (w->files.fd < 0) {
         if (err)
             err->kind = ERR_LOCAL_IO;
@@ -210,16 +210,16 @@ static int open_and_lock(struct workdir *w, struct err *err)
 static int make_directory(struct workdir *w, struct err *err)
 {
     const char *name = file_base(w->path);
-    if (beneath_mkdir(&w->parent, name, err) < 0) {
+    if (dir_mkdir(&w->parent, name, err) < 0) {
         if (err->kind != ERR_EXISTS)
             return -1;
         err_set(err, ERR_EXISTS, "%s exists already: the run that works in it has not ended, or was killed",
                 w->path);
         return err_hint(err, "`profgrab resume` finishes the work of a killed grab; or choose another name");
     }
-    if (!beneath_exists(&w->parent, file_base(w->bundle)))
+    if (!dir_exists(&w->parent, file_base(w->bundle)))
         return open_and_lock(w, err);
-    beneath_remove(&w->parent, name, NULL);
+    dir_remove(&w->parent, name, NULL);
     return err_set(err, ERR_EXISTS, "%s exists already, and nothing is overwritten", w->bundle);
 }
 
@@ -312,7 +312,7 @@ static const char *find_owner_fault(const struct stat *st)
 static int check_owner(const struct workdir *w, struct err *err)
 {
     struct stat st;
-    if (beneath_stat(&w->files, "", &st, err) < 0)
+    if (dir_stat(&w->files, "", &st, err) < 0)
         return -1;
     const char *fault = find_owner_fault(&st);
     return fault ? set_not_workdir_error(w->path, fault, err) : 0;
@@ -321,9 +321,9 @@ static int check_owner(const struct workdir *w, struct err *err)
 static int read_manifest(const struct workdir *w, struct buf *ret, struct err *err)
 {
     struct err why = ERR_INIT;
-    if (beneath_read(&w->files, PATH_MANIFEST, ret, &why) == 0)
+    if (dir_read(&w->files, PATH_MANIFEST, ret, &why) == 0)
         return 0;
-    if (why.kind == ERR_NOT_FOUND && beneath_exists(&w->parent, file_base(w->bundle))) {
+    if (why.kind == ERR_NOT_FOUND && dir_exists(&w->parent, file_base(w->bundle))) {
         err_set(&why, ERR_FAILED, "%s has no " PATH_MANIFEST, w->path);
         err_hint(&why, "its run came to its end: the bundle is %s", w->bundle);
     } else if (why.kind == ERR_NOT_FOUND) {
@@ -401,35 +401,35 @@ int workdir_hint_directory(const char *path, struct err *err)
 /* Opens a directory. Follows a link, unless the path has the name of a work directory. */
 static int open_copied_directory(const char *path, struct err *err)
 {
-    struct beneath parent = {.fd = -1};
+    struct dir parent = {.fd = -1};
     const char *base = file_base(path);
     if (!text_ends_in(base, PARTIAL))
-        return beneath_open_top(path, err);
+        return dir_open_user_path(path, err);
     char *dir = base == path ? NULL : file_dir(path);
     if (base != path && !dir)
         return err_nomem(err);
     parent.name = dir;
-    parent.fd = beneath_open_top(dir ? dir : ".", err);
-    int fd = parent.fd < 0 ? -1 : beneath_open_dir(&parent, base, err);
+    parent.fd = dir_open_user_path(dir ? dir : ".", err);
+    int fd = parent.fd < 0 ? -1 : dir_open_subdir(&parent, base, err);
     fd_close(&parent.fd);
     free(dir);
     return fd;
 }
 
-static bool has_valid_manifest(const struct beneath *directory)
+static bool has_valid_manifest(const struct dir *directory)
 {
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
     struct manifest *m = NULL;
-    bool has = beneath_read(directory, PATH_MANIFEST, &text, NULL) == 0 &&
+    bool has = dir_read(directory, PATH_MANIFEST, &text, NULL) == 0 &&
                manifest_load(buf_str(&text), text.len, &m, NULL) == 0;
     manifest_free(m);
     buf_release(&text);
     return has;
 }
 
-int workdir_open_copied(const char *path, struct beneath *ret, struct err *err)
+int workdir_open_copied(const char *path, struct dir *ret, struct err *err)
 {
-    struct beneath directory = {.fd = open_copied_directory(path, err), .name = path};
+    struct dir directory = {.fd = open_copied_directory(path, err), .name = path};
     struct stat st;
     const char *fault;
     if (directory.fd < 0)
@@ -438,7 +438,7 @@ int workdir_open_copied(const char *path, struct beneath *ret, struct err *err)
         *ret = directory;
         return 0;
     }
-    int rc = beneath_stat(&directory, "", &st, err);
+    int rc = dir_stat(&directory, "", &st, err);
     if (rc == 0 && (fault = find_owner_fault(&st))) {
         err_set(err, ERR_FAILED, "%s is not safe to bundle: %s", path, fault);
         rc = err_hint(err, "look where the directory is from, or collect anew with `profgrab grab`");
@@ -471,18 +471,18 @@ void workdir_remove(struct workdir *w)
 {
     struct stat ours, named;
     const char *name = file_base(w->path);
-    if (beneath_stat(&w->files, "", &ours, NULL) == 0 && beneath_stat(&w->parent, name, &named, NULL) == 0 &&
+    if (dir_stat(&w->files, "", &ours, NULL) == 0 && dir_stat(&w->parent, name, &named, NULL) == 0 &&
         ours.st_dev == named.st_dev && ours.st_ino == named.st_ino)
-        beneath_remove(&w->parent, name, NULL);
+        dir_remove(&w->parent, name, NULL);
     file_remove_created(&w->created);
 }
 
-const struct beneath *workdir_files(const struct workdir *w)
+const struct dir *workdir_files(const struct workdir *w)
 {
     return &w->files;
 }
 
-const struct beneath *workdir_parent(const struct workdir *w)
+const struct dir *workdir_parent(const struct workdir *w)
 {
     return &w->parent;
 }
@@ -509,5 +509,5 @@ bool workdir_has_chosen_name(const struct workdir *w)
 
 int manifest_save_text(const struct buf *text, const struct workdir *w, struct err *err)
 {
-    return beneath_write(workdir_files(w), PATH_MANIFEST, text->data, text->len, err);
+    return dir_write(workdir_files(w), PATH_MANIFEST, text->data, text->len, err);
 }

@@ -46,7 +46,7 @@ int workdir_hint_directory(const char *path, struct err *err);
  * belong to the user and not be writable by others, and ERR_FAILED names an entry that workdir_open would
  * refuse. A run may be using the directory.
  */
-int workdir_open_copied(const char *path, struct beneath *ret, struct err *err);
+int workdir_open_copied(const char *path, struct dir *ret, struct err *err);
 
 /* Frees the struct; the files stay on disk. */
 void workdir_free(struct workdir *w);
@@ -57,7 +57,7 @@ void workdir_remove(struct workdir *w);
 
 /* Returns the open directory, through which callers open, create, rename and remove its files. Valid until
  * workdir_free. */
-const struct beneath *workdir_files(const struct workdir *w);
+const struct dir *workdir_files(const struct workdir *w);
 const char *workdir_path(const struct workdir *w);   /* of NAME.partial, only for messages */
 const char *workdir_name(const struct workdir *w);   /* NAME */
 const char *workdir_bundle(const struct workdir *w); /* the future path of NAME.tar.gz */

@@ -30,7 +30,7 @@ struct linked_file {
 };
 
 struct inspection {
-    const struct beneath *directory;
+    const struct dir *directory;
     const char *use;
     struct linked_file linked_files[MAX_LINKED_FILES];
     size_t n;
@@ -70,7 +70,7 @@ static int count_holes(const struct inspection *x, const char *path, const struc
     *ret = 0;
     if (on_disk >= st->st_size)
         return 0;
-    int fd = beneath_open(x->directory, path, err);
+    int fd = dir_open(x->directory, path, err);
     if (fd < 0)
         return -1;
     off_t hole = lseek(fd, 0, SEEK_HOLE);
@@ -127,12 +127,12 @@ static int inspect_entry(void *ctx, const char *path, const struct stat *st, str
     return st->st_nlink > 1 ? count_name(x, path, st, err) : 0;
 }
 
-int workdir_inspect(const struct beneath *directory, const char *use, struct err *err)
+int workdir_inspect(const struct dir *directory, const char *use, struct err *err)
 {
     struct inspection x = {.directory = directory, .use = use};
-    const struct beneath_walk options = {
+    const struct dir_walk options = {
         .max_entries = BUNDLE_MAX_MEMBERS, .max_depth = PATH_MAX_DEPTH, .visit = inspect_entry, .ctx = &x};
-    if (beneath_walk(directory, &options, err) < 0)
+    if (dir_walk(directory, &options, err) < 0)
         return -1;
     for (size_t i = 0; i < x.n; i++)
         if (x.linked_files[i].found < x.linked_files[i].names)

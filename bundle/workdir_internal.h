@@ -5,7 +5,7 @@
 #include "bundle/bundle.h"
 
 /* Returns the directory that contains NAME.partial, and later NAME.tar.gz. */
-const struct beneath *workdir_parent(const struct workdir *w);
+const struct dir *workdir_parent(const struct workdir *w);
 
 /*
  * Inspects a work directory of an earlier run, or of an untrusted archive. `use` is the caller's purpose, for
@@ -15,7 +15,7 @@ const struct beneath *workdir_parent(const struct workdir *w);
  * than 1 GiB in all; too many entries or levels for a bundle. These limits also bound the time of hashing the
  * files.
  */
-int workdir_inspect(const struct beneath *directory, const char *use, struct err *err);
+int workdir_inspect(const struct dir *directory, const char *use, struct err *err);
 
 /* Returns whether the user chose the name; a default one may get a number. */
 bool workdir_has_chosen_name(const struct workdir *w);

@@ -319,7 +319,7 @@ enum capture_end capture_resume(struct capture_earlier *e, const struct capture_
     request.options.pair_ms = e->manifest->request.pair_ms;
     request.access.cancel_fd = e->cancel_fd;
     /* The report of the earlier run must not be in the new bundle. */
-    if (beneath_remove(workdir_files(e->work), BUNDLE_REPORT, err) < 0 ||
+    if (dir_remove(workdir_files(e->work), BUNDLE_REPORT, err) < 0 ||
         record_resume(e->manifest, workdir_name(e->work), err) < 0)
         return CAPTURE_NOT_STARTED;
     e->begun = true;

@@ -25,7 +25,7 @@
 
 /* The open directory of cached answers. */
 struct cache {
-    struct beneath dir;
+    struct dir dir;
     char *path;
 };
 
@@ -40,14 +40,14 @@ static char *user_cache_dir(struct err *err)
     return dir;
 }
 
-/* Checks that only the user can change the file, or with "" as name the cache directory. */
+/* Checks that only the user can change the file `name`; "" means the cache directory. */
 static int check_private(const struct cache *c, const char *name, const struct stat *st, struct err *err)
 {
     if (st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH)) &&
         (*name ? S_ISREG(st->st_mode) : S_ISDIR(st->st_mode)))
         return 0;
-    return err_set(err, ERR_FAILED, "%s%s%s can be changed by another user: not used", c->path,
-                   *name ? "/" : "", name);
+    return err_set(err, ERR_FAILED, "%s%s%s is not used: it must be a %s that only you can change", c->path,
+                   *name ? "/" : "", name, *name ? "file" : "directory");
 }
 
 static void cache_close(struct cache *c)
@@ -57,17 +57,17 @@ static void cache_close(struct cache *c)
 }
 
 /* Opens ~/.cache/profgrab; creates it if `create`. */
-static int open_cache_dir(const struct beneath *user, bool create, struct cache *c, struct err *err)
+static int open_cache_dir(const struct dir *user, bool create, struct cache *c, struct err *err)
 {
     struct err why = ERR_INIT;
     struct stat st;
-    if (create && beneath_mkdir(user, CACHE_SUBDIR, &why) < 0 && why.kind != ERR_EXISTS) {
+    if (create && dir_mkdir(user, CACHE_SUBDIR, &why) < 0 && why.kind != ERR_EXISTS) {
         if (err)
             *err = why;
         return -1;
     }
-    c->dir.fd = beneath_open_dir(user, CACHE_SUBDIR, err);
-    if (c->dir.fd < 0 || beneath_stat(&c->dir, "", &st, err) < 0)
+    c->dir.fd = dir_open_subdir(user, CACHE_SUBDIR, err);
+    if (c->dir.fd < 0 || dir_stat(&c->dir, "", &st, err) < 0)
         return -1;
     return check_private(c, "", &st, err);
 }
@@ -76,7 +76,7 @@ static int open_cache_dir(const struct beneath *user, bool create, struct cache 
 static int cache_open(bool create, struct cache *ret, struct err *err)
 {
     struct cache c = {.dir.fd = -1};
-    struct beneath user = {.fd = -1};
+    struct dir user = {.fd = -1};
     char *dir = user_cache_dir(err);
     int rc = -1;
     if (!dir)
@@ -91,7 +91,7 @@ static int cache_open(bool create, struct cache *ret, struct err *err)
             err_set(err, ERR_NOT_FOUND, "the cache has no answer");
         goto out;
     }
-    user = (struct beneath){.fd = beneath_open_top(dir, err), .name = dir};
+    user = (struct dir){.fd = dir_open_user_path(dir, err), .name = dir};
     if (user.fd < 0 || open_cache_dir(&user, create, &c, err) < 0)
         goto out;
     *ret = c;
@@ -155,7 +155,7 @@ static int hash_key(const struct source *s, const struct ssh_settings *ssh, char
 }
 
 enum { NAME_BYTES = 48 };
-/* Writes the name of the cache file, which contains the hash. */
+/* Writes the name of the cache file. The name contains the hash of the settings. */
 static int name_file(const struct source *s, const struct ssh_settings *ssh, char ret[NAME_BYTES],
                      struct err *err)
 {
@@ -181,12 +181,12 @@ static int hash_body(const char *at, const void *p, size_t n, char ret[SHA256_HE
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
 /* Writes the content of a cache file into a buffer. */
-static int encode_answer(const struct discovered *f, struct buf *file, struct err *err)
+static int encode_answer(const struct discovered *answer, struct buf *file, struct err *err)
 {
     char hash[SHA256_HEX], at[32];
     struct buf body = BUF_INIT(SOURCE_MAX_BYTES);
-    snprintf(at, sizeof at, "%lld", (long long)f->at);
-    int rc = discovered_write(f, &body, err);
+    snprintf(at, sizeof at, "%lld", (long long)answer->at);
+    int rc = discovered_write(answer, &body, err);
     if (rc == 0)
         rc = hash_body(at, buf_str(&body), body.len, hash, err);
     if (rc == 0) {
@@ -198,17 +198,17 @@ static int encode_answer(const struct discovered *f, struct buf *file, struct er
     return rc;
 }
 
-int discovery_cache_store(const struct source *s, const struct ssh_settings *ssh, const struct discovered *f,
-                          struct err *err)
+int discovery_cache_store(const struct source *s, const struct ssh_settings *ssh,
+                          const struct discovered *answer, struct err *err)
 {
     char name[NAME_BYTES];
     struct cache c = {.dir.fd = -1};
     struct buf file = BUF_INIT(SOURCE_MAX_BYTES + HEADER_MAX);
     int rc = name_file(s, ssh, name, err);
     if (rc == 0)
-        rc = encode_answer(f, &file, err);
+        rc = encode_answer(answer, &file, err);
     if (rc == 0 && (rc = cache_open(true, &c, err)) == 0) {
-        rc = beneath_write(&c.dir, name, buf_str(&file), file.len, err);
+        rc = dir_write(&c.dir, name, buf_str(&file), file.len, err);
         cache_close(&c);
     }
     buf_release(&file);
@@ -251,9 +251,9 @@ static int parse_file(const char *path, const struct buf *file, struct discovere
 static int read_cache_file(const struct cache *c, const char *name, struct buf *ret, struct err *err)
 {
     struct stat st;
-    if (beneath_stat(&c->dir, name, &st, err) < 0 || check_private(c, name, &st, err) < 0)
+    if (dir_stat(&c->dir, name, &st, err) < 0 || check_private(c, name, &st, err) < 0)
         return -1;
-    return beneath_read(&c->dir, name, ret, err);
+    return dir_read(&c->dir, name, ret, err);
 }
 
 static int read_and_parse(const struct cache *c, const char *name, struct discovered *into, struct err *err)
@@ -273,11 +273,11 @@ int discovery_cache_load(const struct source *s, const struct ssh_settings *ssh,
 {
     char name[NAME_BYTES];
     struct cache c = {.dir.fd = -1};
-    struct discovered f = {0};
+    struct discovered answer = {0};
     struct err why = ERR_INIT;
     int rc = name_file(s, ssh, name, &why);
     if (rc == 0 && (rc = cache_open(false, &c, &why)) == 0) {
-        rc = read_and_parse(&c, name, &f, &why);
+        rc = read_and_parse(&c, name, &answer, &why);
         cache_close(&c);
     }
     if (rc < 0 && why.kind == ERR_NOT_FOUND)
@@ -285,8 +285,8 @@ int discovery_cache_load(const struct source *s, const struct ssh_settings *ssh,
     if (rc < 0 && err)
         *err = why;
     if (rc < 0)
-        discovered_release(&f);
+        discovered_release(&answer);
     else
-        *ret = f;
+        *ret = answer;
     return rc;
 }

@@ -26,7 +26,7 @@ void discovered_release(struct discovered *f)
     for (size_t i = 0; i < f->n; i++)
         free(f->targets[i].address);
     if (f->job_names)
-        names_release(f->job_names);
+        name_map_release(f->job_names);
     free(f->job_names);
     for (size_t i = 0; i < f->n_labels; i++)
         strlist_release(&f->labels[i]);
@@ -61,7 +61,7 @@ int discovered_add_job(struct discovered *f, const char *name, size_t *ret, stru
     char *copy = strdup(text_printable(shown, sizeof shown, name, strlen(name)));
     if (!copy)
         return err_nomem(err);
-    if (names_set(f->job_names, copy, (const void *)(uintptr_t)(f->n_jobs + 1), err) < 0) {
+    if (name_map_set(f->job_names, copy, (const void *)(uintptr_t)(f->n_jobs + 1), err) < 0) {
         free(copy);
         return -1;
     }
@@ -74,7 +74,7 @@ bool discovered_get_job(const struct discovered *f, const char *name, size_t *re
 {
     char shown[MAX_JOB];
     const char *key = text_printable(shown, sizeof shown, name, strlen(name));
-    uintptr_t index_plus_one = f->job_names ? (uintptr_t)names_get(f->job_names, key) : 0;
+    uintptr_t index_plus_one = f->job_names ? (uintptr_t)name_map_get(f->job_names, key) : 0;
     if (index_plus_one)
         *ret = index_plus_one - 1;
     return index_plus_one != 0;

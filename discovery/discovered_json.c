@@ -26,8 +26,8 @@ struct discovered_reader {
     char *job, *pool, *scheme;
     struct strlist addresses;
     struct strlist labels;
-    struct names jobs; /* maps names to index plus one */
-    char **names;      /* the keys of `jobs` */
+    struct name_map jobs; /* maps names to index plus one */
+    char **names;         /* the keys of `jobs` */
     size_t n_names, cap_names;
 };
 
@@ -69,7 +69,7 @@ static int set_text(char **text, const char *to, struct err *err)
 /* Finds the job of that name, or adds it. */
 static int find_or_add_job(struct discovered_reader *r, const char *name, size_t *ret, struct err *err)
 {
-    uintptr_t index_plus_one = (uintptr_t)names_get(&r->jobs, name);
+    uintptr_t index_plus_one = (uintptr_t)name_map_get(&r->jobs, name);
     if (index_plus_one) {
         *ret = index_plus_one - 1;
         return 0;
@@ -82,7 +82,7 @@ static int find_or_add_job(struct discovered_reader *r, const char *name, size_t
     r->names[r->n_names++] = copy;
     if (discovered_add_job(r->into, name, ret, err) < 0)
         return -1;
-    return names_add(&r->jobs, copy, (const void *)(uintptr_t)(*ret + 1), err);
+    return name_map_add(&r->jobs, copy, (const void *)(uintptr_t)(*ret + 1), err);
 }
 
 /* Adds an address of the element. Checks the limit here, because one element can be as long as the answer. */
@@ -263,7 +263,7 @@ void discovered_reader_free(struct discovered_reader *r)
     free(r->job);
     free(r->pool);
     free(r->scheme);
-    names_release(&r->jobs);
+    name_map_release(&r->jobs);
     for (size_t i = 0; i < r->n_names; i++)
         free(r->names[i]);
     free(r->names);

@@ -46,7 +46,7 @@ struct discovered_target {
 struct discovered {
     struct discovered_job *jobs;
     size_t n_jobs, cap_jobs;
-    struct names *job_names; /* maps names to the last job of that name; NULL: no job yet */
+    struct name_map *job_names; /* maps names to the last job of that name; NULL: no job yet */
     struct discovered_target *targets;
     size_t n, cap;
     struct strlist *labels; /* sets of labels, each NAME=VALUE, visible text */
@@ -126,7 +126,7 @@ struct discovery {
     struct targets *targets;      /* receives the services, and owns them */
     struct candidate *candidates; /* services that have no final names yet */
     size_t n, cap;
-    struct names addresses; /* maps canonical addresses to struct host */
+    struct name_map addresses; /* maps canonical addresses to struct host */
     struct strlist address_texts;
 };
 #define DISCOVERY_INIT(of, to)                                                                               \

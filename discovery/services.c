@@ -21,7 +21,7 @@ struct candidate {
 void discovery_release(struct discovery *d)
 {
     free(d->candidates);
-    names_release(&d->addresses);
+    name_map_release(&d->addresses);
     strlist_release(&d->address_texts);
     *d = (struct discovery){0};
 }
@@ -38,11 +38,11 @@ static int canonical_address(const struct host *host, char ret[static ADDRESS_MA
 static int index_host(struct discovery *d, const struct host *host, struct err *err)
 {
     char address[ADDRESS_MAX];
-    if (canonical_address(host, address) < 0 || names_get(&d->addresses, address))
+    if (canonical_address(host, address) < 0 || name_map_get(&d->addresses, address))
         return 0;
     if (strlist_add(&d->address_texts, address, err) < 0)
         return -1;
-    return names_add(&d->addresses, d->address_texts.items[d->address_texts.n - 1], host, err);
+    return name_map_add(&d->addresses, d->address_texts.items[d->address_texts.n - 1], host, err);
 }
 
 /* Builds the index on first use. If two hosts have the same address, the first one gets its targets. */
@@ -90,7 +90,7 @@ static void find_host(struct addition *a, struct discovered_target *t)
     bool loopback = address_is_loopback(t->address);
     t->host = match_host(d, a->use->source, t);
     if (!t->host)
-        t->host = loopback ? a->use->host : names_get(&d->addresses, t->address);
+        t->host = loopback ? a->use->host : name_map_get(&d->addresses, t->address);
     if (t->host)
         count->with_host++;
     else if (loopback)
@@ -129,7 +129,7 @@ static bool is_secret_safe(const struct discovery *d, const struct source *s,
                            const struct discovered_target *t)
 {
     return !s->service || s->service->auth.secret.source == SECRET_NONE || s->service->host_is_set ||
-           address_is_loopback(t->address) || names_get(&d->addresses, t->address) == t->host;
+           address_is_loopback(t->address) || name_map_get(&d->addresses, t->address) == t->host;
 }
 
 static int fill_service(struct service *service, const struct source_use *use,
@@ -309,7 +309,7 @@ static size_t remove_repeated(struct candidate *items, size_t n)
 struct naming {
     struct discovery *discovery;
     const struct host *host;
-    struct names taken; /* the names of its services */
+    struct name_map taken; /* the names of its services */
     /* The name and port of the last candidate that was named by its port. The next candidate with both
      * continues at the number. */
     const char *name;
@@ -319,12 +319,12 @@ struct naming {
 
 static int register_name(struct naming *n, const char *name, struct err *err)
 {
-    return names_set(&n->taken, name, n->host, err);
+    return name_map_set(&n->taken, name, n->host, err);
 }
 
 static int begin_host(struct naming *n, const struct host *host, struct err *err)
 {
-    names_release(&n->taken);
+    name_map_release(&n->taken);
     n->host = host;
     n->name = NULL;
     const struct service *service;
@@ -350,7 +350,7 @@ static int name_by_port(struct naming *n, const struct candidate *c, struct err 
             snprintf(name, sizeof name, "%s-%u", s->name, s->port);
         else
             snprintf(name, sizeof name, "%s-%u-%u", s->name, s->port, number);
-        if (!names_get(&n->taken, name))
+        if (!name_map_get(&n->taken, name))
             break;
     }
     char *copy = strdup(name);
@@ -380,7 +380,7 @@ static int name_candidates(struct naming *naming, struct candidate *items, size_
         return -1;
     n = remove_repeated(items, n);
     for (size_t i = 0; i < n; i++)
-        if (((n > 1 || names_get(&naming->taken, items[i].service->name)) &&
+        if (((n > 1 || name_map_get(&naming->taken, items[i].service->name)) &&
              name_by_port(naming, &items[i], err) < 0) ||
             add_to_host(naming, &items[i], err) < 0)
             return -1;
@@ -398,7 +398,7 @@ int discovery_finish(struct discovery *d, struct err *err)
             ;
         rc = name_candidates(&naming, &d->candidates[from], to - from, err);
     }
-    names_release(&naming.taken);
+    name_map_release(&naming.taken);
     d->n = 0;
     return rc;
 }

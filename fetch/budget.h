@@ -16,8 +16,8 @@ struct budget {
     const struct fetch_grab *grab;
     pthread_mutex_t mutex; /* guards the members below */
     uint64_t received;     /* bytes */
-    uint64_t expected;     /* bytes of planned items that are not fetched yet */
-    int64_t profiled_ms;   /* the profiling time of the planned items */
+    uint64_t expected;     /* estimated bytes of the current plan's items */
+    int64_t profiled_ms;   /* the profiling time of the planned items and of repeated attempts */
 };
 
 void budget_init(struct budget *b, const struct fetch_grab *grab);

@@ -102,10 +102,10 @@ struct fetch_options {
 };
 
 struct fetch_grab {
-    const struct targets *targets;   /* grouped by host */
-    const struct strlist *kinds;     /* the words of fetch_check_kinds; NULL or empty: each service's own */
-    const struct beneath *directory; /* the work directory; items are written to HOST/SERVICE/ below it. Only
-                                        fetch_run needs it */
+    const struct targets *targets; /* grouped by host */
+    const struct strlist *kinds;   /* the words of fetch_check_kinds; NULL or empty: each service's own */
+    const struct dir *directory;   /* the work directory; items are written to HOST/SERVICE/ below it. Only
+                                          fetch_run needs it */
     struct fetch_access access;
     struct fetch_options options;
     const struct fetch_observer *observer; /* may be NULL */
@@ -166,7 +166,7 @@ int fetch_get(const struct fetch_grab *grab, const struct fetch_get_request *r, 
  * caller releases *ret.
  */
 struct fetch_unrecorded {
-    const struct beneath *directory; /* the work directory */
+    const struct dir *directory; /* the work directory */
     const struct target *target;
     const struct fetch_planned *item;
     int cancel_fd; /* -1: none */

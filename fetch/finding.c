@@ -322,7 +322,8 @@ static const struct finding_rule rules[] = {
      .number = FETCH_FINDING_RENEWED,
      .sentence = "taken again over a new SSH session, because the one before was lost: it has no byte of the "
                  "first attempt",
-     .evidence = "the SSH session ended, or was kept waiting, while the item or the index page was fetched",
+     .evidence = "the SSH session ended, or was stuck opening a channel, while the item or the index page "
+                 "was fetched",
      .source = "the gateway"},
     {.id = "adopted",
      .topic = FINDING_TOPIC_BODY,
@@ -354,7 +355,7 @@ static const struct finding_rule rules[] = {
     {.id = "waited",
      .topic = FINDING_TOPIC_BODY,
      .apply = check_waited,
-     .sentence = "another client was profiling this process: it could begin only after {0}",
+     .sentence = "another client was profiling this process: this profile could begin only after {0}",
      .arguments = {"time"},
      .evidence = "the profiler was in use at the first request and free at a later one",
      .source = "net/http/pprof: one CPU profile and one trace at a time"},
@@ -398,9 +399,11 @@ static const struct finding_rule rules[] = {
     {.id = "same-address",
      .topic = FINDING_TOPIC_BODY,
      .number = FETCH_FINDING_SAME_ADDRESS,
-     .sentence = "this host and {0} have one address, {1}: a service of both is one process, seen twice",
+     .sentence = "this host and {0} have the same address, {1}: a service that both list is one process, "
+                 "fetched twice",
      .arguments = {"other hosts", "address"},
-     .evidence = "address, port and jump hosts of several names, and where their services listen",
+     .evidence =
+         "several hosts have the same address, port and jump hosts, and services at the same port or socket",
      .source = "the inventory"},
     {.id = "tls-unchecked",
      .topic = FINDING_TOPIC_BODY,

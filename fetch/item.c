@@ -163,7 +163,7 @@ static int rename_part(const struct plan_item *plan, const struct item_context *
     snprintf(item->file, sizeof item->file, "%s/%s%s%s", context->directory, plan->file,
              plan->name_by_type ? ending_by_type(item->content_type) : "",
              item->status == FETCH_OK ? "" : ".damaged");
-    return beneath_rename_new(context->work, part, item->file, err);
+    return dir_rename_new(context->work, part, item->file, err);
 }
 
 static void set_status(int fetched, struct sink *s, struct fetch_item *item)
@@ -192,7 +192,7 @@ static int open_part(const struct plan_item *plan, const struct item_context *co
     sink->path = part;
     sink->max = context->max_bytes ? context->max_bytes : plan->max_bytes;
     sink->budget = context->budget;
-    sink->fd = beneath_create(context->work, part, &ret->err);
+    sink->fd = dir_create(context->work, part, &ret->err);
     return sink->fd < 0 ? -1 : sink_open(sink, plan->format, &ret->err);
 }
 
@@ -244,7 +244,7 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
 out:
     /* Do not remove a file that this fetch did not create. */
     if (sink.fd >= 0 && !ret->file[0])
-        beneath_remove(context->work, sink.path, NULL);
+        dir_remove(context->work, sink.path, NULL);
     fd_close(&sink.fd);
     sink_release(&sink);
     free((char *)(uintptr_t)sink.path);
@@ -275,7 +275,7 @@ static int examine_file(const struct item_context *context, enum body_format for
                         struct fetch_item *item, struct err *err)
 {
     struct sink sink = {.fd = -1, .path = item->file};
-    int rc = -1, fd = beneath_open(context->work, item->file, err);
+    int rc = -1, fd = dir_open(context->work, item->file, err);
     if (fd >= 0 && sink_open(&sink, format, err) == 0 && feed_file(&sink, fd, cancel_fd, err) == 0) {
         rc = sink_finish(&sink, item, true, err);
         item->bytes = sink.size;

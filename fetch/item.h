@@ -9,7 +9,7 @@
 #include "fetch/transfer.h"
 
 struct item_context {
-    const struct beneath *work;   /* the work directory */
+    const struct dir *work;       /* the work directory */
     const char *directory;        /* HOST/SERVICE below it; exists */
     uint64_t max_bytes;           /* of a body; 0: the limit of its kind */
     struct budget *budget;        /* of the process */

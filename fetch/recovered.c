@@ -22,7 +22,7 @@ static char *join_path(const struct plan_item *plan, const struct item_context *
 static int64_t get_size(const struct item_context *context, const char *path)
 {
     struct stat st;
-    bool exists = path && beneath_stat(context->work, path, &st, NULL) == 0 && S_ISREG(st.st_mode);
+    bool exists = path && dir_stat(context->work, path, &st, NULL) == 0 && S_ISREG(st.st_mode);
     return exists ? (int64_t)st.st_size : -1;
 }
 
@@ -39,7 +39,7 @@ static const char *get_ending(const struct plan_item *plan, size_t i)
 static int check_for_secret(const struct item_context *context, const char *path, const struct transfer *t,
                             bool *ret_secret)
 {
-    int fd = beneath_open(context->work, path, NULL);
+    int fd = dir_open(context->work, path, NULL);
     int rc = fd < 0 ? -1 : t ? transfer_find_secret(t, fd, ret_secret) : 0;
     fd_close(&fd);
     return rc;
@@ -55,9 +55,9 @@ static void save_as_earlier(const struct item_context *context, const char *path
     if (size < 0 || (size > 0 && check_for_secret(context, path, t, &secret) < 0))
         return;
     if (size > 0 && size > get_size(context, earlier_path) && !secret)
-        beneath_rename(context->work, path, earlier_path, NULL);
+        dir_rename(context->work, path, earlier_path, NULL);
     else
-        beneath_remove(context->work, path, NULL);
+        dir_remove(context->work, path, NULL);
 }
 
 static void save_all_as_earlier(const struct plan_item *plan, const struct item_context *context,
@@ -125,7 +125,7 @@ static void restore_earlier(const struct plan_item *plan, const struct item_cont
     if (!kept.file[0])
         snprintf(kept.file, sizeof kept.file, "%s/%s%s.damaged", context->directory, plan->file,
                  plan->name_by_type ? ".bin" : "");
-    if (beneath_rename(context->work, earlier_path, kept.file, NULL) == 0 &&
+    if (dir_rename(context->work, earlier_path, kept.file, NULL) == 0 &&
         item_measure_file(context, &kept, &err) == 0) {
         size_t n = strlen(kept.err.msg);
         snprintf(kept.err.msg + n, sizeof kept.err.msg - n, "; the part of an earlier run is kept");
@@ -140,7 +140,7 @@ void recovered_resolve(const struct plan_item *plan, const struct item_context *
     char *earlier_path = join_path(plan, context, "", ".earlier");
     int64_t size = get_size(context, earlier_path);
     if (size >= 0 && (item->status == FETCH_OK || (item->file[0] && (uint64_t)size <= item->bytes)))
-        beneath_remove(context->work, earlier_path, NULL);
+        dir_remove(context->work, earlier_path, NULL);
     else if (size >= 0)
         restore_earlier(plan, context, earlier_path, item);
     free(earlier_path);

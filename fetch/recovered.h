@@ -1,7 +1,7 @@
 /*
- * Files of an item that an earlier run left in a resumed work directory: a complete file that the run was
- * killed before recording, or a partial body. During the new fetch the largest partial body is kept as
- * NAME.earlier, so that a second kill does not lose it.
+ * Files of an item that an earlier run left in a resumed work directory: a complete file that the
+ * killed run had not recorded yet, or a partial body. During the new fetch the largest partial body is kept
+ * as NAME.earlier, so that a second kill does not lose it.
  */
 #ifndef FETCH_RECOVERED_H
 #define FETCH_RECOVERED_H

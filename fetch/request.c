@@ -144,8 +144,8 @@ static int64_t get_handler_time(const char *path, size_t n)
     return kind ? kind->handler_seconds * INT64_C(1000) : 0;
 }
 
-/* Sets how long the server takes for a raw path: its `seconds`, else the handler's default. The server
- * rejects invalid numbers. */
+/* Sets how long the server takes for a raw path: its `seconds`, else the handler's default. For an invalid
+ * number the server takes the default or refuses the request, so the default is kept. */
 static void time_raw_path(struct request *r)
 {
     size_t n = strcspn(r->name, "?");
@@ -195,7 +195,8 @@ static bool has_kind(const struct request_list *l, const struct kind *kind)
     return false;
 }
 
-/* Adds a set's kinds but those that the user named, in any form: `all cpu=5s` takes one CPU profile. */
+/* Adds the kinds of a set, except those that the user also named, in any form: `all cpu=5s` takes one CPU
+ * profile. */
 static int parse_set(struct request_list *l, size_t set, struct err *err)
 {
     struct strlist words = {0};
@@ -342,8 +343,8 @@ int fetch_count_items(const struct strlist *words, size_t *ret, struct err *err)
 
 static bool is_costly(const struct request *r)
 {
-    bool stops = r->form == FORM_TEXT && r->kind && r->kind->arguments & KIND_ARG_FORM;
-    return r->timed_ms > 0 || stops;
+    bool stops_process = r->form == FORM_TEXT && r->kind && r->kind->arguments & KIND_ARG_FORM;
+    return r->timed_ms > 0 || stops_process;
 }
 
 int fetch_add_costly_kinds(const struct strlist *words, struct strlist *into, struct err *err)

@@ -273,7 +273,7 @@ void service_grab(const struct service_context *context, const struct target *ta
     if (rc == 0)
         rc = make_plan(&run, &failure);
     if (rc == 0)
-        rc = beneath_mkdirs(context->grab->directory, run.directory, &failure);
+        rc = dir_mkdirs(context->grab->directory, run.directory, &failure);
     report_service(&run, rc < 0 ? &failure : NULL);
     if (rc == 0)
         service_run_fetch(&run);

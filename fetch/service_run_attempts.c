@@ -120,14 +120,14 @@ static void rename_item_file(const struct service_run *run, struct fetch_item *i
     if (n < end || strcmp(item->file + n - end, from) != 0)
         return;
     snprintf(file, sizeof file, "%.*s%s", (int)(n - end), item->file, to);
-    if (beneath_rename_new(run->context->grab->directory, item->file, file, NULL) == 0)
+    if (dir_rename_new(run->context->grab->directory, item->file, file, NULL) == 0)
         snprintf(item->file, sizeof item->file, "%s", file);
 }
 
 static void remove_item_file(const struct service_run *run, const struct fetch_item *item)
 {
     if (item->file[0])
-        beneath_remove(run->context->grab->directory, item->file, NULL);
+        dir_remove(run->context->grab->directory, item->file, NULL);
 }
 
 /* Checks whether the last request produced the item's file. */

@@ -253,14 +253,14 @@ int job_fetch(struct job *j, const char *path, const struct job_sink *sink, stru
 
 int job_compare(struct job *j, const char *path, struct err *err)
 {
-    struct receipt receipt;
-    struct job_sink sink = {.receive = receipt_add, .ctx = &receipt, .limit = j->attachment.size + 1};
-    if (receipt_begin(&receipt, err) < 0)
+    struct stored_copy stored;
+    struct job_sink sink = {.receive = stored_copy_add, .ctx = &stored, .limit = j->attachment.size + 1};
+    if (stored_copy_begin(&stored, err) < 0)
         return -1;
     int rc = job_fetch(j, path, &sink, err);
     if (rc == 0 && !j->options->dry_run)
-        rc = receipt_compare(&receipt, &j->attachment, err);
-    receipt_release(&receipt);
+        rc = stored_copy_compare(&stored, &j->attachment, err);
+    stored_copy_release(&stored);
     return rc;
 }
 

@@ -18,7 +18,7 @@ static bool is_age(const char *p, size_t n)
     return false;
 }
 
-static int hash_file(struct attachment *a, bool encrypted, int cancel_fd, struct err *err)
+static int check_and_hash_file(struct attachment *a, bool encrypted, int cancel_fd, struct err *err)
 {
     char begin[64];
     struct sha256_file result;
@@ -49,7 +49,7 @@ int attachment_open(const char *path, bool encrypted, int cancel_fd, struct atta
     struct attachment a = {.fd = file_open(path, err)};
     if (a.fd < 0)
         return -1;
-    if (hash_file(&a, encrypted, cancel_fd, err) < 0) {
+    if (check_and_hash_file(&a, encrypted, cancel_fd, err) < 0) {
         fd_close(&a.fd);
         return err_wrap(err, "%s", path);
     }
@@ -63,22 +63,22 @@ void attachment_close(struct attachment *a)
     fd_close(&a->fd);
 }
 
-int receipt_begin(struct receipt *r, struct err *err)
+int stored_copy_begin(struct stored_copy *r, struct err *err)
 {
-    *r = (struct receipt){.hash = sha256_new(err)};
+    *r = (struct stored_copy){.hash = sha256_new(err)};
     return r->hash ? 0 : -1;
 }
 
-int receipt_add(void *ctx, const void *p, size_t n, struct err *err)
+int stored_copy_add(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)err;
-    struct receipt *r = ctx;
+    struct stored_copy *r = ctx;
     sha256_add(r->hash, p, n);
     r->bytes += n;
     return 0;
 }
 
-int receipt_compare(struct receipt *r, const struct attachment *a, struct err *err)
+int stored_copy_compare(struct stored_copy *r, const struct attachment *a, struct err *err)
 {
     char hex[SHA256_HEX];
     if (r->bytes != a->size)
@@ -92,7 +92,7 @@ int receipt_compare(struct receipt *r, const struct attachment *a, struct err *e
                          a->sha256);
 }
 
-void receipt_release(struct receipt *r)
+void stored_copy_release(struct stored_copy *r)
 {
     sha256_free(r->hash);
     r->hash = NULL;

@@ -60,9 +60,9 @@ static int decide_place(struct job *j, const struct step_report *report, struct 
     if (check_place(j, err) < 0)
         return -1;
     REPORT(report, "%s",
-           j->facts.encrypted          ? "the bundle is encrypted"
-           : j->facts.plaintext_i_know ? "in plain text, because of --plaintext-i-know"
-                                       : "in plain text, to members only");
+           j->facts.encrypted          ? "it may be sent: it is encrypted"
+           : j->facts.plaintext_i_know ? "it may be sent in plain text, because of --plaintext-i-know"
+                                       : "it may be sent in plain text: only members can read it");
     return 0;
 }
 
@@ -80,7 +80,7 @@ static int create_issue(struct job *j, const struct step_report *report, struct 
         text_printable(title, sizeof title, j->request->title, strlen(j->request->title));
     if (j->type->create(j, title, NEUTRAL_TEXT, err) < 0)
         return -1;
-    REPORT(report, "%s %s, which names no host yet", j->type->issue, j->issue);
+    REPORT(report, "%s %s, with a neutral text", j->type->issue, j->issue);
     return 0;
 }
 

@@ -41,7 +41,7 @@ static bool is_taken(const struct inventory *inv, const struct services *made, c
     for (size_t i = 0; i < made->n; i++)
         if (strcmp(made->items[i]->name, name) == 0)
             return true;
-    return names_get(&inv->service_names, name) != NULL;
+    return name_map_get(&inv->service_names, name) != NULL;
 }
 
 /* Finds a free service name. Names must be unique, because a service's profiles are stored in a directory of
@@ -148,7 +148,7 @@ static int find_or_make(const struct created *c, const char *text, const struct 
     address_release(&a);
     if (rc < 0)
         return -1;
-    *ret = names_get(&c->by_address, host->address);
+    *ret = name_map_get(&c->by_address, host->address);
     if (*ret)
         host_free(host);
     else
@@ -163,7 +163,7 @@ int adhoc_host(struct created *c, const char *text, const struct host **ret, str
     if (find_or_make(c, text, &known, &host, err) < 0)
         return -1;
     if (host &&
-        (hosts_add(&c->hosts, host, err) < 0 || names_add(&c->by_address, host->address, host, err) < 0))
+        (hosts_add(&c->hosts, host, err) < 0 || name_map_add(&c->by_address, host->address, host, err) < 0))
         return -1;
     *ret = host ? host : known;
     return 0;
@@ -178,9 +178,9 @@ static int add_named(const struct scope *s, struct created *c, struct host *host
         host_free(host);
         return err_hint(err, "--host with the name selects the inventory's host");
     }
-    if (hosts_add(&c->named_hosts, host, err) < 0 || names_add(&c->by_name, host->name, host, err) < 0)
+    if (hosts_add(&c->named_hosts, host, err) < 0 || name_map_add(&c->by_name, host->name, host, err) < 0)
         return -1;
-    return names_add(&c->by_address, host->address, host, err);
+    return name_map_add(&c->by_address, host->address, host, err);
 }
 
 int adhoc_create_named_hosts(const struct inventory *inv, struct created *c, const char *pattern,
@@ -193,7 +193,7 @@ int adhoc_create_named_hosts(const struct inventory *inv, struct created *c, con
         const char *name = names.items[i];
         const struct host *known = NULL;
         struct host *host = NULL;
-        if (match_is_glob(name) || names_get(&inv->group_names, name) || scope_find_host(&s, name))
+        if (match_is_glob(name) || name_map_get(&inv->group_names, name) || scope_find_host(&s, name))
             continue;
         rc = find_or_make(c, name, &known, &host, err);
         if (rc == 0 && host)

@@ -33,10 +33,10 @@ void targets_release(struct targets *t)
         free(l->items);
         free(l);
     }
-    names_release(&c->by_address);
-    names_release(&c->by_name);
-    names_release(&c->by_host);
-    names_release(&c->service_names);
+    name_map_release(&c->by_address);
+    name_map_release(&c->by_name);
+    name_map_release(&c->by_host);
+    name_map_release(&c->service_names);
     free(c->discovered_names.items);
     sources_release(&c->sources);
     for (size_t i = 0; i < c->n_uses; i++)
@@ -63,19 +63,19 @@ const struct host *scope_host_at(const struct scope *s, size_t i)
 
 const struct host *scope_find_host(const struct scope *s, const char *name)
 {
-    const struct host *host = names_get(&s->inv->host_names, name);
-    return host || !s->created ? host : names_get(&s->created->by_name, name);
+    const struct host *host = name_map_get(&s->inv->host_names, name);
+    return host || !s->created ? host : name_map_get(&s->created->by_name, name);
 }
 
 const struct service *scope_find_service(const struct scope *s, const char *name)
 {
-    const struct service *service = names_get(&s->inv->service_names, name);
-    return service || !s->created ? service : names_get(&s->created->service_names, name);
+    const struct service *service = name_map_get(&s->inv->service_names, name);
+    return service || !s->created ? service : name_map_get(&s->created->service_names, name);
 }
 
 static const struct service *discovered_service(const struct created *c, const struct host *host, size_t i)
 {
-    const struct host_services *l = c && c->by_host.n > 0 ? names_get(&c->by_host, host->name) : NULL;
+    const struct host_services *l = c && c->by_host.n > 0 ? name_map_get(&c->by_host, host->name) : NULL;
     return l && i < l->n ? l->items[i] : NULL;
 }
 
@@ -121,12 +121,12 @@ int targets_own_service(struct targets *t, struct service *service, struct err *
 /* Returns the list of the host's discovered services; creates an empty one if it is missing. */
 static struct host_services *services_of(struct created *c, const struct host *host, struct err *err)
 {
-    struct host_services *l = (struct host_services *)(uintptr_t)names_get(&c->by_host, host->name);
+    struct host_services *l = (struct host_services *)(uintptr_t)name_map_get(&c->by_host, host->name);
     if (l)
         return l;
     if (!(l = calloc(1, sizeof *l)))
         err_nomem(err);
-    else if (names_add(&c->by_host, host->name, l, err) == 0)
+    else if (name_map_add(&c->by_host, host->name, l, err) == 0)
         return l;
     free(l);
     return NULL;
@@ -136,12 +136,12 @@ static int add_name(const struct inventory *inv, struct created *c, const char *
                     const struct service *service, struct err *err)
 {
     struct name_list *only = &c->discovered_names;
-    if (names_get(&c->service_names, name))
+    if (name_map_get(&c->service_names, name))
         return 0;
     if (array_reserve((void **)&only->items, &only->cap, only->n + 1, sizeof *only->items, err) < 0 ||
-        names_add(&c->service_names, name, service, err) < 0)
+        name_map_add(&c->service_names, name, service, err) < 0)
         return -1;
-    if (!names_get(&inv->service_names, name))
+    if (!name_map_get(&inv->service_names, name))
         only->items[only->n++] = name;
     return 0;
 }

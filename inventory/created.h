@@ -19,15 +19,15 @@ struct name_list {
 };
 
 struct created {
-    struct hosts hosts;       /* ad hoc hosts */
-    struct names by_address;  /* maps addresses to those hosts */
-    struct hosts named_hosts; /* ad hoc hosts that patterns match too (targets_select_source) */
-    struct names by_name;     /* maps names to those hosts; ignores case */
+    struct hosts hosts;         /* ad hoc hosts */
+    struct name_map by_address; /* maps addresses to those hosts */
+    struct hosts named_hosts;   /* ad hoc hosts that patterns match too (targets_select_source) */
+    struct name_map by_name;    /* maps names to those hosts; ignores case */
 
     struct services adhoc;             /* ad hoc services: port-N, unix-NAME */
     struct services discovered;        /* added by targets_own_service */
-    struct names by_host;              /* maps host names to struct host_services */
-    struct names service_names;        /* maps names and families to a discovered service of any host */
+    struct name_map by_host;           /* maps host names to struct host_services */
+    struct name_map service_names;     /* maps names and families to a discovered service of any host */
     struct name_list discovered_names; /* those service_names that no service of the inventory has */
 
     struct sources sources; /* the sources that --from names as KIND:PLACE */

@@ -10,8 +10,8 @@
 struct search {
     struct buf text; /* of the current target */
     struct strlist texts;
-    struct names processes; /* the texts, to the first host with each text */
-    struct names firsts;    /* names of such hosts, to their index in `found` + 1 */
+    struct name_map processes; /* the texts, to the first host with each text */
+    struct name_map firsts;    /* names of such hosts, to their index in `found` + 1 */
     struct duplicate_hosts_list found;
 };
 
@@ -48,12 +48,12 @@ static int new_entry(struct search *s, const struct host *first, size_t *ret, st
         return -1;
     entry->hosts[entry->n++] = first;
     *ret = l->n;
-    return names_add(&s->firsts, first->name, (const void *)(uintptr_t)l->n, err);
+    return name_map_add(&s->firsts, first->name, (const void *)(uintptr_t)l->n, err);
 }
 
 static int add_duplicate(struct search *s, const struct host *first, const struct host *host, struct err *err)
 {
-    size_t number = (size_t)(uintptr_t)names_get(&s->firsts, first->name);
+    size_t number = (size_t)(uintptr_t)name_map_get(&s->firsts, first->name);
     if (!number && new_entry(s, first, &number, err) < 0)
         return -1;
     struct duplicate_hosts *entry = &s->found.items[number - 1];
@@ -69,11 +69,11 @@ static int add_duplicate(struct search *s, const struct host *first, const struc
 static int check_target(struct search *s, const struct target *t, struct err *err)
 {
     int rc = describe_process(t, &s->text, err);
-    const struct host *first = rc == 0 ? names_get(&s->processes, buf_str(&s->text)) : NULL;
+    const struct host *first = rc == 0 ? name_map_get(&s->processes, buf_str(&s->text)) : NULL;
     if (first && first != t->host)
         rc = add_duplicate(s, first, t->host, err);
     else if (rc == 0 && !first && (rc = strlist_addn(&s->texts, s->text.data, s->text.len, err)) == 0)
-        rc = names_add(&s->processes, s->texts.items[s->texts.n - 1], t->host, err);
+        rc = name_map_add(&s->processes, s->texts.items[s->texts.n - 1], t->host, err);
     return rc;
 }
 
@@ -89,8 +89,8 @@ int targets_find_duplicates(const struct targets *t, struct duplicate_hosts_list
         duplicate_hosts_release(&s.found);
     buf_release(&s.text);
     strlist_release(&s.texts);
-    names_release(&s.processes);
-    names_release(&s.firsts);
+    name_map_release(&s.processes);
+    name_map_release(&s.firsts);
     return rc;
 }
 

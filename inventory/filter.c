@@ -16,13 +16,13 @@ struct exclusion {
     const struct scope *scope;
     const struct host **hosts; /* the selection */
     size_t n;
-    bool checked_before; /* an earlier selection has checked that each pattern matches */
-    struct names names;  /* of the excluded hosts */
+    bool checked_before;   /* an earlier selection has checked that each pattern matches */
+    struct name_map names; /* of the excluded hosts */
 };
 
 static int exclude_host(struct exclusion *x, const struct host *host, struct err *err)
 {
-    return names_get(&x->names, host->name) ? 0 : names_add(&x->names, host->name, host, err);
+    return name_map_get(&x->names, host->name) ? 0 : name_map_add(&x->names, host->name, host, err);
 }
 
 /* Checks whether the host has the name, or the address. */
@@ -30,17 +30,17 @@ static bool matches_host(const struct host *host, const char *name)
 {
     if (match_is_glob(name))
         return fnmatch(name, host->name, FNM_NOESCAPE | FNM_CASEFOLD) == 0;
-    return names_equal_ignoring_case(host->name, name) || strcmp(host->address, name) == 0;
+    return name_map_equal_ignoring_case(host->name, name) || strcmp(host->address, name) == 0;
 }
 
 static int unknown_exclusion(const struct exclusion *x, const char *name, struct err *err)
 {
     char text[400], shown[120];
     struct nearest near = NEAREST_INIT(name);
-    names_add_to_nearest(&x->scope->inv->host_names, &near);
-    names_add_to_nearest(&x->scope->inv->group_names, &near);
+    name_map_add_to_nearest(&x->scope->inv->host_names, &near);
+    name_map_add_to_nearest(&x->scope->inv->group_names, &near);
     for (size_t i = 0; i < x->n; i++)
-        if (!names_get(&x->scope->inv->host_names, x->hosts[i]->name))
+        if (!name_map_get(&x->scope->inv->host_names, x->hosts[i]->name))
             nearest_add(&near, x->hosts[i]->name);
     err_set(err, ERR_USAGE, "nothing to exclude: no host %s \"%s\"",
             match_is_glob(name) ? "matches" : "or group is named",
@@ -66,7 +66,7 @@ static int exclude_name(struct exclusion *x, const char *name, struct err *err)
 
 static int exclude_pattern(struct exclusion *x, const char *pattern, struct err *err)
 {
-    const struct group *group = names_get(&x->scope->inv->group_names, pattern);
+    const struct group *group = name_map_get(&x->scope->inv->group_names, pattern);
     struct strlist names = {0};
     if (group && !group->members.n)
         return err_set(err, ERR_USAGE, "nothing to exclude: group \"%s\" has no hosts", pattern);
@@ -92,9 +92,9 @@ static int exclude_hosts(const struct scope *s, const struct strlist *patterns, 
     for (size_t i = 0; rc == 0 && i < patterns->n; i++)
         rc = exclude_pattern(&x, patterns->items[i], err);
     for (size_t i = 0; rc == 0 && i < hosts->n; i++)
-        if (!names_get(&x.names, hosts->items[i]->name))
+        if (!name_map_get(&x.names, hosts->items[i]->name))
             hosts->items[kept++] = hosts->items[i];
-    names_release(&x.names);
+    name_map_release(&x.names);
     if (rc == 0)
         hosts->n = kept;
     return rc;

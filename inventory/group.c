@@ -13,7 +13,7 @@
 /* The state of resolving; `level` is the nesting depth. */
 struct resolution {
     const struct schema *schema;
-    struct names nodes; /* group name to its list in the file */
+    struct name_map nodes; /* group name to its list in the file */
     unsigned level;
 };
 
@@ -41,8 +41,8 @@ static int unknown_entry(const struct schema *s, const struct yaml_node *at, con
 {
     char text[400];
     struct nearest near = NEAREST_INIT(name);
-    names_add_to_nearest(&s->inv->host_names, &near);
-    names_add_to_nearest(&s->inv->group_names, &near);
+    name_map_add_to_nearest(&s->inv->host_names, &near);
+    name_map_add_to_nearest(&s->inv->group_names, &near);
     yaml_tree_err(s->tree, at, err,
                   match_is_glob(name) ? "no host matches \"%.60s\"" : "no host or group \"%.60s\"", name);
     if (near.n)
@@ -58,7 +58,7 @@ static int add_entry(struct resolution *r, struct group *group, const struct yam
     struct strlist names = {0};
     if (at->kind != YAML_SCALAR || !*at->text)
         return yaml_tree_err(s->tree, at, err, "an entry must be a host, a glob, a range or a group");
-    struct group *member = (struct group *)(uintptr_t)names_get(&s->inv->group_names, at->text);
+    struct group *member = (struct group *)(uintptr_t)name_map_get(&s->inv->group_names, at->text);
     if (member)
         return add_group(r, group, member, at, err);
     if (match_expand(at->text, &names, err) < 0)
@@ -80,7 +80,7 @@ out:
 
 static int resolve_group(struct resolution *r, struct group *group, struct err *err)
 {
-    const struct yaml_node *list = names_get(&r->nodes, group->name);
+    const struct yaml_node *list = name_map_get(&r->nodes, group->name);
     group->resolving = true;
     group->depth = 1;
     r->level++;
@@ -99,7 +99,7 @@ static int make_group(struct resolution *r, const struct yaml_node *list, struct
     if (schema_check_name(s, list->key, "group", err) < 0 ||
         schema_require_list(s, list, "hosts and groups", err) < 0)
         return -1;
-    if (names_get(&inv->host_names, list->key->text))
+    if (name_map_get(&inv->host_names, list->key->text))
         return yaml_tree_err(s->tree, list->key, err, "\"%s\" is a host, so no group can have that name",
                              list->key->text);
     if (array_reserve((void **)&inv->groups.items, &inv->groups.cap, inv->groups.n + 1,
@@ -111,9 +111,9 @@ static int make_group(struct resolution *r, const struct yaml_node *list, struct
         return err_nomem(err);
     }
     inv->groups.items[inv->groups.n++] = group;
-    if (names_add(&inv->group_names, group->name, group, err) < 0)
+    if (name_map_add(&inv->group_names, group->name, group, err) < 0)
         return -1;
-    return names_add(&r->nodes, group->name, list, err);
+    return name_map_add(&r->nodes, group->name, list, err);
 }
 
 int group_read_all(const struct schema *s, const struct yaml_node *section, struct err *err)
@@ -130,6 +130,6 @@ int group_read_all(const struct schema *s, const struct yaml_node *section, stru
             goto out;
     rc = 0;
 out:
-    names_release(&r.nodes);
+    name_map_release(&r.nodes);
     return rc;
 }

@@ -117,10 +117,10 @@ static int add_service(const struct schema *s, const struct yaml_node *list, con
 {
     if (value->kind != YAML_SCALAR)
         return yaml_tree_err(s->tree, value, err, "an entry must be the name of a service");
-    const struct service *service = names_get(&s->inv->service_names, value->text);
+    const struct service *service = name_map_get(&s->inv->service_names, value->text);
     /* A broken service already has its own error. */
-    if (!service &&
-        ((s->services && s->services->kind != YAML_MAP) || names_get(&s->inv->broken_services, value->text)))
+    if (!service && ((s->services && s->services->kind != YAML_MAP) ||
+                     name_map_get(&s->inv->broken_services, value->text)))
         return 0;
     if (!service) {
         yaml_tree_err(s->tree, value, err, "unknown service \"%.60s\"", value->text);
@@ -257,7 +257,7 @@ static int refuse_repeated_host(const struct schema *s, const struct yaml_node *
                                 struct err *err)
 {
     const struct yaml_node *first = key;
-    const struct host *other = names_get(&s->inv->host_names, name);
+    const struct host *other = name_map_get(&s->inv->host_names, name);
     for (const struct yaml_node *v = s->hosts->first; v && first == key; v = v->next) {
         struct strlist names = {0};
         if (range_expand(v->key->text, INVENTORY_MAX_HOSTS, &names, err) < 0)
@@ -290,7 +290,7 @@ static int read_host(const struct schema *s, const struct yaml_node *value, cons
     }
     if (hosts_add(&s->inv->hosts, e.host, err) < 0)
         return -1;
-    return names_add(&s->inv->host_names, e.host->name, e.host, err);
+    return name_map_add(&s->inv->host_names, e.host->name, e.host, err);
 }
 
 /* Reads one key of the section, which may be a range of hosts. */
@@ -313,7 +313,7 @@ static int read_entry(const struct schema *s, const struct yaml_node *value, str
             schema_check_name(s, value->key, "host", err);
             goto out;
         }
-        if (names_get(&s->inv->host_names, names.items[i])) {
+        if (name_map_get(&s->inv->host_names, names.items[i])) {
             refuse_repeated_host(s, value->key, names.items[i], err);
             goto out;
         }

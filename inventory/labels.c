@@ -98,27 +98,27 @@ static int each_label(const struct scope *s,
 /* Collects the names of all labels, or the values of one name, each once. */
 struct collection {
     const struct requested_label *values_of; /* NULL: collect names */
-    struct names *into;
+    struct name_map *into;
 };
 
 static int collect_label(void *ctx, const struct label *label, struct err *err)
 {
     const struct collection *g = ctx;
     const char *text = g->values_of ? label->value : label->name;
-    if ((g->values_of && !is_named(label, g->values_of)) || names_get(g->into, text))
+    if ((g->values_of && !is_named(label, g->values_of)) || name_map_get(g->into, text))
         return 0;
-    return names_add(g->into, text, label, err);
+    return name_map_add(g->into, text, label, err);
 }
 
-static int collect_labels(const struct scope *s, const struct requested_label *values_of, struct names *into,
-                          struct err *err)
+static int collect_labels(const struct scope *s, const struct requested_label *values_of,
+                          struct name_map *into, struct err *err)
 {
     return each_label(s, collect_label, &(struct collection){values_of, into}, err);
 }
 
 struct listing {
     struct strlist *list;
-    struct names seen;
+    struct name_map seen;
 };
 
 static int add_once(void *ctx, const struct label *label, struct err *err)
@@ -127,8 +127,8 @@ static int add_once(void *ctx, const struct label *label, struct err *err)
     struct buf text = BUF_INIT(1u << 16);
     int rc = 0;
     buf_addf(&text, "%s=%s", label->name, label->value);
-    if (!names_get(&l->seen, buf_str(&text)) && (rc = strlist_add(l->list, buf_str(&text), err)) == 0)
-        rc = names_add(&l->seen, l->list->items[l->list->n - 1], label, err);
+    if (!name_map_get(&l->seen, buf_str(&text)) && (rc = strlist_add(l->list, buf_str(&text), err)) == 0)
+        rc = name_map_add(&l->seen, l->list->items[l->list->n - 1], label, err);
     buf_release(&text);
     return rc;
 }
@@ -137,7 +137,7 @@ int inventory_labels(const struct inventory *inv, struct strlist *ret, struct er
 {
     struct listing l = {.list = ret};
     int rc = each_label(&(struct scope){.inv = inv}, add_once, &l, err);
-    names_release(&l.seen);
+    name_map_release(&l.seen);
     return rc;
 }
 
@@ -145,7 +145,7 @@ int inventory_labels(const struct inventory *inv, struct strlist *ret, struct er
 static int refuse_label(const struct scope *s, const struct requested_label *w, struct err *err)
 {
     char shown[120];
-    struct names values = {0}, names = {0};
+    struct name_map values = {0}, names = {0};
     if (collect_labels(s, w, &values, err) < 0 || collect_labels(s, NULL, &names, err) < 0)
         goto out;
     const char *part = values.n ? w->value : w->text;
@@ -157,8 +157,8 @@ static int refuse_label(const struct scope *s, const struct requested_label *w, 
         err_set(err, ERR_USAGE, "no host has a label \"%s\"", shown);
     schema_hint_nearest(values.n ? &values : &names, shown, "`profgrab hosts` shows the labels", err);
 out:
-    names_release(&values);
-    names_release(&names);
+    name_map_release(&values);
+    name_map_release(&names);
     return -1;
 }
 

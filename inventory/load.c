@@ -333,12 +333,12 @@ void inventory_free(struct inventory *inv)
     free(inv->teams.items);
     self_release(&inv->self);
     sources_release(&inv->sources);
-    names_release(&inv->service_names);
-    names_release(&inv->broken_services);
-    names_release(&inv->host_names);
-    names_release(&inv->group_names);
-    names_release(&inv->tracker_names);
-    names_release(&inv->team_names);
+    name_map_release(&inv->service_names);
+    name_map_release(&inv->broken_services);
+    name_map_release(&inv->host_names);
+    name_map_release(&inv->group_names);
+    name_map_release(&inv->tracker_names);
+    name_map_release(&inv->team_names);
     free(inv->path);
     free(inv);
 }

@@ -64,7 +64,7 @@ int match_group(const struct group *group, struct hostset *into, struct err *err
     return 0;
 }
 
-int match_unknown(const struct scope *s, const char *name, struct err *err)
+int match_refuse_unknown(const struct scope *s, const char *name, struct err *err)
 {
     char shown[120];
     text_printable(shown, sizeof shown, name, strlen(name));
@@ -87,7 +87,7 @@ static int match_pattern(const struct scope *s, const char *pattern, struct host
         if (match_name(s, names.items[i], into, &found, err) < 0)
             goto out;
         if (!found) {
-            match_unknown(s, names.items[i], err);
+            match_refuse_unknown(s, names.items[i], err);
             goto out;
         }
     }
@@ -104,7 +104,7 @@ int inventory_match(const struct inventory *inv, const char *pattern, const stru
     struct hostset set = {0};
     bool found = false;
     const struct scope s = {.inv = inv};
-    const struct group *group = pattern ? names_get(&inv->group_names, pattern) : NULL;
+    const struct group *group = pattern ? name_map_get(&inv->group_names, pattern) : NULL;
     if (!pattern)
         rc = match_name(&s, "*", &set, &found, err);
     else if (group)

@@ -20,6 +20,6 @@ int match_name(const struct scope *s, const char *name, struct hostset *into, bo
 int match_group(const struct group *group, struct hostset *into, struct err *err);
 
 /* Sets ERR_USAGE for a name or glob that matches no host, with the nearest names as a hint. */
-int match_unknown(const struct scope *s, const char *name, struct err *err);
+int match_refuse_unknown(const struct scope *s, const char *name, struct err *err);
 
 #endif

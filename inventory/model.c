@@ -96,7 +96,7 @@ void group_free(struct group *g)
 int hostset_add(struct hostset *set, const struct host *host, struct err *err)
 {
     set->seen.ignore_case = true;
-    const struct host *other = names_get(&set->seen, host->name);
+    const struct host *other = name_map_get(&set->seen, host->name);
     if (other == host)
         return 0;
     /* Names must be unique, because a host's profiles are stored in a directory of its name. Some file
@@ -105,7 +105,7 @@ int hostset_add(struct hostset *set, const struct host *host, struct err *err)
         return err_set(err, ERR_USAGE, "\"%s\" and \"%s\" would both be named \"%s\"", other->address,
                        host->address, host->name);
     if (array_reserve((void **)&set->items, &set->cap, set->n + 1, sizeof(struct host *), err) < 0 ||
-        names_add(&set->seen, host->name, host, err) < 0)
+        name_map_add(&set->seen, host->name, host, err) < 0)
         return -1;
     set->items[set->n++] = host;
     return 0;
@@ -114,6 +114,6 @@ int hostset_add(struct hostset *set, const struct host *host, struct err *err)
 void hostset_release(struct hostset *set)
 {
     free(set->items);
-    names_release(&set->seen);
+    name_map_release(&set->seen);
     *set = (struct hostset){0};
 }

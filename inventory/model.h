@@ -22,7 +22,7 @@ struct hostset {
     const struct host **items;
     size_t n;
     size_t cap;
-    struct names seen; /* ignores case */
+    struct name_map seen; /* ignores case */
 };
 
 struct group {
@@ -54,7 +54,7 @@ struct sources {
     struct source **items;
     size_t n;
     size_t cap;
-    struct names by_name;                            /* maps names to struct source */
+    struct name_map by_name;                         /* maps names to struct source */
     unsigned last_number[SOURCE_SCRAPE_CONFIGS + 1]; /* the last number in the generated names of each kind */
 };
 
@@ -66,12 +66,12 @@ struct inventory {
     struct trackers trackers;
     struct teams teams;
     struct self self;
-    struct names service_names;   /* maps names to struct service; only services of the file */
-    struct names broken_services; /* while reading: services that are defined with a mistake */
-    struct names host_names;      /* maps names to struct host; only hosts of the file; ignores case */
-    struct names group_names;     /* maps names to struct group */
-    struct names tracker_names;   /* maps names to struct tracker */
-    struct names team_names;      /* maps names to struct team */
+    struct name_map service_names;   /* maps names to struct service; only services of the file */
+    struct name_map broken_services; /* while reading: services that are defined with a mistake */
+    struct name_map host_names;      /* maps names to struct host; only hosts of the file; ignores case */
+    struct name_map group_names;     /* maps names to struct group */
+    struct name_map tracker_names;   /* maps names to struct tracker */
+    struct name_map team_names;      /* maps names to struct team */
 
     bool has_discovery; /* the file has a section `discovery` */
     struct sources sources;

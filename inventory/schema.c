@@ -304,11 +304,11 @@ int schema_refuse_token(const struct schema *s, const struct yaml_node *value, v
              "token_env with a variable, or token_command");
 }
 
-void schema_hint_nearest(const struct names *t, const char *wanted, const char *otherwise, struct err *err)
+void schema_hint_nearest(const struct name_map *t, const char *wanted, const char *otherwise, struct err *err)
 {
     char text[400];
     struct nearest near = NEAREST_INIT(wanted);
-    names_add_to_nearest(t, &near);
+    name_map_add_to_nearest(t, &near);
     if (near.n)
         err_hint(err, "did you mean %s?", nearest_text(&near, text, sizeof text));
     else if (otherwise)

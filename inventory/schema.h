@@ -94,6 +94,7 @@ const char *schema_value_name(const struct yaml_node *value);
  * Adds a hint with the names of a table that are similar to `wanted`; if there are none, the hint `otherwise`
  * (may be NULL).
  */
-void schema_hint_nearest(const struct names *t, const char *wanted, const char *otherwise, struct err *err);
+void schema_hint_nearest(const struct name_map *t, const char *wanted, const char *otherwise,
+                         struct err *err);
 
 #endif

@@ -31,7 +31,7 @@ struct chosen_services {
     size_t cap;
 };
 
-static int refuse_unknown(const struct inventory *inv, const char *what, const struct names *known,
+static int refuse_unknown(const struct inventory *inv, const char *what, const struct name_map *known,
                           const char *name, struct err *err)
 {
     char shown[120];
@@ -46,7 +46,7 @@ static int refuse_unknown(const struct inventory *inv, const char *what, const s
 }
 
 /* Adds names that contain `name` to the hint, because users often omit the start of a group's name. */
-static void add_names_containing(const struct names *known, const char *name, struct nearest *near)
+static void add_names_containing(const struct name_map *known, const char *name, struct nearest *near)
 {
     for (size_t i = 0; *name && i < known->n && near->n < sizeof near->best / sizeof *near->best; i++)
         if (strstr(known->entries[i].name, name))
@@ -60,7 +60,7 @@ static int refuse_group(const struct inventory *inv, const char *name, struct er
     refuse_unknown(inv, "group", &inv->group_names, name, err);
     if (!err || err->hint[0])
         return -1;
-    if (names_get(&inv->host_names, name))
+    if (name_map_get(&inv->host_names, name))
         return err_hint(err, "it is a host: use --host %s",
                         text_printable(shown, sizeof shown, name, strlen(name)));
     add_names_containing(&inv->group_names, name, &near);
@@ -84,13 +84,13 @@ static int refuse_host(const struct scope *s, const char *name, struct err *err)
     if (!inv->path)
         refuse_unknown(inv, "host", &inv->host_names, name, err);
     else
-        match_unknown(s, name, err);
+        match_refuse_unknown(s, name, err);
     if (n > 0)
         return err_hint(err, "a service's port has an option of its own: --host %s --port %s",
                         text_printable(shown, sizeof shown, name, n), name + n + 1);
     if (!err || !inv->path || match_is_glob(name))
         return -1;
-    if (names_get(&inv->group_names, name))
+    if (name_map_get(&inv->group_names, name))
         return err_hint(err, "it is a group: use --group %s",
                         text_printable(shown, sizeof shown, name, strlen(name)));
     char near[sizeof err->hint];
@@ -110,7 +110,7 @@ static int add_adhoc_host(const struct resolving *r, const char *text, bool allo
                           struct err *err)
 {
     const struct host *host = NULL;
-    if (!allowed || match_is_glob(text) || names_get(&r->scope.inv->group_names, text))
+    if (!allowed || match_is_glob(text) || name_map_get(&r->scope.inv->group_names, text))
         return refuse_host(&r->scope, text, err);
     if (adhoc_host(r->created, text, &host, err) < 0)
         return -1;
@@ -141,7 +141,7 @@ out:
 
 static int add_group(const struct inventory *inv, const char *name, struct hostset *into, struct err *err)
 {
-    const struct group *group = names_get(&inv->group_names, name);
+    const struct group *group = name_map_get(&inv->group_names, name);
     if (!group)
         return refuse_group(inv, name, err);
     if (!group->members.n)
@@ -175,8 +175,8 @@ static int refuse_service(const struct scope *s, const char *name, struct err *e
     char text[400];
     struct nearest near = NEAREST_INIT(name);
     refuse_unknown(s->inv, "service", &s->inv->service_names, name, err);
-    names_add_to_nearest(&s->inv->service_names, &near);
-    names_add_to_nearest(&s->created->service_names, &near);
+    name_map_add_to_nearest(&s->inv->service_names, &near);
+    name_map_add_to_nearest(&s->created->service_names, &near);
     if (s->created->service_names.n > 0 && near.n)
         err_hint(err, "did you mean %s?", nearest_text(&near, text, sizeof text));
     return hint_failed_source(s, err);
@@ -199,7 +199,7 @@ static int choose_services(const struct resolving *r, struct chosen_services *re
         if (!scope_find_service(&r->scope, name))
             return sel->source ? refuse_unlisted(sel->source->source, name, err)
                                : refuse_service(&r->scope, name, err);
-        if (choose_service(ret, name, names_get(&r->scope.inv->service_names, name), err) < 0)
+        if (choose_service(ret, name, name_map_get(&r->scope.inv->service_names, name), err) < 0)
             return -1;
     }
     const struct service *service = NULL;

@@ -259,7 +259,7 @@ static int read_one(const struct schema *s, const struct yaml_node *value, struc
     }
     if (services_add(&s->inv->services, e.service, err) < 0)
         return -1;
-    return names_add(&s->inv->service_names, e.service->name, e.service, err);
+    return name_map_add(&s->inv->service_names, e.service->name, e.service, err);
 }
 
 /* Notes a broken service, so that hosts that name it report no second error. */
@@ -269,7 +269,7 @@ static int read_or_note_broken(const struct schema *s, const struct yaml_node *v
         return 0;
     if (schema_note_mistake(s, err) < 0)
         return -1;
-    return names_add(&s->inv->broken_services, value->key->text, value, err);
+    return name_map_add(&s->inv->broken_services, value->key->text, value, err);
 }
 
 int service_read_all(const struct schema *s, const struct yaml_node *section, struct err *err)

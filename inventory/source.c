@@ -75,7 +75,7 @@ void sources_release(struct sources *l)
     for (size_t i = 0; i < l->n; i++)
         source_free(l->items[i]);
     free(l->items);
-    names_release(&l->by_name);
+    name_map_release(&l->by_name);
     *l = (struct sources){0};
 }
 
@@ -192,7 +192,7 @@ static int read_job(const struct schema *s, const struct yaml_node *value, void 
 }
 
 static int refuse_unknown(const struct schema *s, const struct yaml_node *value, const char *what,
-                          const struct names *known, struct err *err)
+                          const struct name_map *known, struct err *err)
 {
     yaml_tree_err(s->tree, value, err, "unknown %s \"%.60s\"", what, value->text);
     schema_hint_nearest(known, value->text, NULL, err);
@@ -204,7 +204,7 @@ static int read_service(const struct schema *s, const struct yaml_node *value, v
     struct source *source = ((struct entry *)into)->source;
     if (value->kind != YAML_SCALAR)
         return yaml_tree_err(s->tree, value, err, "service must be the name of a service");
-    source->service = names_get(&s->inv->service_names, value->text);
+    source->service = name_map_get(&s->inv->service_names, value->text);
     if (!source->service)
         return refuse_unknown(s, value, "service", &s->inv->service_names, err);
     if (!source->service->unix_path)
@@ -218,7 +218,7 @@ static int read_host_name(const struct schema *s, const struct yaml_node *value,
 {
     if (value->kind != YAML_SCALAR)
         return yaml_tree_err(s->tree, value, err, "%s must be the name of a host", value->key->text);
-    *ret = names_get(&s->inv->host_names, value->text);
+    *ret = name_map_get(&s->inv->host_names, value->text);
     return *ret ? 0 : refuse_unknown(s, value, "host", &s->inv->host_names, err);
 }
 
@@ -344,14 +344,14 @@ int source_set_name(const struct sources *others, struct sources *l, struct sour
     do {
         ++*last;
         snprintf(name, sizeof name, *last > 1 ? "%s-%u" : "%s", kinds[s->kind].name, *last);
-    } while (names_get(&l->by_name, name) || names_get(&others->by_name, name));
+    } while (name_map_get(&l->by_name, name) || name_map_get(&others->by_name, name));
     s->name = strdup(name);
     return s->name ? 0 : err_nomem(err);
 }
 
 static int register_name(struct sources *l, const struct source *s, struct err *err)
 {
-    return !s->name || names_get(&l->by_name, s->name) ? 0 : names_add(&l->by_name, s->name, s, err);
+    return !s->name || name_map_get(&l->by_name, s->name) ? 0 : name_map_add(&l->by_name, s->name, s, err);
 }
 
 int sources_add(struct sources *l, struct source *s, struct err *err)
@@ -388,7 +388,8 @@ static int read_one(const struct schema *s, const struct yaml_node *value, struc
         return -1;
     }
     e.source->line = value->line;
-    const struct source *first = e.source->name ? names_get(&s->inv->sources.by_name, e.source->name) : NULL;
+    const struct source *first =
+        e.source->name ? name_map_get(&s->inv->sources.by_name, e.source->name) : NULL;
     if (first) {
         yaml_tree_err(s->tree, value, err, "source \"%s\" is defined twice, first in line %zu",
                       e.source->name, first->line);

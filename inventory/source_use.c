@@ -207,9 +207,9 @@ int targets_find_source(const struct inventory *inv, struct targets *t, const ch
     struct created *c = targets_created(t, err);
     if (!c)
         return -1;
-    const struct source *s = names_get(&inv->sources.by_name, text);
+    const struct source *s = name_map_get(&inv->sources.by_name, text);
     if (!s)
-        s = names_get(&c->sources.by_name, text);
+        s = name_map_get(&c->sources.by_name, text);
     if (!s && find_or_create_place(inv, c, text, &s, err) < 0)
         return -1;
     return targets_use_source(t, s, ret, err);
@@ -221,7 +221,7 @@ static const struct host *only_host(const struct inventory *inv, const struct cr
 {
     if (sel->hosts.n != 1 || sel->groups.n > 0)
         return NULL;
-    const struct host *created = names_get(&c->by_address, sel->hosts.items[0]);
+    const struct host *created = name_map_get(&c->by_address, sel->hosts.items[0]);
     return created ? created : scope_find_host(&(struct scope){inv, c}, sel->hosts.items[0]);
 }
 

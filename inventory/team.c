@@ -188,7 +188,7 @@ static int read_one(const struct schema *s, const struct yaml_node *value, struc
     inv->teams.items[inv->teams.n++] = e.team;
     if (schema_read_settings(s, value, team_keys, &e, err) < 0 || check_keys(s, &e, value->key, err) < 0)
         return -1;
-    return names_add(&inv->team_names, e.team->name, e.team, err);
+    return name_map_add(&inv->team_names, e.team->name, e.team, err);
 }
 
 int team_read_all(const struct schema *s, const struct yaml_node *section, struct err *err)
@@ -210,7 +210,7 @@ void team_free(struct team *t)
 
 int inventory_team(const struct inventory *inv, const char *name, const struct team **ret, struct err *err)
 {
-    if ((*ret = names_get(&inv->team_names, name)))
+    if ((*ret = name_map_get(&inv->team_names, name)))
         return 0;
     err_set(err, ERR_USAGE, "no team \"%.60s\" in the inventory", name);
     if (!inv->path)

@@ -175,7 +175,7 @@ static int read_one(const struct schema *s, const struct yaml_node *value, struc
     e.token.ref = &e.tracker->token;
     if (schema_read_settings(s, value, keys, &e, err) < 0 || check_keys(s, &e, value->key, err) < 0)
         return -1;
-    return names_add(&inv->tracker_names, e.tracker->name, e.tracker, err);
+    return name_map_add(&inv->tracker_names, e.tracker->name, e.tracker, err);
 }
 
 int tracker_read_all(const struct schema *s, const struct yaml_node *section, struct err *err)
@@ -197,7 +197,7 @@ void tracker_free(struct tracker *t)
 int inventory_tracker(const struct inventory *inv, const char *name, const struct tracker **ret,
                       struct err *err)
 {
-    if ((*ret = names_get(&inv->tracker_names, name)))
+    if ((*ret = name_map_get(&inv->tracker_names, name)))
         return 0;
     err_set(err, ERR_USAGE, "no tracker \"%.60s\" in the inventory", name);
     schema_hint_nearest(&inv->tracker_names, name,

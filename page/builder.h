@@ -33,8 +33,9 @@ struct page_file {
     bool is_baseline; /* its host is of --against */
     int pair;         /* 1 or 2: the snapshot of a pair */
     bool is_later;    /* the second snapshot of a complete pair */
-    /* The numbers, from 1 on, of its comparison of two sides, its process and its group of hosts; 0: none. */
-    size_t sides, process, group;
+    /* The numbers, from 1 on, of its comparison of target and baseline hosts, its process and its fleet; 0:
+     * none. */
+    size_t comparison, process, fleet;
 };
 
 struct page_builder {

@@ -1,4 +1,4 @@
-/* Plans the groups of files to compare, and compares target hosts with baseline hosts. */
+/* Plans which files to compare, and compares target hosts with baseline hosts. */
 #include "page/builder_compare.h"
 
 #include <stdio.h>
@@ -18,17 +18,17 @@ static bool is_comparable(const struct page_file *file)
            file->pair != 2;
 }
 
-static int plan_sides(struct page_comparisons *comparisons, struct page_file *file, struct err *err)
+static int plan_comparison(struct page_comparisons *comparisons, struct page_file *file, struct err *err)
 {
-    const struct page_comparisons_key key = {'s', {file->entry.service, file->entry.kind, file->argument}};
-    size_t next = comparisons->n_sides + 1;
-    if (array_reserve((void **)&comparisons->sides, &comparisons->cap_sides, next, sizeof *comparisons->sides,
-                      err) < 0 ||
-        page_comparisons_number(comparisons, &key, next, &file->sides, err) < 0)
+    const struct page_comparisons_key key = {'c', {file->entry.service, file->entry.kind, file->argument}};
+    size_t next = comparisons->n_comparisons + 1;
+    if (array_reserve((void **)&comparisons->comparisons, &comparisons->cap_comparisons, next,
+                      sizeof *comparisons->comparisons, err) < 0 ||
+        page_comparisons_number(comparisons, &key, next, &file->comparison, err) < 0)
         return -1;
-    if (file->sides == next)
-        comparisons->sides[comparisons->n_sides++] = (struct page_comparison){.first = NULL};
-    struct page_comparison *s = &comparisons->sides[file->sides - 1];
+    if (file->comparison == next)
+        comparisons->comparisons[comparisons->n_comparisons++] = (struct page_comparison){.first = NULL};
+    struct page_comparison *s = &comparisons->comparisons[file->comparison - 1];
     s->first = s->first || file->is_baseline ? s->first : file;
     s->n_planned[file->is_baseline ? COMPARISON_BASELINE : COMPARISON_TARGET]++;
     return 0;
@@ -39,13 +39,13 @@ static bool has_both(const struct page_comparison *s)
     return s->n_planned[COMPARISON_TARGET] > 0 && s->n_planned[COMPARISON_BASELINE] > 0;
 }
 
-/* Removes a file from sides that lack the other side, and from groups of too few hosts. */
+/* Takes a file out of a comparison that has only one side, and out of a fleet of too few hosts. */
 static void drop_incomplete(struct page_comparisons *comparisons, struct page_file *file)
 {
-    if (file->sides > 0 && !has_both(&comparisons->sides[file->sides - 1]))
-        file->sides = 0;
-    if (file->group > 0 && json_object_size(comparisons->groups[file->group - 1].planned) < FLEET_MIN_HOSTS)
-        file->group = 0;
+    if (file->comparison > 0 && !has_both(&comparisons->comparisons[file->comparison - 1]))
+        file->comparison = 0;
+    if (file->fleet > 0 && json_object_size(comparisons->fleets[file->fleet - 1].planned) < FLEET_MIN_HOSTS)
+        file->fleet = 0;
 }
 
 int page_builder_compare_plan(struct page_builder *builder, struct err *err)
@@ -55,13 +55,13 @@ int page_builder_compare_plan(struct page_builder *builder, struct err *err)
         return err_nomem(err);
     for (size_t i = 0; i < builder->n; i++) {
         struct page_file *f = &builder->files[i];
-        if (is_comparable(f) && (plan_sides(c, f, err) < 0 || page_fleet_plan(c, f, err) < 0))
+        if (is_comparable(f) && (plan_comparison(c, f, err) < 0 || page_fleet_plan(c, f, err) < 0))
             return -1;
         if (f->pair && page_process_plan(builder, f, err) < 0)
             return -1;
     }
-    /* Each file with sides also has a group. */
-    for (size_t i = 0; c->sides && c->groups && i < builder->n; i++)
+    /* Every planned file is in a comparison and in a fleet, so both arrays exist or neither. */
+    for (size_t i = 0; c->comparisons && c->fleets && i < builder->n; i++)
         drop_incomplete(c, &builder->files[i]);
     return 0;
 }
@@ -69,7 +69,7 @@ int page_builder_compare_plan(struct page_builder *builder, struct err *err)
 bool page_builder_compares(const struct page_builder *builder)
 {
     for (size_t i = 0; i < builder->n; i++)
-        if (builder->files[i].sides || builder->files[i].process || builder->files[i].group)
+        if (builder->files[i].comparison || builder->files[i].process || builder->files[i].fleet)
             return true;
     return false;
 }
@@ -79,23 +79,23 @@ void page_builder_compare_release(struct page_builder *builder)
     struct page_comparisons *c = builder->comparisons;
     if (!c)
         return;
-    for (size_t i = 0; i < c->n_sides; i++) {
-        comparison_release(&c->sides[i].sides);
+    for (size_t i = 0; i < c->n_comparisons; i++) {
+        comparison_release(&c->comparisons[i].profiles);
         for (int side = COMPARISON_TARGET; side <= COMPARISON_BASELINE; side++) {
-            strlist_release(&c->sides[i].hosts[side]);
-            free(c->sides[i].names[side]);
-            free(c->sides[i].labels[side]);
+            strlist_release(&c->comparisons[i].hosts[side]);
+            free(c->comparisons[i].names[side]);
+            free(c->comparisons[i].labels[side]);
         }
     }
     for (size_t i = 0; i < c->n_processes; i++)
         page_process_release(&c->processes[i]);
-    for (size_t i = 0; i < c->n_groups; i++) {
-        fleet_release(&c->groups[i].hosts);
-        json_decref(c->groups[i].planned);
+    for (size_t i = 0; i < c->n_fleets; i++) {
+        fleet_release(&c->fleets[i].hosts);
+        json_decref(c->fleets[i].planned);
     }
-    free(c->sides);
+    free(c->comparisons);
     free(c->processes);
-    free(c->groups);
+    free(c->fleets);
     json_decref(c->numbers);
     free(c);
     builder->comparisons = NULL;
@@ -103,16 +103,17 @@ void page_builder_compare_release(struct page_builder *builder)
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
-/* Leaves out a profile that cannot be read or that has other sample types, perhaps of another version. */
+/* Leaves out a profile that cannot be read, or that has other sample types: another version of the service
+ * may have written it. */
 int page_builder_compare_merge(struct page_builder *builder, const struct page_file *file,
                                struct profile *profile, struct err *err)
 {
     struct err why = ERR_INIT;
     enum comparison_side side = file->is_baseline ? COMPARISON_BASELINE : COMPARISON_TARGET;
-    if (file->sides == 0)
+    if (file->comparison == 0)
         return 0;
-    struct page_comparison *s = &builder->comparisons->sides[file->sides - 1];
-    if (comparison_add(&s->sides, side, profile, &why) == 0)
+    struct page_comparison *s = &builder->comparisons->comparisons[file->comparison - 1];
+    if (comparison_add(&s->profiles, side, profile, &why) == 0)
         return strlist_add(&s->hosts[side], file->entry.host, err);
     if (page_builder_is_file_error(&why))
         return 0;
@@ -156,7 +157,7 @@ static void add_names(struct buf *names, struct strlist *hosts)
 static int name_side(struct page_comparison *s, enum comparison_side side, struct err *err)
 {
     struct buf names = BUF_INIT(1 << 16);
-    struct comparison_profiles *of = &s->sides.sides[side];
+    struct comparison_profiles *of = &s->profiles.sides[side];
     of->n_left_out = s->n_planned[side] - of->n_processes;
     add_names(&names, &s->hosts[side]);
     int rc = buf_check(&names, "names of hosts", err);
@@ -172,8 +173,8 @@ static int name_side(struct page_comparison *s, enum comparison_side side, struc
     return rc;
 }
 
-static int draw_sides(struct page_builder *builder, const struct page_comparison *s,
-                      const struct page_entry *entry, struct err *err)
+static int draw_comparison(struct page_builder *builder, const struct page_comparison *s,
+                           const struct page_entry *entry, struct err *err)
 {
     struct finding_subject subject = {.host = s->first->entry.host,
                                       .service = entry->service,
@@ -182,12 +183,12 @@ static int draw_sides(struct page_builder *builder, const struct page_comparison
                                       .target = s->labels[COMPARISON_TARGET],
                                       .baseline = s->labels[COMPARISON_BASELINE]};
     struct err why = ERR_INIT;
-    if (!comparison_has_both(&s->sides))
+    if (!comparison_has_both(&s->profiles))
         return page_writer_add_undrawn(builder->page, entry,
-                                       "no profile of one of the two sides could be read", err);
-    if (!builder->has_summary && findings_add_comparison(&builder->findings, &s->sides, &subject, err) < 0)
+                                       "at least one of the two sides has no readable profile", err);
+    if (!builder->has_summary && findings_add_comparison(&builder->findings, &s->profiles, &subject, err) < 0)
         return -1;
-    if (page_writer_add_comparison(builder->page, entry, &s->sides, &why) == 0)
+    if (page_writer_add_comparison(builder->page, entry, &s->profiles, &why) == 0)
         return 0;
     if (page_builder_is_file_error(&why))
         return page_writer_add_undrawn(builder->page, entry, why.msg, err);
@@ -195,13 +196,13 @@ static int draw_sides(struct page_builder *builder, const struct page_comparison
     return -1;
 }
 
-static int finish_sides(struct page_builder *builder, struct page_comparison *s, struct err *err)
+static int finish_comparison(struct page_builder *builder, struct page_comparison *s, struct err *err)
 {
     const struct page_file *f = s->first;
     if (!has_both(s))
         return 0;
     if (name_side(s, COMPARISON_TARGET, err) < 0 || name_side(s, COMPARISON_BASELINE, err) < 0 ||
-        comparison_finish(&s->sides, err) < 0)
+        comparison_finish(&s->profiles, err) < 0)
         return -1;
     struct page_entry entry = {.file = f->entry.file,
                                .kind = f->entry.kind,
@@ -215,10 +216,10 @@ static int finish_sides(struct page_builder *builder, struct page_comparison *s,
                  s->labels[COMPARISON_BASELINE]) < 0)
         return err_nomem(err);
     entry.title = title;
-    int rc = draw_sides(builder, s, &entry, err);
+    int rc = draw_comparison(builder, s, &entry, err);
     free(title);
     /* Free its memory for the next comparison. */
-    comparison_release(&s->sides);
+    comparison_release(&s->profiles);
     return rc;
 }
 
@@ -227,14 +228,14 @@ int page_builder_compare_finish(struct page_builder *builder, struct err *err)
     struct page_comparisons *c = builder->comparisons;
     if (page_builder_compares(builder))
         page_writer_add_room(builder->page, builder->limits->page / PAGE_RESERVED_PART);
-    for (size_t i = 0; i < c->n_sides; i++)
-        if (finish_sides(builder, &c->sides[i], err) < 0)
+    for (size_t i = 0; i < c->n_comparisons; i++)
+        if (finish_comparison(builder, &c->comparisons[i], err) < 0)
             return -1;
     for (size_t i = 0; i < c->n_processes; i++)
         if (page_process_draw(builder, &c->processes[i], err) < 0)
             return -1;
-    for (size_t i = 0; i < c->n_groups; i++)
-        if (page_fleet_finish(builder, &c->groups[i], err) < 0)
+    for (size_t i = 0; i < c->n_fleets; i++)
+        if (page_fleet_finish(builder, &c->fleets[i], err) < 0)
             return -1;
     return 0;
 }
@@ -243,13 +244,13 @@ int page_builder_compare_groups(const struct page_builder *builder, struct page_
                                 struct err *err)
 {
     const struct page_comparisons *c = builder->comparisons;
-    struct page_group *groups = calloc(c->n_groups + 1, sizeof *groups);
+    struct page_group *groups = calloc(c->n_fleets + 1, sizeof *groups);
     size_t n = 0;
     if (!groups)
         return err_nomem(err);
-    for (size_t i = 0; i < c->n_groups; i++)
-        if (c->groups[i].hosts.n >= FLEET_MIN_HOSTS)
-            groups[n++] = (struct page_group){c->groups[i].service, &c->groups[i].hosts};
+    for (size_t i = 0; i < c->n_fleets; i++)
+        if (c->fleets[i].hosts.n >= FLEET_MIN_HOSTS)
+            groups[n++] = (struct page_group){c->fleets[i].service, &c->fleets[i].hosts};
     *ret = groups;
     *ret_n = n;
     return 0;

@@ -1,4 +1,5 @@
-/* The groups of files that are compared: shared by builder_compare.c, builder_fleet.c and builder_pairs.c. */
+/* The files that are compared with each other: shared by builder_compare.c, builder_fleet.c and
+ * builder_pairs.c. */
 #ifndef PAGE_BUILDER_COMPARE_H
 #define PAGE_BUILDER_COMPARE_H
 
@@ -7,7 +8,7 @@
 /* Target and baseline hosts, for one service and kind. */
 struct page_comparison {
     const struct page_file *first; /* of the target hosts */
-    struct comparison sides;
+    struct comparison profiles;
     size_t n_planned[2];        /* files, by enum comparison_side */
     struct strlist hosts[2];    /* the hosts whose profiles are merged */
     char *names[2], *labels[2]; /* the hosts' names; the same names with the number of hosts left out */
@@ -38,20 +39,20 @@ struct page_fleet {
 };
 
 struct page_comparisons {
-    struct page_comparison *sides;
+    struct page_comparison *comparisons;
     struct page_process *processes;
-    struct page_fleet *groups;
-    size_t n_sides, cap_sides, n_processes, cap_processes, n_groups, cap_groups;
-    json_t *numbers; /* by key: the number of the group, from 1 on */
+    struct page_fleet *fleets;
+    size_t n_comparisons, cap_comparisons, n_processes, cap_processes, n_fleets, cap_fleets;
+    json_t *numbers; /* by key: the number of the comparison, fleet or process, from 1 on */
 };
 
-/* The key of a group; NULL is the same as "". */
+/* The key of a comparison, fleet or process; a NULL word is the same as "". */
 struct page_comparisons_key {
-    char type; /* 's' sides, 'g' groups, 'p' processes */
+    char type; /* 'c' comparisons, 'f' fleets, 'p' processes */
     const char *words[3];
 };
 
-/* Returns the number of the group with that key; `next` for a new group. */
+/* Returns the number for that key; `next` for a new key. */
 int page_comparisons_number(struct page_comparisons *comparisons, const struct page_comparisons_key *key,
                             size_t next, size_t *ret, struct err *err);
 
@@ -62,7 +63,7 @@ int page_fleet_plan(struct page_comparisons *comparisons, struct page_file *file
 int page_fleet_add(struct page_builder *builder, const struct page_file *file, const struct profile *profile,
                    struct err *err);
 /* Compares the hosts, and adds the findings on them. */
-int page_fleet_finish(struct page_builder *builder, struct page_fleet *group, struct err *err);
+int page_fleet_finish(struct page_builder *builder, struct page_fleet *fleet, struct err *err);
 
 /* ---- builder_pairs.c ----------------------------------------------------------------------------------- */
 

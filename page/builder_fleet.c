@@ -24,46 +24,46 @@ int page_comparisons_number(struct page_comparisons *comparisons, const struct p
 
 int page_fleet_plan(struct page_comparisons *comparisons, struct page_file *file, struct err *err)
 {
-    const struct page_comparisons_key key = {'g', {file->entry.service}};
-    size_t next = comparisons->n_groups + 1;
-    if (array_reserve((void **)&comparisons->groups, &comparisons->cap_groups, next,
-                      sizeof *comparisons->groups, err) < 0 ||
-        page_comparisons_number(comparisons, &key, next, &file->group, err) < 0)
+    const struct page_comparisons_key key = {'f', {file->entry.service}};
+    size_t next = comparisons->n_fleets + 1;
+    if (array_reserve((void **)&comparisons->fleets, &comparisons->cap_fleets, next,
+                      sizeof *comparisons->fleets, err) < 0 ||
+        page_comparisons_number(comparisons, &key, next, &file->fleet, err) < 0)
         return -1;
-    if (file->group == next)
-        comparisons->groups[comparisons->n_groups++] =
+    if (file->fleet == next)
+        comparisons->fleets[comparisons->n_fleets++] =
             (struct page_fleet){.service = file->entry.service, .planned = json_object()};
-    json_t *planned = comparisons->groups[file->group - 1].planned;
+    json_t *planned = comparisons->fleets[file->fleet - 1].planned;
     return !planned || json_object_set_new(planned, file->entry.host, json_true()) < 0 ? err_nomem(err) : 0;
 }
 
 int page_fleet_add(struct page_builder *builder, const struct page_file *file, const struct profile *profile,
                    struct err *err)
 {
-    if (file->group == 0)
+    if (file->fleet == 0)
         return 0;
-    return fleet_add(&builder->comparisons->groups[file->group - 1].hosts,
+    return fleet_add(&builder->comparisons->fleets[file->fleet - 1].hosts,
                      &(struct fleet_member){file->entry.host, file->is_baseline, file->entry.file}, profile,
                      err);
 }
 
 /* Groups with baseline hosts are covered by the side comparison. */
-static bool has_baseline(const struct page_fleet *group)
+static bool has_baseline(const struct page_fleet *fleet)
 {
-    for (size_t i = 0; i < group->hosts.n; i++)
-        if (group->hosts.rows[i].is_baseline)
+    for (size_t i = 0; i < fleet->hosts.n; i++)
+        if (fleet->hosts.rows[i].is_baseline)
             return true;
     return false;
 }
 
-int page_fleet_finish(struct page_builder *builder, struct page_fleet *group, struct err *err)
+int page_fleet_finish(struct page_builder *builder, struct page_fleet *fleet, struct err *err)
 {
-    struct finding_subject subject = {.service = group->service};
-    if (group->hosts.n < FLEET_MIN_HOSTS)
+    struct finding_subject subject = {.service = fleet->service};
+    if (fleet->hosts.n < FLEET_MIN_HOSTS)
         return 0;
-    if (fleet_compare(&group->hosts, err) < 0)
+    if (fleet_compare(&fleet->hosts, err) < 0)
         return -1;
-    return builder->has_summary || has_baseline(group)
+    return builder->has_summary || has_baseline(fleet)
                ? 0
-               : findings_add_fleet(&builder->findings, &group->hosts, &subject, err);
+               : findings_add_fleet(&builder->findings, &fleet->hosts, &subject, err);
 }

@@ -164,10 +164,10 @@ static int add_findings(struct page_builder *builder, const struct page_pair *pa
     return findings_add_growth(&builder->findings, &pair->growth, &subject, err);
 }
 
-/* Adds the growth to the figures of the host. Only one of the two files belongs to a group of hosts. */
+/* Adds the growth to the figures of the host. Only one of the two files belongs to a fleet. */
 static int add_figures(struct page_builder *builder, const struct page_pair *pair, struct err *err)
 {
-    const struct page_file *f = pair->files[0]->group ? pair->files[0] : pair->files[1];
+    const struct page_file *f = pair->files[0]->fleet ? pair->files[0] : pair->files[1];
     return pair->growth.between_ns > 0 ? page_fleet_add(builder, f, pair->growth.merged, err) : 0;
 }
 

@@ -26,12 +26,12 @@ static int write_output(void *ctx, const void *p, size_t n, struct err *err)
     return fd_write_all(o->fd, p, n, err);
 }
 
-static int draw_file(struct page_builder *builder, struct page_file *file, const struct beneath *files,
+static int draw_file(struct page_builder *builder, struct page_file *file, const struct dir *files,
                      struct err *err)
 {
     struct buf bytes = BUF_INIT(builder->limits->profile);
     struct err why = ERR_INIT;
-    int rc = beneath_read(files, file->entry.file, &bytes, &why);
+    int rc = dir_read(files, file->entry.file, &bytes, &why);
     file->was_read = true;
     if (rc == 0)
         rc = page_builder_draw(builder, file, &bytes, err);
@@ -43,7 +43,7 @@ static int draw_file(struct page_builder *builder, struct page_file *file, const
     return rc;
 }
 
-static int draw_directory(struct page_builder *builder, const struct beneath *files, struct err *err)
+static int draw_directory(struct page_builder *builder, const struct dir *files, struct err *err)
 {
     for (size_t i = 0; i < builder->n; i++)
         if (builder->files[i].draw_as && draw_file(builder, &builder->files[i], files, err) < 0)
@@ -185,11 +185,11 @@ int page_build_workdir(struct manifest *manifest, const struct workdir *workdir,
                        struct err *err)
 {
     struct output o = {.fd = -1, .hash = sha256_new(err)};
-    const struct beneath *files = workdir_files(workdir);
+    const struct dir *files = workdir_files(workdir);
     int rc = -1;
-    if (o.hash && (o.fd = beneath_create(files, BUNDLE_REPORT, err)) >= 0 &&
+    if (o.hash && (o.fd = dir_create(files, BUNDLE_REPORT, err)) >= 0 &&
         (rc = draw_page(manifest, workdir, &o, cancel_fd, err)) < 0)
-        beneath_remove(files, BUNDLE_REPORT, NULL);
+        dir_remove(files, BUNDLE_REPORT, NULL);
     fd_close(&o.fd);
     sha256_free(o.hash);
     return rc;

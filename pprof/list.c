@@ -10,7 +10,7 @@
 #include "pprof/graph/graph.h"
 #include "pprof/job.h"
 #include "pprof/regex.h"
-#include "pprof/source.h"
+#include "pprof/source_code.h"
 #include "pprof/trim.h"
 #include "base/banned.h"
 
@@ -26,7 +26,7 @@ struct entry {
 struct listing {
     struct job *j;
     struct graph graph;
-    struct sources *sources;
+    struct source_code *sources;
     struct entry *entries;
     size_t n;
 };
@@ -113,7 +113,7 @@ static void find_extent(const struct entry *e, size_t n, int64_t *start, int64_t
         *start = 1;
 }
 
-static void write_lines(struct job *j, const struct entry *e, size_t n, const struct source_lines *lines)
+static void write_lines(struct job *j, const struct entry *e, size_t n, const struct source_code_lines *lines)
 {
     char flat_text[MEASURE_TEXT], cum_text[MEASURE_TEXT];
     int64_t start, end, flat, cum;
@@ -138,10 +138,10 @@ static int write_file(struct listing *l, const struct entry *e, size_t n)
 {
     struct job *j = l->j;
     char flat_text[MEASURE_TEXT], cum_text[MEASURE_TEXT], share[MEASURE_TEXT];
-    const struct source_lines *lines;
+    const struct source_code_lines *lines;
     const char *wrong;
     int64_t flat, cum;
-    if (sources_get(l->sources, e->node->info.file, &lines, &wrong, j->err) < 0)
+    if (source_code_get(l->sources, e->node->info.file, &lines, &wrong, j->err) < 0)
         return -1;
     sum_values(e, n, &flat, &cum);
     job_label(j, flat_text, flat);
@@ -215,10 +215,11 @@ int list_write(struct job *j)
     if (rc == 0)
         rc = regex_check(j->symbol, j->err);
     if (rc == 0)
-        rc = sources_new(j->profile, j->settings->source_path, j->settings->trim_path, &l.sources, j->err);
+        rc =
+            source_code_new(j->profile, j->settings->source_path, j->settings->trim_path, &l.sources, j->err);
     if (rc == 0)
         rc = write_functions(&l);
-    sources_free(l.sources);
+    source_code_free(l.sources);
     graph_release(&l.graph);
     free(l.entries);
     return rc;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "pprof/graph_tags.h"
-#include "pprof/source.h"
+#include "pprof/source_code.h"
 #include "pprof/trim.h"
 #include "base/banned.h"
 
@@ -127,7 +127,7 @@ int trim_paths(struct job *j)
     struct profile *p = j->profile;
     for (size_t i = 0; i < p->n_functions; i++) {
         struct str whole = profile_str(p, p->functions[i].filename);
-        struct str cut = source_trim(whole, j->settings->trim_path, j->settings->source_path);
+        struct str cut = source_code_trim(whole, j->settings->trim_path, j->settings->source_path);
         if (cut.n != whole.n && profile_intern(p, cut.p, cut.n, &p->functions[i].filename, j->err) < 0)
             return -1;
     }

@@ -29,8 +29,8 @@ static const struct kind kinds[] = {
      .only_by_name = true,
      .size = {.base = 1000, .second = 1000000},
      .max_mb = 2048,
-     .cost = "it records every scheduling event, which slows the process down (most before Go 1.21); the "
-             "trace of a busy process has some MB a second",
+     .cost = "it records every scheduling event, which slows the process down, more so before Go 1.21; the "
+             "trace of a busy process grows by some MB a second",
      .help = "execution trace: every scheduling event; slows the process more than the others"},
     {.name = "heap",
      .alias = "mem",

@@ -17,7 +17,7 @@ static int start_with_identities(struct age_reader *r, struct age_identities *id
     else
         rc = age_identities_unwrap(identities, age_reader_header(r), file_key, err);
     if (rc == 0)
-        rc = age_reader_start(r, file_key, err);
+        rc = age_reader_unlock(r, file_key, err);
     if (rc == 0 && identities) {
         identities->has_last = true;
         memcpy(identities->last_header, header, sizeof identities->last_header);
@@ -31,7 +31,7 @@ int age_reader_open(int fd, struct age_identities *identities, struct age_reader
 {
     struct age_reader *r = NULL;
     char header[SHA256_HEX];
-    if (age_reader_begin(fd, age_identities_cancel_fd(identities), &r, err) < 0)
+    if (age_reader_read_header(fd, age_identities_cancel_fd(identities), &r, err) < 0)
         return -1;
     int rc = age_reader_hash_header(r, header, err);
     if (rc == 0)

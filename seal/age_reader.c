@@ -73,7 +73,7 @@ static int read_header(struct age_reader *r, struct err *err)
     }
 }
 
-int age_reader_begin(int fd, int cancel_fd, struct age_reader **ret, struct err *err)
+int age_reader_read_header(int fd, int cancel_fd, struct age_reader **ret, struct err *err)
 {
     struct age_reader *r = calloc(1, sizeof *r);
     if (!r)
@@ -93,7 +93,7 @@ const struct age_header *age_reader_header(const struct age_reader *r)
     return &r->header;
 }
 
-int age_reader_start(struct age_reader *r, const unsigned char file_key[AGE_FILE_KEY], struct err *err)
+int age_reader_unlock(struct age_reader *r, const unsigned char file_key[AGE_FILE_KEY], struct err *err)
 {
     unsigned char nonce[AGE_NONCE];
     size_t n = 0;

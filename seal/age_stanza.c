@@ -130,7 +130,7 @@ int age_stanza_set_body(struct age_stanza *s, const void *p, size_t n, struct er
     if (s->kind == AGE_OTHER)
         return 0;
     if (s->kind == AGE_SSH_RSA ? n == 0 || n > AGE_BODY_MAX : n != AGE_BODY)
-        return refuse_stanza("a stanza's body has not the size of its kind", err);
+        return refuse_stanza("a stanza's body has the wrong size for its kind", err);
     s->body = malloc(n);
     if (!s->body)
         return err_nomem(err);
@@ -154,7 +154,8 @@ void age_stanza_add(struct buf *header, const char *arguments, const void *body,
     buf_addc(header, '\n');
 }
 
-/* A tag is the first four bytes of the key's SHA-256, which are five whole letters of the fingerprint. */
+/* A tag is the first four bytes of the key's SHA-256. They determine the first five base64 letters of the
+ * fingerprint. */
 char *age_stanza_name(const struct age_stanza *s, char *dst, size_t cap)
 {
     if (s->kind != AGE_SSH_ED25519 && s->kind != AGE_SSH_RSA) {

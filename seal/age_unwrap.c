@@ -174,14 +174,14 @@ static int decrypt_identity_file(struct age_identities *i, const char *path, int
     char shown[PATH_SHOWN], prompt[PATH_SHOWN + 50];
     struct age_reader *r = NULL;
     snprintf(prompt, sizeof prompt, "Enter passphrase for identity file '%s': ", format_path(shown, path));
-    if (age_reader_begin(fd, i->cancel_fd, &r, err) < 0)
+    if (age_reader_read_header(fd, i->cancel_fd, &r, err) < 0)
         return -1;
     const struct age_stanza *first = &age_reader_header(r)->stanzas[0];
     int rc = first->kind == AGE_SCRYPT
                  ? unwrap_scrypt(i, first, prompt, file_key, err)
                  : err_set(err, ERR_FAILED, "it is encrypted, but not with a passphrase");
     if (rc == 0)
-        rc = age_reader_start(r, file_key, err);
+        rc = age_reader_unlock(r, file_key, err);
     if (rc == 0)
         rc = read_all(r, ret, err);
     explicit_bzero(file_key, sizeof file_key);

@@ -44,7 +44,7 @@ static int read_options(int argc, char **argv, struct bundle_copy *options, stru
     if (optind != argc - 1)
         return err_set(err, ERR_USAGE, "give one bundle");
     options->bundle = argv[optind];
-    options->cpu_ms = confined_copy_ms(input_size(options->bundle));
+    options->cpu_ms = confined_copy_limit_ms(input_size(options->bundle));
     options->signer = signer->key ? signer : NULL;
     options->recipients = *to;
     return 0;

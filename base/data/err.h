@@ -37,8 +37,8 @@ struct err {
     char msg[512];
     char hint[512];     /* the next action without "hint: ", or empty */
     bool unreachable;   /* a connection was refused or timed out (err_mark_unreachable) */
-    bool out_of_memory; /* an allocation failed (err_nomem): the caller fails even if it could go on without
-                           the input */
+    bool out_of_memory; /* err_nomem sets it. A caller that otherwise skips a bad input must return this error
+                           instead */
 };
 
 #define ERR_INIT                                                                                             \

@@ -17,8 +17,8 @@ size_t path_clean(struct str path, char *to);
 /* Returns the text after the last slash; "." for an empty path, "/" for a path of slashes. */
 struct str path_base(struct str path);
 
-/* Iterate over paths separated by colons. path_list_begin returns the rest of the list, NULL for an empty
- * text. path_list_next moves *list and sets *ret to the next path, or returns false at the end. */
+/* Iterate over paths separated by colons. path_list_begin returns the position of the first path, NULL for
+ * an empty text. path_list_next moves *list and sets *ret to the next path, or returns false at the end. */
 const char *path_list_begin(const char *text);
 bool path_list_next(const char **list, struct str *ret);
 

@@ -1,7 +1,7 @@
 /*
  * Nodes and texts are in chunks that are freed together. A scalar's text follows its node in the chunk. The
- * open lists and mappings form a stack of at most YAML_MAX_DEPTH. In a mapping's list of nodes, keys and
- * values alternate.
+ * open lists and mappings form a stack of at most YAML_MAX_DEPTH. A mapping's list
+ * has its values, and each value points to its key.
  */
 #include "base/data/yaml_tree.h"
 
@@ -12,14 +12,14 @@
 
 #include <yaml.h>
 
-#include "base/data/names.h"
+#include "base/data/name_map.h"
 #include "base/data/text.h"
 #include "base/banned.h"
 
 #define CHUNK_BYTES ((size_t)64 << 10)
 /* The most memory for each key in the table that finds repeated keys: the array of entries doubles, and the
  * hash table has up to five slots for each entry while it grows. */
-#define KEY_BYTES (2 * sizeof(struct names_entry) + 5 * sizeof(struct finder_slot))
+#define KEY_BYTES (2 * sizeof(struct name_map_entry) + 5 * sizeof(struct finder_slot))
 /* In a mapping of at most this many keys, each key is compared with the others. A larger mapping uses a
  * table. */
 #define COMPARED_KEYS 8
@@ -136,15 +136,15 @@ static void mark_by_comparing(const struct yaml_node *map)
 static int mark_by_table(const struct yaml_node *map, struct err *err)
 {
     int rc = 0;
-    struct names seen = {0};
+    struct name_map seen = {0};
     for (const struct yaml_node *v = map->first; rc == 0 && v; v = v->next) {
-        const struct yaml_node *before = names_get(&seen, v->key->text);
+        const struct yaml_node *before = name_map_get(&seen, v->key->text);
         if (before)
             mark_repeated(v->key, before);
         else
-            rc = names_add(&seen, v->key->text, v->key, err);
+            rc = name_map_add(&seen, v->key->text, v->key, err);
     }
-    names_release(&seen);
+    name_map_release(&seen);
     return rc;
 }
 

@@ -55,13 +55,13 @@ static int add_copy(struct creation *c, struct fetch_local_file *from, const cha
         return err_set(err, ERR_CANCELLED, "interrupted; nothing was written");
     if (confined_budget_check(&c->budget, from->path, err) < 0)
         return -1;
-    const struct beneath *files = workdir_files(c->work);
+    const struct dir *files = workdir_files(c->work);
     char *dir = file_dir(name);
     if (!dir) {
         err_nomem(err);
         goto out;
     }
-    if (beneath_mkdirs(files, dir, err) < 0 || (from->copy_fd = beneath_create(files, name, err)) < 0 ||
+    if (dir_mkdirs(files, dir, err) < 0 || (from->copy_fd = dir_create(files, name, err)) < 0 ||
         fetch_examine_file(from, &item, err) < 0)
         goto out;
     snprintf(item.file, sizeof item.file, "%s", name);
@@ -90,7 +90,7 @@ static int add_file(struct creation *c, struct fetch_local_file *from, const cha
 /* A directory whose files are copied. Paths in it are relative to it. */
 struct source_directory {
     struct creation *creation;
-    struct beneath directory;
+    struct dir directory;
 };
 
 /* Refuses a file with several hard links in a directory that others can write, because another user may have
@@ -100,8 +100,7 @@ static int refuse_foreign_link(const struct source_directory *x, const char *pat
 {
     struct stat parent;
     char *dir = file_dir(path);
-    int rc =
-        dir ? beneath_stat(&x->directory, file_base(path) == path ? "" : dir, &parent, err) : err_nomem(err);
+    int rc = dir ? dir_stat(&x->directory, file_base(path) == path ? "" : dir, &parent, err) : err_nomem(err);
     free(dir);
     if (rc < 0)
         return -1;
@@ -130,7 +129,7 @@ static int add_entry(void *ctx, const char *path, const struct stat *st, struct 
         err_nomem(err);
     else if (!S_ISREG(st->st_mode))
         err_set(err, ERR_FAILED, "%s is not a regular file", full_path);
-    else if ((from.fd = beneath_open(&x->directory, path, err)) >= 0)
+    else if ((from.fd = dir_open(&x->directory, path, err)) >= 0)
         rc = add_file(x->creation, &from, path, err);
     fd_close(&from.fd);
     free(full_path);
@@ -140,12 +139,12 @@ static int add_entry(void *ctx, const char *path, const struct stat *st, struct 
 static int add_directory(struct creation *c, const char *path, struct err *err)
 {
     struct source_directory x = {.creation = c};
-    const struct beneath_walk walk = {
+    const struct dir_walk walk = {
         .max_entries = MAX_ENTRIES, .max_depth = MAX_DEPTH, .visit = add_entry, .ctx = &x};
     c->unfinished = c->unfinished || text_ends_in(path, ".partial");
     if (workdir_open_copied(path, &x.directory, err) < 0)
         return -1;
-    int rc = beneath_walk(&x.directory, &walk, err);
+    int rc = dir_walk(&x.directory, &walk, err);
     fd_close(&x.directory.fd);
     return rc;
 }

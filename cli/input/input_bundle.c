@@ -57,7 +57,7 @@ struct announced {
 
 struct input_announced {
     struct announced *first;
-    struct names by_bundle; /* to struct announced */
+    struct name_map by_bundle; /* to struct announced */
     struct announced *last_read;
 };
 
@@ -71,14 +71,14 @@ static void free_announced(struct input_announced *all)
         free(a);
     }
     if (all)
-        names_release(&all->by_bundle);
+        name_map_release(&all->by_bundle);
     free(all);
 }
 
 /* With more than two bundles, only the current one is open, to save descriptors. */
 static struct bundle_members *find_announced(struct input_announced *all, const char *bundle)
 {
-    const struct announced *found = names_get(&all->by_bundle, bundle);
+    const struct announced *found = name_map_get(&all->by_bundle, bundle);
     if (!found)
         return NULL;
     if (all->by_bundle.n > 2 && all->last_read && all->last_read->members != found->members)
@@ -90,7 +90,7 @@ static struct bundle_members *find_announced(struct input_announced *all, const 
 /* Finds the list of a bundle's members, or makes an empty one. Takes ownership of the path. */
 static struct announced *get_announced(struct input_announced *all, char *bundle, struct err *err)
 {
-    struct announced *a = (struct announced *)(uintptr_t)names_get(&all->by_bundle, bundle);
+    struct announced *a = (struct announced *)(uintptr_t)name_map_get(&all->by_bundle, bundle);
     if (a) {
         free(bundle);
         return a;
@@ -103,7 +103,7 @@ static struct announced *get_announced(struct input_announced *all, char *bundle
     }
     *a = (struct announced){.next = all->first, .bundle = bundle};
     all->first = a;
-    return names_add(&all->by_bundle, a->bundle, a, err) < 0 ? NULL : a;
+    return name_map_add(&all->by_bundle, a->bundle, a, err) < 0 ? NULL : a;
 }
 
 static int list_members(struct input_announced *all, char *const *names, size_t n, struct err *err)

@@ -49,7 +49,7 @@ static bool has_one_host(const struct input_entries *all)
 struct counterparts {
     bool any_host; /* each bundle has one host, and the hosts may differ */
     struct strlist keys;
-    struct names by_key; /* maps each key to its first struct input_entry */
+    struct name_map by_key; /* maps each key to its first struct input_entry */
 };
 
 /* Adds the text after its length, because the text may contain any separator. */
@@ -80,10 +80,10 @@ static int add_counterpart(struct counterparts *c, const struct input_entry *e, 
     for (int by_file = 0; by_file < 2; by_file++) {
         if (make_key(c, e, by_file, key, err) < 0)
             return -1;
-        if (names_get(&c->by_key, buf_str(key)))
+        if (name_map_get(&c->by_key, buf_str(key)))
             continue;
         if (strlist_add(&c->keys, buf_str(key), err) < 0 ||
-            names_add(&c->by_key, c->keys.items[c->keys.n - 1], e, err) < 0)
+            name_map_add(&c->by_key, c->keys.items[c->keys.n - 1], e, err) < 0)
             return -1;
     }
     return 0;
@@ -103,7 +103,7 @@ static int find_counterparts(const struct input_entries *entries, struct counter
 
 static void release_counterparts(struct counterparts *c)
 {
-    names_release(&c->by_key);
+    name_map_release(&c->by_key);
     strlist_release(&c->keys);
 }
 
@@ -117,7 +117,7 @@ static int find_counterpart(const struct counterparts *c, const struct input_ent
     int rc = 0;
     for (int by_file = 1; rc == 0 && !found && by_file >= 0; by_file--) {
         rc = make_key(c, e, by_file, &key, err);
-        found = rc == 0 ? names_get(&c->by_key, buf_str(&key)) : NULL;
+        found = rc == 0 ? name_map_get(&c->by_key, buf_str(&key)) : NULL;
     }
     buf_release(&key);
     if (rc == 0)

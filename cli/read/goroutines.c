@@ -330,7 +330,7 @@ static const char *find_service(const char *name, bool any_host, size_t *ret_n)
 
 /* Maps the key of each service to its first dump. `services` owns the keys of `ret`. */
 static int find_services(const struct strlist *names, bool any_host, struct strlist *services,
-                         struct names *ret, struct err *err)
+                         struct name_map *ret, struct err *err)
 {
     for (size_t i = 0; i < names->n; i++) {
         size_t n;
@@ -338,7 +338,7 @@ static int find_services(const struct strlist *names, bool any_host, struct strl
         if (strlist_addn(services, path, n, err) < 0)
             return -1;
         const char *key = services->items[services->n - 1];
-        if (!names_get(ret, key) && names_add(ret, key, names->items[i], err) < 0)
+        if (!name_map_get(ret, key) && name_map_add(ret, key, names->items[i], err) < 0)
             return -1;
     }
     return 0;
@@ -350,14 +350,14 @@ static int pair_dumps(const struct strlist *earlier, const struct strlist *later
                       struct err *err)
 {
     struct strlist services = {0};
-    struct names by_service = {0};
+    struct name_map by_service = {0};
     bool any_host = has_one_host(earlier) && has_one_host(later);
     int rc = find_services(earlier, any_host, &services, &by_service, err);
     for (size_t i = 0; rc == 0 && i < later->n; i++) {
         size_t n;
         const char *path = find_service(later->items[i], any_host, &n);
         char *key = strndup(path, n);
-        const char *before = key ? names_get(&by_service, key) : NULL;
+        const char *before = key ? name_map_get(&by_service, key) : NULL;
         free(key);
         if (!key)
             rc = err_nomem(err);
@@ -370,7 +370,7 @@ static int pair_dumps(const struct strlist *earlier, const struct strlist *later
     }
     if (rc == 0 && s->n == 0)
         rc = err_set(err, ERR_NOT_FOUND, "the bundles have no dump of the same service");
-    names_release(&by_service);
+    name_map_release(&by_service);
     strlist_release(&services);
     return rc;
 }

@@ -98,7 +98,7 @@ void progress_end(struct progress *p)
     fd_close(&p->stop[1]);
     screen_wipe(&p->screen);
     screen_release(&p->screen);
-    names_release(&p->printed_index);
+    name_map_release(&p->printed_index);
     strlist_release(&p->printed);
     free(p->lines);
     p->lines = NULL;
@@ -307,10 +307,10 @@ static bool was_printed(struct progress *p, const char *service, const struct fi
     if (!rule->per_service)
         return false;
     snprintf(key, sizeof key, "%s: %s", service, rule->id);
-    if (names_get(&p->printed_index, key))
+    if (name_map_get(&p->printed_index, key))
         return true;
     if (strlist_add(&p->printed, key, NULL) == 0)
-        names_add(&p->printed_index, p->printed.items[p->printed.n - 1], rule, NULL);
+        name_map_add(&p->printed_index, p->printed.items[p->printed.n - 1], rule, NULL);
     return false;
 }
 

@@ -29,9 +29,9 @@ struct progress {
     struct screen screen;
     struct progress_line *lines; /* in display order */
     size_t n_lines, cap_lines;
-    struct strlist printed;     /* "SERVICE: RULE" of each finding on a service that was printed */
-    struct names printed_index; /* finds an entry of `printed` */
-    FILE *delayed;              /* collects output during a question; NULL: no question */
+    struct strlist printed;        /* "SERVICE: RULE" of each finding on a service that was printed */
+    struct name_map printed_index; /* finds an entry of `printed` */
+    FILE *delayed;                 /* collects output during a question; NULL: no question */
     char *delayed_text;
     size_t delayed_size;
     pthread_mutex_t mutex; /* protects the members above from the ticker */

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* The rest of the page. */
+/* A part of the page. Readers move `p` forward. */
 struct text {
     const char *p;
     const char *end;
@@ -86,7 +86,8 @@ static bool find_href(struct text attributes, struct text *ret)
     return !quote || t->p < t->end;
 }
 
-/* Returns the path of a link without `?debug=1` and without a router's prefix of the name. */
+/* Returns the profile's name in a link: without query and fragment; of an absolute path only the part after
+ * `pprof/`, or else after the last slash. */
 static struct text name_part(struct text href)
 {
     static const char before[] = "pprof/";

@@ -109,7 +109,7 @@ static int set_refusal(struct auth *a, struct err *err)
     if (tried)
         buf_addf(&b, "the server refused %s", buf_str(&a->refused));
     else if (keys)
-        buf_adds(&b, "there was no key to offer");
+        buf_addf(&b, "there was no %skey to offer", a->accepted.len ? "other " : "");
     else
         buf_addf(&b, "the server accepts only %s", a->methods);
     if (a->skipped.len)

@@ -21,7 +21,7 @@ const char *auth_candidate_name(const struct candidate *c, char *dst, size_t cap
     if (c->certificate) {
         bool expired = c->certificate->valid_before < (uint64_t)clock_utc() / 1000;
         snprintf(dst, cap, "\"%s\" by %s%s", c->certificate->id, c->certificate->authority,
-                 expired ? ", which has expired" : "");
+                 expired ? " (expired)" : "");
         return "certificate";
     }
     if (c->file) {

@@ -133,11 +133,11 @@ static int open_directory(const char *dir, struct err *err)
             *err = why;
         return -1;
     }
-    return beneath_open_top(dir, err);
+    return dir_open_user_path(dir, err);
 }
 
 /* Opens a file for appending, or creates it. Refuses links and files with several names. */
-static int open_plain(const struct beneath *dir, const char *path, struct err *err)
+static int open_plain(const struct dir *dir, const char *path, struct err *err)
 {
     int fd = openat(dir->fd, file_base(path),
                     O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW, 0600);
@@ -166,7 +166,7 @@ static int open_file(const char *path, struct err *err)
     char *name = file_dir(path);
     if (!name)
         return err_nomem(err);
-    struct beneath dir = {.fd = open_directory(name, err), .name = name};
+    struct dir dir = {.fd = open_directory(name, err), .name = name};
     if (dir.fd < 0)
         goto out;
     bool there = fstatat(dir.fd, file_base(path), &st, AT_SYMLINK_NOFOLLOW) == 0;

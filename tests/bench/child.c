@@ -73,7 +73,7 @@ static int draw_once(const struct workdir *w, char **files, size_t n, struct dur
     int rc = page_build_workdir(m, w, -1, err);
     *ret = (struct duration){now_ms() - began, processor_ms() - used};
     manifest_free(m);
-    return rc < 0 ? -1 : beneath_remove(workdir_files(w), BUNDLE_REPORT, err);
+    return rc < 0 ? -1 : dir_remove(workdir_files(w), BUNDLE_REPORT, err);
 }
 
 static int by_size(const void *a, const void *b)

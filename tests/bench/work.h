@@ -12,13 +12,13 @@
 static inline int work_add_file(struct manifest *m, const struct workdir *w, const char *from,
                                 struct err *err)
 {
-    const struct beneath *files = workdir_files(w);
+    const struct dir *files = workdir_files(w);
     struct fetch_item item = {0};
     char name[300];
     snprintf(name, sizeof name, "files/%s", file_base(from));
-    (void)beneath_remove(files, name, NULL);
+    (void)dir_remove(files, name, NULL);
     int to = -1, fd = file_open(from, err);
-    int rc = fd < 0 || (to = beneath_create(files, name, err)) < 0 ? -1 : 0;
+    int rc = fd < 0 || (to = dir_create(files, name, err)) < 0 ? -1 : 0;
     if (rc == 0)
         rc = fetch_examine_file(
             &(struct fetch_local_file){.fd = fd, .copy_fd = to, .cancel_fd = -1, .path = from}, &item, err);
@@ -40,7 +40,7 @@ static inline int work_fill(const struct workdir *w, char **files, size_t n, str
     struct manifest *m = NULL;
     int rc = manifest_new(&info, &m, err);
     if (rc == 0)
-        rc = beneath_mkdirs(workdir_files(w), "files", err);
+        rc = dir_mkdirs(workdir_files(w), "files", err);
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = work_add_file(m, w, files[i], err);
     if (rc == 0)

@@ -116,7 +116,7 @@ static void write_readme(const char *p, size_t n)
     if (manifest_read_json(root, &m, NULL) == 0)
         (void)readme_write(m, &text, NULL);
     manifest_free(m);
-    (void)manifest_json_visit_files(root, count_file, &total, NULL);
+    (void)manifest_json_visit_item_files(root, count_file, &total, NULL);
     buf_release(&text);
     json_decref(root);
 }

@@ -21,7 +21,7 @@
 #include "pprof/regex.h"
 #include "pprof/pprof.h"
 #include "findings/findings.h"
-#include "pprof/source.h"
+#include "pprof/source_code.h"
 #include "pprof/symbolize/symbols.h"
 
 #include "base/banned.h"
@@ -384,14 +384,14 @@ static const struct cost_grammar sources[] = {
 
 static void split_source(const char *p, size_t n)
 {
-    struct source_lines l = {0};
-    if (source_split((struct str){p, n}, &l, NULL) == 0)
+    struct source_code_lines l = {0};
+    if (source_code_split((struct str){p, n}, &l, NULL) == 0)
         free(l.items);
 }
 
 static void trim_source(const char *p, size_t n)
 {
-    (void)source_trim((struct str){p, n}, "/a:/a/a:a", "/b:/a/b");
+    (void)source_code_trim((struct str){p, n}, "/a:/a/a:a", "/b:/a/b");
 }
 
 /* ---- notes, copies ------------------------------------------------------------------------------------- */
@@ -672,8 +672,8 @@ const struct cost_parser cost_text_parsers[] = {
     {"regex_translate", translate_regex, patterns, 2, 1u << 20},
     {"regex_new", compile_regex, patterns, 27, 1u << 20},
     {"profiler_owner_feed", find_owner, stacks, 2, 0},
-    {"source_split", split_source, sources, 20, 0},
-    {"source_trim", trim_source, sources, 2, 0},
+    {"source_code_split", split_source, sources, 20, 0},
+    {"source_code_trim", trim_source, sources, 2, 0},
     {"escape_markdown, escape_redmine, escape_plain", escape_text, notes, 2, 0},
     {"content_add", read_content, attachments, 2, 0},
     {"redact_cmdline", redact_line, secrets, 2, 0},

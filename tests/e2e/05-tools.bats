@@ -147,7 +147,7 @@ static int say(struct run *r, struct err *err)
     err_hint(err, "everything collected is in %s: make room, then `%s`", workdir_path(r->work),
              resume_line(r->capture, workdir_path(r->work), &line));
     message_print("%s stays as it was", c->bundle ? c->bundle : workdir_path(r->work));
-    return beneath_open(workdir_files(r->work), "a/b", err) + t->type->open(t);
+    return dir_open(workdir_files(r->work), "a/b", err) + t->type->open(t);
 }
 C
     echo 'fd = file_open(path, err);' >"$tree/bundle/gzfile.c"
@@ -155,7 +155,7 @@ C
 /* open(2) and workdir_path(w) are named in comments; so is "unlink(" */
 #include <fcntl.h> // rename(a, b)
 static const char *words = "open(path); { unlinkat(";
-int fd_of = beneath_open (below, path, err), n = files.open(path), m = files->stat(path);
+int fd_of = dir_open (below, path, err), n = files.open(path), m = files->stat(path);
 C
     run timeout 20 "$tools/check-paths" "$tree"
     echo "$output"
@@ -175,7 +175,7 @@ C
     done
     echo >"$tree/bundle/pack.c"
     for bad in 'fd = open(path, O_RDONLY);' 'if (lstat(path, &st) == 0)' 'rename(a, b);' 'return file_read(path, &b, err);' \
-        'FILE *f = fopen(path, "r");' 'unlink(path);' 'if (!atomic_file_new(path, &d, err))' 'fd = beneath_open_top(path, err);' \
+        'FILE *f = fopen(path, "r");' 'unlink(path);' 'if (!atomic_file_new(path, &d, err))' 'fd = dir_open_user_path(path, err);' \
         'rc = archive_read_open_filename(a, path, 512);' 'archive_write_open_file(a, path);'; do
         printf 'int x;\n%s\n' "$bad" >"$tree/fetch/recovered.c"
         run timeout 20 "$tools/check-paths" "$tree"
@@ -212,10 +212,10 @@ C
     run timeout 20 "$tools/check-paths" "$tree"
     echo "$output"
     [[ $status == 1 && $output == *'not ok 3 -'*'# base/file.c:1:'* && $output != *'not ok 2'* ]]
-    mv "$tree/base/file.c" "$tree/base/beneath.c"
+    mv "$tree/base/file.c" "$tree/base/dir.c"
     run timeout 20 "$tools/check-paths" "$tree"
     [[ $status == 0 ]]
-    rm "$tree/base/beneath.c"
+    rm "$tree/base/dir.c"
 }
 
 @test "check-paths fails on one mention more than a row of its table allows, and on one less" {

@@ -185,9 +185,9 @@ secret() {
 
 @test "time limits: a profile longer than the server's WriteTimeout, up to Go 1.22" { row 3 rude_writetimeout: cpu=2s heap; }
 @test "time limits: the same for a trace and a delta" { row 1 rude_writetimeout: trace=2s mutex=2s; }
-@test "time limits: the same from Go 1.23 on behind a middleware, CPU" { row 3 wrapped cpu=1s heap; }
-@test "time limits: the same from Go 1.23 on behind a middleware, a delta" { row 1 wrapped mutex=1s; }
-@test "time limits: the same from Go 1.23 on behind a middleware, a trace" { row 1 wrapped trace=1s; }
+@test "time limits: a CPU profile longer than WriteTimeout, Go 1.23 or later, behind a middleware" { row 3 wrapped cpu=1s heap; }
+@test "time limits: a delta longer than WriteTimeout, Go 1.23 or later, behind a middleware" { row 1 wrapped mutex=1s; }
+@test "time limits: a trace longer than WriteTimeout, Go 1.23 or later, behind a middleware" { row 1 wrapped trace=1s; }
 @test "time limits: a profile that takes longer than --timeout" { row 0 custom cpu=4s; }
 @test "time limits: the first byte never comes" { row 1 late heap; }
 @test "time limits: the body stops in the middle" { row 1 stall heap; }

@@ -330,7 +330,7 @@ refute_secret() {
     inventory "  app: { port: $RIG_PORT_rude, path: /held=1.5/debug/pprof }"
     run_profgrab --host file-03 cpu=3s
     assert_status 0
-    assert_stderr_has 'another client was profiling this process: it could begin only after'
+    assert_stderr_has 'another client was profiling this process: this profile could begin only after'
     assert_equal "$(manifest '"waited" in [v["rule"] for v in m["hosts"][0]["services"][0]["items"][0]["verdicts"]]')" True
     inventory "  app: { port: $RIG_PORT_rude, path: /held=1.6/debug/pprof }"
     run_profgrab --host file-03 trace=3s

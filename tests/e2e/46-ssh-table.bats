@@ -281,7 +281,7 @@ kerberos() {
     sed "s|default_ccache_name = .*|default_ccache_name = FILE:$PWD/elsewhere|" "$KRB5_CONFIG" >elsewhere.conf
     KRB5CCNAME=$PWD/ticket row ssh 'a Kerberos ticket (GSSAPI)' kerberos "$gssapi"
     KRB5CCNAME=$PWD/ticket row ssh 'a Kerberos ticket, with --batch' kerberos "$gssapi" -- --batch
-    PATH=$rig_packages/usr/bin:$PATH KRB5_CONFIG=$PWD/elsewhere.conf row ssh 'a Kerberos ticket at the place of krb5.conf' kerberos "$gssapi"
+    PATH=$rig_packages/usr/bin:$PATH KRB5_CONFIG=$PWD/elsewhere.conf row ssh 'a Kerberos ticket in the cache that krb5.conf names' kerberos "$gssapi"
     KRB5CCNAME=$PWD/ticket row refused 'a Kerberos ticket, with --via libssh2' kerberos "$gssapi" -- --via libssh2
     KRB5CCNAME=$PWD/first KRB5_CONFIG=$PWD/silent.conf row refused 'a Kerberos ticket, and the KDC does not answer' kerberos \
         "$gssapi" -- --connect-timeout 2s
@@ -406,7 +406,7 @@ smart_card() {
     row 'works ssh' 'the only MAC is an -etm one' etm
     row ssh 'the only key exchange is sntrup761x25519' sntrup
     row 'works ssh' 'the only host key is RSA' rsahost
-    row refused 'the same, with --via libssh2: sntrup761x25519' sntrup -- --via libssh2
+    row refused 'with --via libssh2, the only key exchange is sntrup761x25519' sntrup -- --via libssh2
     row refused 'AllowTcpForwarding no' noforward
     row refused 'PermitOpen allows another port' permitopen
     row refused 'authorized_keys says restrict' restricted
@@ -439,8 +439,8 @@ fault() {
     TIMEOUT=2 row refused 'an HTTP server listens on the port' "$RIG_PORT_rude"
     fault refused 'a mail server listens on the port' mail
     fault refused 'terminal escapes in place of a banner' escapes
-    fault refused 'lines without end before the banner' manylines
-    fault refused 'a line without end before the banner' longline
+    fault refused 'endlessly many lines before the banner' manylines
+    fault refused 'one endless line before the banner' longline
     fault refused 'version 1 of SSH' oldversion
     rows_done
 }
@@ -451,9 +451,9 @@ fault() {
     fault refused 'a banner too slow for the deadline' drippingbanner
     fault refused 'a banner, then nothing' nokex
     fault refused 'a banner, then random bytes' noisy
-    fault refused 'the connection is closed in the middle of the offer' cutoffer
+    fault refused 'the connection is closed in the middle of the server's list of algorithms' cutoffer
     fault refused 'the connection is closed in the middle of the key exchange' cutkey
-    fault refused 'silence in the middle of the offer' stalloffer
+    fault refused 'silence in the middle of the server's list of algorithms' stalloffer
     fault refused 'silence in the middle of the key exchange' stallkey
     fault refused 'a byte of the key exchange is wrong' flippedkey
     rows_done

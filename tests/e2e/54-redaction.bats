@@ -551,7 +551,7 @@ assert_ended() { # STATUS: compares $copying's exit status
         assert_equal "$verb: $rc" "$verb: 143"
         grep -q '^profgrab: interrupted' log
     done
-    assert_equal "$(<log)" 'profgrab: interrupted; there/b has the first 5 files of it'
+    assert_equal "$(<log)" 'profgrab: interrupted; there/b has the first 5 files of the bundle'
     [[ ! -s out ]]
     assert_equal "$(cd there/b && find . -type f | sort)" \
         $'./files/cmdline.txt\n./files/cpu.pb.gz\n./files/goroutines.txt\n./files/quiet.txt\n./manifest.json'

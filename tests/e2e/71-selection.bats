@@ -149,9 +149,9 @@ json() {
 import json
 hosts = {h["name"]: h for h in json.load(open("two/manifest.json"))["hosts"]}
 assert hosts["other"]["verdicts"][0]["rule"] == "same-address", hosts
-assert "this host and m-02 have one address, 127.0.0.1" in hosts["other"]["verdicts"][0]["text"], hosts
+assert "this host and m-02 have the same address, 127.0.0.1" in hosts["other"]["verdicts"][0]["text"], hosts
 P
-    grep -F 'this host and m-02 have one address' two/README.md
+    grep -F 'this host and m-02 have the same address' two/README.md
     run_profgrab -q --host m-02,other
     assert_stderr ''
     run_profgrab --host m-01

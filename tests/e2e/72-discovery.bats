@@ -359,7 +359,7 @@ PY
     chmod 666 "${kept[0]}"
     TOKEN=wrong run_profgrab hosts
     assert_status 3
-    assert_stderr_has 'can be changed by another user: not used'
+    assert_stderr_has 'that only you can change'
     chmod 600 "${kept[0]}"
     sed -i 's/9236/9237/' "${kept[0]}"
     TOKEN=wrong run_profgrab hosts

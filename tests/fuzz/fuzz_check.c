@@ -7,7 +7,7 @@
 #include "fetch/body/check.h"
 #include "base/banned.h"
 
-static int check_body(enum body_format format, const uint8_t *p, size_t n, bool whole,
+static int run_check(enum body_format format, const uint8_t *p, size_t n, bool whole,
                       struct check_result *ret)
 {
     struct err err = ERR_INIT;
@@ -29,7 +29,7 @@ static int check_body(enum body_format format, const uint8_t *p, size_t n, bool 
     return rc;
 }
 
-static void check_summary(const struct profile_summary *s)
+static void expect_valid_summary(const struct profile_summary *s)
 {
     assert(s->n_types <= PROFILE_MAX_SAMPLE_TYPES);
     assert(memchr(s->build_id, '\0', sizeof s->build_id) && fuzz_is_printable(s->build_id));
@@ -37,7 +37,7 @@ static void check_summary(const struct profile_summary *s)
         assert(fuzz_is_printable(s->types[i].type) && fuzz_is_printable(s->types[i].unit));
 }
 
-static void check_equal(const struct check_result *a, const struct check_result *b)
+static void expect_equal(const struct check_result *a, const struct check_result *b)
 {
     const struct profile_summary *x = &a->profile, *y = &b->profile;
     assert(a->has_profile == b->has_profile && a->trace_minor == b->trace_minor);
@@ -57,14 +57,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         return 0;
     enum body_format format = formats[p[0] % 4];
     struct check_result whole, pieces;
-    int rc = check_body(format, p + 1, n - 1, true, &whole);
-    assert(check_body(format, p + 1, n - 1, false, &pieces) == rc);
+    int rc = run_check(format, p + 1, n - 1, true, &whole);
+    assert(run_check(format, p + 1, n - 1, false, &pieces) == rc);
     assert(rc < 0 || format != BODY_PPROF || whole.has_profile);
     assert(rc < 0 || n > 1);
     assert(memchr(whole.beginning, '\0', sizeof whole.beginning) && fuzz_is_printable(whole.beginning));
     if (whole.has_profile)
-        check_summary(&whole.profile);
+        expect_valid_summary(&whole.profile);
     if (rc == 0)
-        check_equal(&whole, &pieces);
+        expect_equal(&whole, &pieces);
     return 0;
 }

@@ -7,7 +7,7 @@
 #include "base/banned.h"
 
 /* The groups' counts add up to the dump's, and every index is valid. */
-static void expect_whole(const struct goroutines *g)
+static void expect_consistent(const struct goroutines *g)
 {
     uint64_t sum = 0, before = 0;
     for (size_t i = 0; i < g->n_groups; i++) {
@@ -32,7 +32,7 @@ static void read_dumps(const struct str *dumps, size_t n)
     struct goroutines *g = NULL;
     struct err err = ERR_INIT;
     if (goroutines_read(&(struct goroutines_input){dumps, names, n, 1 << 20}, &g, &err) == 0)
-        expect_whole(g);
+        expect_consistent(g);
     else
         fuzz_expect_err(&err);
     goroutines_free(g);

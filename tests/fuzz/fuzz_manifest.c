@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     if (manifest_json_parse((const char *)p, n, &root, &err) == 0) {
         assert(json_is_object(root));
         check_readme(root);
-        if (manifest_json_visit_files(root, check_file, NULL, &err) < 0)
+        if (manifest_json_visit_item_files(root, check_file, NULL, &err) < 0)
             fuzz_expect_err(&err);
     } else {
         assert(!root);

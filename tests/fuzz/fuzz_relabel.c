@@ -1,6 +1,6 @@
 /*
  * An untrusted profile with an added label and an added string that redaction must remove: the output has
- * neither, each removed label reads [redacted], and a second redaction changes nothing.
+ * neither, each removed label reads [redacted], and a second redaction finds the same labels and no string.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -82,8 +82,9 @@ static size_t count_strings(const uint8_t *p, size_t n)
     return count;
 }
 
-/* Copies the input and adds so many strings that its fields refer to none of those that follow, except by
- * chance; then a sample whose only label must be removed, and a string that a rule of redaction matches. */
+/* Copies the input. Adds filler strings, so that fields of the input are unlikely to refer to the strings after
+ * them. Then adds a sample with one label, which redaction must remove, and a string that a rule of redaction
+ * matches. */
 static void plant_label(const uint8_t *p, size_t n, struct buf *b)
 {
     uint64_t hash = UINT64_C(14695981039346656037), at = count_strings(p, n);
@@ -114,7 +115,7 @@ static void expect_removed(const struct buf *out)
     assert(!memmem(out->data, out->len, WORD, strlen(WORD)));
 }
 
-/* All removed labels refer to the last string of the table. */
+/* Redaction adds the replacement text, to which removed labels refer, as the last string. */
 static void expect_last_string(const struct buf *out)
 {
     struct wire w = wire_of(out->data, out->len);

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 
 #include "pprof/filter.h"
-#include "pprof/source.h"
+#include "pprof/source_code.h"
 #include "base/banned.h"
 
 static void check_lines(struct str text)
 {
-    struct source_lines l = {0};
+    struct source_code_lines l = {0};
     struct err err = ERR_INIT;
-    assert(source_split(text, &l, &err) == 0);
+    assert(source_code_split(text, &l, &err) == 0);
     const char *at = text.p;
     for (size_t i = 0; i < l.n; i++) {
         /* The lines are in order, inside the text, and without line ends. */
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     struct str text = {(const char *)p, n}, rest = text;
     check_lines(text);
     char *trim = next_piece(&rest), *search = next_piece(&rest);
-    struct str cut = source_trim(rest, trim, search);
+    struct str cut = source_code_trim(rest, trim, search);
     /* The result is a suffix of the name. */
     assert(cut.n <= rest.n && cut.p + cut.n == rest.p + rest.n);
     free(trim);

@@ -39,7 +39,7 @@ static inline void add_file_and_item(struct capture *c, const char *service, con
     char hex[SHA256_HEX];
     hash_hex(p, n, hex);
     char *dir = file_dir(file);
-    assert_true(strcmp(dir, ".") == 0 || beneath_mkdirs(workdir_files(c->w), dir, NULL) == 0);
+    assert_true(strcmp(dir, ".") == 0 || dir_mkdirs(workdir_files(c->w), dir, NULL) == 0);
     free(dir);
     free(scratch_file(workdir_path(c->w), file, p, n));
     struct manifest_item item = {.host = service ? "file-03" : NULL,

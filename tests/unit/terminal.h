@@ -1,5 +1,6 @@
 /* A small terminal: printing, \r, \n (which the terminal driver turns into \r\n), scrolling, and the three
- * control sequences that the live block uses. Any other sequence fails the test. Included after cmocka. */
+ * control sequences that the live block (cli/term/screen.h) uses. Any other sequence fails the test.
+ * Include <cmocka.h> before this file. */
 #ifndef TESTS_UNIT_TERMINAL_H
 #define TESTS_UNIT_TERMINAL_H
 
@@ -11,8 +12,7 @@
 struct terminal {
     size_t rows, columns, row, column;
     char cells[TERMINAL_MAX][TERMINAL_MAX];
-    size_t wraps;    /* lines longer than the screen's width */
-    size_t drawings; /* pieces of output that moved up or to the beginning of a line */
+    size_t wraps; /* lines longer than the screen's width */
 };
 
 static inline void terminal_init(struct terminal *t, size_t rows, size_t columns)
@@ -59,7 +59,6 @@ static inline void terminal_feed(struct terminal *t, const char *p)
     for (; *p; p++) {
         if (*p == '\r') {
             t->column = 0;
-            t->drawings++;
         } else if (*p == '\n') {
             t->column = 0;
             terminal_down(t);

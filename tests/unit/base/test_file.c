@@ -217,7 +217,7 @@ static void removal_does_not_follow_links(void **state)
     free(dead);
 }
 
-/* The user's own links are followed, unlike in base/beneath.h. */
+/* The user's own links are followed, unlike in base/dir.h. */
 static void missing_parent_directories_are_made(void **state)
 {
     struct err err = ERR_INIT;

@@ -195,10 +195,12 @@ static void files_that_are_no_bundles_are_refused(void **state)
     assert_readers_refuse(dir, path, true, "x.tar.gz is not a bundle: it is not gzip'ed");
     free(path);
     path = write_gzip(dir, "some text", 9);
-    assert_readers_refuse(dir, path, true, "z.tar.gz is not a bundle: its inflated data is not a tar archive, or cut");
+    assert_readers_refuse(dir, path, true,
+                          "z.tar.gz is not a bundle: its inflated data is not a tar archive, or cut");
     free(path);
     path = write_gzip(dir, "", 0);
-    assert_readers_refuse(dir, path, true, "z.tar.gz is not a bundle: its inflated data is not a tar archive, or cut");
+    assert_readers_refuse(dir, path, true,
+                          "z.tar.gz is not a bundle: its inflated data is not a tar archive, or cut");
     free(path);
     assert_readers_refuse(dir, dir, true, "is not a regular file");
     struct err err = ERR_INIT;

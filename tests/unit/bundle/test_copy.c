@@ -42,7 +42,7 @@ static void add_item(struct capture *c, struct manifest_item item, const void *p
     char hex[SHA256_HEX];
     struct err err = ERR_INIT;
     char *dir = file_dir(item.file);
-    assert_ok(beneath_mkdirs(workdir_files(c->w), dir, &err), &err);
+    assert_ok(dir_mkdirs(workdir_files(c->w), dir, &err), &err);
     free(dir);
     hash_hex(p, n, hex);
     free(scratch_file(workdir_path(c->w), item.file, p, n));

@@ -390,7 +390,7 @@ static int read_foreign(const char *p, size_t n, size_t *ret_files, struct err *
     struct buf text = BUF_INIT(1 << 20);
     assert_int_equal(write_readme(root, &text, NULL), 0);
     buf_release(&text);
-    int rc = manifest_json_visit_files(root, count_file, ret_files, err);
+    int rc = manifest_json_visit_item_files(root, count_file, ret_files, err);
     json_decref(root);
     return rc;
 }

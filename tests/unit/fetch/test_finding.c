@@ -177,7 +177,7 @@ static void circumstances_of_the_request_are_reported(void **state)
         "html-page: this is an HTML page, perhaps a login page, not the requested answer\n"
         "reconnected: fetched over a new connection, since the one before had closed: it may come "
         "from another process than the earlier items\n"
-        "waited: another client was profiling this process: it could begin only after 3s\n"
+        "waited: another client was profiling this process: this profile could begin only after 3s\n"
         "beside: taken at the same time as trace, block: each shows the other's work too\n");
     item.bytes = 0;
     item.status = FETCH_FAILED;

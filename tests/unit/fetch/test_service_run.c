@@ -85,13 +85,13 @@ void __wrap_transfer_free(struct transfer *t)
     (void)t;
 }
 
-int __real_beneath_open(const struct beneath *b, const char *path, struct err *err);
-int __wrap_beneath_open(const struct beneath *b, const char *path, struct err *err);
-int __wrap_beneath_open(const struct beneath *b, const char *path, struct err *err)
+int __real_dir_open(const struct dir *b, const char *path, struct err *err);
+int __wrap_dir_open(const struct dir *b, const char *path, struct err *err);
+int __wrap_dir_open(const struct dir *b, const char *path, struct err *err)
 {
     return simulated.locked && strstr(path, simulated.locked)
                ? err_set(err, ERR_LOCAL_IO, "too many open files")
-               : __real_beneath_open(b, path, err);
+               : __real_dir_open(b, path, err);
 }
 
 /* A body that begins with "secret" contains one; a body that begins with a question mark cannot be read. */
@@ -239,7 +239,7 @@ static const struct fetch_observer observer = {.item = on_item, .progress = on_p
 struct stage {
     struct service_run run;
     struct service_context context;
-    struct beneath work;
+    struct dir work;
     struct fetch_grab grab;
     struct fetch_observer observer;
     struct observe observe;
@@ -254,7 +254,7 @@ static void stage_begin(struct stage *s, const char *directory)
 {
     struct err err = ERR_INIT;
     *s = (struct stage){.grab = {.directory = &s->work, .access = {.cancel_fd = -1, .timeout_ms = 1000}}};
-    s->work = (struct beneath){.fd = beneath_open_top(directory, &err), .name = directory};
+    s->work = (struct dir){.fd = dir_open_user_path(directory, &err), .name = directory};
     assert_ok(s->work.fd, &err);
     memset(&simulated, 0, sizeof simulated);
     pthread_mutex_init(&simulated.mutex, NULL);
@@ -272,7 +272,7 @@ static void stage_begin(struct stage *s, const char *directory)
                                   .plan.items = s->items,
                                   .directory = "file-01/p1"};
     pthread_mutex_init(&s->run.mutex, NULL);
-    assert_ok(beneath_mkdirs(&s->work, s->run.directory, &err), &err);
+    assert_ok(dir_mkdirs(&s->work, s->run.directory, &err), &err);
 }
 
 /* Sets --sync for this number of processes, one of which is this run. */

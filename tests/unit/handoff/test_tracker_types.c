@@ -54,9 +54,9 @@ static void the_inventory_accepts_every_kind(void **state)
 
 static void write_markdown(struct buf *b)
 {
-    buf_adds(
-        b, "| `kind` | tracker | a team's `project` | an assignee, how many | `labels` | permissions of the "
-           "token |\n|---|---|---|---|---|---|\n");
+    buf_adds(b, "| `kind` | tracker | a team's `project` | an assignee, and the maximum number | `labels` | "
+                "permissions of the "
+                "token |\n|---|---|---|---|---|---|\n");
     for (size_t i = 0; handoff_tracker_kinds[i]; i++) {
         const struct tracker_kind *kind = handoff_tracker_kinds[i];
         const struct tracker_type *type = tracker_type_of(kind);

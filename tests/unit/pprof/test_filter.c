@@ -13,7 +13,7 @@
 
 #include "pprof/filter.h"
 #include "pprof/label_units.h"
-#include "pprof/source.h"
+#include "pprof/source_code.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -291,7 +291,7 @@ static void paths_are_cut(void **state)
                  {"/proc/self/cwd/a.cc", "/x", NULL, "a.cc"},
                  {"/a", "x:", NULL, "a"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct str remaining = source_trim(str_of(cases[i].path), cases[i].trim, cases[i].source);
+        struct str remaining = source_code_trim(str_of(cases[i].path), cases[i].trim, cases[i].source);
         assert_int_equal(remaining.n, strlen(cases[i].remaining));
         assert_memory_equal(remaining.p, cases[i].remaining, remaining.n);
     }
@@ -301,29 +301,29 @@ static void only_regular_files_are_sources(void **state)
 {
     const char *dir = *state;
     struct err err = ERR_INIT;
-    struct sources *s = NULL;
+    struct source_code *s = NULL;
     struct profile *p = profile_new(&err);
-    const struct source_lines *lines;
+    const struct source_code_lines *lines;
     const char *wrong;
     char *file = format_text("%s/a.go", dir), *fifo = format_text("%s/fifo", dir);
     assert_ok(file_write(file, "one\r\ntwo\n\nfour", 14, &err), &err);
     RUN_PROGRAM("mkfifo", fifo);
-    assert_ok(sources_new(p, dir, NULL, &s, &err), &err);
-    assert_ok(sources_get(s, intern_text(p, "sub/../a.go"), &lines, &wrong, &err), &err);
+    assert_ok(source_code_new(p, dir, NULL, &s, &err), &err);
+    assert_ok(source_code_get(s, intern_text(p, "sub/../a.go"), &lines, &wrong, &err), &err);
     assert_null(wrong);
     assert_int_equal(lines->n, 4);
     assert_true(str_is(lines->items[0], "one"));
     assert_true(str_is(lines->items[3], "four"));
-    assert_ok(sources_get(s, intern_text(p, fifo), &lines, &wrong, &err), &err);
+    assert_ok(source_code_get(s, intern_text(p, fifo), &lines, &wrong, &err), &err);
     assert_contains(wrong, "could not find file fifo on path ");
-    assert_ok(sources_get(s, intern_text(p, "/dev/zero"), &lines, &wrong, &err), &err);
+    assert_ok(source_code_get(s, intern_text(p, "/dev/zero"), &lines, &wrong, &err), &err);
     assert_string_equal(wrong, "open /dev/zero: invalid argument");
-    assert_ok(sources_get(s, intern_text(p, "/no/such"), &lines, &wrong, &err), &err);
+    assert_ok(source_code_get(s, intern_text(p, "/no/such"), &lines, &wrong, &err), &err);
     assert_string_equal(wrong, "open /no/such: no such file or directory");
-    assert_ok(sources_get(s, intern_text(p, "nowhere.go"), &lines, &wrong, &err), &err);
+    assert_ok(source_code_get(s, intern_text(p, "nowhere.go"), &lines, &wrong, &err), &err);
     assert_contains(wrong, "could not find file nowhere.go on path ");
     assert_int_equal(lines->n, 0);
-    sources_free(s);
+    source_code_free(s);
     profile_free(p);
     free(file);
     free(fifo);
@@ -332,18 +332,18 @@ static void only_regular_files_are_sources(void **state)
 static void assert_source(const char *name, const char *source_path, const char *expected)
 {
     struct err err = ERR_INIT;
-    struct sources *s = NULL;
+    struct source_code *s = NULL;
     struct profile *p = profile_new(&err);
-    const struct source_lines *lines;
+    const struct source_code_lines *lines;
     const char *wrong;
-    assert_ok(sources_new(p, source_path, NULL, &s, &err), &err);
-    assert_ok(sources_get(s, intern_text(p, name), &lines, &wrong, &err), &err);
+    assert_ok(source_code_new(p, source_path, NULL, &s, &err), &err);
+    assert_ok(source_code_get(s, intern_text(p, name), &lines, &wrong, &err), &err);
     if (expected)
         assert_contains(wrong, expected);
     else
         assert_null(wrong);
     assert_int_equal(lines->n, expected ? 0 : 1);
-    sources_free(s);
+    source_code_free(s);
     profile_free(p);
 }
 
@@ -395,18 +395,18 @@ static void a_line_too_long_ends_a_source(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct source_lines lines;
+    struct source_code_lines lines;
     size_t n = SOURCE_LINE_MAX + 1;
     char *text = malloc(n + 3);
     assert_non_null(text);
     memset(text, 'x', n + 3);
     memcpy(text, "a\n", 2);
     text[n + 1] = text[n + 2] = '\n';
-    assert_ok(source_split((struct str){text, n + 2}, &lines, &err), &err);
+    assert_ok(source_code_split((struct str){text, n + 2}, &lines, &err), &err);
     assert_int_equal(lines.n, 2);
     free(lines.items);
     text[n + 1] = 'x';
-    assert_ok(source_split((struct str){text, n + 3}, &lines, &err), &err);
+    assert_ok(source_code_split((struct str){text, n + 3}, &lines, &err), &err);
     assert_int_equal(lines.n, 1);
     free(lines.items);
     free(text);

@@ -103,7 +103,7 @@ static void choose_names(char names[CHOSEN][16])
 }
 
 /* Counts the different slots at which the names' searches begin. */
-static size_t count_slots(const struct names *t)
+static size_t count_slots(const struct name_map *t)
 {
     static bool seen[CHOSEN_MASK + 1];
     size_t n = 0;
@@ -116,22 +116,22 @@ static size_t count_slots(const struct names *t)
     return n;
 }
 
-static void fill_names(struct names *t, char names[CHOSEN][16])
+static void fill_names(struct name_map *t, char names[CHOSEN][16])
 {
     struct err err = ERR_INIT;
     for (size_t i = 0; i < CHOSEN; i++) {
-        assert_null(names_get(t, names[i]));
-        assert_ok(names_add(t, names[i], names[i], &err), &err);
+        assert_null(name_map_get(t, names[i]));
+        assert_ok(name_map_add(t, names[i], names[i], &err), &err);
     }
     for (size_t i = 0; i < CHOSEN; i++)
-        assert_ptr_equal(names_get(t, names[i]), names[i]);
+        assert_ptr_equal(name_map_get(t, names[i]), names[i]);
 }
 
 /* A table's own seed spreads names that collide without a seed, also in a table that ignores case. */
 static void names_chosen_to_collide_start_at_different_slots(void **state)
 {
     static char names[CHOSEN][16];
-    struct names plain = {0}, folded = {.ignore_case = true};
+    struct name_map plain = {0}, folded = {.ignore_case = true};
     (void)state;
     choose_names(names);
     fill_names(&plain, names);
@@ -140,10 +140,10 @@ static void names_chosen_to_collide_start_at_different_slots(void **state)
     assert_true(count_slots(&folded) > CHOSEN / 2);
     assert_true(plain.by_name.seed != folded.by_name.seed);
     names[0][0] = 'h';
-    assert_ptr_equal(names_get(&folded, names[0]), names[0]);
-    assert_null(names_get(&plain, "nobody"));
-    names_release(&plain);
-    names_release(&folded);
+    assert_ptr_equal(name_map_get(&folded, names[0]), names[0]);
+    assert_null(name_map_get(&plain, "nobody"));
+    name_map_release(&plain);
+    name_map_release(&folded);
 }
 
 /* Names that collide in one run therefore do not collide in the next. */

@@ -1,4 +1,4 @@
-#include "pprof/source.h"
+#include "pprof/source_code.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -17,25 +17,25 @@
 #define KEPT_MAX ((size_t)256 << 20)
 
 struct file {
-    uint32_t path;
+    uint32_t path_id; /* of the path among the profile's strings */
     struct buf text;
-    struct source_lines lines;
-    char *wrong;
+    struct source_code_lines lines;
+    char *message;
 };
 
-struct sources {
+struct source_code {
     struct profile *profile;
     char *search, *trim;
     bool asked; /* the user gave -source_path */
     struct file **files;
     size_t n, cap, bytes;
-    uint32_t *places; /* by path: index into the files + 1 */
+    uint32_t *places; /* by path_id: the index in `files` plus 1; 0: not loaded */
     size_t n_places;
 };
 
-int source_split(struct str text, struct source_lines *ret, struct err *err)
+int source_code_split(struct str text, struct source_code_lines *ret, struct err *err)
 {
-    struct source_lines lines = {0};
+    struct source_code_lines lines = {0};
     size_t cap = 0;
     while (text.n) {
         const char *end = memchr(text.p, '\n', text.n);
@@ -59,11 +59,11 @@ static void file_release(struct file *f)
         return;
     buf_release(&f->text);
     free(f->lines.items);
-    free(f->wrong);
+    free(f->message);
     free(f);
 }
 
-static void clear_cache(struct sources *s)
+static void clear_cache(struct source_code *s)
 {
     for (size_t i = 0; i < s->n; i++)
         file_release(s->files[i]);
@@ -72,10 +72,10 @@ static void clear_cache(struct sources *s)
         memset(s->places, 0, s->n_places * sizeof *s->places);
 }
 
-int sources_new(struct profile *p, const char *source_path, const char *trim_path, struct sources **ret,
-                struct err *err)
+int source_code_new(struct profile *p, const char *source_path, const char *trim_path,
+                    struct source_code **ret, struct err *err)
 {
-    struct sources *s = calloc(1, sizeof *s);
+    struct source_code *s = calloc(1, sizeof *s);
     if (!s)
         return err_nomem(err);
     s->profile = p;
@@ -84,14 +84,14 @@ int sources_new(struct profile *p, const char *source_path, const char *trim_pat
     s->trim = strdup(trim_path ? trim_path : "");
     if (!s->search || !s->trim) {
         int rc = err_set(err, ERR_LOCAL_IO, "could not stat current dir: %s", strerror(errno));
-        sources_free(s);
+        source_code_free(s);
         return rc;
     }
     *ret = s;
     return 0;
 }
 
-void sources_free(struct sources *s)
+void source_code_free(struct source_code *s)
 {
     if (!s)
         return;
@@ -129,7 +129,7 @@ static bool is_below_directory(const char *path, const char *dir)
 }
 
 /* Whether the file is below a directory that the user named with -source_path. */
-static bool is_below_user_path(const struct sources *s, const char *path)
+static bool is_below_user_path(const struct source_code *s, const char *path)
 {
     char name[PATH_MAX], real[PATH_MAX];
     struct str dir;
@@ -144,9 +144,9 @@ static bool is_below_user_path(const struct sources *s, const char *path)
     return false;
 }
 
-/* Opens a regular file that may be shown. Returns -1 with errno otherwise, EPERM for a file that may not be
- * shown. Resolves links first. Does not block on a pipe. */
-static int open_source_file(const struct sources *s, struct str path)
+/* Opens a regular file that may be shown, or a directory, which reads as empty. Otherwise returns -1 with
+ * errno, EPERM for a file that may not be shown. Resolves links first. Does not block on a pipe. */
+static int open_source_file(const struct source_code *s, struct str path)
 {
     struct stat st;
     char name[PATH_MAX], real[PATH_MAX];
@@ -173,7 +173,7 @@ static int open_source_file(const struct sources *s, struct str path)
 }
 
 /* Makes DIR/PATH without "..", as a string of the profile. */
-static int join_path(struct sources *s, struct str dir, struct str path, struct str *ret, struct err *err)
+static int join_path(struct source_code *s, struct str dir, struct str path, struct str *ret, struct err *err)
 {
     struct buf both = BUF_INIT((size_t)16 << 20);
     uint32_t string;
@@ -203,7 +203,7 @@ static struct str parent_of(struct str dir)
 }
 
 /* *ret is the descriptor, or -1 if there is no file. *ret_refused: a file exists, but may not be shown. */
-static int search_file(struct sources *s, struct str path, int *ret, bool *ret_refused, struct err *err)
+static int search_file(struct source_code *s, struct str path, int *ret, bool *ret_refused, struct err *err)
 {
     struct str dir, at;
     *ret_refused = false;
@@ -224,26 +224,27 @@ static int search_file(struct sources *s, struct str path, int *ret, bool *ret_r
 }
 
 /* Writes upstream's message, or our own for a refusal, which upstream does not have. */
-static int set_message(const struct sources *s, struct str path, int why, char **ret_wrong, struct err *err)
+static int set_message(const struct source_code *s, struct str path, int why, char **ret_message,
+                       struct err *err)
 {
     int shown = path.n > 4096 ? 4096 : (int)path.n, n;
     if (why == EPERM) {
-        n = asprintf(ret_wrong,
+        n = asprintf(ret_message,
                      "%.*s does not look like a source file: -source_path with its directory shows it", shown,
                      path.p);
     } else if (path.n && path.p[0] == '/') {
         /* Go's error texts begin with a lower-case letter. */
         const char *words = strerror(why);
-        n = asprintf(ret_wrong, "open %.*s: %c%s", shown, path.p, tolower(words[0]), words + 1);
+        n = asprintf(ret_message, "open %.*s: %c%s", shown, path.p, tolower(words[0]), words + 1);
     } else {
-        n = asprintf(ret_wrong, "could not find file %.*s on path %s", shown, path.p, s->search);
+        n = asprintf(ret_message, "could not find file %.*s on path %s", shown, path.p, s->search);
     }
     return n < 0 ? err_nomem(err) : 0;
 }
 
-static int open_source(struct sources *s, struct str name, int *ret, char **ret_wrong, struct err *err)
+static int open_source(struct source_code *s, struct str name, int *ret, char **ret_message, struct err *err)
 {
-    struct str path = source_trim(name, s->trim, s->search);
+    struct str path = source_code_trim(name, s->trim, s->search);
     bool refused = false;
     int why = 0;
     *ret = -1;
@@ -255,7 +256,7 @@ static int open_source(struct sources *s, struct str name, int *ret, char **ret_
             return -1;
         why = refused ? EPERM : ENOENT;
     }
-    return *ret >= 0 ? 0 : set_message(s, path, why, ret_wrong, err);
+    return *ret >= 0 ? 0 : set_message(s, path, why, ret_message, err);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
@@ -272,10 +273,10 @@ static void read_text(int fd, struct buf *to)
     }
 }
 
-static int load_file(struct sources *s, struct file *f, struct err *err)
+static int load_file(struct source_code *s, struct file *f, struct err *err)
 {
     int fd = -1;
-    if (open_source(s, profile_str(s->profile, f->path), &fd, &f->wrong, err) < 0)
+    if (open_source(s, profile_str(s->profile, f->path_id), &fd, &f->message, err) < 0)
         return -1;
     if (fd < 0)
         return 0;
@@ -283,22 +284,22 @@ static int load_file(struct sources *s, struct file *f, struct err *err)
     fd_close(&fd);
     if (buf_check(&f->text, "a source file", err) < 0)
         return -1;
-    return source_split((struct str){buf_str(&f->text), f->text.len}, &f->lines, err);
+    return source_code_split((struct str){buf_str(&f->text), f->text.len}, &f->lines, err);
 }
 
 /* Makes room for the entries of all paths up to this one. */
-static int make_places(struct sources *s, uint32_t path, struct err *err)
+static int make_places(struct source_code *s, uint32_t path_id, struct err *err)
 {
     size_t had = s->n_places;
-    if (path < had)
+    if (path_id < had)
         return 0;
-    if (array_reserve((void **)&s->places, &s->n_places, (size_t)path + 1, sizeof *s->places, err) < 0)
+    if (array_reserve((void **)&s->places, &s->n_places, (size_t)path_id + 1, sizeof *s->places, err) < 0)
         return -1;
     memset(s->places + had, 0, (s->n_places - had) * sizeof *s->places);
     return 0;
 }
 
-static int add_file(struct sources *s, uint32_t path, struct err *err)
+static int add_file(struct source_code *s, uint32_t path_id, struct err *err)
 {
     if (s->bytes > KEPT_MAX)
         clear_cache(s);
@@ -307,7 +308,7 @@ static int add_file(struct sources *s, uint32_t path, struct err *err)
     struct file *f = calloc(1, sizeof *f);
     if (!f)
         return err_nomem(err);
-    f->path = path;
+    f->path_id = path_id;
     buf_init(&f->text, SOURCE_MAX);
     if (load_file(s, f, err) < 0) {
         file_release(f);
@@ -315,18 +316,18 @@ static int add_file(struct sources *s, uint32_t path, struct err *err)
     }
     s->bytes += f->text.cap + f->lines.n * sizeof *f->lines.items;
     s->files[s->n++] = f;
-    s->places[path] = (uint32_t)s->n;
+    s->places[path_id] = (uint32_t)s->n;
     return 0;
 }
 
-int sources_get(struct sources *s, uint32_t path, const struct source_lines **ret, const char **ret_wrong,
-                struct err *err)
+int source_code_get(struct source_code *s, uint32_t path_id, const struct source_code_lines **ret,
+                    const char **ret_message, struct err *err)
 {
-    if (make_places(s, path, err) < 0 || (!s->places[path] && add_file(s, path, err) < 0))
+    if (make_places(s, path_id, err) < 0 || (!s->places[path_id] && add_file(s, path_id, err) < 0))
         return -1;
-    const struct file *f = s->files[s->places[path] - 1];
+    const struct file *f = s->files[s->places[path_id] - 1];
     *ret = &f->lines;
-    *ret_wrong = f->wrong;
+    *ret_message = f->message;
     return 0;
 }
 
@@ -342,7 +343,7 @@ static const char *find_after(struct str path, struct str name)
     return NULL;
 }
 
-/* The length of a prefix of the path, with its slash; 0 if it is no prefix. */
+/* Returns the length of `trim`, with its slash, if `trim` is a prefix of the path; else 0. */
 static size_t prefix_length(struct str path, struct str trim)
 {
     bool slash = trim.n && trim.p[trim.n - 1] == '/';
@@ -351,7 +352,7 @@ static size_t prefix_length(struct str path, struct str trim)
     return trim.n + !slash;
 }
 
-struct str source_trim(struct str path, const char *trim_path, const char *source_path)
+struct str source_code_trim(struct str path, const char *trim_path, const char *source_path)
 {
     static const char usual[] = "/proc/self/cwd/./:/proc/self/cwd/";
     struct str piece;

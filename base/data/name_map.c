@@ -1,4 +1,4 @@
-#include "base/data/names.h"
+#include "base/data/name_map.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static unsigned char fold_case(char c)
     return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
-bool names_equal_ignoring_case(const char *a, const char *b)
+bool name_map_equal_ignoring_case(const char *a, const char *b)
 {
     while (*a && fold_case(*a) == fold_case(*b)) {
         a++;
@@ -22,7 +22,7 @@ bool names_equal_ignoring_case(const char *a, const char *b)
     return fold_case(*a) == fold_case(*b);
 }
 
-static uint64_t hash_name(const struct names *t, const char *name)
+static uint64_t hash_name(const struct name_map *t, const char *name)
 {
     uint64_t hash = t->by_name.seed;
     if (!t->ignore_case)
@@ -34,7 +34,7 @@ static uint64_t hash_name(const struct names *t, const char *name)
 
 /* A name to find in a table. */
 struct query {
-    const struct names *table;
+    const struct name_map *table;
     const char *name;
 };
 
@@ -42,48 +42,48 @@ static bool entry_has_name(const void *ctx, uint32_t number)
 {
     const struct query *q = ctx;
     const char *name = q->table->entries[number].name;
-    return q->table->ignore_case ? names_equal_ignoring_case(name, q->name) : strcmp(name, q->name) == 0;
+    return q->table->ignore_case ? name_map_equal_ignoring_case(name, q->name) : strcmp(name, q->name) == 0;
 }
 
-int names_add(struct names *t, const char *name, const void *value, struct err *err)
+int name_map_add(struct name_map *t, const char *name, const void *value, struct err *err)
 {
     finder_seed(&t->by_name);
     if (array_reserve((void **)&t->entries, &t->cap, t->n + 1, sizeof *t->entries, err) < 0 ||
         finder_add(&t->by_name, hash_name(t, name), err) < 0)
         return -1;
-    t->entries[t->n++] = (struct names_entry){.name = name, .value = value};
+    t->entries[t->n++] = (struct name_map_entry){.name = name, .value = value};
     return 0;
 }
 
-static uint32_t find_name(const struct names *t, const char *name)
+static uint32_t find_name(const struct name_map *t, const char *name)
 {
     return finder_find(&t->by_name, hash_name(t, name), entry_has_name, &(struct query){t, name});
 }
 
-int names_set(struct names *t, const char *name, const void *value, struct err *err)
+int name_map_set(struct name_map *t, const char *name, const void *value, struct err *err)
 {
     uint32_t at = find_name(t, name);
     if (at == FINDER_NONE)
-        return names_add(t, name, value, err);
-    t->entries[at] = (struct names_entry){.name = name, .value = value};
+        return name_map_add(t, name, value, err);
+    t->entries[at] = (struct name_map_entry){.name = name, .value = value};
     return 0;
 }
 
-const void *names_get(const struct names *t, const char *name)
+const void *name_map_get(const struct name_map *t, const char *name)
 {
     uint32_t at = find_name(t, name);
     return at == FINDER_NONE ? NULL : t->entries[at].value;
 }
 
-void names_add_to_nearest(const struct names *t, struct nearest *near)
+void name_map_add_to_nearest(const struct name_map *t, struct nearest *near)
 {
     for (size_t i = 0; i < t->n; i++)
         nearest_add(near, t->entries[i].name);
 }
 
-void names_release(struct names *t)
+void name_map_release(struct name_map *t)
 {
     free(t->entries);
     finder_release(&t->by_name);
-    *t = (struct names){0};
+    *t = (struct name_map){0};
 }

@@ -25,7 +25,7 @@
 /* TOP/inside, which is opened, and TOP/outside with a file that no operation may change. */
 struct scene {
     char *inside, *outside, *precious;
-    struct beneath b;
+    struct dir b;
 };
 
 static void scene_open(struct scene *w, const char *top, bool without_openat2)
@@ -36,8 +36,8 @@ static void scene_open(struct scene *w, const char *top, bool without_openat2)
     assert_ok(file_mkdir(w->inside, &err), &err);
     assert_ok(file_mkdir(w->outside, &err), &err);
     w->precious = scratch_file(w->outside, "precious", "precious", 8);
-    w->b = (struct beneath){
-        .fd = beneath_open_top(w->inside, &err), .name = w->inside, .without_openat2 = without_openat2};
+    w->b = (struct dir){
+        .fd = dir_open_user_path(w->inside, &err), .name = w->inside, .without_openat2 = without_openat2};
     assert_ok(w->b.fd, &err);
 }
 
@@ -69,90 +69,90 @@ static void assert_file_has(const struct scene *w, const char *path, const char 
 {
     struct buf b = BUF_INIT(1000);
     struct err err = ERR_INIT;
-    assert_ok(beneath_read(&w->b, path, &b, &err), &err);
+    assert_ok(dir_read(&w->b, path, &b, &err), &err);
     assert_string_equal(buf_str(&b), text);
     buf_release(&b);
 }
 
 /* ---- every operation --------------------------------------------------------------------------------- */
 
-static int open_file(const struct beneath *b, const char *path, struct err *err)
+static int open_file(const struct dir *b, const char *path, struct err *err)
 {
-    int fd = beneath_open(b, path, err);
+    int fd = dir_open(b, path, err);
     fd_close(&fd);
     return fd < 0 && err->kind != ERR_NONE ? -1 : 0;
 }
-static int open_dir(const struct beneath *b, const char *path, struct err *err)
+static int open_dir(const struct dir *b, const char *path, struct err *err)
 {
-    int fd = beneath_open_dir(b, path, err);
+    int fd = dir_open_subdir(b, path, err);
     fd_close(&fd);
     return fd < 0 && err->kind != ERR_NONE ? -1 : 0;
 }
-static int create_file(const struct beneath *b, const char *path, struct err *err)
+static int create_file(const struct dir *b, const char *path, struct err *err)
 {
-    int fd = beneath_create(b, path, err);
+    int fd = dir_create(b, path, err);
     fd_close(&fd);
     return fd < 0 && err->kind != ERR_NONE ? -1 : 0;
 }
-static int create_temporary(const struct beneath *b, const char *path, struct err *err)
+static int create_temporary(const struct dir *b, const char *path, struct err *err)
 {
     char *name = NULL;
-    int fd = beneath_create_temporary(b, path, &name, err);
+    int fd = dir_create_temporary(b, path, &name, err);
     fd_close(&fd);
     free(name);
     return fd < 0 && err->kind != ERR_NONE ? -1 : 0;
 }
-static int give_name(const struct beneath *b, const char *path, struct err *err)
+static int give_name(const struct dir *b, const char *path, struct err *err)
 {
-    int fd = beneath_create_nameless(b, err);
-    int rc = fd < 0 ? -1 : beneath_give_name(b, fd, path, err);
+    int fd = dir_create_nameless(b, err);
+    int rc = fd < 0 ? -1 : dir_give_name(b, fd, path, err);
     fd_close(&fd);
     return rc;
 }
-static int write_file(const struct beneath *b, const char *path, struct err *err)
+static int write_file(const struct dir *b, const char *path, struct err *err)
 {
-    return beneath_write(b, path, "spoilt", 6, err);
+    return dir_write(b, path, "spoilt", 6, err);
 }
-static int rename_to(const struct beneath *b, const char *path, struct err *err)
+static int rename_to(const struct dir *b, const char *path, struct err *err)
 {
-    return beneath_rename(b, "own", path, err);
+    return dir_rename(b, "own", path, err);
 }
-static int rename_from(const struct beneath *b, const char *path, struct err *err)
+static int rename_from(const struct dir *b, const char *path, struct err *err)
 {
-    return beneath_rename(b, path, "stolen", err);
+    return dir_rename(b, path, "stolen", err);
 }
-static int rename_new_to(const struct beneath *b, const char *path, struct err *err)
+static int rename_new_to(const struct dir *b, const char *path, struct err *err)
 {
-    return beneath_rename_new(b, "own", path, err);
+    return dir_rename_new(b, "own", path, err);
 }
-static int rename_new_from(const struct beneath *b, const char *path, struct err *err)
+static int rename_new_from(const struct dir *b, const char *path, struct err *err)
 {
-    return beneath_rename_new(b, path, "stolen", err);
+    return dir_rename_new(b, path, "stolen", err);
 }
-static int stat_file(const struct beneath *b, const char *path, struct err *err)
+static int stat_file(const struct dir *b, const char *path, struct err *err)
 {
     struct stat st;
-    return beneath_stat(b, path, &st, err);
+    return dir_stat(b, path, &st, err);
 }
 
 static const struct {
     const char *name;
-    int (*run)(const struct beneath *b, const char *path, struct err *err);
+    int (*run)(const struct dir *b, const char *path, struct err *err);
 } operations[] = {{"open", open_file},
                   {"open_dir", open_dir},
                   {"create", create_file},
                   {"create_temporary", create_temporary},
                   {"name", give_name},
                   {"write", write_file},
-                  {"mkdir", beneath_mkdir},
-                  {"mkdirs", beneath_mkdirs},
+                  {"mkdir", dir_mkdir},
+                  {"mkdirs", dir_mkdirs},
                   {"rename to", rename_to},
                   {"rename from", rename_from},
                   {"rename_new to", rename_new_to},
                   {"rename_new from", rename_new_from},
-                  {"remove", beneath_remove},
+                  {"remove", dir_remove},
                   {"stat", stat_file},
-                  {"sync", beneath_sync}};
+                  {"sync", dir_sync}};
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
 /* The link is the first, a middle or the last but one component. It is absolute, relative, or a link to a
@@ -168,14 +168,14 @@ static void no_operation_follows_a_link_in_the_middle_of_a_path(void **state)
         struct err err = ERR_INIT;
         scene_open(&w, *state, without_openat2);
         free(scratch_file(w.inside, "own", "own", 3));
-        assert_ok(beneath_mkdirs(&w.b, "deep/er", &err), &err);
+        assert_ok(dir_mkdirs(&w.b, "deep/er", &err), &err);
         make_link(&w, w.outside, "away");
         make_link(&w, "../../../outside", "deep/er/away");
         make_link(&w, "away", "again");
         make_link(&w, "..", "up");
         make_link(&w, ".", "self");
         /* A link to a directory below: RESOLVE_BENEATH alone would follow it. */
-        assert_ok(beneath_mkdirs(&w.b, "HOST1", &err), &err);
+        assert_ok(dir_mkdirs(&w.b, "HOST1", &err), &err);
         free(scratch_file(w.inside, "HOST1/own", "own", 3));
         make_link(&w, "HOST1", "HOST2");
         for (size_t i = 0; i < OPERATIONS; i++)
@@ -204,25 +204,25 @@ static void a_link_at_the_end_is_not_followed(void **state)
         make_link(&w, w.precious, "link");
         make_link(&w, w.outside, "dir");
         make_link(&w, "nowhere", "dead");
-        assert_int_equal(beneath_open(&w.b, "link", &err), -1);
+        assert_int_equal(dir_open(&w.b, "link", &err), -1);
         assert_int_equal(err.kind, ERR_FAILED);
         assert_contains(err.msg,
                         "/inside/link is a symbolic link, and profgrab follows no links in this directory");
-        assert_int_equal(beneath_open_dir(&w.b, "dir", &err), -1);
-        assert_int_equal(beneath_mkdirs(&w.b, "dir", &err), -1);
-        assert_int_equal(beneath_mkdirs(&w.b, "dir/sub", &err), -1);
-        assert_int_equal(beneath_create(&w.b, "dead", &err), -1);
+        assert_int_equal(dir_open_subdir(&w.b, "dir", &err), -1);
+        assert_int_equal(dir_mkdirs(&w.b, "dir", &err), -1);
+        assert_int_equal(dir_mkdirs(&w.b, "dir/sub", &err), -1);
+        assert_int_equal(dir_create(&w.b, "dead", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
-        assert_ok(beneath_stat(&w.b, "link", &st, &err), &err);
+        assert_ok(dir_stat(&w.b, "link", &st, &err), &err);
         assert_true(S_ISLNK(st.st_mode));
-        assert_true(beneath_exists(&w.b, "dead"));
+        assert_true(dir_exists(&w.b, "dead"));
         /* The link itself is replaced, moved and removed. */
-        assert_ok(beneath_write(&w.b, "link", "new", 3, &err), &err);
+        assert_ok(dir_write(&w.b, "link", "new", 3, &err), &err);
         assert_file_has(&w, "link", "new");
-        assert_ok(beneath_rename_new(&w.b, "dir", "moved", &err), &err);
-        assert_ok(beneath_stat(&w.b, "moved", &st, &err), &err);
+        assert_ok(dir_rename_new(&w.b, "dir", "moved", &err), &err);
+        assert_ok(dir_stat(&w.b, "moved", &st, &err), &err);
         assert_true(S_ISLNK(st.st_mode));
-        assert_ok(beneath_remove(&w.b, "moved", &err), &err);
+        assert_ok(dir_remove(&w.b, "moved", &err), &err);
         scene_close(&w);
     }
 }
@@ -235,7 +235,7 @@ static void absolute_and_parent_paths_are_refused(void **state)
     struct scene w;
     struct err err = ERR_INIT;
     scene_open(&w, *state, false);
-    assert_ok(beneath_mkdir(&w.b, "a", &err), &err);
+    assert_ok(dir_mkdir(&w.b, "a", &err), &err);
     free(scratch_file(w.inside, "own", "own", 3));
     for (size_t i = 0; i < OPERATIONS; i++)
         for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
@@ -264,15 +264,15 @@ static void only_regular_files_are_opened(void **state)
     static const char *const names[] = {"fifo", "dir", "socket"};
     for (size_t i = 0; i < 3; i++) {
         struct buf b = BUF_INIT(10);
-        assert_int_equal(beneath_open(&w.b, names[i], &err), -1);
+        assert_int_equal(dir_open(&w.b, names[i], &err), -1);
         assert_int_equal(err.kind, ERR_FAILED);
         assert_contains(err.msg, "is not a regular file");
-        assert_int_equal(beneath_read(&w.b, names[i], &b, &err), -1);
+        assert_int_equal(dir_read(&w.b, names[i], &b, &err), -1);
         buf_release(&b);
     }
-    assert_int_equal(beneath_open(&w.b, "none", &err), -1);
+    assert_int_equal(dir_open(&w.b, "none", &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
-    assert_int_equal(beneath_open(&w.b, "none/below", &err), -1);
+    assert_int_equal(dir_open(&w.b, "none/below", &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     close(s);
     free(path);
@@ -289,10 +289,10 @@ static void written_files_are_private_under_every_umask(void **state)
         struct err err = ERR_INIT;
         scene_open(&w, *state, i % 2);
         mode_t before = umask(masks[i / 2]);
-        assert_ok(beneath_mkdirs(&w.b, "a/b/c", &err), &err);
-        assert_ok(beneath_mkdirs(&w.b, "a/b/c", &err), &err);
-        int fd = beneath_create(&w.b, "a/b/c/file", &err);
-        assert_ok(beneath_write(&w.b, "a/written", "one", 3, &err), &err);
+        assert_ok(dir_mkdirs(&w.b, "a/b/c", &err), &err);
+        assert_ok(dir_mkdirs(&w.b, "a/b/c", &err), &err);
+        int fd = dir_create(&w.b, "a/b/c/file", &err);
+        assert_ok(dir_write(&w.b, "a/written", "one", 3, &err), &err);
         umask(before);
         assert_ok(fd_write_all(fd, "text", 4, &err), &err);
         assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
@@ -300,22 +300,22 @@ static void written_files_are_private_under_every_umask(void **state)
         static const char *const dirs[] = {"a", "a/b", "a/b/c"}, *const files[] = {"a/b/c/file", "a/written"};
         struct stat st;
         for (size_t k = 0; k < 3; k++) {
-            assert_ok(beneath_stat(&w.b, dirs[k], &st, &err), &err);
+            assert_ok(dir_stat(&w.b, dirs[k], &st, &err), &err);
             assert_int_equal(st.st_mode & 07777, 0700);
         }
         for (size_t k = 0; k < 2; k++) {
-            assert_ok(beneath_stat(&w.b, files[k], &st, &err), &err);
+            assert_ok(dir_stat(&w.b, files[k], &st, &err), &err);
             assert_int_equal(st.st_mode & 07777, 0600);
         }
         assert_file_has(&w, "a/b/c/file", "text");
-        assert_ok(beneath_write(&w.b, "a/written", "two", 3, &err), &err);
+        assert_ok(dir_write(&w.b, "a/written", "two", 3, &err), &err);
         assert_file_has(&w, "a/written", "two");
-        assert_int_equal(beneath_mkdir(&w.b, "a", &err), -1);
+        assert_int_equal(dir_mkdir(&w.b, "a", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
-        assert_int_equal(beneath_create(&w.b, "a/written", &err), -1);
+        assert_int_equal(dir_create(&w.b, "a/written", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
-        assert_int_equal(beneath_mkdirs(&w.b, "a/written", &err), -1);
-        assert_int_equal(beneath_mkdirs(&w.b, "a/written/below", &err), -1);
+        assert_int_equal(dir_mkdirs(&w.b, "a/written", &err), -1);
+        assert_int_equal(dir_mkdirs(&w.b, "a/written/below", &err), -1);
         /* No temporary file is left. */
         char *a = file_join(w.inside, "a");
         assert_int_equal(scratch_count(a), 2);
@@ -331,7 +331,7 @@ static void reading_a_file_beyond_the_limit_is_refused(void **state)
     scene_open(&w, *state, false);
     free(scratch_file(w.inside, "file", "12345", 5));
     struct buf b = BUF_INIT(4);
-    assert_int_equal(beneath_read(&w.b, "file", &b, &err), -1);
+    assert_int_equal(dir_read(&w.b, "file", &b, &err), -1);
     assert_contains(err.msg, "/inside/file is larger than 4 bytes");
     buf_release(&b);
     scene_close(&w);
@@ -343,20 +343,20 @@ static void rename_replaces_a_file_and_rename_new_does_not(void **state)
         struct scene w;
         struct err err = ERR_INIT;
         scene_open(&w, *state, without_openat2);
-        assert_ok(beneath_mkdirs(&w.b, "x/y", &err), &err);
+        assert_ok(dir_mkdirs(&w.b, "x/y", &err), &err);
         free(scratch_file(w.inside, "x/from", "new", 3));
         free(scratch_file(w.inside, "x/y/to", "old", 3));
-        assert_int_equal(beneath_rename_new(&w.b, "x/from", "x/y/to", &err), -1);
+        assert_int_equal(dir_rename_new(&w.b, "x/from", "x/y/to", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
         assert_contains(err.msg, "x/y/to: File exists");
         assert_file_has(&w, "x/y/to", "old");
-        assert_ok(beneath_rename_new(&w.b, "x/from", "third", &err), &err);
-        assert_false(beneath_exists(&w.b, "x/from"));
-        assert_int_equal(beneath_rename_new(&w.b, "x/from", "fourth", &err), -1);
-        assert_ok(beneath_rename(&w.b, "third", "x/y/to", &err), &err);
+        assert_ok(dir_rename_new(&w.b, "x/from", "third", &err), &err);
+        assert_false(dir_exists(&w.b, "x/from"));
+        assert_int_equal(dir_rename_new(&w.b, "x/from", "fourth", &err), -1);
+        assert_ok(dir_rename(&w.b, "third", "x/y/to", &err), &err);
         assert_file_has(&w, "x/y/to", "new");
-        assert_false(beneath_exists(&w.b, "third"));
-        assert_int_equal(beneath_rename(&w.b, "third", "x/y/to", &err), -1);
+        assert_false(dir_exists(&w.b, "third"));
+        assert_int_equal(dir_rename(&w.b, "third", "x/y/to", &err), -1);
         assert_contains(err.msg, "/inside/third: No such file or directory");
         scene_close(&w);
     }
@@ -370,7 +370,7 @@ static size_t count_links(int fd)
     return st.st_nlink;
 }
 
-/* The file has no name until beneath_give_name. */
+/* The file has no name until dir_give_name. */
 static void a_nameless_file_never_replaces_a_file(void **state)
 {
     struct scene w;
@@ -378,24 +378,24 @@ static void a_nameless_file_never_replaces_a_file(void **state)
     scene_open(&w, *state, false);
     free(scratch_file(w.inside, "taken", "x", 1));
     mode_t before = umask(0);
-    int fd = beneath_create_nameless(&w.b, &err);
+    int fd = dir_create_nameless(&w.b, &err);
     umask(before);
     assert_ok(fd, &err);
     assert_int_equal(count_links(fd), 0);
     assert_int_equal(scratch_count(w.inside), 1);
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     assert_ok(fd_write_all(fd, "abc", 3, &err), &err);
-    if (beneath_can_give_name(fd)) {
-        assert_int_equal(beneath_give_name(&w.b, fd, "taken", &err), -1);
+    if (dir_can_give_name(fd)) {
+        assert_int_equal(dir_give_name(&w.b, fd, "taken", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
-        assert_ok(beneath_give_name(&w.b, fd, "new", &err), &err);
+        assert_ok(dir_give_name(&w.b, fd, "new", &err), &err);
         assert_file_has(&w, "new", "abc");
     }
     fd_close(&fd);
     /* A file that has or had a name cannot be linked again. */
-    fd = beneath_open(&w.b, "taken", &err);
-    assert_false(beneath_can_give_name(fd));
-    assert_int_equal(beneath_give_name(&w.b, fd, "other", &err), -1);
+    fd = dir_open(&w.b, "taken", &err);
+    assert_false(dir_can_give_name(fd));
+    assert_int_equal(dir_give_name(&w.b, fd, "other", &err), -1);
     assert_int_equal(err.kind, ERR_UNSUPPORTED);
     fd_close(&fd);
     scene_close(&w);
@@ -410,7 +410,7 @@ static void temporary_files_have_different_names_without_the_pid(void **state)
     int fds[2];
     scene_open(&w, *state, false);
     for (int i = 0; i < 2; i++) {
-        fds[i] = beneath_create_temporary(&w.b, "new", &names[i], &err);
+        fds[i] = dir_create_temporary(&w.b, "new", &names[i], &err);
         assert_ok(fds[i], &err);
         assert_int_equal(count_links(fds[i]), 1);
         assert_true(fcntl(fds[i], F_GETFD) & FD_CLOEXEC);
@@ -434,7 +434,7 @@ static void removal_follows_no_link(void **state)
         struct scene w;
         struct err err = ERR_INIT;
         scene_open(&w, *state, without_openat2);
-        assert_ok(beneath_mkdirs(&w.b, "tree/a/b", &err), &err);
+        assert_ok(dir_mkdirs(&w.b, "tree/a/b", &err), &err);
         make_link(&w, w.outside, "tree/a/link");
         make_link(&w, w.precious, "tree/a/b/link");
         make_link(&w, "nowhere", "tree/dead");
@@ -444,10 +444,10 @@ static void removal_follows_no_link(void **state)
             free(scratch_file(w.inside, name, "x", 1));
             free(name);
         }
-        assert_ok(beneath_remove(&w.b, "tree", &err), &err);
+        assert_ok(dir_remove(&w.b, "tree", &err), &err);
         assert_int_equal(scratch_count(w.inside), 0);
-        assert_ok(beneath_remove(&w.b, "tree", &err), &err);
-        assert_ok(beneath_remove(&w.b, "none/below", &err), &err);
+        assert_ok(dir_remove(&w.b, "tree", &err), &err);
+        assert_ok(dir_remove(&w.b, "none/below", &err), &err);
         scene_close(&w);
     }
 }
@@ -471,27 +471,27 @@ static void a_walk_lists_every_entry_up_to_its_limits(void **state)
     struct scene w;
     struct err err = ERR_INIT;
     struct walked walked = {.paths = BUF_INIT(4096)};
-    struct beneath_walk walk = {.max_entries = 5, .max_depth = 3, .visit = record_entry, .ctx = &walked};
+    struct dir_walk walk = {.max_entries = 5, .max_depth = 3, .visit = record_entry, .ctx = &walked};
     scene_open(&w, *state, false);
-    assert_ok(beneath_mkdirs(&w.b, "a/b", &err), &err);
+    assert_ok(dir_mkdirs(&w.b, "a/b", &err), &err);
     free(scratch_file(w.inside, "a/b/file", "x", 1));
     make_link(&w, w.outside, "a/b/link");
     make_link(&w, w.outside, "top");
-    assert_ok(beneath_walk(&w.b, &walk, &err), &err);
+    assert_ok(dir_walk(&w.b, &walk, &err), &err);
     assert_int_equal(walked.n, 5);
     static const char *const all[] = {"a/ ", "a/b/ ", "a/b/file ", "a/b/link@ ", "top@ "};
     for (size_t i = 0; i < 5; i++)
         assert_contains(buf_str(&walked.paths), all[i]);
     walk.max_entries = 4;
-    assert_int_equal(beneath_walk(&w.b, &walk, &err), -1);
+    assert_int_equal(dir_walk(&w.b, &walk, &err), -1);
     assert_contains(err.msg, "/inside has more than 4 entries");
     walk.max_entries = 5;
     walk.max_depth = 2;
-    assert_int_equal(beneath_walk(&w.b, &walk, &err), -1);
+    assert_int_equal(dir_walk(&w.b, &walk, &err), -1);
     assert_contains(err.msg, " lies deeper than 2 directories");
     walk.max_depth = 3;
     walked.stop = "a/b";
-    assert_int_equal(beneath_walk(&w.b, &walk, &err), -1);
+    assert_int_equal(dir_walk(&w.b, &walk, &err), -1);
     assert_string_equal(err.msg, "stopped");
     buf_release(&walked.paths);
     scene_close(&w);
@@ -527,8 +527,8 @@ static void a_kernel_without_openat2_is_supported(void **state)
             struct err err = ERR_INIT;
             if (refuse_openat2(numbers[i]) != 0)
                 _exit(2);
-            int rc = beneath_mkdirs(&w.b, "a/b", NULL) < 0 || beneath_write(&w.b, "a/b/c", "x", 1, NULL) < 0;
-            rc |= beneath_write(&w.b, "away/precious", "x", 1, &err) == 0 || err.kind != ERR_FAILED;
+            int rc = dir_mkdirs(&w.b, "a/b", NULL) < 0 || dir_write(&w.b, "a/b/c", "x", 1, NULL) < 0;
+            rc |= dir_write(&w.b, "away/precious", "x", 1, &err) == 0 || err.kind != ERR_FAILED;
             _exit(rc);
         }
         assert_int_equal(waitpid(child, &status, 0), child);

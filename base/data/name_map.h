@@ -2,8 +2,8 @@
  * A hash table of names and their values. The names may be untrusted, so the hash has a random seed
  * (base/data/finder.h). The table owns neither names nor values; both must outlive it.
  */
-#ifndef BASE_DATA_NAMES_H
-#define BASE_DATA_NAMES_H
+#ifndef BASE_DATA_NAME_MAP_H
+#define BASE_DATA_NAME_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,13 +12,13 @@
 #include "base/data/finder.h"
 #include "base/data/text.h"
 
-struct names_entry {
+struct name_map_entry {
     const char *name;
     const void *value;
 };
 
-struct names {
-    struct names_entry *entries; /* in the order they were added */
+struct name_map {
+    struct name_map_entry *entries; /* in the order they were added */
     size_t n;
     size_t cap;
     struct finder by_name; /* numbers are indices of `entries` */
@@ -26,20 +26,20 @@ struct names {
 };
 
 /* Adds a new name; the value must not be NULL. */
-int names_add(struct names *t, const char *name, const void *value, struct err *err);
+int name_map_add(struct name_map *t, const char *name, const void *value, struct err *err);
 
 /* Adds a name or replaces its value. */
-int names_set(struct names *t, const char *name, const void *value, struct err *err);
+int name_map_set(struct name_map *t, const char *name, const void *value, struct err *err);
 
 /* Returns the value of a name, or NULL if the table does not contain it. */
-const void *names_get(const struct names *t, const char *name);
+const void *name_map_get(const struct name_map *t, const char *name);
 
 /* Returns whether two names are equal without regard to case: ASCII letters only, in every locale. */
-bool names_equal_ignoring_case(const char *a, const char *b);
+bool name_map_equal_ignoring_case(const char *a, const char *b);
 
 /* Adds every name, in the order they were added, to the candidates of `near` (nearest_add). */
-void names_add_to_nearest(const struct names *t, struct nearest *near);
+void name_map_add_to_nearest(const struct name_map *t, struct nearest *near);
 
-void names_release(struct names *t);
+void name_map_release(struct name_map *t);
 
 #endif

@@ -1,4 +1,4 @@
-/* The plain containers: buffers, errors, lists of strings, arrays, hashes. */
+/* Buffers, errors, lists of strings, arrays and SHA-256. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -272,7 +272,7 @@ static void a_file_is_hashed_from_the_given_offset(void **state)
     assert_int_equal(ftell(f), 5);
     assert_ok(sha256_file(fileno(f), 5, -1, &found, &err), &err);
     assert_int_equal(found.bytes, 0);
-    /* One end of a pipe whose other end is closed is readable. */
+    /* The read end of a pipe whose write end is closed is readable: as cancel_fd it stops the hash. */
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(close(ends[1]), 0);
     found.bytes = 7;

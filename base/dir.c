@@ -2,7 +2,7 @@
  * An operation opens the directory that contains the last component (open_location), then calls the system's
  * *at function on that component without following links.
  */
-#include "base/beneath.h"
+#include "base/dir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -97,7 +97,7 @@ static int open_by_components(int fd, const char *path, int flags)
 }
 
 /* Opens a directory below b. Returns -1 with errno. */
-static int open_directory(const struct beneath *b, const char *path, int flags)
+static int open_directory(const struct dir *b, const char *path, int flags)
 {
     if (!*path)
         return openat(b->fd, ".", flags);
@@ -118,7 +118,7 @@ struct location {
 };
 
 /* Finds the last component of a path and opens its directory. Returns -1 with errno. */
-static int open_location(const struct beneath *b, const char *path, struct location *ret)
+static int open_location(const struct dir *b, const char *path, struct location *ret)
 {
     char above[MAX_PATH + 1];
     if (!is_relative(path)) {
@@ -144,7 +144,7 @@ static void close_location(struct location *p)
 /* ---- errors ---- */
 
 /* Formats a path for a message, with the directory in front. */
-static const char *format_path(const struct beneath *b, const char *path, char *dst, size_t cap)
+static const char *format_path(const struct dir *b, const char *path, char *dst, size_t cap)
 {
     char below[300];
     text_printable(below, sizeof below, path, strlen(path));
@@ -157,7 +157,7 @@ static const char *format_path(const struct beneath *b, const char *path, char *
 
 /* Finds the first component that is a symbolic link. Returns the length of the path up to the end of that
  * component, or 0 if there is no such link or it cannot be read. */
-static size_t find_link(const struct beneath *b, const char *path)
+static size_t find_link(const struct dir *b, const char *path)
 {
     char above[MAX_PATH + 1];
     struct stat st;
@@ -177,7 +177,7 @@ static size_t find_link(const struct beneath *b, const char *path)
 }
 
 /* Sets the error of an operation on a path from errno. */
-static int set_path_error(struct err *err, const struct beneath *b, const char *verb, const char *path)
+static int set_path_error(struct err *err, const struct dir *b, const char *verb, const char *path)
 {
     char shown[400], link[400];
     int why = errno;
@@ -201,7 +201,7 @@ static int set_path_error(struct err *err, const struct beneath *b, const char *
 }
 
 /* Works like set_path_error, with ERR_NOT_FOUND for a missing path. */
-static int set_lookup_error(struct err *err, const struct beneath *b, const char *verb, const char *path)
+static int set_lookup_error(struct err *err, const struct dir *b, const char *verb, const char *path)
 {
     int why = errno;
     set_path_error(err, b, verb, path);
@@ -212,7 +212,7 @@ static int set_lookup_error(struct err *err, const struct beneath *b, const char
 
 /* ---- opening ---- */
 
-int beneath_open_top(const char *path, struct err *err)
+int dir_open_user_path(const char *path, struct err *err)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 #ifdef O_PATH
@@ -227,7 +227,7 @@ int beneath_open_top(const char *path, struct err *err)
     return err_sys(err, "cannot use the directory %s", path);
 }
 
-int beneath_open_dir(const struct beneath *b, const char *path, struct err *err)
+int dir_open_subdir(const struct dir *b, const char *path, struct err *err)
 {
     int fd = -1;
     errno = EXDEV;
@@ -236,7 +236,7 @@ int beneath_open_dir(const struct beneath *b, const char *path, struct err *err)
     return fd < 0 ? set_lookup_error(err, b, "open the directory", path) : fd;
 }
 
-int beneath_open(const struct beneath *b, const char *path, struct err *err)
+int dir_open(const struct dir *b, const char *path, struct err *err)
 {
     struct location location;
     struct stat st;
@@ -257,11 +257,11 @@ int beneath_open(const struct beneath *b, const char *path, struct err *err)
     return err_set(err, ERR_FAILED, "%s is not a regular file", format_path(b, path, name, sizeof name));
 }
 
-int beneath_read(const struct beneath *b, const char *path, struct buf *ret, struct err *err)
+int dir_read(const struct dir *b, const char *path, struct buf *ret, struct err *err)
 {
     char name[400];
     struct stat st;
-    int fd = beneath_open(b, path, err);
+    int fd = dir_open(b, path, err);
     if (fd < 0)
         return -1;
     format_path(b, path, name, sizeof name);
@@ -292,7 +292,7 @@ static int create_at(int at, const char *name)
     return fd;
 }
 
-int beneath_create(const struct beneath *b, const char *path, struct err *err)
+int dir_create(const struct dir *b, const char *path, struct err *err)
 {
     struct location location;
     int fd = -1;
@@ -316,7 +316,7 @@ static char *temporary_name(const char *name)
     return asprintf(&ret, "%s.tmp-%s", name, text) < 0 ? NULL : ret;
 }
 
-int beneath_create_temporary(const struct beneath *b, const char *path, char **ret_path, struct err *err)
+int dir_create_temporary(const struct dir *b, const char *path, char **ret_path, struct err *err)
 {
     if (!is_relative(path)) {
         errno = EXDEV;
@@ -325,7 +325,7 @@ int beneath_create_temporary(const struct beneath *b, const char *path, char **r
     for (int i = 0; i < TEMPORARY_TRIES; i++) {
         struct err why = ERR_INIT;
         char *name = temporary_name(path);
-        int fd = name ? beneath_create(b, name, &why) : err_nomem(&why);
+        int fd = name ? dir_create(b, name, &why) : err_nomem(&why);
         if (fd >= 0) {
             *ret_path = name;
             return fd;
@@ -342,7 +342,7 @@ int beneath_create_temporary(const struct beneath *b, const char *path, char **r
 }
 
 /* Without O_TMPFILE, creates a temporary name and removes it at once. */
-int beneath_create_nameless(const struct beneath *b, struct err *err)
+int dir_create_nameless(const struct dir *b, struct err *err)
 {
     char *name = NULL;
 #ifdef O_TMPFILE
@@ -350,7 +350,7 @@ int beneath_create_nameless(const struct beneath *b, struct err *err)
     if (direct >= 0)
         return direct;
 #endif
-    int fd = beneath_create_temporary(b, "profgrab", &name, err);
+    int fd = dir_create_temporary(b, "profgrab", &name, err);
     if (fd >= 0)
         unlinkat(b->fd, name, 0);
     free(name);
@@ -363,7 +363,7 @@ static void format_fd_path(int fd, char dst[64])
 }
 
 /* Linux cannot give a new name to a file whose last name was removed. */
-bool beneath_can_give_name(int fd)
+bool dir_can_give_name(int fd)
 {
 #ifdef O_TMPFILE
     char link[64];
@@ -376,11 +376,11 @@ bool beneath_can_give_name(int fd)
 #endif
 }
 
-int beneath_give_name(const struct beneath *b, int fd, const char *path, struct err *err)
+int dir_give_name(const struct dir *b, int fd, const char *path, struct err *err)
 {
     char link[64], name[400];
     struct location location;
-    if (!beneath_can_give_name(fd))
+    if (!dir_can_give_name(fd))
         return err_set(err, ERR_UNSUPPORTED, "cannot create %s: a file without a name cannot get one here",
                        format_path(b, path, name, sizeof name));
     format_fd_path(fd, link);
@@ -407,7 +407,7 @@ static int make_directory_private(int at, const char *name)
     return rc;
 }
 
-int beneath_mkdir(const struct beneath *b, const char *path, struct err *err)
+int dir_mkdir(const struct dir *b, const char *path, struct err *err)
 {
     struct location location;
     if (open_location(b, path, &location) < 0)
@@ -421,7 +421,7 @@ int beneath_mkdir(const struct beneath *b, const char *path, struct err *err)
     return rc;
 }
 
-int beneath_mkdirs(const struct beneath *b, const char *path, struct err *err)
+int dir_mkdirs(const struct dir *b, const char *path, struct err *err)
 {
     char part[MAX_PATH + 1];
     struct err why = ERR_INIT;
@@ -433,13 +433,13 @@ int beneath_mkdirs(const struct beneath *b, const char *path, struct err *err)
     for (const char *p = path; rc == 0; p++) {
         p += strcspn(p, "/");
         snprintf(part, sizeof part, "%.*s", (int)(p - path), path);
-        if (beneath_mkdir(b, part, &why) < 0 && why.kind != ERR_EXISTS)
+        if (dir_mkdir(b, part, &why) < 0 && why.kind != ERR_EXISTS)
             rc = -1;
         if (!*p)
             break;
     }
     /* An existing entry may be a file or a link. */
-    int fd = rc == 0 ? beneath_open_dir(b, path, &why) : -1;
+    int fd = rc == 0 ? dir_open_subdir(b, path, &why) : -1;
     rc = fd < 0 ? -1 : 0;
     fd_close(&fd);
     if (rc < 0 && err)
@@ -458,7 +458,7 @@ static int sync_directory(int at)
     return rc < 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS ? -1 : 0;
 }
 
-int beneath_sync(const struct beneath *b, const char *path, struct err *err)
+int dir_sync(const struct dir *b, const char *path, struct err *err)
 {
     struct location location;
     int rc = open_location(b, path, &location);
@@ -469,11 +469,11 @@ int beneath_sync(const struct beneath *b, const char *path, struct err *err)
     return rc < 0 ? set_path_error(err, b, "write to disk the directory of", path) : 0;
 }
 
-int beneath_write(const struct beneath *b, const char *path, const void *p, size_t n, struct err *err)
+int dir_write(const struct dir *b, const char *path, const void *p, size_t n, struct err *err)
 {
     int rc = -1;
     char *temporary = NULL, name[400];
-    int fd = beneath_create_temporary(b, path, &temporary, err);
+    int fd = dir_create_temporary(b, path, &temporary, err);
     if (fd < 0)
         return -1;
     format_path(b, path, name, sizeof name);
@@ -481,18 +481,18 @@ int beneath_write(const struct beneath *b, const char *path, const void *p, size
         err_wrap(err, "%s", name);
     else if (fsync(fd) < 0)
         err_sys(err, "cannot write %s to disk", name);
-    else if (beneath_rename(b, temporary, path, err) == 0)
-        rc = beneath_sync(b, path, err);
+    else if (dir_rename(b, temporary, path, err) == 0)
+        rc = dir_sync(b, path, err);
     if (rc < 0)
-        beneath_remove(b, temporary, NULL);
+        dir_remove(b, temporary, NULL);
     fd_close(&fd);
     free(temporary);
     return rc;
 }
 
 /* Opens the directories of both paths. */
-static int open_two_locations(const struct beneath *b, const char *from, const char *to,
-                              struct location ret[2], struct err *err)
+static int open_two_locations(const struct dir *b, const char *from, const char *to, struct location ret[2],
+                              struct err *err)
 {
     if (open_location(b, from, &ret[0]) < 0)
         return set_path_error(err, b, "rename", from);
@@ -503,7 +503,7 @@ static int open_two_locations(const struct beneath *b, const char *from, const c
     return -1;
 }
 
-int beneath_rename(const struct beneath *b, const char *from, const char *to, struct err *err)
+int dir_rename(const struct dir *b, const char *from, const char *to, struct err *err)
 {
     struct location two[2];
     char name[400];
@@ -535,7 +535,7 @@ static int replace_reserved(const struct location *from, const struct location *
     return -1;
 }
 
-int beneath_rename_new(const struct beneath *b, const char *from, const char *to, struct err *err)
+int dir_rename_new(const struct dir *b, const char *from, const char *to, struct err *err)
 {
     struct location two[2];
     if (open_two_locations(b, from, to, two, err) < 0)
@@ -555,7 +555,7 @@ int beneath_rename_new(const struct beneath *b, const char *from, const char *to
 
 /* ---- reading metadata ---- */
 
-int beneath_stat(const struct beneath *b, const char *path, struct stat *ret, struct err *err)
+int dir_stat(const struct dir *b, const char *path, struct stat *ret, struct err *err)
 {
     struct location location = {.owned_fd = -1};
     struct stat st;
@@ -570,10 +570,10 @@ int beneath_stat(const struct beneath *b, const char *path, struct stat *ret, st
     return 0;
 }
 
-bool beneath_exists(const struct beneath *b, const char *path)
+bool dir_exists(const struct dir *b, const char *path)
 {
     struct stat st;
-    return beneath_stat(b, path, &st, NULL) == 0;
+    return dir_stat(b, path, &st, NULL) == 0;
 }
 
 /* ---- trees ---- */
@@ -640,7 +640,7 @@ static int remove_at(int at, const char *name, unsigned depth)
     return rc;
 }
 
-int beneath_remove(const struct beneath *b, const char *path, struct err *err)
+int dir_remove(const struct dir *b, const char *path, struct err *err)
 {
     struct location location;
     int rc = open_location(b, path, &location);
@@ -654,8 +654,8 @@ int beneath_remove(const struct beneath *b, const char *path, struct err *err)
 }
 
 struct walker {
-    const struct beneath *b;
-    const struct beneath_walk *walk;
+    const struct dir *b;
+    const struct dir_walk *walk;
     struct buf path;
     size_t entries;
 };
@@ -702,7 +702,7 @@ static int walk_directory(struct walker *w, int fd, unsigned depth, struct err *
     return rc;
 }
 
-int beneath_walk(const struct beneath *b, const struct beneath_walk *walk, struct err *err)
+int dir_walk(const struct dir *b, const struct dir_walk *walk, struct err *err)
 {
     struct walker w = {
         .b = b, .walk = walk, .path = BUF_INIT(((size_t)walk->max_depth + 1) * (NAME_MAX + 1))};

@@ -7,8 +7,8 @@
  * search follows google/pprof (internal/report/source.go, openSourceFile): an absolute path as it is, another
  * path below each directory of the search path and below all parents of that directory.
  */
-#ifndef PPROF_SOURCE_H
-#define PPROF_SOURCE_H
+#ifndef PPROF_SOURCE_CODE_H
+#define PPROF_SOURCE_CODE_H
 
 #include "proto/proto.h"
 
@@ -17,29 +17,30 @@
 #define SOURCE_LINE_MAX 65535u
 
 /* The lines of one file. */
-struct source_lines {
+struct source_code_lines {
     struct str *items;
     size_t n;
 };
 
 /* Splits a text into lines without their ends. The lines point into the text. The caller frees ret->items. */
-int source_split(struct str text, struct source_lines *ret, struct err *err);
+int source_code_split(struct str text, struct source_code_lines *ret, struct err *err);
 
-struct sources;
+struct source_code;
 
 /* Creates the reader of source files. The caller keeps both paths valid. An empty search path means the
  * current directory. */
-int sources_new(struct profile *p, const char *source_path, const char *trim_path, struct sources **ret,
-                struct err *err);
-void sources_free(struct sources *s);
+int source_code_new(struct profile *p, const char *source_path, const char *trim_path,
+                    struct source_code **ret, struct err *err);
+void source_code_free(struct source_code *s);
 
-/* Gets the lines of the file with that name, valid until the next call. *ret_wrong is NULL, or upstream's
- * message on why the file cannot be read. Returns -1 only for other errors. */
-int sources_get(struct sources *s, uint32_t path, const struct source_lines **ret, const char **ret_wrong,
-                struct err *err);
+/* Gets the lines of the file; path_id is its path among the profile's strings. The lines are valid until the
+ * next call. *ret_message is NULL, or upstream's message on why the file cannot be read. Returns -1 only for
+ * other errors. */
+int source_code_get(struct source_code *s, uint32_t path_id, const struct source_code_lines **ret,
+                    const char **ret_message, struct err *err);
 
 /* Removes from a file's name the part that depends on the machine that compiled the file, by trim_path and
  * source_path, lists of directories. Returns the rest. */
-struct str source_trim(struct str path, const char *trim_path, const char *source_path);
+struct str source_code_trim(struct str path, const char *trim_path, const char *source_path);
 
 #endif
