@@ -451,9 +451,9 @@ fault() {
     fault refused 'a banner too slow for the deadline' drippingbanner
     fault refused 'a banner, then nothing' nokex
     fault refused 'a banner, then random bytes' noisy
-    fault refused 'the connection is closed in the middle of the server's list of algorithms' cutoffer
+    fault refused 'the connection is closed in the middle of the list of algorithms' cutoffer
     fault refused 'the connection is closed in the middle of the key exchange' cutkey
-    fault refused 'silence in the middle of the server's list of algorithms' stalloffer
+    fault refused 'silence in the middle of the list of algorithms' stalloffer
     fault refused 'silence in the middle of the key exchange' stallkey
     fault refused 'a byte of the key exchange is wrong' flippedkey
     rows_done
