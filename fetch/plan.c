@@ -248,7 +248,7 @@ static int add_kind(struct plan *p, const struct service *service, const struct 
         item.format = BODY_TEXT;
         break;
     case FORM_TEXT:
-        query = r->kind->arguments & KIND_ARG_FORM ? "?debug=2" : "?debug=1";
+        query = r->kind->arguments & KIND_ARG_TEXT_FORMS ? "?debug=2" : "?debug=1";
         item.format = BODY_TEXT;
         break;
     case FORM_GC:
@@ -328,7 +328,7 @@ static int add_request(struct plan *p, const struct service *service, const stru
 {
     if (r->name[0] == '/')
         return add_raw(p, r, err);
-    if (r->kind && r->form == FORM_BARE && r->kind->arguments & KIND_ARG_FORM)
+    if (r->kind && r->form == FORM_BARE && r->kind->arguments & KIND_ARG_TEXT_FORMS)
         return add_goroutines(p, service, r, index, err);
     if (r->kind)
         return add_kind(p, service, r, index, err);

@@ -28,11 +28,11 @@ int fetch_kind_help(size_t i, struct fetch_kind_help *ret)
         if (i != n)
             continue;
         ret->name = k->name;
-        ret->argument = k->arguments & KIND_ARG_SECONDS ? k->seconds == 5 ? "[=5s]" : "[=30s]"
-                        : k->arguments & KIND_ARG_GC    ? "[=gc]"
-                        : k->arguments & KIND_ARG_FORM  ? "[=text|grouped|proto]"
-                        : k->arguments & KIND_ARG_DELTA ? "[=text|30s]"
-                                                        : "";
+        ret->argument = k->arguments & KIND_ARG_SECONDS      ? k->seconds == 5 ? "[=5s]" : "[=30s]"
+                        : k->arguments & KIND_ARG_GC         ? "[=gc]"
+                        : k->arguments & KIND_ARG_TEXT_FORMS ? "[=text|grouped|proto]"
+                        : k->arguments & KIND_ARG_DELTA      ? "[=text|30s]"
+                                                             : "";
         ret->help = k->help;
         return 0;
     }
@@ -54,7 +54,7 @@ static int set_argument_error(const struct request *r, struct err *err)
                     a & KIND_ARG_TEXT ? " text"
                     : a & KIND_ARG_GC ? " gc"
                                       : "",
-                    a & KIND_ARG_FORM ? " text, grouped or proto" : "");
+                    a & KIND_ARG_TEXT_FORMS ? " text, grouped or proto" : "");
 }
 
 static int parse_seconds(struct request *r, struct err *err)
@@ -79,9 +79,9 @@ static int parse_argument(struct request *r, struct err *err)
         const char *word;
         unsigned argument;
         enum request_form form;
-    } forms[] = {{"text", KIND_ARG_TEXT | KIND_ARG_FORM, FORM_TEXT},
-                 {"grouped", KIND_ARG_FORM, FORM_GROUPED},
-                 {"proto", KIND_ARG_FORM, FORM_PROTO},
+    } forms[] = {{"text", KIND_ARG_TEXT | KIND_ARG_TEXT_FORMS, FORM_TEXT},
+                 {"grouped", KIND_ARG_TEXT_FORMS, FORM_GROUPED},
+                 {"proto", KIND_ARG_TEXT_FORMS, FORM_PROTO},
                  {"gc", KIND_ARG_GC, FORM_GC}};
     unsigned allowed = r->kind ? r->kind->arguments : 0;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
@@ -275,7 +275,7 @@ bool request_is_compressible(const struct request_list *l)
         const struct request *r = &l->items[i];
         /* Bare `goroutines` includes text. */
         bool text = r->form == FORM_TEXT || r->form == FORM_GROUPED ||
-                    (r->form == FORM_BARE && r->kind && r->kind->arguments & KIND_ARG_FORM);
+                    (r->form == FORM_BARE && r->kind && r->kind->arguments & KIND_ARG_TEXT_FORMS);
         if (text || (r->kind && r->kind->format == BODY_TRACE))
             return true;
     }
@@ -343,7 +343,7 @@ int fetch_count_items(const struct strlist *words, size_t *ret, struct err *err)
 
 static bool is_costly(const struct request *r)
 {
-    bool stops_process = r->form == FORM_TEXT && r->kind && r->kind->arguments & KIND_ARG_FORM;
+    bool stops_process = r->form == FORM_TEXT && r->kind && r->kind->arguments & KIND_ARG_TEXT_FORMS;
     return r->timed_ms > 0 || stops_process;
 }
 

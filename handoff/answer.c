@@ -62,7 +62,7 @@ static void append_page_title(const char *page, struct buf *out)
 }
 
 /* Writes the tracker's error text: of JSON its messages, of a web page its title. */
-static void format_failure(const struct job *j, const struct http_answer *a, char *dst, size_t cap)
+static void format_failure(const struct handoff_job *j, const struct http_answer *a, char *dst, size_t cap)
 {
     static const char *const keys[] = {"message", "error_description", "error", "errors"};
     struct buf out = BUF_INIT(2048);
@@ -85,7 +85,7 @@ static void format_failure(const struct job *j, const struct http_answer *a, cha
 
 /* ---- errors of a status -------------------------------------------------------------------------------- */
 
-static int set_redirect_error(const struct job *j, const struct http_answer *a, struct err *err)
+static int set_redirect_error(const struct handoff_job *j, const struct http_answer *a, struct err *err)
 {
     err_set(err, ERR_FAILED, "HTTP %d: it redirects to %s: not followed", a->status,
             *a->location ? a->location : "nowhere");
@@ -127,7 +127,7 @@ static const struct meaning {
     {422, ERR_FAILED, "refused", NULL},
 };
 
-static int set_status_error(const struct job *j, const struct http_answer *a, struct err *err)
+static int set_status_error(const struct handoff_job *j, const struct http_answer *a, struct err *err)
 {
     char text[TEXT_BYTES], waited[64];
     if (a->status >= 300 && a->status < 400)
@@ -150,7 +150,7 @@ static int set_status_error(const struct job *j, const struct http_answer *a, st
 
 /* ---- sending requests ---------------------------------------------------------------------------------- */
 
-static int set_json_error(const struct job *j, const struct http_answer *a, struct err *err)
+static int set_json_error(const struct handoff_job *j, const struct http_answer *a, struct err *err)
 {
     char text[TEXT_BYTES];
     format_failure(j, a, text, sizeof text);
@@ -161,7 +161,8 @@ static int set_json_error(const struct job *j, const struct http_answer *a, stru
                     j->request->tracker->url);
 }
 
-static int parse_answer(const struct job *j, const struct http_answer *a, json_t **ret, struct err *err)
+static int parse_answer(const struct handoff_job *j, const struct http_answer *a, json_t **ret,
+                        struct err *err)
 {
     struct err why = ERR_INIT;
     const char *text = buf_str(&a->body);
@@ -180,7 +181,8 @@ static bool may_have_taken_effect(const struct http_request *r, const struct htt
     return strcmp(r->method, "GET") != 0 && a->sent == HTTP_SENT_ALL && !refused;
 }
 
-int job_request(struct job *j, const struct http_request *request, int status, json_t **ret, struct err *err)
+int job_request(struct handoff_job *j, const struct http_request *request, int status, json_t **ret,
+                struct err *err)
 {
     struct http_answer a;
     json_t *root = NULL;
@@ -204,7 +206,7 @@ int job_request(struct job *j, const struct http_request *request, int status, j
     return 0;
 }
 
-int job_send(struct job *j, const struct job_change *change, json_t **ret, struct err *err)
+int job_send(struct handoff_job *j, const struct job_change *change, json_t **ret, struct err *err)
 {
     char *text = change->body ? json_dumps(change->body, JSON_COMPACT) : NULL;
     json_decref(change->body);
@@ -217,14 +219,14 @@ int job_send(struct job *j, const struct job_change *change, json_t **ret, struc
     return rc;
 }
 
-int job_get(struct job *j, const char *path, const char *dry_answer, json_t **ret, struct err *err)
+int job_get(struct handoff_job *j, const char *path, const char *dry_answer, json_t **ret, struct err *err)
 {
     struct http_request r = {.method = "GET", .path = path, .dry_answer = dry_answer};
     return job_request(j, &r, 200, ret, err);
 }
 
 /* Sets the error of a download. A file store gets no token, so its errors have no hint on tokens. */
-static int set_fetch_error(const struct job *j, const struct http_answer *a, struct err *err)
+static int set_fetch_error(const struct handoff_job *j, const struct http_answer *a, struct err *err)
 {
     if (!*a->other_origin)
         return set_status_error(j, a, err);
@@ -233,7 +235,7 @@ static int set_fetch_error(const struct job *j, const struct http_answer *a, str
     return err_set(err, ERR_FAILED, "HTTP %d%s%s", a->status, *text ? ": " : "", text);
 }
 
-int job_fetch(struct job *j, const char *path, const struct job_sink *sink, struct err *err)
+int job_fetch(struct handoff_job *j, const char *path, const struct job_sink *sink, struct err *err)
 {
     struct http_answer a;
     struct http_request r = {.method = "GET",
@@ -251,7 +253,7 @@ int job_fetch(struct job *j, const char *path, const struct job_sink *sink, stru
     return rc < 0 ? err_wrap(err, "it cannot be fetched back to be compared") : 0;
 }
 
-int job_compare(struct job *j, const char *path, struct err *err)
+int job_compare(struct handoff_job *j, const char *path, struct err *err)
 {
     struct stored_copy stored;
     struct job_sink sink = {.receive = stored_copy_add, .ctx = &stored, .limit = j->attachment.size + 1};
@@ -264,7 +266,7 @@ int job_compare(struct job *j, const char *path, struct err *err)
     return rc;
 }
 
-const char *job_dry_run_flag(const struct job *j)
+const char *job_dry_run_flag(const struct handoff_job *j)
 {
     return j->facts.existing && j->facts.encrypted ? "{\"confidential\":false}" : "{\"confidential\":true}";
 }
@@ -281,7 +283,8 @@ char *job_path(char *dst, size_t cap, const char *fmt, ...)
 /* ---- reading answers ----------------------------------------------------------------------------------- */
 
 /* Accepts a JSON number and a string of digits, because trackers send both. */
-int json_id(const struct job *j, const json_t *o, const char *key, char ret[static JOB_ID], struct err *err)
+int json_id(const struct handoff_job *j, const json_t *o, const char *key, char ret[static JOB_ID],
+            struct err *err)
 {
     const json_t *v = json_object_get(o, key);
     const char *text = json_string_value(v);
@@ -301,7 +304,7 @@ bool json_is_set(const json_t *o, const char *key)
     return json_is_true(json_object_get(o, key));
 }
 
-char *json_line(const struct job *j, const json_t *o, const char *key, char *dst, size_t cap)
+char *json_line(const struct handoff_job *j, const json_t *o, const char *key, char *dst, size_t cap)
 {
     const char *text = json_string_value(json_object_get(o, key));
     text_printable(dst, cap, text ? text : "", text ? strlen(text) : 0);

@@ -27,7 +27,7 @@ static enum readers visibility_readers(const char *visibility)
                                                  : READERS_UNKNOWN;
 }
 
-static int read_project(struct job *j, struct err *err)
+static int read_project(struct handoff_job *j, struct err *err)
 {
     char path[1024], word[64], id[JOB_ID];
     struct buf name = BUF_INIT(sizeof j->project - 1);
@@ -60,7 +60,7 @@ static int read_project(struct job *j, struct err *err)
 }
 
 /* Reads GitLab's version. Treats a GitLab that does not report its version as a current one. */
-static int read_version(struct job *j, struct err *err)
+static int read_version(struct handoff_job *j, struct err *err)
 {
     char version[64];
     unsigned major = 0, minor = 0;
@@ -82,7 +82,7 @@ static int read_version(struct job *j, struct err *err)
     return 0;
 }
 
-static int read_issue(struct job *j, struct err *err)
+static int read_issue(struct handoff_job *j, struct err *err)
 {
     char path[1024];
     json_t *o = NULL;
@@ -95,7 +95,7 @@ static int read_issue(struct job *j, struct err *err)
     return 0;
 }
 
-static int find_user(struct job *j, const char *name, struct err *err)
+static int find_user(struct handoff_job *j, const char *name, struct err *err)
 {
     struct buf path = BUF_INIT(1024);
     char id[JOB_ID];
@@ -118,14 +118,14 @@ static int find_user(struct job *j, const char *name, struct err *err)
     return rc;
 }
 
-static int read_place(struct job *j, struct err *err)
+static int read_place(struct handoff_job *j, struct err *err)
 {
     if (read_project(j, err) < 0)
         return -1;
     return j->facts.existing ? read_issue(j, err) : 0;
 }
 
-static int check_request(struct job *j, struct err *err)
+static int check_request(struct handoff_job *j, struct err *err)
 {
     const struct strlist *assignees = &j->request->assignees;
     if (read_version(j, err) < 0 || read_place(j, err) < 0)
@@ -143,7 +143,7 @@ static int check_request(struct job *j, struct err *err)
 
 /* ---- the issue ----------------------------------------------------------------------------------------- */
 
-static int create_issue(struct job *j, const char *title, const char *description, struct err *err)
+static int create_issue(struct handoff_job *j, const char *title, const char *description, struct err *err)
 {
     char path[1024];
     json_t *o = NULL;
@@ -166,7 +166,7 @@ static int create_issue(struct job *j, const char *title, const char *descriptio
     return rc;
 }
 
-static int read_flag(struct job *j, bool *ret_confidential, struct err *err)
+static int read_flag(struct handoff_job *j, bool *ret_confidential, struct err *err)
 {
     char path[1024];
     json_t *o = NULL;
@@ -180,7 +180,7 @@ static int read_flag(struct job *j, bool *ret_confidential, struct err *err)
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
 
-static int upload_package(struct job *j, struct err *err)
+static int upload_package(struct handoff_job *j, struct err *err)
 {
     char path[1400];
     json_t *o = NULL;
@@ -209,7 +209,7 @@ static int upload_package(struct job *j, struct err *err)
 }
 
 /* Reads the address of an upload, /uploads/<32 hexadecimal digits>/NAME. NAME must be the attachment's. */
-static int read_upload(struct job *j, const json_t *o, struct err *err)
+static int read_upload(struct handoff_job *j, const json_t *o, struct err *err)
 {
     char url[512], secret[33];
     const char *prefix = "/uploads/";
@@ -226,7 +226,7 @@ static int read_upload(struct job *j, const json_t *o, struct err *err)
     return 0;
 }
 
-static int upload_to_project(struct job *j, struct err *err)
+static int upload_to_project(struct handoff_job *j, struct err *err)
 {
     char path[1024];
     json_t *o = NULL;
@@ -244,7 +244,7 @@ static int upload_to_project(struct job *j, struct err *err)
     return rc;
 }
 
-static int upload_file(struct job *j, struct err *err)
+static int upload_file(struct handoff_job *j, struct err *err)
 {
     uint64_t max = j->options->upload_max ? j->options->upload_max : HANDOFF_UPLOAD_MAX;
     struct err why = ERR_INIT;
@@ -276,7 +276,7 @@ static const json_t *find_file(const json_t *list, const char *id)
     return NULL;
 }
 
-static int verify_package(struct job *j, struct err *err)
+static int verify_package(struct handoff_job *j, struct err *err)
 {
     char path[1024], sha256[SHA256_HEX + 8];
     json_t *list = NULL;
@@ -304,14 +304,14 @@ static int verify_package(struct job *j, struct err *err)
     return rc;
 }
 
-static int verify_file(struct job *j, struct err *err)
+static int verify_file(struct handoff_job *j, struct err *err)
 {
     return *j->stored.parent ? verify_package(j, err) : job_compare(j, j->stored.path, err);
 }
 
 /* ---- notes --------------------------------------------------------------------------------------------- */
 
-static int post_note(struct job *j, const char *text, struct err *err)
+static int post_note(struct handoff_job *j, const char *text, struct err *err)
 {
     char path[1024];
     json_t *o = NULL;
@@ -328,7 +328,7 @@ static int post_note(struct job *j, const char *text, struct err *err)
     return rc;
 }
 
-static int read_note(struct job *j, bool *ret_internal, struct err *err)
+static int read_note(struct handoff_job *j, bool *ret_internal, struct err *err)
 {
     char path[1024];
     json_t *o = NULL;
@@ -340,12 +340,12 @@ static int read_note(struct job *j, bool *ret_internal, struct err *err)
     return 0;
 }
 
-static int open_note(struct job *j, const char *text, bool *ret_internal, struct err *err)
+static int open_note(struct handoff_job *j, const char *text, bool *ret_internal, struct err *err)
 {
     return post_note(j, text, err) < 0 ? -1 : read_note(j, ret_internal, err);
 }
 
-static void format_note(const struct job *j, struct buf *out)
+static void format_note(const struct handoff_job *j, struct buf *out)
 {
     char size[32];
     buf_addf(out, "**Profile bundle**: [%s](%s) (%s)\n\nSHA-256: `%s`\n", j->attachment.name, j->stored.link,
@@ -358,7 +358,7 @@ static void format_note(const struct job *j, struct buf *out)
     }
 }
 
-static int write_note(struct job *j, const char *text, struct err *err)
+static int write_note(struct handoff_job *j, const char *text, struct err *err)
 {
     char path[1024];
     if (!*j->note)

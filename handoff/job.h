@@ -15,7 +15,7 @@
 
 #define JOB_ID 32 /* the size of a number in digits */
 
-struct job {
+struct handoff_job {
     const struct handoff_request *request;
     const struct handoff_options *options;
     const struct tracker_type *type;
@@ -55,31 +55,31 @@ struct tracker_type {
     const char *permissions;  /* the permissions that the token needs, as a hint */
     bool readers_unreported;  /* the tracker never reports the readers of a place */
     /* Sets facts.place and, for an existing issue, facts.confidential and result->issue_url. */
-    int (*read_place)(struct job *j, struct err *err);
+    int (*read_place)(struct handoff_job *j, struct err *err);
     /* Calls read_place, and checks the rest of the request: assignees, the tracker's version. */
-    int (*check_request)(struct job *j, struct err *err);
+    int (*check_request)(struct handoff_job *j, struct err *err);
     /* Creates a confidential issue with a neutral text; sets `issue` and result->issue_url. */
-    int (*create)(struct job *j, const char *title, const char *description, struct err *err);
+    int (*create)(struct handoff_job *j, const char *title, const char *description, struct err *err);
     /* Reads the issue's flag back. */
-    int (*read_back)(struct job *j, bool *ret_confidential, struct err *err);
+    int (*read_back)(struct handoff_job *j, bool *ret_confidential, struct err *err);
     /* Creates an internal note with a neutral text, and reads its flag back. */
-    int (*open_note)(struct job *j, const char *text, bool *ret_internal, struct err *err);
-    int (*upload)(struct job *j, struct err *err);
+    int (*open_note)(struct handoff_job *j, const char *text, bool *ret_internal, struct err *err);
+    int (*upload)(struct handoff_job *j, struct err *err);
     /* Compares the stored file with the sent one. */
-    int (*verify)(struct job *j, struct err *err);
+    int (*verify)(struct handoff_job *j, struct err *err);
     /* Attaches the stored file to the issue, and checks that the issue has it; NULL: the upload does both. */
-    int (*attach)(struct job *j, struct err *err);
+    int (*attach)(struct handoff_job *j, struct err *err);
     /* Formats the text of the note: link, summary, instructions. */
-    void (*format_note)(const struct job *j, struct buf *out);
-    int (*write_note)(struct job *j, const char *text, struct err *err);
-    int (*read_note)(struct job *j, bool *ret_internal, struct err *err);
+    void (*format_note)(const struct handoff_job *j, struct buf *out);
+    int (*write_note)(struct handoff_job *j, const char *text, struct err *err);
+    int (*read_note)(struct handoff_job *j, bool *ret_internal, struct err *err);
 };
 
 /* Requests the readers of the place and the issue again. ERR_DENIED if they have changed since the hand-off
  * began, or since the flag of a new issue was read back. Call it before each attempt at an upload. */
-int job_recheck_readers(struct job *j, struct err *err);
+int job_recheck_readers(struct handoff_job *j, struct err *err);
 /* Reads the confidential flag of the issue again if it was set at the last reading; else *ret is false. */
-int job_read_flag(struct job *j, bool *ret, struct err *err);
+int job_read_flag(struct handoff_job *j, bool *ret, struct err *err);
 
 /* All types, each defined in a file of its own, in the order of the documentation. */
 #define TRACKER_TYPES(ROW)                                                                                   \
@@ -99,7 +99,8 @@ const struct tracker_type *tracker_type_of(const struct tracker_kind *kind);
  * other answer is an error: ERR_DENIED for a token that is not accepted, ERR_NOT_FOUND for a 404. The caller
  * releases *ret with json_decref.
  */
-int job_request(struct job *j, const struct http_request *request, int status, json_t **ret, struct err *err);
+int job_request(struct handoff_job *j, const struct http_request *request, int status, json_t **ret,
+                struct err *err);
 /* job_request with a JSON body. */
 struct job_change {
     struct http_request request;
@@ -107,21 +108,21 @@ struct job_change {
     int status;   /* the expected one */
 };
 #define CHANGE(...) (&(const struct job_change){__VA_ARGS__})
-int job_send(struct job *j, const struct job_change *change, json_t **ret, struct err *err);
-int job_get(struct job *j, const char *path, const char *dry_answer, json_t **ret, struct err *err);
+int job_send(struct handoff_job *j, const struct job_change *change, json_t **ret, struct err *err);
+int job_get(struct handoff_job *j, const char *path, const char *dry_answer, json_t **ret, struct err *err);
 /* Fetches a file and passes it to a sink. Follows a redirect of the tracker to its file store. */
 struct job_sink {
     int (*receive)(void *ctx, const void *p, size_t n, struct err *err);
     void *ctx;
     uint64_t limit; /* bytes; more is an error */
 };
-int job_fetch(struct job *j, const char *path, const struct job_sink *sink, struct err *err);
+int job_fetch(struct handoff_job *j, const char *path, const struct job_sink *sink, struct err *err);
 /* Fetches a file and compares it with the attachment. */
-int job_compare(struct job *j, const char *path, struct err *err);
+int job_compare(struct handoff_job *j, const char *path, struct err *err);
 
 /* Returns the answer with the flag that a dry run assumes. An existing issue counts as not confidential if
  * the bundle is encrypted, because the hand-off then sends the most requests. */
-const char *job_dry_run_flag(const struct job *j);
+const char *job_dry_run_flag(const struct handoff_job *j);
 
 /* Formats a path; text arguments must be encoded already. Returns dst. */
 char *job_path(char *dst, size_t cap, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -129,12 +130,13 @@ char *job_path(char *dst, size_t cap, const char *fmt, ...) __attribute__((forma
 /* ---- reading answers ----------------------------------------------------------------------------------- */
 
 /* Reads the number under `key` as digits. In a dry run the number may be a placeholder in capitals. */
-int json_id(const struct job *j, const json_t *o, const char *key, char ret[static JOB_ID], struct err *err);
+int json_id(const struct handoff_job *j, const json_t *o, const char *key, char ret[static JOB_ID],
+            struct err *err);
 /* Returns the boolean under `key`; anything but true is false. */
 bool json_is_set(const json_t *o, const char *key);
 /* Copies the string under `key` into dst, printable and with the token masked, even if JSON escapes hide it;
  * "" if there is none. Returns dst. */
-char *json_line(const struct job *j, const json_t *o, const char *key, char *dst, size_t cap);
+char *json_line(const struct handoff_job *j, const json_t *o, const char *key, char *dst, size_t cap);
 /* Adds a value to the object and returns the object; takes both references. NULL: out of memory, or an
  * argument was NULL. */
 json_t *json_with(json_t *o, const char *key, json_t *value);

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-static int set_change_error(const struct job *j, const struct facts *before, struct err *err)
+static int set_change_error(const struct handoff_job *j, const struct facts *before, struct err *err)
 {
     if (j->facts.place != before->place)
         err_set(err, ERR_DENIED, "%s %s: %s now, and %s when the hand-off began", j->type->place,
@@ -19,13 +19,13 @@ static int set_change_error(const struct job *j, const struct facts *before, str
     return err_hint(err, "nothing was uploaded; check who can read there before you repeat it");
 }
 
-int job_read_flag(struct job *j, bool *ret, struct err *err)
+int job_read_flag(struct handoff_job *j, bool *ret, struct err *err)
 {
     *ret = j->facts.confidential;
     return j->facts.confidential && !j->options->dry_run ? j->type->read_back(j, ret, err) : 0;
 }
 
-int job_recheck_readers(struct job *j, struct err *err)
+int job_recheck_readers(struct handoff_job *j, struct err *err)
 {
     struct facts before = j->facts;
     bool packages_public = j->packages_public;

@@ -24,7 +24,7 @@
 
 /* ---- the place ----------------------------------------------------------------------------------------- */
 
-static int read_project(struct job *j, struct err *err)
+static int read_project(struct handoff_job *j, struct err *err)
 {
     struct buf path = BUF_INIT(1000);
     char id[JOB_ID];
@@ -49,7 +49,7 @@ static int read_project(struct job *j, struct err *err)
     return rc;
 }
 
-static int get_issue(struct job *j, const char *include, const char *dry_answer, json_t **ret,
+static int get_issue(struct handoff_job *j, const char *include, const char *dry_answer, json_t **ret,
                      struct err *err)
 {
     char path[200];
@@ -57,13 +57,13 @@ static int get_issue(struct job *j, const char *include, const char *dry_answer,
     return job_get(j, path, dry_answer, ret, err);
 }
 
-static void set_issue_url(struct job *j)
+static void set_issue_url(struct handoff_job *j)
 {
     snprintf(j->result->issue_url, sizeof j->result->issue_url, "%.900s/issues/%s", j->request->tracker->url,
              j->issue);
 }
 
-static int read_issue(struct job *j, struct err *err)
+static int read_issue(struct handoff_job *j, struct err *err)
 {
     char project[JOB_ID];
     json_t *o = NULL;
@@ -82,7 +82,7 @@ static int read_issue(struct job *j, struct err *err)
 }
 
 /* Finds a member by number, or by the name that Redmine shows; sets j->assignee. */
-static void find_member(struct job *j, const json_t *members, const char *assignee)
+static void find_member(struct handoff_job *j, const json_t *members, const char *assignee)
 {
     char name[200], id[JOB_ID];
     json_t *member = NULL;
@@ -98,7 +98,8 @@ static void find_member(struct job *j, const json_t *members, const char *assign
 }
 
 /* Searches one page of members; *ret_more: more pages follow. */
-static int search_members(struct job *j, const char *assignee, size_t from, bool *ret_more, struct err *err)
+static int search_members(struct handoff_job *j, const char *assignee, size_t from, bool *ret_more,
+                          struct err *err)
 {
     char path[1024];
     json_t *o = NULL;
@@ -114,7 +115,7 @@ static int search_members(struct job *j, const char *assignee, size_t from, bool
     return 0;
 }
 
-static int find_assignee(struct job *j, const char *assignee, struct err *err)
+static int find_assignee(struct handoff_job *j, const char *assignee, struct err *err)
 {
     bool more = true;
     if (j->options->dry_run)
@@ -131,14 +132,14 @@ static int find_assignee(struct job *j, const char *assignee, struct err *err)
     return err_hint(err, "omit the assignee, and assign the issue at the tracker");
 }
 
-static int read_place(struct job *j, struct err *err)
+static int read_place(struct handoff_job *j, struct err *err)
 {
     if (read_project(j, err) < 0)
         return -1;
     return j->facts.existing ? read_issue(j, err) : 0;
 }
 
-static int check_request(struct job *j, struct err *err)
+static int check_request(struct handoff_job *j, struct err *err)
 {
     const struct strlist *assignees = &j->request->assignees;
     if (read_place(j, err) < 0)
@@ -148,7 +149,7 @@ static int check_request(struct job *j, struct err *err)
 
 /* ---- the issue ----------------------------------------------------------------------------------------- */
 
-static int create_issue(struct job *j, const char *title, const char *description, struct err *err)
+static int create_issue(struct handoff_job *j, const char *title, const char *description, struct err *err)
 {
     json_t *o = NULL;
     json_t *issue = json_pack("{s:s, s:s, s:s, s:b}", "project_id", j->project, "subject", title,
@@ -171,7 +172,7 @@ static int create_issue(struct job *j, const char *title, const char *descriptio
     return rc;
 }
 
-static int read_flag(struct job *j, bool *ret_confidential, struct err *err)
+static int read_flag(struct handoff_job *j, bool *ret_confidential, struct err *err)
 {
     json_t *o = NULL;
     bool may_be_public = j->facts.existing && j->facts.encrypted;
@@ -184,7 +185,7 @@ static int read_flag(struct job *j, bool *ret_confidential, struct err *err)
 
 /* ---- notes --------------------------------------------------------------------------------------------- */
 
-static int put_note(struct job *j, const char *text, bool with_file, struct err *err)
+static int put_note(struct handoff_job *j, const char *text, bool with_file, struct err *err)
 {
     char path[100];
     json_t *issue = json_pack("{s:s, s:b}", "notes", text, "private_notes", 1);
@@ -200,7 +201,7 @@ static int put_note(struct job *j, const char *text, bool with_file, struct err 
 }
 
 /* Finds the newest note with that text, because the answer to a new note does not contain its number. */
-static int find_note(struct job *j, const char *text, bool *ret_private, struct err *err)
+static int find_note(struct handoff_job *j, const char *text, bool *ret_private, struct err *err)
 {
     json_t *o = NULL, *journal = NULL;
     size_t i = 0;
@@ -223,7 +224,7 @@ static int find_note(struct job *j, const char *text, bool *ret_private, struct 
     return rc;
 }
 
-static int open_note(struct job *j, const char *text, bool *ret_internal, struct err *err)
+static int open_note(struct handoff_job *j, const char *text, bool *ret_internal, struct err *err)
 {
     if (put_note(j, text, false, err) < 0)
         return -1;
@@ -231,17 +232,17 @@ static int open_note(struct job *j, const char *text, bool *ret_internal, struct
     return find_note(j, text, ret_internal, err);
 }
 
-static int write_note(struct job *j, const char *text, struct err *err)
+static int write_note(struct handoff_job *j, const char *text, struct err *err)
 {
     return put_note(j, text, false, err);
 }
 
-static int read_note(struct job *j, bool *ret_internal, struct err *err)
+static int read_note(struct handoff_job *j, bool *ret_internal, struct err *err)
 {
     return find_note(j, j->attachment.sha256, ret_internal, err);
 }
 
-static void format_note(const struct job *j, struct buf *out)
+static void format_note(const struct handoff_job *j, struct buf *out)
 {
     char size[32];
     buf_addf(out, "Profile bundle: attachment:%s (%s)\n\nSHA-256: %s\n", j->attachment.name,
@@ -256,7 +257,7 @@ static void format_note(const struct job *j, struct buf *out)
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
 
-static int upload_file(struct job *j, struct err *err)
+static int upload_file(struct handoff_job *j, struct err *err)
 {
     char path[300];
     json_t *o = NULL;
@@ -279,7 +280,7 @@ static int upload_file(struct job *j, struct err *err)
 
 /* Compares the SHA-256 that the tracker computes, in its token "<number>.<SHA-256>", and then the downloaded
  * file, with the sent file. */
-static int verify_file(struct job *j, struct err *err)
+static int verify_file(struct handoff_job *j, struct err *err)
 {
     char path[300];
     const char *digest = strchr(j->stored.token, '.');
@@ -291,7 +292,7 @@ static int verify_file(struct job *j, struct err *err)
 }
 
 /* Checks that the issue has the file, because Redmine reports no error if it does not attach one. */
-static int find_file(struct job *j, const json_t *attachments, struct err *err)
+static int find_file(struct handoff_job *j, const json_t *attachments, struct err *err)
 {
     char id[JOB_ID], name[200];
     json_t *file = NULL;
@@ -312,7 +313,7 @@ static int find_file(struct job *j, const json_t *attachments, struct err *err)
     return err_hint(err, "may the token's user attach files there? no note refers to it");
 }
 
-static int attach_file(struct job *j, struct err *err)
+static int attach_file(struct handoff_job *j, struct err *err)
 {
     json_t *o = NULL;
     if (put_note(j, ATTACHED_TEXT, true, err) < 0 || get_issue(j, "?include=attachments", "{}", &o, err) < 0)

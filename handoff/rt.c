@@ -22,13 +22,13 @@
 
 /* ---- the place ----------------------------------------------------------------------------------------- */
 
-static void set_ticket_url(struct job *j)
+static void set_ticket_url(struct handoff_job *j)
 {
     snprintf(j->result->issue_url, sizeof j->result->issue_url, "%.900s/Ticket/Display.html?id=%s",
              j->request->tracker->url, j->issue);
 }
 
-static int read_queue(struct job *j, struct err *err)
+static int read_queue(struct handoff_job *j, struct err *err)
 {
     struct buf path = BUF_INIT(1000);
     char id[JOB_ID];
@@ -49,7 +49,7 @@ static int read_queue(struct job *j, struct err *err)
     return rc;
 }
 
-static int read_ticket(struct job *j, struct err *err)
+static int read_ticket(struct handoff_job *j, struct err *err)
 {
     char path[200], queue[JOB_ID];
     json_t *o = NULL;
@@ -66,7 +66,7 @@ static int read_ticket(struct job *j, struct err *err)
     return rc;
 }
 
-static int read_place(struct job *j, struct err *err)
+static int read_place(struct handoff_job *j, struct err *err)
 {
     if (read_queue(j, err) < 0)
         return -1;
@@ -75,7 +75,7 @@ static int read_place(struct job *j, struct err *err)
 
 /* ---- the ticket ---------------------------------------------------------------------------------------- */
 
-static int create_ticket(struct job *j, const char *title, const char *description, struct err *err)
+static int create_ticket(struct handoff_job *j, const char *title, const char *description, struct err *err)
 {
     const struct strlist *assignees = &j->request->assignees;
     json_t *o = NULL;
@@ -99,7 +99,7 @@ static int create_ticket(struct job *j, const char *title, const char *descripti
 
 /* ---- comments ------------------------------------------------------------------------------------------ */
 
-static int is_comment(struct job *j, const char *transaction, bool *ret, struct err *err)
+static int is_comment(struct handoff_job *j, const char *transaction, bool *ret, struct err *err)
 {
     char path[200], type[64];
     json_t *o = NULL;
@@ -111,7 +111,8 @@ static int is_comment(struct job *j, const char *transaction, bool *ret, struct 
     return 0;
 }
 
-static int post_comment(struct job *j, const char *text, const struct http_file *file, struct err *err)
+static int post_comment(struct handoff_job *j, const char *text, const struct http_file *file,
+                        struct err *err)
 {
     char path[200];
     job_path(path, sizeof path, API "/ticket/%s/comment", j->issue);
@@ -133,7 +134,7 @@ static int post_comment(struct job *j, const char *text, const struct http_file 
     return rc;
 }
 
-static void format_note(const struct job *j, struct buf *out)
+static void format_note(const struct handoff_job *j, struct buf *out)
 {
     char size[32];
     buf_addf(out, "Profile bundle: %s (%s), attached to the comment before this one\n\nSHA-256: %s\n",
@@ -146,14 +147,14 @@ static void format_note(const struct job *j, struct buf *out)
     }
 }
 
-static int write_note(struct job *j, const char *text, struct err *err)
+static int write_note(struct handoff_job *j, const char *text, struct err *err)
 {
     return post_comment(j, text, NULL, err);
 }
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
 
-static int upload_file(struct job *j, struct err *err)
+static int upload_file(struct handoff_job *j, struct err *err)
 {
     struct http_file file = {.fd = j->attachment.fd,
                              .size = j->attachment.size,
@@ -168,7 +169,7 @@ static int upload_file(struct job *j, struct err *err)
 /* Lists the newest attachments of the ticket, the newest first. The texts of comments are attachments too.
  * The position in the list does not identify an attachment, because RT's scrips add mails, replies and
  * changes as separate transactions, and the token's user may not see all of them. */
-static int list_attachments(struct job *j, json_t **ret, struct err *err)
+static int list_attachments(struct handoff_job *j, json_t **ret, struct err *err)
 {
     char path[300];
     json_t *o = NULL;
@@ -191,7 +192,7 @@ static int list_attachments(struct job *j, json_t **ret, struct err *err)
     return rc;
 }
 
-static bool is_type(const struct job *j, const json_t *attachment, const char *type)
+static bool is_type(const struct handoff_job *j, const json_t *attachment, const char *type)
 {
     char text[100];
     return strcmp(json_line(j, attachment, "ContentType", text, sizeof text), type) == 0;
@@ -199,7 +200,7 @@ static bool is_type(const struct job *j, const json_t *attachment, const char *t
 
 /* Finds the oldest attachment with the file's unique name, because later mails may repeat the attachment. If
  * RT drops long attachments, it stores a notice instead, under another name and type. */
-static int find_file(struct job *j, char ret_transaction[static JOB_ID], struct err *err)
+static int find_file(struct handoff_job *j, char ret_transaction[static JOB_ID], struct err *err)
 {
     char name[200];
     json_t *list = NULL, *item = NULL;
@@ -232,7 +233,7 @@ static int decode_content(void *ctx, const void *p, size_t n, struct err *err)
 }
 
 /* Decodes an attachment into `sink`, whose limit is for the decoded bytes. RT sends base64 in JSON. */
-static int read_content(struct job *j, const char *path, const struct job_sink *sink, struct err *err)
+static int read_content(struct handoff_job *j, const char *path, const struct job_sink *sink, struct err *err)
 {
     struct content content = {.receive = sink->receive, .ctx = sink->ctx};
     struct job_sink encoded = {
@@ -242,7 +243,7 @@ static int read_content(struct job *j, const char *path, const struct job_sink *
     return j->options->dry_run ? 0 : content_end(&content, err);
 }
 
-static int verify_file(struct job *j, struct err *err)
+static int verify_file(struct handoff_job *j, struct err *err)
 {
     char path[200], transaction[JOB_ID];
     bool internal = false;
@@ -270,7 +271,7 @@ static int append_text(void *ctx, const void *p, size_t n, struct err *err)
 
 /* Checks whether the attachment may be the text of profgrab's note: plain text, newer than the file, at most
  * NOTE_MAX bytes. */
-static bool may_be_note(const struct job *j, const json_t *attachment, const char *id)
+static bool may_be_note(const struct handoff_job *j, const json_t *attachment, const char *id)
 {
     uint64_t at = 0, file = 0, size = 0;
     const char *length = json_string_value(json_object_get(attachment, "ContentLength"));
@@ -280,7 +281,7 @@ static bool may_be_note(const struct job *j, const json_t *attachment, const cha
 }
 
 /* Checks whether an attachment is the text of profgrab's note. If so, sets j->note to its transaction. */
-static int is_note(struct job *j, const json_t *attachment, bool *ret, struct err *err)
+static int is_note(struct handoff_job *j, const json_t *attachment, bool *ret, struct err *err)
 {
     char path[200], id[JOB_ID];
     if (json_id(j, attachment, "id", id, err) < 0)
@@ -299,7 +300,7 @@ static int is_note(struct job *j, const json_t *attachment, bool *ret, struct er
 }
 
 /* Finds the oldest text with the file's SHA-256: later mails repeat the text in other transactions. */
-static int read_note(struct job *j, bool *ret_internal, struct err *err)
+static int read_note(struct handoff_job *j, bool *ret_internal, struct err *err)
 {
     json_t *list = NULL;
     bool found = j->options->dry_run;

@@ -31,9 +31,9 @@ static void raise_left(struct handoff_result *r, enum handoff_left left)
 }
 
 /* Runs a step. Returns 0 if it is done, 1 if it is not needed, or -1. */
-typedef int step_fn(struct job *j, const struct step_report *report, struct err *err);
+typedef int step_fn(struct handoff_job *j, const struct step_report *report, struct err *err);
 
-static int read_place(struct job *j, const struct step_report *report, struct err *err)
+static int read_place(struct handoff_job *j, const struct step_report *report, struct err *err)
 {
     if (j->type->check_request(j, err) < 0)
         return -1;
@@ -48,14 +48,14 @@ static int read_place(struct job *j, const struct step_report *report, struct er
     return 0;
 }
 
-static int check_place(const struct job *j, struct err *err)
+static int check_place(const struct handoff_job *j, struct err *err)
 {
     char place[300];
     snprintf(place, sizeof place, "%s %s", j->type->place, j->request->project);
     return decide_bundle(&j->facts, place, err);
 }
 
-static int decide_place(struct job *j, const struct step_report *report, struct err *err)
+static int decide_place(struct handoff_job *j, const struct step_report *report, struct err *err)
 {
     if (check_place(j, err) < 0)
         return -1;
@@ -66,7 +66,7 @@ static int decide_place(struct job *j, const struct step_report *report, struct 
     return 0;
 }
 
-static int create_issue(struct job *j, const struct step_report *report, struct err *err)
+static int create_issue(struct handoff_job *j, const struct step_report *report, struct err *err)
 {
     char title[256], now[32];
     if (j->facts.existing) {
@@ -84,7 +84,7 @@ static int create_issue(struct job *j, const struct step_report *report, struct 
     return 0;
 }
 
-static int set_flag_error(const struct job *j, struct err *err)
+static int set_flag_error(const struct handoff_job *j, struct err *err)
 {
     err_set(err, ERR_DENIED, "the tracker created the %s without its confidential flag", j->type->issue);
     return err_hint(err,
@@ -93,7 +93,7 @@ static int set_flag_error(const struct job *j, struct err *err)
                     *j->result->issue_url ? j->result->issue_url : j->issue);
 }
 
-static int read_flag(struct job *j, const struct step_report *report, struct err *err)
+static int read_flag(struct handoff_job *j, const struct step_report *report, struct err *err)
 {
     bool confidential = false;
     if (!j->type->read_back) {
@@ -112,7 +112,7 @@ static int read_flag(struct job *j, const struct step_report *report, struct err
     return 0;
 }
 
-static int open_note(struct job *j, const struct step_report *report, struct err *err)
+static int open_note(struct handoff_job *j, const struct step_report *report, struct err *err)
 {
     bool internal = false;
     if (!decide_needs_note(&j->facts) || !j->type->open_note) {
@@ -132,7 +132,7 @@ static int open_note(struct job *j, const struct step_report *report, struct err
                     j->result->issue_url);
 }
 
-static int upload_file(struct job *j, const struct step_report *report, struct err *err)
+static int upload_file(struct handoff_job *j, const struct step_report *report, struct err *err)
 {
     char size[32];
     if (job_recheck_readers(j, err) < 0 || j->type->upload(j, err) < 0)
@@ -141,7 +141,7 @@ static int upload_file(struct job *j, const struct step_report *report, struct e
     return 0;
 }
 
-static int verify_file(struct job *j, const struct step_report *report, struct err *err)
+static int verify_file(struct handoff_job *j, const struct step_report *report, struct err *err)
 {
     if (j->type->verify(j, err) < 0) {
         err_hint(err, "the stored file is another one, or cannot be compared: no note refers to it");
@@ -152,7 +152,7 @@ static int verify_file(struct job *j, const struct step_report *report, struct e
 }
 
 /* Checks the flag again, because a user may have made the issue public during the upload. */
-static int check_flag(struct job *j, struct err *err)
+static int check_flag(struct handoff_job *j, struct err *err)
 {
     bool confidential = false;
     if (job_read_flag(j, &confidential, err) < 0)
@@ -162,7 +162,7 @@ static int check_flag(struct job *j, struct err *err)
                : err_set(err, ERR_DENIED, "the %s is not confidential any more", j->type->issue);
 }
 
-static int attach_file(struct job *j, const struct step_report *report, struct err *err)
+static int attach_file(struct handoff_job *j, const struct step_report *report, struct err *err)
 {
     if (!j->type->attach) {
         REPORT(report, "it is attached already");
@@ -174,7 +174,7 @@ static int attach_file(struct job *j, const struct step_report *report, struct e
     return 0;
 }
 
-static int write_note(struct job *j, const struct step_report *report, struct err *err)
+static int write_note(struct handoff_job *j, const struct step_report *report, struct err *err)
 {
     struct buf note = BUF_INIT(256u << 10);
     (void)report;
@@ -189,7 +189,7 @@ static int write_note(struct job *j, const struct step_report *report, struct er
     return rc;
 }
 
-static int read_note(struct job *j, const struct step_report *report, struct err *err)
+static int read_note(struct handoff_job *j, const struct step_report *report, struct err *err)
 {
     bool internal = false;
     if (j->type->read_note(j, &internal, err) < 0)
@@ -288,7 +288,7 @@ char *handoff_left_text(const struct handoff_result *r, char *dst, size_t cap)
 
 /* ---- running the steps --------------------------------------------------------------------------------- */
 
-static void report_step(const struct job *j, enum handoff_step step)
+static void report_step(const struct handoff_job *j, enum handoff_step step)
 {
     const struct handoff_options *o = j->options;
     if (o->step)
@@ -296,7 +296,7 @@ static void report_step(const struct job *j, enum handoff_step step)
 }
 
 /* Records a failed step. If its outcome is unknown, the error states this, and the hint names a page. */
-static int fail_step(struct job *j, enum handoff_step step, struct err *err)
+static int fail_step(struct handoff_job *j, enum handoff_step step, struct err *err)
 {
     bool unknown = j->unknown;
     struct handoff_result *r = j->result;
@@ -320,7 +320,7 @@ static int fail_step(struct job *j, enum handoff_step step, struct err *err)
     return err_wrap(err, "%s: %s", j->request->tracker->name, steps[step].doing);
 }
 
-static int run_step(struct job *j, enum handoff_step step, struct err *err)
+static int run_step(struct handoff_job *j, enum handoff_step step, struct err *err)
 {
     struct step_report report = {j->result->steps[step].text, sizeof j->result->steps[step].text};
     j->unknown = false;
@@ -336,7 +336,7 @@ static int run_step(struct job *j, enum handoff_step step, struct err *err)
     return 0;
 }
 
-static int run_steps(struct job *j, struct err *err)
+static int run_steps(struct handoff_job *j, struct err *err)
 {
     for (int step = 0; step < HANDOFF_STEPS; step++)
         if (run_step(j, (enum handoff_step)step, err) < 0)
@@ -397,7 +397,7 @@ int handoff_check(const struct handoff_request *r, const struct handoff_options 
     return 0;
 }
 
-static int connect_to_tracker(struct job *j, struct secret *token, struct err *err)
+static int connect_to_tracker(struct handoff_job *j, struct secret *token, struct err *err)
 {
     const struct tracker *t = j->request->tracker;
     const struct handoff_options *h = j->options;
@@ -421,7 +421,7 @@ static int connect_to_tracker(struct job *j, struct secret *token, struct err *e
     return http_new(&o, &j->http, err) < 0 ? err_wrap(err, "%s", t->name) : 0;
 }
 
-static void fill_result(struct job *j)
+static void fill_result(struct handoff_job *j)
 {
     struct handoff_result *r = j->result;
     snprintf(r->file_name, sizeof r->file_name, "%s", j->attachment.name);
@@ -435,14 +435,14 @@ int handoff_run(const struct handoff_request *request, const struct handoff_opti
 {
     struct err why = ERR_INIT;
     struct secret token = {.len = 0};
-    struct job j = {.request = request,
-                    .options = options,
-                    .type = tracker_type_of(request->tracker->kind),
-                    .attachment = {.fd = -1},
-                    .facts = {.existing = request->issue != NULL,
-                              .encrypted = request->encrypted,
-                              .plaintext_i_know = options->plaintext_i_know},
-                    .result = ret};
+    struct handoff_job j = {.request = request,
+                            .options = options,
+                            .type = tracker_type_of(request->tracker->kind),
+                            .attachment = {.fd = -1},
+                            .facts = {.existing = request->issue != NULL,
+                                      .encrypted = request->encrypted,
+                                      .plaintext_i_know = options->plaintext_i_know},
+                            .result = ret};
     *ret = (struct handoff_result){.left = HANDOFF_LEFT_NOTHING};
     int rc = handoff_check(request, options, &why);
     if (rc == 0)

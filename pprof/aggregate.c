@@ -4,7 +4,7 @@
 #include "pprof/job.h"
 #include "base/banned.h"
 
-void aggregate(struct job *j)
+void aggregate(struct pprof_job *j)
 {
     struct profile *p = j->profile;
     enum report_granularity by = j->granularity;

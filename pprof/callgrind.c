@@ -22,7 +22,7 @@ struct numbers {
 };
 
 struct callgrind {
-    struct job *j;
+    struct pprof_job *j;
     const struct graph *g;
     uint32_t *names; /* by node: its unique name; 0 for nodes that are not shown */
     struct numbers objfiles, files, functions;
@@ -173,7 +173,7 @@ static void write_address(const struct callgrind *c, uint64_t address)
     out_text(c->j->out, shorter ? relative : absolute);
 }
 
-static int64_t scale_value(const struct job *j, int64_t value)
+static int64_t scale_value(const struct pprof_job *j, int64_t value)
 {
     struct str unit;
     return profile_double_to_int(measure_scale(value, j->sample_unit, j->output_unit, &unit));
@@ -219,7 +219,7 @@ static int write_node(struct callgrind *c, uint32_t node)
 
 static int write_profile(struct callgrind *c)
 {
-    struct job *j = c->j;
+    struct pprof_job *j = c->j;
     if (find_names(c) < 0)
         return -1;
     out_text(j->out, "positions: instr line\nevents: ");
@@ -234,7 +234,7 @@ static int write_profile(struct callgrind *c)
     return 0;
 }
 
-int callgrind_write(struct job *j)
+int callgrind_write(struct pprof_job *j)
 {
     struct graph g = {0};
     struct callgrind c = {.j = j, .g = &g};

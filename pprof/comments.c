@@ -3,7 +3,7 @@
 #include "pprof/job.h"
 #include "base/banned.h"
 
-int comments_write(struct job *j)
+int comments_write(struct pprof_job *j)
 {
     const struct profile *p = j->profile;
     for (size_t i = 0; i < p->n_comments; i++) {

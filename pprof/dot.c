@@ -58,13 +58,13 @@ static int font_size(int64_t flat, double largest)
     return 8 + (int)ceil(16 * sqrt(size / largest));
 }
 
-static double color_score(const struct job *j, int64_t v)
+static double color_score(const struct pprof_job *j, int64_t v)
 {
     return (double)v / (double)measure_abs(j->total);
 }
 
 /* The value in units of total/parts, at most `parts`. */
-static int64_t share_of(const struct job *j, int64_t v, int64_t parts)
+static int64_t share_of(const struct pprof_job *j, int64_t v, int64_t parts)
 {
     int64_t product = (int64_t)((uint64_t)v * (uint64_t)parts);
     int64_t share = measure_abs(measure_divide(product, j->total));
@@ -252,7 +252,7 @@ static int write_graph(struct dot *d)
     return rc;
 }
 
-int dot_write(struct job *j)
+int dot_write(struct pprof_job *j)
 {
     struct graph g = {0};
     struct graph_tags tags = {0};

@@ -16,14 +16,14 @@ struct filters {
 
 /* The expressions that had a match, and marks. */
 struct found {
-    struct job *j;
+    struct pprof_job *j;
     struct filters *f;
     unsigned char *marks; /* by location */
     bool any_hidden;
     bool focus, ignore, hide, show, show_from, tagfocus, tagignore, tagshow, taghide;
 };
 
-int filter_regex(struct job *j, const char *name, const char *value, struct regex **ret)
+int filter_regex(struct pprof_job *j, const char *name, const char *value, struct regex **ret)
 {
     if (!value || !*value || regex_new(str_of(value), j->budget, ret, j->err) == 0)
         return 0;
@@ -215,7 +215,7 @@ static void keep_labels(struct found *found)
 
 /* ---- filters ------------------------------------------------------------------------------------------- */
 
-static void warn_unmatched(const struct job *j, bool asked, bool matched, const char *name)
+static void warn_unmatched(const struct pprof_job *j, bool asked, bool matched, const char *name)
 {
     if (asked && !matched)
         job_message(j, "%s expression matched no samples", name);
@@ -223,7 +223,7 @@ static void warn_unmatched(const struct job *j, bool asked, bool matched, const 
 
 static int apply_filters(struct found *found)
 {
-    struct job *j = found->j;
+    struct pprof_job *j = found->j;
     struct filters *f = found->f;
     filter_by_name(found);
     warn_unmatched(j, f->focus, found->focus, "Focus");
@@ -242,7 +242,7 @@ static int apply_filters(struct found *found)
     return f->prune_from ? prune_from(j->profile, f->prune_from, j->err) : 0;
 }
 
-static int compile_filters(struct job *j, struct filters *f)
+static int compile_filters(struct pprof_job *j, struct filters *f)
 {
     const struct report_settings *s = j->settings;
     return filter_regex(j, "focus", s->focus, &f->focus) < 0 ||
@@ -280,7 +280,7 @@ static void release_filters(struct filters *f)
     tagfilter_free(f->tagignore);
 }
 
-int filter_samples(struct job *j)
+int filter_samples(struct pprof_job *j)
 {
     struct filters f = {0};
     struct found found = {.j = j, .f = &f, .marks = calloc(j->profile->n_locations + 1, 1)};

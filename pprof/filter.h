@@ -18,15 +18,15 @@ typedef bool filter_keep_fn(void *ctx, struct profile *p, struct profile_sample 
 void filter_keep(struct profile *p, filter_keep_fn *keep, void *ctx);
 
 /* Compiles the expression of a setting with the job's budget. *ret is NULL for an empty setting. */
-int filter_regex(struct job *j, const char *name, const char *value, struct regex **ret);
+int filter_regex(struct pprof_job *j, const char *name, const char *value, struct regex **ret);
 
 /* A filter of samples by label: tagfocus and tagignore. */
 struct tagfilter;
 /* Compiles a filter. *ret is NULL for an empty value. Sends the user a message if a value is read as a range.
  */
-int tagfilter_new(struct job *j, const char *name, const char *value, struct tagfilter **ret);
+int tagfilter_new(struct pprof_job *j, const char *name, const char *value, struct tagfilter **ret);
 void tagfilter_free(struct tagfilter *f);
-bool tagfilter_matches(struct tagfilter *f, const struct job *j, const struct profile_sample *s);
+bool tagfilter_matches(struct tagfilter *f, const struct pprof_job *j, const struct profile_sample *s);
 int tagfilter_check(const struct tagfilter *f, struct err *err);
 
 /* Removes from each stack the frames below the innermost match. */
@@ -36,12 +36,12 @@ int prune_from(struct profile *p, struct regex *r, struct err *err);
 int prune_by_profile(struct profile *p, struct regex_budget *budget, struct err *err);
 
 /* Adds frames made from labels: tagroot and tagleaf. */
-int tagroots_add(struct job *j);
+int tagroots_add(struct pprof_job *j);
 /* Applies focus, ignore, hide, show, show_from, prune_from and the filters of labels, in pprof's order. Sends
  * the user a message for each expression without a match. */
-int filter_samples(struct job *j);
+int filter_samples(struct pprof_job *j);
 
 /* Makes locations of the profile equal that the report's granularity does not distinguish. */
-void aggregate(struct job *j);
+void aggregate(struct pprof_job *j);
 
 #endif

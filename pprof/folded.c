@@ -37,7 +37,7 @@ static int write_stack(struct stacks *s, struct buf *line)
     return 0;
 }
 
-int folded_write(struct job *j)
+int folded_write(struct pprof_job *j)
 {
     struct buf line = BUF_INIT(JOB_NAME_MAX);
     struct stacks s;

@@ -11,7 +11,7 @@
 
 struct tagger {
     struct graph_tags *tags;
-    struct job *j;
+    struct pprof_job *j;
     const struct graph *g;
     int64_t cutoff;
     uint32_t bytes;   /* the key of the numbers that are shown; 0: no sample has it */
@@ -287,7 +287,7 @@ static int make_tags(struct tagger *f)
     return 0;
 }
 
-int graph_tags_find(struct graph_tags *t, struct job *j, const struct graph *g, int64_t cutoff)
+int graph_tags_find(struct graph_tags *t, struct pprof_job *j, const struct graph *g, int64_t cutoff)
 {
     struct tagger f = {.tags = t, .j = j, .g = g, .cutoff = cutoff, .text = BUF_INIT(LABELS_MAX_BYTES)};
     *t = (struct graph_tags){.first = malloc((g->n_nodes + 1) * sizeof *t->first)};

@@ -35,7 +35,7 @@ struct graph_tags {
 
 /* Makes the tags of at least the cutoff for the shown nodes of g. Call it before the report's unit is chosen.
  * Call graph_tags_release even after a failure. */
-int graph_tags_find(struct graph_tags *t, struct job *j, const struct graph *g, int64_t cutoff);
+int graph_tags_find(struct graph_tags *t, struct pprof_job *j, const struct graph *g, int64_t cutoff);
 void graph_tags_release(struct graph_tags *t);
 
 /* Returns the number of a node's tags that have a flat value. */

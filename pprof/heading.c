@@ -22,7 +22,7 @@ static void add_text(struct heading *to, const char *before, struct str s)
     end_line(to);
 }
 
-static void add_time(const struct job *j, struct heading *to)
+static void add_time(const struct pprof_job *j, struct heading *to)
 {
     char text[64];
     struct tm tm;
@@ -32,7 +32,7 @@ static void add_time(const struct job *j, struct heading *to)
         add_text(to, "Time: ", str_of(text));
 }
 
-static void add_duration(const struct job *j, struct heading *to)
+static void add_duration(const struct pprof_job *j, struct heading *to)
 {
     char duration[MEASURE_TEXT], total[MEASURE_TEXT], share[MEASURE_TEXT];
     struct str unit = {"", 0};
@@ -47,7 +47,7 @@ static void add_duration(const struct job *j, struct heading *to)
     end_line(to);
 }
 
-void heading_add_profile(const struct job *j, struct heading *to)
+void heading_add_profile(const struct pprof_job *j, struct heading *to)
 {
     const struct profile *p = j->profile;
     struct str type = profile_str(p, p->sample_types[j->value_index].type);
@@ -68,7 +68,7 @@ void heading_add_profile(const struct job *j, struct heading *to)
         add_duration(j, to);
 }
 
-static void add_filters(const struct job *j, struct heading *to)
+static void add_filters(const struct pprof_job *j, struct heading *to)
 {
     const struct report_settings *s = j->settings;
     const struct {
@@ -100,7 +100,7 @@ struct dropped {
     double fraction;
 };
 
-static void add_dropped(const struct job *j, const struct dropped *d, struct heading *to)
+static void add_dropped(const struct pprof_job *j, const struct dropped *d, struct heading *to)
 {
     char cutoff[MEASURE_TEXT];
     job_label(j, cutoff, measure_abs(profile_double_to_int((double)j->total * d->fraction)));
@@ -110,7 +110,7 @@ static void add_dropped(const struct job *j, const struct dropped *d, struct hea
     end_line(to);
 }
 
-static void add_shown(const struct job *j, const struct graph *g, struct heading *to)
+static void add_shown(const struct pprof_job *j, const struct graph *g, struct heading *to)
 {
     char shown[MEASURE_TEXT], share[MEASURE_TEXT], total[MEASURE_TEXT];
     int64_t sum = 0;
@@ -124,7 +124,7 @@ static void add_shown(const struct job *j, const struct graph *g, struct heading
     end_line(to);
 }
 
-static void add_report(const struct job *j, const struct graph *g, bool picture, struct heading *to)
+static void add_report(const struct pprof_job *j, const struct graph *g, bool picture, struct heading *to)
 {
     if (picture || !j->settings->compact_labels)
         heading_add_profile(j, to);
@@ -140,7 +140,7 @@ static void add_report(const struct job *j, const struct graph *g, bool picture,
     }
 }
 
-int heading_write(struct job *j, const struct graph *g)
+int heading_write(struct pprof_job *j, const struct graph *g)
 {
     struct heading labels = HEADING_INIT;
     add_report(j, g, false, &labels);
@@ -150,7 +150,7 @@ int heading_write(struct job *j, const struct graph *g)
     return rc;
 }
 
-void heading_add_picture(const struct job *j, const struct graph *g, struct heading *to)
+void heading_add_picture(const struct pprof_job *j, const struct graph *g, struct heading *to)
 {
     add_report(j, g, true, to);
     buf_adds(&to->text, "\nSee https://git.io/JfYMW for how to read the graph\n");

@@ -14,10 +14,10 @@ struct heading {
         .text = BUF_INIT(JOB_NAME_MAX)                                                                       \
     }
 /* Adds the lines about the profile. */
-void heading_add_profile(const struct job *j, struct heading *to);
+void heading_add_profile(const struct pprof_job *j, struct heading *to);
 /* Adds the lines about a picture and its legend. */
-void heading_add_picture(const struct job *j, const struct graph *g, struct heading *to);
+void heading_add_picture(const struct pprof_job *j, const struct graph *g, struct heading *to);
 /* Writes the lines above other reports on a graph. */
-int heading_write(struct job *j, const struct graph *g);
+int heading_write(struct pprof_job *j, const struct graph *g);
 
 #endif

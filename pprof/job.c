@@ -5,14 +5,14 @@
 
 #include "base/banned.h"
 
-void job_label(const struct job *j, char dst[MEASURE_TEXT], int64_t value)
+void job_label(const struct pprof_job *j, char dst[MEASURE_TEXT], int64_t value)
 {
     if (j->ratio > 0 && j->ratio != 1)
         value = profile_double_to_int((double)value * j->ratio);
     measure_label(dst, value, j->sample_unit, j->output_unit);
 }
 
-void job_message(const struct job *j, const char *fmt, ...)
+void job_message(const struct pprof_job *j, const char *fmt, ...)
 {
     char line[1000];
     va_list args;

@@ -6,7 +6,7 @@
 #include "pprof/regex.h"
 #include "pprof/pprof.h"
 
-struct job {
+struct pprof_job {
     struct profile *profile;
     const struct report_settings *settings;
     const struct report_callbacks *callbacks;
@@ -34,9 +34,9 @@ struct job {
 };
 
 /* Writes a value with the report's unit. */
-void job_label(const struct job *j, char dst[MEASURE_TEXT], int64_t value);
+void job_label(const struct pprof_job *j, char dst[MEASURE_TEXT], int64_t value);
 /* Sends a message about the report to the user. */
-void job_message(const struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void job_message(const struct pprof_job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The most bytes of a name, or of a heading. */
 #define JOB_NAME_MAX ((size_t)64 << 20)

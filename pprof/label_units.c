@@ -22,7 +22,7 @@ static int guess_unit(struct profile *p, uint32_t key, uint32_t *ret, struct err
 }
 
 /* Reports once for a label that its samples have different units: one line, the units in order. */
-static int report_conflict(struct job *j, uint32_t key, struct err *err)
+static int report_conflict(struct pprof_job *j, uint32_t key, struct err *err)
 {
     const struct profile *p = j->profile;
     struct str *units = NULL, last = {"", 0};
@@ -57,7 +57,7 @@ static int report_conflict(struct job *j, uint32_t key, struct err *err)
 
 /* Finds the first unit that a sample gives for each label. *ret lists the labels with another unit too, ended
  * by 0. Removed samples do not count. */
-static int find_given(struct job *j, uint32_t **ret)
+static int find_given(struct pprof_job *j, uint32_t **ret)
 {
     const struct profile *p = j->profile;
     size_t n = 0, cap = 0;
@@ -85,7 +85,7 @@ static int find_given(struct job *j, uint32_t **ret)
     return 0;
 }
 
-int label_units_find(struct job *j)
+int label_units_find(struct pprof_job *j)
 {
     struct profile *p = j->profile;
     uint32_t *conflicts = NULL;
@@ -110,7 +110,7 @@ int label_units_find(struct job *j)
     return rc;
 }
 
-struct str label_unit(const struct job *j, uint32_t key)
+struct str label_unit(const struct pprof_job *j, uint32_t key)
 {
     return profile_str(j->profile, key < j->n_label_units ? j->label_units[key] : 0);
 }

@@ -7,8 +7,8 @@
 /* The most labels for which samples with different units give a message. */
 #define LABEL_CONFLICTS 100
 /* Finds the units of numeric labels. Call it before any change of the samples. */
-int label_units_find(struct job *j);
+int label_units_find(struct pprof_job *j);
 /* Returns the unit of this label's values; empty if none of them is a number. */
-struct str label_unit(const struct job *j, uint32_t key);
+struct str label_unit(const struct pprof_job *j, uint32_t key);
 
 #endif

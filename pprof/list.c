@@ -24,7 +24,7 @@ struct entry {
 };
 
 struct listing {
-    struct job *j;
+    struct pprof_job *j;
     struct graph graph;
     struct source_code *sources;
     struct entry *entries;
@@ -45,7 +45,7 @@ static int compare_entries(const void *left, const void *right)
 /* Finds the nodes whose function matches, in order. */
 static int find_entries(struct listing *l)
 {
-    struct job *j = l->j;
+    struct pprof_job *j = l->j;
     const struct profile *p = j->profile;
     l->entries = calloc(l->graph.n_order + 1, sizeof *l->entries);
     if (!l->entries)
@@ -85,7 +85,7 @@ static void sum_values(const struct entry *e, size_t n, int64_t *flat, int64_t *
     }
 }
 
-static const char *value_or_dot(const struct job *j, char dst[MEASURE_TEXT], int64_t value)
+static const char *value_or_dot(const struct pprof_job *j, char dst[MEASURE_TEXT], int64_t value)
 {
     if (value == 0)
         return ".";
@@ -113,7 +113,8 @@ static void find_extent(const struct entry *e, size_t n, int64_t *start, int64_t
         *start = 1;
 }
 
-static void write_lines(struct job *j, const struct entry *e, size_t n, const struct source_code_lines *lines)
+static void write_lines(struct pprof_job *j, const struct entry *e, size_t n,
+                        const struct source_code_lines *lines)
 {
     char flat_text[MEASURE_TEXT], cum_text[MEASURE_TEXT];
     int64_t start, end, flat, cum;
@@ -136,7 +137,7 @@ static void write_lines(struct job *j, const struct entry *e, size_t n, const st
 /* Writes one file of a function. */
 static int write_file(struct listing *l, const struct entry *e, size_t n)
 {
-    struct job *j = l->j;
+    struct pprof_job *j = l->j;
     char flat_text[MEASURE_TEXT], cum_text[MEASURE_TEXT], share[MEASURE_TEXT];
     const struct source_code_lines *lines;
     const char *wrong;
@@ -183,7 +184,7 @@ static int write_function(struct listing *l, const struct entry *e, size_t n)
 
 static int write_functions(struct listing *l)
 {
-    struct job *j = l->j;
+    struct pprof_job *j = l->j;
     char total[MEASURE_TEXT];
     if (l->n == 0)
         return err_set(j->err, ERR_NOT_FOUND, "no matches found for regexp: %s", j->settings->symbol);
@@ -198,7 +199,7 @@ static int write_functions(struct listing *l)
     return 0;
 }
 
-int list_write(struct job *j)
+int list_write(struct pprof_job *j)
 {
     struct listing l = {.j = j};
     struct graph_options options = {.value_index = j->value_index,

@@ -14,12 +14,12 @@ static int write_bytes(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-int proto_write_profile(struct job *j, const struct profile *p)
+int proto_write_profile(struct pprof_job *j, const struct profile *p)
 {
     return profile_write_gzip(p, write_bytes, j->out, j->err);
 }
 
-int proto_write(struct job *j)
+int proto_write(struct pprof_job *j)
 {
     struct profile *p = j->profile;
     if (j->ratio > 0 && j->ratio != 1)

@@ -64,7 +64,7 @@ static struct str first_characters(struct str s, size_t n)
 /* ---- the header ---------------------------------------------------------------------------------------- */
 
 /* Writes the local time as Go does, with only the digits after the point that it needs. */
-static void write_time(struct job *j)
+static void write_time(struct pprof_job *j)
 {
     char date[32], zone[64];
     struct tm tm;
@@ -85,7 +85,7 @@ static void write_time(struct job *j)
     out_format(j->out, " %s\n", zone);
 }
 
-static void write_header(struct job *j)
+static void write_header(struct pprof_job *j)
 {
     const struct profile *p = j->profile;
     for (size_t i = 0; i < p->n_comments; i++) {
@@ -114,7 +114,7 @@ static void write_header(struct job *j)
     }
 }
 
-static int write_sample_types(struct job *j)
+static int write_sample_types(struct pprof_job *j)
 {
     const struct profile *p = j->profile;
     struct buf line = BUF_INIT(SIZE_MAX / 2);
@@ -163,7 +163,7 @@ static bool any_unit(const struct profile_label *labels, size_t n)
 }
 
 /* Adds "key:[value value]" for n labels of one key. */
-static int add_entry(struct job *j, struct label_list *l, const struct profile_label *labels, size_t n)
+static int add_entry(struct pprof_job *j, struct label_list *l, const struct profile_label *labels, size_t n)
 {
     const struct profile *p = j->profile;
     bool units = labels->is_number && any_unit(labels, n);
@@ -188,7 +188,7 @@ static int add_entry(struct job *j, struct label_list *l, const struct profile_l
 }
 
 /* Writes the sorted entries as a line. */
-static int write_entries(struct job *j, struct label_list *l)
+static int write_entries(struct pprof_job *j, struct label_list *l)
 {
     if (buf_check(&l->text, "a sample's labels", j->err) < 0)
         return -1;
@@ -210,7 +210,7 @@ static int write_entries(struct job *j, struct label_list *l)
 }
 
 /* Writes the labels of one kind, sorted by key. Advances *from past them. */
-static int write_kind(struct job *j, struct label_list *l, const struct profile_label *labels, size_t n,
+static int write_kind(struct pprof_job *j, struct label_list *l, const struct profile_label *labels, size_t n,
                       size_t *from)
 {
     bool is_number = *from < n && labels[*from].is_number;
@@ -228,7 +228,7 @@ static int write_kind(struct job *j, struct label_list *l, const struct profile_
     return write_entries(j, l);
 }
 
-static int write_labels(struct job *j, struct label_list *l, const struct profile_sample *s)
+static int write_labels(struct pprof_job *j, struct label_list *l, const struct profile_sample *s)
 {
     const struct profile_label *labels = NULL;
     int rc = label_order_sort(&l->order, j->profile->labels + s->label_at, s->n_labels, &labels, j->err);
@@ -237,7 +237,7 @@ static int write_labels(struct job *j, struct label_list *l, const struct profil
     return rc;
 }
 
-static int write_samples(struct job *j)
+static int write_samples(struct pprof_job *j)
 {
     const struct profile *p = j->profile;
     struct label_list l = {.text = BUF_INIT(SIZE_MAX / 2)};
@@ -260,7 +260,7 @@ static int write_samples(struct job *j)
 
 /* ---- tables of the profile ----------------------------------------------------------------------------- */
 
-static void write_line(struct job *j, const struct profile_line *l)
+static void write_line(struct pprof_job *j, const struct profile_line *l)
 {
     const struct profile *p = j->profile;
     if (l->function == PROFILE_NONE) {
@@ -281,7 +281,7 @@ static void write_line(struct job *j, const struct profile_line *l)
     out_text(j->out, "\n");
 }
 
-static void write_location(struct job *j, const struct profile_location *l)
+static void write_location(struct pprof_job *j, const struct profile_location *l)
 {
     const struct profile *p = j->profile;
     out_format(j->out, "%6llu: 0x%llx ", (unsigned long long)l->id, (unsigned long long)l->address);
@@ -296,7 +296,7 @@ static void write_location(struct job *j, const struct profile_location *l)
     }
 }
 
-static void write_mapping(struct job *j, const struct profile_mapping *m)
+static void write_mapping(struct pprof_job *j, const struct profile_mapping *m)
 {
     out_format(j->out, "%llu: 0x%llx/0x%llx/0x%llx ", (unsigned long long)m->id, (unsigned long long)m->start,
                (unsigned long long)m->limit, (unsigned long long)m->offset);
@@ -307,7 +307,7 @@ static void write_mapping(struct job *j, const struct profile_mapping *m)
                m->has_line_numbers ? "[LN]" : "", m->has_inline_frames ? "[IN]" : "");
 }
 
-int raw_write(struct job *j)
+int raw_write(struct pprof_job *j)
 {
     const struct profile *p = j->profile;
     write_header(j);

@@ -10,7 +10,7 @@
 
 /* A row for each format. */
 static const struct format {
-    int (*write)(struct job *j);
+    int (*write)(struct pprof_job *j);
     long nodecount; /* the default; 0: all */
     bool untrimmed; /* ignores the settings that trim a report */
 } formats[] = {
@@ -64,7 +64,7 @@ int report_sample_index(const struct profile *p, const char *index, size_t *ret,
     return set_bad_index(p, index, err);
 }
 
-static int apply_settings(struct job *j)
+static int apply_settings(struct pprof_job *j)
 {
     const struct report_settings *s = j->settings;
     const struct format *f = &formats[s->format];
@@ -93,7 +93,7 @@ static int apply_settings(struct job *j)
     return 0;
 }
 
-static void release_settings(struct job *j)
+static void release_settings(struct pprof_job *j)
 {
     regex_free(j->symbol);
     regex_budget_free(j->budget);
@@ -112,7 +112,7 @@ static bool is_in_base(const struct profile *p, const struct profile_sample *s)
     return false;
 }
 
-static int64_t total_of(const struct job *j)
+static int64_t total_of(const struct pprof_job *j)
 {
     const struct profile *p = j->profile;
     uint64_t total = 0, div = 0, base_total = 0, base_div = 0;
@@ -139,7 +139,7 @@ int report_heading(const struct profile *p, const struct report_settings *settin
 {
     struct heading lines = HEADING_INIT;
     /* The report changes none of these. */
-    struct job j = {
+    struct pprof_job j = {
         .profile = (struct profile *)(uintptr_t)p, .settings = settings, .callbacks = callbacks, .err = err};
     int rc = label_units_find(&j);
     if (rc == 0)
@@ -165,7 +165,7 @@ int report_make(struct profile *p, const struct report_settings *settings,
     if (!out)
         return err_nomem(err);
     out_init(out, callbacks->sink, callbacks->ctx, err);
-    struct job j = {.profile = p, .settings = settings, .callbacks = callbacks, .out = out, .err = err};
+    struct pprof_job j = {.profile = p, .settings = settings, .callbacks = callbacks, .out = out, .err = err};
     int rc = label_units_find(&j);
     if (rc == 0)
         rc = apply_settings(&j);

@@ -58,7 +58,7 @@ static int number_frames(struct speedscope *s)
 
 static int write_frames(struct speedscope *s, struct buf *name)
 {
-    const struct job *j = s->stacks.job;
+    const struct pprof_job *j = s->stacks.job;
     for (size_t i = 0; i < s->n_frames; i++) {
         const struct node_info *info = &s->stacks.g.nodes[s->places[i]].info;
         buf_clear(name);
@@ -107,7 +107,7 @@ static int write_stacks(struct speedscope *s, bool weights, size_t *ret_left, in
 }
 
 /* Maps the unit to one of the format's. */
-static const char *unit_of(const struct job *j)
+static const char *unit_of(const struct pprof_job *j)
 {
     static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds", "seconds", "bytes"};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
@@ -116,7 +116,7 @@ static const char *unit_of(const struct job *j)
     return "none";
 }
 
-static int write_document(struct speedscope *s, struct job *j, struct buf *name)
+static int write_document(struct speedscope *s, struct pprof_job *j, struct buf *name)
 {
     size_t left = 0;
     int64_t sum = 0;
@@ -140,7 +140,7 @@ static int write_document(struct speedscope *s, struct job *j, struct buf *name)
     return 0;
 }
 
-int speedscope_write(struct job *j)
+int speedscope_write(struct pprof_job *j)
 {
     struct speedscope s = {0};
     struct buf name = BUF_INIT(JOB_NAME_MAX);

@@ -5,7 +5,7 @@
 #include "pprof/trim.h"
 #include "base/banned.h"
 
-int stacks_init(struct stacks *s, struct job *j)
+int stacks_init(struct stacks *s, struct pprof_job *j)
 {
     struct graph_options options = {.value_index = j->value_index,
                                     .mean = j->settings->mean,
@@ -43,7 +43,7 @@ static int find_path(struct stacks *s, uint32_t node)
 
 int stacks_next(struct stacks *s, size_t *at)
 {
-    const struct job *j = s->job;
+    const struct pprof_job *j = s->job;
     for (; *at < s->g.n_order; ++*at) {
         uint32_t node = s->g.order[*at];
         s->value = node_flat(&s->g.nodes[node]);

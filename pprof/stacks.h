@@ -7,7 +7,7 @@
 #include "pprof/job.h"
 
 struct stacks {
-    struct job *job;
+    struct pprof_job *job;
     struct graph g; /* a call tree */
     uint32_t *path; /* the current stack: nodes from the root on */
     size_t n_path, cap_path;
@@ -15,7 +15,7 @@ struct stacks {
 };
 
 /* Makes the call tree. Call stacks_release even after a failure. */
-int stacks_init(struct stacks *s, struct job *j);
+int stacks_init(struct stacks *s, struct pprof_job *j);
 void stacks_release(struct stacks *s);
 /* Advances to the next stack with a value; *at starts at 0. Sets path and value; the value is divided as
  * -divide_by says. Returns 1, 0 at the end, -1 on failure. */

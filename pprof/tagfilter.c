@@ -98,7 +98,7 @@ static int parse_range(struct tagfilter *f, struct str filter, struct err *err)
     return str_equal(unit, f->unit);
 }
 
-static bool in_range(const struct tagfilter *f, const struct job *j, const struct profile_sample *s)
+static bool in_range(const struct tagfilter *f, const struct pprof_job *j, const struct profile_sample *s)
 {
     const struct profile *p = j->profile;
     for (size_t i = s->label_at; i < s->label_at + s->n_labels; i++) {
@@ -115,7 +115,7 @@ static bool in_range(const struct tagfilter *f, const struct job *j, const struc
 
 /* ---- expressions --------------------------------------------------------------------------------------- */
 
-static int add_regexes(struct tagfilter *f, struct job *j, const char *name, struct str value)
+static int add_regexes(struct tagfilter *f, struct pprof_job *j, const char *name, struct str value)
 {
     for (;;) {
         const char *comma = memchr(value.p, ',', value.n);
@@ -172,7 +172,7 @@ static bool has_text(struct tagfilter *f, const struct profile *p, const struct 
 
 /* ---- filter -------------------------------------------------------------------------------------------- */
 
-static int parse_filter(struct tagfilter *f, struct job *j, const char *name, struct str value)
+static int parse_filter(struct tagfilter *f, struct pprof_job *j, const char *name, struct str value)
 {
     const char *equals = memchr(value.p, '=', value.n);
     if (equals) {
@@ -186,7 +186,7 @@ static int parse_filter(struct tagfilter *f, struct job *j, const char *name, st
     return is < 0 ? -1 : is > 0 ? 0 : add_regexes(f, j, name, value);
 }
 
-int tagfilter_new(struct job *j, const char *name, const char *value, struct tagfilter **ret)
+int tagfilter_new(struct pprof_job *j, const char *name, const char *value, struct tagfilter **ret)
 {
     if (!value || !*value)
         return 0;
@@ -213,7 +213,7 @@ void tagfilter_free(struct tagfilter *f)
     free(f);
 }
 
-bool tagfilter_matches(struct tagfilter *f, const struct job *j, const struct profile_sample *s)
+bool tagfilter_matches(struct tagfilter *f, const struct pprof_job *j, const struct profile_sample *s)
 {
     return f->range ? in_range(f, j, s) : has_text(f, j->profile, s);
 }

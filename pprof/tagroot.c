@@ -22,7 +22,7 @@ struct key {
 };
 
 struct maker {
-    struct job *j;
+    struct pprof_job *j;
     struct key *roots, *leaves; /* the first key is the outermost frame */
     size_t n_roots, n_leaves;
     uint64_t next_location, next_function;
@@ -153,7 +153,7 @@ static int add_all_frames(struct maker *m)
     return 0;
 }
 
-static void warn_missing(const struct job *j, const char *asked, const struct key *keys, size_t n,
+static void warn_missing(const struct pprof_job *j, const char *asked, const struct key *keys, size_t n,
                          const char *name)
 {
     bool matched = !asked || !*asked;
@@ -170,7 +170,7 @@ static void release_keys(struct key *keys, size_t n)
     free(keys);
 }
 
-int tagroots_add(struct job *j)
+int tagroots_add(struct pprof_job *j)
 {
     struct maker m = {.j = j, .name = BUF_INIT(MAX_NAME)};
     const struct report_settings *s = j->settings;

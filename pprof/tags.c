@@ -50,7 +50,7 @@ static int count_value(struct counts *c, uint32_t key, uint32_t value, int64_t v
     return 0;
 }
 
-static int count_label(struct job *j, struct counts *c, const struct profile_label *l, int64_t v)
+static int count_label(struct pprof_job *j, struct counts *c, const struct profile_label *l, int64_t v)
 {
     char text[MEASURE_TEXT];
     uint32_t value = l->str;
@@ -62,7 +62,7 @@ static int count_label(struct job *j, struct counts *c, const struct profile_lab
     return count_value(c, l->key, value, v, j->err);
 }
 
-static int count_samples(struct job *j, struct counts *c)
+static int count_samples(struct pprof_job *j, struct counts *c)
 {
     const struct profile *p = j->profile;
     for (size_t i = 0; i < p->n_samples; i++) {
@@ -103,7 +103,7 @@ static void add_text(struct table *t, const char *s)
 }
 
 /* Writes "5.20s ( 2.00%)"; without a share if the total is 0. */
-static void add_value(struct job *j, struct table *t, int64_t v)
+static void add_value(struct pprof_job *j, struct table *t, int64_t v)
 {
     char text[MEASURE_TEXT], share[MEASURE_TEXT];
     job_label(j, text, v);
@@ -117,7 +117,7 @@ static void add_value(struct job *j, struct table *t, int64_t v)
 }
 
 /* "key:   Total 5.20s of 10s (52.00%)" */
-static void add_key(struct job *j, struct table *t, struct str key, int64_t sum)
+static void add_key(struct pprof_job *j, struct table *t, struct str key, int64_t sum)
 {
     char part[MEASURE_TEXT], total[MEASURE_TEXT], share[MEASURE_TEXT];
     job_label(j, part, sum);
@@ -137,7 +137,7 @@ static void add_key(struct job *j, struct table *t, struct str key, int64_t sum)
 }
 
 /* Adds the values of one key. Returns their number. */
-static size_t add_values(struct job *j, struct table *t, const struct ranked *ranks, size_t n)
+static size_t add_values(struct pprof_job *j, struct table *t, const struct ranked *ranks, size_t n)
 {
     size_t same = 0;
     int64_t sum = 0;
@@ -155,7 +155,7 @@ static size_t add_values(struct job *j, struct table *t, const struct ranked *ra
     return same;
 }
 
-static int write_counts(struct job *j, const struct counts *c)
+static int write_counts(struct pprof_job *j, const struct counts *c)
 {
     struct table t = TABLE_INIT;
     struct ranked *ranks = malloc((c->n + 1) * sizeof *ranks);
@@ -175,7 +175,7 @@ static int write_counts(struct job *j, const struct counts *c)
     return rc;
 }
 
-int tags_write(struct job *j)
+int tags_write(struct pprof_job *j)
 {
     struct counts c = {0};
     int rc = count_samples(j, &c);

@@ -18,7 +18,7 @@ static const char *inlining_mark(const struct graph *g, const struct node *n)
     return !some ? "" : all ? " (inline)" : " (partial-inline)";
 }
 
-static int write_nodes(struct job *j, const struct graph *g)
+static int write_nodes(struct pprof_job *j, const struct graph *g)
 {
     char flat[MEASURE_TEXT], cum[MEASURE_TEXT], flat_share[MEASURE_TEXT], sum_share[MEASURE_TEXT],
         cum_share[MEASURE_TEXT];
@@ -53,7 +53,7 @@ static int write_nodes(struct job *j, const struct graph *g)
     return rc;
 }
 
-int text_write(struct job *j)
+int text_write(struct pprof_job *j)
 {
     struct graph g = {0};
     int rc = trim_graph(j, &g, NULL);

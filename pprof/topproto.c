@@ -9,7 +9,7 @@
 #include "base/banned.h"
 
 struct top {
-    struct job *j;
+    struct pprof_job *j;
     struct profile *to;
     struct function_table functions;
 };
@@ -32,7 +32,7 @@ static int find_node_function(struct top *t, const struct node_info *info, uint3
 
 static int add_node(struct top *t, const struct node *n)
 {
-    const struct job *j = t->j;
+    const struct pprof_job *j = t->j;
     struct profile_line line = {.line = n->info.line, .column = n->info.column};
     uint32_t at = (uint32_t)t->to->n_locations;
     struct profile_location l = {
@@ -49,7 +49,7 @@ static int add_node(struct top *t, const struct node *n)
 
 static int add_header(struct top *t)
 {
-    const struct job *j = t->j;
+    const struct pprof_job *j = t->j;
     const struct profile *from = j->profile;
     struct profile_value_type cum, flat;
     t->to->time_ns = from->time_ns;
@@ -74,7 +74,7 @@ static int fill_profile(struct top *t, const struct graph *g)
     return rc;
 }
 
-int topproto_write(struct job *j)
+int topproto_write(struct pprof_job *j)
 {
     struct graph g;
     struct top t = {.j = j};

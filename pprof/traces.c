@@ -16,7 +16,7 @@ struct placed {
 };
 
 struct traces {
-    struct job *j;
+    struct pprof_job *j;
     struct graph g; /* only its places */
     struct buf text;
     struct placed *labels; /* of the current sample */
@@ -131,7 +131,7 @@ static int write_sample(struct traces *t, size_t i)
     return buf_check(&t->text, "a name", t->j->err);
 }
 
-static int write_header(struct job *j)
+static int write_header(struct pprof_job *j)
 {
     struct heading labels = HEADING_INIT;
     heading_add_profile(j, &labels);
@@ -143,7 +143,7 @@ static int write_header(struct job *j)
     return rc;
 }
 
-int traces_write(struct job *j)
+int traces_write(struct pprof_job *j)
 {
     struct traces t = {.j = j, .text = BUF_INIT(JOB_NAME_MAX)};
     int rc = graph_init(&t.g, j->profile, &(struct graph_options){0}, j->err);

@@ -12,7 +12,7 @@
 #define LEGEND "      flat  flat%   sum%        cum   cum%   calls calls% + context \t \t \n"
 
 struct tree {
-    struct job *j;
+    struct pprof_job *j;
     const struct graph *g;
     struct regex *asked; /* matches the names to show; NULL: all */
     struct buf name;     /* of the current node or edge */
@@ -125,7 +125,7 @@ static int compile_symbol(struct tree *t)
     return -1;
 }
 
-int tree_write(struct job *j)
+int tree_write(struct pprof_job *j)
 {
     struct graph g = {0};
     struct tree t = {.j = j, .g = &g, .name = BUF_INIT(JOB_NAME_MAX)};

@@ -12,7 +12,7 @@ static int64_t fraction_of(int64_t total, double fraction)
 }
 
 /* For -unit=minimum: chooses the unit of the smallest value, unless the largest would get too long. */
-static void choose_unit(struct job *j, const struct graph *g)
+static void choose_unit(struct pprof_job *j, const struct graph *g)
 {
     struct str smallest_unit = {"", 0}, largest_unit = {"", 0}, unit;
     int64_t smallest = 0, largest = j->total;
@@ -39,7 +39,7 @@ static void choose_unit(struct job *j, const struct graph *g)
     j->output_unit = unit.n ? unit : j->sample_unit;
 }
 
-static enum graph_order choose_order(const struct job *j)
+static enum graph_order choose_order(const struct pprof_job *j)
 {
     return j->settings->format == REPORT_DOT ? GRAPH_BY_ENTROPY
            : j->settings->cum                ? GRAPH_BY_CUM
@@ -47,7 +47,7 @@ static enum graph_order choose_order(const struct job *j)
 }
 
 /* The limit of nodes. In a picture, tags count as nodes. */
-static size_t node_limit(const struct job *j, const struct graph *g, const struct graph_tags *tags)
+static size_t node_limit(const struct pprof_job *j, const struct graph *g, const struct graph_tags *tags)
 {
     size_t limit = (size_t)j->nodecount, count = 0;
     for (size_t i = 0; tags && i < g->n_order; i++) {
@@ -62,7 +62,8 @@ static size_t node_limit(const struct job *j, const struct graph *g, const struc
 }
 
 /* Keeps at most nodecount nodes. In a picture the order depends on edges, so rebuild them. */
-static int limit_nodes(struct job *j, struct graph *g, const struct graph_tags *tags, int64_t edge_cutoff)
+static int limit_nodes(struct pprof_job *j, struct graph *g, const struct graph_tags *tags,
+                       int64_t edge_cutoff)
 {
     if (tags)
         graph_drop_edges(g, edge_cutoff);
@@ -76,7 +77,7 @@ static int limit_nodes(struct job *j, struct graph *g, const struct graph_tags *
 }
 
 /* Chooses and sorts the nodes. Makes edges only for a picture, where the order depends on them. */
-static int choose_nodes(struct job *j, struct graph *g, struct graph_tags *tags, int64_t node_cutoff,
+static int choose_nodes(struct pprof_job *j, struct graph *g, struct graph_tags *tags, int64_t node_cutoff,
                         int64_t edge_cutoff)
 {
     if (node_cutoff > 0)
@@ -89,7 +90,7 @@ static int choose_nodes(struct job *j, struct graph *g, struct graph_tags *tags,
     return j->nodecount > 0 ? limit_nodes(j, g, tags, edge_cutoff) : 0;
 }
 
-static struct graph_options make_options(const struct job *j)
+static struct graph_options make_options(const struct pprof_job *j)
 {
     enum report_format format = j->settings->format;
     return (struct graph_options){.value_index = j->value_index,
@@ -101,7 +102,7 @@ static struct graph_options make_options(const struct job *j)
                                           (format == REPORT_DOT || format == REPORT_CALLGRIND)};
 }
 
-int trim_graph(struct job *j, struct graph *g, struct graph_tags *tags)
+int trim_graph(struct pprof_job *j, struct graph *g, struct graph_tags *tags)
 {
     struct graph_options options = make_options(j);
     if (trim_paths(j) < 0 || graph_init(g, j->profile, &options, j->err) < 0 || graph_count(g, j->err) < 0)
@@ -122,7 +123,7 @@ int trim_graph(struct job *j, struct graph *g, struct graph_tags *tags)
     return tags && !options.tree ? graph_drop_redundant(g, j->err) : 0;
 }
 
-int trim_paths(struct job *j)
+int trim_paths(struct pprof_job *j)
 {
     struct profile *p = j->profile;
     for (size_t i = 0; i < p->n_functions; i++) {

@@ -9,9 +9,9 @@
  * not NULL) also finds the tags, counts them in the limit, and drops redundant edges. Call graph_release and
  * graph_tags_release even after a failure.
  */
-int trim_graph(struct job *j, struct graph *g, struct graph_tags *tags);
+int trim_graph(struct pprof_job *j, struct graph *g, struct graph_tags *tags);
 
 /* Shortens the functions' files as the settings trim_path and source_path say (source_code_trim). */
-int trim_paths(struct job *j);
+int trim_paths(struct pprof_job *j);
 
 #endif

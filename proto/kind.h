@@ -24,12 +24,12 @@ enum kind_rank { RANK_SNAPSHOT, RANK_INTRUSIVE, RANK_DELTA, RANK_CPU, RANK_TRACE
 
 /* The arguments that KIND= accepts. */
 enum {
-    KIND_ARG_SECONDS = 1 << 0,  /* a duration: the length of the profile */
-    KIND_ARG_FRACTION = 1 << 1, /* the duration may have a fraction of a second */
-    KIND_ARG_DELTA = 1 << 2,    /* a duration: the profile is the difference over that time */
-    KIND_ARG_TEXT = 1 << 3,     /* `text`: debug=1 */
-    KIND_ARG_GC = 1 << 4,       /* `gc`: run a garbage collection first */
-    KIND_ARG_FORM = 1 << 5,     /* `text` (debug=2), `grouped` (debug=1), `proto` */
+    KIND_ARG_SECONDS = 1 << 0,    /* a duration: the length of the profile */
+    KIND_ARG_FRACTION = 1 << 1,   /* the duration may have a fraction of a second */
+    KIND_ARG_DELTA = 1 << 2,      /* a duration: the profile is the difference over that time */
+    KIND_ARG_TEXT = 1 << 3,       /* `text`: debug=1 */
+    KIND_ARG_GC = 1 << 4,         /* `gc`: run a garbage collection first */
+    KIND_ARG_TEXT_FORMS = 1 << 5, /* `text` (debug=2), `grouped` (debug=1), `proto` */
 };
 
 /* The approximate size of a body, measured on pprof profiles of Go services: for the estimate of a plan. */

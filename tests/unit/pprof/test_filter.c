@@ -113,11 +113,11 @@ static void assert_report(const struct report_settings *settings, const char *re
     struct buf b = BUF_INIT(65536), printed = BUF_INIT(65536);
     struct profile *p = make_profile();
     struct report_callbacks callbacks = {.say = add_message, .ctx = &printed};
-    struct job j = {.profile = p,
-                    .settings = settings,
-                    .callbacks = &callbacks,
-                    .budget = regex_budget_for_user(p),
-                    .err = &err};
+    struct pprof_job j = {.profile = p,
+                          .settings = settings,
+                          .callbacks = &callbacks,
+                          .budget = regex_budget_for_user(p),
+                          .err = &err};
     assert_ok(label_units_find(&j), &err);
     int rc = tagroots_add(&j);
     if (rc == 0)
