@@ -43,7 +43,7 @@ static int lower_limit(int resource, uint64_t soft, uint64_t hard)
     return setrlimit(resource, &limit);
 }
 
-int proc_bound_self(const struct proc_bounds *bounds, pid_t parent)
+int proc_limit_self(const struct proc_bounds *bounds, pid_t parent)
 {
     uint64_t seconds = ((uint64_t)bounds->cpu_ms + 999) / 1000;
 #ifdef __linux__
@@ -179,7 +179,7 @@ static void exec_program(const char *const argv[], const struct proc_bounds *bou
                          int failure_fd, pid_t parent)
 {
     setpgid(0, 0);
-    if (install_descriptors(fds) < 0 || proc_bound_self(bounds, parent) < 0)
+    if (install_descriptors(fds) < 0 || proc_limit_self(bounds, parent) < 0)
         return;
     proc_close_all_but(&failure_fd, 1);
     reset_signals();

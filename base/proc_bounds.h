@@ -29,7 +29,7 @@ struct proc_bounds {
 
 /* Sets the limits, forbids core dumps and new privileges, and makes the kernel kill this process when its
  * parent, the process `parent`, ends (Linux). Returns 0, or -1 with errno. */
-int proc_bound_self(const struct proc_bounds *bounds, pid_t parent);
+int proc_limit_self(const struct proc_bounds *bounds, pid_t parent);
 
 /* In a fork, resets the parent's handlers of SIGINT, SIGQUIT, SIGTERM, SIGHUP and SIGTSTP. Ignored signals
  * stay ignored. */

@@ -40,7 +40,7 @@ static void run_child(proc_confined_fn *run, void *ctx, const struct proc_fork_l
     proc_drop_handlers();
     memcpy(kept + 2, limits->kept, sizeof limits->kept);
     proc_close_all_but(kept, sizeof kept / sizeof *kept);
-    if (proc_bound_self(&bounds, parent) < 0)
+    if (proc_limit_self(&bounds, parent) < 0)
         err_sys(&status.err, "cannot set limits");
     else
         status.rc = run(ctx, &result, &status.err);

@@ -60,7 +60,7 @@ static int choose_output_path(const struct bundle_copy *options, char **ret, str
     size_t n = length_without_ending(options->bundle, ".tar.gz");
     char *path = NULL;
     if (options->output && length_without_ending(options->output, get_ending(options)) == SIZE_MAX)
-        return err_set(err, ERR_USAGE, "%s: the name of this copy ends in %s", options->output,
+        return err_set(err, ERR_USAGE, "%s: the name of this copy must end in %s", options->output,
                        get_ending(options));
     if (options->output && file_exists(options->output))
         return err_set(err, ERR_EXISTS, "%s exists already", options->output);
@@ -138,7 +138,8 @@ static int set_recipients(json_t *handoff, const struct age_recipients *recipien
     return rc;
 }
 
-/* Adds the key `handoff`. Redacts its strings before it adds the list of redactions, which counts them. */
+/* Adds the key `handoff`. Redacts the strings of `handoff` first, because the list of redactions counts these
+ * redactions too. */
 static int set_handoff(struct copying *c, struct err *err)
 {
     char time[64];
@@ -281,7 +282,7 @@ static int redraw_page(struct copying *c, struct err *err)
     if (!c->options->redact || !report)
         return 0;
     if (!c->options->draw)
-        err_set(&why, ERR_FAILED, "nothing draws it anew");
+        err_set(&why, ERR_FAILED, "this program has no function that draws the page");
     else if (draw_page(c, report, &why) == 0)
         return 0;
     if (why.kind == ERR_CANCELLED) {
@@ -475,8 +476,8 @@ static int write_copy(struct copying *c, struct err *err)
     c->result.unsearched = json_array_size(c->redacted.unsearched);
     if (name_output(c, err) < 0)
         return -1;
-    c->result.unsearchable = c->redacted.unsearchable;
-    c->redacted.unsearchable = (struct strlist){0};
+    c->result.failed_to_search = c->redacted.failed_to_search;
+    c->redacted.failed_to_search = (struct strlist){0};
     c->result.unsearched_files = c->redacted.unsearched_files;
     c->redacted.unsearched_files = (struct strlist){0};
     c->result.manifest = buf_detach(&c->manifest);
@@ -534,7 +535,7 @@ void bundle_copy_result_release(struct bundle_copy_result *c)
     free(c->path);
     free(c->manifest);
     free(c->title);
-    strlist_release(&c->unsearchable);
+    strlist_release(&c->failed_to_search);
     strlist_release(&c->unsearched_files);
     *c = (struct bundle_copy_result){0};
 }

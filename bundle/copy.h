@@ -62,7 +62,7 @@ struct bundle_copy_result {
     size_t changed;      /* members that differ from the collected ones */
     size_t unsearched;   /* members that were not searched for secrets: traces, files of an unknown kind */
     struct strlist unsearched_files;   /* `PATH: REASON` of each unsearched member, printable */
-    struct strlist unsearchable;       /* those of them that redaction tried to search, but could not */
+    struct strlist failed_to_search;   /* those of them that redaction tried to search, but could not */
     char *manifest;                    /* the text of the copy's manifest */
     char *title;                       /* the redacted title of the issue; NULL: none */
     struct err page_error;             /* ERR_NONE, or why the copy has no report.html */

@@ -99,7 +99,7 @@ static int check_text(const json_t *value, const struct json_row *row, const str
     if (!text)
         return report_fault(p, "is not a text", err);
     if (row->type == ROW_NAME && !is_directory_name(text))
-        return report_fault(p, "is no name", err);
+        return report_fault(p, "is not usable as the name of a directory", err);
     if (row->type == ROW_ENUM && !is_one_of(text, row->words))
         return report_fault(p, "is a word that this program does not know", err);
     return 0;
@@ -196,7 +196,7 @@ static unsigned find_word(const char *text, const char *const *words)
     return i;
 }
 
-/* Allocates a list of n entries, and sets the members of its address and length. */
+/* Allocates a list of n entries, and stores its address and length in the struct `to`. */
 static char *new_list(const struct json_row *row, void *to, size_t n, struct arena *a)
 {
     char *entries = arena_alloc(a, n * row->entry_size);
@@ -282,7 +282,7 @@ int json_rows_read(const json_t *object, const struct json_row *table, void *to,
         known += value && !row->read_only;
         if (value && row->presence_flag)
             *(bool *)find_member(to, row->presence_flag - 1) = true;
-        /* A missing enum must be read too, because its member is then not the first word. */
+        /* Read a missing enum too: otherwise its member stays 0, which means the first word. */
         if ((value || row->type == ROW_ENUM) && read_value(value, row, to, lists, err) < 0)
             return -1;
     }

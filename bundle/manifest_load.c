@@ -64,7 +64,7 @@ static int check_item_paths(const struct manifest_service *s, const char *host, 
     for (size_t i = 0; i < s->n_items; i++)
         if (s->items[i].file && !is_below(s->items[i].file, host, s->name))
             return err_set(err, ERR_FAILED,
-                           PATH_MANIFEST " is malformed: %.200s is no place for a file of %.100s: %.100s",
+                           PATH_MANIFEST " is malformed: %.200s is not in the directory of %.100s/%.100s",
                            s->items[i].file, host, s->name);
     return 0;
 }

@@ -351,7 +351,7 @@ static const struct json_row unsearched[] = {
 #define ROW_STRUCT manifest_handoff
 static const struct json_row handoff[] = {
     {.key = "time", .type = ROW_TEXT, .write_if_zero = true, IN(time)},
-    {.key = "user", .type = ROW_TEXT, IN(user), .doc = "USER on WORKSTATION"},
+    {.key = "user", .type = ROW_TEXT, IN(user), .doc = "the user who made the copy"},
     {.key = "workstation", .type = ROW_TEXT, IN(workstation)},
     {.key = "recipients",
      .type = ROW_TEXTS,

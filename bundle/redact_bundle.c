@@ -149,7 +149,8 @@ static int list_unsearchable(struct redacting *s, const char *path, const struct
 {
     char line[sizeof why->msg + 1100];
     snprintf(line, sizeof line, "%s: %s", path, why->msg);
-    return list_unsearched(s, path, why->msg, err) < 0 ? -1 : strlist_add(&s->out.unsearchable, line, err);
+    return list_unsearched(s, path, why->msg, err) < 0 ? -1
+                                                       : strlist_add(&s->out.failed_to_search, line, err);
 }
 
 /* Hashes the spool from `begin` to its end. */
@@ -369,6 +370,6 @@ void redact_bundle_release(struct redact_bundle *s)
     json_decref(s->redactions);
     json_decref(s->unsearched);
     strlist_release(&s->unsearched_files);
-    strlist_release(&s->unsearchable);
+    strlist_release(&s->failed_to_search);
     *s = (struct redact_bundle)REDACT_BUNDLE_INIT;
 }

@@ -15,24 +15,25 @@ struct redact_bundle {
     struct redact_manifest manifest;
     json_t *redactions; /* as in the manifest's `handoff` */
     json_t *unsearched; /* also in `handoff`: the members that were not searched, with the reason */
-    struct strlist unsearched_files, unsearchable; /* as in bundle_copy_result */
-    uint64_t n;                                    /* redacted values */
-    const struct stop *stop;                       /* owned by the caller */
+    struct strlist unsearched_files, failed_to_search; /* as in bundle_copy_result */
+    uint64_t n;                                        /* redacted values */
+    const struct stop *stop;                           /* owned by the caller */
 };
 #define REDACT_BUNDLE_INIT                                                                                   \
     {                                                                                                        \
         .spool = -1                                                                                          \
     }
 
+struct redact_bundle_options {
+    const struct bundle_copy *copy;
+    const char *beside; /* a path on a disk with room for all changed members, and for one copy of the largest
+                           member */
+    const struct stop *stop; /* ends the redaction; must outlive the result */
+};
 /*
  * Reads the bundle and redacts its manifest `root` and the members. The item of a changed member gets the new
  * size and hash, and the old ones as `original`. Skips report.html, which the caller draws again.
  */
-struct redact_bundle_options {
-    const struct bundle_copy *copy;
-    const char *beside;      /* a path on a disk with room for the changed members and the largest one */
-    const struct stop *stop; /* ends the redaction; must outlive the result */
-};
 int redact_bundle_run(const struct redact_bundle_options *options, json_t *root, struct redact_bundle *ret,
                       struct err *err);
 

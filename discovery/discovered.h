@@ -22,11 +22,12 @@ int discovered_add_label(struct strlist *labels, const char *name, const char *v
 /* Sets these labels for the targets from index `from` on. Above SOURCE_MAX_LABELS, adds a note instead. */
 int discovered_set_labels(struct discovered *f, size_t from, const struct strlist *labels, struct err *err);
 
-/* Makes a note printable and adds it. Above the maximum number of notes, one last note reports more notes. */
+/* Makes a note printable and adds it. After the maximum number of notes, adds one last note that there are
+ * more. */
 int discovered_note(struct discovered *f, struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Sets the job's path, without slashes at its end, if it is valid for a service. */
+/* Sets the job's path, without slashes at its end. Fails if the path is not valid for a service. */
 int discovered_set_path(struct discovered_job *job, const char *path, struct err *err);
 
 #endif

@@ -120,8 +120,8 @@ static int add_kinds(const struct profiles *l, const char *prefix, struct discov
     return 0;
 }
 
-int discovered_parca(const struct yaml_tree *tree, const struct yaml_node *config, struct discovered *f,
-                     struct discovered_job *job, struct err *err)
+int discovered_parca_read(const struct yaml_tree *tree, const struct yaml_node *config, struct discovered *f,
+                          struct discovered_job *job, struct err *err)
 {
     struct profiles l = {.n = sizeof parca_defaults / sizeof *parca_defaults};
     const struct yaml_node *pprof_config = NULL, *path_node = config;

@@ -9,8 +9,8 @@
  * of the `pprof_config`. Parca's profile `memory` is the kind `allocs`. The kind of a profile in another
  * directory is the path of the profile.
  */
-int discovered_parca(const struct yaml_tree *tree, const struct yaml_node *config, struct discovered *f,
-                     struct discovered_job *job, struct err *err);
+int discovered_parca_read(const struct yaml_tree *tree, const struct yaml_node *config, struct discovered *f,
+                          struct discovered_job *job, struct err *err);
 
 /* Sets the job's query from its `params`. */
 int discovered_parca_params(const struct yaml_tree *tree, const struct yaml_node *params,

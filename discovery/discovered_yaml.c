@@ -326,7 +326,7 @@ static int read_config(const struct reading *r, const struct yaml_node *node, st
     if (discovered_add_job(r->into, name, &c.job, err) < 0)
         return -1;
     if (profiling && r->kind == SOURCE_PARCA &&
-        discovered_parca(r->tree, profiling, r->into, &r->into->jobs[c.job], err) < 0)
+        discovered_parca_read(r->tree, profiling, r->into, &r->into->jobs[c.job], err) < 0)
         return -1;
     if (params && r->kind == SOURCE_PARCA &&
         discovered_parca_params(r->tree, params, &r->into->jobs[c.job], err) < 0)

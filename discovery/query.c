@@ -53,7 +53,7 @@ int discovery_query(const struct source *s, const struct fetch_grab *grab, struc
                                         .service = s->endpoint,
                                         .limit_ms = LIMIT_MS,
                                         .ctx = &answer,
-                                        .has_secret = mask_secret,
+                                        .on_secret = mask_secret,
                                         .body = feed_answer};
     int status = 0;
     if (discovered_reader_new(s->kind, &f, &answer.reader, err) < 0)

@@ -70,7 +70,8 @@ void credentials_release(struct credentials *c)
     }
 }
 
-/* Services from one template share its secret, so that the user answers one prompt. */
+/* The services that one source lists share the secret of its template. It is read once, so that its command
+ * prompts the user once. */
 static bool same_secret(const struct service *a, const struct service *b)
 {
     const struct secret_ref *x = &a->auth.secret, *y = &b->auth.secret;

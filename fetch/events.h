@@ -168,10 +168,10 @@ struct fetch_observer {
                          int64_t *ret_started);
     /*
      * Called after each `item` and before each `progress`, without the lock: several threads may call it at
-     * once, and a call that waits for a disk delays no other call. `before_long`: the next event announces a
-     * profile that takes time.
+     * once, and a call that waits for a disk delays no other call. `before_timed_item`: the next event
+     * announces a profile that takes time.
      */
-    void (*save)(void *ctx, bool before_long);
+    void (*save)(void *ctx, bool before_timed_item);
 };
 
 #endif

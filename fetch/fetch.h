@@ -147,7 +147,7 @@ struct fetch_get_request {
     int64_t limit_ms; /* for the whole request */
     void *ctx;
     /* Called before the body if the service has a secret: `redact` masks the secret in a text, in place. */
-    void (*has_secret)(void *ctx, void (*redact)(void *redact_ctx, char *text), void *redact_ctx);
+    void (*on_secret)(void *ctx, void (*redact)(void *redact_ctx, char *text), void *redact_ctx);
     /* Receives the body of a 200; -1 ends the transfer with err. */
     int (*body)(void *ctx, const void *p, size_t n, struct err *err);
 };

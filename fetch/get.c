@@ -23,7 +23,7 @@ static int send_request(struct gateway *gw, const struct fetch_get_request *r,
     if (gateway_listen(gw, &to, &listener, err) < 0)
         return -1;
     if (auth.secret)
-        r->has_secret(r->ctx, redact_secret, &auth);
+        r->on_secret(r->ctx, redact_secret, &auth);
     int rc = transfer_new(listener, s, options, &t, err);
     if (rc == 0)
         rc = transfer_get(t, s->path, &get, &response, err);

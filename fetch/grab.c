@@ -1,7 +1,7 @@
 /*
- * `parallel` threads take hosts from the list of targets. Each host's services run in threads of their own,
- * side by side over one gateway. Services at one port are one process and share a thread: simultaneous
- * profiles distort each other, or the process refuses them.
+ * Some threads (grab->options.parallel) take hosts from the list of targets. Each host's services run in
+ * threads of their own, side by side over one gateway. Services at one port are one process and share a
+ * thread: simultaneous profiles distort each other, or the process refuses them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +19,10 @@
 #include "base/banned.h"
 
 struct run {
-    const struct fetch_grab *grab; /* the caller's; &timed_grab after deadline_init */
+    const struct fetch_grab *grab; /* &timed_grab; in fetch_open the caller's */
     struct fetch_grab timed_grab;  /* the caller's, with the cancel descriptor of the deadline */
     service_fn *run_service;       /* grab, plan or probe */
-    bool transfers;                /* it may fetch bodies that compress */
+    bool transfers;                /* run_service fetches bodies, so that compression by SSH can pay off */
     struct gateway_shared *shared;
     struct deadline deadline;
     struct observe observe;
@@ -102,7 +102,8 @@ static void run_services(struct run *run, const struct target *targets, size_t n
     free(processes);
 }
 
-/* A server may miss three keepalives; libssh2 counts in seconds. */
+/* The interval of keepalives is at most a third of the timeout, so that a server may miss three, and at least
+ * a second, because libssh2 counts in seconds. */
 static struct gateway_options make_gateway_options(const struct fetch_grab *grab)
 {
     int64_t keepalive_ms = clock_min(grab->access.timeout_ms / 3, GATEWAY_KEEPALIVE_MS);

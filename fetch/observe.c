@@ -58,10 +58,10 @@ void observe_service(struct observe *o, const struct target *target, const struc
     pthread_mutex_unlock(&o->mutex);
 }
 
-static void save(struct observe *o, bool before_long)
+static void save(struct observe *o, bool before_timed_item)
 {
     if (o->observer->save)
-        o->observer->save(o->observer->ctx, before_long);
+        o->observer->save(o->observer->ctx, before_timed_item);
 }
 
 void observe_item(struct observe *o, const struct target *target, struct fetch_item *item)

@@ -22,7 +22,7 @@
 /* The least number of samples for shares. */
 #define MIN_SAMPLES 20
 
-/* By figure: smaller differences are never reported (cores, bytes, goroutines, bytes per second). */
+/* For each figure, the least difference that is reported: cores, bytes, goroutines, bytes per second. */
 static const double min_differences[FLEET_FIGURES] = {0.1, 10e6, 100, 1e6};
 
 /* The group's median and standard deviation of one function's share, or of one figure. */
@@ -167,8 +167,8 @@ static struct fleet_difference difference_of(const struct fleet *fleet, const st
 }
 
 /* Of two functions of a host, one above the median and one below it, the first explains the difference
- * better: a larger share of one function makes the shares of the others smaller. The function that covers
- * less must cover at least this part of what the other covers. */
+ * better: a larger share of one function makes the shares of the others smaller. Both must
+ * have about the same size: the smaller one at least this part of the larger one. */
 #define MIN_COMPARABLE 0.5
 
 static bool is_above_median(const struct fleet_difference *d)

@@ -307,7 +307,7 @@ static const struct finding_rule rules[] = {
      .arguments = {"evidence"},
      .evidence = "two snapshots: another build ID, or counters (allocations, contentions, delays) that "
                  "became smaller",
-     .threshold = "a tenth smaller, in total or in the sum over stacks",
+     .threshold = "the total, or the sum of the decreases of stacks, has fallen by a tenth",
      .look = "the reason why the process ended",
      .source = "--pair; counters of one process only grow" OURS},
     {.id = "host-differs",

@@ -217,7 +217,7 @@ static int write_states(struct finding_case *c, struct finding_values *finding)
     return 0;
 }
 
-/* Writes "; most in one place: 1,180 of them in main.wait" if there is more than one. */
+/* Writes "; most in one place: 1,180 of them in main.wait" if that place has more than one goroutine. */
 static void write_function(const struct name_count *largest, struct finding_values *finding)
 {
     char name[SENTENCE_ARGUMENT_SIZE], count[SENTENCE_ARGUMENT_SIZE];

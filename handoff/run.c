@@ -60,9 +60,10 @@ static int decide_place(struct handoff_job *j, const struct step_report *report,
     if (check_place(j, err) < 0)
         return -1;
     REPORT(report, "%s",
-           j->facts.encrypted          ? "it may be sent: it is encrypted"
-           : j->facts.plaintext_i_know ? "it may be sent in plain text, because of --plaintext-i-know"
-                                       : "it may be sent in plain text: only members can read it");
+           j->facts.encrypted ? "the copy may be sent, because it is encrypted"
+           : j->facts.plaintext_i_know
+               ? "the copy may be sent in plain text, because of --plaintext-i-know"
+               : "the copy may be sent in plain text, because only members can read it");
     return 0;
 }
 

@@ -19,7 +19,7 @@
 
 /* The requested services. */
 struct chosen_service {
-    /* A service's name, or a family of discovered services. */
+    /* A service's name, or the common name of several discovered services of a host (service.family). */
     const char *name;
     /* The inventory's definition, used for hosts that do not list the service; NULL: only discovery has it.
      */
@@ -167,7 +167,7 @@ static int hint_failed_source(const struct scope *s, struct err *err)
 {
     if (s->created->failures.n == 0)
         return -1;
-    return err_hint(err, "a source that may have it failed: %.300s", s->created->failures.items[0]);
+    return err_hint(err, "the service may be in a source that failed: %.300s", s->created->failures.items[0]);
 }
 
 static int refuse_service(const struct scope *s, const char *name, struct err *err)
@@ -323,12 +323,13 @@ static int add_from_source(const struct resolving *r, struct targets *t, const s
     err_set(err, ERR_USAGE, "%s lists no %s on host \"%s\"", source->name,
             chosen->n ? "such service" : "service", host->name);
     return err_hint(err,
-                    "`profgrab hosts --from %s:%s` lists its targets: a target belongs to the host whose "
-                    "address is the target's",
+                    "`profgrab hosts --from %s:%s` lists its targets: a target belongs to the host that "
+                    "has its address",
                     source_kind_name(source->kind), source->place);
 }
 
-/* Adds the chosen services, or all. With --label, only services whose host or source matches. */
+/* Adds the chosen services, or all services of the host if none is chosen. With --label, only services whose
+ * labels, together with those of the host, match. */
 static int add_targets(const struct resolving *r, struct targets *t, const struct host *host,
                        const struct chosen_services *chosen, struct err *err)
 {
@@ -353,8 +354,9 @@ static int refuse_empty_result(const struct selection *sel, struct err *err)
         return err_hint(err, "`profgrab hosts --json` shows the labels of hosts and services");
     }
     err_set(err, ERR_USAGE, "%s: none of its targets belongs to a selected host", s->name);
-    return err_hint(err, "`profgrab hosts --from %s:%s` lists them; --host ADDRESS names their hosts",
-                    source_kind_name(s->kind), s->place);
+    return err_hint(
+        err, "`profgrab hosts --from %s:%s` lists the targets; --host ADDRESS selects the host of a target",
+        source_kind_name(s->kind), s->place);
 }
 
 /* Appends the targets of `found`, and releases it. */

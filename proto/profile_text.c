@@ -218,7 +218,7 @@ static enum text_result try_form(enum text_result (*read)(struct text_reader *r)
     struct text_reader r = {.lines = {.p = text.p, .end = text.p + text.n}, .patterns = patterns, .err = err};
     r.p = profile_new(err);
     enum text_result result = r.p ? read(&r) : TEXT_FAILED;
-    if (err->kind != ERR_NONE || (result == TEXT_READ && text_add_frame_info(r.p, err) < 0))
+    if (err->kind != ERR_NONE || (result == TEXT_READ && text_set_dropped_frames(r.p, err) < 0))
         result = TEXT_FAILED;
     if (result == TEXT_READ)
         *ret = r.p;

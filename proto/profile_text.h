@@ -90,7 +90,7 @@ int text_read_maps(struct text_reader *r);
 int text_assign_mappings(struct profile *p, struct err *err);
 
 /* Sets drop_frames and keep_frames according to the kind of profile. */
-int text_add_frame_info(struct profile *p, struct err *err);
+int text_set_dropped_frames(struct profile *p, struct err *err);
 
 enum text_result text_read_heap(struct text_reader *r);
 enum text_result text_read_count(struct text_reader *r);

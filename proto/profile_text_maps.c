@@ -273,7 +273,7 @@ static bool is_heap(const struct profile *p)
            has_types(p, "alloc_objects alloc_space inuse_objects inuse_space");
 }
 
-int text_add_frame_info(struct profile *p, struct err *err)
+int text_set_dropped_frames(struct profile *p, struct err *err)
 {
     struct str drop = STR(profilers), keep_frames = STR("");
     if (is_heap(p)) {

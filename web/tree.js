@@ -1,6 +1,6 @@
 // The tree of calls as flat arrays in preorder: 50,000 nodes take some megabytes and no objects.
 
-/** Function numbers of nodes without a function. */
+/** Function numbers of nodes without a function. SMALLER: the calls that have no node of their own. */
 export const ROOT = -1;
 export const SMALLER = -2;
 
@@ -11,16 +11,16 @@ export function makeTree(depth, fn, self) {
     const end = new Int32Array(n);
     // The path to the previous node. A node ends where the next node leaves its subtree.
     const path = new Int32Array(n + 1);
-    let deepest = 0;
+    let previousDepth = 0;
     parent[0] = -1;
     for (let i = 1; i < n; i++) {
         const d = depth[i];
-        for (; deepest >= d; deepest--) end[path[deepest]] = i;
+        for (; previousDepth >= d; previousDepth--) end[path[previousDepth]] = i;
         parent[i] = path[d - 1];
         path[d] = i;
-        deepest = d;
+        previousDepth = d;
     }
-    for (; deepest >= 0; deepest--) end[path[deepest]] = n;
+    for (; previousDepth >= 0; previousDepth--) end[path[previousDepth]] = n;
     return { n, depth, fn, self, parent, end };
 }
 
@@ -122,7 +122,7 @@ export function nodeAt(tree, { weight }, zoom, depth, place) {
     return node;
 }
 
-/** The nearest node of the same depth with a weight, to the left (-1) or right (1), or -1. */
+/** The nearest node of the same depth with a weight, to the left (direction -1) or right (direction 1); -1 if there is none. */
 export function neighbour(tree, figures, node, direction, root) {
     const depth = tree.depth[node];
     const from = direction > 0 ? tree.end[node] : node - 1;

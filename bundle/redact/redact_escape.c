@@ -107,7 +107,7 @@ bool redact_has_escapes(struct str s)
     return memchr(s.p, '\\', s.n) || memchr(s.p, '%', s.n) || memchr(s.p, '&', s.n);
 }
 
-size_t redact_escape_rest(struct str text, struct str run)
+size_t redact_escape_tail(struct str text, struct str run)
 {
     if (run.p == text.p || run.n == 0)
         return 0;

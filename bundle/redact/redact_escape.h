@@ -22,6 +22,6 @@ bool redact_has_escapes(struct str s);
 
 /* Returns the number of bytes at the beginning of `run`, a part of the text, that belong to an escape which
  * begins before it: 1 for the `n` of `\n`, 2 for `3D` in `%3D`; 0: none. */
-size_t redact_escape_rest(struct str text, struct str run);
+size_t redact_escape_tail(struct str text, struct str run);
 
 #endif

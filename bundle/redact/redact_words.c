@@ -400,7 +400,7 @@ static size_t find_length(const struct redact_repeats *which, struct str run, si
  * (`\nWORD`), unless a word begins before. */
 static size_t find_first(const struct redact_repeats *which, struct str text, struct str run)
 {
-    size_t rest = redact_escape_rest(text, run);
+    size_t rest = redact_escape_tail(text, run);
     if (rest == 0 || rest >= run.n || find_length(which, run, 0) > 0)
         return 0;
     return skip_separators(run, rest);

@@ -162,10 +162,10 @@ void askpass_report_login(struct askpass *a, const struct login_options *options
 
 static const char passphrase_for[] = "Enter passphrase for key ";
 
-static bool is_passphrase(const struct askpass *a, const struct login_options *options, char kind,
-                          const char *text)
+static bool is_question_for_keyring(const struct askpass *a, const struct login_options *options, char kind,
+                                    const char *text)
 {
-    return kind == 'h' && (a->labels_logins || options->ask_keys_only) &&
+    return kind == 'h' && (a->marks_server_prompts || options->ask_keys_only) &&
            strncmp(text, passphrase_for, sizeof passphrase_for - 1) == 0;
 }
 
@@ -263,8 +263,8 @@ int askpass_serve(struct askpass *a, const struct login_options *options, struct
         goto out;
     asked.text = text;
     text_printable(prompt, sizeof prompt, text, strlen(text));
-    rc = is_passphrase(a, options, kind, text) ? find_passphrase(a, options, &asked, &secret, err)
-                                               : find_answer(options, kind, prompt, &secret, err);
+    rc = is_question_for_keyring(a, options, kind, text) ? find_passphrase(a, options, &asked, &secret, err)
+                                                         : find_answer(options, kind, prompt, &secret, err);
     if (kind != 'n')
         send_answer(fd, rc == 0 ? &secret : NULL);
     else if (rc >= 0 && a->touch < 0) { /* keep the connection open: ssh waits for the touch */

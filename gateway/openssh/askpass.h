@@ -27,7 +27,7 @@ struct askpass {
      * must answer each question of an older ssh, with the host's name before it, unless servers cannot ask at
      * all (options->ask_keys_only). Set this before askpass_serve.
      */
-    bool labels_logins;
+    bool marks_server_prompts;
 
     /* The passphrase that this ssh requested last; other logins may need it too (keyring.h). */
     char *question;           /* NULL: none yet */

@@ -50,10 +50,10 @@ bool openssh_is_disconnected(struct openssh *o)
 
 uint32_t openssh_send_alive_check(struct openssh *o)
 {
-    mux_add_request(&o->control.out, MUX_ALIVE_CHECK, ++o->checks_sent);
+    mux_add_request(&o->control.out, MUX_ALIVE_CHECK, ++o->last_request);
     if (mux_send(&o->control, NULL) < 0)
         o->lost = true;
-    return o->checks_sent;
+    return o->last_request;
 }
 
 /* Leaves room in the path for the temporary name of ssh's socket: "/m.", sixteen letters and a NUL. */
@@ -128,7 +128,7 @@ int openssh_find(const struct ssh_config *config, const struct login_options *op
         return 0;
     }
     openssh_close(o);
-    /* After every failure but a cancellation, only this master is unusable. */
+    /* ERR_NOT_FOUND: only this master is unusable, and the caller opens a connection of its own. */
     return err_set(err, why.kind == ERR_CANCELLED ? ERR_CANCELLED : ERR_NOT_FOUND, "%s", why.msg);
 }
 
@@ -171,7 +171,7 @@ bool openssh_has_ended(struct openssh *o, struct err *exit_error)
 static void stop_own_ssh(struct openssh *o)
 {
     if (o->control.fd >= 0 && !openssh_is_disconnected(o)) {
-        mux_add_request(&o->control.out, MUX_TERMINATE, ++o->checks_sent);
+        mux_add_request(&o->control.out, MUX_TERMINATE, ++o->last_request);
         int64_t deadline = clock_deadline(EXIT_TIMEOUT_MS);
         struct mux_message m;
         if (mux_send(&o->control, NULL) == 0)

@@ -12,7 +12,7 @@ struct openssh {
     char *path;         /* the master's socket */
     struct mux control; /* open as long as the master lives */
     bool lost;
-    uint32_t checks_sent;     /* the number of the last alive check that was sent */
+    uint32_t last_request;    /* the number of the last request that was sent */
     uint32_t checks_answered; /* the number of the last one with an answer */
     char *directory;          /* private; NULL: not needed yet with the user's master */
     unsigned n_sockets;       /* created in that directory */

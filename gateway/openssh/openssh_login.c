@@ -108,7 +108,7 @@ static int extend_deadline(struct openssh_login *l, bool asked, bool touched, st
         return 0;
     /* ssh logged its version before its question. */
     openssh_read_output(l->o);
-    l->ask.labels_logins = ssh_log_has_login_labels(&l->o->ssh_log);
+    l->ask.marks_server_prompts = ssh_log_has_login_labels(&l->o->ssh_log);
     if (askpass_serve(&l->ask, l->options, err) < 0)
         return -1;
     if (l->ask.touch >= 0 && !l->touch_since)

@@ -39,7 +39,8 @@ static int set_file(struct search *s, const char *path)
                : profile_clean_path(s->profile, string, &s->mapping->file, s->err);
 }
 
-/* Sets the mapping's file to that path if the file matches: 1, 0 if not, -1. */
+/* Sets the mapping's file to that path if the file matches. Returns 1, 0 if it does not match, -1 with an
+ * error. */
 static int try_path(struct search *s, const char *path)
 {
     struct elf e;
@@ -300,8 +301,8 @@ static void report_failure(const struct lookup *l, const struct profile_mapping 
     symbolize_say(l->tools, "Local symbolization failed for %s: %s", binary_name(l->profile, m, name), why);
 }
 
-/* Runs a program. Only a cancellation is an error; any other failure means no names, with the reason in
- * *ret_why. */
+/* Runs a program. Only a cancellation and a lack of memory are errors; any other failure means no names, with
+ * the reason in *ret_why. */
 static int run_program(struct lookup *l, const struct symbolize_call *call, struct buf *ret,
                        struct err *ret_why)
 {

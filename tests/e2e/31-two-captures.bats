@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Two whole captures at once in one process: capture/ needs no terminal, signals or exit codes.
+# Runs two whole captures at once in one process. This shows that the code in capture/ needs no terminal, signals or exit codes.
 
 load helper
 

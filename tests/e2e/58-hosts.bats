@@ -45,7 +45,7 @@ Y
     assert_stderr_has 'file-08'
 }
 
-@test "hosts --json is complete and stable" {
+@test "hosts --json lists the hosts with their labels, routes and services" {
     run_profgrab hosts --json -i inv.yaml
     assert_status 0
     assert_equal "$(python3 -c '

@@ -489,6 +489,8 @@ SCRIPT
     assert_equal "$(cat precious)" precious
     [[ -f link && ! -L link ]]
     grep -q 'File: caddy' link
+    (umask 027 && run_profgrab pprof -top -output new one.tar.gz)
+    assert_mode new 640
     echo old >report
     chmod 640 report
     run_profgrab pprof -top -output report one.tar.gz

@@ -13,8 +13,8 @@ teardown() { :; }
 
 pprof_tests=$rig_root/tests/pprof
 
-# with_server FILE PATH FLAG...: runs profgrab pprof on that path of a test server. If FILE is not empty, the server has its
-# profile, and go tool pprof runs too, with its output on descriptor 3.
+# with_server FILE PATH FLAG...: runs profgrab pprof on that path of a test server. If FILE is not '', the server also serves
+# that file, as `heap`; and go tool pprof runs too and writes to descriptor 3.
 with_server() {
     python3 - "$pprof_tests" "$profgrab_program" "$@" <<'END'
 import os, subprocess, sys
@@ -53,7 +53,7 @@ sys.exit(ours.returncode)
 END
 }
 
-@test "names from binaries, servers and linkers are those of google/pprof in hundreds of cases" {
+@test "names from binaries and servers, and demangled names, equal those of google/pprof in hundreds of cases" {
     [[ -d $(go env GOROOT)/src/cmd/vendor/github.com/google/pprof ]] || skip 'this Go brings no sources of pprof'
     [[ $(go env GOVERSION) =~ go1\.([0-9]+) ]] && ((BASH_REMATCH[1] >= 24)) || skip 'the pprof of this Go is old'
     run env PROFGRAB="$profgrab_program" python3 "$pprof_tests/symbols.py"
@@ -61,7 +61,7 @@ END
     ((status == 0))
 }
 
-@test "a text profile of a service with addresses only gets its names from that service" {
+@test "a text profile that has only addresses gets its names from the service that sent it" {
     export REAL=http://127.0.0.1:$RIG_PORT_node_exporter
     curl -sf "$REAL/debug/pprof/heap?debug=1" >heap
     run --separate-stderr with_server "$PWD/heap" '/real/debug/pprof/heap' -top -sample_index=space 3>theirs
@@ -71,7 +71,7 @@ END
     assert_equal "$output" "$(<theirs)"
 }
 
-@test "a request to a server that is silent or never ends times out" {
+@test "a request to a silent server times out, and an endless answer exceeds a limit" {
     run --separate-stderr with_server '' '/silent/debug/pprof/profile' -top -timeout=1
     assert_status 2
     assert_stderr_has 'http post http://127.0.0.1:'
@@ -81,7 +81,7 @@ END
     assert_stderr_has 'the answer is larger than'
 }
 
-@test "a profile with names causes no program, file lookup or request" {
+@test "a profile with names starts no program, opens no binary and sends no request" {
     strace -o /dev/null true 2>/dev/null || skip 'nothing can be traced here'
     curl -sf "http://127.0.0.1:$RIG_PORT_node_exporter/debug/pprof/heap" >heap.pb.gz
     run strace -f -o trace -e trace=execve,openat,connect "$profgrab_program" pprof -top heap.pb.gz
@@ -91,7 +91,7 @@ END
     [[ $(<trace) != *addr2line* && $(<trace) != *node_exporter* ]] || fail_run 'it looked for a program or a binary'
 }
 
-@test "only regular files are opened, and a file name that looks like an option is not one" {
+@test "only regular files are opened, and a file name that looks like an option is not taken for an option" {
     cp "$(type -P true)" ./--plugin=x
     mkfifo pipe
     python3 - "$pprof_tests" "$PWD" <<'END'

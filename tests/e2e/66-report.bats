@@ -96,7 +96,7 @@ PY
         'assert not re.search(r"(src|href)=", re.sub(r"<(script|style)[^>]*>.*?</\1>", "", text, flags=re.S))'
 }
 
-@test "report makes the same page again byte for byte; it never replaces a file, writes to standard output, and reads encrypted bundles" {
+@test "report makes the same page again byte for byte, writes to a file or standard output, reads encrypted bundles, and never replaces a file" {
     run_profgrab report "$RIG_DIR/good.tar.gz" -o r.html
     assert_status 0
     assert_equal "$output" r.html
@@ -141,7 +141,7 @@ PY
     assert_equal "$(ls)" cut.tar.gz
 }
 
-@test "names of markup, of 10 kB, 5,000 calls deep, and 70,000 functions are only data" {
+@test "markup in names, a name of 10 kB, a stack of 5,000 calls and 70,000 functions are only data" {
     run_profgrab bundle create -o b.tar.gz "$RIG_DIR/profiles"/{names,deep,wide}.pb.gz
     assert_status 0
     run_profgrab bundle verify b.tar.gz
@@ -157,7 +157,7 @@ PY
         'assert len(wide["nodes"]["depth"]) == 50000 and sum(wide["nodes"]["self"][0]) == 70000 and wide["nodes"]["function"].count(-2) == 1'
 }
 
-@test "a file that is too large, damaged or unknown is listed with the reason; a large one is drawn on request" {
+@test "a file that is too large or damaged is listed with the reason, one of an unknown kind is left out; a large one is drawn on request" {
     head -c 100 "$RIG_DIR/profiles/deep.pb.gz" >cut.pb.gz
     echo hello >notes.txt
     run_profgrab bundle create -o b.tar.gz "$RIG_DIR/profiles/large.pb.gz" cut.pb.gz notes.txt
@@ -276,7 +276,7 @@ SH
     assert_equal "$(ls "$TMPDIR")" ''
 }
 
-@test "view without a readable input or a browser is an error, and no page is left" {
+@test "view without a readable input leaves no page; without a browser it fails and keeps the page" {
     run_profgrab view missing.pb.gz
     assert_status 1
     assert_stderr_has 'missing.pb.gz'

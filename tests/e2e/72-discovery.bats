@@ -393,7 +393,7 @@ PY
     run_profgrab --host file-03 heap
     assert_status 2
     assert_stderr_has 'host "file-03" has no services'
-    assert_stderr_has 'a source that may have it failed: prometheus: HTTP 401'
+    assert_stderr_has 'the service may be in a source that failed: prometheus: HTTP 401'
     # Names for completion cause no request.
     run_profgrab hosts --services
     assert_status 0

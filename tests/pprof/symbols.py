@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Symbolizes profiles that have only addresses, of programs built here, with google/pprof and with `profgrab pprof`. Compares their
-output byte for byte, and their messages.
+"""Builds programs, makes profiles of them that have only addresses, and lets google/pprof and `profgrab pprof` find the names.
+Compares their output byte for byte, and their messages.
 
     symbols.py [--only TEXT] [--keep DIRECTORY]
 
@@ -78,7 +78,7 @@ class Elf:
 
 def profile_of(path, base=None, named=None, build_id=None, step=5):
     """Samples all over .text, three addresses deep. named: the file that the mapping names."""
-    elf, p, lot = Elf(path), odd.Profile(period_type=("cpu", "nanoseconds"), period=1), random.Random(os.path.basename(path))
+    elf, p, rng = Elf(path), odd.Profile(period_type=("cpu", "nanoseconds"), period=1), random.Random(os.path.basename(path))
     if base is None:
         base = 0x555555554000 if elf.type == 3 else 0
     start = base + (elf.address & ~0xfff)
@@ -88,7 +88,7 @@ def profile_of(path, base=None, named=None, build_id=None, step=5):
     begin, size = elf.text
     places = [p.location(base + begin + i, (), m) for i in range(0, size, step)]
     for place in places:
-        p.sample([place, lot.choice(places), lot.choice(places)], [1, lot.randrange(1, 1000)])
+        p.sample([place, rng.choice(places), rng.choice(places)], [1, rng.randrange(1, 1000)])
     return p
 
 
@@ -165,8 +165,9 @@ class Side:
         return done.returncode, done.stdout, done.stderr
 
 
-def same_words(said):
-    """The lines of the messages, without those that differ in each run, between the two pprof of Go, or are only ours."""
+def comparable_lines(said):
+    """The lines of the messages in a form that can be compared: without our hints, and without parts that differ between runs or between
+    google/pprof and `go tool pprof`."""
     said = re.sub(rb"(?m)^hint: .*\n", b"", said)
     said = re.sub(rb"Saved profile in .*", b"Saved", said).replace(b"\x1b", b"?").replace(b": stat /", b": open /")
     # pprof fetches several profiles at the same time.
@@ -178,7 +179,7 @@ def same_words(said):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Serves the profile NAME at /WAY/debug/pprof/NAME, and its symbols beside it, in the way WAY."""
+    """Serves the profile NAME at /ANSWER/debug/pprof/NAME. The function ANSWERS[ANSWER] answers the requests for its symbols."""
 
     def log_message(self, *_):
         pass
@@ -201,25 +202,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(404, b"no such profile\n")
 
     def do_POST(self):
-        way = self.path.split("/")[1]
+        answer = self.path.split("/")[1]
         query = self.rfile.read(int(self.headers["Content-Length"])).decode()
         self.server.asked.append(self.path)
         if not self.path.endswith(("/symbol", "/symbolz")):
             self.answer(404, b"")
             return
-        self.server.ways[way](self, [int(word, 16) for word in query.split("+")])
+        self.server.answers[answer](self, [int(word, 16) for word in query.split("+")])
 
 
 def name_of(address):
     return "ns::function_%d(int, std::vector<char>)" % (address // 64)
 
 
-def well(handler, addresses):
+def answer_all(handler, addresses):
     handler.answer(200, "".join(["num_symbols: 1\n"] + ["0x%x\t%s\n" % (a, name_of(a)) for a in addresses]).encode())
 
 
-def half(handler, addresses):
-    well(handler, addresses[::2])
+def answer_half(handler, addresses):
+    answer_all(handler, addresses[::2])
 
 
 def oddly(handler, addresses):
@@ -237,7 +238,7 @@ def garbage(handler, _):
     handler.answer(200, random.Random(1).randbytes(100000))
 
 
-def large(handler, _):
+def address_too_large(handler, _):
     handler.answer(200, b"0x1 a\n0x123456789abcdef01 too large\n")
 
 
@@ -255,15 +256,15 @@ def passed_on(handler, addresses):
         handler.answer(200, answer.read())
 
 
-WAYS = {"well": well, "half": half, "oddly": oddly, "html": html, "garbage": garbage, "large": large, "missing": missing,
+ANSWERS = {"well": answer_all, "half": answer_half, "oddly": oddly, "html": html, "garbage": garbage, "large": address_too_large, "missing": missing,
         "refused": refused, "real": passed_on}
 
 
 @contextlib.contextmanager
-def serving(profiles, ways, real=None):
+def serving(profiles, answers, real=None):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    server.profiles, server.ways, server.asked, server.real = profiles, ways, [], real
+    server.profiles, server.answers, server.asked, server.real = profiles, answers, [], real
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -278,8 +279,8 @@ def serving(profiles, ways, real=None):
 
 REPORTS = ("-top -lines", "-raw", "-top", "-top -files -cum", "-tree -filefunctions", "-traces -lines", "-list=. -lines", "-top -addresses")
 MODES = ("fastlocal", "local", "remote", "none", "force", "bogus", "local:bogus")
-# The other reports are compared with fewer flags.
-WHOLE = ("pie", "cpp")
+# The other programs are compared with fewer reports and modes.
+FULLY_COMPARED = ("pie", "cpp")
 
 
 def case(arguments, said=True, **variables):
@@ -297,10 +298,10 @@ def local_cases(directory, programs):
     cases = []
     for name, program in programs.items():
         path = write(profile_of(program), os.path.join(directory, name + ".pb"))
-        whole = name in WHOLE
+        whole = name in FULLY_COMPARED
         cases += [case("%s %s" % (report, path)) for report in REPORTS[:None if whole else 2]]
         cases += [case("-top -symbolize=%s %s" % (mode, path)) for mode in MODES[:None if whole else 1]]
-        # The mapping's file is elsewhere: by the word in front, by name, by build ID.
+        # The mapping's file does not exist. The binary is the argument before the profile, or is found by its name or build ID.
         elf, moved = Elf(program), os.path.join(directory, "moved-" + name)
         gone = write(profile_of(program, named="/gone/bin/" + name), os.path.join(directory, name + "-gone.pb"))
         other = write(profile_of(program, named="/gone/bin/" + name, build_id="0123456789abcdef"),
@@ -348,7 +349,7 @@ def odd_cases(directory, programs):
 
 def remote_cases(url, names):
     cases = []
-    for way in WAYS:
+    for way in ANSWERS:
         if way == "real":
             continue
         for name in names:
@@ -384,7 +385,7 @@ def compare(cases, oracle, ours, shorten):
         both = pool.map(lambda c: (oracle.run(c[0], c[2]), ours.run(c[0], c[2])), cases)
         for (arguments, said, _), (theirs, mine) in zip(cases, both):
             named += any(word in theirs[1] for word in (b"work.c", b"work_", b"function_", b"::"))
-            if theirs[:2] != mine[:2] or (said and same_words(theirs[2]) != same_words(mine[2])):
+            if theirs[:2] != mine[:2] or (said and comparable_lines(theirs[2]) != comparable_lines(mine[2])):
                 different += 1
                 if different <= 10:
                     tell(arguments, theirs, mine, shorten)
@@ -395,7 +396,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="")
     parser.add_argument("--keep")
-    parser.add_argument("--oracle", help="it was built before")
+    parser.add_argument("--oracle", help="use this reference program instead of building it")
     o = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         directory = os.path.abspath(o.keep or temporary)
@@ -406,7 +407,7 @@ def main():
         ours = Side([os.path.abspath(os.environ.get("PROFGRAB", "build/profgrab")), "pprof"], directory, "ours")
         served = {"profile": profile_of(programs["pie"], step=40).encode(), "heap": profile_of(programs["cpp"], named="", build_id="", step=90).encode(),
                   "fixed": profile_of(programs["fixed"], named="/gone", step=50).encode()}
-        with serving(served, WAYS) as (_, url):
+        with serving(served, ANSWERS) as (_, url):
             cases = local_cases(directory, programs) + odd_cases(directory, programs) + remote_cases(url, sorted(served))
             cases = [c for c in cases if o.only in " ".join(c[0])]
             different, named, done = compare(cases, oracle, ours, lambda text: text.replace(directory + "/", ""))

@@ -161,7 +161,7 @@ static void a_redacted_copy_lists_its_redactions(void **state)
     const json_t *unsearched = json_array_get(json_object_get(handoff, "unsearched"), 0);
     assert_string_equal(json_text(unsearched, "file"), TRACE);
     assert_string_equal(json_text(unsearched, "reason"), "a file of an unknown kind");
-    assert_int_equal(c.unsearchable.n, 0);
+    assert_int_equal(c.failed_to_search.n, 0);
     /* The hashes of the member before and after its redaction. */
     const json_t *item = json_array_get(
         json_object_get(
@@ -446,7 +446,7 @@ static void members_that_are_not_searched_are_listed(void **state)
     make_copy(&options, &c);
     assert_int_equal(c.unsearched, N);
     assert_int_equal(c.changed, 1);
-    assert_int_equal(c.unsearchable.n, 2);
+    assert_int_equal(c.failed_to_search.n, 2);
     assert_ok(bundle_read_manifest(c.path, NULL, &manifest, &err), &err);
     assert_ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, UINT64_MAX}, &top, &err),
               &err);
@@ -461,8 +461,8 @@ static void members_that_are_not_searched_are_listed(void **state)
         assert_contains(buf_str(&readme), want[i][1]);
         if (i < 3)
             continue;
-        assert_contains(c.unsearchable.items[i - 3], want[i][0]);
-        assert_contains(c.unsearchable.items[i - 3], want[i][1]);
+        assert_contains(c.failed_to_search.items[i - 3], want[i][0]);
+        assert_contains(c.failed_to_search.items[i - 3], want[i][1]);
     }
     assert_file_equal(top, "file-03/gitaly/cpu.pb.gz", "no profile", 10);
     struct bundle_summary s = verify_copy(c.path, NULL);
@@ -730,7 +730,7 @@ static void invalid_inputs_of_a_copy_are_refused(void **state)
     bundle_copy_result_release(&c);
     assert_copy_fails(dir, &options, ERR_EXISTS, "c.tar.gz exists already");
     options.output = odd;
-    assert_copy_fails(dir, &options, ERR_USAGE, "the name of this copy ends in .tar.gz");
+    assert_copy_fails(dir, &options, ERR_USAGE, "the name of this copy must end in .tar.gz");
     options.output = NULL;
     options.bundle = copy;
     assert_copy_fails(dir, &options, ERR_USAGE, "is a copy that was handed off already");

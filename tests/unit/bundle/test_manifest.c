@@ -439,7 +439,7 @@ static void valid_foreign_manifests_are_read_and_invalid_ones_refused(void **sta
     }
 }
 
-/* The README trusts no manifest, not even one that was not made by manifest_add_*. */
+/* README.md escapes the texts of every manifest, also of one that manifest_add_* did not make. */
 static void the_readme_escapes_texts_of_a_foreign_manifest(void **state)
 {
     (void)state;
@@ -1025,7 +1025,8 @@ static void invalid_manifests_are_not_loaded(void **state)
          "manifest.json is of version 2, and this program reads version 1"},
         {"{\"format\": \"profgrab-bundle\", \"version\": \"1\"}", "manifest.json has no version number"},
         {HEAD "\"name\": \"b\"}", "manifest.json is malformed: tool is missing"},
-        {HEAD "\"name\": \"../b\", \"tool\": {}}", "manifest.json is malformed: name is no name"},
+        {HEAD "\"name\": \"../b\", \"tool\": {}}",
+         "manifest.json is malformed: name is not usable as the name of a directory"},
         {HEAD "\"handoff\": {}}",
          "it is a copy that was handed off, and redaction may have changed its files"},
         {RUN("\"retries\": -1"), "manifest.json is malformed: retries is out of range"},
@@ -1038,11 +1039,11 @@ static void invalid_manifests_are_not_loaded(void **state)
          "manifest.json is malformed: sync.skew_ms.p95 is not a number"},
         {HOST("1"), "manifest.json is malformed: hosts[0] is not an object"},
         {HOST("{\"name\": \"a/b\", \"services\": []}"),
-         "manifest.json is malformed: hosts[0].name is no name"},
+         "manifest.json is malformed: hosts[0].name is not usable as the name of a directory"},
         {HOST("{\"name\": \"h\", \"services\": []}, {\"name\": \"h\", \"services\": []}"),
          "manifest.json has the host h twice"},
         {SERVICE("{\"name\": \"..\", \"items\": []}"),
-         "manifest.json is malformed: hosts[0].services[0].name is no name"},
+         "manifest.json is malformed: hosts[0].services[0].name is not usable as the name of a directory"},
         {SERVICE("{\"name\": \"s\", \"items\": []}, {\"name\": \"s\", \"items\": []}"),
          "manifest.json has the service s of h twice"},
         {LOADED_ITEM("{\"kind\": \"heap\", \"status\": \"fine\"}"),
@@ -1059,10 +1060,10 @@ static void invalid_manifests_are_not_loaded(void **state)
              "\"}"),
          "manifest.json: the path \"../x\" is not safe: it has a component \"..\""},
         {LOADED_ITEM(OK_FILE("h/t/heap.pb.gz")),
-         "manifest.json is malformed: h/t/heap.pb.gz is no place for a file of h: s"},
-        {LOADED_ITEM(OK_FILE("h/s")), "manifest.json is malformed: h/s is no place for a file of h: s"},
-        {LOADED_ITEM(OK_FILE("h/s2/x")), "manifest.json is malformed: h/s2/x is no place for a file of h: s"},
-        {LOADED_ITEM(OK_FILE("g/s/x")), "manifest.json is malformed: g/s/x is no place for a file of h: s"},
+         "manifest.json is malformed: h/t/heap.pb.gz is not in the directory of h/s"},
+        {LOADED_ITEM(OK_FILE("h/s")), "manifest.json is malformed: h/s is not in the directory of h/s"},
+        {LOADED_ITEM(OK_FILE("h/s2/x")), "manifest.json is malformed: h/s2/x is not in the directory of h/s"},
+        {LOADED_ITEM(OK_FILE("g/s/x")), "manifest.json is malformed: g/s/x is not in the directory of h/s"},
         {LOCAL_ITEM(OK_FILE("report.html")), "manifest.json is malformed: an item's file is report.html"},
         {LOADED_ITEM("{\"kind\": \"heap\", \"status\": \"ok\", \"verdicts\": {}}"),
          "manifest.json is malformed: hosts[0].services[0].items[0].verdicts is not a list"},
@@ -1367,9 +1368,9 @@ static void assert_key_documented(const json_t *defs, const json_t *schema, cons
         fail_msg("docs/formats.md: %s: \"%s\" is described as \"%s\" in the rows", key, doc,
                  row->doc ? row->doc : "");
     if (*type && strcmp(type, type_in_schema(row->type)) != 0)
-        fail_msg("docs/formats.md: %s: the type %s", key, type);
+        fail_msg("docs/formats.md: %s has the type %s, but the rows have another", key, type);
     if (is_required(schema, key) != (row->required || row->write_if_zero))
-        fail_msg("docs/formats.md: %s: whether it is required", key);
+        fail_msg("docs/formats.md and the rows do not agree whether %s is required", key);
     if (row->type == ROW_OBJECT)
         assert_documented(defs, known, row->inner_rows);
     if (row->type == ROW_OBJECTS)

@@ -842,10 +842,12 @@ static void discovered_services_are_selected_by_name(void **state)
     assert_ok(
         targets_note_failed_source(&w->targets, inventory_sources(w->inventory, &n)[0], "no answer", &err),
         &err);
-    assert_selected(w, "six", NULL,
-                    "host \"six\" has no services | a source that may have it failed: http_sd: no answer");
-    assert_selected(w, "file-04", "wob",
-                    "unknown service \"wob\" | a source that may have it failed: http_sd: no answer");
+    assert_selected(
+        w, "six", NULL,
+        "host \"six\" has no services | the service may be in a source that failed: http_sd: no answer");
+    assert_selected(
+        w, "file-04", "wob",
+        "unknown service \"wob\" | the service may be in a source that failed: http_sd: no answer");
     setup_free(w);
 }
 

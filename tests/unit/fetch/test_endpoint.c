@@ -82,7 +82,7 @@ static void redirects_to_other_services_are_refused(void **state)
     (void)state;
     static const struct {
         const char *url;
-        const char *target; /* NULL: elsewhere */
+        const char *target; /* NULL: not followed */
         const char *msg;
     } rows[] = {
         {"http://localhost:6060/debug/pprof/", "/debug/pprof/", NULL},
@@ -145,12 +145,12 @@ static void redirects_to_another_name_of_the_service_are_followed(void **state)
 static void an_untrusted_certificate_is_a_permanent_error(void **state)
 {
     (void)state;
-    static const enum http_failure never[] = {HTTP_FAILURE_CERTIFICATE, HTTP_FAILURE_AUTHORITIES,
-                                              HTTP_FAILURE_OWN_CERTIFICATE};
+    static const enum http_failure permanent[] = {HTTP_FAILURE_CERTIFICATE, HTTP_FAILURE_AUTHORITIES,
+                                                  HTTP_FAILURE_OWN_CERTIFICATE};
     struct service s = service_at((char[]){"localhost"}, 6060, true);
     struct err err = ERR_INIT;
-    for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
-        assert_true(endpoint_set_tls_error(&s, never[i], "no", &err));
+    for (size_t i = 0; i < sizeof permanent / sizeof *never; i++) {
+        assert_true(endpoint_set_tls_error(&s, permanent[i], "no", &err));
         assert_int_equal(err.kind, ERR_DENIED);
     }
     assert_true(endpoint_set_tls_error(&s, HTTP_FAILURE_TLS, "no", &err));
@@ -208,7 +208,7 @@ static const char *describe_page(const char *page)
     return words;
 }
 
-static void a_page_is_described_by_its_title_or_first_line(void **state)
+static void a_page_is_described_by_its_title_or_text(void **state)
 {
     (void)state;
     assert_string_equal(describe_page("plain\r\nwords \x1b[31m"), "plain words ?[31m");
@@ -296,7 +296,7 @@ int main(void)
         cmocka_unit_test(redirects_to_other_services_are_refused),
         cmocka_unit_test(redirects_to_another_name_of_the_service_are_followed),
         cmocka_unit_test(each_http_status_has_its_error_and_hint),
-        cmocka_unit_test(a_page_is_described_by_its_title_or_first_line),
+        cmocka_unit_test(a_page_is_described_by_its_title_or_text),
         cmocka_unit_test(users_of_the_profiler_are_named),
         cmocka_unit_test(the_go_version_is_read_from_paths),
         cmocka_unit_test(an_untrusted_certificate_is_a_permanent_error),

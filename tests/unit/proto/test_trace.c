@@ -1,6 +1,7 @@
-/* Whether a trace is whole: hand-made ones of both formats, each error with its exact message, and real
- * ones cut and flipped everywhere. The real ones are of a program that does almost nothing between
- * trace.Start and trace.Stop, built with -trimpath: tests/data/trace/go-VERSION. */
+/* The check whether a trace is complete: hand-made traces of both formats, every error with its message, and
+ * real traces that are cut at every byte and have each bit flipped. The real traces are of a program that
+ * does almost nothing between trace.Start and trace.Stop, built with -trimpath: tests/data/trace/go-VERSION.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -57,7 +58,7 @@ static struct trace_summary scan_whole(const struct buf *b)
     return sum;
 }
 
-static void assert_refused_at(const struct buf *b, const char *msg)
+static void assert_refused_with(const struct buf *b, const char *msg)
 {
     struct trace_summary sum;
     struct err err = ERR_INIT;
@@ -66,7 +67,7 @@ static void assert_refused_at(const struct buf *b, const char *msg)
     assert_int_equal(err.kind, ERR_FAILED);
 }
 
-/* A trace of the pieces of bytes given as literals, and its error; NULL: it is whole. */
+/* Scans the bytes of the string literal and expects the error `msg`; NULL: the trace is complete. */
 #define TRACE(literal, msg) assert_trace(literal, sizeof(literal) - 1, msg)
 
 static void assert_trace(const char *p, size_t n, const char *msg)
@@ -74,7 +75,7 @@ static void assert_trace(const char *p, size_t n, const char *msg)
     struct buf b = BUF_INIT(1 << 20);
     buf_add(&b, p, n);
     if (msg)
-        assert_refused_at(&b, msg);
+        assert_refused_with(&b, msg);
     else
         scan_whole(&b);
     buf_release(&b);
@@ -115,7 +116,8 @@ static void the_header_of_a_trace_is_read(void **state)
 
 /* ---- batches ----------------------------------------------------------------------------------------- */
 
-/* Batches of generation g, thread 7, time 300: a clock's frequency, its sync batch, strings, events. */
+/* Batches of generation g at time 300, of thread 7 or, for EVENTS, of no thread: the clock's frequency, the
+ * same in a sync batch, strings, events, an experiment. */
 #define CLOCK(g) "\x01" g "\x07\xac\x02\x02\x08\x05"
 #define SYNC(g) "\x01" g "\x07\xac\x02\x03\x32\x08\x05"
 #define STRINGS(g) "\x01" g "\x07\xac\x02\x84\x80\x00\x04\x05\x01\x00"
@@ -221,7 +223,7 @@ static void a_batch_of_the_maximum_size_is_read(void **state)
         buf_addc(&b, '\4');
     scan_whole(&b);
     b.len--;
-    assert_refused_at(&b, "cut off inside a batch after 65566 bytes");
+    assert_refused_with(&b, "cut off inside a batch after 65566 bytes");
     buf_release(&b);
 }
 
@@ -244,7 +246,8 @@ static void events_of_older_versions_are_read(void **state)
     TRACE(HEADER("11") BEGIN START HERTZ, NULL);
     TRACE(HEADER("19") BEGIN STRING START LOG "\xf0\x04\x01\x01\x01\x00\x00" HERTZ BEGIN, NULL);
     TRACE(HEADER("21") BEGIN "\xf1\x05\x01\x01\x01\x01\x01" HERTZ, NULL);
-    TRACE(HEADER("19") BEGIN HERTZ "\xc3\x07\x01\x01\x80\x00\x01\x01\x02" /* four for the frame */, NULL);
+    TRACE(HEADER("19") BEGIN HERTZ "\xc3\x07\x01\x01\x80\x00\x01\x01\x02" /* four numbers for the frame */,
+          NULL);
     TRACE(HEADER("19") BEGIN HERTZ "\xc3\x02\x01\x00" /* no frame */, NULL);
 }
 
@@ -329,8 +332,8 @@ static void an_error_is_returned_by_each_later_call(void **state)
 
 /* ---- real traces ------------------------------------------------------------------------------------- */
 
-/* `cuts`: how many cuts are accepted, because they fall between two events after the clock's frequency, up
- * to 1.21. */
+/* `cuts`: the number of cuts that pass. Up to Go 1.21, a cut between two events after the clock's frequency
+ * cannot be detected. */
 static const struct real {
     const char *name;
     struct trace_summary sum;

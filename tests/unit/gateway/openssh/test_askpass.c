@@ -89,7 +89,7 @@ static struct askpass make_askpass(const char *dir)
     struct askpass a;
     struct err err = ERR_INIT;
     assert_ok(askpass_init(&a, dir, "/nowhere/profgrab", &err), &err);
-    a.labels_logins = true;
+    a.marks_server_prompts = true;
     return a;
 }
 
@@ -217,7 +217,7 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
                                         .ask = answer_question,
                                         .ask_ctx = &user};
     user.answer = "other";
-    a.labels_logins = false;
+    a.marks_server_prompts = false;
     assert_ok(ask_and_serve_with(&a, &other, &program, &err), &err);
     assert_string_equal(program.answer.text, "other");
     assert_string_equal(user.prompt, "file-04: Enter passphrase for key '/k':");
