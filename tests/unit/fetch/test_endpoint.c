@@ -149,7 +149,7 @@ static void an_untrusted_certificate_is_a_permanent_error(void **state)
                                                   HTTP_FAILURE_OWN_CERTIFICATE};
     struct service s = service_at((char[]){"localhost"}, 6060, true);
     struct err err = ERR_INIT;
-    for (size_t i = 0; i < sizeof permanent / sizeof *never; i++) {
+    for (size_t i = 0; i < sizeof permanent / sizeof *permanent; i++) {
         assert_true(endpoint_set_tls_error(&s, permanent[i], "no", &err));
         assert_int_equal(err.kind, ERR_DENIED);
     }
