@@ -320,7 +320,7 @@ lint:
 	tools/lint
 
 format:
-	clang-format -i $(wildcard $(foreach f,$(FOLDERS) tests/unit tests/unit/* tests/unit/*/*,$(f)/*.[ch]))
+	clang-format -i $(wildcard $(foreach f,$(FOLDERS) tests tests/* tests/*/* tests/*/*/*,$(f)/*.[ch]))
 
 # The programs of all benches.
 benches: $(patsubst tests/bench/%.c,$(out)/bench/%,$(wildcard tests/bench/*.c))

@@ -20,7 +20,7 @@ struct question {
     bool is_retry;       /* the previous answer was wrong */
     bool bypass_keyring; /* do not use the keyring: the person chooses a new passphrase, or the caller uses
                             the keyring itself */
-    int64_t deadline;    /* clock_now() at which waiting for the answer ends */
+    int64_t deadline;    /* the value of clock_now() at which the wait for the answer ends */
 };
 
 /* Asks the person. Several threads may call it at the same time. Fills *ret, which the caller wipes, except

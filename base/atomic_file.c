@@ -33,7 +33,7 @@ static int create_file(struct atomic_file *file, struct err *err)
     return file->fd < 0 ? -1 : 0;
 }
 
-/* Takes ownership of directory_fd and directory_name (NULL: the working directory). */
+/* Takes ownership of directory_fd, and of directory_name, which messages show (NULL: none). */
 static int create_atomic_file(int directory_fd, char *directory_name, const char *path,
                               struct atomic_file **ret, struct err *err)
 {

@@ -1,12 +1,12 @@
 /*
  * A new file that gets its name only when it is complete. Until then it is nameless (O_TMPFILE), so that a
- * killed process leaves no file. Systems without nameless files use the temporary name `NAME.tmp-` and
- * unguessable letters. A file that never gets its name is removed. Its mode is 0600. Only atomic_file_replace
- * replaces an existing file.
+ * killed process leaves no file. Two cases need a temporary name, `NAME.tmp-` and random characters: a system
+ * without nameless files, and atomic_file_replace just before it renames the file. A file that never gets its
+ * name is removed. Its mode is 0600. Only atomic_file_replace replaces an existing file.
  *
  * The directory is opened once, when the atomic file is created, and links in its path are followed. The name
- * is created in that directory, even if the path names another directory in the meantime. If the name is a
- * symbolic link, the link is not followed.
+ * is created in that directory, even if the path names another directory by then. If the name is a symbolic
+ * link, the link is not followed.
  */
 #ifndef BASE_ATOMIC_FILE_H
 #define BASE_ATOMIC_FILE_H
@@ -35,7 +35,8 @@ int atomic_file_sync(struct atomic_file *file, struct err *err);
 int atomic_file_give_name(struct atomic_file *file, const char *path, struct err *err);
 
 /* Works like atomic_file_give_name. If `path`, which ends in `ending`, is taken, tries `-2`, `-3`, ... before
- * that ending. *ret_path is the name, a new string. */
+ * that ending, about a thousand names at most. *ret_path is the path with the chosen name, a new string; the
+ * caller frees it. */
 int atomic_file_give_free_name(struct atomic_file *file, const char *path, const char *ending,
                                char **ret_path, struct err *err);
 

@@ -1,6 +1,7 @@
 /*
- * Functions that this program must not call: they write without a bound, do not report bad input, or share
- * state between threads. Every source file includes this header last.
+ * Functions that this program must not call: they write without a bound, may omit the final NUL, do not
+ * report bad input, share state between threads, use guessable names for temporary files, or run a shell.
+ * Every source file includes this header last.
  */
 #ifndef BASE_BANNED_H
 #define BASE_BANNED_H

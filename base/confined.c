@@ -5,8 +5,8 @@
 #include "base/data/text.h"
 #include "base/banned.h"
 
-/* For each byte of a file: dumps of goroutines inflate to about 50 bytes. Profiles inflate to 10 bytes, which
- * take 30 bytes of memory. */
+/* The memory for each byte of a file. A dump of goroutines inflates to about 50 bytes for each byte. A
+ * profile inflates to 10 bytes for each byte, and needs 30 bytes of memory for them. */
 #define MEMORY_PER_BYTE 48
 #define MS_PER_MB 1000
 

@@ -33,7 +33,8 @@ void confined_budget_init(uint64_t bytes, struct confined_budget *ret);
 /* Raises the limits for `bytes` more bytes of input. */
 void confined_budget_add(struct confined_budget *b, uint64_t bytes);
 
-/* Returns the rest of the budget for a child, but at least 1 s and 16 MB, so that it can report an error. */
+/* Returns the rest of the budget for a child, but at least 1 s and 16 MB, so that the child can report an
+ * error. */
 struct proc_fork_limits confined_budget_rest(const struct confined_budget *b, int cancel_fd);
 
 /* Returns -1 with ERR_LIMIT and `name` in the message after five eighths of the time: the rest is for the
@@ -48,8 +49,8 @@ void confined_limit_memory(const struct confined_budget *b, uint64_t *ret_before
 int confined_restore_memory(const struct confined_budget *b, uint64_t before, int rc, const char *name,
                             struct err *err);
 
-/* Returns the limit of CPU time for copying a bundle of `bytes` bytes: 8 s plus 1 s for each MB. That is 2 s
- * less than confined_limits allows: the rest is for reading the manifest and the finished copy. */
+/* Returns the limit of CPU time for copying a bundle of `bytes` bytes: 8 s plus 1 s for each MB, but no more
+ * than 598 s. confined_limits allows 2 s more, for reading the manifest and the finished copy. */
 int64_t confined_copy_limit_ms(uint64_t bytes);
 
 /* The work of a child, and the name of the file that it reads. */

@@ -392,8 +392,8 @@ int dir_give_name(const struct dir *b, int fd, const char *path, struct err *err
     return rc < 0 ? set_path_error(err, b, "create", path) : 0;
 }
 
-/* Sets mode 0700 whatever the umask is. If the umask removes the owner's rights, the directory cannot be
- * opened. Returns -1 with errno. */
+/* Sets mode 0700 whatever the umask is. If the umask removed the owner's rights, sets it by name, because the
+ * directory cannot be opened. Returns -1 with errno. */
 static int make_directory_private(int at, const char *name)
 {
     struct stat st;
@@ -449,7 +449,8 @@ int dir_mkdirs(const struct dir *b, const char *path, struct err *err)
 
 /* ---- replacing and renaming ---- */
 
-/* Calls fsync on a directory. A file system that does not support it is no error. */
+/* Calls fsync on a directory. Succeeds without fsync if the directory cannot be opened for reading, or if its
+ * file system does not support fsync. */
 static int sync_directory(int at)
 {
     int fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

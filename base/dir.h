@@ -73,12 +73,13 @@ int dir_rename_new(const struct dir *b, const char *from, const char *to, struct
 /* Removes a file, a link or a directory with everything below it. A missing entry is no error. */
 int dir_remove(const struct dir *b, const char *path, struct err *err);
 
-/* Calls lstat(2). "" is the directory itself. */
+/* Works like lstat(2). "" is the directory itself. */
 int dir_stat(const struct dir *b, const char *path, struct stat *ret, struct err *err);
 bool dir_exists(const struct dir *b, const char *path);
 
-/* Calls fsync on the directory that contains `path`, so that a rename in it survives a power cut. A file
- * system that does not support it is no error. */
+/* Calls fsync on the directory that contains `path`, so that a rename in it survives a power cut. Succeeds
+ * without fsync if the directory cannot be opened for reading, or if its file system does not support
+ * fsync. */
 int dir_sync(const struct dir *b, const char *path, struct err *err);
 
 /* Calls `visit` for every entry at any depth, a directory before its entries. The walk ends when `visit`

@@ -41,7 +41,8 @@ int fd_accept(int listener);
 
 /*
  * Raises the soft limit of open descriptors, usually 1024, to `wanted` or to the hard limit. Call it before
- * any thread starts. Returns the new limit. fd_restore_limit restores the old limit in a child (Linux).
+ * any thread starts. Returns the number of descriptors that the limit then allows, at most `wanted`. On Linux
+ * fd_restore_limit restores the old limit in a child.
  */
 size_t fd_raise_limit(size_t wanted);
 void fd_restore_limit(pid_t child);
@@ -52,20 +53,21 @@ int fd_set_nonblocking(int fd, bool on, struct err *err);
 void fd_close(int *fd);
 
 /*
- * Waits until poll(2) reports one of `events` for fd. ERR_TIMEOUT if the deadline (clock_deadline) passes
- * first, ERR_CANCELLED if cancel_fd (or -1) is readable. If fd is -1, it waits only for the deadline and
- * cancel_fd.
+ * Waits until poll(2) reports one of `events`, an error or a hang-up for fd. ERR_TIMEOUT if the deadline
+ * (clock_deadline) passes first, ERR_CANCELLED if cancel_fd (-1: none) is readable. If fd is -1, the function
+ * waits only for the deadline and cancel_fd.
  */
 int fd_wait(int fd, short events, int64_t deadline, int cancel_fd, struct err *err);
 
-/* Returns whether cancel_fd (or -1) is readable now. */
+/* Returns whether cancel_fd (-1: none) is readable now. */
 bool fd_cancelled(int cancel_fd);
 
 /* Writes all n bytes and waits if needed. */
 int fd_write_all(int fd, const void *p, size_t n, struct err *err);
 
-/* Works like fd_write_all, but returns ERR_CANCELLED once cancel_fd (or -1) is readable, even if no process
- * reads the pipe. Bytes already written stay. The descriptor may be blocking; its mode is unchanged. */
+/* Works like fd_write_all, but returns ERR_CANCELLED once cancel_fd (-1: none) is readable, even if no
+ * process reads the pipe. Bytes already written stay. The descriptor may be blocking; its mode is
+ * unchanged. */
 int fd_write_or_cancel(int fd, const void *p, size_t n, int cancel_fd, struct err *err);
 
 /* Works like fd_write_or_cancel, but returns ERR_CANCELLED only if cancel_fd is readable and a write would

@@ -17,7 +17,7 @@
 #include "base/data/strlist.h"
 
 /* Reads a whole file into `ret` (an initialised buffer whose `max` is the limit). ERR_NOT_FOUND if it does
- * not exist, ERR_FAILED if it is larger than the limit or no regular file. */
+ * not exist, ERR_FAILED if it is larger than the limit or is not a regular file. */
 int file_read(const char *path, struct buf *ret, struct err *err);
 
 /* Creates a file for writing and reading. Returns the descriptor or -1; ERR_EXISTS if the name is taken. */
@@ -56,7 +56,7 @@ int file_remove(const char *path, struct err *err);
 bool file_exists(const char *path);
 
 /* Returns a new string: dir and name with one slash between, or just `name` if it is absolute or dir is NULL.
- * Returns NULL without memory. The caller frees it. */
+ * The caller frees it. NULL: out of memory. */
 char *file_join(const char *dir, const char *name);
 
 /* Returns the part after the last slash. */
@@ -66,7 +66,7 @@ const char *file_base(const char *path);
 char *file_dir(const char *path);
 
 /* Returns a new string: the path with a leading `~` or `~/` replaced by the user's home directory ($HOME,
- * else the password database); any other path unchanged. NULL without memory or without a home directory. */
+ * else the password database); any other path unchanged. NULL: out of memory, or no home directory. */
 char *file_expand_home(const char *path);
 
 #endif

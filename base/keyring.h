@@ -26,7 +26,7 @@ char *keyring_file_name(const char *path);
 
 /* Limits of the wait while another caller asks. */
 struct keyring_wait {
-    int64_t deadline; /* of clock_now() */
+    int64_t deadline; /* a value of clock_now() */
     int cancel_fd;    /* readable: ERR_CANCELLED; -1: none */
 };
 

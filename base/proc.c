@@ -157,8 +157,9 @@ static int exit_code(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + (WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 }
 
-/* Waits for a child that is about to end and reaps it. Returns its exit code, or -1 if the deadline passes or
- * cancel_fd becomes readable first. */
+/* Waits for a child that is about to end and reaps it. Returns its exit code (127: waitpid failed), or -1 if
+ * the deadline passes or cancel_fd becomes readable first. Ignores cancel_fd if the deadline is
+ * CLOCK_NEVER. */
 static int reap_child(pid_t pid, int64_t deadline, int cancel_fd)
 {
     struct pollfd cancel = {.fd = cancel_fd, .events = POLLIN};
@@ -198,7 +199,8 @@ int proc_end(pid_t pid)
     return reap_child(pid, CLOCK_NEVER, -1);
 }
 
-/* Reads once from a pipe. Returns 1 while it is open, 0 at its end, -1 if the buffer is full. */
+/* Reads once from a pipe. Returns 1 while the pipe is open, 0 at its end or after a read error, -1 if the
+ * buffer failed. With keep_beginning, drops the bytes that exceed the maximum of the buffer. */
 static int read_pipe(int fd, struct buf *into, bool keep_beginning)
 {
     char chunk[4096];

@@ -1,8 +1,10 @@
 /*
  * Child processes. All code starts them through this header.
  *
- * A child starts with the default signal dispositions and an empty signal mask, and inherits only the
- * descriptors 0, 1 and 2. PATH is searched for the program. No shell is involved.
+ * A program starts with the default signal dispositions and an empty signal mask, and inherits only the
+ * descriptors 0, 1 and 2 (before glibc 2.34 also inherited descriptors that are not close-on-exec). PATH is
+ * searched for the program. No shell is involved. proc_run_fork and proc_run_confined start forks of this
+ * process instead.
  */
 #ifndef BASE_PROC_H
 #define BASE_PROC_H
@@ -18,10 +20,10 @@ struct proc_limits {
     int64_t timeout_ms; /* since the start; after it the child is killed (ERR_TIMEOUT) */
     int cancel_fd;      /* once readable, the child is killed (ERR_CANCELLED); -1: none */
     size_t max_output;  /* bytes of standard output; more is ERR_FAILED */
-    bool secret_output; /* keep no copy in memory; proc_result_release wipes it */
+    bool secret_output; /* wipe every copy of the output; proc_result_release wipes the last one */
     /* Limits of a program that reads untrusted bytes; 0: no limit. A child with one of these limits also
-     * dumps no core, gets no new privileges, and is killed when this process ends. Its argv[0] must be a
-     * path: PATH is not searched. */
+     * dumps no core, and on Linux gets no new privileges and is killed when this process ends. Its argv[0]
+     * must be a path: PATH is not searched. */
     uint64_t memory; /* bytes of private memory */
     int64_t cpu_ms;  /* CPU time; SIGXCPU ends a child that uses more */
 };
@@ -34,8 +36,8 @@ struct proc_result {
 
 /*
  * Runs argv (NULL-terminated) with /dev/null as its input and collects its output. Returns 0 after the child
- * has ended, whatever its exit code. Returns -1 if the child could not start, was killed or wrote too much.
- * After 0 the caller releases `ret`.
+ * has ended, whatever its exit code. Returns -1 if the child could not start or wrote too much, and after a
+ * timeout or a cancellation. After 0 the caller releases `ret`.
  */
 int proc_run(const char *const argv[], const struct proc_limits *limits, struct proc_result *ret,
              struct err *err);
@@ -47,7 +49,7 @@ int proc_run_with_input(const char *const argv[], int input, const struct proc_l
 
 /*
  * Starts argv with these descriptors as its 0, 1 and 2 (-1: /dev/null) and returns at once. The caller closes
- * its own descriptors and calls proc_end.
+ * its own descriptors, and reaps the child with proc_end or proc_wait.
  */
 int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct err *err);
 
@@ -81,9 +83,9 @@ int proc_end(pid_t pid);
  * lost. `run` returns the child's exit code and must flush stdio itself. The child has no other threads, so
  * no other thread may hold a lock that `run` needs.
  *
- * While it waits, this process ignores the terminal's signals, as system(3) does; the child handles them.
- * ERR_CANCELLED: cancel_fd (or -1) became readable and the child was ended. *ret_exit_code is as in
- * proc_result.
+ * While this process waits, it ignores SIGINT and SIGQUIT, as system(3) does. The child does not ignore them,
+ * unless this process did before. ERR_CANCELLED: cancel_fd (-1: none) became readable, and the child was
+ * ended. *ret_exit_code is as in proc_result.
  */
 typedef int proc_fork_fn(void *ctx);
 int proc_run_fork(proc_fork_fn *run, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err);
@@ -116,8 +118,8 @@ int64_t proc_cpu_ms(void);
 
 /* Limits the private memory of this process: allocations beyond `most` bytes fail until the caller restores
  * the limit *ret_before (UINT64_MAX: none). Children inherit the limit, so the caller must not start one
- * before it restores the limit. Does nothing under sanitizers and on macOS, which count the whole address
- * space. */
+ * before it restores the limit. Does nothing under sanitizers, which map terabytes, and on macOS, which
+ * limits only the whole address space. */
 void proc_limit_memory(uint64_t most, uint64_t *ret_before);
 
 /*
@@ -128,9 +130,9 @@ void proc_limit_memory(uint64_t most, uint64_t *ret_before);
  * Other threads of this process do not run in the child. Do not call this if another thread may hold a lock
  * of a library that `run` needs; the locks of glibc and macOS are safe.
  *
- * The error is the child's, made printable. ERR_LIMIT if it exceeded a limit or ended without a result;
- * ERR_CANCELLED. A signal from the terminal reaches both processes, and ends this process unless it has a
- * handler.
+ * The error is the child's, made printable. ERR_LIMIT if the child exceeded a limit or ended without a
+ * result. ERR_CANCELLED if cancel_fd became readable, or a signal of the terminal ended the child. A signal
+ * from the terminal reaches both processes, and ends this process unless it has a handler.
  */
 int proc_run_confined(proc_confined_fn *run, void *ctx, const struct proc_fork_limits *limits,
                       struct buf *ret, struct err *err);

@@ -1,5 +1,6 @@
-/* Functions that a child calls between fork and its work, and the start of a program with limits. The
- * functions make only async-signal-safe calls, because another thread may hold a lock at the fork. */
+/* Functions that a child calls between fork and its work, and the start of a program with limits. In the
+ * child, all of them make only async-signal-safe calls, because another thread may hold a lock at the
+ * fork. */
 #ifndef BASE_PROC_BOUNDS_H
 #define BASE_PROC_BOUNDS_H
 

@@ -52,8 +52,8 @@ static void run_child(proc_confined_fn *run, void *ctx, const struct proc_fork_l
     _exit(0);
 }
 
-/* The wall time is counted in slices of poll(2), each at most SLICE_MS long. So the time during which this
- * process was stopped (Ctrl-Z) or the machine slept does not count. */
+/* The wall time is counted in slices: each poll(2) takes at most SLICE_MS, and counts as at most twice that.
+ * Therefore the time during which this process was stopped (Ctrl-Z) or the machine slept hardly counts. */
 #define SLICE_MS 100
 
 /* Returns 0 when fd is readable. *left_ms is the remaining wall time; negative: no limit. */

@@ -312,7 +312,7 @@ static void mask_truncated(char *text, size_t at, const char *needle)
 }
 
 /* Masks every `needle`, also one that is incomplete because the text was cut (at its end or before `...`).
- * Ignores matches shorter than the asterisks. */
+ * Ignores a needle of fewer than three bytes, and an incomplete one of fewer than four. */
 static void mask_text(char *text, const char *needle)
 {
     size_t n = strlen(needle);

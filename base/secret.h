@@ -34,7 +34,7 @@ struct secret {
 
 /*
  * Reads the secret: one line of visible ASCII characters and blanks. ERR_USAGE with a hint if the variable is
- * not set, the file is missing or readable by others, the command fails, or the text is not such a line. A
+ * not set, the file is missing or open to other users, the command fails, or the text is not such a line. A
  * cancelled or slow command fails as in proc_run. `limits` apply to the command, except max_output; without a
  * command they may be NULL.
  */
@@ -47,8 +47,9 @@ void secret_wipe(struct secret *s);
 int secret_check(const struct secret_ref *ref, struct err *err);
 
 /* Replaces each copy of the secret `needle` in the text with three asterisks: the unchanged secret, its
- * printable form, and its beginning if the text was cut there (at its end or before `...`). Ignores matches
- * shorter than three bytes. Use it on the replies of a host that received the secret. */
+ * printable form, and its beginning if the text was cut there (at its end or before `...`). Ignores a secret
+ * of fewer than three bytes, and a beginning of fewer than four. Use it on the replies of a host that
+ * received the secret. */
 void secret_mask(char *text, const char *needle);
 
 /*

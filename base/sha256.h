@@ -23,7 +23,7 @@ int sha256_bytes(struct sha256 *h, unsigned char ret[SHA256_BYTES], struct err *
 int sha256_hex(struct sha256 *h, char ret[SHA256_HEX], struct err *err);
 
 /* Hashes a file from the offset `begin` to its end. Does not change the descriptor's offset. ERR_CANCELLED if
- * cancel_fd (or -1) is readable. */
+ * cancel_fd (-1: none) is readable. */
 struct sha256_file {
     uint64_t bytes;
     char hex[SHA256_HEX];

@@ -8,7 +8,7 @@
 #include "base/base.h"
 
 struct stop {
-    int cancel_fd;   /* readable: the work is cancelled; or -1 */
+    int cancel_fd;   /* readable: the work is cancelled; -1: none */
     int64_t cpu_ms;  /* limit of CPU time; 0: none */
     int64_t cpu_end; /* the value of proc_cpu_ms at the limit */
 };
@@ -17,7 +17,7 @@ struct stop {
 struct stop stop_new(int cancel_fd, int64_t cpu_ms);
 
 /* Returns 0 to continue, or -1 with ERR_CANCELLED or ERR_LIMIT. A call takes about 2 us: call it once for
- * each piece of input, at most some hundred kB. */
+ * each piece of input of up to some hundred kB. */
 int stop_check(const struct stop *s, struct err *err);
 
 /* Returns the remaining CPU time in milliseconds, at least 1; 0: no limit. */

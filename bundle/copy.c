@@ -217,7 +217,7 @@ static int redact_issue(struct copying *c, struct err *err)
                : check_issue_words(c, c->options->assignees, "assignee", "assignee", err);
 }
 
-/* Makes README.md from the manifest again, and adds its hash to the manifest. */
+/* Makes README.md from the manifest again, and adds the size and hash of README.md to the manifest. */
 static int rewrite_readme(struct copying *c, struct err *err)
 {
     char hex[SHA256_HEX];

@@ -19,7 +19,7 @@
  */
 struct bundle_preview {
     struct str manifest;
-    uint64_t bytes; /* of the bundle, on disk */
+    uint64_t bytes; /* the size of the original bundle on disk */
     int cancel_fd;  /* or -1 */
     int64_t cpu_ms; /* limit for the page's processor time; 0: none */
     int fd;         /* `visit` reads from it; -1: none */
@@ -38,7 +38,7 @@ struct bundle_copy {
     /* The path of the copy, ending in .tar.gz or, encrypted, .tar.gz.age; ERR_EXISTS if it exists. NULL:
      * beside the bundle, `NAME-handoff.tar.gz` or `NAME.tar.gz.age`, with `-2`, `-3`, ... if that exists. */
     const char *output;
-    const char *user, *workstation; /* the user who hands it off, and their workstation; may be NULL */
+    const char *user, *workstation; /* the user who hands off the copy, and their workstation; may be NULL */
     const char *title;              /* the title of the issue, to be redacted too; NULL: none */
     /* Labels and assignees of the issue, to be sent unchanged: ERR_FAILED if redaction would change one. May
      * be NULL. */
@@ -62,21 +62,21 @@ struct bundle_copy_result {
     size_t changed;      /* members that differ from the collected ones */
     size_t unsearched;   /* members that were not searched for secrets: traces, files of an unknown kind */
     struct strlist unsearched_files;   /* `PATH: REASON` of each unsearched member, printable */
-    struct strlist failed_to_search;   /* those of them that redaction tried to search, but could not */
+    struct strlist failed_to_search;   /* the lines of members whose search for secrets failed */
     char *manifest;                    /* the text of the copy's manifest */
     char *title;                       /* the redacted title of the issue; NULL: none */
     struct err page_error;             /* ERR_NONE, or why the copy has no report.html */
-    char fingerprint[SSH_FINGERPRINT]; /* of the signing key; "" */
+    char fingerprint[SSH_FINGERPRINT]; /* of the signing key; "": no signature */
     struct err signing_error;          /* ERR_NONE, or why the optional signature is missing */
 };
 
 /*
  * Makes the copy. Compares each member with the manifest, so that the copy has no file with a wrong hash.
- * Redaction needs disk space beside the copy for the changed members and the largest one. Adds the key
- * `handoff` to the manifest and makes README.md again; with `redact`, also report.html. Both the manifest and
- * README.md record the user, the time and the recipients. Signs the copy, then encrypts it. After a failure
- * no file stays. A member that redaction cannot search (too large, or of another format) is copied unchanged
- * and listed in the manifest, README.md and *ret; the user decides who gets the copy.
+ * Redaction needs disk space beside the copy for all changed members and for one copy of the largest member.
+ * Adds the key `handoff` to the manifest and makes README.md again; with `redact`, also report.html. Both the
+ * manifest and README.md record the user, the time and the recipients. Signs the copy, then encrypts it.
+ * After a failure no file stays. A member that redaction cannot search (too large, or of another format) is
+ * copied unchanged and listed in the manifest, README.md and *ret; the user decides who gets the copy.
  *
  * ERR_LIMIT: the copy needs more than cpu_ms, or the bundle inflates to more than gzfile_max_inflated allows.
  * ERR_USAGE: the bundle is a copy already. ERR_FAILED: a label or an assignee contains text that looks like a

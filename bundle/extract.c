@@ -20,7 +20,7 @@ struct extraction {
     struct reader *r;
     const char *dir;
     struct dir parent; /* the user's directory, open */
-    struct dir files;  /* the top directory; its fd is -1 until it is made */
+    struct dir files;  /* the top directory, its fd -1 until it is made; the work directory when restoring */
     char *top;         /* its path, for the caller; NULL before it is made, and when restoring */
     const struct strlist *wanted;
     bool *matched;                   /* the entries of `wanted` that have matched */
@@ -46,7 +46,9 @@ static int make_top(struct extraction *x, struct err *err)
     return x->files.fd < 0 ? -1 : 0;
 }
 
-/* Returns whether a member is wanted: its path or a directory above it matches a name or a glob. */
+/* Returns whether to extract a member. A restore extracts the files of the manifest. Otherwise a name or a
+ * glob of `wanted` must match the member's path or a directory above it; without such names all members
+ * match. Sets `matched` for the names that match. */
 static bool is_wanted(struct extraction *x, const char *path)
 {
     bool wanted = x->manifest ? manifest_has_path(x->manifest, path) : !x->wanted || x->wanted->n == 0;
@@ -229,7 +231,7 @@ int bundle_restore(const struct bundle_restore *options, struct err *ret_damage,
     reader_set_stop(x.r, &stop);
     x.files = *workdir_files(options->work);
     int rc = extract_all(&x, &why);
-    /* Keep the files before the damage of an archive: the manifest verifies them. */
+    /* Keep the files that precede the damage: the caller compares them with the manifest. */
     if (rc < 0 && why.kind == ERR_FAILED && x.room > 0) {
         *ret_damage = why;
         rc = 0;

@@ -16,9 +16,9 @@
 struct gzfile;
 
 /*
- * Returns the most bytes to which a bundle of `size` bytes may inflate: 256 MiB plus 64 times its size.
- * deflate reaches 1032 times, profiles reach 10 and dumps of goroutines 50. gzpack.c keeps each bundle below
- * this bound, so a bundle above it is damaged or hostile.
+ * Returns the most bytes to which a bundle of `size` bytes may inflate: 256 MiB plus 64 times its size. A
+ * deflated file can inflate to 1032 times its size; profiles reach 10 times and dumps of goroutines 50.
+ * gzpack.c keeps each bundle below this bound, so a bundle above it is damaged or hostile.
  */
 uint64_t gzfile_max_inflated(uint64_t size);
 

@@ -31,9 +31,9 @@ enum row_type {
 };
 
 /*
- * A key that an object may have. The last row of a table has no key. ROWS_END_SOURCE makes a last row with a
- * member: the JSON object from which the struct was read, if it has keys without a row, else NULL.
- * json_rows_print prints these keys again.
+ * A key that an object may have. The last row of a table has no key. ROWS_END_SOURCE makes a last row with
+ * the member `source`: the JSON object from which the struct was read, or NULL if the object has no key
+ * without a row. json_rows_print prints the keys without a row again.
  */
 struct json_row {
     const char *key;
@@ -52,7 +52,7 @@ struct json_row {
     const struct json_row *inner_rows;    /* of ROW_OBJECT and ROW_OBJECTS */
     size_t entry_size;                    /* the size of one entry of a list */
     const char *const *words;             /* the last is NULL */
-    json_int_t max;                       /* limit of a number or of a list's length; 0: none */
+    json_int_t max;                       /* limit of a ROW_COUNT or of a list's length; 0: none */
     const char *doc;                      /* the description in docs/formats.md; NULL: none */
 };
 #define ROWS_END                                                                                             \
@@ -79,13 +79,14 @@ struct json_rows_lists {
     bool has_unknown_keys; /* json_rows_read has found keys without a row */
 };
 
-/* Fills the members of the struct at `to`, which is zeroed, from `object` (NULL: nothing). Strings belong to
- * the object. ERR_FAILED if the lists take too much memory. */
+/* Fills the members of the struct at `to`, which the caller has zeroed, from `object`. NULL counts as an
+ * object without keys. Strings belong to the object. ERR_FAILED if the lists take too much memory. */
 int json_rows_read(const json_t *object, const struct json_row *table, void *to,
                    struct json_rows_lists *lists, struct err *err);
 
-/* Copies the struct's members into the arena and the struct at `to`. Makes texts printable, and an empty text
- * NULL unless its row keeps it. After a failure, `to` is invalid. */
+/* Copies the struct's members into the arena and the struct at `to`. Makes texts printable, except a
+ * ROW_PATH. An empty text becomes NULL, unless its row is `required`, `write_if_zero` or `keep_empty`. After
+ * a failure, `to` is invalid. */
 int json_rows_copy(const struct json_row *table, const void *from, void *to, struct arena *a,
                    struct err *err);
 

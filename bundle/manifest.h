@@ -66,8 +66,8 @@ int manifest_save_text(const struct buf *text, const struct workdir *w, struct e
 
 /* ---- a loaded manifest --------------------------------------------------------------------------------- */
 
-/* Checks whether the request can be repeated: ERR_NOT_FOUND with the reason if the manifest lacks it;
- * ERR_FAILED if it names a target twice, or does not group targets by host. */
+/* Checks whether the request can be repeated: ERR_NOT_FOUND with the reason if the manifest has no request;
+ * ERR_FAILED if the request names a target twice, or does not group targets by host. */
 int manifest_check_request(const struct manifest *m, struct err *err);
 
 /*
@@ -89,8 +89,8 @@ struct manifest_item_key {
     const char *argument; /* NULL or "": none */
     unsigned pair;
 };
-/* Returns whether the manifest has the item, complete and with a file. *ret_started (may be NULL) is its time
- * in UTC milliseconds, 0 if unknown. */
+/* Returns whether the manifest has the item, complete and with a file. *ret_started (may be NULL) is the time
+ * at which its fetch began, in UTC milliseconds, 0 if unknown. */
 bool manifest_has_item(const struct manifest *m, const struct manifest_item_key *item, int64_t *ret_started);
 /* Returns whether all planned items of the service are complete, also if the service or its host failed
  * later. False if the plan is unknown. */
@@ -105,7 +105,7 @@ int manifest_list_unrecorded(const struct manifest *m, const char *host, const c
                              struct manifest_planned_list *ret, struct err *err);
 /* Returns the number of files that the manifest names. */
 size_t manifest_count_files(const struct manifest *m);
-/* Returns the total bytes of those files, as recorded in the manifest. */
+/* Returns the total bytes of the items' files, as recorded in the manifest. */
 uint64_t manifest_sum_bytes(const struct manifest *m);
 /* Returns the number of complete items with a file. */
 size_t manifest_count_complete(const struct manifest *m);

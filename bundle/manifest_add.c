@@ -38,7 +38,7 @@ static bool has_rule(struct findings_list list, const char *rule)
     return false;
 }
 
-/* Adds the findings of the earlier record whose rules have no finding in the new one. */
+/* Adds the findings of the earlier record whose rules have no finding in the new record. */
 static int keep_findings(struct manifest *m, struct findings_list before, struct findings_list *added,
                          struct err *err)
 {
@@ -212,7 +212,8 @@ static int find_service_of_item(const struct manifest *m, const struct manifest_
     return 0;
 }
 
-/* Sets the Go version, unless the known version is exact or the new one is only a bound. */
+/* Sets the Go version if none is known, or if the known version is only a bound and the new version is
+ * exact. */
 static int set_go_version(struct manifest *m, struct manifest_service *service, const char *version,
                           struct err *err)
 {

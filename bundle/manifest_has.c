@@ -1,4 +1,4 @@
-/* Which requested items were collected intact. */
+/* Finds out which requested items were collected intact. */
 #include "bundle/manifest_internal.h"
 
 #include <stdlib.h>

@@ -32,8 +32,8 @@ typedef bool manifest_filter_fn(const struct manifest_item *item);
 struct manifest_item *manifest_find_item(struct manifest_item *items, size_t n,
                                          const struct manifest_planned *wanted, manifest_filter_fn *filter);
 
-/* Records the positions of the hosts after they changed. Fills `indices`, an array in the arena with an
- * element for each host. Cannot fail if the index already has all hosts. */
+/* Records the hosts' new positions in the index. Fills `indices`, an array in the arena with an element for
+ * each host. Cannot fail if the index already has all hosts. */
 int manifest_index_hosts(struct manifest *m, size_t *indices, struct err *err);
 
 bool manifest_has_path(const struct manifest *m, const char *path);
@@ -42,8 +42,8 @@ int manifest_remove_path(struct manifest *m, const char *path, struct err *err);
 
 void manifest_set_status(struct manifest_item *item, enum manifest_status status);
 
-/* Sorts the hosts, and the services of each host, in the order of the request. Hosts and services that it
- * lacks follow. */
+/* Sorts the hosts, and the services of each host, in the order of the request. Hosts and services that the
+ * request lacks follow. */
 int manifest_sort(struct manifest *m, struct err *err);
 
 /* Drops the errors of hosts and services that have all requested items. */

@@ -79,7 +79,7 @@ struct manifest_service {
     const char *host; /* for adding it: the name of a host added before */
     const char *name;
     const char *url;                     /* the address on its host */
-    const struct manifest_offer *offers; /* of the index page */
+    const struct manifest_offer *offers; /* the profiles that the index page lists */
     size_t n_offers;
     bool has_clock_skew;
     int64_t clock_skew_ms;                  /* the target's clock minus ours */
@@ -155,9 +155,9 @@ struct manifest_target {
     const struct json_t *source;
 };
 struct manifest_request {
-    struct strlist kinds; /* words of the command line; empty: those of each service */
+    struct strlist kinds; /* words of the command line; empty: the kinds of each service */
     const struct manifest_target *targets;
-    size_t n_targets; /* grouped by host, each pair once */
+    size_t n_targets; /* grouped by host, each target once */
     unsigned port; /* this and the next three: as in struct selection, for a service outside the inventory */
     const char *unix_path;
     const char *path;
@@ -220,7 +220,7 @@ struct manifest_handoff {
     const char *user, *workstation;
     const char *const *recipients;
     size_t n_recipients;
-    bool has_redactions; /* it was searched for secrets */
+    bool has_redactions; /* the copy was searched for secrets */
     const struct manifest_redaction *redactions;
     size_t n_redactions;
     const struct manifest_unsearched *unsearched;

@@ -1,11 +1,11 @@
 /*
  * Reads members of a bundle in the caller's order.
  *
- * The archive is read forward only. A member that is wanted later is cached; all cached members have at most
- * BUNDLE_CACHE_MAX bytes. If they would have more, the members that are wanted last are dropped, and `limit`
- * becomes the position of the first dropped one. At the end of the archive the next pass begins if a dropped
- * member is still wanted. A pass searches for all members before the limit; a member that it does not find is
- * not in the archive.
+ * The archive is read forward only. Members that are wanted later are cached, up to BUNDLE_CACHE_MAX bytes in
+ * total. If there is too little room, the members that are wanted last are dropped, and `limit` becomes the
+ * position of the first dropped member. The member that the caller waits for needs no room. At the end of the
+ * archive the next pass begins if a dropped member is still wanted. A pass searches for all members that are
+ * wanted before the limit; a member that it does not find is not in the archive.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -130,7 +130,7 @@ static int read_bytes(struct bundle_members *m, const struct reader_member *entr
 }
 
 /* Caches the current member of the archive if it is wanted and there is room. `now` is the member that the
- * caller waits for. */
+ * caller waits for; it needs no room. */
 static int read_if_wanted(struct bundle_members *m, const struct reader_member *entry,
                           const struct member *now, struct err *err)
 {

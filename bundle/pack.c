@@ -1,6 +1,6 @@
 /*
- * Every file is hashed while it is written into the tarball, and compared with the manifest. If they differ,
- * no bundle is written, and the work directory stays.
+ * Each file of the manifest is hashed while it is written into the tarball. If a size or hash differs from
+ * the manifest, no bundle is written, and the work directory stays.
  */
 #include "bundle/bundle.h"
 

@@ -109,7 +109,8 @@ int reader_open(const char *path, struct age_identities *identities, struct read
         goto out;
     }
     archive_read_support_format_tar(r->tar);
-    /* Otherwise libarchive treats `._x` as an attribute of `x`. Not every build has the option. */
+    /* Without this option libarchive treats `._x` as an attribute of `x`. Not every build of libarchive has
+     * the option, so a failure is ignored. */
     archive_read_set_format_option(r->tar, "tar", "mac-ext", NULL);
     archive_clear_error(r->tar);
     if (archive_read_open(r->tar, r, NULL, feed_tar, NULL) != ARCHIVE_OK) {
@@ -141,7 +142,7 @@ void reader_free(struct reader *r)
     free(r);
 }
 
-/* Returns the fault of an entry that no bundle has, or NULL. */
+/* Returns why no bundle has such an entry, or NULL if a bundle may have it. */
 static const char *find_entry_fault(struct archive_entry *e)
 {
     if (archive_entry_hardlink(e) || archive_entry_symlink(e))

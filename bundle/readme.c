@@ -158,7 +158,7 @@ static void add_resumed(struct buf *b, const struct manifest *m)
     }
 }
 
-/* Returns whether all requested items of the service are present. */
+/* Returns whether the service has no error and all its recorded items are complete. */
 static bool is_complete(const struct manifest_service *service)
 {
     for (size_t i = 0; i < service->n_items; i++)
@@ -333,7 +333,7 @@ static void add_service(struct buf *b, const struct manifest_service *service, j
 
 static void add_host(struct buf *b, const struct manifest_host *host, json_t *seen)
 {
-    /* "What is missing" lists the hosts that could not be opened. */
+    /* "What is missing" lists the hosts of which nothing was fetched. */
     if (has_text(host->error) && host->n_services == 0)
         return;
     buf_adds(b, "\n## ");
@@ -345,10 +345,12 @@ static void add_host(struct buf *b, const struct manifest_host *host, json_t *se
         add_service(b, &host->services[i], seen);
 }
 
-/* The longest reason, in bytes. profgrab's own reasons are shorter. */
+/* A reason of this many bytes or more is not searched for the server's message. profgrab's own reasons are
+ * shorter. */
 #define REASON_MAX 1024
 
-/* Adds the server's message, unless the reason ends with that message or its beginning. */
+/* Adds the server's message, unless the reason contains the message or ends with the beginning of the
+ * message. */
 static void add_server_words(struct visit *v, const struct manifest_item *item, const char *why)
 {
     const char *words = text_or_empty(item ? item->server_words : NULL);
@@ -436,14 +438,16 @@ static void visit_example(struct visit *v, const struct manifest_item *item)
         e->trace = item->file;
 }
 
-/* Adds a command with its file, NAME BETWEEN FILE: the bundle, a member of it, or an unpacked file. */
+/* Adds a command with its argument, which is `name`, `between` and `file` joined: BUNDLE, BUNDLE:MEMBER or
+ * DIRECTORY/FILE. */
 static void add_command(struct buf *b, const char *command, const char *name, const char *between,
                         const char *file)
 {
     buf_addf(b, "    %s %s%s%s\n", command, name, between, file);
 }
 
-/* Adds commands for the directory that contains the bundle. A copy has an unknown name after its download. */
+/* Adds commands to run in the directory that contains the bundle. The name of a downloaded copy is unknown,
+ * so the commands call it BUNDLE. */
 static void add_commands(struct buf *b, const struct manifest *m)
 {
     struct examples e = {.v.b = b};

@@ -9,7 +9,8 @@
 
 struct redact_bundle {
     int spool;     /* the changed members, concatenated in a nameless file; -1: none */
-    json_t *items; /* by the member's path in the bundle; each item has its path in the copy */
+    json_t *items; /* the manifest's items, by the member's path in the bundle; each item has its path in the
+                      copy */
     json_t
         *replaced; /* the offset of a changed member in `spool`, by the same path; its item has the length */
     struct redact_manifest manifest;
@@ -39,7 +40,8 @@ int redact_bundle_run(const struct redact_bundle_options *options, json_t *root,
 
 void redact_bundle_release(struct redact_bundle *s);
 
-/* Lists the matches of each rule in the manifest. Call it after all strings of the manifest are redacted. */
+/* Adds the number of matches of each rule in manifest.json to `redactions`. Call it after all strings of the
+ * manifest are redacted. */
 int redact_bundle_list_manifest(struct redact_bundle *s, struct err *err);
 
 /* Works like bundle_visit, with the paths and bytes of the copy. */

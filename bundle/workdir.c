@@ -191,7 +191,8 @@ static int new_workdir_struct(const char *dir, const char *name, struct workdir 
     return rc;
 }
 
-/* Opens the directory and locks it. Ignores file systems without locks on directories. */
+/* Opens the directory and locks it. On a file system without locks on directories, succeeds without a
+ * lock. */
 static int open_and_lock(struct workdir *w, struct err *err)
 {
     w->files.fd = dir_open_subdir(&w->parent, file_base(w->path), err);
@@ -300,8 +301,8 @@ static int set_not_workdir_error(const char *path, const char *why, struct err *
     return err_hint(err, "resume takes the NAME" PARTIAL " that a run has left, or a bundle");
 }
 
-/* Returns the fault of a directory that another user could change, because its manifest chooses the hosts to
- * open; NULL: none. */
+/* Returns why another user could change the directory; NULL: none could. Such a directory is refused, because
+ * its manifest chooses the hosts to which profgrab connects. */
 static const char *find_owner_fault(const struct stat *st)
 {
     if (st->st_uid != geteuid())

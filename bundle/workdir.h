@@ -20,9 +20,10 @@ struct workdir;
 int workdir_new(const char *output, const char *subject, int64_t utc_ms, struct workdir **ret,
                 struct err *err);
 /*
- * Makes a work directory to resume a bundle, beside the bundle or in the directory `output`. Its name is that
- * of the bundle (`name` if the file is not called NAME.tar.gz), or the first free one with `-2`, `-3`, ...
- * appended.
+ * Makes a work directory to resume a bundle, beside the bundle or in the directory `output`. It has the
+ * bundle's name without the number of a default name (`name` if the file is not called NAME.tar.gz); if that
+ * name is taken, the first free one of `-2`, `-3`, ... is appended. An `output` that ends in .tar.gz is the
+ * path of the new bundle, as in workdir_new.
  */
 int workdir_new_beside(const char *bundle, const char *name, const char *output, struct workdir **ret,
                        struct err *err);

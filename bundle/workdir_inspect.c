@@ -16,7 +16,7 @@
 /* The limit of files with two names. */
 enum { MAX_LINKED_FILES = 100 };
 
-/* The limit of a file. The largest body of any kind has 2 GiB (proto/kind.c). */
+/* The limit of the size of one file. The largest body of any kind has 2 GiB (proto/kind.c). */
 #define MAX_FILE ((int64_t)4 << 30)
 /* The limit of holes in all files. Only a power cut makes holes. Reading a file takes time in proportion to
  * its size, so without this limit a sparse file of a few kB on disk could take hours. */
@@ -47,7 +47,7 @@ static int refuse_entry(const struct inspection *x, const char *path, const char
                     "run the command again, or collect anew with `profgrab grab`");
 }
 
-/* Returns the fault of an entry that no run makes, or NULL. */
+/* Returns why no run makes such an entry, or NULL if a run may make it. */
 static const char *find_fault(const struct stat *st)
 {
     if (S_ISLNK(st->st_mode))

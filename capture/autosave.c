@@ -66,7 +66,7 @@ void autosave_now(struct autosave *a)
 
 void autosave_if_due(struct autosave *a, bool before_long_profile)
 {
-    /* Before a long profile, wait for another thread's save. */
+    /* Before a profile that takes time, wait for another thread's save. */
     if (before_long_profile)
         pthread_mutex_lock(&a->disk_mutex);
     else if (pthread_mutex_trylock(&a->disk_mutex) != 0)

@@ -1,6 +1,6 @@
 /*
- * Saves the manifest of a run in progress, so that a killed run can be resumed: at once before a long
- * profile, otherwise rarely enough that saving takes at most a tenth of the time. A thread that records a
+ * Saves the manifest of a run in progress, so that a killed run can be resumed: at once before a profile that
+ * takes time, otherwise rarely enough that saving takes at most a tenth of the time. A thread that records a
  * result never waits for the disk.
  */
 #ifndef CAPTURE_AUTOSAVE_H
@@ -30,8 +30,8 @@ void autosave_unlock(struct autosave *a, bool changed);
 
 /* Saves the manifest. Ignores a failure: the next save writes the whole manifest again. */
 void autosave_now(struct autosave *a);
-/* Saves a changed manifest if nine times the last save's duration has passed. Before a long profile, saves it
- * at once, and waits for another thread's save. */
+/* Saves a changed manifest if nine times the last save's duration has passed. Before a profile that takes
+ * time (`before_long_profile`), saves it at once, and waits for another thread's save. */
 void autosave_if_due(struct autosave *a, bool before_long_profile);
 
 #endif

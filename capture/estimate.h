@@ -21,7 +21,7 @@ struct estimate_item {
 struct estimate {
     const struct target *target;
     bool planned;      /* the index page was read */
-    int64_t began;     /* clock_now() when the host was opened */
+    int64_t began;     /* clock_now() when the opening of the host began */
     int64_t opened_ms; /* from that time to the plan */
     char route[400];   /* "direct", "ssh", or "ssh through BASTION" */
     struct estimate_item *items;

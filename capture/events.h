@@ -33,7 +33,8 @@ enum capture_event_kind {
     CAPTURE_HOST,            /* the host is open, or failed */
     CAPTURE_STEP,            /* a step before or between the profiles has ended */
     CAPTURE_SERVICE,         /* a service was planned, or failed */
-    CAPTURE_ESTIMATE, /* the cost for each process, by the first plan; only with a budget or timed profiles */
+    CAPTURE_ESTIMATE, /* the cost for each process, by the first plan; only with a budget, or for several
+                         targets with timed profiles */
     CAPTURE_ITEM,     /* an item was fetched, or failed */
     CAPTURE_PROGRESS, /* an item is being fetched */
     CAPTURE_FETCHED,  /* no thread fetches any more */
@@ -49,7 +50,7 @@ struct capture_event {
     const struct host *host;          /* opening, host, step */
     const struct target *target;      /* service, estimate, item, progress */
     const struct gateway *gateway;    /* host; NULL: it failed */
-    const struct err *failure;        /* damaged, unknown, host, no page: the reason; else NULL */
+    const struct err *failure;        /* damaged, unknown, host, service, no page: the reason; else NULL */
     const struct fetch_service *plan; /* service */
     const struct fetch_item *item;    /* item */
     const struct fetch_progress *progress; /* progress */

@@ -1,6 +1,6 @@
 /*
- * Resuming an earlier run. Its manifest is untrusted: it supplies only names, kinds and addresses that
- * the host resolves, and each is checked as on the command line. The user's inventory and configuration
+ * Resumes an earlier run. The manifest of that run is untrusted: it supplies only names, kinds, and addresses
+ * outside the inventory, and each is checked as on the command line. The user's inventory and configuration
  * determine how to reach a host.
  */
 #ifndef CAPTURE_RESUME_H
@@ -16,7 +16,8 @@
  * valid after each of them. */
 struct capture_earlier {
     const char *path;
-    const char *output; /* the directory for the work directory of a bundle; NULL: that of the bundle */
+    const char *output; /* the place of the work directory of a bundle, as in workdir_new_beside; NULL: beside
+                           the bundle */
     int cancel_fd;      /* or -1 */
     const struct capture_observer *observer; /* of events before the run; may be NULL */
     bool is_bundle;                          /* else a work directory */
@@ -58,8 +59,8 @@ int capture_earlier_recover(struct capture_earlier *e,
                                              struct err *err),
                             void *ctx, struct err *err);
 
-/* Works like capture_run, with the descriptor of `e`. Uses the targets, kinds and pairs of the earlier run
- * instead of the request's, and ignores its subject, output and reason. */
+/* Works like capture_run, with e->cancel_fd. Uses the targets, kinds and pairs of the earlier run instead of
+ * the request's. Ignores the subject, output and reason of the request. */
 enum capture_end capture_resume(struct capture_earlier *e, const struct capture_request *request,
                                 const struct capture_observer *observer, struct capture_outcome *ret,
                                 struct err *err);

@@ -1,7 +1,7 @@
 /*
  * The fetching threads call the observer's functions below under fetch's lock, one at a time. They record
- * each result in the manifest and pass it on as an event. Saving the manifest never blocks the recording of
- * other results.
+ * each result in the manifest and pass it on as an event. Only on_save runs without that lock, so that
+ * writing to the disk never delays the recording of other results.
  */
 #include "capture/run.h"
 
@@ -78,7 +78,8 @@ static void on_host(void *ctx, const struct host *host, const struct gateway *gw
         counts_add_failure(&r->outcome->counts, failure);
 }
 
-/* Sends the estimate of the first plan, once. Sends none for a single target without a budget. */
+/* Sends the estimate of the first plan, once. Without a budget, sends none unless there are several targets
+ * and timed profiles. */
 static void send_estimate(struct run *r, const struct target *target, const struct fetch_service *s)
 {
     const struct fetch_options *options = &r->request->options;
@@ -149,8 +150,8 @@ static bool is_already_collected(void *ctx, const struct target *target, const s
     return collected;
 }
 
-/* Saves the manifest. Before a long profile fetch calls it before the progress event, because the user may
- * press Ctrl-C as soon as they see the event. */
+/* Saves the manifest. If a profile takes time, fetch calls this function before the progress event of the
+ * profile, because the user may press Ctrl-C as soon as they see the event. */
 static void on_save(void *ctx, bool before_long_profile)
 {
     struct run *r = ctx;

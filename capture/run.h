@@ -12,7 +12,8 @@ struct run_output {
     struct manifest *manifest;
     bool resumed;     /* earlier runs have collected items, so the directory stays unless it is packed */
     bool from_bundle; /* the directory has the items of a bundle, intact or damaged */
-    /* An existing bundle with these items; NULL: none. If it exists, a run without new items writes none. */
+    /* An existing bundle with these items; NULL: none. If it exists, a run without new items writes no other
+     * bundle. */
     const char *bundle;
     size_t missing; /* targets that the run cannot fetch, because the inventory lacks them */
 };

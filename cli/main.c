@@ -22,7 +22,7 @@
  * write to a pipe without a reader with EPIPE. */
 static void repair_inherited_state(void)
 {
-    /* Open for reading, so that a write to it fails. open() takes the lowest closed number. */
+    /* Read-only, so that a write to the descriptor fails. open() takes the lowest closed number. */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0)
             open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -34,7 +34,7 @@ static void repair_inherited_state(void)
 
 /* Prints the error, if any, and flushes stdout. Returns the program's exit code: `code`, or another one if
  * the flush fails. If the reader of stdout has exited, as in `profgrab bundle list | head -1`, prints no
- * error and returns the code of SIGPIPE, as other tools do. */
+ * error about that and returns the code of SIGPIPE, as other tools do. */
 static int finish_output(int code, const struct err *err)
 {
     bool written = fflush(stdout) == 0 && !ferror(stdout);

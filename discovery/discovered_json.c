@@ -12,7 +12,7 @@
 #include "discovery/json_cut.h"
 #include "base/banned.h"
 
-#define TEXT_MAX ((size_t)64 << 10) /* json_cut.h */
+#define TEXT_MAX ((size_t)64 << 10) /* bytes of the longest string that json_cut.h reports */
 
 struct discovered_reader {
     struct discovered *into;

@@ -18,7 +18,7 @@
 #include "base/banned.h"
 
 #define MAX_FILES 1000
-/* The processor time for all files of a configuration, which may name one large file many times. */
+/* The limit of processor time for all files of a configuration, which may name one large file many times. */
 #define MAX_FILES_MS 5000
 
 /* A file that is being read. */

@@ -39,7 +39,7 @@ struct discovered_target {
     /* discovery_add sets these: */
     bool is_selected;        /* the source selects its job */
     const struct host *host; /* its host; NULL: none */
-    /* Its service; NULL: it has no host, or is withheld (struct discovered_counts). */
+    /* Its service; NULL: it is not selected, has no host, or is withheld (struct discovered_counts). */
     const struct service *service;
 };
 
@@ -61,8 +61,8 @@ void discovered_release(struct discovered *f);
 struct discovered_reader;
 int discovered_reader_new(enum source_kind kind, struct discovered *into, struct discovered_reader **ret,
                           struct err *err);
-/* Sets a function that masks, in place, the parts of a string that must not be printed or stored. It receives
- * each complete string of the answer first. */
+/* Sets a function that masks, in place, the parts of a string that must not be printed or stored. The reader
+ * passes each complete string of the answer to this function before it uses the string. */
 void discovered_reader_mask(struct discovered_reader *r, void (*mask)(void *ctx, char *text), void *ctx);
 int discovered_reader_feed(struct discovered_reader *r, const void *p, size_t n, struct err *err);
 int discovered_reader_end(struct discovered_reader *r, struct err *err);
@@ -70,8 +70,8 @@ int discovered_reader_end(struct discovered_reader *r, struct err *err);
 bool discovered_reader_is_malformed(const struct discovered_reader *r);
 void discovered_reader_free(struct discovered_reader *r);
 
-/* Reads the files of a source without a URL. ERR_FAILED or ERR_USAGE for an invalid file, with the
- * position. */
+/* Reads the files of a source without a URL. ERR_FAILED for a missing file; ERR_FAILED or ERR_USAGE for an
+ * invalid file, with the position. */
 int discovered_read(const struct source *source, struct discovered *ret, struct err *err);
 
 /* The bytes of one file of a source: groups of targets (SOURCE_FILE_SD), or a configuration. */
@@ -81,7 +81,7 @@ struct discovered_file {
     enum source_kind kind;
     struct str text;
 };
-/* Parses the text of a configuration file. ERR_FAILED or ERR_USAGE if it is invalid, with the position. */
+/* Parses the text of one file. ERR_FAILED or ERR_USAGE if it is invalid, with the position. */
 int discovered_parse(const struct discovered_file *file, struct discovered *into, struct err *err);
 
 /* Writes the targets in the form of http_sd, which discovered_reader reads. Omits paths and kinds. */

@@ -260,8 +260,9 @@ static void begin_string(struct json_cut *c, bool key)
     buf_clear(&c->text);
 }
 
-/* Returns whether one of eight bytes is a quote, a backslash or a control character. The masks turn such a
- * byte into zero, and only a zero byte borrows in the subtraction (Mycroft 1987). */
+/* Returns whether one of eight bytes is a quote, a backslash or a control character. XOR turns a quote or a
+ * backslash into a zero byte. The subtractions then set the top bit of a zero byte and of a byte below 0x20
+ * (Mycroft 1987). */
 static bool ends_or_escapes(uint64_t eight)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
@@ -294,7 +295,7 @@ static bool is_blank(char b)
     return b == ' ' || b == '\n' || b == '\r' || b == '\t';
 }
 
-/* The characters of numbers, true, false and null. */
+/* Returns whether numbers, true, false or null may contain the character. */
 static bool is_word_char(char b)
 {
     return (b >= 'a' && b <= 'z') || (b >= '0' && b <= '9') || b == '.' || b == '-' || b == '+' || b == 'E';

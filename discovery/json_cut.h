@@ -3,9 +3,10 @@
  * and profgrab needs only a small part of it.
  *
  * Each wanted value has a path from the root: `status`, `data.activeTargets[].scrapeUrl`. `[]` means every
- * element of a list: the first `[]` of `[].targets[]` is a list at the root. `*` means every key that no
- * other path names, as in `[].labels.*`; json_cut_key returns that key. The parser skips other values, and
- * checks only their brackets and strings. Limits: 64 levels; 64 kB for a wanted string, and for a key.
+ * element of a list: the first `[]` of `[].targets[]` means the elements of a list at the root. `*` means
+ * every key that no other path names, as in `[].labels.*`; json_cut_key returns that key. The parser skips
+ * other values, and checks only their brackets and strings. Limits: 64 levels; 64 kB for a wanted string, and
+ * for a key.
  */
 #ifndef DISCOVERY_JSON_CUT_H
 #define DISCOVERY_JSON_CUT_H

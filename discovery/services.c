@@ -310,8 +310,8 @@ struct naming {
     struct discovery *discovery;
     const struct host *host;
     struct name_map taken; /* the names of its services */
-    /* The name and port of the last candidate that was named by its port. The next candidate with both
-     * continues at the number. */
+    /* The name and port of the last candidate that was named by its port. The next candidate with the same
+     * name and port continues at `number`. */
     const char *name;
     unsigned port;
     unsigned number;

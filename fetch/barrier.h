@@ -32,18 +32,19 @@ int barrier_new(size_t participants, int64_t max_wait_ms, int cancel_fd, struct 
 void barrier_free(struct barrier *b);
 
 /*
- * Arrives at the next round and waits for its release. *ret_at: the common instant (clock_now), at least the
- * longest `lead_ms` of the arrived participants ahead. *ret_late: the round was released before this call, so
- * the instant has passed or is close. -1: ERR_CANCELLED, or no descriptors for another round.
+ * Arrives at the next round and waits for its release. *ret_at: the common instant (clock_now). It is later
+ * than the release by at least the longest `lead_ms` of the participants that arrived in time. *ret_late: the
+ * round was released before this call, so the instant has passed or is close. -1: ERR_CANCELLED, or no
+ * descriptors for another round.
  */
 int barrier_arrive(struct barrier_participant *participant, int64_t lead_ms, int64_t *ret_at, bool *ret_late,
                    struct err *err);
 
 /*
- * The offset of a participant from the instant of its last round, at which it arrived in time; a negative
- * offset is before the instant. Requests at one moment would delay each other, here and on shared machines.
- * So the participants begin in the order of arrival within BARRIER_WINDOW_MS, two thirds of them before the
- * instant.
+ * Returns the time at which a participant must begin, in milliseconds after the instant of its last round;
+ * negative: before the instant. The participant must have arrived in time. Requests at one moment would delay
+ * each other, here and on shared machines. Therefore the participants begin in the order of arrival, within
+ * BARRIER_WINDOW_MS, and two thirds of them before the instant.
  */
 #define BARRIER_WINDOW_MS 20
 int64_t barrier_offset_ms(const struct barrier_participant *participant);

@@ -69,7 +69,7 @@ void deadline_release(struct deadline *d)
 
 bool deadline_is_over(struct deadline *d)
 {
-    /* A caller may pass the deadline before the watching thread wakes up. */
+    /* The deadline may pass before the watching thread wakes up. */
     return atomic_load(&d->over) || (clock_now() >= d->at && !atomic_load(&d->cancelled));
 }
 

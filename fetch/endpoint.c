@@ -151,7 +151,7 @@ static bool is_header_of(const char *header, const char *host)
 static bool same_host(const struct service *service, CURLU *from, CURLU *to)
 {
     char *host = get_url_part(to, CURLUPART_HOST);
-    /* A server that uses its Host header redirects to that name. */
+    /* A server may redirect to the name in the request's Host header. */
     bool same = host && (strcasecmp(host, service->host) == 0 ||
                          (service->host_header && is_header_of(service->host_header, host)));
     curl_free(host);

@@ -4,8 +4,8 @@
 
 #include "base/banned.h"
 
-/* Text is not compressed. The bytes of a goroutine in a full dump; the bytes of a stack in a grouped dump,
- * and the largest number of its stacks. */
+/* Sizes of text, which is not compressed: the bytes of a goroutine in a full dump (debug=2); the bytes of a
+ * stack in a grouped dump (debug=1), and the largest number of stacks in such a dump. */
 #define TEXT_GOROUTINE 700
 #define TEXT_STACK 500
 #define TEXT_STACKS 500

@@ -32,7 +32,7 @@ enum fetch_finding {
     FETCH_FINDING_CLOCK_SKEW,
     FETCH_FINDING_SAME_ADDRESS,
     FETCH_FINDING_TLS_UNCHECKED,
-    FETCH_FINDINGS /* the number of all */
+    FETCH_FINDINGS /* one more than the last finding */
 };
 
 /* Adds that finding; `first` and `second` replace {0} and {1}, NULL if the sentence lacks them. */
@@ -90,7 +90,7 @@ struct fetch_planned {
     const char *left_out;   /* the budget's reason to skip it; NULL: fetch it */
 };
 
-/* A service after planning, or whose index could not be read. */
+/* A service that was planned, or one that nothing is fetched from (`failure`). */
 struct fetch_service {
     const struct fetch_offer *offers;
     size_t n_offers;

@@ -2,9 +2,10 @@
  * Fetching: plans the items to request from a service and their order over one connection, streams each body
  * to disk, hashes it and checks it.
  *
- * One thread grabs a host: it opens the gateway, then for each service (side by side) reads the index page,
- * plans, fetches one item after the other, and closes. At most `parallel` of these threads run at a time.
- * An observer receives the events.
+ * At most `parallel` threads take one host each: they open its gateway, run its services, and close the
+ * gateway. The services of a host run side by side, in threads of their own (fetch/grab.c). For each service
+ * a thread reads the index page, plans, and fetches one item after the other. An observer receives the
+ * events.
  */
 #ifndef FETCH_FETCH_H
 #define FETCH_FETCH_H
@@ -46,15 +47,16 @@ int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, stru
  */
 const struct strlist *fetch_service_kinds(const struct strlist *words, const struct service *service);
 
-/* Counts about how many items the words request of each service; `all` counts every kind of the table. */
+/* Counts about how many items the words request of each service; `all` counts cpu and every snapshot of the
+ * table of kinds. */
 int fetch_count_items(const struct strlist *words, size_t *ret, struct err *err);
 /* The caller asks the user to confirm profiles that take longer. */
 #define FETCH_LONG_MS (5 * 60 * INT64_C(1000))
 /* Adds the words, as "cpu=30s", for items that slow a process down or stop it, each once: cpu, traces,
  * deltas, other items that take time by design, and the full text of goroutines. */
 int fetch_add_costly_kinds(const struct strlist *words, struct strlist *into, struct err *err);
-/* Checks that each word names a kind of snapshot that can be one of a pair: heap, allocs, goroutines, block,
- * mutex. ERR_USAGE lists these. */
+/* Checks that at least one word names a kind of snapshot that can be one of a pair: heap, allocs, goroutines,
+ * block, mutex. ERR_USAGE lists these. */
 int fetch_check_pair(const struct strlist *words, struct err *err);
 
 /* The result of a run, beyond the observer's events. */
@@ -77,7 +79,7 @@ struct fetch_access {
     int64_t connect_timeout_ms; /* for each step of opening a host: ssh's configuration, a connection, the
                                    handshake, authentication; 0: FETCH_CONNECT_TIMEOUT_MS or timeout_ms, the
                                    smaller */
-    int64_t ask_ms;             /* as in gateway_options; so are the next five */
+    int64_t ask_ms;             /* this and the next five: as in gateway_options */
     const char *askpass;
     ask_fn *ask; /* called without the observer's lock */
     void *ask_ctx;
@@ -115,12 +117,12 @@ struct fetch_grab {
 #define FETCH_PARALLEL 16
 #define FETCH_SYNC_DEADLINE_MS 30000
 
-/* Returns the number of hosts that such a run opens at a time: `parallel`, or all with `sync`; at most the
+/* Returns the number of hosts that fetch_run opens at a time: `parallel`, or all with `sync`; at most the
  * number of hosts. */
 size_t fetch_hosts_at_once(const struct fetch_grab *grab);
-/* fetch_descriptors returns about how many descriptors the run needs; fetch_affordable_hosts the number of
- * hosts at a time for which `descriptors` are enough, from 1 to `parallel`. */
+/* Returns about how many descriptors the run needs. */
 size_t fetch_descriptors(const struct fetch_grab *grab);
+/* Returns the number of hosts at a time for which `descriptors` are enough, from 1 to `parallel`. */
 unsigned fetch_affordable_hosts(const struct fetch_grab *grab, size_t descriptors);
 
 /* Fetches everything that it can. -1 only if it could not start; the observer receives the failures of hosts,

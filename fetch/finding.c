@@ -34,7 +34,7 @@ static const struct profile_sample_type *sample_type(const struct evidence *e, c
 }
 
 /* The newest possible minor version: 19 of `1.19.8`, 20 of `1.19 or 1.20`; 0 if it is unknown or has no upper
- * bound. */
+ * bound. Does not understand `1.11 to 1.18`, which only traces have. */
 static unsigned newest_minor(const char *go_version)
 {
     const char *last = strstr(go_version, " or ");

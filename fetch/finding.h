@@ -1,6 +1,6 @@
 /*
- * Findings: plain sentences on an item or a service, so that a reader does not mistake an empty mutex
- * profile for "no contention". One table of rules (findings/rule.h).
+ * Findings: plain sentences on an item or a service, so that a reader does not mistake an empty mutex profile
+ * for "no contention". fetch/finding.c has their rules in one table (struct finding_rule).
  */
 #ifndef FETCH_FINDING_H
 #define FETCH_FINDING_H
@@ -21,10 +21,12 @@ struct evidence {
 /* Adds the findings of all rules that check an item; without memory, fewer. */
 void fetch_finding_check(struct findings *l, const struct evidence *e);
 
-/* Compares an item's build id with the last one of this service (may be empty), and stores its own. */
+/* Adds a finding if the item's build ID differs from `build_id`, the last one of this service (may be empty).
+ * Then stores the item's build ID in `build_id`. */
 void fetch_finding_check_build(struct fetch_item *item, char build_id[128]);
 
-/* Adds the finding on a clock `skew_ms` ahead of ours. */
+/* Adds the finding on a service's clock that differs from ours by 5 s or more. `skew_ms`: its time minus
+ * ours. */
 void fetch_finding_add_skew(struct findings *l, int64_t skew_ms);
 
 #endif

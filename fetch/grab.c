@@ -22,7 +22,7 @@ struct run {
     const struct fetch_grab *grab; /* &timed_grab; in fetch_open the caller's */
     struct fetch_grab timed_grab;  /* the caller's, with the cancel descriptor of the deadline */
     service_fn *run_service;       /* grab, plan or probe */
-    bool transfers;                /* run_service fetches bodies, so that compression by SSH can pay off */
+    bool transfers;                /* bodies are fetched or planned, so SSH may compress compressible ones */
     struct gateway_shared *shared;
     struct deadline deadline;
     struct observe observe;
@@ -219,8 +219,7 @@ static void open_with_retries(struct run *run, bool compressible, struct retry *
             return;
 }
 
-/* Leaves the barrier for a host that failed to open, so that the other hosts do not wait for its processes.
- */
+/* Leaves the barrier for each process of a host that failed to open: the other hosts do not wait for them. */
 static void leave_all(struct run *run, const struct target *targets, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -307,7 +306,7 @@ static int run_all(struct run *run, struct err *err)
     return 0;
 }
 
-/* Fetches everything. The secrets are loaded, and the deadline is active. */
+/* Runs all hosts. The caller has loaded the secrets and activated the deadline. */
 static int run_with_deadline(struct run *run, struct fetch_outcome *ret, struct err *err)
 {
     if (sync_init(&run->sync, run->grab, count_processes(run->grab->targets), err) < 0)

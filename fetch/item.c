@@ -61,8 +61,9 @@ static void sink_release(struct sink *s)
     check_free(s->check);
 }
 
-/* The Go version from the header of a trace. The number changes only with the format. Source: Go's
- * internal/trace/version, and the releases that changed it. */
+/* Writes the Go versions that may have written a trace. `minor` is the version in the trace's header, which
+ * changes only with the format of traces. Source: Go's internal/trace/version, and the releases that changed
+ * it. */
 static void write_trace_go_version(unsigned minor, char *dst, size_t cap)
 {
     static const struct {

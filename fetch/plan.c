@@ -10,8 +10,8 @@
 
 /* ---- file names ---------------------------------------------------------------------------------------- */
 
-/* Makes a file name from a profile's name or a path: replaces characters that text_is_name rejects with a
- * dash. */
+/* Makes a file name from a profile's name or a path. A dash replaces each character that is not a letter, a
+ * digit, `.`, `_` or `-`. */
 static void make_file_stem(char *dst, size_t cap, const char *name)
 {
     size_t n = 0;
@@ -109,8 +109,8 @@ static struct plan_item make_item(const struct request *r)
     return item;
 }
 
-/* Writes the path of an endpoint: below the service's path, or the whole path if it begins with a slash
- * (fgprof). */
+/* Writes the path of an endpoint: below the service's path, or beside it if `name` begins with a slash
+ * (/debug/fgprof). */
 static void join_endpoint(char *dst, size_t cap, const struct service *service, const char *name)
 {
     const char *path = service->path;

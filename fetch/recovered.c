@@ -148,7 +148,7 @@ void recovered_resolve(const struct plan_item *plan, const struct item_context *
 
 /* ---- without a connection ------------------------------------------------------------------------------ */
 
-/* Rebuilds the plan for one recorded item, as if the index page listed it. */
+/* Makes the plan for this item alone, as if the index page listed it. */
 static int rebuild_plan(const struct service *service, const struct fetch_planned *item, struct plan *ret,
                         struct err *err)
 {

@@ -10,7 +10,8 @@
 
 /*
  * Returns true if a complete file exists: then `ret` describes the file, and no fetch is needed. Otherwise
- * renames the largest existing file to NAME.earlier. Removes a file that contains the secret of `t`.
+ * renames the largest existing file to NAME.earlier, and removes the other files, and every file that
+ * contains the secret of `t`.
  */
 bool recovered_adopt(const struct plan_item *plan, const struct item_context *context,
                      const struct transfer *t, struct fetch_item *ret);

@@ -22,8 +22,8 @@ struct retry {
     char first_error[120]; /* the reason of the first failure */
 };
 
-/* Returns whether a retry may succeed: no answer, a lost connection, a busy or failing service (5xx). False
- * after a refusal. `http_status` is 0 if there was no answer. */
+/* Returns whether a retry may succeed: no answer, a lost connection, a busy or failing service (5xx, but not
+ * 501). False after a refusal. `http_status` is 0 if there was no answer. */
 bool retry_is_transient(const struct err *why, int http_status);
 
 /*

@@ -11,8 +11,9 @@
 
 /* ---- the connection ------------------------------------------------------------------------------------ */
 
-/* A discovery source gives its scrape address; the service may listen on loopback only. In that case
- * the host refuses the connection at once; a missing answer has other causes. */
+/* Adds a hint to a refused connection. A discovery source lists the address for scraping, but the service may
+ * listen on loopback only. Then the host refuses the connection at once; a missing answer has other
+ * causes. */
 static void add_discovered_hint(const struct service_run *run, struct err *err)
 {
     const struct service *service = run->target->service;

@@ -1,6 +1,7 @@
 /*
- * The state of running one service of an open host: connection, index, plan. Two threads share it only while
- * timed profiles are fetched side by side; they write only the members that the mutex guards.
+ * The state of running one service of an open host: connection, index, plan. Several threads share it only
+ * while timed profiles are fetched side by side. Each of them writes only its own item of the plan, and the
+ * members that the mutex guards.
  */
 #ifndef FETCH_SERVICE_RUN_H
 #define FETCH_SERVICE_RUN_H
@@ -50,9 +51,9 @@ struct service_run {
     struct plan plan;
     char directory[600]; /* HOST/SERVICE below the work directory */
 
-    pthread_mutex_t mutex;
-    char build_id[128]; /* the last one seen */
-    struct err stop;    /* the reason to fetch nothing more */
+    pthread_mutex_t mutex; /* guards the members below */
+    char build_id[128];    /* the last one seen */
+    struct err stop;       /* the reason to fetch nothing more */
 };
 
 /* Returns the address of a service, for the gateway. */

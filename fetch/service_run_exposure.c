@@ -1,7 +1,7 @@
 /*
  * Exposure: a service for its own host may listen on all addresses. Then everybody who can reach one of those
- * addresses gets profiles without SSH. We know only the address of our SSH connection, and request it from
- * the host itself, so a firewall in front of the host has no effect on the result.
+ * addresses gets profiles without SSH. We know only the address of our SSH connection. The host itself sends
+ * the request to that address, so a firewall in front of the host has no effect on the result.
  */
 #include <arpa/inet.h>
 #include <stdio.h>

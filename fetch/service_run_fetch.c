@@ -152,7 +152,7 @@ static void *run_parallel_item(void *ctx)
     return NULL;
 }
 
-/* Sets the kinds of the items from `first` to `end`, without its own. */
+/* Sets concurrent_kinds: the kinds of the items from `first` on and before `end`, without this item's own. */
 static void name_others(struct parallel_item *s, size_t first, size_t end)
 {
     const struct service_run *run = s->worker.run;

@@ -42,8 +42,8 @@ static int skip_page(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* Measures the one-way time of a request: half of the shortest of several small requests, because any
- * request may be delayed. Stops after a slow page, which does not measure the network: other targets wait. */
+/* Measures the one-way time of a request: half of the shortest of several small requests, because any request
+ * may be delayed. Stops after a slow page: it does not measure the network, and other targets wait. */
 static int64_t measure_one_way(struct worker *w)
 {
     const struct service_run *run = w->run;

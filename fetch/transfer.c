@@ -74,7 +74,7 @@ static int hint_write_timeout(const struct http_get *get, const struct http_resp
 
 static int not_http_error(const struct service *service, struct err *err)
 {
-    /* A retry would not help either. */
+    /* ERR_DENIED, because a retry would not help. */
     if (service->unix_path)
         return err_set(err, ERR_DENIED, "the listener on %s does not speak HTTP", service->unix_path);
     err_set(err, ERR_DENIED, "the listener on port %u does not speak HTTP", service->port);

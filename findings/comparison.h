@@ -24,7 +24,7 @@ enum comparison_basis { COMPARISON_SHARE, COMPARISON_SECOND, COMPARISON_PROCESS 
 
 /* A profile's further sample types are ignored. */
 #define COMPARISON_MAX_TYPES 8
-/* parts[i] merges the profiles of 2^i processes; the last part merges those of any number. */
+/* parts[i] has the merged profiles of 2^i processes, but the last part those of any number. */
 #define COMPARISON_PARTS 48
 
 struct comparison_profiles {
@@ -45,7 +45,8 @@ struct comparison {
 };
 
 /* Adds the profile of a process. Changes the profile: afterwards the caller may only free it. ERR_FAILED: its
- * sample types differ from those of the other profiles, or the side has more than 250,000 stacks. */
+ * sample types are missing or differ from those of the other profiles, or the side has more than 250,000
+ * stacks or ten million frames. */
 int comparison_add(struct comparison *comparison, enum comparison_side side, struct profile *profile,
                    struct err *err);
 /* Merges both sides. Call it once, after all comparison_add. */

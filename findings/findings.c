@@ -7,7 +7,7 @@
 #include "findings/rules.h"
 #include "base/banned.h"
 
-/* findings_finish drops suspects only if more than this number of other findings remain. */
+/* findings_finish drops a suspect only if at most this number of other findings remain. */
 #define MIN_FACTS 4
 /* A merged sentence names at most this many other services. */
 #define MAX_SERVICES 3

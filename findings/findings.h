@@ -3,8 +3,8 @@
  * and a function to look at. The table of rules (rules.c) gives each rule's evidence, threshold, sentence,
  * function to look at and source. docs/reading.md prints this table.
  *
- * A share exceeds its threshold only if the share minus two standard errors exceeds it, so that a few samples
- * give no finding.
+ * A suspect's share of samples must exceed the threshold by two standard errors, so that a few samples give
+ * no finding.
  *
  * Sentences name functions, files, hosts and services, which are made printable. They never contain values of
  * labels or command lines.

@@ -94,7 +94,7 @@ static int64_t get_value(const struct tally *tally, enum fleet_figure_kind kind,
     return kind == FLEET_CPU ? tally->by_name[name].cum : tally->by_name[name].own;
 }
 
-/* The heaviest functions of a tally, by the profile's strings. The caller frees *ret. */
+/* Finds the heaviest functions of a tally. The names are strings of the profile. The caller frees *ret. */
 static int find_heaviest(const struct tally *tally, enum fleet_figure_kind kind, struct fleet_share **ret,
                          size_t *ret_n, struct err *err)
 {

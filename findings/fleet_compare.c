@@ -58,7 +58,7 @@ static bool is_far(const struct fleet_host *row, enum fleet_figure_kind kind, st
 {
     double value = row->figures[kind].value, difference = fabs(value - center.median);
     bool is_multiple = value >= MIN_FACTOR * center.median || value * MIN_FACTOR <= center.median;
-    /* CPU error is value/sqrt(samples). */
+    /* The standard error of busy cores is value / sqrt(samples). The other figures have none. */
     double sampling_error =
         kind == FLEET_CPU && row->figures[kind].samples > 0 ? value / sqrt(row->figures[kind].samples) : 0;
     return is_multiple && difference >= min_differences[kind] &&

@@ -57,8 +57,8 @@ struct finding_rule {
     const char *const *in, *const *out; /* for rules on functions: see struct tally_choice */
     double percent;                     /* the smallest reported percentage */
     const char *sentence;               /* with the placeholders {0} to {5} for its arguments */
-    /* The names of {0} to {5} in the documentation: "share". That of an optional clause begins like it:
-     * "; function allocates most". NULL: the sentence has fewer. */
+    /* The names of {0} to {5} in the documentation: "share". The name of an optional clause begins as the
+     * clause does: "; function allocates most". NULL: the sentence has fewer. */
     const char *arguments[SENTENCE_MAX_ARGUMENTS];
     const char *evidence;
     const char *threshold; /* NULL: `percent` is the threshold */

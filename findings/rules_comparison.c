@@ -6,7 +6,7 @@
 #include "findings/rules.h"
 #include "base/banned.h"
 
-/* With fewer samples on a side, the rules add no finding. */
+/* With fewer samples on a side, the rules on shares add no finding. */
 #define MIN_SAMPLES 20
 /* The smallest reported difference of goroutines. */
 #define MIN_GOROUTINES 100

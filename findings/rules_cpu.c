@@ -34,7 +34,8 @@ static double get_share(const struct finding_case *c, const char *const *in, con
     return stats_share(tally_sum(c->all, &(struct tally_choice){in, out}), c->all->total);
 }
 
-/* Whether a share is at least MIN_CORES, and significant. */
+/* Whether a share of the CPU time is significantly above the rule's percentage, and at least MIN_CORES of one
+ * core. */
 static bool is_significant(const struct finding_case *c, const struct finding_rule *rule, double share)
 {
     bool tiny = c->profile->duration_ns > 0 && share * get_busy_cores(c) < MIN_CORES;

@@ -14,8 +14,8 @@
 static const char *const share_texts[] = {"of its CPU time", "of its heap in use", "of its goroutines", ""};
 static const char *const value_texts[] = {"its CPU is busy with", "it holds", "it has", "it allocates"};
 
-/* Finds the outlier with the largest difference up to `limit`, after the row `after` if its difference is
- * `limit`. Returns NULL after the last. */
+/* Returns the next outlier, in the order of falling differences. `after` is the outlier before it (NULL:
+ * none) and `limit` that outlier's difference. Returns NULL after the last. */
 static const struct fleet_host *next_outlier(const struct fleet *fleet, const struct fleet_host *after,
                                              double limit)
 {

@@ -97,8 +97,8 @@ static double sampling_error(const struct snapshots *t)
     return sqrt(changed * stats_heap_rate(p));
 }
 
-/* Whether the growth of one function is significant, at least `percent` of the memory before, and most of all
- * growth. */
+/* Whether the growth of one function, minus two standard errors, is at least MIN_LEAK and `percent` of the
+ * memory before, and the growth is at least MIN_CAUSE of all growth. */
 static bool is_leak(const struct snapshots *t, uint32_t top, double percent)
 {
     double growth = top == TALLY_NONE ? 0 : (double)get_growth(t, top),

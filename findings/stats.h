@@ -4,7 +4,7 @@
 
 #include "proto/proto.h"
 
-/* Returns part / whole; 0 if the whole is 0. */
+/* Returns part / whole; 0 if the whole is not positive. */
 static inline double stats_share(int64_t part, int64_t whole)
 {
     return whole > 0 ? (double)part / (double)whole : 0;
@@ -26,7 +26,7 @@ bool stats_is_above(double share, uint64_t n, double percent);
 #define STATS_NEARLY_EQUAL 0.8
 struct stats_candidate {
     bool is_runtime;
-    double covers; /* the share or value of the function with its callees */
+    double covers; /* the function's share or value: cum, or own */
     struct str name;
 };
 /* Returns whether a explains a difference better than b: a function outside the runtime is better than one of

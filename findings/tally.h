@@ -13,7 +13,7 @@
 /* The counts of one function name in a profile. */
 struct tally_count {
     int64_t flat, cum;
-    int64_t own;        /* samples whose innermost function of the program is this one */
+    int64_t own;        /* of the samples whose innermost function of the program is this one */
     int64_t objects;    /* like own, in the sample type that counts objects; 0 without one */
     size_t last_sample; /* number of the last counted sample with this function, from 1 */
 };
@@ -73,14 +73,15 @@ void tally_release(struct tally *tally);
 /* Returns the index of the sample type with that name and unit, or TALLY_NONE. */
 size_t tally_find_type(const struct profile *profile, const char *type, const char *unit);
 
-/* These functions return the string of a function's name, or TALLY_NONE if all values are 0: the function
- * with the largest own, except the profilers; the profiler with the largest own; the function with the
- * largest flat and an origin of at_least or later. */
+/* Returns the function with the largest own, except the profilers: the string of its name, or TALLY_NONE if
+ * all values are 0. The next three functions also return the string of a name. */
 uint32_t tally_top_own(const struct tally *tally);
+/* Returns the profiler with the largest own. */
 uint32_t tally_top_profilers(const struct tally *tally);
+/* Returns the function with the largest flat, of those with the origin at_least or a later one. */
 uint32_t tally_top_flat(const struct tally *tally, enum functions_origin at_least);
-/* Among the program's functions that cover at least half, returns the one with the smallest cum; else the one
- * with the largest cum. */
+/* Returns the program's function with the smallest cum of at least half of the total; if none has so much,
+ * the one with the largest cum. */
 uint32_t tally_top_cum(const struct tally *tally);
 
 #endif

@@ -1,5 +1,5 @@
 /* A login first waits in the queue of its address (login_queue_enter). If the server is busy, log_in retries
- * a little later. libssh2 tries first; open_carrier decides when OpenSSH tries next. */
+ * a little later. open_carrier chooses between the user's master connection, libssh2 and our own ssh. */
 #include "gateway/carrier.h"
 
 #include <stdio.h>
@@ -73,8 +73,8 @@ static void report_via(struct opening *o, const char *what, const char *reason)
 
 /*
  * Names the queue of a login by all its hops, because an address can mean another host behind another jump
- * host, and because a login must never wait in the same queue as the login to its jump host. The
- * queue of our own ssh is that of its first jump host, because ssh logs in there first.
+ * host, and because a login must never wait in the same queue as the login to its jump host. Our own ssh
+ * waits in the queue of its first jump host, because ssh logs in there first.
  */
 static void name_queue(const struct hop *hop, bool openssh, char *dst, size_t cap)
 {
@@ -87,7 +87,7 @@ static void name_queue(const struct hop *hop, bool openssh, char *dst, size_t ca
     snprintf(dst + n, cap - n, "%s%s port %u", n ? " > " : "", c->hostname, c->port);
 }
 
-/* Logs in from the queue and retries while the server is busy. */
+/* Waits in the queue, then logs in. Retries while the server is busy. */
 static int log_in(struct opening *o, int (*attempt)(struct opening *o, struct err *err), struct err *err)
 {
     const struct login_options *options = o->hop->options;
@@ -138,7 +138,8 @@ static int open_carrier(struct opening *o, struct err *err)
         report_via(o, o->facts.via, "");
         return 0;
     }
-    /* The previous hops were skipped for a master connection that is closed now. Only ssh can open them. */
+    /* first_hop skipped the previous hops: for a master connection that is closed now, or because this hop
+     * needs OpenSSH. Only ssh can open them. */
     bool earlier_hops_skipped = o->hop->number > 0 && !o->hop->previous;
     if (via == SSH_VIA_OPENSSH || earlier_hops_skipped)
         return use_openssh(o, "", err);

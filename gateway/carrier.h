@@ -8,7 +8,8 @@
 struct openssh;
 struct session;
 
-/* The transport of a hub's links: an SSH session, or our own ssh; without both, sockets (a direct route). */
+/* The transport of a hub's links: a session of libssh2, or a master connection of ssh(1), either the user's
+ * or our own (an ssh that we started). If both are NULL, the links are sockets (a direct route). */
 struct carrier {
     struct session *session;
     struct openssh *openssh;

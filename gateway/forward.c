@@ -13,7 +13,7 @@
 
 #define PAUSE_FIRST_MS 250
 #define PAUSE_LONGEST_MS 30000
-/* The pause after accept failed without free descriptors. */
+/* The pause after accept has failed, for example because no descriptor is free. */
 #define ACCEPT_PAUSE_MS 100
 
 struct connection {
@@ -122,7 +122,8 @@ static void accept_all(struct forward *f)
                 forward_connection(f, i, fd, c);
                 continue;
             }
-            /* Without descriptors or memory the connection keeps waiting: an immediate retry would spin. */
+            /* Without a free descriptor or memory the connection stays in the listener's queue, so an
+             * immediate retry would spin. */
             if (!c || (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED))
                 f->accept_after = clock_now() + ACCEPT_PAUSE_MS;
             free(c);

@@ -33,11 +33,11 @@ struct forward_event {
 
 struct forward_options {
     int cancel_fd;             /* readable: stop */
-    int64_t client_timeout_ms; /* a lost session: clients wait for this time after the loss, later clients are
-                                  refused */
-    /* The thread of forward_run calls both. */
+    int64_t client_timeout_ms; /* clients wait for this time after the loss of a session; then all clients are
+                                  refused until the session is open again */
+    /* The thread of forward_run calls the two functions. */
     void (*report)(void *ctx, const struct forward_event *event);
-    /* Decides that a reconnect after this failure is useless or harmful. */
+    /* Returns whether a reconnect after this failure would be useless or harmful. */
     bool (*is_hopeless)(void *ctx, const struct err *failure);
     void *ctx;
 };

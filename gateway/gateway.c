@@ -21,7 +21,7 @@ struct gateway {
     struct hop *hops;                   /* the hops of the route that we open */
     struct gateway_hop *hop_facts;      /* the results of their first opening */
     size_t n_hops;                      /* the length of both; 0 on a direct route */
-    pthread_mutex_t mutex;              /* guards the members below: each service has a thread */
+    pthread_mutex_t mutex;              /* guards the members below: several threads may use a gateway */
     struct hub *hub;                    /* the last hop's hub, or the direct one; NULL while none is usable */
     struct gateway_listener *listeners; /* all listeners, linked by `sibling` */
     struct gateway_listener *waiting_listeners; /* the listeners without a hub, linked by `next` */

@@ -6,8 +6,9 @@
  * until either end closes. The other functions build on gateway_attach. A jump host is a gateway too: the
  * next session runs over a descriptor dialled from it.
  *
- * Host keys are checked strictly: `ssh-keygen -F` reads the known_hosts files. An unknown host, or a changed
- * or revoked key, is ERR_HOST_KEY; we have sent no secret to that host.
+ * `ssh-keygen -F` reads the known_hosts files. A changed or revoked key is always ERR_HOST_KEY, and so is an
+ * unknown host unless the policy accepts new hosts (HOST_KEY_ACCEPT_NEW). We send a secret only to a host
+ * whose key was accepted.
  *
  * Every wait has a deadline and ends when cancel_fd becomes readable.
  *
@@ -24,9 +25,10 @@
  *   refused channel                     open_failure.c                    stream_openssh.c
  *   lost or dead session                session.c                         openssh.c
  *
- * carrier.c detects busy servers and chooses libssh2 or ssh(1); open_queue.c and link.c detect a channel
- * without an answer, over libssh2 and over ssh(1). Faults of the configuration (`ssh -G`, tokens, jump hosts)
- * have their texts in gateway/config/, which lies below the table.
+ * carrier.c chooses libssh2 or ssh(1), and retries at busy servers. link.c detects a channel without an
+ * answer; open_queue.c detects one that blocks the other channels of a libssh2 session. Faults of the
+ * configuration (`ssh -G`, tokens, jump hosts) have their texts in gateway/config/, which must not include
+ * the table.
  */
 #ifndef GATEWAY_GATEWAY_H
 #define GATEWAY_GATEWAY_H
@@ -65,9 +67,9 @@ struct gateway_options {
     bool ask_keys_only;      /* ask only for the passphrases of private keys */
     int64_t ask_ms;          /* the limit for one answer or one touch of a key; 0: GATEWAY_ASK_MS */
     /*
-     * The program that passes on the questions of our own ssh and ends that ssh if we are killed (askpass.h,
-     * reaper.h): profgrab itself, if its main handles those two program names. NULL: ssh's questions get no
-     * answer, and our ssh keeps running if we are killed.
+     * The program that passes on the questions of our own ssh (askpass.h) and ends that ssh if we are killed
+     * (reaper.h): profgrab itself, whose main must handle the program names ASKPASS_NAME and REAPER_NAME.
+     * NULL: ssh's questions get no answer, and our ssh keeps running if we are killed.
      */
     const char *askpass;
 };
@@ -82,7 +84,8 @@ int gateway_open(struct route *route, const struct gateway_options *options, str
 /* Ends every link, the session and its thread, and the previous gateways. Accepts NULL. */
 void gateway_close(struct gateway *gw);
 
-/* Returns hop i. The first is 0, the host itself is last; NULL after the last. Valid until gateway_close. */
+/* Returns hop i of those that the gateway opened: 0 is the first, the host itself is the last; NULL after the
+ * last. A master connection or our own ssh hides the hops before it. Valid until gateway_close. */
 const struct gateway_hop *gateway_hop(const struct gateway *gw, size_t i);
 
 /* The end of a forwarded connection. */
@@ -112,14 +115,14 @@ int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, 
 
 /*
  * Makes the gateway usable for new connections. If its session has ended, or waits for a destination that
- * does not answer (libssh2 opens one connection at a time), opens a new session for the listeners. Open
- * connections stay on the old one. Does nothing if the gateway is usable. Call it after a connection that
- * ended with ERR_LOST.
+ * does not answer (libssh2 opens one connection at a time), uses another session from now on, also for the
+ * listeners. Open connections stay on the old session. Does nothing if the gateway is usable. Call it after
+ * a connection that ended with ERR_LOST.
  */
 int gateway_renew(struct gateway *gw, struct err *err);
 
 /* Returns a descriptor that becomes readable when the session has ended or is stuck; never read it.
- * gateway_renew replaces it. */
+ * gateway_renew replaces it. -1: there is no session or no free descriptor. */
 int gateway_lost_fd(struct gateway *gw);
 
 /* Returns 0 while the gateway can open new connections, else -1 with the reason (ERR_LOST). */
@@ -132,8 +135,8 @@ int gateway_listen(struct gateway *gw, const struct destination *to, struct gate
                    struct err *err);
 const char *gateway_listener_path(const struct gateway_listener *l);
 
-/* Checks for a connection of the listener that is accepted and not yet open at the far host. That state lasts
- * at most step_timeout_ms. */
+/* Checks whether a connection of the listener is accepted but not yet open at the far host. It stays in this
+ * state for at most step_timeout_ms. */
 bool gateway_listener_is_opening(struct gateway_listener *l);
 
 /* Returns -1 with the error of the last failed connection through this listener and clears it. Without one,

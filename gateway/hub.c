@@ -1,7 +1,7 @@
 /*
  * Each iteration of the loop reads the mailbox, accepts on the listeners, moves every link until none can
- * move, sends keepalives, and waits. All links move repeatedly because libssh2 reads packets of all channels
- * for one channel, and poll does not report the packets that are already read.
+ * move, sends keepalives, and waits. All links move repeatedly, because libssh2 may read packets of other
+ * channels when it reads for one channel, and poll does not report packets that are already read.
  */
 #include "gateway/hub.h"
 
@@ -218,7 +218,8 @@ static void wait_for_work(struct hub *h)
 
 /*
  * Lets libssh2 read while there are no links, so that it answers the server's requests (a keepalive, new
- * keys). Returns true if the idle channel has stopped opening, so that a waiting link can open now.
+ * keys). libssh2 needs a channel for this, the idle channel (session_serve_idle); while that is opening, no
+ * link can open. Returns true if the idle channel has stopped opening, so that a waiting link can open now.
  */
 static bool serve_idle(struct hub *h)
 {

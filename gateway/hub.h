@@ -31,9 +31,10 @@ enum hub_state {
     HUB_STUCK, /* a channel blocks others because its destination does not answer */
     HUB_ENDED,
 };
-/* Returns the state. Unless that is HUB_USABLE, err (may be NULL) has the reason. Any thread may call it. */
+/* Returns the state. Unless it is HUB_USABLE, sets *err (err may be NULL) to the reason. Any thread may call
+ * this function. */
 enum hub_state hub_state(struct hub *h, struct err *err);
-/* Checks that neither the hub nor its mailbox has a link. */
+/* Checks that no link is open, opening or in the mailbox. Closing links do not count. */
 bool hub_is_idle(struct hub *h);
 /* Returns a descriptor that becomes readable when the hub is no longer usable; never read it. -1 if no
  * descriptor is free. */

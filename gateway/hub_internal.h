@@ -51,8 +51,8 @@ void hub_set_idle(struct hub *h, bool idle);
 /* Fails the waiting links if the opening one blocks them for too long. */
 void open_queue_check(struct hub *h);
 
-/* Returns when the waiting links have waited long enough, which is before their own deadlines; CLOCK_NEVER
- * without any. Also finds the opening link. */
+/* Returns the time at which open_queue_check fails the waiting links, which is before their own deadlines.
+ * CLOCK_NEVER: no link waits. Sets *ret_opening to the opening link if there is one. */
 int64_t open_queue_deadline(const struct hub *h, const struct link **ret_opening);
 
 #endif

@@ -64,7 +64,7 @@ bool hub_is_idle(struct hub *h)
     return idle;
 }
 
-/* Writes one byte, which stays in the pipe while the hub is not usable. */
+/* Makes h->lost readable while the hub is not usable. The caller locks the mutex. */
 static void signal_lost(struct hub *h)
 {
     if (h->lost[1] < 0)
@@ -99,7 +99,7 @@ int hub_dial(struct hub *h, const struct destination *to, int cancel_fd, int *re
     l->reply_fd = answer[1];
     answer[1] = -1;
     hub_add_link(h, l);
-    /* The thread always answers within its own deadline, which is before ours. */
+    /* The hub's thread always answers within its own deadline, which is before ours. */
     if (fd_wait(answer[0], POLLIN, clock_deadline(h->limits.step_timeout_ms + 2000), cancel_fd, err) < 0)
         goto out;
     if (read(answer[0], &why, sizeof why) != (ssize_t)sizeof why)

@@ -59,8 +59,8 @@ void link_start(struct link *l, struct stream *stream, int64_t deadline);
 /* Moves the available data. Returns whether anything changed. */
 bool link_advance(struct link *l);
 
-/* Ends the link: reports the error and closes the local side. Only reports it if the link is already
- * closing. */
+/* Ends the link: reports the error and closes the local side. If the link is already closing, only reports
+ * the error. */
 void link_fail(struct link *l, const struct err *why);
 
 /* Checks whether link_advance makes libssh2 read from the session. */

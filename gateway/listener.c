@@ -11,7 +11,7 @@
 #include "gateway/ssh/destination.h"
 #include "base/banned.h"
 
-/* The pause after accept failed without free descriptors. */
+/* The pause after accept has failed, for example because no descriptor is free. */
 #define ACCEPT_PAUSE_MS 100
 
 int listener_new(const char *path, const struct destination *to, struct gateway_listener **ret,
@@ -60,7 +60,7 @@ int listener_accept(struct gateway_listener *l)
         if (fd >= 0 && unix_socket_peer_is_same_process(fd))
             return fd;
         if (fd < 0 && errno != EINTR && errno != ECONNABORTED) {
-            /* Without descriptors the connection keeps waiting: an immediate retry would spin. */
+            /* Without a free descriptor the connection stays queued, so an immediate retry would spin. */
             bool none = errno == EAGAIN || errno == EWOULDBLOCK;
             l->accept_after = none ? 0 : clock_now() + ACCEPT_PAUSE_MS;
             return -1;

@@ -14,7 +14,7 @@ struct gateway_listener {
     int fd;
     char path[sizeof((struct sockaddr_un *)0)->sun_path];
     struct destination to; /* an owned copy */
-    int64_t accept_after;  /* accept(2) failed: do not call it before this time */
+    int64_t accept_after;  /* accept(2) failed: the hub does not poll fd before this time; 0: no failure */
     pthread_mutex_t mutex; /* guards the members below, which the hub sets and others read */
     struct err failure;
     unsigned opening; /* connections that are still opening */
@@ -33,7 +33,7 @@ void listener_set_failure(struct gateway_listener *l, const struct err *why);
 /* Changes the number of opening connections by 1 or -1. */
 void listener_count_opening(struct gateway_listener *l, int change);
 
-/* Room in unix_socket_make_directory for a slash and a number of up to ten digits. */
+/* Room in unix_socket_make_directory for a slash, a number of up to ten digits and a NUL. */
 #define LISTENER_ROOM 12
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * Local addresses that the user chose to listen on, and their sockets.
  *
- * Unlike the private listener of a gateway, they accept other programs: on loopback the programs of every
- * local user, on a Unix socket the programs of the same user (mode 0600).
+ * Unlike the private listener of a gateway, these sockets accept other programs: on loopback the programs of
+ * every local user, on a Unix socket the programs of the same user (mode 0600), on any other address also the
+ * programs of other machines.
  */
 #ifndef GATEWAY_LOCAL_H
 #define GATEWAY_LOCAL_H
@@ -50,7 +51,8 @@ struct local_listener {
  * other file is ERR_EXISTS. */
 int local_listener_open(const struct local_address *at, struct local_listener *ret, struct err *err);
 
-/* Closes it and removes its Unix socket if it still exists. A second call does nothing. */
+/* Closes it and removes its Unix socket, unless another program listens on that path now. A second call does
+ * nothing. */
 void local_listener_close(struct local_listener *l);
 
 /* Accepts one connection; -1 with errno of accept(2). `from` is the client: "127.0.0.1:51234", or "a local

@@ -7,8 +7,8 @@
 
 #include "base/banned.h"
 
-/* The concurrent logins at one address. sshd's MaxStartups refuses logins from the eleventh on, and other
- * users log in too. */
+/* The concurrent logins at one address. With the default MaxStartups, sshd may refuse a login while ten
+ * others are in progress, and other users log in too. */
 #define LOGINS_MAX 8
 
 /* A login that waits in the queue. */
@@ -17,7 +17,7 @@ struct waiting_login {
     int fd; /* closed when the login may start */
 };
 
-/* The queue of an address with logins, or with refused logins. */
+/* The queue of an address. It exists until login_queues_free, because its limit stays reduced. */
 struct login_queue {
     struct login_queue *next;
     char *address;

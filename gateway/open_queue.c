@@ -1,7 +1,7 @@
 /*
  * libssh2 opens one channel at a time and cannot cancel an opening. If a destination does not answer, the
- * other waiting links fail and retry over another session. Until that opening ends, the session is not
- * usable.
+ * other waiting links fail with ERR_LOST, and their callers retry over another session. Until that opening
+ * ends, the session is not usable.
  */
 #include "gateway/ssh/destination.h"
 #include "gateway/hub_internal.h"
@@ -9,8 +9,9 @@
 #include "gateway/ssh/session.h"
 #include "base/banned.h"
 
-/* A destination that does not answer makes the session stuck if other links wait: after STUCK_MS without any
- * data, at the latest after STUCK_BUSY_MS, and STUCK_SPARE_MS before the deadline of a waiting link. */
+/* A destination that does not answer makes the session stuck if other links wait. This happens at the
+ * earliest of three times: after STUCK_MS without any data, STUCK_BUSY_MS after the start of the opening, and
+ * STUCK_SPARE_MS before the deadline of a waiting link. */
 #define STUCK_MS 1500
 #define STUCK_BUSY_MS 5000
 #define STUCK_SPARE_MS 250

@@ -266,8 +266,8 @@ void session_pool_release_hub(struct session_pool *p, struct hub *hub)
     pthread_mutex_unlock(&p->mutex);
 }
 
-/* Retries if the session dies or blocks between choosing and dialling. After a blocked dial, uses only a
- * session without other users. */
+/* Retries if the session ends or gets stuck before the connection is open. After a stuck session, uses only
+ * sessions without other users. */
 int session_pool_dial(const struct hop *hop, const struct destination *to, int *ret_fd, struct err *err)
 {
     int64_t deadline = clock_deadline(2 * hop->options->limits.step_timeout_ms);

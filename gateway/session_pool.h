@@ -39,7 +39,7 @@ int session_pool_acquire_hub(const struct hop *hop, bool exclusive, struct acqui
                              struct err *err);
 void session_pool_release_hub(struct session_pool *p, struct hub *hub);
 
-/* Opens a connection from that hop, as gateway_dial does. For hop->dial. */
+/* Opens a connection from the hop to a destination, as gateway_dial does. It is the value of hop->dial. */
 int session_pool_dial(const struct hop *hop, const struct destination *to, int *ret_fd, struct err *err);
 
 #endif

@@ -19,7 +19,7 @@ struct socket_stream {
     const struct addrinfo *next; /* the next address to try */
     const char *unix_path;       /* the destination's path; NULL: TCP */
     struct sockaddr_un unix_address;
-    struct addrinfo unix_info; /* the address of a Unix socket, in the form of the others */
+    struct addrinfo unix_info; /* unix_address in the form of a resolved address, for connect_start */
     int fd;
 };
 

@@ -11,9 +11,9 @@
 #include "base/base.h"
 
 /*
- * Appends the lines of `text` as one block that the tracker does not interpret, with line ends on both sides.
- * GitLab executes quick actions only at the beginning of a line, so each line is also indented by two blanks.
- * After ESCAPE_LINES lines a note replaces the rest.
+ * Each function appends the lines of `text` as one block that its tracker does not interpret, between line
+ * ends. GitLab executes quick actions only at the beginning of a line, so each line is also indented by two
+ * blanks. After ESCAPE_LINES lines a note replaces the rest.
  */
 #define ESCAPE_LINES 400
 /* GitLab's Markdown: a fenced block, whose fence is longer than any run of backticks in the text. */

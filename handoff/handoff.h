@@ -5,7 +5,7 @@
  * steps.h sends a file to a tracker, step by step. summary.h writes the note on the issue. To add a tracker,
  * add a file with its struct tracker_type, and a row in TRACKER_TYPES (job.h).
  *
- * Nothing in this folder prints. It makes texts of the tracker printable, and masks tokens in them.
+ * Nothing in this folder prints. Its functions make texts of the tracker printable, and mask tokens in them.
  */
 #ifndef HANDOFF_HANDOFF_H
 #define HANDOFF_HANDOFF_H

@@ -13,7 +13,7 @@
 #include "handoff/steps.h"
 #include "http/http.h"
 
-#define JOB_ID 32 /* the size of a number in digits */
+#define JOB_ID 32 /* the size of a buffer for a number in digits */
 
 struct handoff_job {
     const struct handoff_request *request;
@@ -49,7 +49,7 @@ struct handoff_job {
 struct tracker_type {
     struct tracker_kind kind; /* the properties that the inventory checks */
     const char *assignee;     /* the form of an assignee, for the documentation */
-    const char *auth;         /* the header with the token, for one %s */
+    const char *auth;         /* the header with the token: a format with one %s */
     const char *place;        /* the product's word for a project: "project", "queue" */
     const char *issue;        /* the product's word for an issue: "issue", "ticket" */
     const char *permissions;  /* the permissions that the token needs, as a hint */
@@ -67,7 +67,7 @@ struct tracker_type {
     int (*upload)(struct handoff_job *j, struct err *err);
     /* Compares the stored file with the sent one. */
     int (*verify)(struct handoff_job *j, struct err *err);
-    /* Attaches the stored file to the issue, and checks that the issue has it; NULL: the upload does both. */
+    /* Attaches the stored file to the issue, and checks that the issue has it. */
     int (*attach)(struct handoff_job *j, struct err *err);
     /* Formats the text of the note: link, summary, instructions. */
     void (*format_note)(const struct handoff_job *j, struct buf *out);
@@ -101,7 +101,7 @@ const struct tracker_type *tracker_type_of(const struct tracker_kind *kind);
  */
 int job_request(struct handoff_job *j, const struct http_request *request, int status, json_t **ret,
                 struct err *err);
-/* job_request with a JSON body. */
+/* job_send works like job_request, with a JSON body. */
 struct job_change {
     struct http_request request;
     json_t *body; /* job_send takes the reference; NULL: out of memory */

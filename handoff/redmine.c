@@ -278,8 +278,8 @@ static int upload_file(struct handoff_job *j, struct err *err)
     return rc;
 }
 
-/* Compares the SHA-256 that the tracker computes, in its token "<number>.<SHA-256>", and then the downloaded
- * file, with the sent file. */
+/* Compares the sent file with the SHA-256 in the tracker's token, "<number>.<SHA-256>", then with the
+ * downloaded file. */
 static int verify_file(struct handoff_job *j, struct err *err)
 {
     char path[300];

@@ -120,10 +120,10 @@ struct handoff_options {
 #define HANDOFF_UPLOAD_MAX (UINT64_C(100) << 20)
 
 /*
- * Checks a request without a request to the tracker. ERR_USAGE if the request is invalid; ERR_DENIED if the
- * hand-off would refuse a bundle in plain text for any answer of the tracker. Opens no file and reads no
- * token, so `file` may be NULL. Reads only plaintext_i_know of the options. handoff_run calls it first; a
- * caller may call it before it makes the bundle.
+ * Checks a hand-off's request, and sends nothing to the tracker. ERR_USAGE if the request is invalid;
+ * ERR_DENIED if the hand-off would refuse a bundle in plain text for any answer of the tracker. Opens no file
+ * and reads no token, so `file` may be NULL. Reads only plaintext_i_know of the options. handoff_run calls it
+ * first; a caller may call it before it makes the bundle.
  */
 int handoff_check(const struct handoff_request *request, const struct handoff_options *options,
                   struct err *err);

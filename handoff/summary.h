@@ -12,7 +12,8 @@ struct summary {
     const char *reading; /* lines with commands; FILE, KEY and PROFILE are placeholders */
 };
 
-/* Writes only the text, made printable, from the text of a manifest. The caller frees *ret. */
+/* `manifest` is the text of a manifest. summary_text writes only the summary's text, made printable; the
+ * caller frees *ret. */
 int summary_text(const char *manifest, char **ret, struct err *err);
 int summary_read(const char *manifest, bool encrypted, struct summary *ret, struct err *err);
 void summary_release(struct summary *s);

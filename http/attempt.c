@@ -15,7 +15,7 @@
 #include "http/url_origin.h"
 #include "base/banned.h"
 
-/* The time limit of an exchange without a file, as a multiple of `silence_ms`. */
+/* The time limit of an exchange without a file and a `body` callback, as a multiple of `silence_ms`. */
 #define ANSWER_LIMIT_FACTOR 4
 
 struct attempt {

@@ -25,7 +25,7 @@ struct http_target {
 int http_attempt(struct http *h, const struct http_request *request, const struct http_target *target,
                  struct http_answer *ret, struct err *err);
 
-/* Used instead of http_attempt in a dry run: reports the request, and returns its `dry` answer. */
+/* Used instead of http_attempt in a dry run: reports the request, and copies its dry_answer to ret->body. */
 int http_describe_request(const struct http *h, const struct http_request *request, struct http_answer *ret,
                           struct err *err);
 

@@ -26,7 +26,7 @@ struct http_tls {
 struct http_connection_options {
     const char *socket; /* the Unix socket that every request uses, whatever host its URL names */
     const char *host;   /* the Host header */
-    bool https;         /* the only scheme of URLs is https; otherwise http */
+    bool https;         /* true: all URLs are https; false: all are http */
     struct http_tls tls;
     struct http_auth auth;
     int cancel_fd;      /* ends a request when it becomes readable; -1: none */
@@ -58,15 +58,15 @@ struct http_get {
 struct http_response {
     int status; /* 0: no answer */
     char content_type[128];
-    /* The beginning of the body of another status, with masked secrets; not printable. */
+    /* The beginning of the body if the status is not 200, with masked secrets; not printable. */
     char page[HTTP_PAGE_MAX + 1];
     uint64_t bytes;   /* bytes passed to `body` */
-    int64_t started;  /* UTC */
+    int64_t started;  /* UTC milliseconds */
     int64_t first_ms; /* until the first byte of the answer; -1: there was none */
     int64_t duration_ms;
     int64_t lost_ms;    /* HTTP_FAILURE_LOST: the time from the start of the request to the loss */
     int64_t date;       /* the Date header as UTC milliseconds; 0 without this header */
-    int64_t date_at;    /* the local clock when the Date header arrived */
+    int64_t date_at;    /* the UTC milliseconds of our own clock when the Date header arrived */
     bool reconnected;   /* the server had closed the connection, and the request opened a new one */
     bool ends_at_close; /* only the end of the connection ends the body: it may be incomplete */
     enum http_failure failure;

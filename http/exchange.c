@@ -14,7 +14,7 @@
 #define CPU_NS_PER_MS INT64_C(2000)
 /* A usual answer takes less than 1 s for each 100 MB. */
 #define CPU_NS_PER_BYTE INT64_C(10)
-/* The time in `body` for larger pieces does not count, because the client limits the bytes. */
+/* The time in `body` for pieces of at least this size does not count, because the client limits the bytes. */
 #define CPU_FREE_BYTES ((size_t)1024)
 
 int http_global_init(struct err *err)
@@ -185,7 +185,7 @@ static enum http_failure find_failure(const struct http_exchange *x, CURLcode co
     }
 }
 
-/* Returns the deadline that ended the transfer. HTTP_FAILURE_NONE: it finished; *ret is libcurl's code. */
+/* Returns why we ended the transfer. HTTP_FAILURE_NONE: libcurl finished it, and *ret is libcurl's code. */
 static enum http_failure run_transfer(struct http_exchange *x, CURLcode *ret)
 {
     struct http_handle *h = x->handle;

@@ -8,7 +8,7 @@
 #include "base/banned.h"
 
 #define MAX_REDIRECTS 10L
-/* The time that a server gets in addition to the duration of the profile. */
+/* The time that a request gets in addition to its timeout_s. */
 #define GRACE_S 5
 
 char *url_without_password(const char *url)

@@ -17,7 +17,7 @@ char *url_without_password(const char *url);
 
 struct url_request {
     const char *url; /* http, https, or https+insecure: without checking the certificate */
-    long timeout_s;  /* the duration of the profile; the timeout is slightly longer */
+    long timeout_s;  /* the time limit in seconds; the request may take 5 s longer */
     const char *tls_ca, *tls_cert, *tls_key; /* files; NULL or empty: none */
     const struct str *body;                  /* the body of a POST; NULL: a GET */
 };

@@ -20,7 +20,7 @@ struct name_list {
 
 struct created {
     struct hosts hosts;         /* ad hoc hosts */
-    struct name_map by_address; /* maps addresses to those hosts */
+    struct name_map by_address; /* maps addresses to the hosts in `hosts` and `named_hosts` */
     struct hosts named_hosts;   /* ad hoc hosts that patterns match too (targets_select_source) */
     struct name_map by_name;    /* maps names to those hosts; ignores case */
 

@@ -9,8 +9,8 @@
 
 #define SYSTEM_FILE "/etc/profgrab/inventory.yaml"
 
-/* Whether the file may exist. Any error but "no such file" counts as existing, and loading then reports it.
- */
+/* Returns whether the file may exist. Any error but "no such file" counts as existing; loading then reports
+ * the error. */
 static bool may_exist(const char *path)
 {
     struct stat st;
@@ -28,8 +28,8 @@ static int use_named(const char *path, const char *by, char **ret, struct err *e
     return 0;
 }
 
-/* Returns the path of the user's own file, NULL without a known directory. Ignores relative directories (XDG
- * Base Directory Specification), because they would mean the working directory. */
+/* Builds the path of the user's own file. *ret is NULL if its directory is unknown. Ignores relative
+ * directories (XDG Base Directory Specification), because they would mean the working directory. */
 static int user_file(char **ret, struct err *err)
 {
     const char *set = getenv("XDG_CONFIG_HOME");

@@ -65,7 +65,7 @@ bool labels_match(const struct host *host, const struct service *service, const 
     return true;
 }
 
-/* Checks the labels of the host, or of one of its services. */
+/* Checks whether the labels of the host match, alone or together with those of one of its services. */
 static bool is_labelled(const struct scope *s, const struct host *host, const struct strlist *requested)
 {
     const struct service *service;
@@ -141,7 +141,8 @@ int inventory_labels(const struct inventory *inv, struct strlist *ret, struct er
     return rc;
 }
 
-/* Sets the error of a label that no host has: an unknown name, or an unknown value with the known ones. */
+/* Sets the error of a label that no host has: an unknown name, or an unknown value of a known name. The hint
+ * has the nearest known names or values. */
 static int refuse_label(const struct scope *s, const struct requested_label *w, struct err *err)
 {
     char shown[120];

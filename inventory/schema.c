@@ -117,8 +117,7 @@ bool schema_is_misplaced(const struct yaml_node *value, const struct schema_key 
 
 /* ---- mappings and lists -------------------------------------------------------------------------------- */
 
-/* Guesses the name that a list item should define, and the node after it: from `- gitaly`, `- gitaly: {}` and
- * `- name: gitaly`. */
+/* Guesses the name that a list item should define, from `- gitaly`, `- gitaly: {}` and `- name: gitaly`. */
 static const char *guess_item_name(const struct yaml_node *item)
 {
     if (!item || item->kind == YAML_LIST)

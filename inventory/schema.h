@@ -38,8 +38,8 @@ int schema_read_section(const struct schema *s, const struct yaml_node *section,
                         int (*read)(const struct schema *s, const struct yaml_node *value, struct err *err),
                         struct err *err);
 
-/* Checks whether an entry of a section is a setting at the wrong level: its key is one of `settings` and not
- * the name of a host or service, and its value is no mapping. */
+/* Checks whether an entry of a section is a setting at the wrong level: its key is one of `settings`, and its
+ * value is no mapping, as that of a host or service would be. */
 bool schema_is_misplaced(const struct yaml_node *value, const struct schema_key *settings);
 
 /* Reads a mapping of settings in the file's order; `keys` ends with a NULL name. Continues after a noted
@@ -53,7 +53,7 @@ int schema_require_map(const struct schema *s, const struct yaml_node *value, co
 int schema_require_list(const struct schema *s, const struct yaml_node *value, const char *what,
                         struct err *err);
 
-/* Checks a key that is a name (text_is_name). */
+/* Checks that a key is a valid name (text_is_name). */
 int schema_check_name(const struct schema *s, const struct yaml_node *key, const char *what, struct err *err);
 
 /* Reads one line of text that is not empty; frees *ret and sets it to a new string. */

@@ -57,7 +57,7 @@ struct service {
 struct service *service_new(const char *name, unsigned port);
 void service_free(struct service *s);
 
-/* Copies all fields of `from` except its name and port. */
+/* Copies all fields of `from` except its name, family, source, port, labels and `adhoc`. */
 int service_copy(struct service *service, const struct service *from, struct err *err);
 
 /* Set pprof's path, or a Unix socket, also for the command line. ERR_USAGE for an invalid path. */

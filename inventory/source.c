@@ -92,7 +92,7 @@ size_t source_length_without_page(const char *path, size_t n)
     return n;
 }
 
-/* Builds the path of the request: Prometheus' API below the path, else the path itself. */
+/* Builds the path of the request: for a Prometheus, its API below `path`; for other kinds, `path` itself. */
 static char *request_path(enum source_kind kind, const char *path)
 {
     char *ret = NULL;

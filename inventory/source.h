@@ -26,10 +26,11 @@ struct source {
     char *name; /* from the inventory, or its kind with `-2`, `-3`, ... if there are several */
     enum source_kind kind;
     char *place;                   /* the URL as written; a path, for file_sd perhaps a glob */
-    size_t literal;                /* of a path: the first bytes, which the user did not write; no glob */
+    size_t literal;                /* of a path: the length of the beginning that the user did not write and
+                                      that is no glob */
     struct service *endpoint;      /* the server to ask; `path` includes the query. NULL: a file */
     struct strlist jobs;           /* use only targets of these jobs; empty: all */
-    const struct service *service; /* the template for all but the port; NULL: the job's name */
+    const struct service *service; /* the template for the name and all settings but the port; NULL: none */
     const struct host *host;       /* the host of loopback targets; NULL: none */
     const struct host *through;    /* the host that sends the request; NULL: this machine */
     char *match;        /* a pattern that finds the host's name in a target's HOST:PORT; NULL: none */
@@ -54,8 +55,8 @@ struct targets;
 const struct source *const *inventory_sources(const struct inventory *inv, size_t *ret_n);
 
 /* Finds the first match of the source's pattern in an address. Copies the first group of the pattern to ret,
- * or the whole match if the pattern has no group. Returns false without a match, or if the match is no host
- * name. */
+ * or the whole match if the pattern has no group. Returns false if there is no match, or if the copy does not
+ * fit in `cap` bytes. */
 bool source_match(const struct source *s, const char *address, char *ret, size_t cap);
 
 /* Returns the use of a source of the inventory in this run; the first call creates it. `t` owns it. */

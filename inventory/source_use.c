@@ -103,7 +103,7 @@ static int make_absolute(const char *path, char **ret, struct err *err)
     return *ret ? 0 : err_nomem(err);
 }
 
-/* Whether two paths lead to the same file. */
+/* Returns whether two paths lead to the same file. */
 static bool is_same_file(const char *a, const char *b)
 {
     struct stat x, y;

@@ -36,7 +36,8 @@ struct ssh_settings {
     bool accept_new;            /* trust unknown hosts and write their keys to known_hosts */
 };
 
-/* Parses "auto", "libssh2" and "openssh"; ERR_USAGE for another word. `what` is its name in the message. */
+/* Parses "auto", "libssh2" and "openssh"; ERR_USAGE for another word. `what` is the name of the setting in
+ * the message. */
 int ssh_via_parse(const char *what, const char *word, enum ssh_via *ret, struct err *err);
 
 /* Copies the settings with their strings. */
@@ -44,7 +45,8 @@ int ssh_settings_copy(const struct ssh_settings *s, struct ssh_settings *ret, st
 /* Releases a copy, or settings that were read from an inventory. */
 void ssh_settings_release(struct ssh_settings *s);
 
-/* Returns the values of `overrides` (may be NULL) where set, else those of `base`. Owns nothing. */
+/* Returns the values of `overrides` (may be NULL) where set, else those of `base`. The result owns
+ * nothing. */
 struct ssh_settings ssh_settings_merge(const struct ssh_settings *base, const struct ssh_settings *overrides);
 
 #endif

@@ -61,11 +61,11 @@ struct self {
 
 struct inventory;
 
-/* ERR_USAGE with the nearest names for an unknown name. */
+/* Find a team or a tracker by its name. ERR_USAGE with the nearest names for an unknown name. */
 int inventory_team(const struct inventory *inv, const char *name, const struct team **ret, struct err *err);
 int inventory_tracker(const struct inventory *inv, const char *name, const struct tracker **ret,
                       struct err *err);
-/* Never NULL; empty if the file has no such section. */
+/* Returns the section `self`: never NULL; empty if the file has no such section. */
 const struct self *inventory_self(const struct inventory *inv);
 /* Returns the name of team i of the file; NULL after the last. */
 const char *inventory_team_name(const struct inventory *inv, size_t i);

@@ -20,7 +20,8 @@ struct entry {
 };
 
 #define KINDS_TEXT 200
-/* Writes the names of all kinds, each between two quotes: "gitlab, redmine or rt". Returns dst. */
+/* Writes the names of all kinds, each between two copies of `quote` (which may be ""): gitlab, redmine or rt.
+ * Returns dst. */
 static const char *list_kinds(const struct schema *s, const char *quote, char dst[static KINDS_TEXT])
 {
     const struct tracker_kind *const *kinds = s->tracker_kinds;
@@ -66,7 +67,8 @@ static bool is_loopback(const char *host, size_t n)
     return address_is_loopback(name);
 }
 
-/* Checks the URL strictly, because a token is sent to it: no other parser may find another host in it. */
+/* Returns what is wrong with the URL; NULL: nothing. The check is strict, because a token is sent to the URL:
+ * no other parser may find another host in it. */
 static const char *url_fault(const char *url)
 {
     bool tls = strncmp(url, "https://", 8) == 0;

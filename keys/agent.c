@@ -189,7 +189,8 @@ static uint32_t sign_flags(const char *algorithm)
     return strncmp(algorithm, "rsa-sha2-256", 12) == 0 ? RSA_SHA2_256 : 0;
 }
 
-/* Checks that a signature has the requested algorithm. *ret points to the inner signature. */
+/* Checks that the signature of an RSA key has the requested algorithm; other keys have only one. *ret points
+ * to the inner signature. */
 static int check_signature(const struct ssh_blob *whole, const char *algorithm, struct ssh_blob *ret,
                            struct err *err)
 {

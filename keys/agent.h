@@ -26,9 +26,9 @@ struct agent {
 int agent_open(const char *path, int64_t deadline, int cancel_fd, struct agent *ret, struct err *err);
 void agent_release(struct agent *a);
 
-/* Requests a signature by the key whose public half is `key`. *ret is the inner signature from malloc,
- * without the name of its algorithm, as libssh2 needs it. The algorithm selects the hash of an RSA key, as in
- * privkey_sign. The deadline must leave the user time to touch or confirm the key. */
+/* Requests a signature by the key whose public half is `key`. *ret is the inner signature, without the name
+ * of its algorithm, in memory from malloc, as libssh2 needs it. The algorithm selects the hash of an RSA key,
+ * as in privkey_sign. The deadline must leave the user time to touch or confirm the key. */
 struct agent_request {
     const struct ssh_blob *key;
     const char *algorithm;
@@ -46,7 +46,7 @@ int agent_sign(struct agent *a, const struct agent_request *request, struct ssh_
 int agent_sign_blob(struct agent *a, const struct agent_request *request, struct ssh_blob *ret,
                     struct err *err);
 
-/* Parses a whole answer message with the list of keys and adds them to a->keys. */
+/* Parses a whole answer message with the list of keys, and adds the keys to a->keys, at most 64. */
 int agent_parse_keys(struct agent *a, const void *p, size_t n, struct err *err);
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * OpenSSH's own format (PROTOCOL.key) has these parts: magic, cipher, kdf, options, count, public keys,
- * private section. The public key is never encrypted; the private section is unless the cipher is "none". In
- * the PEM formats, only the type of the key is readable without the passphrase.
+ * private section. The public key is never encrypted. The private section is encrypted unless the cipher is
+ * "none". Of the PEM formats, keyfile_parse reads only the type of the key, if the first line names it, and
+ * whether the key is encrypted.
  */
 #include "keys/keyfile.h"
 
@@ -209,8 +210,8 @@ int keyfile_read_public(const char *path, struct ssh_blob *ret, struct err *err)
     return rc;
 }
 
-/* Reads FILE as a private key, else as a public key. Returns -1 with the private key's error if it is
- * neither, or without memory. */
+/* Returns 0 if FILE is a private key. Otherwise returns -1 with the error, and sets k->is_public and k->blob
+ * if FILE is a public key. */
 static int inspect_file(const char *path, struct keyfile *k, struct err *err)
 {
     struct buf b = {.max = KEYFILE_MAX, .secret = true};
@@ -226,8 +227,8 @@ static int inspect_file(const char *path, struct keyfile *k, struct err *err)
     return rc;
 }
 
-/* Reads the public half from FILE.pub. FILE.pub is optional: a missing or malformed file is no error.
- * Returns -1 only without memory. */
+/* Reads the public half from FILE.pub. FILE.pub is optional: a missing or malformed file is no error. Returns
+ * -1 only if memory runs out. */
 static int inspect_pub_file(const char *path, struct keyfile *k, struct err *err)
 {
     struct err why = ERR_INIT;

@@ -20,8 +20,8 @@ struct keyfile {
     struct ssh_blob blob; /* the public key; empty if neither FILE nor FILE.pub contains it */
 };
 
-/* Reads FILE, the file `path`, as a private or public key. Also reads FILE.pub if FILE is neither, or if its
- * public half is encrypted. */
+/* Reads FILE, the file `path`, as a private or public key. Also reads FILE.pub if FILE is neither, or is in a
+ * PEM format, of which keyfile_parse does not read the public half. */
 int keyfile_inspect(const char *path, struct keyfile *ret, struct err *err);
 /* Parses the bytes of FILE without reading FILE.pub. */
 int keyfile_parse(const void *p, size_t n, struct keyfile *ret, struct err *err);

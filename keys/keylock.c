@@ -101,7 +101,7 @@ static bool compute_poly1305(const unsigned char key[32], const struct ssh_reade
     return done;
 }
 
-/* Runs the stream cipher once. Block 0 of the stream is the tag's key; the data starts at block 1. */
+/* Runs the stream cipher from block `at` on. Block 0 is the key of the tag; the data starts with block 1. */
 static bool apply_chacha(const unsigned char *key, uint32_t at, const unsigned char *src, unsigned char *dst,
                          size_t n)
 {
@@ -114,8 +114,8 @@ static bool apply_chacha(const unsigned char *key, uint32_t at, const unsigned c
     return ok;
 }
 
-/* OpenSSH's own composition (PROTOCOL.chacha20poly1305), without a length and with sequence number 0. The
- * second half of the key, for lengths, is unused. */
+/* Decrypts OpenSSH's own composition (PROTOCOL.chacha20poly1305) with sequence number 0 and without a length.
+ * The second half of the key, for lengths, is unused. */
 static bool decrypt_chacha(const unsigned char *key, const struct keylock *l, unsigned char *dst,
                            bool *ret_matches)
 {

@@ -13,13 +13,14 @@
 
 struct privkey;
 
-/* Parses a file's bytes. `passphrase` may be NULL. ERR_NOT_FOUND: the passphrase is wrong or missing. */
+/* Parses a file's bytes. `passphrase` may be NULL. ERR_NOT_FOUND: the passphrase is wrong or missing, or a
+ * PEM file is damaged. */
 int privkey_parse(const void *p, size_t n, const struct passphrase *passphrase, struct privkey **ret,
                   struct err *err);
 /* Wipes and frees. Accepts NULL. */
 void privkey_free(struct privkey *k);
 
-/* Encodes the public half in SSH's wire format, from malloc. */
+/* Encodes the public half in SSH's wire format. *ret is from malloc. */
 int privkey_public(const struct privkey *k, struct ssh_blob *ret, struct err *err);
 
 /* Signs. *ret is the inner signature, without its algorithm's name (as libssh2 needs it), from malloc. The

@@ -1,7 +1,7 @@
 /*
  * Sources: RFC 4253 section 6.6 and RFC 8332 (RSA), RFC 5656 (ECDSA), RFC 8709 (Ed25519), OpenSSH's
- * PROTOCOL.u2f (FIDO). A FIDO key signs a hash of its application, the flags, the counter and a hash of the
- * data.
+ * PROTOCOL.u2f (FIDO). A FIDO key signs these bytes: the SHA-256 of its application string, the flags, the
+ * counter, the SHA-256 of the data.
  */
 #include "keys/pubkey.h"
 
@@ -159,7 +159,8 @@ static int read_signature(const struct pubkey *k, const struct ssh_blob *blob, s
     return 0;
 }
 
-/* Chooses the hash by the signature's algorithm; Ed25519 has a built-in hash. */
+/* Chooses the hash and checks the signature's algorithm. For RSA the algorithm names the hash, for ECDSA the
+ * curve determines it. Ed25519 has a built-in hash: *ret is NULL. */
 static int choose_hash(const struct pubkey *k, struct piece name, const EVP_MD **ret, struct err *err)
 {
     char shown[64];

@@ -26,7 +26,7 @@ char *ssh_blob_type(const struct ssh_blob *b, char *dst, size_t cap);
 /* Writes SHA256:base64, as ssh-keygen -l prints it. Returns dst. */
 char *ssh_blob_fingerprint(const struct ssh_blob *b, char dst[SSH_FINGERPRINT]);
 
-/* Decodes n base64 characters (RFC 4648). */
+/* Decodes n characters of padded base64 (RFC 4648) into at most SSH_BLOB_MAX bytes. */
 int ssh_base64_decode(const char *p, size_t n, struct ssh_blob *ret, struct err *err);
 
 /* Appends the n bytes in padded base64. */

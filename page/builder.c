@@ -53,7 +53,8 @@ static int count_bytes(void *ctx, const void *p, size_t n, struct err *err)
     return check->n > check->most ? err_set(err, ERR_FAILED, "larger") : 0;
 }
 
-/* Whether a profile that could not be read is too large. Called only after a failure, because it inflates. */
+/* Whether a profile that could not be read is too large. Called only after a failure, because it inflates the
+ * profile. */
 static bool is_too_large(const struct page_builder *builder, const struct buf *bytes)
 {
     struct size_check check = {.n = 0, .most = builder->limits->profile};
@@ -93,7 +94,8 @@ int page_builder_add_profile(struct page_builder *builder, const struct page_fil
         return -1;
     if (page_fleet_add(builder, file, profile, err) < 0)
         return -1;
-    /* Merge even a profile without room on the page: the healthy hosts are read last. */
+    /* Merge a profile even if the page has no room for it: the baseline hosts may be read last, and a
+     * comparison needs both sides. */
     struct err why = ERR_INIT;
     int drawn = page_writer_add_profile(builder->page, &file->entry, profile, &why);
     if ((drawn == 0 || page_builder_is_file_error(&why)) &&

@@ -6,8 +6,9 @@
 
 #include "page/writer.h"
 
-/* The largest sizes of an inflated profile and of the page, in bytes: smaller during a capture, because the
- * user waits for the bundle, than in a command that only makes the page. */
+/* The largest sizes of an inflated profile and of the page, in bytes. page_limits_capture is smaller, because
+ * the user of a capture or a hand-off waits for the bundle or its copy. page_limits_on_request is for other
+ * commands. */
 struct page_limits {
     uint64_t profile, page;
     const char *too_large;
@@ -25,7 +26,7 @@ struct page_file {
     struct page_entry entry;
     unsigned draw_as;     /* PAGE_AS_PROFILE, PAGE_AS_DUMP or both; 0: not drawn */
     const char *why;      /* the reason why it is not drawn */
-    bool is_unknown_type; /* a file that is neither a profile nor a dump is then skipped without an error */
+    bool is_unknown_type; /* if the file is no dump of goroutines, it gets no entry */
     bool was_read;
 
     /* For comparisons (builder_compare.c). */
@@ -52,8 +53,8 @@ struct page_builder {
     struct page_progress *progress; /* NULL: progress is not recorded */
 };
 
-/* Returns whether the child has used up its time for reading files. If so, counts one more file as left out;
- * the caller leaves it out. */
+/* Returns whether the child has used up its time for reading files. If so, counts one more file as left out:
+ * the caller must then leave out its next file. */
 bool page_progress_is_over(struct page_progress *progress);
 /* Records which file is being read; NULL: none. */
 void page_builder_record_progress(struct page_builder *builder, const struct page_file *file);
@@ -79,11 +80,12 @@ static inline bool page_builder_is_file_error(const struct err *why)
     return why->kind == ERR_FAILED || why->kind == ERR_LIMIT || why->kind == ERR_UNSUPPORTED;
 }
 
-/* Adds the entry of a file that cannot be drawn. If the page itself has failed, returns `why` as the
- * error. */
+/* Adds an entry with the reason `why` for a file that cannot be drawn; adds none if the file is_unknown_type.
+ * If the file is not the cause of `why` (page_builder_is_file_error), returns `why` as the error. */
 int page_builder_add_failed(struct page_builder *builder, const struct page_file *file,
                             const struct buf *bytes, const struct err *why, struct err *err);
-/* Add the findings (unless there is a summary) and the picture of a file that was read. */
+/* Add the picture of a file that was read, and its findings (unless there is a summary, or the file is the
+ * later one of a pair). page_builder_add_profile also adds the profile to its fleet and its comparison. */
 int page_builder_add_profile(struct page_builder *builder, const struct page_file *file,
                              struct profile *profile, struct err *err);
 int page_builder_add_dump(struct page_builder *builder, const struct page_file *file,
@@ -108,7 +110,8 @@ void page_builder_compare_release(struct page_builder *builder);
 /* Merges a profile into its side. Afterwards the caller may only free the profile. */
 int page_builder_compare_merge(struct page_builder *builder, const struct page_file *file,
                                struct profile *profile, struct err *err);
-/* Stores a file's bytes for the growth between two snapshots. Draws the process if all its files are read. */
+/* Stores a file's bytes for the growth between two snapshots. Draws the pairs of the process once all its
+ * files are read. */
 int page_builder_compare_store(struct page_builder *builder, const struct page_file *file,
                                const struct buf *bytes, struct err *err);
 /* Draws all other comparisons, and adds their findings. */

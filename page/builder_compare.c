@@ -103,8 +103,8 @@ void page_builder_compare_release(struct page_builder *builder)
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
-/* Leaves out a profile that cannot be read, or that has other sample types: another version of the service
- * may have written it. */
+/* Leaves out a profile that cannot be merged, for example because it has other sample types: another version
+ * of the service may have written it. */
 int page_builder_compare_merge(struct page_builder *builder, const struct page_file *file,
                                struct profile *profile, struct err *err)
 {

@@ -52,7 +52,7 @@ struct page_comparisons_key {
     const char *words[3];
 };
 
-/* Returns the number for that key; `next` for a new key. */
+/* Returns the number of a key. A new key gets the number `next`. */
 int page_comparisons_number(struct page_comparisons *comparisons, const struct page_comparisons_key *key,
                             size_t next, size_t *ret, struct err *err);
 

@@ -47,7 +47,7 @@ int page_fleet_add(struct page_builder *builder, const struct page_file *file, c
                      err);
 }
 
-/* Groups with baseline hosts are covered by the side comparison. */
+/* A fleet with baseline hosts gets no findings, because its hosts are compared as two sides instead. */
 static bool has_baseline(const struct page_fleet *fleet)
 {
     for (size_t i = 0; i < fleet->hosts.n; i++)

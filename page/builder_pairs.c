@@ -39,7 +39,8 @@ static int add_pair(struct page_process *process, const struct page_file *file, 
     return 0;
 }
 
-/* The first snapshots precede the second ones. A snapshot without its partner is not compared. */
+/* Expects the first snapshots of a process before its second ones. A snapshot without its partner is not
+ * compared. */
 int page_process_plan(struct page_builder *builder, struct page_file *file, struct err *err)
 {
     struct page_comparisons *c = builder->comparisons;
@@ -83,7 +84,7 @@ static bool is_complete(const struct page_pair *p)
            !p->bytes[1].failed;
 }
 
-/* A first snapshot that failed and was fetched on resume is the later one: swaps both. */
+/* Swaps the snapshots if the first one is the later one: it had failed, and resume fetched it again. */
 static void order_by_time(struct page_pair *pair, struct profile *both[static 2])
 {
     if (both[1]->time_ns <= 0 || both[0]->time_ns <= both[1]->time_ns)

@@ -64,7 +64,7 @@ static void add_texts(struct buf *buf, const struct texts *t)
     buf_addc(buf, ']');
 }
 
-/* `,"KEY":[` … `]` of numbers. */
+/* Writes `key`, which begins with a comma, then `:[` … `]` with the numbers. */
 static void add_numbers(struct buf *buf, const char *key, const uint32_t *numbers, size_t n)
 {
     buf_addf(buf, "%s:[", key);

@@ -1,4 +1,4 @@
-/* The page's JSON on two sides, and on hosts side by side. */
+/* Writes the page's JSON for a comparison of two sides, and for hosts side by side. */
 #include <math.h>
 
 #include "page/jsontext.h"

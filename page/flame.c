@@ -81,7 +81,7 @@ static int add_sample(struct tree_builder *builder, size_t i, struct err *err)
 /* ---- laying out ---------------------------------------------------------------------------------------- */
 
 struct child {
-    uint64_t weight; /* the absolute value of the default type */
+    uint64_t weight; /* the absolute value of the default type, with all callees */
     uint32_t caller, node;
 };
 
@@ -194,7 +194,7 @@ static int keep_functions(const struct tree_builder *builder, struct err *err)
 
 /* ---- entry --------------------------------------------------------------------------------------------- */
 
-/* The weight of a value of each type: its share of the sum over all samples. */
+/* Sets the weight of one unit of each type: 1 divided by the sum of the absolute values of all samples. */
 static void find_scale(const struct profile *profile, size_t n_types, double *ret)
 {
     for (size_t type = 0; type < n_types; type++) {

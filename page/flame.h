@@ -41,8 +41,8 @@ struct flame {
 /*
  * Makes the tree of a profile. Prunes the profile (report_prune), and may add strings to it. The tree has at
  * most max_nodes nodes (at least 3). The lightest nodes, by their shares of all sample types, are folded into
- * a node FLAME_SMALLER of their caller. Memory grows with max_nodes, plus 4 bytes for each of the profile's
- * samples and lines; time with the frames of all stacks.
+ * a node FLAME_SMALLER of their caller. Memory grows with max_nodes and with the profile's samples, lines,
+ * locations and functions. Time grows with the frames of all stacks.
  */
 int flame_new(struct profile *profile, size_t max_nodes, struct flame **ret, struct err *err);
 void flame_free(struct flame *flame);

@@ -65,7 +65,7 @@ void flame_tree_add(struct flame_tree *tree, uint32_t node, const int64_t *value
         weight += fabs((double)values[i]) * tree->scale[i];
     add_values(tree, node, values);
     tree->weights[node] += weight;
-    /* flame_tree_complete_node ignores this node. */
+    /* flame_tree_complete_node does not add the weight of a node FLAME_SMALLER to its caller. */
     if (tree->nodes[node].function == FLAME_SMALLER)
         tree->weights[tree->nodes[node].caller] += weight;
 }
@@ -145,7 +145,7 @@ static size_t count_kept(const struct flame_tree *tree, const struct node_weight
     return n_kept;
 }
 
-/* Copies the kept nodes, and folds the others. `rank` becomes the new numbers. */
+/* Copies the kept nodes, and folds the others. `rank` gets the new number of each node. */
 static int move_nodes(const struct flame_tree *tree, uint32_t *rank, size_t n_kept, struct flame_tree *to,
                       struct err *err)
 {

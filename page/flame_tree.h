@@ -1,6 +1,7 @@
 /*
- * A growing call tree. Nodes are in the order of their creation. A complete node gets no more callees. It is
- * folded at once if it weighs no more than the nodes that the previous flame_tree_fold folded.
+ * A growing call tree. Nodes are in the order of their creation. A complete node gets no more callees. The
+ * tree folds it at once if it is the newest node (besides its own FLAME_SMALLER) and weighs no more than the
+ * heaviest node that the previous flame_tree_fold folded.
  */
 #ifndef PAGE_FLAME_TREE_H
 #define PAGE_FLAME_TREE_H
@@ -16,7 +17,7 @@ struct flame_node {
 
 struct flame_tree {
     size_t n_types;
-    double scale[FLAME_MAX_TYPES]; /* the weight of a value of each type */
+    double scale[FLAME_MAX_TYPES]; /* the weight of one unit of each type */
     double cutoff;                 /* nodes of at most this weight are folded */
     struct flame_node *nodes;
     int64_t *values; /* n_types own values for each node */

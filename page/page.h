@@ -21,8 +21,9 @@
  * manifest have no report, and nothing else has changed.
  *
  * Forks a child: no other thread may make a page, hash, or hold a library's lock. `cancel_fd` (or -1) ends
- * the child at once when it becomes readable. If it is readable already, the child has PAGE_AFTER_SIGNAL_MS,
- * and files of more than PAGE_AFTER_SIGNAL_BYTES together, which would take longer, are ERR_CANCELLED.
+ * the child at once when it becomes readable. If it is readable already, the child has PAGE_AFTER_SIGNAL_MS
+ * of wall time. If the files then have more than PAGE_AFTER_SIGNAL_BYTES together, which would take longer,
+ * the function starts no child and fails with ERR_CANCELLED.
  */
 #define PAGE_AFTER_SIGNAL_MS 500
 #define PAGE_AFTER_SIGNAL_BYTES ((uint64_t)8 << 20)
@@ -82,8 +83,8 @@ struct page_output {
 int page_build_bundle(const char *path, struct age_identities *by, const struct page_output *to,
                       struct err *err);
 
-/* Writes the page of a copy that is being handed off, from the redacted members. A bundle_draw_fn, which
- * starts its own child; its `ctx` is a struct page_notes or NULL. */
+/* Writes the page of a copy that is being handed off, from the redacted members. It is a bundle_draw_fn, and
+ * starts its own child. bundle->ctx is a struct page_notes or NULL. */
 int page_build_copy(const struct bundle_preview *bundle, int fd, struct err *err);
 
 /* Returns a bundle's manifest as a new string. A manifest of an older program gets the findings that it
@@ -99,7 +100,8 @@ struct page_files {
     int (*read)(void *ctx, const char *name, struct buf *ret, struct err *err);
     /* Adds a hint on the type of a file that is neither a profile nor a dump. Returns -1. */
     int (*hint)(const char *name, const void *p, size_t n, struct err *err);
-    /* Refuses bytes of another type that contain lines of a dump. `strict`: also bytes other than text. */
+    /* Refuses a file of another known type, which may contain lines of a dump. `strict`: also refuses a file
+     * that is not text. */
     int (*check_dump)(const char *name, const struct buf *bytes, bool strict, struct err *err);
     const char *(*title)(const char *name);
 };

@@ -8,7 +8,8 @@
 #include "page/web.h"
 #include "base/banned.h"
 
-/* The limit of the list of entries, and of the manifest. */
+/* The most bytes of the list of entries. The JSON of the bundle, which contains the list and the manifest,
+ * may have twice as many. */
 #define MAX_BUNDLE ((size_t)256 << 20)
 
 struct page_writer {
@@ -70,7 +71,7 @@ static int add_hash(struct buf *b, struct str text, struct err *err)
     return 0;
 }
 
-/* The policy allows only the script and style of the template. */
+/* The policy allows only the page's own script and style, and pictures in data: URLs. */
 static int write_policy(struct page_writer *writer, struct err *err)
 {
     struct buf b = BUF_INIT(4096);

@@ -3,8 +3,8 @@
  *
  * The page is written entry by entry, so that only one entry is in memory. The data is JSON, compressed with
  * gzip and encoded in base64 (docs/formats.md). The Content-Security-Policy allows only the page's own
- * script, and loads nothing. Names from profiles appear as data only. The page has no values of labels and no
- * command lines.
+ * script and style and pictures in data: URLs, so the page loads nothing. Names from profiles appear as data
+ * only. The page has no values of labels, and no command lines of processes.
  *
  * The page's own parts come from web/ (page/web.h).
  */

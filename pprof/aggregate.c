@@ -1,5 +1,5 @@
-/* Makes locations equal that the report's granularity (function, file, line, address) does not distinguish.
- */
+/* Clears the fields that the report's granularity (function, file, line, address) does not use: locations
+ * that differ only in these become equal. With noinlines, keeps only the outermost line of each location. */
 #include "pprof/filter.h"
 #include "pprof/job.h"
 #include "base/banned.h"

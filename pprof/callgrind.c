@@ -1,8 +1,8 @@
 /*
  * -callgrind, for kcachegrind.
  *
- * Source: the Callgrind Format Specification. Names are compressed, and addresses are relative to the
- * previous one.
+ * Source: the Callgrind Format Specification. A name is written once with a number, and afterwards as its
+ * number. An address is written as the distance from the previous address if that is shorter.
  */
 #include <inttypes.h>
 #include <stdio.h>

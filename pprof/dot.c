@@ -49,7 +49,7 @@ struct dot_color dot_color(double score, bool light)
     return ret;
 }
 
-/* The font size from 8 to 24, by the share of the largest. */
+/* The font size from 8 to 24, by the value's share of the largest value. */
 static int font_size(int64_t flat, double largest)
 {
     double size = (double)measure_abs(flat);
@@ -128,7 +128,7 @@ static int write_node(struct dot *d, uint32_t node, double largest)
     return rc;
 }
 
-/* Writes "caller -> callee (12ms)" between quotes. */
+/* Writes `caller -> callee (12ms)"`: the tooltip and its closing quote. */
 static int add_tooltip(struct dot *d, const struct edge *e, const char *value)
 {
     if (add_escaped_name(d, e->from) < 0)

@@ -14,7 +14,8 @@ struct dot {
 
 /* Adds a text for use between quotes: escapes \ and ", and ends lines with \l (left-aligned). */
 void dot_escape(struct buf *to, struct str s);
-/* Adds a node's name in several short lines: "util" "(*Cache)" "Get" of example.org/x/util.(*Cache).Get. */
+/* Adds a node's label in short lines: the address, the parts of the shortened name, the file and line. The
+ * name example.org/x/util.(*Cache).Get has the parts "util", "(*Cache)" and "Get". */
 void dot_node_lines(const struct graph *g, const struct node_info *info, struct buf *to);
 /* Shortens a function's name for a picture: without Go module path, Java package and outer C++ namespaces.
  * The result is a part of the name, or in `scratch` if a part in the middle is removed. */
@@ -26,7 +27,7 @@ struct dot_color {
 };
 struct dot_color dot_color(double score, bool light);
 
-/* Writes a node's tags. *ret_any: the node has tags. */
+/* Writes a node's tags. *ret_any: at least one tag was written. */
 int dot_nodelets(struct dot *d, uint32_t node, bool *ret_any);
 
 #endif

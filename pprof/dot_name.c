@@ -78,7 +78,8 @@ static size_t path_end(struct str s)
     return end;
 }
 
-/* Go: "package.Function" after the path. The path gives back elements if no dot follows it. */
+/* Go: keeps "package.Function" after the path. If no name with a dot follows the whole path, removes fewer of
+ * its elements. */
 static bool shorten_go(struct str s, struct str *ret)
 {
     size_t end = path_end(s);
@@ -198,7 +199,7 @@ void dot_escape(struct buf *to, struct str s)
     }
 }
 
-/* Adds a function's name with a line for each part. Go's type parameters stay unchanged. */
+/* Adds a function's name with a line for each part. The dots of Go's "[...]" separate no parts. */
 static void add_lines(struct buf *to, struct str s)
 {
     for (size_t i = 0; i < s.n; i++) {

@@ -1,4 +1,4 @@
-/* The small boxes at a node with the labels of its samples. Numbers are merged into a few ranges. */
+/* Nodelets: small boxes at a node with the labels of its samples. Numbers are merged into a few ranges. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ struct nodelets {
     struct dot *d;
     struct tag *labels, *numbers; /* the node's tags */
     size_t n_labels, n_numbers;
-    bool flat;            /* show flat: the node's callees are shown, with tags of their own */
+    bool flat;            /* show flat values, because the node's callees are shown with their own tags */
     char source[64];      /* the box that the numbers belong to: "N5", "N5_0" */
     struct tag *selected; /* the numbers of one label */
 };
@@ -60,7 +60,8 @@ static void widen_range(const struct profile *p, struct range *r, const struct t
     r->n++;
 }
 
-/* Writes "1kB", "1kB..4kB". Chooses a unit for the range, because the report's unit may be far too large. */
+/* Names the range "1kB" or "1kB..4kB". Each end gets its own unit, because the report's unit may be far too
+ * large. */
 static int name_range(struct profile *p, struct range *r, struct err *err)
 {
     char text[2 * MEASURE_TEXT + 2], most[MEASURE_TEXT];
@@ -74,7 +75,7 @@ static int name_range(struct profile *p, struct range *r, struct err *err)
     return profile_intern(p, text, strlen(text), &r->sum.number, err);
 }
 
-/* Merges n tags, the heaviest first, into ranges around the first few, and sorts these. */
+/* Merges *n tags, the heaviest first, into TAGS_SHOWN ranges around the first tags, and sorts the ranges. */
 static int merge_ranges(struct nodelets *b, struct tag *tags, size_t *n)
 {
     struct profile *p = b->d->j->profile;

@@ -68,7 +68,8 @@ static bool match_text(struct regex *r, const struct profile *p, const struct pr
     return filter_mapping(r, p, l);
 }
 
-/* Keeps the lines that match, or those that do not. Keeps lines without a function. */
+/* Keeps the lines that match (`matching`), or those that do not. If the mapping matches, all lines match.
+ * Otherwise also keeps lines without a function. */
 static void keep_lines(struct regex *r, struct profile *p, struct profile_location *l, bool matching)
 {
     uint32_t n = 0;
@@ -259,7 +260,7 @@ static int compile_filters(struct pprof_job *j, struct filters *f)
                : 0;
 }
 
-/* Fails if an expression could not be matched, such as for lack of budget. */
+/* Fails if an expression could not be matched, for example because the budget is spent. */
 static int check_filters(const struct filters *f, struct err *err)
 {
     const struct regex *all[] = {f->focus,     f->ignore,     f->hide,    f->show,

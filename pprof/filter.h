@@ -41,7 +41,7 @@ int tagroots_add(struct pprof_job *j);
  * the user a message for each expression without a match. */
 int filter_samples(struct pprof_job *j);
 
-/* Makes locations of the profile equal that the report's granularity does not distinguish. */
+/* Clears the fields of the profile that the report's granularity does not use (aggregate.c). */
 void aggregate(struct pprof_job *j);
 
 #endif

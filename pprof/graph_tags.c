@@ -14,8 +14,8 @@ struct tagger {
     struct pprof_job *j;
     const struct graph *g;
     int64_t cutoff;
-    uint32_t bytes;   /* the key of the numbers that are shown; 0: no sample has it */
-    uint32_t base;    /* the key of the label that marks a difference's base; 0: no sample has it */
+    uint32_t bytes;   /* the key of the numbers that are shown */
+    uint32_t base;    /* the key of the label that marks the samples of a difference's base */
     uint32_t *labels; /* by sample: its joined labels */
     uint64_t
         *weights; /* by string of a joined label or a number: its weight in all samples, at most INT64_MAX */
@@ -171,7 +171,7 @@ static struct tag *tag_of(struct tagger *f, const struct tag *wanted)
     return &t->tags[at];
 }
 
-/* Adds a sample to this tag of each of its nodes, and to flat of the leaf's. */
+/* Adds a sample's weight to this tag at each node of the sample, and to the tag's flat value at the leaf. */
 static int add_tag(struct tagger *f, struct tag wanted, uint32_t leaf, int64_t w, int64_t div)
 {
     for (size_t i = 0; i < f->n_nodes; i++) {
@@ -200,7 +200,8 @@ static int add_node(struct tagger *f, uint32_t node)
     return 0;
 }
 
-/* The kept nodes on a sample's stack, each once. *ret_leaf is the innermost frame's node, if that is kept. */
+/* Finds the kept nodes on a sample's stack, each once. *ret_leaf is the innermost frame's node, kept or not;
+ * GRAPH_NONE: none. */
 static int find_nodes(struct tagger *f, size_t sample, uint32_t *ret_leaf)
 {
     const struct graph *g = f->g;

@@ -1,7 +1,8 @@
 /*
  * Tags: the labels that a picture shows at a graph's nodes.
  *
- * A tag is the text labels of a sample joined, or one of its numbers below them (only "bytes", as in pprof).
+ * A tag is either the joined text labels of a sample, or a number that the sample has with these labels. Only
+ * numbers with the key "bytes" become tags, as in pprof.
  * Tags below the cutoff at every node are never created, because each sample of a profile can have a
  * different label.
  *

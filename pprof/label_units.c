@@ -55,8 +55,8 @@ static int report_conflict(struct pprof_job *j, uint32_t key, struct err *err)
     return rc;
 }
 
-/* Finds the first unit that a sample gives for each label. *ret lists the labels with another unit too, ended
- * by 0. Removed samples do not count. */
+/* Finds the first unit that a sample gives for each label. *ret lists the labels that also have another unit,
+ * and ends with 0. The labels of removed samples do not count. */
 static int find_given(struct pprof_job *j, uint32_t **ret)
 {
     const struct profile *p = j->profile;

@@ -4,7 +4,7 @@
 
 #include "pprof/job.h"
 
-/* The most labels for which samples with different units give a message. */
+/* The most labels that get a message because their samples have different units. */
 #define LABEL_CONFLICTS 100
 /* Finds the units of numeric labels. Call it before any change of the samples. */
 int label_units_find(struct pprof_job *j);

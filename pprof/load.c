@@ -301,7 +301,8 @@ static int load_sums(const struct load_settings *s, struct sum *sources, struct 
 
 /* ---- the base ------------------------------------------------------------------------------------------ */
 
-/* Marks the samples of the base, scales the profile to it, and negates it. */
+/* Marks the samples of the base (diff_base), scales the profile to the base (normalize), and negates the
+ * base. */
 static int negate_base(const struct load_settings *s, struct profile *p, struct profile *base,
                        struct err *err)
 {
@@ -319,7 +320,8 @@ static int negate_base(const struct load_settings *s, struct profile *p, struct 
     return 0;
 }
 
-/* Subtracts the base from the profile. Takes ownership of the base. */
+/* Replaces *p by the difference of *p and *base, and frees these two. *base becomes NULL. On failure, both
+ * are NULL or still belong to the caller. */
 static int subtract_base(const struct load_settings *s, struct profile **p, struct profile **base,
                          struct err *err)
 {

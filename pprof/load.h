@@ -1,6 +1,6 @@
 /*
- * Loading: profiles from files and servers, and those of the base, become one profile that is ready for a
- * report.
+ * Loads the profiles of the sources and of the base, which are files or URLs, and makes one profile of them
+ * that is ready for a report.
  *
  * The caller reads files and asks servers (struct load_callbacks). This module merges, subtracts, looks up
  * names and removes the frames that no report shows.
@@ -57,8 +57,9 @@ struct load {
     bool remote;                       /* a server sent one of the profiles */
 };
 
-/* Reads and fetches all sources, merges them, and subtracts the bases. Each source that fails gives a
- * message. If all fail, the function fails. Call load_release afterwards, also after a failure. */
+/* Reads and fetches all sources and bases, merges them, and subtracts the bases. Sends a message for each
+ * source or base that fails. Fails if all sources fail, or all bases. Call load_release afterwards, also
+ * after a failure. */
 int load_profiles(const struct load_settings *s, const struct load_callbacks *callbacks, struct load *ret,
                   struct err *err);
 /* Looks up names, removes frames that no report shows, and adds the comment. */

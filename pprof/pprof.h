@@ -91,8 +91,8 @@ struct report_callbacks {
  */
 int report_combine(struct profile **profiles, size_t n, struct profile **ret, struct err *err);
 
-/* Removes the frames that match the profile's drop_frames and not its keep_frames. Ignores invalid
- * expressions, as upstream does. */
+/* Removes the frames that match the profile's drop_frames and not its keep_frames, and the frames that they
+ * called. Such frames at the root stay. Ignores invalid expressions, as upstream does. */
 int report_prune(struct profile *p, struct err *err);
 
 /* Finds the index of the sample type with that name or number, by pprof's rules (NULL or empty: the profile's

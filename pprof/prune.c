@@ -86,7 +86,8 @@ int prune_from(struct profile *p, struct regex *r, struct err *err)
 
 enum mark { NOT, BENEATH, ALL };
 
-/* Removes the outermost line to drop, and the lines below it. */
+/* Removes the outermost line to drop, and the lines below it. If these are all lines, returns ALL and removes
+ * none. */
 static enum mark prune_location(struct profile *p, struct profile_location *l, struct regex *drop,
                                 struct regex *keep, const uint32_t *names)
 {
@@ -102,7 +103,8 @@ static enum mark prune_location(struct profile *p, struct profile_location *l, s
     return NOT;
 }
 
-/* Walks from the root. Frames to drop before the first other frame stay. */
+/* Walks from the root, and cuts the stack at the first frame to drop. Frames to drop before the first other
+ * frame stay. */
 static void prune_sample(const struct profile *p, struct profile_sample *s, const unsigned char *marks)
 {
     bool user = false;

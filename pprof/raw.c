@@ -13,7 +13,8 @@
 
 #define DURATION_TEXT 40
 
-/* Writes a value in 10^-digits of a unit, such as "1.5ms", without trailing zeros. */
+/* Writes v * 10^-digits and the unit, without trailing zeros: "1.5ms" for 1500000, 6 and "ms". Returns the
+ * length. */
 static size_t write_decimal(char *dst, size_t cap, uint64_t v, unsigned digits, const char *unit)
 {
     uint64_t whole = 1;
@@ -49,7 +50,7 @@ static size_t write_duration(char dst[DURATION_TEXT], int64_t ns)
     return n + write_decimal(dst + n, DURATION_TEXT - n, v % 60000000000, 9, "s");
 }
 
-/* The first n characters, like %.nv. */
+/* The first n characters, like Go's "%.4v" for n = 4. */
 static struct str first_characters(struct str s, size_t n)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -153,7 +154,7 @@ static int compare_strs(const void *a, const void *b)
     return str_compare(*(const struct str *)a, *(const struct str *)b);
 }
 
-/* Whether a label of the key has a unit; then all get one. */
+/* Whether one of a key's labels has a unit. If so, all values of the key are written with a unit. */
 static bool any_unit(const struct profile_label *labels, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -7,20 +7,22 @@
 
 #include "base/banned.h"
 
-/* Limits of an expression's size and of a match: memory (KiB), and backtracking from one position of a text,
- * which the budget limits much earlier. */
+/* Limits: the bytes of a translated expression; the backtracking steps from one position of a text, which the
+ * budget usually limits much earlier; the memory of a match, in KiB. */
 #define MAX_TRANSLATED ((size_t)1 << 20)
 #define MAX_BACKTRACKS 10000000
 #define MAX_HEAP (64u << 10)
 
-/* The budgets. An alternation of twenty names takes about 60 steps for each string. */
+/* The budgets in steps, for a profile's own expressions and for the user's, and the steps that each string
+ * adds. An alternation of twenty names takes about 60 steps for each string. */
 #define STEPS_OWN 10000000
 #define STEPS_ASKED 300000000
 #define STEPS_PER_STRING 200
-/* A step costs one more for this many bytes of a text. */
+/* A step costs one more for each BYTES_PER_STEP bytes of a text. */
 #define BYTES_PER_STEP 32
-/* The charge for an expression whose steps are not counted is the number of its items times the positions of
- * the text, divided by this factor, because PCRE2 skips most positions at once. */
+/* The charge for an expression whose steps are not counted: UNCOUNTED_AT_LEAST, plus the bytes of the
+ * translated expression times the bytes of the text, divided by UNCOUNTED_FACTOR, because PCRE2 skips most
+ * positions at once. */
 #define UNCOUNTED_AT_LEAST 100
 #define UNCOUNTED_FACTOR 16
 
@@ -59,7 +61,7 @@ static int set_refusal(struct str pattern, int code, struct err *err)
     int n = pattern.n > 200 ? 200 : (int)pattern.n;
     if (pcre2_get_error_message(code, words, sizeof words) < 0)
         words[0] = '\0';
-    /* Only PCRE2 has the names of scripts. */
+    /* This program has no list of the names of scripts: PCRE2 finds the unknown ones. */
     if (code == PCRE2_ERROR_UNKNOWN_UNICODE_PROPERTY || code == PCRE2_ERROR_MALFORMED_UNICODE_PROPERTY)
         return err_set(err, ERR_USAGE, "error parsing regexp: invalid character class range: `%.*s`", n,
                        pattern.p);

@@ -15,8 +15,9 @@
 
 #include "proto/proto.h"
 
-/* The steps left. A step is one item of the pattern tried at one position of the text, plus one for each 32
- * bytes of the text, which an item may scan. Only pprof/regex.c can create or change a budget. */
+/* The steps left. Each time that PCRE2 tries one item of the pattern at one position of the text costs one
+ * step, and one more for each 32 bytes of the text, because an item may scan the text. An expression that is
+ * too large for counting costs an estimate. Only pprof/regex.c can create or change a budget. */
 struct regex_budget;
 /* Return the budget for the expressions in a profile (drop_frames, keep_frames), and the budget for the
  * user's expressions. Each grows with the profile's strings (the user's also with its labels), so that it
@@ -32,7 +33,8 @@ void regex_budget_free(struct regex_budget *b);
 struct regex;
 
 /* Compiles a pattern. The caller keeps the budget until regex_free. Without a budget, the pattern is refused
- * as if memory were exhausted. ERR_USAGE with Go's text ("error parsing regexp: missing closing ): `a(`"). */
+ * as if memory were exhausted. An invalid pattern is ERR_USAGE with Go's text ("error parsing regexp: missing
+ * closing ): `a(`"). */
 int regex_new(struct str pattern, struct regex_budget *budget, struct regex **ret, struct err *err);
 void regex_free(struct regex *r);
 

@@ -1,8 +1,9 @@
 /*
  * Rewrites Go's regular expressions for PCRE2.
  *
- * Groups become non-capturing, characters become numbers, and classes use PCRE2's where these are equal, so
- * that the output needs no escapes. Assertions get a group, because Go allows repeats of them.
+ * Groups become non-capturing. A literal character other than an ASCII letter, a digit or _ becomes its
+ * number, so that no other escape is needed. Classes become PCRE2's classes where these are equal. Assertions
+ * get a group, because Go allows repeats of them.
  *
  * Source: Go, regexp/syntax/parse.go; pcre2pattern(3).
  */
@@ -13,7 +14,7 @@
 #include "pprof/regex.h"
 #include "base/banned.h"
 
-/* Go's limits. */
+/* MAX_REPEAT and MAX_DEPTH are Go's limits. MAX_WIDE limits `wide` of struct parser. */
 #define MAX_REPEAT 1000
 #define MAX_DEPTH 1000
 #define MAX_WIDE (UINT64_C(16) << 20)
@@ -22,7 +23,7 @@
 /* An open group. */
 struct level {
     size_t from;     /* its start in the output */
-    unsigned copies; /* the maximum over its operands so far */
+    unsigned copies; /* the largest `copies` of its operands so far */
 };
 
 /* The last operand, which a repeat applies to. Flags may separate the two. */
@@ -87,8 +88,8 @@ static bool is_word(uint32_t c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Writes a literal character, inside or outside a class. UTF-8 has no surrogates, although an escape can name
- * one. */
+/* Writes a literal character, inside or outside a class. An escape can name a surrogate, which UTF-8 does not
+ * have: it becomes U+FFFD. */
 static void put_rune(struct parser *p, uint32_t c)
 {
     if (is_word(c) || c == '_')
@@ -109,7 +110,7 @@ static bool is_octal(const struct parser *p)
     return bytes_left(p) && *p->at >= '0' && *p->at <= '7';
 }
 
-/* Reads the digits after `\x`: 1 with the character, 0 if there are none, -1. */
+/* Reads the digits after `\x`. Returns 1 and the character, 0 if the digits are wrong, -1 on error. */
 static int read_hex(struct parser *p, uint32_t *ret)
 {
     uint32_t c, value = 0;
@@ -179,7 +180,7 @@ static int read_escape(struct parser *p, uint32_t *ret)
 
 /* ---- classes ------------------------------------------------------------------------------------------- */
 
-/* Reads \d and the like, which match ASCII only: 1, or 0 if it is another item. */
+/* Reads \d and the like, which match ASCII only. Returns 1, or 0 for another item. */
 static int perl_class(struct parser *p, bool within)
 {
     if (bytes_left(p) < 2 || p->at[0] != '\\' || !strchr("dDsSwW", p->at[1]))
@@ -195,7 +196,7 @@ static int perl_class(struct parser *p, bool within)
     return 1;
 }
 
-/* Reads \pL, \p{Greek}, \P{^Greek}: 1, 0 if it is another item, -1. PCRE2 checks the name. */
+/* Reads \pL, \p{Greek}, \P{^Greek}. Returns 1, 0 for another item, -1 on error. PCRE2 checks the name. */
 static int unicode_class(struct parser *p)
 {
     const char *from = p->at, *name, *end;
@@ -235,7 +236,7 @@ static int unicode_class(struct parser *p)
     return 1;
 }
 
-/* Reads [:alpha:] within a class: 1, 0 if it is another item, -1. */
+/* Reads [:alpha:] within a class. Returns 1, 0 for another item, -1 on error. */
 static int posix_class(struct parser *p)
 {
     static const char *const names[] = {"alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph",
@@ -321,7 +322,7 @@ static int open_group(struct parser *p, const char *as)
     return 0;
 }
 
-/* Reads (?P<name> and (?<name>: 1, 0 if it is another item, -1. */
+/* Reads (?P<name> and (?<name>. Returns 1, 0 for another item, -1 on error. */
 static int named_group(struct parser *p)
 {
     const char *from = p->at;
@@ -342,7 +343,7 @@ static int named_group(struct parser *p)
     return open_group(p, "(?:") < 0 ? -1 : 1;
 }
 
-/* Reads (?i), (?i-s:, (?: : flags and an optional group. */
+/* Reads flags, which may open a group: `(?i)`, `(?i-s:`, `(?:`. Also reads the start of a named group. */
 static int read_flags(struct parser *p)
 {
     const char *from = p->at;
@@ -363,7 +364,7 @@ static int read_flags(struct parser *p)
         } else if ((c == ':' || c == ')') && (!negative || any)) {
             if (c == ':' && open_group(p, "") < 0)
                 return -1;
-            /* Flags without a group. PCRE2 does not need an empty `(?)`. */
+            /* Copy the flags. An empty `(?)` is left out, because it has no effect. */
             if (c == ':' || p->at - from > 3)
                 buf_add(p->out, from, (size_t)(p->at - from));
             return 0;

@@ -102,7 +102,7 @@ static void release_settings(struct pprof_job *j)
 
 /* ---- the total ----------------------------------------------------------------------------------------- */
 
-/* Whether a sample belongs to the base of a difference whose percentages are of the base. */
+/* Whether a sample belongs to the base of -diff_base, to which the percentages of the report then refer. */
 static bool is_in_base(const struct profile *p, const struct profile_sample *s)
 {
     for (size_t i = s->label_at; i < s->label_at + s->n_labels; i++)
@@ -138,7 +138,7 @@ int report_heading(const struct profile *p, const struct report_settings *settin
                    const struct report_callbacks *callbacks, bool *ret_empty, struct err *err)
 {
     struct heading lines = HEADING_INIT;
-    /* The report changes none of these. */
+    /* The functions below change nothing of the profile, except that label_units_find may add a string. */
     struct pprof_job j = {
         .profile = (struct profile *)(uintptr_t)p, .settings = settings, .callbacks = callbacks, .err = err};
     int rc = label_units_find(&j);
@@ -171,7 +171,7 @@ int report_make(struct profile *p, const struct report_settings *settings,
         rc = apply_settings(&j);
     if (rc == 0)
         rc = tagroots_add(&j);
-    /* Percentages are of all samples, or with relative_percentages of the remaining ones. */
+    /* Percentages refer to all samples, or with relative_percentages to those that pass the filters. */
     if (rc == 0 && settings->relative_percentages)
         rc = filter_samples(&j);
     j.total = rc == 0 ? total_of(&j) : 0;

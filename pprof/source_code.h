@@ -4,8 +4,9 @@
  * A profile may name any file, and the reader of its report may show the report to others. Therefore, unlike
  * upstream, this module reads only regular files whose resolved name ends as a source file's does, or which
  * are below a directory that the user named (-source_path). It reads at most SOURCE_MAX bytes of each. The
- * search follows google/pprof (internal/report/source.go, openSourceFile): an absolute path as it is, another
- * path below each directory of the search path and below all parents of that directory.
+ * search follows google/pprof (internal/report/source.go, openSourceFile): it opens an absolute path as it
+ * is, and looks for another path below each directory of the search path and below all parents of that
+ * directory.
  */
 #ifndef PPROF_SOURCE_CODE_H
 #define PPROF_SOURCE_CODE_H
@@ -27,8 +28,8 @@ int source_code_split(struct str text, struct source_code_lines *ret, struct err
 
 struct source_code;
 
-/* Creates the reader of source files. The caller keeps both paths valid. An empty search path means the
- * current directory. */
+/* Creates the reader of source files. Copies both paths; the caller keeps the profile until source_code_free.
+ * An empty search path means the current directory. */
 int source_code_new(struct profile *p, const char *source_path, const char *trim_path,
                     struct source_code **ret, struct err *err);
 void source_code_free(struct source_code *s);
@@ -39,8 +40,8 @@ void source_code_free(struct source_code *s);
 int source_code_get(struct source_code *s, uint32_t path_id, const struct source_code_lines **ret,
                     const char **ret_message, struct err *err);
 
-/* Removes from a file's name the part that depends on the machine that compiled the file, by trim_path and
- * source_path, lists of directories. Returns the rest. */
+/* Removes the beginning of a file's name, which depends on the machine that compiled the file. trim_path and
+ * source_path, two lists of directories, determine the beginning. Returns the rest. */
 struct str source_code_trim(struct str path, const char *trim_path, const char *source_path);
 
 #endif

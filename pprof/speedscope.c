@@ -80,8 +80,8 @@ static int write_frames(struct speedscope *s, struct buf *name)
 
 /* ---- stacks -------------------------------------------------------------------------------------------- */
 
-/* Writes each stack's frames, or its weight. A picture has no place for negative values: *ret_left is the
- * number of such stacks. */
+/* Writes each stack's frames, or its weight if `weights`. Leaves out stacks with a negative value, which a
+ * picture cannot show. *ret_left is their number, *ret_sum the sum of the other values. */
 static int write_stacks(struct speedscope *s, bool weights, size_t *ret_left, int64_t *ret_sum)
 {
     struct out *out = s->stacks.job->out;

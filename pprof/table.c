@@ -110,8 +110,8 @@ int table_write(struct table *t, struct out *out, bool last, struct err *err)
     struct cut c = {0};
     struct str text = {buf_str(&t->text), t->text.len};
     size_t complete = 0;
-    /* After a byte 0xff the text can be arbitrarily long: a search from the start after each addition would
-     * take quadratic time. */
+    /* Search again only after the text has doubled: after a byte 0xff it can be arbitrarily long, and a
+     * search from the start after each addition would take quadratic time. */
     if (!last && text.n < 2 * t->searched)
         return 0;
     int rc = buf_check(&t->text, "the table", err);

@@ -39,7 +39,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Finds the first one in s. *rest is the text after it. */
+/* Finds the first quantity in s. *rest is the text after it. */
 static bool find_quantity(struct str s, struct quantity *ret, struct str *rest)
 {
     size_t at = 0, end, unit;

@@ -118,7 +118,8 @@ static int frame_of(struct maker *m, const struct profile_sample *s, struct key 
     return 0;
 }
 
-/* Adds leaves, the stack itself, and roots. Stacks start at the leaf, so the keys go backwards. */
+/* Puts the frames of the leaves below a sample's stack, and those of the roots above it. A stack starts at
+ * the innermost frame, so the last key comes first. */
 static int add_frames(struct maker *m, size_t sample)
 {
     struct profile *p = m->j->profile;

@@ -61,7 +61,7 @@ static size_t node_limit(const struct pprof_job *j, const struct graph *g, const
     return limit;
 }
 
-/* Keeps at most nodecount nodes. In a picture the order depends on edges, so rebuild them. */
+/* Keeps at most nodecount nodes. In a picture their order depends on the edges, so makes both again. */
 static int limit_nodes(struct pprof_job *j, struct graph *g, const struct graph_tags *tags,
                        int64_t edge_cutoff)
 {

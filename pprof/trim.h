@@ -6,8 +6,8 @@
 
 /*
  * Makes the graph of the report without its smallest parts, and chooses the unit. For a picture (`tags` is
- * not NULL) also finds the tags, counts them in the limit, and drops redundant edges. Call graph_release and
- * graph_tags_release even after a failure.
+ * not NULL) also finds the tags, counts them as nodes for the limit nodecount, and drops redundant edges.
+ * Call graph_release and graph_tags_release even after a failure.
  */
 int trim_graph(struct pprof_job *j, struct graph *g, struct graph_tags *tags);
 

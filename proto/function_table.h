@@ -11,8 +11,8 @@ struct function_table {
     struct finder finder; /* numbers are indices from `first` on */
 };
 
-/* Prepares a table of the profile's functions. The caller must not add functions to the profile by other
- * means while it uses the table. */
+/* Prepares an empty table for new functions of the profile. The caller must not add functions to the profile
+ * by other means while it uses the table. */
 void function_table_init(struct function_table *t, struct profile *p);
 void function_table_release(struct function_table *t);
 

@@ -4,7 +4,7 @@
 #include "proto/proto.h"
 #include "base/banned.h"
 
-/* The length of `1.22` or `1.22.3` at p, or 0. */
+/* Returns the length of `1.22` or `1.22.3` at p, or 0. */
 static size_t version_length(const char *p, const char *end)
 {
     size_t n = 0, parts = 0;

@@ -1,6 +1,6 @@
 /*
- * zlib inflates (its gzip mode reads headers, CRCs and lengths). This file starts each next member, accepts
- * zeros after the last member (tapes and some servers add them), and enforces the size limit.
+ * zlib inflates (its gzip mode reads headers, CRCs and lengths). This file starts each further member,
+ * accepts zeros after the last member (tapes and some servers add them), and enforces the size limit.
  */
 #include "proto/proto.h"
 

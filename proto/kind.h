@@ -37,7 +37,7 @@ struct kind_size {
     unsigned base;   /* bytes of a body without records */
     unsigned record; /* bytes for each record in the index */
     unsigned
-        records; /* the maximum number of records to count, because further records share stacks; 0: none */
+        records; /* the maximum number of records to count (further records share stacks); 0: no maximum */
     unsigned second; /* bytes for each second of a timed profile */
 };
 
@@ -73,8 +73,8 @@ const struct kind *kind_find(const char *name);
  * because an index page lists it without the slash. */
 const struct kind *kind_of_endpoint(const char *endpoint);
 
-/* Returns the kind whose profiles have samples of this type: "cpu" of cpu, "contention" of block and mutex;
- * NULL if there is none. */
+/* Returns the name of the kind whose profiles have samples of this type. Returns "contention" for
+ * "contentions", which block and mutex share, and NULL if no kind has the type. */
 const char *kind_of_sample_type(const char *sample_type);
 
 #endif

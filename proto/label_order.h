@@ -22,8 +22,8 @@ int label_order_init(struct label_order *o, const struct profile *p, struct err 
 void label_order_release(struct label_order *o);
 
 /*
- * Sorts n labels. Labels of one kind and key keep their order. *ret is valid until the next call. If `labels`
- * is sorted already, *ret is `labels`.
+ * Sorts n labels. Labels with the same key and the same kind of value keep their order. *ret is valid until
+ * the next call. If `labels` is sorted already, *ret is `labels`.
  */
 int label_order_sort(struct label_order *o, const struct profile_label *labels, size_t n,
                      const struct profile_label **ret, struct err *err);

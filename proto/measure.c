@@ -14,7 +14,7 @@ struct unit {
 
 struct unit_type {
     struct unit units[10];
-    const char *other; /* the default unit, for targets of other types */
+    const char *other; /* the unit of the result if the target unit is of another type */
     double other_factor;
 };
 
@@ -47,7 +47,7 @@ static const struct unit_type unit_types[] = {
      .other_factor = 1},
 };
 
-/* A unit's name in the form of the tables. */
+/* A unit's name in the form of unit.aliases. */
 struct alias {
     char text[16];
     size_t n; /* 0: no unit has this name */
@@ -63,8 +63,8 @@ static struct alias alias_of(struct str name)
     return a;
 }
 
-/* The unit of this type with that name, or NULL. Compares the first letter first, because the function runs
- * for each value of a report. */
+/* Returns the unit of this type with that name, or NULL. Compares the first letter first, because the
+ * function runs for each value of a report. */
 static const struct unit *unit_named(const struct unit_type *type, const struct alias *name)
 {
     for (const struct unit *u = type->units; name->n && u->name; u++)
@@ -74,7 +74,7 @@ static const struct unit *unit_named(const struct unit_type *type, const struct 
     return NULL;
 }
 
-/* The largest unit in which v is at least 1, or NULL. */
+/* Returns the largest unit in which v is at least 1, or NULL. */
 static const struct unit *find_largest(const struct unit_type *type, double v)
 {
     const struct unit *ret = NULL;
@@ -84,7 +84,7 @@ static const struct unit *find_largest(const struct unit_type *type, double v)
     return ret;
 }
 
-/* Converts a value in the type's smallest unit. */
+/* Converts a value from the type's unit of factor 1 to the unit `to`. */
 static double convert_value(const struct unit_type *type, double v, struct str to, struct str *ret_unit)
 {
     bool any = str_is(to, "minimum") || str_is(to, "auto");
@@ -129,9 +129,9 @@ bool measure_are_compatible(struct str a, struct str b)
 #define PLAIN_MAX 1e14
 
 /*
- * Writes v with at most 4 digits after the point, with the same bytes as printf's %.*f: rounded from the
- * exact value, halves to even. (printf would take a tenth of the time of a small report.) `zeros` chooses
- * which trailing zeros it removes. Returns the length.
+ * Writes v with `digits` digits (at most 4) after the point, with the same bytes as printf's %.*f: rounded
+ * from the exact value, halves to even. (printf would take a tenth of the time of a small report.) `zeros`
+ * chooses which trailing zeros it removes. Returns the length.
  */
 enum zeros {
     ZEROS_KEEP,
@@ -190,7 +190,7 @@ void measure_label(char dst[MEASURE_TEXT], int64_t value, struct str from, struc
     dst[n + shown] = '\0';
 }
 
-/* Writes a value below 1 like %5.2g. */
+/* Writes a value below 1 like %.2g. */
 static size_t write_small(char dst[MEASURE_TEXT], double v)
 {
     if (v > 0 && v < 0.001)

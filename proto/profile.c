@@ -5,10 +5,10 @@
 #include "proto/profile_store.h"
 #include "base/banned.h"
 
-/* From this many locations on, an index needs more than three bytes. */
+/* If there are more locations than this, an index needs more than three bytes. */
 #define FRAME_24_BITS 0x1000000u
 
-/* Makes room for n more after the first `used` elements of a column. */
+/* Makes room for `more` elements after the first `used` elements of a column. */
 #define GROW(p, column, used, more)                                                                          \
     array_reserve((void **)&(p)->column, &(p)->store->cap_##column, (used) + (more), sizeof *(p)->column, err)
 

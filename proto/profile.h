@@ -1,5 +1,6 @@
 /*
- * A profile in memory: google/pprof's profile.proto in columns, for fast traversal and changes in place.
+ * A profile in memory: google/pprof's profile.proto in columns (an array for each kind of part), for fast
+ * traversal and changes in place.
  *
  * References are indices: a sample refers to locations, a location to lines and a mapping, a line to a
  * function. All of them refer to strings by index. Equal strings have equal indices; 0 is the empty string.
@@ -20,7 +21,7 @@
 
 #include "base/base.h"
 
-/* No mapping; no function. */
+/* No mapping, no function, no location. */
 #define PROFILE_NONE UINT32_MAX
 
 struct profile_value_type {
@@ -133,7 +134,7 @@ static inline struct profile_walk profile_walk(const struct profile *p, const st
                                  p->frame_mask};
 }
 
-/* Returns the next location; false at the end. */
+/* Sets *ret to the next location. Returns false at the end. */
 static inline bool profile_walk_next(struct profile_walk *w, uint32_t *ret)
 {
     uint32_t v;
@@ -153,7 +154,7 @@ void profile_set_frame(struct profile *p, const struct profile_sample *s, size_t
 struct str profile_str(const struct profile *p, uint32_t index);
 /* Returns the number of strings. */
 size_t profile_n_strings(const struct profile *p);
-/* Returns the index of the string in *ret. Adds a copy if the profile does not have the string. */
+/* Sets *ret to the index of a string. Adds a copy if the profile does not have the string. */
 int profile_intern(struct profile *p, const char *s, size_t n, uint32_t *ret, struct err *err);
 /* Cleans the path in string `path` (path_clean). *ret is the index of the cleaned path, which is added if it
  * is new. */
@@ -216,8 +217,9 @@ int profile_merge_all(struct profile **profiles, size_t n, struct profile **ret,
  * ERR_FAILED if they have no type in common. */
 int profile_reduce_to_common_types(struct profile *const *profiles, size_t n, struct err *err);
 /*
- * Multiplies the values of each sample type and rounds. Drops a sample if all of its values that have a ratio
- * other than 1 become 0, even if its other values are not 0. If all ratios are 1, no sample is dropped.
+ * Multiplies the values of each sample type by its ratio, and rounds. Drops a sample if all of its values
+ * that have a ratio other than 1 become 0, even if its other values are not 0. If all ratios are 1, no sample
+ * is dropped.
  */
 void profile_scale(struct profile *p, const double *ratios);
 /* Scales p so that each sample type's sum equals the base's. */
@@ -232,7 +234,7 @@ int profile_repeat_types(struct profile *p, size_t at, size_t times, struct err 
 void profile_keep_first_types(struct profile *p, size_t n);
 /* Removes all labels from the samples. */
 void profile_drop_labels(struct profile *p);
-/* Sets this label on every sample and removes other labels with its key. */
+/* Sets this label on every sample and removes other text labels with its key. */
 int profile_set_label(struct profile *p, const char *key, const char *value, struct err *err);
 
 /* Checks that both profiles have the same sample types and period type. The error names the difference. */

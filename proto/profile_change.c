@@ -68,7 +68,8 @@ static size_t count_named(struct profile *const *profiles, size_t n, struct str 
     return count;
 }
 
-/* Reduces the sample types to those of `indices`. The default becomes the first unless it is one of them. */
+/* Reduces the sample types to those of `indices`. If the default type is not one of them, the first one
+ * becomes the default. */
 static int choose_types(struct profile *p, const size_t *indices, size_t n, struct err *err)
 {
     struct profile_value_type *types = malloc(n * sizeof *types);
@@ -226,7 +227,7 @@ int profile_normalize(struct profile *p, const struct profile *base, struct err 
 
 /* ---- labels ---- */
 
-/* Copies a sample's labels except those of the text's key, and adds that label. Returns the new count. */
+/* Copies a sample's labels except text labels with the key of `text`, and adds `text`. Returns the count. */
 static uint32_t set_label(struct profile_label *to, const struct profile_label *from, uint32_t n,
                           const struct profile_label *text)
 {

@@ -1,10 +1,10 @@
 /*
- * Decodes profile.proto in two passes.
+ * Decodes profile.proto in three passes.
  *
  * The first pass counts the top-level messages of each kind and finds the first string. The second pass
- * decodes the tables that samples refer to, then the samples, whose bytes are released after reading. If
- * there are many samples, two threads decode one half each. References in the file are IDs and string
- * indices; they are converted to indices of the columns.
+ * decodes the tables that samples refer to. The third pass decodes the samples, and releases their bytes
+ * after reading. If there are many samples, two threads decode one half each. References in the file are IDs
+ * and string indices; they are converted to indices of the columns.
  *
  * If a profile has several faults, the error is the one that google/pprof reports: a malformed message, even
  * after a bad reference.
@@ -16,8 +16,8 @@
 #include "proto/profile_decode.h"
 #include "base/banned.h"
 
-/* Minimum memory for the columns. Real profiles need up to three bytes of memory for each byte of the file; a
- * hostile profile could need fifty. */
+/* The limit of memory for the columns: 3.5 bytes for each byte of the file, but at least 64 MiB. Real
+ * profiles need up to three bytes for each byte; a hostile profile could need fifty. */
 #define ROOM_AT_LEAST ((size_t)64 << 20)
 #define ROOM_FOR(n) ((n) / 2 * 7 > ROOM_AT_LEAST ? (n) / 2 * 7 : ROOM_AT_LEAST)
 

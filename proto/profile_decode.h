@@ -56,7 +56,7 @@ struct decoder {
 };
 
 /*
- * All these functions return false on failure. If no error is set, the bytes are malformed.
+ * The functions that return bool return false on failure. If no error is set, the bytes are malformed.
  */
 
 /* Sets the error "parsing profile: WHY". Always returns false. */

@@ -155,7 +155,7 @@ static bool convert_label(const struct decoder *d, struct profile_label *l)
            decode_convert_string(d, &l->unit);
 }
 
-/* Ignores a label without text, number or unit. */
+/* Adds a label unless it has no text, no number and no unit. */
 static bool add_label(struct reader *r, struct profile_label *l)
 {
     bool has_content = l->str || l->num || l->unit;
@@ -295,8 +295,8 @@ bool decode_samples(struct decoder *d)
     struct reader halves[2] = {
         {.d = d, .wrong_sample = SIZE_MAX, .labels = p->labels, .cap_labels = p->store->cap_labels},
         {.d = d, .wrong_sample = SIZE_MAX}};
-    /* While no bytes are released, a failure may mean that the file has another form. Two threads start only
-     * after that point, so that the result does not depend on threads. */
+    /* While no bytes are released, a failure may mean that the file has another form. Two threads run only if
+     * the first half is large enough to release bytes, so that the result does not depend on threads. */
     bool two = d->middle >= RELEASE_STEP;
     struct reader *first = &halves[0], *second = &halves[1], *last = two ? second : first;
     if (two && !prepare_halves(halves))

@@ -14,7 +14,7 @@
 /* The estimated size of a frame without its text, in bytes. */
 #define FRAME_BYTES 32
 
-/* The limits in bytes of text: for the smallest profile, plus for each part that expands to text. */
+/* The limits in bytes of text: _FREE, plus _EACH for each part that expands to text. */
 #define TABLE_FREE (UINT64_C(32) << 20)
 #define TABLE_EACH 1024
 #define FRAMES_FREE (UINT64_C(128) << 20)

@@ -3,7 +3,7 @@
  * if it is new. Therefore the order of samples determines the order of locations, functions and mappings, and
  * unreferenced parts are dropped.
  *
- * The merger caches the new index of each index of a source.
+ * For each part of a source, the merger caches the index of that part in the new profile.
  *
  * Samples are processed in batches: the merger converts all samples of a batch and prefetches their hash
  * slots, then looks them up.
@@ -80,7 +80,7 @@ static uint64_t size_in_pages(const struct profile_mapping *m)
     return size - size % PAGE;
 }
 
-/* The identity of the binary: the build ID, else the file. */
+/* Returns the identity of the binary: the build ID, else the file. */
 static uint32_t binary_id(const struct profile_mapping *m)
 {
     return m->build_id ? m->build_id : m->file;
@@ -148,7 +148,7 @@ static int merge_function(struct merger *m, uint32_t index, uint32_t *ret)
 
 /* ---- locations ---- */
 
-/* The address relative to its mapping, independent of the load address. */
+/* Returns the address relative to its mapping, which does not depend on the load address. */
 static uint64_t relative_address(const struct profile *p, const struct profile_location *l)
 {
     return l->mapping == PROFILE_NONE ? l->address : l->address - p->mappings[l->mapping].start;
@@ -515,7 +515,7 @@ static int merge_profiles(struct profile *const *profiles, size_t n, struct prof
     if (!to)
         return -1;
     int rc = merge_into(to, profiles, n, taken, err);
-    /* Drop samples whose values add up to 0, and the parts that only they refer to. */
+    /* Drop merged samples with only zeros, and the parts to which only these samples refer. */
     if (rc == 0 && has_zero_sample(to)) {
         struct profile *all = to;
         to = NULL;

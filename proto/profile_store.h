@@ -41,14 +41,15 @@ void region_release(struct region *r);
 /* Releases the whole pages in [from, to), which must not be read again. Does nothing for a small range. */
 void region_release_pages(struct region *r, size_t from, size_t to);
 
-/* Inflates gzip, member after member, into a region of its own; other bytes are copied. ERR_LIMIT for gzip
- * that inflates to more than max_bytes, or to more than an ordinary profile of its size. */
+/* Inflates gzip, member after member, into a new region; copies other bytes. ERR_LIMIT for gzip that inflates
+ * to more than max_bytes, or to more than an ordinary profile of its size. */
 int region_inflate(const void *p, size_t n, uint64_t max_bytes, struct region *ret, struct err *err);
 
 /*
- * Decodes the message in `bytes` and takes ownership of the region: *bytes becomes empty. Releases bytes
- * after reading them, so that all bytes and all columns are never in memory at the same time. *ret_other:
- * decoding failed, but the bytes may be a text form; they are unchanged.
+ * Decodes the message in `bytes`. On success the profile takes ownership of the region, and *bytes becomes
+ * empty. On failure the caller releases *bytes. The decoder releases bytes after reading them, so that all
+ * bytes and all columns are never in memory at the same time. *ret_other: decoding failed, but the bytes may
+ * be a text form; they are unchanged.
  */
 int profile_decode(struct region *bytes, struct profile **ret, bool *ret_other, struct err *err);
 /* Parses a text form. */

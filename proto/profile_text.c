@@ -157,7 +157,8 @@ static int read_thread(struct text_reader *r, struct str *ret_next, bool *ret_sa
     return lines_check(l, r->err);
 }
 
-/* Removes the second of two innermost frames if it is the return address of the first. */
+/* Removes the second frame if it repeats the leaf: the profiler may record the leaf twice, and read_thread
+ * subtracts 1 from the address of the second. */
 static void drop_repeated_frames(struct profile *p)
 {
     for (size_t i = 0; i < p->n_samples; i++) {

@@ -55,7 +55,8 @@ enum text_pattern_id {
     N_PATTERNS
 };
 
-/* Returns whether s contains the pattern; sets r->groups. Returns false if the match takes too many steps. */
+/* Returns whether s contains the pattern; sets r->groups. Returns false if the match takes too many steps, or
+ * with r->err if memory runs out. */
 bool text_match(struct text_reader *r, enum text_pattern_id id, struct str s);
 void text_match_release(struct text_reader *r);
 

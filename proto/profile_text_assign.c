@@ -11,9 +11,8 @@
 #include "base/banned.h"
 
 /* A binary tree (segment tree) that finds the first mapping of each piece. A node has the lowest number of
- * the ranges that it is part of. Node i is above nodes 2i and 2i + 1, and the pieces are the nodes from
- * n_bounds on.
- */
+ * the mappings that were added at this node. Node i is above nodes 2i and 2i + 1, and the pieces are the
+ * nodes from n_bounds on. */
 struct range_tree {
     uint64_t *bounds; /* sorted; piece i begins at bounds[i] */
     size_t n_bounds;
@@ -28,7 +27,7 @@ static int compare_bounds(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The number of bounds up to the address. */
+/* Returns the number of bounds up to the address. */
 static size_t bounds_up_to(const struct range_tree *s, uint64_t address)
 {
     size_t low = 0, high = s->n_bounds;
@@ -63,7 +62,7 @@ static void add_range(const struct range_tree *s, uint32_t *tree, uint64_t start
     }
 }
 
-/* The first mapping at an address, or PROFILE_NONE. The tree is NULL if there are no mappings. */
+/* Returns the first mapping at an address, or PROFILE_NONE. The tree is NULL if there are no mappings. */
 static uint32_t mapping_at(const struct range_tree *s, const uint32_t *tree, uint64_t address)
 {
     uint32_t lowest = PROFILE_NONE;
@@ -104,8 +103,8 @@ static int build_range_tree(struct range_tree *s, const struct profile *p, struc
     return 0;
 }
 
-/* Finds the mapping of an address, or PROFILE_NONE. Some tools omit the first part of a split mapping; its
- * offset then extends the mapping downwards. A mapping without an offset cannot be extended. */
+/* Returns the mapping of an address, or PROFILE_NONE. If no mapping contains the address, extends one
+ * downwards by its offset, because some tools omit the first part of a split mapping. */
 static uint32_t find_mapping(const struct range_tree *s, struct profile *p, uint64_t address)
 {
     uint32_t at = mapping_at(s, s->mapped, address);
@@ -121,7 +120,8 @@ static uint32_t find_mapping(const struct range_tree *s, struct profile *p, uint
     return at;
 }
 
-/* Assigns the locations outside all mappings to a new mapping of all addresses, because Go writes no map. */
+/* Assigns each location to its mapping. Locations outside all mappings get a new mapping of all addresses,
+ * because Go writes no map. */
 static int assign_locations(const struct range_tree *s, struct profile *p, struct err *err)
 {
     uint32_t made = PROFILE_NONE;

@@ -1,7 +1,7 @@
 /*
- * Writes profile.proto as google/pprof does: strings in the order of their first use, labels sorted by kind
- * and key, lists of more than two numbers packed, fields in the order of their numbers, no field with the
- * value 0.
+ * Writes profile.proto as google/pprof does: strings in the order of their first use, labels in the order of
+ * label_order.h, lists of more than two numbers packed, fields in the order of their numbers, no field with
+ * the value 0.
  *
  * Messages are built in scratch memory, because the length precedes the bytes. Room for tag and length is
  * left free before a sample, and filled last.
@@ -165,7 +165,7 @@ static int write_value_type(struct writer *w, unsigned field, const struct profi
     return add_message(w, field, put_known_field(to, 2, w->numbers[t->unit]));
 }
 
-/* Writes the IDs of a stack. May also overwrite three bytes after them. */
+/* Writes the IDs of a stack. May overwrite up to three bytes after them. */
 static unsigned char *put_ids(const struct writer *w, const struct profile_sample *s, unsigned char *to)
 {
     const uint32_t *ids = w->ids;
@@ -179,8 +179,8 @@ static unsigned char *put_ids(const struct writer *w, const struct profile_sampl
     return to;
 }
 
-/* Writes the stack as a field. Before `to` is room for tag and length; *ret_begin is the start of the field.
- */
+/* Writes the stack as a field. The caller has left room for tag and length before `to`. *ret_begin is the
+ * start of the field. */
 static unsigned char *put_stack(const struct writer *w, const struct profile_sample *s, unsigned char *to,
                                 unsigned char **ret_begin)
 {

@@ -1,5 +1,5 @@
 /*
- * Reads profile.proto, gzip and execution traces as streams, in constant memory.
+ * The public header of this folder. Declares parsers that read gzip, profile.proto and traces as streams.
  *
  * Sources: google/pprof proto/profile.proto; RFC 1952 (gzip); Go's internal/trace.
  */
@@ -70,11 +70,12 @@ struct profile_summary {
 bool go_version_of_path(const char *path, size_t n, char *dst, size_t cap);
 
 /*
- * Reads an uncompressed profile.proto message fed in pieces of any size: wire format, nested messages, packed
- * and unpacked fields, one value per sample type in every sample, string indices inside the table, an empty
- * first string. Memory is constant, because no complete message is stored. After a failure every call returns
- * the same error. The name of a sample type is "?" if the type follows a string table of more than 64 KB.
- * More than PROFILE_MAX_SAMPLE_TYPES types are refused.
+ * Reads an uncompressed profile.proto message, fed in pieces of any size, in constant memory: it stores no
+ * complete message. Checks the wire format of all fields and nested messages, that every sample has one value
+ * for each sample type, that every string index is inside the table, and that the first string is empty.
+ * After a failure every call returns the same error. The name of a sample type is "?" if the type follows the
+ * string of its name, and that string is not in the first 64 KiB of the table. More than
+ * PROFILE_MAX_SAMPLE_TYPES types are refused.
  */
 struct profile_scan;
 struct profile_scan *profile_scan_new(struct err *err);
@@ -90,7 +91,7 @@ bool profile_scan_has_data(const struct profile_scan *s);
 typedef bool profile_label_fn(void *ctx, const char *key, size_t n);
 
 /* Passes the complete uncompressed profile to the sink, in pieces of at most 1 MiB. profile_relabel calls
- * this function several times; it must pass the same bytes each time. */
+ * this function several times; the function must pass the same bytes each time. */
 typedef int profile_source_fn(void *ctx, gunzip_sink_fn *sink, void *sink_ctx, struct err *err);
 
 /* Returns whether a string of the table (a name, a path, a kept label's value) contains text to remove.
@@ -112,9 +113,9 @@ struct profile_relabel {
  * Writes a copy of a profile. Replaces the values of the labels that `is_replaced` selects (numbers too),
  * rewrites strings, and drops unknown fields in every message. Removes a string from the table if only
  * replaced labels used it. Copies everything else byte for byte. Checks the profile first, as profile_scan
- * does. Reads the source once if nothing changes, three times (rarely four) if a label changes. Memory: a
- * byte for each string and twice the largest field (a sample, a string). ERR_FAILED for a field of more than
- * 16 MiB, and for more than 250 different keys.
+ * does. Reads the source once if nothing changes, twice if no label changes, three times if a label changes,
+ * and rarely once more. Memory: a byte for each string and twice the largest field (a sample, a string).
+ * ERR_FAILED for a field of more than 16 MiB, and for more than 250 different keys.
  *
  * *ret has the number of changed labels, changed strings and dropped fields. If all are 0, nothing was
  * written.

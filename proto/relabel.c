@@ -2,12 +2,12 @@
  * A label refers to its key and value by index in the string table, which usually follows the samples.
  * Therefore the profile is read in several passes, field by field. The first pass finds the labels' keys, and
  * asks the caller which keys have values to replace. The next pass finds the other uses of each string. The
- * last pass writes the new profile. Most profiles have no such key and need one pass.
+ * last pass writes the new profile. Most profiles need no change, and only the first pass.
  *
  * A string may be both a label's value and a function's name. Therefore replaced labels refer to a new string
  * at the end of the table, and the old string becomes empty only if nothing else uses it.
  *
- * Only samples with replaced labels are rewritten; every other field is copied.
+ * A field is copied unless it contains a replaced label, a rewritten string or an unknown field.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -173,7 +173,7 @@ static void check_string(struct relabel *r, const struct wire_field *text)
     key->replaced = r->options->is_replaced(r->options->ctx, (const char *)text->p, text->n);
 }
 
-/* Whether a string is rewritten; appends the new text to `ret` unless it is NULL. */
+/* Returns whether a string is rewritten. Appends the new text to `ret`, unless `ret` is NULL. */
 static bool is_rewritten(const struct relabel *r, const struct wire_field *text, struct buf *ret)
 {
     return r->options->rewrite && r->options->rewrite(r->options->ctx, (const char *)text->p, text->n, ret);
@@ -307,7 +307,8 @@ static void renumber_label(struct relabel *r, uint64_t key)
     buf_add(&r->sample, begin, (size_t)(end - begin));
 }
 
-/* Builds the sample with its labels renumbered in r->sample; *ret_changed: a label was replaced. */
+/* Builds a copy of the sample in r->sample, in which replaced labels refer to the replacement string.
+ * *ret_changed: a label was replaced. */
 static int renumber_sample(struct relabel *r, const struct wire_field *sample, bool *ret_changed,
                            struct err *err)
 {
@@ -352,8 +353,8 @@ static void keep_known(struct wire w, unsigned known_fields, struct buf *ret, bo
     }
 }
 
-/* The known fields of a profile's messages, by the number of their field in the profile: bit n is field n.
- * `message` is the field that is a message itself, `inside` has the known fields of that message. */
+/* Row N describes the message in field N of the profile. Bit n of `known` is its known field n. `message` is
+ * the number of the known field that is itself a message; `inside` has the known fields of that message. */
 static const struct {
     unsigned known, message, inside;
 } messages[] = {[1] = {0x6, 0, 0},   [2] = {0xe, SAMPLE_LABEL, 0x1e},

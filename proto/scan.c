@@ -200,7 +200,7 @@ static void string_text(struct profile_scan *s, const void *p, size_t n)
     s->text_len += n;
 }
 
-/* Stores the complete string in the head, and in each name with its index. */
+/* Stores the complete string in the head if there is room, else in each name with its index. */
 static void end_string(struct profile_scan *s)
 {
     uint64_t index = s->strings++;
@@ -326,8 +326,8 @@ static int begin_message(struct profile_scan *s, enum message_kind kind, struct 
     return 0;
 }
 
-/* Records the number of values of a sample. check_values compares it at the end, because sample types may
- * follow the samples. */
+/* Records the depth and the number of values of a sample. check_values compares the number at the end,
+ * because sample types may follow the samples. */
 static void end_message(struct profile_scan *s, enum message_kind kind)
 {
     s->has_whole_type = s->has_whole_type || kind == SAMPLE_TYPE;

@@ -5,9 +5,9 @@
  *
  * Since 1.22 a trace is a sequence of batches: a type, four numbers of which the last is a size, then that
  * many bytes. The parser reads the first of these bytes, which is the kind of the content, and skips the
- * rest. Batches belong to generations. One generation follows another, and each has its own tables.
- * Before 1.22 a trace was a sequence of events: a byte with the type and the number of arguments, then the
- * arguments, which are numbers. The size in bytes precedes three or more arguments.
+ * rest. Batches belong to generations. One generation follows another, and each has its own tables. Before
+ * 1.22 a trace was a sequence of events: a byte with the type and the number of arguments, then the
+ * arguments, which are numbers. If an event has four or more arguments, their size in bytes precedes them.
  *
  * Each position has a row in the table `positions`: a function that reads bytes of the piece, or a function
  * that gets the next number.

@@ -16,8 +16,7 @@ typedef int two_threads_fn(void *ctx, size_t begin, size_t end, struct err *err)
 bool two_threads_are_faster(size_t n_locations, unsigned threads);
 
 /* Calls fn for the first half with `first` and for the second half with `second`, in parallel. With a NULL
- * `second`, calls fn once for all samples with `first`. If both halves fail, returns the first half's error.
- * */
+ * `second`, calls fn once for all samples with `first`. If both fail, returns the first half's error. */
 int two_threads_run(two_threads_fn *fn, void *first, void *second, size_t n_samples, struct err *err);
 
 #endif

@@ -10,8 +10,8 @@
  * Files: age_recipients.c and age_identities.c read the user's lines and key files; age_header.c and
  * age_stanza.c parse and write the header; age_x25519.c, age_ssh.c and age_scrypt.c wrap and unwrap a file
  * key for one kind of recipient; age_stream.c has the chunks, age_armor.c the armor; age_writer.c and
- * age_reader.c use these with a file key; age_unwrap.c finds the identity with the file key and asks for
- * passphrases; age_open.c opens a file with identities.
+ * age_reader.c use these with a file key; age_unwrap.c finds the identity that unwraps the file key, and asks
+ * for passphrases; age_open.c opens a file with identities.
  */
 #ifndef SEAL_AGE_H
 #define SEAL_AGE_H
@@ -36,9 +36,9 @@ void age_recipients_free(struct age_recipients *r);
 int age_recipients_add(struct age_recipients *r, const char *text, const char *where, struct err *err);
 
 /* Adds the recipients of a file: age's recipients files, FILE.pub, authorized_keys with options, or the
- * /USER.keys of GitHub and GitLab. A line that is no recipient is an error that names FILE:LINE; so is a file
- * without recipients. A key that cannot decrypt is also an error, even among others: its owner must not
- * expect to read the file. */
+ * /USER.keys of GitHub and GitLab. A line that is not a recipient is an error that names FILE:LINE. A file
+ * without recipients is an error too. A key that cannot decrypt is also an error, even among others: its
+ * owner must not expect to read the file. */
 int age_recipients_add_file(struct age_recipients *r, const char *path, struct err *err);
 
 /* Adds a recipient if the text looks like a public key, otherwise the recipients of the file of that name.
@@ -57,7 +57,7 @@ const char *age_recipients_name(const struct age_recipients *r, size_t i);
 
 struct age_writer;
 /* Starts an encrypted file. The caller closes fd. The writer writes the header with the first chunk. `armor`:
- * write text (PEM-like, strict). */
+ * write ASCII armor (age_armor.h) instead of binary data. */
 int age_writer_open(int fd, const struct age_recipients *recipients, bool armor, struct age_writer **ret,
                     struct err *err);
 /* Sets the cancel descriptor (-1: none). Once it is readable, writing fails with ERR_CANCELLED, even while it

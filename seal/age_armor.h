@@ -1,6 +1,7 @@
 /*
  * Reads and writes the bytes of an age file, binary or in ASCII armor. Armor is strict PEM (RFC 7468): lines
- * of 64 characters between a begin line and an end line. White space may precede and follow it.
+ * of 64 characters, of which the last may be shorter, between a begin line and an end line. At most 1024
+ * bytes of white space may precede and follow it.
  */
 #ifndef SEAL_AGE_ARMOR_H
 #define SEAL_AGE_ARMOR_H

@@ -44,8 +44,8 @@ static int next_line(struct line *rest, struct line *ret, struct err *err)
     return 0;
 }
 
-/* A body has lines of 64 characters and a shorter last line. If a body is longer than the bodies of all known
- * kinds, its kind is unknown or its size is wrong, so its bytes are checked but not stored. */
+/* A body has lines of 64 characters and a shorter last line. A body that is longer than AGE_BODY_MAX is
+ * checked, but not stored: its kind is unknown, or age_stanza_set_body refuses its size. */
 static int parse_body(struct line *rest, struct age_stanza *s, struct err *err)
 {
     unsigned char body[AGE_BODY_MAX + COLUMNS], piece[COLUMNS];

@@ -23,7 +23,8 @@ struct age_header {
 int age_header_parse(const void *p, size_t n, struct age_header *ret, struct err *err);
 void age_header_release(struct age_header *h);
 
-/* Checks the MAC over the same bytes with the file key. ERR_FAILED: the header was changed. */
+/* Checks the MAC with the file key. `p` points to the bytes that age_header_parse parsed. ERR_FAILED: the
+ * header was changed. */
 int age_header_check(const struct age_header *h, const void *p, const unsigned char file_key[AGE_FILE_KEY],
                      struct err *err);
 

@@ -9,7 +9,8 @@
 #include "seal/bech32.h"
 #include "base/banned.h"
 
-/* An encrypted identity file is only slightly larger than its content. */
+/* The size limit of an identity file. It suits encrypted files too, because they are only slightly larger
+ * than their content. */
 #define FILE_MAX (256u << 10)
 #define IDENTITIES_MAX 1000
 

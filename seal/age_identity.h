@@ -16,8 +16,8 @@ struct age_identity {
     struct ssh_blob key;           /* IDENTITY_SSH: its public half */
     unsigned char tag[AGE_SSH_TAG];
     struct privkey *privkey; /* IDENTITY_SSH: set if it has no passphrase, or after the first use */
-    bool tried; /* IDENTITY_ENCRYPTED: it was decrypted, or that failed. IDENTITY_SSH: no passphrase
-                   opened it */
+    bool tried; /* IDENTITY_ENCRYPTED: profgrab tried to decrypt it. IDENTITY_SSH: no passphrase opened the
+                   key */
 };
 
 struct age_identities {

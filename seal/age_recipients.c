@@ -276,8 +276,8 @@ int age_recipients_add_file(struct age_recipients *r, const char *path, struct e
     return rc;
 }
 
-/* Checks whether the text is a key and not a file name. File names do not begin with `age1` or contain
- * blanks. */
+/* Returns whether the text counts as a key, not as a file name: it begins with `age1` or `AGE-`, or contains
+ * a blank. */
 static bool looks_like_key(const char *s)
 {
     return strncmp(s, "age1", 4) == 0 || strncmp(s, "AGE-", 4) == 0 || strchr(s, ' ');

@@ -15,7 +15,7 @@ static int derive_key(const struct secret *passphrase, const unsigned char salt[
     uint64_t n = UINT64_C(1) << log_n;
     memcpy(labelled, label, sizeof label - 1);
     memcpy(labelled + sizeof label - 1, salt, AGE_SALT);
-    /* OpenSSL's default limit is 32 MB. */
+    /* OpenSSL's default limit is 32 MB. scrypt needs 128 * r * n bytes, r = 8. */
     uint64_t memory = 2 * 128 * 8 * n + (1u << 20);
     int rc = EVP_PBE_scrypt(passphrase->text, passphrase->len, labelled, sizeof labelled, n, 8, 1, memory,
                             ret, AGE_KEY);

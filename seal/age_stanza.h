@@ -1,5 +1,6 @@
 /*
- * A stanza: one line of a header for each recipient, with the file key wrapped for that recipient.
+ * A stanza of a header: the file key, wrapped for one recipient. A line with the arguments precedes the lines
+ * of the body, which are base64.
  *
  *     -> X25519 SHARE             its body: the file key, wrapped with the X25519 shared secret
  *     -> ssh-ed25519 TAG SHARE    the same, with the X25519 point of an SSH key
@@ -78,7 +79,7 @@ int age_scrypt_wrap(const struct secret *passphrase, unsigned log_n,
                     const unsigned char file_key[AGE_FILE_KEY], struct buf *header, struct err *err);
 
 /* Each function unwraps the file key of a stanza of its kind. It sets ret->matches to false if the stanza is
- * for another key. -1: the stanza is malformed. */
+ * for another key. -1: the stanza is malformed, OpenSSL failed, or the work was cancelled. */
 struct age_unwrapped {
     bool matches;
     unsigned char file_key[AGE_FILE_KEY];

@@ -1,6 +1,7 @@
 /*
- * Finds the identity that opens a file. First tries unencrypted identities, then SSH keys with a passphrase
- * if the file has a stanza with their tag, then encrypted identity files, whose keys are unknown until
+ * Finds the key of a file. If the file has a passphrase, asks for it. Otherwise first tries unencrypted
+ * identities, then SSH keys with a passphrase if the file has a stanza with their tag. If the file has an
+ * X25519 stanza, tries encrypted identity files last, because their keys are unknown until they are
  * decrypted.
  */
 #include <stdio.h>
@@ -232,7 +233,8 @@ static int try_stanza(struct search *q, struct age_identity *identity, const str
         return age_x25519_unwrap(identity->secret, s, &q->result, err);
     if (!identity->privkey && !identity->tried && unlock_ssh_key(q->identities, identity, &q->why) < 0) {
         identity->tried = true;
-        /* A missing passphrase may not be needed, but cancellation and timeout end the search. */
+        /* Without this passphrase another identity may still open the file. Cancellation and timeout end the
+         * search. */
         if (q->why.kind == ERR_CANCELLED || q->why.kind == ERR_TIMEOUT) {
             if (err)
                 *err = q->why;

@@ -109,7 +109,7 @@ static int strip_armor(const char *p, size_t n, struct buf *ret, struct err *err
     return buf_check(ret, "the signature", err);
 }
 
-/* Decodes canonical base64 and refuses any other: a signature has only one text. */
+/* Decodes canonical base64 and refuses any other, so that each signature has only one text. */
 static int decode_base64(const struct buf *text, struct ssh_blob *ret, struct err *err)
 {
     struct buf canonical = BUF_INIT(SSHSIG_MAX);

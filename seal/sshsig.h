@@ -1,8 +1,8 @@
 /*
  * OpenSSH signatures (PROTOCOL.sshsig), compatible with `ssh-keygen -Y` in both directions.
  *
- * A signature covers a message's SHA-512 and a namespace, which is its purpose. A signature for another
- * purpose is never valid here.
+ * A signature covers a hash of the message and a namespace, which names the purpose of the signature.
+ * sshsig_check accepts any namespace, so the caller must refuse signatures for other purposes.
  */
 #ifndef SEAL_SSHSIG_H
 #define SEAL_SSHSIG_H
@@ -28,18 +28,19 @@ struct sshsig_signer {
     int64_t agent_ms;  /* timeout of the agent; a touch of a FIDO key has ask_ms */
     ask_fn *ask;       /* asks for a passphrase or a touch of the key; may be NULL */
     void *ask_ctx;
-    int64_t ask_ms; /* timeout of the person */
+    int64_t ask_ms; /* timeout of the user's answer or touch */
     int cancel_fd;  /* -1: none */
 };
 
 /*
- * Signs a message. If the agent has the key, the agent signs. Otherwise the private key in FILE (for
- * FILE.pub: in FILE) signs, and `ask` is called up to three times for its passphrase. *ret receives the
- * armored text as `ssh-keygen -Y sign` writes it, a new string.
+ * Signs a message. If the agent has the key, the agent signs. Otherwise the private key in FILE signs, also
+ * if `key` is FILE.pub, and `ask` is called up to three times for its passphrase. Only an agent can use a
+ * FIDO key. *ret receives the armored text as `ssh-keygen -Y sign` writes it, a new string.
  *
- * ERR_USAGE: `key` is no key, or of a kind that cannot sign. ERR_NOT_FOUND: neither the agent nor a file has
- * the private half, or no user enters the passphrase. If no file can sign, the message gives the agent's
- * error.
+ * ERR_FAILED: `key` is not a key. ERR_USAGE: the key is of a type that cannot sign, or FILE is not the
+ * private half of FILE.pub. ERR_UNSUPPORTED: the size of the RSA key is not allowed. ERR_NOT_FOUND: `key`
+ * names a missing file, neither the agent nor a file has the private half, or no user enters the right
+ * passphrase. If there is no file to sign with, the error is the agent's.
  */
 int sshsig_sign(const struct sshsig_signer *signer, const char *namespace, struct str message, char **ret,
                 struct err *err);
@@ -72,8 +73,8 @@ int sshsig_check(const struct sshsig *s, const void *p, size_t n, struct err *er
 /*
  * Finds the principal that may sign with the key, in the namespace and now, in a file of allowed signers
  * (ssh-keygen(1), ALLOWED SIGNERS). `ssh-keygen -Y find-principals` and `-Y verify` decide, so that patterns,
- * authorities, namespaces and dates mean the same as in OpenSSH. `armor` is the text that `s` was parsed
- * from, p the n signed bytes. *ret: the principal, printable, a new string.
+ * authorities, namespaces and dates mean the same as in OpenSSH. `armor` is the armored signature, and p
+ * points to the n signed bytes. *ret: the principal, printable, a new string.
  *
  * ERR_DENIED: no principal; the message gives the reason. ERR_NOT_FOUND: the file or ssh-keygen is missing.
  */

@@ -21,7 +21,7 @@ struct signing {
     char *private;        /* path of the private key; NULL: there is none */
     struct privkey *key;  /* the private key; set when it is needed */
     struct ssh_blob data; /* the bytes to sign */
-    struct err agent_err; /* why the agent did not sign; ERR_NONE: it does not have the key */
+    struct err agent_err; /* why the agent did not sign; ERR_NONE: no agent, or it does not have the key */
 };
 
 /* ---- finding the key ---- */

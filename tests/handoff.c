@@ -8,7 +8,8 @@
  *
  * stdout: `step NAME OUTCOME TEXT` for each step, `waiting MS REASON` for each wait, `url URL`, `left
  * SENTENCE` and `name FILE`; with --dry-run also `would METHOD URL TEXT` for each request. stderr: the error
- * and its hint. The exit code is 0 or 4. SIGINT cancels the hand-off.
+ * and its hint. The exit code is 0, 4 if the hand-off fails, or 2 for wrong usage. SIGINT cancels the
+ * hand-off.
  */
 #include <curl/curl.h>
 #include <getopt.h>

@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 
 
 def read_schema(page, word):
-    """The schema of the page, after a check that no description of an object allows any key."""
+    """Returns the page's schema, after a check that each object in it has "additionalProperties"."""
     with open(page, encoding="utf-8") as f:
         blocks = re.findall(r"^```json\n(.*?)^```$", f.read(), re.DOTALL | re.MULTILINE)
     schemas = [schema for schema in map(json.loads, blocks) if word in re.findall(r"\w+", schema["title"])]

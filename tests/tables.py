@@ -16,7 +16,7 @@ def placeholders(environment):
         (re.compile(r"\b\d{5,}\b"), "N"),
         (re.compile(r"\b[0-9a-f]{40}\b"), "ID"),
         (re.compile(r"\bprofgrab-(?:host|file-01)-[0-9TZ-]+"), "BUNDLE"),
-        # These depend on the Go that built the fixture and on the version of OpenSSL.
+        # The next two depend on the Go that built the fixture, and on the version of OpenSSL.
         (re.compile(r"\bsymbol, "), ""),
         (re.compile(r"\b(?:tlsv1|sslv3|tlsv13) alert [a-z ]+\b"), "REASON"),
         (re.compile(r"SHA256:[A-Za-z0-9+/=]+"), "SHA256:..."),

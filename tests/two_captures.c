@@ -2,12 +2,12 @@
  * Runs two captures at once in one process, each with its own observer and cancel descriptor, for
  * tests/e2e/31-two-captures.bats. Prints nothing; writes REPORT, a line for each capture:
  *
- *     NAME END cancelled|not-cancelled WHOLE MISSING EVENTS BUNDLE
+ *     NAME END cancelled|not-cancelled COMPLETE MISSING EVENTS BUNDLE ERROR
  *
  *     two_captures REPORT INVENTORY SSH_CONFIG NAME HOST KINDS CANCEL NAME HOST KINDS CANCEL
  *
  * KINDS are separated by commas. The capture is cancelled while it fetches an item of the kind CANCEL, or
- * never with `-`. NAME.tar.gz is its bundle.
+ * never with `-`. NAME.tar.gz is its bundle. ERROR is a message, or empty.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,6 @@
-// The colour of a function follows its package: grey for the runtime, blue for the standard library, else a hue
-// for each module. Readers with any colour blindness can distinguish the hues (after Paul Tol's light scheme).
+// The colour of a function follows its package: grey for the runtime, blue for the standard library, brown for native
+// code, and one of six hues for each module. Readers with any colour blindness can distinguish the hues (after Paul Tol's
+// light scheme).
 
 const STANDARD = new Set(
     (
@@ -100,10 +101,10 @@ export function colourOf(path) {
     return hue * SHADES + (hashOf(path) % SHADES);
 }
 
-/** The colours of a difference: a stronger one for more than before. */
+/** The colours of a difference: orange for more than before, blue for less. */
 export const COLOUR_MORE = CLASSES.indexOf('more') * SHADES + 1;
 export const COLOUR_LESS = CLASSES.indexOf('less') * SHADES + 1;
-/** The colours of two sides: a stronger one for a larger difference. */
+/** The colours of two sides: a stronger one for a larger difference, grey for none. */
 export const SIDE_COLOURS = Object.fromEntries(
     ['muchMore', 'someMore', 'muchLess', 'someLess', 'runtime'].map((name) => [name, CLASSES.indexOf(name) * SHADES + 1]),
 );
@@ -119,7 +120,10 @@ function mixed(a, b, share) {
 
 const packed = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
-/** All colours of a theme as canvas pixels: plain, faint (functions that a search does not match), and the others. */
+/**
+ * The colours of a theme. As canvas pixels: plain; faint (functions that a search does not match); lit (those that it
+ * matches); small (frames without a function, and narrow frames); ground. As CSS colours: css (the plain ones), ink, litInk.
+ */
 export function paletteOf(theme) {
     const dark = theme === 'dark';
     const hues = HUES[theme];

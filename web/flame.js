@@ -45,8 +45,8 @@ export function makeFlame(options) {
         height = Math.max(ROW, Math.min(scene.rows * ROW, tallest));
         space.style.height = `${scene.rows * ROW}px`;
         box.style.height = `${height}px`;
-        // Resizing a canvas reallocates it, which takes longer than drawing. So the canvas never shrinks, and its box
-        // clips it; on paper it has the exact height.
+        // Resizing a canvas reallocates it, which takes longer than drawing. Therefore the canvas shrinks only with the
+        // window, and its box clips it. On paper it has the exact height.
         canvasHeight = document.documentElement.dataset.paper === 'yes' ? height : Math.max(height, Math.min(canvasHeight, tallest));
         canvas.style.height = `${canvasHeight}px`;
     }

@@ -16,7 +16,7 @@ function waitText([min, median, max]) {
     return `${count(min)} to ${plural(max, 'minute')}, half over ${count(median)}`;
 }
 
-/** Returns {states, stacks, update(place)}, two elements; go(changes, step) moves within the page. */
+/** Returns {states, stacks, update(place)}: elements; states is null for a single state. go(changes, step) changes the place. */
 export function makeGoroutines(dump, go) {
     const states = statesOf(dump);
     const sum = dump.groups.reduce((all, group) => all + group.count, 0) + dump.hidden.goroutines;

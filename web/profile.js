@@ -206,7 +206,7 @@ export function makeProfileView(entry, profile, go, theme, around = {}) {
 
     const figure = (value) => (sides ? formatSigned(value, unit()) : `${formatValue(value, unit())} (${percentage(value, sum())})`);
 
-    /** A function that returns the text of a frame, or null for its value and share. */
+    /** For two sides, returns a function that gives the text of a frame; else null: the graph shows value and share. */
     const textOf = ({ total }) => (sides ? (at) => formatSigned(total[at], unit()) : null);
 
     /** The texts that describe a node. */

@@ -19,7 +19,7 @@ function nameOfPattern(pattern) {
 
 function makeTest(pattern) {
     const wanted = nameOfPattern(pattern);
-    // The pattern of a long name would exceed the limit of instructions.
+    // Compares names directly: the pattern of a long name would exceed the limit of instructions.
     if (wanted !== null) {
         const isCased = /[A-Z]/.test(wanted);
         return { test: (name) => name === wanted || (!isCased && name.toLowerCase() === wanted) };

@@ -94,7 +94,7 @@ export function sideTexts(entry, unit, here, there) {
     ];
 }
 
-/** The sentence above the graph. */
+/** The facts above the graph. */
 export function sideFacts(entry, { basis, of }, type, unit, figures) {
     const facts = [BASES[basis[type]]];
     if (basis[type] !== 'share') facts.push(...sideTexts(entry, unit, figures.here.total[0], figures.there.total[0]));

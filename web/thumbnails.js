@@ -21,8 +21,8 @@ export async function drawThumbnails(canvases, open, palette, wanted) {
     for (const [id, canvas] of canvases) {
         await idle();
         if (!wanted() || !canvas.isConnected) return;
-        // The view reports a profile that cannot be read.
         if (document.getElementById(id)?.textContent.length > LARGEST) continue;
+        // If a profile cannot be read, its own view reports that.
         const profile = await open(id).catch(() => null);
         if (profile) drawSmall(canvas, profile, palette);
     }

@@ -1,4 +1,4 @@
-// The views of entries: one row for each `form` that page/writer.c gives to an entry (docs/formats.md).
+// The views of entries: one row for each `form` that page/writer.c gives to a drawn entry (docs/formats.md).
 // A new view is a module and a row: read(raw) parses the entry's data, make(entry, content, go, palette) returns the view
 // {node, update(place), repaint(), searchBox, paper()}.
 

@@ -10,7 +10,7 @@
 int array_grow(void **items, size_t *cap, size_t need, size_t size, struct err *err);
 
 /* Makes room for at least `need` elements of `size` bytes. *cap is the array's capacity in elements. The
- * caller frees *items with free(). A failure leaves both unchanged. */
+ * caller frees *items with free(). A failure leaves *items and *cap unchanged. */
 static inline int array_reserve(void **items, size_t *cap, size_t need, size_t size, struct err *err)
 {
     int rc = need <= *cap ? 0 : array_grow(items, cap, need, size, err);

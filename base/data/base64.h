@@ -13,7 +13,7 @@
 
 enum base64_form {
     BASE64_RAW,    /* without padding: age's headers */
-    BASE64_PADDED, /* age's armor, pages */
+    BASE64_PADDED, /* with padding: age's armor, report.html */
 };
 
 /* Decodes the text into dst; *ret_n is the number of bytes. Returns -1 if the text is not canonical or

@@ -1,4 +1,4 @@
-/* _GNU_SOURCE, which the Makefile sets, selects another strerror_r. This file uses that of POSIX. */
+/* _GNU_SOURCE, which the Makefile sets, selects another strerror_r. This file uses the POSIX function. */
 #undef _GNU_SOURCE
 #define _POSIX_C_SOURCE 200809L
 

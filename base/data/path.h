@@ -14,7 +14,7 @@ bool path_is_clean(struct str path);
  * empty path becomes ".". `to` has path.n + 2 bytes. Returns the length. */
 size_t path_clean(struct str path, char *to);
 
-/* Returns the text after the last slash; "." for an empty path, "/" for a path of slashes. */
+/* Returns the last element without slashes after it; "." for an empty path, "/" for a path of slashes. */
 struct str path_base(struct str path);
 
 /* Iterate over paths separated by colons. path_list_begin returns the position of the first path, NULL for

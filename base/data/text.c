@@ -37,9 +37,9 @@ int text_hex_digit(char c)
                                         : -1;
 }
 
-/* Characters that a terminal or a page interprets instead of showing: C1 controls, bidirectional controls,
- * zero-width and invisible characters, separators, interlinear and tag characters, and the code points before
- * U+FFFC. */
+/* Characters that a terminal or a page interprets instead of showing: DEL and C1 controls, bidirectional
+ * controls, zero-width and invisible characters, variation selectors, separators, tag characters, and U+FFF0
+ * to U+FFFB. */
 static bool is_hidden(uint32_t c)
 {
     static const struct {
@@ -58,7 +58,8 @@ static bool is_blank(unsigned char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Returns the length of the character at p if it is printable. Returns 0 if `?` replaces *ret_step bytes. */
+/* Returns the length of the character at p, or 0 if `?` must replace it. *ret_step: its bytes in the
+ * source. */
 static size_t printable_length(const unsigned char *p, size_t n, size_t *ret_step)
 {
     uint32_t c = 0;

@@ -18,8 +18,9 @@
  */
 char *text_printable(char *dst, size_t cap, const char *src, size_t n);
 
-/* Decodes the UTF-8 character at the beginning of n bytes, n > 0. Returns its length, or 0 if it is malformed
- * (also overlong forms, surrogates and anything above U+10FFFF; RFC 3629), and leaves *ret unchanged. */
+/* Decodes the UTF-8 character at the beginning of n bytes, n > 0. Returns its length. If the character is
+ * malformed (also overlong forms, surrogates and anything above U+10FFFF; RFC 3629), returns 0 and leaves
+ * *ret unchanged. */
 size_t text_decode(const char *s, size_t n, uint32_t *ret);
 
 /* Returns the value of a hexadecimal digit, or -1. */
@@ -61,7 +62,7 @@ char *text_bytes(char *dst, size_t cap, uint64_t bytes);
 /*
  * The three names nearest to the mistyped name `wanted`. The distance is the optimal string alignment:
  * insertions, deletions, substitutions, swapped neighbours. Names that differ in more than a third of their
- * characters are ignored.
+ * characters are ignored, unless they begin with `wanted`.
  */
 struct nearest {
     const char *wanted;
@@ -84,8 +85,8 @@ void nearest_add(struct nearest *near, const char *name);
 char *nearest_text(const struct nearest *near, char *dst, size_t cap);
 
 /* Returns the next entry of a text with one entry per line, or NULL. Skips empty lines and comments (#), and
- * removes leading blanks and a carriage return at the end. Moves *rest and modifies its text. *number counts
- * all lines. */
+ * removes leading blanks, and the rest of a line from a carriage return on. Moves *rest and modifies its
+ * text. *number counts all lines. */
 char *text_next_entry(char **rest, size_t *number);
 
 #endif

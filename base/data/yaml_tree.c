@@ -1,7 +1,7 @@
 /*
  * Nodes and texts are in chunks that are freed together. A scalar's text follows its node in the chunk. The
- * open lists and mappings form a stack of at most YAML_MAX_DEPTH. A mapping's list
- * has its values, and each value points to its key.
+ * open lists and mappings form a stack of at most YAML_MAX_DEPTH. A mapping's list contains the values, and
+ * each value points to its key.
  */
 #include "base/data/yaml_tree.h"
 
@@ -46,7 +46,7 @@ struct level {
 
 struct builder {
     struct yaml_tree *tree;
-    bool show_lines; /* syntax errors show the line; not for other people's files, which may have secrets */
+    bool show_lines; /* syntax errors quote the line; false for files that may contain secrets */
     struct level levels[YAML_MAX_DEPTH];
     size_t depth;
     size_t documents;

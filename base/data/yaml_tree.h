@@ -9,7 +9,8 @@
  * Two bytes of a file (`a,` in braces) can take 128 bytes of nodes. The parser counts the memory of the tree
  * while it builds it, and refuses a file whose tree takes more than YAML_MAX_MEMORY.
  *
- * Every error is ERR_USAGE and begins with file:line:column, both counted from 1, columns in characters.
+ * Every error except "out of memory" is ERR_USAGE and begins with file:line:column. Lines and columns count
+ * from 1, columns in characters.
  */
 #ifndef BASE_DATA_YAML_TREE_H
 #define BASE_DATA_YAML_TREE_H

@@ -72,7 +72,8 @@ enum { BEGINNING, OTHER_LINE, BETWEEN, IN_KEY, BEHIND_KEY, BEHIND_COLON, BEHIND_
 
 static const char *const labelled[] = {"# labels: ", "goroutine "};
 
-/* Returns whether a line that begins with these n bytes may contain labels. */
+/* Returns whether a line that begins with these n bytes may contain labels. *ret_has: the n bytes are the
+ * whole beginning of such a line. */
 static bool may_have_labels(const char *p, size_t n, bool *ret_has)
 {
     for (size_t i = 0; i < sizeof labelled / sizeof *labelled; i++)
@@ -117,7 +118,8 @@ static unsigned continue_key(struct redact_dump *d, char c)
     return IN_KEY;
 }
 
-/* Returns the state after the quote behind a key. Without a colon the quote may begin a key. */
+/* Returns the state after the byte that follows the closing quote of a key. If the byte is not a colon, that
+ * quote may be the opening quote of a key. */
 static unsigned behind_key(struct redact_dump *d, char c)
 {
     if (c == ':')
@@ -239,7 +241,7 @@ struct member {
     const struct redact_work *w;
     uint64_t max; /* inflated bytes */
     bool zipped;
-    bool has_unsearched; /* the gzip header has a field that no rule searches, such as a name or a comment */
+    bool has_unsearched; /* a gzip header may have a field that no rule searches, such as a name */
 };
 
 static int member_open(struct member *m, struct err *err)

@@ -58,8 +58,8 @@ struct redact_output {
 /* Redacts one string or one line: a server's text, a request, a string of a manifest. */
 void redact_text(struct str text, const struct redact_output *into);
 
-/* How secret a line makes values in later lines: `name: DB_PASSWORD` the `value:` below, a cell of a table
- * the next cell. */
+/* How secret a line makes a value in a later line: `name: DB_PASSWORD` makes the `value:` below it a secret,
+ * and a cell of a table makes the next cell one. */
 struct redact_context {
     enum redact_secrecy pair, cell;
     uint32_t pair_word; /* the number of the word that set `pair`: `name`, `key`, ... */
@@ -85,15 +85,15 @@ struct redact_continuation {
     enum redact_continuation_kind kind;
     enum redact_option option; /* of an argument */
     bool word;                 /* the argument is the first word of the line */
-    bool only_text;            /* numbers and objects in the brackets are no secrets */
+    bool only_text;            /* numbers and objects in the list or the brackets are no secrets */
     size_t indent;             /* of the name of a block or a list */
     size_t depth;              /* open brackets */
     const char *end;           /* the end of a text */
     unsigned lines;
 };
 
-/* A text in pieces of any size, searched line by line. Each part of a longer line is searched separately, so
- * a secret at the cut may be missed. */
+/* A text in pieces of any size, searched line by line. A line longer than REDACT_LINE_MAX is searched in
+ * parts, so a secret at a cut may be missed. */
 #define REDACT_LINE_MAX (256u << 10)
 struct redact_lines {
     struct buf line;    /* the incomplete line */
@@ -119,8 +119,9 @@ void redact_arguments(const void *p, size_t n, const struct redact_output *into)
 bool redact_is_secret_label(const struct strlist *more, const char *key, size_t n);
 
 /*
- * Redacts the text of a goroutine dump, in pieces of any size, with lines of any length. If the text ends
- * inside a value, redacts the beginning of that value. Uses no memory but the struct.
+ * Redacts the values of secret labels in the text of a goroutine dump, in pieces of any size, with lines of
+ * any length. If the text ends inside a value, redacts the beginning of that value. Uses no memory but the
+ * struct.
  */
 #define REDACT_KEY_MAX 255 /* a longer key is not written by a person: its value is redacted */
 struct redact_dump {
@@ -137,17 +138,17 @@ struct redact_dump {
     }
 void redact_dump(struct redact_dump *d, const char *p, size_t n, struct buf *ret);
 
-/* The format that a member is searched as. A dump is any text: labels as in goroutine dumps, and the rules of
- * redact_text line by line. In a profile these rules search each string. */
+/* The format that a member is searched as. A dump is any text: it is searched for labels as in goroutine
+ * dumps, and line by line with the rules of redact_text. In a profile these rules search each string. */
 enum redact_form { REDACT_NOTHING, REDACT_CMDLINE, REDACT_PROFILE, REDACT_DUMP };
 
 /*
- * Redacts the member in the descriptor `from`, which is at its beginning and has no other user, and writes it
- * to `to`. Without a match, ignore the output.
+ * Redacts the member in the descriptor `from`, whose offset no other code uses, and writes it to `to`. Reads
+ * `from` from its beginning. If no rule matches, the caller must ignore the output.
  *
  * ERR_FAILED: the member has another format, or is too large, with the reason: a command line of more than 4
- * MiB, a profile that inflates to more than 4 GiB or has a field of more than 16 MiB. Other kinds are local:
- * no memory, a full disk, those of stop_check.
+ * MiB, a gzip'ed text that inflates to more than 256 MiB, a profile that inflates to more than 4 GiB or has a
+ * field of more than 16 MiB. Other kinds of errors are local: no memory, a full disk, those of stop_check.
  *
  * The time is linear in the bytes of any input; memory is bounded.
  */

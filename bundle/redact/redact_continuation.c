@@ -1,7 +1,8 @@
 /*
- * Values that begin or continue on the line after their name: a block, a list or a scalar of YAML, the
- * argument of an option in a list with an element a line or behind a backslash, an XML element, CDATA, a list
- * or an object of JSON, three quotes. The form of the line before decides, so each line is read twice.
+ * Values that begin or continue on the line after their name: a block, a list or a scalar of YAML; the
+ * argument of an option, in a list with one element on each line, or after a backslash at the end of a line;
+ * the text of an XML element; CDATA; a list or an object of JSON; a text in three quotes. The line before
+ * shows which form follows, so each line is read twice.
  */
 #include <string.h>
 
@@ -59,7 +60,7 @@ static size_t skip_properties(struct str s, size_t at)
     }
 }
 
-/* Returns whether only a comment follows. */
+/* Returns whether nothing but blanks and a comment follows. */
 static bool is_yaml_end(struct str s, size_t at)
 {
     size_t begin = at;
@@ -68,7 +69,8 @@ static bool is_yaml_end(struct str s, size_t at)
     return at >= s.n || (s.p[at] == '#' && at > begin);
 }
 
-/* Returns whether the line is `NAME: |` or `NAME:` alone, with a name that means a secret. */
+/* Returns whether the line is `NAME: |` or `NAME:` alone, with a name that means a secret or, without `|`,
+ * several secrets. */
 static bool begins_yaml(struct str line, enum redact_secrecy pair, struct redact_continuation *continuation)
 {
     size_t n = redact_text_column(line), max = 2; /* indicators behind `|` */

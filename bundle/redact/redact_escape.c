@@ -37,7 +37,7 @@ static struct redact_unit unit_of_character(long c, size_t n)
     return u;
 }
 
-/* `\u00fc`, or a pair of surrogates. */
+/* Reads `\u00fc`, or a pair of surrogates. */
 static struct redact_unit read_unicode(struct str s, size_t at, long c)
 {
     long low = -1;

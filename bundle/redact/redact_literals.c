@@ -47,7 +47,7 @@ static uint64_t hash_edge(const struct redact_literals *l, uint32_t parent, unsi
     return finder_mix(l->edges.seed, (uint64_t)parent << 8 | c);
 }
 
-/* The child of a node by a byte; 0: none. */
+/* Returns the child of a node by a byte; 0: none. */
 static uint32_t find_child(const struct redact_literals *l, uint32_t parent, unsigned char c)
 {
     if (parent == 0 && !l->first[c])
@@ -106,7 +106,7 @@ int redact_literals_add(struct redact_literals *l, struct str text, enum redact_
     return 0;
 }
 
-/* The node after one more byte. */
+/* Returns the node after one more byte. */
 static uint32_t next_node(const struct redact_literals *l, uint32_t node, unsigned char c)
 {
     uint32_t child;

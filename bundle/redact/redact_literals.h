@@ -3,7 +3,8 @@
  * requests, and words that can only be a secret. Also finds the beginning of a string at a place where
  * profgrab cut the text.
  *
- * The automaton of Aho and Corasick (1975) makes the time linear in the text for all strings.
+ * The search uses the automaton of Aho and Corasick (1975): its time is linear in the text, however many
+ * strings there are.
  */
 #ifndef BUNDLE_REDACT_REDACT_LITERALS_H
 #define BUNDLE_REDACT_REDACT_LITERALS_H
@@ -14,7 +15,7 @@
 struct redact_literals {
     struct redact_literal_node *nodes; /* the first is the root; NULL: no strings */
     size_t n, cap;
-    struct finder edges; /* node number + 1, by its parent and its byte */
+    struct finder edges; /* node number - 1, by its parent and its byte */
     bool first[256];     /* first bytes of strings, in lower case */
 };
 
@@ -61,9 +62,9 @@ void redact_literals_search(struct redact_literal_search *search, const struct r
                             struct str text, bool weak);
 
 /*
- * Also finds the beginning of a string before `...`, and at the end of a text that is long enough to have
- * been cut: the limits of messages cut it. A beginning has at least six bytes, or four if no letter or digit
- * precedes it. Call this right after redact_literals_search.
+ * Makes the search also find the beginning of a string, before `...` and at the end of a text that is long
+ * enough to have been cut: profgrab cuts long messages. A beginning has at least six bytes, or four if no
+ * letter or digit precedes it. Call this right after redact_literals_search.
  */
 void redact_literals_search_cuts(struct redact_literal_search *search);
 

@@ -13,7 +13,7 @@
 #include "bundle/redact/redact_names.h"
 #include "base/banned.h"
 
-/* The growth of a one-byte value after its sign: [redacted] has ten bytes. */
+/* The most output bytes for one input byte: [redacted] has ten bytes, and may replace a value of one byte. */
 enum { GROWTH = 12 };
 
 /* Check `stop` after this many bytes; each string counts STRING_COST bytes more. */
@@ -94,7 +94,7 @@ static int apply_words(struct redact_manifest *s, struct str text, struct buf *r
     return ret->failed ? err_nomem(err) : 0;
 }
 
-/* Sets a string. jansson accepts only UTF-8. */
+/* Sets a string. If the text is not UTF-8, which jansson requires, sets [redacted]. */
 static int set_string(json_t *string, const char *text, size_t n, struct err *err)
 {
     if (json_string_setn(string, text, n) == 0)
@@ -107,7 +107,8 @@ static struct str get_string(const json_t *string)
     return (struct str){json_string_value(string), json_string_length(string)};
 }
 
-/* Sets a redacted string. The name of a rule has no bracket. */
+/* Sets a redacted string. A redacted name of a rule becomes `redacted`, because names of rules have
+ * no brackets. */
 static int set_redacted(const char *key, json_t *string, const struct buf *text, struct err *err)
 {
     return key && strcmp(key, "rule") == 0 ? set_string(string, REDACTED_NAME, strlen(REDACTED_NAME), err)
@@ -128,8 +129,8 @@ static int redact_in_place(struct learning *l, const char *key, json_t *string, 
     return rc;
 }
 
-/* The values of these keys are requests or parts of them, in items that have a file and in those that have
- * none, in the plan and in the words of the command line. */
+/* Redacts a string whose key means a request or a part of a request: in items with and without a file, in the
+ * plan, and in the words of the command line. */
 static int redact_request_string(struct redact_manifest *s, const char *key, json_t *string, struct err *err)
 {
     static const char *const keys[] = {"kind", "kinds", "request", "argument", "path", "url"};
@@ -540,7 +541,8 @@ static int rename_members(struct redact_manifest *s, const json_t *items, const 
         if (rc == 0 && item != report)
             rc = rename_if_secret(&n, path, redact_manifest_has_secret_request(s, path), err);
     }
-    /* Other strings contain the names too. They are learned after the search, which needs linked words. */
+    /* Other strings contain the names too. The names are learned after the search, which needs linked
+     * words. */
     for (size_t i = 0; rc == 0 && i < n.redacted_names.n; i++)
         rc = redact_words_learn(&s->words, str_of(n.redacted_names.items[i]), true, err);
     if (rc == 0)

@@ -16,7 +16,7 @@
 
 struct redact_manifest {
     struct redact_words words; /* redacted words */
-    json_t *renamed;           /* new paths of members, by their old paths */
+    json_t *renamed;           /* new paths of members, by their old paths; `false`: the path stays */
     json_t *by_request;        /* members whose requests contained a secret, by their old paths */
     json_t *hashes;            /* of the members, as keys */
     struct redact_tally tally;

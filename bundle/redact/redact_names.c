@@ -36,13 +36,14 @@ static const struct {
 /* Last words of names that mean the place of a secret. */
 static const char *const places[] = {"file", "path", "dir", "directory"};
 
-/* Last words for the form of a secret, or its number: SECRET_KEY_BASE, password2. */
+/* Last words that only qualify the word before them: SECRET_KEY_BASE, password_old. */
 static const char *const qualifiers[] = {"base",    "value",   "plain",      "raw",     "base64", "b64",
                                          "hex",     "old",     "new",        "string",  "text",   "encrypted",
                                          "default", "current", "previous",   "primary", "live",   "secondary",
                                          "prod",    "staging", "production", "dev",     "replica"};
 
-/* Ordinary words that end in "pass". Longer words such as `dbpass` count as "pass". */
+/* Ordinary words that end in "pass". Other words of six letters or more, such as `dbpass`, count as
+ * "pass". */
 static const char *const not_pass[] = {"bypass",   "compass",   "encompass", "overpass", "surpass",
                                        "trespass", "underpass", "multipass", "onepass",  "singlepass",
                                        "twopass",  "perpass",   "eachpass",  "firstpass"};
@@ -124,8 +125,8 @@ static enum redact_secrecy classify_words(struct str name)
     return secrecy;
 }
 
-/* Returns the length without digits at the end, and without a last word that only qualifies the word
- * before it. */
+/* Returns the length without a last word that only qualifies the word before it. If there is none, returns
+ * the length without digits at the end. */
 static size_t strip_qualifier(const char *name, size_t n)
 {
     for (size_t i = 0; i < sizeof qualifiers / sizeof *qualifiers; i++) {

@@ -22,7 +22,8 @@ static inline bool redact_is_name_byte(char c)
  * and `auth` mean a secret of any form too. */
 bool redact_is_secret_parameter(struct str name, struct str value, bool in_request);
 
-/* Eight bytes or more in which letters and digits alternate more than in words: `c75de8c1b7c3ae`. */
+/* Returns whether the text has eight bytes or more in which letters and digits alternate more than in words:
+ * `c75de8c1b7c3ae`. */
 bool redact_looks_random(struct str v);
 
 /* Returns whether a part of a request's path, or a parameter without a name, looks random. The version of an
@@ -46,11 +47,11 @@ bool redact_is_option(struct str argument);
 enum redact_pair { REDACT_NO_PAIR, REDACT_PAIR_NAME, REDACT_PAIR_VALUE };
 enum redact_pair redact_pair_part(struct str name);
 
-/* Returns the number of the word for a name that is REDACT_PAIR_NAME. */
+/* Returns the number of a name for which redact_pair_part returns REDACT_PAIR_NAME. */
 uint32_t redact_pair_number(struct str name);
 
-/* Returns whether the name means several secrets if its value contains text: `tokens`, `auths`. Otherwise it
- * means their number. */
+/* Returns whether the name is a plural such as `tokens` or `auths`: it means several secrets if its value
+ * contains text, and their number if the value does not. */
 bool redact_is_plural(struct str name);
 
 /* Returns whether the option accepts USER:PASSWORD: `-u`, `--user`, `--basic-auth`. */

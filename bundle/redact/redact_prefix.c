@@ -53,7 +53,7 @@ static size_t skip_blanks_back(struct str s, size_t at)
     return at;
 }
 
-/* Typographic quotes, by the quote that opens. The others close what they open. */
+/* The typographic quotes that open, with the quotes that close them. Any other quote closes itself. */
 static const struct {
     const char *opening, *closing;
 } typographic[] = {{"\xe2\x80\x9c", "\xe2\x80\x9d"}, /* as in English */

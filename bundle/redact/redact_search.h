@@ -104,7 +104,8 @@ struct str redact_continuation_value(struct redact_continuation *continuation, s
 /* The name before a value, its sign and its quotes. */
 struct redact_prefix {
     struct str name, inner; /* inner: the x of `name[x]`; else empty */
-    char sign;        /* `=`, `:`, `,`, or a blank after an option, or a tab after the first word of a line */
+    char sign;        /* `=`, `:` or `,`; a blank if there is none: after an option, or after the first word
+                         of a line and a tab */
     bool encoded;     /* the sign and the end of the value are percent-encoded */
     bool parameter;   /* of a request */
     bool in_path;     /* a parameter behind a semicolon or a slash, of a component of a request's path */

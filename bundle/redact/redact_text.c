@@ -170,10 +170,11 @@ static void write_plain(const struct redact_output *into, struct str text)
 }
 
 /*
- * Returns whether find_secret may find a secret at `at`: excludes most positions by the byte before. After
- * `L` a value may begin: a quote, a blank, a slash, the end of a sign or a tag. `u` may end a typographic
- * quote. `d` may end `%3d` or `%3a`; `2` may end `%22` or `%27`; `0` may end `%20`; `-` may end the header of
- * a private key; `n` is inside a name; after any other byte, `o`, only a token may begin.
+ * Returns whether find_secret may find a secret at `at`: excludes most positions by the kind of the byte
+ * before. Kinds: `L`: a value may begin after it (a quote, a blank, a slash, the end of a sign or a tag);
+ * `u`: it may end a typographic quote; `d`: it may end `%3d` or `%3a`; `2`: it may end `%22` or `%27`; `0`:
+ * it may end `%20`; `-`: it may end the header of a private key; `n`: it is inside a name; `o`, any other
+ * byte: only a token may begin after it.
  */
 static bool is_candidate(struct str s, size_t at)
 {
@@ -333,7 +334,7 @@ static void redact_string(struct str s, struct redact_context *context, const st
         at = redact_position(&state, &repeats, at, &w);
     write_plain(into, (struct str){s.p + w.plain, s.n - w.plain});
     *context = state.context;
-    /* The end of an object or a tag ends the context. */
+    /* A brace, or the bracket of a tag, after the name ends the context of a pair. */
     for (size_t i = state.pair_at; context->pair != REDACT_HARMLESS && i < s.n; i++)
         if (s.p[i] != '\0' && strchr("{}<>", s.p[i]))
             context->pair = REDACT_HARMLESS;
@@ -373,7 +374,8 @@ static void redact_plain_line(struct redact_lines *l, struct str line, const str
     redact_string(line, &l->context, into);
 }
 
-/* Redacts a line of a text: the whole line in the body of a private key. A carriage return ends the line. */
+/* Redacts a line of a text: the whole line in the body of a private key. A carriage return at the end of the
+ * line stays. */
 static void redact_line(struct redact_lines *l, struct str whole, const struct redact_output *into)
 {
     size_t cr = whole.n > 0 && whole.p[whole.n - 1] == '\r';
@@ -398,7 +400,8 @@ static void redact_line(struct redact_lines *l, struct str whole, const struct r
     write_bytes(into, line.p + line.n, cr);
 }
 
-/* Returns the position at which to cut a line longer than REDACT_LINE_MAX: its last blank. */
+/* Returns the position at which to cut a line longer than REDACT_LINE_MAX: after the last blank or comma in
+ * the second half, else the end. */
 static size_t find_cut(struct str line)
 {
     size_t n = line.n;

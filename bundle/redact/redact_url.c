@@ -125,7 +125,8 @@ static bool read_user(struct address *a)
     return false;
 }
 
-/* The last @ from `at` on, within the part of an address that may contain an @. */
+/* Returns the position of the last @ from `at` on, within the part of an address that may contain an @; `at`
+ * if there is none. */
 static size_t find_last_at(struct str s, size_t at, unsigned level)
 {
     size_t last = at;
@@ -162,8 +163,8 @@ static bool ends_address(const struct address *a, size_t at, struct unit u)
     return mark_length(s, at, a->level) > 0;
 }
 
-/* The @ after a password whose first part, up to a slash or similar, ends at `at`; 0: none. `strict`: the
- * part may be a port, and only a path may follow. */
+/* Returns the position of the @ after a password whose first part, up to a slash or similar, ends at `at`; 0:
+ * none. `strict`: the part may be a port, and only a path may follow. */
 static size_t find_at_sign(const struct address *a, size_t at, bool strict)
 {
     enum { MAX_ODD = 256, MAX_BEHIND_BLANK = 64 };
@@ -246,7 +247,8 @@ void redact_url_read(struct redact_search *search, size_t at)
 
 /* ---- other addresses ----------------------------------------------------------------------------------- */
 
-/* The last `@tcp(` or the like from `at` on, before a blank or a quote; 0: none. Called with rising `at`. */
+/* Returns the position of the last `@tcp(` or the like from `at` on, before a blank or a quote; 0: none.
+ * Called with rising `at`. */
 static size_t find_dsn(struct redact_search *search, size_t at)
 {
     static const char *const networks[] = {"@tcp(", "@tcp6(", "@unix(", "@udp("};

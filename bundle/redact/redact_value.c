@@ -123,9 +123,9 @@ static size_t entity_length(struct str s, size_t at, const char *entity, size_t 
     return n;
 }
 
-/* Returns whether the URL around a parameter ends at `at`, or the parameter does. In a request only `&`, `#`
- * and a blank end it, and a parameter in the path also `;`, `/` and `?`. In another text the string or the
- * tag around the URL ends too. */
+/* Returns whether a parameter, or the URL around it, ends at `at`. In a request only `&`, `#` and a blank end
+ * a parameter; `;`, `/` and `?` also end a parameter in the path. In another text, the end of the string or
+ * of the tag around the URL ends the parameter too. */
 static bool ends_parameter(struct str s, size_t at, const struct redact_prefix *l)
 {
     enum { MAX_NESTED = 8 };
@@ -353,8 +353,8 @@ static bool is_on_next_line(struct str s, size_t at)
     return at + 1 == s.n && opens_bracket(s.p[at]);
 }
 
-/* Returns whether a list or an object contains a string. For other values: whether the value is not
- * a number. */
+/* Returns whether a list or an object contains a string. For other values: whether the value is in quotes and
+ * does not begin with a digit. */
 static bool contains_text(const struct redact_prefix *l, struct str v)
 {
     size_t bracket = redact_type_length(v, 0, v.n);

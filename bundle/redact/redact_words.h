@@ -38,7 +38,7 @@ int redact_words_init(struct redact_words *w, struct err *err);
 void redact_words_release(struct redact_words *w);
 
 /* Learns the words of a redacted value. In a request's value: each word that is long or has a digit, and the
- * whole value from three bytes on. In other values: each word of letters and digits. */
+ * whole value from three bytes on. In other values: each word that has both letters and digits. */
 int redact_words_learn(struct redact_words *w, struct str value, bool of_request, struct err *err);
 
 /* Prepares the search for literals. Call it after words were learned and before the next search. */
@@ -57,7 +57,7 @@ struct redact_repeats {
 void redact_words_apply(const struct redact_repeats *which, struct str text, struct buf *ret,
                         uint64_t *ret_n);
 
-/* Works like redact_words_apply, without literals and cuts: the caller has searched them. */
+/* Works like redact_words_apply, without literals and cuts: the caller has searched for them. */
 void redact_words_apply_words(const struct redact_repeats *which, struct str text, struct buf *ret,
                               uint64_t *ret_n);
 

@@ -73,7 +73,7 @@ static void put_quoted(FILE *out, const char *text)
     fputc('\'', out);
 }
 
-/* Adds a candidate and its description, for use under `condition`. */
+/* Writes a line that offers a candidate and its description if `condition` is true. */
 static void put_candidate(FILE *out, const char *condition, const char *name, const char *help)
 {
     fprintf(out, "complete -c profgrab -n '%s' -a ", condition);
@@ -83,7 +83,7 @@ static void put_candidate(FILE *out, const char *condition, const char *name, co
     fputc('\n', out);
 }
 
-/* Adds the options of `complete` for the option's value. */
+/* Adds the arguments of `complete` that offer the option's value. */
 static void put_value(FILE *out, const struct option *o)
 {
     enum completion_value value = completion_value(o);
@@ -97,8 +97,8 @@ static void put_value(FILE *out, const struct option *o)
         fprintf(out, " -a '%s'", completion_words(o));
 }
 
-/* Begins a `complete` line. fish offers the option for this command if `condition`, as in IN_BUNDLE, is true
- * too. */
+/* Begins a `complete` line for an option of the command. `condition` is "" or a further condition, such as
+ * IN_BUNDLE. */
 static void put_name(FILE *out, const struct command *c, const struct option *o, const char *condition)
 {
     /* -o: an option with one dash. */

@@ -19,7 +19,7 @@
     "Words in braces stand for figures, names and clauses; those that begin with a space, a comma or a "     \
     "semicolon may be missing."
 
-/* Prints `left`, and `help` from `column` on; on the next line if `left` is too long. */
+/* Prints `left`, then `help` from `column` on. If `left` is too long, `help` begins on the next line. */
 static void print_row(const char *left, size_t column, const char *help)
 {
     size_t used = 2 + columns_of(left);

@@ -71,7 +71,8 @@ static size_t split_words(char *line, char *words[static MAX_WORDS])
     return n;
 }
 
-/* Adds a word to the paragraph, after a blank unless it is closing punctuation. */
+/* Adds `before` and a word to the paragraph. A blank precedes them, except before closing punctuation, after
+ * an opening bracket, and if `glue` is set. */
 static void add_word(struct page *p, const char *before, const char *word)
 {
     bool closes = word[0] && strchr(".,;:)", word[0]) && !word[1] && !*before;

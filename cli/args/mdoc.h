@@ -3,7 +3,8 @@
  * installed page. Supports only the macros of our own pages. Reference: mandoc's mdoc(7).
  *
  * The macros are .Sh .Ss .Pp .Nm .Nd .Bl (-tag, -enum, -bullet) .It .El .Bd -literal .Ed .Dl, and within
- * lines Ar Cm Ev Fl Li Ns Op Pa Pq Ql Sx Sy Va Xr. The name of any other macro is printed as a word.
+ * lines Ar Cm Ev Fl Li Ns Op Pa Pq Ql Sx Sy Va Xr. Comments, .Dd, .Dt and .Os are ignored. The name of any
+ * other macro is printed as a word.
  */
 #ifndef CLI_ARGS_MDOC_H
 #define CLI_ARGS_MDOC_H

@@ -72,7 +72,8 @@ static int set_value(const struct parser *p, const struct option *o, const char 
     return -1;
 }
 
-/* Sets an option. `value` is the rest of its word, after `=` or the letter; NULL: takes the next argument. */
+/* Sets an option. `value` is the rest of its word, after `=` or the letter. If it is NULL, the next argument
+ * is the value, except for a flag. */
 static int read_value(struct parser *p, const struct option *o, const char *value, struct err *err)
 {
     if (o->type == OPTION_FLAG && value)

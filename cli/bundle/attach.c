@@ -60,8 +60,8 @@ static bool is_encrypted(const char *path)
     return n > 0 && age_is_encrypted(first, (size_t)n);
 }
 
-/* Checks that the file is a bundle that can be handed off. attach checks it before the hand-off begins,
- * because a failed hand-off prints the command that repeats it. */
+/* Checks that the file is a bundle that can be handed off. A failed hand-off prints the command that repeats
+ * it. That command would fail again for such a file, so attach checks the file before the hand-off. */
 static int check_bundle(const char *path, struct err *err)
 {
     char *text = NULL;

@@ -84,7 +84,7 @@ static int add_member_row(void *ctx, const struct bundle_member *member, struct 
     return 0;
 }
 
-/* The members to list: those of a bundle with this content. */
+/* Selects the members of a bundle that have this content. */
 struct member_list {
     const char *bundle;
     enum input_content content;

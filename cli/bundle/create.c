@@ -27,8 +27,8 @@ struct creation {
     bool unfinished;               /* a source is the work directory of a killed run */
 };
 
-/* Returns the name of a file in the bundle, a new string: a dash replaces each character that is neither a
- * slash nor one of text_is_name. */
+/* Returns the name of a file in the bundle, a new string: `files/` and the path. In each part of the path, a
+ * dash replaces the characters that text_is_name does not allow there. */
 static char *member_name(const char *path)
 {
     while (*path == '/' || strncmp(path, "./", 2) == 0)
@@ -87,14 +87,15 @@ static int add_file(struct creation *c, struct fetch_local_file *from, const cha
     return rc;
 }
 
-/* A directory whose files are copied. Paths in it are relative to it. */
+/* A directory whose files are copied. dir_walk passes paths that are relative to it. */
 struct source_directory {
     struct creation *creation;
     struct dir directory;
 };
 
 /* Refuses a file with several hard links in a directory that others can write, because another user may have
- * linked a file of another directory. Accepts a hard link in a directory that only its owner can write. */
+ * linked a file of another directory. Accepts a hard link in a directory that only the user or the file's
+ * owner can write. */
 static int refuse_foreign_link(const struct source_directory *x, const char *path, const struct stat *st,
                                struct err *err)
 {

@@ -215,7 +215,7 @@ static int encrypt_file(const struct crypt_job *j, const struct age_recipients *
     return rc;
 }
 
-/* Prints the recipients, and that the input stays, perhaps in plain text. */
+/* Prints the recipients. Prints that the input file is unchanged, and whether it is in plain text. */
 static void print_recipients(const struct crypt_job *j, const struct age_recipients *to)
 {
     for (size_t i = 0; i < age_recipients_count(to); i++)

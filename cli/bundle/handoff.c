@@ -67,7 +67,8 @@ static void print_copy(const struct delivery *d, const struct bundle_copy_result
         message_print("you cannot read this copy yourself: the inventory has no self: { recipients: [...] }");
 }
 
-/* Prints the failed_to_search members even with --quiet, because the copy contains them unchanged. */
+/* Prints, even with --quiet, that the copy has no page, and the members whose search for secrets failed: the
+ * copy contains them unchanged. */
 static void print_unsearchable(const struct bundle_copy_result *c)
 {
     if (c->page_error.kind != ERR_NONE)
@@ -76,7 +77,7 @@ static void print_unsearchable(const struct bundle_copy_result *c)
         message_print("not searched for secrets, and handed off unchanged: %s", c->failed_to_search.items[i]);
 }
 
-/* Returns the most that may have left the workstation after a step has begun. */
+/* Returns the most data that may have left the workstation once a step has begun. */
 static enum handoff_left max_left(enum handoff_step step)
 {
     if (step < HANDOFF_CREATE)

@@ -1,4 +1,4 @@
-/* The options of a hand-off, for `profgrab attach` and for captures with `--for`. */
+/* The options of a hand-off and its run, for `profgrab attach` and for captures with --for or --to. */
 #ifndef CLI_BUNDLE_HANDOFF_H
 #define CLI_BUNDLE_HANDOFF_H
 

@@ -206,7 +206,7 @@ static void show_event(void *ctx, const struct capture_event *e)
 
 /* ---- the end ------------------------------------------------------------------------------------------- */
 
-/* If a resumed run made no new bundle, prints the path of the old one or of the work directory. */
+/* If a resumed run made no new bundle, prints that the work directory or the old bundle is unchanged. */
 static void print_unchanged(const struct capture_command *c, const struct capture_outcome *o)
 {
     if (c->earlier)
@@ -261,7 +261,7 @@ static int end_run(const struct capture_command *c, const struct capture_outcome
         return exit_status_of(err);
     case CAPTURE_NOTHING:
         print_unchanged(c, o);
-        /* Earlier lines contain the reasons. For a wrong request they are enough. */
+        /* Earlier messages contain the reasons. After a wrong request, they are enough. */
         if (o->cancelled)
             err_set(err, ERR_CANCELLED, "interrupted; nothing was collected, so there is no bundle");
         else if (code != EXIT_USAGE)
@@ -292,12 +292,12 @@ int capture_command_hand_off(const struct capture_command *c, int code)
         err_set(&report->failure, ERR_CANCELLED, "the bundle was not handed off, because you interrupted");
         message_print("%s", report->failure.msg);
         handoff_print_repeat(c->delivery, &run, report);
-        /* Not `code`: a signal after the bundle was packed stops only the hand-off. */
+        /* Not `code`, which ignores a signal that arrives after the bundle was packed. */
         return exit_status_of(&report->failure);
     }
     int handoff_code = handoff_command(c->delivery, &run, report);
     if (handoff_code == EXIT_USAGE) {
-        /* The bundle has all collected items. */
+        /* Not EXIT_USAGE, which means that nothing was fetched: the bundle was written. */
         handoff_print_repeat(c->delivery, &run, report);
         return EXIT_HANDOFF;
     }

@@ -128,14 +128,14 @@ static const char *find_file_word(const struct strlist *words)
     return NULL;
 }
 
-/* Sets the error for a command after its options. */
+/* Sets the error for a command that follows options, as in `--host NAME check`. */
 static int refuse_late_command(const char *command, struct err *err)
 {
     err_set(err, ERR_USAGE, "\"%s\" is a command, and a command comes before its options", command);
     return err_hint(err, "profgrab %s [options]; `profgrab help %s` lists them", command, command);
 }
 
-/* The command with a verb of that name, or NULL. */
+/* Returns the name of the command with a verb of that name, or NULL. */
 static const char *find_verb_owner(const char *word)
 {
     const struct command *c;
@@ -178,7 +178,7 @@ static int refuse_missing_host(const struct strlist *words, bool with_options, s
 
 /* ---- misspelt kinds ------------------------------------------------------------------------------------ */
 
-/* Returns whether the service of a target lists a kind of that name, in the inventory or in its source. */
+/* Returns whether the inventory, or a discovery source, lists a kind of that name for a target's service. */
 static bool is_listed_kind(const struct targets *targets, const char *word)
 {
     size_t n = strcspn(word, "=");
@@ -201,8 +201,9 @@ static void offer_listed_kinds(const struct targets *targets, struct nearest *ne
     }
 }
 
-/* Refuses a word that is near a kind or a command: it is a typing error. Accepts any other unknown word,
- * because it may be a profile that only the index page of the service lists. */
+/* Refuses a duration, and a word that is near a kind or, as the first word, near a command: these are typing
+ * errors. Accepts any other unknown word, because it may be a profile that only the service's index page
+ * lists. */
 static int check_word(const struct grab *g, const char *word, bool first, struct err *err)
 {
     char name[64], names[300];
@@ -282,8 +283,8 @@ static void set_subject(struct grab *g)
         snprintf(g->subject, sizeof g->subject, "%zu-hosts", hosts);
 }
 
-/* Refuses a label without a value. The user may mean the label of a new issue, whose option was once called
- * --label. */
+/* Refuses a label without a value. The user may mean a label of the new issue: the option for it was once
+ * called --label. */
 static int check_labels(const struct strlist *labels, struct err *err)
 {
     for (size_t i = 0; i < labels->n; i++) {
@@ -299,7 +300,7 @@ static int check_labels(const struct strlist *labels, struct err *err)
 static int check_options(struct grab *g, struct err *err)
 {
     struct grab_options *o = &g->options;
-    /* Start profiles that will be compared at the same time. */
+    /* Profiles that will be compared must begin at the same time. */
     o->fetch.options.sync |= o->against.n > 0;
     if (check_labels(&o->target.selection.labels, err) < 0 ||
         delivery_is_requested(&o->delivery, &g->hand_off, err) < 0)

@@ -91,7 +91,8 @@ static int check_options(struct resume *r, struct err *err)
     return -1;
 }
 
-/* resume would write a bundle in plain text next to the encrypted one, so the user must decrypt it first. */
+/* resume would write a bundle in plain text next to the encrypted one, so the user must decrypt the old one
+ * first. */
 static int refuse_encrypted(const char *path, struct err *err)
 {
     bool has_ending = text_ends_in(path, ".tar.gz.age");
@@ -115,8 +116,8 @@ static int open_earlier(struct resume *r, struct err *err)
     return capture_earlier_open(&r->earlier, err);
 }
 
-/* Limits the time for checking the earlier run's files: all of them together may take as long as one file
- * with their total inflated size. */
+/* Fails if checking the earlier run's files has used up its time. The budget depends on their total size:
+ * `bytes` is the size of the file that was checked before this one. */
 static int limit_checking(void *ctx, const char *directory, uint64_t bytes, struct err *err)
 {
     struct resume *r = ctx;
@@ -219,7 +220,7 @@ static int prepare_resume(struct resume *r, struct err *err)
     if (choose_targets(r, err) < 0 || recover_files(r, err) < 0 ||
         (e->targets.n > 0 && capture_check_kinds(&e->manifest->request.kinds, &e->targets, o->yes, err) < 0))
         return -1;
-    /* Start profiles that will be compared at the same time. */
+    /* Profiles that will be compared must begin at the same time. */
     o->fetch.options.sync |= e->baseline.n > 0;
     if (fetch_options_check_sync(&o->fetch, o->target.parallel, &e->targets, err) < 0)
         return -1;

@@ -41,7 +41,7 @@ struct report {
     json_t *steps;
     json_t *profiles;
     bool failure_reported; /* the text has a failed step */
-    bool failed;           /* a step failed, or the host of the service */
+    bool failed;           /* a step failed, or the service's host could not be opened */
     bool has_heading;      /* the heading is in the text */
     bool ended;            /* there are no further steps: the text of the next report may follow */
     bool has_clock_skew;
@@ -53,7 +53,7 @@ struct check {
     const struct check_options *options;
     struct report *reports; /* each host, followed by its services */
     size_t n;
-    bool is_one_host; /* each line is printed as soon as the lines before it are complete */
+    bool is_one_host; /* if set, each line is printed as soon as the lines before it are complete */
 };
 
 /* ---- text ---------------------------------------------------------------------------------------------- */

@@ -212,7 +212,7 @@ int discovery_list(const struct discovery_command *c, struct source_use *use, st
         *err = why;
         return -1;
     }
-    /* Targets without a host can be listed. */
+    /* The host of all targets is unknown, but they can be listed. */
     if (rc < 0)
         message_print_error(stderr, &why);
     *ret = f;

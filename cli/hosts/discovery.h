@@ -23,7 +23,8 @@ struct discovery_command {
  */
 int discovery_apply(const struct discovery_command *c, size_t *ret_failed, struct err *err);
 
-/* Queries one source in the same way and adds its services. *ret: its targets, which the caller releases. */
+/* Queries one source like discovery_apply and adds its services. *ret: the source's targets, also those
+ * without a host; the caller releases it. */
 int discovery_list(const struct discovery_command *c, struct source_use *use, struct discovered *ret,
                    struct err *err);
 

@@ -45,7 +45,7 @@ struct run {
 
 /* ---- listeners ----------------------------------------------------------------------------------------- */
 
-/* Checks whether the list is only 127.0.0.1:0, which gives each service a free port. */
+/* Checks whether the list is a single address with port 0, which gives each service a free port. */
 static bool is_any_port(const struct strlist *listen)
 {
     struct local_address a;
@@ -70,7 +70,7 @@ static int check_counts(const struct forward_command *c, const struct targets *t
                          "127.0.0.1:0 is a free port for each");
 }
 
-/* Listens on the service's own port, or on a free one if that port is in use. */
+/* Listens on the service's own port. If that fails, or the service has no port, listens on a free one. */
 static int listen_by_default(struct forward_service *f, bool quiet, struct err *err)
 {
     struct local_address at = {.ip = "127.0.0.1", .port = f->target->service->port};

@@ -85,8 +85,8 @@ static void print_listener(const struct forward_service *f, bool quiet)
                     a->path[0] ? "your own programs only" : "programs on this workstation only");
 }
 
-/* Returns the Host header that the service requires; NULL: any. It is the inventory's. For caddy's
- * administration port it is the service's own address, because caddy refuses others. */
+/* Returns the Host header that the service requires: the inventory's, else for caddy's administration API the
+ * service's own address, because caddy refuses others. NULL: any header. */
 static const char *find_required_host(const struct forward_service *f, char *dst, size_t cap)
 {
     const struct service *s = f->target->service;
@@ -112,7 +112,7 @@ static void add_example(struct buf *b, const struct forward_service *f)
         buf_adds(b, "curl --unix-socket ");
         quote_add_word(b, a->path);
     } else if (service.https) {
-        /* Use the service's own name, because its certificate has it. */
+        /* Use the service's own name, because the certificate contains that name. */
         service.host = service.tls.server_name ? service.tls.server_name : service.host;
         fetch_service_url(&service, page, sizeof page);
         snprintf(url, sizeof url, "%s/heap", page);
@@ -134,8 +134,8 @@ static void add_example(struct buf *b, const struct forward_service *f)
     quote_add_word(b, url);
 }
 
-/* Prints an example command, and the parts that the client itself must handle, because forward carries bytes
- * unchanged: TLS, secrets and the Host header. */
+/* Prints an example command. Then prints whether the client must handle TLS, a secret or the Host header,
+ * because forward carries bytes unchanged. */
 static void print_usage(const struct forward_service *f)
 {
     const struct service *s = f->target->service;

@@ -1,4 +1,5 @@
-/* `profgrab hosts`: prints the hosts and services of the inventory. Queries sources, but opens no host. */
+/* `profgrab hosts`: prints the hosts and services of the inventory. Queries sources. Opens a host only if a
+ * source is behind it. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,9 +8,9 @@
 #include "cli/term/message.h"
 #include "base/banned.h"
 
-/* The commands that show the cause of a failed step. The local command runs on this workstation; the remote
- * one is the last argument of ssh in the local one. {A} is the host for ssh, {F} the option for ssh's
- * configuration, {U} the arguments of curl. */
+/* The commands that show the cause of a failed step. `local` runs on this workstation; `remote` is its last
+ * argument, which ssh runs on the host. {A} is the host for ssh, {F} the option for ssh's configuration, {U}
+ * the arguments of curl. */
 static const struct {
     const char *local;
     const char *remote;

@@ -215,7 +215,7 @@ bool target_is_given(const struct target_options *o);
 
 /* Returns whether a word, given as a kind or a host, names a regular file. */
 bool target_names_file(const char *word);
-/* Hints at the command that shows such a file. Returns -1. */
+/* Adds a hint that names the command for such a file. Returns -1. */
 int target_hint_file(const char *file, struct err *err);
 
 /* Checks the arguments of a command that takes hosts by options only. ERR_USAGE if there is an argument that

@@ -67,7 +67,7 @@ int input_read(const char *name, struct input_keys *keys, struct buf *ret, struc
 
 enum {
     HEAD_SIZE = 512,        /* the bytes that identify a type of file: a block of a tarball */
-    COMPRESSED_HEAD = 8192, /* the compressed bytes that are inflated to them */
+    COMPRESSED_HEAD = 8192, /* compressed bytes to inflate, enough for HEAD_SIZE bytes */
     TAR_MAGIC_OFFSET = 257,
     TEXT_CHECKED = 1 << 20, /* the bytes of a dump in which a NUL is an error */
 };

@@ -84,16 +84,16 @@ struct input_expand_options {
 };
 /*
  * Adds to `ret` the inputs that a word names. BUNDLE:PATTERN names the members that match the glob, in which
- * `*` also matches slashes. BUNDLE names its only profile; with INPUT_DUMPS one dump of each service; with
- * INPUT_BOTH every profile and dump. If a bundle has several profiles, lists them on stderr and fails with
- * ERR_USAGE. Adds other words unchanged.
+ * `*` also matches slashes. BUNDLE names its only profile; with INPUT_DUMPS its dumps, without profiles that
+ * have a text dump too (has_text_dump); with INPUT_BOTH every profile and dump. With INPUT_PROFILES, several
+ * profiles are an ERR_USAGE, and stderr lists them. Adds other words unchanged.
  */
 int input_expand(const struct input_expand_options *options, const char *word, struct strlist *ret,
                  struct err *err);
 
 /* ---- bytes --------------------------------------------------------------------------------------------- */
 
-/* If `keys` is NULL, the functions below cannot open encrypted bundles. */
+/* If `keys` is NULL, the functions below cannot open encrypted bundles. input_announce needs keys. */
 
 /* Reads a file, standard input (`-`), or BUNDLE:MEMBER if no file has that whole name. Messages are worded as
  * Go's. The caller always releases *ret. */

@@ -314,7 +314,7 @@ int input_bundle_hint_member(const char *bundle, const char *member, struct inpu
     struct nearest near = NEAREST_INIT(member);
     char names[600];
     struct err unused = ERR_INIT;
-    /* A command that reads several announced members has their names from the bundle itself. */
+    /* Announced names usually come from the bundle itself, so they have no typing errors. */
     bool is_typed = !keys || !keys->announced;
     if (is_typed && input_bundle_entries(bundle, keys, &all, &unused) == 0)
         for (size_t i = 0; i < all.n; i++)

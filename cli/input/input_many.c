@@ -9,7 +9,7 @@
 #include "cli/input/input.h"
 #include "base/banned.h"
 
-/* A second thread starts only if the files without the largest one have this many bytes. */
+/* A second thread starts only if all files but the largest one together have this many bytes. */
 enum { SECOND_THREAD_MIN = 256 << 10 };
 
 struct queue {

@@ -7,7 +7,7 @@
 #include "cli/input/input.h"
 #include "base/banned.h"
 
-/* The maximum number of members that a message lists. For more, it names `bundle list`. */
+/* The maximum number of members that a message lists. The message names `bundle list` for the rest. */
 #define LISTED_MAX 40
 /* The maximum length of a member's printable name in a message. */
 #define MEMBER_MAX 600

@@ -28,8 +28,8 @@ static int add_usual_key(struct age_identities *i, const char *home, const char 
     return 0;
 }
 
-/* Adds the keys of a command that has no -i. A key with a passphrase is unlocked only for a file that needs
- * the key. */
+/* Adds the usual keys, for a command without -i. A key with a passphrase is unlocked only for a file that
+ * needs the key. */
 static int add_usual_keys(struct age_identities *i, struct err *err)
 {
     static const char *const names[] = {"id_ed25519", "id_rsa"};
@@ -40,7 +40,8 @@ static int add_usual_keys(struct age_identities *i, struct err *err)
     return 0;
 }
 
-/* Adds a hint if the user cannot be asked. Every command that opens encrypted files has --passphrase-file. */
+/* Asks the user. If nobody can be asked, adds a hint: every command that opens encrypted files has
+ * --passphrase-file. */
 static int ask_for_passphrase(void *ctx, const struct question *q, struct secret *ret, struct err *err)
 {
     const struct prompt *p = ctx;

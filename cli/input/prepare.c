@@ -47,7 +47,7 @@ static int copy_stdin_to(int to, uint64_t max_bytes, int cancel_fd, struct err *
     }
 }
 
-/* A regular file needs no buffer. */
+/* Does nothing if standard input is a regular file, which needs no buffer. */
 static int buffer_stdin(int cancel_fd, struct err *err)
 {
     const char *dir = getenv("TMPDIR");

@@ -435,7 +435,7 @@ static enum pprof_parsed read_flags(int argc, char **argv, int *at, struct value
 
 /* ---- checks -------------------------------------------------------------------------------------------- */
 
-/* Sets *ret to the name of the flag of the group that is set, or NULL. ERR_USAGE: several are set. */
+/* Sets *ret to the name of the group's flag that is set; NULL: none is set. ERR_USAGE: several are set. */
 static int find_flag_of_group(const struct values *v, enum flag_group group, const char **ret,
                               struct err *err)
 {
@@ -483,7 +483,8 @@ static int choose_output(const struct values *v, struct pprof_options *o, struct
     return 0;
 }
 
-/* Sets the sample index from the flags of LEGACY. The first one counts. */
+/* Sets the sample index from the flags of LEGACY, unless -sample_index is given. If several are set, the
+ * first in `aliases` counts. */
 static void choose_sample_index(const struct values *v, struct report_settings *r)
 {
     const struct {

@@ -28,7 +28,7 @@
 static const struct output_type {
     enum report_format format;
     const char *picture; /* graphviz's format; NULL: no picture */
-    const char *suffix;  /* the suffix of a file for binary output or a viewer; NULL: the output is text */
+    const char *suffix;  /* of a file for a viewer, or for output not meant for a terminal; NULL: neither */
     const char *viewer;  /* a program, or "" for browsers; NULL: none */
 } output_types[PPROF_OUTPUTS] = {
     [PPROF_CALLGRIND] = {REPORT_CALLGRIND, NULL, ".callgraph.out", NULL},
@@ -354,7 +354,7 @@ static int run_task(struct task *k, struct err *err)
 {
     if (k->type->picture)
         return destination_end(&k->to, write_picture(k, err), err);
-    /* Opens it here, because the child does not inherit the user's descriptors, such as /dev/fd/3. */
+    /* Opens a stream here, because the child does not inherit the user's descriptors, such as /dev/fd/3. */
     if (k->to.fd < 0 && k->to.output && pprof_is_stream(k->to.output) && destination_open(&k->to, err) < 0)
         return -1;
     int rc = run_confined(&(struct confined_task){k, &k->to, true}, err);

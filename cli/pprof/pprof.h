@@ -70,7 +70,7 @@ struct pprof_options {
     /* The limits of reading and reporting together. NULL: the size of each report's profile sets its limits.
      * Set by callers that read several times, otherwise by pprof_run. */
     const struct confined_budget *budget;
-    bool is_diff;          /* set by `profgrab diff`, which hints then name */
+    bool is_diff;          /* set by `profgrab diff`, so that hints name that command */
     long seconds, timeout; /* -1: not set */
     const char *buildid, *add_comment, *symbolize;
     const char *tools; /* directories of programs: the value of -tools */
@@ -166,12 +166,12 @@ int pprof_create_numbered(const char *dir, const char *prefix, const char *suffi
 
 /* ---- sources over HTTP --------------------------------------------------------------------------------- */
 
-/* Makes the URL for a source: adds `?seconds=` if `seconds` is positive, and the path of Go's CPU profiles if
- * the source has no path. Leaves *ret unchanged if the source is not a URL. The caller frees ret->url. */
 struct pprof_url {
     char *url;
     long timeout_s; /* the time limit for the server's answer */
 };
+/* Makes the URL for a source: adds `?seconds=` if `seconds` is positive, and the path of Go's CPU profiles if
+ * the source has no path. Leaves *ret unchanged if the source is not a URL. The caller frees ret->url. */
 int pprof_make_url(const char *source, long seconds, long timeout, struct pprof_url *ret, struct err *err);
 /* Fetches a profile. Any thread may call it after http_global_init. */
 int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, struct profile **ret,

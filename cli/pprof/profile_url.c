@@ -12,7 +12,8 @@
 
 /* ---- profile URLs -------------------------------------------------------------------------------------- */
 
-/* Escapes a key or value of a query, as Go's url.QueryEscape does. */
+/* Escapes a key or value of a query, as Go's url.QueryEscape does. Keeps `%` and `+`, because the text of a
+ * URL is escaped already. */
 static void add_escaped(struct buf *b, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -26,7 +27,8 @@ static void add_escaped(struct buf *b, const char *s, size_t n)
     }
 }
 
-/* Writes the query with `*seconds` if that is positive. Otherwise sets *seconds to the value in the query. */
+/* Copies the query to `to`. If *seconds is positive, it replaces the query's `seconds`. Otherwise sets
+ * *seconds to the query's value. */
 static void set_seconds(const char *query, long *seconds, struct buf *to)
 {
     bool requested = *seconds > 0;

@@ -15,15 +15,16 @@
 int shell_options_init(struct pprof_options *o, const struct pprof_options *from, struct err *err);
 void shell_options_release(struct pprof_options *o);
 
-/* Executes an assignment: `name=value`, or `name` alone for a boolean. A comment begins with `//:`. Sets
- * *ret_is_assignment also if the assignment fails; does nothing if the line is not an assignment. */
+/* Executes a line if it is an assignment: `name=value`, or `name` alone for a boolean. A comment begins with
+ * `//:`. *ret_is_assignment: whether the line is an assignment, even if it fails. */
 int shell_assign(struct pprof_options *o, const struct profile *p, struct str line, bool *ret_is_assignment,
                  struct err *err);
 
 /* Returns whether an option, or a value of `sort` or `granularity`, has that name. */
 bool shell_has_option(struct str name);
-/* Returns the name of option i, or NULL after the last. The values of `sort` and `granularity` are the flags
- * of group *ret_choices. Every other option is itself a flag; for these, *ret_choices is OPTION. */
+/* Returns the name of option i, or NULL after the last. For `sort` and `granularity`, *ret_choices is the
+ * group of the flags that are their values. For every other option, which is itself a flag, *ret_choices is
+ * OPTION. */
 const char *shell_option_at(size_t i, enum flag_group *ret_choices);
 
 /* Adds a line for each option, sorted by name, with its value. */

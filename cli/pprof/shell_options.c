@@ -180,7 +180,7 @@ static int choose_flag(struct pprof_options *o, const struct pprof_flag *f, cons
     return 0;
 }
 
-/* Stores the name of the sample type that the value selects: its name, its number or an old name. */
+/* Stores the name of the sample type that `value` selects. `value` is a name, a number or an old name. */
 static int set_sample_index(struct pprof_options *o, const struct profile *p, const char *value,
                             struct err *err)
 {

@@ -23,7 +23,7 @@ static int wait_for_viewer(const char *viewer, pid_t pid, struct err *err)
     while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
         continue;
     int code = proc_end(pid);
-    /* The exit code of the helper that could not start the program. */
+    /* 127: the child process could not run the program. */
     if (code == 127)
         return err_set(err, ERR_NOT_FOUND, "%s is not installed", viewer);
     if (code != 0 && clock_now() - began < FAILURE_MS)
@@ -52,7 +52,7 @@ static int start_viewer(const char *viewer, const char *path, int error_fd, stru
 }
 
 /* Tries one browser after the other. Drops their messages, because a later browser may succeed. The error
- * names every browser that failed, but not one that is not installed, unless $BROWSER names it. */
+ * names every installed browser that failed, and $BROWSER. */
 static int start_browser(const char *path, struct pprof_session *session, struct err *err)
 {
     const char *browsers[] = {getenv("BROWSER"),

@@ -17,7 +17,7 @@ struct comparison {
     const struct confined_budget *budget; /* of all inputs together; NULL: none */
 };
 
-/* Prints errors in pprof's form, because scripts match it. */
+/* Parses c->argv again, because its last two words may have changed, and prints the report. */
 static int print_report(struct comparison *c, struct input_keys *keys, struct err *err)
 {
     if (pprof_parse(c->n, c->argv, &c->options, err) != PPROF_PARSED)
@@ -151,11 +151,11 @@ static void print_heading(const char *member, bool first)
     fflush(stdout);
 }
 
-/* The profiles and dumps that two bundles share. */
+/* The profiles of two bundles: those of the same service and kind in pairs, and the rest. */
 struct pairs {
     struct strlist names;   /* of both profiles of each pair: the old one, then the new one */
-    struct strlist removed; /* members that only the first bundle has */
-    struct strlist added;   /* members that only the second bundle has */
+    struct strlist removed; /* profiles that only the first bundle has */
+    struct strlist added;   /* profiles that only the second bundle has */
 };
 
 static void release_pairs(struct pairs *pairs)
@@ -303,7 +303,8 @@ static int find_member(const char *bundle, const char *member, struct input_keys
     return rc;
 }
 
-/* A word without a colon is no URL. pprof's error for it would follow its list of the bundle's profiles. */
+/* Fails if a word without a colon, which is no URL, names no file. Otherwise pprof would list the profiles of
+ * the other bundle before it reports the missing file. */
 static int check_exists(const char *word, struct err *err)
 {
     if (input_exists(word) || strchr(word, ':'))

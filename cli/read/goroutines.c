@@ -237,7 +237,7 @@ static int require_whole_goroutine(const struct goroutines *g, const struct strl
     return 0;
 }
 
-/* If a file is a profile of another kind, adds the command that shows it as a hint. */
+/* If a file is a profile of another kind, adds a hint with the command that shows it. */
 static void hint_profile(const struct strlist *files, struct err *err)
 {
     for (size_t i = 0; err->kind == ERR_UNSUPPORTED && i < files->n; i++) {

@@ -143,8 +143,9 @@ static int copy_to_output(int from, struct err *err)
     }
 }
 
-/* Draws the page into memory, so that a second attempt can draw it again without a file that exceeds the
- * limits. The page never reaches a disk, because the bundle may be encrypted. */
+/* Draws the page into memory before it writes the page to standard output. If a file of the bundle exceeds
+ * the limits, page_attempt replaces the page by one without that file, and standard output cannot be
+ * replaced. The page never reaches a disk, because the bundle may be encrypted. */
 static int write_page_output(struct report_job *r, struct err *err)
 {
     struct err why = ERR_INIT;

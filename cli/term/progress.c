@@ -223,7 +223,7 @@ static int add_line(const struct progress_line *l, size_t columns, struct strlis
     return rc;
 }
 
-/* Draws as many lines as fit; the last line then counts the remaining ones. */
+/* Draws as many lines as fit. If some do not fit, the last line has their number. */
 static void draw_lines(struct progress *p)
 {
     struct strlist lines = {0};
@@ -299,8 +299,8 @@ static void print_error(struct progress *p, const char *where, const struct err 
     message_print_error(prepare_output(p), &err);
 }
 
-/* Returns whether the finding was printed for the service before, and records it as printed. Without memory
- * the finding is printed again. */
+/* Returns whether a finding that is printed once for each service was printed for this service before, and
+ * records it as printed. Without memory the finding is printed again. */
 static bool was_printed(struct progress *p, const char *service, const struct finding_rule *rule)
 {
     char key[700];

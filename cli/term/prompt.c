@@ -209,8 +209,8 @@ static int ask_without_keyring(struct prompt *p, const struct question *q, struc
     return rc;
 }
 
-/* Gets the answer from the keyring. *ret is empty if profgrab must ask the user. It asks again if the user
- * did not answer an earlier question for the same key, because the user may answer now. */
+/* Gets the answer from the keyring. *ret is empty if profgrab must ask the user. If the user did not answer
+ * an earlier question for the same key, profgrab asks again, because the user may answer now. */
 static int get_stored_answer(struct prompt *p, const struct question *q, const char *name, struct secret *ret,
                              struct err *err)
 {

@@ -24,7 +24,7 @@ struct signals {
     atomic_int handlers; /* running handlers, which may use the terminal */
 };
 
-/* The only mutable global: a signal handler has no other access to state. */
+/* A mutable global, because a signal handler has no other access to state. */
 static struct signals state = {.pipe = {-1, -1},
                                .stopping = "profgrab: stopping; Ctrl-C again quits at once\n"};
 

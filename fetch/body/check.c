@@ -24,7 +24,7 @@ struct check {
     size_t head_len;
     struct profile_scan *scan; /* BODY_PPROF */
     struct gunzip *gunzip;
-    uint64_t inflated_max; /* the limit for the received bytes */
+    uint64_t inflated_max; /* the limit of `inflated` for the bytes received so far */
     uint64_t inflated;
     bool is_gzip;
     struct trace_scan *trace; /* BODY_TRACE */

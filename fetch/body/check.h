@@ -1,5 +1,5 @@
 /*
- * Checks while a body arrives, in constant memory, whether it is complete and has the requested format.
+ * Checks a body while it arrives: whether it is complete and has the requested format. Needs constant memory.
  */
 #ifndef FETCH_BODY_CHECK_H
 #define FETCH_BODY_CHECK_H

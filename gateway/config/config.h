@@ -53,7 +53,7 @@ struct ssh_config {
         struct strlist certificate_files; /* the user's certificates; only existing files */
         bool identities_only;
         char *agent;    /* NULL: no agent */
-        bool publickey; /* PubkeyAuthentication and so on: whether it is allowed */
+        bool publickey; /* PubkeyAuthentication allows this method; the next members likewise */
         bool password;  /* this and the next: false with BatchMode */
         bool keyboard_interactive;
         bool gssapi;               /* only OpenSSH can use it */

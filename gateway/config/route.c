@@ -22,7 +22,7 @@ struct route_builder {
 static int add_host(struct route_builder *w, const char *address, const struct ssh_settings *settings,
                     struct err *err);
 
-/* Adds a hop in ProxyJump's form, with its original address. */
+/* Adds a hop to the list in ProxyJump's form, with the hop's original address. */
 static int add_spec(struct buf *list, const struct ssh_config *c, struct err *err)
 {
     struct address a = {0};
@@ -39,7 +39,7 @@ static int add_spec(struct buf *list, const struct ssh_config *c, struct err *er
     return 0;
 }
 
-/* Stores the options that make our own ssh reach a hop by the same route. */
+/* Stores the list of jump hosts (requested.jump) by which our own ssh reaches the hop over the same route. */
 static int store_jumps(const struct route *route, struct ssh_config *c, struct err *err)
 {
     struct buf list = BUF_INIT(8192);

@@ -159,7 +159,7 @@ static int require_openssh(const struct keyword *k, struct ssh_keywords *r)
     return 0;
 }
 
-/* Reads a named object that only OpenSSH can use. */
+/* Reads a setting that only OpenSSH can apply, unless its value is "none". */
 static int read_openssh_only(const struct keyword *k, struct ssh_keywords *r, const char *value,
                              struct err *err)
 {
@@ -175,7 +175,8 @@ static int read_openssh_only_flag(const struct keyword *k, struct ssh_keywords *
     return is_yes(value) ? require_openssh(k, r) : 0;
 }
 
-/* Reads the minimum length of RSA keys. ssh refuses shorter keys, even known ones; libssh2 accepts all. */
+/* Reads the minimum length of RSA keys. ssh refuses shorter keys, even known ones; libssh2 accepts all. So a
+ * minimum above 2048 bits requires OpenSSH. A smaller minimum is ignored. */
 static int read_rsa_size(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
 {
     uint64_t bits = 0;

@@ -15,8 +15,8 @@ struct ssh_keywords {
     bool hash_includes_jump; /* this ssh's %C includes %j */
 };
 
-/* Reads the lines into `r`, which is zero or has the defaults for missing lines. Ignores all
- * other keywords. The caller releases `r`, also after a failure. */
+/* Reads the lines into `r`, which is zero or has the defaults for missing lines. Ignores keywords that
+ * profgrab does not use. The caller releases `r`, also after a failure. */
 int ssh_keywords_read(struct ssh_keywords *r, const char *p, size_t n, struct err *err);
 
 /* Replaces *into by a copy of the value: NULL for "none". */

@@ -27,13 +27,13 @@ struct tokens {
 };
 
 /* Prepares the tokens' values. `c` (with hostname, user, port, jump and alias) and `original` must outlive
- * `t`. `hash_includes_jump`: this ssh's %C includes %j. Release it after a failure too. */
+ * `t`. `hash_includes_jump`: this ssh's %C includes %j. Call tokens_release after a failure too. */
 int tokens_init(struct tokens *t, const struct ssh_config *c, const char *original, bool hash_includes_jump,
                 struct err *err);
 void tokens_release(struct tokens *t);
 
-/* Replaces *text by its expansion. In a path, an unknown token or variable stays unchanged; in a proxy's
- * command or name it is ERR_FAILED. */
+/* Replaces *text by its expansion. In a path, unknown tokens and variables stay unchanged. In a ProxyCommand
+ * or ProxyJump, an unknown token is ERR_FAILED, and no variable is expanded. */
 int tokens_expand(const struct tokens *t, char **text, enum tokens_use place, struct err *err);
 
 #endif

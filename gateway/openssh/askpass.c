@@ -129,8 +129,8 @@ static int ask_user(const struct login_options *options, const struct question *
     return options->ask(options->ask_ctx, &q, ret, err);
 }
 
-/* Returns 0 with the answer in *ret, or 1 without an answer. Adds the host's name to the prompt, because ssh
- * shows at most the address, which several hosts may share. */
+/* Returns 0 with the answer in *ret, 1 without an answer, -1 if the login must end. Adds the host's name to
+ * the prompt, because ssh shows at most the address, which several hosts may share. */
 static int find_answer(const struct login_options *options, char kind, const char *prompt, struct secret *ret,
                        struct err *err)
 {

@@ -34,16 +34,17 @@ struct askpass {
     char *name;               /* the name of that passphrase in the keyring */
     unsigned long asking_ssh; /* the process ID of the ssh that asked: the ssh of a jump host asks too */
     bool pending;             /* the keyring waits for the result */
-    struct secret answer;     /* of the user or the keyring */
+    struct secret answer;     /* the user's; empty if the keyring had the passphrase */
     struct err refused;       /* why the last requested passphrase is missing; ERR_NONE: none is missing */
 };
 
 /* Creates the link ASKPASS_NAME to `program`, and the socket, in the directory. */
 int askpass_init(struct askpass *a, const char *directory, const char *program, struct err *err);
-/* Reports whether ssh's login succeeded, which means that its last answer was right. Call it before
- * askpass_release. */
+/* Stores the last answer in the keyring if ssh's login succeeded, which means that the answer was right. Else
+ * lets the next login ask the user. Call it before askpass_release. */
 void askpass_report_login(struct askpass *a, const struct login_options *options, bool succeeded);
-/* Closes the descriptors. The owner of the directory removes its files. */
+/* Closes the descriptors, wipes the answer and frees the strings. The owner of the directory removes the link
+ * and the socket. */
 void askpass_release(struct askpass *a);
 
 /*

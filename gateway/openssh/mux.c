@@ -186,7 +186,7 @@ void mux_close(struct mux *m)
     buf_release(&m->out);
 }
 
-/* Requests are small: if the buffer is full, the master has stopped reading. */
+/* Requests are small: if the socket's buffer is full, the master has stopped reading. */
 int mux_send(struct mux *m, struct err *err)
 {
     if (buf_check(&m->out, "the request", err) < 0)

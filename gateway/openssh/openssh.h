@@ -2,8 +2,8 @@
  * OpenSSH as the carrier: streams through a master connection by OpenSSH's multiplexing protocol (its
  * PROTOCOL.mux). The master is the user's (ControlMaster) or our own `ssh`.
  *
- * OpenSSH has features that libssh2 lacks: security keys, PKCS#11, GSSAPI, certificates and more algorithms.
- * Our own ssh authenticates once; each further connection needs a message instead of a login.
+ * OpenSSH has features that libssh2 lacks: security keys, PKCS#11, GSSAPI, host certificates and more
+ * algorithms. Our own ssh authenticates once; each further connection needs a message instead of a login.
  */
 #ifndef GATEWAY_OPENSSH_OPENSSH_H
 #define GATEWAY_OPENSSH_OPENSSH_H
@@ -36,7 +36,7 @@ bool openssh_has_ended(struct openssh *o, struct err *exit_error);
 /* Ends our own ssh; only disconnects from the user's. Accepts NULL. */
 void openssh_close(struct openssh *o);
 
-/* Opens a stream through it. */
+/* Creates a stream through the master connection. */
 struct stream *stream_openssh(struct openssh *o, const struct destination *to, struct err *err);
 
 #endif

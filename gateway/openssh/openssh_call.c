@@ -1,4 +1,5 @@
-/* Builds the call of our own ssh: it opens a session without a command and waits for our requests. */
+/* Builds the call of our own ssh, which becomes a master: it logs in, runs no command, and waits for our
+ * requests. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@ struct openssh {
     struct mux control; /* open as long as the master lives */
     bool lost;
     uint32_t last_request;    /* the number of the last request that was sent */
-    uint32_t checks_answered; /* the number of the last one with an answer */
+    uint32_t checks_answered; /* the number of the last alive check that the master has answered */
     char *directory;          /* private; NULL: not needed yet with the user's master */
     unsigned n_sockets;       /* created in that directory */
 
@@ -29,7 +29,7 @@ struct openssh {
 
 /* Creates a struct openssh that has no master yet; NULL without memory. */
 struct openssh *openssh_new(struct err *err);
-/* Fills in the host. */
+/* Sets *hop to the host's address, port and user, and clears the other facts. */
 void openssh_describe_host(const struct ssh_config *config, struct gateway_hop *hop);
 /* Creates o->directory. Its path is short enough for a master's socket. */
 int openssh_create_directory(struct openssh *o, struct err *err);
@@ -43,7 +43,7 @@ struct openssh_call {
     const struct login_options *options;
     bool ask; /* the user can answer */
 };
-/* Builds its arguments. */
+/* Builds the arguments of the call; *ret begins with "ssh". */
 int openssh_call_arguments(const struct openssh_call *call, struct strlist *ret, struct err *err);
 
 /* Reads new bytes of the log and of standard error. */

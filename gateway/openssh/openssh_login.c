@@ -19,7 +19,7 @@
 #define READY_CHECK_MS 20
 
 /* Creates the log as a named pipe, because ssh opens it by name. Our own write end prevents an end of file
- * before that. */
+ * before ssh has opened the pipe. */
 static int open_log(struct openssh *o, struct err *err)
 {
     char *path = file_join(o->directory, "log");
@@ -94,7 +94,8 @@ struct openssh_login {
     int64_t agent_since; /* when the agent may have begun to wait for a touch; 0: it does not wait */
 };
 
-/* Extends the deadline by the time that the user needs for an answer. */
+/* Serves ssh's question if there is one (`asked`), and records the end of a wait for a touch (`touched`).
+ * Extends the deadline by the time that the user needed. */
 static int extend_deadline(struct openssh_login *l, bool asked, bool touched, struct err *err)
 {
     int64_t since = clock_now();

@@ -312,7 +312,7 @@ bool ssh_log_is_awaiting_agent(const struct ssh_log *l)
            strstr(find_flags(fingerprint), " agent");
 }
 
-/* Describes a key like a login over libssh2. */
+/* Describes a key in the words of a login over libssh2 (gateway_hop.authentication). */
 static void describe_key(const char *key, char *dst, size_t cap)
 {
     const char *fingerprint = find_fingerprint(key);

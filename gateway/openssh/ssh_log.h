@@ -4,7 +4,8 @@
  *
  * ssh has two streams. Only ssh itself writes the log (-E). Its standard error also has the output of the ssh
  * of jump hosts, of proxies, and the banners of servers. We read facts about the target only from the log. We
- * quote standard error, as a message of the route, if the log shows that no data arrived from the target.
+ * quote standard error, as a message of the route, only if the log does not show that the target is the
+ * cause.
  */
 #ifndef GATEWAY_OPENSSH_SSH_LOG_H
 #define GATEWAY_OPENSSH_SSH_LOG_H
@@ -81,8 +82,8 @@ int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err)
 /* Drops the complaints so far, because ssh succeeded in spite of them. */
 void ssh_log_drop_complaints(struct ssh_log *l);
 
-/* Copies the reason of a refused channel to the destination, as the server gave it ("connect failed:
- * Connection refused"). Returns true once for each refusal. */
+/* Finds a refused channel to the destination `to`, and copies the server's reason ("connect failed:
+ * Connection refused") into dst. Returns true once for each refusal. */
 bool ssh_log_pop_refusal(struct ssh_log *l, const struct destination *to, char *dst, size_t cap);
 
 /* Returns true once for each opened channel to the destination. ssh logs openings only with

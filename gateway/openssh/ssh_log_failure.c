@@ -181,7 +181,8 @@ static int quote_route(const struct ssh_log *l, struct err *err)
     return -1;
 }
 
-/* Sets the error from the server's log. Silence may also result from a failure on the route. */
+/* Sets the error from a reason in ssh's own log, which is about the target. If the target sent no data, a
+ * host on the route may have failed instead. */
 static int describe_server(const struct ssh_log *l, const struct reason *r, const char *line, struct err *err)
 {
     set_reason(l, r, reason_kind(r, &l->complaints[SSH_LOG], line), line, err);
@@ -204,7 +205,7 @@ int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err)
         return describe_server(l, r, line, err);
     if (find_complaint(route, "Host key verification failed"))
         return host_key_refused(l, SSH_STDERR, where, err);
-    /* After the server's banner, an unknown line is a banner rather than a cause. */
+    /* After the target sent its version, an unknown line of standard error is a login banner, not a cause. */
     if (route->n > 0 && (r || own->n == 0) && (!l->banner[0] || find_reason(route, &ignored)))
         return quote_route(l, err);
     if (r)

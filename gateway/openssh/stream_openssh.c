@@ -1,9 +1,9 @@
 /*
- * A TCP destination is a stdio forwarding of the master. It reads from one socketpair and writes to
+ * A TCP destination is a stdio forwarding of the master. The master reads from one socketpair and writes to
  * another, so that each direction can end separately. Older OpenSSH cannot forward a Unix socket in this way:
  * the master listens on a local socket instead, and we connect to it.
  *
- * Each connection sends its requests at its start and afterwards only receives.
+ * Each stream has its own connection to the master. It sends requests only when it opens and when it closes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -154,8 +154,8 @@ static int openssh_finish(struct stream *st)
     return 1;
 }
 
-/* The master listens until we stop it. Unlink its socket afterwards, because another client of the master
- * that requests the same path would find none. */
+/* Stops the master's listener, then unlinks its socket. While the master listens, it grants another client's
+ * request for the same path without creating a socket, so that client would find none. */
 static void stop_listening(struct openssh_stream *s)
 {
     mux_add_unix_forward(&s->mux.out, MUX_CLOSE_FORWARD, REQUEST_CLOSE, s->local_path, s->to->unix_path);

@@ -1,9 +1,10 @@
 /*
  * The algorithms that we offer to a server, and the error if the server supports none of them.
  *
- * The order is our own, by speed (docs/performance.md), of the algorithms that libssh2 supports and the
- * user's configuration allows. The server lists its algorithms unencrypted in its SSH_MSG_KEXINIT (RFC 4253
- * section 7.1). We read that list because libssh2 only reports that the negotiation failed.
+ * We offer the algorithms that libssh2 supports and the user's configuration allows. Their order is our own,
+ * not the configuration's: for ciphers it is by speed (docs/performance.md). The server lists its algorithms
+ * unencrypted in its SSH_MSG_KEXINIT (RFC 4253 section 7.1). We read that list because libssh2 only reports
+ * that the negotiation failed.
  */
 #ifndef GATEWAY_SSH_ALGORITHMS_H
 #define GATEWAY_SSH_ALGORITHMS_H
@@ -30,9 +31,9 @@ int algorithms_propose(LIBSSH2_SESSION *ssh, const struct ssh_config *config, co
                        struct algorithms *ret, struct err *err);
 
 /*
- * Returns the names of `ours` that are both supported and allowed (NULL allows all), then the other names
- * that are allowed and supported, without certificates. The caller frees the string, "" if there is no name.
- * NULL without memory.
+ * Returns the names of `ours` that are both supported and allowed (`allowed` NULL: all are), then the other
+ * names of `allowed` that are supported, without certificate types. The caller frees the string, "" if there
+ * is no name. NULL: out of memory.
  */
 char *algorithms_pick(const char *ours, const char *allowed, const char *const *supported,
                       size_t n_supported);

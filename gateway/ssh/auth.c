@@ -1,7 +1,7 @@
 /*
- * Tries the methods that the server lists in the order of the configuration, or in OpenSSH's own order. The
- * server may require several (AuthenticationMethods): after a partial success we try the methods of its new
- * list.
+ * Tries the methods that the server lists, in the order of PreferredAuthentications or in OpenSSH's own
+ * order. The server may require several methods (AuthenticationMethods): after a partial success we try the
+ * methods of its new list.
  *
  * libssh2 reports a refusal and a partial success alike. After an ambiguous attempt we ask the server for its
  * list again.

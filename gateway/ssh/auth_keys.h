@@ -16,8 +16,9 @@ struct file_key {
 
 /* A key or certificate to offer. auth_keys owns the objects behind the pointers. */
 struct candidate {
-    const struct ssh_blob *offer; /* a public key or a certificate; NULL until the file is opened */
-    const struct ssh_blob *key;   /* the plain key that signs */
+    const struct ssh_blob *offer; /* a public key or a certificate; NULL: unknown until `file` is opened */
+    const struct ssh_blob *key;   /* the key that signs: the plain key, or the certificate if the agent knows
+                                     the key only by that */
     const struct certificate *certificate;
     struct file_key *file; /* the file of the private half; NULL: the agent has it */
     bool finished;         /* refused or unusable: do not offer it again */
@@ -37,8 +38,8 @@ struct auth_keys {
 /* Collects the keys into a->keys. Records each unusable key and certificate with the reason. */
 int auth_keys_collect(struct auth *a, struct err *err);
 
-/* Returns "agent", "key" or "certificate" and writes its name to dst: "TYPE FINGERPRINT", "PATH", "ID by
- * AUTHORITY". */
+/* Returns the kind of a candidate ("agent", "key" or "certificate") and writes its name to dst, which is
+ * "TYPE FINGERPRINT", "PATH" or "ID by AUTHORITY", in the same order. */
 const char *auth_candidate_name(const struct candidate *c, char *dst, size_t cap);
 /* Calls auth_record_refused for a candidate. */
 void auth_candidate_record_refused(struct auth *a, const struct candidate *c, const char *why);

@@ -5,9 +5,9 @@
  * and we ask for the passphrase. So the user types no passphrase for a refused key. The agent or OpenSSL
  * signs.
  *
- * libssh2 1.10 has only ssh-rsa (SHA-1) for RSA keys, and servers refuse it. It reads the
+ * libssh2 1.10 has only ssh-rsa (SHA-1) for RSA keys, and servers refuse ssh-rsa. libssh2 reads the
  * algorithm's name from the key's first string, so we pass a key that begins with rsa-sha2-512. OpenSSH's
- * server accepts such a key. Stricter servers refuse it or close the connection, so we offer it last to them.
+ * server accepts such a key. Stricter servers refuse it or close the connection, so we offer it to them last.
  */
 #include <stdio.h>
 #include <stdlib.h>

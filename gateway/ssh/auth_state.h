@@ -10,7 +10,7 @@
 
 /* The result of a method, or of one attempt. */
 enum auth_result {
-    AUTH_REFUSED, /* the method has nothing more to try */
+    AUTH_REFUSED, /* of an attempt: refused; of a method: it has nothing more to try */
     AUTH_PARTIAL, /* the server accepted it and requires another method */
     AUTH_DONE,
 };
@@ -67,7 +67,7 @@ int auth_list_methods(struct auth *a, bool *ret_authenticated, struct err *err);
  */
 int auth_list_methods_again(struct auth *a, bool *ret_changed, struct err *err);
 
-/* Checks whether the user can answer, and records it if not. BatchMode forbids questions. */
+/* Checks whether the user can answer; if not, sets a->needs_user. BatchMode forbids questions. */
 bool auth_can_ask(struct auth *a);
 
 /* Names the login of a question: "ann@10.0.0.5 (file-03)", or "ann@bastion (jump host of file-03)". The name

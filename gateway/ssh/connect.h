@@ -23,7 +23,7 @@ char *connect_peer_ip(int fd, char dst[CONNECT_PEER_IP]);
 
 struct addrinfo;
 /* Starts a connection to one resolved address, which may be a Unix socket, for a caller with its own poll.
- * Binds to an address of `from` (NULL: any). connect_check follows. */
+ * Binds to an address of `from` (NULL: any). Returns the descriptor, or -1. Then call connect_check. */
 int connect_start(const struct addrinfo *address, const struct addrinfo *from, struct err *err);
 /* Returns 1 if connected, 0 while it connects, -1 on failure. */
 int connect_check(int fd, struct err *err);

@@ -38,7 +38,7 @@ struct session_pool;
 struct hop {
     const struct ssh_config *config;
     size_t number;                      /* from 0 */
-    const struct hop *previous;         /* the previous hop; NULL: we connect directly */
+    const struct hop *previous;         /* the previous hop; NULL: we open no hop before this one */
     const struct ssh_config *outermost; /* the route's first hop, where our own ssh logs in first */
     enum ssh_via via;
     bool may_use_master; /* the user's own master connection may be used */
@@ -47,8 +47,8 @@ struct hop {
     struct login_queues *queues;   /* NULL: logins are not limited */
     struct session_pool *sessions; /* of this hop */
     /*
-     * Opens a connection from this hop; needed if this hop is the previous hop of another. Returns our end of
-     * it.
+     * Opens a connection from this hop to the destination; *ret_fd is our end of it. Needed if another hop is
+     * reached through this one.
      */
     int (*dial)(const struct hop *hop, const struct destination *to, int *ret_fd, struct err *err);
 };

@@ -32,8 +32,8 @@ static int accept_new(struct session *s, const struct ssh_config *config, const 
     return 0;
 }
 
-/* Checks that this libssh2 can request a key of the type; for RSA with a signature that servers still
- * support. */
+/* Checks that this libssh2 can request a key of the type. For an RSA key this means rsa-sha2-512, because
+ * servers no longer support ssh-rsa (SHA-1). */
 static bool can_request(struct session *s, const char *type)
 {
     const char **supported = NULL, *name = strcmp(type, "ssh-rsa") == 0 ? "rsa-sha2-512" : type;
@@ -54,7 +54,8 @@ static int set_type_error(const struct known_key *k, struct err *err)
                        FAILURE_DETAILS(location, k->type, libssh2_version(0)), err);
 }
 
-/* Fails if libssh2 cannot request a known key type, which explains a key of another type. */
+/* Fails if libssh2 cannot request the type of a known key: then the server may have shown a key of another
+ * type only because of libssh2. */
 static int check_types(struct session *s, const struct known_hosts *known, struct err *err)
 {
     for (size_t i = 0; i < known->n; i++) {

@@ -12,8 +12,9 @@ struct host_key_trust {
     char text[300]; /* "known in FILE line N", "new: written to FILE" or "new, not written down: …" */
 };
 
-/* Checks the key of a session after its handshake; known_hosts_check has the errors. Always fills in the key
- * in the session's facts. */
+/* Checks the server's key after the handshake. Fails with ERR_HOST_KEY like known_hosts_check, and with
+ * ERR_UNSUPPORTED if libssh2 cannot request the type of a known key. Stores the shown key in the session's
+ * facts, also after a failure. */
 int host_key_check(struct session *s, const struct ssh_config *config, const struct known_hosts *known,
                    struct host_key_trust *ret, struct err *err);
 

@@ -110,7 +110,7 @@ static int find_name(const struct strlist *files, const char *name, const struct
                 failure_set(FAILURE_NO_SSH_KEYGEN, FAILURE_DETAILS(err->msg), err);
             return -1;
         }
-        /* Exit code 1 without output means "not found"; with output it is an error. */
+        /* A failed ssh-keygen without a message has found no line. With a message, it is an error. */
         int rc = known_hosts_parse(k, files->items[i], buf_str(&r.out), err);
         if (rc == 0 && r.exit_code != 0 && r.error_output[0])
             rc = failure_set(FAILURE_KNOWN_HOSTS_UNREADABLE, FAILURE_DETAILS(files->items[i], r.error_output),

@@ -77,8 +77,8 @@ struct known_addition {
 /*
  * Locks the file (flock), searches it again and appends the line. Writes nothing if the file has the key by
  * now; returns ERR_HOST_KEY if it has another key of the host. Creates the file and its directory if they are
- * missing. After any other failure but ERR_CANCELLED the caller trusts the host, which is unknown again at
- * the next login. A file that is not regular (/dev/null) is a failure, because it stores nothing.
+ * missing. After any other failure except ERR_CANCELLED the caller still trusts the host, but the next login
+ * does not know it. A file that is not regular (/dev/null) is a failure, because it stores nothing.
  */
 int known_hosts_add(const struct known_addition *a, const struct proc_limits *limits, struct err *err);
 

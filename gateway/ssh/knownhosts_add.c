@@ -103,9 +103,9 @@ static bool has_only_known_hosts(int fd)
 }
 
 /*
- * Checks a symbolic link or a file with several hard links before we append to it. Some users link to their
- * configuration, but an extracted archive may also contain such a link. So the file must belong to this user
- * and have only lines of known hosts.
+ * Checks a symbolic link or a file with several hard links before we append to it. Some users link
+ * known_hosts to a file elsewhere, but an extracted archive may also contain such a link. So the file must
+ * belong to this user and have only lines of known hosts.
  */
 static int check_shared(const char *path, struct stat *ret, struct err *err)
 {
@@ -136,7 +136,8 @@ static int open_directory(const char *dir, struct err *err)
     return dir_open_user_path(dir, err);
 }
 
-/* Opens a file for appending, or creates it. Refuses links and files with several names. */
+/* Opens a file for appending, or creates it. Refuses a symbolic link; the caller has checked the number of
+ * hard links. */
 static int open_plain(const struct dir *dir, const char *path, struct err *err)
 {
     int fd = openat(dir->fd, file_base(path),

@@ -25,8 +25,9 @@ int preauth_check(const void *p, size_t n, struct err *err);
 
 /*
  * Sets the error of a handshake that failed after these n bytes; always returns -1. ERR_BUSY if the server
- * refuses logins, or closed without a text, as servers above their limit do; ERR_TIMEOUT if it sent nothing
- * for waited_ms; else ERR_FAILED. The bytes may be cut anywhere after the first PREAUTH_BEFORE_MAX.
+ * reported too many logins, or closed the connection before it sent any data, as busy servers do; ERR_TIMEOUT
+ * for PREAUTH_SILENT, with waited_ms in the message; else ERR_FAILED. The bytes may be cut anywhere after the
+ * first PREAUTH_BEFORE_MAX.
  */
 int preauth_explain(const void *p, size_t n, enum preauth_end end, int64_t waited_ms, struct err *err);
 

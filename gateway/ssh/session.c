@@ -16,17 +16,17 @@
 #include "gateway/ssh/wire.h"
 #include "base/banned.h"
 
-/* From this round-trip time on, we compress. */
+/* From this round-trip time on, we compress data that the caller expects to be compressible. */
 #define LONG_RTT_MS 20
 
-/* The reads after which libssh2 gets "no data" once, see on_receive. */
+/* The number of reads after which libssh2 gets "no data" once, see on_receive. */
 #define READS_MAX 4096
 
 /* The most bytes that a server may send until the login ends. */
 #define LOGIN_BYTES_MAX ((uint64_t)4 << 20)
 
-/* The most memory of libssh2 for a session. It keeps every packet that nobody has read: the data of stalled
- * channels, at most WINDOW_MAX each, and without a limit every message that it does not expect. */
+/* The most memory of libssh2 for a session. libssh2 keeps every packet until a call reads it: the data of
+ * stalled channels, at most WINDOW_MAX each, and without a limit every message that it does not expect. */
 #define MEMORY_MAX ((size_t)192 << 20)
 
 /* The most CPU time without data for or from a channel: a fixed part, and a share of the elapsed time. */
@@ -42,7 +42,7 @@ struct session {
     unsigned reads;      /* since the last "no data" to libssh2 */
     const void *opening; /* the owner of the one channel that can be opening */
     bool is_logged_in;
-    size_t memory;        /* what libssh2 has allocated */
+    size_t memory;        /* bytes that libssh2 has allocated */
     bool is_costly;       /* has exceeded the limit of CPU time */
     uint64_t n_moved;     /* bytes that channels have read and written */
     uint64_t n_checked;   /* n_moved at the last check of the CPU time */

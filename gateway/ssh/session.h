@@ -10,9 +10,9 @@
  *   libssh2 and queues the unsent rest. The hub adds no more data while more than 256 kB are queued.
  * - libssh2 does not notice the end of a session from which no link reads. So the hub reads ahead into a
  *   small buffer: it sees a closed connection at once and knows when the last byte arrived.
- * - A session opens one channel at a time. After 1.5 s without an answer the hub marks the session as stuck
- *   and fails the waiting requests with ERR_LOST; their callers request another session
- *   (session_pool_acquire_hub, gateway_renew).
+ * - A session opens one channel at a time. If other requests wait too long for the answer to the first (1.5
+ *   to 5 s, open_queue.c), the hub marks the session as stuck and fails the waiting requests with ERR_LOST;
+ *   their callers request another session (session_pool_acquire_hub, gateway_renew).
  * - libssh2 reads only for a channel. A session without channels opens a channel without a destination when
  *   the server sends data (session_serve_idle).
  */

@@ -1,6 +1,7 @@
-/* The far end of a link: an SSH channel, or a socket on a direct route. Only the hub's thread calls these
- * functions. They never block, except for the lookup of a name in stream_socket. The destination must outlive
- * the stream. */
+/* The far end of a link: an SSH channel, a connection through a master of ssh(1) (stream_openssh in
+ * gateway/openssh/openssh.h), or a socket on a direct route. Only the hub's thread calls these functions.
+ * They never block, except for the lookup of a name in stream_socket. The destination must outlive the
+ * stream. */
 #ifndef GATEWAY_SSH_STREAM_H
 #define GATEWAY_SSH_STREAM_H
 
@@ -47,8 +48,8 @@ struct session;
  */
 struct stream *stream_channel(struct session *session, const struct destination *to, struct err *err);
 
-/* Opens a TCP connection, or a connection to a local Unix socket. The lookup of the name
- * blocks. */
+/* Creates a TCP connection, or a connection to a local Unix socket. The lookup of the name blocks until
+ * `deadline` at most; `open` then connects. */
 struct stream *stream_socket(const struct destination *to, int64_t deadline, int cancel_fd, struct err *err);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * We open channels with our own message: libssh2's call takes no window, and before 1.11 has no Unix sockets.
+ * We write the open request ourselves: libssh2's own function for forwarding takes no window size, and before
+ * 1.11 libssh2 has none for Unix sockets.
  */
 #include <stdlib.h>
 #include <string.h>

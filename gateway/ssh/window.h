@@ -29,7 +29,7 @@ void window_init(struct window *w, int64_t rtt_ms, int64_t now);
 /* Records that the reader has read n bytes, and enlarges `size` if the rate needs it. */
 void window_record_read(struct window *w, size_t n, int64_t now);
 
-/* Returns the enlargement if `left` bytes remain at the other end; 0: none needed yet. */
+/* Returns how many bytes to add to the window if the other end may still send `left` bytes; 0: none yet. */
 uint32_t window_enlargement(const struct window *w, uint64_t left);
 
 /* Returns the kernel's smallest round-trip time of a TCP connection in whole milliseconds. -1 for other

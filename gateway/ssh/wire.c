@@ -47,8 +47,8 @@ void wire_forget_preauth(struct wire *w)
 
 /*
  * sshd keeps Nagle's algorithm on for sessions without a terminal: its small packets wait for our
- * acknowledgement, which the kernel delays by 40 ms. The setting does not last, so we set it again for each
- * small packet. It fails harmlessly on other sockets.
+ * acknowledgement, which the kernel delays by 40 ms. TCP_QUICKACK does not last, so we set it again for each
+ * small packet. The call fails harmlessly on other sockets.
  */
 static void acknowledge_now(const struct wire *w, ssize_t got)
 {

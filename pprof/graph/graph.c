@@ -116,7 +116,7 @@ int graph_init(struct graph *g, struct profile *profile, const struct graph_opti
     *g = (struct graph){.profile = profile, .options = *options};
     struct places places = {0};
     uint32_t *files = NULL;
-    size_t n_frames = 1, most = WALK_NONE / 2; /* a run takes up to one and a half times its frames */
+    size_t n_frames = 1, most = WALK_NONE / 2; /* a run (graph_walk.h) has up to 1.5 items for each frame */
     for (size_t i = 0; i < profile->n_locations; i++)
         n_frames += profile->locations[i].n_lines ? profile->locations[i].n_lines : 1;
     if (n_frames > most)
@@ -156,7 +156,7 @@ int64_t node_cum(const struct node *n)
 
 /* ---- counting ------------------------------------------------------------------------------------------ */
 
-/* The counters of a node next to each other, because every frame of every stack needs them. */
+/* Keeps the counters of a node side by side in memory, because every frame of every stack needs both. */
 struct node_count {
     int64_t cum;
     uint32_t seen; /* index + 1 of the last sample counted */

@@ -2,11 +2,10 @@
  * The graph of a report. A node is a place in the program, such as a function or a line; an edge is a call.
  *
  * The granularity determines which places are one node. For example, with functions, all functions of one
- * name are one node. A sample counts once for each node and edge on its stack, even if it is there several
- * times. It counts as flat only for the innermost node.
+ * name are one node. A sample counts once for each node and edge on its stack, even if the node or edge is
+ * there several times. It counts as flat only for the innermost node.
  *
- * A graph is made in steps. Each step walks over all samples, so that a large profile costs only the parts of
- * the graph that the report needs:
+ * A graph is made in steps, so that a large profile costs only the parts of the graph that the report needs:
  *
  * graph_init finds the places. graph_count computes flat and cum of all of them; graph_grow_tree does so for
  * a call tree, with its edges. graph_keep selects the nodes to show. graph_connect makes the edges between
@@ -101,8 +100,8 @@ static inline bool graph_shows(const struct graph *g, const struct node *n)
         return false;
     return !g->options.drop_negative || !(n->flat < 0 || (n->flat == 0 && n->cum < 0));
 }
-/* Keeps the nodes of `order` whose |cum| is at least the cutoff. Returns the number of dropped nodes. If
- * there are any, nodes outside `order` are dropped too. */
+/* Keeps the nodes of `order` whose |cum| is at least the cutoff. Returns the number of nodes that it drops
+ * from `order`. If it drops any, also drops all nodes outside `order`. */
 size_t graph_keep(struct graph *g, int64_t cutoff);
 /* Keeps only the first n nodes of `order`. */
 void graph_keep_first(struct graph *g, size_t n);
@@ -114,14 +113,15 @@ void graph_prune_tree(struct graph *g);
 enum graph_order { GRAPH_BY_FLAT, GRAPH_BY_CUM, GRAPH_BY_ENTROPY };
 int graph_sort(struct graph *g, enum graph_order by, struct err *err);
 
-/* Removes lighter edges into shown nodes. Returns their number. */
+/* Removes the edges into shown nodes whose |weight| is below the cutoff. Returns their number. */
 size_t graph_drop_edges(struct graph *g, int64_t cutoff);
 /* Removes residual edges that other paths make redundant. */
 int graph_drop_redundant(struct graph *g, struct err *err);
 
-/* Returns whether any edge of that list is shown. */
+/* Returns whether the list of edges that begins with `first` has a shown edge. `in`: the list is linked by
+ * next_in, else by next_out. */
 bool graph_has_edges(const struct graph *g, uint32_t first, bool in);
-/* Sorts the heaviest first, then by name. */
+/* Sorts edges: the heaviest first, then by name. */
 int graph_sort_edges(const struct graph *g, uint32_t *edges, size_t n, struct err *err);
 /* The edges into or out of a node, sorted as above. The caller frees ret->items. */
 struct graph_edges {

@@ -14,7 +14,7 @@
 #include "pprof/graph/graph_walk.h"
 #include "base/banned.h"
 
-/* The number of calls that are looked up together. */
+/* TOGETHER calls are looked up together. A table begins with 2^FIRST_BITS slots. */
 enum { TOGETHER = 64, FIRST_BITS = 8 };
 
 /* A call and its counters. */
@@ -29,7 +29,7 @@ struct call {
 struct calls {
     const struct graph *g;
     const struct walk *walk; /* yields numbers of kept nodes */
-    uint32_t n_wanted;       /* edges into numbers from this one on are ignored */
+    uint32_t n_wanted;       /* calls to nodes with this number or a larger one are ignored */
     struct call *calls;      /* in the order of their first occurrence */
     int64_t *divs;           /* by call, for means */
     size_t n, cap, cap_divs;
@@ -200,8 +200,8 @@ static bool is_wanted(const struct graph *g, const struct node *n)
     return !g->options.only_inlined || (n->inlined > 0 && n->inlined >= (uint64_t)g->options.least);
 }
 
-/* Numbers the kept nodes, the wanted ones first: numbers by node, nodes by number. Returns the number of
- * wanted nodes. */
+/* Numbers the kept nodes, the wanted ones first. Fills `numbers` (by node) and `nodes` (by number). Returns
+ * the number of wanted nodes. */
 static uint32_t number_kept(const struct graph *g, uint32_t *numbers, uint32_t *nodes)
 {
     uint32_t n = 0, n_wanted = 0;

@@ -8,7 +8,7 @@
 
 /* ---- nodes --------------------------------------------------------------------------------------------- */
 
-/* Compares in descending order. */
+/* Compares the absolute values, in descending order. */
 static int compare_weights(int64_t a, int64_t b)
 {
     return (measure_abs(a) < measure_abs(b)) - (measure_abs(a) > measure_abs(b));
@@ -37,7 +37,7 @@ static int compare_ranked(const void *left, const void *right)
     return order ? order : (a->node > b->node) - (a->node < b->node);
 }
 
-/* Go's algorithm: exact for powers of two, so that even distributions score evenly. */
+/* The algorithm of Go's math.Log2, which is exact for powers of two, so that scores equal those of pprof. */
 static double log2_of(double v)
 {
     int exponent = 0;
@@ -76,7 +76,8 @@ bool graph_has_edges(const struct graph *g, uint32_t first, bool in)
     return false;
 }
 
-/* The information of a node: low if the node only passes calls on. Roots and leaves score higher. */
+/* The score of a node by the entropy of its edges: low if the node only passes calls on. Roots and leaves
+ * score higher. */
 static int64_t entropy_score(const struct graph *g, const struct node *n)
 {
     double score = graph_has_edges(g, n->first_in, true) ? edge_entropy(g, n->first_in, true, 0) : 1;

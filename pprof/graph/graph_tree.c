@@ -58,7 +58,8 @@ static int add_node(struct tree_growth *t, uint64_t key, uint64_t hash, uint32_t
     return 0;
 }
 
-/* Moves *node from a caller, which may be GRAPH_NONE, to the node of a place below it. Makes it if needed. */
+/* Moves *node from a caller, which may be GRAPH_NONE, to the caller's callee at a place. Makes a missing
+ * callee. */
 static int find_node(struct tree_growth *t, uint32_t *node, uint32_t place, bool inlined, struct err *err)
 {
     uint32_t caller = *node;
@@ -150,8 +151,8 @@ int graph_grow_tree(struct graph *g, struct err *err)
 
 /* ---- pruning ------------------------------------------------------------------------------------------- */
 
-/* Redirects the edge into a node past removed callers. The edge goes if no caller is left. The callers' own
- * edges were redirected earlier. */
+/* Redirects an edge past its hidden callers. Removes the edge if no caller is left. The edges of the callers
+ * were redirected earlier. */
 static void redirect_edge(struct graph *g, struct edge *e)
 {
     const struct node *from = &g->nodes[e->from];

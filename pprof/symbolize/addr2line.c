@@ -61,7 +61,7 @@ static bool read_number(struct str s, int64_t *ret)
     return true;
 }
 
-/* Reads `FILE:LINE (discriminator N)`. Without a number after the colon, all of it is the file. */
+/* Reads `FILE:LINE (discriminator N)`. If no number follows the colon, the whole text is the file's name. */
 static void read_place(struct str place, struct frame *f)
 {
     static const char mark[] = " (discriminator";

@@ -85,7 +85,7 @@ static size_t angle_end(struct str s, size_t at)
     return NONE;
 }
 
-/* Allocates an array with the closing bracket of each round bracket; NULL without memory. */
+/* Returns a new array with the position of the closing bracket of each `(`, or NONE. NULL: out of memory. */
 static size_t *match_brackets(struct str s)
 {
     size_t *partner = malloc((s.n + 1) * sizeof *partner), last = NONE;
@@ -167,7 +167,7 @@ static void cut_templates(struct str s, struct buf *to)
         } else if (s.p[i] == '<' && (end = angle_end(s, i)) != NONE) {
             i = end - 1;
         } else if (s.p[i] == '<') {
-            /* A bracket without an end is no bracket, nor is any later one. */
+            /* A `<` that nothing closes is plain text, and so is the text after it. */
             buf_add(to, s.p + i, s.n - i);
             return;
         } else {
@@ -260,7 +260,8 @@ static void shorten_cpp(struct str mangled, struct str text, enum demangle mode,
 
 /* ---- Rust ---------------------------------------------------------------------------------------------- */
 
-/* Whether a name without its suffix ends in 17h, a hash of 16 digits, and E: the older form. */
+/* Whether a name has Rust's older form: without its suffix (.llvm.1), it ends in 17h, a hash of 16
+ * hexadecimal digits, and E. */
 static bool is_old_rust(struct str mangled)
 {
     unsigned seen = 0, distinct = 0;
@@ -312,7 +313,8 @@ static size_t hash_end(struct str s, size_t at)
     return end > at + 1 && end < s.n && s.p[end] == ']' ? end + 1 : at;
 }
 
-/* Removes generic arguments. Keeps empty brackets, and brackets around a type. */
+/* Removes the hashes of crates. Unless `generics`, also removes generic arguments, but keeps their brackets,
+ * and brackets around a type. */
 static void shorten_rust(struct str s, bool generics, struct buf *to)
 {
     for (size_t i = 0; i < s.n; i++) {

@@ -81,7 +81,7 @@ static uint64_t pad_size(uint64_t n, uint64_t align)
     return align > 1 && align <= 64 ? (n + align - 1) / align * align : n;
 }
 
-/* Finds the only note that is a build ID. Returns false if there are several, or if it is invalid. */
+/* Finds the only note that is a build ID. Returns false if there is none, several, or an invalid one. */
 static bool find_build_id(const struct reader *r, const unsigned char *p, size_t n, uint64_t align,
                           char id[2 * 64 + 1])
 {
@@ -161,8 +161,8 @@ static const struct elf_segment *segment_at(const struct elf *e, uint64_t addres
     return NULL;
 }
 
-/* A stripped file has no sections, which is no error. The first of several sections named .text counts, as in
- * debug/elf. */
+/* Finds the segment with .text, and a missing build ID. A file without sections is no error. The first of
+ * several sections named .text counts, as in debug/elf. */
 static void read_sections(struct reader *r, const unsigned char *header, struct elf *e)
 {
     size_t size = r->wide ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
@@ -239,7 +239,7 @@ static bool kernel_base(const struct elf_segment *s, const struct profile_mappin
     return false;
 }
 
-/* Shifts by the distance between a segment's address in memory and in the file. */
+/* Returns the distance between a segment's address in memory and its address in the file. */
 static uint64_t segment_shift(const struct elf_segment *s, const struct profile_mapping *m)
 {
     return m->start - m->offset + s->offset - s->address;
@@ -295,8 +295,8 @@ static bool is_mapped_from(const struct elf_segment *s, const struct profile_map
     return !(m->offset > s->offset && segment_end < m->offset + PAGE && mapping_end >= segment_end + PAGE);
 }
 
-/* The only segment of a mapping that contains the address. Returns false if it is ambiguous. *ret stays NULL
- * for a file without segments. */
+/* Finds the only segment that may belong to the mapping, or of several the only one with the address. Returns
+ * false if there is none. For a file without segments, returns true and sets *ret to NULL. */
 static bool find_segment(const struct elf *e, const struct profile_mapping *m, uint64_t address,
                          const struct elf_segment **ret)
 {

@@ -103,7 +103,7 @@ static int write_names(const struct namer *n, struct buf *to)
     return buf_check(to, "the list of names", n->err);
 }
 
-/* Runs c++filt on the names. If c++filt fails, prints why and leaves the answer empty. */
+/* Runs c++filt on the names. If c++filt fails, sends the user a message and leaves the answer empty. */
 static int run_cxxfilt(const struct namer *n, const struct buf *names, struct buf *answer)
 {
     struct err why = ERR_INIT;

@@ -13,11 +13,11 @@
 #include "base/banned.h"
 
 /*
- * Limits of the programs that symbolizing runs. A profile may name a binary that its maker has brought along,
- * and a thousand mappings of one binary. So each program has 512 MB, and all programs of a command together
- * have 30 s of processor time. Large binaries take gigabytes and minutes, so the size of the binary and of
- * the input adds to the memory, and the largest size so far adds to the time. The output is bounded like the
- * memory.
+ * Limits of the programs that symbolizing runs. A hostile profile may come with a hostile binary, and may
+ * name one binary in a thousand mappings. Therefore each program has 512 MB, and all programs of a command
+ * together have 30 s of processor time. Large binaries take gigabytes and minutes. Therefore the size of the
+ * binary and of the input adds to the memory, and the largest size so far adds to the time. The limit of the
+ * output grows like that of the memory.
  */
 #define TOOL_TIMEOUT_MS (INT64_C(15) * 60 * 1000)
 #define TOOL_MEMORY (UINT64_C(512) << 20)

@@ -44,11 +44,12 @@ struct symbolize_tools {
     void *ctx;
 };
 
-/* The server of each mapping. `key` is the mapping's build ID, its file, or the source. All 0: none. */
+/* The server that sent a mapping. `key` is the mapping's build ID, else its file, else the URL `source`. */
 struct symbolize_source {
     char *key, *source;
     uint64_t start;
 };
+/* A list of servers. A list of zeros is empty. */
 struct symbolize_sources {
     struct symbolize_source *items;
     size_t n, cap;
@@ -59,7 +60,7 @@ int symbolize_sources_move(struct symbolize_sources *to, struct symbolize_source
 
 /*
  * Sets the mappings' files to files found by build ID or name in a search path (like PATH; NULL or empty:
- * $HOME/pprof/binaries). Opens and reads only regular ELF files.
+ * $HOME/pprof/binaries). Reads only regular ELF files.
  */
 int symbolize_locate(struct profile *p, const char *search_path, symbolize_say_fn *say, void *ctx,
                      struct err *err);
@@ -72,8 +73,8 @@ void symbolize_remove_urls(struct profile *p);
 
 /*
  * Finds names for mappings without names, and demangles names, as `mode` (-symbolize; NULL: the default)
- * requests. Runs, opens and requests nothing if no name is missing. Returns -1 where upstream fails too (the
- * server does not answer), and after a cancellation.
+ * requests. Runs, opens and requests nothing if no name is missing or mangled. Returns -1 where upstream
+ * fails too (the server does not answer), and after a cancellation.
  */
 int symbolize(struct profile *p, const char *mode, const struct symbolize_sources *sources,
               const struct symbolize_tools *tools, struct err *err);
@@ -89,7 +90,7 @@ struct programs {
     /* Set by programs_run. */
     int cancel_fd;
     int64_t spent_ms; /* processor time of all programs so far */
-    uint64_t largest; /* bytes of a binary and its input so far */
+    uint64_t largest; /* the most bytes of a binary and its input so far */
 };
 
 /* Runs a program; a symbolize_run_fn. ctx is a struct programs. */

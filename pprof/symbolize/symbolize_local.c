@@ -358,7 +358,7 @@ static int name_locations(struct lookup *l, const struct binary *b)
         rc = ask_addr2line(l, b, &nm, &no_places);
     if (rc == 0 && no_places.kind == ERR_NOT_FOUND)
         rc = set_symbols(l, b->mapping, &nm);
-    /* Beside addr2line, nm only corrects names. */
+    /* If addr2line was run, nm only corrects names, so a failure of nm is not reported. */
     const struct err *why = no_places.kind == ERR_NOT_FOUND ? &no_nm : &no_places;
     if (rc == 0 && why->kind != ERR_NONE)
         report_failure(l, &l->profile->mappings[b->mapping], why->msg);
@@ -387,7 +387,7 @@ static const struct profile_location *first_place(const struct lookup *l, uint32
                                                      : NULL;
 }
 
-/* *ret_missing: the binary does not exist. */
+/* *ret_missing: the binary cannot be opened, or is no suitable ELF file. */
 static int name_from_file(struct lookup *l, uint32_t mapping, const char *path, uint64_t address,
                           bool *ret_missing)
 {

@@ -72,7 +72,7 @@ struct nm {
     struct nm_symbol *symbols;
     size_t n, cap;
 };
-/* Ignores lines that are no symbols with a size. */
+/* Reads the output of nm, and adds `base` to each address. Ignores lines other than symbols with a size. */
 int nm_read(struct str text, uint64_t base, struct nm *ret, struct err *err);
 void nm_release(struct nm *nm);
 /* Returns the symbol at an address, or NULL. */
@@ -83,12 +83,12 @@ struct symbolz {
     uint64_t address;
     struct str name;
 };
-/* Reads the next line with a name: 1, 0 at the end, -1 for an address that is too large. */
+/* Reads the next line with a name. Returns 1; 0 at the end; -1 for an address that is too large. */
 int symbolz_next(struct str *rest, struct symbolz *ret, struct err *err);
 
 /* ---- names --------------------------------------------------------------------------------------------- */
 
-/* Returns whether c++filt should demangle it. *ret is the part to pass (macOS adds a `_` in front). */
+/* Returns whether c++filt should demangle the name. *ret is the part to pass (macOS adds a `_` in front). */
 bool demangle_wanted(struct str name, struct str *ret);
 /* Appends c++filt's output on a name, changed to upstream's form, to the buffer. The output must be of
  * c++filt for DEMANGLE_FULL, and of c++filt -p otherwise. */

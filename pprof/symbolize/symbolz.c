@@ -69,7 +69,7 @@ int symbolize_collect(struct profile *p, const char *url, struct symbolize_sourc
     return 0;
 }
 
-/* Whether Go accepts it as an absolute URL: it has a scheme, and only valid characters. */
+/* Whether Go accepts s as an absolute URL: s has a scheme, and only valid characters. */
 static bool is_url(struct str s)
 {
     size_t n = 0;
@@ -183,7 +183,8 @@ struct answer_names {
     size_t n;
 };
 
-/* Adds the shift of the profile's merge. Returns false on overflow. */
+/* Adds the distance between the server's mapping and the profile's, which a merge may have moved. Returns
+ * false on overflow. */
 static bool shift_address(uint64_t address, uint64_t offset, uint64_t *ret)
 {
     *ret = address + offset;

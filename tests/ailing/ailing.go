@@ -1,9 +1,9 @@
-// Ailing is a program that has one trouble, by its argument, and serves net/http/pprof so that it shows.
+// Ailing is a program with one trouble, which its argument selects. It serves net/http/pprof, so that profiles show the trouble.
 //
 //	ailing TROUBLE [ADDRESS]
 //
-// It prints "listening 127.0.0.1:PORT" once it answers, or at the address. What a trouble is to show in profiles is what
-// tests/e2e/67-findings.bats and 69-compare.bats expect of it.
+// It listens at ADDRESS, by default at a free port of 127.0.0.1, and prints "listening HOST:PORT". tests/e2e/67-findings.bats and
+// 69-compare.bats check the findings on each trouble.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"runtime"
 )
 
-// The functions named here are the ones that a reader of the profile is to be led to.
+// Each function starts one trouble. The findings should lead a reader to this function, or to one that it calls.
 var troubles = map[string]func(){
 	"none":       func() { go compute() },
 	"collection": startForest,

@@ -28,8 +28,8 @@ func grow(depth int) *tree {
 	return &tree{grow(depth - 1), grow(depth - 1)}
 }
 
-// startForest keeps many pointers and little room for garbage: it collects all the time, and allocates faster than that
-// goes.
+// startForest keeps many pointers and leaves little room for garbage. The collector runs all the time, and the program allocates
+// faster than it collects.
 func startForest() {
 	forest := make([]*tree, 32)
 	for i := range forest {
@@ -94,7 +94,7 @@ func startWaking() {
 	go passOn(there, back)
 }
 
-// passOn hands each piece of work, of which there is none, to another thread and waits for it.
+// passOn passes a value to another thread, which does no work, and waits for its answer.
 func passOn(there chan<- bool, back <-chan bool) {
 	runtime.LockOSThread()
 	for {
@@ -119,7 +119,7 @@ func writeBytes() {
 	}
 }
 
-// writeBuffered makes as many system calls, but for whole buffers.
+// writeBuffered also spends its time in system calls, but each of them writes a whole buffer of 64 bytes.
 func writeBuffered() {
 	buffer, some := bufio.NewWriterSize(openNull(), 64), make([]byte, 16)
 	for {

@@ -5,7 +5,8 @@ import "C"
 
 import "runtime"
 
-// callNative has C do the work. Go begins to time a thread when it schedules a goroutine there.
+// callNative has C do the work. It calls Gosched, because Go starts a thread's profiling timer only when it schedules a goroutine
+// on the thread.
 func callNative() {
 	for {
 		C.spin(1000000)

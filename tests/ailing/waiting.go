@@ -14,7 +14,7 @@ var (
 	hoard []*bytes.Buffer
 )
 
-// startWaiting uses no CPU, but has much memory and waiting goroutines. /more starts 200 more.
+// startWaiting uses no CPU, but has much memory and waiting goroutines. /more starts 2000 more goroutines.
 func startWaiting() {
 	runtime.SetBlockProfileRate(1)
 	runtime.SetMutexProfileFraction(1)
@@ -82,7 +82,7 @@ func forgetBuffers() {
 	hoard = append(hoard, bytes.NewBuffer(make([]byte, 1<<20)))
 }
 
-// startFull has no problem: it only has memory in use and works a little.
+// startFull has no trouble: it only has memory in use and computes.
 func startFull() {
 	keepBuffers()
 	runtime.GC()

@@ -1,7 +1,7 @@
 /*
  * Draws the page of a capture alternately in this process and in the child that a grab starts for it. Prints
- * the medians in milliseconds: in this process, in the child, and of the differences within a round; the
- * first line of wall-clock time, the second of processor time:
+ * the medians in milliseconds: in this process, in the child, and of the differences within a round. The
+ * first line has wall-clock time, the second processor time:
  *
  *   child NAME.tar.gz ROUNDS FILE...
  *

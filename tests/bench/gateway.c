@@ -137,7 +137,7 @@ static void hold_sessions(char *config, char *address, size_t n)
         holders[i].options.shared = shared;
         resolve_route(config, address, &holders[i].route);
     }
-    /* The first session does the shared setup, so it is not counted. */
+    /* The first session does the shared setup, so its time and memory are not measured. */
     hold_one(&holders[0]);
     long before = resident_kb();
     int64_t since = clock_now();

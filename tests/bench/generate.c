@@ -161,7 +161,8 @@ static void add_locations(struct maker *m)
 
 /* ---- samples ------------------------------------------------------------------------------------------- */
 
-/* Small numbers are much likelier: every function calls allocation, locks and maps sooner or later. */
+/* Returns a number below n. Small numbers are much likelier, because real stacks often contain the same few
+ * functions, such as those of allocation, locks and maps. */
 static uint64_t uneven_random(uint64_t r, uint64_t n)
 {
     double u = (double)(r >> 11) * 0x1p-53;

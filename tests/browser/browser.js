@@ -22,7 +22,7 @@ export const WIDE = { width: 1280, height: 900 };
 export const NARROW = { width: 400, height: 800 };
 
 const TIMEOUT = 15000;
-/** What the browser logs for an incomplete script. */
+/** The messages that the browser logs for an incomplete script. */
 const SCRIPT_ERROR = /^policy: script-src|^Executing inline script|^SyntaxError|Content Security Policy/;
 
 let started = null;
@@ -62,7 +62,7 @@ export const pageText = (name) => readFileSync(pageFile(name), 'utf8');
 /** The bundle's description in a page. */
 export const bundleOf = (name) => JSON.parse(pageText(name).match(/id="bundle">(.*?)<\/script>/s)[1]);
 
-/** The id of the first view of that kind, service and form; an omitted one matches any. */
+/** The id of the first view of that kind, service and form. An empty or omitted argument matches any. */
 export function idOf(name, kind, service, form) {
     const wanted = Object.entries({ kind, service, form }).filter(([, value]) => value);
     const of = bundleOf(name).data.find((entry) => entry.id && wanted.every(([key, value]) => entry[key] === value));
@@ -70,7 +70,7 @@ export function idOf(name, kind, service, form) {
     return of.id;
 }
 
-/** Makes a page from another: change(text) returns its text. Returns its name, for visit. */
+/** Makes the page `to` from the page `from`: change(text) returns the new text. Returns `to`, for visit(). */
 export function changedPage(from, to, change) {
     const text = pageText(from);
     const changed = change(text);
@@ -191,7 +191,7 @@ export function pixelAt(page, x, y, selector = '.graph canvas') {
     );
 }
 
-/** Runs in the page: lists the elements that exceed the window, or exceed their box without a scroll bar. */
+/** Runs in the page: lists the elements that exceed the window's width, and reports a page that is wider than the window. */
 export function exceeding() {
     const shown = (node) => node.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true }) && !node.closest('.aside, .skip');
     const name = (node) => `${node.tagName.toLowerCase()}.${String(node.className).slice(0, 40)}: ${node.textContent.slice(0, 60)}`;

@@ -37,7 +37,7 @@ const firstInvisible = () =>
         .find((found) => found)?.[0]
         .charCodeAt(0) ?? null;
 
-/** Runs in the page: returns whether it shows a text that is too long. */
+/** Runs in the page: returns the beginning of the first text that is too long; null if there is none. */
 const overlong = () => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT, (node) => 1 + (node.parentNode.tagName === 'SCRIPT'));
     while (texts.nextNode()) if (texts.currentNode.length > 2100) return texts.currentNode.data.slice(0, 60);

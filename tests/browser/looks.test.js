@@ -132,7 +132,7 @@ async function tabStops(page) {
     return stops;
 }
 
-/** The elements that react to a pointer, which Tab must focus too. */
+/** The elements that react to a pointer, but that Tab did not focus. */
 const reachable = () =>
     [...document.querySelectorAll('a[href], button, input, select, summary, canvas[tabindex]')]
         .filter((node) => node.checkVisibility({ checkVisibilityCSS: true }) && !node.disabled)
@@ -195,7 +195,7 @@ test('on paper: the overview, the graph and a table, black on white, nothing cut
         assert.match(await table.locator('caption').textContent(), /rude cpu=2s: CPU time \(the first \d+ of \d+ functions\)/);
         assert.match(await table.locator('tbody tr').first().textContent(), /main\.burnCycles/);
         assert.ok(await page.locator('.papers .overview').first().isVisible());
-        // The other texts name the type and explain the colours.
+        // The choices and the legend stay, because they name the type and explain the colours.
         for (const gone of ['button:not(.choice, .legend *):visible', 'input:visible', 'nav:visible']) assert.equal(await page.locator(gone).count(), 0, gone);
         const cut = await page.evaluate(() =>
             [...document.querySelectorAll('td, th, caption, li, p, h1, h2, h3')]

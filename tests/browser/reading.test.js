@@ -54,7 +54,7 @@ test('the overview: reason, findings, profiles, timeline, errors', () =>
         assert.match(await page.locator('.host', { hasText: 'file-04' }).textContent(), /gone.*cannot connect to localhost port 1/s);
         await until(page, () => [...document.querySelectorAll('.card canvas')].every((canvas) => canvas.width !== 300));
         assert.ok((await measureInk(page, '.card canvas')).colours.length > 0, 'the small pictures are empty');
-        // The number may include a profile that was enabled but empty.
+        // A profile that was enabled but is empty has a card without a picture.
         const empty = await page.locator('.card', { has: page.locator('.nothing') }).locator('.of').allTextContents();
         assert.ok(empty.includes('file-03 caddy block') && empty.includes('file-03 caddy mutex'), empty.join());
         assert.ok(!empty.includes('file-03 rude cpu=2s') && !empty.includes('file-03 rude mutex'), empty.join());
@@ -470,7 +470,7 @@ test('contents of a hundred hosts: folded, comparisons and outliers first, all r
         assert.equal(await open.count(), 1);
         assert.equal(await open.locator('a').count(), await groups.first().locator('a').count());
         assert.match(await groups.nth(1).locator('summary').textContent(), /^app-42 \S+differs 1$/);
-        // By a key, and by a click on its position.
+        // Opens an entry by keys, and then another one by its URL.
         await groups.nth(1).locator('summary').focus();
         await page.keyboard.press('Enter');
         await page.keyboard.press('Tab');

@@ -27,7 +27,7 @@ static void trim_a_limited_number(const char *p, size_t n)
         trim_at_commas(p, n < (32 << 10) ? n / 64 : n);
 }
 
-/* For each comma, visits all pairs of one hundredth of the others. */
+/* For each comma, visits all pairs of every hundredth byte before it. */
 static void compare_all(const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -2,21 +2,23 @@
  * Runs each parser on each of its inputs in a child process, and prints TAP.
  *
  * Time is processor time of the child and of the programs that the parser runs, the least of several runs, so
- * that other load on the machine does not count. n is doubled from 4 kB on until a run takes COST_MIN_MS,
- * and twice of what a tiny input takes; a parser that takes less for the largest input is too fast for a
- * comparison. Inputs of n, 2n and 4n bytes are then parsed by turns, and each of the two doublings is judged
- * separately. A doubling that takes too long is measured again with more runs. It may take longer because the
- * memory no longer fits a cache, or because a limit of the program is reached. In these cases the next two
- * doublings are fast, but those of a quadratic parser are slow: so they are measured instead. A parser that
- * is quadratic up to a limit and refuses larger inputs fails, unless it is fast below the limit. The process
- * counts no instructions, because virtual machines rarely have the counters that perf_event_open(2) needs.
+ * that other load on the machine does not count. n is doubled from 4 kB on until a run takes at least
+ * COST_MIN_MS (or the grammar's min_ms) and at least twice the time of a tiny input; a parser that takes less
+ * for the largest input is too fast for a comparison. Inputs of n, 2n and 4n bytes are then parsed by turns,
+ * and each of the two doublings is judged separately. A doubling that takes too long is measured again with
+ * more runs. If it is still slow, the reason may be that the data outgrow a cache or reach a limit of the
+ * program. Then the next two doublings are fast, while those of a quadratic parser are slow. Therefore they
+ * are measured instead. A parser that is quadratic up to a limit and refuses larger inputs fails, unless it
+ * is fast below the limit. The process counts no instructions, because virtual machines rarely have the
+ * counters that perf_event_open(2) needs.
  *
  * Memory is the child's peak of resident memory over what it had before the parser ran
  * (/proc/self/clear_refs).
  *
  *   cost [--self-test] [--part I/N] [NAME...]    NAME: parsers, by the beginning of their names
  *
- * With --part I/N, measures only every Nth grammar, beginning with the Ith: N processes run side by side.
+ * With --part I/N, measures only every Nth grammar, beginning with number I (from 0), so that N processes can
+ * run side by side.
  */
 #include "tests/cost/cost.h"
 
@@ -41,8 +43,8 @@
 /* The time for an input of this size is overhead, not the input's cost. */
 #define TINY ((size_t)512)
 #define TURNS_IN_DOUBT 16
-/* The doublings after a slow one are measured instead if its larger input takes less than this. A
- * quadratic parser takes 16 times as long for those. */
+/* After a slow doubling, the next two are measured instead, if the largest of the three inputs took less than
+ * this. A quadratic parser then takes up to 16 times as long. */
 #define MAX_MOVE_NS INT64_C(200000000)
 /* The longest time of an input if the parser refuses larger inputs sooner. */
 #define MAX_REFUSED_NS INT64_C(100000000)
@@ -221,7 +223,7 @@ static void limit_child(void)
     alarm(MAX_SECONDS);
 }
 
-/* Runs in a child, which the parser may crash. Returns 0, or -1 after a crash. */
+/* Runs `work` in a child process, because the parser may crash. Returns 0, or -1 after a crash. */
 static int run_in_child(void (*work)(const struct cost_parser *, const struct cost_grammar *,
                                      struct result *),
                         const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
@@ -274,7 +276,8 @@ static void record_slow(struct result *r)
 }
 
 /* Measures the growth of the time from r->n on. The three inputs take turns, so that all run under the same
- * load, and the least time of each counts: as many turns as a clear result needs. */
+ * load. The least time of each counts. Takes more turns while the growth is too large, within TURNS_IN_DOUBT
+ * and MAX_TURNS_NS. */
 static int measure_growth(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
     int64_t start = cpu_ns();

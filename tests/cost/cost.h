@@ -20,7 +20,8 @@ struct cost_grammar {
     const char *name;
     const char *head, *unit, *tail;
     void (*make)(struct buf *to, size_t n);
-    /* Milliseconds that a limit of the program's own allows: growth counts beyond that; 0: COST_MIN_MS. */
+    /* Growth counts only for runs of at least this many milliseconds, because another limit of profgrab
+     * bounds the work below; 0: COST_MIN_MS. */
     unsigned min_ms;
 };
 

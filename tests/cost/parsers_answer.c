@@ -132,7 +132,7 @@ static void hand_off(const char *issue, bool encrypted)
                                       .encrypted = encrypted,
                                       .summary = "text",
                                       .assignees = {.items = assignees, .n = issue ? 0 : 1}};
-    /* All GitLab versions: files larger than a byte go to the package registry. */
+    /* Files larger than one byte go to GitLab's package registry, whatever its version. */
     struct handoff_options options = {.cancel_fd = -1, .upload_max = 1};
     struct handoff_result result;
     struct err err = ERR_INIT;

@@ -123,7 +123,8 @@ static void read_bundle(int fd)
         free(manifest);
 }
 
-/* The bytes are a tar, and stored in gzip: an inflating reader sees the same size. */
+/* Returns a file in memory with the n bytes, a tar, stored in gzip without compression: an inflating reader
+ * sees the same size. */
 static int make_stored_gzip(const char *p, size_t n)
 {
     int fd = memfd_create("bundle", MFD_CLOEXEC);
@@ -157,7 +158,8 @@ static void extract_archive(const char *p, size_t n)
 
 /* ---- gzip ---------------------------------------------------------------------------------------------- */
 
-/* Appends the deflated bytes: a whole gzip member or, after the first call with `z`, its next part. */
+/* Deflates the n bytes at p and appends the result. The calls between begin_gzip and deflateEnd make one gzip
+ * member. */
 static void deflate_to(z_stream *z, const void *p, size_t n, int flush, struct buf *to)
 {
     unsigned char out[65536];
@@ -217,7 +219,8 @@ static void make_padding(struct buf *to, size_t n)
         buf_addc(to, '\0');
 }
 
-/* Zeros until the member has n bytes: a thousand times as many. */
+/* Adds zeros until the member has about n bytes, and ends it. It inflates to about a thousand times as many
+ * bytes. */
 static void add_zeros(z_stream *z, struct buf *to, size_t n)
 {
     static const char zeros[65536];

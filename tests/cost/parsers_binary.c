@@ -276,7 +276,7 @@ static void make_old_strings(struct buf *to, size_t n)
         buf_add(to, "\45\1\1x", 4);
 }
 
-/* Events of an old trace with a stack each, of no bytes and of many. */
+/* Events of an old trace that define a stack, each with 4002 bytes. */
 static void make_old_stacks(struct buf *to, size_t n)
 {
     begin_trace(to, 21);

@@ -1,4 +1,5 @@
-/* JSON and YAML: manifests and their README, sources of services up to named services, and inventories. */
+/* JSON and YAML: manifests and their README, discovery from a source's text to the named services, and
+ * inventories. */
 #include "tests/cost/cost.h"
 
 #include <jansson.h>

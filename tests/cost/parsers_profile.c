@@ -63,7 +63,7 @@ static void add_location(struct buf *to, uint64_t id, uint64_t function, uint64_
     buf_release(&inner);
 }
 
-/* One function in one location, 1 each. */
+/* One function and one location, both with the id 1. */
 static void begin_with_one(struct buf *to)
 {
     begin_profile(to);
@@ -244,7 +244,7 @@ static void make_odd_name(struct buf *to, size_t n)
     ENCODE(to, SAMPLE, 1, 1, 2, 1);
 }
 
-/* A sample with that many labels of the key and text, both strings. */
+/* A sample of about n bytes, with at least one label of this key and text, which are indexes of strings. */
 static void add_labelled(struct buf *to, uint64_t key, uint64_t text, size_t n)
 {
     struct buf sample = BUF_INIT(n + 200);

@@ -373,7 +373,7 @@ static void check_signature(const char *p, size_t n)
     sshsig_release(&s);
 }
 
-/* Keys of any length: the first half is the modulus, the second the exponent. */
+/* The key's exponent and modulus and the signature are equally long: a third of the input each. */
 static void make_rsa_signature(struct buf *to, size_t n)
 {
     static const unsigned char zeros[SSHSIG_MAX];

@@ -187,7 +187,7 @@ static void check_body(const char *p, size_t n)
 #define HEAP "heap profile: 1: 1 [1: 1] @ heap/1\n"
 #define MAPS "--- Memory map: ---\n"
 
-/* Half of it is addresses, half is mappings, none of which has one of these. */
+/* Half of it is addresses, and half is mappings, none of which contains one of the addresses. */
 static void make_addresses_and_mappings(struct buf *to, size_t n)
 {
     buf_adds(to, HEAP);
@@ -363,7 +363,7 @@ static const struct cost_grammar stacks[] = {
     {0},
 };
 
-/* By the pieces in which a connection may deliver a page. */
+/* Feeds the page in pieces of 100 bytes, as a connection may deliver it. */
 static void find_owner(const char *p, size_t n)
 {
     struct profiler_owner cpu = {0}, trace = {.trace = true};

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Tests of the rig itself with plain ssh and curl. All other files depend on it.
+# Tests of the rig itself with plain ssh and curl, because most other test files depend on the rig.
 
 load helper
 

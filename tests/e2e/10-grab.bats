@@ -251,7 +251,7 @@ PY
     is_sanitized || ((lines[1] < 32000)) || fail "resident: ${lines[1]} kB"
 }
 
-# connections FILE: prints the peer of each connect call in strace's output, one per line.
+# connections FILE: prints the addresses in strace's output (peers of connect calls, own addresses of bind calls), each once.
 connections() {
     sed -nE -e 's/.*sin_port=htons\(([0-9]+)\), sin_addr=inet_addr\("([^"]+)"\).*/\2:\1/p' \
         -e 's/.*sin6_port=htons\(([0-9]+)\).*inet_pton\(AF_INET6, "([^"]+)".*/[\2]:\1/p' \

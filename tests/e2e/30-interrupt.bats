@@ -104,7 +104,7 @@ PY
     "$profgrab_program" --ssh-config "$SSH_CONFIG" --host file-03 --port "$port" heap cpu >path 2>log 3>&- &
     pid=$!
     wait_for grep -q 'taking 30s' log
-    # By then profgrab does not take the connection for an idle one.
+    # A connection that is lost within 0.5 s after a request counts as idle, and profgrab would repeat the request.
     sleep 1
     rig_end mortal
     status=0

@@ -26,7 +26,7 @@ load helper
     assert_status 0
 }
 
-# The compression of the latest login's answers, from the sshd's log at DEBUG1.
+# Prints how the latest login compresses the server's data, from the sshd's log at DEBUG1.
 compression_of() { # SSHD
     sed -n 's/.*kex: server->client .* compression: \([^ ]*\).*/\1/p' "$RIG_DIR/$1/log" | tail -n 1
 }

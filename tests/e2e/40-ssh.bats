@@ -29,7 +29,7 @@ make_key() { # TYPE FILE [PASSPHRASE]
     cat "$2.pub" >>"$RIG_DIR/sshd/authorized_keys"
 }
 
-# The agent closes bats' descriptors, because bats waits for their end.
+# The agent closes bats' descriptors, because bats waits until no process has them open.
 agent_start() {
     eval "$(ssh-agent -a "$PWD/agent" 3>&- 4>&-)" >/dev/null
 }

@@ -95,7 +95,7 @@ assert_asked() { # NUMBER
     assert_equal "$(wc -l <asked)" "$1"
 }
 
-# The agent closes bats' descriptors, because bats waits for their end.
+# The agent closes bats' descriptors, because bats waits until no process has them open.
 agent_start() {
     eval "$(ssh-agent -a "$PWD/agent" 3>&- 4>&-)" >/dev/null
 }

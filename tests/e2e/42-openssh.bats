@@ -413,7 +413,7 @@ existing() { # PID...
 
 @test "a killed profgrab leaves no ssh process and no open socket" {
     local i pid carrier carriers left signal
-    # After KILL no cleanup runs; the second of two TERMs ends at once.
+    # After KILL no cleanup runs; the second of two TERMs ends profgrab at once.
     for signal in KILL TERM; do
         : >log # without the line of the previous run
         "$profgrab_program" --ssh-config "$SSH_CONFIG" --via openssh --host far-01 --port "$RIG_PORT_rude" cpu=60s >path 2>log 3>&- &

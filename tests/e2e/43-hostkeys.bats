@@ -287,7 +287,7 @@ run_auto() {
     assert_status 0
     assert_stdout_has 'new, not written down: '
     ssh_connects
-    # Without any file no host can be new.
+    # Without a file of known hosts, accept-new trusts no host.
     host_with 'UserKnownHostsFile none' 'StrictHostKeyChecking accept-new'
     assert_refused 'host key is not known' ''
 }

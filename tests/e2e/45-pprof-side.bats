@@ -324,7 +324,7 @@ refute_secret() {
     assert_status 2
 }
 
-# Last, because no other test can use the fixture's profiler meanwhile.
+# The following tests come last, because they keep the fixture's profiler in use.
 
 @test "a profiler in use is waited for, and the bundle records it" {
     inventory "  app: { port: $RIG_PORT_rude, path: /held=1.5/debug/pprof }"

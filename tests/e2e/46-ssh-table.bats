@@ -32,7 +32,7 @@ setup() {
     row=0
     # profgrab runs proxy commands with this shell, whose messages are in the table.
     export SHELL=/bin/bash
-    # Too long for a DNS name, so no resolver sends a query. NAME in the table.
+    # A host name that is too long for DNS, so no resolver sends a query. The table shows it as NAME.
     nameless=$(printf 'x%.0s' {1..64})
     # A sanitizer without a symbolizer would print a warning into the program's output.
     export ASAN_OPTIONS="${ASAN_OPTIONS-}:fast_unwind_on_malloc=0:symbolize=0"
@@ -66,8 +66,8 @@ ASKPASS
 }
 
 # row EXPECTED CASE SSHD [LINE...] [-- ARG...]: starts a run against that sshd (or `bad_NAME`, or a port) with these arguments.
-# The lines in ssh's configuration override the rig's key, no agent and the rig's known hosts. tests/ssh-table compares the
-# result with EXPECTED.
+# The lines go into ssh's configuration. They override the defaults: the rig's key, no agent, the rig's known hosts.
+# tests/ssh-table compares the result with EXPECTED.
 row() {
     local expected=$1 name=$2 sshd=$3 port=RIG_PORT_$3 lines=() dir
     shift 3
@@ -114,7 +114,8 @@ run_row() { # DIR ARG...
     echo "$status" >"$dir/exit"
 }
 
-# Waits for the rows of this test and checks them; under valgrind only for its errors, because the messages depend on the clock.
+# Waits for the rows of this test and checks them. Under valgrind, checks only for errors of valgrind and for timeouts, because
+# the messages depend on the clock.
 rows_done() {
     wait
     if ((SLOW > 1)); then

@@ -415,7 +415,7 @@ restart_sshd() { # NAME
     waited=$((($(date +%s%N) - lost) / 1000000))
     [[ $status == 52 || $status == 56 ]] || fail "curl: $status $output"
     ((waited > 9000 && waited < 15000)) || fail "refused after $waited ms"
-    # The next one does not wait as long as the first one.
+    # The next client does not wait as long as the first one.
     run fetch --max-time 2 -o /dev/null "$url"
     [[ $status == 52 || $status == 56 ]] || fail "curl: $status $output"
     restart_sshd down
@@ -444,7 +444,7 @@ restart_sshd() { # NAME
     for i in login key; do
         start_sshd "no$i"
         forward --host "no$i-01" --port "$RIG_PORT_rude" --listen "unix:$PWD/sock"
-        # Before that, the process of the login may still exist.
+        # After this fetch, the login's process is gone, so session_of finds the session's process.
         fetch --fail -o /dev/null --unix-socket sock http://localhost/debug/pprof/heap
         if [[ $i == login ]]; then
             : >"$RIG_DIR/no$i/authorized_keys"

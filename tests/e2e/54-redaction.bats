@@ -391,7 +391,7 @@ YAML
         [9f86d081884c7d659a2f]='/nope/9f86d081884c7d659a2f'
         [swordfish]='/nope?token:swordfish'
         [gatekeeper]='/nope/x?auth_key=gatekeeper')
-    # The error of the item ends within the value.
+    # These requests are so long that the item's error is cut within the secret.
     for i in 133 138 142; do
         requests[hunterabcdefgh$i]="/nope?n=$(printf '%0*d' "$i" 0)&token=hunterabcdefgh$i"
     done
@@ -571,7 +571,7 @@ YAML
     "$profgrab_program" attach b.tar.gz -i "$BATS_TEST_TMPDIR/inventory.yaml" --for mailed >out 2>log 3>&- &
     copying=$!
     wait_for_work
-    # Both signals are pending before it continues, so that the second one arrives in the same place.
+    # Both signals are pending before the process continues, so that it receives the second one in the same phase.
     kill -STOP "$copying"
     kill -TERM "$copying"
     kill -HUP "$copying"

@@ -130,7 +130,7 @@ setup() {
     run_profgrab goroutines new.tar.gz:nope
     assert_status 1
     assert_stderr_has 'hint: `profgrab bundle list new.tar.gz` lists its contents'
-    # As completion leaves it: it names the bundle, and no host "new.tar.gz".
+    # A bundle and a colon, as completion leaves them, name the bundle, not a host "one.tar.gz".
     run_profgrab pprof -top one.tar.gz:
     assert_status 0
     refute_stderr_has 'Fetching'
@@ -161,8 +161,8 @@ setup() {
     assert_equal "$stderr" 'profgrab: many: the dump has more than 200000 different stacks'
 }
 
-# swap_profile BUNDLE NEW [SERVICE...]: copies the bundle without dumps as text; the goroutine profiles of these services (none:
-# node_exporter) get the bytes of a heap profile.
+# swap_profile BUNDLE NEW [SERVICE...]: copies the bundle without dumps as text; the goroutine profiles of these services
+# (default: node_exporter) get the bytes of a heap profile.
 swap_profile() {
     PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$rig_root/tests/e2e python3 - "$@" <<'PYTHON'
 import hashlib, json, sys
@@ -578,8 +578,8 @@ hint: did you mean -top? `profgrab pprof -h` lists all flags'
 
 # ---- a full pipe ------------------------------------------------------------------------------------------------
 
-# ends_at_full_pipe stdout|stderr CODE ARG...: one SIGINT while profgrab ARG... waits for the reader of a full pipe ends it
-# with that exit code.
+# ends_at_full_pipe stdout|stderr CODE ARG...: runs profgrab ARG..., and sends one SIGINT while it waits for the reader of a full
+# pipe. It must end with that exit code.
 ends_at_full_pipe() {
     run timeout 120 python3 "$rig_root/tests/rig/full_pipe.py" "$1" "$profgrab_program" "${@:3}"
     if ((status != 0)) || [[ $output != "$2" ]]; then

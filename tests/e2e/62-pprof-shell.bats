@@ -21,7 +21,7 @@ for i in range(3000):
     p.sample([1 + i % 150, 1 + i % 149, 1 + i % 7], [1, 1000])
 open("wide.pb", "wb").write(p.encode())
 P
-    # The terminal sends keys as this type of terminal does.
+    # The keys that the tests send are those of this type of terminal.
     export TERM=xterm LC_ALL=C.UTF-8 TZ=UTC
 }
 

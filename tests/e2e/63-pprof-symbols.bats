@@ -45,7 +45,7 @@ profiles = {"profile": p.encode()}
 if real:
     with open(real, "rb") as f:
         profiles["heap"] = f.read()
-with symbols.serving(profiles, dict(symbols.WAYS, endless=endless, silent=silent), os.environ.get("REAL")) as (server, url):
+with symbols.serving(profiles, dict(symbols.ANSWERS, endless=endless, silent=silent), os.environ.get("REAL")) as (server, url):
     ours = subprocess.run([program, "pprof", *flags, url + where], stdin=subprocess.DEVNULL)
     theirs = subprocess.run(["go", "tool", "pprof", *flags, url + where], stdin=subprocess.DEVNULL, stdout=3) if real else None
 print("asked %d times" % len(server.asked), file=sys.stderr)

@@ -70,7 +70,7 @@ assert_rule() { # RULE FUNCTION
     fi
 }
 
-# Sets $output to the findings on the program's CPU profile; only these rules may report.
+# Sets $output to the findings on the program's CPU profile. Only these rules, cpu-hot, cpu-spread and cpu-idle may report.
 assert_only() { # TROUBLE RULE...
     local line trouble=$1
     shift
@@ -162,7 +162,7 @@ assert_only() { # TROUBLE RULE...
 }
 
 @test "an idle program has none of these findings" {
-    # A process of its own, with few goroutines and no work.
+    # A process of its own, with few goroutines and without a trouble.
     rig_spawn quiet "$rig_root/build/fixture/ailing" none
     rig_wait quiet 20 grep -q '^listening ' "$RIG_DIR/quiet/log"
     curl -fsS -o quiet.txt "http://127.0.0.1:$(ailing_port quiet)/debug/pprof/goroutine?debug=2"

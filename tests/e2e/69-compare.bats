@@ -193,7 +193,7 @@ PY
 }
 
 # modify_bundle DIR NAME PYTHON: packs the files of DIR as NAME.tar.gz, without page and summary. The Python line may change the
-# manifest's `hosts`, and `files`, the file whose bytes an item gets.
+# manifest's `hosts`, and `files`, which maps an item's file to the file whose bytes it gets.
 modify_bundle() {
     python3 - "$@" <<'PY'
 import copy, json, os, sys, tarfile

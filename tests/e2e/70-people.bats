@@ -3,8 +3,8 @@
 
 load helper
 
-# on_screen ROWS COLUMNS [PTY-OPTION...] -- ARG...: runs profgrab on a terminal of that size; its output is in $output, and the
-# final lines of the screen in $screen. Its standard output is in the file path.
+# on_screen ROWS COLUMNS [PTY-OPTION...] -- ARG...: runs profgrab on a terminal of that size; the terminal's text is in $output,
+# and the final lines of the screen in $screen. The standard output of profgrab is in the file path.
 on_screen() {
     local rows=$1 columns=$2 options=()
     shift 2
@@ -738,7 +738,7 @@ The bundle:
 Hand-off:
 Connections:
 Questions and messages:'
-    # Options that resume shares with grab are named there, and described only in grab's help.
+    # The help of resume names the options that it shares with grab; only grab's help describes them.
     grab=$output
     run_profgrab help resume
     assert_stdout_has 'Other options, described by `profgrab help grab`:'

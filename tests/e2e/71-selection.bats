@@ -9,8 +9,8 @@ setup_file() {
     rig_fixture varying -behaviours "$RIG_DIR/behaviours"
 }
 
-# write_fleet N [LINE...]: writes an inventory of m-01 to m-N and further hosts. All are names of one process of the fixture, which
-# records its requests, without SSH.
+# write_fleet N [LINE...]: writes an inventory of m-01 to m-N and of the hosts in the LINEs. All of them reach one process of the
+# fixture without SSH; the process records its requests.
 write_fleet() {
     local n=$1 where="port: $RIG_PORT_varying, path: /varying/debug/pprof"
     shift

@@ -150,7 +150,7 @@ print(o["source"]["kind"], len(o["targets"]), *(t["address"] for t in o["targets
     assert_equal "$(python3 -c 'import json, sys
 print([(s["name"], s.get("labels")) for h in json.load(sys.stdin) for s in h["services"] if h["name"] == "file-03"])' <<<"$output")" \
         "[('byhand', None), ('rude', {'env': 'prod', 'job': 'rude'})]"
-    # Of a host only the services with the label are taken; the host's own labels count for all of them.
+    # profgrab takes only those services of a host that have the label. The host's own labels count for all its services.
     run_profgrab --label env=prod --dry-run --json heap
     assert_equal "$(python3 -c 'import json, sys; print([t["service"] for t in json.load(sys.stdin)["targets"]])' <<<"$output")" "['rude']"
     run_profgrab --label shard=1 --dry-run --json heap
@@ -341,7 +341,7 @@ W
     assert_stdout_has 'storage:9236 (prometheus'
     assert_stderr_has 's ago is used, because it cannot be queried: HTTP 401'
     refute_stderr_has wrong
-    # Make the cached answer an hour older than the limit of 5 minutes.
+    # Make the cached answer an hour older, which is beyond the limit of 5 minutes.
     python3 - "${kept[0]}" <<'PY'
 import hashlib, sys
 head, body = open(sys.argv[1], "rb").read().split(b"\n", 1)

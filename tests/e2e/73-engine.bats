@@ -15,7 +15,7 @@ setup_file() {
 
 # write_fleet [PREFIX...]: writes an inventory of file-01 to file-04, each with a process of the fixture, and of these hosts:
 #   gone          has no sshd at its port
-#   mute          has a sshd that accepts connections and sends nothing
+#   mute          has a listener that accepts connections and sends nothing
 #   file-PREFIX   has a service at that prefix of the fixture (slow=1 becomes slow-1)
 write_fleet() {
     local i port

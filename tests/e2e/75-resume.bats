@@ -32,7 +32,8 @@ YAML
     export PROFGRAB_INVENTORY=$PWD/inventory.yaml
 }
 
-# set_behaviour PROFILE [PREFIX]: from now on, app answers requests for that profile as the prefix of the fixture does, or well.
+# set_behaviour PROFILE [PREFIX]: from now on, app answers requests for that profile as the prefix of the fixture does; without
+# PREFIX, correctly.
 set_behaviour() {
     rm -f "$BEHAVIOURS/$1"
     [[ -z ${2-} ]] || echo "$2" >"$BEHAVIOURS/$1"
@@ -85,7 +86,7 @@ file_exists() { # GLOB
     [[ -s $(compgen -G "$1") ]]
 }
 
-# Succeeds if app received that many requests for the profile.
+# Succeeds if app received at least that many requests for the profile.
 has_requested() { # PROFILE TIMES
     (($(grep -c "/pprof/${1#pprof}\(?\|$\)" "$BEHAVIOURS/asked") >= $2))
 }
@@ -346,7 +347,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     assert_complete "$output"
     # A bundle that is cut off: resume uses its intact items.
     head -c $(($(stat -c %s "$whole") - 3000)) "$whole" >cut.tar.gz
-    # If no item is left and none can be fetched, the bundle remains as it was, and no directory.
+    # If no item is left and none can be fetched, the bundle remains as it was, and no directory is left.
     head -c 3000 "$whole" >short.tar.gz
     rig_alias gone sshd 'Port 1'
     sed 's/web-02:/web-02: { address: gone, services: [app] }\n  was:/' inventory.yaml >gone.yaml

@@ -80,7 +80,7 @@ assert_confined() {
         may_not_open=()
         shift
     fi
-    # In an if, because bats' trap would see the assignment fail.
+    # In an if, because bats' trap would end the test before fail_run prints the reason.
     if ! python3 "$rig_root/tests/rig/confined.py" "$PWD/trace" --may-change place --may-change "$TMPDIR" \
         --may-change "$XDG_RUNTIME_DIR" "${may_not_open[@]}" "$@" >found; then
         fail_run "it left its directories: $(cat found)"
@@ -473,7 +473,7 @@ EOF
             assert_stdout_has 'new, not written down: '
         fi
     done
-    # The user's own known hosts in another place, as ssh does.
+    # profgrab follows a link to the user's own known hosts in another place, as ssh does.
     make_fresh
     rm -rf place/b.partial elsewhere
     mkdir elsewhere

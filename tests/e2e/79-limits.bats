@@ -140,7 +140,7 @@ repeat() { python3 -c 'import sys; h, u, n, t = sys.argv[1:]; print(h + u * int(
     local head unit refused accepted tail
     printf 'version: 1\nservices: { s: { port: 1 } }\nhosts: { h: { connect: direct, address: 127.0.0.1, services: [s] } }\n' >inventory.yaml
     chmod 600 inventory.yaml
-    # The first number of units needs too much memory, the second just less than a file may.
+    # The first number of units needs too much memory, the second just less than a file may need.
     while IFS='|' read -r head unit refused accepted tail; do
         repeat "$head" "${unit//@/$'\n'}" "$refused" "$tail" >c.yml
         run_bounded hosts -i inventory.yaml --from scrape_configs:c.yml
@@ -372,8 +372,8 @@ assert_at_most_2_s() { # LABEL
 @test "SIGINT while the page is drawn or the bundle is written: the whole bundle exists within 2 s" {
     serve_large_profile
     local at
-    # At the fork of the child that draws the page, in that child, and at its end. Then while README.md, the manifest, the tarball
-    # and its directory are written.
+    # The signal arrives at the fork of the child that draws the page, in that child, or at its end; then while README.md, the
+    # manifest, the tarball and its directory are written.
     for at in clone:signal=SIGINT:when=1 close_range:signal=SIGINT:when=1 wait4:signal=SIGINT:when=1 fsync:signal=SIGINT:when={3,4,5,6,7,8} \
         renameat:signal=SIGINT:when={2,3}; do
         run_interrupted_at -e trace="${at%%:*},exit_group" -e inject="$at"
@@ -391,7 +391,7 @@ assert_at_most_2_s() { # LABEL
 
 @test "SIGINT while a bundle is packed slowly: the program ends within 2 s, the work directory stays, and resume packs it" {
     serve_large_profile
-    # Each of 22 pieces of 32 kB takes 0.3 s to read. The first signal goes to the child that draws, alone.
+    # Each of 22 pieces of 32 kB takes 0.3 s to read. The first signal goes only to the child that draws the page.
     run_interrupted_at -P "$PWD/b.partial/here/app/heap.pb.gz" -e inject=fstat,newfstatat:signal=SIGINT:when=1 -e inject=read:delay_enter=300000
     assert_status 130
     assert_stderr_has 'profgrab: the bundle could not be written: interrupted'
@@ -422,7 +422,7 @@ PY
     printf '#!/bin/sh\necho $$ >pid\nexec "%s" "$@"\n' "$program" >gcc-program
     chmod +x gcc-program
     interrupt_complete_body 3>&- &
-    # The fetching thread waits before it closes the body. Then each piece of 32 kB, of 22, takes 0.1 s to read.
+    # The fetching thread waits before it closes the body. Then each of 22 pieces of 32 kB takes 0.1 s to read.
     rm -rf b.tar.gz b.partial
     run --separate-stderr strace -f -ttt -o trace -P "$PWD/b.partial/here/app/heap.pb.gz.part" -P "$PWD/b.partial/here/app/heap.pb.gz" \
         -e inject=close:delay_enter=150000:when=1 -e inject=read:delay_enter=100000 \

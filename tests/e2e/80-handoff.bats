@@ -214,7 +214,7 @@ PUT /api/v4/projects/11/issues/1/notes/N 200 manager"
     assert_equal "$(requests)" ''
 }
 
-# A host of that name would be an error: no request is sent.
+# The host of these trackers does not exist, so a request would be an error.
 @test "a dry run shows the requests for Redmine and Request Tracker" {
     unset TOKEN
     run --separate-stderr "$HANDOFF" --dry-run --encrypted --summary "cpu of $HOST" redmine https://tracker.invalid ops bundle.tar.gz.age
@@ -651,7 +651,7 @@ EOF
         "$profgrab_program" attach -q "$bundle" -i inventory.yaml --for gitaly >out 2>log 3>&- &
         pid=$!
         for ((i = 0; i < 500; i++)); do ! requests | grep -q ' silent ' || break; sleep 0.02; done
-        # Both signals are pending when it continues, so that the first one cannot end it.
+        # Both signals are pending when the process continues, so that the first one cannot end it.
         kill -STOP "$pid"
         kill -TERM "$pid"
         kill -HUP "$pid"

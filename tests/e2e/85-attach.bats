@@ -271,7 +271,7 @@ refuse() {
     assert_status 2
     assert_stderr_has 'team gitaly requires a signature: cannot sign with ssh-ed25519 SHA256:'
     assert_stderr_has "hint: ssh-add $RIG_DIR/me"
-    # An agent that may have the key is asked when it signs, not earlier.
+    # An agent may have the key: profgrab asks it only when it signs, so the hand-off fails later, with exit code 4.
     mv "$RIG_DIR/me" "$RIG_DIR/me.away"
     rig_spawn agent ssh-agent -D -a "$PWD/agent"
     rig_wait agent 10 test -S agent

@@ -15,7 +15,8 @@ stub() {
 # control CURL-ARG...: a request to the control of a stub, or to the stub itself.
 control() { curl -sS --max-time 10 "$@"; }
 
-# spoil ON DO [ARG [TIMES [AFTER]]]: answers the next TIMES requests that match ON, after AFTER of them, by the fault DO.
+# spoil ON DO [ARG [TIMES [AFTER]]]: lets the first AFTER requests that match ON pass, and answers the next TIMES of them with the
+# fault DO.
 spoil() {
     control -X POST -G "$control/fault" --data-urlencode "on=$1" --data-urlencode "do=$2" --data-urlencode "arg=${3-}" \
         --data-urlencode "times=${4-1}" --data-urlencode "after=${5-0}"

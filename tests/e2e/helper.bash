@@ -35,7 +35,7 @@ e2e_setup() {
     cd "$BATS_TEST_TMPDIR/work" || return
 }
 
-# Prints the sshd's log, which bats shows after a failed test.
+# After a failed test, prints the end of the sshd's log, which bats shows.
 e2e_teardown() {
     [[ -n ${BATS_TEST_COMPLETED-} ]] || tail -n 15 "$RIG_DIR/sshd/log"
 }
@@ -134,7 +134,7 @@ children_cpu() {
     printf -v "${1-REPLY}" %d "$(awk -F '[ms ]+' '{ printf "%d", ($1 + $3) * 60000 + ($2 + $4) * 1000 }' <<<"$line")"
 }
 
-# own_network COMMAND...: runs it in a network namespace of its own, from which no other machine can be reached.
+# own_network [UNSHARE-OPTION...] COMMAND...: runs it in its own network namespace, from which no other machine can be reached.
 own_network() {
     if ((EUID == 0)); then
         unshare --net "$@"

@@ -12,7 +12,7 @@ run_bounded() {
 hostile_file() { "$rig_root/tests/rig/hostile_file.py" "$@"; }
 hostile_workdir() { "$rig_root/tests/rig/hostile_workdir.py" "$@"; }
 
-# Sets $scratch to a new directory: in memory if it has enough space, because a disk is slow with so many files and bytes.
+# Sets $scratch to a new directory: in memory (/dev/shm) if possible, because a disk is slow with so many files and bytes.
 make_scratch() {
     scratch=$(mktemp -d -p /dev/shm 2>/dev/null) || scratch=$(mktemp -d -p "$PWD")
 }

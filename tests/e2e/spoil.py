@@ -69,7 +69,7 @@ def items(manifest):
 
 
 def change_manifest(change):
-    """Changes that affect only the manifest."""
+    """Returns a function for the table that applies `change` to the manifest, and leaves the other members as they are."""
 
     def spoil(b):
         manifest = json.loads(b.get("manifest.json"))

@@ -8,7 +8,7 @@
 #include "base/banned.h"
 
 static int run_check(enum body_format format, const uint8_t *p, size_t n, bool whole,
-                      struct check_result *ret)
+                     struct check_result *ret)
 {
     struct err err = ERR_INIT;
     struct check *c = check_new(format, &err);

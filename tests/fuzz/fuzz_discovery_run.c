@@ -14,7 +14,8 @@
  * several times that. A run of 16 kB takes 10 to 50 ms. */
 #define MOST_NS INT64_C(700000000)
 
-/* Host h0 has all of loopback. A service of the inventory has a name that discovery would choose. */
+/* All targets on loopback belong to host h0. A service of the inventory has a name that discovery would
+ * choose. */
 static const char inventory_text[] =
     "version: 1\nservices:\n  web-80-2: { port: 1 }\n  web: { port: 2 }\n"
     "hosts:\n  h0: { services: [web-80-2] }\n  h1: { services: [web] }\n  h2: { address: 10.0.0.2 }\n"

@@ -155,7 +155,7 @@ static void check_comparisons(const uint8_t *p, size_t n)
     expect_findings(&found);
 }
 
-/* Checks one dump, and two dumps of one process. */
+/* Checks the input as one dump, or its halves as two dumps of one process. */
 static void check_dumps(const uint8_t *p, size_t n, size_t n_dumps)
 {
     static const char *const names[] = {"a", "b"};

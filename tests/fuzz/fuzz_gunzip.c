@@ -42,7 +42,7 @@ static int inflate_input(const uint8_t *p, size_t n, bool whole, struct buf *out
     return rc;
 }
 
-/* Returns whether the bytes are exactly one member that inflates to `out`. */
+/* Returns false only if the bytes are exactly one member that zlib inflates to something other than `out`. */
 static bool zlib_agrees(const uint8_t *p, size_t n, const struct buf *out)
 {
     static unsigned char room[OUT_MAX];

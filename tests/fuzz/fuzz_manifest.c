@@ -43,7 +43,7 @@ static void check_print(const struct buf *text)
     json_decref(root);
 }
 
-/* A manifest to resume: its requested items are valid names, and it can be written again. */
+/* A manifest to resume: the names of its requested targets have no slash, and it can be written again. */
 static void check_load(const uint8_t *p, size_t n)
 {
     struct manifest *m = NULL, *again = NULL;

@@ -1,6 +1,6 @@
 /*
- * README.md and the note on an issue, made from an untrusted manifest: none of its text is active in
- * Markdown, none of its lines begins a line, and the manifest's size bounds both.
+ * README.md and the note on an issue, made from an untrusted manifest: no text of the manifest is active in
+ * Markdown, none of its lines becomes the beginning of a line, and the manifest's size bounds both documents.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -30,7 +30,7 @@ static bool is_ours(const char *line)
     return begins_with(line, "    "); /* commands, of names and plain paths */
 }
 
-/* Counts the bars that divide the line's cells. Escaped characters are inactive, and no other character is
+/* Counts the unescaped bars, which divide the line's cells, and asserts that no other unescaped character is
  * active. */
 static size_t count_bars(const char *line, size_t n)
 {
@@ -49,7 +49,7 @@ static size_t count_bars(const char *line, size_t n)
         bars += c == '|';
         assert(!strchr("`[]<~&", c));
         assert(c != '>' || i > 0);
-        /* The asterisk of Go's (*T) can open emphasis; none that could close it is written. */
+        /* The asterisk of Go's (*T) can open emphasis; no asterisk that could close it is written. */
         assert(c != '*' || (before == '(' && isalnum((unsigned char)next)));
         assert(c != '#' || (i == 0 || line[0] == '#'));
         assert(c != '_' || (isalnum((unsigned char)before) && isalnum((unsigned char)next)));

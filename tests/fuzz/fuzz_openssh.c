@@ -1,4 +1,5 @@
-/* Output of OpenSSH's ssh. The first byte chooses: `m` a master's message, anything else its log. */
+/* Output of OpenSSH's ssh. The first byte chooses: `m` a message of a master connection, `e` the text on
+ * standard error, anything else ssh's log. */
 #include "tests/fuzz/fuzz.h"
 
 #include "gateway/openssh/mux.h"

@@ -22,7 +22,7 @@ static int append_page(void *ctx, const void *p, size_t n, struct err *err)
 
 static int draw_files(struct page_builder *d, const struct buf *bytes, struct err *err)
 {
-    /* Every second file is missing in the bundle. */
+    /* Every eighth file is missing in the bundle. */
     for (size_t i = 0; i < d->n && i < FILES_MAX; i++) {
         if (!d->files[i].draw_as || i % 8 == 7)
             continue;

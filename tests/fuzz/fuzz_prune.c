@@ -1,6 +1,6 @@
 /*
  * drop_frames, keep_frames, and names of functions, each on a line. A profile with them is pruned as a report
- * does it, or refused; either takes no more steps than the budget of one profile has, and the functions stay.
+ * does it, or refused. Pruning takes no more steps than its budget has, and the functions stay.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -82,9 +82,9 @@ static size_t count_strings(const uint8_t *p, size_t n)
     return count;
 }
 
-/* Copies the input. Adds filler strings, so that fields of the input are unlikely to refer to the strings after
- * them. Then adds a sample with one label, which redaction must remove, and a string that a rule of redaction
- * matches. */
+/* Copies the input. Adds filler strings, so that fields of the input are unlikely to refer to the strings
+ * after them. Then adds a sample with one label, which redaction must remove, and a string that a rule of
+ * redaction matches. */
 static void plant_label(const uint8_t *p, size_t n, struct buf *b)
 {
     uint64_t hash = UINT64_C(14695981039346656037), at = count_strings(p, n);

@@ -1,6 +1,6 @@
 /*
  * Signatures and the redaction of a copy. The first byte chooses: `s` an armored signature, `b` a
- * signature's body, armored here, `c` a command line, `d` lines of a goroutine dump, `p` a profile.
+ * signature's body, armored here, `c` a command line, `d` lines of a goroutine dump, anything else a profile.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,9 +1,9 @@
 // An imitation of GitLab: a strict and stateful implementation of the part of its REST API that a hand-off uses, written from
-// the documentation. It stores projects, issues, notes, uploads and packages, has the users maintainer, reporter, guest and
-// outsider, and shows each of them, and anonymous visitors, the same objects as GitLab.
+// the documentation. It stores projects, issues, notes, uploads and packages, has the users manager (an owner), reporter, guest
+// and outsider, and shows each of them, and anonymous visitors, the same objects as GitLab.
 //
-// It answers a request that the documentation does not allow as GitLab does, and records it as a violation. A second listener,
-// the control, injects faults on request and reports the requests; see control.go. A third is the object store that some
+// If the documentation does not allow a request, it answers as GitLab does, and records a violation. A second listener, the
+// control, injects faults on request and reports the requests; see control.go. A third is the object store that some
 // installations use for files; see bucket.go. With -to it is a proxy in front of any tracker that injects faults.
 package main
 

@@ -108,7 +108,8 @@ def filled(words, paths):
 
 
 def says_something(report, name):
-    """Whether the report has content; of reports without content, cases.WITHOUT are enough."""
+    """Whether this report of this profile is compared. -tags and -comments leave out profiles without content, except those in
+    WITHOUT; -list=. leaves out the real profiles."""
     if report == "-list=.":
         return name not in REAL + TEXT
     wanted = {"-tags": TAGGED, "-comments": COMMENTED}.get(report)

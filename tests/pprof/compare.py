@@ -96,7 +96,7 @@ def is_real(data):
 
 
 def head(data, other):
-    """The first line that differs, with the one before it."""
+    """The first line that differs, with the lines before and after it."""
     mine, theirs = data.split(b"\n"), other.split(b"\n")
     same = next((i for i, (a, b) in enumerate(zip(mine, theirs)) if a != b), min(len(mine), len(theirs)))
     return b"\n".join(b"      %d: %s" % (i + 1, mine[i][:200]) for i in range(max(0, same - 1), min(len(mine), same + 2))).decode(
@@ -106,7 +106,7 @@ def head(data, other):
 def compare(number, arguments, oracle, ours):
     theirs, mine = oracle.run(number, arguments), ours.run(number, arguments)
     equal = theirs[:2] == mine[:2]
-    # Some output of `go tool pprof` has the random order of a Go map: without a repeated result there is no comparison.
+    # Some output of `go tool pprof` has the random order of a Go map. A result that it does not repeat cannot be compared.
     unsure = not equal and any(oracle.run(number, arguments)[:2] != theirs[:2] for _ in range(REPEATS))
     return {"arguments": arguments, "oracle": theirs, "ours": mine, "real": theirs[0] and is_real(theirs[1]), "equal": equal,
             "unsure": unsure}
@@ -133,7 +133,7 @@ def summary_of(results):
 
 
 def judge(results, least):
-    """0 if all are equal, except the few for which `go tool pprof` has no stable result."""
+    """0 if enough results have real output and all are equal, except the few for which `go tool pprof` has no stable result."""
     equal = sum(r["equal"] for r in results)
     real = sum(bool(r["real"]) for r in results)
     unsure = sum(r["unsure"] for r in results)

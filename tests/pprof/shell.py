@@ -21,7 +21,7 @@ import odd
 from compare import DATE, OLD
 
 DEADLINE = 60
-# Stands for the first browser that pprof looks for, so that no installed browser opens.
+# Substitutes for viewers. chrome stands for the first browser that pprof looks for, so that no installed browser opens.
 VIEWERS = ("gv", "eog", "evince", "kcachegrind", "chrome")
 
 # A line: the profile, the flags and the typed lines, separated by `|`.
@@ -163,11 +163,11 @@ RAW = {"no end": b"top", "one line": b"top\n", "windows": b"top 2\r\nq\r\ntop\n"
        "many": b"top 1\n" * 40}
 RAW_QUIETLY = {"bytes": b"top \xff\xfe\nfo\xff\nfocus=\xff\ntop\n", "controls": b"fo\x01o\n\x1b[31m\ntop \x07\n"}
 
-# Messages with different words in the two programs.
+# Hints, which only profgrab prints.
 OURS = re.compile(rb"^hint: .*\n", re.M)
 # Sessions in which an old pprof behaves differently.
 OTHERWISE = re.compile(rb"^ *(o|options|tags|raw)\b|showcolumns", re.M)
-# Graphviz writes its pictures' time, fonts and panning script in its own way.
+# Files whose content is compared. Pictures are not: Graphviz writes their time, fonts and panning script in its own way.
 TEXTS = re.compile(r"(^[^.]*|\.out|\.grind)$")
 
 

@@ -170,7 +170,7 @@ def comparable_lines(said):
     google/pprof and `go tool pprof`."""
     said = re.sub(rb"(?m)^hint: .*\n", b"", said)
     said = re.sub(rb"Saved profile in .*", b"Saved", said).replace(b"\x1b", b"?").replace(b": stat /", b": open /")
-    # pprof fetches several profiles at the same time.
+    # pprof fetches several profiles at the same time, so the order of the first two lines varies.
     lines = said.strip(b"\n").split(b"\n")
     return sorted(lines[:2]) + lines[2:]
 
@@ -279,7 +279,7 @@ def serving(profiles, answers, real=None):
 
 REPORTS = ("-top -lines", "-raw", "-top", "-top -files -cum", "-tree -filefunctions", "-traces -lines", "-list=. -lines", "-top -addresses")
 MODES = ("fastlocal", "local", "remote", "none", "force", "bogus", "local:bogus")
-# The other programs are compared with fewer reports and modes.
+# Programs that are compared with all reports and modes; the others are compared with fewer.
 FULLY_COMPARED = ("pie", "cpp")
 
 

@@ -32,7 +32,8 @@ FREQUENT = re.compile(r"read|write|pread64|poll|lseek|recvfrom|mmap")
 MOST_AFTER = 20
 TOO_LONG = "it ended after"
 
-# For each report of the data that left: the possible numbers of uploads and notes at the tracker, and whether the copy stays.
+# For each report of the data that left: the numbers of issues, uploads and notes that the tracker must have (a number that is not
+# listed may have any value), and whether the copy stays.
 LEFT = [
     (r"nothing has left this workstation$", {"issues": 0, "uploads": 0, "notes": 0}, False),
     (r"nothing has left this workstation but a neutral issue or note$", {"uploads": 0, "notes": 0}, False),

@@ -46,7 +46,7 @@ def start(command, stdout):
         for number, fd in enumerate((theirs, out, theirs)):
             os.dup2(fd, number)
         os.closerange(3, 256)
-        # Bash starts background commands with these ignored.
+        # Bash starts background commands with SIGINT and SIGQUIT ignored; Python ignores SIGPIPE.
         for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
         os.execvp(command[0], command)

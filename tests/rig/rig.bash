@@ -135,7 +135,8 @@ rig_on_port() {
     return 1
 }
 
-# Prints the process that serves a sshd's youngest session: the last descendant. Much faster than rig_leaves on a busy machine.
+# Prints the process that serves the youngest session of an sshd: the last descendant. It is much faster than rig_leaves on a busy
+# machine.
 rig_session() { # PID
     local process=$1 child
     # Use the youngest, because an older one may be a login that is ending.
@@ -146,7 +147,7 @@ rig_session() { # PID
     echo "$process"
 }
 
-# Prints the descendants of a process without children, or the process itself.
+# Prints those descendants of a process that have no children, or the process itself if it has no children.
 rig_leaves() { # PID
     local stat fields leaf=1
     for stat in /proc/[0-9]*/stat; do
@@ -168,7 +169,7 @@ rig_end() {
     while rig_alive "$name"; do
         # shellcheck disable=SC2046 # one word for each process
         kill -KILL $(rig_leaves "$pid") 2>/dev/null || :
-        # If a client reconnects at once, sshd replaces each child by a new one.
+        # If a client reconnects at once, sshd replaces each child by a new one: after 2 s, end the sshd itself too.
         ((SECONDS < deadline - 28)) || kill -KILL "$pid" 2>/dev/null || :
         if ((SECONDS > deadline)); then
             rig_error "$name (pid $pid) does not end"
@@ -258,7 +259,7 @@ EOF
     rig_alias "$aliases" "$name"
 }
 
-# pam_wrapper copies PAM's library into its TMPDIR, so it is only used with PAM.
+# pam_wrapper copies PAM's library into its TMPDIR, so the sshd preloads it only if it uses PAM.
 rig_sshd_at() { # NAME PORT
     local pam=() kerberos=()
     [[ ! -e $RIG_DIR/$1/keytab ]] || kerberos=(KRB5_CONFIG="$RIG_DIR/$1/krb5.conf" KRB5_KTNAME="$RIG_DIR/$1/keytab")

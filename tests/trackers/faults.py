@@ -181,7 +181,7 @@ class FaultTest:
         print(f"{name}: {what}\n  {out.strip()}\n  {err.strip()}".replace("\n", "\n  "))
 
     def check_report(self, name, request, code, out, err, left, words, outcome):
-        """The errors in the report of a failed hand-off."""
+        """Complains about each error in the report of a failed hand-off."""
         self.count += 1
         reported = re.search("^left (.*)", out, re.M).group(1) if "\nleft " in out else ""
         wrong = []

@@ -63,7 +63,7 @@ rt_start() {
     rig_on_port rt rt_at 'rig_connects PORT' 90
 }
 
-# Prints a configuration without mail, with all files in $RIG_DIR. RT drops attachments above 1 MB without a message, as by default.
+# Prints a configuration without mail, with all files in $RIG_DIR. With it RT drops attachments above 1 MB without a message.
 rt_config() { # PORT
     cat <<EOF
 Set(\$WebPath, ''); Set(\$WebDomain, '127.0.0.1'); Set(\$WebPort, $1);

@@ -1,5 +1,6 @@
-/* Allocations that fail on request. The linker redirects the calls of profgrab's objects (--wrap in the
- * Makefile), a hook those of jansson. A test program that includes this runs in one thread. */
+/* Allocations that fail on request. The linker redirects the allocations of profgrab's objects (--wrap in the
+ * Makefile), and a hook redirects those of jansson. A test program that includes this file runs in one
+ * thread. */
 #ifndef TESTS_UNIT_ALLOC_H
 #define TESTS_UNIT_ALLOC_H
 
@@ -65,7 +66,7 @@ char *__wrap_strndup(const char *s, size_t n)
     return alloc_fails() ? NULL : __real_strndup(s, n);
 }
 
-/* As asprintf(3) warns: after a failure the pointer is undefined. */
+/* asprintf(3) leaves the pointer undefined after a failure, so this macro sets an invalid pointer. */
 #define ALLOC_ASPRINTF(ret, fmt)                                                                             \
     do {                                                                                                     \
         va_list ap;                                                                                          \
@@ -102,12 +103,13 @@ static void *alloc_for_json(size_t n)
         fail_msg(__VA_ARGS__);                                                                               \
     } while (0)
 
-/* Does the work once and frees everything. alloc_walk calls it repeatedly, so it asserts nothing. Returns the
+/* Does the work once and frees everything, because alloc_walk calls it once for each allocation. Returns the
  * work's 0 or -1. */
 typedef int alloc_work_fn(void *ctx, struct err *err);
 
-/* Fails the first allocation, then the second, and so on until none fails. Each failure must give "out of
- * memory"; at most `optional` of them may have no effect. Returns the number of failures. */
+/* Fails the first allocation, then the second, and so on until none fails. After each failure the error's
+ * message must end in "out of memory"; at most `optional` of the failures may have no effect. Returns the
+ * number of failures. */
 static size_t alloc_walk(alloc_work_fn *work, void *ctx, size_t optional)
 {
     for (size_t nth = 1;; nth++) {
@@ -134,7 +136,8 @@ static size_t alloc_walk(alloc_work_fn *work, void *ctx, size_t optional)
     }
 }
 
-/* Suspends the failures for allocations of the test itself; alloc_resume ends that. */
+/* Suspends the failures, so that the test itself can allocate. Returns a value for alloc_resume, which ends
+ * the suspension. */
 static size_t alloc_pause(void)
 {
     size_t nth = alloc.nth;

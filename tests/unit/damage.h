@@ -26,7 +26,7 @@ static inline char *damaged_text(const struct damaged *s)
 
 static inline void damage_once(const char *p, struct damaged s, unsigned mask, damage_fn *check, void *ctx)
 {
-    /* One byte precedes it, so that the parser does not get malloc's alignment. */
+    /* One byte precedes the object, so that it does not have malloc's alignment. */
     char *copy = malloc(s.n + 1);
     assert_non_null(copy);
     memcpy(copy + 1, p, s.n);

@@ -288,7 +288,7 @@ static int read_discovered_groups(void *ctx, struct err *err)
     return rc;
 }
 
-/* Adds the services of a source to the targets, from the inventory's section on. */
+/* Parses an inventory, reads the targets of a source, and adds its services to the hosts. */
 static int discover_services(void *ctx, struct err *err)
 {
     static const char text[] =
@@ -461,7 +461,7 @@ static int read_known_hosts(void *ctx, struct err *err)
     const struct input *in = ctx;
     struct known_hosts k = {0};
     int rc = known_hosts_parse(&k, "file", in->p, err);
-    /* Without memory no line is skipped: it might revoke a key. */
+    /* A lack of memory must not skip a line, because the line might revoke a key. */
     assert_true(rc < 0 || k.n == 2);
     known_hosts_release(&k);
     return rc;
@@ -759,7 +759,7 @@ static void plans_report_failed_allocations(void **state)
     assert_true(alloc_walk(read_requests, &words, 0) >= 2);
     assert_int_equal(request_parse(&words, &p.requests, NULL), 0);
     assert_int_equal(index_parse(page.data, page.len, &p.index, NULL), 0);
-    /* The only sentence about goroutines may be lost. */
+    /* One allocation may fail without an error: the plan then lacks its finding on the goroutines. */
     assert_true(alloc_walk(make_plan, &p, 1) >= 2);
     index_release(&p.index);
     request_release(&p.requests);
@@ -900,7 +900,7 @@ static int pack_bundle(void *ctx, struct err *err)
     int rc = bundle_pack(c.w, c.m, -1, &path, err);
     nth = alloc_pause();
     if (rc < 0) {
-        /* There is no bundle, also under a temporary name; the collected items exist. */
+        /* There is no bundle, not even under a temporary name. The collected items exist. */
         alloc_assert_untouched(&path, sizeof path);
         assert_int_equal(scratch_count(dir), 1);
         assert_true(file_exists(work));
@@ -1124,8 +1124,8 @@ static int inspect_key(void *ctx, struct err *err)
     return 0;
 }
 
-/* Keys with each place of the public key: in the file itself, in FILE.pub beside a private key, a file that
- * is no key, or no file, and in a public key file. */
+/* The public key is in each possible place: in the private key's file; in FILE.pub beside a private key,
+ * beside a file that is no key, or alone; and in a public key file that is inspected itself. */
 static void key_files_report_failed_allocations(void **state)
 {
     const char *dir = *state;

@@ -1,4 +1,4 @@
-/* Helpers of several tests: comparing an error, running a program. Included after cmocka. */
+/* Helpers of several tests: comparing an error, running a program. Include <cmocka.h> before this file. */
 #ifndef TESTS_UNIT_UNIT_H
 #define TESTS_UNIT_UNIT_H
 

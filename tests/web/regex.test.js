@@ -1,4 +1,4 @@
-// Patterns match as in JavaScript, in time linear to the text.
+// Patterns match as in JavaScript, in time that is linear in the text.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/* Something to take addresses of: calls that are inlined, static ones, loops. */
+/* Code for profiles of addresses: inlined calls, static functions, loops. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -97,7 +97,7 @@ static void waiting_can_be_cancelled(void **state)
     assert_true(fd_cancelled(cancel[0]));
     assert_refused(fd_wait(pair[0], POLLIN, CLOCK_NEVER, cancel[0], &err), &err, ERR_CANCELLED,
                    "interrupted");
-    /* Cancellation takes precedence over a ready descriptor, and stays readable. */
+    /* Cancellation takes precedence over a ready descriptor. The cancel descriptor stays readable. */
     assert_refused(fd_wait(pair[0], POLLOUT, CLOCK_NEVER, cancel[0], &err), &err, ERR_CANCELLED,
                    "interrupted");
     assert_refused(fd_wait(-1, 0, CLOCK_NEVER, cancel[0], &err), &err, ERR_CANCELLED, "interrupted");
@@ -171,7 +171,8 @@ static void fd_write_all_writes_everything_to_a_slow_reader(void **state)
     free(much);
 }
 
-/* The pipe has no reader: the writer fills it, waits, and ends when cancelled. */
+/* Nothing reads the pipe. The first writes, to the pipe and to a file, succeed. The later writes begin after
+ * the cancellation. */
 static void a_write_can_be_cancelled(void **state)
 {
     enum { MUCH = 1 << 20 };
@@ -198,7 +199,8 @@ static void a_write_can_be_cancelled(void **state)
     free(much);
 }
 
-/* Reads a file of `size` bytes into a buffer of `max`. It must contain the whole file exactly if `fits`. */
+/* Reads a file of `size` bytes into a buffer of `max`. The buffer must contain the whole file if and only if
+ * `fits`. */
 static void read_back(size_t size, size_t max, bool fits)
 {
     struct buf all = BUF_INIT(max);

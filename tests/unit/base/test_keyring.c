@@ -105,7 +105,8 @@ static void waiting_for_an_answer_ends_at_the_deadline_and_on_cancel(void **stat
     keyring_free(k);
 }
 
-/* Many threads: one asks at a time. The first one fails, the second gets the answer for all. */
+/* Many threads need one secret, and one thread at a time asks for it. The first question fails; all threads
+ * get the answer to the second. */
 struct askers {
     struct keyring *k;
     atomic_int asked, asking, answered;

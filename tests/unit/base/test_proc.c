@@ -122,7 +122,7 @@ static void a_program_is_ended_at_its_deadline(void **state)
     }
 }
 
-/* Waits until a file contains the text. */
+/* Waits until the file's text ends in a newline. Returns the text, which the caller releases. */
 static struct buf wait_for_file(const char *path)
 {
     for (int64_t deadline = clock_deadline(20000); clock_now() < deadline;) {
@@ -256,7 +256,7 @@ static void a_program_starts_with_default_signals(void **state)
         sigaction(numbers[i], &was[i], NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     assert_true(read_mask(buf_str(&out), "SigBlk:\t") == 0);
-    /* 32 and 33 are glibc's own; its posix_spawn leaves them ignored. */
+    /* Signals 32 and 33 belong to glibc, whose posix_spawn leaves them ignored. */
     assert_true((read_mask(buf_str(&out), "SigIgn:\t") & ~0x180000000ull) == 0);
     assert_true(read_mask(buf_str(&out), "SigCgt:\t") == 0);
     buf_release(&out);
@@ -329,7 +329,7 @@ static void variables_are_added_to_the_environment(void **state)
     free(path);
 }
 
-/* proc_end of the first child kills the group and so both. */
+/* proc_end of the first child signals the whole group, which ends both children. */
 static void a_child_can_join_the_process_group_of_another(void **state)
 {
     (void)state;
@@ -560,7 +560,8 @@ static void a_confined_child_is_ended_at_its_limits(void **state)
     fd_close(&cancel[1]);
 }
 
-/* Prints the child's limits: memory in MiB beyond the memory that the child has in use, time in seconds. */
+/* Prints the child's limits: the memory beyond *in_use, in MiB rounded to a multiple of 128, and the time in
+ * seconds. */
 static int print_limits(void *ctx, struct buf *ret, struct err *err)
 {
     const uint64_t *in_use = ctx;
@@ -652,8 +653,8 @@ static int run_interrupted_child(void *ctx)
     return proc_run_confined(interrupt_confined, ctx, &confined, NULL, NULL) < 0;
 }
 
-/* With a handler, this process continues, because the terminal has signalled it too. Without a handler, it
- * ends like the child. */
+/* A signal of the terminal reaches the child and this process. Without a handler, this process ends like the
+ * child. With a handler, it continues and reports an interruption. */
 static void a_signal_to_the_child_interrupts_the_parent(void **state)
 {
     (void)state;

@@ -278,7 +278,7 @@ static void no_error_contains_the_secret(void **state)
     free(path);
 }
 
-/* The sanitizers keep freed memory, more than can be searched. */
+/* The sanitizers keep so much freed memory that a search of it would take too long. */
 #if defined(__linux__) && !defined(UNDER_SANITIZER)
 /* "hotcocoamilk" in a form that the search does not find. */
 #define ENCODED "ubgpbpbnzvyx"
@@ -291,7 +291,7 @@ static bool is_secret_at(const volatile char *p)
     return true;
 }
 
-/* Counts the secret in the writable memory of this process. */
+/* Counts the copies of the secret in the writable memory of this process. */
 static size_t count_in_memory(void)
 {
     size_t found = 0;
@@ -310,7 +310,8 @@ static size_t count_in_memory(void)
     return found;
 }
 
-/* The secret of a file, of a command that prints it in pieces, and a refused secret. */
+/* Reads the secret from a file, then from a command that prints it in pieces, then from a command whose
+ * output is refused. */
 static void no_copy_of_a_secret_is_left_in_memory(void **state)
 {
     char *path = file_join(*state, "token"),
@@ -463,7 +464,7 @@ static void a_line_is_read_only_from_a_private_file_or_fifo(void **state)
     assert_line_refused(*state, ERR_USAGE, "is neither a file nor a pipe");
     assert_line_refused("/dev/null", ERR_USAGE, "is neither a file nor a pipe");
     assert_line_refused("/none", ERR_USAGE, "cannot open /none: No such file or directory");
-    /* At first the FIFO has no writer. Later it has one that keeps it open. */
+    /* At first the FIFO has no writer. Later a writer keeps the FIFO open. */
     assert_int_equal(mkfifo(fifo, 0600), 0);
     assert_line_refused(fifo, ERR_TIMEOUT, "fifo");
     int fd = open(fifo, O_RDWR | O_CLOEXEC);

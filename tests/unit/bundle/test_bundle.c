@@ -82,7 +82,7 @@ static void a_bundle_is_readable_by_its_owner_under_a_closed_umask(void **state)
     umask(before);
 }
 
-/* The archive has neither the owner nor the time of packing. */
+/* The tar headers name no owner, and the gzip header has no time. */
 static void archive_headers_name_no_user(void **state)
 {
     char *path = pack_capture(*state);
@@ -379,8 +379,8 @@ static void a_file_that_shrinks_during_packing_is_an_error(void **state)
 
 /* ---- changed bundles --------------------------------------------------------------------------------- */
 
-/* Returns the number of bytes of the member after its change, or -1 to drop it. At the end it is called with
- * a NULL path and may add members. */
+/* Returns the number of bytes of the member after its change, or -1 to drop it. After the last member,
+ * repack_bundle calls the function with a NULL path; then it may add members. */
 typedef long edit_fn(struct archive *to, const char *path, char *bytes, long n);
 
 static void repack_bundle(const char *from, const char *to, edit_fn *edit)

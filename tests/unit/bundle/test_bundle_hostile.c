@@ -1,4 +1,4 @@
-/* Hostile files in place of a bundle, for each function that reads one. */
+/* Hostile files in place of a bundle, for each function that reads bundles. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -452,7 +452,8 @@ static void holes_beyond_the_stated_size_are_refused(void **state)
     free(tar);
 }
 
-/* A tar header that needs more and more bytes: a GNU sparse map (format 1.0) of a million holes. */
+/* A tar header that needs more and more bytes: a GNU sparse map (format 1.0) that announces ten million
+ * holes. */
 static void oversized_headers_are_refused(void **state)
 {
     const char *dir = *state;

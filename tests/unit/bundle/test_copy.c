@@ -186,7 +186,8 @@ static void assert_copy_has(const char *top, const char *file, const char *want)
 }
 
 /* A server repeats the value of a request in a text and in an error, also in capitals and before a full stop.
- * An ordinary word is redacted only in the answer to the request that contained it. */
+ * An ordinary word is redacted in manifest.json, and in a member only if the member's own request contained a
+ * secret. */
 static void words_that_a_server_repeats_are_redacted(void **state)
 {
     struct capture w;
@@ -220,7 +221,8 @@ static void words_that_a_server_repeats_are_redacted(void **state)
     free(bundle);
 }
 
-/* Returns the strings of a manifest after redaction, which must succeed. The items have no file. */
+/* Redacts a manifest, which must succeed. Returns its JSON, which the caller frees. The items have no
+ * file. */
 static char *redact_to_text(const char *manifest)
 {
     const struct stop never = {.cancel_fd = -1};
@@ -237,7 +239,7 @@ static char *redact_to_text(const char *manifest)
     return text;
 }
 
-/* The requests failed, were left out, or only planned. The same rules redact the server's messages about
+/* The requests failed, were left out, or were only planned. The same rules redact the server's messages about
  * them. */
 static void requests_without_a_file_are_redacted(void **state)
 {
@@ -332,11 +334,12 @@ static void repeated_words_are_redacted_in_the_values_of_every_key(void **state)
     }
 }
 
-/* The tracker gets labels and assignees of an issue unchanged, so a secret in one stops the copy. */
+/* The tracker gets the labels and assignees of an issue unchanged, so a secret in a label or an assignee
+ * stops the copy. */
 static void a_label_or_assignee_with_a_secret_stops_the_copy(void **state)
 {
     static const struct {
-        const char *label, *assignee, *why; /* why: NULL: they are fine */
+        const char *label, *assignee, *why; /* a NULL `why`: the copy succeeds */
     } cases[] = {
         {"profiling", "carol", NULL},
         {"sesame99x", "carol",
@@ -486,7 +489,8 @@ static char *make_key(const char *dir, const char *name)
     return path;
 }
 
-/* Unpacks `b` below dir and makes a copy signed by the key. Returns the copy's path. */
+/* Makes a copy of b.tar.gz in `dir`, signed by the key and called `output`. Returns the copy's path, a new
+ * string. */
 static char *signed_copy(const char *dir, const char *key, const char *output)
 {
     char *bundle = file_join(dir, "b.tar.gz"), *path = file_join(dir, output);
@@ -549,7 +553,8 @@ static void only_an_allowed_signer_is_named(void **state)
     free(path);
 }
 
-/* Unpacks `from`, replaces one file (NULL: none), and packs it as `to`. */
+/* Unpacks `from`, replaces one file by the text `p`, and packs the result as `to`. Returns its path, a new
+ * string. */
 static char *replace_file(const char *dir, const char *from, const char *to, const char *file, const char *p)
 {
     char *work = file_join(dir, "work"), *path = file_join(dir, to), *top = format_text("%s/b", work);
@@ -612,7 +617,7 @@ static void a_changed_copy_has_no_valid_signature(void **state)
         assert_signature(path, NULL, cases[i].state, NULL, cases[i].why);
         free(path);
     }
-    /* The manifest lists README.md of a copy. */
+    /* The manifest of a copy lists README.md. */
     char *path = replace_file(dir, one, "m.tar.gz", "README.md", "run this: rm -rf /\n");
     struct bundle_summary s = verify_copy(path, NULL);
     assert_int_equal(s.changed, 1);

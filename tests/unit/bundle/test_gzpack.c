@@ -49,7 +49,8 @@ static void pack_bytes(const unsigned char *p, size_t n, size_t piece, struct bu
     gzpack_free(g);
 }
 
-/* One member that ends at the last byte and inflates to these bytes: zlib compares CRC and length. */
+/* Asserts that `packed` is one gzip member that ends at its last byte and inflates to these bytes. zlib
+ * compares CRC and length. */
 static void assert_inflates_to(const struct buf *packed, const unsigned char *p, size_t n)
 {
     unsigned char *out = malloc(n + 1);
@@ -158,7 +159,7 @@ static void incompressible_data_is_stored(void **state)
     free(p);
 }
 
-/* Base64 text, and bytes that are rarely above 200, are deflated. */
+/* Base64 text, and bytes that are all below 200, are deflated. */
 static void compressible_data_is_deflated(void **state)
 {
     unsigned char *p = malloc(ROOM);

@@ -185,7 +185,7 @@ static json_t *print_as_json(const struct manifest *m)
     json_t *root = NULL;
     assert_ok(manifest_print(m, &text, &err), &err);
     assert_ok(manifest_json_parse(buf_str(&text), text.len, &root, &err), &err);
-    /* jansson prints the same. */
+    /* The parsed tree is printed as the same text. */
     struct buf again = BUF_INIT(1 << 20);
     assert_ok(manifest_json_print(root, &again, &err), &err);
     assert_string_equal(buf_str(&again), buf_str(&text));
@@ -767,7 +767,8 @@ static void the_request_is_printed_and_loaded(void **state)
     manifest_free(m);
 }
 
-/* A host that was down, a service planned again, an item that arrived: they replace the known record. */
+/* The record of a host that was down, of a service that is planned again or of an item that arrived replaces
+ * the loaded record. */
 static void added_records_replace_loaded_ones(void **state)
 {
     (void)state;
@@ -791,7 +792,7 @@ static void added_records_replace_loaded_ones(void **state)
     assert_ok(manifest_add_host(again, &(struct manifest_host){.name = "file-04"}, &err), &err);
     assert_ok(manifest_add_service(again, &service, &err), &err);
     assert_false(manifest_has_all_items(again, "file-03", "gitaly"));
-    /* Files of items that are no longer planned stay; items without a file are removed. */
+    /* Items with a file stay, even if they are no longer planned. Items without a file are removed. */
     const struct manifest_service *found = require_service(again, "file-03", "gitaly");
     assert_int_equal(found->n_items, 3);
     assert_ok(manifest_add_item(again, &heap, &err), &err);
@@ -1255,7 +1256,8 @@ static void a_missing_file_is_reported_and_a_link_is_an_error(void **state)
 
 #define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 
-/* Hosts and services are added as they finish, and saved in the requested order; others follow. */
+/* Hosts and services are added as they finish, and saved in the requested order. Those that were not
+ * requested follow. */
 static void hosts_and_services_are_saved_in_the_requested_order(void **state)
 {
     static const char *const added[][2] = {{"c", "x"}, {"extra", "x"}, {"a", "y"},

@@ -129,7 +129,7 @@ static void large_members_take_one_pass_in_the_archives_order(void **state)
     free(path);
 }
 
-/* The cache has at most BUNDLE_CACHE_MAX bytes, so each pass reads so many. */
+/* Each pass fills the cache, which has room for BUNDLE_CACHE_MAX bytes. */
 static void large_members_take_few_passes_in_any_order(void **state)
 {
     size_t numbers[100], most = 100 * MB / BUNDLE_CACHE_MAX + 2;

@@ -291,7 +291,7 @@ static void a_work_directory_is_locked_during_use(void **state)
     free(path);
 }
 
-/* The process is killed. */
+/* The process that holds the lock is killed. */
 static void the_lock_ends_with_its_process(void **state)
 {
     struct workdir *w = make_workdir(*state), *again = NULL;
@@ -439,7 +439,7 @@ static void too_deep_or_too_often_linked_work_directories_are_refused(void **sta
     free(path);
 }
 
-/* Reading takes time by the size of a file, even if it takes no disk space. */
+/* The time to read a file grows with its size, even if its holes take no disk space. */
 static void too_large_sparse_files_are_refused(void **state)
 {
     char *path = file_join(*state, "x.partial"), *first = file_join(path, "first"),

@@ -19,7 +19,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* The limit of each wait. */
+/* The limit of each wait, in milliseconds. */
 #define LONG_MS 20000
 
 /* ---- the services ------------------------------------------------------------------------------------ */

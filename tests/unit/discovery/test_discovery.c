@@ -177,8 +177,7 @@ static void mask_with_stars(void *ctx, char *text)
         memset(p, '*', strlen(ctx));
 }
 
-/* The reader masks a text before it cuts or refuses it. */
-/* A job's name is cut to its printable beginning. */
+/* A job's name is made printable and cut before it is compared. */
 static void groups_with_one_long_or_unprintable_name_share_a_job(void **state)
 {
     (void)state;
@@ -199,6 +198,7 @@ static void groups_with_one_long_or_unprintable_name_share_a_job(void **state)
     free(yaml);
 }
 
+/* The reader masks a text before it cuts or refuses it. */
 static void secrets_are_masked_in_jobs_and_notes(void **state)
 {
     (void)state;
@@ -481,7 +481,7 @@ static void a_prometheus_configuration_is_read(void **state)
     free(sd);
 }
 
-/* The limit on targets ends the reading. It adds no note for each further file. */
+/* The limit on targets ends the reading, and the files that remain add no notes. */
 static void files_have_the_limits_of_one_source(void **state)
 {
     static const char head[] = "scrape_configs: [{job_name: a, file_sd_configs: [{files: [";
@@ -767,7 +767,7 @@ static void targets_on_loopback_belong_to_the_sources_host(void **state)
     setup_free(w);
 }
 
-/* Names do not depend on the order of the sources. */
+/* Names do not depend on the order of the targets. */
 static void several_ports_of_one_job_have_names_with_ports(void **state)
 {
     (void)state;
@@ -851,7 +851,8 @@ static void discovered_services_are_selected_by_name(void **state)
     setup_free(w);
 }
 
-/* Services with the same name and port get numbers. Taken names are skipped. */
+/* Services of a job with several ports are named JOB-PORT. If such a name is also the name of a job, the
+ * service of that job gets its port too. */
 static void targets_of_one_name_and_port_get_numbers(void **state)
 {
     (void)state;
@@ -1096,7 +1097,7 @@ static void a_cached_answer_belongs_to_one_tls_server(void **state)
     inventory_free(inv);
 }
 
-/* An answer that arrived through one host is not used for another host. */
+/* A cached answer is used only for a connection with the same host and the same SSH settings. */
 static void a_cached_answer_belongs_to_one_connection(void **state)
 {
     static char ann[] = "ann", nobody[] = "", k[] = "/k";

@@ -34,7 +34,7 @@ static struct plan plan_of(const char *words)
     return p;
 }
 
-/* The items that the budget leaves out of this plan, each with its reason on a line. */
+/* Compares the items that the budget leaves out of this plan, each with its reason on a line. */
 static void assert_left_out(struct budget *b, const char *words, const char *expected)
 {
     struct plan p = plan_of(words);
@@ -216,7 +216,7 @@ static void wake_at_step(void *ctx, const struct host *host, const struct servic
         fd_pipe_wake(*(int *)ctx);
 }
 
-/* The final error of an item with a 503 at each attempt. */
+/* Asserts the message of an item that got a 503 and is given up after `attempts` retries. */
 static void assert_given_up(struct fetch_grab *grab, struct deadline *d, int *wake_fd, unsigned attempts,
                             const char *msg)
 {
@@ -404,7 +404,7 @@ static void the_skew_is_read_from_the_profile(void **state)
     assert_int_equal(record_item(&s, RANK_CPU, -7, 900).sync_skew_ms, -7);
     /* A delta profile states the time of its end. */
     assert_int_equal(record_item(&s, RANK_DELTA, 5003, 0).sync_skew_ms, 3);
-    /* Wall-clock seconds. */
+    /* The clock is a minute ahead: its error is subtracted from the skew, and the item is not counted. */
     assert_int_equal(record_item(&s, RANK_CPU, 60120, 60000).sync_skew_ms, 120);
     assert_int_equal(s.n, 3);
     sync_release(&s);

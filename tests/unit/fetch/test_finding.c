@@ -226,7 +226,7 @@ static void a_wrong_clock_is_reported(void **state)
     }
 }
 
-/* Every finding of other code has one row. */
+/* Each finding that other code adds by its number has a row in the table. */
 static void every_finding_has_a_text(void **state)
 {
     (void)state;
@@ -242,7 +242,7 @@ static void every_finding_has_a_text(void **state)
     findings_release(&l);
 }
 
-/* The documentation is made of the table: complete, and without repeated names or numbers. */
+/* The documentation is made from the table. The table is complete, and repeats no name or number. */
 static void the_table_of_findings_is_complete(void **state)
 {
     (void)state;

@@ -137,7 +137,7 @@ static void store_hint(void *ctx, const struct target *target, const struct fetc
     snprintf(hint, sizeof s->failure->hint, "%s", s->failure->hint);
 }
 
-/* The hint for a service at 0.0.0.0, which is this machine and not loopback. */
+/* Stores the hint for a service at 0.0.0.0, which reaches this machine but does not count as loopback. */
 static void get_hint(unsigned port, char hint[static 512])
 {
     static char name[] = "h", address[] = "127.0.0.1", path[] = "/debug/pprof", service_name[] = "s",
@@ -167,7 +167,7 @@ static void only_a_refused_connection_hints_at_loopback(void **state)
     assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &n), 0);
     get_hint(ntohs(at.sin_port), hint);
     assert_contains(hint, "prometheus says 0.0.0.0; if the service listens on loopback alone");
-    /* The kernel accepts, and nobody answers. */
+    /* The kernel accepts the connection, but no program answers. */
     assert_int_equal(listen(fd, 8), 0);
     get_hint(ntohs(at.sin_port), hint);
     assert_null(strstr(hint, "loopback"));

@@ -158,7 +158,8 @@ static void each_kind_and_form_has_its_path_and_file(void **state)
     assert_planned_as("/debug/vars", "/debug/vars", "debug-vars", BODY_RAW, 0);
 }
 
-/* A profile's own path is checked as that profile; a page's path may serve a page. */
+/* At the path of a profile, the body is checked as that profile. At the path of a page, a page is
+ * accepted. */
 static void a_profile_at_another_path_is_checked_as_a_profile(void **state)
 {
     (void)state;
@@ -199,7 +200,7 @@ static void kinds_that_the_index_lacks_are_not_requested(void **state)
     /* Without a page no kind is absent. */
     assert_plan("fgprof,allocs", NULL,
                 "/debug/pprof/allocs > allocs.pb.gz\n/debug/fgprof?seconds=30 > fgprof.pb.gz\n");
-    /* A kind on the page is available; `all` includes fgprof only if it is named. */
+    /* A kind on the page is available. `all` does not include fgprof. */
     assert_plan("fgprof=7", "heap 1,fgprof 0", "/debug/pprof/fgprof?seconds=7 > fgprof.pb.gz\n");
     assert_plan("all", "heap 1,fgprof 0,profile 0",
                 "/debug/pprof/heap > heap.pb.gz\n/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
@@ -335,7 +336,7 @@ static void file_names_of_a_plan_are_unique(void **state)
                 "/debug/pprof/profile?seconds=1 > cpu.pb.gz\n"
                 "/debug/pprof/profile?seconds=2 > cpu-2.pb.gz\n"
                 "/debug/pprof/profile?seconds=3 > cpu-3.pb.gz\n");
-    /* The format of a raw path is unknown before it has arrived. */
+    /* The format of a raw path is unknown until the answer arrives. */
     assert_plan("mutex=text,/mutex,/mutex.txt", go,
                 "/debug/pprof/mutex?debug=1 > mutex.txt\n"
                 "/mutex > mutex-2*\n"
@@ -500,8 +501,8 @@ static uint64_t estimate_size(const char *word, const char *rows)
     return bytes;
 }
 
-/* The estimates have the magnitude that node_exporter and caddy had: 2.8 kB for 14 records, 3.2 kB for 4
- * goroutines. */
+/* The estimates have the magnitude of the bodies of node_exporter and caddy: 2.8 kB for 14 records, 3.2 kB
+ * for 4 goroutines. */
 static void estimates_follow_the_index(void **state)
 {
     (void)state;

@@ -151,7 +151,7 @@ static void wrong_arguments_of_kinds_are_refused(void **state)
     assert_words_refused("heap,cpu=x", "kind \"cpu\" does not take \"x\"", "it takes a duration such as 30s");
 }
 
-/* Go would use its default of thirty seconds for these. */
+/* For most of these durations, Go would use its default (cpu: 30 s, trace: 1 s) or refuse the request. */
 static void durations_that_go_does_not_support_are_refused(void **state)
 {
     (void)state;

@@ -37,7 +37,7 @@ static struct {
     unsigned pages;     /* requests of the index page */
     int64_t page_ms;    /* duration of each */
     bool endless;       /* the page never ends */
-    int cancel[2];      /* the run's  */
+    int cancel[2];      /* cancels the run */
     bool cancel_waits;  /* a waiting item cancels the run */
     const char *locked; /* a file that cannot be opened */
     unsigned waits;     /* number of waiting events */
@@ -45,7 +45,7 @@ static struct {
     char beside[400];   /* the parallel items of each */
     unsigned late;      /* number of late items */
     struct err last;    /* of the last item */
-    char findings[400]; /* of its rules */
+    char findings[400]; /* the rules of its findings */
 } simulated;
 
 static char a_transfer, another_transfer;
@@ -94,7 +94,8 @@ int __wrap_dir_open(const struct dir *b, const char *path, struct err *err)
                : __real_dir_open(b, path, err);
 }
 
-/* A body that begins with "secret" contains one; a body that begins with a question mark cannot be read. */
+/* A body that begins with "secret" contains the service's secret. A body that begins with a question mark
+ * cannot be read. */
 int __wrap_transfer_find_secret(const struct transfer *t, int fd, bool *ret_reflected);
 int __wrap_transfer_find_secret(const struct transfer *t, int fd, bool *ret_reflected)
 {
@@ -249,7 +250,7 @@ struct stage {
     struct plan_item items[6];
 };
 
-/* A run below the directory; a test changes its options before it begins. */
+/* Prepares a run below the directory. A test may change the options before it starts the run. */
 static void stage_begin(struct stage *s, const char *directory)
 {
     struct err err = ERR_INIT;
@@ -370,7 +371,7 @@ static void the_larger_of_two_damaged_bodies_is_kept(void **state)
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
     assert_int_equal(count_files(&s), 1);
     assert_contains(simulated.last.msg, "attempt 1 failed; it failed 2 times");
-    /* The second attempt failed. */
+    /* There is no finding `retried`, because the second attempt failed too. */
     assert_string_equal(simulated.findings, "");
     stage_end(&s);
 }
@@ -594,7 +595,8 @@ static void no_wait_precedes_an_item_that_is_not_fetched(void **state)
     snprintf(plan_pair(&s, "heap")->left_out, 100, "left out: it is too large");
     plan_pair(&s, "allocs");
     plan_pair(&s, "block");
-    /* The first one failed, and the budget is used up from then on. */
+    /* The first item of the second pair fails, so its second item does not wait. Later the budget is used
+     * up. */
     ATTEMPTS({FETCH_OK, 10, ERR_NONE, false}, {FETCH_FAILED, 0, ERR_NOT_FOUND, false});
     s.run.plan.n = 4;
     assert_items(&s, "heap: ok, 10\nheap later: left out, 0\nallocs: failed, 0\nallocs later: ok, 10\n");

@@ -47,7 +47,7 @@ static void assert_finding(const struct findings *w, const char *rule, const cha
 
 /* ---- two sides --------------------------------------------------------------------------------------- */
 
-/* Adds the profile, which is freed. */
+/* Adds the profile to one side and frees it. */
 static void add_profile(struct comparison *s, enum comparison_side side, struct profile *p)
 {
     struct err err = ERR_INIT;
@@ -100,7 +100,7 @@ static void a_function_with_a_larger_share_is_found(void **state)
     comparison_release(&s);
 }
 
-/* 41 % and 25 % of 50 samples may be the same; of 2,000 they are not. */
+/* Shares of 41 % and 25 % may differ by chance if they are of 50 samples, but not if they are of 2,000. */
 static void differences_within_chance_are_not_found(void **state)
 {
     (void)state;
@@ -261,7 +261,7 @@ static void differences_of_heaps_are_not_compared_as_heaps(void **state)
     comparison_release(&s);
 }
 
-/* Three healthy processes count as one, each with a third. */
+/* Three healthy processes count as one process: each has the weight of a third. */
 static void several_processes_of_a_side_count_as_one(void **state)
 {
     struct comparison s = {0};
@@ -308,7 +308,7 @@ static void profiles_of_different_types_are_not_compared(void **state)
     comparison_release(&s);
 }
 
-/* So many different stacks; at most 2^18. */
+/* Makes a CPU profile with `stacks` different stacks of three functions, at most 2^18. */
 static struct profile *large_profile(size_t stacks)
 {
     struct err err = ERR_INIT;
@@ -477,7 +477,7 @@ static void growth_within_chance_is_not_a_leak(void **state)
     growth_release(&g);
 }
 
-/* Smaller counters, in all or many stacks; a slight decrease by rounding does not count. */
+/* Counters that are smaller in all or many stacks show a restart. A slight decrease by rounding does not. */
 static void a_restart_is_detected(void **state)
 {
     static const struct {
@@ -701,7 +701,8 @@ static void two_hosts_or_a_spread_have_no_outlier(void **state)
     fleet_release(&h);
 }
 
-/* An allocation rate is not memory in use; the later heap is compared. */
+/* A difference of two heaps shows an allocation rate, not memory in use. Of each host, the heap that is added
+ * later is compared. */
 static void differences_of_heaps_are_not_compared_with_heaps(void **state)
 {
     struct fleet h = {0};

@@ -45,7 +45,7 @@ static uint32_t location_of(struct profile *p, const char *name)
     return (uint32_t)p->n_locations - 1;
 }
 
-/* "leaf caller root" and a value of each type. */
+/* Adds a sample. `stack` is "leaf caller root"; `values` has a value of each type. */
 static void add_sample(struct profile *p, const char *stack, const int64_t *values)
 {
     struct err err = ERR_INIT;
@@ -96,7 +96,7 @@ static struct profile *delay_profile(void)
 
 /* ---- findings ---------------------------------------------------------------------------------------- */
 
-/* Adds the findings on a profile, which is freed. */
+/* Adds the findings on a profile, and frees the profile. */
 static void add_findings(struct findings *w, struct profile *p, const struct finding_subject *s)
 {
     struct err err = ERR_INIT;
@@ -147,7 +147,7 @@ static struct findings findings_of_thousand(const char *stack, int64_t samples)
 static void cpu_findings_begin_at_their_thresholds(void **state)
 {
     (void)state;
-    /* Two standard errors above the threshold, and less. */
+    /* `above` is more than two standard errors above the threshold, `below` is less. */
     static const struct {
         const char *rule, *stack;
         int64_t below, above;
@@ -355,7 +355,8 @@ static void memory_of_profilers_is_reported_separately(void **state)
     for (size_t i = 0; i < w.n; i++)
         assert_null(strstr(w.items[i].text, blame));
     findings_release(&w);
-    /* If nothing else allocated, it is the only finding; below a tenth it is none. */
+    /* If nothing else allocated, the share of the profilers is the only finding. Below a tenth it is no
+     * finding. */
     p = heap_profile();
     add_sample(p, "runtime/pprof.StartCPUProfile net/http/pprof.Profile " SERVED,
                (const int64_t[]){2, 2000, 0, 0});
@@ -557,7 +558,8 @@ static void growth_of_goroutines_is_found_above_its_threshold(void **state)
 
 /* ---- the list ---------------------------------------------------------------------------------------- */
 
-/* On several hosts, the host is named; equal findings are shortened; of many, the heaviest stay. */
+/* A finding names its host if there are several hosts. Equal findings are merged into the heaviest of
+ * them. */
 static void findings_of_several_hosts_name_the_host(void **state)
 {
     (void)state;
@@ -582,7 +584,7 @@ static void findings_of_several_hosts_name_the_host(void **state)
     findings_release(&w);
 }
 
-/* All suspects of one service and the other facts: no more than the maximum. */
+/* Suspects and other facts of 40 hosts: the list has no more than the maximum. */
 static void the_number_of_findings_is_limited(void **state)
 {
     (void)state;
@@ -612,7 +614,7 @@ static void the_number_of_findings_is_limited(void **state)
     findings_release(&w);
 }
 
-/* Both forms of one service's goroutines give one finding; local files one each. */
+/* Two CPU profiles of one service give one finding. Two local files give a finding each. */
 static void repeated_findings_are_merged(void **state)
 {
     (void)state;
@@ -699,7 +701,7 @@ static void functions_are_assigned_to_runtime_library_or_program(void **state)
         assert_int_equal(functions_origin_of(str_of(rows[i].name)), rows[i].origin);
 }
 
-/* Every rule names its source, and fills all gaps of its sentence. */
+/* Every rule has all its texts and a name of its own. */
 static void the_table_of_rules_is_complete(void **state)
 {
     (void)state;

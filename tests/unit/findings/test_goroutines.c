@@ -227,7 +227,7 @@ static void many_groups_are_read_and_labels_limited(void **state)
 
 /* ---- profiles ---------------------------------------------------------------------------------------- */
 
-/* main.wait called by main.run, twice; labelled. */
+/* Three goroutines in main.wait, called by main.run, with the label k. */
 static const char proto[] = "\x0a\x04\x08\x01\x10\x02"
                             "\x12\x0d\x0a\x02\x01\x02\x12\x01\x03\x1a\x04\x08\x07\x10\x08"
                             "\x22\x08\x08\x01\x22\x04\x08\x01\x10\x0c"
@@ -349,7 +349,7 @@ static void too_large_dumps_are_refused(void **state)
     assert_many_refused("", add_stack_of_many, 17, "a: the stacks of the dump have more than 1000000 frames");
 }
 
-/* The parts of a state between commas are read one by one, with any text between them. */
+/* Each part of a state between commas is read on its own, whatever the other parts contain. */
 static void the_parts_of_a_state_are_read_one_by_one(void **state)
 {
     struct goroutines *g = read_one("goroutine 1 [a,, ,\t, 7 minutes ,b, 3 minutesx,]:\nmain.main()\n\n");

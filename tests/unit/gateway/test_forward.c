@@ -24,7 +24,7 @@ struct rig {
     struct forward_mapping mapping;
     struct gateway *gw;
     pthread_t thread;
-    int stop[2], told[2]; /* a byte for each event */
+    int stop[2], told[2]; /* pipes: `stop` cancels the forward, `told` has a byte for each event */
     int rc;
     struct err err;
     struct {
@@ -112,7 +112,7 @@ static void await_readable(int fd)
     assert_ok(fd_wait(fd, POLLIN, clock_deadline(LONG_MS), -1, &err), &err);
 }
 
-/* The next event. */
+/* Waits for the next event, which must be the one with index `i`. */
 static void expect_event(struct rig *r, size_t i, enum forward_event_kind kind)
 {
     char c;
@@ -170,7 +170,7 @@ static void bytes_of_a_connection_are_counted(void **state)
     expect_event(r, 0, FORWARD_CONNECTED);
     assert_text_passes(near, far, "hello");
     assert_text_passes(far, near, "good morning");
-    /* One half first: the other still carries. */
+    /* After one half is closed, the other half still carries bytes. */
     shutdown(near, SHUT_WR);
     assert_end(far);
     assert_text_passes(far, near, "bye");
@@ -270,7 +270,7 @@ static void a_connection_waits_for_a_free_descriptor(void **state)
     int late = open_connection(r), later = opened_at_the_far_end(r);
     close(later);
     close(late);
-    /* A descriptor is left for the caller's own socket, not for accepting it. */
+    /* One descriptor is free: for the socket of this test, not for the one that the forward accepts. */
     tight = before;
     tight.rlim_cur = (rlim_t)next + 1;
     close(next);

@@ -75,7 +75,7 @@ static void send_greeting(struct server *s, int fd)
         atomic_fetch_add(&s->got, (size_t)n);
 }
 
-/* Sends as much as is accepted within a while, then resets. */
+/* Sends as much as the other side accepts within 200 ms, then resets the connection. */
 static void flood_connection(int fd)
 {
     static const char chunk[8192];
@@ -154,7 +154,7 @@ static struct server *server_new(enum manner manner)
     return s;
 }
 
-/* After the gateway was closed. */
+/* Call it after the gateway was closed. */
 static void server_free(struct server *s)
 {
     assert_int_equal(write(s->stop[1], "", 1), 1);
@@ -184,7 +184,7 @@ static struct gateway *opened_with(const struct gateway_options *options)
     struct err err = ERR_INIT;
     struct route route = {.direct = true, .address = strdup("127.0.0.1")};
     assert_ok(gateway_open(&route, options, &gw, &err), &err);
-    /* The gateway owns it. */
+    /* The gateway owns the address now. */
     assert_null(route.address);
     return gw;
 }
@@ -308,7 +308,7 @@ static void carries_much(int fd)
     close(fd);
 }
 
-/* Milliseconds of processor time that this whole process uses within so many milliseconds. */
+/* Milliseconds of processor time that this whole process uses within `ms` milliseconds. */
 static int64_t busy_within(int64_t ms)
 {
     struct timespec before, after;
@@ -349,7 +349,7 @@ static void an_attached_descriptor_carries_bytes(void **state)
     assert_ok(fd_socketpair(pair, &err), &err);
     assert_ok(gateway_attach(gw, pair[1], &to, NULL, &err), &err);
     assert_conversation(pair[0]);
-    /* One that leads nowhere is closed. */
+    /* A descriptor whose destination refuses the connection is closed. */
     to.port = closed_port();
     assert_ok(fd_socketpair(pair, &err), &err);
     assert_ok(gateway_attach(gw, pair[1], &to, NULL, &err), &err);
@@ -396,7 +396,7 @@ static void bytes_are_still_sent_after_the_remote_end_has_closed(void **state)
     int fd = dial_port(gw, s->port);
     assert_received(fd, "bye");
     assert_end(fd);
-    /* It still listens. */
+    /* The remote end still reads. */
     for (int i = 0; i < 1000; i++)
         send_text(fd, "0123456789");
     close(fd);
@@ -503,7 +503,7 @@ static void a_reset_reaches_the_client(void **state)
     struct err err = ERR_INIT;
     static char chunk[65536];
     int fd = connect_to(l);
-    /* Reads nothing until the remote end has given up: then some of it is lost. */
+    /* The client reads nothing until the remote end has reset the connection, so some bytes are lost. */
     waits_without_spinning();
     size_t got = 0;
     for (ssize_t n; (n = read(fd, chunk, sizeof chunk)) > 0;)
@@ -516,7 +516,8 @@ static void a_reset_reaches_the_client(void **state)
     server_free(s);
 }
 
-/* A service's last text before it closes is the reason: it is read even after the reset. */
+/* A service may send the reason before it closes the connection. The gateway reads this text even after a
+ * reset. */
 static void bytes_before_the_close_are_read(void **state)
 {
     (void)state;
@@ -593,8 +594,8 @@ static void sockets_are_private_and_removed(void **state)
     unsetenv("XDG_RUNTIME_DIR");
 }
 
-/* The first directory that exists, has space for a socket's path, and contains no special character of a
- * shell. */
+/* profgrab chooses the first directory that exists, has space for a socket's path, and contains no special
+ * character of a shell. */
 static void a_directory_for_sockets_is_chosen(void **state)
 {
     struct err err = ERR_INIT;
@@ -621,7 +622,7 @@ static void a_directory_for_sockets_is_chosen(void **state)
     assert_ok(unix_socket_make_directory(LISTENER_ROOM, &dir, &err), &err);
     assert_null(strchr(dir, '%'));
     free(odd);
-    /* One byte more than the maximum. */
+    /* A path of the maximum length fits, a path with one more byte does not. */
     setenv("XDG_RUNTIME_DIR", *state, 1);
     unsetenv("TMPDIR");
     size_t room = sizeof((struct sockaddr_un *)0)->sun_path - strlen(dir);
@@ -738,7 +739,7 @@ static void a_remote_end_that_does_not_read_causes_no_spinning(void **state)
     waits_without_spinning();
     fill_connection(fd);
     waits_without_spinning();
-    /* Both ends are closed, and there are still bytes to send. */
+    /* The local end is closed, and there are still bytes to send. */
     fd_close(&fd);
     waits_without_spinning();
     gateway_close(gw);
@@ -760,7 +761,8 @@ static void a_local_end_that_does_not_read_causes_no_spinning(void **state)
     server_free(s);
 }
 
-/* Without a free descriptor a connection waits without load, and goes on once there is one. */
+/* Without a free descriptor, a connection waits without using the processor. It continues when a descriptor
+ * is free. */
 static void a_connection_waits_for_a_free_descriptor(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* The steps of opening a route, without an SSH server: which are reported, in which order, and that the
- * last one has the error. */
+/* The steps of opening a route, without an SSH server: the reported steps, their order, and the error of the
+ * last step. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -215,7 +215,7 @@ static void the_peers_address_is_printed(void **state)
         &err);
     assert_ok(fd, &err);
     assert_string_equal(connect_peer_ip(fd, peer), "127.0.0.1");
-    /* A hop behind another one has no step of its own. */
+    /* The connection to a hop behind another hop is a socket pair, which has no IP address. */
     assert_ok(fd_socketpair(pair, &err), &err);
     assert_string_equal(connect_peer_ip(pair[0], peer), "");
     assert_string_equal(connect_peer_ip(listener, peer), "");

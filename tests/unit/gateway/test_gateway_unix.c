@@ -57,7 +57,7 @@ static int accept_connection(int listener)
     return fd;
 }
 
-/* One end sends, the other one receives it and then the end. */
+/* One end sends the text and closes its half. The other end receives the text and then the end. */
 static void assert_transfer(int from, int to, const char *text)
 {
     char got[100] = "";
@@ -89,7 +89,7 @@ static void a_socket_is_dialled(void **state)
     int listener = far_end(path), fd = -1;
     assert_ok(gateway_dial(gw, &to, &fd, &err), &err);
     assert_conversation(fd, accept_connection(listener));
-    /* Host and port are not printed, because they mean nothing. */
+    /* With a path, host and port are ignored. */
     to = (struct destination){.host = "localhost", .port = 1, .unix_path = path};
     assert_ok(gateway_dial(gw, &to, &fd, &err), &err);
     assert_conversation(fd, accept_connection(listener));
@@ -98,7 +98,8 @@ static void a_socket_is_dialled(void **state)
     free(path);
 }
 
-/* The far end sees at once that the near one has left, also behind data that nobody has read yet. */
+/* The far end sees at once that the near end has closed, also behind data that the far end has not read
+ * yet. */
 static void the_far_end_closes_with_the_near_end(void **state)
 {
     char *path = format_text("%s/app.sock", (char *)*state), got[16];
@@ -130,7 +131,7 @@ static void a_remote_socket_can_be_listened_for(void **state)
     struct err err = ERR_INIT;
     int listener = far_end(path);
     assert_ok(gateway_listen(gw, &(struct destination){.unix_path = path}, &l, &err), &err);
-    /* The file may be removed. */
+    /* The gateway keeps its own copy of the path. */
     memset(path, 'x', strlen(path));
     free(path);
     for (int i = 0; i < 2; i++) {

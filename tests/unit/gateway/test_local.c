@@ -207,7 +207,7 @@ static void an_abandoned_socket_is_replaced(void **state)
     assert_true(file_exists(path));
     struct local_listener l = listen_on(text);
     close(connected_to(path));
-    /* Other files stay. */
+    /* Closing the old listener does not remove the new socket. */
     local_listener_close(&old);
     close(connected_to(path));
     local_listener_close(&l);
@@ -225,7 +225,7 @@ static void other_files_are_not_replaced(void **state)
     struct buf b = scratch_read(path);
     assert_string_equal(buf_str(&b), "mine");
     buf_release(&b);
-    /* Nor is the target of a link examined. */
+    /* The target of a link is not examined either. */
     char *link = file_join(*state, "link");
     assert_int_equal(symlink(path, link), 0);
     snprintf(a.path, sizeof a.path, "%s", link);

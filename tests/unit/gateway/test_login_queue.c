@@ -68,7 +68,7 @@ static void fill_queue(struct login_queues *queues, const char *address, int n)
         assert_ok(login_queue_enter(queues, address, -1, &err), &err);
 }
 
-/* Whether the queue admits one more login at once; an admitted login counts until it ends. */
+/* Returns whether the queue is full. If it is not, this call takes a place, as a login does. */
 static bool is_full(struct login_queues *queues, const char *address)
 {
     int stop[2] = {-1, -1};
@@ -108,7 +108,7 @@ static void a_busy_server_gets_fewer_logins(void **state)
         login_queue_leave(queues, "a port 22", false);
     }
     assert_false(is_full(queues, "a port 22"));
-    /* Down to one, never to none. */
+    /* The limit falls to one login, never to none. */
     for (int i = 0; i < PLACES / 2; i++)
         login_queue_leave(queues, "a port 22", true);
     assert_false(is_full(queues, "a port 22"));

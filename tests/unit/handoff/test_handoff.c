@@ -111,7 +111,7 @@ static void plain_text_is_indented(void **state)
     assert_escaped_to(escape_plain, "a\nb\n", "\n  a\n  b\n");
 }
 
-/* Checks that no line begins with a slash, and that only the end of the block closes the fence or block. */
+/* Checks the first and the last line of the block, and that every line between them is indented or empty. */
 static void assert_enclosed(const char *block, const char *begin, const char *end)
 {
     size_t n = strlen(block), e = strlen(end);

@@ -119,7 +119,7 @@ static void a_long_summary_is_cut(void **state)
     free(s);
 }
 
-/* The summary distinguishes the arguments of a kind, and lists a finding on two services once. */
+/* The summary distinguishes the arguments of a kind, and shortens a finding that another service has too. */
 static void repeated_lines_are_merged(void **state)
 {
     (void)state;

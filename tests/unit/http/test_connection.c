@@ -175,7 +175,7 @@ static void answers_are_read(void **state)
     assert_int_equal(r.status, 302);
     assert_string_equal(http_connection_redirect(c), "http://localhost:6060/y");
 
-    /* The last answer closed the connection. */
+    /* The previous answer closed the connection. */
     assert_ok(get_answer(c, (struct http_get){0}, &r, &err), &err);
     assert_true(r.ends_at_close && r.reconnected);
     assert_int_equal(r.bytes, 10);
@@ -184,7 +184,8 @@ static void answers_are_read(void **state)
     stop_server();
 }
 
-/* A long error page is an answer. The client closes its connection, so the next one is no reconnection. */
+/* A long error page is an answer. The client closes its connection, so the next connection does not count as
+ * a reconnection. */
 static void long_error_pages_are_cut(void **state)
 {
     char *page = malloc(600001);

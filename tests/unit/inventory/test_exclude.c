@@ -226,7 +226,7 @@ static unsigned sample_once(struct inventory *inv)
     return taken;
 }
 
-/* By chance one of the six is never taken, or all samples are equal, only once in 2 to the 100th. */
+/* The probability that one of the six hosts is never taken, or always, is below 2 to the power of -100. */
 static void a_sample_is_random(void **state)
 {
     (void)state;

@@ -318,7 +318,7 @@ static void a_setting_in_the_column_of_names_is_explained(void **state)
         "version: 1\nservices: { port: { port: 1 } }\nhosts: { ssh: { services: [port] } }\n"));
 }
 
-/* A list in place of a mapping: the hint has the correct lines, with the file's own name. */
+/* A list in place of a mapping: the hint has the correct lines, with the name from the file. */
 static void lists_instead_of_mappings_are_explained(void **state)
 {
     (void)state;
@@ -339,7 +339,7 @@ static void lists_instead_of_mappings_are_explained(void **state)
                              "write names without \"- \":\ngroups:\n  storage: [HOST, HOST]");
 }
 
-/* These are all mistakes of the text, a line each. */
+/* Asserts that the text has exactly these mistakes, one on each line. */
 static void has_mistakes(const char *text, const char *expected)
 {
     struct inventory *inv = NULL;
@@ -433,7 +433,7 @@ static void invalid_top_level_keys_are_refused(void **state)
                              "");
 }
 
-/* The refusal of one service, `column` counting within its settings. */
+/* Asserts the refusal of one service. `column` is the column within its settings, counted from 1. */
 static void service_refuses(const char *settings, size_t column, const char *message, const char *hint)
 {
     char text[512], expected[512];
@@ -512,7 +512,7 @@ static void invalid_schemes_and_sockets_are_refused(void **state)
                              "add \"port: N\", the port that serves its /debug/pprof, or \"unix: /PATH\"");
 }
 
-/* The longest path a socket can have, and one more. */
+/* The longest path that a socket can have, and a path with one more byte. */
 static void too_long_paths_of_sockets_are_refused(void **state)
 {
     (void)state;
@@ -640,7 +640,7 @@ static void secrets_themselves_are_refused(void **state)
     }
 }
 
-/* The refusal of one host. */
+/* Asserts the refusal of one host. `column` is the column within its settings, counted from 1. */
 static void host_refuses(const char *settings, size_t column, const char *message, const char *hint)
 {
     char text[512], expected[512];
@@ -831,7 +831,8 @@ static void ten_thousand_hosts_are_read(void **state)
     print_message("10,000 hosts, %zu bytes: %lld ms\n", text.len, (long long)took);
     inventory_hosts(inv, &n);
     assert_int_equal(n, 10000);
-    /* Far more than needed, far less than quadratic time; also for sanitizers and on a busy machine. */
+    /* The limit is far above the time needed, also with sanitizers and on a busy machine, and far below
+     * quadratic time. */
     assert_in_range(took, 0, 3000);
     inventory_free(inv);
     buf_release(&text);
@@ -954,7 +955,7 @@ static void a_hundred_thousand_hosts_are_read(void **state)
     buf_release(&text);
 }
 
-/* A directory of its own, with HOME and XDG_CONFIG_HOME in it. */
+/* Makes a directory for one test. */
 static int make_dir(void **state)
 {
     const char *base = getenv("TMPDIR");

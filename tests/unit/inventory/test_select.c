@@ -33,7 +33,8 @@ static struct inventory *load_inventory(void)
     return inv;
 }
 
-/* One selection: lists separated by commas, but for ranges; NULL for none. */
+/* One selection. `hosts` has one entry each, because a range contains commas; `groups` and `services` are
+ * lists separated by commas. NULL: none. */
 struct asked {
     const char *hosts[3];
     const char *groups;
@@ -163,7 +164,7 @@ static void a_port_makes_a_service(void **state)
     assert_string_equal(t.items[0].host->name, "db.example");
     assert_string_equal(t.items[0].host->address, "ops@db.example");
     assert_false(t.items[0].host->direct);
-    /* Selecting it again gives the same, and does not add it to the inventory. */
+    /* A second selection gives the same host and service. Neither is added to the inventory. */
     assert_int_equal(run_selection(inv, &WITH_PORT(8080, "ops@db.example"), &t, NULL), 0);
     assert_int_equal(t.n, 2);
     assert_ptr_equal(t.items[1].host, t.items[0].host);
@@ -218,7 +219,8 @@ static void a_socket_makes_a_service(void **state)
     inventory_free(inv);
 }
 
-/* Equal descriptions are one service, others get names of their own, which avoid the inventory's. */
+/* Equal descriptions are one service. Other services get names of their own, which differ from the
+ * inventory's. */
 static void names_of_adhoc_services_are_unique(void **state)
 {
     (void)state;
@@ -387,7 +389,7 @@ static void unknown_names_get_suggestions(void **state)
     inventory_free(inv);
 }
 
-/* The name is a directory of the bundle. */
+/* The name of a host is a directory of the bundle. */
 static void two_hosts_of_one_name_are_refused(void **state)
 {
     (void)state;

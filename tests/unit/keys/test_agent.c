@@ -146,7 +146,7 @@ static int sign_with(struct agent *a, size_t key, const struct ssh_blob *data, i
     return agent_sign(a, &request, ret, err);
 }
 
-/* Old agents, and some other implementations, ignore the flags. */
+/* Old agents, and some other implementations, ignore the flags that request SHA-2. */
 static void an_agent_that_signs_with_sha1_only_is_refused(void **state)
 {
     (void)state;
@@ -300,7 +300,7 @@ static void a_real_agent_does_not_sign_with_a_removed_key(void **state)
 
 /* ---- misbehaving agents ---------------------------------------------------------------------------- */
 
-/* A socket that behaves like an agent up to the end of `script`. */
+/* A socket that listens in place of an agent, and the connection that a test accepts. */
 struct rogue {
     char *path;
     int listener, connection;

@@ -131,8 +131,8 @@ static void each_cipher_of_openssh_is_decrypted(void **state)
     }
 }
 
-/* sshd verifies signatures in 41-auth.bats; here only their format is checked, and that the name
- * determines the hash. */
+/* sshd verifies signatures in 41-auth.bats. This test checks only their format, and that the name determines
+ * the hash. */
 static void the_signature_name_determines_the_hash(void **state)
 {
     static const char *const names[] = {"rsa-sha2-512", "rsa-sha2-256", "ssh-rsa"};

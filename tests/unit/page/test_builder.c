@@ -70,7 +70,8 @@ static void draw_profile(struct page_builder *d, size_t i, struct profile *p)
     "{\"name\":\"" host "\",\"against\":" against ",\"services\":[{\"name\":\"gitaly\",\"items\":[{"         \
     "\"kind\":\"cpu\",\"status\":\"ok\",\"file\":\"" host "/cpu\",\"profile\":{}}]}]}"
 
-/* The last host is not on the full page, but counts as healthy; an unreadable one is counted. */
+/* The last host does not fit on the page, but counts as healthy. A host with an unreadable profile is counted
+ * as left out. */
 static void a_full_page_has_both_sides(void **state)
 {
     static const char manifest[] =
@@ -102,7 +103,7 @@ static void a_full_page_has_both_sides(void **state)
 #define HEAP_OF(pair)                                                                                        \
     "{\"kind\":\"heap\",\"status\":\"ok\",\"pair\":" pair ",\"file\":\"" pair "\",\"profile\":{}}"
 
-/* The first of a pair failed and was fetched by resume, so it is the later one now. */
+/* If `swapped`, the first item of the pair failed and resume fetched it, so it is the later snapshot. */
 static void snapshots_of_a_pair_are_ordered_by_time(void **state)
 {
     static const char manifest[] =
@@ -150,7 +151,7 @@ static void a_text_dump_of_a_second_snapshot_is_reported(void **state)
     buf_release(&bytes);
 }
 
-/* The page of a copy with a member that kills its reader. */
+/* Passes two members to the visitor. Reading the second one kills the process. */
 static int visit_deadly(const struct bundle_preview *bundle, const struct bundle_visitor *v, struct err *err)
 {
     static const char *const paths[] = {"a.txt", "b.txt"};

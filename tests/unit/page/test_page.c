@@ -134,7 +134,7 @@ static size_t expect_tree(const struct profile *p, const struct flame *f, size_t
     return smaller;
 }
 
-/* The default type, with all its callees. */
+/* Returns a node's value of the default type, with all its callees. */
 static int64_t node_weight(const struct flame *f, size_t node)
 {
     uint64_t sum = 0;
@@ -202,7 +202,7 @@ static void the_heaviest_nodes_are_first(void **state)
     profile_free(p);
 }
 
-/* In one step, and in many while it grows. */
+/* Nodes are folded in one step, or in many steps while the tree grows. */
 static void folding_preserves_sums(void **state)
 {
     static const size_t most[] = {3, 4, 10, 100, 1000, 5000};
@@ -211,7 +211,7 @@ static void folding_preserves_sums(void **state)
         struct profile *p = grown_profile(5000, 7 + i);
         struct flame *f = draw_flame(p, most[i]);
         assert_true(expect_tree(p, f, most[i]) > 0);
-        /* The limit is used, except for callers of folded nodes. */
+        /* The tree has at least half as many nodes as allowed. */
         assert_true(f->n_nodes >= most[i] / 2);
         flame_free(f);
         profile_free(p);
@@ -355,7 +355,7 @@ static void copied_json_keeps_its_meaning(void **state)
     assert_string_equal(b.data, "{\"a\": \"\\u003cscript\\u003e\\u0026\\\"\\u2028\\u2029x\", \"b\": [1]}");
     json_decref(parse_json(&b));
     buf_clear(&b);
-    /* Cut within one: as it is. */
+    /* A cut character is copied unchanged. */
     jsontext_json(&b, str_of(text + strlen(text) - 6));
     buf_release(&b);
 }
@@ -389,7 +389,7 @@ static json_t *profile_json(struct profile *p)
     return root;
 }
 
-/* The page's script relies on these. */
+/* The page's script relies on these properties. */
 static void expect_profile(const struct profile *p, const json_t *root)
 {
     const json_t *nodes = json_object_get(root, "nodes"), *functions = json_object_get(root, "functions");

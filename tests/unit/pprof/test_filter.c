@@ -1,5 +1,6 @@
 /* The effect of focus, ignore, hide and the other filters on a small profile. The results are those of `go
- * tool pprof`, except for profgrab's own limits. Also finds and splits source files. */
+ * tool pprof`, except for profgrab's own limits. The last tests find source files and split them into
+ * lines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,7 +79,8 @@ static struct profile *make_profile(void)
     return p;
 }
 
-/* Adds all samples, as `leaf<inlined,caller<main{k}` with the keys of labels, each followed by a blank. */
+/* Adds each sample as `leaf<inlined,caller<main{k}` with the keys of its labels and a blank. Returns the
+ * text. */
 static const char *print_samples(const struct profile *p, struct buf *b)
 {
     for (size_t i = 0; i < p->n_samples; i++) {

@@ -273,7 +273,7 @@ static void a_tree_has_a_node_for_each_path(void **state)
     assert_int_equal(g.nodes[nth_node(&g, "c", 1)].cum, 2);
     assert_int_equal(g.nodes[nth_node(&g, "c", 2)].cum, 7);
     assert_true(edge_between(&g, "b", "x")->inlined);
-    /* Without x, its callee is b's; without a, b has no caller. */
+    /* Without x, the caller of c is b. Without a, b has no caller. */
     for (size_t i = 0; i < g.n_order; i++)
         if (g.order[i] == nth_node(&g, "x", 0) || g.order[i] == nth_node(&g, "a", 0))
             g.order[i--] = g.order[--g.n_order];
@@ -363,7 +363,7 @@ static void light_edges_are_left_out_if_only_inlining_counts(void **state)
             snprintf(text, sizeof text, "x%u<f%u f%u main", a, a % 7, c);
         else if (i % 4 == 1)
             snprintf(text, sizeof text, "x%u f%u f%u main", a % 11, a % 5, c);
-        else if (i % 4 == 2 && i < 20000) /* in the first half alone */
+        else if (i % 4 == 2 && i < 20000) /* only in the first third */
             snprintf(text, sizeof text, "y%u<z%u f%u main", a, a, a % 13);
         else
             snprintf(text, sizeof text, "q%u x%u<q%u main", i % 1009, c, a % 3);

@@ -13,7 +13,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* Neither all alike nor all different. */
+/* Makes bytes that gzip can compress a little: neither all equal nor all different. */
 static unsigned char *sample_bytes(size_t n)
 {
     uint64_t seed = 77;
@@ -79,7 +79,7 @@ static void short_data_is_one_member(void **state)
     comes_back(GZIP_MEMBER_BYTES, 65536, 1);
 }
 
-/* More than fits at once, in pieces that end with a member, and in pieces larger than one. */
+/* More than fits at once, in pieces that end with a member, and in pieces larger than a member. */
 static void long_data_is_several_members(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void one_processor_compresses_without_threads(void **state)
     assert_false(pays);
 }
 
-/* Accepts so many members. */
+/* Accepts *ctx pieces, then fails. */
 static int take_some(void *ctx, const void *p, size_t n, struct err *err)
 {
     size_t *left = ctx;

@@ -184,8 +184,8 @@ static void matches_protobuf_c(void **state)
 
 /* ---- encodings --------------------------------------------------------------------------------------- */
 
-/* One sample of main.f, 7 samples, everything in the order given: s(amples), t(ypes), l(ocations),
- * f(unctions), n(ames). */
+/* Encodes a profile with one sample of main.f, whose value is 7. `order` gives the order of the parts:
+ * s(amples), t(ypes), l(ocations), f(unctions), n(ames). */
 static struct buf spell_profile(const char *order)
 {
     static const char *const strings[] = {"", "samples", "count", "main.f", "f.go", NULL};
@@ -449,7 +449,7 @@ static void inflation_beyond_real_profiles_is_refused(void **state)
     buf_release(&gz);
 }
 
-/* Profiles are compared by each pair of their types. */
+/* Merging profiles takes time for each pair of their types. */
 static void more_than_1000_sample_types_are_refused(void **state)
 {
     (void)state;
@@ -469,7 +469,7 @@ static void more_than_1000_sample_types_are_refused(void **state)
     }
 }
 
-/* A few bytes each, whose columns would take ten times as much or more. */
+/* Each row is a message of a few bytes that takes at least ten times as much memory. */
 static void profiles_that_need_too_much_memory_are_refused(void **state)
 {
     (void)state;
@@ -562,8 +562,7 @@ static void damaged_profiles_are_safe(void **state)
     assert_true(fine > 0);
 }
 
-/* A sink that is full. */
-/* A string of that many bytes, and n equal messages. */
+/* Adds a string of this many bytes to the string table. */
 static void spell_long(struct buf *b, size_t bytes)
 {
     char *s = malloc(bytes);
@@ -634,7 +633,7 @@ static void many_long_comments(struct buf *b, unsigned n)
         encode_number(b, 13, 3);
 }
 
-/* Few bytes that refer to much text are refused; fewer of them are accepted. */
+/* A small profile that refers to too much text is refused. A profile with fewer references is accepted. */
 static void profiles_that_repeat_too_much_text_are_refused(void **state)
 {
     static const struct {

@@ -21,7 +21,7 @@ struct odd {
     size_t n;
 };
 
-/* An ID of a location; those of `gaps` take up to five bytes. */
+/* Returns the ID of a location. With `gaps` it takes up to five bytes. */
 static uint64_t id_of(bool gaps, uint64_t location)
 {
     return gaps && location % 3 == 0 ? location << 17 | 1 : gaps ? location * 2 : location;
@@ -68,7 +68,7 @@ static struct buf large_profile(size_t n_locations, bool gaps, bool strings_firs
     return b;
 }
 
-/* The bytes written again, or the error. */
+/* Parses a profile and returns the bytes written again, or the error's message. */
 static struct buf parse_outcome(const struct buf *b)
 {
     struct err err = ERR_INIT;
@@ -84,7 +84,7 @@ static struct buf parse_outcome(const struct buf *b)
     return ret;
 }
 
-/* The outcome, which is the same with one processor. */
+/* Returns the outcome, and asserts that it is the same with one processor. */
 static struct buf same_outcome(const struct buf *b)
 {
     cpu_set_t all, one;
@@ -121,8 +121,9 @@ static void two_halves_equal_the_whole(void **state)
 #define STRAY "\x08\x7f\x10\x01", 4
 #define BROKEN "\x0a\x02\x01\x80\x10\x01", 6
 
-/* The reader reports the first of two errors. An error before any output makes the file look like another
- * format. */
+/* Malformed bytes take precedence over a wrong number of values, and a wrong number over a missing location.
+ * Of two wrong numbers the first is reported. Malformed bytes near the beginning make the file look like
+ * another format. */
 static void invalid_profiles_are_refused(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Profiles merged, scaled, compared as by google/pprof. */
+/* Merging, scaling and comparing profiles, as google/pprof does. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -69,7 +69,7 @@ static void add_mapping(struct profile *p, uint64_t start)
     assert_ok(profile_add_mapping(p, &m, &err), &err);
 }
 
-/* The same location in a relocated program is one; new ones are appended. */
+/* Equal locations of a relocated program become one. New locations are appended. */
 static void equal_samples_of_two_profiles_are_added(void **state)
 {
     (void)state;
@@ -90,8 +90,8 @@ static void equal_samples_of_two_profiles_are_added(void **state)
     profile_free(b);
 }
 
-/* Samples whose values become zero are removed, with everything only they refer to. */
-/* Stacks of 1 to 3 frames, a label on every third; starting again after the last location. */
+/* Adds samples with stacks of 1 to 3 frames, and a label on every third. After the last location the stacks
+ * repeat. */
 static void add_tree(struct profile *p, uint32_t places, size_t samples)
 {
     struct err err = ERR_INIT;
@@ -111,7 +111,8 @@ static void add_tree(struct profile *p, uint32_t places, size_t samples)
     }
 }
 
-/* More locations than two bytes number, which the new profile reaches in the middle of a stack. */
+/* The profiles have more locations than two bytes can number. The merged profile exceeds that number in the
+ * middle of a stack. */
 static void many_locations_are_merged(void **state)
 {
     (void)state;
@@ -137,6 +138,7 @@ static void many_locations_are_merged(void **state)
     profile_free(b);
 }
 
+/* The merge also removes everything to which only the removed samples refer. */
 static void samples_that_become_zero_are_removed(void **state)
 {
     (void)state;
@@ -182,7 +184,8 @@ static void headers_of_two_profiles_are_merged(void **state)
     profile_free(b);
 }
 
-/* A profile merged with itself has twice the values; merging it again changes nothing. */
+/* A profile merged with itself has twice the values. A merged profile does not change if it is merged
+ * again. */
 static void generated_profiles_are_merged(void **state)
 {
     (void)state;
@@ -252,7 +255,7 @@ static void types_that_not_all_profiles_have_are_removed(void **state)
     profile_free(b);
 }
 
-/* Only multiplied values count for the decision whether anything is left. */
+/* A sample is removed if all its multiplied values become 0. Values with the ratio 1 do not count. */
 static void values_are_scaled(void **state)
 {
     (void)state;
@@ -308,7 +311,7 @@ static void a_label_replaces_those_of_its_key(void **state)
     profile_free(p);
 }
 
-/* The finest unit of each type; a single profile is unchanged. */
+/* Combined profiles get the finest unit of each type. A single profile is unchanged. */
 static void units_are_converted_to_the_finest(void **state)
 {
     (void)state;

@@ -53,7 +53,7 @@ static void a_legacy_count_profile_is_read(void **state)
     assert_int_equal(p->samples[0].depth, 3);
     assert_int_equal(p->locations[0].address, 0x46e6c0);
     assert_int_equal(profile_frame(p, &p->samples[1], 0), profile_frame(p, p->samples, 1));
-    /* Go's text has no mappings: one is made. */
+    /* Go's text has no mappings, so the parser makes one. */
     assert_int_equal(p->n_mappings, 1);
     assert_int_equal(p->mappings[0].limit, UINT64_MAX);
     struct str drop = profile_str(p, p->drop_frames);
@@ -138,7 +138,7 @@ static void legacy_thread_stacks_are_read(void **state)
     assert_int_equal(p->n_locations, 3);
     assert_int_equal(p->locations[0].address, 0x1000);
     assert_int_equal(p->locations[1].address, 0x2000);
-    /* The program first, non-executable mappings left out, $build replaced. */
+    /* The program is first, non-executable mappings are left out, and $build is replaced. */
     assert_int_equal(p->n_mappings, 2);
     assert_string_is(p, p->mappings[0].file, "/bin/x");
     assert_string_is(p, p->mappings[0].build_id, "abc");
@@ -182,7 +182,7 @@ static void overlapping_mappings_are_read(void **state)
             maps[i].start = random_below(&seed, 0x200);
             maps[i].limit = maps[i].start + random_below(&seed, 0x20);
             maps[i].offset = random_below(&seed, 2) * random_below(&seed, 0x40);
-            /* The other names keep adjacent mappings apart. */
+            /* The mappings have different names, so that adjacent mappings are not merged. */
             buf_addf(&text, "%03x-%03x r-xp %03x 0:0 0 [%u]\n", (unsigned)maps[i].start,
                      (unsigned)maps[i].limit, (unsigned)maps[i].offset, i);
         }

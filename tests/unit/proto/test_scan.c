@@ -243,7 +243,7 @@ static void pack_profile(struct buf *b, const pb_profile *p)
 
 enum { UNPACKED = 1, STRINGS_FIRST = 2, TYPES_LAST = 4, STRANGERS = 8, SPELLINGS = 16 };
 
-/* Fields of no profile, of every wire type. */
+/* Adds fields that no profile has, of every wire type except groups. */
 static void put_strangers(struct buf *b)
 {
     put_number(b, 16, UINT64_MAX);
@@ -523,7 +523,8 @@ static void flipped_profiles_give_the_result_of_protobuf_c(void **state)
     assert_true(refused > 1000);
 }
 
-/* Numbers where tags and lengths are expected: every byte becomes the beginning of the longest number. */
+/* Every byte in turn becomes the beginning of a number of 4 to 11 bytes, also where a tag or a length is
+ * expected. */
 static void overlong_numbers_give_the_result_of_protobuf_c(void **state)
 {
     (void)state;
@@ -681,7 +682,7 @@ static void sums_saturate_at_the_limits_of_int64(void **state)
     }
 }
 
-/* More strings than the scanner keeps: 2,000 of 80 bytes; sample type 1,999 in 3. */
+/* Adds more strings than the scanner keeps: 2,000 of about 80 bytes. Only strings 3 and 1,999 are short. */
 static void put_many_strings(struct buf *b)
 {
     put_bytes(b, 6, "", 0);
@@ -715,7 +716,7 @@ static void names_of_types_are_found_in_any_order(void **state)
     put_many_strings(&b);
     put_bytes(&b, 1, type, 5);
     expect_type(&b, "?", "string 3");
-    /* The last index counts, and only a real string. */
+    /* If a field is repeated, its last index counts. */
     buf_clear(&b);
     put_bytes(&b, 1, "\x08\xcf\x0f\x08\x03\x10\xcf\x0f\x10\xce\x0f\x10\xcf\x0f", 14);
     put_many_strings(&b);
@@ -723,7 +724,7 @@ static void names_of_types_are_found_in_any_order(void **state)
     buf_release(&b);
 }
 
-/* Only the first mapping's build id counts, even if it has none. */
+/* Only the first mapping's build id counts, even if that mapping has none. */
 static void the_first_mappings_build_id_is_returned(void **state)
 {
     (void)state;

@@ -135,7 +135,7 @@ static void batches_of_each_version_are_read(void **state)
     TRACE(HEADER("26") SYNC("\1") EVENTS("\1") STRINGS("\1") END SYNC("\2") STRINGS("\2") END, NULL);
     /* A generation may have any number if the end of the previous one is marked. */
     TRACE(HEADER("26") SYNC("\1") STRINGS("\1") END SYNC("\7") STRINGS("\7") END, NULL);
-    /* Empty. */
+    /* An empty batch. */
     TRACE(HEADER("22") CLOCK("\1") "\x01\x01\x07\x01\x00" STRINGS("\1"), NULL);
 }
 
@@ -183,7 +183,7 @@ static void incomplete_generations_are_refused(void **state)
           "at byte 45: the generation that ends here lacks its clock's frequency");
     TRACE(HEADER("22") CLOCK("\1") CLOCK("\2"),
           "at byte 24: the generation that ends here lacks its strings");
-    /* The clock event of another version. */
+    /* The clock event is that of another version. */
     TRACE(HEADER("25") CLOCK("\1") STRINGS("\1"),
           "cut off after 36 bytes: the trace lacks its clock's frequency");
     TRACE(HEADER("23") SYNC("\1") STRINGS("\1"),
@@ -397,7 +397,7 @@ static void damaged_real_traces_are_safe(void **state)
     }
 }
 
-/* Between the end of one generation and the start of the next, a cut trace equals a shorter one. */
+/* A trace that is cut between two generations is the same as a shorter trace. */
 static void a_trace_cut_between_generations_is_shorter(void **state)
 {
     (void)state;

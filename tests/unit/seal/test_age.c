@@ -70,7 +70,7 @@ static void decode_damaged_key(void *ctx, const struct damaged *s)
     unsigned char key[32];
     (void)ctx;
     bool fits = bech32_decode(s->p, s->n, "age", key, sizeof key) == 0;
-    /* Its checksum finds every change of one character, except for a key of one letter. */
+    /* The checksum, the alphabet or the mixed case shows every cut and every flipped bit. */
     assert_false(fits);
 }
 
@@ -131,7 +131,7 @@ static unsigned char *make_plain_bytes(size_t n)
     return p;
 }
 
-/* Encrypts, in pieces of `step`. The caller frees the path. */
+/* Encrypts n bytes to a new file, in pieces of `step`. Returns its path, which the caller frees. */
 static char *encrypt_file(const char *dir, const struct age_recipients *recipients, bool armor, size_t n,
                           size_t step)
 {
@@ -268,7 +268,7 @@ struct damaged_file {
     bool armor;
 };
 
-/* Armor allows one deviation: white space around it. */
+/* Armor allows white space around it, so its last newline may be missing or changed. */
 static void decrypt_damaged(void *ctx, const struct damaged *s)
 {
     struct damaged_file *x = ctx;
@@ -507,7 +507,8 @@ static struct age_identities *new_asking_identities(struct person *p)
     return i;
 }
 
-/* The passphrase is asked for only if a file has its stanza, once, and up to three times if it is wrong. */
+/* profgrab asks for the passphrase of a key only if a file has a stanza for the key: once, or up to three
+ * times if the answer is wrong. */
 static void ssh_keys_are_recipients_and_identities(void **state)
 {
     static const char *const types[] = {"ed25519", "rsa"};
@@ -583,7 +584,8 @@ static char *add_decoy_stanzas(const char *dir, const char *path, int n)
     return with_decoys;
 }
 
-/* One attempt with an RSA key takes milliseconds: a header of a thousand stanzas would take a minute. */
+/* One attempt with an RSA key takes milliseconds, and a second with a large key. A header of a thousand
+ * stanzas would take minutes. */
 static void few_stanzas_of_an_rsa_key_are_tried(void **state)
 {
     struct err err = ERR_INIT;
@@ -675,7 +677,7 @@ static void a_passphrase_is_asked_for_until_it_is_right(void **state)
     struct err err = ERR_INIT;
     assert_true(decrypt_file(path, i, 100).whole);
     assert_string_equal(p.prompts, "Enter passphrase: \nEnter passphrase: \n");
-    /* These identities keep the file's key; new ones ask. */
+    /* These identities keep the file key. New identities ask again. */
     age_identities_free(i);
     i = new_asking_identities(&p);
     struct outcome o = decrypt_file(path, i, 100);
@@ -762,7 +764,7 @@ static void headers_are_read(void **state)
     damage_everywhere(GOOD, strlen(GOOD), parse_damaged_header, NULL);
 }
 
-/* The number of stanzas is limited, and so is the body of an unknown kind. */
+/* The number of stanzas is limited. The body of an unknown kind may be long. */
 static void headers_with_too_many_stanzas_are_refused(void **state)
 {
     struct buf b = BUF_INIT(8 << 20);

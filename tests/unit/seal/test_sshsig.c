@@ -1,5 +1,5 @@
-/* Signatures: ssh-keygen verifies profgrab's, profgrab verifies ssh-keygen's, and damaged ones; FIDO keys
- * made by hand; allowed signers. */
+/* Signatures: those of profgrab, which ssh-keygen verifies; those of ssh-keygen, which profgrab verifies;
+ * damaged ones; FIDO keys made by hand; allowed signers. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -120,7 +120,7 @@ static void signatures_of_ssh_keygen_are_verified(void **state)
     free(sig);
 }
 
-/* The same bytes, for deterministic signatures. */
+/* Ed25519 signatures are deterministic, so both programs write the same bytes. */
 static void signatures_equal_those_of_ssh_keygen(void **state)
 {
     char *path = make_key(*state, &kinds[0], ""), *text = scratch_file(*state, "m", message, strlen(message));
@@ -139,7 +139,7 @@ static void signatures_equal_those_of_ssh_keygen(void **state)
 
 /* ---- FIDO -------------------------------------------------------------------------------------------- */
 
-/* PROTOCOL.u2f: such a key signs a hash of its application, the flags, the counter, and a hash of the
+/* PROTOCOL.u2f: a FIDO key signs a hash of its application, the flags, the counter, and a hash of the
  * data. */
 static struct ssh_blob fido_sign(EVP_PKEY *key, const char *name, const struct ssh_blob *data)
 {
@@ -205,7 +205,7 @@ static void a_signature_of_a_fido_key_is_verified(void **state)
     free(armor);
 }
 
-/* Only an agent could sign. */
+/* Only an agent can sign with a FIDO key. */
 static void a_fido_key_needs_an_agent(void **state)
 {
     EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
@@ -299,7 +299,7 @@ static void unusual_keys_are_handled(void **state)
     assert_key_refused(short_rsa, ERR_UNSUPPORTED, "an RSA key of 1024 bits is not supported");
     assert_key_refused(missing, ERR_NOT_FOUND, missing);
     assert_key_refused("ssh-ed25519 AAAA!", ERR_FAILED, "this is not base64");
-    /* A public key whose private key is missing or another one. */
+    /* A public key whose private key is missing, or does not belong to it. */
     assert_int_equal(remove(key), 0);
     assert_key_refused(pub, ERR_NOT_FOUND, "there is no SSH agent, and there is no file ");
     assert_int_equal(rename(short_rsa, key), 0);
@@ -326,7 +326,8 @@ static void check_damaged(void *ctx, const struct damaged *spoiled)
         assert_null(s.key.data);
         return;
     }
-    /* A readable one is not genuine, unless only its last newline is missing. */
+    /* A damaged signature that can be parsed is not genuine, unless only its last newline is missing or
+     * changed. */
     if (sshsig_check(&s, message, strlen(message), NULL) == 0)
         if (spoiled->at + 1 < strlen(good))
             fail_msg("%s at %zu of %zu: %.*s", spoiled->cut ? "cut" : "flipped", spoiled->at, strlen(good),

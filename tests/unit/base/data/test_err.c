@@ -30,7 +30,7 @@ static void context_precedes_the_message_and_the_hint_is_separate(void **state)
     assert_int_equal(err_wrap(NULL, "nor here"), -1);
 }
 
-/* A server's message that fills the whole error does not push out its context. */
+/* A server's message that fills the whole error does not push out the context. */
 static void a_long_message_keeps_its_context(void **state)
 {
     (void)state;

@@ -127,7 +127,8 @@ static void secrets_in_command_lines_are_redacted(void **state)
     }
 }
 
-/* Each rule of docs/formats.md redacts under its name, and only where it should. */
+/* The rules `option`, `url` and `token` of docs/formats.md: each redaction is counted under its rule, and
+ * under no other. */
 static void each_rule_redacts_only_its_own_cases(void **state)
 {
     (void)state;
@@ -566,7 +567,7 @@ static void values_on_the_next_line_are_redacted(void **state)
     }
 }
 
-/* In the path of a request a word counts as a secret too. */
+/* In the path of a request, even an ordinary word is redacted if it follows the name of a secret. */
 static void secrets_in_requests_are_redacted(void **state)
 {
     (void)state;
@@ -716,7 +717,7 @@ static void assert_applied_to(const struct redact_words *words, bool weak, const
     buf_release(&b);
 }
 
-/* Request values that are not words are found as a whole, wherever they are repeated and in any form. */
+/* Request values that are not words are found as a whole, wherever they are repeated and in any encoding. */
 static void values_of_a_request_are_redacted_in_every_encoding(void **state)
 {
     (void)state;
@@ -772,8 +773,8 @@ static void values_of_a_request_are_redacted_in_every_encoding(void **state)
     redact_words_release(&words);
 }
 
-/* Values of requests that consist of name bytes are found inside longer words too, unless they are short.
- * A value that is a part of [redacted] damages no [redacted]. */
+/* A request's value of letters, digits, `.`, `_` and `-` is found inside longer words too, if it has six
+ * bytes or more. A value that is a part of the text [redacted] does not damage that text. */
 static void long_values_are_redacted_inside_of_words(void **state)
 {
     (void)state;
@@ -834,7 +835,8 @@ static void values_that_a_message_cuts_are_redacted(void **state)
                 free(in);
                 free(out);
             }
-    /* Not at a cut, and no beginning of a value. */
+    /* The first text has beginnings of a value without a cut, the second has cuts without such a
+     * beginning. */
     assert_applied_to(&words, true, "hunterabcdef, hunterab. hunter..", "hunterabcdef, hunterab. hunter..");
     assert_applied_to(&words, true, "who is it... hunt ...", "who is it... hunt ...");
     redact_words_release(&words);
@@ -842,7 +844,7 @@ static void values_that_a_message_cuts_are_redacted(void **state)
 
 /* ---- dumps ------------------------------------------------------------------------------------------- */
 
-/* Redacts a text in pieces of this size. */
+/* Redacts a text in pieces of `piece` bytes. */
 static void assert_dump_redacted_to(const char *in, const struct strlist *more, size_t piece, const char *out,
                                     bool changed)
 {
@@ -906,7 +908,7 @@ typedef Perftools__Profiles__ValueType pb_value_type;
 typedef Perftools__Profiles__Label pb_label;
 typedef Perftools__Profiles__Function pb_function;
 
-/* Strings: the value "alice" is also a function's name, "bob" only a label's. */
+/* The string table: "alice" is a label's value and a function's name, "bob" only a label's value. */
 enum { EMPTY, CPU, COUNT, USER, ALICE, BOB, PATH, SLASH, BYTES, TOKEN, STRINGS };
 static char strings[STRINGS][8] = {"",    "cpu",  "count", "user",  "alice",
                                    "bob", "path", "/x",    "bytes", "token"};
@@ -995,7 +997,7 @@ static void labels_of_a_profile_are_redacted(void **state)
     assert_int_equal(p->n_string_table, STRINGS + 1);
     assert_int_equal(p->time_nanos, 5);
     perftools__profiles__profile__free_unpacked(p, NULL);
-    /* A second redaction only writes it again. */
+    /* A second redaction replaces the same three values again. */
     struct buf again = BUF_INIT(65536);
     struct bytes second = {after.data, after.len, 0};
     assert_ok(relabel(&second, &again, &labels, &err), &err);
@@ -1167,7 +1169,7 @@ static void each_format_of_a_member_is_redacted(void **state)
     buf_release(&profile);
 }
 
-/* gzip'ed, with a name and a comment in the header unless `name` is NULL. */
+/* Returns the bytes gzip'ed, with a name and a comment in the header unless `name` is NULL. */
 static struct buf gzip_bytes(const void *p, size_t n, const char *name)
 {
     struct buf b = BUF_INIT(n + 4096);
@@ -1413,7 +1415,7 @@ static void invalid_and_oversized_members_fail(void **state)
     static char zeros[FIELD + 64];
     struct buf profile = make_profile(), out;
     struct redact_tally tally = {{0}};
-    /* Field 16 of a profile, an unknown one, with a length of so many bytes. */
+    /* The unknown field 16 of a profile, with a length of FIELD bytes. */
     static const unsigned char head[] = {0x82, 0x01, 0x80, 0x80, 0x80, 0x08};
     struct buf huge = BUF_INIT(2 * FIELD);
     buf_add(&huge, head, sizeof head);

@@ -1,4 +1,4 @@
-/* The `profgrab check` that a failure to connect hints at. */
+/* The `profgrab check` command in the hint of a failure to connect. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -85,7 +85,8 @@ static void only_a_short_hint_of_an_unreached_host_gets_a_command(void **state)
     memset(much, 'a', sizeof much - 1);
     const struct host ours = {.name = host_name, .address = address};
     const struct target_options none = {0}, lengthy = {.inventory = much};
-    /* No command for another failure, without options, if the command is too long, or beside a long hint. */
+    /* The hint has no command for another kind of failure, without options, if the command is too long, or if
+     * the hint is long already. */
     struct err why = make_failure("hint", false);
     assert_string_equal(suggest_check(&none, NULL, &ours, NULL, &why).hint, "hint");
     why = make_failure("hint", true);

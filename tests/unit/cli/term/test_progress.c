@@ -52,7 +52,7 @@ static void display_release(struct display *s)
     free(s->output);
 }
 
-/* Sends the output that is new since the last call to the terminal. */
+/* Feeds the terminal with the output since the last call. */
 static void feed_terminal(struct display *s)
 {
     fflush(s->out);
@@ -144,7 +144,7 @@ static void three_targets_have_a_line_each(void **state)
     draw_progress(&s);
     assert_row(&s, 0, "file-00: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
     assert_row(&s, 2, "file-02: gitaly: cpu 5s of 30s, 25s left, item 2 of 3");
-    /* A plain line is above the block; the target in the middle keeps its row in the order. */
+    /* A plain line is above the block. The target in the middle keeps its place in the order. */
     report_item(&s, 1, "cpu");
     draw_progress(&s);
     assert_row(&s, 0, "profgrab: file-01: gitaly: cpu: 1.6 kB in 4ms");
@@ -338,8 +338,7 @@ static void notes_are_printed_only_in_verbose_mode(void **state)
 }
 
 /* A finding that concerns the whole service is printed for its first item only, and again for another
- * service.
- */
+ * service. */
 static void a_finding_on_the_service_is_printed_once(void **state)
 {
     (void)state;

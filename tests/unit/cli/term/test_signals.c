@@ -1,5 +1,5 @@
-/* The first signal makes the cancel descriptor readable; the second prints its text and ends the process.
- * Each case runs in a child process, because signal handlers are global. */
+/* The first signal makes the cancel descriptor readable. The second prints the text of signals_set_exit_text
+ * and ends the process. Each case runs in a child process, because signal handlers are global. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

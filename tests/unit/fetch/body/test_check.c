@@ -1,4 +1,4 @@
-/* Checks of bodies: good ones, each kind of bad one with its exact message, cuts and flips. */
+/* Checks of bodies: good bodies, each kind of bad body with its exact message, cuts and flips. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -196,7 +196,8 @@ static void expect_gzip_bad(const void *p, size_t n, const char *msg)
     buf_release(&gz);
 }
 
-/* The message says first that it is not a profile, then what it looks like. */
+/* The message names what the body looks like. If that is unknown, the message gives the reason why the body
+ * is not a profile. */
 static void other_data_is_named_in_the_message(void **state)
 {
     (void)state;
@@ -311,7 +312,8 @@ static void cut_text_and_text_with_nul_are_bad(void **state)
     expect_bad(BODY_TEXT, good, sizeof good - 2, "the text is cut off in the middle of a line");
     expect_bad(BODY_TEXT, "a\nb\0c\0\n", 7, "this is no text: byte 3 is a NUL");
     expect_bad(BODY_TEXT, "ab\0", 3, "this is no text: byte 2 is a NUL");
-    /* A retry would get the same, so `resume` does not offer one; a cut text may be whole the next time. */
+    /* A retry would get the NUL again, so `resume` does not offer a retry. A cut text may be complete the
+     * next time. */
     struct check_result result;
     assert_int_equal(check_body(BODY_TEXT, "a\nb\0c\0\n", 7, 1, &result, NULL), -1);
     assert_true(result.other);
@@ -397,7 +399,7 @@ static void damaged_bodies_pass_or_fail_with_a_message(void **state)
     buf_release(&gz);
 }
 
-/* Checks a profile after this number of gzip members with 3 MiB of unknown fields each. */
+/* Checks a profile that is followed by this number of gzip members with 3 MiB of unknown fields each. */
 static int check_inflating(size_t members, struct err *err)
 {
     struct buf gz = BUF_INIT(65536), last = BUF_INIT(4096), unknown = BUF_INIT((size_t)4 << 20);

@@ -25,7 +25,7 @@ static int parse_page(const char *page, size_t n, struct index_page *ret, struct
     return rc;
 }
 
-/* `name=count` of every entry, separated by blanks. */
+/* Compares `name=count` of every entry, separated by blanks. */
 static void expect_entries(const char *page, const char *entries)
 {
     struct index_page index = {0};

@@ -1,4 +1,4 @@
-/* Both sides of the questions of an ssh process. */
+/* The questions of an ssh process: the helper that passes them on, and profgrab, which answers them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -287,7 +287,7 @@ static void a_password_is_asked_for_at_each_host(void **state)
     keyring_free(keyring);
 }
 
-/* The questions of one ssh of a run, and its server. */
+/* One ssh process of a run: its question, and the side of profgrab that serves it. */
 struct asking {
     struct askpass a;
     struct login_options options;
@@ -389,7 +389,7 @@ static void a_wrong_answer_is_forgotten(void **state)
     keyring_free(keyring);
 }
 
-/* No user can confirm a host key here. */
+/* profgrab declines these questions without asking the user, as with strict checking. */
 static void questions_about_host_keys_are_declined(void **state)
 {
     static const char *const prompts[] = {

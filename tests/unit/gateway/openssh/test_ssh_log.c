@@ -94,7 +94,7 @@ static void a_new_host_is_recorded(void **state)
     }
 }
 
-/* A server can cause these lines, by the name of its questions (RFC 4256). */
+/* A server can cause these lines by the `name` field of its questions (RFC 4256). */
 static void text_of_the_server_changes_no_facts(void **state)
 {
     (void)state;

@@ -68,7 +68,7 @@ static void hints_are_in_the_table(void **state)
         const char *path = files.gl_pathv[i];
         struct buf text = BUF_INIT(1u << 20);
         struct err err = ERR_INIT;
-        /* local.c listens on this workstation. */
+        /* local.c listens on this workstation, so its hints are not about SSH. */
         if (strcmp(path, "gateway/ssh/failure.c") == 0 || strcmp(path, "gateway/local.c") == 0)
             continue;
         assert_ok(file_read(path, &text, &err), &err);

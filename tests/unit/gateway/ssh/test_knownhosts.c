@@ -16,7 +16,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* Two public keys of each type, in the format of known_hosts: made once. */
+/* Public keys of each type, two of them ed25519, in the format of known_hosts. They are made once. */
 enum { ED, ED_OTHER, P256, P384, P521, RSA, N_KEYS };
 static struct {
     const char *type, *bits;
@@ -76,7 +76,7 @@ static struct known_hosts look_up(const char *path, const char *host, unsigned p
     return k;
 }
 
-/* Exactly one key is found: this one, on that line. */
+/* Asserts that exactly one key is found: `key`, on line `line`. */
 static void assert_one_found(const char *path, const char *host, unsigned port, int key, unsigned line,
                              enum known_marker marker)
 {
@@ -150,7 +150,7 @@ static void a_line_with_the_port_precedes_one_without(void **state)
     assert_one_found(path, "alpha", 2222, ED, 1, KNOWN_MARKER_NONE);
     assert_one_found(path, "alpha", 22, P256, 2, KNOWN_MARKER_NONE);
     assert_one_found(path, "alpha", 0, P256, 2, KNOWN_MARKER_NONE);
-    /* A port without a line: the host's own line counts, as with ssh. */
+    /* If no line has the port, the host's line without a port counts, as with ssh. */
     assert_one_found(path, "alpha", 2223, P256, 2, KNOWN_MARKER_NONE);
     assert_one_found(path, "beta", 2222, P384, 3, KNOWN_MARKER_NONE);
     free(text);
@@ -218,7 +218,7 @@ static void all_files_are_searched(void **state)
     free(second);
 }
 
-/* PATH without OpenSSH, then with one that never ends, then with one that complains. */
+/* PATH has no ssh-keygen, then an ssh-keygen that never ends, then an ssh-keygen that fails. */
 static void a_failed_lookup_is_an_error(void **state)
 {
     struct strlist files = {0};
@@ -474,7 +474,7 @@ static void an_authority_is_not_a_host_key(void **state)
     assert_string_equal(err.hint, "OpenSSH can: --via openssh");
     known_hosts_release(&k);
     free(text);
-    /* With a key beside it the host can be checked. */
+    /* If a host key is known beside the authority, the host can be checked. */
     text = format_text("# Host a found: line 1 CA\n@cert-authority a %s\n# Host a found: line 2\na %s\n",
                        keys[ED].line, keys[RSA].line);
     k = parse_lines(text);
@@ -505,7 +505,7 @@ static void a_revoked_key_is_refused(void **state)
     char *msg =
         format_text("far port 22: host key ssh-ed25519 %s is revoked by /etc/known:9", keys[ED].fingerprint);
     const char *hint = "the person who revoked it knows the reason and the present key of the host";
-    /* In any position relative to the line that trusts it. */
+    /* The revoked line may be before or after the line that trusts the key. */
     char *before =
         format_text("# Host a found: line 9 REVOKED\n@revoked a %s\n# Host a found: line 10\na %s\n",
                     keys[ED].line, keys[ED].line);
@@ -545,7 +545,7 @@ static void known_types_are_preferred(void **state)
                      "ecdsa-sha2-nistp384,rsa-sha2-512,rsa-sha2-256,ssh-rsa,ssh-ed25519,ecdsa-sha2-nistp256,"
                      "ecdsa-sha2-nistp521");
     free(text);
-    /* A revoked key or an authority's is not preferred. */
+    /* The types of revoked keys and of authorities' keys are not preferred. */
     text = format_text("@revoked a %s\n@cert-authority a %s\na %s\n", keys[P256].line, keys[P384].line,
                        keys[P521].line);
     assert_preferred(text,
@@ -590,7 +590,7 @@ static void new_hosts_are_written(void **state)
     file_is(path, text);
     assert_one_found(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
     assert_one_found(path, "beta", 2222, P256, 2, KNOWN_MARKER_NONE);
-    /* It is known now: nothing is written twice, and another key not at all. */
+    /* The host is known now: its key is not written twice, and another key is not written at all. */
     assert_ok(add_key(path, "alpha", 22, ED, true, &err), &err);
     assert_int_equal(add_key(path, "alpha", 22, ED_OTHER, false, &err), -1);
     assert_int_equal(err.kind, ERR_HOST_KEY);
@@ -654,8 +654,9 @@ static void an_unwritable_file_is_reported(void **state)
     free(path);
 }
 
-/* The path is a link or a second name of a file: the user's own known hosts are appended to, as ssh does;
- * any other file is not written, made or waited for. */
+/* The path may be a link to a file, or a second name of it. If the file is the user's own known hosts,
+ * profgrab appends to it, as ssh does. profgrab neither writes nor creates any other file, and does not wait
+ * for a FIFO. */
 static void links_and_fifos_are_not_written(void **state)
 {
     struct err err = ERR_INIT;
@@ -695,7 +696,7 @@ static void links_and_fifos_are_not_written(void **state)
     msg = format_text("%s is no regular file", link);
     assert_refused(add_key(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
     free(msg);
-    /* Nor is a FIFO read: ssh-keygen would wait. */
+    /* A FIFO is not read either, because ssh-keygen would wait. */
     struct known_hosts k = {0};
     struct strlist files = {0};
     assert_ok(strlist_add(&files, fifo, &err), &err);
@@ -734,7 +735,7 @@ static void a_held_lock_times_out(void **state)
     free(path);
 }
 
-/* One of several concurrent writers: its own hosts, and one that all share. */
+/* One of several concurrent writers. It adds its own hosts, and a host that all writers add. */
 #define AT_ONCE 8
 #define EACH 3
 struct writer {

@@ -25,7 +25,7 @@ static char *key_of_config(const struct ssh_config *config)
     return key_of(&hop);
 }
 
-/* Every string and number that may differ between configurations, by its place. */
+/* The strings, flags and lists that may differ between configurations, as offsets. */
 #define AT(field) offsetof(struct ssh_config, field)
 static const size_t texts[] = {
     AT(user),
@@ -59,7 +59,7 @@ static void set_text(struct ssh_config *c, size_t offset, char *text)
     memcpy(field_at(c, offset), &text, sizeof text);
 }
 
-/* All of one table differ from each other. Takes the keys. */
+/* Asserts that all keys differ from each other, and frees them. */
 static void all_differ(char **keys, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -46,7 +46,7 @@ static void bytes_go_both_ways(void **state)
     fd_close(&fd);
 }
 
-/* The user's shell runs it, with exec in front, as with ssh. */
+/* The user's shell runs the command, with `exec` before it, as with ssh. */
 static void the_users_shell_runs_the_command(void **state)
 {
     char *said = format_text("%s/said", (char *)*state), text[64];
@@ -134,7 +134,7 @@ static void all_processes_of_a_proxy_end(void **state)
     free(path);
 }
 
-/* One that closes its connection ends a moment later; one that only reads from us does not. */
+/* A proxy that closes its connection ends a moment later. A proxy that only reads from us does not end. */
 static void the_end_of_a_proxy_is_detected(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The receive window: its growth by the line, and the kernel's round-trip time. */
+/* The receive window: its growth with the throughput, and the kernel's round-trip time. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -50,7 +50,7 @@ static uint32_t window_after(int64_t rtt_ms, size_t rate, int64_t ms)
 static void a_window_grows_with_the_throughput(void **state)
 {
     (void)state;
-    /* Short lines need no more at any rate, nor do slow ones, nor those with an unknown round-trip time. */
+    /* A window does not grow on a line with a short or unknown round-trip time, nor on a slow line. */
     assert_int_equal(window_after(0, 500000, 1000), WINDOW_MIN);
     assert_int_equal(window_after(-1, 500000, 1000), WINDOW_MIN);
     assert_int_equal(window_after(1, 500000, 1000), WINDOW_MIN);

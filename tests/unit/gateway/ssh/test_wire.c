@@ -91,7 +91,7 @@ static void bytes_beyond_the_read_limit_are_not_read(void **state)
     assert_int_equal(wire_recv(&e.w, got + 3, 4), 4);
     assert_int_equal(wire_recv(&e.w, got + 7, 4), -EAGAIN);
     assert_int_equal(e.w.n_returned, 7);
-    /* Bytes read ahead are still returned, because they cannot be read again. */
+    /* Bytes that were read ahead are still returned, because they have left the descriptor. */
     wire_read_ahead(&e.w);
     assert_int_equal(wire_recv(&e.w, got + 7, 4), 3);
     assert_string_equal(got, "abcdefghij");
