@@ -146,7 +146,7 @@ int keyring_get_or_claim(struct keyring *k, const char *name, const struct keyri
         rc = fd_wait(done_fd, POLLIN, wait->deadline, wait->cancel_fd, err);
         fd_close(&done_fd);
         if (rc < 0)
-            return err_wrap(err, "waiting for an answer that another host asked for");
+            return err_wrap(err, "waiting for the answer to a prompt of another host");
     }
     return 0;
 }

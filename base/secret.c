@@ -110,7 +110,7 @@ static int check_file(int fd, const char *path, struct err *err)
         return err_hint(err, "make a copy of your own, with mode 0600");
     }
     if (st.st_mode & (S_IRWXG | S_IRWXO)) {
-        err_set(err, ERR_USAGE, "%s is open to others than its owner", path);
+        err_set(err, ERR_USAGE, "%s can be read or changed by others than its owner", path);
         return err_hint(err, "chmod 600 %s", path);
     }
     return 0;
@@ -247,7 +247,7 @@ static int run_command(const char *command, const struct proc_limits *limits, st
         return -1;
     }
     int rc = r.exit_code ? refuse_exit_code(&r, err)
-                         : copy_line(s, buf_str(&r.out), r.out.len, "what " THE_COMMAND " printed", err);
+                         : copy_line(s, buf_str(&r.out), r.out.len, "the output of " THE_COMMAND, err);
     proc_result_release(&r);
     return rc;
 }

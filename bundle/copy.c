@@ -111,7 +111,8 @@ static int read_manifest(struct copying *c, struct err *err)
     if (!json_object_get(c->root, "handoff"))
         return 0;
     err_set(err, ERR_USAGE, "%s is a copy that was handed off already", c->options->bundle);
-    return err_hint(err, "take the bundle it was made from, or hand it on as it is: profgrab bundle encrypt");
+    return err_hint(err, "use the bundle that this copy was made from, or encrypt this copy unchanged: "
+                         "profgrab bundle encrypt");
 }
 
 /* Makes a JSON string, printable like all texts of the manifest. NULL without memory. */
@@ -364,7 +365,7 @@ static int write_bytes(struct copying *c, struct redact_bundle_bytes from, const
         if (rc < 0 || n == 0)
             continue;
         if (n > left)
-            rc = err_set(err, ERR_FAILED, "%s is not as the manifest says", file->path);
+            rc = err_set(err, ERR_FAILED, "%s differs from the manifest", file->path);
         else
             rc = writer_data(c->tar, chunk, n, err);
         left -= n;
@@ -373,7 +374,7 @@ static int write_bytes(struct copying *c, struct redact_bundle_bytes from, const
     if (rc == 0)
         rc = sha256_hex(hash, hex, err);
     if (rc == 0 && (left > 0 || strcmp(hex, file->sha256) != 0))
-        rc = err_set(err, ERR_FAILED, "%s is not as the manifest says", file->path);
+        rc = err_set(err, ERR_FAILED, "%s differs from the manifest", file->path);
     sha256_free(hash);
     return rc;
 }
@@ -390,7 +391,7 @@ static int write_member(struct copying *c, const struct reader_member *m, struct
         return -1;
     struct redact_bundle_bytes from = redact_bundle_find_bytes(&c->redacted, c->r, m->path);
     if (from.spool < 0 && file.bytes != m->size)
-        return err_set(err, ERR_FAILED, "%s is not as the manifest says", file.path);
+        return err_set(err, ERR_FAILED, "%s differs from the manifest", file.path);
     if (writer_file(c->tar, file.path, file.bytes, m->mtime, err) < 0 || write_bytes(c, from, &file, err) < 0)
         return -1;
     json_object_del(c->expected, m->path);
@@ -491,7 +492,9 @@ static void explain_limit(const struct copying *c, struct err *err)
         return;
     err_set(err, ERR_LIMIT, "%s: making its copy takes more than %lld s of processor time",
             c->options->bundle, (long long)((c->stop.cpu_ms + 999) / 1000));
-    err_hint(err, "a real bundle of its size takes less: this one is damaged, or made to take long");
+    err_hint(
+        err,
+        "a real bundle of this size needs less memory and time: this one is damaged, or made to take long");
 }
 
 int bundle_copy(const struct bundle_copy *options, struct bundle_copy_result *ret, struct err *err)

@@ -35,7 +35,8 @@ static int set_size_error(const struct gzfile *g, struct err *err)
     err_set(err, ERR_LIMIT, "%s has %s and inflates to more than %s", g->path,
             text_bytes(size, sizeof size, g->size),
             text_bytes(most, sizeof most, gzfile_max_inflated(g->size)));
-    return err_hint(err, "no bundle of its size inflates to that; if you trust it, unpack it with tar");
+    return err_hint(err,
+                    "no bundle of this size inflates that far; if you trust the file, unpack it with tar");
 }
 
 static ssize_t read_some(struct gzfile *g, struct err *err)

@@ -73,7 +73,7 @@ static int run_zlib(struct gzpack *g, int flush, struct err *err)
         g->z.avail_out = (unsigned)(OUT_SIZE - g->out_n);
         int rc = deflate(&g->z, flush);
         if (rc == Z_STREAM_ERROR)
-            return err_set(err, ERR_FAILED, "zlib cannot compress it");
+            return err_set(err, ERR_FAILED, "zlib cannot compress the data");
         full = g->z.avail_out == 0;
         g->out_n = OUT_SIZE - g->z.avail_out;
         if (full && send_out(g, err) < 0)

@@ -50,7 +50,7 @@ static int check_visible(const json_t *value, const struct json_position *p, str
     {
         struct json_position at = {p, key, 0};
         if (!text_is_visible(key))
-            return report_fault(&at, "is no key that can be shown", err);
+            return report_fault(&at, "is a key that cannot be shown", err);
         if (check_visible(inner, &at, err) < 0)
             return -1;
     }

@@ -39,7 +39,7 @@ static int refuse_copy(const json_t *root, struct err *err)
     if (!json_object_get(root, "handoff"))
         return 0;
     err_set(err, ERR_FAILED, "it is a copy that was handed off, and redaction may have changed its files");
-    return err_hint(err, "its sender has the bundle that it was made from");
+    return err_hint(err, "the sender of this copy has the original bundle");
 }
 
 static int add_path(void *ctx, const struct item_file *file, struct err *err)

@@ -106,7 +106,8 @@ int manifest_check_request(const struct manifest *m, struct err *err)
     struct seen_targets seen = {0};
     int rc = 0;
     if (!m->has_request && m->n_files > 0)
-        return err_set(err, ERR_NOT_FOUND, "it is made of local files: there is no request to repeat");
+        return err_set(err, ERR_NOT_FOUND,
+                       "the bundle has only local files, so there is no request to repeat");
     if (!m->has_request) {
         err_set(err, ERR_NOT_FOUND, "it does not contain the request, so its missing items are not known");
         return err_hint(err, "it may come from an older profgrab: collect anew");

@@ -98,7 +98,7 @@ static int save_member(struct redacting *s, const struct item_file *expected, st
         rc = sha256_hex(hash, hex, err);
     sha256_free(hash);
     if (rc == 0 && strcmp(hex, expected->sha256) != 0)
-        rc = err_set(err, ERR_FAILED, "%s is not as the manifest says", expected->path);
+        rc = err_set(err, ERR_FAILED, "%s differs from the manifest", expected->path);
     return rc;
 }
 
@@ -245,7 +245,7 @@ static int redact_stored_member(struct redacting *s, const struct reader_member 
     if (form == REDACT_NOTHING)
         return list_unsearched(s, file.path, why, err);
     if (file.bytes != m->size)
-        return err_set(err, ERR_FAILED, "%s is not as the manifest says", file.path);
+        return err_set(err, ERR_FAILED, "%s differs from the manifest", file.path);
     return redact_file(s, item, m->path, form, err);
 }
 

@@ -69,10 +69,11 @@ static int set_chosen_destination(const char *output, struct destination *p, str
     if (!p->name || (base != output && !p->dir))
         return err_nomem(err);
     if (!text_is_name(p->name) || strlen(p->name) > MAX_NAME)
-        return err_set(err, ERR_USAGE,
-                       "output %s must be called by letters, digits, \".\", \"_\" and \"-\" (at most %d), "
-                       "beginning with a letter or digit",
-                       output, MAX_NAME);
+        return err_set(
+            err, ERR_USAGE,
+            "the name of output %s must consist of letters, digits, \".\", \"_\" and \"-\" (at most %d), "
+            "beginning with a letter or digit",
+            output, MAX_NAME);
     return 0;
 }
 
@@ -87,7 +88,7 @@ static int set_default_destination(const char *output, const char *subject, int6
     if (!p->name || (output && !p->dir))
         return err_nomem(err);
     if (!text_is_name(p->name))
-        return err_set(err, ERR_USAGE, "a bundle cannot be called after \"%s\"", subject);
+        return err_set(err, ERR_USAGE, "a bundle cannot be named after \"%s\"", subject);
     return 0;
 }
 
@@ -155,7 +156,7 @@ static int set_destination_beside(const char *bundle, const char *name, const ch
         return err_nomem(err);
     if (text_is_name(p->name) && strlen(p->name) <= MAX_NAME)
         return 0;
-    err_set(err, ERR_USAGE, "another bundle cannot be called like %s", bundle);
+    err_set(err, ERR_USAGE, "the new bundle cannot have the name of %s", bundle);
     return err_hint(err, "-o NAME" SUFFIX " sets its name");
 }
 
@@ -326,7 +327,7 @@ static int read_manifest(const struct workdir *w, struct buf *ret, struct err *e
         return 0;
     if (why.kind == ERR_NOT_FOUND && dir_exists(&w->parent, file_base(w->bundle))) {
         err_set(&why, ERR_FAILED, "%s has no " PATH_MANIFEST, w->path);
-        err_hint(&why, "its run came to its end: the bundle is %s", w->bundle);
+        err_hint(&why, "the run has ended: the bundle is %s", w->bundle);
     } else if (why.kind == ERR_NOT_FOUND) {
         err_set(&why, ERR_FAILED, "%s has no " PATH_MANIFEST ": its run ended before anything was recorded",
                 w->path);

@@ -44,7 +44,7 @@ int discovered_note(struct discovered *f, struct err *err, const char *fmt, ...)
     if (f->notes.n > MAX_NOTES)
         return 0;
     if (f->notes.n == MAX_NOTES)
-        return strlist_add(&f->notes, "and more such notes", err);
+        return strlist_add(&f->notes, "there are more such notes", err);
     va_start(ap, fmt);
     vsnprintf(raw, sizeof raw, fmt, ap);
     va_end(ap);

@@ -151,7 +151,7 @@ static int add_param(const struct yaml_tree *tree, const struct yaml_node *key, 
                      struct buf *to, struct err *err)
 {
     if (value->kind != YAML_SCALAR)
-        return yaml_tree_err(tree, value, err, "a parameter must be text, or a list of such");
+        return yaml_tree_err(tree, value, err, "a parameter must be text, or a list of texts");
     buf_adds(to, to->len ? "&" : "");
     buf_add_escaped(to, key->text);
     buf_addc(to, '=');

@@ -264,8 +264,9 @@ static int read_file_sd(const struct reading *r, const struct config *c, struct 
                 *err = why;
                 return yaml_tree_err_wrap(r->tree, v, err);
             }
-            if (rc < 0 && discovered_note(r->into, err, "job \"%s\": %s: its targets are missing",
-                                          r->into->jobs[c->job].name, why.msg) < 0)
+            if (rc < 0 &&
+                discovered_note(r->into, err, "job \"%s\": %s: the targets of this file are missing",
+                                r->into->jobs[c->job].name, why.msg) < 0)
                 return -1;
         }
     }
@@ -316,7 +317,7 @@ static int read_config(const struct reading *r, const struct yaml_node *node, st
     const struct yaml_node *groups = NULL, *profiling = find_value(node, "profiling_config"),
                            *params = find_value(node, "params");
     if (node->kind != YAML_MAP)
-        return yaml_tree_err(r->tree, node, err, "one of scrape_configs must be a mapping");
+        return yaml_tree_err(r->tree, node, err, "an entry of scrape_configs must be a mapping");
     if (read_text(r, node, "job_name", &name, err) < 0 || read_text(r, node, "scheme", &scheme, err) < 0 ||
         read_list(r, node, "static_configs", &groups, err) < 0)
         return -1;

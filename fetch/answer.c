@@ -50,7 +50,7 @@ static const struct meaning *find_meaning(const struct answer *a)
 static int hint_refused(const struct secret_ref *ref, struct err *err)
 {
     if (ref->source == SECRET_COMMAND)
-        return err_hint(err, "it does not accept what the command for the secret printed");
+        return err_hint(err, "it does not accept the output of the command for the secret");
     return err_hint(err, "it does not accept the secret from %s%.100s", ref->source == SECRET_ENV ? "$" : "",
                     ref->locator);
 }

@@ -71,7 +71,7 @@ int budget_count_bytes(struct budget *b, uint64_t n, struct err *err)
     pthread_mutex_unlock(&b->mutex);
     if (fits)
         return 0;
-    err_set(err, ERR_FAILED, "its body is larger than the rest of the budget of %s: it was cut",
+    err_set(err, ERR_FAILED, "its body is larger than the rest of the budget of %s: the rest was not read",
             text_bytes(most, sizeof most, all));
     return err_hint(err, "--budget bytes=SIZE sets another limit");
 }

@@ -225,7 +225,7 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
     if (reflected) {
         ret->status = FETCH_FAILED;
         ret->sha256[0] = '\0';
-        err_set(&ret->err, ERR_FAILED, "the body repeats the secret that was sent: not kept");
+        err_set(&ret->err, ERR_FAILED, "the body contains the secret of the request, so profgrab removed it");
     }
     transfer_mask(t, ret->err.msg);
     transfer_mask(t, ret->server_words);

@@ -26,7 +26,7 @@ static void report_profiler_owner(struct worker *w, int64_t waited_ms, struct fe
 {
     char waited[32];
     size_t n = strlen(item->err.msg);
-    snprintf(item->err.msg + n, sizeof item->err.msg - n, "; still so after %s",
+    snprintf(item->err.msg + n, sizeof item->err.msg - n, "; the profiler was still in use after %s",
              text_duration(waited, sizeof waited, waited_ms));
     bool trace = worker_planned(w)->rank == RANK_TRACE;
     const char *client = profiler_owner_find(w->transfer, w->run->target->service, trace,

@@ -71,7 +71,7 @@ void worker_join_barrier(struct worker *w)
     const struct service_run *run = w->run;
     struct sync_start start = {0};
     w->one_way_ms = measure_one_way(w);
-    w->waiting = "the others are not ready yet";
+    w->waiting = "other targets are not ready yet";
     w->at_barrier = true;
     worker_report_progress(w, 0, 0);
     int rc = barrier_arrive(run->context->participant, w->one_way_ms, &start.at, &start.late, NULL);

@@ -20,7 +20,7 @@
 
 static int refuse_address(const char *text, struct err *err)
 {
-    err_set(err, ERR_USAGE, "\"%.80s\" is no address to listen on", text);
+    err_set(err, ERR_USAGE, "\"%.80s\" is not an address to listen on", text);
     return err_hint(err, "PORT, IP:PORT or unix:PATH; port 0 is any that is free, and 0.0.0.0:PORT lets the "
                          "whole network in");
 }

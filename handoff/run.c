@@ -145,7 +145,8 @@ static int upload_file(struct handoff_job *j, const struct step_report *report, 
 static int verify_file(struct handoff_job *j, const struct step_report *report, struct err *err)
 {
     if (j->type->verify(j, err) < 0) {
-        err_hint(err, "the stored file is another one, or cannot be compared: no note refers to it");
+        err_hint(err,
+                 "the stored file differs from the sent one, or cannot be compared: no note refers to it");
         return -1;
     }
     REPORT(report, "%llu bytes, SHA-256 %s", (unsigned long long)j->attachment.size, j->attachment.sha256);

@@ -229,7 +229,7 @@ static int set_error(const struct pending *r, const char *url, struct err *err)
     char shown[256];
     switch (r->response->failure) {
     case HTTP_FAILURE_UNSENT:
-        return err_set(err, ERR_FAILED, "libcurl cannot ask for %s", url);
+        return err_set(err, ERR_FAILED, "libcurl cannot request %s", url);
     case HTTP_FAILURE_BROKEN:
         return err_set(err, ERR_FAILED, "libcurl failed");
     case HTTP_FAILURE_CANCELLED:

@@ -285,8 +285,9 @@ static int add_chosen(const struct resolving *r, struct targets *t, const struct
         return 0;
     if (c->service)
         return labels_match(host, NULL, labels) ? add_target(t, host, c->service, err) : 0;
-    err_set(err, ERR_USAGE, "host \"%s\" has no service \"%s\": sources list it only for other hosts",
-            host->name, c->name);
+    err_set(err, ERR_USAGE,
+            "host \"%s\" has no service \"%s\": sources list this service only for other hosts", host->name,
+            c->name);
     return err_hint(err, "--exclude %s skips the host; `profgrab hosts` shows the services of each host",
                     host->name);
 }

@@ -188,7 +188,7 @@ static int read_job(const struct schema *s, const struct yaml_node *value, void 
             return -1;
     }
     return jobs->n ? 0
-                   : yaml_tree_err(s->tree, value, err, "job must be the name of a job, or a list of such");
+                   : yaml_tree_err(s->tree, value, err, "job must be the name of a job, or a list of names");
 }
 
 static int refuse_unknown(const struct schema *s, const struct yaml_node *value, const char *what,

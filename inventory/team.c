@@ -49,7 +49,7 @@ static int add_recipients(const struct schema *s, const struct yaml_node *value,
             yaml_tree_err(s->tree, v, err, "this is a secret key");
             return err_hint(err,
                             "recipients are public keys (\"age1...\"); make a new identity with age-keygen, "
-                            "because everyone who could read this file knows this one");
+                            "because everyone who could read this file knows this secret key");
         }
         if ((r.is_file && schema_read_path(s, v, &r.text, err) < 0) ||
             array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, err) < 0) {

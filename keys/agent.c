@@ -96,7 +96,7 @@ static int exchange_messages(struct agent *a, struct buf *message, const struct 
                              int64_t deadline, struct err *err)
 {
     if (a->fd < 0)
-        return err_set(err, ERR_FAILED, "the SSH agent failed before");
+        return err_set(err, ERR_FAILED, "an earlier request to the SSH agent failed, so no more are sent");
     int rc = send_message(a, message, deadline, err);
     if (rc == 0 && request)
         await_answer(a, request);

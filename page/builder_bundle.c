@@ -26,7 +26,7 @@ static bool wants_member(void *ctx, const struct bundle_member *member)
         return false;
     if (page_progress_is_over(builder->progress)) {
         f->draw_as = 0;
-        f->why = "reading the files before it took all the processor time that reading may take";
+        f->why = "the files before it used up the processor time for reading";
         return false;
     }
     page_builder_record_progress(builder, f);

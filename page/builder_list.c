@@ -38,7 +38,8 @@ static void choose_form(struct page_file *file, const struct manifest_item *item
 {
     bool goroutines = is_kind(item, "goroutines");
     if (item->status != MANIFEST_OK) {
-        file->why = item->status == MANIFEST_DAMAGED ? "it did not pass its checks" : "it is not whole";
+        file->why =
+            item->status == MANIFEST_DAMAGED ? "it did not pass its checks" : "it was not fetched completely";
         return;
     }
     if (item->has_profile)

@@ -144,7 +144,7 @@ static int read_result(struct manifest *manifest, const struct buf *result, stru
     while (is_valid && rest.n > 0)
         is_valid = n < FINDINGS_MAX && read_sentence(&rest, &sentences[n++]);
     if (!is_valid)
-        return err_set(err, ERR_FAILED, "the process that made it gave no proper result");
+        return err_set(err, ERR_FAILED, "the process that made the page returned an invalid result");
     return manifest_set_summary(manifest, sentences, n, err) < 0
                ? -1
                : manifest_set_report(manifest, bytes, hex, err);

@@ -117,5 +117,5 @@ void page_builder_apply_progress(struct page_builder *builder, struct page_progr
         return;
     struct page_file *f = &builder->files[progress->without - 1];
     f->draw_as = 0;
-    f->why = "reading it takes more memory or time than a file of its size may";
+    f->why = "reading it exceeds the limit of memory or time";
 }

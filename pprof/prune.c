@@ -133,7 +133,7 @@ static int cut_stacks(struct profile *p, struct regex *drop, struct regex *keep,
     free(names);
     free(marks);
     if (rc == 0 && (regex_check(drop, err) < 0 || regex_check(keep, err) < 0)) {
-        err_hint(err, "the profile's own drop_frames; -all_frames does without");
+        err_hint(err, "this is the profile's own drop_frames; -all_frames ignores it");
         rc = -1;
     }
     return rc;

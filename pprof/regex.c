@@ -225,5 +225,5 @@ int regex_check(const struct regex *r, struct err *err)
     if (r->failed == PCRE2_ERROR_NOMEMORY)
         return err_nomem(err);
     err_set(err, ERR_FAILED, "a regular expression takes too long on the names in this profile");
-    return err_hint(err, "repeats within repeats, such as (a*)*, are what takes long: write it another way");
+    return err_hint(err, "nested repeats such as (a*)* take long: write the expression without them");
 }

@@ -165,7 +165,7 @@ int profile_set_lines(struct profile *p, size_t location, const struct profile_l
                       struct err *err)
 {
     if (n >= UINT32_MAX)
-        return err_set(err, ERR_FAILED, "a location of %zu lines", n);
+        return err_set(err, ERR_FAILED, "a location has %zu lines, which is too many", n);
     if (GROW(p, lines, p->n_lines, n) < 0)
         return -1;
     p->locations[location].line_at = p->n_lines;
@@ -182,7 +182,8 @@ int profile_add_location(struct profile *p, const struct profile_location *locat
     if (GROW(p, locations, p->n_locations, 1) < 0 || GROW(p, lines, p->n_lines, location->n_lines) < 0)
         return -1;
     if (p->n_locations >= PROFILE_NONE || location->n_lines > UINT32_MAX - p->n_lines)
-        return err_set(err, ERR_FAILED, "more than %u locations or lines of them", PROFILE_NONE);
+        return err_set(err, ERR_FAILED, "more than %u locations, or more than %u lines in locations",
+                       PROFILE_NONE, PROFILE_NONE);
     if (profile_widen_frames(p, p->n_locations + 1, err) < 0)
         return -1;
     struct profile_location *to = &p->locations[p->n_locations++];

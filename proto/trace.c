@@ -251,7 +251,8 @@ static int read_batch_number(struct trace_scan *s, uint64_t number, struct err *
 static int read_batch_size(struct trace_scan *s, uint64_t size, struct err *err)
 {
     if (size > BATCH_MAX)
-        return err_set(err, ERR_FAILED, AT "a batch of %llu bytes", item_at(s), (unsigned long long)size);
+        return err_set(err, ERR_FAILED, AT "a batch has %llu bytes, which is too many", item_at(s),
+                       (unsigned long long)size);
     s->sum.batches++;
     s->left = size;
     if (size == 0)
@@ -331,7 +332,8 @@ static int read_event_argument(struct trace_scan *s, uint64_t number, struct err
 static int read_event_size(struct trace_scan *s, uint64_t size, struct err *err)
 {
     if (size > BATCH_MAX)
-        return err_set(err, ERR_FAILED, AT "an event of %llu bytes", item_at(s), (unsigned long long)size);
+        return err_set(err, ERR_FAILED, AT "an event has %llu bytes, which is too many", item_at(s),
+                       (unsigned long long)size);
     s->region_end = s->at + size;
     s->position = EVENT_SIZED_ARGUMENT;
     return size == 0 ? end_event(s, err) : 0;
@@ -357,7 +359,8 @@ static int read_string_id(struct trace_scan *s, uint64_t id, struct err *err)
 static int read_text_size(struct trace_scan *s, uint64_t size, struct err *err)
 {
     if (size > TEXT_MAX || (size == 0 && s->type == EVENT_STRING))
-        return err_set(err, ERR_FAILED, AT "a string of %llu bytes", item_at(s), (unsigned long long)size);
+        return err_set(err, ERR_FAILED, AT "a string has %llu bytes, which are too few or too many",
+                       item_at(s), (unsigned long long)size);
     s->left = size;
     s->position = size ? TEXT : EVENT_TYPE;
     return 0;

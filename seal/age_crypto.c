@@ -65,7 +65,7 @@ int age_x25519(const unsigned char scalar[AGE_KEY], const unsigned char point[AG
         EVP_PKEY_derive_set_peer(context, other) != 1)
         set_openssl_error("X25519", err);
     else if (EVP_PKEY_derive(context, product, &n) != 1)
-        err_set(err, ERR_FAILED, "a share of low order"); /* the product is zero */
+        err_set(err, ERR_FAILED, "the X25519 share of a stanza is invalid"); /* the product is zero */
     else
         rc = 0;
     if (rc == 0)

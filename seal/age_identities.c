@@ -99,7 +99,7 @@ static int refuse_line(const char *line, const char *path, size_t number, struct
     } rows[] = {{"AGE-SECRET-KEY-PQ-", "a post-quantum identity, which profgrab does not support"},
                 {"AGE-SECRET-KEY-", "a mistyped identity: its checksum is wrong"},
                 {"AGE-PLUGIN-", "a plugin's identity, which profgrab does not support"},
-                {"age1", "a recipient, to whom files are encrypted; they are read with AGE-SECRET-KEY-1..."},
+                {"age1", "a recipient, which encrypts files; AGE-SECRET-KEY-1... decrypts them"},
                 {"ssh-", "the public half of an SSH key; files are read with the private one"},
                 {"sk-", "the public half of a key that cannot decrypt"},
                 {"ecdsa-", "the public half of a key that cannot decrypt"},

@@ -73,7 +73,7 @@ static int add_recipient(struct age_recipients *r, struct age_recipient *recipie
     for (size_t i = 0; rc == 0 && !known && i < r->n; i++) {
         known = strcmp(r->items[i]->name, recipient->name) == 0;
         if (!known && (recipient->kind == AGE_SCRYPT || r->items[i]->kind == AGE_SCRYPT))
-            rc = err_set(err, ERR_USAGE, "a passphrase is the only recipient of its file");
+            rc = err_set(err, ERR_USAGE, "a passphrase must be the only recipient of a file");
     }
     if (rc == 0 && !known && (rc = append_recipient(r, recipient, err)) == 0)
         return 0;

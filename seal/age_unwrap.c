@@ -146,7 +146,7 @@ static int unwrap_scrypt(const struct age_identities *i, const struct age_stanza
 {
     struct scrypt s = {.stanza = stanza, .cancel_fd = i->cancel_fd};
     struct passphrase_prompt question = {
-        .prompt = prompt, .file = "it", .attempt = try_passphrase, .ctx = &s};
+        .prompt = prompt, .file = "the file", .attempt = try_passphrase, .ctx = &s};
     int rc = announce_cost(i, stanza, question.file, err);
     if (rc == 0)
         rc = ask_passphrase(i, &question, err);

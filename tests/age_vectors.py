@@ -19,7 +19,7 @@ import zlib
 
 BEGIN = b"-----BEGIN AGE ENCRYPTED FILE-----"
 MESSAGES = {
-    "no match": ["it is encrypted to ", "the passphrase does not open it"],
+    "no match": ["it is encrypted to ", "the passphrase does not open the file"],
     "HMAC failure": ["the header was changed"],
     "header failure": ["the header is damaged", "it is not in the age format"],
     "payload failure": ["it was changed", "it ends too early"],

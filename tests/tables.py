@@ -46,5 +46,5 @@ def renew_or_compare(path, change, renew, command):
     if old == new:
         return 0
     print("\n".join(difflib.unified_diff(old, new, path, "what profgrab says now", lineterm="", n=0)))
-    print(f"if that is better, `{command}` renews the table")
+    print(f"if the new lines are better, `{command}` renews the table")
     return 1

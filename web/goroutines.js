@@ -13,7 +13,7 @@ const ORDERS = { many: 'Most first', long: 'Longest wait first' };
 function waitText([min, median, max]) {
     if (!max) return 'less than a minute, or unknown';
     if (min === max) return `${plural(max, 'minute')}`;
-    return `${count(min)} to ${plural(max, 'minute')}, half over ${count(median)}`;
+    return `${count(min)} to ${plural(max, 'minute')}, median ${count(median)}`;
 }
 
 /** Returns {states, stacks, update(place)}: elements; states is null for a single state. go(changes, step) changes the place. */

@@ -196,7 +196,7 @@ void handoff_print_repeat(const struct delivery *d, const struct handoff_run *ru
         buf_adds(&line, " --plaintext-i-know");
     if (o->dry_run)
         buf_adds(&line, " --dry-run");
-    message_print("the bundle is safe in %s; again: %s", run->bundle, buf_str(&line));
+    message_print("the bundle is safe in %s; to repeat the hand-off: %s", run->bundle, buf_str(&line));
     free(ret->repeat);
     ret->repeat = buf_detach(&line);
     buf_release(&line);

@@ -164,7 +164,7 @@ static void print_failure(void *ctx, const struct source *s, const struct err *w
         return;
     err_wrap(&shown, "%s", s->name);
     message_print_error(stderr, &shown);
-    message_print("%s: services that only it lists are missing", s->name);
+    message_print("%s: services that only this source lists are missing", s->name);
 }
 
 static struct discovery_options make_options(struct source_run *r, const struct ssh_settings *ssh)

@@ -59,7 +59,7 @@ static int check_counts(const struct forward_command *c, const struct targets *t
         if (targets->items[i].host != targets->items[0].host) {
             err_set(err, ERR_USAGE, "forward needs exactly one host, not %s and %s too",
                     targets->items[0].host->name, targets->items[i].host->name);
-            return err_hint(err, "start one for each host");
+            return err_hint(err, "start one `profgrab forward` for each host");
         }
     if (c->listen.n == 0 || c->listen.n == targets->n || is_any_port(&c->listen))
         return 0;
@@ -82,7 +82,7 @@ static int listen_by_default(struct forward_service *f, bool quiet, struct err *
     if (local_listener_open(&at, &f->listener, err) < 0)
         return -1;
     if (why.kind != ERR_NONE && !quiet)
-        message_print("%s: %s: %s; it is %s instead", f->target->host->name, f->target->service->name,
+        message_print("%s: %s: %s; listening on %s instead", f->target->host->name, f->target->service->name,
                       why.msg, local_address_name(&f->listener.address, where));
     return 0;
 }
@@ -114,7 +114,7 @@ static void set_exit_text(const struct run *r)
                    ? r->messages.services[i].listener.address.path
                    : path;
     snprintf(line, sizeof line, "\nprofgrab: exited at once%s%s%s\n", *path ? "; the socket " : "", path,
-             *path ? " is still there, and is replaced when it is listened on again" : "");
+             *path ? " still exists; the next forward on it replaces it" : "");
     signals_set_exit_text(line);
 }
 

@@ -85,9 +85,9 @@ static void print_duplicates(const struct duplicate_hosts *t)
     if (t->n > 3)
         snprintf(others, sizeof others, " and %zu more", t->n - 2);
     err_set(&line, ERR_NONE,
-            "%.100s%s%.100s%s%.100s%s have one address, %.100s: one process is asked %zu times", h[0]->name,
-            t->n == 2 ? " and " : ", ", h[1]->name, t->n == 3 ? " and " : "", t->n == 3 ? h[2]->name : "",
-            others, h[0]->address, t->n);
+            "%.100s%s%.100s%s%.100s%s have the same address, %.100s: one process gets each request %zu times",
+            h[0]->name, t->n == 2 ? " and " : ", ", h[1]->name, t->n == 3 ? " and " : "",
+            t->n == 3 ? h[2]->name : "", others, h[0]->address, t->n);
     if (t->n > 2)
         err_hint(&line, "for a range of hosts, the address needs {name}");
     message_print_error(stderr, &line);

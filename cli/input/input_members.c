@@ -190,10 +190,10 @@ int input_hint_fewer_members(const char *command, const char *name, struct err *
     const char *member = NULL;
     char *bundle = input_bundle_of(name, &member);
     if (bundle)
-        err_hint(
-            err,
-            "a real bundle of its size takes less; `%s '%s:HOST/*/%s'` reads the members of one host only",
-            command, bundle, file_base(member));
+        err_hint(err,
+                 "a real bundle of this size needs less memory and time; `%s '%s:HOST/*/%s'` reads the "
+                 "members of one host only",
+                 command, bundle, file_base(member));
     free(bundle);
     return -1;
 }

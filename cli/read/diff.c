@@ -259,7 +259,9 @@ static int compare_bundles(struct comparison *c, struct input_keys *keys, struct
     if (rc == 0)
         rc = compare_pairs(c, &pairs, keys, err);
     if (rc < 0 && err->kind == ERR_LIMIT && pairs.names.n > 2)
-        err_hint(err, "a real bundle of its size takes less; `profgrab diff %s %s` compares one profile only",
+        err_hint(err,
+                 "a real bundle of this size needs less memory and time; `profgrab diff %s %s` compares one "
+                 "profile only",
                  pairs.names.items[0], pairs.names.items[1]);
     release_pairs(&pairs);
     return rc;

@@ -73,8 +73,9 @@ static int resolve_config(struct route_builder *w, const char *address, const st
 {
     if (w->n_resolved > MAX_JUMPS) {
         err_set(err, ERR_USAGE, "more than %d jump hosts in a row", MAX_JUMPS);
-        return err_hint(err, "a ProxyJump that also applies to the jump host itself never ends: add "
-                             "\"ProxyJump none\" for that host");
+        return err_hint(err,
+                        "a ProxyJump that also applies to the jump host itself makes an endless route: add "
+                        "\"ProxyJump none\" for that host");
     }
     w->n_resolved++;
     return ssh_config_resolve(address, settings, w->limits, ret, err);

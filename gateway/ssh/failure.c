@@ -54,7 +54,8 @@ static const struct row {
                                          "the known host key ({}) is of type {}, for which libssh2 {} cannot "
                                          "ask",
                                          NULL},
-    [FAILURE_KNOWN_HOSTS_NOT_REGULAR] = {ERR_FAILED, false, "the known hosts {} are no regular file", NULL},
+    [FAILURE_KNOWN_HOSTS_NOT_REGULAR] = {ERR_FAILED, false, "the known_hosts file {} is not a regular file",
+                                         NULL},
     [FAILURE_KNOWN_HOSTS_UNREADABLE] = {ERR_FAILED, false, "ssh-keygen cannot read {}: {}", NULL},
     /* {} is the error of starting ssh-keygen. */
     [FAILURE_NO_SSH_KEYGEN] = {ERR_NOT_FOUND, false, "{}", INSTALL_HINT},
@@ -88,10 +89,11 @@ static const struct row {
     [FAILURE_SERVER_NOT_REACHED] = {ERR_TIMEOUT, true, "ssh did not reach the server within {}",
                                     "is the host up, and does this workstation reach its network (VPN, "
                                     "firewall)?"},
-    [FAILURE_NO_SSH_SERVER] = {ERR_FAILED, false, "this is no SSH server{}", "is the port right?{}"},
+    [FAILURE_NO_SSH_SERVER] = {ERR_FAILED, false, "the server is not an SSH server{}",
+                               "is the port right?{}"},
     [FAILURE_OLD_VERSION] = {ERR_FAILED, false, "the server speaks an old version of SSH: \"{}\"",
                              "profgrab speaks only version 2.0 (RFC 4253): is the port right?"},
-    [FAILURE_SERVER_SILENT] = {ERR_TIMEOUT, true, "it accepts the connection but sends no data{}",
+    [FAILURE_SERVER_SILENT] = {ERR_TIMEOUT, true, "the server accepts the connection but sends no data{}",
                                "is the port right, and is the host alive?{}"},
     [FAILURE_CLOSED_EARLY] = {ERR_BUSY, false, "the server closed the connection{}", CLOSED_HINT},
     [FAILURE_RESET_EARLY] = {ERR_BUSY, false, "the server reset the connection{}", CLOSED_HINT},
@@ -124,7 +126,7 @@ static const struct row {
                                        "libssh2 does not support {} in ssh's configuration", NULL},
     /* {} is the failure of libssh2, which the user chose. */
     [FAILURE_ONLY_OPENSSH_CAN] = {ERR_UNSUPPORTED, false, "{}",
-                                  "OpenSSH may be able to: leave out `--via libssh2`, or `via:` in the "
+                                  "OpenSSH may support it: leave out `--via libssh2`, or `via:` in the "
                                   "inventory"},
 
     /* Logins. {} is the failure of the session, then the refused methods and keys. */
@@ -180,11 +182,10 @@ static const struct row {
     /* The reasons why a key or a method was not offered. */
     [FAILURE_NO_USER] = {ERR_NOT_FOUND, false, "no user can be asked for it", NULL},
     [FAILURE_ASKING_FORBIDDEN] = {ERR_NOT_FOUND, false, "profgrab does not ask the user", NULL},
-    [FAILURE_NO_ANSWER_IN_TIME] = {ERR_NOT_FOUND, false, "no user answers", NULL},
+    [FAILURE_NO_ANSWER_IN_TIME] = {ERR_NOT_FOUND, false, "profgrab gave no answer", NULL},
     [FAILURE_NO_ANSWER] = {ERR_NOT_FOUND, false, "no answer was given", NULL},
     [FAILURE_ANSWERS_WRONG] = {ERR_NOT_FOUND, false, "none of {} answers was right", NULL},
-    [FAILURE_ANSWER_WRONG_HERE] = {ERR_NOT_FOUND, false, "the answer for another host is not right here",
-                                   NULL},
+    [FAILURE_ANSWER_WRONG_HERE] = {ERR_NOT_FOUND, false, "the stored answer is wrong for this host", NULL},
     [FAILURE_SIGNING_UNKNOWN] = {ERR_FAILED, false, "libssh2 requests a signature of unknown data", NULL},
     [FAILURE_NO_CERTIFICATE] = {ERR_FAILED, false, "this is no certificate", NULL},
     [FAILURE_CERTIFICATE_DAMAGED] = {ERR_FAILED, false, "the certificate is damaged", NULL},
@@ -260,15 +261,14 @@ static const struct row {
     [FAILURE_NO_FREE_SESSION] = {ERR_LOST, false, "no session became free for a connection to {}", NULL},
     [FAILURE_NO_SESSION] = {ERR_LOST, false, "there is no session for the connection", NULL},
     [FAILURE_SESSION_SILENT] = {ERR_LOST, false, "the SSH session is dead: no data arrived for {} s", NULL},
-    [FAILURE_SSH_SESSION_SILENT] = {ERR_LOST, false,
-                                    "the SSH session is dead: ssh received no data from the server {}", NULL},
+    [FAILURE_SSH_SESSION_SILENT] = {ERR_LOST, false, "the SSH session is dead; ssh reports: server {}", NULL},
     [FAILURE_SSH_CLOSED] = {ERR_FAILED, false, "the server closed the connection", NULL},
     [FAILURE_SSH_BROKEN_PIPE] = {ERR_FAILED, false, "the connection broke", NULL},
     [FAILURE_SSH_RESET] = {ERR_FAILED, false, "the connection was reset", NULL},
-    [FAILURE_SSH_ENDED] = {ERR_FAILED, false, "the connection ended: Connection to {}", NULL},
+    [FAILURE_SSH_ENDED] = {ERR_FAILED, false, "the connection ended; ssh reports: Connection to {}", NULL},
 
     /* The master connection of ssh(1). {} is the path of its socket. */
-    [FAILURE_MASTER_NO_SOCKET] = {ERR_NOT_FOUND, false, "{} is no socket of yours", NULL},
+    [FAILURE_MASTER_NO_SOCKET] = {ERR_NOT_FOUND, false, "{} is not a socket that you own", NULL},
     [FAILURE_MASTER_OF_OTHER_USER] = {ERR_NOT_FOUND, false, "another user's process listens at {}", NULL},
     [FAILURE_MASTER_NOT_ALIVE] = {ERR_FAILED, false,
                                   "the master connection at {} does not answer the alive check", NULL},

@@ -115,7 +115,7 @@ static int run_cxxfilt(const struct namer *n, const struct buf *names, struct bu
     if (why.kind == ERR_CANCELLED || answer->out_of_memory)
         return err_set(n->err, why.kind, "%s", why.msg);
     buf_clear(answer);
-    symbolize_say(n->tools, "Names of C++ and Rust stay as the linker has them: %s", why.msg);
+    symbolize_say(n->tools, "C++ and Rust names stay mangled: %s", why.msg);
     return 0;
 }
 

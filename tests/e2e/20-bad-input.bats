@@ -336,7 +336,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     assert_refused 1 "127.0.0.1 port $RIG_PORT_rude_silent" 'sends no data'
     rig_alias http-01 sshd "Port $RIG_PORT_rude"
     run_profgrab --timeout 5s --host http-01 --port 1 heap
-    assert_refused 1 'this is no SSH server' 'HTTP/1.1 400'
+    assert_refused 1 'the server is not an SSH server' 'HTTP/1.1 400'
 }
 
 # ---- services ---------------------------------------------------------------------------------------------------

@@ -302,7 +302,7 @@ EOF
     chmod 640 pass
     run_mine --passphrase-file pass
     assert_status 2
-    assert_stderr_has '--passphrase-file: pass is open to others than its owner'
+    assert_stderr_has '--passphrase-file: pass can be read or changed by others than its owner'
     assert_stderr_has 'chmod 600 pass'
     run_mine --passphrase-file dir
     assert_status 2

@@ -309,12 +309,12 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     host_with "Port $(cat port)"
     run_via mine --timeout 1s
     assert_status 1
-    assert_stderr_has 'it accepts the connection but sends no data'
+    assert_stderr_has 'the server accepts the connection but sends no data'
     behind_bastion "Port $(cat port)"
     run_via mine --timeout 1s
     kill "$pid"
     assert_status 1
-    assert_stderr_has 'through the jump host or proxy on the way: it accepts the connection but sends no data'
+    assert_stderr_has 'through the jump host or proxy on the way: the server accepts the connection but sends no data'
 }
 
 @test "no common algorithm is reported" {

@@ -149,7 +149,7 @@ refute_secret() {
     inventory "  app: { port: $RIG_PORT_rude, path: /bearer/debug/pprof, auth: { bearer_command: \"echo hidden-in-a-command\" } }"
     run_profgrab -v --host file-03 heap
     assert_status 1
-    assert_stderr_has 'does not accept what the command for the secret printed'
+    assert_stderr_has 'does not accept the output of the command for the secret'
     refute_stderr_has hidden-in-a-command
 }
 
@@ -253,7 +253,7 @@ refute_secret() {
     [[ $status != 0 ]]
 }
 
-@test "an ad hoc service at another path works over TLS" {
+@test "an ad hoc service works at another path; over TLS its certificate is checked" {
     run_profgrab --host file-03 --port "$RIG_PORT_rude" --path /api/internal/pprof heap
     assert_status 0
     run_profgrab --host file-03 --port "$RIG_PORT_rude_https" --scheme https heap
@@ -342,7 +342,7 @@ refute_secret() {
     inventory "  app: { port: $RIG_PORT_rude, path: /agent/debug/pprof }"
     run_profgrab --host file-03 cpu=1s heap
     assert_status 3
-    assert_stderr_has 'cpu profiling already in use; still so after 3'
+    assert_stderr_has 'cpu profiling already in use; the profiler was still in use after 3'
     assert_stderr_has "in use by Datadog's profiler"
     inventory "  app: { port: $RIG_PORT_rude, path: /rival=6/debug/pprof }"
     run_profgrab --host file-03 cpu=1s heap
@@ -351,6 +351,6 @@ refute_secret() {
     inventory "  app: { port: $RIG_PORT_rude, path: /busy/debug/pprof }"
     run_profgrab --host file-03 trace=1s heap
     assert_status 3
-    assert_stderr_has 'tracing is already enabled; still so after 3'
+    assert_stderr_has 'tracing is already enabled; the profiler was still in use after 3'
     assert_stderr_has 'another client'
 }

@@ -161,7 +161,7 @@ assert_only() { # TROUBLE RULE...
     assert_rule goroutine-growth main.waitForNobody
 }
 
-@test "an idle program has none of these findings" {
+@test "a program without a problem has none of these findings" {
     # A process of its own, with few goroutines and without a trouble.
     rig_spawn quiet "$rig_root/build/fixture/ailing" none
     rig_wait quiet 20 grep -q '^listening ' "$RIG_DIR/quiet/log"

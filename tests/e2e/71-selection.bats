@@ -135,13 +135,13 @@ json() {
         'apart: { connect: direct, address: 127.0.0.2, services: [rude] }'
     run_profgrab hosts
     assert_status 0
-    assert_stderr_has 'profgrab: m-01, m-02 and 3 more have one address, 127.0.0.1: one process is asked 5 times'
+    assert_stderr_has 'profgrab: m-01, m-02 and 3 more have the same address, 127.0.0.1: one process gets each request 5 times'
     assert_stderr_has 'hint: for a range of hosts, the address needs {name}'
     run_profgrab hosts --names
     assert_stderr ''
     run_profgrab --host m-02,other -o two.tar.gz
     assert_status 0
-    assert_stderr_has 'profgrab: m-02 and other have one address, 127.0.0.1: one process is asked 2 times'
+    assert_stderr_has 'profgrab: m-02 and other have the same address, 127.0.0.1: one process gets each request 2 times'
     refute_stderr_has hint
     profgrab bundle extract two.tar.gz
     python3 "$rig_root/tests/schema.py" "$rig_root/docs/formats.md" two/manifest.json

@@ -385,7 +385,7 @@ PY
     assert_stderr_has 'prometheus: HTTP 401: no'
     assert_stderr_has 'hint: it requires authentication: set `auth:` in its entry under `discovery`'
     run_profgrab --host laptop heap
-    assert_stderr_has 'prometheus: services that only it lists are missing'
+    assert_stderr_has 'prometheus: services that only this source lists are missing'
     # A service with a port in the inventory needs no source.
     run_profgrab --host laptop --port "$RIG_PORT_node_exporter" heap -o out.tar.gz
     assert_status 0

@@ -126,7 +126,7 @@ ran_within() { # SECONDS: fails if more time has passed since $began
 
 @test "Ctrl-C while hosts wait for each other bundles the collected items" {
     write_fleet
-    with_pty --deadline 30 --stdout path --ctrl-c 'cpu waiting: the others are not ready yet' -- \
+    with_pty --deadline 30 --stdout path --ctrl-c 'cpu waiting: other targets are not ready yet' -- \
         "$profgrab_program" --ssh-config "$SSH_CONFIG" --connect-timeout 20s --host file-01,mute --sync heap cpu=1s
     assert_status 130
     output=$(cat path)
@@ -152,7 +152,7 @@ ran_within() { # SECONDS: fails if more time has passed since $began
     assert_stderr_has 'file-flaky-2-a: flaky-2-a: retry: heap: again in '
     assert_stderr_has 'HTTP 503: try again later'
     check_manifest 'm["retries"] == 2 and all(i["status"] == "ok" for h, s, i in items)' \
-        '["it was fetched at attempt 3 only; before that: HTTP 503: try again later" in [v["text"] for v in i["verdicts"]] for h, s, i in items if s["name"] == "flaky-2-a"] == [True]' \
+        '["it was fetched at attempt 3; the attempt before failed: HTTP 503: try again later" in [v["text"] for v in i["verdicts"]] for h, s, i in items if s["name"] == "flaky-2-a"] == [True]' \
         '[[v["rule"] for v in s["verdicts"]] for h, s, i in items if s["name"] == "waking-2-a"] == [["retried"]]' \
         'all("verdicts" not in s for h, s, i in items if s["name"] != "waking-2-a")'
     # The first, cut body is not in the bundle.
@@ -288,7 +288,7 @@ ran_within() { # SECONDS: fails if more time has passed since $began
     run_profgrab --host file-big-5 --budget bytes=100kB heap allocs
     assert_status 1
     refute_stderr_has 'of profiling'
-    assert_stderr_has 'its body is larger than the rest of the budget of 100.0 kB: it was cut'
+    assert_stderr_has 'its body is larger than the rest of the budget of 100.0 kB: the rest was not read'
     assert_stderr_has '--budget bytes=SIZE sets another limit'
     assert_stderr_has 'allocs: left out: earlier items used all of the budget'
     check_manifest '[i["status"] for h, s, i in items] == ["damaged", "left-out"] and items[0][2]["bytes"] <= 100000'

@@ -485,7 +485,7 @@ assert_complete() { # BUNDLE: extracts its files into $dir
     run_profgrab bundle create -o local.tar.gz "${bundle%.tar.gz}/web-02/app/heap.pb.gz"
     run_profgrab resume local.tar.gz
     assert_status 1
-    assert_stderr_has 'it is made of local files'
+    assert_stderr_has 'the bundle has only local files'
     ssh-keygen -q -t ed25519 -N '' -f key
     "$profgrab_program" bundle encrypt --encrypt-to key.pub "$bundle"
     local next

@@ -463,7 +463,7 @@ EOF
         assert_confined --reads
         if [[ $kind == fifo ]]; then
             assert_status 1
-            assert_stdout_has "the known hosts $known are no regular file"
+            assert_stdout_has "the known_hosts file $known is not a regular file"
         elif [[ $kind == dangling ]]; then
             # ssh-keygen cannot read known hosts through that link.
             assert_status 1

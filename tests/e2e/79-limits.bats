@@ -168,7 +168,7 @@ SHAPES
     refute_stderr_has 'too large'
     { cat part && repeat '' 'a,' 1600000 ']}]'; } >targets.yml
     run_bounded hosts -i inventory.yaml --from scrape_configs:c.yml
-    assert_stderr_has 'would take more than 100.7 MB of memory: its targets are missing'
+    assert_stderr_has 'would take more than 100.7 MB of memory: the targets of this file are missing'
     # Very many directives; then one large file of targets that is named very often.
     python3 -c 'print("".join(f"%TAG !a{i}! tag:x\n" for i in range(200000)) + "---\nscrape_configs: []")' >c.yml
     run_bounded hosts -i inventory.yaml --from scrape_configs:c.yml
@@ -208,7 +208,7 @@ SHAPES
     for page in page.html "$output"; do
         grep -q 'first s goroutines' "$page"
         grep -q 'last s goroutines' "$page"
-        grep -q 'reading it takes more memory or time than a file of its size may' "$page"
+        grep -q 'reading it exceeds the limit of memory or time' "$page"
     done
     "$profgrab_program" report -o - b.tar.gz 2>messages | cat >piped
     grep -q 'going on without bad.txt' messages
@@ -306,7 +306,7 @@ SHAPES
     assert_stderr_has 'a regular expression takes too long on the names in this profile'
     run_bounded pprof -top pattern.pb.gz
     assert_stderr_has 'a regular expression takes too long on the names in this profile'
-    assert_stderr_has "the profile's own drop_frames; -all_frames does without"
+    assert_stderr_has "this is the profile's own drop_frames; -all_frames ignores it"
     run_bounded pprof -top -all_frames pattern.pb.gz
     assert_status 0
 }

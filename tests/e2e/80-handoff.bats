@@ -700,7 +700,7 @@ EOF
         spoil '^GET .*/uploads/' bucket "$how"
         hand_off ops/private
         assert_report "verifying: ${words//STORE/the store http://127.0.0.1:$BUCKET_gitlab, to which the tracker redirects downloads}" \
-            'the stored file is another one, or cannot be compared: no note refers to it' "$stored"
+            'the stored file differs from the sent one, or cannot be compared: no note refers to it' "$stored"
         refute_stderr_has X-Amz
         refute_stderr_has password
         assert_no_words

@@ -253,7 +253,7 @@ refuse() {
     [[ -f ${lines[0]} ]]
     assert_stderr_has 'nothing has left this workstation'
     assert_equal "$(ls -- *.age 2>/dev/null)" ''
-    again=$(sed -n 's/.*; again: //p' <<<"$stderr")
+    again=$(sed -n 's/.*; to repeat the hand-off: //p' <<<"$stderr")
     [[ $again == "profgrab attach "* ]] || fail_run 'no line to repeat it'
     control -X POST "$control/reset"
     profgrab() { "$profgrab_program" "$@"; }

@@ -56,7 +56,7 @@ test('callers and callees have values of both sides, also if these are equal', (
     assert.equal(sideColour(above, 1), SIDE_COLOURS.muchMore);
 });
 
-test('a filter leaves its stacks on both sides', () => {
+test('a filter keeps the same stacks on both sides', () => {
     const { sides } = comparisonOf(RAW);
     const figures = weighSides(sides, 0, [1, 1, 1, 0]);
     near(figures.total[0], 0.38);

@@ -50,7 +50,7 @@ test('a function that calls itself counts once', () => {
     assert.equal(sumOf(tree, weigh(tree, 0), [0, 1, 1]), 30);
 });
 
-test('focus and ignore take whole stacks', () => {
+test('focus keeps, and ignore removes, whole stacks', () => {
     const tree = small();
     const total = (focus, ignore) => weigh(tree, 0, selectNodes(tree, focus, ignore)).total[0];
     assert.equal(total(null, null), 31);

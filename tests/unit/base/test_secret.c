@@ -167,7 +167,7 @@ static void a_file_gives_the_secret(void **state)
 static void files_that_others_own_or_can_open_are_refused(void **state)
 {
     char *path = scratch_file(*state, "token", "t0ken\n", 6);
-    char *open = format_text("%s is open to others than its owner", path),
+    char *open = format_text("%s can be read or changed by others than its owner", path),
          *hint = format_text("chmod 600 %s", path);
     static const mode_t modes[] = {0640, 0620, 0610, 0604, 0602, 0601, 0644, 0666, 0777};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
@@ -220,11 +220,11 @@ static void a_command_gives_the_secret(void **state)
                           "the command for the secret ended with 1: the ?[31mvault is closed", COMMAND_HINT);
     assert_secret_refused(SECRET_COMMAND, "echo t0ken; kill -TERM $$",
                           "the command for the secret ended with 143", COMMAND_HINT);
-    assert_secret_refused(SECRET_COMMAND, "true", "what the command for the secret printed is empty",
+    assert_secret_refused(SECRET_COMMAND, "true", "the output of the command for the secret is empty",
                           FORM_HINT);
     assert_secret_refused(
         SECRET_COMMAND, "echo t0ken; echo more",
-        "what the command for the secret printed contains more than one line, or characters that no secret "
+        "the output of the command for the secret contains more than one line, or characters that no secret "
         "has",
         FORM_HINT);
 }
@@ -460,7 +460,7 @@ static void a_line_is_read_only_from_a_private_file_or_fifo(void **state)
         assert_int_equal(chown(path, 0, (gid_t)-1), 0);
     }
     assert_int_equal(chmod(path, 0640), 0);
-    assert_line_refused(path, ERR_USAGE, "is open to others than its owner");
+    assert_line_refused(path, ERR_USAGE, "can be read or changed by others than its owner");
     assert_line_refused(*state, ERR_USAGE, "is neither a file nor a pipe");
     assert_line_refused("/dev/null", ERR_USAGE, "is neither a file nor a pipe");
     assert_line_refused("/none", ERR_USAGE, "cannot open /none: No such file or directory");
@@ -473,7 +473,7 @@ static void a_line_is_read_only_from_a_private_file_or_fifo(void **state)
     assert_line_is(fifo, "a");
     fd_close(&fd);
     assert_int_equal(chmod(fifo, 0644), 0);
-    assert_line_refused(fifo, ERR_USAGE, "is open to others than its owner");
+    assert_line_refused(fifo, ERR_USAGE, "can be read or changed by others than its owner");
     free(fifo);
     free(path);
 }

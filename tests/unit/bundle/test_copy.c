@@ -747,16 +747,16 @@ static void invalid_inputs_of_a_copy_are_refused(void **state)
     RUN_PROGRAM("cp", "/dev/null", dump);
     RUN_PROGRAM("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
     options.bundle = bad;
-    assert_copy_fails(dir, &options, ERR_FAILED, DUMP " is not as the manifest says");
+    assert_copy_fails(dir, &options, ERR_FAILED, DUMP " differs from the manifest");
     options.redact = true;
-    assert_copy_fails(dir, &options, ERR_FAILED, DUMP " is not as the manifest says");
+    assert_copy_fails(dir, &options, ERR_FAILED, DUMP " differs from the manifest");
     RUN_PROGRAM("rm", dump);
     RUN_PROGRAM("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
     assert_copy_fails(dir, &options, ERR_FAILED, DUMP " is missing");
     RUN_PROGRAM("cp", bundle, dump);
     options.redact = false;
     RUN_PROGRAM("tar", "czf", bad, "-C", work, "b/manifest.json", "b/README.md", "b/file-03");
-    assert_copy_fails(dir, &options, ERR_FAILED, DUMP " is not as the manifest says");
+    assert_copy_fails(dir, &options, ERR_FAILED, DUMP " differs from the manifest");
     /* A key that cannot sign, and a cancellation. */
     struct sshsig_signer by = {.key = "/nowhere/k", .cancel_fd = -1};
     options = (struct bundle_copy){.bundle = bundle, .signer = &by, .redact = true, .cancel_fd = -1};

@@ -193,14 +193,15 @@ static void outputs_with_invalid_names_are_refused(void **state)
     const char *const names[] = {".tar.gz", "a b.tar.gz", "-x.tar.gz", ".x.tar.gz", "\xc3\xa4.tar.gz"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *output = file_join(dir, names[i]);
-        char *msg = format("output %s must be called by letters, digits, \".\", \"_\" and \"-\" (at most "
-                           "200), beginning with a letter or digit",
-                           output);
+        char *msg =
+            format("the name of output %s must consist of letters, digits, \".\", \"_\" and \"-\" (at most "
+                   "200), beginning with a letter or digit",
+                   output);
         assert_name_refused(output, "s", ERR_USAGE, msg);
         free(msg);
         free(output);
     }
-    assert_name_refused(dir, "a/b", ERR_USAGE, "a bundle cannot be called after \"a/b\"");
+    assert_name_refused(dir, "a/b", ERR_USAGE, "a bundle cannot be named after \"a/b\"");
     assert_int_equal(scratch_count(dir), 0);
 }
 

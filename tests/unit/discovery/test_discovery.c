@@ -469,7 +469,7 @@ static void a_prometheus_configuration_is_read(void **state)
     assert_int_equal(f.n, 2);
     assert_string_equal(f.jobs[f.targets[1].job].name, "a");
     assert_int_equal(f.notes.n, 5);
-    assert_contains(f.notes.items[0], "missing.yml: its targets are missing");
+    assert_contains(f.notes.items[0], "missing.yml: the targets of this file are missing");
     assert_contains(f.notes.items[1],
                     "job \"k\": kubernetes_sd_configs are not supported: their targets are missing");
     assert_contains(f.notes.items[2], "relabel_configs");
@@ -522,7 +522,7 @@ static void only_the_last_component_of_a_file_is_a_pattern(void **state)
     assert_int_equal(f.n, 2);
     assert_int_equal(f.notes.n, 2);
     assert_string_equal(f.notes.items[0], "job \"a\": */sd.yml: only the last component of a path may be a "
-                                          "pattern: its targets are missing");
+                                          "pattern: the targets of this file are missing");
     assert_contains(f.notes.items[1], "d?/sd.yml: only the last component");
     discovered_release(&f);
     free(sd);
@@ -582,7 +582,7 @@ static void invalid_configurations_are_refused(void **state)
     assert_config_refused("scrape_configs: [{job_name: a, params: [x]}]",
                           "c.yml:1:40: params must be a mapping");
     assert_config_refused("scrape_configs: [{job_name: a, params: {x: {y: z}}}]",
-                          "c.yml:1:44: a parameter must be text, or a list of such");
+                          "c.yml:1:44: a parameter must be text, or a list of texts");
     assert_config_refused("a: &x 1\n", "c.yml:1:4: anchors and aliases are not allowed");
 }
 
@@ -829,10 +829,10 @@ static void discovered_services_are_selected_by_name(void **state)
     assert_selected(w, "file-03", "gitaly-2,gitaly", "file-03/gitaly-2:2 file-03/gitaly-1:1 ");
     assert_selected(w, "file-04", NULL, "file-04/gitaly:9236 file-04/web:7 ");
     assert_selected(w, "six", "gitaly", "six/gitaly:9236 ");
-    assert_selected(
-        w, "six", "web",
-        "host \"six\" has no service \"web\": sources list it only for other hosts | --exclude six skips "
-        "the host; `profgrab hosts` shows the services of each host");
+    assert_selected(w, "six", "web",
+                    "host \"six\" has no service \"web\": sources list this service only for other hosts | "
+                    "--exclude six skips "
+                    "the host; `profgrab hosts` shows the services of each host");
     assert_string_equal(targets_discovered_name(&w->targets, 0), "gitaly-1");
     assert_string_equal(targets_discovered_name(&w->targets, 1), "gitaly-2");
     assert_string_equal(targets_discovered_name(&w->targets, 2), "web");
@@ -853,7 +853,7 @@ static void discovered_services_are_selected_by_name(void **state)
 
 /* Services of a job with several ports are named JOB-PORT. If such a name is also the name of a job, the
  * service of that job gets its port too. */
-static void targets_of_one_name_and_port_get_numbers(void **state)
+static void names_that_look_like_a_numbered_name_get_ports_too(void **state)
 {
     (void)state;
     struct setup *w = make_setup("  - { http_sd: 'http://x/' }\n" ANY);
@@ -920,7 +920,7 @@ static void invalid_discovery_entries_are_refused(void **state)
                          AT "41: \"soon\" is not a duration: write 30s, 2m, 1m30s or a number of seconds",
                          "");
     assert_entry_refused("{ prometheus: 'http://x/', job: [] }",
-                         AT "37: job must be the name of a job, or a list of such", "");
+                         AT "37: job must be the name of a job, or a list of names", "");
     assert_entry_refused("{ parca: x, name: a }\n  - { parca: y, name: a }",
                          "inv.yaml:13:5: source \"a\" is defined twice, first in line 12", "");
 }
@@ -1175,7 +1175,7 @@ int main(void)
         cmocka_unit_test(targets_on_loopback_belong_to_the_sources_host),
         cmocka_unit_test(several_ports_of_one_job_have_names_with_ports),
         cmocka_unit_test(discovered_services_are_selected_by_name),
-        cmocka_unit_test(targets_of_one_name_and_port_get_numbers),
+        cmocka_unit_test(names_that_look_like_a_numbered_name_get_ports_too),
         cmocka_unit_test(invalid_discovery_entries_are_refused),
         cmocka_unit_test(each_source_is_used_once_and_has_a_name),
         SCRATCH(a_cached_answer_is_used_only_if_private_and_intact),

@@ -116,7 +116,7 @@ static void bytes_are_counted_as_they_arrive(void **state)
     assert_refused(budget_check(&b, &err), &err, ERR_FAILED,
                    "left out: earlier items used all of the budget's 1.0 kB");
     assert_refused(budget_count_bytes(&b, 1, &err), &err, ERR_FAILED,
-                   "its body is larger than the rest of the budget of 1.0 kB: it was cut");
+                   "its body is larger than the rest of the budget of 1.0 kB: the rest was not read");
     budget_release(&b);
 }
 

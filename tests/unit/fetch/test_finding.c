@@ -98,7 +98,7 @@ static void a_profile_shorter_than_requested_is_reported(void **state)
     item.profile.duration_ns = 29000000000;
     assert_string_equal(findings_text(&e), "");
     item.profile.duration_ns = 2100000000;
-    assert_string_equal(findings_text(&e), "short-window: it covers 2.1s of the 30s that were asked for\n");
+    assert_string_equal(findings_text(&e), "short-window: the profile covers 2.1s of the requested 30s\n");
 }
 
 static void a_heap_without_a_collection_is_reported(void **state)

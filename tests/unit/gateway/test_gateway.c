@@ -541,7 +541,7 @@ static void bytes_before_the_close_are_read(void **state)
 
 /* ---- access to listeners ----------------------------------------------------------------------------- */
 
-static void a_process_of_another_user_is_refused(void **state)
+static void another_process_is_refused(void **state)
 {
     (void)state;
     struct server *s = server_new(ECHO);
@@ -804,7 +804,7 @@ int main(void)
         cmocka_unit_test(dialling_can_be_cancelled),
         cmocka_unit_test(a_reset_reaches_the_client),
         cmocka_unit_test(bytes_before_the_close_are_read),
-        cmocka_unit_test(a_process_of_another_user_is_refused),
+        cmocka_unit_test(another_process_is_refused),
         SCRATCH(sockets_are_private_and_removed),
         SCRATCH(a_directory_for_sockets_is_chosen),
         SCRATCH(an_existing_path_is_not_replaced),

@@ -147,7 +147,8 @@ static void a_port_without_ssh_is_a_step(void **state)
     char *detail = format_text("localhost port %u (127.0.0.1)", port);
     is_step(&t, 0, GATEWAY_CONNECT, detail);
     is_step(&t, 1, GATEWAY_HANDSHAKE, "");
-    assert_refused(-1, &t.failures[1], ERR_FAILED, "this is no SSH server: it says \"220 mail?[31m\"");
+    assert_refused(-1, &t.failures[1], ERR_FAILED,
+                   "the server is not an SSH server: it says \"220 mail?[31m\"");
     assert_contains(t.failures[1].hint, "is the port right?");
     char *msg = format_text("localhost port %u: %s", port, t.failures[1].msg);
     assert_refused(-1, &err, ERR_FAILED, msg);

@@ -83,7 +83,7 @@ static void refused_addresses_have_hints(void **state)
     struct err err = ERR_INIT;
     char path[200] = "unix:/";
     assert_int_equal(local_address_parse(":6060", &a, &err), -1);
-    assert_string_equal(err.msg, "\":6060\" is no address to listen on");
+    assert_string_equal(err.msg, "\":6060\" is not an address to listen on");
     assert_contains(err.hint, "0.0.0.0:PORT");
     memset(path + 6, 'x', sizeof path - 7);
     assert_int_equal(local_address_parse(path, &a, &err), -1);

@@ -120,7 +120,7 @@ static void a_long_summary_is_cut(void **state)
 }
 
 /* The summary distinguishes the arguments of a kind, and shortens a finding that another service has too. */
-static void repeated_lines_are_merged(void **state)
+static void a_repeated_finding_is_shortened(void **state)
 {
     (void)state;
     static const char service[] =
@@ -150,6 +150,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH(a_full_summary_names_each_part), SCRATCH(many_lines_of_one_host_are_cut),
-        SCRATCH(a_long_summary_is_cut), cmocka_unit_test(repeated_lines_are_merged)};
+        SCRATCH(a_long_summary_is_cut), cmocka_unit_test(a_repeated_finding_is_shortened)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

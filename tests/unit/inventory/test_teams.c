@@ -214,7 +214,7 @@ static void invalid_teams_are_refused(void **state)
                  "write recipients: [keys.txt]");
     team_refuses("{ recipients: [ AGE-SECRET-KEY-1QQ ] }", 17, "this is a secret key",
                  "recipients are public keys (\"age1...\"); make a new identity with age-keygen, because "
-                 "everyone who could read this file knows this one");
+                 "everyone who could read this file knows this secret key");
     team_refuses("{ recipients: [ a ], tracker: lap, project: x }", 31, "no tracker \"lap\" in the inventory",
                  "did you mean \"lab\"?");
     team_refuses("{ recipients: [ a ], tracker: lab }", 22, "\"tracker\" needs a \"project\"",

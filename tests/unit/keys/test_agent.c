@@ -406,7 +406,7 @@ static void late_answers_are_discarded(void **state)
     static const char late[] = "\0\0\0\x15\x0e\0\0\0\x10\0\0\0\4name\0\0\0\4late";
     (void)!send(r.connection, late, sizeof late - 1, MSG_NOSIGNAL);
     assert_refused(sign_with(&a, 0, &data, 20000, &signature, &err), &err, ERR_FAILED,
-                   "the SSH agent failed before");
+                   "an earlier request to the SSH agent failed, so no more are sent");
     assert_null(signature.data);
     agent_release(&a);
     rogue_end(&r);

@@ -273,7 +273,7 @@ static void a_profile_has_one_budget_for_its_own_expressions(void **state)
     p = make_profile_with_names(5000, slow);
     assert_refused(report_prune(p, &err), &err, ERR_FAILED,
                    "a regular expression takes too long on the names in this profile");
-    assert_string_equal(err.hint, "the profile's own drop_frames; -all_frames does without");
+    assert_string_equal(err.hint, "this is the profile's own drop_frames; -all_frames ignores it");
     profile_free(p);
 }
 

@@ -169,7 +169,8 @@ static void invalid_batches_are_refused(void **state)
           "at byte 36: a batch of generation 2, the previous batch has generation 3");
     TRACE(HEADER("26") SYNC("\1") STRINGS("\1") SYNC("\2"),
           "at byte 37: a batch of generation 2, the previous batch has generation 1");
-    TRACE(HEADER("22") "\x01\x01\x07\x01\x81\x80\x04", "at byte 16: a batch of 65537 bytes");
+    TRACE(HEADER("22") "\x01\x01\x07\x01\x81\x80\x04",
+          "at byte 16: a batch has 65537 bytes, which is too many");
     TRACE(HEADER("22") "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02",
           "at byte 16: a number of more than 64 bits");
     TRACE(HEADER("22") "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x81",
@@ -278,10 +279,10 @@ static void invalid_events_are_refused(void **state)
           "at byte 19: an event of type 3 with 5 arguments");
     TRACE(HEADER("19") BEGIN "\xcd\x04\x01\x01\x01\x81\x01",
           "at byte 19: an event's last argument continues after its end");
-    TRACE(HEADER("19") BEGIN "\xcd\x81\x80\x04", "at byte 19: an event of 65537 bytes");
+    TRACE(HEADER("19") BEGIN "\xcd\x81\x80\x04", "at byte 19: an event has 65537 bytes, which is too many");
     TRACE(HEADER("19") BEGIN "\x25\x00", "at byte 19: a string with the number 0");
-    TRACE(HEADER("19") BEGIN "\x25\x01\x00", "at byte 19: a string of 0 bytes");
-    TRACE(HEADER("19") BEGIN "\x25\x01\xc1\x84\x3d", "at byte 19: a string of 1000001 bytes");
+    TRACE(HEADER("19") BEGIN "\x25\x01\x00", "at byte 19: a string has 0 bytes, which are too few or too many");
+    TRACE(HEADER("19") BEGIN "\x25\x01\xc1\x84\x3d", "at byte 19: a string has 1000001 bytes, which are too few or too many");
     TRACE(HEADER("19") BEGIN "\x45\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02",
           "at byte 19: a number of more than 64 bits");
 }

@@ -266,6 +266,7 @@ struct damaged_file {
     const char *path;
     struct age_identities *identities;
     bool armor;
+    size_t whole; /* the length of the undamaged file */
 };
 
 /* Armor allows white space around it, so its last newline may be missing or changed. */
@@ -273,7 +274,7 @@ static void decrypt_damaged(void *ctx, const struct damaged *s)
 {
     struct damaged_file *x = ctx;
     struct outcome o = decrypt_bytes(x->path, s->p, s->n, x->identities);
-    if (o.whole && !(x->armor && s->at + 1 == s->n + s->cut))
+    if (o.whole && !(x->armor && s->at + 1 == x->whole))
         fail_msg("%s at %zu: whole", s->cut ? "cut" : "flipped", s->at);
     assert_true(o.whole || o.err.msg[0]);
 }
@@ -285,7 +286,7 @@ static void damaged_files_are_refused(void **state)
     for (int armor = 0; armor < 2; armor++) {
         char *path = encrypt_file(*state, recipients, armor, 50, 50);
         struct buf b = scratch_read(path);
-        struct damaged_file x = {path, identities, armor};
+        struct damaged_file x = {path, identities, armor, b.len};
         damage_everywhere(b.data, b.len, decrypt_damaged, &x);
         buf_release(&b);
         free(path);
@@ -373,7 +374,7 @@ static void points_of_no_honest_key_are_refused(void **state)
     struct age_writer *w = NULL;
     int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     assert_int_equal(age_writer_open(fd, r, false, &w, &err), -1);
-    assert_contains(err.msg, "low order");
+    assert_contains(err.msg, "the X25519 share of a stanza is invalid");
     close(fd);
     age_recipients_free(r);
 }
@@ -643,13 +644,13 @@ static void too_high_scrypt_work_factors_are_refused_without_a_prompt(void **sta
     static const struct {
         unsigned log_n;
         const char *prompts;
-    } cases[] = {{23, ""},
-                 {22, "profgrab: opening it takes about 4.3 GB of memory and 14s for each passphrase tried\n"
-                      "Enter passphrase: \n"},
-                 {19,
-                  "profgrab: opening it takes about 536.9 MB of memory and 1.7s for each passphrase tried\n"
-                  "Enter passphrase: \n"},
-                 {18, "Enter passphrase: \n"}};
+    } cases[] = {
+        {23, ""},
+        {22, "profgrab: opening the file takes about 4.3 GB of memory and 14s for each passphrase tried\n"
+             "Enter passphrase: \n"},
+        {19, "profgrab: opening the file takes about 536.9 MB of memory and 1.7s for each passphrase tried\n"
+             "Enter passphrase: \n"},
+        {18, "Enter passphrase: \n"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf b = BUF_INIT(1000);
         struct person p = {.answers = (const char *const[]){NULL}};
@@ -681,10 +682,10 @@ static void a_passphrase_is_asked_for_until_it_is_right(void **state)
     age_identities_free(i);
     i = new_asking_identities(&p);
     struct outcome o = decrypt_file(path, i, 100);
-    assert_string_equal(o.err.msg, "the passphrase does not open it");
+    assert_string_equal(o.err.msg, "the passphrase does not open the file");
     o = decrypt_file(path, i, 100);
     assert_int_equal(o.err.kind, ERR_NOT_FOUND);
-    assert_string_equal(o.err.msg, "the passphrase of it: there is no terminal to ask on");
+    assert_string_equal(o.err.msg, "the passphrase of the file: there is no terminal to ask on");
     assert_ok(age_identities_new(NULL, NULL, 0, &nobody, &err), &err);
     o = decrypt_file(path, nobody, 100);
     assert_contains(o.err.msg, "it is encrypted to a passphrase");

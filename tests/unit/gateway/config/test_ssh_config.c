@@ -605,7 +605,8 @@ static void assert_route_refused(const struct config_dir *p, const char *jump, c
 }
 
 #define ENDLESS                                                                                              \
-    "a ProxyJump that also applies to the jump host itself never ends: add \"ProxyJump none\" for that host"
+    "a ProxyJump that also applies to the jump host itself makes an endless route: add \"ProxyJump none\" "  \
+    "for that host"
 
 static void endless_and_invalid_jumps_are_refused(void **state)
 {

@@ -184,7 +184,7 @@ static void ssh_gets_no_answer_if_the_user_gives_none(void **state)
         struct err err = ERR_INIT;
         assert_int_equal(ask_and_serve(&a, &user, &program, &err), cases[i].rc);
         assert_int_equal(user.asked, 1);
-        assert_refused(program.rc, &program.err, ERR_NOT_FOUND, "no user answers");
+        assert_refused(program.rc, &program.err, ERR_NOT_FOUND, "profgrab gave no answer");
         assert_int_equal(err.kind, cases[i].rc < 0 ? cases[i].kind : ERR_NONE);
     }
     askpass_release(&a);
@@ -375,11 +375,11 @@ static void a_wrong_answer_is_forgotten(void **state)
     askpass_report_login(&first.a, &first.options, false);
     user = (struct user){.kind = ERR_NOT_FOUND};
     serve_question(&second);
-    assert_refused(second.program.rc, &second.program.err, ERR_NOT_FOUND, "no user answers");
+    assert_refused(second.program.rc, &second.program.err, ERR_NOT_FOUND, "profgrab gave no answer");
     assert_int_equal(user.asked, 1);
     /* A declined question is declined for all. */
     serve_question(&third);
-    assert_refused(third.program.rc, &third.program.err, ERR_NOT_FOUND, "no user answers");
+    assert_refused(third.program.rc, &third.program.err, ERR_NOT_FOUND, "profgrab gave no answer");
     assert_int_equal(user.asked, 1);
     struct asking *const all[] = {&first, &second, &third};
     for (size_t i = 0; i < 3; i++) {

@@ -157,7 +157,7 @@ static void a_missing_master_is_an_error(void **state)
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(mux_connect(&m, paths[i], &err), -1);
         assert_int_equal(err.kind, ERR_NOT_FOUND);
-        assert_contains(err.msg, "is no socket of yours");
+        assert_contains(err.msg, "is not a socket that you own");
         mux_close(&m);
     }
     fd_close(&listener);

@@ -204,7 +204,7 @@ static void the_reason_of_a_failure_is_read(void **state)
         {"ssh: connect to host 127.0.0.1 port 1: Connection timed out\r\n", ERR_TIMEOUT,
          "cannot connect to 127.0.0.1 port 1: Connection timed out"},
         {"Connection timed out during banner exchange\r\nConnection to 127.0.0.1 port 2 timed out\r\n",
-         ERR_TIMEOUT, "it accepts the connection but sends no data"},
+         ERR_TIMEOUT, "the server accepts the connection but sends no data"},
         {"Unable to negotiate with 127.0.0.1 port 2: no matching key exchange method found. Their offer: "
          "x\r\n",
          ERR_DENIED,
@@ -223,11 +223,11 @@ static void the_reason_of_a_failure_is_read(void **state)
         {"debug1: Executing proxy command: exec ssh -W '[h]:22' jump\r\n"
          "Connection timed out during banner exchange\r\nConnection to UNKNOWN port 65535 timed out\r\n",
          ERR_TIMEOUT,
-         "through the jump host or proxy on the way: it accepts the connection but sends no data"},
+         "through the jump host or proxy on the way: the server accepts the connection but sends no data"},
         {"Connection to 127.0.0.1 closed by remote host.\r\n", ERR_FAILED,
          "the server closed the connection"},
         {"Timeout, server 127.0.0.1 not responding.\r\n", ERR_LOST,
-         "the SSH session is dead: ssh received no data from the server 127.0.0.1 not responding"},
+         "the SSH session is dead; ssh reports: server 127.0.0.1 not responding"},
         {"Something \x1b[31mnew\r\n", ERR_FAILED, "ssh says: Something ?[31mnew"},
         {"No ED25519 host key is known for [h]:2 and you have requested strict checking.\r\n"
          "Host key verification failed.\r\n",

@@ -701,7 +701,7 @@ static void links_and_fifos_are_not_written(void **state)
     struct strlist files = {0};
     assert_ok(strlist_add(&files, fifo, &err), &err);
     assert_int_equal(known_hosts_find(&files, (struct known_name){"alpha", 22}, &limits, &k, &err), -1);
-    assert_contains(err.msg, "are no regular file");
+    assert_contains(err.msg, "is not a regular file");
     strlist_release(&files);
     char *all[] = {known, link, precious, made, fifo};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -23,13 +23,13 @@ struct expected {
 static const struct expected cases[] = {
     {"", PREAUTH_CLOSED, ERR_BUSY, "the server closed the connection before it sent any data"},
     {"", PREAUTH_SILENT, ERR_TIMEOUT,
-     "it accepts the connection but sends no data (waited 2s for an SSH banner)"},
+     "the server accepts the connection but sends no data (waited 2s for an SSH banner)"},
     {"Exceeded MaxStartups\r\n", PREAUTH_CLOSED, ERR_BUSY,
      "the server is busy: it says \"Exceeded MaxStartups\""},
     {"HTTP/1.1 400 Bad Request\r\nServer: x\r\n\r\n", PREAUTH_CLOSED, ERR_FAILED,
-     "this is no SSH server: it says \"HTTP/1.1 400 Bad Request\""},
-    {"220 mail\r\n", PREAUTH_SILENT, ERR_TIMEOUT, "this is no SSH server: it says \"220 mail\""},
-    {"\x1b[31mhello", PREAUTH_FAILED, ERR_FAILED, "this is no SSH server: it says \"?[31mhello\""},
+     "the server is not an SSH server: it says \"HTTP/1.1 400 Bad Request\""},
+    {"220 mail\r\n", PREAUTH_SILENT, ERR_TIMEOUT, "the server is not an SSH server: it says \"220 mail\""},
+    {"\x1b[31mhello", PREAUTH_FAILED, ERR_FAILED, "the server is not an SSH server: it says \"?[31mhello\""},
     {"SSH-1.5-1.2.27\n", PREAUTH_SILENT, ERR_FAILED,
      "the server speaks an old version of SSH: \"SSH-1.5-1.2.27\""},
     {"welcome\r\nSSH-1.5-x\n", PREAUTH_CLOSED, ERR_FAILED,
@@ -75,7 +75,7 @@ static void lines_without_end_are_no_server(void **state)
         lines[i] = "no banner here\r\n"[i % 16];
     assert_int_equal(preauth_check(lines, sizeof lines - 1, &err), 0);
     assert_int_equal(preauth_check(lines, sizeof lines, &err), -1);
-    assert_string_equal(err.msg, "this is no SSH server: it says \"no banner here\"");
+    assert_string_equal(err.msg, "the server is not an SSH server: it says \"no banner here\"");
     memcpy(lines + 160, VERSION, strlen(VERSION));
     assert_int_equal(preauth_check(lines, sizeof lines, &err), 0);
 }
