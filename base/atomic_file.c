@@ -102,7 +102,7 @@ int atomic_file_give_name(struct atomic_file *file, const char *path, struct err
         return -1;
     free(file->temporary);
     file->temporary = NULL;
-    if (dir_sync(&file->directory, name, err) == 0)
+    if (dir_sync_parent(&file->directory, name, err) == 0)
         return 0;
     /* The caller sees a failure, so the file must not exist. */
     dir_remove(&file->directory, name, NULL);
@@ -161,7 +161,7 @@ int atomic_file_replace(struct atomic_file *file, const char *path, struct err *
         return -1;
     free(file->temporary);
     file->temporary = NULL;
-    return dir_sync(&file->directory, name, err);
+    return dir_sync_parent(&file->directory, name, err);
 }
 
 void atomic_file_free(struct atomic_file *file)

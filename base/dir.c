@@ -459,7 +459,7 @@ static int sync_directory(int at)
     return rc < 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS ? -1 : 0;
 }
 
-int dir_sync(const struct dir *b, const char *path, struct err *err)
+int dir_sync_parent(const struct dir *b, const char *path, struct err *err)
 {
     struct location location;
     int rc = open_location(b, path, &location);
@@ -483,7 +483,7 @@ int dir_write(const struct dir *b, const char *path, const void *p, size_t n, st
     else if (fsync(fd) < 0)
         err_sys(err, "cannot write %s to disk", name);
     else if (dir_rename(b, temporary, path, err) == 0)
-        rc = dir_sync(b, path, err);
+        rc = dir_sync_parent(b, path, err);
     if (rc < 0)
         dir_remove(b, temporary, NULL);
     fd_close(&fd);

@@ -80,7 +80,7 @@ bool dir_exists(const struct dir *b, const char *path);
 /* Calls fsync on the directory that contains `path`, so that a rename in it survives a power cut. Succeeds
  * without fsync if the directory cannot be opened for reading, or if its file system does not support
  * fsync. */
-int dir_sync(const struct dir *b, const char *path, struct err *err);
+int dir_sync_parent(const struct dir *b, const char *path, struct err *err);
 
 /* Calls `visit` for every entry at any depth, a directory before its entries. The walk ends when `visit`
  * returns -1. ERR_FAILED if the tree exceeds max_entries or max_depth. */

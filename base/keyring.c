@@ -29,7 +29,7 @@ struct keyring {
     size_t n, cap;
 };
 
-char *keyring_file_name(const char *path)
+char *keyring_name_of_file(const char *path)
 {
     char *name = NULL, *real = realpath(path, NULL);
     if (asprintf(&name, "file %s", real ? real : path) < 0)

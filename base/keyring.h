@@ -22,7 +22,7 @@ void keyring_free(struct keyring *k);
 
 /* Returns the keyring's name for the passphrase of a private key or another file. Two paths of the same file
  * give the same name. The caller frees it. NULL: out of memory. */
-char *keyring_file_name(const char *path);
+char *keyring_name_of_file(const char *path);
 
 /* Limits of the wait while another caller asks. */
 struct keyring_wait {

@@ -337,7 +337,7 @@ static void restore_signals(const struct terminal_signals *before)
     sigaction(SIGQUIT, &before->quit, NULL);
 }
 
-int proc_run_fork(proc_fork_fn *run, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err)
+int proc_run_in_fork(proc_fork_fn *run, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err)
 {
     struct terminal_signals before;
     struct err why = ERR_INIT;

@@ -3,7 +3,7 @@
  *
  * A program starts with the default signal dispositions and an empty signal mask, and inherits only the
  * descriptors 0, 1 and 2 (before glibc 2.34 also inherited descriptors that are not close-on-exec). PATH is
- * searched for the program. No shell is involved. proc_run_fork and proc_run_confined start forks of this
+ * searched for the program. No shell is involved. proc_run_in_fork and proc_run_confined start forks of this
  * process instead.
  */
 #ifndef BASE_PROC_H
@@ -88,7 +88,7 @@ int proc_end(pid_t pid);
  * ended. *ret_exit_code is as in proc_result.
  */
 typedef int proc_fork_fn(void *ctx);
-int proc_run_fork(proc_fork_fn *run, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err);
+int proc_run_in_fork(proc_fork_fn *run, void *ctx, int cancel_fd, int *ret_exit_code, struct err *err);
 
 /*
  * Limits of a fork of this process that reads untrusted bytes.

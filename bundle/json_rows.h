@@ -47,13 +47,13 @@ struct json_row {
     size_t offset, size;  /* the member */
     size_t presence_flag; /* ROW_AT of a bool: the key is present; 0: none */
     size_t count;         /* ROW_AT of a list's length, a size_t */
-    size_t zero_if_set, zero_if_set_size; /* ROW_AT and size of another member. If that member is not 0, print
-                                             this key even if it is 0; an object is printed only then */
-    const struct json_row *inner_rows;    /* of ROW_OBJECT and ROW_OBJECTS */
-    size_t entry_size;                    /* the size of one entry of a list */
-    const char *const *words;             /* the last is NULL */
-    json_int_t max;                       /* limit of a ROW_COUNT or of a list's length; 0: none */
-    const char *doc;                      /* the description in docs/formats.md; NULL: none */
+    size_t write_zero_if_set, zero_if_set_size; /* ROW_AT and size of another member. If that member is not 0,
+                                             print this key even if it is 0; an object is printed only then */
+    const struct json_row *inner_rows;          /* of ROW_OBJECT and ROW_OBJECTS */
+    size_t entry_size;                          /* the size of one entry of a list */
+    const char *const *words;                   /* the last is NULL */
+    json_int_t max;                             /* limit of a ROW_COUNT or of a list's length; 0: none */
+    const char *doc;                            /* the description in docs/formats.md; NULL: none */
 };
 #define ROWS_END                                                                                             \
     {                                                                                                        \

@@ -122,8 +122,8 @@ static bool is_printed(const struct json_row *row, const void *from)
     case ROW_ENUM:
         return row->words[*(const unsigned *)member];
     case ROW_OBJECT:
-        if (row->zero_if_set)
-            return is_nonzero(from, row->zero_if_set, row->zero_if_set_size);
+        if (row->write_zero_if_set)
+            return is_nonzero(from, row->write_zero_if_set, row->zero_if_set_size);
         return row->required || is_any_printed(row->inner_rows, member);
     case ROW_OBJECTS:
     case ROW_TEXTS:
@@ -135,7 +135,7 @@ static bool is_printed(const struct json_row *row, const void *from)
         break;
     }
     return row->write_if_zero || is_nonzero(from, row->offset + 1, row->size) ||
-           (row->zero_if_set && is_nonzero(from, row->zero_if_set, row->zero_if_set_size));
+           (row->write_zero_if_set && is_nonzero(from, row->write_zero_if_set, row->zero_if_set_size));
 }
 
 static bool is_any_printed(const struct json_row *table, const void *from)

@@ -101,8 +101,8 @@ struct manifest_planned_list {
     struct manifest_planned *items;
     size_t n;
 };
-int manifest_list_unrecorded(const struct manifest *m, const char *host, const char *service,
-                             struct manifest_planned_list *ret, struct err *err);
+int manifest_list_planned_without_file(const struct manifest *m, const char *host, const char *service,
+                                       struct manifest_planned_list *ret, struct err *err);
 /* Returns the number of files that the manifest names. */
 size_t manifest_count_files(const struct manifest *m);
 /* Returns the total bytes of the items' files, as recorded in the manifest. */

@@ -70,8 +70,8 @@ void manifest_drop_resolved_errors(struct manifest *m)
     }
 }
 
-int manifest_list_unrecorded(const struct manifest *m, const char *host, const char *service,
-                             struct manifest_planned_list *ret, struct err *err)
+int manifest_list_planned_without_file(const struct manifest *m, const char *host, const char *service,
+                                       struct manifest_planned_list *ret, struct err *err)
 {
     const struct manifest_service *s = find_service(m, host, service);
     size_t n_planned = s ? s->n_planned : 0, n = 0;

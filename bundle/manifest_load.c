@@ -107,7 +107,7 @@ static int add_hosts(struct manifest *m, struct err *err)
 
 /* Drops the keys that the end of a run adds, because the resumed run adds its own. `sync` stays, because the
  * files of its profiles stay. */
-static void drop_end(json_t *root)
+static void drop_run_results(json_t *root)
 {
     static const char *const keys[] = {"finished", "interrupted", "complete",
                                        "retries",  "deadline_ms", "deadline_reached",
@@ -126,7 +126,7 @@ static int check_json(json_t *root, struct err *err)
 {
     if (refuse_copy(root, err) < 0 || json_rows_check(root, manifest_rows, err) < 0)
         return -1;
-    drop_end(root);
+    drop_run_results(root);
     return manifest_json_visit_item_files(root, accept_file, NULL, err);
 }
 

@@ -3,8 +3,8 @@
 #include "base/banned.h"
 
 /* The rows of a table describe members of struct ROW_STRUCT. IN: a member; LIST: a list with the length
- * n_MEMBER; IF: the flag of a key that is present; ZERO_IF: see zero_if_set; ALWAYS: a key that is always
- * present. */
+ * n_MEMBER; IF: the flag of a key that is present; ZERO_IF: see write_zero_if_set; ALWAYS: a key that is
+ * always present. */
 #define IN(member) ROW_MEMBER(struct ROW_STRUCT, member)
 #define LIST(member)                                                                                         \
     ROW_MEMBER(struct ROW_STRUCT, member), .count = ROW_AT(struct ROW_STRUCT, n_##member),                   \
@@ -17,7 +17,7 @@
 // NOLINTEND(bugprone-macro-parentheses)
 #define IF(flag) .presence_flag = ROW_AT(struct ROW_STRUCT, flag)
 #define ZERO_IF(member)                                                                                      \
-    .zero_if_set = ROW_AT(struct ROW_STRUCT, member),                                                        \
+    .write_zero_if_set = ROW_AT(struct ROW_STRUCT, member),                                                  \
     .zero_if_set_size = sizeof((struct ROW_STRUCT *)0)->member
 #define ALWAYS .required = true, .write_if_zero = true
 

@@ -29,10 +29,10 @@ void autosave_unlock(struct autosave *a, bool changed)
 
 /* Returns whether to save now. Between two saves, nine times the duration of the last one must pass, so that
  * saving takes at most a tenth of the time. */
-static bool is_due(struct autosave *a, bool before_long_profile)
+static bool is_due(struct autosave *a, bool before_timed_item)
 {
     pthread_mutex_lock(&a->manifest_mutex);
-    bool due = a->unsaved && (before_long_profile || clock_now() - a->saved_at >= 9 * a->save_duration);
+    bool due = a->unsaved && (before_timed_item || clock_now() - a->saved_at >= 9 * a->save_duration);
     pthread_mutex_unlock(&a->manifest_mutex);
     return due;
 }
@@ -64,14 +64,14 @@ void autosave_now(struct autosave *a)
     pthread_mutex_unlock(&a->disk_mutex);
 }
 
-void autosave_if_due(struct autosave *a, bool before_long_profile)
+void autosave_if_due(struct autosave *a, bool before_timed_item)
 {
     /* Before a profile that takes time, wait for another thread's save. */
-    if (before_long_profile)
+    if (before_timed_item)
         pthread_mutex_lock(&a->disk_mutex);
     else if (pthread_mutex_trylock(&a->disk_mutex) != 0)
         return;
-    if (is_due(a, before_long_profile))
+    if (is_due(a, before_timed_item))
         write_manifest(a);
     pthread_mutex_unlock(&a->disk_mutex);
 }

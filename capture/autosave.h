@@ -31,7 +31,7 @@ void autosave_unlock(struct autosave *a, bool changed);
 /* Saves the manifest. Ignores a failure: the next save writes the whole manifest again. */
 void autosave_now(struct autosave *a);
 /* Saves a changed manifest if nine times the last save's duration has passed. Before a profile that takes
- * time (`before_long_profile`), saves it at once, and waits for another thread's save. */
-void autosave_if_due(struct autosave *a, bool before_long_profile);
+ * time (`before_timed_item`), saves it at once, and waits for another thread's save. */
+void autosave_if_due(struct autosave *a, bool before_timed_item);
 
 #endif

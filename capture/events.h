@@ -26,13 +26,13 @@ struct capture_outcome {
 enum capture_event_kind {
     CAPTURE_EARLIER_DAMAGED, /* the archive of an earlier bundle is damaged: resume uses its intact files */
     CAPTURE_EARLIER_CHANGED, /* a file of an earlier run differs from its manifest: resume fetches it again */
-    CAPTURE_EARLIER_UNKNOWN, /* the inventory lacks a target of an earlier run: resume skips it */
-    CAPTURE_BEGUN,           /* there is a work directory */
-    CAPTURE_FEWER_HOSTS,     /* the limit of open files allows fewer hosts at a time */
-    CAPTURE_OPENING,         /* a host is about to be opened */
-    CAPTURE_HOST,            /* the host is open, or failed */
-    CAPTURE_STEP,            /* a step before or between the profiles has ended */
-    CAPTURE_SERVICE,         /* a service was planned, or failed */
+    CAPTURE_EARLIER_NOT_IN_INVENTORY, /* the inventory lacks a target of an earlier run: resume skips it */
+    CAPTURE_BEGUN,                    /* there is a work directory */
+    CAPTURE_FEWER_HOSTS,              /* the limit of open files allows fewer hosts at a time */
+    CAPTURE_OPENING,                  /* a host is about to be opened */
+    CAPTURE_HOST,                     /* the host is open, or failed */
+    CAPTURE_STEP,                     /* a step before or between the profiles has ended */
+    CAPTURE_SERVICE,                  /* a service was planned, or failed */
     CAPTURE_ESTIMATE, /* the cost for each process, by the first plan; only with a budget, or for several
                          targets with timed profiles */
     CAPTURE_ITEM,     /* an item was fetched, or failed */

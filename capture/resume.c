@@ -217,7 +217,8 @@ int capture_earlier_choose_targets(struct capture_earlier *e, const struct inven
         if (first.kind == ERR_NONE)
             first = why;
         err_wrap(&why, "%s: %s: not fetched", t->host, t->service);
-        send_event(e->observer, &(struct capture_event){.kind = CAPTURE_EARLIER_UNKNOWN, .failure = &why});
+        send_event(e->observer,
+                   &(struct capture_event){.kind = CAPTURE_EARLIER_NOT_IN_INVENTORY, .failure = &why});
     }
     if (e->unknown == 0 || e->targets.n > 0 || !e->is_bundle)
         return 0;
@@ -254,7 +255,7 @@ static int recover_target(struct recovery *r, const struct target *t, struct err
     struct manifest_planned_list planned = {0};
     char dir[600];
     snprintf(dir, sizeof dir, "%s/%s/%s", e->path, t->host->name, t->service->name);
-    int rc = manifest_list_unrecorded(e->manifest, t->host->name, t->service->name, &planned, err);
+    int rc = manifest_list_planned_without_file(e->manifest, t->host->name, t->service->name, &planned, err);
     for (size_t i = 0; rc == 0 && i < planned.n; i++) {
         const struct manifest_planned *p = &planned.items[i];
         struct fetch_planned planned_item = {

@@ -44,7 +44,8 @@ size_t capture_earlier_count_missing(const struct capture_earlier *e);
 int capture_earlier_name_hosts(const struct capture_earlier *e, struct strlist *hosts, struct err *err);
 
 /* Finds the incomplete targets in the inventory. A target that the inventory lacks stays incomplete, with the
- * event CAPTURE_EARLIER_UNKNOWN. Fails if the earlier run is a bundle and the inventory lacks all targets. */
+ * event CAPTURE_EARLIER_NOT_IN_INVENTORY. Fails if the earlier run is a bundle and the inventory lacks all
+ * targets. */
 int capture_earlier_choose_targets(struct capture_earlier *e, const struct inventory *inventory,
                                    struct err *err);
 

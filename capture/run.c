@@ -152,10 +152,10 @@ static bool is_already_collected(void *ctx, const struct target *target, const s
 
 /* Saves the manifest. If a profile takes time, fetch calls this function before the progress event of the
  * profile, because the user may press Ctrl-C as soon as they see the event. */
-static void on_save(void *ctx, bool before_long_profile)
+static void on_save(void *ctx, bool before_timed_item)
 {
     struct run *r = ctx;
-    autosave_if_due(&r->autosave, before_long_profile);
+    autosave_if_due(&r->autosave, before_timed_item);
 }
 
 /* ---- the run ------------------------------------------------------------------------------------------- */

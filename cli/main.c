@@ -49,7 +49,7 @@ static int finish_output(int code, const struct err *err)
         return EXIT_SIGNAL + SIGPIPE;
     /* The data on stdout is incomplete. */
     message_print("cannot write to standard output");
-    return code ? code : EXIT_NOTHING;
+    return code ? code : EXIT_FAILED;
 }
 
 /* Runs the command and prints its error. Returns the exit code. */
@@ -84,12 +84,12 @@ static int run_askpass(char **argv, struct err *err)
         /* The user declined: no message is needed, and ssh continues without an answer. */
         if (err->kind == ERR_NOT_FOUND)
             err->kind = ERR_NONE;
-        return EXIT_NOTHING;
+        return EXIT_FAILED;
     }
     /* Writes without stdio, because the buffer of stdio is never wiped. */
     int rc = fd_write_all(STDOUT_FILENO, answer.text, answer.len, err);
     secret_wipe(&answer);
-    return rc < 0 || fd_write_all(STDOUT_FILENO, "\n", 1, err) < 0 ? EXIT_NOTHING : 0;
+    return rc < 0 || fd_write_all(STDOUT_FILENO, "\n", 1, err) < 0 ? EXIT_FAILED : 0;
 }
 
 /* Finds the command and moves argc and argv to its arguments. `profgrab --host …` means
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
     repair_inherited_state();
     if (argc == 1 && strcmp(file_base(argv[0]), REAPER_NAME) == 0) {
         reaper_run(argv[0]);
-        return EXIT_NOTHING;
+        return EXIT_FAILED;
     }
     if (is_askpass(argc, argv)) {
         struct err err = ERR_INIT;

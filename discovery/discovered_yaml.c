@@ -193,12 +193,12 @@ static int read_groups_file(const char *path, const struct config *in, struct di
     return rc;
 }
 
-/* Returns the path as a glob whose first `literal` bytes match only themselves. NULL if memory runs out. */
-static char *make_pattern(const char *path, size_t literal)
+/* Returns the path as a glob whose first `n_literal` bytes match only themselves. NULL if memory runs out. */
+static char *make_pattern(const char *path, size_t n_literal)
 {
     char *pattern = malloc(2 * strlen(path) + 1), *to = pattern;
     for (size_t i = 0; pattern && path[i]; i++) {
-        if (i < literal && strchr("*?[\\", path[i]))
+        if (i < n_literal && strchr("*?[\\", path[i]))
             *to++ = '\\';
         *to++ = path[i];
     }
@@ -207,12 +207,12 @@ static char *make_pattern(const char *path, size_t literal)
     return pattern;
 }
 
-/* Reads all files that match the path, sorted by name. Its first `literal` bytes match literally. */
-static int read_matching_files(const char *path, size_t literal, const struct config *in,
+/* Reads all files that match the path, sorted by name. Its first `n_literal` bytes match literally. */
+static int read_matching_files(const char *path, size_t n_literal, const struct config *in,
                                struct discovered *into, struct err *err)
 {
     glob_t files = {0};
-    char *pattern = make_pattern(path, literal);
+    char *pattern = make_pattern(path, n_literal);
     int rc = pattern ? glob(pattern, 0, NULL, &files) : GLOB_NOSPACE;
     free(pattern);
     if (rc == GLOB_NOMATCH)
@@ -387,7 +387,7 @@ int discovered_read(const struct source *source, struct discovered *ret, struct 
 {
     struct discovered f = {.at = clock_utc()};
     int rc = source->kind == SOURCE_FILE_SD
-                 ? read_matching_files(source->place, source->literal, NULL, &f, err)
+                 ? read_matching_files(source->place, source->n_literal, NULL, &f, err)
                  : read_configs_file(source, &f, err);
     if (rc < 0)
         discovered_release(&f);

@@ -32,7 +32,7 @@ enum fetch_finding {
     FETCH_FINDING_CLOCK_SKEW,
     FETCH_FINDING_SAME_ADDRESS,
     FETCH_FINDING_TLS_UNCHECKED,
-    FETCH_FINDINGS /* one more than the last finding */
+    FETCH_FINDING_END /* one more than the last finding */
 };
 
 /* Adds that finding; `first` and `second` replace {0} and {1}, NULL if the sentence lacks them. */

@@ -22,7 +22,7 @@ struct run {
     const struct fetch_grab *grab; /* &timed_grab; in fetch_open the caller's */
     struct fetch_grab timed_grab;  /* the caller's, with the cancel descriptor of the deadline */
     service_fn *run_service;       /* grab, plan or probe */
-    bool transfers;                /* bodies are fetched or planned, so SSH may compress compressible ones */
+    bool may_compress;             /* bodies are fetched or planned, so SSH may compress compressible ones */
     struct gateway_shared *shared;
     struct deadline deadline;
     struct observe observe;
@@ -181,7 +181,7 @@ static bool any_compressible(const struct run *run, const struct target *targets
 {
     const struct fetch_grab *grab = run->grab;
     bool any = false;
-    for (size_t i = 0; i < n && !any && run->transfers; i++) {
+    for (size_t i = 0; i < n && !any && run->may_compress; i++) {
         struct request_list requests;
         if (request_parse(fetch_service_kinds(grab->kinds, targets[i].service), &requests, NULL) < 0)
             continue;
@@ -348,13 +348,13 @@ static int run_grab(const struct fetch_grab *grab, struct run *run, struct fetch
 
 int fetch_run(const struct fetch_grab *grab, struct fetch_outcome *ret, struct err *err)
 {
-    struct run run = {.run_service = service_grab, .transfers = true};
+    struct run run = {.run_service = service_grab, .may_compress = true};
     return run_grab(grab, &run, ret, err);
 }
 
 int fetch_plan(const struct fetch_grab *grab, struct err *err)
 {
-    struct run run = {.run_service = service_plan, .transfers = true};
+    struct run run = {.run_service = service_plan, .may_compress = true};
     return run_grab(grab, &run, NULL, err);
 }
 

@@ -181,7 +181,7 @@ static void fetch_side_by_side(struct service_run *run, size_t first, size_t end
                                     .concurrent_kinds = s->concurrent_kinds,
                                     .group_has_waited = true,
                                     .start = before.start,
-                                    .one_way_ms = before.one_way_ms};
+                                    .send_ahead_ms = before.send_ahead_ms};
         name_others(s, first, end);
         s->started = thread_start(&s->thread, run_parallel_item, s, NULL) == 0;
     }
@@ -196,7 +196,7 @@ static void fetch_side_by_side(struct service_run *run, size_t first, size_t end
                                        .at = first + i,
                                        .group_has_waited = true,
                                        .start = before.start,
-                                       .one_way_ms = before.one_way_ms});
+                                       .send_ahead_ms = before.send_ahead_ms});
     free(parallel);
 }
 

@@ -70,18 +70,18 @@ void worker_join_barrier(struct worker *w)
 {
     const struct service_run *run = w->run;
     struct sync_start start = {0};
-    w->one_way_ms = measure_one_way(w);
+    w->send_ahead_ms = measure_one_way(w);
     w->waiting = "other targets are not ready yet";
     w->at_barrier = true;
     worker_report_progress(w, 0, 0);
-    int rc = barrier_arrive(run->context->participant, w->one_way_ms, &start.at, &start.late, NULL);
+    int rc = barrier_arrive(run->context->participant, w->send_ahead_ms, &start.at, &start.late, NULL);
     w->waiting = NULL;
     w->at_barrier = false;
     if (rc < 0)
         return;
     start.utc = clock_utc() - clock_now() + start.at;
     w->start = start;
-    w->one_way_ms -= start.late ? 0 : barrier_offset_ms(run->context->participant);
+    w->send_ahead_ms -= start.late ? 0 : barrier_offset_ms(run->context->participant);
     /* Report now, because the start must not be delayed. */
     worker_report_progress(w, 0, 0);
 }
@@ -97,5 +97,5 @@ void worker_await_start(void *ctx)
     struct worker *w = ctx;
     w->n_requests++;
     if (w->start.at > 0)
-        fd_wait(-1, 0, w->start.at - w->one_way_ms, w->run->context->grab->access.cancel_fd, NULL);
+        fd_wait(-1, 0, w->start.at - w->send_ahead_ms, w->run->context->grab->access.cancel_fd, NULL);
 }

@@ -20,8 +20,8 @@ struct worker {
     bool group_has_waited;      /* a thread has waited for the other targets on behalf of this group */
     unsigned n_requests;        /* the number of requests */
     unsigned kept_attempt;      /* the number of the request whose result is kept */
-    int64_t one_way_ms;         /* how long before start.at the request is sent: the one-way time of a
-                                   request minus barrier_offset_ms */
+    int64_t send_ahead_ms;      /* how long before start.at the request is sent: the one-way time of a
+                                request minus barrier_offset_ms */
     bool session_unrecoverable; /* the session was lost, and reconnecting failed */
     struct err unreachable;     /* why there is no connection; ERR_NONE: there is one */
 };
@@ -34,7 +34,7 @@ void worker_report_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms);
 /* Fetches the item, with retries. Describes the result in *ret in every case; the caller releases it. */
 void service_run_attempts(struct worker *w, struct fetch_item *ret);
 
-/* Waits at the barrier and sets w->start and w->one_way_ms; starts at once if waiting fails. */
+/* Waits at the barrier and sets w->start and w->send_ahead_ms; starts at once if waiting fails. */
 void worker_join_barrier(struct worker *w);
 
 /* Returns whether item i begins together with the other targets' items. */

@@ -106,7 +106,7 @@ static bool is_connection_failure(enum http_failure failure)
 static int explain_failure(struct transfer *t, const struct http_get *get, struct http_response *r,
                            struct err *err)
 {
-    const char *text = http_connection_tls_text(t->connection);
+    const char *text = http_connection_error_text(t->connection);
     if (!is_connection_failure(r->failure))
         return -1;
     /* A TLS alert explains more than the closed connection does. No other TLS error does. */
@@ -220,8 +220,8 @@ void transfer_mask(const struct transfer *t, char *text)
     http_auth_mask(&auth, text);
 }
 
-int transfer_find_secret(const struct transfer *t, int fd, bool *ret_reflected)
+int transfer_find_secret(const struct transfer *t, int fd, bool *ret_has_secret)
 {
     struct http_auth auth = endpoint_auth(&t->endpoint);
-    return http_auth_find_in_file(&auth, fd, ret_reflected);
+    return http_auth_find_in_file(&auth, fd, ret_has_secret);
 }

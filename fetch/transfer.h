@@ -52,7 +52,7 @@ int64_t transfer_round_trip(const struct transfer *t);
 void transfer_expect_new_connection(struct transfer *t);
 
 /* Checks whether the file at fd, received from the service, contains its secret. -1: read error. */
-int transfer_find_secret(const struct transfer *t, int fd, bool *ret_reflected);
+int transfer_find_secret(const struct transfer *t, int fd, bool *ret_has_secret);
 
 /* Masks the service's secret in text that the service sent. */
 void transfer_mask(const struct transfer *t, char *text);

@@ -13,7 +13,7 @@
 #include "findings/goroutines_internal.h"
 #include "base/banned.h"
 
-#define MAX_LABELS 65536
+#define MAX_SAMPLE_LABEL_BYTES 65536
 /* Limits of the expanded text: the frames of all samples, the bytes of all "file:line", the bytes of
  * labels. */
 #define MAX_FRAMES (UINT64_C(20) << 20)
@@ -98,7 +98,7 @@ static void add_quoted(struct buf *to, struct str s)
  * MAX_LABEL_BYTES. */
 static int add_labels(struct profile_reader *r, const struct profile_sample *s, struct err *err)
 {
-    struct buf text = BUF_INIT(MAX_LABELS);
+    struct buf text = BUF_INIT(MAX_SAMPLE_LABEL_BYTES);
     uint32_t number = 0;
     if (r->label_bytes > MAX_LABEL_BYTES)
         return 0;

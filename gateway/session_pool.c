@@ -29,7 +29,7 @@ struct session_pool {
     pthread_mutex_t mutex; /* guards the members below */
     pthread_cond_t changed;
     bool opening;                    /* a caller is opening a session */
-    unsigned n_openings;             /* the number of finished openings */
+    unsigned n_finished_openings;    /* the number of finished openings */
     struct err last;                 /* the result of the last opening */
     struct pooled_session *sessions; /* newest first */
     size_t n_sessions;
@@ -210,7 +210,7 @@ static int add_session(const struct hop *hop, struct err *err)
     int rc = start_session(hop, &session, &why);
     pthread_mutex_lock(&p->mutex);
     p->opening = false;
-    p->n_openings++;
+    p->n_finished_openings++;
     p->last = why;
     pthread_cond_broadcast(&p->changed);
     if (rc < 0) {
@@ -226,8 +226,8 @@ static int add_session(const struct hop *hop, struct err *err)
 /* Waits for another caller's opening and shares its result. */
 static int wait_for_opening(struct session_pool *p, struct err *err)
 {
-    unsigned before = p->n_openings;
-    while (p->opening && p->n_openings == before)
+    unsigned before = p->n_finished_openings;
+    while (p->opening && p->n_finished_openings == before)
         pthread_cond_wait(&p->changed, &p->mutex);
     if (p->last.kind == ERR_NONE)
         return 0;

@@ -255,14 +255,14 @@ int job_fetch(struct handoff_job *j, const char *path, const struct job_sink *si
 
 int job_compare(struct handoff_job *j, const char *path, struct err *err)
 {
-    struct stored_copy stored;
-    struct job_sink sink = {.receive = stored_copy_add, .ctx = &stored, .limit = j->attachment.size + 1};
-    if (stored_copy_begin(&stored, err) < 0)
+    struct downloaded_file stored;
+    struct job_sink sink = {.receive = downloaded_file_add, .ctx = &stored, .limit = j->attachment.size + 1};
+    if (downloaded_file_begin(&stored, err) < 0)
         return -1;
     int rc = job_fetch(j, path, &sink, err);
     if (rc == 0 && !j->options->dry_run)
-        rc = stored_copy_compare(&stored, &j->attachment, err);
-    stored_copy_release(&stored);
+        rc = downloaded_file_compare(&stored, &j->attachment, err);
+    downloaded_file_release(&stored);
     return rc;
 }
 

@@ -63,22 +63,22 @@ void attachment_close(struct attachment *a)
     fd_close(&a->fd);
 }
 
-int stored_copy_begin(struct stored_copy *r, struct err *err)
+int downloaded_file_begin(struct downloaded_file *r, struct err *err)
 {
-    *r = (struct stored_copy){.hash = sha256_new(err)};
+    *r = (struct downloaded_file){.hash = sha256_new(err)};
     return r->hash ? 0 : -1;
 }
 
-int stored_copy_add(void *ctx, const void *p, size_t n, struct err *err)
+int downloaded_file_add(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)err;
-    struct stored_copy *r = ctx;
+    struct downloaded_file *r = ctx;
     sha256_add(r->hash, p, n);
     r->bytes += n;
     return 0;
 }
 
-int stored_copy_compare(struct stored_copy *r, const struct attachment *a, struct err *err)
+int downloaded_file_compare(struct downloaded_file *r, const struct attachment *a, struct err *err)
 {
     char hex[SHA256_HEX];
     if (r->bytes != a->size)
@@ -92,7 +92,7 @@ int stored_copy_compare(struct stored_copy *r, const struct attachment *a, struc
                          a->sha256);
 }
 
-void stored_copy_release(struct stored_copy *r)
+void downloaded_file_release(struct downloaded_file *r)
 {
     sha256_free(r->hash);
     r->hash = NULL;

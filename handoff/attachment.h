@@ -23,15 +23,15 @@ int attachment_open(const char *path, bool encrypted, int cancel_fd, struct atta
 void attachment_close(struct attachment *a);
 
 /* Compares the stored file with the sent one while it is downloaded from the tracker. */
-struct stored_copy {
+struct downloaded_file {
     struct sha256 *hash;
     uint64_t bytes;
 };
-int stored_copy_begin(struct stored_copy *r, struct err *err);
-/* Adds a piece of the download. A callback for http_request.body; `ctx` is the struct stored_copy. */
-int stored_copy_add(void *ctx, const void *p, size_t n, struct err *err);
+int downloaded_file_begin(struct downloaded_file *r, struct err *err);
+/* Adds a piece of the download. A callback for http_request.body; `ctx` is the struct downloaded_file. */
+int downloaded_file_add(void *ctx, const void *p, size_t n, struct err *err);
 /* Ends the comparison. ERR_FAILED, with the difference, if the files differ. */
-int stored_copy_compare(struct stored_copy *r, const struct attachment *a, struct err *err);
-void stored_copy_release(struct stored_copy *r);
+int downloaded_file_compare(struct downloaded_file *r, const struct attachment *a, struct err *err);
+void downloaded_file_release(struct downloaded_file *r);
 
 #endif

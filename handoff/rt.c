@@ -250,13 +250,13 @@ static int verify_file(struct handoff_job *j, struct err *err)
     if (find_file(j, transaction, err) < 0)
         return -1;
     job_path(path, sizeof path, API "/attachment/%s", j->stored.id);
-    struct stored_copy stored;
-    if (stored_copy_begin(&stored, err) < 0)
+    struct downloaded_file stored;
+    if (downloaded_file_begin(&stored, err) < 0)
         return -1;
-    int rc = read_content(j, path, &(struct job_sink){stored_copy_add, &stored, j->attachment.size}, err);
+    int rc = read_content(j, path, &(struct job_sink){downloaded_file_add, &stored, j->attachment.size}, err);
     if (rc == 0 && !j->options->dry_run)
-        rc = stored_copy_compare(&stored, &j->attachment, err);
-    stored_copy_release(&stored);
+        rc = downloaded_file_compare(&stored, &j->attachment, err);
+    downloaded_file_release(&stored);
     if (rc < 0 || is_comment(j, transaction, &internal, err) < 0)
         return -1;
     return internal ? 0 : err_set(err, ERR_FAILED, "the tracker did not accept it as a comment");

@@ -350,7 +350,7 @@ const char *http_connection_redirect(const struct http_connection *c)
     return curl_easy_getinfo(c->handle.easy, CURLINFO_REDIRECT_URL, &url) == CURLE_OK ? url : NULL;
 }
 
-const char *http_connection_tls_text(const struct http_connection *c)
+const char *http_connection_error_text(const struct http_connection *c)
 {
     return c->handle.error_text;
 }

@@ -82,7 +82,7 @@ int http_connection_get(struct http_connection *c, const char *url, const struct
 const char *http_connection_redirect(const struct http_connection *c);
 
 /* Returns libcurl's text on the last failure. After a failure of TLS it ends with OpenSSL's text. */
-const char *http_connection_tls_text(const struct http_connection *c);
+const char *http_connection_error_text(const struct http_connection *c);
 
 /* Returns the shortest time from a request to the first byte of its answer in milliseconds, about a round
  * trip. -1: there was no answer yet. */

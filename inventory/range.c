@@ -121,8 +121,8 @@ static int expand_bracket(struct expansion *x, const struct partial *name, struc
     }
 }
 
-/* Returns the end of the literal text of `s`: its first range or stray bracket, or its end. Brackets around a
- * colon are an IPv6 address, which is literal. */
+/* Returns the end of the literal text of `s`: its first range or stray bracket, or its end. Brackets around
+ * a colon are an IPv6 address, which is literal. */
 static const char *literal_end(const char *s)
 {
     for (;;) {

@@ -138,7 +138,7 @@ int source_set_url(struct source *s, const char *url, struct err *err)
 void source_set_literal(struct source *s, const char *written)
 {
     /* The home directory replaces a tilde. */
-    s->literal = strlen(s->place) - strlen(written + (*written == '~'));
+    s->n_literal = strlen(s->place) - strlen(written + (*written == '~'));
 }
 
 static int read_place(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)

@@ -26,8 +26,8 @@ struct source {
     char *name; /* from the inventory, or its kind with `-2`, `-3`, ... if there are several */
     enum source_kind kind;
     char *place;                   /* the URL as written; a path, for file_sd perhaps a glob */
-    size_t literal;                /* of a path: the length of the beginning that the user did not write and
-                                      that is no glob */
+    size_t n_literal;              /* of a path: the length of the beginning that the user did not write and
+                                    that is no glob */
     struct service *endpoint;      /* the server to ask; `path` includes the query. NULL: a file */
     struct strlist jobs;           /* use only targets of these jobs; empty: all */
     const struct service *service; /* the template for the name and all settings but the port; NULL: none */

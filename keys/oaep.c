@@ -25,7 +25,7 @@ static EVP_PKEY *read_rsa_blob(const struct ssh_blob *blob)
     return NULL;
 }
 
-int oaep_bits(const struct ssh_blob *blob)
+int oaep_key_bits(const struct ssh_blob *blob)
 {
     EVP_PKEY *key = read_rsa_blob(blob);
     int bits = key ? EVP_PKEY_get_bits(key) : 0;

@@ -6,7 +6,7 @@
 #include "keys/sshwire.h"
 
 /* Returns the size in bits of an ssh-rsa key; 0 if it is malformed or of another type. */
-int oaep_bits(const struct ssh_blob *key);
+int oaep_key_bits(const struct ssh_blob *key);
 
 /* Encrypts the data. *ret is from malloc. */
 int oaep_encrypt(const struct ssh_blob *key, const char *label, const struct ssh_blob *data,

@@ -55,7 +55,7 @@ struct page_builder {
 
 /* Returns whether the child has used up its time for reading files. If so, counts one more file as left out:
  * the caller must then leave out its next file. */
-bool page_progress_is_over(struct page_progress *progress);
+bool page_progress_leaves_out_next(struct page_progress *progress);
 /* Records which file is being read; NULL: none. */
 void page_builder_record_progress(struct page_builder *builder, const struct page_file *file);
 /* Makes the builder record its files in `progress`, and leave out the file progress->without. */

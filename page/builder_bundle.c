@@ -24,7 +24,7 @@ static bool wants_member(void *ctx, const struct bundle_member *member)
     }
     if (!f || !f->draw_as)
         return false;
-    if (page_progress_is_over(builder->progress)) {
+    if (page_progress_leaves_out_next(builder->progress)) {
         f->draw_as = 0;
         f->why = "the files before it used up the processor time for reading";
         return false;

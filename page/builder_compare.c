@@ -24,7 +24,7 @@ static int plan_comparison(struct page_comparisons *comparisons, struct page_fil
     size_t next = comparisons->n_comparisons + 1;
     if (array_reserve((void **)&comparisons->comparisons, &comparisons->cap_comparisons, next,
                       sizeof *comparisons->comparisons, err) < 0 ||
-        page_comparisons_number(comparisons, &key, next, &file->comparison, err) < 0)
+        page_comparisons_find_number(comparisons, &key, next, &file->comparison, err) < 0)
         return -1;
     if (file->comparison == next)
         comparisons->comparisons[comparisons->n_comparisons++] = (struct page_comparison){.first = NULL};
@@ -130,7 +130,7 @@ int page_builder_compare_store(struct page_builder *builder, const struct page_f
     for (size_t i = 0; i < process->n; i++)
         if (process->pairs[i].files[file->pair - 1] == file)
             buf_add(&process->pairs[i].bytes[file->pair - 1], bytes->data, bytes->len);
-    return --process->missing > 0 ? 0 : page_process_draw(builder, process, err);
+    return --process->n_unread > 0 ? 0 : page_process_draw(builder, process, err);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------- */
@@ -227,7 +227,7 @@ int page_builder_compare_finish(struct page_builder *builder, struct err *err)
 {
     struct page_comparisons *c = builder->comparisons;
     if (page_builder_compares(builder))
-        page_writer_add_room(builder->page, builder->limits->page / PAGE_RESERVED_PART);
+        page_writer_raise_limit(builder->page, builder->limits->page / PAGE_RESERVED_PART);
     for (size_t i = 0; i < c->n_comparisons; i++)
         if (finish_comparison(builder, &c->comparisons[i], err) < 0)
             return -1;

@@ -27,7 +27,7 @@ struct page_pair {
 struct page_process {
     struct page_pair *pairs;
     size_t n, cap;
-    size_t missing; /* files not read yet */
+    size_t n_unread; /* files not read yet */
     bool drawn;
 };
 
@@ -53,8 +53,8 @@ struct page_comparisons_key {
 };
 
 /* Returns the number of a key. A new key gets the number `next`. */
-int page_comparisons_number(struct page_comparisons *comparisons, const struct page_comparisons_key *key,
-                            size_t next, size_t *ret, struct err *err);
+int page_comparisons_find_number(struct page_comparisons *comparisons, const struct page_comparisons_key *key,
+                                 size_t next, size_t *ret, struct err *err);
 
 /* ---- builder_fleet.c ----------------------------------------------------------------------------------- */
 

@@ -94,7 +94,7 @@ int page_build_files(const struct page_files *files, const struct page_output *t
                             .made = clock_format(made, sizeof made, clock_utc())};
     int rc = page_builder_init(&builder, &page_limits_on_request, STR(""), to, err);
     for (size_t i = 0; rc == 0 && i < names->n; i++) {
-        if ((to->progress && to->progress->without == i + 1) || page_progress_is_over(to->progress))
+        if ((to->progress && to->progress->without == i + 1) || page_progress_leaves_out_next(to->progress))
             continue;
         record_progress(to->progress, names, i);
         struct page_file f = {.entry = {.file = names->items[i], .title = files->title(names->items[i])}};

@@ -5,8 +5,8 @@
 
 #include "base/banned.h"
 
-int page_comparisons_number(struct page_comparisons *comparisons, const struct page_comparisons_key *key,
-                            size_t next, size_t *ret, struct err *err)
+int page_comparisons_find_number(struct page_comparisons *comparisons, const struct page_comparisons_key *key,
+                                 size_t next, size_t *ret, struct err *err)
 {
     struct buf text = BUF_INIT(1 << 16);
     buf_addc(&text, key->type);
@@ -28,7 +28,7 @@ int page_fleet_plan(struct page_comparisons *comparisons, struct page_file *file
     size_t next = comparisons->n_fleets + 1;
     if (array_reserve((void **)&comparisons->fleets, &comparisons->cap_fleets, next,
                       sizeof *comparisons->fleets, err) < 0 ||
-        page_comparisons_number(comparisons, &key, next, &file->fleet, err) < 0)
+        page_comparisons_find_number(comparisons, &key, next, &file->fleet, err) < 0)
         return -1;
     if (file->fleet == next)
         comparisons->fleets[comparisons->n_fleets++] =

@@ -50,12 +50,12 @@ int page_process_plan(struct page_builder *builder, struct page_file *file, stru
     const struct page_comparisons_key key = {'p', {file->entry.host, file->entry.service}};
     size_t next = c->n_processes + 1;
     if (array_reserve((void **)&c->processes, &c->cap_processes, next, sizeof *c->processes, err) < 0 ||
-        page_comparisons_number(c, &key, next, &file->process, err) < 0)
+        page_comparisons_find_number(c, &key, next, &file->process, err) < 0)
         return -1;
     if (file->process == next)
         c->processes[c->n_processes++] = (struct page_process){.n = 0};
     struct page_process *p = &c->processes[file->process - 1];
-    p->missing++;
+    p->n_unread++;
     if (file->pair == 1)
         return add_pair(p, file, err);
     struct page_pair *pair = find_incomplete_pair(p, file);

@@ -123,9 +123,9 @@ void page_data_nodes(struct buf *buf, const struct flame *flame)
     buf_adds(buf, ",\"function\":[");
     for (size_t i = 0; i < flame->n_nodes; i++)
         jsontext_item(buf, i,
-                      flame->function[i] == FLAME_ROOT      ? -1
-                      : flame->function[i] == FLAME_SMALLER ? -2
-                                                            : (int64_t)flame->function[i]);
+                      flame->function[i] == FLAME_ROOT     ? -1
+                      : flame->function[i] == FLAME_FOLDED ? -2
+                                                           : (int64_t)flame->function[i]);
     buf_addc(buf, ']');
 }
 

@@ -48,10 +48,10 @@ static int add_stack(struct tree_builder *builder, const struct profile_sample *
     uint32_t node = 0, function = 0;
     bool follows = true;
     for (size_t i = 0;
-         builder->tree.nodes[node].function != FLAME_SMALLER && flame_calls_next(&calls, &function); i++) {
+         builder->tree.nodes[node].function != FLAME_FOLDED && flame_calls_next(&calls, &function); i++) {
         /* Calls that are too deep are folded. */
         if (i + 1 >= FLAME_MAX_DEPTH)
-            function = FLAME_SMALLER;
+            function = FLAME_FOLDED;
         follows = follows && i < builder->n_path && builder->path[i] == function;
         if (!follows) {
             if (complete_nodes(builder, i, err) < 0 ||
@@ -180,7 +180,7 @@ static int keep_functions(const struct tree_builder *builder, struct err *err)
     memset(number, 0xff, (n + 1) * sizeof *number);
     for (size_t i = 0; i < f->n_nodes; i++) {
         uint32_t function = f->function[i];
-        if (function >= FLAME_SMALLER)
+        if (function >= FLAME_FOLDED)
             continue;
         if (number[function] == UINT32_MAX) {
             number[function] = (uint32_t)f->n_functions;

@@ -14,8 +14,8 @@
 #include "proto/proto.h"
 
 /* Values of `function` that are no index. */
-#define FLAME_ROOT UINT32_MAX          /* node 0, the caller of all outermost calls */
-#define FLAME_SMALLER (UINT32_MAX - 1) /* the folded callees of its caller */
+#define FLAME_ROOT UINT32_MAX         /* node 0, the caller of all outermost calls */
+#define FLAME_FOLDED (UINT32_MAX - 1) /* the folded callees of its caller */
 
 /* Further sample types are not drawn. */
 #define FLAME_MAX_TYPES 16
@@ -41,7 +41,7 @@ struct flame {
 /*
  * Makes the tree of a profile. Prunes the profile (report_prune), and may add strings to it. The tree has at
  * most max_nodes nodes (at least 3). The lightest nodes, by their shares of all sample types, are folded into
- * a node FLAME_SMALLER of their caller. Memory grows with max_nodes and with the profile's samples, lines,
+ * a node FLAME_FOLDED of their caller. Memory grows with max_nodes and with the profile's samples, lines,
  * locations and functions. Time grows with the frames of all stacks.
  */
 int flame_new(struct profile *profile, size_t max_nodes, struct flame **ret, struct err *err);

@@ -39,7 +39,7 @@ void flame_tree_release(struct flame_tree *tree)
 int flame_tree_grow(struct flame_tree *tree, uint32_t caller, uint32_t function, uint32_t *ret,
                     struct err *err)
 {
-    bool folded = function == FLAME_SMALLER;
+    bool folded = function == FLAME_FOLDED;
     uint32_t known = folded ? tree->nodes[caller].smaller : 0;
     *ret = known ? known : (uint32_t)tree->n;
     if (known)
@@ -65,8 +65,8 @@ void flame_tree_add(struct flame_tree *tree, uint32_t node, const int64_t *value
         weight += fabs((double)values[i]) * tree->scale[i];
     add_values(tree, node, values);
     tree->weights[node] += weight;
-    /* flame_tree_complete_node does not add the weight of a node FLAME_SMALLER to its caller. */
-    if (tree->nodes[node].function == FLAME_SMALLER)
+    /* flame_tree_complete_node does not add the weight of a node FLAME_FOLDED to its caller. */
+    if (tree->nodes[node].function == FLAME_FOLDED)
         tree->weights[tree->nodes[node].caller] += weight;
 }
 
@@ -77,7 +77,7 @@ int flame_tree_complete_node(struct flame_tree *tree, uint32_t node, struct err 
     double weight = tree->weights[node];
     int64_t values[2 * FLAME_MAX_TYPES];
     uint32_t smaller = 0;
-    if (completed.function == FLAME_SMALLER || node == 0)
+    if (completed.function == FLAME_FOLDED || node == 0)
         return 0;
     tree->weights[completed.caller] += weight;
     /* Only nodes at the end of the array can be removed: the node itself, and its folded callees. */
@@ -85,7 +85,7 @@ int flame_tree_complete_node(struct flame_tree *tree, uint32_t node, struct err 
         return 0;
     memcpy(values, tree->values + node * tree->n_types, n * tree->n_types * sizeof *values);
     tree->n = node;
-    if (flame_tree_grow(tree, completed.caller, FLAME_SMALLER, &smaller, err) < 0)
+    if (flame_tree_grow(tree, completed.caller, FLAME_FOLDED, &smaller, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++)
         add_values(tree, smaller, values + i * tree->n_types);
@@ -122,7 +122,7 @@ static void sort_by_weight(const struct flame_tree *tree, const uint32_t *path, 
 }
 
 /* The number of the heaviest nodes that can be kept, if each caller of a folded node needs one more node, for
- * FLAME_SMALLER. `lightest` gives the rank of each node's lightest callee. */
+ * FLAME_FOLDED. `lightest` gives the rank of each node's lightest callee. */
 static size_t count_kept(const struct flame_tree *tree, const struct node_weight *order,
                          const uint32_t *lightest, size_t most, int64_t *change)
 {
@@ -156,10 +156,10 @@ static int move_nodes(const struct flame_tree *tree, uint32_t *rank, size_t n_ke
         const struct flame_node *node = &tree->nodes[i];
         bool is_kept = rank[i] < n_kept;
         uint32_t caller = rank[node->caller];
-        if (to->nodes[caller].function == FLAME_SMALLER) {
+        if (to->nodes[caller].function == FLAME_FOLDED) {
             rank[i] = caller;
         } else {
-            if (flame_tree_grow(to, caller, is_kept ? node->function : FLAME_SMALLER, &rank[i], err) < 0)
+            if (flame_tree_grow(to, caller, is_kept ? node->function : FLAME_FOLDED, &rank[i], err) < 0)
                 return -1;
             to->weights[rank[i]] += tree->weights[i];
         }

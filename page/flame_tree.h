@@ -1,6 +1,6 @@
 /*
  * A growing call tree. Nodes are in the order of their creation. A complete node gets no more callees. The
- * tree folds it at once if it is the newest node (besides its own FLAME_SMALLER) and weighs no more than the
+ * tree folds it at once if it is the newest node (besides its own FLAME_FOLDED) and weighs no more than the
  * heaviest node that the previous flame_tree_fold folded.
  */
 #ifndef PAGE_FLAME_TREE_H
@@ -12,7 +12,7 @@ struct flame_node {
     uint32_t caller;   /* an older node; 0 for the root */
     uint32_t function; /* as in struct flame */
     uint32_t depth;
-    uint32_t smaller; /* the node FLAME_SMALLER with its folded callees; 0: none yet */
+    uint32_t smaller; /* the node FLAME_FOLDED with its folded callees; 0: none yet */
 };
 
 struct flame_tree {
@@ -29,7 +29,7 @@ struct flame_tree {
 int flame_tree_init(struct flame_tree *tree, size_t n_types, const double *scale, struct err *err);
 void flame_tree_release(struct flame_tree *tree);
 
-/* Adds a node below its caller. For FLAME_SMALLER, returns the existing node if there is one. */
+/* Adds a node below its caller. For FLAME_FOLDED, returns the existing node if there is one. */
 int flame_tree_grow(struct flame_tree *tree, uint32_t caller, uint32_t function, uint32_t *ret,
                     struct err *err);
 
@@ -40,7 +40,7 @@ void flame_tree_add(struct flame_tree *tree, uint32_t node, const int64_t *value
 int flame_tree_complete_node(struct flame_tree *tree, uint32_t node, struct err *err);
 
 /*
- * Keeps the `most` heaviest nodes, and folds the others into the node FLAME_SMALLER of their nearest kept
+ * Keeps the `most` heaviest nodes, and folds the others into the node FLAME_FOLDED of their nearest kept
  * caller. Nodes get new numbers, but still follow their callers. The n_path nodes in `path` are not complete
  * yet: they are kept, and `path` gets their new numbers.
  */

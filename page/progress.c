@@ -90,7 +90,7 @@ int page_attempt(const struct page_attempts *attempts, proc_confined_fn *body, v
     return rc;
 }
 
-bool page_progress_is_over(struct page_progress *progress)
+bool page_progress_leaves_out_next(struct page_progress *progress)
 {
     if (!progress || progress->reading_ms == 0 || proc_cpu_ms() <= progress->reading_ms)
         return false;

@@ -124,7 +124,7 @@ void page_writer_free(struct page_writer *writer)
     free(writer);
 }
 
-void page_writer_add_room(struct page_writer *writer, uint64_t more_bytes)
+void page_writer_raise_limit(struct page_writer *writer, uint64_t more_bytes)
 {
     writer->max_bytes += more_bytes;
 }

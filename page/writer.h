@@ -64,7 +64,7 @@ int page_writer_new(page_sink_fn *sink, void *ctx, uint64_t max_bytes, struct pa
                     struct err *err);
 void page_writer_free(struct page_writer *writer);
 /* Raises max_bytes for the entries that follow. */
-void page_writer_add_room(struct page_writer *writer, uint64_t more_bytes);
+void page_writer_raise_limit(struct page_writer *writer, uint64_t more_bytes);
 
 /*
  * Add an entry. ERR_FAILED: it cannot be drawn, or the page has no room. Nothing of the entry was written, so

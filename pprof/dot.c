@@ -84,14 +84,14 @@ static void add_share(struct dot *d, const char *value, int64_t v)
 static void add_values(struct dot *d, int64_t flat, int64_t cum)
 {
     char text[MEASURE_TEXT];
-    job_label(d->j, text, flat);
+    job_format_value(d->j, text, flat);
     if (flat)
         add_share(d, text, flat);
     else
         buf_adds(&d->text, "0");
     if (cum == flat)
         return;
-    job_label(d->j, text, cum);
+    job_format_value(d->j, text, cum);
     buf_adds(&d->text, flat ? "\\nof " : " of ");
     add_share(d, text, cum);
 }
@@ -113,7 +113,7 @@ static int write_node(struct dot *d, uint32_t node, double largest)
     int64_t flat = node_flat(n), cum = node_cum(n);
     char value[MEASURE_TEXT];
     double score = color_score(d->j, cum);
-    job_label(d->j, value, cum);
+    job_format_value(d->j, value, cum);
     buf_addf(&d->text, "N%u [label=\"", d->ids[node]);
     dot_node_lines(d->g, &n->info, &d->text);
     add_values(d, flat, cum);
@@ -144,7 +144,7 @@ static int write_edge(struct dot *d, const struct edge *e, bool nodelets)
 {
     int64_t w = measure_divide(e->weight, e->weight_div);
     char value[MEASURE_TEXT];
-    job_label(d->j, value, w);
+    job_format_value(d->j, value, w);
     buf_addf(&d->text, "N%u -> N%u [label=\" %s%s\"", d->ids[e->from], d->ids[e->to], value,
              e->inlined ? "\\n (inline)" : "");
     if (d->j->total) {

@@ -109,7 +109,7 @@ static void add_box(struct nodelets *b, const char *box, struct str name, int64_
 {
     char weight[MEASURE_TEXT];
     struct buf *to = &b->d->text;
-    job_label(b->d->j, weight, w);
+    job_format_value(b->d->j, weight, w);
     buf_addf(to, "N%s [label = \"", box);
     buf_add(to, name.p, name.n);
     buf_addf(to, "\" id=\"N%s\" fontsize=8 shape=box3d tooltip=\"%s\"]\n", box, weight);

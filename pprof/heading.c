@@ -37,7 +37,7 @@ static void add_duration(const struct pprof_job *j, struct heading *to)
     char duration[MEASURE_TEXT], total[MEASURE_TEXT], share[MEASURE_TEXT];
     struct str unit = {"", 0};
     measure_label(duration, j->profile->duration_ns, STR("nanoseconds"), STR("auto"));
-    job_label(j, total, j->total);
+    job_format_value(j, total, j->total);
     buf_addf(&to->text, "Duration: %s, Total samples = %s ", duration, total);
     double ns = measure_scale(j->total, j->sample_unit, STR("nanoseconds"), &unit);
     if (str_is(unit, "ns") && ns != 0) {
@@ -103,7 +103,7 @@ struct dropped {
 static void add_dropped(const struct pprof_job *j, const struct dropped *d, struct heading *to)
 {
     char cutoff[MEASURE_TEXT];
-    job_label(j, cutoff, measure_abs(profile_double_to_int((double)j->total * d->fraction)));
+    job_format_value(j, cutoff, measure_abs(profile_double_to_int((double)j->total * d->fraction)));
     if (d->n == 0)
         return;
     buf_addf(&to->text, "Dropped %zu %s%s (%s <= %s)", d->n, d->what, d->n > 1 ? "s" : "", d->value, cutoff);
@@ -116,8 +116,8 @@ static void add_shown(const struct pprof_job *j, const struct graph *g, struct h
     int64_t sum = 0;
     for (size_t i = 0; i < g->n_order; i++)
         sum = measure_sum(sum, node_flat(&g->nodes[g->order[i]]));
-    job_label(j, shown, sum);
-    job_label(j, total, j->total);
+    job_format_value(j, shown, sum);
+    job_format_value(j, total, j->total);
     measure_percentage(share, sum, j->total);
     buf_addf(&to->text, "Showing nodes accounting for %s, %s of %s total", shown, share + strspn(share, " "),
              total);

@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 
-void job_label(const struct pprof_job *j, char dst[MEASURE_TEXT], int64_t value)
+void job_format_value(const struct pprof_job *j, char dst[MEASURE_TEXT], int64_t value)
 {
     if (j->ratio > 0 && j->ratio != 1)
         value = profile_double_to_int((double)value * j->ratio);

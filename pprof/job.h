@@ -34,7 +34,7 @@ struct pprof_job {
 };
 
 /* Writes a value with the report's unit. */
-void job_label(const struct pprof_job *j, char dst[MEASURE_TEXT], int64_t value);
+void job_format_value(const struct pprof_job *j, char dst[MEASURE_TEXT], int64_t value);
 /* Sends a message about the report to the user. */
 void job_message(const struct pprof_job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

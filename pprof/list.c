@@ -89,7 +89,7 @@ static const char *value_or_dot(const struct pprof_job *j, char dst[MEASURE_TEXT
 {
     if (value == 0)
         return ".";
-    job_label(j, dst, value);
+    job_format_value(j, dst, value);
     return dst;
 }
 
@@ -145,8 +145,8 @@ static int write_file(struct listing *l, const struct entry *e, size_t n)
     if (source_code_get(l->sources, e->node->info.file, &lines, &wrong, j->err) < 0)
         return -1;
     sum_values(e, n, &flat, &cum);
-    job_label(j, flat_text, flat);
-    job_label(j, cum_text, cum);
+    job_format_value(j, flat_text, flat);
+    job_format_value(j, cum_text, cum);
     measure_percentage(share, cum, j->total);
     out_text(j->out, "ROUTINE ======================== ");
     out_str(j->out, e->name);
@@ -188,7 +188,7 @@ static int write_functions(struct listing *l)
     char total[MEASURE_TEXT];
     if (l->n == 0)
         return err_set(j->err, ERR_NOT_FOUND, "no matches found for regexp: %s", j->settings->symbol);
-    job_label(j, total, j->total);
+    job_format_value(j, total, j->total);
     out_format(j->out, "Total: %s\n", total);
     for (size_t at = 0; at < l->n;) {
         size_t count = count_equal(l->entries + at, l->n - at, false);

@@ -84,10 +84,10 @@ int prune_from(struct profile *p, struct regex *r, struct err *err)
 
 /* ---- drop_frames, keep_frames -------------------------------------------------------------------------- */
 
-enum mark { NOT, BENEATH, ALL };
+enum mark { DROP_NONE, DROP_SOME, DROP_ALL };
 
-/* Removes the outermost line to drop, and the lines below it. If these are all lines, returns ALL and removes
- * none. */
+/* Removes the outermost line to drop, and the lines below it. If these are all lines, returns DROP_ALL and
+ * removes none. */
 static enum mark prune_location(struct profile *p, struct profile_location *l, struct regex *drop,
                                 struct regex *keep, const uint32_t *names)
 {
@@ -95,12 +95,12 @@ static enum mark prune_location(struct profile *p, struct profile_location *l, s
         if (!must_drop(drop, keep, p, names, l->line_at + k))
             continue;
         if (k == l->n_lines - 1)
-            return ALL;
+            return DROP_ALL;
         l->line_at += k + 1;
         l->n_lines -= k + 1;
-        return BENEATH;
+        return DROP_SOME;
     }
-    return NOT;
+    return DROP_NONE;
 }
 
 /* Walks from the root, and cuts the stack at the first frame to drop. Frames to drop before the first other
@@ -110,10 +110,10 @@ static void prune_sample(const struct profile *p, struct profile_sample *s, cons
     bool user = false;
     for (uint32_t i = s->depth; i-- > 0;) {
         enum mark mark = (enum mark)marks[profile_frame(p, s, i)];
-        if (mark == NOT) {
+        if (mark == DROP_NONE) {
             user = true;
         } else if (user) {
-            uint32_t cut = mark == ALL ? i + 1 : i;
+            uint32_t cut = mark == DROP_ALL ? i + 1 : i;
             s->stack_at += cut;
             s->depth -= cut;
             return;

@@ -15,8 +15,8 @@
 
 /* The budgets in steps, for a profile's own expressions and for the user's, and the steps that each string
  * adds. An alternation of twenty names takes about 60 steps for each string. */
-#define STEPS_OWN 10000000
-#define STEPS_ASKED 300000000
+#define STEPS_FOR_PROFILE 10000000
+#define STEPS_FOR_USER 300000000
 #define STEPS_PER_STRING 200
 /* A step costs one more for each BYTES_PER_STEP bytes of a text. */
 #define BYTES_PER_STEP 32
@@ -116,12 +116,13 @@ struct regex_budget *regex_budget_new(uint64_t steps)
 
 struct regex_budget *regex_budget_for_profile(const struct profile *p)
 {
-    return regex_budget_new(STEPS_OWN + STEPS_PER_STRING * (uint64_t)profile_n_strings(p));
+    return regex_budget_new(STEPS_FOR_PROFILE + STEPS_PER_STRING * (uint64_t)profile_n_strings(p));
 }
 
 struct regex_budget *regex_budget_for_user(const struct profile *p)
 {
-    return regex_budget_new(STEPS_ASKED + STEPS_PER_STRING * ((uint64_t)profile_n_strings(p) + p->n_labels));
+    return regex_budget_new(STEPS_FOR_USER +
+                            STEPS_PER_STRING * ((uint64_t)profile_n_strings(p) + p->n_labels));
 }
 
 uint64_t regex_budget_left(const struct regex_budget *b)

@@ -83,7 +83,7 @@ static int next_rune(struct parser *p, uint32_t *ret)
     return 0;
 }
 
-static bool is_word(uint32_t c)
+static bool is_alphanumeric(uint32_t c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -92,7 +92,7 @@ static bool is_word(uint32_t c)
  * have: it becomes U+FFFD. */
 static void put_rune(struct parser *p, uint32_t c)
 {
-    if (is_word(c) || c == '_')
+    if (is_alphanumeric(c) || c == '_')
         buf_addc(p->out, (char)c);
     else if (c >= 0xd800 && c < 0xe000)
         buf_adds(p->out, "\\x{fffd}");
@@ -160,7 +160,7 @@ static int read_escape(struct parser *p, uint32_t *ret)
         return set_error(p, "trailing backslash at end of expression", from, from);
     if (next_rune(p, &c) < 0)
         return -1;
-    if (c < 0x80 && !is_word(c)) {
+    if (c < 0x80 && !is_alphanumeric(c)) {
         *ret = c;
         return 0;
     }
@@ -224,7 +224,7 @@ static int unicode_class(struct parser *p)
     }
     bool good = name < end;
     for (const char *s = name; s < end; s++)
-        good = good && (is_word((unsigned char)*s) || *s == '_');
+        good = good && (is_alphanumeric((unsigned char)*s) || *s == '_');
     /* PCRE2 has a few names that Go does not have. */
     if (!good || (*name == 'X' && end - name > 1 && end - name < 4) ||
         (*name == 'L' && end - name == 2 && name[1] == '_'))
@@ -336,7 +336,7 @@ static int named_group(struct parser *p)
         return set_error(p, "invalid named capture", from, p->end);
     bool good = end > from + begin;
     for (const char *s = from + begin; s < end; s++)
-        good = good && (is_word((unsigned char)*s) || *s == '_');
+        good = good && (is_alphanumeric((unsigned char)*s) || *s == '_');
     if (!good)
         return set_error(p, "invalid named capture", from, end + 1);
     p->at = end + 1;

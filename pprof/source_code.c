@@ -26,7 +26,7 @@ struct file {
 struct source_code {
     struct profile *profile;
     char *search, *trim;
-    bool asked; /* the user gave -source_path */
+    bool has_source_path; /* the user gave -source_path */
     struct file **files;
     size_t n, cap, bytes;
     uint32_t *places; /* by path_id: the index in `files` plus 1; 0: not loaded */
@@ -80,7 +80,7 @@ int source_code_new(struct profile *p, const char *source_path, const char *trim
         return err_nomem(err);
     s->profile = p;
     s->search = source_path && *source_path ? strdup(source_path) : getcwd(NULL, 0);
-    s->asked = source_path && *source_path;
+    s->has_source_path = source_path && *source_path;
     s->trim = strdup(trim_path ? trim_path : "");
     if (!s->search || !s->trim) {
         int rc = err_set(err, ERR_LOCAL_IO, "could not stat current dir: %s", strerror(errno));
@@ -133,7 +133,8 @@ static bool is_below_user_path(const struct source_code *s, const char *path)
 {
     char name[PATH_MAX], real[PATH_MAX];
     struct str dir;
-    for (const char *rest = s->asked ? path_list_begin(s->search) : NULL; path_list_next(&rest, &dir);) {
+    for (const char *rest = s->has_source_path ? path_list_begin(s->search) : NULL;
+         path_list_next(&rest, &dir);) {
         if (dir.n == 0 || dir.n >= sizeof name)
             continue;
         memcpy(name, dir.p, dir.n);

@@ -106,7 +106,7 @@ static void add_text(struct table *t, const char *s)
 static void add_value(struct pprof_job *j, struct table *t, int64_t v)
 {
     char text[MEASURE_TEXT], share[MEASURE_TEXT];
-    job_label(j, text, v);
+    job_format_value(j, text, v);
     add_text(t, text);
     if (j->total <= 0)
         return;
@@ -120,8 +120,8 @@ static void add_value(struct pprof_job *j, struct table *t, int64_t v)
 static void add_key(struct pprof_job *j, struct table *t, struct str key, int64_t sum)
 {
     char part[MEASURE_TEXT], total[MEASURE_TEXT], share[MEASURE_TEXT];
-    job_label(j, part, sum);
-    job_label(j, total, j->total);
+    job_format_value(j, part, sum);
+    job_format_value(j, total, j->total);
     measure_percentage(share, sum, j->total);
     add_str(t, key);
     add_text(t, ":\t Total ");

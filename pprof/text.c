@@ -27,8 +27,8 @@ static int write_nodes(struct pprof_job *j, const struct graph *g)
     for (size_t i = 0; i < g->n_order; i++) {
         const struct node *n = &g->nodes[g->order[i]];
         sum += (uint64_t)node_flat(n);
-        job_label(j, flat, node_flat(n));
-        job_label(j, cum, node_cum(n));
+        job_format_value(j, flat, node_flat(n));
+        job_format_value(j, cum, node_cum(n));
         measure_percentage(flat_share, node_flat(n), j->total);
         measure_percentage(sum_share, (int64_t)sum, j->total);
         measure_percentage(cum_share, node_cum(n), j->total);

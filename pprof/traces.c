@@ -126,7 +126,8 @@ static int write_sample(struct traces *t, size_t i)
     out_text(t->j->out, SEPARATOR);
     if (s->n_labels && (write_labels(t, s, false) < 0 || write_labels(t, s, true) < 0))
         return -1;
-    job_label(t->j, value, measure_divide(values[t->j->value_index], t->j->settings->mean ? values[0] : 0));
+    job_format_value(t->j, value,
+                     measure_divide(values[t->j->value_index], t->j->settings->mean ? values[0] : 0));
     write_stack(t, s, value);
     return buf_check(&t->text, "a name", t->j->err);
 }

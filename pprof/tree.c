@@ -14,15 +14,15 @@
 struct tree {
     struct pprof_job *j;
     const struct graph *g;
-    struct regex *asked; /* matches the names to show; NULL: all */
-    struct buf name;     /* of the current node or edge */
-    int64_t sum;         /* the sum of flat so far */
+    struct regex *wanted; /* matches the names to show; NULL: all */
+    struct buf name;      /* of the current node or edge */
+    int64_t sum;          /* the sum of flat so far */
 };
 
 static void write_value(struct tree *t, size_t columns, int64_t value)
 {
     char text[MEASURE_TEXT];
-    job_label(t->j, text, value);
+    job_format_value(t->j, text, value);
     out_right(t->j->out, columns, str_of(text));
 }
 
@@ -93,7 +93,7 @@ static int write_nodes(struct tree *t)
     for (size_t i = 0; i < t->g->n_order; i++) {
         uint32_t node = t->g->order[i];
         make_name(t, node);
-        if (t->asked && !regex_matches(t->asked, (struct str){buf_str(&t->name), t->name.len}))
+        if (t->wanted && !regex_matches(t->wanted, (struct str){buf_str(&t->name), t->name.len}))
             continue;
         if (write_family(t, node) < 0)
             return -1;
@@ -101,9 +101,9 @@ static int write_nodes(struct tree *t)
     }
     if (t->g->n_order)
         out_text(t->j->out, SEPARATOR);
-    if (buf_check(&t->name, "a name", t->j->err) < 0 || regex_check(t->asked, t->j->err) < 0)
+    if (buf_check(&t->name, "a name", t->j->err) < 0 || regex_check(t->wanted, t->j->err) < 0)
         return -1;
-    if (t->asked && written == 0)
+    if (t->wanted && written == 0)
         return err_set(t->j->err, ERR_FAILED, "no matches found for regexp: %s", t->j->settings->symbol);
     return 0;
 }
@@ -119,7 +119,7 @@ static int write_report(struct tree *t)
 static int compile_symbol(struct tree *t)
 {
     const char *symbol = t->j->settings->symbol;
-    if (!symbol || regex_new(str_of(symbol), t->j->budget, &t->asked, t->j->err) == 0)
+    if (!symbol || regex_new(str_of(symbol), t->j->budget, &t->wanted, t->j->err) == 0)
         return 0;
     err_wrap(t->j->err, "parsing argument regexp %s", symbol);
     return -1;
@@ -134,7 +134,7 @@ int tree_write(struct pprof_job *j)
         rc = trim_graph(j, &g, NULL);
     if (rc == 0)
         rc = write_report(&t);
-    regex_free(t.asked);
+    regex_free(t.wanted);
     buf_release(&t.name);
     graph_release(&g);
     return rc;

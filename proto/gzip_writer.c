@@ -29,7 +29,7 @@ struct gzip_writer {
     size_t cap_plain; /* capacity of the first member, which grows */
     size_t filling;   /* number of the member being filled; earlier ones may not be written yet */
     size_t next_out;  /* number of the next member to write */
-    bool single_processor, helper_started;
+    bool without_helper, helper_started;
     pthread_t helper;
 
     /* Shared by both threads: */
@@ -114,9 +114,9 @@ static int next_member(struct gzip_writer *w, struct err *err)
     struct err unused = ERR_INIT;
     close_member(w);
     /* If the thread cannot start, compression is only slower. */
-    if (!w->single_processor && !w->helper_started)
+    if (!w->without_helper && !w->helper_started)
         w->helper_started = thread_start(&w->helper, run_helper, w, &unused) == 0;
-    w->single_processor = !w->helper_started;
+    w->without_helper = !w->helper_started;
     if (w->filling - w->next_out == MEMBERS && write_oldest(w, err) < 0)
         return -1;
     struct member *m = member_at(w, w->filling);
@@ -173,7 +173,7 @@ struct gzip_writer *gzip_writer_new(gzip_sink_fn *sink, void *ctx, struct err *e
     }
     w->sink = sink;
     w->ctx = ctx;
-    w->single_processor = !thread_has_second_processor();
+    w->without_helper = !thread_has_second_processor();
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->changed, NULL);
     return w;

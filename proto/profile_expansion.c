@@ -15,10 +15,10 @@
 #define FRAME_BYTES 32
 
 /* The limits in bytes of text: _FREE, plus _EACH for each part that expands to text. */
-#define TABLE_FREE (UINT64_C(32) << 20)
-#define TABLE_EACH 1024
-#define FRAMES_FREE (UINT64_C(128) << 20)
-#define FRAMES_EACH 2048
+#define TABLE_BYTES_BASE (UINT64_C(32) << 20)
+#define TABLE_BYTES_EACH 1024
+#define FRAMES_BYTES_BASE (UINT64_C(128) << 20)
+#define FRAMES_BYTES_EACH 2048
 
 static uint64_t text_size(const struct profile *p, uint32_t string)
 {
@@ -55,12 +55,14 @@ static int check_tables(const struct profile *p, struct err *err)
         others += text_size(p, p->comments[i]);
     for (size_t i = 0; i < p->n_sample_types; i++)
         others += text_size(p, p->sample_types[i].type) + text_size(p, p->sample_types[i].unit);
-    if (check_limit(lines, TABLE_FREE + TABLE_EACH * (uint64_t)p->n_lines, "functions", err) < 0 ||
-        check_limit(labels, TABLE_FREE + TABLE_EACH * (uint64_t)p->n_labels, "labels", err) < 0)
+    if (check_limit(lines, TABLE_BYTES_BASE + TABLE_BYTES_EACH * (uint64_t)p->n_lines, "functions", err) <
+            0 ||
+        check_limit(labels, TABLE_BYTES_BASE + TABLE_BYTES_EACH * (uint64_t)p->n_labels, "labels", err) < 0)
         return -1;
-    return check_limit(
-        others, TABLE_FREE + TABLE_EACH * (uint64_t)(p->n_mappings + p->n_comments + p->n_sample_types),
-        "mappings and comments", err);
+    return check_limit(others,
+                       TABLE_BYTES_BASE +
+                           TABLE_BYTES_EACH * (uint64_t)(p->n_mappings + p->n_comments + p->n_sample_types),
+                       "mappings and comments", err);
 }
 
 /* Returns the text size of each location's lines, which the caller frees; *ret_most is the largest. */
@@ -84,7 +86,7 @@ static uint64_t *measure_locations(const struct profile *p, uint64_t *ret_most, 
 
 static int check_frames(const struct profile *p, struct err *err)
 {
-    uint64_t all = FRAMES_FREE + FRAMES_EACH * (uint64_t)p->n_stack, most = 0, sum = 0;
+    uint64_t all = FRAMES_BYTES_BASE + FRAMES_BYTES_EACH * (uint64_t)p->n_stack, most = 0, sum = 0;
     uint64_t *weights = measure_locations(p, &most, err);
     if (!weights)
         return -1;

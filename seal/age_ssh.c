@@ -157,7 +157,7 @@ static int unwrap_ed25519(const struct privkey *private, const struct ssh_blob *
 
 int age_ssh_check_rsa(const struct ssh_blob *key, struct err *err)
 {
-    int bits = oaep_bits(key);
+    int bits = oaep_key_bits(key);
     if (bits == 0)
         return err_set(err, ERR_USAGE, "the ssh-rsa key is damaged");
     if (bits < RSA_BITS_MIN || bits > AGE_RSA_BITS_MAX)

@@ -224,7 +224,7 @@ function run(machine, text) {
         const c = text.charCodeAt(i);
         state = (c < ASCII && state.next[classes[c]]) || machine.step(state, c);
     }
-    return state.matches || state.matchesAtEnd || (text === '' && machine.matchesNothing());
+    return state.matches || state.matchesAtEnd || (text === '' && machine.matchesEmptyText());
 }
 
 /** Returns a test (text) => boolean. Throws an Error that describes the pattern's fault. */
@@ -270,7 +270,7 @@ export function linearTest(pattern) {
         classes,
         first,
         step,
-        matchesNothing: () => followEmptySteps(code, [start], { start: true, end: true }).has(0),
+        matchesEmptyText: () => followEmptySteps(code, [start], { start: true, end: true }).has(0),
     };
     return (text) => run(machine, text);
 }

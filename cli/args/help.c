@@ -15,7 +15,7 @@
 #define HELP_COLUMN 28
 /* The column at which the texts of a rule start. */
 #define RULE_COLUMN 15
-#define NAMES                                                                                                \
+#define PLACEHOLDERS_TEXT                                                                                    \
     "Words in braces stand for figures, names and clauses; those that begin with a space, a comma or a "     \
     "semicolon may be missing."
 
@@ -143,7 +143,7 @@ static void print_findings(void)
     const struct finding_rule *r;
     columns_wrap(stdout,
                  "A finding is a sentence on a body or a service, in the manifest, in README.md and on "
-                 "stderr. Each finding has a rule. " NAMES,
+                 "stderr. Each finding has a rule. " PLACEHOLDERS_TEXT,
                  0, 0);
     for (size_t i = 0; (r = fetch_rule(i)); i++)
         print_rule(r);
@@ -152,11 +152,12 @@ static void print_findings(void)
 static void print_summary(void)
 {
     const struct finding_rule *r;
-    columns_wrap(stdout,
-                 "The summary has the findings on the profiles: the first sentences of README.md, of the "
-                 "page and of the note on an issue, and `summary` in the manifest. A suspect is in the "
-                 "summary only from its threshold on, a fact always. Each finding has a rule. " NAMES,
-                 0, 0);
+    columns_wrap(
+        stdout,
+        "The summary has the findings on the profiles: the first sentences of README.md, of the "
+        "page and of the note on an issue, and `summary` in the manifest. A suspect is in the "
+        "summary only from its threshold on, a fact always. Each finding has a rule. " PLACEHOLDERS_TEXT,
+        0, 0);
     for (size_t i = 0; (r = findings_rule(i)); i++)
         print_rule(r);
 }

@@ -174,7 +174,7 @@ void capture_command_print_earlier(void *ctx, const struct capture_event *e)
         message_print("%s: the intact items of the earlier run are kept", e->failure->msg);
     if (e->kind == CAPTURE_EARLIER_CHANGED)
         message_print("%s %s: it will be fetched again", e->path, e->difference);
-    if (e->kind == CAPTURE_EARLIER_UNKNOWN)
+    if (e->kind == CAPTURE_EARLIER_NOT_IN_INVENTORY)
         message_print_error(stderr, e->failure);
 }
 
@@ -185,22 +185,22 @@ static void show_earlier(struct display *d, const struct capture_event *e)
 
 static void show_event(void *ctx, const struct capture_event *e)
 {
-    static void (*const show[])(struct display *,
-                                const struct capture_event *) = {[CAPTURE_EARLIER_DAMAGED] = show_earlier,
-                                                                 [CAPTURE_EARLIER_CHANGED] = show_earlier,
-                                                                 [CAPTURE_EARLIER_UNKNOWN] = show_earlier,
-                                                                 [CAPTURE_BEGUN] = show_begun,
-                                                                 [CAPTURE_FEWER_HOSTS] = show_fewer_hosts,
-                                                                 [CAPTURE_OPENING] = show_opening,
-                                                                 [CAPTURE_HOST] = show_host,
-                                                                 [CAPTURE_STEP] = show_step,
-                                                                 [CAPTURE_SERVICE] = show_service,
-                                                                 [CAPTURE_ESTIMATE] = show_estimate,
-                                                                 [CAPTURE_ITEM] = show_item,
-                                                                 [CAPTURE_PROGRESS] = show_progress,
-                                                                 [CAPTURE_FETCHED] = show_targets,
-                                                                 [CAPTURE_NO_PAGE] = show_page_failure,
-                                                                 [CAPTURE_BUNDLED] = show_bundled};
+    static void (*const show[])(struct display *, const struct capture_event *) = {
+        [CAPTURE_EARLIER_DAMAGED] = show_earlier,
+        [CAPTURE_EARLIER_CHANGED] = show_earlier,
+        [CAPTURE_EARLIER_NOT_IN_INVENTORY] = show_earlier,
+        [CAPTURE_BEGUN] = show_begun,
+        [CAPTURE_FEWER_HOSTS] = show_fewer_hosts,
+        [CAPTURE_OPENING] = show_opening,
+        [CAPTURE_HOST] = show_host,
+        [CAPTURE_STEP] = show_step,
+        [CAPTURE_SERVICE] = show_service,
+        [CAPTURE_ESTIMATE] = show_estimate,
+        [CAPTURE_ITEM] = show_item,
+        [CAPTURE_PROGRESS] = show_progress,
+        [CAPTURE_FETCHED] = show_targets,
+        [CAPTURE_NO_PAGE] = show_page_failure,
+        [CAPTURE_BUNDLED] = show_bundled};
     show[e->kind](ctx, e);
 }
 

@@ -282,7 +282,7 @@ static int finish_complete(struct resume *r, struct err *err)
     r->result.bundle = strdup(r->path);
     if (!r->result.bundle) {
         err_nomem(err);
-        return EXIT_NOTHING;
+        return EXIT_FAILED;
     }
     if (!r->options.quiet)
         message_print("nothing is missing in %s", r->path);

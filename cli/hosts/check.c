@@ -351,7 +351,7 @@ static int probe_targets(struct check_options *o, struct prompt *prompt, const s
     struct ssh_settings ssh;
     struct fetch_observer observer = {
         .ctx = &c, .opening = on_opening, .host = on_host, .service = on_service, .step = on_step};
-    int code = EXIT_NOTHING;
+    int code = EXIT_FAILED;
     if (signals_install(err) < 0 || target_configure_prompt(&o->target, prompt, err) < 0)
         return exit_status_of(err);
     target_print_notes(targets);
@@ -372,7 +372,7 @@ static int probe_targets(struct check_options *o, struct prompt *prompt, const s
     print_reports(&c, true);
     if (o->json && print_json(&c, err) < 0)
         goto out;
-    code = signals_received() ? EXIT_SIGNAL + signals_received() : failed ? EXIT_NOTHING : EXIT_OK;
+    code = signals_received() ? EXIT_SIGNAL + signals_received() : failed ? EXIT_FAILED : EXIT_OK;
 out:
     release_check(&c);
     return code;

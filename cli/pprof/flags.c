@@ -17,7 +17,7 @@ struct values {
     bool functions, filefunctions, files, lines, addresses, cum, flat;
     const char *base, *diff_base, *http;
     bool no_browser;
-    bool hinted; /* the error that was printed had a hint */
+    bool has_printed_hint; /* the error that was printed had a hint */
     bool inuse_space, inuse_objects, alloc_space, alloc_objects, total_delay, contentions, mean_delay;
 };
 
@@ -404,7 +404,7 @@ static enum pprof_parsed read_flag(const char *word, char **argv, int *at, struc
     if (!f) {
         pprof_print("flag provided but not defined: -%.*s", (int)n, name);
         print_nearest(name, n);
-        v->hinted = true;
+        v->has_printed_hint = true;
         return PPROF_INVALID;
     }
     const char *value = name[n] ? name + n + 1 : f->type == BOOL ? "true" : argv[*at];
@@ -555,7 +555,7 @@ enum pprof_parsed pprof_parse(int argc, char **argv, struct pprof_options *ret, 
     struct values v = {.options = {.report = REPORT_SETTINGS_INIT, .seconds = -1, .timeout = -1}};
     int at = 0;
     enum pprof_parsed parsed = read_flags(argc, argv, &at, &v);
-    if (parsed == PPROF_INVALID && !v.hinted)
+    if (parsed == PPROF_INVALID && !v.has_printed_hint)
         pprof_print("hint: `profgrab pprof -h` lists all flags");
     if (parsed == PPROF_HELP || (parsed == PPROF_PARSED && at == argc))
         pprof_print_usage(stderr);

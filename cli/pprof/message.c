@@ -35,7 +35,7 @@ int pprof_report_failure(struct err *err)
 {
     /* main prints no message for this error, and replaces the exit code. */
     if (err->kind == ERR_PIPE && standard_output_has_lost_reader())
-        return EXIT_NOTHING;
+        return EXIT_FAILED;
     int code = err->kind == ERR_CANCELLED ? exit_status_of(err) : EXIT_USAGE;
     pprof_print_error(err);
     *err = (struct err)ERR_INIT;

@@ -392,7 +392,7 @@ static int run_task_in_child(struct task *k, const struct pprof_session *session
         renewed.cpu_before_ms = proc_cpu_ms();
         own.budget = &renewed;
     }
-    int rc = proc_run_fork(run_task_and_print_error, &own, session->cancel_fd, &code, err);
+    int rc = proc_run_in_fork(run_task_and_print_error, &own, session->cancel_fd, &code, err);
     if (k->to.owned)
         fd_close(&k->to.fd);
     if (rc < 0 || code == 0)

@@ -11,7 +11,7 @@ int exit_status_of(const struct err *err)
     case ERR_USAGE:
         return EXIT_USAGE;
     case ERR_CANCELLED:
-        return signals_received() ? EXIT_SIGNAL + signals_received() : EXIT_NOTHING;
+        return signals_received() ? EXIT_SIGNAL + signals_received() : EXIT_FAILED;
     case ERR_FAILED:
     case ERR_TIMEOUT:
     case ERR_NOT_FOUND:
@@ -26,7 +26,7 @@ int exit_status_of(const struct err *err)
     case ERR_HOST_KEY:
         break;
     }
-    return EXIT_NOTHING;
+    return EXIT_FAILED;
 }
 
 int exit_status_help(size_t i, struct exit_status_help *ret)

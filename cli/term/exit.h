@@ -6,7 +6,7 @@
 
 enum exit_status {
     EXIT_OK = 0,       /* the bundle has every requested item */
-    EXIT_NOTHING = 1,  /* no item is intact, or the command failed */
+    EXIT_FAILED = 1,   /* no item is intact, or the command failed */
     EXIT_USAGE = 2,    /* wrong usage, an error in the inventory, or an unknown kind */
     EXIT_PARTIAL = 3,  /* the bundle lacks items, or some are damaged */
     EXIT_HANDOFF = 4,  /* the bundle was written, but the hand-off failed */

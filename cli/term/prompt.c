@@ -231,7 +231,7 @@ static int get_stored_answer(struct prompt *p, const struct question *q, const c
 
 static int ask_with_keyring(struct prompt *p, const struct question *q, struct secret *ret, struct err *err)
 {
-    char *name = keyring_file_name(q->key);
+    char *name = keyring_name_of_file(q->key);
     if (!name)
         return err_nomem(err);
     int rc = get_stored_answer(p, q, name, ret, err);

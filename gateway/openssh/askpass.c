@@ -200,7 +200,7 @@ static int find_in_keyring(struct askpass *a, const struct login_options *option
     if (file.n >= KEY_NAME_MAX)
         return 0;
     snprintf(path, sizeof path, "%.*s", (int)file.n, file.p);
-    a->name = keyring_file_name(path);
+    a->name = keyring_name_of_file(path);
     if (!a->name)
         return err_nomem(err);
     if (keyring_get_or_claim(options->keyring, a->name, &wait, ret, err) < 0)

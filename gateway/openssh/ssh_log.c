@@ -26,7 +26,7 @@ static void copy_printable(char *dst, size_t cap, const char *s, size_t n)
 static void read_proxy(struct ssh_log *l, const char *rest)
 {
     (void)rest;
-    l->proxied = true;
+    l->has_proxy_process = true;
 }
 
 /* Reads ssh's version from the start of the log. A later line of this form may be a server's text. */
@@ -79,7 +79,7 @@ static void read_authenticated(struct ssh_log *l, const char *rest)
 
 static void read_method(struct ssh_log *l, const char *rest)
 {
-    copy_printable(l->trying, sizeof l->trying, rest, strlen(rest));
+    copy_printable(l->latest_method, sizeof l->latest_method, rest, strlen(rest));
 }
 
 static void read_key(struct ssh_log *l, const char *rest)
@@ -308,7 +308,7 @@ bool ssh_log_has_login_labels(const struct ssh_log *l)
 bool ssh_log_is_awaiting_agent(const struct ssh_log *l)
 {
     const char *fingerprint = find_fingerprint(l->key);
-    return !l->method[0] && strcmp(l->trying, "publickey") == 0 && fingerprint &&
+    return !l->method[0] && strcmp(l->latest_method, "publickey") == 0 && fingerprint &&
            strstr(find_flags(fingerprint), " agent");
 }
 

@@ -33,17 +33,17 @@ struct ssh_log {
         bool login_refused; /* a server has refused a login attempt and not accepted a later one */
     } complaints[SSH_SOURCES];
 
-    bool proxied;     /* another process connects: a jump host's ssh, a proxy command */
-    char version[64]; /* "OpenSSH_9.2p1" */
+    bool has_proxy_process; /* another process connects: a jump host's ssh, a proxy command */
+    char version[64];       /* "OpenSSH_9.2p1" */
     char banner[128];
     char server_ip[64];
     char host_key_type[64];
     char host_key[64];
-    bool host_key_new; /* the host was unknown and ssh trusts it now (accept-new) */
-    char trying[64];   /* the latest method; "" before the first */
-    char key[352];     /* the last public key that the server accepted, as ssh names it */
-    char method[64];   /* the accepted method; "" before the login */
-    char methods[128]; /* the server's list */
+    bool host_key_new;      /* the host was unknown and ssh trusts it now (accept-new) */
+    char latest_method[64]; /* the latest method; "" before the first */
+    char key[352];          /* the last public key that the server accepted, as ssh names it */
+    char method[64];        /* the accepted method; "" before the login */
+    char methods[128];      /* the server's list */
 
     char next_channel[DESTINATION_NAME]; /* the destination of the next new channel */
     struct {

@@ -183,10 +183,11 @@ static int quote_route(const struct ssh_log *l, struct err *err)
 
 /* Sets the error from a reason in ssh's own log, which is about the target. If the target sent no data, a
  * host on the route may have failed instead. */
-static int describe_server(const struct ssh_log *l, const struct reason *r, const char *line, struct err *err)
+static int set_target_error(const struct ssh_log *l, const struct reason *r, const char *line,
+                            struct err *err)
 {
     set_reason(l, r, reason_kind(r, &l->complaints[SSH_LOG], line), line, err);
-    return r->origin == FROM_EITHER && l->proxied && !l->banner[0]
+    return r->origin == FROM_EITHER && l->has_proxy_process && !l->banner[0]
                ? err_wrap(err, "through the jump host or proxy on the way")
                : -1;
 }
@@ -202,14 +203,14 @@ int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err)
         return host_key_refused(l, own == route ? SSH_STDERR : SSH_LOG, where, err);
     const struct reason *r = find_reason(own, &line);
     if (r && r->origin != FROM_EITHER)
-        return describe_server(l, r, line, err);
+        return set_target_error(l, r, line, err);
     if (find_complaint(route, "Host key verification failed"))
         return host_key_refused(l, SSH_STDERR, where, err);
     /* After the target sent its version, an unknown line of standard error is a login banner, not a cause. */
     if (route->n > 0 && (r || own->n == 0) && (!l->banner[0] || find_reason(route, &ignored)))
         return quote_route(l, err);
     if (r)
-        return describe_server(l, r, line, err);
+        return set_target_error(l, r, line, err);
     if (own->n == 0)
         return failure_set(FAILURE_SSH_SILENT, FAILURE_DETAILS(NULL), err);
     return failure_set(FAILURE_SSH_MESSAGE, FAILURE_DETAILS(latest_complaint(own)), err);
@@ -219,14 +220,14 @@ int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err)
 
 int ssh_log_explain_delay(const struct ssh_log *l, int64_t ms, struct err *err)
 {
-    char limit[32], reached[sizeof l->trying + 24] = "";
+    char limit[32], reached[sizeof l->latest_method + 24] = "";
     text_duration(limit, sizeof limit, ms);
     if (!l->banner[0])
         return failure_set(FAILURE_SERVER_NOT_REACHED, FAILURE_DETAILS(limit), err);
-    if (l->trying[0])
-        snprintf(reached, sizeof reached, "; it came as far as %s", l->trying);
-    enum failure f = ssh_log_is_awaiting_agent(l)            ? FAILURE_LOGIN_SLOW_AGENT
-                     : strncmp(l->trying, "gssapi-", 7) == 0 ? FAILURE_LOGIN_SLOW_KERBEROS
-                                                             : FAILURE_LOGIN_SLOW;
+    if (l->latest_method[0])
+        snprintf(reached, sizeof reached, "; it came as far as %s", l->latest_method);
+    enum failure f = ssh_log_is_awaiting_agent(l)                   ? FAILURE_LOGIN_SLOW_AGENT
+                     : strncmp(l->latest_method, "gssapi-", 7) == 0 ? FAILURE_LOGIN_SLOW_KERBEROS
+                                                                    : FAILURE_LOGIN_SLOW;
     return failure_set(f, FAILURE_DETAILS(limit, reached), err);
 }

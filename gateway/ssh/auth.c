@@ -148,7 +148,7 @@ static int try_methods(struct auth *a, struct err *err)
     for (unsigned steps = 0;
          !a->aborted && steps < STEPS_MAX && (m = find_next_method(a, order, finished));) {
         enum auth_result result = AUTH_REFUSED;
-        if (m->asks && !auth_can_ask(a)) {
+        if (m->asks && !auth_require_user(a)) {
             auth_record_refused(a, m->name, "", "no user can be asked");
         } else if (m->run(a, &result, err) < 0) {
             return -1;

@@ -234,7 +234,7 @@ static int try_passphrase(void *ctx, const struct secret *secret, bool *ret_fits
 
 static int open_locked(struct auth *a, const char *path, struct opening *o, struct err *err)
 {
-    char shown[500], login[AUTH_LOGIN_NAME], text[1300], *name = keyring_file_name(path);
+    char shown[500], login[AUTH_LOGIN_NAME], text[1300], *name = keyring_name_of_file(path);
     if (!name)
         return err_nomem(err);
     snprintf(text, sizeof text, "Passphrase for the key %s, to log in as %s: ",

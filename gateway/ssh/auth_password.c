@@ -64,7 +64,7 @@ static int try_password(void *ctx, const struct secret *password, bool *ret_fits
         auth_record_unsupported(a, FAILURE_PASSWORD_EXPIRED, FAILURE_DETAILS(NULL));
         return auth_explain_end(a, rc, err);
     }
-    if (rc != 0 && auth_session_is_over(a))
+    if (rc != 0 && auth_session_is_closed(a))
         return auth_explain_end(a, rc, err);
     if (rc == 0)
         p->result = AUTH_DONE;
@@ -256,7 +256,7 @@ static int run_conversation(struct auth *a, enum auth_result *ret, bool *ret_ask
         auth_record_accepted(a, "keyboard-interactive", "");
         return 0;
     }
-    if (auth_session_is_over(a))
+    if (auth_session_is_closed(a))
         return auth_explain_end(a, rc, err);
     if (rc != LIBSSH2_ERROR_AUTHENTICATION_FAILED) {
         auth_record_unsupported(a, FAILURE_QUESTIONS_UNREADABLE, FAILURE_DETAILS(libssh2_version(0)));

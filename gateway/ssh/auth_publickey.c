@@ -177,7 +177,7 @@ static int skip_candidate(struct attempt *t, const struct err *why, struct err *
     t->candidate->finished = true;
     /* While the user did not answer, the server's login timeout has passed too. */
     bool unanswered = why->kind == ERR_TIMEOUT && t->candidate->file;
-    if (why->kind == ERR_CANCELLED || unanswered || auth_session_is_over(t->auth)) {
+    if (why->kind == ERR_CANCELLED || unanswered || auth_session_is_closed(t->auth)) {
         if (err)
             *err = *why;
         return -1;
@@ -193,7 +193,7 @@ static int try_offer(struct attempt *t, enum auth_result *ret, struct err *err)
     a->tries++;
     if (offer_key(t, &rc, err) < 0)
         return -1;
-    if (rc != 0 && auth_session_is_over(a))
+    if (rc != 0 && auth_session_is_closed(a))
         return auth_explain_end(a, rc, err);
     /* End the login here: libssh2 1.11 would offer the next key with the name of this one. */
     if (rc == LIBSSH2_ERROR_METHOD_NONE) {

@@ -36,7 +36,7 @@ int auth_set_unsupported(const struct auth *a, struct err *err)
 
 /* ---- the session --------------------------------------------------------------------------------------- */
 
-bool auth_session_is_over(const struct auth *a)
+bool auth_session_is_closed(const struct auth *a)
 {
     return session_is_closed(a->s);
 }
@@ -99,7 +99,7 @@ char *auth_login_name(const struct auth *a, char dst[AUTH_LOGIN_NAME])
     return dst;
 }
 
-bool auth_can_ask(struct auth *a)
+bool auth_require_user(struct auth *a)
 {
     const struct login_options *options = a->options;
     bool can = options->ask && !options->ask_keys_only && a->config->login.password_prompts > 0;
@@ -112,7 +112,7 @@ int auth_ask(struct auth *a, const struct question *question, struct secret *ret
     const struct login_options *options = a->options;
     bool may_ask_for_key =
         options->ask && question->key && options->ask_keys_only && a->config->login.password_prompts > 0;
-    if (!may_ask_for_key && !auth_can_ask(a))
+    if (!may_ask_for_key && !auth_require_user(a))
         return failure_set(FAILURE_NO_USER, FAILURE_DETAILS(NULL), err);
     struct question q = *question;
     struct err why = ERR_INIT;

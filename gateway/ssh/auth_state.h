@@ -53,7 +53,7 @@ void auth_record_unsupported(struct auth *a, enum failure why, const char *const
 int auth_set_unsupported(const struct auth *a, struct err *err);
 
 /* Checks whether the session has ended, usually because the server refused too many keys. */
-bool auth_session_is_over(const struct auth *a);
+bool auth_session_is_closed(const struct auth *a);
 /* Sets the error of an ended session: the recorded reason why OpenSSH may succeed, else the refused methods.
  * `rc` is libssh2's result. Returns -1. */
 int auth_explain_end(struct auth *a, int rc, struct err *err);
@@ -68,7 +68,7 @@ int auth_list_methods(struct auth *a, bool *ret_authenticated, struct err *err);
 int auth_list_methods_again(struct auth *a, bool *ret_changed, struct err *err);
 
 /* Checks whether the user can answer; if not, sets a->needs_user. BatchMode forbids questions. */
-bool auth_can_ask(struct auth *a);
+bool auth_require_user(struct auth *a);
 
 /* Names the login of a question: "ann@10.0.0.5 (file-03)", or "ann@bastion (jump host of file-03)". The name
  * from the inventory distinguishes hosts with the same address. Printable. Returns dst. */

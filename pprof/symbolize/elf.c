@@ -275,7 +275,7 @@ static int compute_base(const struct elf *e, const struct elf_segment *s, const 
     return err_set(err, ERR_FAILED, "don't know how to handle ELF type %u at this address", e->type);
 }
 
-int elf_can_base(const struct elf *e, const struct profile_mapping *m, struct err *err)
+int elf_check_base(const struct elf *e, const struct profile_mapping *m, struct err *err)
 {
     uint64_t base;
     return compute_base(e, e->text, m, &base, err);
@@ -344,7 +344,7 @@ static int wrap_refusal(const char *path, const struct err *why, struct err *err
     return err_set(err, ERR_FAILED, "error reading ELF file %s: %s", shown, why->msg);
 }
 
-int binary_open(const char *path, const struct profile_mapping *m, struct elf *ret, struct err *err)
+int binary_read(const char *path, const struct profile_mapping *m, struct elf *ret, struct err *err)
 {
     struct stat st;
     struct err why = ERR_INIT;
@@ -361,7 +361,7 @@ int binary_open(const char *path, const struct profile_mapping *m, struct elf *r
     int rc = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? elf_read(fd, &e, &why)
                                                         : err_set(&why, ERR_FAILED, "it is no regular file");
     fd_close(&fd);
-    if (rc < 0 || elf_can_base(&e, m, &why) < 0) {
+    if (rc < 0 || elf_check_base(&e, m, &why) < 0) {
         elf_release(&e);
         return wrap_refusal(path, &why, err);
     }

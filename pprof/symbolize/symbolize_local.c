@@ -45,7 +45,7 @@ static int try_path(struct search *s, const char *path)
 {
     struct elf e;
     struct str id = profile_str(s->profile, s->mapping->build_id);
-    if (binary_open(path, s->mapping, &e, NULL) < 0)
+    if (binary_read(path, s->mapping, &e, NULL) < 0)
         return 0;
     bool same = id.n == 0 || str_is(id, e.build_id);
     if (!same && s->say) {
@@ -397,7 +397,7 @@ static int name_from_file(struct lookup *l, uint32_t mapping, const char *path, 
     struct elf e;
     uint64_t base;
     int rc = 0;
-    if (binary_open(path, m, &e, &why) < 0) {
+    if (binary_read(path, m, &e, &why) < 0) {
         report_failure(l, m, why.msg);
         *ret_missing = true;
         return 0;

@@ -112,13 +112,13 @@ struct elf {
 int elf_read(int fd, struct elf *ret, struct err *err);
 void elf_release(struct elf *e);
 
-/* elf_base computes the difference between addresses of a mapping and of its file. elf_can_base checks
+/* elf_base computes the difference between addresses of a mapping and of its file. elf_check_base checks
  * whether that is possible. */
-int elf_can_base(const struct elf *e, const struct profile_mapping *m, struct err *err);
+int elf_check_base(const struct elf *e, const struct profile_mapping *m, struct err *err);
 int elf_base(const struct elf *e, const struct profile_mapping *m, uint64_t address, uint64_t *ret,
              struct err *err);
 
 /* Opens a mapping's file if it is a regular file, and reads it with elf_read. */
-int binary_open(const char *path, const struct profile_mapping *m, struct elf *ret, struct err *err);
+int binary_read(const char *path, const struct profile_mapping *m, struct elf *ret, struct err *err);
 
 #endif

@@ -133,7 +133,7 @@ async function tabStops(page) {
 }
 
 /** The elements that react to a pointer, but that Tab did not focus. */
-const reachable = () =>
+const unreached = () =>
     [...document.querySelectorAll('a[href], button, input, select, summary, canvas[tabindex]')]
         .filter((node) => node.checkVisibility({ checkVisibilityCSS: true }) && !node.disabled)
         .filter((node) => !window.stops.has(node.dataset.fn ?? node))
@@ -147,7 +147,7 @@ test('Tab reaches every control, and the focus is visible', () =>
                 const stops = await tabStops(page);
                 assert.ok(stops.length > 8, what);
                 assert.deepEqual(stops.filter((stop) => !stop.visible || !stop.inside), [], what);
-                assert.deepEqual(await page.evaluate(reachable), [], what);
+                assert.deepEqual(await page.evaluate(unreached), [], what);
             }),
     ));
 

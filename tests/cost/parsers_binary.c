@@ -187,7 +187,7 @@ static void read_elf(const char *p, size_t n)
     uint64_t base;
     int fd = file_of(p, n);
     if (elf_read(fd, &e, NULL) == 0) {
-        if (elf_can_base(&e, &m, NULL) == 0)
+        if (elf_check_base(&e, &m, NULL) == 0)
             (void)elf_base(&e, &m, m.start + 0x100, &base, NULL);
         elf_release(&e);
     }

@@ -59,7 +59,7 @@ run_check() { # ARG...
 
 @test "with a long round trip, text and traces are compressed by default, other profiles are not" {
     rig_sshd last last-01 'LogLevel DEBUG1'
-    rig_spawn relay "$rig_root/tests/rig/slow.py" "$RIG_PORT_sshd" 15
+    rig_spawn relay "$rig_root/tests/rig/delay_proxy.py" "$RIG_PORT_sshd" 15
     rig_wait relay 10 grep -q ^port= "$RIG_DIR/relay/log"
     rig_alias far-hop sshd 'HostName 127.0.0.1' "Port $(sed -n s/^port=//p "$RIG_DIR/relay/log")" "HostKeyAlias [127.0.0.1]:$RIG_PORT_sshd"
     run_profgrab --host last-01 --port "$RIG_PORT_rude" goroutines=text

@@ -96,7 +96,7 @@ refute_listening() { # URL
         rig_spawn "$1" "$rig_packages/usr/bin/prometheus" --config.file="$PWD/prometheus.yml" \
             --storage.tsdb.path="$PWD/tsdb" --web.listen-address="127.0.0.1:$2"
     }
-    rig_on_port prometheus prometheus_at 'rig_answers PORT /-/ready'
+    rig_on_port prometheus prometheus_at 'rig_http_is_ok PORT /-/ready'
     until_true scraped
     rig_end prometheus
     forward_end

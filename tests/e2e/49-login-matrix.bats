@@ -21,7 +21,7 @@ setup_file() {
     rig_odd_sshd turns --password pw-one --password pw-two --host-key "$RIG_DIR/turns/second"
     mkdir "$RIG_DIR/answers"
     printf '[{"targets":["127.0.0.1:%s"],"labels":{"job":"rude"}}]' "$RIG_PORT_rude" >"$RIG_DIR/answers/sd.json"
-    rig_on_port source source_at 'rig_answers PORT /sd.json'
+    rig_on_port source source_at 'rig_http_is_ok PORT /sd.json'
 }
 
 source_at() { # NAME PORT

@@ -18,9 +18,9 @@ scrape_configs:
     file_sd_configs: [ { files: ["sd.json"] } ]
 Y
     printf '[{"targets":["localhost:%s"],"labels":{"job":"rude"}}]' "$RIG_PORT_rude" >"$RIG_DIR/prom/sd.json"
-    rig_on_port prometheus prometheus_at 'rig_answers PORT /-/ready'
+    rig_on_port prometheus prometheus_at 'rig_http_is_ok PORT /-/ready'
     rig_wait prometheus 20 prometheus_is_ready
-    rig_on_port source source_at 'rig_answers PORT /html'
+    rig_on_port source source_at 'rig_http_is_ok PORT /html'
 }
 
 prometheus_at() { # NAME PORT
@@ -29,7 +29,7 @@ prometheus_at() { # NAME PORT
 }
 
 source_at() { # NAME PORT
-    rig_spawn "$1" "$rig_root/tests/rig/source.py" "$2" "$RIG_PORT_prometheus" "$RIG_DIR/secret"
+    rig_spawn "$1" "$rig_root/tests/rig/bad_discovery_source.py" "$2" "$RIG_PORT_prometheus" "$RIG_DIR/secret"
 }
 
 prometheus_is_ready() { curl -s "http://127.0.0.1:$RIG_PORT_prometheus/api/v1/targets" | grep -q '"job":"rude"'; }

@@ -7,7 +7,7 @@ load helper
 
 setup_file() {
     e2e_setup_file
-    rig_on_port source source_at 'rig_answers PORT /sd.json'
+    rig_on_port source source_at 'rig_http_is_ok PORT /sd.json'
     # The original of all work directories: the whole items heap and goroutines; of allocs, a part that a killed run left, and a
     # damaged file.
     export BASE=$RIG_DIR/base

@@ -27,7 +27,7 @@ static void expect_tree(const struct flame *f, size_t most)
     assert(f->n_nodes >= 1 && f->n_nodes <= most && f->depth[0] == 0 && f->function[0] == FLAME_ROOT);
     for (size_t i = 1; i < f->n_nodes; i++) {
         assert(f->depth[i] >= 1 && f->depth[i] <= f->depth[i - 1] + 1 && f->depth[i] <= FLAME_MAX_DEPTH);
-        assert(f->function[i] < f->n_functions || f->function[i] == FLAME_SMALLER);
+        assert(f->function[i] < f->n_functions || f->function[i] == FLAME_FOLDED);
     }
 }
 

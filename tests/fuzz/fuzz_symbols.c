@@ -86,7 +86,7 @@ static void read_elf(struct str bytes)
         uint64_t base;
         assert(strspn(e.build_id, "0123456789abcdef") == strlen(e.build_id));
         for (size_t i = 0; i < sizeof mappings / sizeof *mappings; i++)
-            if (elf_can_base(&e, &mappings[i], NULL) == 0)
+            if (elf_check_base(&e, &mappings[i], NULL) == 0)
                 (void)elf_base(&e, &mappings[i], mappings[i].start + 0x100, &base, NULL);
         elf_release(&e);
     } else {

@@ -101,7 +101,7 @@ rig_connects() { # PORT
 }
 
 # A subshell, because the caller may use descriptor 3.
-rig_answers() ( # PORT PATH: succeeds if HTTP answers 200
+rig_http_is_ok() ( # PORT PATH: succeeds if HTTP answers 200
     exec 3<>"/dev/tcp/127.0.0.1/$1" &&
         printf 'GET %s HTTP/1.0\r\nHost: 127.0.0.1:%s\r\n\r\n' "$2" "$1" >&3 &&
         read -r -t 5 -u 3 status &&
@@ -410,7 +410,7 @@ rig_service() {
     shift
     case $name in
     node_exporter | caddy)
-        rig_fetch "$name" && rig_on_port "$name" "rig_${name}_at" 'rig_answers PORT /debug/pprof/'
+        rig_fetch "$name" && rig_on_port "$name" "rig_${name}_at" 'rig_http_is_ok PORT /debug/pprof/'
         ;;
     rude) rig_fixture rude "$@" ;;
     *)

@@ -38,7 +38,7 @@ redmine_start() {
         return 1
     }
     trackers_export "$dir/seeded"
-    rig_on_port redmine redmine_at 'rig_answers PORT /' 90
+    rig_on_port redmine redmine_at 'rig_http_is_ok PORT /' 90
 }
 
 redmine_at() { # NAME PORT

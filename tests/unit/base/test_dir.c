@@ -152,7 +152,7 @@ static const struct {
                   {"rename_new from", rename_new_from},
                   {"remove", dir_remove},
                   {"stat", stat_file},
-                  {"sync", dir_sync}};
+                  {"sync", dir_sync_parent}};
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
 /* The link is the first, a middle or the last but one component. It is absolute, relative, or a link to a

@@ -176,8 +176,8 @@ static void a_wrong_secret_is_forgotten(void **state)
 static void two_spellings_of_a_path_have_one_name(void **state)
 {
     (void)state;
-    char *plain = keyring_file_name("/etc/passwd"), *other = keyring_file_name("/etc/../etc/./passwd"),
-         *none = keyring_file_name("/nowhere/../key"), *same = keyring_file_name("/nowhere/../key");
+    char *plain = keyring_name_of_file("/etc/passwd"), *other = keyring_name_of_file("/etc/../etc/./passwd"),
+         *none = keyring_name_of_file("/nowhere/../key"), *same = keyring_name_of_file("/nowhere/../key");
     assert_string_equal(plain, other);
     assert_string_equal(none, same);
     assert_string_not_equal(plain, none);

@@ -403,16 +403,16 @@ static void a_fork_does_not_change_its_parent(void **state)
     struct err err = ERR_INIT;
     int number = 6, code = -1, seconds = 60, cancel[2];
     sigaction(SIGINT, &act, &before);
-    assert_ok(proc_run_fork(increment, &number, -1, &code, &err), &err);
+    assert_ok(proc_run_in_fork(increment, &number, -1, &code, &err), &err);
     assert_int_equal(code, 7);
     assert_int_equal(number, 6);
-    assert_ok(proc_run_fork(interrupt_itself, NULL, -1, &code, &err), &err);
+    assert_ok(proc_run_in_fork(interrupt_itself, NULL, -1, &code, &err), &err);
     assert_int_equal(code, 128 + SIGINT);
     sigaction(SIGINT, &before, &after);
     assert_true(after.sa_handler == ignore_signal);
     assert_ok(fd_pipe(cancel, &err), &err);
     assert_int_equal(write(cancel[1], "", 1), 1);
-    assert_refused(proc_run_fork(wait_for_a_signal, &seconds, cancel[0], &code, &err), &err, ERR_CANCELLED,
+    assert_refused(proc_run_in_fork(wait_for_a_signal, &seconds, cancel[0], &code, &err), &err, ERR_CANCELLED,
                    "interrupted");
     fd_close(&cancel[0]);
     fd_close(&cancel[1]);
@@ -443,7 +443,7 @@ static void the_raised_descriptor_limit_is_not_inherited(void **state)
     assert_int_equal(now.rlim_cur, 130);
     assert_script("until [ `ulimit -Sn` = 100 ]; do :; done; echo ours", 0, "ours\n", "");
     setrlimit(RLIMIT_NOFILE, &before);
-    assert_ok(proc_run_fork(raise_limit_beyond_the_maximum, NULL, -1, &code, &err), &err);
+    assert_ok(proc_run_in_fork(raise_limit_beyond_the_maximum, NULL, -1, &code, &err), &err);
     assert_int_equal(code, 0);
 }
 
@@ -662,7 +662,7 @@ static void a_signal_to_the_child_interrupts_the_parent(void **state)
     struct sigaction before, act = {.sa_handler = ignore_signal};
     int code = -1;
     signal(SIGINT, SIG_DFL); /* a shell starts background jobs with SIGINT ignored */
-    assert_ok(proc_run_fork(run_interrupted_child, NULL, -1, &code, &err), &err);
+    assert_ok(proc_run_in_fork(run_interrupted_child, NULL, -1, &code, &err), &err);
     assert_int_equal(code, 128 + SIGINT);
     sigaction(SIGINT, &act, &before);
     assert_refused(proc_run_confined(interrupt_confined, NULL, &confined, NULL, &err), &err, ERR_CANCELLED,

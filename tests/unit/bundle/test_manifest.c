@@ -988,7 +988,7 @@ static void a_complete_target_has_no_error(void **state)
             &err);
         assert_true(manifest_has_all_items(again, "h", "has"));
         assert_false(manifest_has_all_items(again, "h", "lacks"));
-        assert_ok(manifest_list_unrecorded(again, "h", "lacks", &left, &err), &err);
+        assert_ok(manifest_list_planned_without_file(again, "h", "lacks", &left, &err), &err);
         assert_int_equal(left.n, 1);
         free(left.items);
         if (whole)

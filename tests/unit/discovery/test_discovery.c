@@ -556,7 +556,7 @@ static void a_directory_with_glob_characters_is_no_pattern(void **state)
         assert_ok(discovered_parse(&file, &f, &err), &err);
         assert_int_equal(f.notes.n, 0);
         assert_int_equal(f.n, 2);
-        struct source source = {.kind = SOURCE_FILE_SD, .place = place, .literal = strlen(dir)};
+        struct source source = {.kind = SOURCE_FILE_SD, .place = place, .n_literal = strlen(dir)};
         assert_ok(discovered_read(&source, &g, &err), &err);
         assert_int_equal(g.n, 1);
         discovered_release(&f);

@@ -231,11 +231,11 @@ static void every_finding_has_a_text(void **state)
 {
     (void)state;
     struct findings l = {0}, more = {0};
-    for (int i = 1; i < FETCH_FINDINGS; i++)
+    for (int i = 1; i < FETCH_FINDING_END; i++)
         assert_int_equal(fetch_finding_add(i % 2 ? &l : &more, (enum fetch_finding)i, "one", "two", NULL), 0);
-    assert_int_equal(fetch_finding_add(&l, FETCH_FINDINGS, NULL, NULL, NULL), -1);
+    assert_int_equal(fetch_finding_add(&l, FETCH_FINDING_END, NULL, NULL, NULL), -1);
     findings_move(&l, &more);
-    assert_int_equal(l.n, FETCH_FINDINGS - 1);
+    assert_int_equal(l.n, FETCH_FINDING_END - 1);
     assert_int_equal(more.n, 0);
     for (size_t i = 0; i < l.n; i++)
         assert_null(strchr(l.items[i].text, '{'));

@@ -264,7 +264,7 @@ static void the_help_has_a_row_for_each_kind_and_set(void **state)
     assert_null(kind_of_endpoint("cpu"));
 }
 
-static void assert_slowing_kinds(const char *words, const char *expected)
+static void assert_costly_kinds(const char *words, const char *expected)
 {
     struct strlist list = {0}, costly = {0};
     struct err err = ERR_INIT;
@@ -282,14 +282,14 @@ static void assert_slowing_kinds(const char *words, const char *expected)
 static void kinds_that_slow_a_process_down_are_listed(void **state)
 {
     (void)state;
-    assert_slowing_kinds("heap=gc,goroutines,mutex,allocs,/debug/vars", "");
-    assert_slowing_kinds("default", "cpu=30s");
-    assert_slowing_kinds("incident", "cpu=30s trace=5s");
-    assert_slowing_kinds("all", "cpu=30s");
-    assert_slowing_kinds("profile=7,heap,mutex=3s,goroutines=text,goroutines=grouped",
-                         "cpu=7 mutex=3s goroutines=text");
-    assert_slowing_kinds("mutex=text,fgprof,/x/debug/pprof/profile?seconds=2",
-                         "fgprof=30s /x/debug/pprof/profile?seconds=2");
+    assert_costly_kinds("heap=gc,goroutines,mutex,allocs,/debug/vars", "");
+    assert_costly_kinds("default", "cpu=30s");
+    assert_costly_kinds("incident", "cpu=30s trace=5s");
+    assert_costly_kinds("all", "cpu=30s");
+    assert_costly_kinds("profile=7,heap,mutex=3s,goroutines=text,goroutines=grouped",
+                        "cpu=7 mutex=3s goroutines=text");
+    assert_costly_kinds("mutex=text,fgprof,/x/debug/pprof/profile?seconds=2",
+                        "fgprof=30s /x/debug/pprof/profile?seconds=2");
 }
 
 int main(void)

@@ -96,15 +96,15 @@ int __wrap_dir_open(const struct dir *b, const char *path, struct err *err)
 
 /* A body that begins with "secret" contains the service's secret. A body that begins with a question mark
  * cannot be read. */
-int __wrap_transfer_find_secret(const struct transfer *t, int fd, bool *ret_reflected);
-int __wrap_transfer_find_secret(const struct transfer *t, int fd, bool *ret_reflected)
+int __wrap_transfer_find_secret(const struct transfer *t, int fd, bool *ret_has_secret);
+int __wrap_transfer_find_secret(const struct transfer *t, int fd, bool *ret_has_secret)
 {
     char beginning[8] = "";
     assert_non_null(t);
     assert_int_equal(pread(fd, beginning, 6, 0), 6);
     if (beginning[0] == '?')
         return -1;
-    *ret_reflected = strcmp(beginning, "secret") == 0;
+    *ret_has_secret = strcmp(beginning, "secret") == 0;
     return 0;
 }
 

@@ -292,7 +292,7 @@ static void *send_much(void *ctx)
 }
 
 /* Eight megabytes in both directions at once, unchanged. */
-static void carries_much(int fd)
+static void assert_carries_much(int fd)
 {
     pthread_t thread;
     static unsigned char chunk[30011];
@@ -318,7 +318,7 @@ static int64_t busy_within(int64_t ms)
     return (after.tv_sec - before.tv_sec) * 1000 + (after.tv_nsec - before.tv_nsec) / 1000000;
 }
 
-static void waits_without_spinning(void)
+static void assert_waits_without_spinning(void)
 {
     assert_in_range(busy_within(500), 0, 200);
 }
@@ -382,8 +382,8 @@ static void many_bytes_pass_unchanged_in_both_directions(void **state)
     (void)state;
     struct server *s = server_new(ECHO);
     struct gateway *gw = open_gateway();
-    carries_much(dial_port(gw, s->port));
-    carries_much(connect_to(listen_for_port(gw, s->port)));
+    assert_carries_much(dial_port(gw, s->port));
+    assert_carries_much(connect_to(listen_for_port(gw, s->port)));
     gateway_close(gw);
     server_free(s);
 }
@@ -504,7 +504,7 @@ static void a_reset_reaches_the_client(void **state)
     static char chunk[65536];
     int fd = connect_to(l);
     /* The client reads nothing until the remote end has reset the connection, so some bytes are lost. */
-    waits_without_spinning();
+    assert_waits_without_spinning();
     size_t got = 0;
     for (ssize_t n; (n = read(fd, chunk, sizeof chunk)) > 0;)
         got += (size_t)n;
@@ -736,12 +736,12 @@ static void a_remote_end_that_does_not_read_causes_no_spinning(void **state)
     struct server *s = server_new(DEAF);
     struct gateway *gw = open_gateway();
     int fd = dial_port(gw, s->port);
-    waits_without_spinning();
+    assert_waits_without_spinning();
     fill_connection(fd);
-    waits_without_spinning();
+    assert_waits_without_spinning();
     /* The local end is closed, and there are still bytes to send. */
     fd_close(&fd);
-    waits_without_spinning();
+    assert_waits_without_spinning();
     gateway_close(gw);
     server_free(s);
 }
@@ -752,11 +752,11 @@ static void a_local_end_that_does_not_read_causes_no_spinning(void **state)
     struct server *s = server_new(FLOOD);
     struct gateway *gw = open_gateway();
     int fd = dial_port(gw, s->port);
-    waits_without_spinning();
+    assert_waits_without_spinning();
     shutdown(fd, SHUT_WR);
-    waits_without_spinning();
+    assert_waits_without_spinning();
     fd_close(&fd);
-    waits_without_spinning();
+    assert_waits_without_spinning();
     gateway_close(gw);
     server_free(s);
 }

@@ -21,7 +21,7 @@
 
 /* ---- observer ---------------------------------------------------------------------------------------- */
 
-struct told {
+struct observed_steps {
     struct gateway_step steps[8];
     struct err failures[8];
     size_t n;
@@ -30,7 +30,7 @@ struct told {
 
 static void on_step(void *ctx, const struct gateway_step *step)
 {
-    struct told *t = ctx;
+    struct observed_steps *t = ctx;
     assert_in_range(t->n, 0, 7);
     assert_true(pthread_equal(pthread_self(), t->thread));
     assert_in_range(step->duration_ms, 0, LONG_MS);
@@ -40,7 +40,8 @@ static void on_step(void *ctx, const struct gateway_step *step)
     t->n++;
 }
 
-static void is_step(const struct told *t, size_t i, enum gateway_step_kind kind, const char *detail)
+static void assert_step(const struct observed_steps *t, size_t i, enum gateway_step_kind kind,
+                        const char *detail)
 {
     assert_in_range(i, 0, t->n - 1);
     assert_int_equal(t->steps[i].kind, kind);
@@ -77,8 +78,8 @@ static void *send_greeting(void *ctx)
 }
 
 /* Opens a route of one hop, which must fail. */
-static void open_fails(const char *host, unsigned port, char *known_hosts, int cancel_fd, struct told *t,
-                       struct err *err)
+static void assert_open_fails(const char *host, unsigned port, char *known_hosts, int cancel_fd,
+                              struct observed_steps *t, struct err *err)
 {
     struct route route = {.hops = calloc(1, sizeof *route.hops), .n_hops = 1};
     route.hops[0] = (struct ssh_config){.hostname = strdup(host), .user = strdup("nobody"), .port = port};
@@ -90,7 +91,7 @@ static void open_fails(const char *host, unsigned port, char *known_hosts, int c
     struct gateway *gw = NULL;
     if (known_hosts)
         assert_ok(strlist_add(&route.hops[0].host_key.files, known_hosts, NULL), NULL);
-    *t = (struct told){.thread = pthread_self()};
+    *t = (struct observed_steps){.thread = pthread_self()};
     assert_int_equal(gateway_open(&route, &options, &gw, err), -1);
     assert_null(gw);
     assert_null(route.hops);
@@ -101,7 +102,7 @@ static void open_fails(const char *host, unsigned port, char *known_hosts, int c
 static void a_direct_route_has_no_steps(void **state)
 {
     (void)state;
-    struct told t = {.thread = pthread_self()};
+    struct observed_steps t = {.thread = pthread_self()};
     struct gateway_options options = {
         .cancel_fd = -1, .step_timeout_ms = LONG_MS, .keepalive_ms = 10000, .step = on_step, .step_ctx = &t};
     struct gateway *gw = NULL;
@@ -118,13 +119,13 @@ static void a_failed_connection_is_a_step(void **state)
     (void)state;
     unsigned port = 0;
     int fd = bind_port(false, &port);
-    struct told t;
+    struct observed_steps t;
     struct err err = ERR_INIT;
     char *where = format_text("127.0.0.1 port %u", port);
     char *msg = format_text("%s: cannot connect: Connection refused", where);
-    open_fails("127.0.0.1", port, NULL, -1, &t, &err);
+    assert_open_fails("127.0.0.1", port, NULL, -1, &t, &err);
     assert_int_equal(t.n, 1);
-    is_step(&t, 0, GATEWAY_CONNECT, where);
+    assert_step(&t, 0, GATEWAY_CONNECT, where);
     assert_refused(-1, &t.failures[0], ERR_FAILED, msg);
     assert_refused(-1, &err, ERR_FAILED, msg);
     fd_close(&fd);
@@ -138,15 +139,15 @@ static void a_port_without_ssh_is_a_step(void **state)
     unsigned port = 0;
     int fd = bind_port(true, &port);
     pthread_t thread;
-    struct told t;
+    struct observed_steps t;
     struct err err = ERR_INIT;
     assert_ok(thread_start(&thread, send_greeting, &fd, &err), &err);
-    open_fails("localhost", port, NULL, -1, &t, &err);
+    assert_open_fails("localhost", port, NULL, -1, &t, &err);
     pthread_join(thread, NULL);
     assert_int_equal(t.n, 2);
     char *detail = format_text("localhost port %u (127.0.0.1)", port);
-    is_step(&t, 0, GATEWAY_CONNECT, detail);
-    is_step(&t, 1, GATEWAY_HANDSHAKE, "");
+    assert_step(&t, 0, GATEWAY_CONNECT, detail);
+    assert_step(&t, 1, GATEWAY_HANDSHAKE, "");
     assert_refused(-1, &t.failures[1], ERR_FAILED,
                    "the server is not an SSH server: it says \"220 mail?[31m\"");
     assert_contains(t.failures[1].hint, "is the port right?");
@@ -163,17 +164,17 @@ static void unreadable_known_hosts_are_a_failed_step(void **state)
 {
     unsigned port = 0;
     int fd = bind_port(true, &port);
-    struct told t;
+    struct observed_steps t;
     struct err err = ERR_INIT;
     /* PATH without OpenSSH. */
     char *path = scratch_file(*state, "known_hosts", "x", 1), *before = strdup(getenv("PATH"));
     setenv("PATH", *state, 1);
-    open_fails("127.0.0.1", port, path, -1, &t, &err);
+    assert_open_fails("127.0.0.1", port, path, -1, &t, &err);
     setenv("PATH", before, 1);
     assert_int_equal(t.n, 2);
     char *where = format_text("127.0.0.1 port %u", port);
-    is_step(&t, 0, GATEWAY_CONNECT, where);
-    is_step(&t, 1, GATEWAY_HOST_KEY, "");
+    assert_step(&t, 0, GATEWAY_CONNECT, where);
+    assert_step(&t, 1, GATEWAY_HOST_KEY, "");
     assert_refused(-1, &t.failures[1], ERR_NOT_FOUND, "cannot start ssh-keygen: No such file or directory");
     char *msg = format_text("%s: %s", where, t.failures[1].msg);
     assert_refused(-1, &err, ERR_NOT_FOUND, msg);
@@ -189,11 +190,11 @@ static void an_interruption_is_reported_as_a_cancellation(void **state)
     (void)state;
     unsigned port = 0;
     int fd = bind_port(true, &port), cancel[2];
-    struct told t;
+    struct observed_steps t;
     struct err err = ERR_INIT;
     assert_ok(fd_pipe(cancel, &err), &err);
     assert_ok(fd_write_all(cancel[1], "", 1, &err), &err);
-    open_fails("127.0.0.1", port, NULL, cancel[0], &t, &err);
+    assert_open_fails("127.0.0.1", port, NULL, cancel[0], &t, &err);
     assert_int_equal(t.n, 1);
     assert_int_equal(t.steps[0].kind, GATEWAY_CONNECT);
     assert_int_equal(t.failures[0].kind, ERR_CANCELLED);

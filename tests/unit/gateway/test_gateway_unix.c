@@ -38,7 +38,7 @@ static struct sockaddr_un address_of(const char *path)
     return address;
 }
 
-static int far_end(const char *path)
+static int listen_at(const char *path)
 {
     struct sockaddr_un address = address_of(path);
     int fd = fd_socket(AF_UNIX, NULL);
@@ -86,7 +86,7 @@ static void a_socket_is_dialled(void **state)
     struct destination to = {.unix_path = path};
     struct gateway *gw = open_gateway();
     struct err err = ERR_INIT;
-    int listener = far_end(path), fd = -1;
+    int listener = listen_at(path), fd = -1;
     assert_ok(gateway_dial(gw, &to, &fd, &err), &err);
     assert_conversation(fd, accept_connection(listener));
     /* With a path, host and port are ignored. */
@@ -106,7 +106,7 @@ static void the_far_end_closes_with_the_near_end(void **state)
     struct destination to = {.unix_path = path};
     struct gateway *gw = open_gateway();
     struct err err = ERR_INIT;
-    int listener = far_end(path);
+    int listener = listen_at(path);
     for (int i = 0; i < 20; i++) {
         int near = -1, far;
         assert_ok(gateway_dial(gw, &to, &near, &err), &err);
@@ -129,7 +129,7 @@ static void a_remote_socket_can_be_listened_for(void **state)
     struct gateway *gw = open_gateway();
     struct gateway_listener *l = NULL;
     struct err err = ERR_INIT;
-    int listener = far_end(path);
+    int listener = listen_at(path);
     assert_ok(gateway_listen(gw, &(struct destination){.unix_path = path}, &l, &err), &err);
     /* The gateway keeps its own copy of the path. */
     memset(path, 'x', strlen(path));
@@ -145,7 +145,7 @@ static void a_remote_socket_can_be_listened_for(void **state)
     fd_close(&listener);
 }
 
-static void not_dialled(const char *path, const char *msg)
+static void assert_dial_refused(const char *path, const char *msg)
 {
     struct destination to = {.unix_path = path};
     struct gateway *gw = open_gateway();
@@ -160,15 +160,15 @@ static void a_missing_socket_is_an_error(void **state)
 {
     char *path = format_text("%s/none.sock", (char *)*state);
     char *msg = format_text("%s: cannot connect: No such file or directory", path);
-    not_dialled(path, msg);
+    assert_dial_refused(path, msg);
     free(path);
     free(msg);
     /* A socket of a process that ended. */
     path = format_text("%s/left.sock", (char *)*state);
     msg = format_text("%s: cannot connect: Connection refused", path);
-    int listener = far_end(path);
+    int listener = listen_at(path);
     fd_close(&listener);
-    not_dialled(path, msg);
+    assert_dial_refused(path, msg);
     free(path);
     free(msg);
 }
@@ -181,7 +181,7 @@ static void the_longest_path_of_a_socket_is_dialled(void **state)
     int fd = -1, n = snprintf(path, sizeof path, "%s/", (char *)*state);
     memset(path + n, 'x', sizeof path - (size_t)n);
     path[PATH_MOST] = '\0';
-    int listener = far_end(path);
+    int listener = listen_at(path);
     assert_ok(gateway_dial(gw, &(struct destination){.unix_path = path}, &fd, &err), &err);
     assert_conversation(fd, accept_connection(listener));
     fd_close(&listener);
@@ -190,7 +190,7 @@ static void the_longest_path_of_a_socket_is_dialled(void **state)
     path[PATH_MOST + 1] = '\0';
     char *msg = format_text("%s: the path of a Unix socket may have at most %zu bytes; this path has %zu",
                             path, PATH_MOST, PATH_MOST + 1);
-    not_dialled(path, msg);
+    assert_dial_refused(path, msg);
     free(msg);
 }
 

@@ -52,7 +52,7 @@ static void a_home_is_expanded(void **state)
     assert_address_read("unix:~/x.sock", "/home/ann/x.sock", "/home/ann/x.sock", true);
 }
 
-static void not_read(const char *text)
+static void assert_address_refused(const char *text)
 {
     struct local_address a = {.ip = "untouched"};
     struct err err = ERR_INIT;
@@ -73,7 +73,7 @@ static void invalid_addresses_are_refused(void **state)
         "localhost",  "unix:",      "unix",        "unix:a\nb",        "http://127.0.0.1:6060",
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        not_read(words[i]);
+        assert_address_refused(words[i]);
 }
 
 static void refused_addresses_have_hints(void **state)
@@ -94,7 +94,7 @@ static void refused_addresses_have_hints(void **state)
 }
 
 /* Any accepted address can be printed and parsed again. */
-static void take_damaged(void *ctx, const struct damaged *s)
+static void check_accepted_address(void *ctx, const struct damaged *s)
 {
     struct local_address a, again;
     char name[LOCAL_ADDRESS_NAME];
@@ -114,7 +114,7 @@ static void accepted_addresses_can_be_printed_and_parsed_again(void **state)
     static const char *const words[] = {"6060", "127.0.0.1:6060", "[2001:db8::7]:6060", "localhost:80",
                                         "unix:/run/user/1000/pprof.sock"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        damage_everywhere(words[i], strlen(words[i]), take_damaged, NULL);
+        damage_everywhere(words[i], strlen(words[i]), check_accepted_address, NULL);
 }
 
 /* ---- sockets ----------------------------------------------------------------------------------------- */
@@ -139,7 +139,7 @@ static int connected_to(const char *path)
     return fd;
 }
 
-static void no_listening(const struct local_address *a, enum err_kind kind, const char *part)
+static void assert_listening_refused(const struct local_address *a, enum err_kind kind, const char *part)
 {
     struct local_listener l = LOCAL_LISTENER_INIT;
     struct err err = ERR_INIT;
@@ -159,7 +159,7 @@ static void a_port_is_listened_on_once(void **state)
     assert_int_equal(errno, EAGAIN);
     snprintf(wanted, sizeof wanted, "cannot listen on %s: another program listens there",
              local_address_name(&l.address, name));
-    no_listening(&l.address, ERR_BUSY, wanted);
+    assert_listening_refused(&l.address, ERR_BUSY, wanted);
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                              .sin_port = htons((uint16_t)l.address.port)};
@@ -189,7 +189,7 @@ static void a_socket_is_private_and_removed(void **state)
     int fd = connected_to(path), accepted = local_listener_accept(&l, from);
     assert_true(accepted >= 0);
     assert_string_equal(from, "a local program");
-    no_listening(&l.address, ERR_BUSY, "another program listens there");
+    assert_listening_refused(&l.address, ERR_BUSY, "another program listens there");
     close(fd);
     close(accepted);
     local_listener_close(&l);
@@ -221,7 +221,7 @@ static void other_files_are_not_replaced(void **state)
     struct local_address a = {.path = ""};
     char *path = scratch_file(*state, "s", "mine", 4);
     snprintf(a.path, sizeof a.path, "%s", path);
-    no_listening(&a, ERR_EXISTS, "the file exists and is no socket");
+    assert_listening_refused(&a, ERR_EXISTS, "the file exists and is no socket");
     struct buf b = scratch_read(path);
     assert_string_equal(buf_str(&b), "mine");
     buf_release(&b);
@@ -229,10 +229,10 @@ static void other_files_are_not_replaced(void **state)
     char *link = file_join(*state, "link");
     assert_int_equal(symlink(path, link), 0);
     snprintf(a.path, sizeof a.path, "%s", link);
-    no_listening(&a, ERR_EXISTS, "no socket");
+    assert_listening_refused(&a, ERR_EXISTS, "no socket");
     assert_true(file_exists(link));
     snprintf(a.path, sizeof a.path, "%s/no/such", (char *)*state);
-    no_listening(&a, ERR_LOCAL_IO, "cannot listen on");
+    assert_listening_refused(&a, ERR_LOCAL_IO, "cannot listen on");
     free(path);
     free(link);
 }

@@ -260,7 +260,7 @@ static void names_that_differ_only_in_case_are_refused(void **state)
 }
 
 /* The duplicates of all hosts, written as a=b=c, separated by blanks. */
-static void has_duplicates(const char *hosts, const char *expected)
+static void assert_duplicates(const char *hosts, const char *expected)
 {
     struct buf text = BUF_INIT(4096), joined = BUF_INIT(4096);
     struct targets t = {0};
@@ -288,21 +288,23 @@ static void has_duplicates(const char *hosts, const char *expected)
 static void hosts_of_one_address_and_service_are_found(void **state)
 {
     (void)state;
-    has_duplicates("  a: { services: [s] }\n  b: { services: [s] }\n", "");
-    has_duplicates("  a: { address: x, services: [s] }\n  b: { address: X, services: [s] }\n", "a=b");
-    has_duplicates("  a: { address: x, services: [s] }\n  b: { address: u@x, services: [s2, t] }\n", "a=b");
-    has_duplicates("  a: { address: x, services: [s, t] }\n  b: { address: x, services: [s, t] }\n", "a=b");
-    has_duplicates("  a: { address: x, services: [s] }\n  b: { address: x, services: [t, u] }\n", "");
-    has_duplicates("  a: { address: x, services: [u] }\n  b: { address: x, services: [u] }\n", "a=b");
-    has_duplicates("  a: { address: x, services: [s, s2] }\n", "");
-    has_duplicates("  'f-[1-4]': { address: x, services: [s] }\n  g: { address: y, services: [s] }\n"
-                   "  h: { address: y, services: [s] }\n",
-                   "f-1=f-2=f-3=f-4 g=h");
-    has_duplicates(
+    assert_duplicates("  a: { services: [s] }\n  b: { services: [s] }\n", "");
+    assert_duplicates("  a: { address: x, services: [s] }\n  b: { address: X, services: [s] }\n", "a=b");
+    assert_duplicates("  a: { address: x, services: [s] }\n  b: { address: u@x, services: [s2, t] }\n",
+                      "a=b");
+    assert_duplicates("  a: { address: x, services: [s, t] }\n  b: { address: x, services: [s, t] }\n",
+                      "a=b");
+    assert_duplicates("  a: { address: x, services: [s] }\n  b: { address: x, services: [t, u] }\n", "");
+    assert_duplicates("  a: { address: x, services: [u] }\n  b: { address: x, services: [u] }\n", "a=b");
+    assert_duplicates("  a: { address: x, services: [s, s2] }\n", "");
+    assert_duplicates("  'f-[1-4]': { address: x, services: [s] }\n  g: { address: y, services: [s] }\n"
+                      "  h: { address: y, services: [s] }\n",
+                      "f-1=f-2=f-3=f-4 g=h");
+    assert_duplicates(
         "  a: { address: x, services: [s] }\n  b: { address: x, services: [s], ssh: { port: 2222 } }\n", "");
-    has_duplicates(
+    assert_duplicates(
         "  a: { address: x, services: [s] }\n  b: { address: x, services: [s], ssh: { jump: j } }\n", "");
-    has_duplicates(
+    assert_duplicates(
         "  a: { address: x, services: [s] }\n  b: { address: x, services: [s], connect: direct }\n", "");
 }
 

@@ -340,7 +340,7 @@ static void lists_instead_of_mappings_are_explained(void **state)
 }
 
 /* Asserts that the text has exactly these mistakes, one on each line. */
-static void has_mistakes(const char *text, const char *expected)
+static void assert_mistakes(const char *text, const char *expected)
 {
     struct inventory *inv = NULL;
     struct mistakes m = {.n = 0};
@@ -364,34 +364,35 @@ static void has_mistakes(const char *text, const char *expected)
 static void several_errors_are_found_in_one_run(void **state)
 {
     (void)state;
-    has_mistakes("version: 1\n"
-                 "hosts:\n"
-                 "  web: { services: [a, nobody, b], adress: x }\n"
-                 "  web: { services: [b] }\n"
-                 "services:\n"
-                 "  a: { prot: 80, scheme: ftp }\n"
-                 "  b: { port: 80 }\n"
-                 "zzzzz: 1\n",
-                 "inv.yaml:3:24: unknown service \"nobody\"\n"
-                 "inv.yaml:3:36: unknown key \"adress\"\n"
-                 "inv.yaml:4:3: \"web\" is listed twice, first in line 3\n"
-                 "inv.yaml:6:8: unknown key \"prot\"\n"
-                 "inv.yaml:6:26: scheme must be \"http\" or \"https\"\n"
-                 "inv.yaml:8:1: unknown key \"zzzzz\"\n");
-    has_mistakes(
+    assert_mistakes("version: 1\n"
+                    "hosts:\n"
+                    "  web: { services: [a, nobody, b], adress: x }\n"
+                    "  web: { services: [b] }\n"
+                    "services:\n"
+                    "  a: { prot: 80, scheme: ftp }\n"
+                    "  b: { port: 80 }\n"
+                    "zzzzz: 1\n",
+                    "inv.yaml:3:24: unknown service \"nobody\"\n"
+                    "inv.yaml:3:36: unknown key \"adress\"\n"
+                    "inv.yaml:4:3: \"web\" is listed twice, first in line 3\n"
+                    "inv.yaml:6:8: unknown key \"prot\"\n"
+                    "inv.yaml:6:26: scheme must be \"http\" or \"https\"\n"
+                    "inv.yaml:8:1: unknown key \"zzzzz\"\n");
+    assert_mistakes(
         "services: []\nhosts: { a: { services: [x] }, b: { services: [y] } }\ngroups: { g: [nobody] }\n",
         "inv.yaml:1:1: \"version\" is missing\n"
         "inv.yaml:1:11: services must be a mapping of services, not a list\n");
-    has_mistakes("version: 1\nhosts: { a: { services: [] } }\ngroups: { g: [b, c], h: [d] }\n",
-                 "inv.yaml:3:15: no host or group \"b\"\n"
-                 "inv.yaml:3:18: no host or group \"c\"\n"
-                 "inv.yaml:3:26: no host or group \"d\"\n");
-    has_mistakes("version: 2\n", "inv.yaml:1:10: version must be 1\n");
-    has_mistakes("version: 1\nservices:\n  a:\n  port: 1\n  b:\n  port: 2\nhosts:\n  c:\n  address: d\n",
-                 "inv.yaml:4:3: \"port\" is a setting, but is indented like the services' names\n"
-                 "inv.yaml:6:3: \"port\" is a setting, but is indented like the services' names\n"
-                 "inv.yaml:9:3: \"address\" is a setting, but is indented like the hosts' names\n");
-    has_mistakes("version: 1\nhosts: [a\n", "inv.yaml:3:1: a list in brackets lacks a comma or its \"]\"\n");
+    assert_mistakes("version: 1\nhosts: { a: { services: [] } }\ngroups: { g: [b, c], h: [d] }\n",
+                    "inv.yaml:3:15: no host or group \"b\"\n"
+                    "inv.yaml:3:18: no host or group \"c\"\n"
+                    "inv.yaml:3:26: no host or group \"d\"\n");
+    assert_mistakes("version: 2\n", "inv.yaml:1:10: version must be 1\n");
+    assert_mistakes("version: 1\nservices:\n  a:\n  port: 1\n  b:\n  port: 2\nhosts:\n  c:\n  address: d\n",
+                    "inv.yaml:4:3: \"port\" is a setting, but is indented like the services' names\n"
+                    "inv.yaml:6:3: \"port\" is a setting, but is indented like the services' names\n"
+                    "inv.yaml:9:3: \"address\" is a setting, but is indented like the hosts' names\n");
+    assert_mistakes("version: 1\nhosts: [a\n",
+                    "inv.yaml:3:1: a list in brackets lacks a comma or its \"]\"\n");
 }
 
 static void the_number_of_errors_is_limited(void **state)
@@ -434,7 +435,7 @@ static void invalid_top_level_keys_are_refused(void **state)
 }
 
 /* Asserts the refusal of one service. `column` is the column within its settings, counted from 1. */
-static void service_refuses(const char *settings, size_t column, const char *message, const char *hint)
+static void assert_service_refused(const char *settings, size_t column, const char *message, const char *hint)
 {
     char text[512], expected[512];
     snprintf(text, sizeof text, "version: 1\nservices:\n  api: %s\n", settings);
@@ -454,35 +455,36 @@ static void invalid_services_are_refused(void **state)
         "version: 1\nservices:\n  -api: { port: 1 }\n", "inv.yaml:3:3: \"-api\" is no name for a service",
         "a name has letters, digits, \".\", \"_\" and \"-\", begins with a letter or digit and has at most "
         "253 characters");
-    service_refuses("1", 1, "api must be a mapping of settings", "");
-    service_refuses("", 0, "api must be a mapping of settings", "");
-    service_refuses("{ prot: 1 }", 3, "unknown key \"prot\"", "did you mean \"port\"?");
-    service_refuses("{ zzzzzz: http }", 3, "unknown key \"zzzzzz\"", KEYS);
-    service_refuses("{ \"\\e[2J\": http }", 3, "unknown key \"?[2J\"", KEYS);
+    assert_service_refused("1", 1, "api must be a mapping of settings", "");
+    assert_service_refused("", 0, "api must be a mapping of settings", "");
+    assert_service_refused("{ prot: 1 }", 3, "unknown key \"prot\"", "did you mean \"port\"?");
+    assert_service_refused("{ zzzzzz: http }", 3, "unknown key \"zzzzzz\"", KEYS);
+    assert_service_refused("{ \"\\e[2J\": http }", 3, "unknown key \"?[2J\"", KEYS);
     static const char *const ports[] = {
         "0",  "65536", "\"80\"", "0x50", "080",    "1e3", "-1",
         "+1", "80.0",  "[80]",   "~",    "'6060'", "x",   "99999999999999999999"};
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
         char settings[64];
         snprintf(settings, sizeof settings, "{ port: %s }", ports[i]);
-        service_refuses(settings, 9, "port must be a number from 1 to 65535", "");
+        assert_service_refused(settings, 9, "port must be a number from 1 to 65535", "");
     }
-    service_refuses("{ port: }", 9, "port must be a number from 1 to 65535", "");
-    service_refuses("{ host: ~ }", 9, "host must be text", "");
-    service_refuses("{ host: [a] }", 9, "host must be text", "");
-    service_refuses("{ host: \"\" }", 9, "host must be text", "");
-    service_refuses("{ hint: no }", 9, "hint must be text", "");
-    service_refuses("{ hint: \"a\\nb\" }", 9, "hint must be one line of visible characters", "");
-    service_refuses("{ hint: \"a\\u202eb\" }", 9, "hint must be one line of visible characters", "");
-    service_refuses("{ hint: a\xe2\x80\x8b }", 9, "hint must be one line of visible characters", "");
-    service_refuses("{ host: a/b }", 9, "host must be a host's name or IP address", "");
-    service_refuses("{ path: debug }", 9, "path must begin with \"/\"", "");
-    service_refuses("{ path: /a?b }", 9, "path must be a URL's path", "");
-    service_refuses("{ host_header: \"a b\" }", 16,
-                    "host_header must be a host's name, with :port where needed", "");
-    service_refuses("{ kinds: cpu }", 10, "kinds must be a list of kinds of profile", "write kinds: [cpu]");
-    service_refuses("{ kinds: [cpu, ''] }", 16, "an entry must be text", "");
-    service_refuses("{ kinds: [[cpu]] }", 11, "an entry must be text", "");
+    assert_service_refused("{ port: }", 9, "port must be a number from 1 to 65535", "");
+    assert_service_refused("{ host: ~ }", 9, "host must be text", "");
+    assert_service_refused("{ host: [a] }", 9, "host must be text", "");
+    assert_service_refused("{ host: \"\" }", 9, "host must be text", "");
+    assert_service_refused("{ hint: no }", 9, "hint must be text", "");
+    assert_service_refused("{ hint: \"a\\nb\" }", 9, "hint must be one line of visible characters", "");
+    assert_service_refused("{ hint: \"a\\u202eb\" }", 9, "hint must be one line of visible characters", "");
+    assert_service_refused("{ hint: a\xe2\x80\x8b }", 9, "hint must be one line of visible characters", "");
+    assert_service_refused("{ host: a/b }", 9, "host must be a host's name or IP address", "");
+    assert_service_refused("{ path: debug }", 9, "path must begin with \"/\"", "");
+    assert_service_refused("{ path: /a?b }", 9, "path must be a URL's path", "");
+    assert_service_refused("{ host_header: \"a b\" }", 16,
+                           "host_header must be a host's name, with :port where needed", "");
+    assert_service_refused("{ kinds: cpu }", 10, "kinds must be a list of kinds of profile",
+                           "write kinds: [cpu]");
+    assert_service_refused("{ kinds: [cpu, ''] }", 16, "an entry must be text", "");
+    assert_service_refused("{ kinds: [[cpu]] }", 11, "an entry must be text", "");
 }
 
 static void invalid_schemes_and_sockets_are_refused(void **state)
@@ -492,21 +494,21 @@ static void invalid_schemes_and_sockets_are_refused(void **state)
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
         char settings[64];
         snprintf(settings, sizeof settings, "{ port: 1, scheme: %s }", schemes[i]);
-        service_refuses(settings, 20, "scheme must be \"http\" or \"https\"", "");
+        assert_service_refused(settings, 20, "scheme must be \"http\" or \"https\"", "");
     }
-    service_refuses("{ unix: ~ }", 9, "unix must be text", "");
-    service_refuses("{ unix: [/a] }", 9, "unix must be text", "");
-    service_refuses("{ unix: \"/a\\tb\" }", 9, "unix must be one line of visible characters", "");
+    assert_service_refused("{ unix: ~ }", 9, "unix must be text", "");
+    assert_service_refused("{ unix: [/a] }", 9, "unix must be text", "");
+    assert_service_refused("{ unix: \"/a\\tb\" }", 9, "unix must be one line of visible characters", "");
     static const char *const paths[] = {"run/app.sock", "~/app.sock", "'@app'", "/", "/run/app/", "' /a'"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         char settings[64];
         snprintf(settings, sizeof settings, "{ unix: %s }", paths[i]);
-        service_refuses(settings, 9, "unix must be an absolute path that does not end with \"/\"", "");
+        assert_service_refused(settings, 9, "unix must be an absolute path that does not end with \"/\"", "");
     }
     const char *hint = "a service listens on a port or on a Unix socket";
-    service_refuses("{ port: 1, unix: /a }", 3, "\"port\" has no meaning with \"unix\"", hint);
-    service_refuses("{ unix: /a, port: 1 }", 13, "\"port\" has no meaning with \"unix\"", hint);
-    service_refuses("{ unix: /a, host: b }", 13, "\"host\" has no meaning with \"unix\"", hint);
+    assert_service_refused("{ port: 1, unix: /a }", 3, "\"port\" has no meaning with \"unix\"", hint);
+    assert_service_refused("{ unix: /a, port: 1 }", 13, "\"port\" has no meaning with \"unix\"", hint);
+    assert_service_refused("{ unix: /a, host: b }", 13, "\"host\" has no meaning with \"unix\"", hint);
     assert_inventory_refused("version: 1\nservices:\n  api: { host: a }\n",
                              "inv.yaml:3:3: service \"api\" has no port",
                              "add \"port: N\", the port that serves its /debug/pprof, or \"unix: /PATH\"");
@@ -519,7 +521,7 @@ static void too_long_paths_of_sockets_are_refused(void **state)
     char path[109] = "/", settings[128], text[256];
     memset(path + 1, 's', 107);
     snprintf(settings, sizeof settings, "{ unix: %s }", path);
-    service_refuses(settings, 9, "unix must be a path of at most 107 bytes", "");
+    assert_service_refused(settings, 9, "unix must be a path of at most 107 bytes", "");
     path[107] = '\0';
     snprintf(text, sizeof text,
              "version: 1\nservices: { a: { unix: %s } }\nhosts: { b: { services: [a] } }\n", path);
@@ -535,37 +537,37 @@ static void too_long_paths_of_sockets_are_refused(void **state)
 static void invalid_tls_settings_are_refused(void **state)
 {
     (void)state;
-    service_refuses("{ port: 1, tls: { ca: a } }", 12, "\"tls\" has no meaning without \"scheme: https\"",
-                    "add \"scheme: https\"");
-    service_refuses("{ port: 1, tls: {}, scheme: http }", 12,
-                    "\"tls\" has no meaning without \"scheme: https\"", "add \"scheme: https\"");
-    service_refuses("{ tls: true }", 8, "tls must be a mapping of settings", TLS_HINT);
-    service_refuses("{ tls: }", 8, "tls must be a mapping of settings", TLS_HINT);
-    service_refuses("{ tls: [] }", 8, "tls must be a mapping of settings, not a list",
-                    "write keys without \"- \":\ntls:\n  KEY: VALUE");
-    service_refuses("{ tls: { insecur: true } }", 10, "unknown key \"insecur\"",
-                    "did you mean \"insecure\"?");
-    service_refuses("{ tls: { zzzzzz: true } }", 10, "unknown key \"zzzzzz\"",
-                    "the valid keys are ca, cert, key, server_name, insecure");
-    service_refuses("{ tls: { ca: } }", 14, "ca must be text", "");
-    service_refuses("{ tls: { cert: [a] } }", 16, "cert must be text", "");
-    service_refuses("{ tls: { cert: a, key: ~ } }", 24, "key must be text", "");
-    service_refuses("{ tls: { key: a } }", 10, "\"key\" has no meaning without \"cert\"",
-                    "add \"cert: FILE\", the certificate that the key belongs to");
-    service_refuses("{ tls: { server_name: 'a b' } }", 23, "server_name must be a host's name", "");
-    service_refuses("{ tls: { server_name: 'a:443' } }", 23, "server_name must be a host's name", "");
+    assert_service_refused("{ port: 1, tls: { ca: a } }", 12,
+                           "\"tls\" has no meaning without \"scheme: https\"", "add \"scheme: https\"");
+    assert_service_refused("{ port: 1, tls: {}, scheme: http }", 12,
+                           "\"tls\" has no meaning without \"scheme: https\"", "add \"scheme: https\"");
+    assert_service_refused("{ tls: true }", 8, "tls must be a mapping of settings", TLS_HINT);
+    assert_service_refused("{ tls: }", 8, "tls must be a mapping of settings", TLS_HINT);
+    assert_service_refused("{ tls: [] }", 8, "tls must be a mapping of settings, not a list",
+                           "write keys without \"- \":\ntls:\n  KEY: VALUE");
+    assert_service_refused("{ tls: { insecur: true } }", 10, "unknown key \"insecur\"",
+                           "did you mean \"insecure\"?");
+    assert_service_refused("{ tls: { zzzzzz: true } }", 10, "unknown key \"zzzzzz\"",
+                           "the valid keys are ca, cert, key, server_name, insecure");
+    assert_service_refused("{ tls: { ca: } }", 14, "ca must be text", "");
+    assert_service_refused("{ tls: { cert: [a] } }", 16, "cert must be text", "");
+    assert_service_refused("{ tls: { cert: a, key: ~ } }", 24, "key must be text", "");
+    assert_service_refused("{ tls: { key: a } }", 10, "\"key\" has no meaning without \"cert\"",
+                           "add \"cert: FILE\", the certificate that the key belongs to");
+    assert_service_refused("{ tls: { server_name: 'a b' } }", 23, "server_name must be a host's name", "");
+    assert_service_refused("{ tls: { server_name: 'a:443' } }", 23, "server_name must be a host's name", "");
     static const char *const flags[] = {"yes",    "True",      "TRUE", "on",    "1",
                                         "'true'", "\"false\"", "~",    "[true]"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         char settings[64];
         snprintf(settings, sizeof settings, "{ tls: { insecure: %s } }", flags[i]);
-        service_refuses(settings, 20, "insecure must be true or false", "");
+        assert_service_refused(settings, 20, "insecure must be true or false", "");
     }
     const char *hint = "keep \"ca\": with it the certificate is checked";
-    service_refuses("{ tls: { insecure: true, ca: a } }", 10, "\"insecure\" and \"ca\" contradict each other",
-                    hint);
-    service_refuses("{ tls: { ca: a, insecure: true } }", 17, "\"insecure\" and \"ca\" contradict each other",
-                    hint);
+    assert_service_refused("{ tls: { insecure: true, ca: a } }", 10,
+                           "\"insecure\" and \"ca\" contradict each other", hint);
+    assert_service_refused("{ tls: { ca: a, insecure: true } }", 17,
+                           "\"insecure\" and \"ca\" contradict each other", hint);
 }
 
 #define PASSWORDS "password_env, password_file or password_command"
@@ -573,27 +575,30 @@ static void invalid_tls_settings_are_refused(void **state)
 static void invalid_auth_settings_are_refused(void **state)
 {
     (void)state;
-    service_refuses("{ auth: a }", 9, "auth must be a mapping of settings", "");
-    service_refuses("{ auth: {} }", 3, "auth does not name the location of the secret",
-                    "a token: bearer_env, bearer_file or bearer_command; a password: user with " PASSWORDS);
-    service_refuses("{ auth: { user: a } }", 11, "\"user\" has no password", "add " PASSWORDS);
-    service_refuses("{ auth: { password_env: A } }", 11, "\"password_env\" has no meaning without \"user\"",
-                    "add \"user: NAME\"; a token belongs under bearer_env, bearer_file or bearer_command");
-    service_refuses("{ auth: { bearer_file: a, user: b } }", 27,
-                    "\"user\" has no meaning with \"bearer_file\"",
-                    "a token has no user; a user has " PASSWORDS);
-    service_refuses("{ auth: { bearer_evn: A } }", 11, "unknown key \"bearer_evn\"",
-                    "did you mean \"bearer_env\"?");
-    service_refuses("{ auth: { zzzzzz: A } }", 11, "unknown key \"zzzzzz\"",
-                    "the valid keys are bearer_env, bearer_file, bearer_command, user, password_env, "
-                    "password_file, password_command");
-    service_refuses("{ auth: { user: 'a:b' } }", 17, "user must not contain \":\"", "");
-    service_refuses("{ auth: { user: \"a\\x1bb\" } }", 17, "user must be one line of visible characters", "");
-    service_refuses("{ auth: { user: ~ } }", 17, "user must be text", "");
-    service_refuses("{ auth: { bearer_file: } }", 24, "bearer_file must be text", "");
-    service_refuses("{ auth: { bearer_command: [a] } }", 27, "bearer_command must be text", "");
-    service_refuses("{ auth: { bearer_command: \"a\\nb\" } }", 27,
-                    "bearer_command must be one line of visible characters", "");
+    assert_service_refused("{ auth: a }", 9, "auth must be a mapping of settings", "");
+    assert_service_refused(
+        "{ auth: {} }", 3, "auth does not name the location of the secret",
+        "a token: bearer_env, bearer_file or bearer_command; a password: user with " PASSWORDS);
+    assert_service_refused("{ auth: { user: a } }", 11, "\"user\" has no password", "add " PASSWORDS);
+    assert_service_refused(
+        "{ auth: { password_env: A } }", 11, "\"password_env\" has no meaning without \"user\"",
+        "add \"user: NAME\"; a token belongs under bearer_env, bearer_file or bearer_command");
+    assert_service_refused("{ auth: { bearer_file: a, user: b } }", 27,
+                           "\"user\" has no meaning with \"bearer_file\"",
+                           "a token has no user; a user has " PASSWORDS);
+    assert_service_refused("{ auth: { bearer_evn: A } }", 11, "unknown key \"bearer_evn\"",
+                           "did you mean \"bearer_env\"?");
+    assert_service_refused("{ auth: { zzzzzz: A } }", 11, "unknown key \"zzzzzz\"",
+                           "the valid keys are bearer_env, bearer_file, bearer_command, user, password_env, "
+                           "password_file, password_command");
+    assert_service_refused("{ auth: { user: 'a:b' } }", 17, "user must not contain \":\"", "");
+    assert_service_refused("{ auth: { user: \"a\\x1bb\" } }", 17,
+                           "user must be one line of visible characters", "");
+    assert_service_refused("{ auth: { user: ~ } }", 17, "user must be text", "");
+    assert_service_refused("{ auth: { bearer_file: } }", 24, "bearer_file must be text", "");
+    assert_service_refused("{ auth: { bearer_command: [a] } }", 27, "bearer_command must be text", "");
+    assert_service_refused("{ auth: { bearer_command: \"a\\nb\" } }", 27,
+                           "bearer_command must be one line of visible characters", "");
 }
 
 static void two_secrets_are_refused(void **state)
@@ -607,7 +612,7 @@ static void two_secrets_are_refused(void **state)
             snprintf(settings, sizeof settings, "{ auth: { user: u, %s: A, %s: B } }", keys[i], keys[j]);
             snprintf(message, sizeof message, "\"%s\" and \"%s\" both name a secret", keys[i], keys[j]);
             if (i != j)
-                service_refuses(settings, 25 + strlen(keys[i]), message, "keep one of them");
+                assert_service_refused(settings, 25 + strlen(keys[i]), message, "keep one of them");
         }
 }
 
@@ -621,27 +626,31 @@ static void secrets_themselves_are_refused(void **state)
     const char *password =
         "secrets are not allowed in the inventory; write where the secret is: auth: { user: NAME, "
         "password_file: FILE }, or password_env with a variable, or password_command";
-    service_refuses("{ auth: { token: hunter2 } }", 11, "\"token\" would contain the secret itself", token);
-    service_refuses("{ auth: { bearer: hunter2 } }", 11, "\"bearer\" would contain the secret itself", token);
-    service_refuses("{ auth: { user: a, password: hunter2 } }", 20,
-                    "\"password\" would contain the secret itself", password);
-    service_refuses("{ auth: { bearer: { env: A } } }", 11, "\"bearer\" would contain the secret itself",
-                    token);
-    service_refuses("{ port: 1, token: hunter2 }", 12, "\"token\" would contain the secret itself", token);
-    service_refuses("{ port: 1, bearer: hunter2 }", 12, "\"bearer\" would contain the secret itself", token);
-    service_refuses("{ port: 1, password: hunter2 }", 12, "\"password\" would contain the secret itself",
-                    password);
+    assert_service_refused("{ auth: { token: hunter2 } }", 11, "\"token\" would contain the secret itself",
+                           token);
+    assert_service_refused("{ auth: { bearer: hunter2 } }", 11, "\"bearer\" would contain the secret itself",
+                           token);
+    assert_service_refused("{ auth: { user: a, password: hunter2 } }", 20,
+                           "\"password\" would contain the secret itself", password);
+    assert_service_refused("{ auth: { bearer: { env: A } } }", 11,
+                           "\"bearer\" would contain the secret itself", token);
+    assert_service_refused("{ port: 1, token: hunter2 }", 12, "\"token\" would contain the secret itself",
+                           token);
+    assert_service_refused("{ port: 1, bearer: hunter2 }", 12, "\"bearer\" would contain the secret itself",
+                           token);
+    assert_service_refused("{ port: 1, password: hunter2 }", 12,
+                           "\"password\" would contain the secret itself", password);
     static const char *const values[] = {"$TOKEN", "glpat-hunter2", "2x", "'a b'", "a=b", "\"caf\\u00e9\""};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         char settings[64];
         snprintf(settings, sizeof settings, "{ auth: { bearer_env: %s } }", values[i]);
-        service_refuses(settings, 23, "bearer_env must be the name of an environment variable",
-                        "a name has letters, digits and \"_\"; the secret is the variable's value");
+        assert_service_refused(settings, 23, "bearer_env must be the name of an environment variable",
+                               "a name has letters, digits and \"_\"; the secret is the variable's value");
     }
 }
 
 /* Asserts the refusal of one host. `column` is the column within its settings, counted from 1. */
-static void host_refuses(const char *settings, size_t column, const char *message, const char *hint)
+static void assert_host_refused(const char *settings, size_t column, const char *message, const char *hint)
 {
     char text[512], expected[512];
     snprintf(text, sizeof text, "version: 1\nservices: { gitaly: { port: 1 } }\nhosts:\n  web: %s\n",
@@ -655,38 +664,43 @@ static void invalid_hosts_are_refused(void **state)
     (void)state;
     assert_inventory_refused("version: 1\nhosts:\n  web: {}\n", "inv.yaml:3:3: host \"web\" has no services",
                              "add \"services: [NAME]\"");
-    host_refuses("x", 1, "web must be a mapping of settings", "");
-    host_refuses("{ adress: x }", 3, "unknown key \"adress\"", "did you mean \"address\"?");
-    host_refuses("{ services: gitaly }", 13, "services must be a list of services",
-                 "write services: [gitaly]");
-    host_refuses("{ services: [gitly] }", 14, "unknown service \"gitly\"", "did you mean \"gitaly\"?");
-    host_refuses("{ services: [zzz] }", 14, "unknown service \"zzz\"",
-                 "services are defined under \"services\"");
-    host_refuses("{ services: [~] }", 14, "unknown service \"~\"", "services are defined under \"services\"");
-    host_refuses("{ services: [[gitaly]] }", 14, "an entry must be the name of a service", "");
-    host_refuses("{ services: [gitaly, gitaly] }", 22, "\"gitaly\" is listed twice, first in line 4", "");
-    host_refuses("{ connect: openssh }", 12, "connect must be \"ssh\" or \"direct\"", "");
-    host_refuses("{ connect: [] }", 12, "connect must be \"ssh\" or \"direct\"", "");
-    host_refuses("{ services: [], connect: direct, ssh: { user: a } }", 34,
-                 "\"ssh\" has no meaning with \"connect: direct\"", "");
-    host_refuses("{ ssh: a }", 8, "ssh must be a mapping of settings", "");
-    host_refuses("{ ssh: { usr: a } }", 10, "unknown key \"usr\"", "did you mean \"user\"?");
-    host_refuses("{ ssh: { user: -oX } }", 16, "user must be one word that does not begin with \"-\"", "");
-    host_refuses("{ ssh: { jump: 'a b' } }", 16, "jump must be one word that does not begin with \"-\"", "");
-    host_refuses("{ ssh: { jump: no } }", 16, "jump must be text", "");
-    host_refuses("{ ssh: { via: libssh } }", 15,
-                 "via must be \"auto\", \"libssh2\" or \"openssh\", not \"libssh\"",
-                 "did you mean \"libssh2\"?");
-    host_refuses("{ ssh: { via: [auto] } }", 15, "via must be \"auto\", \"libssh2\" or \"openssh\"", "");
-    host_refuses("{ ssh: { vai: auto } }", 10, "unknown key \"vai\"", "did you mean \"via\"?");
-    host_refuses("{ ssh: { port: '22' } }", 16, "port must be a number from 1 to 65535", "");
-    host_refuses("{ ssh: { identity: } }", 20, "identity must be text", "");
-    host_refuses("{ labels: [a] }", 11, "labels must be a mapping of labels, not a list",
-                 "write keys without \"- \":\nlabels:\n  KEY: VALUE");
-    host_refuses("{ labels: { a: ~ } }", 16, "a must be text", "");
-    host_refuses("{ labels: { a: [] } }", 16, "a must be text", "");
-    host_refuses("{ labels: { a: '' } }", 16, "a must be text", "");
-    host_refuses(
+    assert_host_refused("x", 1, "web must be a mapping of settings", "");
+    assert_host_refused("{ adress: x }", 3, "unknown key \"adress\"", "did you mean \"address\"?");
+    assert_host_refused("{ services: gitaly }", 13, "services must be a list of services",
+                        "write services: [gitaly]");
+    assert_host_refused("{ services: [gitly] }", 14, "unknown service \"gitly\"", "did you mean \"gitaly\"?");
+    assert_host_refused("{ services: [zzz] }", 14, "unknown service \"zzz\"",
+                        "services are defined under \"services\"");
+    assert_host_refused("{ services: [~] }", 14, "unknown service \"~\"",
+                        "services are defined under \"services\"");
+    assert_host_refused("{ services: [[gitaly]] }", 14, "an entry must be the name of a service", "");
+    assert_host_refused("{ services: [gitaly, gitaly] }", 22, "\"gitaly\" is listed twice, first in line 4",
+                        "");
+    assert_host_refused("{ connect: openssh }", 12, "connect must be \"ssh\" or \"direct\"", "");
+    assert_host_refused("{ connect: [] }", 12, "connect must be \"ssh\" or \"direct\"", "");
+    assert_host_refused("{ services: [], connect: direct, ssh: { user: a } }", 34,
+                        "\"ssh\" has no meaning with \"connect: direct\"", "");
+    assert_host_refused("{ ssh: a }", 8, "ssh must be a mapping of settings", "");
+    assert_host_refused("{ ssh: { usr: a } }", 10, "unknown key \"usr\"", "did you mean \"user\"?");
+    assert_host_refused("{ ssh: { user: -oX } }", 16, "user must be one word that does not begin with \"-\"",
+                        "");
+    assert_host_refused("{ ssh: { jump: 'a b' } }", 16,
+                        "jump must be one word that does not begin with \"-\"", "");
+    assert_host_refused("{ ssh: { jump: no } }", 16, "jump must be text", "");
+    assert_host_refused("{ ssh: { via: libssh } }", 15,
+                        "via must be \"auto\", \"libssh2\" or \"openssh\", not \"libssh\"",
+                        "did you mean \"libssh2\"?");
+    assert_host_refused("{ ssh: { via: [auto] } }", 15, "via must be \"auto\", \"libssh2\" or \"openssh\"",
+                        "");
+    assert_host_refused("{ ssh: { vai: auto } }", 10, "unknown key \"vai\"", "did you mean \"via\"?");
+    assert_host_refused("{ ssh: { port: '22' } }", 16, "port must be a number from 1 to 65535", "");
+    assert_host_refused("{ ssh: { identity: } }", 20, "identity must be text", "");
+    assert_host_refused("{ labels: [a] }", 11, "labels must be a mapping of labels, not a list",
+                        "write keys without \"- \":\nlabels:\n  KEY: VALUE");
+    assert_host_refused("{ labels: { a: ~ } }", 16, "a must be text", "");
+    assert_host_refused("{ labels: { a: [] } }", 16, "a must be text", "");
+    assert_host_refused("{ labels: { a: '' } }", 16, "a must be text", "");
+    assert_host_refused(
         "{ labels: { 'a b': c } }", 13, "\"a b\" is no name for a label",
         "a name has letters, digits, \".\", \"_\" and \"-\", begins with a letter or digit and has at "
         "most 253 characters");
@@ -695,22 +709,23 @@ static void invalid_hosts_are_refused(void **state)
 static void invalid_addresses_are_refused(void **state)
 {
     (void)state;
-    host_refuses("{ address: ~ }", 12, "address must be text", "");
-    host_refuses("{ services: [], address: '{nam}' }", 26, "only {name} is allowed in braces", "");
-    host_refuses("{ services: [], address: -oX }", 26,
-                 "bad address \"-oX\": it must be [user@]host or ssh://[user@]host[:port]", "");
-    host_refuses("{ services: [], address: a/b }", 26,
-                 "bad address \"a/b\": it must be [user@]host or ssh://[user@]host[:port]", "");
-    host_refuses("{ services: [], address: 'a:22' }", 26,
-                 "address must be a host, without \"ssh://\" or a port",
-                 "SSH's port goes under \"ssh\": { port: N }");
-    host_refuses("{ services: [], address: 'a:22', connect: direct }", 26,
-                 "address must be a host, without \"ssh://\" or a port", "the port belongs to the service");
-    host_refuses("{ services: [], address: 'ssh://a' }", 26,
-                 "address must be a host, without \"ssh://\" or a port",
-                 "SSH's port goes under \"ssh\": { port: N }");
-    host_refuses("{ services: [], address: u@a, connect: direct }", 26, "a direct connection has no user",
-                 "");
+    assert_host_refused("{ address: ~ }", 12, "address must be text", "");
+    assert_host_refused("{ services: [], address: '{nam}' }", 26, "only {name} is allowed in braces", "");
+    assert_host_refused("{ services: [], address: -oX }", 26,
+                        "bad address \"-oX\": it must be [user@]host or ssh://[user@]host[:port]", "");
+    assert_host_refused("{ services: [], address: a/b }", 26,
+                        "bad address \"a/b\": it must be [user@]host or ssh://[user@]host[:port]", "");
+    assert_host_refused("{ services: [], address: 'a:22' }", 26,
+                        "address must be a host, without \"ssh://\" or a port",
+                        "SSH's port goes under \"ssh\": { port: N }");
+    assert_host_refused("{ services: [], address: 'a:22', connect: direct }", 26,
+                        "address must be a host, without \"ssh://\" or a port",
+                        "the port belongs to the service");
+    assert_host_refused("{ services: [], address: 'ssh://a' }", 26,
+                        "address must be a host, without \"ssh://\" or a port",
+                        "SSH's port goes under \"ssh\": { port: N }");
+    assert_host_refused("{ services: [], address: u@a, connect: direct }", 26,
+                        "a direct connection has no user", "");
 }
 
 static void invalid_host_names_are_refused(void **state)
@@ -792,7 +807,7 @@ static void a_long_file_name_is_cut_in_messages(void **state)
     assert_non_null(strstr(err.msg, ": unknown key \"a\""));
 }
 
-static void any_bytes(void *ctx, const struct damaged *s)
+static void check_error_names_file(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct inventory *inv = NULL;
@@ -808,8 +823,8 @@ static void errors_of_damaged_inventories_name_the_file(void **state)
 {
     (void)state;
     struct buf teams = scratch_read("tests/fuzz/corpus/inventory/teams");
-    damage_everywhere(full, sizeof full - 1, any_bytes, NULL);
-    damage_everywhere(teams.data, teams.len, any_bytes, NULL);
+    damage_everywhere(full, sizeof full - 1, check_error_names_file, NULL);
+    damage_everywhere(teams.data, teams.len, check_error_names_file, NULL);
     buf_release(&teams);
 }
 

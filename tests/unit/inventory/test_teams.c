@@ -135,7 +135,7 @@ static void self_and_teams_may_be_missing(void **state)
     inventory_free(inv);
 }
 
-static void tracker_refuses(const char *settings, size_t column, const char *message, const char *hint)
+static void assert_tracker_refused(const char *settings, size_t column, const char *message, const char *hint)
 {
     char text[700], expected[700];
     snprintf(text, sizeof text, "version: 1\ntrackers:\n  lab: %s\n", settings);
@@ -154,17 +154,18 @@ static void invalid_trackers_are_refused(void **state)
     assert_inventory_refused("version: 1\ntrackers:\n  lab: { kind: rt, url: https://a }\n",
                              "inv.yaml:3:3: tracker \"lab\" does not name the location of its token",
                              "add token_env, token_file or token_command");
-    tracker_refuses("{ kind: jira }", 9, "kind must be \"gitlab\", \"redmine\" or \"rt\"", "");
-    tracker_refuses("{ token: glpat-hunter2 }", 3, "\"token\" would contain the secret itself",
-                    "secrets are not allowed in the inventory; write where the token is: token_file: FILE, "
-                    "or token_env with a "
-                    "variable, or token_command");
-    tracker_refuses("{ token_env: glpat-hunter2 }", 14,
-                    "token_env must be the name of an environment variable",
-                    "a name has letters, digits and \"_\"; the secret is the variable's value");
-    tracker_refuses("{ token_env: A, token_file: b }", 17,
-                    "\"token_env\" and \"token_file\" both name a secret", "keep one of them");
-    tracker_refuses("{ tokn_env: A }", 3, "unknown key \"tokn_env\"", "did you mean \"token_env\"?");
+    assert_tracker_refused("{ kind: jira }", 9, "kind must be \"gitlab\", \"redmine\" or \"rt\"", "");
+    assert_tracker_refused(
+        "{ token: glpat-hunter2 }", 3, "\"token\" would contain the secret itself",
+        "secrets are not allowed in the inventory; write where the token is: token_file: FILE, "
+        "or token_env with a "
+        "variable, or token_command");
+    assert_tracker_refused("{ token_env: glpat-hunter2 }", 14,
+                           "token_env must be the name of an environment variable",
+                           "a name has letters, digits and \"_\"; the secret is the variable's value");
+    assert_tracker_refused("{ token_env: A, token_file: b }", 17,
+                           "\"token_env\" and \"token_file\" both name a secret", "keep one of them");
+    assert_tracker_refused("{ tokn_env: A }", 3, "unknown key \"tokn_env\"", "did you mean \"token_env\"?");
 }
 
 static void a_tracker_url_is_https_to_one_host(void **state)
@@ -178,22 +179,23 @@ static void a_tracker_url_is_https_to_one_host(void **state)
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         char settings[100];
         snprintf(settings, sizeof settings, "{ url: \"%s\" }", forms[i]);
-        tracker_refuses(settings, 8, "url must be https://HOST, https://HOST:PORT or https://HOST/PATH", "");
+        assert_tracker_refused(settings, 8,
+                               "url must be https://HOST, https://HOST:PORT or https://HOST/PATH", "");
     }
-    tracker_refuses("{ url: ftp://a }", 8, "url must begin with \"https://\"", "");
-    tracker_refuses("{ url: HTTPS://a }", 8, "url must begin with \"https://\"", "");
+    assert_tracker_refused("{ url: ftp://a }", 8, "url must begin with \"https://\"", "");
+    assert_tracker_refused("{ url: HTTPS://a }", 8, "url must begin with \"https://\"", "");
     static const char *const clear[] = {"http://a", "http://127.0.0.1.example", "http://localhost.example:80",
                                         "http://[2001:db8::1]/x"};
     for (size_t i = 0; i < sizeof clear / sizeof *clear; i++) {
         char settings[100];
         snprintf(settings, sizeof settings, "{ url: \"%s\" }", clear[i]);
-        tracker_refuses(settings, 8,
-                        "url must begin with \"https://\": without TLS the token would be sent unencrypted",
-                        "");
+        assert_tracker_refused(
+            settings, 8, "url must begin with \"https://\": without TLS the token would be sent unencrypted",
+            "");
     }
 }
 
-static void team_refuses(const char *settings, size_t column, const char *message, const char *hint)
+static void assert_team_refused(const char *settings, size_t column, const char *message, const char *hint)
 {
     char text[700], expected[700];
     snprintf(text, sizeof text,
@@ -209,24 +211,25 @@ static void invalid_teams_are_refused(void **state)
     assert_inventory_refused("version: 1\nteams:\n  ops: {}\n",
                              "inv.yaml:3:3: team \"ops\" has no recipients",
                              "add recipients: a list of public keys and files of them");
-    team_refuses("{ recipients: [] }", 15, "recipients is empty", "");
-    team_refuses("{ recipients: keys.txt }", 15, "recipients must be a list of keys and files of keys",
-                 "write recipients: [keys.txt]");
-    team_refuses("{ recipients: [ AGE-SECRET-KEY-1QQ ] }", 17, "this is a secret key",
-                 "recipients are public keys (\"age1...\"); make a new identity with age-keygen, because "
-                 "everyone who could read this file knows this secret key");
-    team_refuses("{ recipients: [ a ], tracker: lap, project: x }", 31, "no tracker \"lap\" in the inventory",
-                 "did you mean \"lab\"?");
-    team_refuses("{ recipients: [ a ], tracker: lab }", 22, "\"tracker\" needs a \"project\"",
-                 "Request Tracker: a queue's name");
-    team_refuses("{ recipients: [ a ], project: x }", 22, "\"project\" has no meaning without \"tracker\"",
-                 "");
-    team_refuses("{ recipients: [ a ], labels: [ x ] }", 22, "\"labels\" has no meaning without \"tracker\"",
-                 "");
-    team_refuses("{ recipients: [ a ], tracker: lab, project: x, labels: [ x ] }", 48,
-                 "\"labels\" has no meaning with rt, which has none", "");
-    team_refuses("{ recipients: [ a ], labels: [ 'x,y' ] }", 32, "labels must not contain \",\"", "");
-    team_refuses("{ signature: maybe }", 14, "signature must be \"required\" or \"optional\"", "");
+    assert_team_refused("{ recipients: [] }", 15, "recipients is empty", "");
+    assert_team_refused("{ recipients: keys.txt }", 15, "recipients must be a list of keys and files of keys",
+                        "write recipients: [keys.txt]");
+    assert_team_refused(
+        "{ recipients: [ AGE-SECRET-KEY-1QQ ] }", 17, "this is a secret key",
+        "recipients are public keys (\"age1...\"); make a new identity with age-keygen, because "
+        "everyone who could read this file knows this secret key");
+    assert_team_refused("{ recipients: [ a ], tracker: lap, project: x }", 31,
+                        "no tracker \"lap\" in the inventory", "did you mean \"lab\"?");
+    assert_team_refused("{ recipients: [ a ], tracker: lab }", 22, "\"tracker\" needs a \"project\"",
+                        "Request Tracker: a queue's name");
+    assert_team_refused("{ recipients: [ a ], project: x }", 22,
+                        "\"project\" has no meaning without \"tracker\"", "");
+    assert_team_refused("{ recipients: [ a ], labels: [ x ] }", 22,
+                        "\"labels\" has no meaning without \"tracker\"", "");
+    assert_team_refused("{ recipients: [ a ], tracker: lab, project: x, labels: [ x ] }", 48,
+                        "\"labels\" has no meaning with rt, which has none", "");
+    assert_team_refused("{ recipients: [ a ], labels: [ 'x,y' ] }", 32, "labels must not contain \",\"", "");
+    assert_team_refused("{ signature: maybe }", 14, "signature must be \"required\" or \"optional\"", "");
     assert_inventory_refused("version: 1\nself: { sign_wiht: a }\n",
                              "inv.yaml:2:9: unknown key \"sign_wiht\"", "did you mean \"sign_with\"?");
 }

@@ -121,9 +121,9 @@ static size_t expect_tree(const struct profile *p, const struct flame *f, size_t
     for (size_t i = 1; i < f->n_nodes; i++) {
         assert_in_range(f->depth[i], 1, f->depth[i - 1] + 1);
         assert_true(f->depth[i] <= FLAME_MAX_DEPTH);
-        assert_true(f->function[i] < f->n_functions || f->function[i] == FLAME_SMALLER);
-        assert_true(f->function[i - 1] != FLAME_SMALLER || f->depth[i] <= f->depth[i - 1]);
-        smaller += f->function[i] == FLAME_SMALLER;
+        assert_true(f->function[i] < f->n_functions || f->function[i] == FLAME_FOLDED);
+        assert_true(f->function[i - 1] != FLAME_FOLDED || f->depth[i] <= f->depth[i - 1]);
+        smaller += f->function[i] == FLAME_FOLDED;
     }
     for (size_t type = 0; type < f->n_types; type++) {
         uint64_t sum = 0;

@@ -57,7 +57,7 @@ static size_t inflate_all(const struct buf *from, unsigned char *to, size_t n)
     return members;
 }
 
-static void comes_back(size_t n, size_t piece, size_t members)
+static void assert_gzip_round_trip(size_t n, size_t piece, size_t members)
 {
     struct buf packed = BUF_INIT(2 * n + 1000);
     unsigned char *plain = sample_bytes(n), *again = malloc(n + 1);
@@ -73,20 +73,20 @@ static void comes_back(size_t n, size_t piece, size_t members)
 static void short_data_is_one_member(void **state)
 {
     (void)state;
-    comes_back(0, 1, 1);
-    comes_back(1, 1, 1);
-    comes_back(100000, 7, 1);
-    comes_back(GZIP_MEMBER_BYTES, 65536, 1);
+    assert_gzip_round_trip(0, 1, 1);
+    assert_gzip_round_trip(1, 1, 1);
+    assert_gzip_round_trip(100000, 7, 1);
+    assert_gzip_round_trip(GZIP_MEMBER_BYTES, 65536, 1);
 }
 
 /* More than fits at once, in pieces that end with a member, and in pieces larger than a member. */
 static void long_data_is_several_members(void **state)
 {
     (void)state;
-    comes_back(GZIP_MEMBER_BYTES + 1, GZIP_MEMBER_BYTES, 2);
-    comes_back(3 * GZIP_MEMBER_BYTES, 65536, 3);
-    comes_back(5 * GZIP_MEMBER_BYTES + 12345, 99991, 6);
-    comes_back(7 * GZIP_MEMBER_BYTES + 1, 3 * GZIP_MEMBER_BYTES, 8);
+    assert_gzip_round_trip(GZIP_MEMBER_BYTES + 1, GZIP_MEMBER_BYTES, 2);
+    assert_gzip_round_trip(3 * GZIP_MEMBER_BYTES, 65536, 3);
+    assert_gzip_round_trip(5 * GZIP_MEMBER_BYTES + 12345, 99991, 6);
+    assert_gzip_round_trip(7 * GZIP_MEMBER_BYTES + 1, 3 * GZIP_MEMBER_BYTES, 8);
 }
 
 static void one_processor_compresses_without_threads(void **state)

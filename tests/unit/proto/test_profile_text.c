@@ -150,7 +150,7 @@ static void legacy_thread_stacks_are_read(void **state)
 }
 
 /* Compares each location with each mapping, as google/pprof does. */
-static uint64_t slow_mapping(struct profile_mapping *maps, size_t *n, uint64_t address)
+static uint64_t expected_mapping(struct profile_mapping *maps, size_t *n, uint64_t address)
 {
     for (size_t i = 0; i < *n; i++)
         if (maps[i].start <= address && address < maps[i].limit)
@@ -188,7 +188,8 @@ static void overlapping_mappings_are_read(void **state)
         }
         struct profile *p = parse_text(buf_str(&text));
         for (size_t i = 0; i < p->n_locations; i++)
-            assert_int_equal(p->locations[i].mapping + 1, slow_mapping(maps, &n, p->locations[i].address));
+            assert_int_equal(p->locations[i].mapping + 1,
+                             expected_mapping(maps, &n, p->locations[i].address));
         assert_int_equal(p->n_mappings, n);
         for (size_t i = 0; i < n; i++)
             assert_true(p->mappings[i].start == maps[i].start && p->mappings[i].offset == maps[i].offset);

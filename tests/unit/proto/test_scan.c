@@ -241,10 +241,10 @@ static void pack_profile(struct buf *b, const pb_profile *p)
     assert_int_equal(buf_check(b, "the test's profile", NULL), 0);
 }
 
-enum { UNPACKED = 1, STRINGS_FIRST = 2, TYPES_LAST = 4, STRANGERS = 8, SPELLINGS = 16 };
+enum { UNPACKED = 1, STRINGS_FIRST = 2, TYPES_LAST = 4, UNKNOWN_FIELDS = 8, SPELLINGS = 16 };
 
 /* Adds fields that no profile has, of every wire type except groups. */
-static void put_strangers(struct buf *b)
+static void put_unknown_fields(struct buf *b)
 {
     put_number(b, 16, UINT64_MAX);
     put_bytes(b, 2047, "\x0a\xff\xff", 3);
@@ -267,8 +267,8 @@ static void put_sample(struct buf *b, const pb_sample *s, unsigned spelling)
             put_bytes(&sample, 2, buf_str(&value), value.len);
         buf_release(&value);
     }
-    if (spelling & STRANGERS)
-        put_strangers(&sample);
+    if (spelling & UNKNOWN_FIELDS)
+        put_unknown_fields(&sample);
     for (size_t i = 0; i < s->n_location_id; i++)
         put_number(&sample, 1, s->location_id[i]);
     put_bytes(b, 2, buf_str(&sample), sample.len);
@@ -298,8 +298,8 @@ static void spell_profile(struct buf *b, const pb_profile *p, unsigned spelling)
     put_number(b, 10, (uint64_t)p->duration_nanos);
     for (size_t i = 0; i < p->n_sample; i++)
         put_sample(b, p->sample[i], spelling);
-    if (spelling & STRANGERS)
-        put_strangers(b);
+    if (spelling & UNKNOWN_FIELDS)
+        put_unknown_fields(b);
     for (size_t i = 0; i < p->n_mapping; i++)
         put_message(b, 3, p->mapping[i]);
     for (size_t i = 0; i < p->n_location; i++)
@@ -529,7 +529,7 @@ static void overlong_numbers_give_the_result_of_protobuf_c(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(1 << 20);
-    small_profile(&b, STRANGERS);
+    small_profile(&b, UNKNOWN_FIELDS);
     for (size_t at = 0; at + 11 < b.len; at++) {
         char saved[11];
         memcpy(saved, b.data + at, sizeof saved);

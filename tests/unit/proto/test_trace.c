@@ -281,8 +281,10 @@ static void invalid_events_are_refused(void **state)
           "at byte 19: an event's last argument continues after its end");
     TRACE(HEADER("19") BEGIN "\xcd\x81\x80\x04", "at byte 19: an event has 65537 bytes, which is too many");
     TRACE(HEADER("19") BEGIN "\x25\x00", "at byte 19: a string with the number 0");
-    TRACE(HEADER("19") BEGIN "\x25\x01\x00", "at byte 19: a string has 0 bytes, which are too few or too many");
-    TRACE(HEADER("19") BEGIN "\x25\x01\xc1\x84\x3d", "at byte 19: a string has 1000001 bytes, which are too few or too many");
+    TRACE(HEADER("19") BEGIN "\x25\x01\x00",
+          "at byte 19: a string has 0 bytes, which are too few or too many");
+    TRACE(HEADER("19") BEGIN "\x25\x01\xc1\x84\x3d",
+          "at byte 19: a string has 1000001 bytes, which are too few or too many");
     TRACE(HEADER("19") BEGIN "\x45\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02",
           "at byte 19: a number of more than 64 bits");
 }

@@ -70,19 +70,19 @@ static void every_outcome_has_an_exit_code(void **state)
     } rows[] = {
         {"w", EXIT_OK, NULL, NULL},
         {"www", EXIT_OK, NULL, NULL},
-        {"", EXIT_NOTHING, NULL, NULL},
-        {"m", EXIT_NOTHING, NULL, NULL},
-        {"n", EXIT_NOTHING, NULL, NULL},
-        {"hhh", EXIT_NOTHING, NULL, NULL},
+        {"", EXIT_FAILED, NULL, NULL},
+        {"m", EXIT_FAILED, NULL, NULL},
+        {"n", EXIT_FAILED, NULL, NULL},
+        {"hhh", EXIT_FAILED, NULL, NULL},
         {"u", EXIT_USAGE, NULL, NULL},
         {"um", EXIT_USAGE, NULL, NULL},
-        {"d", EXIT_NOTHING,
-         "no item is intact: 1 damaged, see above; the bundle contains only damaged bodies", "`R`" ALL},
-        {"D", EXIT_NOTHING,
-         "no item is intact: 1 damaged, see above; the bundle contains only damaged bodies", ""},
-        {"Dn", EXIT_NOTHING,
+        {"d", EXIT_FAILED, "no item is intact: 1 damaged, see above; the bundle contains only damaged bodies",
+         "`R`" ALL},
+        {"D", EXIT_FAILED, "no item is intact: 1 damaged, see above; the bundle contains only damaged bodies",
+         ""},
+        {"Dn", EXIT_FAILED,
          "no item is intact: 1 missing, 1 damaged, see above; the bundle contains only damaged bodies", ""},
-        {"du", EXIT_NOTHING,
+        {"du", EXIT_FAILED,
          "no item is intact: 1 missing, 1 damaged, see above; the bundle contains only damaged bodies",
          "`R` can fetch 1 of these 2"},
         {"wm", EXIT_PARTIAL, "not complete: 1 missing, see above; 1 item collected", "`R`" ALL},
@@ -129,7 +129,7 @@ static void a_signal_after_packing_does_not_change_the_exit_code(void **state)
     assert_int_equal(ending_code(&e, SIGTERM), EXIT_OK);
     e.end = CAPTURE_NOT_PACKED;
     assert_int_equal(ending_code(&e, SIGTERM), EXIT_SIGNAL + SIGTERM);
-    assert_int_equal(ending_code(&e, 0), EXIT_NOTHING);
+    assert_int_equal(ending_code(&e, 0), EXIT_FAILED);
 }
 
 static void items_of_earlier_runs_count_only_in_a_new_bundle(void **state)
@@ -141,7 +141,7 @@ static void items_of_earlier_runs_count_only_in_a_new_bundle(void **state)
     /* No new bundle, because no item arrived. */
     e = outcome_of("m");
     e.counts.complete = 3;
-    assert_int_equal(ending_code(&e, 0), EXIT_NOTHING);
+    assert_int_equal(ending_code(&e, 0), EXIT_FAILED);
 }
 
 int main(void)

@@ -90,7 +90,7 @@ static void assert_one_found(const char *path, const char *host, unsigned port, 
     known_hosts_release(&k);
 }
 
-static void finds_nothing(const char *path, const char *host, unsigned port)
+static void assert_no_key_found(const char *path, const char *host, unsigned port)
 {
     struct known_hosts k = look_up(path, host, port);
     assert_int_equal(k.n, 0);
@@ -108,8 +108,8 @@ static void plain_lines_are_found(void **state)
     assert_one_found(path, "192.0.2.7", 22, ED, 3, KNOWN_MARKER_NONE);
     assert_one_found(path, "gamma", 22, P256, 4, KNOWN_MARKER_NONE);
     assert_one_found(path, "delta", 22, RSA, 5, KNOWN_MARKER_NONE);
-    finds_nothing(path, "epsilon", 22);
-    finds_nothing(path, "alph", 22);
+    assert_no_key_found(path, "epsilon", 22);
+    assert_no_key_found(path, "alph", 22);
     free(text);
     free(path);
 }
@@ -123,7 +123,7 @@ static void hashed_lines_are_found(void **state)
     assert_null(strstr(buf_str(&hashed), "alpha"));
     assert_one_found(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
     assert_one_found(path, "beta", 2222, P521, 2, KNOWN_MARKER_NONE);
-    finds_nothing(path, "beta", 22);
+    assert_no_key_found(path, "beta", 22);
     buf_release(&hashed);
     free(text);
     free(path);
@@ -135,9 +135,9 @@ static void patterns_and_negated_patterns_apply(void **state)
     char *path = scratch_file(*state, "patterns", text, strlen(text));
     assert_one_found(path, "a.example.net", 22, ED, 1, KNOWN_MARKER_NONE);
     assert_one_found(path, "db-7", 22, ED, 1, KNOWN_MARKER_NONE);
-    finds_nothing(path, "bad.example.net", 22);
-    finds_nothing(path, "example.net", 22);
-    finds_nothing(path, "db-77", 22);
+    assert_no_key_found(path, "bad.example.net", 22);
+    assert_no_key_found(path, "example.net", 22);
+    assert_no_key_found(path, "db-77", 22);
     free(text);
     free(path);
 }
@@ -164,8 +164,8 @@ static void markers_are_read(void **state)
     char *path = scratch_file(*state, "markers", text, strlen(text));
     assert_one_found(path, "alpha", 22, ED, 1, KNOWN_MARKER_REVOKED);
     assert_one_found(path, "x.ca", 22, P256, 2, KNOWN_MARKER_AUTHORITY);
-    finds_nothing(path, "beta", 22);
-    finds_nothing(path, "@revoked", 22);
+    assert_no_key_found(path, "beta", 22);
+    assert_no_key_found(path, "@revoked", 22);
     free(text);
     free(path);
 }
@@ -186,7 +186,7 @@ static void invalid_lines_are_skipped(void **state)
         char *text = format_text("%s\nalpha %s\n%s\n", garbage[i], keys[ED].line, garbage[i]);
         char *path = scratch_file(*state, "garbage", text, strlen(text));
         assert_one_found(path, "alpha", 22, ED, 2, KNOWN_MARKER_NONE);
-        finds_nothing(path, "beta", 22);
+        assert_no_key_found(path, "beta", 22);
         free(text);
         free(path);
     }
@@ -563,7 +563,7 @@ static int add_key(const char *path, const char *host, unsigned port, int key, b
     return known_hosts_add(&a, &limits, err);
 }
 
-static void file_is(const char *path, const char *expected)
+static void assert_file_text(const char *path, const char *expected)
 {
     struct buf text = scratch_read(path);
     assert_string_equal(buf_str(&text), expected);
@@ -587,7 +587,7 @@ static void new_hosts_are_written(void **state)
     assert_ok(add_key(path, "alias", 0, P521, false, &err), &err);
     char *text = format_text("alpha %s\n[beta]:2222 %s\n[::1]:2222 %s\nalias %s\n", keys[ED].line,
                              keys[P256].line, keys[RSA].line, keys[P521].line);
-    file_is(path, text);
+    assert_file_text(path, text);
     assert_one_found(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
     assert_one_found(path, "beta", 2222, P256, 2, KNOWN_MARKER_NONE);
     /* The host is known now: its key is not written twice, and another key is not written at all. */
@@ -597,7 +597,7 @@ static void new_hosts_are_written(void **state)
     assert_contains(err.msg, "HOST KEY HAS CHANGED");
     assert_int_equal(add_key(path, "alpha", 22, RSA, false, &err), -1);
     assert_int_equal(err.kind, ERR_HOST_KEY);
-    file_is(path, text);
+    assert_file_text(path, text);
     /* The same host at another port is another server. */
     assert_ok(add_key(path, "alpha", 2022, ED_OTHER, false, &err), &err);
     assert_one_found(path, "alpha", 2022, ED_OTHER, 5, KNOWN_MARKER_NONE);
@@ -618,7 +618,7 @@ static void new_hosts_are_hashed(void **state)
     assert_int_equal(strncmp(buf_str(&text), "|1|", 3), 0);
     assert_one_found(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
     assert_one_found(path, "beta", 2222, P384, 2, KNOWN_MARKER_NONE);
-    finds_nothing(path, "beta", 22);
+    assert_no_key_found(path, "beta", 22);
     buf_release(&text);
     free(path);
 }
@@ -650,7 +650,7 @@ static void an_unwritable_file_is_reported(void **state)
         assert_int_equal(add_key(path, names[i], 0, ED, false, &err), -1);
         assert_contains(err.msg, "is not valid in a known_hosts file");
     }
-    file_is(path, "");
+    assert_file_text(path, "");
     free(path);
 }
 
@@ -679,7 +679,7 @@ static void links_and_fifos_are_not_written(void **state)
     assert_int_equal(unlink(link), 0);
     assert_int_equal(linkat(AT_FDCWD, precious, AT_FDCWD, link, 0), 0);
     assert_refused(add_key(link, "alpha", 22, ED, false, &err), &err, ERR_FAILED, msg);
-    file_is(precious, "export PATH=/bin\n");
+    assert_file_text(precious, "export PATH=/bin\n");
     assert_int_equal(unlink(link), 0);
     free(msg);
 
@@ -725,7 +725,7 @@ static void a_held_lock_times_out(void **state)
     soon.cancel_fd = ends[0];
     assert_int_equal(known_hosts_add(&a, &soon, &err), -1);
     assert_int_equal(err.kind, ERR_CANCELLED);
-    file_is(path, "");
+    assert_file_text(path, "");
     fd_close(&fd);
     assert_ok(known_hosts_add(&a, &limits, &err), &err);
     assert_one_found(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);

@@ -60,7 +60,7 @@ static void set_text(struct ssh_config *c, size_t offset, char *text)
 }
 
 /* Asserts that all keys differ from each other, and frees them. */
-static void all_differ(char **keys, size_t n)
+static void assert_all_differ_and_free(char **keys, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < i; k++)
@@ -100,7 +100,7 @@ static void any_difference_makes_another_login(void **state)
     keys[n++] = key_of_config(&(struct ssh_config){.port = 22, .host_key.policy = HOST_KEY_ACCEPT_NEW});
     keys[n++] = key_of_config(&(struct ssh_config){.port = 22, .only_openssh = "PKCS11Provider"});
     assert_true(n <= sizeof keys / sizeof *keys);
-    all_differ(keys, n);
+    assert_all_differ_and_free(keys, n);
 }
 
 /* The content of one field cannot be read as two. */
@@ -118,7 +118,7 @@ static void fields_are_separated(void **state)
         key_of_config(&(struct ssh_config){.login.certificate_files = {.items = two, .n = 1},
                                            .host_key.files = {.items = two + 1, .n = 1}}),
     };
-    all_differ(keys, sizeof keys / sizeof *keys);
+    assert_all_differ_and_free(keys, sizeof keys / sizeof *keys);
 }
 
 static void earlier_hops_are_part_of_the_login(void **state)
@@ -135,7 +135,7 @@ static void earlier_hops_are_part_of_the_login(void **state)
         key_of(&(struct hop){.config = &host, .previous = &both}),
         key_of(&(struct hop){.config = &host, .via = SSH_VIA_OPENSSH}),
     };
-    all_differ(keys, sizeof keys / sizeof *keys);
+    assert_all_differ_and_free(keys, sizeof keys / sizeof *keys);
 }
 
 /* The user's name for the host, timeouts and compression are not part of a login. */

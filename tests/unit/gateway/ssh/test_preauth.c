@@ -14,7 +14,7 @@
 #define VERSION "SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u5\r\n"
 
 struct expected {
-    const char *came;
+    const char *received;
     enum preauth_end end;
     enum err_kind kind;
     const char *message;
@@ -50,7 +50,8 @@ static void each_end_has_its_message(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err err = ERR_INIT;
-        assert_int_equal(preauth_explain(cases[i].came, strlen(cases[i].came), cases[i].end, 2000, &err), -1);
+        assert_int_equal(
+            preauth_explain(cases[i].received, strlen(cases[i].received), cases[i].end, 2000, &err), -1);
         assert_string_equal(err.msg, cases[i].message);
         assert_int_equal(err.kind, cases[i].kind);
         assert_true(err.hint[0]);

@@ -22,7 +22,7 @@ static struct proxy *start_proxy(const char *command, int *ret_fd)
 }
 
 /* Reads until the child closes its end. */
-static void say_all(int fd, char *dst, size_t cap)
+static void read_all(int fd, char *dst, size_t cap)
 {
     size_t n = 0;
     ssize_t got;
@@ -39,7 +39,7 @@ static void bytes_go_both_ways(void **state)
     struct proxy *p = start_proxy("sed s/a/b/", &fd);
     assert_ok(fd_write_all(fd, "abc\n", 4, NULL), NULL);
     shutdown(fd, SHUT_WR);
-    say_all(fd, text, sizeof text);
+    read_all(fd, text, sizeof text);
     assert_string_equal(text, "bbc\n");
     assert_string_equal(proxy_stderr_tail(p, text, sizeof text), "");
     proxy_stop(p);
@@ -56,7 +56,7 @@ static void the_users_shell_runs_the_command(void **state)
     assert_int_equal(chmod(shell, 0700), 0);
     setenv("SHELL", shell, 1);
     struct proxy *p = start_proxy("nc a 'b c'; true", &fd);
-    say_all(fd, text, sizeof text);
+    read_all(fd, text, sizeof text);
     unsetenv("SHELL");
     proxy_stop(p);
     fd_close(&fd);
@@ -81,7 +81,7 @@ static void the_error_output_of_a_proxy_is_reported(void **state)
     struct proxy *p = start_proxy("sh -c 'i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); done >&2; "
                                   "printf \"no \\033[31mroute\\n\" >&2'",
                                   &fd);
-    say_all(fd, text, sizeof text);
+    read_all(fd, text, sizeof text);
     proxy_stderr_tail(p, text, sizeof text);
     assert_contains(text, "line 299 no ?[31mroute");
     assert_string_equal(proxy_stderr_tail(p, little, sizeof little), "1mroute");
@@ -98,7 +98,7 @@ static void a_proxy_with_much_error_output_goes_on(void **state)
     struct proxy *p = start_proxy("sh -c 'head -c 1000000 /dev/zero >&2; echo on'", &fd);
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     assert_int_equal(poll(&ready, 1, 20000), 1);
-    say_all(fd, text, sizeof text);
+    read_all(fd, text, sizeof text);
     assert_string_equal(text, "on\n");
     proxy_stop(p);
     fd_close(&fd);
@@ -126,7 +126,7 @@ static void all_processes_of_a_proxy_end(void **state)
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     /* Both had the other end open. */
     assert_int_equal(poll(&ready, 1, 20000), 1);
-    say_all(fd, text, sizeof text);
+    read_all(fd, text, sizeof text);
     assert_string_equal(text, "");
     fd_close(&fd);
     proxy_stop(NULL);
@@ -141,7 +141,7 @@ static void the_end_of_a_proxy_is_detected(void **state)
     int fd = -1, code = -1;
     char text[4];
     struct proxy *p = start_proxy("sh -c 'exec <&- >&-; sleep 0.02; exit 7'", &fd);
-    say_all(fd, text, sizeof text);
+    read_all(fd, text, sizeof text);
     assert_true(proxy_has_ended(p, &code));
     assert_int_equal(code, 7);
     assert_string_equal(proxy_stderr_tail(p, text, sizeof text), "");

@@ -355,7 +355,7 @@ static void addresses_are_converted_to_those_of_the_file(void **state)
         struct elf e;
         uint64_t base = 1;
         assert_ok(read_elf(&f, sizeof f, &e, &err), &err);
-        assert_ok(elf_can_base(&e, &m, &err), &err);
+        assert_ok(elf_check_base(&e, &m, &err), &err);
         assert_ok(elf_base(&e, &m, cases[i].address, &base, &err), &err);
         assert_true(base == cases[i].base);
         elf_release(&e);
@@ -378,7 +378,7 @@ static void addresses_of_other_files_are_refused(void **state)
     elf_release(&e);
     f = make_small_elf(ET_CORE);
     assert_ok(read_elf(&f, sizeof f, &e, &err), &err);
-    assert_int_equal(elf_can_base(&e, &outside, &err), -1);
+    assert_int_equal(elf_check_base(&e, &outside, &err), -1);
     elf_release(&e);
 }
 
@@ -437,7 +437,7 @@ static void only_regular_files_are_opened(void **state)
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         struct err err = ERR_INIT;
         struct elf e;
-        assert_int_equal(binary_open(paths[i], &m, &e, &err), -1);
+        assert_int_equal(binary_read(paths[i], &m, &e, &err), -1);
         assert_true(err.msg[0]);
     }
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""slow.py PORT MS: listens on a new port, prints it, and forwards connections to PORT with a delay of MS milliseconds."""
+"""delay_proxy.py PORT MS: listens on a new port, prints it, and forwards connections to PORT with a delay of MS milliseconds."""
 import asyncio
 import sys
 

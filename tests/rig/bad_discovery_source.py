@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A source of services with bad answers: source.py PORT UPSTREAM_PORT SECRET_FILE
+"""A source of services with bad answers: bad_discovery_source.py PORT UPSTREAM_PORT SECRET_FILE
 
     /token/...    the answer of the Prometheus on UPSTREAM_PORT, for requests with the secret
     /html         a login page, with 200      /half      the first half of a good answer
