@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <openssl/ssl.h>
+
 #include "base/banned.h"
 
 #define TICK_MS 100
@@ -71,35 +73,6 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     return rc == 0 ? len : 0;
 }
 
-/* ---- the handle ---------------------------------------------------------------------------------------- */
-
-/* Returns nonzero if libcurl rejects any option. */
-static int set_options(struct http_handle *h)
-{
-    int failed = 0;
-    failed |= (int)curl_easy_setopt(h->easy, CURLOPT_NOSIGNAL, 1L);
-    failed |= (int)curl_easy_setopt(h->easy, CURLOPT_USERAGENT, "profgrab/" PROFGRAB_VERSION);
-    failed |= (int)curl_easy_setopt(h->easy, CURLOPT_BUFFERSIZE, 128L * 1024);
-    failed |= (int)curl_easy_setopt(h->easy, CURLOPT_ERRORBUFFER, h->error_text);
-    failed |= (int)curl_easy_setopt(h->easy, CURLOPT_HEADERFUNCTION, on_header);
-    failed |= (int)curl_easy_setopt(h->easy, CURLOPT_WRITEFUNCTION, on_body);
-    return failed;
-}
-
-int http_handle_init(struct http_handle *h, struct err *err)
-{
-    *h = (struct http_handle){.easy = curl_easy_init(), .multi = curl_multi_init()};
-    if (!h->easy || !h->multi || set_options(h) != 0)
-        return err_set(err, ERR_FAILED, "libcurl cannot be set up");
-    return 0;
-}
-
-void http_handle_release(struct http_handle *h)
-{
-    curl_easy_cleanup(h->easy);
-    curl_multi_cleanup(h->multi);
-}
-
 /* ---- deadlines ----------------------------------------------------------------------------------------- */
 
 static int64_t later_of(int64_t a, int64_t b)
@@ -142,6 +115,59 @@ static enum http_failure check_time(struct http_exchange *x)
     if (is_too_costly(x, now))
         return HTTP_FAILURE_COSTLY;
     return is_trickling(x, now) ? HTTP_FAILURE_TRICKLE : HTTP_FAILURE_NONE;
+}
+
+/* ---- the handle ---------------------------------------------------------------------------------------- */
+
+/* OpenSSL calls this for each message of TLS that is not data, such as a session ticket. While the server
+ * sends such messages faster than they are read, SSL_read does not return. So the limits are checked here
+ * too, and SSL_set_shutdown ends SSL_read. */
+static void on_tls_message(const SSL *ssl, int where, int value)
+{
+    const struct http_handle *h = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+    struct http_exchange *x = h->running;
+    (void)where;
+    (void)value;
+    if (x && x->late == HTTP_FAILURE_NONE)
+        x->late = check_time(x);
+    if (x && x->late != HTTP_FAILURE_NONE)
+        SSL_set_shutdown((SSL *)ssl, SSL_RECEIVED_SHUTDOWN);
+}
+
+static CURLcode on_tls_context(CURL *easy, void *context, void *ctx)
+{
+    (void)easy;
+    SSL_CTX_set_info_callback(context, on_tls_message);
+    return SSL_CTX_set_app_data((SSL_CTX *)context, ctx) ? CURLE_OK : CURLE_OUT_OF_MEMORY;
+}
+
+/* Returns nonzero if libcurl rejects any option. */
+static int set_options(struct http_handle *h)
+{
+    int failed = 0;
+    failed |= (int)curl_easy_setopt(h->easy, CURLOPT_NOSIGNAL, 1L);
+    failed |= (int)curl_easy_setopt(h->easy, CURLOPT_USERAGENT, "profgrab/" PROFGRAB_VERSION);
+    failed |= (int)curl_easy_setopt(h->easy, CURLOPT_BUFFERSIZE, 128L * 1024);
+    failed |= (int)curl_easy_setopt(h->easy, CURLOPT_ERRORBUFFER, h->error_text);
+    failed |= (int)curl_easy_setopt(h->easy, CURLOPT_HEADERFUNCTION, on_header);
+    failed |= (int)curl_easy_setopt(h->easy, CURLOPT_WRITEFUNCTION, on_body);
+    failed |= (int)curl_easy_setopt(h->easy, CURLOPT_SSL_CTX_FUNCTION, on_tls_context);
+    failed |= (int)curl_easy_setopt(h->easy, CURLOPT_SSL_CTX_DATA, h);
+    return failed;
+}
+
+int http_handle_init(struct http_handle *h, struct err *err)
+{
+    *h = (struct http_handle){.easy = curl_easy_init(), .multi = curl_multi_init()};
+    if (!h->easy || !h->multi || set_options(h) != 0)
+        return err_set(err, ERR_FAILED, "libcurl cannot be set up");
+    return 0;
+}
+
+void http_handle_release(struct http_handle *h)
+{
+    curl_easy_cleanup(h->easy);
+    curl_multi_cleanup(h->multi);
 }
 
 /* ---- the loop ------------------------------------------------------------------------------------------ */
@@ -195,6 +221,8 @@ static enum http_failure run_transfer(struct http_exchange *x, CURLcode *ret)
         int running = 0, pending = 0;
         if (curl_multi_perform(h->multi, &running) != CURLM_OK)
             return HTTP_FAILURE_BROKEN;
+        if (x->late != HTTP_FAILURE_NONE)
+            return x->late;
         const CURLMsg *message = curl_multi_info_read(h->multi, &pending);
         if (message && message->msg == CURLMSG_DONE) {
             *ret = message->data.result;
@@ -221,11 +249,14 @@ enum http_failure http_exchange_run(struct http_exchange *x)
     x->cpu_start = clock_thread_cpu_ns();
     x->cpu_body = 0;
     x->failure = (struct err)ERR_INIT;
+    x->late = HTTP_FAILURE_NONE;
     if (curl_easy_setopt(h->easy, CURLOPT_HEADERDATA, x) != CURLE_OK ||
         curl_easy_setopt(h->easy, CURLOPT_WRITEDATA, x) != CURLE_OK ||
         curl_multi_add_handle(h->multi, h->easy) != CURLM_OK)
         return HTTP_FAILURE_UNSENT;
+    h->running = x;
     enum http_failure failure = run_transfer(x, &code);
+    h->running = NULL;
     curl_multi_remove_handle(h->multi, h->easy);
     if (code != CURLE_OK && !h->error_text[0])
         snprintf(h->error_text, sizeof h->error_text, "%s", curl_easy_strerror(code));

@@ -14,11 +14,15 @@
 #define HTTP_HEADERS_MAX (256u << 10)
 /* An exchange that moves fewer bytes than this within `trickle_ms` has stalled. */
 #define HTTP_TRICKLE_BYTES 1024
-#define HTTP_COSTLY_TEXT "receiving the answer took too much processor time: its chunks are too small"
+#define HTTP_COSTLY_TEXT                                                                                     \
+    "receiving the answer took too much processor time: it comes in too many small pieces"
+
+struct http_exchange;
 
 struct http_handle {
     CURL *easy;
     CURLM *multi;
+    struct http_exchange *running;    /* NULL: no exchange is running */
     char error_text[CURL_ERROR_SIZE]; /* libcurl's text on the last failure; not printable */
 };
 
@@ -54,6 +58,7 @@ struct http_exchange {
     size_t headers_size;
     struct err failure; /* the error of a callback */
 
+    enum http_failure late;          /* why the exchange must end, found while libcurl was running */
     int64_t last_byte, window_start; /* by clock_now() */
     int64_t cpu_start;               /* the CPU time of this thread at the start, in ns */
     int64_t cpu_body;                /* the CPU time in `body` for large pieces, in ns */

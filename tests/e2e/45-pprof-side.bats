@@ -173,7 +173,7 @@ refute_secret() {
     for path in echo echo=404 echo=200 title; do
         inventory "  app: { port: $RIG_PORT_rude, path: /$path/debug/pprof, auth: { bearer_env: PPROF_TOKEN } }"
         run_profgrab --host file-03 heap
-        [[ $stderr == *'Bearer ***'* || $stderr == *'repeats the secret'* ]] || fail_run
+        [[ $stderr == *'Bearer ***'* || $stderr == *'contains the secret of the request'* ]] || fail_run
         [[ $stderr != *"$SECRET"* ]] || fail_run
         [[ -z $output ]] || refute_secret
     done

@@ -133,6 +133,22 @@ PY
     check_chunks extension pprof
 }
 
+@test "a TLS server that sends session tickets for ever costs at most 10 s and 300 MB, and a signal ends it" {
+    printf '%s\n' 'version: 1' "services: { s: { port: $RIG_PORT_rude_httpstickets, scheme: https, tls: { ca: $RIG_DIR/tls/ca.pem } } }" \
+        'hosts: { h: { connect: direct, address: 127.0.0.1, services: [s] } }' >inventory.yaml
+    chmod 600 inventory.yaml
+    run_bounded -i inventory.yaml --host h heap
+    assert_stderr_has 'receiving the answer took too much processor time'
+    run_bounded pprof -top "https+insecure://127.0.0.1:$RIG_PORT_rude_httpstickets/debug/pprof/heap"
+    assert_stderr_has 'receiving the answer took too much processor time'
+    "$profgrab_program" -i inventory.yaml --host h heap 2>log &
+    local pid=$! status=0
+    until (($(awk '{ print $14 + $15 }' "/proc/$pid/stat") >= 30)); do sleep 0.02; done
+    kill -TERM "$pid"
+    wait "$pid" || status=$?
+    assert_equal "$status" 143
+}
+
 # repeat HEAD UNIT TIMES TAIL: prints HEAD, UNIT so many times, and TAIL.
 repeat() { python3 -c 'import sys; h, u, n, t = sys.argv[1:]; print(h + u * int(n) + t)' "$@"; }
 

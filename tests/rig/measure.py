@@ -11,7 +11,8 @@ import sys
 
 seconds, megabytes = float(sys.argv[1]), float(sys.argv[2])
 assert sys.argv[3] == "--"
-code = subprocess.run(sys.argv[4:]).returncode
+most = int(seconds) + 2  # Ends a process that would run for ever.
+code = subprocess.run(sys.argv[4:], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (most, most))).returncode
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 took, memory = used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6
 print(f"measure: {took:.2f} s, {memory:.0f} MB", file=sys.stderr)
