@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Returns the time of the monotonic clock. Only differences are meaningful. */
 int64_t clock_now(void);
@@ -20,6 +21,10 @@ int clock_poll_timeout(int64_t deadline);
 
 /* Returns the CPU time of the calling thread in nanoseconds. */
 int64_t clock_thread_cpu_ns(void);
+
+/* Returns the CPU time of a process in nanoseconds, without that of its child processes; 0 if it has ended.
+ */
+int64_t clock_process_cpu_ns(pid_t pid);
 
 /* Returns the UTC time in milliseconds since 1970. */
 int64_t clock_utc(void);

@@ -184,6 +184,8 @@ static int64_t next_deadline(const struct hub *h)
     int64_t deadline = CLOCK_NEVER;
     if (h->session && h->exit_error.kind == ERR_NONE)
         deadline = h->next_keepalive;
+    if (h->openssh && h->exit_error.kind == ERR_NONE)
+        deadline = clock_deadline(OPENSSH_CHECK_MS);
     const struct link *opening = NULL;
     if (!h->stuck)
         deadline = clock_min(deadline, open_queue_deadline(h, &opening));

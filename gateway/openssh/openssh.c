@@ -154,6 +154,10 @@ bool openssh_has_ended(struct openssh *o, struct err *exit_error)
     struct err why = ERR_INIT;
     char at[sizeof why.msg];
     openssh_read_output(o);
+    if (o->pid && cpu_budget_is_exceeded(&o->cpu, clock_process_cpu_ns(o->pid))) {
+        failure_set(FAILURE_SESSION_FLOODED, FAILURE_DETAILS("the SSH session was ended"), exit_error);
+        return true;
+    }
     if (!openssh_is_disconnected(o))
         return false;
     if (o->pid) {

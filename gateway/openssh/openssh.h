@@ -29,7 +29,9 @@ int openssh_start(const struct ssh_config *config, const struct login_options *o
                   struct gateway_hop *hop, struct openssh **ret, struct err *err);
 
 /* For the hub's thread. openssh_fd returns a descriptor to poll (POLLIN). openssh_has_ended reads the log and
- * checks whether the connection has ended; if so, *exit_error has the reason (ERR_LOST). */
+ * checks whether the connection has ended, or our own ssh has taken too much CPU time (cpu_budget.h); if so,
+ * *exit_error has the reason. Call it at least every OPENSSH_CHECK_MS. */
+#define OPENSSH_CHECK_MS 500
 int openssh_fd(const struct openssh *o);
 bool openssh_has_ended(struct openssh *o, struct err *exit_error);
 

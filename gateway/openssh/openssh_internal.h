@@ -6,6 +6,7 @@
 #include "gateway/openssh/reaper.h"
 #include "gateway/openssh/mux.h"
 #include "gateway/openssh/openssh.h"
+#include "gateway/ssh/cpu_budget.h"
 #include "gateway/openssh/ssh_log.h"
 
 struct openssh {
@@ -19,6 +20,7 @@ struct openssh {
 
     /* These members belong to an ssh that profgrab started. */
     pid_t pid; /* 0: the master is the user's */
+    struct cpu_budget cpu;
     struct reaper reaper;
     int log;        /* the read end of the log's pipe. We keep a write end open, so that the pipe does not end
                        before ssh opens it. */

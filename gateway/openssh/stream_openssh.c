@@ -133,8 +133,10 @@ static ssize_t openssh_read(struct stream *st, void *p, size_t n)
 {
     struct openssh_stream *s = to_openssh(st);
     ssize_t got = recv(s->in, p, n, 0);
-    if (got > 0)
+    if (got > 0) {
+        s->master->cpu.n_moved += (uint64_t)got;
         return got;
+    }
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return STREAM_AGAIN;
     return check_end(s, got < 0);
@@ -142,9 +144,12 @@ static ssize_t openssh_read(struct stream *st, void *p, size_t n)
 
 static ssize_t openssh_write(struct stream *st, const void *p, size_t n)
 {
-    ssize_t put = send(to_openssh(st)->out, p, n, MSG_NOSIGNAL);
-    if (put >= 0)
+    struct openssh_stream *s = to_openssh(st);
+    ssize_t put = send(s->out, p, n, MSG_NOSIGNAL);
+    if (put >= 0) {
+        s->master->cpu.n_moved += (uint64_t)put;
         return put;
+    }
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? STREAM_AGAIN : STREAM_BROKEN;
 }
 

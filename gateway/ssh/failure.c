@@ -246,9 +246,9 @@ static const struct row {
     [FAILURE_LOGIN_FLOODED] = {ERR_FAILED, false,
                                "{}: the server sent more than 4 MiB before the login ended",
                                "is the port right? `ssh -v` to the same address shows what the server sends"},
-    [FAILURE_SESSION_FLOODED] =
-        {ERR_FAILED, false, "{}: the server sent too much that belongs to no connection",
-         "the server is faulty or hostile; `--via openssh` uses ssh instead of libssh2"},
+    [FAILURE_SESSION_FLOODED] = {ERR_FAILED, false,
+                                 "{}: the server sent too much that belongs to no connection",
+                                 "the server is faulty or hostile"},
     [FAILURE_SESSION_ENDED] = {ERR_FAILED, false, "{}: the server ended the session: {}", NULL},
     [FAILURE_SESSION_BROKEN] = {ERR_FAILED, false, "{}: the connection broke: {}", NULL},
     [FAILURE_SESSION_CLOSED] = {ERR_FAILED, false, "{}: the server closed the connection", NULL},

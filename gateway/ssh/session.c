@@ -9,6 +9,7 @@
 
 #include "gateway/ssh/algorithms.h"
 #include "gateway/ssh/connect.h"
+#include "gateway/ssh/cpu_budget.h"
 #include "gateway/ssh/failure.h"
 #include "gateway/ssh/preauth.h"
 #include "gateway/ssh/proxy.h"
@@ -29,10 +30,6 @@
  * stalled channels, at most WINDOW_MAX each, and without a limit every message that it does not expect. */
 #define MEMORY_MAX ((size_t)192 << 20)
 
-/* The most CPU time without data for or from a channel: a fixed part, and a share of the elapsed time. */
-#define CPU_NS_FIXED INT64_C(2000000000)
-#define CPU_NS_PER_MS INT64_C(50000)
-
 struct session {
     LIBSSH2_SESSION *ssh;
     struct wire wire;
@@ -42,13 +39,10 @@ struct session {
     unsigned reads;      /* since the last "no data" to libssh2 */
     const void *opening; /* the owner of the one channel that can be opening */
     bool is_logged_in;
-    size_t memory;        /* bytes that libssh2 has allocated */
-    bool is_costly;       /* has exceeded the limit of CPU time */
-    uint64_t n_moved;     /* bytes that channels have read and written */
-    uint64_t n_checked;   /* n_moved at the last check of the CPU time */
-    int64_t moved_at;     /* when n_moved last differed from n_checked; 0: not yet checked */
-    int64_t moved_cpu_ns; /* the CPU time at that moment */
-    int fatal;            /* libssh2's error that ends the session; 0: none, see session_record_result */
+    size_t memory;         /* bytes that libssh2 has allocated */
+    struct cpu_budget cpu; /* of the thread that serves the session */
+    bool is_costly;        /* has exceeded this budget */
+    int fatal;             /* libssh2's error that ends the session; 0: none, see session_record_result */
     LIBSSH2_CHANNEL *idle_channel; /* see session_serve_idle */
     struct proxy *proxy;           /* the process behind the wire; NULL: none */
     void *conversation;            /* see session_set_conversation */
@@ -71,18 +65,6 @@ static int flood_error(const struct session *s, const char *doing, struct err *e
 {
     return failure_set(exceeds_login_limit(s) ? FAILURE_LOGIN_FLOODED : FAILURE_SESSION_FLOODED,
                        FAILURE_DETAILS(doing), err);
-}
-
-/* Checks the CPU time of the thread that serves the session. */
-static void check_cpu(struct session *s, int64_t now)
-{
-    int64_t cpu = clock_thread_cpu_ns();
-    if (s->moved_at == 0 || s->n_moved != s->n_checked) {
-        s->n_checked = s->n_moved;
-        s->moved_at = now;
-        s->moved_cpu_ns = cpu;
-    }
-    s->is_costly = cpu - s->moved_cpu_ns > CPU_NS_FIXED + CPU_NS_PER_MS * (now - s->moved_at);
 }
 
 static void *on_alloc(size_t n, void **abstract)
@@ -468,7 +450,7 @@ int session_check(struct session *s, struct err *err)
     /* While we do not read, missing data does not mean a dead session. */
     if (!(wire_events(w) & POLLIN))
         w->last_rx = now;
-    check_cpu(s, now);
+    s->is_costly = cpu_budget_is_exceeded(&s->cpu, clock_thread_cpu_ns());
     if (session_is_over(s) || is_flooded(s)) {
         session_set_error(s, s->fatal, "the SSH session was lost", err);
         /* A new session would be flooded again. */
@@ -536,14 +518,14 @@ ssize_t session_read_channel(struct session *s, LIBSSH2_CHANNEL *channel, void *
     wire_limit_read(&s->wire, n);
     ssize_t got = libssh2_channel_read(channel, p, n);
     wire_limit_read(&s->wire, SIZE_MAX);
-    s->n_moved += got > 0 ? (uint64_t)got : 0;
+    s->cpu.n_moved += got > 0 ? (uint64_t)got : 0;
     return got;
 }
 
 ssize_t session_write_channel(struct session *s, LIBSSH2_CHANNEL *channel, const void *p, size_t n)
 {
     ssize_t put = libssh2_channel_write(channel, p, n);
-    s->n_moved += put > 0 ? (uint64_t)put : 0;
+    s->cpu.n_moved += put > 0 ? (uint64_t)put : 0;
     return put;
 }
 

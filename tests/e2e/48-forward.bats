@@ -180,7 +180,7 @@ EOF
     assert_equal "$(wc -l <out)" 2
     fetch -o /dev/null "$url"
     fetch -o /dev/null "$(tail -n 1 out)"
-    logged "rude: cannot listen on 127.0.0.1:$RIG_PORT_rude: another program listens there; it is 127.0.0.1:" || fail "$(cat log)"
+    logged "rude: cannot listen on 127.0.0.1:$RIG_PORT_rude: another program listens there; listening on 127.0.0.1:" || fail "$(cat log)"
     forward_end
     rig_end apart
 }
