@@ -300,7 +300,7 @@ static void replace_with_stars(char *p, size_t n)
     memmove(p + strlen(STARS), p + n, strlen(p + n) + 1);
 }
 
-/* Masks the beginning of `needle` that ends at offset `at`, where the text was cut. */
+/* The text was cut at offset `at`. If the part before the cut is a beginning of `needle`, masks it. */
 static void mask_truncated(char *text, size_t at, const char *needle)
 {
     size_t n = strlen(needle);

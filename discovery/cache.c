@@ -41,7 +41,7 @@ static char *user_cache_dir(struct err *err)
 }
 
 /* Checks that only the user can change the file `name`; "" means the cache directory. */
-static int check_private(const struct cache *c, const char *name, const struct stat *st, struct err *err)
+static int check_owned(const struct cache *c, const char *name, const struct stat *st, struct err *err)
 {
     if (st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH)) &&
         (*name ? S_ISREG(st->st_mode) : S_ISDIR(st->st_mode)))
@@ -69,7 +69,7 @@ static int open_cache_dir(const struct dir *user, bool create, struct cache *c, 
     c->dir.fd = dir_open_subdir(user, CACHE_SUBDIR, err);
     if (c->dir.fd < 0 || dir_stat(&c->dir, "", &st, err) < 0)
         return -1;
-    return check_private(c, "", &st, err);
+    return check_owned(c, "", &st, err);
 }
 
 /* Opens the cache directory. ERR_NOT_FOUND if there is none. */
@@ -251,7 +251,7 @@ static int parse_file(const char *path, const struct buf *file, struct discovere
 static int read_cache_file(const struct cache *c, const char *name, struct buf *ret, struct err *err)
 {
     struct stat st;
-    if (dir_stat(&c->dir, name, &st, err) < 0 || check_private(c, name, &st, err) < 0)
+    if (dir_stat(&c->dir, name, &st, err) < 0 || check_owned(c, name, &st, err) < 0)
         return -1;
     return dir_read(&c->dir, name, ret, err);
 }

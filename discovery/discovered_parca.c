@@ -153,9 +153,9 @@ static int add_param(const struct yaml_tree *tree, const struct yaml_node *key, 
     if (value->kind != YAML_SCALAR)
         return yaml_tree_err(tree, value, err, "a parameter must be text, or a list of texts");
     buf_adds(to, to->len ? "&" : "");
-    buf_add_escaped(to, key->text);
+    buf_add_percent_encoded(to, key->text);
     buf_addc(to, '=');
-    buf_add_escaped(to, value->text);
+    buf_add_percent_encoded(to, value->text);
     return 0;
 }
 

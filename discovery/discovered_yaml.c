@@ -227,7 +227,7 @@ static int read_matching_files(const char *path, size_t n_literal, const struct 
     return rc;
 }
 
-/* Reads the files of one entry of a configuration. As in Prometheus, only the last component of the path may
+/* Reads the files that match one path of `files`. As in Prometheus, only the last component of the path may
  * be a pattern, because a pattern of directories could search the whole disk. The configuration's own
  * directory matches literally. */
 static int read_entry_files(const struct reading *r, const struct config *c, const char *path,
@@ -245,8 +245,8 @@ static int read_entry_files(const struct reading *r, const struct config *c, con
     return rc;
 }
 
-/* Reads the files of a configuration. Adds a note for a file that is missing or unreadable on this machine.
- * Fails at a limit of the whole source. */
+/* Reads the files of all file_sd_configs of one entry of scrape_configs. Adds a note for a file that is
+ * missing or unreadable on this machine. Fails at a limit of the whole source. */
 static int read_file_sd(const struct reading *r, const struct config *c, struct err *err)
 {
     const struct yaml_node *sd = NULL, *files = NULL;

@@ -32,10 +32,11 @@ static const struct meaning {
     {404, ERR_NOT_FOUND, NULL,
      "nothing is served at that path: is pprof at another one (`path:` in the inventory, --path)?"},
     {421, ERR_FAILED, NULL, "it knows no such host: set `host_header:` for the service in the inventory"},
-    {502, ERR_FAILED, NULL, "a proxy answered, not the program: is the program up, and the port its own?"},
+    {502, ERR_FAILED, NULL,
+     "a proxy answered, not the program: is the program running, and is this port its own?"},
     {503, ERR_FAILED, NULL, "it is overloaded, starting or stopping: repeat in a moment"},
     {504, ERR_FAILED, NULL,
-     "a proxy gave up waiting: ask for a shorter profile, or for the port of the program itself"},
+     "a proxy gave up waiting: ask for a shorter profile, or use the port of the program itself"},
 };
 
 static const struct meaning *find_meaning(const struct answer *a)

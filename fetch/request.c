@@ -114,7 +114,7 @@ static int add_request(struct request_list *l, const struct request *r, struct e
 }
 
 /* A raw path becomes part of a request line: visible ASCII only, no fragment. */
-static bool is_raw_path(const char *s)
+static bool has_only_path_characters(const char *s)
 {
     for (; *s; s++)
         if (*s <= ' ' || *s > '~' || *s == '#')
@@ -125,7 +125,8 @@ static bool is_raw_path(const char *s)
 static int check_name(const struct request *r, struct err *err)
 {
     bool raw = r->name[0] == '/';
-    bool good = raw ? is_raw_path(r->name) : r->name[0] != '\0' && r->name[0] != '-' && is_raw_path(r->name);
+    bool good = raw ? has_only_path_characters(r->name)
+                    : r->name[0] != '\0' && r->name[0] != '-' && has_only_path_characters(r->name);
     if (good)
         return 0;
     char shown[64];
@@ -305,7 +306,8 @@ int fetch_check_pair(const struct strlist *words, struct err *err)
     for (size_t i = 0; (k = kind_at(i)); i++)
         if (k->can_be_compared)
             buf_addf(&names, "%s%s", names.len ? ", " : "", k->name);
-    err_hint(err, "--pair takes two of each of %s: ask for one of them", buf_str(&names));
+    err_hint(err, "--pair takes two snapshots of each of these kinds: %s; ask for at least one of them",
+             buf_str(&names));
     buf_release(&names);
     return -1;
 }

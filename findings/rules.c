@@ -240,7 +240,7 @@ static const struct finding_rule rules[] = {
      .sentence = "{0} {1} of memory from {2}, {3} {4} (of {5} in use)",
      .arguments = {"hosts hold", "bytes", "function", "baseline hosts", "their bytes", "bytes of both"},
      .evidence = "two sides: inuse_space of a process, for the innermost of the program's own functions; the "
-                 "sampling error is that of samples of 512 kB",
+                 "sampling error is that of one sample for every 512 kB",
      .threshold = "10 % of the heap more, and 1.5 times the baseline",
      .look = "the function that allocated it",
      .source = "--against" OURS},
@@ -295,7 +295,7 @@ static const struct finding_rule rules[] = {
      .arguments = {"function", "bytes", "objects", "within time", ", bytes an hour at that rate",
                    "bytes before, then bytes now"},
      .evidence = "two snapshots: inuse_space for the innermost of the program's own functions; the sampling "
-                 "error is that of the changed samples of 512 kB",
+                 "error is that of the changed stacks, with one sample for every 512 kB",
      .threshold = "5 % of the heap, 1 MB, and half of all growth",
      .look = "the function that allocated it",
      .source = "--pair" OURS},
@@ -307,7 +307,8 @@ static const struct finding_rule rules[] = {
      .arguments = {"evidence"},
      .evidence = "two snapshots: another build ID, or counters (allocations, contentions, delays) that "
                  "became smaller",
-     .threshold = "the total, or the sum of the decreases of stacks, has fallen by a tenth",
+     .threshold = "the total has fallen by more than a tenth, or the decreases of single stacks add up to "
+                  "more than a tenth of it",
      .look = "the reason why the process ended",
      .source = "--pair; counters of one process only grow" OURS},
     {.id = "host-differs",

@@ -32,7 +32,7 @@ static int read_project(struct handoff_job *j, struct err *err)
     char path[1024], word[64], id[JOB_ID];
     struct buf name = BUF_INIT(sizeof j->project - 1);
     json_t *o = NULL;
-    buf_add_escaped(&name, j->request->project);
+    buf_add_percent_encoded(&name, j->request->project);
     int rc = buf_check(&name, "the project's name", err);
     snprintf(j->project, sizeof j->project, "%s", buf_str(&name));
     buf_release(&name);
@@ -101,7 +101,7 @@ static int find_user(struct handoff_job *j, const char *name, struct err *err)
     char id[JOB_ID];
     json_t *o = NULL;
     buf_adds(&path, API "/users?username=");
-    buf_add_escaped(&path, name);
+    buf_add_percent_encoded(&path, name);
     int rc = buf_check(&path, "the assignee's name", err);
     if (rc == 0)
         rc = job_get(j, buf_str(&path), "[{\"id\":\"USER\"}]", &o, err);

@@ -30,7 +30,7 @@ static int read_project(struct handoff_job *j, struct err *err)
     char id[JOB_ID];
     json_t *o = NULL;
     buf_adds(&path, "/projects/");
-    buf_add_escaped(&path, j->request->project);
+    buf_add_percent_encoded(&path, j->request->project);
     buf_adds(&path, ".json");
     int rc = buf_check(&path, "the project's name", err);
     if (rc == 0)

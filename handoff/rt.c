@@ -34,7 +34,7 @@ static int read_queue(struct handoff_job *j, struct err *err)
     char id[JOB_ID];
     json_t *o = NULL;
     buf_adds(&path, API "/queue/");
-    buf_add_escaped(&path, j->request->project);
+    buf_add_percent_encoded(&path, j->request->project);
     int rc = buf_check(&path, "the queue's name", err);
     if (rc == 0)
         rc = job_get(j, buf_str(&path), "{\"id\":\"QUEUE\"}", &o, err);

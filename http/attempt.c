@@ -262,7 +262,7 @@ static void fill_answer(struct attempt *x)
     if (type)
         text_printable(a->content_type, sizeof a->content_type, type, strlen(type));
     if (location)
-        url_origin_strip(location, a->location, sizeof a->location);
+        url_origin_strip_secrets(location, a->location, sizeof a->location);
     if (a->body.len > 0)
         http_mask(x->http, a->body.data);
     a->body.len = strlen(buf_str(&a->body));

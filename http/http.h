@@ -96,7 +96,7 @@ enum http_sent {
 struct http_answer {
     int status; /* 0: no answer */
     char content_type[128];
-    char location[512];     /* the URL of a redirect that was not followed (url_origin_strip); "": none */
+    char location[512]; /* the URL of a redirect that was not followed (url_origin_strip_secrets); "": none */
     char retry_after[64];   /* Retry-After of a 429 or 503, printable */
     char other_origin[256]; /* the other origin that sent the final answer; "" for none */
     struct buf body;

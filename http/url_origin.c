@@ -82,7 +82,7 @@ static char *strip_parts(const char *url, const CURLUPart *parts, size_t n, char
     return dst;
 }
 
-char *url_origin_strip(const char *url, char *dst, size_t cap)
+char *url_origin_strip_secrets(const char *url, char *dst, size_t cap)
 {
     static const CURLUPart parts[] = {CURLUPART_QUERY, CURLUPART_FRAGMENT, CURLUPART_USER,
                                       CURLUPART_PASSWORD};

@@ -28,9 +28,9 @@ bool url_origin_is_same(const char *a, const char *b);
 bool url_origin_may_redirect(const char *from, const char *to);
 
 /* Both functions write printable text into dst and return dst. url_origin_text writes scheme, host and port.
- * url_origin_strip writes the URL without the parts that may contain a secret (query, fragment, user name,
- * password). Both write "" if the text is not a URL. */
+ * url_origin_strip_secrets writes the URL without the parts that may contain a secret (query, fragment, user
+ * name, password). Both write "" if the text is not a URL. */
 char *url_origin_text(const char *url, char *dst, size_t cap);
-char *url_origin_strip(const char *url, char *dst, size_t cap);
+char *url_origin_strip_secrets(const char *url, char *dst, size_t cap);
 
 #endif

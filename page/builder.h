@@ -26,12 +26,12 @@ struct page_file {
     struct page_entry entry;
     unsigned draw_as;     /* PAGE_AS_PROFILE, PAGE_AS_DUMP or both; 0: not drawn */
     const char *why;      /* the reason why it is not drawn */
-    bool is_unknown_type; /* if the file is no dump of goroutines, it gets no entry */
+    bool is_unknown_type; /* a text, tried as a dump of goroutines; if it is none, it gets no entry */
     bool was_read;
 
     /* For comparisons (builder_compare.c). */
     const char *argument;
-    bool is_baseline; /* its host is of --against */
+    bool is_baseline; /* its host was named by --against */
     int pair;         /* 1 or 2: the snapshot of a pair */
     bool is_later;    /* the second snapshot of a complete pair */
     /* The numbers, from 1 on, of its comparison of target and baseline hosts, its process and its fleet; 0:

@@ -26,7 +26,7 @@ struct level {
     unsigned copies; /* the largest `copies` of its operands so far */
 };
 
-/* The last operand, which a repeat applies to. Flags may separate the two. */
+/* The last operand, to which the next repeat applies. Flags may stand between them. */
 struct operand {
     size_t from, to; /* range in the output, including repeats */
     unsigned copies; /* the product of nested repeat counts, at its maximum; 0: no operand */
@@ -149,7 +149,7 @@ static uint32_t read_octal(struct parser *p, uint32_t first)
     return value;
 }
 
-/* Reads an escape of one character. */
+/* Reads an escape that stands for one character, such as \n or \x41. */
 static int read_escape(struct parser *p, uint32_t *ret)
 {
     static const char letters[] = "afnrtv", meant[] = "\a\f\n\r\t\v";
@@ -265,7 +265,7 @@ static int class_character(struct parser *p, const char *class, uint32_t *ret)
     return *p->at == '\\' ? read_escape(p, ret) : next_rune(p, ret);
 }
 
-static int class_range(struct parser *p, const char *class)
+static int read_class_item(struct parser *p, const char *class)
 {
     const char *from = p->at;
     uint32_t low = 0, high = 0;
@@ -301,7 +301,7 @@ static int read_class(struct parser *p)
             is = unicode_class(p);
         if (is == 0)
             is = perl_class(p, true);
-        if (is < 0 || (is == 0 && class_range(p, class) < 0))
+        if (is < 0 || (is == 0 && read_class_item(p, class) < 0))
             return -1;
     }
     p->at++;
@@ -397,7 +397,8 @@ static int close_group(struct parser *p)
 
 /* ---- repeats ------------------------------------------------------------------------------------------- */
 
-/* Reads a number of a repeat; -1 if it is missing or invalid. A number above MAX_REPEAT stays above. */
+/* Reads a number of a repeat; -1 if it is missing or invalid. For a number above MAX_REPEAT, returns some
+ * number above MAX_REPEAT. */
 static long read_count(const char **at, const char *end)
 {
     const char *from = *at;

@@ -29,7 +29,7 @@ struct age_identities {
     size_t n, cap;
     /* The hash of the header and the key of the last opened file: opening it again asks no question. */
     bool has_last;
-    char last_header[SHA256_HEX];
+    char last_header_hash[SHA256_HEX];
     unsigned char last_key[AGE_FILE_KEY];
 };
 

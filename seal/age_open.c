@@ -1,16 +1,18 @@
-/* Opens a file with identities: the search for its file key (age_unwrap.c) and the reader (age_reader.c). */
+/* Opens an encrypted file: finds its file key with the identities (age_unwrap.c), then gives the key to the
+ * reader (age_reader.c). */
 #include <string.h>
 
 #include "seal/age_identity.h"
 #include "seal/age_reader.h"
 #include "base/banned.h"
 
-/* Starts with a file key from the identities, or with the cached key of the last file. */
-static int start_with_identities(struct age_reader *r, struct age_identities *identities, const char *header,
-                                 struct err *err)
+/* Unlocks the reader with the file key that the identities unwrap, or, if the header is the same, with the
+ * cached key of the last file. */
+static int unlock_reader(struct age_reader *r, struct age_identities *identities, const char *header,
+                         struct err *err)
 {
     unsigned char file_key[AGE_FILE_KEY];
-    bool is_cached = identities && identities->has_last && strcmp(identities->last_header, header) == 0;
+    bool is_cached = identities && identities->has_last && strcmp(identities->last_header_hash, header) == 0;
     int rc = 0;
     if (is_cached)
         memcpy(file_key, identities->last_key, sizeof file_key);
@@ -20,7 +22,7 @@ static int start_with_identities(struct age_reader *r, struct age_identities *id
         rc = age_reader_unlock(r, file_key, err);
     if (rc == 0 && identities) {
         identities->has_last = true;
-        memcpy(identities->last_header, header, sizeof identities->last_header);
+        memcpy(identities->last_header_hash, header, sizeof identities->last_header_hash);
         memcpy(identities->last_key, file_key, sizeof file_key);
     }
     explicit_bzero(file_key, sizeof file_key);
@@ -35,7 +37,7 @@ int age_reader_open(int fd, struct age_identities *identities, struct age_reader
         return -1;
     int rc = age_reader_hash_header(r, header, err);
     if (rc == 0)
-        rc = start_with_identities(r, identities, header, err);
+        rc = unlock_reader(r, identities, header, err);
     if (rc < 0)
         age_reader_free(r);
     else

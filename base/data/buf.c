@@ -79,7 +79,7 @@ void buf_addc(struct buf *b, char c)
     buf_add(b, &c, 1);
 }
 
-void buf_add_escaped(struct buf *b, const char *s)
+void buf_add_percent_encoded(struct buf *b, const char *s)
 {
     for (const unsigned char *p = (const unsigned char *)s; *p; p++) {
         bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||

@@ -35,7 +35,7 @@ void buf_add(struct buf *b, const void *p, size_t n);
 void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, char c);
 /* Appends s as a value in a URL: percent-escapes all but unreserved characters (RFC 3986). */
-void buf_add_escaped(struct buf *b, const char *s);
+void buf_add_percent_encoded(struct buf *b, const char *s);
 void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Returns writable memory for up to *n bytes after the last byte, and sets *n to its size. The caller writes

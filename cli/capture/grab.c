@@ -228,9 +228,9 @@ static int check_word(const struct grab *g, const char *word, bool first, struct
     if (!*nearest_text(&near, names, sizeof names))
         return 0;
     err_set(err, ERR_USAGE, "unknown kind \"%.60s\"; nothing was opened", word);
-    return err_hint(err,
-                    "did you mean %s? a profile that only the program has can be named by its path: %s/%s",
-                    names, g->targets.n ? g->targets.items[0].service->path : "/debug/pprof", name);
+    return err_hint(
+        err, "did you mean %s? a profile that the program itself defines can be named by its path: %s/%s",
+        names, g->targets.n ? g->targets.items[0].service->path : "/debug/pprof", name);
 }
 
 static int check_words(const struct grab *g, struct err *err)

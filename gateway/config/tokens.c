@@ -17,7 +17,7 @@ static int find_jump(struct tokens *t, const char *jumps, struct err *err)
     const char *comma = jumps ? strrchr(jumps, ',') : NULL;
     if (!jumps)
         return 0;
-    /* The route reports an invalid address. */
+    /* An invalid address is no error here: route.c reports it. */
     if (address_parse(comma ? comma + 1 : jumps, &a, &why) < 0)
         return why.kind == ERR_USAGE ? 0 : err_nomem(err);
     snprintf(t->jump, sizeof t->jump, "%s", a.host);
@@ -102,11 +102,12 @@ static int refuse_token(const char *p, struct err *err)
     char shown[16];
     err_set(err, ERR_FAILED, "ssh does not support \"%s\" in a ProxyCommand or ProxyJump",
             text_printable(shown, sizeof shown, p, p[1] ? 2 : 1));
-    return err_hint(err, "write %%%% for a per cent sign; ssh_config(5) lists the allowed ones (TOKENS)");
+    return err_hint(err, "write %%%% for a per cent sign; ssh_config(5) lists the allowed tokens (TOKENS)");
 }
 
 /*
- * Adds the value of the ${VARIABLE} at `p` and returns its length; 0 if it is not set or its name is invalid.
+ * Adds the value of the variable that the text ${NAME} at `p` names. Returns the length of that text; 0 if
+ * the variable is not set or NAME is invalid.
  */
 static size_t add_variable(struct buf *b, const char *p)
 {

@@ -10,12 +10,12 @@ import (
 	"sync"
 )
 
-var spent uint64
+var sink uint64
 
 // compute has no trouble: all of it is the program's own work.
 func compute() {
 	for i := uint64(0); ; i++ {
-		spent = spent*6364136223846793005 + i
+		sink = sink*6364136223846793005 + i
 	}
 }
 
@@ -29,7 +29,7 @@ func grow(depth int) *tree {
 }
 
 // startForest keeps many pointers and leaves little room for garbage. The collector runs all the time, and the program allocates
-// faster than it collects.
+// faster than the collector collects.
 func startForest() {
 	forest := make([]*tree, 32)
 	for i := range forest {
@@ -59,7 +59,7 @@ func countByChannel() {
 	ones := make(chan uint64, 1)
 	for {
 		ones <- 1
-		spent += <-ones
+		sink += <-ones
 	}
 }
 
@@ -131,7 +131,7 @@ func writeBuffered() {
 func matchAnew() {
 	for {
 		if regexp.MustCompile(`^(\w+)\s*=\s*"([^"]*)"$`).MatchString(`key = "value"`) {
-			spent++
+			sink++
 		}
 	}
 }
@@ -141,6 +141,6 @@ func encodeOften() {
 	record := map[string]interface{}{"name": "a", "values": []int{1, 2, 3}, "nested": map[string]string{"b": "c"}}
 	for {
 		line, _ := json.Marshal(record)
-		spent += uint64(len(line))
+		sink += uint64(len(line))
 	}
 }

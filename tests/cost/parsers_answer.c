@@ -267,7 +267,7 @@ static void read_address(const char *p, size_t n)
     (void)url_origin_may_redirect("https://a/b", p);
     if (room) {
         (void)url_origin_text(p, room, n + 1);
-        (void)url_origin_strip(p, room, n + 1);
+        (void)url_origin_strip_secrets(p, room, n + 1);
     }
     free(room);
 }

@@ -171,7 +171,7 @@ secret() {
 @test "secrets: an error repeats the token" { secret bearer_file 1 echo heap; }
 @test "secrets: a page with the token in its title" { secret bearer_file 1 title heap; }
 @test "secrets: a 401 repeats the password" { secret password_file 1 echo=401 heap; }
-@test "secrets: a redirect to another host wants the token" { secret bearer_file 1 redirect heap; }
+@test "secrets: a redirect to another host, with a token" { secret bearer_file 1 redirect heap; }
 
 # ---- profilers in use -----------------------------------------------------------------------------------------------
 
@@ -212,7 +212,7 @@ secret() {
 
 @test "large bodies: 100 kB that inflate a thousandfold" { row 0 bomb=100 heap; }
 @test "large bodies: a profile that never ends" { row 1 endless heap --max-bytes 20MB; }
-@test "large bodies: an answer to symbol that never ends, up to the kind's own limit" { row 1 endless symbol; }
+@test "large bodies: an endless answer to symbol: the limit of that kind applies" { row 1 endless symbol; }
 @test "large bodies: a text that never ends" { row 1 endless goroutines=text --max-bytes 20MB; }
 @test "large bodies: the disk is full" { # simulated by a limit on the size of a file
     ulimit -f 4000

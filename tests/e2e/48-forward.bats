@@ -124,7 +124,7 @@ scraped() { fetch "http://127.0.0.1:$RIG_PORT_prometheus/api/v1/targets" | grep 
     ! grep -rqF "$SECRET" out log || fail 'the secret was printed'
 }
 
-@test "--compress yes and no work with libssh2 and OpenSSH; the default is no compression" {
+@test "--compress yes and --compress no have an effect with libssh2 and OpenSSH; the default is no compression" {
     local via how expected
     rig_sshd loud loud-01 'LogLevel DEBUG1'
     while read -r via how expected; do
@@ -149,7 +149,7 @@ EOF
     forward --host file-03 --port "$RIG_PORT_caddy" --listen 0
     assert_equal "$(fetch -o /dev/null -w '%{http_code}' "$url")" 403
     assert_equal "$(fetch -o /dev/null -w '%{http_code}' -H "Host: localhost:$RIG_PORT_caddy" "$url")" 200
-    # No inventory says that the service is caddy.
+    # Without an inventory, profgrab does not recognise caddy, so its example is go tool pprof.
     logged "try: go tool pprof ${url}profile" || fail "$(cat log)"
     forward_end
 }

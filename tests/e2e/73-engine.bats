@@ -152,7 +152,7 @@ ran_within() { # SECONDS: fails if more time has passed since $began
     assert_stderr_has 'file-flaky-2-a: flaky-2-a: retry: heap: again in '
     assert_stderr_has 'HTTP 503: try again later'
     check_manifest 'm["retries"] == 2 and all(i["status"] == "ok" for h, s, i in items)' \
-        '["it was fetched at attempt 3; the attempt before failed: HTTP 503: try again later" in [v["text"] for v in i["verdicts"]] for h, s, i in items if s["name"] == "flaky-2-a"] == [True]' \
+        '["it was fetched at attempt 3; the first attempt failed: HTTP 503: try again later" in [v["text"] for v in i["verdicts"]] for h, s, i in items if s["name"] == "flaky-2-a"] == [True]' \
         '[[v["rule"] for v in s["verdicts"]] for h, s, i in items if s["name"] == "waking-2-a"] == [["retried"]]' \
         'all("verdicts" not in s for h, s, i in items if s["name"] != "waking-2-a")'
     # The first, cut body is not in the bundle.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""full_pipe.py stdout|stderr COMMAND...: runs COMMAND with a full pipe that nobody reads as that stream. Sends one SIGINT once the
+"""full_pipe.py stdout|stderr COMMAND...: runs COMMAND. The named stream is a full pipe that nobody reads; the other one is /dev/null. Sends one SIGINT once the
 command or a child of it waits for the pipe, and prints the exit code as a shell reports it. Fails if the command does not wait
 within 60 s, or does not end within 30 s of the signal."""
 import fcntl

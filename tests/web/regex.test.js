@@ -97,7 +97,7 @@ function profileOfNames(names) {
     return { nFunctions: names.length, nameOf: (i) => names[i] };
 }
 
-test('functions are found by text, whatever the case, and exactly', () => {
+test('functions are found by a pattern, which ignores the case unless it has capitals, and by their exact name', () => {
     const names = ['main.Read', 'main.read', 'main.(*T).Read', 'x[y].z'];
     const found = (pattern) => [...findFunctions(profileOfNames(names), pattern).marked].join('');
     assert.equal(found('read'), '1110');

@@ -112,8 +112,8 @@ test('50,000 frames deep', () => {
     assert.ok(callersOf(tree, figures, 0, 3).n <= 50000);
 });
 
-test('the tree of callers is bounded, also if every function calls', () => {
-    // In preorder: a chain in which each function calls the next and number 0.
+test('the tree of callers is bounded, even if all functions of a deep stack call the same function', () => {
+    // In preorder: a chain in which each function calls the next function and also function 0.
     const chain = { depth: [], fn: [] };
     for (let i = 0; i <= 20000; i++) {
         chain.depth.push(i);

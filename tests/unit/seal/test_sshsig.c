@@ -289,7 +289,7 @@ static void assert_key_refused(const char *key, enum err_kind kind, const char *
     assert_null(armor);
 }
 
-static void unusual_keys_are_handled(void **state)
+static void unusable_keys_are_refused(void **state)
 {
     static const struct kind dsa = {"dsa", "1024", "RFC4716"}, small = {"rsa", "1024", "RFC4716"};
     char *key = make_key(*state, &kinds[0], ""), *other = make_key(*state, &dsa, "");
@@ -347,7 +347,7 @@ static void damaged_signatures_are_refused(void **state)
     }
 }
 
-static void unusual_armor_is_handled(void **state)
+static void malformed_armor_is_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -437,9 +437,9 @@ int main(void)
         SCRATCH(a_signature_of_a_fido_key_is_verified),
         SCRATCH(a_fido_key_needs_an_agent),
         SCRATCH(a_passphrase_is_asked_for),
-        SCRATCH(unusual_keys_are_handled),
+        SCRATCH(unusable_keys_are_refused),
         SCRATCH(damaged_signatures_are_refused),
-        SCRATCH(unusual_armor_is_handled),
+        SCRATCH(malformed_armor_is_refused),
         SCRATCH(allowed_signers_restrict_keys),
     };
     return cmocka_run_group_tests_name("sshsig", tests, NULL, NULL);

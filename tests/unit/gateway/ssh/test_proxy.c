@@ -124,7 +124,7 @@ static void all_processes_of_a_proxy_end(void **state)
     proxy_stop(p);
     char text[4];
     struct pollfd ready = {.fd = fd, .events = POLLIN};
-    /* Both had the other end open. */
+    /* The shell and its `sleep` both had the other end open. */
     assert_int_equal(poll(&ready, 1, 20000), 1);
     read_all(fd, text, sizeof text);
     assert_string_equal(text, "");
