@@ -187,7 +187,7 @@ old_libssh2() {
     if old_libssh2; then
         assert_status 1
         assert_stderr_has 'cannot use RSA keys with that server (SSH-2.0-dropbear'
-        assert_stderr_has 'OpenSSH may be able to'
+        assert_stderr_has 'OpenSSH may support it'
         # The RSA key is tried last, so that it does not prevent other keys from being tried.
         host_with dropbear "IdentityFile $PWD/rsa" "IdentityFile $RIG_KEY" 'IdentitiesOnly yes'
         run_mine
@@ -214,7 +214,7 @@ EOF
     run_mine
     assert_status 1
     assert_stderr_has "the key $PWD/sk is a security key"
-    assert_stderr_has 'OpenSSH may be able to'
+    assert_stderr_has 'OpenSSH may support it'
     host_with sshd "IdentityFile $PWD/sk" "IdentityFile $RIG_KEY" 'IdentitiesOnly yes'
     run_mine
     assert_authenticated_by "key $RIG_KEY"

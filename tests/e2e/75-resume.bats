@@ -540,7 +540,7 @@ json.dump(m, open(sys.argv[2], "w"))' "$1" "$top/manifest.json"
     assert_stderr_has 'web-* is no name of a host'
     forge 't[0]["host"] = "../../etc"'
     assert_status 1
-    assert_stderr_has 'asked.targets[0].host is no name'
+    assert_stderr_has 'asked.targets[0].host is not usable as the name of a directory'
     forge 't[0]["address"] = "-oProxyCommand=touch${IFS}pwned"; m["asked"]["port"] = 1'
     assert_status 2
     forge 't[0]["address"] = "web-01"'

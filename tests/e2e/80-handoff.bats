@@ -540,7 +540,7 @@ EOF
 @test "a file stored short or changed is found, and no note refers to it" {
     spoil '^POST .*/uploads$' truncate
     hand_off ops/public
-    assert_report 'verifying: the tracker stored 150011 of 300022 bytes' 'the stored file is another one' \
+    assert_report 'verifying: the tracker stored 150011 of 300022 bytes' 'the stored file differs from the sent one' \
         'the tracker has the encrypted bundle but not the summary'
     assert_no_words
     spoil '^POST .*/uploads$' flip
@@ -629,7 +629,7 @@ EOF
     grep -q 'lab: uploading: the request was sent, but its result is unknown: interrupted' log || fail "$(cat log)"
     grep -q 'the tracker may have the encrypted bundle but does not have the summary' log || fail "$(cat log)"
     grep -q "hint: check $url/ops/public/-/issues/3 before you repeat it" log || fail "$(cat log)"
-    grep -q 'again: profgrab attach ' log || fail "$(cat log)"
+    grep -q 'to repeat the hand-off: profgrab attach ' log || fail "$(cat log)"
     ! grep -q "$TOKEN" out log || fail 'the token was printed'
     "$profgrab_program" bundle verify "$bundle"
 }

@@ -216,7 +216,7 @@ refuse() {
     refuse '--to rt:Incidents' 'rt: refused: the bundle is not encrypted' 'encrypt it'
     refuse '--for gitaly --to filed:ops/private' "filed: the token: cannot open $PWD/token" 'create it so that only you can read it'
     echo "$TOKEN" >token
-    refuse '--for gitaly --to filed:ops/private' "$PWD/token is open to others" 'chmod 600'
+    refuse '--for gitaly --to filed:ops/private' "$PWD/token can be read or changed by others" 'chmod 600'
     refuse '--for gitaly --to walled:ops/private' "walled: the authorities: cannot open $PWD/missing.pem"
     TOKEN='' refuse '--for gitaly' 'lab: the token: the environment variable TOKEN is empty'
     (unset TOKEN && refuse '--for gitaly' 'the environment variable TOKEN is not set' 'set it without showing it')
@@ -280,7 +280,7 @@ refuse() {
     rig_end agent
     assert_status 4
     assert_stderr_has 'team gitaly requires a signature: cannot sign with ssh-ed25519 SHA256:'
-    assert_stderr_has 'again: profgrab attach'
+    assert_stderr_has 'to repeat the hand-off: profgrab attach'
     refute_requested .
     inventory 'signature: required' "{ recipients: [ $RIG_DIR/me.pub ] }"
     attach --for gitaly
@@ -411,7 +411,7 @@ refuse() {
     wait "$pid" && rc=0 || rc=$?
     assert_equal "$rc" 143
     grep -q 'not handed off' log
-    grep -q 'again: profgrab attach ' log
+    grep -q 'to repeat the hand-off: profgrab attach ' log
     refute_requested .
 }
 
@@ -452,7 +452,7 @@ refuse() {
     assert_status 4
     assert_stderr_has "team gitaly requires a signature: $PWD/locked: there is no terminal to ask on"
     assert_stderr_has "hint: ssh-add the key of $PWD/locked, or name a file with its passphrase: --passphrase-file FILE"
-    assert_stderr_has 'again: profgrab attach'
+    assert_stderr_has 'to repeat the hand-off: profgrab attach'
     attach --for gitaly --batch
     assert_status 4
     (umask 077 && echo open-sesame >words)
@@ -478,7 +478,7 @@ refuse() {
     assert_status 4
     assert_stderr_has 'No space left on device'
     assert_stderr_has 'hint: the copy is written beside the bundle'
-    assert_stderr_has 'again: profgrab attach small/b.tar.gz'
+    assert_stderr_has 'to repeat the hand-off: profgrab attach small/b.tar.gz'
     cp "$bundle" small/b.tar.gz
     mount --bind small small
     mount -o remount,ro,bind small
@@ -503,7 +503,7 @@ refuse() {
         wait "$pid" && rc=0 || rc=$?
         assert_equal "$step $rc" "$step 143"
         grep -q "$left" log || fail "$step:" "$(<log)"
-        grep -q 'again: profgrab attach ' log
+        grep -q 'to repeat the hand-off: profgrab attach ' log
         [[ ! -s out ]]
         case $left in *'encrypted bundle'*) ls -- *.age ;; *) run ! ls -- *.age ;; esac
         rm -f -- *.age
