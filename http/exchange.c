@@ -130,7 +130,8 @@ static void on_tls_message(const SSL *ssl, int where, int value)
     (void)value;
     if (x && x->late == HTTP_FAILURE_NONE)
         x->late = check_time(x);
-    if (x && x->late != HTTP_FAILURE_NONE)
+    /* Without an exchange, libcurl reads only to close the connection. */
+    if (!x || x->late != HTTP_FAILURE_NONE)
         SSL_set_shutdown((SSL *)ssl, SSL_RECEIVED_SHUTDOWN);
 }
 

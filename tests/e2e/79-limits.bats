@@ -145,6 +145,13 @@ PY
     assert_stderr_has 'receiving the answer took too much processor time'
     run_bounded pprof -top "https+insecure://127.0.0.1:$RIG_PORT_rude_httpstickets/debug/pprof/heap"
     assert_stderr_has 'receiving the answer took too much processor time'
+    # Here a complete answer precedes the tickets: they arrive when profgrab closes the connection or uses it again.
+    run_bounded pprof -top "https+insecure://127.0.0.1:$RIG_PORT_rude_httpstickets/answered/debug/pprof/heap"
+    assert_stderr_has 'server response: 404 Not Found'
+    sed -i 's!scheme: https!path: /answered/debug/pprof, scheme: https!' inventory.yaml
+    run_bounded -i inventory.yaml --host h heap
+    assert_status 1
+    sed -i 's!path: /answered/debug/pprof, !!' inventory.yaml
     "$profgrab_program" -i inventory.yaml --host h heap 2>log &
     local pid=$! status=0
     until (($(awk '{ print $14 + $15 }' "/proc/$pid/stat") >= 30)); do sleep 0.02; done
