@@ -214,7 +214,7 @@ secret() {
 @test "large bodies: a profile that never ends" { row 1 endless heap --max-bytes 20MB; }
 @test "large bodies: an endless answer to symbol: the limit of that kind applies" { row 1 endless symbol; }
 @test "large bodies: a text that never ends" { row 1 endless goroutines=text --max-bytes 20MB; }
-@test "large bodies: the disk is full" { # simulated by a limit on the size of a file
+@test "large bodies: the file reaches the process's limit (ulimit -f)" {
     ulimit -f 4000
     trap '' XFSZ
     row 1 big=10 heap
