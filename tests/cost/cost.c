@@ -48,8 +48,6 @@
 #define MAX_MOVE_NS INT64_C(200000000)
 /* The longest time of an input if the parser refuses larger inputs sooner. */
 #define MAX_REFUSED_NS INT64_C(100000000)
-/* A late refusal must be measured so many times in a row; other processes slow down a measurement or two. */
-#define REFUSED_LATE_TIMES 3
 /* Reading input that is not in a cache takes about as long. */
 #define FAST_NS_A_BYTE 4
 /* Inputs that take long are parsed no more often than this allows. */
@@ -277,17 +275,30 @@ static void record_slow(struct result *r)
     }
 }
 
+/* Returns whether the largest input is fast only because the parser refuses it. */
+static bool is_refused_late(const struct cost_grammar *g, const struct result *r)
+{
+    int64_t max = g->min_ms * INT64_C(1000000);
+    return r->slow && r->slowest > 2 * r->ns[2] && r->slowest > (max > MAX_REFUSED_NS ? max : MAX_REFUSED_NS);
+}
+
+static bool is_in_doubt(const struct cost_grammar *g, const struct result *r)
+{
+    struct result with_record = *r;
+    record_slow(&with_record);
+    return r->growth > COST_MAX_GROWTH || is_refused_late(g, &with_record);
+}
+
 /* Measures the growth of the time from r->n on. The three inputs take turns, so that all run under the same
- * load. The least time of each counts. Takes more turns while the growth is too large, within TURNS_IN_DOUBT
- * and MAX_TURNS_NS. */
+ * load. The least time of each counts. Takes more turns while the result would be a failure, within
+ * TURNS_IN_DOUBT and MAX_TURNS_NS. */
 static int measure_growth(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
     int64_t start = cpu_ns();
     r->ns[0] = r->ns[1] = r->ns[2] = INT64_MAX;
     int rc = time_three(parser, g, r);
     for (int turn = 1;
-         rc == 0 && r->growth > COST_MAX_GROWTH && turn < TURNS_IN_DOUBT && cpu_ns() - start < MAX_TURNS_NS;
-         turn++)
+         rc == 0 && is_in_doubt(g, r) && turn < TURNS_IN_DOUBT && cpu_ns() - start < MAX_TURNS_NS; turn++)
         rc = time_three(parser, g, r);
     record_slow(r);
     return rc;
@@ -298,13 +309,6 @@ static size_t size_after_slow(const struct result *r)
 {
     bool second = (double)r->ns[2] > COST_MAX_GROWTH * (double)r->ns[1];
     return r->n * (second ? 4 : 2);
-}
-
-/* Returns whether the largest input is fast only because the parser refuses it. */
-static bool is_refused_late(const struct cost_grammar *g, const struct result *r)
-{
-    int64_t max = g->min_ms * INT64_C(1000000);
-    return r->slow && r->slowest > 2 * r->ns[2] && r->slowest > (max > MAX_REFUSED_NS ? max : MAX_REFUSED_NS);
 }
 
 static int measure_grammar(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
@@ -331,15 +335,11 @@ static const char crashed[] = "it crashed";
 static const char *find_failure(const struct cost_parser *parser, const struct cost_grammar *g,
                                 struct result *r)
 {
-    int late = 0;
-    do {
-        *r = (struct result){.n = 0};
-        if (measure_grammar(parser, g, r) < 0)
-            return crashed;
-        if (r->compared && r->growth > COST_MAX_GROWTH)
-            return "twice the input takes too long";
-    } while (r->compared && is_refused_late(g, r) && ++late < REFUSED_LATE_TIMES);
-    if (late == REFUSED_LATE_TIMES)
+    if (measure_grammar(parser, g, r) < 0)
+        return crashed;
+    if (r->compared && r->growth > COST_MAX_GROWTH)
+        return "twice the input takes too long";
+    if (r->compared && is_refused_late(g, r))
         return "it takes too long, and refuses larger inputs sooner";
     if (run_in_child(measure_memory, parser, g, r) < 0)
         return crashed;
