@@ -81,8 +81,12 @@ void progress_init(struct progress *p, const struct progress_options *options)
     *p = (struct progress){.options = *options, .stop = {-1, -1}};
     pthread_mutex_init(&p->mutex, NULL);
     screen_init(&p->screen, options->out, options->rows, options->columns);
-    if (!options->quiet)
+    if (!options->quiet) {
+        /* The ticker's first tick may come before start_ticker returns. */
+        pthread_mutex_lock(&p->mutex);
         p->live = options->rows ? true : screen_can_redraw(options->out) && start_ticker(p);
+        pthread_mutex_unlock(&p->mutex);
+    }
     attach_prompt(p, options->prompt);
 }
 

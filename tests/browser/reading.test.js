@@ -273,7 +273,12 @@ test('the root is at the bottom of a flame graph, at the top of an icicle', () =
 
 test('a package has the same colour in the legend, the table and the graph', () =>
     visit('bundle', { hash: CPU }, async (page) => {
-        const colourIn = (where) => where.locator('.swatch').evaluate((swatch) => getComputedStyle(swatch).backgroundColor);
+        // A row that is drawn again while it is read has left the document and has no colour.
+        const colourIn = async (where) => {
+            let colour = '';
+            while (!colour) colour = await where.locator('.swatch').evaluate((swatch) => getComputedStyle(swatch).backgroundColor);
+            return colour;
+        };
         const legend = page.locator('.legend li');
         const own = await colourIn(page.locator('.rows .row', { hasText: BUSY }));
         assert.equal(await colourIn(legend.filter({ hasText: /^main/ })), own);
