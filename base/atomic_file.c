@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/file.h"
-#include "base/data/finder.h"
+#include "base/data/hash_index.h"
 #include "base/banned.h"
 
 enum { MAX_TRIES = 1000 };
@@ -138,7 +138,7 @@ static int name_temporarily(struct atomic_file *file, const char *name, struct e
     for (int i = 0;; i++) {
         char *temporary = NULL;
         struct err why = ERR_INIT;
-        if (asprintf(&temporary, "%s.tmp-%016" PRIx64, name, finder_random()) < 0)
+        if (asprintf(&temporary, "%s.tmp-%016" PRIx64, name, hash_index_random()) < 0)
             return err_nomem(err);
         if (dir_give_name(&file->directory, file->fd, temporary, &why) == 0) {
             file->temporary = temporary;

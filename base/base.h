@@ -6,7 +6,7 @@
 #include "base/data/base64.h"
 #include "base/data/buf.h"
 #include "base/data/err.h"
-#include "base/data/finder.h"
+#include "base/data/hash_index.h"
 #include "base/data/json.h"
 #include "base/data/name_map.h"
 #include "base/data/path.h"

@@ -22,23 +22,23 @@ struct name_query {
     const char *name;
 };
 
-static bool has_name(const void *ctx, uint32_t number)
+static bool has_name(const void *ctx, uint32_t index)
 {
     const struct name_query *query = ctx;
-    return strcmp(query->fleet->names.items[number], query->name) == 0;
+    return strcmp(query->fleet->names.items[index], query->name) == 0;
 }
 
-/* Finds or adds a name. *ret is FINDER_NONE if there are too many names. */
+/* Finds or adds a name. *ret is HASH_INDEX_NONE if there are too many names. */
 static int find_name_number(struct fleet *fleet, struct str name, uint32_t *ret, struct err *err)
 {
     char shown[1024];
     text_printable(shown, sizeof shown, name.p, name.n);
-    uint64_t hash = finder_mix_str(finder_seed(&fleet->by_name), str_of(shown));
-    *ret = finder_find(&fleet->by_name, hash, has_name, &(struct name_query){fleet, shown});
-    if (*ret != FINDER_NONE || fleet->names.n >= MAX_NAMES)
+    uint64_t hash = hash_index_mix_str(hash_index_seed(&fleet->by_name), str_of(shown));
+    *ret = hash_index_find(&fleet->by_name, hash, has_name, &(struct name_query){fleet, shown});
+    if (*ret != HASH_INDEX_NONE || fleet->names.n >= MAX_NAMES)
         return 0;
     *ret = (uint32_t)fleet->names.n;
-    return finder_add(&fleet->by_name, hash, err) < 0 ? -1 : strlist_add(&fleet->names, shown, err);
+    return hash_index_add(&fleet->by_name, hash, err) < 0 ? -1 : strlist_add(&fleet->names, shown, err);
 }
 
 static int find_row(struct fleet *fleet, const char *host, bool is_baseline, struct fleet_host **ret,
@@ -70,7 +70,7 @@ void fleet_release(struct fleet *fleet)
     }
     free(fleet->rows);
     strlist_release(&fleet->names);
-    finder_release(&fleet->by_name);
+    hash_index_release(&fleet->by_name);
     *fleet = (struct fleet){0};
 }
 
@@ -133,7 +133,7 @@ static int store_shares(struct fleet *fleet, const struct tally *tally, enum fle
     for (size_t i = 0; i < n && rc == 0; i++) {
         uint32_t name = 0;
         rc = find_name_number(fleet, profile_str(tally->profile, list[i].name), &name, err);
-        if (rc == 0 && name != FINDER_NONE)
+        if (rc == 0 && name != HASH_INDEX_NONE)
             f->shares[kept++] = (struct fleet_share){name, list[i].share};
     }
     free(list);

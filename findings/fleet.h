@@ -63,7 +63,7 @@ struct fleet {
     struct fleet_host *rows;
     size_t n, cap;
     struct strlist names; /* names of functions, printable */
-    struct finder by_name;
+    struct hash_index by_name;
     double median[FLEET_FIGURES];        /* of the values */
     size_t n_known[FLEET_FIGURES];       /* hosts with a value */
     size_t n_with_shares[FLEET_FIGURES]; /* hosts with enough samples for shares */

@@ -21,7 +21,7 @@ void goroutines_free(struct goroutines *goroutines)
         return;
     if (goroutines->store) {
         free(goroutines->store->current.frames);
-        finder_release(&goroutines->store->by_stack);
+        hash_index_release(&goroutines->store->by_stack);
         free(goroutines->store->waits);
         profile_free(goroutines->store->profiles[0]);
         profile_free(goroutines->store->profiles[1]);
@@ -87,12 +87,12 @@ static void trim_runtime(struct goroutine *c)
 
 static uint64_t hash_frame(uint64_t hash, const struct goroutine_frame *f)
 {
-    return finder_mix_str(finder_mix_str(hash, f->function), f->file_line);
+    return hash_index_mix_str(hash_index_mix_str(hash, f->function), f->file_line);
 }
 
 static uint64_t hash_goroutine(const struct goroutine *c, uint64_t seed)
 {
-    uint64_t hash = finder_mix_str(seed, c->state);
+    uint64_t hash = hash_index_mix_str(seed, c->state);
     for (size_t i = 0; i < c->n_frames; i++)
         hash = hash_frame(hash, &c->frames[i]);
     return hash_frame(hash, &c->creator);
@@ -104,11 +104,11 @@ static bool is_same_frame(const struct goroutine_frame *a, const struct goroutin
 }
 
 /* Whether the current goroutine belongs to that group. */
-static bool is_in_group(const void *ctx, uint32_t number)
+static bool is_in_group(const void *ctx, uint32_t index)
 {
     const struct goroutines *g = ctx;
     const struct goroutine *c = &g->store->current;
-    const struct goroutine_group *group = &g->groups[number];
+    const struct goroutine_group *group = &g->groups[index];
     if (c->n_frames != group->n_frames || !str_equal(c->state, group->state) ||
         !is_same_frame(&c->creator, &group->creator))
         return false;
@@ -131,7 +131,7 @@ static int add_group(struct goroutines *goroutines, uint64_t hash, struct err *e
                       sizeof *goroutines->groups, err) < 0 ||
         array_reserve((void **)&goroutines->frames, &s->cap_frames, s->n_frames + c->n_frames + 1,
                       sizeof *goroutines->frames, err) < 0 ||
-        finder_add(&s->by_stack, hash, err) < 0)
+        hash_index_add(&s->by_stack, hash, err) < 0)
         return -1;
     goroutines->groups[goroutines->n_groups] = (struct goroutine_group){.state = c->state,
                                                                         .first_frame = s->n_frames,
@@ -146,12 +146,12 @@ static int add_group(struct goroutines *goroutines, uint64_t hash, struct err *e
 
 static int find_group(struct goroutines *goroutines, size_t *ret, struct err *err)
 {
-    struct finder *f = &goroutines->store->by_stack;
-    uint64_t hash = hash_goroutine(&goroutines->store->current, finder_seed(f));
-    uint32_t at = finder_find(f, hash, is_in_group, goroutines);
-    if (at == FINDER_NONE && add_group(goroutines, hash, err) < 0)
+    struct hash_index *f = &goroutines->store->by_stack;
+    uint64_t hash = hash_goroutine(&goroutines->store->current, hash_index_seed(f));
+    uint32_t at = hash_index_find(f, hash, is_in_group, goroutines);
+    if (at == HASH_INDEX_NONE && add_group(goroutines, hash, err) < 0)
         return -1;
-    *ret = at == FINDER_NONE ? goroutines->n_groups - 1 : at;
+    *ret = at == HASH_INDEX_NONE ? goroutines->n_groups - 1 : at;
     return 0;
 }
 

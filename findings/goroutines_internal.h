@@ -19,7 +19,7 @@ struct goroutine {
 struct goroutines_store {
     struct goroutine current;
     size_t cap_groups, n_frames, cap_frames, n_labels, cap_labels; /* of the arrays in struct goroutines */
-    struct finder by_stack;                                        /* finds groups */
+    struct hash_index by_stack;                                    /* finds groups */
     struct goroutine_wait *waits;
     size_t n_waits, cap_waits;
     struct profile *profiles[2];

@@ -111,7 +111,7 @@ static void sample_hosts(struct host_list *hosts, size_t wanted)
 {
     size_t taken = 0;
     for (size_t i = 0; taken < wanted; i++)
-        if (finder_random() % (hosts->n - i) < wanted - taken)
+        if (hash_index_random() % (hosts->n - i) < wanted - taken)
             hosts->items[taken++] = hosts->items[i];
     hosts->n = taken;
 }

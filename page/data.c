@@ -11,7 +11,7 @@
 struct texts {
     struct str *items;
     size_t n, cap;
-    struct finder by_text;
+    struct hash_index by_text;
 };
 
 struct text_query {
@@ -19,20 +19,20 @@ struct text_query {
     struct str text;
 };
 
-static bool is_same_text(const void *ctx, uint32_t number)
+static bool is_same_text(const void *ctx, uint32_t index)
 {
     const struct text_query *query = ctx;
-    return str_equal(query->texts->items[number], query->text);
+    return str_equal(query->texts->items[index], query->text);
 }
 
 static int text_number(struct texts *t, struct str text, uint32_t *ret, struct err *err)
 {
-    uint64_t hash = finder_mix_str(finder_seed(&t->by_text), text);
-    uint32_t at = finder_find(&t->by_text, hash, is_same_text, &(struct text_query){t, text});
-    if (at == FINDER_NONE) {
+    uint64_t hash = hash_index_mix_str(hash_index_seed(&t->by_text), text);
+    uint32_t at = hash_index_find(&t->by_text, hash, is_same_text, &(struct text_query){t, text});
+    if (at == HASH_INDEX_NONE) {
         at = (uint32_t)t->n;
         if (array_reserve((void **)&t->items, &t->cap, t->n + 1, sizeof *t->items, err) < 0 ||
-            finder_add(&t->by_text, hash, err) < 0)
+            hash_index_add(&t->by_text, hash, err) < 0)
             return -1;
         t->items[t->n++] = text;
     }
@@ -50,7 +50,7 @@ static int texts_init(struct texts *t, struct err *err)
 static void texts_release(struct texts *t)
 {
     free(t->items);
-    finder_release(&t->by_text);
+    hash_index_release(&t->by_text);
 }
 
 static void add_texts(struct buf *buf, const struct texts *t)
@@ -168,7 +168,7 @@ struct frames {
         uint32_t function, file_line;
     } * items;
     size_t n, cap;
-    struct finder by_frame;
+    struct hash_index by_frame;
 };
 
 struct frame_query {
@@ -176,10 +176,10 @@ struct frame_query {
     struct frame frame;
 };
 
-static bool is_same_frame(const void *ctx, uint32_t number)
+static bool is_same_frame(const void *ctx, uint32_t index)
 {
     const struct frame_query *query = ctx;
-    const struct frame *frame = &query->frames->items[number];
+    const struct frame *frame = &query->frames->items[index];
     return frame->function == query->frame.function && frame->file_line == query->frame.file_line;
 }
 
@@ -189,12 +189,13 @@ static int frame_number(struct frames *f, const struct goroutine_frame *frame, u
     if (text_number(&f->texts, frame->function, &texts.function, err) < 0 ||
         text_number(&f->texts, frame->file_line, &texts.file_line, err) < 0)
         return -1;
-    uint64_t hash = finder_mix(finder_seed(&f->by_frame), (uint64_t)texts.function << 32 | texts.file_line);
-    uint32_t at = finder_find(&f->by_frame, hash, is_same_frame, &(struct frame_query){f, texts});
-    if (at == FINDER_NONE) {
+    uint64_t hash =
+        hash_index_mix(hash_index_seed(&f->by_frame), (uint64_t)texts.function << 32 | texts.file_line);
+    uint32_t at = hash_index_find(&f->by_frame, hash, is_same_frame, &(struct frame_query){f, texts});
+    if (at == HASH_INDEX_NONE) {
         at = (uint32_t)f->n;
         if (array_reserve((void **)&f->items, &f->cap, f->n + 1, sizeof *f->items, err) < 0 ||
-            finder_add(&f->by_frame, hash, err) < 0)
+            hash_index_add(&f->by_frame, hash, err) < 0)
             return -1;
         f->items[f->n++] = texts;
     }
@@ -206,7 +207,7 @@ static void frames_release(struct frames *f)
 {
     texts_release(&f->texts);
     free(f->items);
-    finder_release(&f->by_frame);
+    hash_index_release(&f->by_frame);
 }
 
 static int add_group(struct buf *buf, struct frames *f, const struct goroutines *goroutines,

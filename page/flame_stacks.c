@@ -17,24 +17,24 @@ struct function_key {
     uint32_t name, file;
 };
 
-static bool is_same_function(const void *ctx, uint32_t number)
+static bool is_same_function(const void *ctx, uint32_t index)
 {
     const struct function_key *key = ctx;
-    return key->stacks->functions[number].name == key->name &&
-           key->stacks->functions[number].file == key->file;
+    return key->stacks->functions[index].name == key->name && key->stacks->functions[index].file == key->file;
 }
 
 static int find_function(struct flame_stacks *stacks, struct flame_function function, uint32_t *ret,
                          struct err *err)
 {
-    uint64_t hash = finder_mix(finder_seed(&stacks->by_name), (uint64_t)function.name << 32 | function.file);
-    uint32_t at = finder_find(&stacks->by_name, hash, is_same_function,
-                              &(struct function_key){stacks, function.name, function.file});
-    if (at == FINDER_NONE) {
+    uint64_t hash =
+        hash_index_mix(hash_index_seed(&stacks->by_name), (uint64_t)function.name << 32 | function.file);
+    uint32_t at = hash_index_find(&stacks->by_name, hash, is_same_function,
+                                  &(struct function_key){stacks, function.name, function.file});
+    if (at == HASH_INDEX_NONE) {
         at = (uint32_t)stacks->n_functions;
         if (array_reserve((void **)&stacks->functions, &stacks->cap_functions, at + 1,
                           sizeof *stacks->functions, err) < 0 ||
-            finder_add(&stacks->by_name, hash, err) < 0)
+            hash_index_add(&stacks->by_name, hash, err) < 0)
             return -1;
         stacks->functions[stacks->n_functions++] = function;
     }
@@ -161,7 +161,7 @@ int flame_stacks_init(struct flame_stacks *stacks, struct profile *profile, stru
 void flame_stacks_release(struct flame_stacks *stacks)
 {
     free(stacks->functions);
-    finder_release(&stacks->by_name);
+    hash_index_release(&stacks->by_name);
     free(stacks->run_at);
     free(stacks->runs);
     free(stacks->order);

@@ -11,7 +11,7 @@ struct flame_stacks {
     struct profile *p;
     struct flame_function *functions; /* identified by name and file */
     size_t n_functions, cap_functions;
-    struct finder by_name;
+    struct hash_index by_name;
     uint32_t *run_at; /* by location: the start of its calls in `runs` */
     uint32_t *runs;   /* indices of functions */
     uint32_t *order;  /* indices of samples */

@@ -145,10 +145,10 @@ struct wanted {
     const struct tag *tag;
 };
 
-static bool is_wanted(const void *ctx, uint32_t number)
+static bool is_wanted(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
-    const struct tag *tag = &w->t->tags[number];
+    const struct tag *tag = &w->t->tags[index];
     return tag->node == w->tag->node && tag->label == w->tag->label && tag->number == w->tag->number;
 }
 
@@ -156,12 +156,12 @@ static bool is_wanted(const void *ctx, uint32_t number)
 static struct tag *tag_of(struct tagger *f, const struct tag *wanted)
 {
     struct graph_tags *t = f->tags;
-    uint64_t hash = finder_mix(finder_seed(&t->by_name), wanted->node);
-    hash = finder_mix(finder_mix(hash, wanted->label), wanted->number);
-    uint32_t at = finder_find(&t->by_name, hash, is_wanted, &(struct wanted){t, wanted});
-    if (at == FINDER_NONE) {
+    uint64_t hash = hash_index_mix(hash_index_seed(&t->by_name), wanted->node);
+    hash = hash_index_mix(hash_index_mix(hash, wanted->label), wanted->number);
+    uint32_t at = hash_index_find(&t->by_name, hash, is_wanted, &(struct wanted){t, wanted});
+    if (at == HASH_INDEX_NONE) {
         if (array_reserve((void **)&t->tags, &t->cap_tags, t->n_tags + 1, sizeof *t->tags, f->j->err) < 0 ||
-            finder_add(&t->by_name, hash, f->j->err) < 0)
+            hash_index_add(&t->by_name, hash, f->j->err) < 0)
             return NULL;
         at = (uint32_t)t->n_tags++;
         t->tags[at] = *wanted;
@@ -312,7 +312,7 @@ void graph_tags_release(struct graph_tags *t)
 {
     free(t->tags);
     free(t->first);
-    finder_release(&t->by_name);
+    hash_index_release(&t->by_name);
     *t = (struct graph_tags){0};
 }
 

@@ -30,8 +30,8 @@ struct tag {
 struct graph_tags {
     struct tag *tags;
     size_t n_tags, cap_tags;
-    uint32_t *first;       /* by node */
-    struct finder by_name; /* finds a tag by node, label and number */
+    uint32_t *first;           /* by node */
+    struct hash_index by_name; /* finds a tag by node, label and number */
 };
 
 /* Makes the tags of at least the cutoff for the shown nodes of g. Call it before the report's unit is chosen.

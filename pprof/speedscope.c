@@ -12,7 +12,7 @@
 
 struct speedscope {
     struct stacks stacks;
-    struct finder by_place;
+    struct hash_index by_place;
     uint32_t *frames; /* by node: the number of its frame */
     uint32_t *places; /* by frame: one of its nodes */
     size_t n_frames;
@@ -25,10 +25,10 @@ struct wanted {
     const struct node_info *info;
 };
 
-static bool is_wanted(const void *ctx, uint32_t number)
+static bool is_wanted(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
-    const struct node_info *a = w->info, *b = &w->s->stacks.g.nodes[w->s->places[number]].info;
+    const struct node_info *a = w->info, *b = &w->s->stacks.g.nodes[w->s->places[index]].info;
     return a->name == b->name && a->file == b->file && a->line == b->line && a->column == b->column &&
            a->address == b->address;
 }
@@ -43,12 +43,13 @@ static int number_frames(struct speedscope *s)
         return err_nomem(s->stacks.job->err);
     for (size_t i = 0; i < g->n_nodes; i++) {
         const struct node_info *info = &g->nodes[i].info;
-        uint64_t hash = finder_mix(finder_seed(&s->by_place), (uint64_t)info->name << 32 | info->file);
-        hash = finder_mix(finder_mix(hash, (uint64_t)info->line), info->address);
-        s->frames[i] = finder_find(&s->by_place, hash, is_wanted, &(struct wanted){s, info});
-        if (s->frames[i] != FINDER_NONE)
+        uint64_t hash =
+            hash_index_mix(hash_index_seed(&s->by_place), (uint64_t)info->name << 32 | info->file);
+        hash = hash_index_mix(hash_index_mix(hash, (uint64_t)info->line), info->address);
+        s->frames[i] = hash_index_find(&s->by_place, hash, is_wanted, &(struct wanted){s, info});
+        if (s->frames[i] != HASH_INDEX_NONE)
             continue;
-        if (finder_add(&s->by_place, hash, s->stacks.job->err) < 0)
+        if (hash_index_add(&s->by_place, hash, s->stacks.job->err) < 0)
             return -1;
         s->frames[i] = (uint32_t)s->n_frames;
         s->places[s->n_frames++] = (uint32_t)i;
@@ -152,7 +153,7 @@ int speedscope_write(struct pprof_job *j)
     buf_release(&name);
     free(s.frames);
     free(s.places);
-    finder_release(&s.by_place);
+    hash_index_release(&s.by_place);
     stacks_release(&s.stacks);
     return rc;
 }

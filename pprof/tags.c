@@ -20,7 +20,7 @@ struct count {
 struct counts {
     struct count *counts;
     size_t n, cap;
-    struct finder by_string;
+    struct hash_index by_string;
 };
 
 struct wanted {
@@ -28,20 +28,20 @@ struct wanted {
     uint32_t key, value;
 };
 
-static bool is_wanted(const void *ctx, uint32_t number)
+static bool is_wanted(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
-    const struct count *count = &w->c->counts[number];
+    const struct count *count = &w->c->counts[index];
     return count->key == w->key && count->value == w->value;
 }
 
 static int count_value(struct counts *c, uint32_t key, uint32_t value, int64_t v, struct err *err)
 {
-    uint64_t hash = finder_mix(finder_mix(finder_seed(&c->by_string), key), value);
-    uint32_t at = finder_find(&c->by_string, hash, is_wanted, &(struct wanted){c, key, value});
-    if (at == FINDER_NONE) {
+    uint64_t hash = hash_index_mix(hash_index_mix(hash_index_seed(&c->by_string), key), value);
+    uint32_t at = hash_index_find(&c->by_string, hash, is_wanted, &(struct wanted){c, key, value});
+    if (at == HASH_INDEX_NONE) {
         if (array_reserve((void **)&c->counts, &c->cap, c->n + 1, sizeof *c->counts, err) < 0 ||
-            finder_add(&c->by_string, hash, err) < 0)
+            hash_index_add(&c->by_string, hash, err) < 0)
             return -1;
         at = (uint32_t)c->n++;
         c->counts[at] = (struct count){.key = key, .value = value};
@@ -182,6 +182,6 @@ int tags_write(struct pprof_job *j)
     if (rc == 0)
         rc = write_counts(j, &c);
     free(c.counts);
-    finder_release(&c.by_string);
+    hash_index_release(&c.by_string);
     return rc;
 }

@@ -7,11 +7,11 @@ struct wanted {
     const struct profile_function *function;
 };
 
-static bool is_wanted(const void *ctx, uint32_t number)
+static bool is_wanted(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
     const struct profile_function *a = w->function,
-                                  *b = &w->table->profile->functions[w->table->first + number];
+                                  *b = &w->table->profile->functions[w->table->first + index];
     return a->name == b->name && a->filename == b->filename && a->start_line == b->start_line;
 }
 
@@ -22,21 +22,21 @@ void function_table_init(struct function_table *t, struct profile *p)
 
 void function_table_release(struct function_table *t)
 {
-    finder_release(&t->finder);
+    hash_index_release(&t->index);
 }
 
 int function_table_find(struct function_table *t, const struct profile_function *f, uint32_t *ret,
                         struct err *err)
 {
     struct profile *p = t->profile;
-    uint64_t hash = finder_mix(finder_mix(finder_seed(&t->finder), f->name), f->filename);
-    hash = finder_mix(hash, (uint64_t)f->start_line);
-    uint32_t number = finder_find(&t->finder, hash, is_wanted, &(struct wanted){t, f});
-    if (number == FINDER_NONE) {
+    uint64_t hash = hash_index_mix(hash_index_mix(hash_index_seed(&t->index), f->name), f->filename);
+    hash = hash_index_mix(hash, (uint64_t)f->start_line);
+    uint32_t number = hash_index_find(&t->index, hash, is_wanted, &(struct wanted){t, f});
+    if (number == HASH_INDEX_NONE) {
         struct profile_function new = *f;
         number = (uint32_t)(p->n_functions - t->first);
         new.id = p->n_functions + 1;
-        if (finder_add(&t->finder, hash, err) < 0 || profile_add_function(p, &new, err) < 0)
+        if (hash_index_add(&t->index, hash, err) < 0 || profile_add_function(p, &new, err) < 0)
             return -1;
     }
     *ret = (uint32_t)t->first + number;

@@ -8,7 +8,7 @@ void id_map_release(struct id_map *m)
 {
     free(m->dense);
     free(m->others);
-    finder_release(&m->by_id);
+    hash_index_release(&m->by_id);
     *m = (struct id_map){0};
 }
 
@@ -25,7 +25,7 @@ static int begin_dense(struct id_map *m, struct err *err)
         return err_nomem(err);
     memset(m->dense, 0xff, n * sizeof *m->dense);
     m->n_dense = n;
-    finder_seed(&m->by_id);
+    hash_index_seed(&m->by_id);
     return 0;
 }
 
@@ -34,22 +34,23 @@ struct wanted {
     uint64_t id;
 };
 
-static bool is_wanted(const void *ctx, uint32_t number)
+static bool is_wanted(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
-    return w->m->others[number].id == w->id;
+    return w->m->others[index].id == w->id;
 }
 
 uint32_t id_map_get_other(const struct id_map *m, uint64_t id)
 {
-    uint32_t at = finder_find(&m->by_id, finder_mix(m->by_id.seed, id), is_wanted, &(struct wanted){m, id});
-    return at == FINDER_NONE ? PROFILE_NONE : m->others[at].index;
+    uint32_t at =
+        hash_index_find(&m->by_id, hash_index_mix(m->by_id.seed, id), is_wanted, &(struct wanted){m, id});
+    return at == HASH_INDEX_NONE ? PROFILE_NONE : m->others[at].index;
 }
 
 static int add_other(struct id_map *m, uint64_t id, uint32_t index, struct err *err)
 {
     if (array_reserve((void **)&m->others, &m->cap_others, m->n_others + 1, sizeof *m->others, err) < 0 ||
-        finder_add(&m->by_id, finder_mix(m->by_id.seed, id), err) < 0)
+        hash_index_add(&m->by_id, hash_index_mix(m->by_id.seed, id), err) < 0)
         return -1;
     m->others[m->n_others++] = (struct id_map_entry){id, index};
     return 0;

@@ -22,7 +22,7 @@ struct id_map {
     size_t n_dense;
     struct id_map_entry *others;
     size_t n_others, cap_others;
-    struct finder by_id; /* the other IDs */
+    struct hash_index by_id; /* the other IDs */
 };
 
 /* Initialises the map for about n IDs. */

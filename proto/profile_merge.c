@@ -35,7 +35,7 @@ struct merger {
     const struct profile *from;
     struct err *err;
     bool begun; /* the types of the first source are set */
-    struct finder samples, locations, functions, mappings;
+    struct hash_index samples, locations, functions, mappings;
 
     /* New indices of the source's parts; PROFILE_NONE: not converted yet. */
     uint32_t *string_of, *location_of, *function_of, *mapping_of;
@@ -86,10 +86,10 @@ static uint32_t binary_id(const struct profile_mapping *m)
     return m->build_id ? m->build_id : m->file;
 }
 
-static bool same_mapping(const void *ctx, uint32_t number)
+static bool same_mapping(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
-    const struct profile_mapping *a = w->part, *b = &w->p->mappings[number];
+    const struct profile_mapping *a = w->part, *b = &w->p->mappings[index];
     return size_in_pages(a) == size_in_pages(b) && a->offset == b->offset && binary_id(a) == binary_id(b);
 }
 
@@ -101,13 +101,13 @@ static int merge_mapping(struct merger *m, uint32_t index, uint32_t *ret)
     struct profile_mapping to = m->from->mappings[index];
     if (merge_string(m, to.file, &to.file) < 0 || merge_string(m, to.build_id, &to.build_id) < 0)
         return -1;
-    uint64_t hash = finder_mix(finder_seed(&m->mappings), size_in_pages(&to));
-    hash = finder_mix(finder_mix(hash, to.offset), binary_id(&to));
-    *ret = finder_find(&m->mappings, hash, same_mapping, &(struct wanted){.p = m->to, .part = &to});
-    if (*ret == FINDER_NONE) {
+    uint64_t hash = hash_index_mix(hash_index_seed(&m->mappings), size_in_pages(&to));
+    hash = hash_index_mix(hash_index_mix(hash, to.offset), binary_id(&to));
+    *ret = hash_index_find(&m->mappings, hash, same_mapping, &(struct wanted){.p = m->to, .part = &to});
+    if (*ret == HASH_INDEX_NONE) {
         *ret = (uint32_t)m->to->n_mappings;
         to.id = (uint64_t)*ret + 1;
-        if (finder_add(&m->mappings, hash, m->err) < 0 || profile_add_mapping(m->to, &to, m->err) < 0)
+        if (hash_index_add(&m->mappings, hash, m->err) < 0 || profile_add_mapping(m->to, &to, m->err) < 0)
             return -1;
     }
     m->mapping_of[index] = *ret;
@@ -116,10 +116,10 @@ static int merge_mapping(struct merger *m, uint32_t index, uint32_t *ret)
 
 /* ---- functions ---- */
 
-static bool same_function(const void *ctx, uint32_t number)
+static bool same_function(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
-    const struct profile_function *a = w->part, *b = &w->p->functions[number];
+    const struct profile_function *a = w->part, *b = &w->p->functions[index];
     return a->start_line == b->start_line && a->name == b->name && a->system_name == b->system_name &&
            a->filename == b->filename;
 }
@@ -133,13 +133,13 @@ static int merge_function(struct merger *m, uint32_t index, uint32_t *ret)
     if (merge_string(m, to.name, &to.name) < 0 || merge_string(m, to.system_name, &to.system_name) < 0 ||
         merge_string(m, to.filename, &to.filename) < 0)
         return -1;
-    uint64_t hash = finder_mix(finder_seed(&m->functions), (uint64_t)to.start_line);
-    hash = finder_mix(finder_mix(finder_mix(hash, to.name), to.system_name), to.filename);
-    *ret = finder_find(&m->functions, hash, same_function, &(struct wanted){.p = m->to, .part = &to});
-    if (*ret == FINDER_NONE) {
+    uint64_t hash = hash_index_mix(hash_index_seed(&m->functions), (uint64_t)to.start_line);
+    hash = hash_index_mix(hash_index_mix(hash_index_mix(hash, to.name), to.system_name), to.filename);
+    *ret = hash_index_find(&m->functions, hash, same_function, &(struct wanted){.p = m->to, .part = &to});
+    if (*ret == HASH_INDEX_NONE) {
         *ret = (uint32_t)m->to->n_functions;
         to.id = (uint64_t)*ret + 1;
-        if (finder_add(&m->functions, hash, m->err) < 0 || profile_add_function(m->to, &to, m->err) < 0)
+        if (hash_index_add(&m->functions, hash, m->err) < 0 || profile_add_function(m->to, &to, m->err) < 0)
             return -1;
     }
     m->function_of[index] = *ret;
@@ -155,10 +155,10 @@ static uint64_t relative_address(const struct profile *p, const struct profile_l
 }
 
 /* Only the column of a location's last line is compared: google/pprof overwrites the others. */
-static bool same_location(const void *ctx, uint32_t number)
+static bool same_location(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
-    const struct profile_location *a = w->part, *b = &w->p->locations[number];
+    const struct profile_location *a = w->part, *b = &w->p->locations[index];
     if (a->mapping != b->mapping || relative_address(w->p, a) != relative_address(w->p, b) ||
         a->folded != b->folded || a->n_lines != b->n_lines)
         return false;
@@ -172,10 +172,10 @@ static bool same_location(const void *ctx, uint32_t number)
 static uint64_t hash_location(struct merger *m, const struct profile_location *l)
 {
     const struct profile_line *lines = m->lines;
-    uint64_t hash = finder_mix(finder_seed(&m->locations), relative_address(m->to, l));
-    hash = finder_mix(finder_mix(hash, l->mapping), l->n_lines);
+    uint64_t hash = hash_index_mix(hash_index_seed(&m->locations), relative_address(m->to, l));
+    hash = hash_index_mix(hash_index_mix(hash, l->mapping), l->n_lines);
     for (size_t i = 0; i < l->n_lines; i++)
-        hash = finder_mix(finder_mix(hash, lines[i].function), (uint64_t)lines[i].line);
+        hash = hash_index_mix(hash_index_mix(hash, lines[i].function), (uint64_t)lines[i].line);
     return hash;
 }
 
@@ -208,12 +208,12 @@ static int merge_location(struct merger *m, uint32_t index, uint32_t *ret)
     if (convert_location(m, &to) < 0)
         return -1;
     uint64_t hash = hash_location(m, &to);
-    *ret = finder_find(&m->locations, hash, same_location,
-                       &(struct wanted){.p = m->to, .part = &to, .lines = m->lines});
-    if (*ret == FINDER_NONE) {
+    *ret = hash_index_find(&m->locations, hash, same_location,
+                           &(struct wanted){.p = m->to, .part = &to, .lines = m->lines});
+    if (*ret == HASH_INDEX_NONE) {
         *ret = (uint32_t)m->to->n_locations;
         to.id = (uint64_t)*ret + 1;
-        if (finder_add(&m->locations, hash, m->err) < 0 ||
+        if (hash_index_add(&m->locations, hash, m->err) < 0 ||
             profile_add_location(m->to, &to, m->lines, m->err) < 0)
             return -1;
     }
@@ -232,10 +232,10 @@ static bool same_stack(const struct profile *p, const struct profile_sample *s, 
     return true;
 }
 
-static bool same_sample(const void *ctx, uint32_t number)
+static bool same_sample(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
-    const struct profile_sample *a = w->part, *b = &w->p->samples[number];
+    const struct profile_sample *a = w->part, *b = &w->p->samples[index];
     if (a->depth != b->depth || a->n_labels != b->n_labels || !same_stack(w->p, b, w->stack))
         return false;
     const struct profile_label *x = w->labels, *y = w->p->labels + b->label_at;
@@ -249,8 +249,8 @@ static bool same_sample(const void *ctx, uint32_t number)
 static uint64_t hash_labels(uint64_t hash, const struct profile_label *labels, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        hash = finder_mix(hash, (uint64_t)labels[i].key << 32 | labels[i].str);
-        hash = finder_mix(finder_mix(hash, (uint64_t)labels[i].num), labels[i].unit);
+        hash = hash_index_mix(hash, (uint64_t)labels[i].key << 32 | labels[i].str);
+        hash = hash_index_mix(hash_index_mix(hash, (uint64_t)labels[i].num), labels[i].unit);
     }
     return hash;
 }
@@ -295,7 +295,7 @@ static int convert_stack(struct merger *m, const struct profile_sample *s, uint6
             return -1;
         pair = pair << 32 | *to;
         if (walk.left % 2 == 0)
-            h = finder_mix(h, pair);
+            h = hash_index_mix(h, pair);
     }
     *hash = h;
     m->n_stack += s->depth;
@@ -307,11 +307,12 @@ static int convert_sample(struct merger *m, size_t index)
 {
     const struct profile_sample *s = &m->from->samples[index];
     struct pending *to = &m->pending[m->n_pending];
-    *to = (struct pending){finder_mix(finder_seed(&m->samples), s->depth), index, m->n_stack, m->n_labels};
+    *to = (struct pending){hash_index_mix(hash_index_seed(&m->samples), s->depth), index, m->n_stack,
+                           m->n_labels};
     if (convert_stack(m, s, &to->hash) < 0 || (s->n_labels && convert_labels(m, s) < 0))
         return -1;
     to->hash = hash_labels(to->hash, m->labels + to->label_at, s->n_labels);
-    finder_prefetch(&m->samples, to->hash);
+    hash_index_prefetch(&m->samples, to->hash);
     m->n_pending++;
     return 0;
 }
@@ -323,10 +324,10 @@ static int merge_sample(struct merger *m, const struct pending *from)
     const int64_t *values = m->from->values + from->index * n;
     const uint32_t *stack = m->stack + from->stack_at;
     const struct profile_label *labels = m->labels + from->label_at;
-    uint32_t at = finder_find(&m->samples, from->hash, same_sample,
-                              &(struct wanted){.p = m->to, .part = s, .stack = stack, .labels = labels});
-    if (at == FINDER_NONE)
-        return finder_add(&m->samples, from->hash, m->err) < 0
+    uint32_t at = hash_index_find(&m->samples, from->hash, same_sample,
+                                  &(struct wanted){.p = m->to, .part = s, .stack = stack, .labels = labels});
+    if (at == HASH_INDEX_NONE)
+        return hash_index_add(&m->samples, from->hash, m->err) < 0
                    ? -1
                    : profile_add_sample(
                          m->to, &(struct profile_new_sample){stack, s->depth, values, labels, s->n_labels},
@@ -458,7 +459,7 @@ static int merge_one(struct merger *m, const struct profile *from)
     /* The first mapping is the program's. It must stay the first, so it is merged before any sample. */
     if (m->to->n_mappings == 0 && from->n_mappings && merge_mapping(m, 0, &main_mapping) < 0)
         return -1;
-    if (finder_reserve(&m->samples, m->to->n_samples + from->n_samples, m->err) < 0)
+    if (hash_index_reserve(&m->samples, m->to->n_samples + from->n_samples, m->err) < 0)
         return -1;
     for (size_t i = 0; i < from->n_samples; i++)
         if ((!is_zero(from, i) && convert_sample(m, i) < 0) ||
@@ -484,10 +485,10 @@ static int merge_into(struct profile *to, struct profile *const *profiles, size_
         }
     }
     free_index_maps(&m);
-    finder_release(&m.samples);
-    finder_release(&m.locations);
-    finder_release(&m.functions);
-    finder_release(&m.mappings);
+    hash_index_release(&m.samples);
+    hash_index_release(&m.locations);
+    hash_index_release(&m.functions);
+    hash_index_release(&m.mappings);
     label_order_release(&m.order);
     free(m.stack);
     free(m.labels);

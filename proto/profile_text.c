@@ -225,7 +225,7 @@ static enum text_result try_form(enum text_result (*read)(struct text_reader *r)
         *ret = r.p;
     else
         profile_free(r.p);
-    finder_release(&r.addresses);
+    hash_index_release(&r.addresses);
     free(r.stack);
     text_match_release(&r);
     return result;

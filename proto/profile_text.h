@@ -28,7 +28,7 @@ struct text_pattern;
 struct text_reader {
     struct lines lines;
     struct profile *p;
-    struct finder addresses; /* finds locations by address */
+    struct hash_index addresses; /* finds locations by address */
     uint32_t *stack;
     size_t depth, cap_stack;
     struct text_pattern **patterns;     /* N_PATTERNS; NULL: not compiled yet */

@@ -2,24 +2,25 @@
 #include "proto/profile_text.h"
 #include "base/banned.h"
 
-static bool same_address(const void *ctx, uint32_t number)
+static bool same_address(const void *ctx, uint32_t index)
 {
     const struct profile_location *const *pair = ctx; /* the wanted location, and the array of locations */
-    return pair[0]->address == pair[1][number].address;
+    return pair[0]->address == pair[1][index].address;
 }
 
 int text_push_location(struct text_reader *r, uint64_t address)
 {
     struct profile_location l = {.address = address, .mapping = PROFILE_NONE};
-    uint64_t hash = finder_mix(finder_seed(&r->addresses), address);
-    uint32_t at = finder_find(&r->addresses, hash, same_address,
-                              (const struct profile_location *const[]){&l, r->p->locations});
+    uint64_t hash = hash_index_mix(hash_index_seed(&r->addresses), address);
+    uint32_t at = hash_index_find(&r->addresses, hash, same_address,
+                                  (const struct profile_location *const[]){&l, r->p->locations});
     if (array_reserve((void **)&r->stack, &r->cap_stack, r->depth + 1, sizeof *r->stack, r->err) < 0)
         return -1;
-    if (at == FINDER_NONE) {
+    if (at == HASH_INDEX_NONE) {
         at = (uint32_t)r->p->n_locations;
         l.id = (uint64_t)at + 1;
-        if (finder_add(&r->addresses, hash, r->err) < 0 || profile_add_location(r->p, &l, NULL, r->err) < 0)
+        if (hash_index_add(&r->addresses, hash, r->err) < 0 ||
+            profile_add_location(r->p, &l, NULL, r->err) < 0)
             return -1;
     }
     r->stack[r->depth++] = at;

@@ -11,15 +11,15 @@ struct wanted {
     struct str s;
 };
 
-static bool is_wanted(const void *ctx, uint32_t number)
+static bool is_wanted(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
-    return str_equal(w->t->items[number], w->s);
+    return str_equal(w->t->items[index], w->s);
 }
 
 static int reserve_strings(struct strtab *t, size_t n, struct err *err)
 {
-    return finder_reserve(&t->by_text, n, err) < 0
+    return hash_index_reserve(&t->by_text, n, err) < 0
                ? -1
                : array_reserve((void **)&t->items, &t->cap, n, sizeof *t->items, err);
 }
@@ -40,7 +40,7 @@ void strtab_release(struct strtab *t)
         free(t->chunks[i]);
     free(t->chunks);
     free(t->items);
-    finder_release(&t->by_text);
+    hash_index_release(&t->by_text);
     *t = (struct strtab){0};
 }
 
@@ -78,13 +78,13 @@ static char *reserve_text(struct strtab *t, size_t n, struct err *err)
 
 static int add_string(struct strtab *t, struct str s, bool copied, uint32_t *ret, struct err *err)
 {
-    uint64_t hash = finder_mix_str(finder_seed(&t->by_text), s);
-    uint32_t at = finder_find(&t->by_text, hash, is_wanted, &(struct wanted){t, s});
-    if (at == FINDER_NONE) {
+    uint64_t hash = hash_index_mix_str(hash_index_seed(&t->by_text), s);
+    uint32_t at = hash_index_find(&t->by_text, hash, is_wanted, &(struct wanted){t, s});
+    if (at == HASH_INDEX_NONE) {
         at = (uint32_t)t->n;
         char *p = copied && s.n ? reserve_text(t, s.n, err) : NULL;
         if ((copied && s.n && !p) || reserve_strings(t, t->n + 1, err) < 0 ||
-            finder_add(&t->by_text, hash, err) < 0)
+            hash_index_add(&t->by_text, hash, err) < 0)
             return -1;
         if (p)
             s.p = memcpy(p, s.p, s.n);

@@ -10,7 +10,7 @@
 struct strtab {
     struct str *items;
     size_t n, cap;
-    struct finder by_text;
+    struct hash_index by_text;
     char **chunks; /* copied strings */
     size_t n_chunks, cap_chunks;
     char *free; /* the free part of the newest shared chunk */

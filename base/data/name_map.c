@@ -26,9 +26,9 @@ static uint64_t hash_name(const struct name_map *t, const char *name)
 {
     uint64_t hash = t->by_name.seed;
     if (!t->ignore_case)
-        return finder_mix_str(hash, str_of(name));
+        return hash_index_mix_str(hash, str_of(name));
     for (; *name; name++)
-        hash = finder_mix(hash, fold_case(*name));
+        hash = hash_index_mix(hash, fold_case(*name));
     return hash;
 }
 
@@ -38,18 +38,18 @@ struct query {
     const char *name;
 };
 
-static bool entry_has_name(const void *ctx, uint32_t number)
+static bool entry_has_name(const void *ctx, uint32_t index)
 {
     const struct query *q = ctx;
-    const char *name = q->table->entries[number].name;
+    const char *name = q->table->entries[index].name;
     return q->table->ignore_case ? name_map_equal_ignoring_case(name, q->name) : strcmp(name, q->name) == 0;
 }
 
 int name_map_add(struct name_map *t, const char *name, const void *value, struct err *err)
 {
-    finder_seed(&t->by_name);
+    hash_index_seed(&t->by_name);
     if (array_reserve((void **)&t->entries, &t->cap, t->n + 1, sizeof *t->entries, err) < 0 ||
-        finder_add(&t->by_name, hash_name(t, name), err) < 0)
+        hash_index_add(&t->by_name, hash_name(t, name), err) < 0)
         return -1;
     t->entries[t->n++] = (struct name_map_entry){.name = name, .value = value};
     return 0;
@@ -57,13 +57,13 @@ int name_map_add(struct name_map *t, const char *name, const void *value, struct
 
 static uint32_t find_name(const struct name_map *t, const char *name)
 {
-    return finder_find(&t->by_name, hash_name(t, name), entry_has_name, &(struct query){t, name});
+    return hash_index_find(&t->by_name, hash_name(t, name), entry_has_name, &(struct query){t, name});
 }
 
 int name_map_set(struct name_map *t, const char *name, const void *value, struct err *err)
 {
     uint32_t at = find_name(t, name);
-    if (at == FINDER_NONE)
+    if (at == HASH_INDEX_NONE)
         return name_map_add(t, name, value, err);
     t->entries[at] = (struct name_map_entry){.name = name, .value = value};
     return 0;
@@ -72,7 +72,7 @@ int name_map_set(struct name_map *t, const char *name, const void *value, struct
 const void *name_map_get(const struct name_map *t, const char *name)
 {
     uint32_t at = find_name(t, name);
-    return at == FINDER_NONE ? NULL : t->entries[at].value;
+    return at == HASH_INDEX_NONE ? NULL : t->entries[at].value;
 }
 
 void name_map_add_to_nearest(const struct name_map *t, struct nearest *near)
@@ -84,6 +84,6 @@ void name_map_add_to_nearest(const struct name_map *t, struct nearest *near)
 void name_map_release(struct name_map *t)
 {
     free(t->entries);
-    finder_release(&t->by_name);
+    hash_index_release(&t->by_name);
     *t = (struct name_map){0};
 }

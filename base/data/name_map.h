@@ -1,6 +1,6 @@
 /*
  * A hash table of names and their values. The names may be untrusted, so the hash has a random seed
- * (base/data/finder.h). The table owns neither names nor values; both must outlive it.
+ * (base/data/hash_index.h). The table owns neither names nor values; both must outlive it.
  */
 #ifndef BASE_DATA_NAME_MAP_H
 #define BASE_DATA_NAME_MAP_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "base/data/err.h"
-#include "base/data/finder.h"
+#include "base/data/hash_index.h"
 #include "base/data/text.h"
 
 struct name_map_entry {
@@ -21,7 +21,7 @@ struct name_map {
     struct name_map_entry *entries; /* in the order they were added */
     size_t n;
     size_t cap;
-    struct finder by_name; /* numbers are indices of `entries` */
+    struct hash_index by_name; /* numbers are indices of `entries` */
     bool ignore_case; /* names that differ only by case are equal, as in DNS; set before the first name */
 };
 

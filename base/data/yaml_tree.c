@@ -19,7 +19,7 @@
 #define CHUNK_BYTES ((size_t)64 << 10)
 /* The most memory for each key in the table that finds repeated keys: the array of entries doubles, and the
  * hash table has up to five slots for each entry while it grows. */
-#define KEY_BYTES (2 * sizeof(struct name_map_entry) + 5 * sizeof(struct finder_slot))
+#define KEY_BYTES (2 * sizeof(struct name_map_entry) + 5 * sizeof(struct hash_index_slot))
 /* In a mapping of at most this many keys, each key is compared with the others. A larger mapping uses a
  * table. */
 #define COMPARED_KEYS 8

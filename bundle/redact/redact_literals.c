@@ -24,7 +24,7 @@ struct redact_literal_node {
 void redact_literals_release(struct redact_literals *l)
 {
     free(l->nodes);
-    finder_release(&l->edges);
+    hash_index_release(&l->edges);
     *l = (struct redact_literals){0};
 }
 
@@ -35,16 +35,16 @@ struct edge {
     unsigned char c;
 };
 
-static bool is_edge(const void *ctx, uint32_t number)
+static bool is_edge(const void *ctx, uint32_t index)
 {
     const struct edge *edge = ctx;
-    const struct redact_literal_node *node = &edge->literals->nodes[number + 1];
+    const struct redact_literal_node *node = &edge->literals->nodes[index + 1];
     return node->parent == edge->parent && node->c == edge->c;
 }
 
 static uint64_t hash_edge(const struct redact_literals *l, uint32_t parent, unsigned char c)
 {
-    return finder_mix(l->edges.seed, (uint64_t)parent << 8 | c);
+    return hash_index_mix(l->edges.seed, (uint64_t)parent << 8 | c);
 }
 
 /* Returns the child of a node by a byte; 0: none. */
@@ -53,8 +53,8 @@ static uint32_t find_child(const struct redact_literals *l, uint32_t parent, uns
     if (parent == 0 && !l->first[c])
         return 0;
     const struct edge edge = {l, parent, c};
-    uint32_t number = finder_find(&l->edges, hash_edge(l, parent, c), is_edge, &edge);
-    return number == FINDER_NONE ? 0 : number + 1;
+    uint32_t number = hash_index_find(&l->edges, hash_edge(l, parent, c), is_edge, &edge);
+    return number == HASH_INDEX_NONE ? 0 : number + 1;
 }
 
 static int add_child(struct redact_literals *l, uint32_t parent, unsigned char c, struct err *err)
@@ -62,7 +62,7 @@ static int add_child(struct redact_literals *l, uint32_t parent, unsigned char c
     if (l->n == MAX_NODES)
         return err_set(err, ERR_FAILED, "its requests contain too many different secrets");
     if (array_reserve((void **)&l->nodes, &l->cap, l->n + 1, sizeof *l->nodes, err) < 0 ||
-        finder_add(&l->edges, hash_edge(l, parent, c), err) < 0)
+        hash_index_add(&l->edges, hash_edge(l, parent, c), err) < 0)
         return -1;
     l->nodes[l->n] = (struct redact_literal_node){
         .parent = parent, .c = c, .depth = (uint16_t)(l->nodes[parent].depth + 1)};
@@ -77,7 +77,7 @@ static int add_root(struct redact_literals *l, struct err *err)
         return -1;
     l->nodes[0] = (struct redact_literal_node){0};
     l->n = 1;
-    finder_seed(&l->edges);
+    hash_index_seed(&l->edges);
     return 0;
 }
 

@@ -15,8 +15,8 @@
 struct redact_literals {
     struct redact_literal_node *nodes; /* the first is the root; NULL: no strings */
     size_t n, cap;
-    struct finder edges; /* node number - 1, by its parent and its byte */
-    bool first[256];     /* first bytes of strings, in lower case */
+    struct hash_index edges; /* node number - 1, by its parent and its byte */
+    bool first[256];         /* first bytes of strings, in lower case */
 };
 
 void redact_literals_release(struct redact_literals *l);

@@ -53,7 +53,7 @@ int redact_words_init(struct redact_words *w, struct err *err)
 {
     (void)err;
     *w = (struct redact_words){.text = BUF_INIT(UINT32_MAX)};
-    w->seed = finder_seed(&w->finder);
+    w->seed = hash_index_seed(&w->index);
     return 0;
 }
 
@@ -61,7 +61,7 @@ void redact_words_release(struct redact_words *w)
 {
     buf_release(&w->text);
     free(w->items);
-    finder_release(&w->finder);
+    hash_index_release(&w->index);
     redact_literals_release(&w->literals);
     *w = (struct redact_words){0};
 }
@@ -72,37 +72,37 @@ struct query {
     struct str word;
 };
 
-static bool item_equals(const void *ctx, uint32_t number)
+static bool item_equals(const void *ctx, uint32_t index)
 {
     const struct query *query = ctx;
-    const struct redact_word *item = &query->words->items[number];
+    const struct redact_word *item = &query->words->items[index];
     return item->n == query->word.n &&
            memcmp(query->words->text.data + item->at, query->word.p, item->n) == 0;
 }
 
 static uint64_t hash_word(const struct redact_words *w, struct str word)
 {
-    return finder_mix_str(w->seed, word);
+    return hash_index_mix_str(w->seed, word);
 }
 
 /* Looks up a word in lower case; NULL if it is not known. */
 static struct redact_word *find_lower(const struct redact_words *w, struct str word)
 {
     const struct query query = {w, word};
-    uint32_t number = finder_find(&w->finder, hash_word(w, word), item_equals, &query);
-    return number == FINDER_NONE ? NULL : &w->items[number];
+    uint32_t number = hash_index_find(&w->index, hash_word(w, word), item_equals, &query);
+    return number == HASH_INDEX_NONE ? NULL : &w->items[number];
 }
 
 static int add_lower(struct redact_words *w, struct str word, bool strong, struct err *err)
 {
     const struct redact_word new = {(uint32_t)w->text.len, (uint32_t)word.n, strong};
-    if (array_reserve((void **)&w->items, &w->cap, w->finder.n + 1, sizeof *w->items, err) < 0)
+    if (array_reserve((void **)&w->items, &w->cap, w->index.n + 1, sizeof *w->items, err) < 0)
         return -1;
     buf_add(&w->text, word.p, word.n);
-    w->items[w->finder.n] = new;
+    w->items[w->index.n] = new;
     return buf_check(&w->text, "the list of redacted words", err) < 0
                ? -1
-               : finder_add(&w->finder, hash_word(w, word), err);
+               : hash_index_add(&w->index, hash_word(w, word), err);
 }
 
 /* ---- learning ------------------------------------------------------------------------------------------ */

@@ -23,7 +23,7 @@ struct redact_words {
     struct buf text;           /* all words, in lower case, concatenated */
     struct redact_word *items; /* by number */
     size_t cap;
-    struct finder finder;
+    struct hash_index index;
     uint64_t seed;
     bool first[256]; /* first bytes of words */
     size_t longest;  /* the length of the longest word */

@@ -69,7 +69,7 @@ static int list_profiles(const struct input_expand_options *options, const char 
     const char *last = "heap.pb.gz";
     char name[MEMBER_MAX];
     size_t shown = 0;
-    fprintf(stderr, "%s has %zu profiles:\n", bundle, n);
+    fprintf(stderr, "the profiles of %s:\n", bundle);
     for (size_t i = 0; i < all->n && shown < LISTED_MAX; i++) {
         if (!is_accepted(options, &all->items[i]))
             continue;

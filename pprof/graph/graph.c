@@ -7,7 +7,7 @@
 
 /* Finds nodes by their place. */
 struct places {
-    struct finder by_info;
+    struct hash_index by_info;
     size_t cap_nodes;
 };
 
@@ -18,9 +18,9 @@ struct wanted {
 
 static uint64_t hash_info(uint64_t seed, const struct node_info *i)
 {
-    uint64_t h = finder_mix(finder_mix(seed, (uint64_t)i->name << 32 | i->file), i->address);
-    h = finder_mix(finder_mix(h, (uint64_t)i->line), (uint64_t)i->column);
-    return finder_mix(finder_mix(h, (uint64_t)i->start_line), i->objfile);
+    uint64_t h = hash_index_mix(hash_index_mix(seed, (uint64_t)i->name << 32 | i->file), i->address);
+    h = hash_index_mix(hash_index_mix(h, (uint64_t)i->line), (uint64_t)i->column);
+    return hash_index_mix(hash_index_mix(h, (uint64_t)i->start_line), i->objfile);
 }
 
 static bool same_info(const struct node_info *a, const struct node_info *b)
@@ -29,21 +29,21 @@ static bool same_info(const struct node_info *a, const struct node_info *b)
            a->line == b->line && a->column == b->column && a->start_line == b->start_line;
 }
 
-static bool is_wanted(const void *ctx, uint32_t number)
+static bool is_wanted(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
-    return same_info(&w->g->nodes[number].info, w->info);
+    return same_info(&w->g->nodes[index].info, w->info);
 }
 
 static int add_place(struct graph *g, struct places *places, const struct node_info *info, uint32_t *ret,
                      struct err *err)
 {
-    uint64_t hash = hash_info(finder_seed(&places->by_info), info);
-    *ret = finder_find(&places->by_info, hash, is_wanted, &(struct wanted){g, info});
-    if (*ret != FINDER_NONE)
+    uint64_t hash = hash_info(hash_index_seed(&places->by_info), info);
+    *ret = hash_index_find(&places->by_info, hash, is_wanted, &(struct wanted){g, info});
+    if (*ret != HASH_INDEX_NONE)
         return 0;
     if (array_reserve((void **)&g->nodes, &places->cap_nodes, g->n_nodes + 1, sizeof *g->nodes, err) < 0 ||
-        finder_add(&places->by_info, hash, err) < 0)
+        hash_index_add(&places->by_info, hash, err) < 0)
         return -1;
     g->nodes[g->n_nodes] =
         (struct node){.info = *info, .first_in = GRAPH_NONE, .first_out = GRAPH_NONE, .kept = true};
@@ -129,7 +129,7 @@ int graph_init(struct graph *g, struct profile *profile, const struct graph_opti
     if (rc == 0)
         rc = find_places(g, &places, files, err);
     free(files);
-    finder_release(&places.by_info);
+    hash_index_release(&places.by_info);
     return rc;
 }
 

@@ -41,7 +41,7 @@ struct calls {
 
 static uint64_t hash_of(const struct calls *c, const struct call *call)
 {
-    return finder_mix(c->seed, (uint64_t)call->from << 32 | call->to);
+    return hash_index_mix(c->seed, (uint64_t)call->from << 32 | call->to);
 }
 
 /* The slot of a call with that hash, or the empty slot for it. */
@@ -258,7 +258,7 @@ static int connect_kept(struct graph *g, uint32_t *numbers, uint32_t *nodes, str
 {
     struct walk walk;
     struct calls halves[2] = {
-        {.g = g, .walk = &walk, .n_wanted = number_kept(g, numbers, nodes), .seed = finder_random()}};
+        {.g = g, .walk = &walk, .n_wanted = number_kept(g, numbers, nodes), .seed = hash_index_random()}};
     halves[1] = halves[0];
     int rc = walk_init(&walk, g, numbers, err);
     if (rc == 0)

@@ -16,7 +16,7 @@ struct tree_growth {
     size_t n_nodes, cap_nodes;
     uint64_t *keys; /* by node: caller + 1 and place */
     size_t cap_keys;
-    struct finder by_key;
+    struct hash_index by_key;
 };
 
 struct wanted {
@@ -24,10 +24,10 @@ struct wanted {
     uint64_t key;
 };
 
-static bool is_wanted(const void *ctx, uint32_t number)
+static bool is_wanted(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
-    return w->t->keys[number] == w->key;
+    return w->t->keys[index] == w->key;
 }
 
 /* Adds an edge into the last node. */
@@ -50,7 +50,7 @@ static int add_node(struct tree_growth *t, uint64_t key, uint64_t hash, uint32_t
 {
     if (array_reserve((void **)&t->nodes, &t->cap_nodes, t->n_nodes + 1, sizeof *t->nodes, err) < 0 ||
         array_reserve((void **)&t->keys, &t->cap_keys, t->n_nodes + 1, sizeof *t->keys, err) < 0 ||
-        finder_add(&t->by_key, hash, err) < 0)
+        hash_index_add(&t->by_key, hash, err) < 0)
         return -1;
     t->keys[t->n_nodes] = key;
     t->nodes[t->n_nodes++] = (struct node){
@@ -64,9 +64,9 @@ static int find_node(struct tree_growth *t, uint32_t *node, uint32_t place, bool
 {
     uint32_t caller = *node;
     uint64_t key = (uint64_t)(caller + 1) << 32 | place; /* GRAPH_NONE becomes 0 */
-    uint64_t hash = finder_mix(finder_seed(&t->by_key), key);
-    uint32_t at = finder_find(&t->by_key, hash, is_wanted, &(struct wanted){t, key});
-    if (at == FINDER_NONE) {
+    uint64_t hash = hash_index_mix(hash_index_seed(&t->by_key), key);
+    uint32_t at = hash_index_find(&t->by_key, hash, is_wanted, &(struct wanted){t, key});
+    if (at == HASH_INDEX_NONE) {
         at = (uint32_t)t->n_nodes;
         if (add_node(t, key, hash, place, err) < 0 ||
             (caller != GRAPH_NONE && add_edge(t, caller, inlined, err) < 0))
@@ -135,7 +135,7 @@ int graph_grow_tree(struct graph *g, struct err *err)
     struct tree_growth t = {.g = g};
     int rc = add_samples(&t, err);
     free(t.keys);
-    finder_release(&t.by_key);
+    hash_index_release(&t.by_key);
     if (rc < 0) {
         free(t.nodes);
         return -1;

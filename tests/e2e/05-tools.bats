@@ -316,15 +316,15 @@ promise() {
 }
 
 @test "check-promises accepts the whole names of tests, several of one file, and fuzz targets without a name" {
-    promise '`test_finder.c` names_chosen_to_collide_start_at_different_slots; each_process_has_its_own_seeds; `10-grab.bats` "a direct route uses no ssh";
+    promise '`test_hash_index.c` names_chosen_to_collide_start_at_different_slots; each_process_has_its_own_seeds; `10-grab.bats` "a direct route uses no ssh";
   "a host behind a jump host has its own session"; `fuzz_check.c`'
     [[ $status == 0 && $output == *'ok 1 - promise: Nothing is lost.'* ]]
 }
 
 @test "check-promises fails on a missing file, a missing name, the beginning of a name, and a promise without tests" {
     local reference
-    for reference in '`test_none.c` names_chosen_to_collide_start_at_different_slots' '`test_finder.c`' '`test_finder.c`; `fuzz_check.c`' '`test_finder.c` colliding_names' \
-        '`test_finder.c` names_chosen_to_collide_start_at_different_slots; nobody' '`10-grab.bats` "a direct route"' '`10-grab.bats` "a direct route uses no ssh"; "x y"' ''; do
+    for reference in '`test_none.c` names_chosen_to_collide_start_at_different_slots' '`test_hash_index.c`' '`test_hash_index.c`; `fuzz_check.c`' '`test_hash_index.c` colliding_names' \
+        '`test_hash_index.c` names_chosen_to_collide_start_at_different_slots; nobody' '`10-grab.bats` "a direct route"' '`10-grab.bats` "a direct route uses no ssh"; "x y"' ''; do
         promise "$reference"
         echo "$output"
         [[ $status == 1 && $output == *'not ok 1 - promise: Nothing is lost.'* ]]

@@ -27,7 +27,7 @@ static int add_to_buf(void *ctx, const void *p, size_t n, struct err *err)
 static void fill_dense(unsigned char *p, size_t n, uint64_t seed)
 {
     for (size_t i = 0; i < n; i++)
-        p[i] = (unsigned char)((seed = finder_mix(seed, i)) >> 33);
+        p[i] = (unsigned char)((seed = hash_index_mix(seed, i)) >> 33);
 }
 
 static void fill_text(unsigned char *p, size_t n)

@@ -1,4 +1,4 @@
-/* The hash table of base/data/finder.h, also with names that an attacker chose to collide. */
+/* The hash table of base/data/hash_index.h, also with names that an attacker chose to collide. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include "base/banned.h"
 
 struct numbers {
-    struct finder f;
+    struct hash_index f;
     uint64_t *items;
     size_t n;
     size_t comparisons;
@@ -27,16 +27,17 @@ struct query {
     uint64_t v;
 };
 
-static bool item_equals(const void *ctx, uint32_t number)
+static bool item_equals(const void *ctx, uint32_t index)
 {
     const struct query *q = ctx;
     q->numbers->comparisons++;
-    return q->numbers->items[number] == q->v;
+    return q->numbers->items[index] == q->v;
 }
 
 static uint32_t find_number(struct numbers *n, uint64_t v)
 {
-    return finder_find(&n->f, finder_mix(finder_seed(&n->f), v), item_equals, &(struct query){n, v});
+    return hash_index_find(&n->f, hash_index_mix(hash_index_seed(&n->f), v), item_equals,
+                           &(struct query){n, v});
 }
 
 /* Adds the numbers at intervals of `step`, and finds each again. */
@@ -47,19 +48,19 @@ static void add_and_find_numbers(struct numbers *n, size_t count, uint64_t step)
     assert_non_null(n->items);
     for (size_t i = 0; i < count; i++) {
         uint64_t v = step * i;
-        assert_int_equal(find_number(n, v), FINDER_NONE);
+        assert_int_equal(find_number(n, v), HASH_INDEX_NONE);
         n->items[n->n++] = v;
-        assert_ok(finder_add(&n->f, finder_mix(finder_seed(&n->f), v), &err), &err);
+        assert_ok(hash_index_add(&n->f, hash_index_mix(hash_index_seed(&n->f), v), &err), &err);
     }
     for (size_t i = 0; i < count; i++)
         assert_int_equal(find_number(n, step * i), i);
-    assert_int_equal(find_number(n, step * count), FINDER_NONE);
+    assert_int_equal(find_number(n, step * count), HASH_INDEX_NONE);
 }
 
 static void numbers_release(struct numbers *n)
 {
     free(n->items);
-    finder_release(&n->f);
+    hash_index_release(&n->f);
 }
 
 static void numbers_with_equal_bits_are_found_in_one_comparison(void **state)
@@ -76,10 +77,10 @@ static void numbers_with_equal_bits_are_found_in_one_comparison(void **state)
 /* Names with equal hashes in one table have different hashes in another table. */
 static void each_table_has_its_own_seed(void **state)
 {
-    struct finder a = {0}, b = {0};
+    struct hash_index a = {0}, b = {0};
     (void)state;
-    assert_true(finder_seed(&a) != 0 && finder_seed(&a) == finder_seed(&a));
-    assert_true(finder_seed(&a) != finder_seed(&b));
+    assert_true(hash_index_seed(&a) != 0 && hash_index_seed(&a) == hash_index_seed(&a));
+    assert_true(hash_index_seed(&a) != hash_index_seed(&b));
 }
 
 /* FNV-1a, 64 bits: an earlier table of names had this hash, which has no seed. */
@@ -110,8 +111,8 @@ static size_t count_slots(const struct name_map *t)
     memset(seen, 0, sizeof seen);
     for (size_t i = 0; i < t->by_name.n_slots; i++) {
         bool *is_seen = &seen[t->by_name.slots[i].hash & CHOSEN_MASK];
-        n += t->by_name.slots[i].number && !*is_seen;
-        *is_seen = *is_seen || t->by_name.slots[i].number;
+        n += t->by_name.slots[i].index_plus_1 && !*is_seen;
+        *is_seen = *is_seen || t->by_name.slots[i].index_plus_1;
     }
     return n;
 }
@@ -152,21 +153,21 @@ static void each_process_has_its_own_seeds(void **state)
     struct err err = ERR_INIT;
     int fds[2];
     uint64_t theirs = 0;
-    struct finder ours = {0};
+    struct hash_index ours = {0};
     (void)state;
     assert_ok(fd_pipe(fds, &err), &err);
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        struct finder f = {0};
-        uint64_t seed = finder_seed(&f);
+        struct hash_index f = {0};
+        uint64_t seed = hash_index_seed(&f);
         _exit(write(fds[1], &seed, sizeof seed) == sizeof seed ? 0 : 1);
     }
     fd_close(&fds[1]);
     assert_int_equal(read(fds[0], &theirs, sizeof theirs), sizeof theirs);
     fd_close(&fds[0]);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_true(theirs != 0 && theirs != finder_seed(&ours));
+    assert_true(theirs != 0 && theirs != hash_index_seed(&ours));
 }
 
 static void texts_that_differ_have_different_hashes(void **state)
@@ -174,25 +175,25 @@ static void texts_that_differ_have_different_hashes(void **state)
     static const char zeros[20];
     (void)state;
     for (size_t n = 0; n < sizeof zeros; n++)
-        assert_true(finder_mix_str(1, (struct str){zeros, n}) !=
-                    finder_mix_str(1, (struct str){zeros, n + 1}));
-    assert_true(finder_mix_str(1, STR("abcdefghi")) != finder_mix_str(1, STR("abcdefghj")));
-    assert_true(finder_mix_str(1, STR("abcdefghi")) != finder_mix_str(2, STR("abcdefghi")));
+        assert_true(hash_index_mix_str(1, (struct str){zeros, n}) !=
+                    hash_index_mix_str(1, (struct str){zeros, n + 1}));
+    assert_true(hash_index_mix_str(1, STR("abcdefghi")) != hash_index_mix_str(1, STR("abcdefghj")));
+    assert_true(hash_index_mix_str(1, STR("abcdefghi")) != hash_index_mix_str(2, STR("abcdefghi")));
 }
 
 static void a_reserved_table_does_not_grow(void **state)
 {
-    struct finder f = {0};
+    struct hash_index f = {0};
     struct err err = ERR_INIT;
     (void)state;
-    assert_ok(finder_reserve(&f, 1000, &err), &err);
+    assert_ok(hash_index_reserve(&f, 1000, &err), &err);
     size_t slots = f.n_slots;
     for (uint64_t i = 0; i < 1000; i++)
-        assert_ok(finder_add(&f, finder_mix(finder_seed(&f), i), &err), &err);
+        assert_ok(hash_index_add(&f, hash_index_mix(hash_index_seed(&f), i), &err), &err);
     assert_int_equal(f.n_slots, slots);
-    assert_refused(finder_reserve(&f, FINDER_NONE, &err), &err, ERR_FAILED,
+    assert_refused(hash_index_reserve(&f, HASH_INDEX_NONE, &err), &err, ERR_FAILED,
                    "more than 4294967294 entries in one table");
-    finder_release(&f);
+    hash_index_release(&f);
 }
 
 int main(void)
