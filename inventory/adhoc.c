@@ -104,7 +104,7 @@ static int add_or_reuse(const struct inventory *inv, struct services *made, stru
     return 0;
 }
 
-int adhoc_service(const struct inventory *inv, struct created *c, const struct selection *sel,
+int adhoc_service(const struct inventory *inv, struct created_objects *c, const struct selection *sel,
                   const struct service **ret, struct err *err)
 {
     char name[NAME_MAX_BYTES];
@@ -137,7 +137,7 @@ static int make_host(const struct address *a, struct host **ret, struct err *err
 
 /* Parses the address and finds the host that was created for it. If there is none, *ret_new receives a new
  * host, which the caller owns. */
-static int find_or_make(const struct created *c, const char *text, const struct host **ret,
+static int find_or_make(const struct created_objects *c, const char *text, const struct host **ret,
                         struct host **ret_new, struct err *err)
 {
     struct address a = {0};
@@ -156,7 +156,7 @@ static int find_or_make(const struct created *c, const char *text, const struct 
     return 0;
 }
 
-int adhoc_host(struct created *c, const char *text, const struct host **ret, struct err *err)
+int adhoc_host(struct created_objects *c, const char *text, const struct host **ret, struct err *err)
 {
     struct host *host = NULL;
     const struct host *known = NULL;
@@ -170,7 +170,7 @@ int adhoc_host(struct created *c, const char *text, const struct host **ret, str
 }
 
 /* Adds the host to the created ones. Takes ownership of the host, also on failure. */
-static int add_named(const struct scope *s, struct created *c, struct host *host, struct err *err)
+static int add_named(const struct scope *s, struct created_objects *c, struct host *host, struct err *err)
 {
     if (scope_find_host(s, host->name)) {
         err_set(err, ERR_USAGE, "the host at %s would have the name of the inventory's host %s",
@@ -183,7 +183,7 @@ static int add_named(const struct scope *s, struct created *c, struct host *host
     return name_map_add(&c->by_address, host->address, host, err);
 }
 
-int adhoc_create_named_hosts(const struct inventory *inv, struct created *c, const char *pattern,
+int adhoc_create_named_hosts(const struct inventory *inv, struct created_objects *c, const char *pattern,
                              struct err *err)
 {
     const struct scope s = {inv, c};

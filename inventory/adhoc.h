@@ -2,19 +2,19 @@
 #ifndef INVENTORY_ADHOC_H
 #define INVENTORY_ADHOC_H
 
-#include "inventory/created.h"
+#include "inventory/created_objects.h"
 
 /* Creates the service of the selection's port or socket, or returns an equal service that exists already.
  * *ret is NULL if the selection has neither. */
-int adhoc_service(const struct inventory *inv, struct created *c, const struct selection *sel,
+int adhoc_service(const struct inventory *inv, struct created_objects *c, const struct selection *sel,
                   const struct service **ret, struct err *err);
 
 /* Creates the host at the address `text`, or returns the host that was created for the same address. */
-int adhoc_host(struct created *c, const char *text, const struct host **ret, struct err *err);
+int adhoc_host(struct created_objects *c, const char *text, const struct host **ret, struct err *err);
 
 /* Creates each host of a pattern that is neither in the inventory nor created yet. Later patterns and a
  * source's targets match these hosts like those of the inventory. */
-int adhoc_create_named_hosts(const struct inventory *inv, struct created *c, const char *pattern,
+int adhoc_create_named_hosts(const struct inventory *inv, struct created_objects *c, const char *pattern,
                              struct err *err);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef INVENTORY_FILTER_H
 #define INVENTORY_FILTER_H
 
-#include "inventory/created.h"
+#include "inventory/created_objects.h"
 
 /* Applies the filters of inventory_filter, then the sample, then the limit. *ret_n_before_sample receives the
  * value for targets.n_before_sample. */

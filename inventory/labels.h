@@ -2,7 +2,7 @@
 #ifndef INVENTORY_LABELS_H
 #define INVENTORY_LABELS_H
 
-#include "inventory/created.h"
+#include "inventory/created_objects.h"
 
 /* Checks whether the labels of the host and of a discovered service (NULL: none) together have every
  * requested name with one of the values requested for it. True without requested labels. */

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "inventory/created.h"
+#include "inventory/created_objects.h"
 
 bool match_is_glob(const char *name);
 

@@ -101,7 +101,7 @@ static int refuse_host(const struct scope *s, const char *name, struct err *err)
 /* The selection in progress. `created` is not NULL. */
 struct resolving {
     struct scope scope;
-    struct created *created; /* the same as scope.created */
+    struct created_objects *created; /* the same as scope.created */
     const struct selection *selection;
 };
 
@@ -378,7 +378,7 @@ int inventory_select(const struct inventory *inv, const struct selection *sel, s
     struct hostset hosts = {0};
     struct chosen_services chosen = {0};
     struct targets found = {0};
-    struct created *created = targets_created(t, err);
+    struct created_objects *created = targets_created(t, err);
     const struct resolving r = {.scope = {inv, created}, .created = created, .selection = sel};
     int rc = -1;
     if (!created || choose_services(&r, &chosen, err) < 0 || choose_hosts(&r, &hosts, err) < 0 ||

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "inventory/adhoc.h"
-#include "inventory/created.h"
+#include "inventory/created_objects.h"
 #include "base/banned.h"
 
 /* ---- the kind of a place ------------------------------------------------------------------------------- */
@@ -137,7 +137,8 @@ static int create_source(enum source_kind kind, char *place, struct source **ret
 
 /* Completes a new source and adds it. Takes ownership of it, also on failure. `others` are the sources of the
  * inventory. */
-static int add_source(const struct sources *others, struct created *c, struct source *s, struct err *err)
+static int add_source(const struct sources *others, struct created_objects *c, struct source *s,
+                      struct err *err)
 {
     if ((source_kind_has_url(s->kind) && source_set_url(s, s->place, err) < 0) ||
         source_set_name(others, &c->sources, s, err) < 0) {
@@ -148,7 +149,7 @@ static int add_source(const struct sources *others, struct created *c, struct so
     return sources_add(&c->sources, s, err);
 }
 
-static int find_or_create_place(const struct inventory *inv, struct created *c, const char *text,
+static int find_or_create_place(const struct inventory *inv, struct created_objects *c, const char *text,
                                 const struct source **ret, struct err *err)
 {
     enum source_kind kind = SOURCE_PROMETHEUS;
@@ -184,7 +185,7 @@ static int find_or_create_place(const struct inventory *inv, struct created *c, 
 int targets_use_source(struct targets *t, const struct source *source, struct source_use **ret,
                        struct err *err)
 {
-    struct created *c = targets_created(t, err);
+    struct created_objects *c = targets_created(t, err);
     for (size_t i = 0; c && i < c->n_uses; i++)
         if (c->uses[i]->source == source) {
             *ret = c->uses[i];
@@ -204,7 +205,7 @@ int targets_use_source(struct targets *t, const struct source *source, struct so
 int targets_find_source(const struct inventory *inv, struct targets *t, const char *text,
                         struct source_use **ret, struct err *err)
 {
-    struct created *c = targets_created(t, err);
+    struct created_objects *c = targets_created(t, err);
     if (!c)
         return -1;
     const struct source *s = name_map_get(&inv->sources.by_name, text);
@@ -216,7 +217,7 @@ int targets_find_source(const struct inventory *inv, struct targets *t, const ch
 }
 
 /* Returns the selection's only named host, NULL if there are none or several. */
-static const struct host *only_host(const struct inventory *inv, const struct created *c,
+static const struct host *only_host(const struct inventory *inv, const struct created_objects *c,
                                     const struct selection *sel)
 {
     if (sel->hosts.n != 1 || sel->groups.n > 0)

@@ -15,15 +15,16 @@ struct target {
     const struct service *service;
 };
 
-struct created;
+struct created_objects;
 
 /* Empty if all zero. */
 struct targets {
     struct target *items; /* grouped by host, each pair once */
     size_t n;
     size_t cap;
-    size_t n_before_sample;  /* the number of hosts before sampling; 0: no sample */
-    struct created *created; /* the hosts, services and sources that are not in the inventory; NULL: none */
+    size_t n_before_sample; /* the number of hosts before sampling; 0: no sample */
+    struct created_objects
+        *created; /* the hosts, services and sources that are not in the inventory; NULL: none */
 };
 void targets_release(struct targets *t);
 size_t targets_count_hosts(const struct targets *t);

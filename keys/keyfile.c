@@ -12,7 +12,7 @@
 
 #include <openssl/crypto.h>
 
-#include "keys/keylock.h"
+#include "keys/encrypted_key.h"
 #include "base/banned.h"
 
 static const char openssh_begin[] = "-----BEGIN OPENSSH PRIVATE KEY-----";
@@ -21,7 +21,7 @@ static const char openssh_end[] = "-----END OPENSSH PRIVATE KEY-----";
 /* The parsed parts of OpenSSH's own format; the strings point into the file's bytes. */
 struct openssh {
     struct ssh_reader public;
-    struct keylock lock;
+    struct encrypted_key lock;
 };
 
 static int read_part(struct ssh_reader *r, struct ssh_reader *ret)
@@ -93,7 +93,7 @@ static int parse_openssh(const char *text, struct keyfile *ret, struct err *err)
         rc = ssh_blob_copy(&k.blob, o.public.p, o.public.left, err);
     if (rc == 0) {
         k.encrypted = is_encrypted(&o);
-        k.rounds = k.encrypted ? keylock_rounds(&o.lock) : 0;
+        k.rounds = k.encrypted ? encrypted_key_rounds(&o.lock) : 0;
     }
     wipe_blob(&decoded);
     if (rc < 0)
@@ -110,7 +110,7 @@ static int decrypt_section(const struct openssh *o, const struct passphrase *pas
         return err_set(err, ERR_FAILED, "the OpenSSH private key is damaged");
     if (!is_encrypted(o))
         return ssh_blob_copy(ret, o->lock.sealed.p, o->lock.sealed.left, err);
-    return passphrase ? keylock_decrypt(&o->lock, passphrase, ret, err)
+    return passphrase ? encrypted_key_decrypt(&o->lock, passphrase, ret, err)
                       : err_set(err, ERR_NOT_FOUND, "the private key has a passphrase");
 }
 

@@ -1,13 +1,13 @@
 /* Decrypts the private section of OpenSSH's own key format with a passphrase (PROTOCOL.key). */
-#ifndef KEYS_KEYLOCK_H
-#define KEYS_KEYLOCK_H
+#ifndef KEYS_ENCRYPTED_KEY_H
+#define KEYS_ENCRYPTED_KEY_H
 
 #include "base/base.h"
 #include "keys/passphrase.h"
 #include "keys/sshwire.h"
 
 /* An encrypted private section and its parameters. Borrows the bytes of the file. */
-struct keylock {
+struct encrypted_key {
     struct ssh_reader cipher, kdf, options; /* as in the file */
     struct ssh_reader sealed;               /* the private section */
     struct ssh_reader tag;                  /* the bytes after the private section */
@@ -15,10 +15,10 @@ struct keylock {
 
 /* Decrypts the private section into memory from malloc, which the caller wipes. ERR_NOT_FOUND: wrong
  * passphrase. ERR_UNSUPPORTED: unknown cipher. */
-int keylock_decrypt(const struct keylock *l, const struct passphrase *passphrase, struct ssh_blob *ret,
-                    struct err *err);
+int encrypted_key_decrypt(const struct encrypted_key *l, const struct passphrase *passphrase,
+                          struct ssh_blob *ret, struct err *err);
 
 /* Returns the number of rounds of the key derivation, which determines its time; 0 if unknown. */
-unsigned keylock_rounds(const struct keylock *l);
+unsigned encrypted_key_rounds(const struct encrypted_key *l);
 
 #endif

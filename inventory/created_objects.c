@@ -1,4 +1,4 @@
-#include "inventory/created.h"
+#include "inventory/created_objects.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #define MAX_FAILURES 20
 
-struct created *targets_created(struct targets *t, struct err *err)
+struct created_objects *targets_created(struct targets *t, struct err *err)
 {
     if (!t->created && !(t->created = calloc(1, sizeof *t->created))) {
         err_nomem(err);
@@ -19,7 +19,7 @@ struct created *targets_created(struct targets *t, struct err *err)
 
 void targets_release(struct targets *t)
 {
-    struct created *c = t->created;
+    struct created_objects *c = t->created;
     free(t->items);
     *t = (struct targets){0};
     if (!c)
@@ -73,7 +73,8 @@ const struct service *scope_find_service(const struct scope *s, const char *name
     return service || !s->created ? service : name_map_get(&s->created->service_names, name);
 }
 
-static const struct service *discovered_service(const struct created *c, const struct host *host, size_t i)
+static const struct service *discovered_service(const struct created_objects *c, const struct host *host,
+                                                size_t i)
 {
     const struct host_services *l = c && c->by_host.n > 0 ? name_map_get(&c->by_host, host->name) : NULL;
     return l && i < l->n ? l->items[i] : NULL;
@@ -111,7 +112,7 @@ const struct host *targets_find_host(const struct inventory *inv, const struct t
 
 int targets_own_service(struct targets *t, struct service *service, struct err *err)
 {
-    struct created *c = targets_created(t, err);
+    struct created_objects *c = targets_created(t, err);
     if (c)
         return services_add(&c->discovered, service, err);
     service_free(service);
@@ -119,7 +120,7 @@ int targets_own_service(struct targets *t, struct service *service, struct err *
 }
 
 /* Returns the list of the host's discovered services; creates an empty one if it is missing. */
-static struct host_services *services_of(struct created *c, const struct host *host, struct err *err)
+static struct host_services *services_of(struct created_objects *c, const struct host *host, struct err *err)
 {
     struct host_services *l = (struct host_services *)(uintptr_t)name_map_get(&c->by_host, host->name);
     if (l)
@@ -132,7 +133,7 @@ static struct host_services *services_of(struct created *c, const struct host *h
     return NULL;
 }
 
-static int add_name(const struct inventory *inv, struct created *c, const char *name,
+static int add_name(const struct inventory *inv, struct created_objects *c, const char *name,
                     const struct service *service, struct err *err)
 {
     struct name_list *only = &c->discovered_names;
@@ -149,7 +150,7 @@ static int add_name(const struct inventory *inv, struct created *c, const char *
 int targets_add_service(const struct inventory *inv, struct targets *t, const struct host *host,
                         const struct service *service, struct err *err)
 {
-    struct created *c = targets_created(t, err);
+    struct created_objects *c = targets_created(t, err);
     struct host_services *l = c ? services_of(c, host, err) : NULL;
     if (!l || array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, err) < 0)
         return -1;
@@ -163,7 +164,7 @@ int targets_note_failed_source(struct targets *t, const struct source *source, c
                                struct err *err)
 {
     char text[400];
-    struct created *c = targets_created(t, err);
+    struct created_objects *c = targets_created(t, err);
     if (!c)
         return -1;
     if (c->failures.n == MAX_FAILURES)

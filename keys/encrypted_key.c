@@ -1,4 +1,4 @@
-#include "keys/keylock.h"
+#include "keys/encrypted_key.h"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
@@ -46,7 +46,7 @@ static int refuse_passphrase(struct err *err)
     return err_set(err, ERR_NOT_FOUND, "the passphrase is wrong");
 }
 
-static int read_options(const struct keylock *l, struct bcrypt_salt *ret)
+static int read_options(const struct encrypted_key *l, struct bcrypt_salt *ret)
 {
     struct ssh_reader r = l->options;
     const unsigned char *salt = NULL;
@@ -59,7 +59,7 @@ static int read_options(const struct keylock *l, struct bcrypt_salt *ret)
     return 0;
 }
 
-unsigned keylock_rounds(const struct keylock *l)
+unsigned encrypted_key_rounds(const struct encrypted_key *l)
 {
     struct bcrypt_salt salt;
     return read_options(l, &salt) == 0 ? salt.rounds : 0;
@@ -69,7 +69,7 @@ unsigned keylock_rounds(const struct keylock *l)
 
 /* Decrypts and checks the tag, if there is one. *ret_matches: the tag is right or absent. Returns false if
  * OpenSSL fails. */
-static bool decrypt_evp(const struct cipher *c, const unsigned char *key, const struct keylock *l,
+static bool decrypt_evp(const struct cipher *c, const unsigned char *key, const struct encrypted_key *l,
                         unsigned char *dst, bool *ret_matches)
 {
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, c->openssl, NULL);
@@ -116,7 +116,7 @@ static bool apply_chacha(const unsigned char *key, uint32_t at, const unsigned c
 
 /* Decrypts OpenSSH's own composition (PROTOCOL.chacha20poly1305) with sequence number 0 and without a length.
  * The second half of the key, for lengths, is unused. */
-static bool decrypt_chacha(const unsigned char *key, const struct keylock *l, unsigned char *dst,
+static bool decrypt_chacha(const unsigned char *key, const struct encrypted_key *l, unsigned char *dst,
                            bool *ret_matches)
 {
     static const unsigned char zeroes[32];
@@ -132,7 +132,7 @@ static bool decrypt_chacha(const unsigned char *key, const struct keylock *l, un
 
 /* ---- decrypting ---- */
 
-static int decrypt_section(const struct cipher *c, const struct keylock *l, const unsigned char *key,
+static int decrypt_section(const struct cipher *c, const struct encrypted_key *l, const unsigned char *key,
                            struct ssh_blob *ret, struct err *err)
 {
     bool matches = false;
@@ -157,8 +157,8 @@ static int decrypt_section(const struct cipher *c, const struct keylock *l, cons
     return 0;
 }
 
-int keylock_decrypt(const struct keylock *l, const struct passphrase *passphrase, struct ssh_blob *ret,
-                    struct err *err)
+int encrypted_key_decrypt(const struct encrypted_key *l, const struct passphrase *passphrase,
+                          struct ssh_blob *ret, struct err *err)
 {
     unsigned char key[KEY_MAX + IV_MAX];
     const struct cipher *c = ciphers, *end = ciphers + sizeof ciphers / sizeof *ciphers;

@@ -1,6 +1,6 @@
 /* The hosts, services and sources that selections and discovery create. struct targets owns them. */
-#ifndef INVENTORY_CREATED_H
-#define INVENTORY_CREATED_H
+#ifndef INVENTORY_CREATED_OBJECTS_H
+#define INVENTORY_CREATED_OBJECTS_H
 
 #include "inventory/model.h"
 
@@ -18,7 +18,7 @@ struct name_list {
     size_t cap;
 };
 
-struct created {
+struct created_objects {
     struct hosts hosts;         /* ad hoc hosts */
     struct name_map by_address; /* maps addresses to the hosts in `hosts` and `named_hosts` */
     struct hosts named_hosts;   /* ad hoc hosts that patterns match too (targets_select_source) */
@@ -37,12 +37,12 @@ struct created {
 };
 
 /* Creates t->created if it is missing. NULL if out of memory. */
-struct created *targets_created(struct targets *t, struct err *err);
+struct created_objects *targets_created(struct targets *t, struct err *err);
 
 /* The hosts and services that names can mean: those of an inventory, and created ones. */
 struct scope {
     const struct inventory *inv;
-    const struct created *created; /* NULL: none */
+    const struct created_objects *created; /* NULL: none */
 };
 struct scope scope_of(const struct inventory *inv, const struct targets *t);
 
