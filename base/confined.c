@@ -97,6 +97,13 @@ void confined_limit_memory(const struct confined_budget *b, uint64_t *ret_before
         proc_limit_memory(b->memory_before + b->limits.memory, ret_before);
 }
 
+void confined_renew_memory(const struct confined_budget *b, uint64_t extra)
+{
+    uint64_t before;
+    if (b)
+        proc_limit_memory(b->memory_before + b->limits.memory + extra, &before);
+}
+
 int confined_restore_memory(const struct confined_budget *b, uint64_t before, int rc, const char *name,
                             struct err *err)
 {

@@ -49,6 +49,10 @@ void confined_limit_memory(const struct confined_budget *b, uint64_t *ret_before
 int confined_restore_memory(const struct confined_budget *b, uint64_t before, int rc, const char *name,
                             struct err *err);
 
+/* Between these two calls: applies the limits that confined_budget_add has raised, plus `extra` bytes. A NULL
+ * budget has no limit. */
+void confined_renew_memory(const struct confined_budget *b, uint64_t extra);
+
 /* Returns the limit of CPU time for copying a bundle of `bytes` bytes: 8 s plus 1 s for each MB, but no more
  * than 598 s. confined_limits allows 2 s more, for reading the manifest and the finished copy. */
 int64_t confined_copy_limit_ms(uint64_t bytes);

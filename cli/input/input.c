@@ -25,10 +25,29 @@ static int read_all(int fd, const char *name, struct buf *ret, struct err *err)
     return fd_read_all(fd, ret) < 0 ? set_call_error(err, "read", name) : buf_check(ret, name, err);
 }
 
+/* Reads a pipe or a similar file, of which at most input_max_unsized bytes are accepted. */
+static int read_unsized(int fd, const char *name, struct buf *ret, struct err *err)
+{
+    uint64_t max_inflated = ret->max, max_unsized = 0;
+    if (input_max_unsized(&max_unsized, err) < 0)
+        return -1;
+    ret->max = max_unsized;
+    int rc = read_all(fd, name, ret, err);
+    ret->max = max_inflated;
+    return rc < 0 && ret->failed && !ret->out_of_memory ? input_hint_max_unsized(err) : rc;
+}
+
+static int read_open_file(int fd, const char *name, struct buf *ret, struct err *err)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read_all(fd, name, ret, err)
+                                                      : read_unsized(fd, name, ret, err);
+}
+
 static int read_file(const char *name, struct buf *ret, struct err *err)
 {
     int fd = open(name, O_RDONLY | O_CLOEXEC);
-    int rc = fd < 0 ? set_call_error(err, "open", name) : read_all(fd, name, ret, err);
+    int rc = fd < 0 ? set_call_error(err, "open", name) : read_open_file(fd, name, ret, err);
     fd_close(&fd);
     return rc < 0 ? workdir_hint_directory(name, err) : 0;
 }
@@ -51,7 +70,7 @@ int input_read(const char *name, struct input_keys *keys, struct buf *ret, struc
     if (rc < 0)
         return -1;
     if (input_is_stdin(name))
-        return read_all(STDIN_FILENO, "standard input", ret, err);
+        return read_open_file(STDIN_FILENO, "standard input", ret, err);
     if (stat(name, &st) == 0)
         return read_file(name, ret, err);
     int why = errno;

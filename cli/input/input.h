@@ -17,6 +17,17 @@
  * variable is not a size. */
 int input_max_bytes(uint64_t *ret, struct err *err);
 
+/* The default maximum of an input whose size is unknown until it ends, such as an HTTP answer or a pipe: it
+ * is in memory before its size can set any limit. */
+#define INPUT_UNSIZED_MAX (UINT64_C(256) << 20)
+
+/* Gets the maximum size of such an input: $PROFGRAB_PPROF_MAX, or INPUT_UNSIZED_MAX. ERR_USAGE if the
+ * variable is not a size. */
+int input_max_unsized(uint64_t *ret, struct err *err);
+
+/* Adds the hint to the error of an input that is larger than input_max_unsized. Returns -1. */
+int input_hint_max_unsized(struct err *err);
+
 /* Returns whether a name means an existing file, BUNDLE:MEMBER of an existing bundle, or standard input. */
 bool input_exists(const char *name);
 

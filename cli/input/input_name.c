@@ -7,14 +7,30 @@
 #include "cli/input/input.h"
 #include "base/banned.h"
 
+static int get_max(uint64_t default_bytes, uint64_t *ret, struct err *err)
+{
+    const char *set = getenv("PROFGRAB_PPROF_MAX");
+    *ret = default_bytes;
+    return set && text_to_bytes(set, ret) < 0
+               ? err_set(err, ERR_USAGE, "PROFGRAB_PPROF_MAX needs a size such as 8GB, not \"%s\"", set)
+               : 0;
+}
+
 int input_max_bytes(uint64_t *ret, struct err *err)
 {
-    uint64_t max_bytes = UINT64_C(4) << 30;
-    const char *set = getenv("PROFGRAB_PPROF_MAX");
-    if (set && text_to_bytes(set, &max_bytes) < 0)
-        return err_set(err, ERR_USAGE, "PROFGRAB_PPROF_MAX needs a size such as 8GB, not \"%s\"", set);
-    *ret = max_bytes;
-    return 0;
+    return get_max(UINT64_C(4) << 30, ret, err);
+}
+
+int input_max_unsized(uint64_t *ret, struct err *err)
+{
+    return get_max(INPUT_UNSIZED_MAX, ret, err);
+}
+
+int input_hint_max_unsized(struct err *err)
+{
+    return err_hint(err,
+                    "PROFGRAB_PPROF_MAX=8GB accepts larger profiles from a URL or a pipe; a file needs no "
+                    "such setting");
 }
 
 bool input_is_stdin(const char *name)

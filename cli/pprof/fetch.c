@@ -59,20 +59,18 @@ static int check_status(const struct url_answer *a, struct err *err)
                    text_printable(text, sizeof text, buf_str(&a->body), a->body.len));
 }
 
-int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, struct profile **ret,
+int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, struct buf *ret,
                 struct err *err)
 {
-    uint64_t max_bytes;
-    if (input_max_bytes(&max_bytes, err) < 0)
-        return -1;
     struct url_request request = make_request(o, url, timeout_s);
-    struct url_answer answer = {.body = BUF_INIT(max_bytes)};
+    struct url_answer answer = {.body = BUF_INIT(ret->max)};
     int rc = url_send(&request, &answer, err);
+    if (rc < 0 && answer.body.failed && !answer.body.out_of_memory)
+        input_hint_max_unsized(err);
     if (rc == 0)
         rc = check_status(&answer, err);
-    if (rc == 0)
-        rc = profile_parse_buf(&answer.body, max_bytes, ret, err);
-    buf_release(&answer.body);
+    buf_release(ret);
+    *ret = answer.body;
     return rc;
 }
 

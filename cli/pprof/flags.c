@@ -232,7 +232,8 @@ void pprof_print_usage(FILE *out)
     fputs("\nEnvironment:\n", out);
     put_row(out, "PPROF_TMPDIR", "the directory for copies of fetched profiles (default: $HOME/pprof)");
     put_row(out, "PROFGRAB_PPROF_MAX",
-            "the maximum size of an inflated profile, such as 8GB (default: 4 GiB)");
+            "the maximum size of an inflated profile, such as 8GB (default: 4 GiB; as a URL or "
+            "a pipe sends it: 256 MiB)");
 }
 
 void pprof_write_flag_table(FILE *out)

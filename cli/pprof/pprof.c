@@ -30,6 +30,12 @@ static int make_report(const struct pprof_options *o, struct err *err)
     return pprof_run_shell(o, p, err);
 }
 
+/* Adds the source, unless it is a URL: the budget gets the size of an answer when it has arrived. */
+static int add_local(const char *source, struct strlist *ret, struct err *err)
+{
+    return pprof_may_be_url(source) ? 0 : strlist_add(ret, source, err);
+}
+
 /* Makes the report within a budget of memory and time. Begins a budget if the caller has none. */
 static int make_report_in_budget(const struct pprof_options *o, struct err *err)
 {
@@ -41,9 +47,11 @@ static int make_report_in_budget(const struct pprof_options *o, struct err *err)
     if (o->budget)
         return make_report(o, err);
     for (size_t i = 0; rc == 0 && i < o->n_sources; i++)
-        rc = strlist_add(&words, o->sources[i], err);
+        rc = add_local(o->sources[i], &words, err);
     if (rc == 0 && o->base)
-        rc = strlist_add(&words, o->base, err);
+        rc = add_local(o->base, &words, err);
+    if (rc == 0)
+        rc = input_buffer_stdin(words.items, words.n, -1, err);
     if (rc == 0)
         rc = input_unlock_all(&words, o->keys, &budget, &known, err);
     strlist_release(&words);

@@ -68,8 +68,8 @@ struct pprof_options {
     const char *passphrase_file;   /* NULL: ask the user */
     struct input_keys *keys; /* NULL: derived from `identities`. Set by callers that read several times */
     /* The limits of reading and reporting together. NULL: the size of each report's profile sets its limits.
-     * Set by callers that read several times, otherwise by pprof_run. */
-    const struct confined_budget *budget;
+     * Set by callers that read several times, otherwise by pprof_run. Each answer of a URL adds its size. */
+    struct confined_budget *budget;
     bool is_diff;          /* set by `profgrab diff`, so that hints name that command */
     long seconds, timeout; /* -1: not set */
     const char *buildid, *add_comment, *symbolize;
@@ -173,8 +173,11 @@ struct pprof_url {
 /* Makes the URL for a source: adds `?seconds=` if `seconds` is positive, and the path of Go's CPU profiles if
  * the source has no path. Leaves *ret unchanged if the source is not a URL. The caller frees ret->url. */
 int pprof_make_url(const char *source, long seconds, long timeout, struct pprof_url *ret, struct err *err);
-/* Fetches a profile. Any thread may call it after http_global_init. */
-int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, struct profile **ret,
+/* Whether pprof_make_url may take the source for a URL: it has a colon and names no file and no member. */
+bool pprof_may_be_url(const char *source);
+/* Gets the profile at a URL as the server sends it. The maximum of *ret limits it. Any thread may call this
+ * after http_global_init. */
+int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, struct buf *ret,
                 struct err *err);
 
 /* Asks the symbol endpoint on the server of a profile's URL for the names of `addresses`, "0x…+0x…". The

@@ -16,6 +16,8 @@ struct loading {
     const struct pprof_options *options;
     struct programs programs;
     bool http_ready; /* http_global_init was called */
+    pthread_mutex_t mutex;
+    uint64_t receiving; /* bytes of memory that the answers of the running requests may take */
 };
 
 /* ---- callbacks ----------------------------------------------------------------------------------------- */
@@ -26,11 +28,16 @@ static void print_line(void *ctx, const char *line)
     pprof_print("%s", line);
 }
 
-/* Sets *ret if the source is a URL. A word without a colon is never a URL, even if no such file exists. */
+bool pprof_may_be_url(const char *source)
+{
+    return strchr(source, ':') && !input_exists(source);
+}
+
+/* Sets *ret if the source is a URL. */
 static int find_url(void *ctx, const char *source, struct load_url *ret, struct err *err)
 {
     struct loading *l = ctx;
-    if (!strchr(source, ':') || input_exists(source))
+    if (!pprof_may_be_url(source))
         return 0;
     if (!l->http_ready && http_global_init(err) < 0)
         return -1;
@@ -44,9 +51,42 @@ static int find_url(void *ctx, const char *source, struct load_url *ret, struct 
     return 0;
 }
 
+/* Allows `max` bytes of memory for an answer until end_receiving. */
+static void begin_receiving(struct loading *l, uint64_t max)
+{
+    pthread_mutex_lock(&l->mutex);
+    l->receiving += max;
+    confined_renew_memory(l->options->budget, l->receiving);
+    pthread_mutex_unlock(&l->mutex);
+}
+
+/* Adds the answer of `bytes` bytes to the budget. */
+static void end_receiving(struct loading *l, uint64_t max, uint64_t bytes)
+{
+    pthread_mutex_lock(&l->mutex);
+    l->receiving -= max;
+    if (l->options->budget)
+        confined_budget_add(l->options->budget, bytes);
+    confined_renew_memory(l->options->budget, l->receiving);
+    pthread_mutex_unlock(&l->mutex);
+}
+
 static int fetch_profile(void *ctx, const struct load_url *from, struct profile **ret, struct err *err)
 {
-    return pprof_fetch(((const struct loading *)ctx)->options, from->url, from->timeout_s, ret, err);
+    struct loading *l = ctx;
+    uint64_t max_inflated, max;
+    if (input_max_bytes(&max_inflated, err) < 0 || input_max_unsized(&max, err) < 0)
+        return -1;
+    struct buf body = BUF_INIT(max);
+    begin_receiving(l, max);
+    int rc = pprof_fetch(l->options, from->url, from->timeout_s, &body, err);
+    if (rc < 0)
+        buf_release(&body);
+    end_receiving(l, max, body.len);
+    if (rc == 0)
+        rc = profile_parse_buf(&body, max_inflated, ret, err);
+    buf_release(&body);
+    return rc;
 }
 
 static int read_inputs(void *ctx, struct load_item *items, size_t n, struct err *err)
@@ -197,7 +237,9 @@ static int read_limited(struct loading *l, struct expanded *words, struct load *
 
 int pprof_load(const struct pprof_options *o, struct profile **ret, struct err *err)
 {
-    struct loading l = {.options = o, .programs = {.directories = o->tools, .begin = begin_program}};
+    struct loading l = {.options = o,
+                        .programs = {.directories = o->tools, .begin = begin_program},
+                        .mutex = PTHREAD_MUTEX_INITIALIZER};
     const struct symbolize_tools tools = {
         .run = run_program, .post = post_addresses, .say = print_line, .ctx = &l};
     struct load load = {0};

@@ -13,8 +13,8 @@
 struct comparison {
     char **argv; /* of pprof; ends with -diff_base OLD NEW */
     int n;
-    struct pprof_options options;         /* parsed from argv */
-    const struct confined_budget *budget; /* of all inputs together; NULL: none */
+    struct pprof_options options;   /* parsed from argv */
+    struct confined_budget *budget; /* of all inputs together; NULL: none */
 };
 
 /* Parses c->argv again, because its last two words may have changed, and prints the report. */

@@ -46,7 +46,7 @@ struct merge {
     size_t cap_weights;
     struct input_keys keys;
     struct confined_budget own_budget;
-    const struct confined_budget *budget; /* &own_budget; NULL: the size of an input is unknown */
+    struct confined_budget *budget; /* &own_budget; NULL: the size of an input is unknown */
 };
 
 /* Splits FILE@WEIGHT, unless a file has the complete word as its name. *ret_name: a new string. */

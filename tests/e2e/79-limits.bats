@@ -261,6 +261,70 @@ SHAPES
     refute_stderr_has 'going on without'
 }
 
+# serve_profile KIND: starts a service whose heap profile is the hostile file KIND.pb.gz, on a direct route. Sets $server and $number, its
+# process and port, and writes inventory.yaml.
+serve_profile() {
+    hostile_file "$1.pb.gz" "$1"
+    cat >serve.py <<'PY'
+import http.server, sys
+
+profile = open(sys.argv[1], "rb").read()
+index = b"<html><head><title>/debug/pprof/</title></head><body>/debug/pprof/<br><table><tr><td>1</td><td><a href=heap?debug=1>heap</a></td></tr></table></body></html>"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = profile if "heap" in self.path else index
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words):
+        pass
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+PY
+    mkfifo port
+    python3 serve.py "$1.pb.gz" >port 3>&- &
+    server=$!
+    read -r number <port
+    printf 'version: 1\nservices:\n  app: { port: %s }\nhosts:\n  here: { connect: direct, address: 127.0.0.1, services: [app] }\n' "$number" >inventory.yaml
+    chmod 600 inventory.yaml
+}
+
+teardown() {
+    [[ -z ${server-} ]] || kill "$server"
+    [[ -z ${scratch-} ]] || rm -rf "$scratch"
+    e2e_teardown
+}
+
+@test "pprof: a profile from a URL or from standard input has the limits of a file" {
+    serve_profile deep
+    run_bounded pprof -folded "http://127.0.0.1:$number/debug/pprof/heap"
+    assert_status 2
+    assert_stderr_has '/debug/pprof/heap: reading it takes more than 2'
+    run_bounded pprof -folded - < <(cat deep.pb.gz)
+    assert_status 2
+    assert_stderr_has 'reading it takes more than 2'
+}
+
+@test "pprof: an answer or a FIFO that never ends costs at most 300 MB" {
+    run_bounded pprof -top "http://127.0.0.1:$RIG_PORT_rude/endless/debug/pprof/heap"
+    assert_status 2
+    assert_stderr_has 'the answer is larger than 268435456 bytes'
+    assert_stderr_has 'hint: PROFGRAB_PPROF_MAX=8GB accepts larger profiles from a URL or a pipe'
+    mkfifo fifo
+    cat /dev/zero >fifo 3>&- &
+    run_bounded pprof -top fifo
+    assert_status 2
+    assert_stderr_has 'is larger than 268435456 bytes'
+    assert_stderr_has 'hint: PROFGRAB_PPROF_MAX=8GB accepts larger profiles from a URL or a pipe'
+}
+
 @test "pprof: a report that takes more memory than allowed gives one message and replaces no file" {
     local format
     hostile_file deep.pb.gz deep
@@ -340,46 +404,6 @@ SHAPES
 
 # ---- Ctrl-C after the last byte ----------------------------------------------------------------------------------------
 
-# Starts a service with the profile large.pb.gz, on a direct route. Sets $server, and writes inventory.yaml.
-serve_large_profile() {
-    hostile_file large.pb.gz large
-    cat >serve.py <<'PY'
-import http.server, sys
-
-profile = open("large.pb.gz", "rb").read()
-index = b"<html><head><title>/debug/pprof/</title></head><body>/debug/pprof/<br><table><tr><td>1</td><td><a href=heap?debug=1>heap</a></td></tr></table></body></html>"
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        body = profile if "heap" in self.path else index
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *words):
-        pass
-
-
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-print(server.server_port, flush=True)
-server.serve_forever()
-PY
-    mkfifo port
-    python3 serve.py >port 3>&- &
-    server=$!
-    read -r number <port
-    printf 'version: 1\nservices:\n  app: { port: %s }\nhosts:\n  here: { connect: direct, address: 127.0.0.1, services: [app] }\n' "$number" >inventory.yaml
-    chmod 600 inventory.yaml
-}
-
-teardown() {
-    [[ -z ${server-} ]] || kill "$server"
-    [[ -z ${scratch-} ]] || rm -rf "$scratch"
-    e2e_teardown
-}
-
 # run_interrupted_at STRACE-OPTION...: runs a grab into b.tar.gz, with the signals and delays that strace injects.
 run_interrupted_at() {
     strace_at_most_2_s "$@" "$profgrab_program" -q -i inventory.yaml --host here -o b.tar.gz heap
@@ -402,7 +426,7 @@ strace_at_most_2_s() {
 }
 
 @test "SIGINT while the page is drawn or the bundle is written: the whole bundle exists within 2 s" {
-    serve_large_profile
+    serve_profile large
     local at
     # The signal arrives at the fork of the child that draws the page, in that child, or at its end; then while README.md, the
     # manifest, the tarball and its directory are written.
@@ -422,7 +446,7 @@ strace_at_most_2_s() {
 }
 
 @test "SIGINT while a bundle is packed slowly: the program ends within 2 s, the work directory stays, and resume packs it" {
-    serve_large_profile
+    serve_profile large
     # Each of 22 pieces of 32 kB takes 0.3 s to read. The first signal goes only to the child that draws the page.
     run_interrupted_at -P "$PWD/b.partial/here/app/heap.pb.gz" -e inject=fstat,newfstatat:signal=SIGINT:when=1 -e inject=read:delay_enter=300000
     assert_status 130
@@ -448,7 +472,7 @@ PY
 }
 
 @test "SIGINT between the last byte and the bundle: the program ends within 2 s, the work directory stays, and resume packs it" {
-    serve_large_profile
+    serve_profile large
     printf '#!/bin/sh\necho $$ >pid\nexec "%s" "$@"\n' "$profgrab_program" >gcc-program
     chmod +x gcc-program
     # The fetching thread waits before it closes the body. Then each of 22 pieces of 32 kB takes 0.1 s to read.

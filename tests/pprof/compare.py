@@ -25,7 +25,7 @@ DEADLINE = 60
 OLD = (1, 23)  # before this version of Go, pprof writes other dates, columns and links to help, or none
 DATE = re.compile(rb"(?:\\l|\n)(?:Time: [^\\\n]*UTC\)?|Doc: [^\\\n]*)")
 SHOWN = 10  # the number of differences that are printed in full
-REPEATS = 20  # runs of `go tool pprof` after a difference: of two orders it may print one six times in a row
+REPEATS = 80  # runs of `go tool pprof` after a difference: of two orders it may print one in seven of eight runs
 
 
 def output_of(*command):
