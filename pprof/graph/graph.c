@@ -210,7 +210,7 @@ static uint64_t add_sizes(uint64_t a, uint64_t b)
     return a + b < a ? UINT64_MAX : a + b;
 }
 
-static inline int count_place(void *ctx, uint32_t node, bool inlined, struct err *err)
+static inline int count_node(void *ctx, uint32_t node, bool inlined, struct err *err)
 {
     struct sample_count *c = ctx;
     struct node_counts *t = c->t;
@@ -235,7 +235,7 @@ static int count_samples(void *ctx, size_t begin, size_t end, struct err *err)
         if (!graph_weight(t->g, i, &c.w, &c.div))
             continue;
         c.size = c.w < 0 ? -(uint64_t)c.w : c.w > 0 ? (uint64_t)c.w : 1;
-        if (walk_stack(t->walk, &t->g->profile->samples[i], count_place, &c, err) < 0)
+        if (walk_stack(t->walk, &t->g->profile->samples[i], count_node, &c, err) < 0)
             return -1;
         if (c.leaf == GRAPH_NONE)
             continue;

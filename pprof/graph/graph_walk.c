@@ -15,43 +15,43 @@ static size_t runs_size(const struct graph *g)
 }
 
 /* The value that a walk yields for a frame. */
-static uint32_t value_of(const struct graph *g, const uint32_t *places, uint32_t frame)
+static uint32_t value_of(const struct graph *g, const uint32_t *values, uint32_t frame)
 {
-    return places ? places[g->frames[frame]] : g->frames[frame];
+    return values ? values[g->frames[frame]] : g->frames[frame];
 }
 
-/* Whether a location is stored as a single place, without a run. */
-static bool is_single_place(const struct graph *g, const uint32_t *places, size_t location)
+/* Whether a location is stored as a single value, without a run. */
+static bool is_single_value(const struct graph *g, const uint32_t *values, size_t location)
 {
     uint32_t n = 0;
     for (uint32_t at = g->frame_at[location]; at < g->frame_at[location + 1]; at++)
-        n += value_of(g, places, at) != WALK_NONE;
+        n += value_of(g, values, at) != WALK_NONE;
     return n == 0 || g->frame_at[location + 1] - g->frame_at[location] == 1;
 }
 
-int walk_init(struct walk *w, const struct graph *g, const uint32_t *places, struct err *err)
+int walk_init(struct walk *w, const struct graph *g, const uint32_t *values, struct err *err)
 {
     size_t n_locations = g->profile->n_locations;
     uint32_t end = 0; /* of the runs */
     *w = (struct walk){.profile = g->profile,
-                       .places = malloc((n_locations + 1) * sizeof *w->places),
+                       .values = malloc((n_locations + 1) * sizeof *w->values),
                        .runs = malloc(runs_size(g) * sizeof *w->runs)};
-    if (!w->places || !w->runs)
+    if (!w->values || !w->runs)
         return err_nomem(err);
     for (size_t i = 0; i < n_locations; i++) {
         uint32_t first = g->frame_at[i], after = g->frame_at[i + 1];
-        w->places[i] = is_single_place(g, places, i) ? value_of(g, places, first) : WALK_RUN | end;
-        if (!(w->places[i] & WALK_RUN))
+        w->values[i] = is_single_value(g, values, i) ? value_of(g, values, first) : WALK_RUN | end;
+        if (!(w->values[i] & WALK_RUN))
             continue;
         w->runs[end++] = after - first;
         while (after > first)
-            w->runs[end++] = value_of(g, places, --after);
+            w->runs[end++] = value_of(g, values, --after);
     }
     return 0;
 }
 
 void walk_release(struct walk *w)
 {
-    free(w->places);
+    free(w->values);
     free(w->runs);
 }

@@ -1,37 +1,36 @@
 /*
- * Walks over stacks from the root to the leaf, place by place.
+ * Walks over stacks from the root to the leaf, node by node, and passes a value of each node to a visitor.
  *
  * The locations of a large profile exceed the processor's caches, and a walk reads them in random order.
  * Therefore a stack is read in pieces of PIECE locations: first all entries of a piece are loaded, so that
- * the memory accesses overlap, then they are visited. Most locations are one place, of four bytes. Locations
- * with inlined calls have a run of places.
+ * the memory accesses overlap, then they are visited. A location without inlined calls belongs to one node,
+ * with one value of four bytes. A location with inlined calls has a run of values.
  */
 #ifndef PPROF_GRAPH_GRAPH_WALK_H
 #define PPROF_GRAPH_GRAPH_WALK_H
 
 #include "pprof/graph/graph.h"
 
-/* Marks a location with several places: a run. The other bits are the run's index. */
+/* Marks a location with several values: a run. The other bits are the run's index. */
 #define WALK_RUN (UINT32_C(1) << 31)
-/* No place. */
+/* No value. */
 #define WALK_NONE (WALK_RUN - 1)
 
-/* The places of all locations, in the form that a walk reads. */
+/* The values of all locations, in the form that a walk reads. */
 struct walk {
     const struct profile *profile;
-    uint32_t *places; /* by location */
-    uint32_t *runs;   /* the number of places, then the places, the outermost first */
+    uint32_t *values; /* by location */
+    uint32_t *runs;   /* of each run: the number of values, then the values, the outermost first */
 };
 
-/* `places` gives the value that the walk yields for each node; NULL: the node itself. Call walk_release even
- * after a failure. */
-int walk_init(struct walk *w, const struct graph *g, const uint32_t *places, struct err *err);
+/* `values` has the value of each node; NULL: the node's index. Call walk_release even after a failure. */
+int walk_init(struct walk *w, const struct graph *g, const uint32_t *values, struct err *err);
 void walk_release(struct walk *w);
 
-/* Visits one place of a stack. `inlined`: its call is inlined into the previous place. */
-typedef int walk_fn(void *ctx, uint32_t place, bool inlined, struct err *err);
+/* Visits one node of a stack. `inlined`: its call is inlined into the previous node. */
+typedef int walk_fn(void *ctx, uint32_t value, bool inlined, struct err *err);
 
-/* Visits each place of a sample's stack, until a visit fails. The compiler inlines it with each visitor. */
+/* Visits each node of a sample's stack, until a visit fails. The compiler inlines it with each visitor. */
 static inline __attribute__((always_inline)) int
 walk_stack(const struct walk *w, const struct profile_sample *s, walk_fn *step, void *ctx, struct err *err)
 {
@@ -40,7 +39,7 @@ walk_stack(const struct walk *w, const struct profile_sample *s, walk_fn *step, 
     for (size_t left = s->depth; left > 0;) {
         size_t n = left < PIECE ? left : PIECE;
         for (size_t i = 0; i < n; i++)
-            piece[i] = w->places[profile_frame(w->profile, s, --left)];
+            piece[i] = w->values[profile_frame(w->profile, s, --left)];
         for (size_t i = 0; i < n; i++) {
             if (!(piece[i] & WALK_RUN)) {
                 if (step(ctx, piece[i], false, err) < 0)
