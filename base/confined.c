@@ -1,6 +1,7 @@
 #include "base/confined.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 
 #include "base/data/text.h"
 #include "base/banned.h"
@@ -64,15 +65,29 @@ void confined_budget_init(uint64_t bytes, struct confined_budget *ret)
                                     .cpu_before_ms = proc_cpu_ms()};
 }
 
+/* Protects `bytes` and `limits` of each budget: a thread that fetches may raise them while others check them.
+ */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static struct proc_fork_limits limits_of(const struct confined_budget *b)
+{
+    pthread_mutex_lock(&mutex);
+    struct proc_fork_limits limits = b->limits;
+    pthread_mutex_unlock(&mutex);
+    return limits;
+}
+
 void confined_budget_add(struct confined_budget *b, uint64_t bytes)
 {
+    pthread_mutex_lock(&mutex);
     b->bytes += bytes;
     b->limits = confined_limits(b->bytes, -1);
+    pthread_mutex_unlock(&mutex);
 }
 
 struct proc_fork_limits confined_budget_rest(const struct confined_budget *b, int cancel_fd)
 {
-    struct proc_fork_limits rest = b->limits;
+    struct proc_fork_limits rest = limits_of(b);
     rest.cancel_fd = cancel_fd;
     uint64_t now = proc_memory_in_use(), used = now > b->memory_before ? now - b->memory_before : 0;
     int64_t used_ms = proc_cpu_ms() - b->cpu_before_ms;
@@ -84,7 +99,7 @@ struct proc_fork_limits confined_budget_rest(const struct confined_budget *b, in
 int confined_budget_check(const struct confined_budget *b, const char *name, struct err *err)
 {
     /* The last input may take the other 3/8: on a busy machine a check of 128 MiB took 3.5 s of 10 s. */
-    int64_t most = b ? b->limits.cpu_ms / 8 * 5 : 0;
+    int64_t most = b ? limits_of(b).cpu_ms / 8 * 5 : 0;
     if (!b || proc_cpu_ms() - b->cpu_before_ms <= most)
         return 0;
     err_set(err, ERR_LIMIT, "reading it takes more than %" PRId64 " s of processor time", most / 1000);
@@ -94,14 +109,14 @@ int confined_budget_check(const struct confined_budget *b, const char *name, str
 void confined_limit_memory(const struct confined_budget *b, uint64_t *ret_before)
 {
     if (b)
-        proc_limit_memory(b->memory_before + b->limits.memory, ret_before);
+        proc_limit_memory(b->memory_before + limits_of(b).memory, ret_before);
 }
 
 void confined_renew_memory(const struct confined_budget *b, uint64_t extra)
 {
     uint64_t before;
     if (b)
-        proc_limit_memory(b->memory_before + b->limits.memory + extra, &before);
+        proc_limit_memory(b->memory_before + limits_of(b).memory + extra, &before);
 }
 
 int confined_restore_memory(const struct confined_budget *b, uint64_t before, int rc, const char *name,
@@ -114,6 +129,6 @@ int confined_restore_memory(const struct confined_budget *b, uint64_t before, in
     if (rc == 0 || !err->out_of_memory)
         return rc;
     err_set(err, ERR_LIMIT, "reading it takes more than %s of memory",
-            text_bytes(most, sizeof most, b->limits.memory));
+            text_bytes(most, sizeof most, limits_of(b).memory));
     return confined_err_wrap(err, name);
 }

@@ -30,7 +30,7 @@ struct confined_budget {
 
 void confined_budget_init(uint64_t bytes, struct confined_budget *ret);
 
-/* Raises the limits for `bytes` more bytes of input. */
+/* Raises the limits for `bytes` more bytes of input. Any thread may call it. */
 void confined_budget_add(struct confined_budget *b, uint64_t bytes);
 
 /* Returns the rest of the budget for a child, but at least 1 s and 16 MB, so that the child can report an
