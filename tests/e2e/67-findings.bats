@@ -1,12 +1,13 @@
 #!/usr/bin/env bats
 # Findings on programs that have a problem (tests/ailing), and on healthy ones: each rule reports its own problem with the
-# function, and no other rule does. All profiles are taken in parallel; one with too few samples is taken again, because the
-# machine may be busy.
+# function, and no other rule does. All profiles are taken in parallel. Those with too few samples are taken again, when the
+# other programs have ended, because the machine may be busy.
 
 load helper
 
 TROUBLES=(none collection allocation channels locks waking unbuffered buffered native regexp json waiting)
 TIME=5
+MIN_SAMPLES=100
 
 ailing_port() { # TROUBLE
     sed -n 's/^listening .*://p' "$RIG_DIR/$1/log"
@@ -29,7 +30,7 @@ samples() { # TROUBLE: prints the number of samples in its profile
 }
 
 setup_file() {
-    local trouble again=()
+    local trouble left=() few=("${TROUBLES[@]}")
     RIG_DIR=$(mktemp -d "${TMPDIR:-/tmp}/profgrab-rig.XXXXXX")
     export RIG_DIR
     mkdir "$RIG_DIR/pids"
@@ -39,15 +40,18 @@ setup_file() {
     for trouble in "${TROUBLES[@]}"; do
         rig_wait "$trouble" 20 grep -q '^listening ' "$RIG_DIR/$trouble/log"
     done
-    fetch_profiles "${TROUBLES[@]}"
-    for trouble in "${TROUBLES[@]}"; do
-        if [[ $trouble != waiting ]] && (($(samples "$trouble") < 50)); then
-            again+=("$trouble")
-        elif [[ $trouble != waiting ]]; then
-            rig_end "$trouble"
-        fi
+    for _ in 1 2 3 4 5 6; do
+        ((${#few[@]} > 0)) || break
+        fetch_profiles "${few[@]}"
+        left=("${few[@]}") few=()
+        for trouble in "${left[@]}"; do
+            if [[ $trouble != waiting ]] && (($(samples "$trouble") < MIN_SAMPLES)); then
+                few+=("$trouble")
+            elif [[ $trouble != waiting ]]; then
+                rig_end "$trouble"
+            fi
+        done
     done
-    ((${#again[@]} == 0)) || fetch_profiles "${again[@]}"
 }
 
 setup() {
