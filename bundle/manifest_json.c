@@ -12,7 +12,7 @@ static const struct json_limits manifest_limits = {.what = PATH_MANIFEST,
                                                    .max_depth = 64,
                                                    .max_text = 1u << 20};
 
-static bool is_list(const json_t *root, const char *key)
+static bool is_list_or_missing(const json_t *root, const char *key)
 {
     const json_t *list = json_object_get(root, key);
     return !list || json_is_array(list);
@@ -29,7 +29,7 @@ static int check_format(const json_t *root, struct err *err)
     if (json_integer_value(version) != 1)
         return err_set(err, ERR_FAILED, "%s is of version %lld, and this program reads version 1",
                        PATH_MANIFEST, (long long)json_integer_value(version));
-    if (!is_list(root, "hosts") || !is_list(root, "files"))
+    if (!is_list_or_missing(root, "hosts") || !is_list_or_missing(root, "files"))
         return err_set(err, ERR_FAILED, "%s is malformed: \"hosts\" or \"files\" is not a list",
                        PATH_MANIFEST);
     return 0;

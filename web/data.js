@@ -1,6 +1,6 @@
 // The page's data: the bundle's description, and each profile, compressed until it is opened.
 
-import { makeTree, ROOT, FOLDED } from './tree.js';
+import { makeTree, ROOT, SMALLER_CALLS } from './tree.js';
 import { makeTrie, descend, treeOfTrie } from './merge.js';
 import { packageOf } from './colours.js';
 import { sidesOf, unitOf } from './sides.js';
@@ -81,7 +81,7 @@ export function comparisonOf(raw) {
 function makeNameOf(nameOf) {
     return (i) => {
         if (i === ROOT) return 'all';
-        if (i === FOLDED) return 'smaller calls';
+        if (i === SMALLER_CALLS) return 'smaller calls';
         return nameOf(i) || '(no name)';
     };
 }
@@ -110,7 +110,7 @@ export function goroutinesOf(raw) {
         for (let i = group.frames.length - 1; i >= 0; i--) node = descend(trie, node, functionOfFrame[group.frames[i]]);
         trie.values[0][node] += group.count;
     }
-    if (raw.hidden.goroutines) trie.values[0][descend(trie, 0, FOLDED)] += raw.hidden.goroutines;
+    if (raw.hidden.goroutines) trie.values[0][descend(trie, 0, SMALLER_CALLS)] += raw.hidden.goroutines;
     const nameOf = makeNameOf((i) => strings[frames.function[firstFrame[i]]]);
     const placeOf = (i) => (i < 0 ? '' : strings[frames.place[firstFrame[i]]]);
     return {

@@ -1,6 +1,6 @@
 // Trees built from other trees: the callers and callees of a function, and goroutines by their stacks.
 
-import { makeTree, FOLDED } from './tree.js';
+import { makeTree, SMALLER_CALLS } from './tree.js';
 
 const MOST_NODES = 50000;
 const DEEPEST = 1000;
@@ -83,7 +83,7 @@ export function callersOf(tree, figures, fn, nFunctions) {
         let node = 0;
         let steps = 0;
         for (let up = tree.parent[i]; up > 0; up = tree.parent[up]) {
-            node = descend(trie, node, steps === DEEPEST ? FOLDED : tree.fn[up]);
+            node = descend(trie, node, steps === DEEPEST ? SMALLER_CALLS : tree.fn[up]);
             if (steps++ === DEEPEST) break;
         }
         columns.forEach(({ total }, type) => (trie.values[type][node] += total[i]));

@@ -1,8 +1,8 @@
 // The tree of calls as flat arrays in preorder: 50,000 nodes take some megabytes and no objects.
 
-/** Function numbers of nodes without a function. FOLDED: the calls that have no node of their own. */
+/** Function numbers of nodes without a function. SMALLER_CALLS: the calls that have no node of their own. */
 export const ROOT = -1;
-export const FOLDED = -2;
+export const SMALLER_CALLS = -2;
 
 /** self: one array of values for each sample type. Node 0 is the root. */
 export function makeTree(depth, fn, self) {

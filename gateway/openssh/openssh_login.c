@@ -18,6 +18,10 @@
 /* The interval of checks whether ssh is ready. The log would show it, but its text may change. */
 #define READY_CHECK_MS 20
 
+/* The most CPU time of ssh until the login ends. A server can send messages without end; a key with many
+ * rounds (ssh-keygen -a) takes up to some seconds to open. */
+#define LOGIN_CPU_NS INT64_C(5000000000)
+
 /* Creates the log as a named pipe, because ssh opens it by name. Our own write end prevents an end of file
  * before ssh has opened the pipe. */
 static int open_log(struct openssh *o, struct err *err)
@@ -155,6 +159,8 @@ static int wait_ready(struct openssh_login *l, struct err *err)
             return ssh_log_failure(&o->ssh_log, l->server, err);
         if (is_ready(o, l->options->limits.cancel_fd))
             return 0;
+        if (clock_process_cpu_ns(o->pid) > LOGIN_CPU_NS)
+            return failure_set(FAILURE_LOGIN_COSTLY, FAILURE_DETAILS(l->server), err);
         if (clock_now() > find_deadline(l))
             return set_delay_error(l, err);
         struct pollfd fds[] = {{.fd = l->options->limits.cancel_fd, .events = POLLIN},

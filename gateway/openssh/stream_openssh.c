@@ -134,7 +134,7 @@ static ssize_t openssh_read(struct stream *st, void *p, size_t n)
     struct openssh_stream *s = to_openssh(st);
     ssize_t got = recv(s->in, p, n, 0);
     if (got > 0) {
-        s->master->cpu.n_moved += (uint64_t)got;
+        cpu_budget_add(&s->master->cpu, got);
         return got;
     }
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
@@ -147,7 +147,7 @@ static ssize_t openssh_write(struct stream *st, const void *p, size_t n)
     struct openssh_stream *s = to_openssh(st);
     ssize_t put = send(s->out, p, n, MSG_NOSIGNAL);
     if (put >= 0) {
-        s->master->cpu.n_moved += (uint64_t)put;
+        cpu_budget_add(&s->master->cpu, put);
         return put;
     }
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? STREAM_AGAIN : STREAM_BROKEN;

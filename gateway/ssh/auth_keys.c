@@ -260,12 +260,14 @@ int auth_open_file(struct auth *a, struct file_key *file, struct err *err)
     struct opening o = {.bytes = {.max = KEYFILE_MAX, .secret = true}, .cancel_fd = session_cancel_fd(a->s)};
     if (file->opened)
         return 0;
+    int64_t before = clock_thread_cpu_ns();
     int rc = file_read(file->path, &o.bytes, err);
     if (rc == 0 && file->key.encrypted)
         rc = open_locked(a, file->path, &o, err);
     else if (rc == 0)
         rc = privkey_parse(buf_str(&o.bytes), o.bytes.len, NULL, &o.key, err);
     buf_release(&o.bytes);
+    session_exclude_cpu(a->s, clock_thread_cpu_ns() - before);
     if (rc == 0)
         file->opened = o.key;
     return rc;

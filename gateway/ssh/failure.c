@@ -246,8 +246,11 @@ static const struct row {
     [FAILURE_LOGIN_FLOODED] = {ERR_FAILED, false,
                                "{}: the server sent more than 4 MiB before the login ended",
                                "is the port right? `ssh -v` to the same address shows what the server sends"},
+    [FAILURE_LOGIN_COSTLY] = {ERR_FAILED, false, "{}: the login took too much processor time",
+                              "`ssh -v` to the same address shows what the server sends"},
     [FAILURE_SESSION_FLOODED] = {ERR_FAILED, false,
-                                 "{}: the server sent too much that belongs to no connection",
+                                 "{}: the server sent too much that belongs to no connection, or data in too "
+                                 "small pieces",
                                  "the server is faulty or hostile"},
     [FAILURE_SESSION_ENDED] = {ERR_FAILED, false, "{}: the server ended the session: {}", NULL},
     [FAILURE_SESSION_BROKEN] = {ERR_FAILED, false, "{}: the connection broke: {}", NULL},

@@ -23,8 +23,10 @@
 /* The number of reads after which libssh2 gets "no data" once, see on_receive. */
 #define READS_MAX 4096
 
-/* The most bytes that a server may send until the login ends. */
+/* The most bytes that a server may send until the login ends, and the most CPU time of the login, without
+ * opening keys: a server may send messages without end, or exchange keys again and again. */
 #define LOGIN_BYTES_MAX ((uint64_t)4 << 20)
+#define LOGIN_CPU_NS INT64_C(4000000000)
 
 /* The most memory of libssh2 for a session. libssh2 keeps every packet until a call reads it: the data of
  * stalled channels, at most WINDOW_MAX each, and without a limit every message that it does not expect. */
@@ -39,10 +41,11 @@ struct session {
     unsigned reads;      /* since the last "no data" to libssh2 */
     const void *opening; /* the owner of the one channel that can be opening */
     bool is_logged_in;
-    size_t memory;         /* bytes that libssh2 has allocated */
-    struct cpu_budget cpu; /* of the thread that serves the session */
-    bool is_costly;        /* has exceeded this budget */
-    int fatal;             /* libssh2's error that ends the session; 0: none, see session_record_result */
+    int64_t login_start_ns; /* CPU time of the thread at the start of the login, and that of opening keys */
+    size_t memory;          /* bytes that libssh2 has allocated */
+    struct cpu_budget cpu;  /* of the thread that serves the session after the login */
+    bool is_costly;         /* has exceeded this budget */
+    int fatal;              /* libssh2's error that ends the session; 0: none, see session_record_result */
     LIBSSH2_CHANNEL *idle_channel; /* see session_serve_idle */
     struct proxy *proxy;           /* the process behind the wire; NULL: none */
     void *conversation;            /* see session_set_conversation */
@@ -51,19 +54,26 @@ struct session {
 
 /* ---- the server's limits ------------------------------------------------------------------------------- */
 
-static bool exceeds_login_limit(const struct session *s)
+static bool exceeds_login_bytes(const struct session *s)
 {
     return !s->is_logged_in && s->wire.n_returned > LOGIN_BYTES_MAX;
 }
 
+static bool exceeds_login_cpu(const struct session *s)
+{
+    return !s->is_logged_in && clock_thread_cpu_ns() - s->login_start_ns > LOGIN_CPU_NS;
+}
+
 static bool is_flooded(const struct session *s)
 {
-    return exceeds_login_limit(s) || s->memory > MEMORY_MAX || s->is_costly;
+    return exceeds_login_bytes(s) || exceeds_login_cpu(s) || s->memory > MEMORY_MAX || s->is_costly;
 }
 
 static int flood_error(const struct session *s, const char *doing, struct err *err)
 {
-    return failure_set(exceeds_login_limit(s) ? FAILURE_LOGIN_FLOODED : FAILURE_SESSION_FLOODED,
+    return failure_set(exceeds_login_bytes(s) ? FAILURE_LOGIN_FLOODED
+                       : exceeds_login_cpu(s) ? FAILURE_LOGIN_COSTLY
+                                              : FAILURE_SESSION_FLOODED,
                        FAILURE_DETAILS(doing), err);
 }
 
@@ -183,6 +193,11 @@ void *session_conversation(void **abstract)
 {
     const struct session *s = *abstract;
     return s->conversation;
+}
+
+void session_exclude_cpu(struct session *s, int64_t ns)
+{
+    s->login_start_ns += ns;
 }
 
 int session_cancel_fd(const struct session *s)
@@ -351,6 +366,7 @@ int session_new(int fd, const struct ssh_config *config, const struct ssh_limits
     }
     s->limits = *limits;
     s->answer_ms = -1;
+    s->login_start_ns = clock_thread_cpu_ns();
     s->facts.port = config->port;
     text_printable(s->facts.address, sizeof s->facts.address, config->hostname, strlen(config->hostname));
     text_printable(s->facts.user, sizeof s->facts.user, config->user, strlen(config->user));
@@ -518,14 +534,14 @@ ssize_t session_read_channel(struct session *s, LIBSSH2_CHANNEL *channel, void *
     wire_limit_read(&s->wire, n);
     ssize_t got = libssh2_channel_read(channel, p, n);
     wire_limit_read(&s->wire, SIZE_MAX);
-    s->cpu.n_moved += got > 0 ? (uint64_t)got : 0;
+    cpu_budget_add(&s->cpu, got);
     return got;
 }
 
 ssize_t session_write_channel(struct session *s, LIBSSH2_CHANNEL *channel, const void *p, size_t n)
 {
     ssize_t put = libssh2_channel_write(channel, p, n);
-    s->cpu.n_moved += put > 0 ? (uint64_t)put : 0;
+    cpu_budget_add(&s->cpu, put);
     return put;
 }
 

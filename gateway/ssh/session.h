@@ -61,6 +61,8 @@ int session_wait(struct session *s, int64_t deadline, struct err *err);
 /* Returns a deadline for one step of the login. */
 int64_t session_deadline(const struct session *s);
 int session_cancel_fd(const struct session *s);
+/* Excludes `ns` of this thread's CPU time, which opening a key has taken, from the limit of the login. */
+void session_exclude_cpu(struct session *s, int64_t ns);
 struct proc_limits session_program_limits(const struct session *s);
 
 /* Returns the session for calls of libssh2. */
@@ -96,7 +98,7 @@ bool session_has_received(const struct session *s);
 /* Flushes queued data and checks whether the session is alive. ERR_LOST with the reason if it is not;
  * ERR_FAILED if the server sends much that belongs to no channel. */
 int session_check(struct session *s, struct err *err);
-/* Ends the limit on the server's bytes, which applies until the login ends, and enables keepalives;
+/* Ends the limits of bytes and CPU time that apply until the login ends, and enables keepalives;
  * session_send_keepalive sends one. */
 void session_end_login(struct session *s);
 void session_send_keepalive(struct session *s);

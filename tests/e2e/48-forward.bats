@@ -414,7 +414,7 @@ restart_sshd() { # NAME
     run fetch -o /dev/null "$url"
     waited=$((($(date +%s%N) - killed) / 1000000))
     [[ $status == 52 || $status == 56 ]] || fail "curl: $status $output"
-    ((waited >= 10000 && waited < 15000)) || fail "refused after $waited ms"
+    ((waited >= 10000 && waited < 30000)) || fail "refused after $waited ms"
     # The next client does not wait as long as the first one.
     run fetch --max-time 2 -o /dev/null "$url"
     [[ $status == 52 || $status == 56 ]] || fail "curl: $status $output"

@@ -115,6 +115,14 @@ PY
     run_bounded --batch --via libssh2 --ssh-config config --host file-01 --port 1 heap
     assert_status 1
     assert_stderr_has 'SSH handshake: the server sent more than 4 MiB before the login ended'
+    run_bounded --batch --via openssh --ssh-config config --host file-01 --port 1 heap
+    assert_status 1
+    assert_stderr_has 'the login took too much processor time'
+    rig_odd_sshd rekeying --rekey
+    rig_alias rekeying rekeying
+    run_bounded --batch --via libssh2 --ssh-config "$RIG_SSH_CONFIG" --host rekeying --port 1 --connect-timeout 120s heap
+    assert_status 1
+    assert_stderr_has 'the login took too much processor time'
 }
 
 @test "an SSH server that floods an open session costs at most 10 s and 300 MB" {
@@ -124,6 +132,14 @@ PY
         rig_alias "flooding-$kind" "flood_$kind"
         # On a busy machine the server is slow to cause the 2 s of processor time.
         run_bounded --batch --via libssh2 --ssh-config "$RIG_SSH_CONFIG" --host "flooding-$kind" --port 1 --timeout 120s heap
+        assert_status 1
+        assert_stderr_has 'the server sent too much that belongs to no connection'
+    done
+    rig_odd_sshd flood_trickle --open --flood ignore --trickle
+    rig_alias flooding-trickle flood_trickle
+    local carrier
+    for carrier in libssh2 openssh; do
+        run_bounded --batch --via "$carrier" --ssh-config "$RIG_SSH_CONFIG" --host flooding-trickle --port 1 --timeout 120s heap
         assert_status 1
         assert_stderr_has 'the server sent too much that belongs to no connection'
     done

@@ -15,6 +15,8 @@ one with an instruction and no question; one with a question of two lines. The r
     --host-key FILE   a further host key: connections get the keys in turn
     --flood KIND      sends messages without end once a channel is open: `unexpected` large ones, which libssh2 keeps, `tiny`
                       unexpected ones, or `ignore`, which clients must ignore
+    --rekey           exchanges keys again and again, which costs the client much more than the server; ends no login
+    --trickle         sends 16 bytes of an HTTP answer after every 20 messages of the flood
 """
 import argparse
 import itertools
@@ -22,6 +24,8 @@ import socket
 import threading
 
 import paramiko
+from paramiko import kex_group16
+from paramiko.common import MSG_USERAUTH_FAILURE
 
 ROUNDS = [
     ("Second factor", "Look at your\ntoken", [("Colour: ", True), ("Number:", False)], ["blue", "4711"]),
@@ -90,26 +94,47 @@ FLOODS = {
 }
 
 
-def flood(transport, kind):
+def flood(transport, kind, channel):
     transport.packetizer.REKEY_BYTES = 1 << 40
     try:
+        if channel:
+            channel.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
         while True:
-            transport._send_message(paramiko.Message(FLOODS[kind]))
+            for _ in range(20):
+                transport._send_message(paramiko.Message(FLOODS[kind]))
+            if channel:
+                channel.sendall(b"<!-- trickle -->")
     except (OSError, EOFError):
         pass
 
 
+class CheapKex(kex_group16.KexGroup16SHA512):
+    def _generate_x(self):
+        self.x = 3
+
+
+class CheapTransport(paramiko.Transport):
+    _kex_info = paramiko.Transport._kex_info | {CheapKex.name: CheapKex}
+    _preferred_kex = (CheapKex.name,)
+
+    def _send_message(self, message):
+        if message.asbytes()[0] != MSG_USERAUTH_FAILURE:
+            super()._send_message(message)
+
+
 def serve(connection, key, options):
-    transport = paramiko.Transport(connection)
+    transport = (CheapTransport if options.rekey else paramiko.Transport)(connection)
     transport.add_server_key(key)
     server = Server(options)
     try:
         transport.start_server(server=server)
+        while options.rekey:
+            transport.renegotiate_keys()
     except (paramiko.SSHException, EOFError):
         return
     while channel := transport.accept(60):
         if options.flood:
-            flood(transport, options.flood)
+            flood(transport, options.flood, channel if options.trickle else None)
             return
         far = socket.create_connection(("127.0.0.1", options.leads_to or server.destination[1]))
         for pair in (channel, far), (far, channel):
@@ -124,6 +149,8 @@ def main():
     arguments.add_argument("--open", action="store_true")
     arguments.add_argument("--leads-to", type=int)
     arguments.add_argument("--flood", choices=FLOODS)
+    arguments.add_argument("--rekey", action="store_true")
+    arguments.add_argument("--trickle", action="store_true")
     options = arguments.parse_args()
     keys = itertools.cycle([paramiko.ECDSAKey(filename=file) for file in options.host_key])
     listener = socket.create_server(("127.0.0.1", 0))

@@ -18,22 +18,46 @@ static void a_session_without_data_has_two_seconds(void **state)
     assert_true(cpu_budget_is_exceeded(&b, 60000 * MS));
 }
 
-static void data_begins_the_budget_anew(void **state)
+static void data_adds_to_the_budget(void **state)
 {
     (void)state;
     struct cpu_budget b = {0};
     assert_false(cpu_budget_is_exceeded(&b, 0));
-    b.n_moved += 1;
-    assert_false(cpu_budget_is_exceeded(&b, 60000 * MS));
-    assert_false(cpu_budget_is_exceeded(&b, 61900 * MS));
-    assert_true(cpu_budget_is_exceeded(&b, 120000 * MS));
+    cpu_budget_add(&b, 10 << 20);
+    assert_false(cpu_budget_is_exceeded(&b, 4000 * MS));
+    assert_true(cpu_budget_is_exceeded(&b, 60000 * MS));
+}
+
+static void each_piece_adds_to_the_budget(void **state)
+{
+    (void)state;
+    struct cpu_budget b = {0};
+    assert_false(cpu_budget_is_exceeded(&b, 0));
+    for (int i = 0; i < 100000; i++)
+        cpu_budget_add(&b, 1);
+    assert_false(cpu_budget_is_exceeded(&b, 3900 * MS));
+    assert_true(cpu_budget_is_exceeded(&b, 60000 * MS));
+}
+
+static void failed_calls_do_not_add_to_the_budget(void **state)
+{
+    (void)state;
+    struct cpu_budget b = {0};
+    assert_false(cpu_budget_is_exceeded(&b, 0));
+    for (int i = 0; i < 1000000; i++) {
+        cpu_budget_add(&b, 0);
+        cpu_budget_add(&b, -37);
+    }
+    assert_true(cpu_budget_is_exceeded(&b, 10000 * MS));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_session_without_data_has_two_seconds),
-        cmocka_unit_test(data_begins_the_budget_anew),
+        cmocka_unit_test(data_adds_to_the_budget),
+        cmocka_unit_test(each_piece_adds_to_the_budget),
+        cmocka_unit_test(failed_calls_do_not_add_to_the_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
