@@ -145,7 +145,7 @@ $(manual): tools/embed-manual $(manual_sources)
 	$(call say,man,$@)
 	$(Q)tools/embed-manual $(manual_sources) >$@
 
-$(page:.c=.o) $(manual:.c=.o): %.o: %.c Makefile
+$(page:.c=.o) $(manual:.c=.o) $(out)/proto/profile.pb-c.o: %.o: %.c Makefile
 	$(call say,cc,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
@@ -155,10 +155,10 @@ $(out)/proto/profile.pb-c.c $(out)/proto/profile.pb-c.h &: proto/profile.proto
 	$(Q)protoc-c --proto_path=. --c_out=$(out) $<
 
 # The tests compare the profile reader with protobuf-c. The program does not use protobuf-c.
-$(out)/tests/unit/%: tests/unit/%.c $(out)/libprofgrab.a $(out)/proto/profile.pb-c.c
+$(out)/tests/unit/%: tests/unit/%.c $(out)/libprofgrab.a $(out)/proto/profile.pb-c.o
 	@mkdir -p $(@D)
 	$(call say,cc,$@)
-	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/proto/profile.pb-c.c \
+	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_PACKAGES) $(CFLAGS) -MMD -MP $(LDFLAGS) -o $@ $< $(out)/proto/profile.pb-c.o \
 	    $(out)/libprofgrab.a $(LIBS) $(shell pkg-config --libs libprotobuf-c cmocka)
 
 # test_service_run replaces items, connections and pages, and its pauses take no time.

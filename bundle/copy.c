@@ -352,7 +352,7 @@ static int write_own_members(struct copying *c, struct err *err)
     return write_text(c, PATH_README, c->readme.data, c->readme.len, err);
 }
 
-static int write_bytes(struct copying *c, struct redact_bundle_bytes from, const struct item_file *file,
+static int write_bytes(struct copying *c, struct redact_bundle_bytes from, const struct file_entry *file,
                        struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
@@ -382,12 +382,12 @@ static int write_bytes(struct copying *c, struct redact_bundle_bytes from, const
 static int write_member(struct copying *c, const struct reader_member *m, struct err *err)
 {
     json_t *item = json_object_get(c->expected, m->path);
-    struct item_file file;
+    struct file_entry file;
     if (!item && c->result.page_error.kind != ERR_NONE && strcmp(m->path, PATH_REPORT) == 0)
         return 0;
     if (!item)
         return err_set(err, ERR_FAILED, "the manifest does not describe %s", m->path);
-    if (manifest_json_read_item_file(item, &file, err) < 0)
+    if (manifest_json_read_file_entry(item, &file, err) < 0)
         return -1;
     struct redact_bundle_bytes from = redact_bundle_find_bytes(&c->redacted, c->r, m->path);
     if (from.spool < 0 && file.bytes != m->size)

@@ -230,10 +230,10 @@ static int set_go_version(struct manifest *m, struct manifest_service *service, 
 static int check_file(const struct manifest *m, const char *old_path, const struct manifest_item *added,
                       struct err *err)
 {
-    const struct item_file file = {added->file, added->bytes, added->sha256};
+    const struct file_entry file = {added->file, added->bytes, added->sha256};
     if (manifest_has_path(m, file.path) && (!old_path || strcmp(old_path, file.path) != 0))
         return err_set(err, ERR_FAILED, "the manifest has the file %s already", file.path);
-    return manifest_json_check_item_file(&file, err);
+    return manifest_json_check_file_entry(&file, err);
 }
 
 /* Replaces the path of the earlier record in the index with the new path. */

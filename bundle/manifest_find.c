@@ -89,7 +89,7 @@ static int visit_list(const struct manifest_item *items, size_t n, manifest_json
                       struct err *err)
 {
     for (size_t i = 0; i < n; i++) {
-        const struct item_file file = {items[i].file, items[i].bytes, items[i].sha256};
+        const struct file_entry file = {items[i].file, items[i].bytes, items[i].sha256};
         if (file.path && visit(ctx, &file, err) != 0)
             return -1;
     }
@@ -98,7 +98,7 @@ static int visit_list(const struct manifest_item *items, size_t n, manifest_json
 
 int manifest_visit_files(const struct manifest *m, manifest_json_file_fn *visit, void *ctx, struct err *err)
 {
-    const struct item_file report = {m->report.file, m->report.bytes, m->report.sha256};
+    const struct file_entry report = {m->report.file, m->report.bytes, m->report.sha256};
     if (report.path && visit(ctx, &report, err) != 0)
         return -1;
     for (size_t i = 0; i < m->n_hosts; i++)

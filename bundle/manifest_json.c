@@ -91,7 +91,9 @@ int bundle_check_room(size_t services, size_t items, struct err *err)
     err_set(err, ERR_USAGE, "%zu services with %zu items in all are too many for one bundle", services,
             items);
     return err_hint(
-        err, "about %zu such services fit: take them in several runs, by --host, --service or a group", fit);
+        err,
+        "about %zu such services fit: fetch all of them in several runs, by --host, --service or a group",
+        fit);
 }
 
 static bool is_sha256(const char *s)
@@ -99,24 +101,25 @@ static bool is_sha256(const char *s)
     return s && strlen(s) == SHA256_HEX - 1 && strspn(s, "0123456789abcdef") == SHA256_HEX - 1;
 }
 
-static int check_file(const struct item_file *f, struct err *err)
+static int check_file(const struct file_entry *f, struct err *err)
 {
     if (path_check(f->path, err) < 0)
         return err_wrap(err, "%s", PATH_MANIFEST);
     if (strcmp(f->path, PATH_MANIFEST) == 0 || strcmp(f->path, PATH_README) == 0 ||
         strcmp(f->path, PATH_SIGNATURE) == 0)
-        return err_set(err, ERR_FAILED, "%s is malformed: it describes %s", PATH_MANIFEST, f->path);
+        return err_set(err, ERR_FAILED, "%s is malformed: it lists %s as the file of an item", PATH_MANIFEST,
+                       f->path);
     if (!is_sha256(f->sha256))
         return err_set(err, ERR_FAILED, "%s is malformed: size or SHA-256 of %s is missing", PATH_MANIFEST,
                        f->path);
     return 0;
 }
 
-int manifest_json_read_item_file(const json_t *item, struct item_file *ret, struct err *err)
+int manifest_json_read_file_entry(const json_t *item, struct file_entry *ret, struct err *err)
 {
     const json_t *bytes = json_object_get(item, "bytes");
-    struct item_file f = {.path = json_string_value(json_object_get(item, "file")),
-                          .bytes = (uint64_t)json_integer_value(bytes)};
+    struct file_entry f = {.path = json_string_value(json_object_get(item, "file")),
+                           .bytes = (uint64_t)json_integer_value(bytes)};
     /* Without a valid size, the hash counts as missing. */
     if (json_is_integer(bytes) && json_integer_value(bytes) >= 0)
         f.sha256 = json_string_value(json_object_get(item, "sha256"));
@@ -128,7 +131,7 @@ int manifest_json_read_item_file(const json_t *item, struct item_file *ret, stru
     return 0;
 }
 
-int manifest_json_check_item_file(const struct item_file *file, struct err *err)
+int manifest_json_check_file_entry(const struct file_entry *file, struct err *err)
 {
     if (check_file(file, err) < 0)
         return -1;
@@ -142,11 +145,11 @@ static int visit_list(const json_t *items, manifest_json_item_fn *visit, void *c
 {
     for (size_t i = 0; i < json_array_size(items); i++) {
         json_t *item = json_array_get(items, i);
-        struct item_file file;
+        struct file_entry file;
         if (!json_object_get(item, "file"))
             continue;
-        if (manifest_json_read_item_file(item, &file, err) < 0 ||
-            manifest_json_check_item_file(&file, err) < 0 || visit(ctx, item, &file, err) != 0)
+        if (manifest_json_read_file_entry(item, &file, err) < 0 ||
+            manifest_json_check_file_entry(&file, err) < 0 || visit(ctx, item, &file, err) != 0)
             return -1;
     }
     return 0;
@@ -155,10 +158,10 @@ static int visit_list(const json_t *items, manifest_json_item_fn *visit, void *c
 /* Visits the report, which the manifest lists separately because it was not collected. */
 static int visit_report(json_t *report, manifest_json_item_fn *visit, void *ctx, struct err *err)
 {
-    struct item_file file;
+    struct file_entry file;
     if (!report)
         return 0;
-    if (manifest_json_read_item_file(report, &file, err) < 0)
+    if (manifest_json_read_file_entry(report, &file, err) < 0)
         return -1;
     if (strcmp(file.path, PATH_REPORT) != 0)
         return err_set(err, ERR_FAILED, "%s is malformed: its report is not %s", PATH_MANIFEST, PATH_REPORT);
@@ -186,15 +189,15 @@ struct file_visit {
     void *ctx;
 };
 
-static int visit_file(void *ctx, json_t *item, const struct item_file *file, struct err *err)
+static int visit_file(void *ctx, json_t *item, const struct file_entry *file, struct err *err)
 {
     const struct file_visit *v = ctx;
     (void)item;
     return v->visit(v->ctx, file, err);
 }
 
-int manifest_json_visit_item_files(const json_t *root, manifest_json_file_fn *visit, void *ctx,
-                                   struct err *err)
+int manifest_json_visit_file_entries(const json_t *root, manifest_json_file_fn *visit, void *ctx,
+                                     struct err *err)
 {
     struct file_visit v = {visit, ctx};
     return manifest_json_visit_items(root, visit_file, &v, err);

@@ -10,12 +10,12 @@
  * with 8 items each takes about 90 MB. */
 #define MANIFEST_JSON_MAX_MEMORY ((size_t)224 << 20)
 
-/* The most memory for the lists of a manifest's structs, in bytes. The largest real manifest takes less than
- * a quarter. */
+/* The most memory, in bytes, for the arrays of a manifest that is read into structs (manifest.h). The largest
+ * real manifest takes less than a quarter. */
 #define MANIFEST_JSON_MAX_LISTS ((size_t)64 << 20)
 
 /* Parses n bytes of an untrusted manifest. Guarantees the format, the version, and that `hosts` and `files`
- * are lists; nothing below them. */
+ * are lists or missing; checks nothing below them. */
 int manifest_json_parse(const char *text, size_t n, json_t **ret, struct err *err);
 
 /* Writes the manifest's text into an initialised buffer. ERR_LIMIT for a manifest that manifest_json_parse
@@ -26,28 +26,29 @@ int manifest_json_print(const json_t *root, struct buf *ret, struct err *err);
  * in manifest_json_print. */
 int manifest_json_finish(struct buf *text, struct err *err);
 
-/* The file of an item. */
-struct item_file {
+/* A file of the bundle, as the manifest describes it. */
+struct file_entry {
     const char *path;
     uint64_t bytes;
     const char *sha256;
 };
 
-/* Reads the file of an item or of the report: a valid path that is not reserved, a well-formed size and hash;
- * else ERR_FAILED. */
-int manifest_json_read_item_file(const json_t *item, struct item_file *ret, struct err *err);
+/* Reads the path, size and hash that the manifest states for the file of an item or of the report. ERR_FAILED
+ * if the path is invalid or reserved, or if the size or hash is malformed. */
+int manifest_json_read_file_entry(const json_t *item, struct file_entry *ret, struct err *err);
 
-/* Checks the file of an item in the same way, and also refuses the path of the report. */
-int manifest_json_check_item_file(const struct item_file *file, struct err *err);
+/* Checks the path, size and hash of an item's file in the same way, and also refuses the path of the report.
+ */
+int manifest_json_check_file_entry(const struct file_entry *file, struct err *err);
 
 /* Calls `visit` for the report, then for every item with a file. `visit` may change the JSON. */
-typedef int manifest_json_item_fn(void *ctx, json_t *item, const struct item_file *file, struct err *err);
+typedef int manifest_json_item_fn(void *ctx, json_t *item, const struct file_entry *file, struct err *err);
 int manifest_json_visit_items(const json_t *root, manifest_json_item_fn *visit, void *ctx, struct err *err);
 
 /* Calls `visit` for the report, then for every item with a file, in the manifest's order. A non-zero return
  * of `visit` stops it. */
-typedef int manifest_json_file_fn(void *ctx, const struct item_file *file, struct err *err);
-int manifest_json_visit_item_files(const json_t *root, manifest_json_file_fn *visit, void *ctx,
-                                   struct err *err);
+typedef int manifest_json_file_fn(void *ctx, const struct file_entry *file, struct err *err);
+int manifest_json_visit_file_entries(const json_t *root, manifest_json_file_fn *visit, void *ctx,
+                                     struct err *err);
 
 #endif

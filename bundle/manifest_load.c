@@ -42,7 +42,7 @@ static int refuse_copy(const json_t *root, struct err *err)
     return err_hint(err, "the sender of this copy has the original bundle");
 }
 
-static int add_path(void *ctx, const struct item_file *file, struct err *err)
+static int add_path(void *ctx, const struct file_entry *file, struct err *err)
 {
     struct manifest *m = ctx;
     if (manifest_has_path(m, file->path))
@@ -116,7 +116,7 @@ static void drop_run_results(json_t *root)
         json_object_del(root, keys[i]);
 }
 
-static int accept_file(void *ctx, const struct item_file *file, struct err *err)
+static int accept_file(void *ctx, const struct file_entry *file, struct err *err)
 {
     (void)ctx, (void)file, (void)err;
     return 0;
@@ -127,7 +127,7 @@ static int check_json(json_t *root, struct err *err)
     if (refuse_copy(root, err) < 0 || json_rows_check(root, manifest_rows, err) < 0)
         return -1;
     drop_run_results(root);
-    return manifest_json_visit_item_files(root, accept_file, NULL, err);
+    return manifest_json_visit_file_entries(root, accept_file, NULL, err);
 }
 
 int manifest_load(const char *text, size_t n, struct manifest **ret, struct err *err)

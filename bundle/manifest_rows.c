@@ -98,7 +98,7 @@ static const struct json_row profile[] = {
     {.key = "duration_ns", .type = ROW_COUNT, IN(profile_duration_ns)},
     ROWS_END};
 
-/* manifest_json_read_item_file() (bundle/manifest_json.c) checks names, sizes and hashes of files. */
+/* manifest_json_read_file_entry() (bundle/manifest_json.c) checks names, sizes and hashes of files. */
 const struct json_row manifest_item_rows[] = {
     {.key = "kind", .type = ROW_TEXT, ALWAYS, IN(kind)},
     {.key = "argument", .type = ROW_TEXT, IN(argument), .doc = argument_doc},

@@ -86,7 +86,7 @@ static int write_bytes(struct packer *p, int fd, uint64_t left, struct sha256 *h
 }
 
 /* Writes an open file as a member, and checks that it is the `expected` one (NULL: no check). */
-static int write_open_file(struct packer *p, int fd, const struct item_file *expected, struct err *err)
+static int write_open_file(struct packer *p, int fd, const struct file_entry *expected, struct err *err)
 {
     struct stat st;
     char hex[SHA256_HEX];
@@ -105,7 +105,7 @@ static int write_open_file(struct packer *p, int fd, const struct item_file *exp
 }
 
 /* Writes a file of the work directory as a member. */
-static int write_file(struct packer *p, const char *path, const struct item_file *expected, struct err *err)
+static int write_file(struct packer *p, const char *path, const struct file_entry *expected, struct err *err)
 {
     p->file = path;
     int fd = dir_open(workdir_files(p->w), path, err);
@@ -114,7 +114,7 @@ static int write_file(struct packer *p, const char *path, const struct item_file
     return rc;
 }
 
-static int write_item(void *ctx, const struct item_file *file, struct err *err)
+static int write_item(void *ctx, const struct file_entry *file, struct err *err)
 {
     struct packer *p = ctx;
     return write_directories_above(p, file->path, err) < 0 ? -1 : write_file(p, file->path, file, err);

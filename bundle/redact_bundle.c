@@ -53,7 +53,7 @@ static enum redact_form choose_form(const struct manifest_item *item, const char
     return REDACT_NOTHING;
 }
 
-static int add_item(void *ctx, json_t *item, const struct item_file *file, struct err *err)
+static int add_item(void *ctx, json_t *item, const struct file_entry *file, struct err *err)
 {
     json_t *items = ctx;
     if (json_object_get(items, file->path))
@@ -82,7 +82,7 @@ static int rewind_to(int fd, off_t end, struct err *err)
 }
 
 /* Copies the current member into its file, and compares its hash with the manifest. */
-static int save_member(struct redacting *s, const struct item_file *expected, struct err *err)
+static int save_member(struct redacting *s, const struct file_entry *expected, struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
     char chunk[CHUNK], hex[SHA256_HEX];
@@ -194,7 +194,7 @@ static int redact_file(struct redacting *s, json_t *item, const char *path, enum
 {
     struct redact_tally tally = {{0}};
     struct err why = ERR_INIT;
-    struct item_file file;
+    struct file_entry file;
     /* A weak word in a profile is more often the name of a function than a secret. */
     const struct redact_repeats repeats = {
         .words = &s->out.manifest.words,
@@ -208,7 +208,7 @@ static int redact_file(struct redacting *s, json_t *item, const char *path, enum
     off_t begin = lseek(s->out.spool, 0, SEEK_CUR);
     if (begin < 0)
         return err_sys(err, "cannot write");
-    if (manifest_json_read_item_file(item, &file, err) < 0 || save_member(s, &file, err) < 0)
+    if (manifest_json_read_file_entry(item, &file, err) < 0 || save_member(s, &file, err) < 0)
         return -1;
     int rc = redact_member(&work, &tally, &why);
     if (rc == 0 && redact_sum(&tally) > 0)
@@ -230,12 +230,12 @@ static int redact_stored_member(struct redacting *s, const struct reader_member 
     struct arena arena = {0};
     struct json_rows_lists lists = {.arena = &arena, .left = MANIFEST_JSON_MAX_LISTS};
     struct manifest_item record = {0};
-    struct item_file file;
+    struct file_entry file;
     const char *why = NULL;
     /* The report is drawn again. */
     if (!item || strcmp(m->path, PATH_REPORT) == 0)
         return 0;
-    if (manifest_json_read_item_file(item, &file, err) < 0)
+    if (manifest_json_read_file_entry(item, &file, err) < 0)
         return -1;
     int rc = json_rows_read(item, manifest_item_rows, &record, &lists, err);
     arena_release(&arena);
@@ -282,7 +282,7 @@ int redact_bundle_read(struct redact_bundle_bytes *b, char *p, size_t cap, size_
 }
 
 /* Reads the current member as the copy has it. */
-static int read_copied_member(struct redact_bundle_bytes from, const struct item_file *file, struct buf *ret,
+static int read_copied_member(struct redact_bundle_bytes from, const struct file_entry *file, struct buf *ret,
                               struct err *err)
 {
     char chunk[CHUNK];
@@ -301,10 +301,10 @@ static int visit_member(const struct redact_bundle_source *from, struct reader *
 {
     const json_t *item = json_object_get(from->redacted->items, m->path);
     const struct redact_bundle_bytes stored = redact_bundle_find_bytes(from->redacted, r, m->path);
-    struct item_file file;
+    struct file_entry file;
     if (!item || strcmp(m->path, PATH_REPORT) == 0)
         return 0;
-    if (manifest_json_read_item_file(item, &file, err) < 0)
+    if (manifest_json_read_file_entry(item, &file, err) < 0)
         return -1;
     struct bundle_member member = {.path = file.path, .size = file.bytes, .mtime = m->mtime};
     struct buf bytes = BUF_INIT(stored.spool >= 0 || m->size < file.bytes ? file.bytes : m->size);

@@ -97,7 +97,7 @@ static int read_recipients(const json_t *list, struct strlist *ret, struct err *
     return 0;
 }
 
-static int count_changed(void *ctx, json_t *item, const struct item_file *file, struct err *err)
+static int count_changed(void *ctx, json_t *item, const struct file_entry *file, struct err *err)
 {
     size_t *n = ctx;
     (void)err;

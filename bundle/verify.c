@@ -18,7 +18,7 @@ struct verifier {
     struct bundle_summary summary;
 };
 
-static void report_file(struct verifier *v, const char *path, uint64_t size, enum bundle_state state)
+static void count_file(struct verifier *v, const char *path, uint64_t size, enum bundle_state state)
 {
     size_t *counts[] = {[BUNDLE_INTACT] = &v->summary.intact,
                         [BUNDLE_CHANGED] = &v->summary.changed,
@@ -30,7 +30,7 @@ static void report_file(struct verifier *v, const char *path, uint64_t size, enu
         v->options->on_file(v->options->ctx, &f);
 }
 
-static int add_expected(void *ctx, const struct item_file *file, struct err *err)
+static int add_expected(void *ctx, const struct file_entry *file, struct err *err)
 {
     const struct verifier *v = ctx;
     if (json_object_get(v->expected, file->path))
@@ -39,7 +39,7 @@ static int add_expected(void *ctx, const struct item_file *file, struct err *err
     return json_object_set_new(v->expected, file->path, entry) < 0 ? err_nomem(err) : 0;
 }
 
-/* Collects the members that the manifest names. */
+/* Parses the manifest, and collects in v->expected the bundle's files that it names. */
 static int parse_manifest(struct verifier *v, const struct buf *text, struct err *err)
 {
     if (manifest_json_parse(buf_str(text), text->len, &v->manifest, err) < 0)
@@ -49,7 +49,7 @@ static int parse_manifest(struct verifier *v, const struct buf *text, struct err
     v->expected = json_object();
     if (!v->expected)
         return err_nomem(err);
-    if (manifest_json_visit_item_files(v->manifest, add_expected, v, err) < 0)
+    if (manifest_json_visit_file_entries(v->manifest, add_expected, v, err) < 0)
         return -1;
     return signature_read_statements(v->manifest, v->expected, &v->summary, err);
 }
@@ -97,7 +97,7 @@ static int check_member(struct verifier *v, const struct reader_member *m, struc
         if (strcmp(hex, json_string_value(json_object_get(file, "sha256"))) == 0)
             state = BUNDLE_INTACT;
     }
-    report_file(v, m->path, m->size, state);
+    count_file(v, m->path, m->size, state);
     json_object_del(v->expected, m->path);
     return 0;
 }
@@ -116,7 +116,7 @@ static int check_all(struct verifier *v, struct err *err)
     const char *path;
     json_t *file;
     json_object_foreach(v->expected, path, file)
-        report_file(v, path, (uint64_t)json_integer_value(json_object_get(file, "bytes")), BUNDLE_MISSING);
+        count_file(v, path, (uint64_t)json_integer_value(json_object_get(file, "bytes")), BUNDLE_MISSING);
     return 0;
 }
 

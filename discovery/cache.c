@@ -136,7 +136,7 @@ static int hash_key(const struct source *s, const struct ssh_settings *ssh, char
         return -1;
     snprintf(secret_source, sizeof secret_source, "%d", (int)s->endpoint->auth.secret.source);
     hash_text(h, source_kind_name(s->kind));
-    hash_text(h, s->place);
+    hash_text(h, s->url_or_path);
     hash_text(h, s->through ? s->through->address : NULL);
     hash_text(h, s->through && !s->through->direct ? "ssh" : NULL);
     hash_settings(h, s->through ? &s->through->ssh : &none);

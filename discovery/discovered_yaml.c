@@ -280,7 +280,7 @@ static const struct {
     const char *consequence;
 } unsupported_keys[] = {
     {"relabel_configs", "not applied: targets that they drop are listed, and their renamed labels are not"},
-    {"params", "not sent: they are for metrics"},
+    {"params", "not sent, because they belong to requests for metrics"},
     {"basic_auth", "not used: name a service of the inventory with `auth:`"},
     {"authorization", "not used: name a service of the inventory with `auth:`"},
     {"oauth2", "not used: name a service of the inventory with `auth:`"},
@@ -372,10 +372,10 @@ int discovered_parse(const struct discovered_file *file, struct discovered *into
 static int read_configs_file(const struct source *source, struct discovered *into, struct err *err)
 {
     struct buf text = BUF_INIT(YAML_MAX_BYTES);
-    char *dir = file_dir(source->place);
-    int rc = dir ? read_whole(source->place, &text, err) : err_nomem(err);
+    char *dir = file_dir(source->url_or_path);
+    int rc = dir ? read_whole(source->url_or_path, &text, err) : err_nomem(err);
     struct discovered_file file = {
-        .name = source->place, .dir = dir, .kind = source->kind, .text = {buf_str(&text), text.len}};
+        .name = source->url_or_path, .dir = dir, .kind = source->kind, .text = {buf_str(&text), text.len}};
     if (rc == 0)
         rc = discovered_parse(&file, into, err);
     free(dir);
@@ -387,7 +387,7 @@ int discovered_read(const struct source *source, struct discovered *ret, struct 
 {
     struct discovered f = {.at = clock_utc()};
     int rc = source->kind == SOURCE_FILE_SD
-                 ? read_matching_files(source->place, source->n_literal, NULL, &f, err)
+                 ? read_matching_files(source->url_or_path, source->n_literal, NULL, &f, err)
                  : read_configs_file(source, &f, err);
     if (rc < 0)
         discovered_release(&f);

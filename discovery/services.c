@@ -221,7 +221,8 @@ static int refuse_loopback(const struct inventory *inv, const struct source_use 
     while (!is_selected(s, &f->jobs[t->job]))
         t++;
     err_set(err, ERR_USAGE,
-            "its targets are on loopback (%s port %u, job \"%s\"), and it does not name their host",
+            "the source's targets are on loopback (%s port %u, job \"%s\"), and its entry does not name "
+            "their host",
             t->address, t->port, f->jobs[t->job].name);
     if (s->line == 0 || use->is_only)
         return err_hint(err, "use --from with a single --host NAME, the host on which they listen");

@@ -152,7 +152,7 @@ static const char *ending_by_type(const char *content_type)
     return endings[i].ending;
 }
 
-const char *item_ending(size_t i)
+const char *item_file_extension(size_t i)
 {
     return i < ENDINGS ? endings[i].ending : NULL;
 }

@@ -12,7 +12,7 @@ struct item_context {
     const struct dir *work;       /* the work directory */
     const char *directory;        /* HOST/SERVICE below it; exists */
     uint64_t max_bytes;           /* of a body; 0: the limit of its kind */
-    struct budget *budget;        /* of the process */
+    struct budget *budget;        /* of the service's process */
     int64_t waited_ms;            /* the time spent waiting for another client's profile */
     const char *concurrent_kinds; /* the kinds fetched at the same time; NULL for none */
     int cancel_fd;                /* ends the check of a file of an earlier run; -1: none */
@@ -26,8 +26,9 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
                 struct fetch_item *ret);
 
 /*
- * Adopts a file that an earlier run left under the item's final name, `name` below the directory: checks it
- * like a body. -1 if the check fails, or ERR_CANCELLED; the caller releases `ret` in every case.
+ * Adopts the file `name` in the directory, which an earlier run left under the item's final name: checks it
+ * like a body. -1 if the check fails or is cancelled (ERR_CANCELLED); the caller releases `ret` in every
+ * case.
  */
 int item_adopt(const struct plan_item *plan, const struct item_context *context, const char *name,
                struct fetch_item *ret, struct err *err);
@@ -36,8 +37,9 @@ int item_adopt(const struct plan_item *plan, const struct item_context *context,
  * the file is not readable. */
 int item_measure_file(const struct item_context *context, struct fetch_item *ret, struct err *err);
 
-/* Returns possible ending i of a raw path's file, one for each content type; NULL after the last. */
-const char *item_ending(size_t i);
+/* Returns the i-th of the extensions that the file of an item may get if the user requested the item by its
+ * path in URLs: the content type selects one. NULL after the last. */
+const char *item_file_extension(size_t i);
 
 /* Describes an item that is not fetched because of `why`. */
 void item_skip(const struct plan_item *plan, const struct err *why, struct fetch_item *ret);

@@ -52,13 +52,14 @@ struct http_get {
     void *progress_ctx;
 };
 
-/* The maximum number of stored bytes of a body that `body` does not receive. */
+/* The maximum number of bytes that http_response.page stores of an answer whose status is not 200. */
 #define HTTP_PAGE_MAX 2048
 
 struct http_response {
     int status; /* 0: no answer */
     char content_type[128];
-    /* The beginning of the body if the status is not 200, with masked secrets; not printable. */
+    /* The beginning of the body if the status is not 200, with masked secrets; it may contain control
+     * characters. */
     char page[HTTP_PAGE_MAX + 1];
     uint64_t bytes;   /* bytes passed to `body` */
     int64_t started;  /* UTC milliseconds */

@@ -30,7 +30,7 @@ struct created_objects {
     struct name_map service_names;     /* maps names and families to a discovered service of any host */
     struct name_list discovered_names; /* those service_names that no service of the inventory has */
 
-    struct sources sources; /* the sources that --from names as KIND:PLACE */
+    struct sources sources; /* the sources that --from names as KIND:URL or KIND:FILE */
     struct source_use **uses;
     size_t n_uses, cap_uses;
     struct strlist failures; /* NAME: ERROR of each failed source, whose targets are missing */

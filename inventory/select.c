@@ -188,7 +188,7 @@ static int refuse_unlisted(const struct source *s, const char *name, struct err 
     err_set(err, ERR_USAGE, "%s lists no service \"%s\" on these hosts", s->name,
             text_printable(shown, sizeof shown, name, strlen(name)));
     return err_hint(err, "`profgrab hosts --from %s:%s` lists its targets", source_kind_name(s->kind),
-                    s->place);
+                    s->url_or_path);
 }
 
 static int choose_services(const struct resolving *r, struct chosen_services *ret, struct err *err)
@@ -219,7 +219,7 @@ static int refuse_missing_hosts(const struct source *s, struct err *err)
 {
     err_set(err, ERR_USAGE, "no host is selected: a source lists ports, not hosts to log in to");
     return err_hint(err, "add --host NAME[,...]; `profgrab hosts --from %s:%s` lists its targets",
-                    source_kind_name(s->kind), s->place);
+                    source_kind_name(s->kind), s->url_or_path);
 }
 
 static int choose_hosts(const struct resolving *r, struct hostset *ret, struct err *err)
@@ -326,7 +326,7 @@ static int add_from_source(const struct resolving *r, struct targets *t, const s
     return err_hint(err,
                     "`profgrab hosts --from %s:%s` lists its targets: a target belongs to the host that "
                     "has its address",
-                    source_kind_name(source->kind), source->place);
+                    source_kind_name(source->kind), source->url_or_path);
 }
 
 /* Adds the chosen services, or all services of the host if none is chosen. With --label, only services whose
@@ -357,7 +357,7 @@ static int refuse_empty_result(const struct selection *sel, struct err *err)
     err_set(err, ERR_USAGE, "%s: none of its targets belongs to a selected host", s->name);
     return err_hint(
         err, "`profgrab hosts --from %s:%s` lists the targets; --host ADDRESS selects the host of a target",
-        source_kind_name(s->kind), s->place);
+        source_kind_name(s->kind), s->url_or_path);
 }
 
 /* Appends the targets of `found`, and releases it. */

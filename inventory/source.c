@@ -30,7 +30,7 @@ static const struct {
 /* A source while it is read. */
 struct entry {
     struct source *source;
-    const struct yaml_node *place; /* the key of the kind */
+    const struct yaml_node *url_or_path; /* the value of the key that names the kind */
     const struct yaml_node *through;
     const struct yaml_node *tls;
     const struct yaml_node *auth;
@@ -62,7 +62,7 @@ void source_free(struct source *s)
     if (!s)
         return;
     free(s->name);
-    free(s->place);
+    free(s->url_or_path);
     service_free(s->endpoint);
     strlist_release(&s->jobs);
     free(s->match);
@@ -138,31 +138,34 @@ int source_set_url(struct source *s, const char *url, struct err *err)
 void source_set_literal(struct source *s, const char *written)
 {
     /* The home directory replaces a tilde. */
-    s->n_literal = strlen(s->place) - strlen(written + (*written == '~'));
+    s->n_literal = strlen(s->url_or_path) - strlen(written + (*written == '~'));
 }
 
-static int read_place(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
+static int read_url_or_path(const struct schema *s, const struct yaml_node *value, void *into,
+                            struct err *err)
 {
     struct entry *e = into;
     size_t kind = 0;
-    if (e->place) {
-        yaml_tree_err(s->tree, value->key, err, "\"%s\" and \"%s\" are two sources", e->place->key->text,
-                      value->key->text);
+    if (e->url_or_path) {
+        yaml_tree_err(s->tree, value->key, err, "\"%s\" and \"%s\" are two sources",
+                      e->url_or_path->key->text, value->key->text);
         return err_hint(err, "write one entry for each");
     }
-    e->place = value;
+    e->url_or_path = value;
     while (strcmp(kinds[kind].name, value->key->text) != 0)
         kind++;
     e->source->kind = (enum source_kind)kind;
     if (!kinds[kind].url) {
-        if (schema_read_path(s, value, &e->source->place, err) < 0)
+        if (schema_read_path(s, value, &e->source->url_or_path, err) < 0)
             return -1;
         source_set_literal(e->source, value->text);
         return 0;
     }
-    if (schema_read_text(s, value, &e->source->place, err) < 0)
+    if (schema_read_text(s, value, &e->source->url_or_path, err) < 0)
         return -1;
-    return source_set_url(e->source, e->source->place, err) < 0 ? yaml_tree_err_wrap(s->tree, value, err) : 0;
+    return source_set_url(e->source, e->source->url_or_path, err) < 0
+               ? yaml_tree_err_wrap(s->tree, value, err)
+               : 0;
 }
 
 /* ---- keys ---------------------------------------------------------------------------------------------- */
@@ -292,11 +295,11 @@ static int read_max_age(const struct schema *s, const struct yaml_node *value, v
 }
 
 static const struct schema_key keys[] = {
-    {"prometheus", read_place},
-    {"http_sd", read_place},
-    {"file_sd", read_place},
-    {"parca", read_place},
-    {"scrape_configs", read_place},
+    {"prometheus", read_url_or_path},
+    {"http_sd", read_url_or_path},
+    {"file_sd", read_url_or_path},
+    {"parca", read_url_or_path},
+    {"scrape_configs", read_url_or_path},
     {"name", read_name},
     {"job", read_job},
     {"service", read_service},
@@ -316,7 +319,7 @@ static const struct schema_key keys[] = {
 static int check_keys(const struct schema *s, const struct entry *e, const struct yaml_node *at,
                       struct err *err)
 {
-    if (!e->place) {
+    if (!e->url_or_path) {
         yaml_tree_err(s->tree, at, err, "an entry names no source");
         return err_hint(err, "add one of prometheus, http_sd, file_sd, parca and scrape_configs");
     }
@@ -324,7 +327,7 @@ static int check_keys(const struct schema *s, const struct entry *e, const struc
     for (size_t i = 0; i < sizeof of_url / sizeof *of_url; i++)
         if (of_url[i] && !kinds[e->source->kind].url)
             return yaml_tree_err(s->tree, of_url[i]->key, err, "\"%s\" has no meaning with \"%s\"",
-                                 of_url[i]->key->text, e->place->key->text);
+                                 of_url[i]->key->text, e->url_or_path->key->text);
     if (!e->tls || e->source->endpoint->https)
         return 0;
     yaml_tree_err(s->tree, e->tls->key, err, "\"tls\" has no meaning without https://");

@@ -25,7 +25,7 @@ const char *source_kind_name(enum source_kind kind);
 struct source {
     char *name; /* from the inventory, or its kind with `-2`, `-3`, ... if there are several */
     enum source_kind kind;
-    char *place;                   /* the URL as written; a path, for file_sd perhaps a glob */
+    char *url_or_path;             /* the URL as written; a path, for file_sd perhaps a glob */
     size_t n_literal;              /* of a path: the length of the beginning that the user did not write and
                                     that is no glob */
     struct service *endpoint;      /* the server to ask; `path` includes the query. NULL: a file */
@@ -64,8 +64,8 @@ int targets_use_source(struct targets *t, const struct source *source, struct so
                        struct err *err);
 
 /*
- * Finds a source by its name, or by the kind and place of `KIND:PLACE`, and returns its use. If no source has
- * that kind and place, creates one, which `t` owns. A relative path begins at the working directory.
+ * Finds a source by its name, or or by `KIND:URL` or `KIND:FILE`, and returns its use. If no source has
+ * that kind and URL or path, creates one, which `t` owns. A relative path begins at the working directory.
  * ERR_USAGE on failure.
  */
 int targets_find_source(const struct inventory *inv, struct targets *t, const char *text,

@@ -11,7 +11,7 @@ int source_kind_parse(struct str name, enum source_kind *ret);
 /* Sets the source's endpoint from a URL. ERR_USAGE for an invalid URL. */
 int source_set_url(struct source *s, const char *url, struct err *err);
 
-/* Sets `n_literal` of a source whose place is a path, from the path as the user wrote it. */
+/* Sets `n_literal` of a source that is read from a file, from the path as the user wrote it. */
 void source_set_literal(struct source *s, const char *written);
 
 /* Returns the length of a URL's path without the path of one of Prometheus' own pages, because users copy

@@ -1,4 +1,5 @@
-/* The sources of one run: those of the inventory, and the one that --from names as KIND:PLACE, URL or file.
+/* The sources of one run: those of the inventory, and the one that --from names as KIND:URL, KIND:FILE, URL
+ * or file.
  */
 #include "inventory/source_make.h"
 
@@ -11,7 +12,7 @@
 #include "inventory/created_objects.h"
 #include "base/banned.h"
 
-/* ---- the kind of a place ------------------------------------------------------------------------------- */
+/* ---- the kind of a source ---------------------------------------------------------------------------- */
 
 #define GUESS_BYTES (1u << 20)
 
@@ -43,35 +44,35 @@ static enum source_kind kind_of_text(const char *text)
     return has_line(text, "object_storage:") ? SOURCE_PARCA : SOURCE_SCRAPE_CONFIGS;
 }
 
-/* Guesses the kind of a place. Returns -1 if the place is neither a URL nor a file. */
-static int guess_kind(const char *place, enum source_kind *ret)
+/* Guesses the kind of a source. Returns -1 if the text is neither a URL nor a file. */
+static int guess_kind(const char *url_or_path, enum source_kind *ret)
 {
     struct stat st;
     struct buf text = BUF_INIT(GUESS_BYTES);
-    if (strncmp(place, "http://", 7) == 0 || strncmp(place, "https://", 8) == 0) {
-        *ret = kind_of_url(place);
+    if (strncmp(url_or_path, "http://", 7) == 0 || strncmp(url_or_path, "https://", 8) == 0) {
+        *ret = kind_of_url(url_or_path);
         return 0;
     }
-    if (stat(place, &st) < 0 || !S_ISREG(st.st_mode))
+    if (stat(url_or_path, &st) < 0 || !S_ISREG(st.st_mode))
         return -1;
     /* The reader of the source reports an unreadable or large file. */
-    bool read = !text_ends_in(place, ".json") && file_read(place, &text, NULL) == 0;
+    bool read = !text_ends_in(url_or_path, ".json") && file_read(url_or_path, &text, NULL) == 0;
     *ret = read ? kind_of_text(buf_str(&text)) : SOURCE_FILE_SD;
     buf_release(&text);
     return 0;
 }
 
-/* Splits KIND:PLACE. A PLACE without a kind is valid if its kind can be guessed. */
-static int split_text(const char *text, enum source_kind *ret_kind, const char **ret_place)
+/* Splits KIND:URL or KIND:FILE. A URL or file without a kind is valid if its kind can be guessed. */
+static int split_text(const char *text, enum source_kind *ret_kind, const char **ret_url_or_path)
 {
     const char *colon = strchr(text, ':');
     if (!text_is_visible(text))
         return -1;
     if (colon && source_kind_parse((struct str){text, (size_t)(colon - text)}, ret_kind) == 0) {
-        *ret_place = colon + 1;
+        *ret_url_or_path = colon + 1;
         return colon[1] ? 0 : -1;
     }
-    *ret_place = text;
+    *ret_url_or_path = text;
     return guess_kind(text, ret_kind);
 }
 
@@ -86,9 +87,9 @@ static int refuse_source(const struct inventory *inv, const char *text, struct e
     err_set(err, ERR_USAGE, "unknown source \"%s\"", text_printable(shown, sizeof shown, text, strlen(text)));
     if (near.n)
         return err_hint(err, "did you mean %s?", nearest_text(&near, near_text, sizeof near_text));
-    return err_hint(err,
-                    "a source is the name of an entry under \"discovery\", a file, a URL, or KIND:PLACE, "
-                    "as in prometheus:http://localhost:9090 or parca:parca.yaml");
+    return err_hint(
+        err, "a source is the name of an entry under \"discovery\", a file, a URL, KIND:FILE or KIND:URL, "
+             "as in prometheus:http://localhost:9090 or parca:parca.yaml");
 }
 
 /* Makes a path absolute, as in the inventory. The caller frees it. */
@@ -110,27 +111,28 @@ static bool is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Finds the source with that kind and place in a list; NULL without one. */
-static const struct source *find_place(const struct sources *l, enum source_kind kind, const char *place)
+/* Finds the source with that kind and URL or path in a list; NULL without one. */
+static const struct source *find_source(const struct sources *l, enum source_kind kind,
+                                        const char *url_or_path)
 {
     for (size_t i = 0; i < l->n; i++) {
         const struct source *s = l->items[i];
-        if (s->kind == kind &&
-            (strcmp(s->place, place) == 0 || (!source_kind_has_url(kind) && is_same_file(s->place, place))))
+        if (s->kind == kind && (strcmp(s->url_or_path, url_or_path) == 0 ||
+                                (!source_kind_has_url(kind) && is_same_file(s->url_or_path, url_or_path))))
             return s;
     }
     return NULL;
 }
 
-/* Creates a source. Takes ownership of the place, also on failure. */
-static int create_source(enum source_kind kind, char *place, struct source **ret, struct err *err)
+/* Creates a source. Takes ownership of the text, also on failure. */
+static int create_source(enum source_kind kind, char *url_or_path, struct source **ret, struct err *err)
 {
     struct source *s = calloc(1, sizeof *s);
     if (!s) {
-        free(place);
+        free(url_or_path);
         return err_nomem(err);
     }
-    *s = (struct source){.kind = kind, .max_age_ms = SOURCE_MAX_AGE_MS, .place = place};
+    *s = (struct source){.kind = kind, .max_age_ms = SOURCE_MAX_AGE_MS, .url_or_path = url_or_path};
     *ret = s;
     return 0;
 }
@@ -140,7 +142,7 @@ static int create_source(enum source_kind kind, char *place, struct source **ret
 static int add_source(const struct sources *others, struct created_objects *c, struct source *s,
                       struct err *err)
 {
-    if ((source_kind_has_url(s->kind) && source_set_url(s, s->place, err) < 0) ||
+    if ((source_kind_has_url(s->kind) && source_set_url(s, s->url_or_path, err) < 0) ||
         source_set_name(others, &c->sources, s, err) < 0) {
         err_wrap(err, "%s", source_kind_name(s->kind));
         source_free(s);
@@ -149,28 +151,28 @@ static int add_source(const struct sources *others, struct created_objects *c, s
     return sources_add(&c->sources, s, err);
 }
 
-static int find_or_create_place(const struct inventory *inv, struct created_objects *c, const char *text,
-                                const struct source **ret, struct err *err)
+static int find_or_create_source(const struct inventory *inv, struct created_objects *c, const char *text,
+                                 const struct source **ret, struct err *err)
 {
     enum source_kind kind = SOURCE_PROMETHEUS;
     const char *at = NULL;
-    char *place = NULL;
+    char *url_or_path = NULL;
     if (split_text(text, &kind, &at) < 0)
         return refuse_source(inv, text, err);
-    if (!source_kind_has_url(kind) && make_absolute(at, &place, err) < 0)
+    if (!source_kind_has_url(kind) && make_absolute(at, &url_or_path, err) < 0)
         return -1;
-    if (!place && !(place = strdup(at)))
+    if (!url_or_path && !(url_or_path = strdup(at)))
         return err_nomem(err);
-    const struct source *s = find_place(&inv->sources, kind, place);
+    const struct source *s = find_source(&inv->sources, kind, url_or_path);
     if (!s)
-        s = find_place(&c->sources, kind, place);
+        s = find_source(&c->sources, kind, url_or_path);
     if (s) {
-        free(place);
+        free(url_or_path);
         *ret = s;
         return 0;
     }
     struct source *made = NULL;
-    if (create_source(kind, place, &made, err) < 0)
+    if (create_source(kind, url_or_path, &made, err) < 0)
         return -1;
     if (!source_kind_has_url(kind))
         source_set_literal(made, at);
@@ -211,7 +213,7 @@ int targets_find_source(const struct inventory *inv, struct targets *t, const ch
     const struct source *s = name_map_get(&inv->sources.by_name, text);
     if (!s)
         s = name_map_get(&c->sources.by_name, text);
-    if (!s && find_or_create_place(inv, c, text, &s, err) < 0)
+    if (!s && find_or_create_source(inv, c, text, &s, err) < 0)
         return -1;
     return targets_use_source(t, s, ret, err);
 }

@@ -7,8 +7,9 @@
 
 #include "base/base.h"
 
-/* The properties of a kind of tracker that the inventory needs to check its settings. handoff/ defines the
- * kinds in the table handoff_tracker_kinds. */
+/* What the inventory must know about a kind of tracker to check the settings of a tracker. The rest of a
+ * kind, its requests, is in struct tracker_type of handoff/, which also has the table handoff_tracker_kinds.
+ */
 struct tracker_kind {
     const char *name;     /* the value of the key `kind`: "gitlab" */
     const char *title;    /* the product's own name: "GitLab" */
@@ -55,7 +56,7 @@ struct team {
 
 /* The user of this profgrab. */
 struct self {
-    struct recipient_list recipients; /* every bundle is also encrypted to them */
+    struct recipient_list recipients; /* every encrypted copy is also encrypted to them */
     char *sign_with;                  /* a key file or its FILE.pub, absolute; NULL: bundles are not signed */
 };
 

@@ -8,7 +8,7 @@
 struct function_table {
     struct profile *profile;
     size_t first; /* the number of functions that the profile had before; they are not in the table */
-    struct hash_index index; /* numbers are indices from `first` on */
+    struct hash_index index; /* its index i stands for function `first` + i of the profile */
 };
 
 /* Prepares an empty table for new functions of the profile. The caller must not add functions to the profile

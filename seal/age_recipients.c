@@ -93,7 +93,8 @@ static bool has_prefix(const struct word *w, const char *prefix)
     return w->n >= strlen(prefix) && strncasecmp(w->p, prefix, strlen(prefix)) == 0;
 }
 
-/* Refuses text that is no recipient, by its prefix. The message omits the text, which may be a secret. */
+/* Refuses text that is no recipient; its prefix selects the message. The message omits the text, which may be
+ * a secret. */
 static int refuse_age(const struct word *w, struct err *err)
 {
     static const struct {
@@ -133,7 +134,7 @@ static int add_age(struct age_recipients *r, const struct word *w, struct err *e
     return add_recipient(r, &recipient, err);
 }
 
-/* Refuses SSH keys that cannot decrypt, by the start or end of their type. */
+/* Refuses an SSH key that cannot decrypt; the start or end of its type selects the message. */
 static int refuse_ssh(const char *type, struct err *err)
 {
     size_t n = strlen(type);
@@ -141,7 +142,7 @@ static int refuse_ssh(const char *type, struct err *err)
     if (n > 21 && strcmp(type + n - 21, "-cert-v01@openssh.com") == 0)
         why = "is a certificate, not a key";
     else if (strncmp(type, "sk-", 3) == 0)
-        why = "is of a security key, which can sign but not decrypt";
+        why = "belongs to a security key, which can sign but not decrypt";
     else if (strncmp(type, "ecdsa-", 6) == 0)
         why = "is an ECDSA key, which can sign but not decrypt";
     else if (strcmp(type, "ssh-dss") == 0)
@@ -177,7 +178,7 @@ static int add_ssh(struct age_recipients *r, const struct word *type, const stru
     }
     if (strcmp(ssh_blob_type(&recipient.key, inner_type, sizeof inner_type), shown) != 0) {
         ssh_blob_release(&recipient.key);
-        return err_set(err, ERR_USAGE, "the %s key is of another type inside: %s", shown, inner_type);
+        return err_set(err, ERR_USAGE, "the line says %s, but its key is of type %s", shown, inner_type);
     }
     if (check_ssh(&recipient, err) < 0) {
         ssh_blob_release(&recipient.key);
@@ -244,7 +245,7 @@ int age_recipients_add(struct age_recipients *r, const char *text, const char *w
 static int refuse_private(const char *path, struct err *err)
 {
     err_set(err, ERR_USAGE, "%s is a private key", path);
-    return err_hint(err, "a file is encrypted to the public half: %s.pub", path);
+    return err_hint(err, "name its public key instead: %s.pub", path);
 }
 
 static int add_lines(struct age_recipients *r, char *text, const char *path, struct err *err)
@@ -283,7 +284,7 @@ static bool looks_like_key(const char *s)
     return strncmp(s, "age1", 4) == 0 || strncmp(s, "AGE-", 4) == 0 || strchr(s, ' ');
 }
 
-/* Returns the host of `github:NAME`, a form that some programs based on age accept; NULL for any other
+/* Returns the host of `github:NAME` or `gitlab:NAME`, which some programs based on age accept; NULL for other
  * text. */
 static const char *find_key_service(const char *text)
 {
@@ -292,23 +293,25 @@ static const char *find_key_service(const char *text)
                                               : NULL;
 }
 
-static int refuse_key_service(const char *text, const char *service, const char *where, struct err *err)
+static int refuse_key_service(const char *text, const char *service, const char *option, struct err *err)
 {
     const char *name = text + strlen("github:");
     if (!text_is_name(name))
         name = "NAME";
-    err_set(err, ERR_USAGE, "%s %.6s:%s: profgrab does not fetch keys", where, text, name);
-    return err_hint(err,
-                    "curl -fsSo %s.keys https://%s/%s.keys, check that the keys are theirs, and %s ./%s.keys",
-                    name, service, name, where, name);
+    err_set(err, ERR_USAGE, "%s %.6s:%s: profgrab does not fetch keys", option, text, name);
+    return err_hint(
+        err,
+        "run `curl -fsSo %s.keys https://%s/%s.keys`, check that the keys belong to that person, then use "
+        "`%s ./%s.keys`",
+        name, service, name, option, name);
 }
 
-int age_recipients_add_any(struct age_recipients *r, const char *text, const char *where, struct err *err)
+int age_recipients_add_any(struct age_recipients *r, const char *text, const char *option, struct err *err)
 {
     const char *service = find_key_service(text);
     if (service && !file_exists(text))
-        return refuse_key_service(text, service, where, err);
-    return looks_like_key(text) ? age_recipients_add(r, text, where, err)
+        return refuse_key_service(text, service, option, err);
+    return looks_like_key(text) ? age_recipients_add(r, text, option, err)
                                 : age_recipients_add_file(r, text, err);
 }
 

@@ -111,7 +111,7 @@ static int hand_off_bundle(const struct attach_options *o, const char *bundle,
         prompt_release(&prompt);
         return exit_status_of(err);
     }
-    const struct handoff_run run = {
+    const struct handoff_caller run = {
         .bundle = bundle, .inventory = o->inventory, .prompt = &prompt, .quiet = o->quiet};
     int code = handoff_command(delivery, &run, &report);
     handoff_report_release(&report);

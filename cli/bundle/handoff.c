@@ -19,7 +19,7 @@
 
 struct reporter {
     const struct delivery *delivery;
-    const struct handoff_run *run;
+    const struct handoff_caller *run;
     char copy[500]; /* the copy's path, for a message; "" before the copy has a name */
 };
 
@@ -178,7 +178,8 @@ static void add_options(struct buf *line, const char *name, const struct strlist
         add_option(line, name, values->items[i]);
 }
 
-void handoff_print_repeat(const struct delivery *d, const struct handoff_run *run, struct handoff_report *ret)
+void handoff_print_repeat(const struct delivery *d, const struct handoff_caller *run,
+                          struct handoff_report *ret)
 {
     const struct delivery_options *o = d->options;
     struct buf line = BUF_INIT(8192);
@@ -204,8 +205,8 @@ void handoff_print_repeat(const struct delivery *d, const struct handoff_run *ru
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-static int run_delivery(const struct delivery *d, const struct handoff_run *run, struct delivery_result *ret,
-                        struct err *err)
+static int run_delivery(const struct delivery *d, const struct handoff_caller *run,
+                        struct delivery_result *ret, struct err *err)
 {
     static const struct page_notes notes = {message_print_line, NULL};
     struct record_collector collector;
@@ -255,7 +256,7 @@ static void print_failure(const struct delivery *d, const struct delivery_result
         message_print("the copy that was handed off is %s", r->copy);
 }
 
-int handoff_command(const struct delivery *d, const struct handoff_run *run, struct handoff_report *ret)
+int handoff_command(const struct delivery *d, const struct handoff_caller *run, struct handoff_report *ret)
 {
     *ret = (struct handoff_report){0};
     if (run_delivery(d, run, &ret->result, &ret->failure) == 0) {

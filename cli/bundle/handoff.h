@@ -75,7 +75,8 @@ struct handoff_report {
 };
 void handoff_report_release(struct handoff_report *r);
 
-struct handoff_run {
+/* What the command passes to its hand-off. */
+struct handoff_caller {
     const char *bundle;
     const char *inventory; /* the value of --inventory, or NULL */
     struct prompt *prompt;
@@ -84,14 +85,14 @@ struct handoff_run {
 };
 
 /*
- * Runs the delivery. Prints the issue's address on stdout (without a tracker: the copy's path). After a
- * failure, prints on stderr the reason, the data that has left the workstation, and the command that repeats
- * the hand-off. Returns the exit code; ret->failure has the error.
+ * Runs the hand-off that `d` describes. Prints the issue's address on stdout (without a tracker: the copy's
+ * path). After a failure, prints on stderr the reason, the data that has left the workstation, and the
+ * command that repeats the hand-off. Returns the exit code; ret->failure has the error.
  */
-int handoff_command(const struct delivery *d, const struct handoff_run *run, struct handoff_report *ret);
+int handoff_command(const struct delivery *d, const struct handoff_caller *run, struct handoff_report *ret);
 
 /* Prints the command that repeats the hand-off, and stores it in ret->repeat. */
-void handoff_print_repeat(const struct delivery *d, const struct handoff_run *run,
+void handoff_print_repeat(const struct delivery *d, const struct handoff_caller *run,
                           struct handoff_report *ret);
 
 #endif

@@ -282,11 +282,11 @@ static int end_run(const struct capture_command *c, const struct capture_outcome
 int capture_command_hand_off(const struct capture_command *c, int code)
 {
     struct handoff_report *report = &c->result->handoff;
-    const struct handoff_run run = {.bundle = c->result->bundle,
-                                    .inventory = c->target->inventory,
-                                    .prompt = c->prompt,
-                                    .quiet = c->quiet,
-                                    .json = c->result->json};
+    const struct handoff_caller run = {.bundle = c->result->bundle,
+                                       .inventory = c->target->inventory,
+                                       .prompt = c->prompt,
+                                       .quiet = c->quiet,
+                                       .json = c->result->json};
     signals_announce_bundle(false);
     if (signals_received()) {
         err_set(&report->failure, ERR_CANCELLED, "the bundle was not handed off, because you interrupted");

@@ -30,7 +30,7 @@ static const struct option options[] = {
     {"exclude", 0, OPTION_LIST, "NAME[,...]", "not these hosts, patterns or groups",
      offsetof(struct hosts_options, target.selection.exclude), 0},
     {"from", 0, OPTION_TEXT, "SOURCE",
-     "print the targets of this source: its name in the inventory, a file, a URL or KIND:PLACE",
+     "print the targets of this source: its name in the inventory, a file, a URL, KIND:FILE or KIND:URL",
      offsetof(struct hosts_options, from), 0},
     {"refresh", 0, OPTION_FLAG, NULL, "query the sources again, without the cache",
      offsetof(struct hosts_options, target.refresh), 0},

@@ -14,8 +14,8 @@ json_t *hosts_source_json(const struct source_use *use)
 {
     char at[40];
     const struct source *s = use->source;
-    json_t *source =
-        json_pack("{s:s, s:s, s:s}", "name", s->name, "kind", source_kind_name(s->kind), "place", s->place);
+    json_t *source = json_pack("{s:s, s:s, s:s}", "name", s->name, "kind", source_kind_name(s->kind), "place",
+                               s->url_or_path);
     if (use->answered_at)
         json_object_set_new(source, "at", json_string(clock_format(at, sizeof at, use->answered_at)));
     return source;
@@ -140,7 +140,7 @@ int hosts_from(const struct discovery_command *c, const char *source, bool json,
         const struct source *s = use->source;
         err_wrap(err, "%s", s->name);
         rc = err_hint(err, "`profgrab hosts --from %s:%s` shows the labels of its targets",
-                      source_kind_name(s->kind), s->place);
+                      source_kind_name(s->kind), s->url_or_path);
     }
     if (rc == 0 && json)
         rc = print_json(use, &f, err);

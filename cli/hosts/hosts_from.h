@@ -6,7 +6,7 @@
 
 #include "cli/hosts/discovery.h"
 
-/* Prints the targets of a source, a name of the inventory or KIND:PLACE, as a table or as JSON. If the
+/* Prints the targets of a source, as --from names it, as a table or as JSON. If the
  * selection has labels, prints only the targets that have them. */
 int hosts_from(const struct discovery_command *c, const char *source, bool json, struct err *err);
 

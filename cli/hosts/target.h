@@ -95,8 +95,8 @@ struct target_options {
          0,                                                                                                  \
          OPTION_TEXT_ONCE,                                                                                   \
          "SOURCE",                                                                                           \
-         "use only the services of this source: a name of the inventory, a file, a URL or KIND:PLACE (see "  \
-         "hosts)",                                                                                           \
+         "use only the services of this source: a name of the inventory, a file, a URL, KIND:FILE or "       \
+         "KIND:URL (see hosts)",                                                                             \
          offsetof(type, member.from),                                                                        \
          0},                                                                                                 \
     {                                                                                                        \

@@ -27,12 +27,13 @@ struct report_options {
 
 static const struct option options[] = {
     {"output", 'o', OPTION_TEXT, "FILE",
-     "the page's file, - for standard output (default: NAME.report.html beside the bundle; required for an "
-     "encrypted bundle, because the page is in plain text)",
+     "the file to write, - for standard output (default: NAME.report.html beside the bundle, with --text or "
+     "--markdown standard output; the page of an encrypted bundle requires -o, because it is in plain text)",
      offsetof(struct report_options, output), 0},
     {"text", 0, OPTION_FLAG, NULL, "print findings and items as text, instead of the page",
      offsetof(struct report_options, text), 0},
-    {"markdown", 0, OPTION_FLAG, NULL, "print them as Markdown, with more detail, instead of the page",
+    {"markdown", 0, OPTION_FLAG, NULL,
+     "print findings and items as Markdown, with more detail than --text, instead of the page",
      offsetof(struct report_options, markdown), 0},
     {"identity", 'i', OPTION_LIST, "FILE",
      "an age identity or SSH private key that decrypts the bundle (default: the usual keys of ~/.ssh)",
@@ -60,13 +61,13 @@ static char *default_output(const char *bundle)
 
 /* ---- in a confined child ------------------------------------------------------------------------------- */
 
-static const struct page_notes print_notes = {message_print_line, NULL};
+static const struct page_notes notes_on_stderr = {message_print_line, NULL};
 
 /* One report. A confined child writes it. */
 struct report_job {
     const struct report_options *o;
     const char *bundle;
-    struct age_identities *by;
+    struct age_identities *identities;
     int fd;           /* of the page */
     const char *path; /* of the page, for messages; NULL: standard output */
     struct page_progress *progress;
@@ -84,7 +85,7 @@ static int draw_in_child(void *ctx, struct buf *ret, struct err *err)
     struct report_job *r = ctx;
     struct page_output to = {write_piece, r, r->progress};
     (void)ret;
-    return page_build_bundle(r->bundle, r->by, &to, err);
+    return page_build_bundle(r->bundle, r->identities, &to, err);
 }
 
 static int compose_text(const struct report_options *o, const char *manifest, struct buf *ret,
@@ -104,7 +105,7 @@ static int write_text_in_child(void *ctx, struct buf *ret, struct err *err)
 {
     struct report_job *r = ctx;
     char *manifest = NULL;
-    int rc = page_read_manifest(r->bundle, r->by, r->progress, &manifest, err);
+    int rc = page_read_manifest(r->bundle, r->identities, r->progress, &manifest, err);
     if (rc == 0)
         rc = compose_text(r->o, manifest, ret, err);
     free(manifest);
@@ -124,7 +125,7 @@ static int write_page_to(struct report_job *r, int fd, struct err *err)
 {
     struct proc_fork_limits limits = make_limits(r);
     limits.kept[0] = r->fd = fd;
-    const struct page_attempts attempts = {r->bundle, limits, r->progress, fd, &print_notes};
+    const struct page_attempts attempts = {r->bundle, limits, r->progress, fd, &notes_on_stderr};
     return page_attempt(&attempts, draw_in_child, r, NULL, err);
 }
 
@@ -143,10 +144,10 @@ static int copy_to_output(int from, struct err *err)
     }
 }
 
-/* Draws the page into memory before it writes the page to standard output. If a file of the bundle exceeds
- * the limits, page_attempt replaces the page by one without that file, and standard output cannot be
- * replaced. The page never reaches a disk, because the bundle may be encrypted. */
-static int write_page_output(struct report_job *r, struct err *err)
+/* Draws the page into memory before it writes the page to standard output: if a file of the bundle exceeds
+ * the limits, page_attempt begins the page again without that file, but bytes on standard output cannot be
+ * taken back. The page never reaches a disk, because the bundle may be encrypted. */
+static int write_page_to_stdout(struct report_job *r, struct err *err)
 {
     struct err why = ERR_INIT;
     int fd = file_create_in_memory(&why);
@@ -203,7 +204,7 @@ static int write_text(const struct report_options *o, const struct buf *text, st
 static int write_text_report(struct report_job *r, struct err *err)
 {
     struct buf text = BUF_INIT(0);
-    const struct page_attempts attempts = {r->bundle, make_limits(r), r->progress, -1, &print_notes};
+    const struct page_attempts attempts = {r->bundle, make_limits(r), r->progress, -1, &notes_on_stderr};
     int rc = page_attempt(&attempts, write_text_in_child, r, &text, err);
     if (rc == 0)
         rc = write_text(r->o, &text, err);
@@ -211,13 +212,13 @@ static int write_text_report(struct report_job *r, struct err *err)
     return rc;
 }
 
-static int write_page(struct report_job *r, struct err *err)
+static int write_output(struct report_job *r, struct err *err)
 {
     const char *output = r->o->output;
     if (r->o->text || r->o->markdown)
         return write_text_report(r, err);
     if (output && strcmp(output, "-") == 0)
-        return write_page_output(r, err);
+        return write_page_to_stdout(r, err);
     char *path = output ? strdup(output) : default_output(r->bundle);
     int rc = path ? write_page_file(r, path, err) : err_nomem(err);
     free(path);
@@ -240,13 +241,13 @@ static int write_report(const struct report_options *o, const char *bundle, stru
         return -1;
     if (signals_install(err) < 0 || opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
-    struct report_job r = {.o = o, .bundle = bundle, .by = opener.identities, .fd = -1};
+    struct report_job r = {.o = o, .bundle = bundle, .identities = opener.identities, .fd = -1};
     /* Unlock before the child starts: its limits must not count the user's time or scrypt's memory. */
     int rc = bundle_unlock(bundle, opener.identities, err);
     if (rc == 0)
         rc = page_progress_new(&r.progress, err);
     if (rc == 0)
-        rc = write_page(&r, err);
+        rc = write_output(&r, err);
     page_progress_free(r.progress);
     opener_release(&opener);
     return rc;
@@ -276,7 +277,7 @@ const struct command command_report = {
     .summary = "make the page of a bundle (report.html) again",
     .details =
         "Every bundle contains this page as report.html. The new page also has profiles that were too large\n"
-        "at the time of the capture.",
+        "for that one, because the limit is higher here.",
     .options = options,
     .words = WORDS_FILES,
     .run = run_report,

@@ -24,7 +24,7 @@
 #define SOCKET_NAME "ask"
 #define QUESTION_MAX 4096
 /* The limit for reading a question, which the askpass program sends at once. */
-#define SEND_TIMEOUT_MS 2000
+#define QUESTION_TIMEOUT_MS 2000
 
 static int make_address(const char *directory, struct sockaddr_un *ret, struct err *err)
 {
@@ -69,7 +69,7 @@ void askpass_release(struct askpass *a)
 /* Reads up to the NUL that ends the question. */
 static int read_question(int fd, int cancel_fd, struct buf *ret, struct err *err)
 {
-    int64_t deadline = clock_deadline(SEND_TIMEOUT_MS);
+    int64_t deadline = clock_deadline(QUESTION_TIMEOUT_MS);
     for (;;) {
         char chunk[512];
         if (fd_wait(fd, POLLIN, deadline, cancel_fd, err) < 0)
@@ -182,8 +182,8 @@ static struct str parse_key_name(const char *text)
 
 /*
  * Looks up a passphrase that this ssh requests for the first time. Returns 0 with an empty *ret if the user
- * must be asked; call askpass_report_login after that answer. A cut name may mean several files, so its
- * passphrase is not shared.
+ * must be asked. askpass_report_login then shares the user's answer if it was right. A cut name may mean
+ * several files, so its passphrase is not shared.
  */
 static int find_in_keyring(struct askpass *a, const struct login_options *options, const char *text,
                            struct secret *ret, struct err *err)
@@ -192,7 +192,8 @@ static int find_in_keyring(struct askpass *a, const struct login_options *option
     char path[KEY_NAME_MAX + 1];
     struct keyring_wait wait = {.deadline = clock_deadline(2 * options->ask_ms),
                                 .cancel_fd = options->limits.cancel_fd};
-    /* ssh continues with the next key, so the last answer was right. */
+    /* ssh asks for another key instead of repeating its question, so the answer to that question was right.
+     */
     askpass_report_login(a, options, true);
     a->question = strdup(text);
     if (!a->question)
@@ -215,7 +216,8 @@ struct ssh_question {
     unsigned long asking_ssh; /* the process ID of that ssh */
 };
 
-/* ssh repeats its question after a wrong answer. The keyring's passphrase is then wrong too: ask the user. */
+/* ssh repeats its question after a wrong answer. Then ask the user, because the keyring has only
+ * that answer. */
 static int find_passphrase(struct askpass *a, const struct login_options *options,
                            const struct ssh_question *question, struct secret *ret, struct err *err)
 {
@@ -326,7 +328,7 @@ int askpass_ask(const char *name, const char *hint, const char *prompt, struct s
     if (make_address(directory, &address, err) < 0 || (fd = fd_socket(AF_UNIX, err)) < 0)
         goto out;
     if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
-        err_sys(err, "cannot reach %s, on which the program that started ssh listens", address.sun_path);
+        err_sys(err, "cannot connect to %s, the socket of the program that started ssh", address.sun_path);
     else if (send_question(fd, hint, prompt, err) == 0)
         rc = read_answer(fd, ret, err);
 out:

@@ -102,7 +102,7 @@ static void read_log(const char *p, size_t n)
     }
 }
 
-static const struct cost_grammar bytes[] = {
+static const struct cost_grammar preauth_bytes[] = {
     {"NULs", "", "\2", "", NULL, 0},
     {"lines", "", "a\n", "", NULL, 0},
     {"SSH-2.0", "", "SSH-2.0-a\r\n", "", NULL, 0},
@@ -350,7 +350,7 @@ static void read_signature(const char *p, size_t n)
         sshsig_release(&s);
 }
 
-/* A genuine signature of another message in the namespace of bundles. */
+/* A valid signature, in the namespace of bundles, of a message that no test here uses. */
 static const char armor[] = "-----BEGIN SSH SIGNATURE-----\n"
                             "U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgpgFTj5a8uHU1OiQ7DyI1lGKRCc\n"
                             "HDHmVVRStuxTdv/fAAAAAPcHJvZmdyYWItYnVuZGxlAAAAAAAAAAZzaGE1MTIAAABTAAAA\n"
@@ -376,11 +376,10 @@ static void check_signature(const char *p, size_t n)
 /* The key's exponent and modulus and the signature are equally long: a third of the input each. */
 static void make_rsa_signature(struct buf *to, size_t n)
 {
-    static const unsigned char zeros[SSHSIG_MAX];
     struct buf key = BUF_INIT(SSHSIG_MAX), body = BUF_INIT(SSHSIG_MAX * 2);
     size_t part = n * 3 / 4 / 3 < 100 ? 40 : n * 3 / 4 / 3 - 60;
     unsigned char *number = malloc(part);
-    if (!number || part > sizeof zeros)
+    if (!number || part > SSHSIG_MAX)
         abort();
     memset(number, 0x7f, part);
     append_text(&key, "ssh-rsa");
@@ -451,7 +450,7 @@ const struct cost_parser cost_ssh_parsers[] = {
     {"ssh_config_parse", read_settings, settings, 29, 0},
     {"known_hosts_parse", read_known, known, 2, 0},
     {"ssh_log_feed", read_log, logs, 2, 0},
-    {"preauth_explain", read_preauth, bytes, 2, 0},
+    {"preauth_explain", read_preauth, preauth_bytes, 2, 0},
     {"mux_parse", read_messages, messages, 2, 0},
     {"algorithms_read", read_algorithms, algorithm_lists, 2, 0},
     {"agent_parse_keys", read_agent, agents, 2, 0},

@@ -159,7 +159,7 @@ SCRIPT
     run_profgrab bundle encrypt --encrypt-to github:ann plain
     assert_status 2
     assert_stderr_has '--encrypt-to github:ann: profgrab does not fetch keys'
-    assert_stderr_has 'hint: curl -fsSo ann.keys https://github.com/ann.keys, check that the keys are theirs, and --encrypt-to ./ann.keys'
+    assert_stderr_has 'hint: run `curl -fsSo ann.keys https://github.com/ann.keys`, check that the keys belong to that person, then use `--encrypt-to ./ann.keys`'
 }
 
 @test "decrypt and the bundle commands try the usual keys of ~/.ssh without -i" {

@@ -506,6 +506,16 @@ SCRIPT
     assert_equal "$(find . -name '*.tmp-*')" ''
 }
 
+@test "files of pprof, its shell, diff and merge have the modes that the umask allows" {
+    umask 027
+    run_profgrab pprof -top -output report one.tar.gz
+    run_profgrab diff -top -output difference one.tar.gz one.tar.gz
+    run_profgrab merge -o merged.pb.gz one.tar.gz one.tar.gz
+    printf 'top >typed\nproto >typed.pb.gz\n' | run_profgrab pprof one.tar.gz
+    local file
+    for file in report difference merged.pb.gz typed typed.pb.gz; do assert_mode "$file" 640; done
+}
+
 @test "pprof -output and merge -o write to a FIFO and to /dev/stdout" {
     mkfifo pipe
     cat pipe >got &

@@ -479,7 +479,7 @@ Y
     with_sources '{ parca: parca.yaml }'
     run_profgrab hosts
     assert_status 3
-    assert_stderr_has 'parca: its targets are on loopback (127.0.0.1 port 6060, job "one"), and it does not name their host'
+    assert_stderr_has "parca: the source's targets are on loopback (127.0.0.1 port 6060, job \"one\"), and its entry does not name their host"
     assert_stderr_has 'hint: add `host: NAME` to its entry under `discovery`'
     run_profgrab --host file-03 heap
     assert_status 2

@@ -1,6 +1,7 @@
 /*
  * A tracker that answers anything: the input is a list of answers with a NUL between them, each a status of
- * three digits, a blank and a body. The first byte chooses the kind of tracker, issue and encryption.
+ * three digits, a blank and a body. The first byte chooses the kind of tracker, issue and encryption. In a
+ * body, NAME stands for the name of the uploaded file, which has the time; the body FILE stands for the file.
  *
  * With any answers: texts for the user have no token and no control characters; paths of requests are valid
  * in a request line; an unencrypted file is sent only to a project that only members can read, according to
@@ -66,13 +67,31 @@ static int parse_status(const char *answer, size_t n)
     return status < 100 ? 500 : status;
 }
 
+/* Returns the body of an answer, a new string, with the name of the uploaded file in place of NAME. */
+static char *make_body(const struct http_request *r, const char *p, size_t n)
+{
+    static char name[200];
+    struct buf body = BUF_INIT(HTTP_ANSWER_MAX);
+    const char *at = memmem(p, n, "NAME", 4);
+    if (r->file)
+        snprintf(name, sizeof name, "%s", r->file->name);
+    buf_add(&body, p, at ? (size_t)(at - p) : n);
+    if (at) {
+        buf_adds(&body, name);
+        buf_add(&body, at + 4, n - (size_t)(at - p) - 4);
+    }
+    char *text = strdup(buf_str(&body));
+    buf_release(&body);
+    assert(text);
+    return text;
+}
+
 int __wrap_http_send(struct http *h, const struct http_request *r, struct http_answer *ret, struct err *err)
 {
     expect_request(r);
     size_t n = strnlen(answers.p, (size_t)(answers.end - answers.p));
     int status = parse_status(answers.p, n);
-    char *body = n > 4 ? strndup(answers.p + 4, n - 4) : strdup("");
-    assert(body);
+    char *body = n > 4 ? make_body(r, answers.p + 4, n - 4) : make_body(r, "", 0);
     *ret = (struct http_answer){.status = status, .sent = HTTP_SENT_ALL, .body = BUF_INIT(HTTP_ANSWER_MAX)};
     /* Removes the token like the real http_send, so that only a token with JSON's escapes remains. */
     http_mask(h, body);

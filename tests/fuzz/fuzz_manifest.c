@@ -6,7 +6,7 @@
 #include "bundle/readme.h"
 #include "base/banned.h"
 
-static int check_file(void *ctx, const struct item_file *file, struct err *err)
+static int check_file(void *ctx, const struct file_entry *file, struct err *err)
 {
     (void)ctx, (void)err;
     assert(fuzz_stays_below(file->path));
@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     if (manifest_json_parse((const char *)p, n, &root, &err) == 0) {
         assert(json_is_object(root));
         check_readme(root);
-        if (manifest_json_visit_item_files(root, check_file, NULL, &err) < 0)
+        if (manifest_json_visit_file_entries(root, check_file, NULL, &err) < 0)
             fuzz_expect_err(&err);
     } else {
         assert(!root);

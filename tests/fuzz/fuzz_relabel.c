@@ -1,16 +1,17 @@
 /*
- * An untrusted profile with an added label and an added string that redaction must remove: the output has
+ * A valid profile, to which this file adds a label and a string that redaction must remove: the output has
  * neither, each removed label reads [redacted], and a second redaction finds the same labels and no string.
+ * Any other input is refused with a message.
  */
 #include "tests/fuzz/fuzz.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "bundle/redact/redact.h"
 #include "proto/proto.h"
 #include "proto/wire.h"
 #include "base/banned.h"
-
-#define VALUE "planted-value-of-a-label"
-#define WORD "planted0word"
 
 struct bytes {
     const void *p;
@@ -72,47 +73,64 @@ static void append_bytes(struct buf *b, unsigned number, const void *p, size_t n
     buf_add(b, p, n);
 }
 
-static size_t count_strings(const uint8_t *p, size_t n)
+/* The secrets. They depend on the whole input, so that no input can contain them. */
+struct secrets {
+    char value[64]; /* of a label */
+    char word[64];  /* of a parameter in a URL */
+};
+
+static void choose_secrets(const uint8_t *p, size_t n, struct secrets *ret)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ p[i]) * UINT64_C(1099511628211);
+    snprintf(ret->value, sizeof ret->value, "value-%016" PRIx64, hash);
+    snprintf(ret->word, sizeof ret->word, "word0%016" PRIx64, hash);
+}
+
+static size_t count_fields(const uint8_t *p, size_t n, unsigned number)
 {
     struct wire w = wire_of(p, n);
     struct wire_field f;
     size_t count = 0;
     while (w.p < w.end && wire_read_field(&w, &f))
-        count += f.number == 6;
+        count += f.number == number;
     return count;
 }
 
-/* Copies the input. Adds filler strings, so that fields of the input are unlikely to refer to the strings
- * after them. Then adds a sample with one label, which redaction must remove, and a string that a rule of
- * redaction matches. */
-static void plant_label(const uint8_t *p, size_t n, struct buf *b)
+/* Copies a valid profile. Adds a sample with one label, which redaction must remove, and a string that a rule
+ * of redaction matches. */
+static void plant_label(const uint8_t *p, size_t n, const struct secrets *secrets, struct buf *b)
 {
-    uint64_t hash = UINT64_C(14695981039346656037), at = count_strings(p, n);
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ p[i]) * UINT64_C(1099511628211);
+    size_t at = count_fields(p, n, 6);
+    struct buf label = BUF_INIT(64), values = BUF_INIT(1 << 20), sample = BUF_INIT(2 << 20),
+               url = BUF_INIT(128);
     buf_add(b, p, n);
-    for (size_t i = 0, skip = 300 + hash % 1000; i < skip; i++, at++)
-        append_bytes(b, 6, "-", 1);
-    struct buf label = BUF_INIT(64), sample = BUF_INIT(128);
     wire_append_number(&label, 1 << 3);
     wire_append_number(&label, at);
     wire_append_number(&label, 2 << 3);
     wire_append_number(&label, at + 1);
+    for (size_t i = count_fields(p, n, 1); i > 0; i--)
+        wire_append_number(&values, 1);
+    append_bytes(&sample, 2, values.data, values.len);
     append_bytes(&sample, 3, label.data, label.len);
     append_bytes(b, 2, sample.data, sample.len);
     append_bytes(b, 6, "user", 4);
-    append_bytes(b, 6, VALUE, strlen(VALUE));
-    append_bytes(b, 6, "/x?token=" WORD "&y", strlen("/x?token=" WORD "&y"));
+    append_bytes(b, 6, secrets->value, strlen(secrets->value));
+    buf_addf(&url, "/x?token=%s&y", secrets->word);
+    append_bytes(b, 6, url.data, url.len);
     buf_release(&label);
+    buf_release(&values);
     buf_release(&sample);
+    buf_release(&url);
 }
 
 /* ---- the checks of the output -------------------------------------------------------------------------- */
 
-static void expect_removed(const struct buf *out)
+static void expect_removed(const struct buf *out, const struct secrets *secrets)
 {
-    assert(!memmem(out->data, out->len, VALUE, strlen(VALUE)));
-    assert(!memmem(out->data, out->len, WORD, strlen(WORD)));
+    assert(!memmem(out->data, out->len, secrets->value, strlen(secrets->value)));
+    assert(!memmem(out->data, out->len, secrets->word, strlen(secrets->word)));
 }
 
 /* Redaction adds the replacement text, to which removed labels refer, as the last string. */
@@ -134,26 +152,38 @@ static void expect_profile(const struct buf *b)
     profile_scan_free(s);
 }
 
+static void expect_redacted(const struct buf *in, const struct secrets *secrets)
+{
+    struct buf out = BUF_INIT(256u << 20), again = BUF_INIT(256u << 20);
+    struct profile_relabelled result = {0}, second = {0};
+    struct err err = ERR_INIT;
+    assert(relabel_profile(in->data, in->len, &out, &result, &err) == 0);
+    assert(result.labels > 0 && result.strings > 0);
+    expect_removed(&out, secrets);
+    expect_last_string(&out);
+    expect_profile(&out);
+    assert(relabel_profile(out.data, out.len, &again, &second, &err) == 0);
+    assert(second.labels == result.labels && second.strings == 0);
+    buf_release(&out);
+    buf_release(&again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
-    struct buf in = BUF_INIT(32u << 20), out = BUF_INIT(256u << 20), again = BUF_INIT(256u << 20);
-    struct profile_relabelled result = {0}, second = {0};
+    struct buf alone = BUF_INIT(256u << 20), in = BUF_INIT(32u << 20);
+    struct profile_relabelled result = {0};
+    struct secrets secrets;
     struct err err = ERR_INIT;
     if (n > 1u << 20)
         return 0;
-    plant_label(p, n, &in);
-    if (relabel_profile(in.data, in.len, &out, &result, &err) < 0) {
+    if (relabel_profile(p, n, &alone, &result, &err) < 0) {
         fuzz_expect_err(&err);
     } else {
-        assert(result.labels > 0 && result.strings > 0);
-        expect_removed(&out);
-        expect_last_string(&out);
-        expect_profile(&out);
-        assert(relabel_profile(out.data, out.len, &again, &second, &err) == 0);
-        assert(second.labels == result.labels && second.strings == 0);
+        choose_secrets(p, n, &secrets);
+        plant_label(p, n, &secrets, &in);
+        expect_redacted(&in, &secrets);
     }
+    buf_release(&alone);
     buf_release(&in);
-    buf_release(&out);
-    buf_release(&again);
     return 0;
 }

@@ -18,7 +18,7 @@ static void check_printable(size_t cap, const char *src, size_t n)
         assert(len < cap);
         assert(fuzz_is_printable(text));
         assert(!strstr(text, "  ") && text[0] != ' ' && (len == 0 || text[len - 1] != ' '));
-        /* No byte is replaced by more than one byte. */
+        /* In a buffer that need not cut the text, each byte becomes at most one byte. */
         assert(len <= n || cap < n + 4);
         text_printable(again, cap + 8, text, len);
         assert(strcmp(text, again) == 0);

@@ -317,7 +317,8 @@ static void inconsistent_records_are_refused(void **state)
     item.file = "report.html";
     assert_item_refused(m, &item, "manifest.json is malformed: an item's file is report.html");
     item.file = "manifest.json";
-    assert_item_refused(m, &item, "manifest.json is malformed: it describes manifest.json");
+    assert_item_refused(m, &item,
+                        "manifest.json is malformed: it lists manifest.json as the file of an item");
     item.file = "x";
     item.sha256 = NULL;
     assert_item_refused(m, &item, "manifest.json is malformed: size or SHA-256 of x is missing");
@@ -371,7 +372,7 @@ static void unsafe_paths_are_refused(void **state)
     assert_int_equal(path_check(text, NULL), -1);
 }
 
-static int count_file(void *ctx, const struct item_file *file, struct err *err)
+static int count_file(void *ctx, const struct file_entry *file, struct err *err)
 {
     (void)err;
     assert_int_equal(path_check(file->path, NULL), 0);
@@ -390,7 +391,7 @@ static int read_foreign(const char *p, size_t n, size_t *ret_files, struct err *
     struct buf text = BUF_INIT(1 << 20);
     assert_int_equal(write_readme(root, &text, NULL), 0);
     buf_release(&text);
-    int rc = manifest_json_visit_item_files(root, count_file, ret_files, err);
+    int rc = manifest_json_visit_file_entries(root, count_file, ret_files, err);
     json_decref(root);
     return rc;
 }
@@ -421,7 +422,8 @@ static void valid_foreign_manifests_are_read_and_invalid_ones_refused(void **sta
         {ITEM("\"file\": 7"), "manifest.json is malformed: \"file\" is not a string", 0},
         {ITEM("\"file\": \"/etc/passwd\""),
          "manifest.json: the path \"/etc/passwd\" is not safe: it has a slash at its beginning", 0},
-        {ITEM("\"file\": \"README.md\""), "manifest.json is malformed: it describes README.md", 0},
+        {ITEM("\"file\": \"README.md\""),
+         "manifest.json is malformed: it lists README.md as the file of an item", 0},
         {ITEM("\"file\": \"a\", \"bytes\": -1, \"sha256\": \"" SHA_A "\""),
          "manifest.json is malformed: size or SHA-256 of a is missing", 0},
         {ITEM("\"file\": \"a\", \"bytes\": 1.5, \"sha256\": \"" SHA_A "\""),

@@ -19,11 +19,11 @@
 
 /* ---- answers ----------------------------------------------------------------------------------------- */
 
-static int read_in_pieces(enum source_kind kind, size_t piece, const char *p, size_t n, struct discovered *f,
-                          struct err *err)
+static int read_in_pieces(enum source_kind kind, size_t piece, const char *p, size_t n,
+                          struct discovered *found, struct err *err)
 {
     struct discovered_reader *r = NULL;
-    assert_int_equal(discovered_reader_new(kind, f, &r, err), 0);
+    assert_int_equal(discovered_reader_new(kind, found, &r, err), 0);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i += piece)
         rc = discovered_reader_feed(r, p + i, n - i < piece ? n - i : piece, err);
@@ -34,14 +34,14 @@ static int read_in_pieces(enum source_kind kind, size_t piece, const char *p, si
 }
 
 /* Checks `job host port scheme;` of each target, and the notes. */
-static void assert_targets(const struct discovered *f, const char *expected)
+static void assert_targets(const struct discovered *found, const char *expected)
 {
     struct buf b = BUF_INIT(65536);
-    for (size_t i = 0; i < f->n; i++)
-        buf_addf(&b, "%s %s %u%s; ", f->jobs[f->targets[i].job].name, f->targets[i].address,
-                 f->targets[i].port, f->targets[i].https ? " https" : "");
-    for (size_t i = 0; i < f->notes.n; i++)
-        buf_addf(&b, "(%s)", f->notes.items[i]);
+    for (size_t i = 0; i < found->n; i++)
+        buf_addf(&b, "%s %s %u%s; ", found->jobs[found->targets[i].job].name, found->targets[i].address,
+                 found->targets[i].port, found->targets[i].https ? " https" : "");
+    for (size_t i = 0; i < found->notes.n; i++)
+        buf_addf(&b, "(%s)", found->notes.items[i]);
     assert_string_equal(buf_str(&b), expected);
     buf_release(&b);
 }
@@ -51,21 +51,22 @@ static void assert_parsed(enum source_kind kind, const char *text, const char *e
 {
     static const size_t pieces[] = {1, 2, 7, 100000};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-        struct discovered f = {0};
+        struct discovered found = {0};
         struct err err = ERR_INIT;
-        assert_ok(read_in_pieces(kind, pieces[i], text, strlen(text), &f, &err), &err);
-        assert_targets(&f, expected);
-        discovered_release(&f);
+        assert_ok(read_in_pieces(kind, pieces[i], text, strlen(text), &found, &err), &err);
+        assert_targets(&found, expected);
+        discovered_release(&found);
     }
 }
 
 static void assert_read_refused(enum source_kind kind, const char *text, const char *message)
 {
     for (size_t piece = 1; piece < 100000; piece *= 300) {
-        struct discovered f = {0};
+        struct discovered found = {0};
         struct err err = ERR_INIT;
-        assert_refused(read_in_pieces(kind, piece, text, strlen(text), &f, &err), &err, ERR_FAILED, message);
-        discovered_release(&f);
+        assert_refused(read_in_pieces(kind, piece, text, strlen(text), &found, &err), &err, ERR_FAILED,
+                       message);
+        discovered_release(&found);
     }
 }
 
@@ -129,28 +130,28 @@ static void too_deep_answers_and_too_long_strings_are_refused(void **state)
     (void)state;
     char deep[200];
     memset(deep, '[', sizeof deep);
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct err err = ERR_INIT;
-    assert_refused(read_in_pieces(SOURCE_HTTP_SD, 7, deep, sizeof deep, &f, &err), &err, ERR_FAILED,
+    assert_refused(read_in_pieces(SOURCE_HTTP_SD, 7, deep, sizeof deep, &found, &err), &err, ERR_FAILED,
                    "it is nested deeper than 64 levels");
     struct buf b = BUF_INIT(1 << 20);
     buf_adds(&b, "[{\"x\":\"");
     for (int i = 0; i < 100000; i++)
         buf_addc(&b, 'a');
     buf_adds(&b, "\",\"targets\":[\"h:1\"]}]");
-    assert_ok(read_in_pieces(SOURCE_HTTP_SD, 4096, b.data, b.len, &f, &err), &err);
-    assert_int_equal(f.n, 1);
+    assert_ok(read_in_pieces(SOURCE_HTTP_SD, 4096, b.data, b.len, &found, &err), &err);
+    assert_int_equal(found.n, 1);
     buf_clear(&b);
     buf_adds(&b, "[{\"targets\":[\"");
     for (int i = 0; i < 100000; i++)
         buf_addc(&b, 'a');
-    assert_refused(read_in_pieces(SOURCE_HTTP_SD, 4096, b.data, b.len, &f, &err), &err, ERR_FAILED,
+    assert_refused(read_in_pieces(SOURCE_HTTP_SD, 4096, b.data, b.len, &found, &err), &err, ERR_FAILED,
                    "it ends in the middle, after 100014 bytes");
     buf_adds(&b, "\"]}]");
-    assert_refused(read_in_pieces(SOURCE_HTTP_SD, 4096, b.data, b.len, &f, &err), &err, ERR_FAILED,
+    assert_refused(read_in_pieces(SOURCE_HTTP_SD, 4096, b.data, b.len, &found, &err), &err, ERR_FAILED,
                    "a string in it is larger than 65536 bytes");
     buf_release(&b);
-    discovered_release(&f);
+    discovered_release(&found);
 }
 
 static void targets_of_http_sd_are_read(void **state)
@@ -178,7 +179,7 @@ static void mask_with_stars(void *ctx, char *text)
 }
 
 /* A job's name is made printable and cut before it is compared. */
-static void groups_with_one_long_or_unprintable_name_share_a_job(void **state)
+static void groups_with_the_same_long_or_unprintable_name_share_a_job(void **state)
 {
     (void)state;
     char *yaml = format_text("- { targets: [ 'h:1' ], labels: { job: \"%0300d\" } }\n"
@@ -186,15 +187,16 @@ static void groups_with_one_long_or_unprintable_name_share_a_job(void **state)
                              "- { targets: [ 'h:3' ], labels: { job: \"a\\u0007\" } }\n"
                              "- { targets: [ 'h:4' ], labels: { job: \"a\\u0007\" } }\n",
                              7, 7);
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct err err = ERR_INIT;
-    assert_ok(discovered_parse(
-                  &(struct discovered_file){"sd.yml", NULL, SOURCE_FILE_SD, {yaml, strlen(yaml)}}, &f, &err),
-              &err);
-    assert_int_equal(f.n, 4);
-    assert_int_equal(f.targets[0].job, f.targets[1].job);
-    assert_int_equal(f.targets[2].job, f.targets[3].job);
-    discovered_release(&f);
+    assert_ok(
+        discovered_parse(&(struct discovered_file){"sd.yml", NULL, SOURCE_FILE_SD, {yaml, strlen(yaml)}},
+                         &found, &err),
+        &err);
+    assert_int_equal(found.n, 4);
+    assert_int_equal(found.targets[0].job, found.targets[1].job);
+    assert_int_equal(found.targets[2].job, found.targets[3].job);
+    discovered_release(&found);
     free(yaml);
 }
 
@@ -204,31 +206,31 @@ static void secrets_are_masked_in_jobs_and_notes(void **state)
     (void)state;
     char *secret = format_text("%0500d", 7);
     char *text = format_text("[{\"targets\":[\"h:1\",\"%s\"],\"labels\":{\"job\":\"a%s\"}}]", secret, secret);
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct discovered_reader *r = NULL;
     struct err err = ERR_INIT;
-    assert_ok(discovered_reader_new(SOURCE_HTTP_SD, &f, &r, &err), &err);
+    assert_ok(discovered_reader_new(SOURCE_HTTP_SD, &found, &r, &err), &err);
     discovered_reader_mask(r, mask_with_stars, secret);
     assert_ok(discovered_reader_feed(r, text, strlen(text), &err), &err);
     assert_ok(discovered_reader_end(r, &err), &err);
     discovered_reader_free(r);
-    assert_int_equal(f.n, 1);
-    assert_memory_equal(f.jobs[0].name, "a***", 4);
-    assert_int_equal(f.notes.n, 1);
-    assert_contains(f.notes.items[0], "\"****");
-    assert_null(strchr(f.notes.items[0], '0'));
-    discovered_release(&f);
+    assert_int_equal(found.n, 1);
+    assert_memory_equal(found.jobs[0].name, "a***", 4);
+    assert_int_equal(found.notes.n, 1);
+    assert_contains(found.notes.items[0], "\"****");
+    assert_null(strchr(found.notes.items[0], '0'));
+    discovered_release(&found);
     free(text);
     free(secret);
 }
 
 /* Checks the labels of each target: `host port: NAME=VALUE ...;`. */
-static void assert_labels(const struct discovered *f, const char *expected)
+static void assert_labels(const struct discovered *found, const char *expected)
 {
     struct buf b = BUF_INIT(65536);
-    for (size_t i = 0; i < f->n; i++) {
-        const struct discovered_target *t = &f->targets[i];
-        const struct strlist *set = t->labels ? &f->labels[t->labels - 1] : NULL;
+    for (size_t i = 0; i < found->n; i++) {
+        const struct discovered_target *t = &found->targets[i];
+        const struct strlist *set = t->labels ? &found->labels[t->labels - 1] : NULL;
         buf_addf(&b, "%s %u:", t->address, t->port);
         for (size_t k = 0; set && k < set->n; k++)
             buf_addf(&b, " %s", set->items[k]);
@@ -250,16 +252,16 @@ static void labels_of_targets_are_read(void **state)
     static const char expected[] = "a 1: env=prod q=a\"b; b 2: env=prod q=a\"b; c 3:; d 4: env=dev; ";
     static const size_t pieces[] = {1, 3, 100000};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-        struct discovered f = {0}, again = {0};
+        struct discovered found = {0}, again = {0};
         struct err err = ERR_INIT;
         struct buf b = BUF_INIT(65536);
-        assert_ok(read_in_pieces(SOURCE_HTTP_SD, pieces[i], sd, sizeof sd - 1, &f, &err), &err);
-        assert_labels(&f, expected);
-        assert_ok(discovered_write(&f, &b, &err), &err);
+        assert_ok(read_in_pieces(SOURCE_HTTP_SD, pieces[i], sd, sizeof sd - 1, &found, &err), &err);
+        assert_labels(&found, expected);
+        assert_ok(discovered_write(&found, &b, &err), &err);
         assert_ok(read_in_pieces(SOURCE_HTTP_SD, 10, b.data, b.len, &again, &err), &err);
         assert_labels(&again, expected);
         buf_release(&b);
-        discovered_release(&f);
+        discovered_release(&found);
         discovered_release(&again);
     }
 }
@@ -272,24 +274,24 @@ static void labels_of_each_source_are_read(void **state)
                                      "\"a:1\",\"env\":\"prod\"},\"scrapeUrl\":\"http://a:1/metrics\"}]}}";
     static const char yaml[] =
         "- targets: [a:1, b:2]\n  labels: { env: prod, job: j, list: [x] }\n- targets: [c:3]\n";
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct err err = ERR_INIT;
-    assert_ok(read_in_pieces(SOURCE_PROMETHEUS, 5, prometheus, sizeof prometheus - 1, &f, &err), &err);
-    assert_labels(&f, "a 1: env=prod; ");
-    discovered_release(&f);
+    assert_ok(read_in_pieces(SOURCE_PROMETHEUS, 5, prometheus, sizeof prometheus - 1, &found, &err), &err);
+    assert_labels(&found, "a 1: env=prod; ");
+    discovered_release(&found);
     assert_ok(
         discovered_parse(&(struct discovered_file){"sd.yml", NULL, SOURCE_FILE_SD, {yaml, sizeof yaml - 1}},
-                         &f, &err),
+                         &found, &err),
         &err);
-    assert_labels(&f, "a 1: env=prod; b 2: env=prod; c 3:; ");
-    discovered_release(&f);
+    assert_labels(&found, "a 1: env=prod; b 2: env=prod; c 3:; ");
+    discovered_release(&found);
 }
 
 /* The reader keeps the labels of the first targets, and one note reports the limit. */
 static void labels_beyond_the_limits_are_ignored(void **state)
 {
     (void)state;
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct err err = ERR_INIT;
     struct buf b = BUF_INIT(SOURCE_MAX_BYTES);
     buf_addc(&b, '[');
@@ -300,52 +302,53 @@ static void labels_beyond_the_limits_are_ignored(void **state)
         buf_adds(&b, "}}");
     }
     buf_addc(&b, ']');
-    assert_ok(read_in_pieces(SOURCE_HTTP_SD, 65536, b.data, b.len, &f, &err), &err);
-    assert_int_equal(f.n, 30000);
-    assert_int_equal(f.labels[0].n, 16);
-    assert_int_equal(f.n_labels, SOURCE_MAX_LABELS / 16);
-    assert_int_equal(f.notes.n, 1);
-    discovered_release(&f);
+    assert_ok(read_in_pieces(SOURCE_HTTP_SD, 65536, b.data, b.len, &found, &err), &err);
+    assert_int_equal(found.n, 30000);
+    assert_int_equal(found.labels[0].n, 16);
+    assert_int_equal(found.n_labels, SOURCE_MAX_LABELS / 16);
+    assert_int_equal(found.notes.n, 1);
+    discovered_release(&found);
     /* The longest allowed value, and a longer value. */
     char expected[300];
     snprintf(expected, sizeof expected, "a 1: fine=%0200d; ", 0);
     buf_clear(&b);
     buf_addf(&b, "[{\"targets\":[\"a:1\"],\"labels\":{\"fine\":\"%0200d\",\"long\":\"%0201d\"}}]", 0, 0);
-    assert_ok(read_in_pieces(SOURCE_HTTP_SD, 65536, b.data, b.len, &f, &err), &err);
-    assert_labels(&f, expected);
+    assert_ok(read_in_pieces(SOURCE_HTTP_SD, 65536, b.data, b.len, &found, &err), &err);
+    assert_labels(&found, expected);
     buf_release(&b);
-    discovered_release(&f);
+    discovered_release(&found);
 }
 
 static void written_targets_are_read_back(void **state)
 {
     (void)state;
-    struct discovered f = {0}, again = {0};
+    struct discovered found = {0}, again = {0};
     struct err err = ERR_INIT;
     struct buf b = BUF_INIT(65536);
     const char *text = PROMETHEUS(TARGET("a\\\"b\\\\", "http://x:1/") "," TARGET(
         "a\\\"b\\\\", "http://y:2/") "," TARGET("c", "https://[::1]:3/"));
-    assert_ok(read_in_pieces(SOURCE_PROMETHEUS, 10, text, strlen(text), &f, &err), &err);
-    assert_ok(discovered_write(&f, &b, &err), &err);
+    assert_ok(read_in_pieces(SOURCE_PROMETHEUS, 10, text, strlen(text), &found, &err), &err);
+    assert_ok(discovered_write(&found, &b, &err), &err);
     assert_ok(read_in_pieces(SOURCE_HTTP_SD, 10, b.data, b.len, &again, &err), &err);
     assert_targets(&again, "a\"b\\ x 1; a\"b\\ y 2; c ::1 3 https; ");
     buf_release(&b);
-    discovered_release(&f);
+    discovered_release(&found);
     discovered_release(&again);
 }
 
 static void read_damaged(void *ctx, const struct damaged *s)
 {
     enum source_kind kind = *(enum source_kind *)ctx;
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct err err = ERR_INIT;
     struct discovered_file file = {.name = "x", .kind = kind, .text = {s->p, s->n}};
-    int rc = kind == SOURCE_PARCA || kind == SOURCE_FILE_SD ? discovered_parse(&file, &f, &err)
-                                                            : read_in_pieces(kind, 3, s->p, s->n, &f, &err);
+    int rc = kind == SOURCE_PARCA || kind == SOURCE_FILE_SD
+                 ? discovered_parse(&file, &found, &err)
+                 : read_in_pieces(kind, 3, s->p, s->n, &found, &err);
     assert_true(rc == 0 || (err.kind != ERR_NONE && *err.msg));
     bool json = kind == SOURCE_PROMETHEUS || kind == SOURCE_HTTP_SD;
     assert_true(rc < 0 || !json || !s->cut);
-    discovered_release(&f);
+    discovered_release(&found);
 }
 
 static void damaged_answers_are_read_or_refused_with_a_message(void **state)
@@ -402,17 +405,17 @@ static const char parca_yaml[] = "object_storage:\n"
 static void a_parca_configuration_is_read(void **state)
 {
     (void)state;
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct err err = ERR_INIT;
     assert_ok(
         discovered_parse(
             &(struct discovered_file){"parca.yaml", ".", SOURCE_PARCA, {parca_yaml, sizeof parca_yaml - 1}},
-            &f, &err),
+            &found, &err),
         &err);
-    assert_targets(&f, "api 127.0.0.1 6060; worker 127.0.0.1 6061; database 127.0.0.1 6062 https; ");
-    assert_null(f.jobs[0].path);
-    assert_int_equal(f.jobs[0].kinds.n, 0);
-    const struct discovered_job *worker = &f.jobs[1];
+    assert_targets(&found, "api 127.0.0.1 6060; worker 127.0.0.1 6061; database 127.0.0.1 6062 https; ");
+    assert_null(found.jobs[0].path);
+    assert_int_equal(found.jobs[0].kinds.n, 0);
+    const struct discovered_job *worker = &found.jobs[1];
     static const char *const kinds[] = {"block", "goroutines", "mutex",
                                         "cpu",   "fgprof",     "/internal/elsewhere/odd"};
     assert_string_equal(worker->path, "/internal/debug/pprof");
@@ -420,8 +423,8 @@ static void a_parca_configuration_is_read(void **state)
     for (size_t i = 0; i < 6; i++)
         assert_string_equal(worker->kinds.items[i], kinds[i]);
     assert_null(worker->query);
-    assert_string_equal(f.jobs[f.targets[2].job].query, "tenant=a%20b&tenant=c%26d&x=1");
-    discovered_release(&f);
+    assert_string_equal(found.jobs[found.targets[2].job].query, "tenant=a%20b&tenant=c%26d&x=1");
+    discovered_release(&found);
 }
 
 static void paths_of_a_parca_configuration_are_read(void **state)
@@ -435,16 +438,16 @@ static void paths_of_a_parca_configuration_are_read(void **state)
                                "      memory: {path: /p/heap}\n      block: {path: /p/block}\n      "
                                "goroutine: {path: /p/goroutine}\n"
                                "      mutex: {enabled: false}\n      process_cpu: {path: /p/profile}\n";
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct err err = ERR_INIT;
-    assert_ok(discovered_parse(&(struct discovered_file){"x", ".", SOURCE_PARCA, {text, sizeof text - 1}}, &f,
-                               &err),
+    assert_ok(discovered_parse(&(struct discovered_file){"x", ".", SOURCE_PARCA, {text, sizeof text - 1}},
+                               &found, &err),
               &err);
-    assert_string_equal(f.jobs[0].path, "/p");
-    assert_int_equal(f.jobs[0].kinds.n, 4);
-    assert_string_equal(f.jobs[0].kinds.items[0], "heap");
-    assert_string_equal(f.jobs[0].kinds.items[3], "cpu");
-    discovered_release(&f);
+    assert_string_equal(found.jobs[0].path, "/p");
+    assert_int_equal(found.jobs[0].kinds.n, 4);
+    assert_string_equal(found.jobs[0].kinds.items[0], "heap");
+    assert_string_equal(found.jobs[0].kinds.items[3], "cpu");
+    discovered_release(&found);
 }
 
 static void a_prometheus_configuration_is_read(void **state)
@@ -459,25 +462,25 @@ static void a_prometheus_configuration_is_read(void **state)
                                "  basic_auth: {username: u, password: hunter2}\n"
                                "  params: {x: [y]}\n";
     static const char groups[] = "[{\"targets\": [\"h:1\", \"h:2\"], \"labels\": {\"x\": \"y\"}}]";
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct err err = ERR_INIT;
     char *sd = scratch_file(*state, "sd-1.json", groups, sizeof groups - 1);
     assert_ok(discovered_parse(
                   &(struct discovered_file){"p.yml", *state, SOURCE_SCRAPE_CONFIGS, {text, sizeof text - 1}},
-                  &f, &err),
+                  &found, &err),
               &err);
-    assert_int_equal(f.n, 2);
-    assert_string_equal(f.jobs[f.targets[1].job].name, "a");
-    assert_int_equal(f.notes.n, 5);
-    assert_contains(f.notes.items[0], "missing.yml: the targets of this file are missing");
-    assert_contains(f.notes.items[1],
+    assert_int_equal(found.n, 2);
+    assert_string_equal(found.jobs[found.targets[1].job].name, "a");
+    assert_int_equal(found.notes.n, 5);
+    assert_contains(found.notes.items[0], "missing.yml: the targets of this file are missing");
+    assert_contains(found.notes.items[1],
                     "job \"k\": kubernetes_sd_configs are not supported: their targets are missing");
-    assert_contains(f.notes.items[2], "relabel_configs");
-    assert_contains(f.notes.items[3], "basic_auth: not used");
-    assert_contains(f.notes.items[4], "params: not sent: they are for metrics");
-    for (size_t i = 0; i < f.notes.n; i++)
-        assert_null(strstr(f.notes.items[i], "hunter2"));
-    discovered_release(&f);
+    assert_contains(found.notes.items[2], "relabel_configs");
+    assert_contains(found.notes.items[3], "basic_auth: not used");
+    assert_contains(found.notes.items[4], "params: not sent, because they belong to requests for metrics");
+    for (size_t i = 0; i < found.notes.n; i++)
+        assert_null(strstr(found.notes.items[i], "hunter2"));
+    discovered_release(&found);
     free(sd);
 }
 
@@ -486,7 +489,7 @@ static void files_have_the_limits_of_one_source(void **state)
 {
     static const char head[] = "scrape_configs: [{job_name: a, file_sd_configs: [{files: [";
     struct buf groups = BUF_INIT(1 << 20), text = BUF_INIT(1 << 20);
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct err err = ERR_INIT;
     buf_adds(&groups, "[{targets: [");
     for (size_t i = 0; i < 40000; i++)
@@ -498,11 +501,11 @@ static void files_have_the_limits_of_one_source(void **state)
         buf_adds(&text, "many.yml,");
     buf_adds(&text, "]}]}]");
     struct discovered_file file = {"p.yml", *state, SOURCE_SCRAPE_CONFIGS, {buf_str(&text), text.len}};
-    assert_refused(discovered_parse(&file, &f, &err), &err, ERR_LIMIT,
+    assert_refused(discovered_parse(&file, &found, &err), &err, ERR_LIMIT,
                    "p.yml:1:77: it has more than 100000 targets");
-    assert_int_equal(f.n, SOURCE_MAX_TARGETS);
-    assert_int_equal(f.notes.n, 0);
-    discovered_release(&f);
+    assert_int_equal(found.n, SOURCE_MAX_TARGETS);
+    assert_int_equal(found.notes.n, 0);
+    discovered_release(&found);
     buf_release(&text);
     buf_release(&groups);
     free(sd);
@@ -514,32 +517,33 @@ static void only_the_last_component_of_a_file_is_a_pattern(void **state)
     static const char text[] = "scrape_configs: [{job_name: a, file_sd_configs: [{files: ['*/sd.yml', "
                                "'d?/sd.yml', 's[d].yml', 's*.yml']}]}]";
     static const char groups[] = "[{targets: [h:1]}]";
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct err err = ERR_INIT;
     char *sd = scratch_file(*state, "sd.yml", groups, sizeof groups - 1);
     struct discovered_file file = {"p.yml", *state, SOURCE_SCRAPE_CONFIGS, {text, sizeof text - 1}};
-    assert_ok(discovered_parse(&file, &f, &err), &err);
-    assert_int_equal(f.n, 2);
-    assert_int_equal(f.notes.n, 2);
-    assert_string_equal(f.notes.items[0], "job \"a\": */sd.yml: only the last component of a path may be a "
-                                          "pattern: the targets of this file are missing");
-    assert_contains(f.notes.items[1], "d?/sd.yml: only the last component");
-    discovered_release(&f);
+    assert_ok(discovered_parse(&file, &found, &err), &err);
+    assert_int_equal(found.n, 2);
+    assert_int_equal(found.notes.n, 2);
+    assert_string_equal(found.notes.items[0],
+                        "job \"a\": */sd.yml: only the last component of a path may be a "
+                        "pattern: the targets of this file are missing");
+    assert_contains(found.notes.items[1], "d?/sd.yml: only the last component");
+    discovered_release(&found);
     free(sd);
 }
 
 static void assert_config_refused(const char *text, const char *message)
 {
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct err err = ERR_INIT;
     assert_refused(
-        discovered_parse(&(struct discovered_file){"c.yml", NULL, SOURCE_PARCA, {text, strlen(text)}}, &f,
+        discovered_parse(&(struct discovered_file){"c.yml", NULL, SOURCE_PARCA, {text, strlen(text)}}, &found,
                          &err),
         &err, ERR_USAGE, message);
-    discovered_release(&f);
+    discovered_release(&found);
 }
 
-/* Only the text of the user or of the configuration is a pattern. */
+/* Only what the user or the configuration wrote is a pattern; the directory before it is taken literally. */
 static void a_directory_with_glob_characters_is_no_pattern(void **state)
 {
     static const char text[] =
@@ -547,19 +551,19 @@ static void a_directory_with_glob_characters_is_no_pattern(void **state)
     static const char groups[] = "[{targets: [h:1]}]";
     static const char *const names[] = {"[x]", "a*b?", "back\\slash", "[", "~"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct discovered f = {0}, g = {0};
+        struct discovered found = {0}, g = {0};
         struct err err = ERR_INIT;
         char *dir = file_join(*state, names[i]);
         assert_int_equal(mkdir(dir, 0700), 0);
         char *sd = scratch_file(dir, "sd.yml", groups, sizeof groups - 1), *place = file_join(dir, "s*.yml");
         struct discovered_file file = {"p.yml", dir, SOURCE_SCRAPE_CONFIGS, {text, sizeof text - 1}};
-        assert_ok(discovered_parse(&file, &f, &err), &err);
-        assert_int_equal(f.notes.n, 0);
-        assert_int_equal(f.n, 2);
-        struct source source = {.kind = SOURCE_FILE_SD, .place = place, .n_literal = strlen(dir)};
+        assert_ok(discovered_parse(&file, &found, &err), &err);
+        assert_int_equal(found.notes.n, 0);
+        assert_int_equal(found.n, 2);
+        struct source source = {.kind = SOURCE_FILE_SD, .url_or_path = place, .n_literal = strlen(dir)};
         assert_ok(discovered_read(&source, &g, &err), &err);
         assert_int_equal(g.n, 1);
-        discovered_release(&f);
+        discovered_release(&found);
         discovered_release(&g);
         free(place);
         free(sd);
@@ -578,7 +582,7 @@ static void invalid_configurations_are_refused(void **state)
     assert_config_refused("scrape_configs: [{job_name: a, static_configs: [x]}]",
                           "c.yml:1:49: a group of targets must be a mapping with \"targets\"");
     assert_config_refused("scrape_configs: [{job_name: a, profiling_config: {path_prefix: '/a b'}}]",
-                          "c.yml:1:64: path must be a URL's path");
+                          "c.yml:1:64: pprof's path must be the path of a URL");
     assert_config_refused("scrape_configs: [{job_name: a, params: [x]}]",
                           "c.yml:1:40: params must be a mapping");
     assert_config_refused("scrape_configs: [{job_name: a, params: {x: {y: z}}}]",
@@ -640,14 +644,14 @@ static int discover_groups(struct setup *w, size_t i, const char *groups, struct
                            struct err *err)
 {
     size_t n = 0;
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct source_use *use = NULL;
     const struct source *const *sources = inventory_sources(w->inventory, &n);
     assert_true(i < n);
-    assert_ok(read_in_pieces(SOURCE_HTTP_SD, 100, groups, strlen(groups), &f, err), err);
+    assert_ok(read_in_pieces(SOURCE_HTTP_SD, 100, groups, strlen(groups), &found, err), err);
     assert_ok(targets_use_source(&w->targets, sources[i], &use, err), err);
-    int rc = discovery_add(&w->discovery, use, &f, ret, err);
-    discovered_release(&f);
+    int rc = discovery_add(&w->discovery, use, &found, ret, err);
+    discovered_release(&found);
     return rc;
 }
 
@@ -760,9 +764,9 @@ static void targets_on_loopback_belong_to_the_sources_host(void **state)
     struct setup *w = make_setup(ANY);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
-    assert_refused(
-        discover_groups(w, 0, groups, &d, &err), &err, ERR_USAGE,
-        "its targets are on loopback (127.0.0.1 port 6060, job \"a\"), and it does not name their host");
+    assert_refused(discover_groups(w, 0, groups, &d, &err), &err, ERR_USAGE,
+                   "the source's targets are on loopback (127.0.0.1 port 6060, job \"a\"), and its entry "
+                   "does not name their host");
     assert_contains(err.hint, "add `host: NAME`");
     setup_free(w);
 }
@@ -988,11 +992,11 @@ static const struct source *first_source(struct inventory *inv)
 static void cache_answer(const struct source *s)
 {
     const char *text = "[{\"targets\":[\"h:1\"],\"labels\":{\"job\":\"a\"}}]";
-    struct discovered f = {.at = 1700000000000};
+    struct discovered found = {.at = 1700000000000};
     struct err err = ERR_INIT;
-    assert_ok(read_in_pieces(SOURCE_HTTP_SD, 100, text, strlen(text), &f, &err), &err);
-    assert_ok(discovery_cache_store(s, NULL, &f, &err), &err);
-    discovered_release(&f);
+    assert_ok(read_in_pieces(SOURCE_HTTP_SD, 100, text, strlen(text), &found, &err), &err);
+    assert_ok(discovery_cache_store(s, NULL, &found, &err), &err);
+    discovered_release(&found);
 }
 
 /* Returns the path of the only file in the cache, a new string. */
@@ -1014,11 +1018,11 @@ static char *find_cached_file(const char *dir)
 
 static void assert_cache_not_used(const struct source *s, const char *why)
 {
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct err err = ERR_INIT;
-    assert_int_equal(discovery_cache_load(s, NULL, &f, &err), -1);
+    assert_int_equal(discovery_cache_load(s, NULL, &found, &err), -1);
     assert_contains(err.msg, why);
-    assert_null(f.targets);
+    assert_null(found.targets);
 }
 
 static void a_cached_answer_is_used_only_if_private_and_intact(void **state)
@@ -1029,14 +1033,14 @@ static void a_cached_answer_is_used_only_if_private_and_intact(void **state)
                      *other = inventory_of("  - { http_sd: 'http://x.example/', auth: { "
                                            "bearer_env: T } }\n");
     const struct source *s = first_source(inv);
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct err err = ERR_INIT;
     assert_cache_not_used(s, "the cache has no answer");
     cache_answer(s);
-    assert_ok(discovery_cache_load(s, NULL, &f, &err), &err);
-    assert_targets(&f, "a h 1; ");
-    assert_true(f.at == 1700000000000);
-    discovered_release(&f);
+    assert_ok(discovery_cache_load(s, NULL, &found, &err), &err);
+    assert_targets(&found, "a h 1; ");
+    assert_true(found.at == 1700000000000);
+    discovered_release(&found);
     /* The name of the cache file depends on the credentials. */
     assert_cache_not_used(first_source(other), "the cache has no answer");
     char *path = find_cached_file(*state), *dir = file_dir(path);
@@ -1076,18 +1080,18 @@ static void a_cached_answer_belongs_to_one_tls_server(void **state)
     setenv("XDG_CACHE_HOME", cache, 1);
     struct inventory *inv = inventory_of(ANY);
     struct source s = *first_source(inv);
-    struct service ask = *s.endpoint;
+    struct service endpoint = *s.endpoint;
     struct err err = ERR_INIT;
-    s.endpoint = &ask;
+    s.endpoint = &endpoint;
     for (size_t stored = 0; stored < N; stored++) {
-        struct discovered f = {.at = 1700000000000};
-        ask.tls = servers[stored];
-        assert_ok(discovery_cache_store(&s, NULL, &f, &err), &err);
-        discovered_release(&f);
+        struct discovered found = {.at = 1700000000000};
+        endpoint.tls = servers[stored];
+        assert_ok(discovery_cache_store(&s, NULL, &found, &err), &err);
+        discovered_release(&found);
         for (size_t i = 0; i < N; i++) {
-            ask.tls = servers[i];
-            assert_int_equal(discovery_cache_load(&s, NULL, &f, NULL), i == stored ? 0 : -1);
-            discovered_release(&f);
+            endpoint.tls = servers[i];
+            assert_int_equal(discovery_cache_load(&s, NULL, &found, NULL), i == stored ? 0 : -1);
+            discovered_release(&found);
         }
         char *path = find_cached_file(*state);
         assert_ok(file_remove(path, &err), &err);
@@ -1125,21 +1129,21 @@ static void a_cached_answer_belongs_to_one_connection(void **state)
     for (size_t stored = 0; stored < 2 * N; stored++) {
         struct host host = {.name = name, .address = address, .ssh = hosts[stored < N ? stored : 0]};
         s.through = &host;
-        struct discovered f = {.at = 1700000000000};
-        assert_ok(discovery_cache_store(&s, &hosts[stored < N ? 0 : stored - N], &f, &err), &err);
-        discovered_release(&f);
+        struct discovered found = {.at = 1700000000000};
+        assert_ok(discovery_cache_store(&s, &hosts[stored < N ? 0 : stored - N], &found, &err), &err);
+        discovered_release(&found);
         for (size_t i = 0; i < 2 * N; i++) {
             host.ssh = hosts[i < N ? i : 0];
-            int rc = discovery_cache_load(&s, &hosts[i < N ? 0 : i - N], &f, &err);
+            int rc = discovery_cache_load(&s, &hosts[i < N ? 0 : i - N], &found, &err);
             assert_int_equal(rc, i % N == stored % N && (i == stored || i % N == 0) ? 0 : -1);
-            discovered_release(&f);
+            discovered_release(&found);
         }
         host.ssh = hosts[stored < N ? stored : 0];
         host.address = other;
-        assert_int_equal(discovery_cache_load(&s, &hosts[stored < N ? 0 : stored - N], &f, NULL), -1);
+        assert_int_equal(discovery_cache_load(&s, &hosts[stored < N ? 0 : stored - N], &found, NULL), -1);
         host.address = address;
         host.direct = true;
-        assert_int_equal(discovery_cache_load(&s, &hosts[stored < N ? 0 : stored - N], &f, NULL), -1);
+        assert_int_equal(discovery_cache_load(&s, &hosts[stored < N ? 0 : stored - N], &found, NULL), -1);
         char *path = find_cached_file(*state);
         assert_ok(file_remove(path, &err), &err);
         free(path);
@@ -1155,7 +1159,7 @@ int main(void)
         cmocka_unit_test(invalid_answers_of_prometheus_are_refused),
         cmocka_unit_test(too_deep_answers_and_too_long_strings_are_refused),
         cmocka_unit_test(targets_of_http_sd_are_read),
-        cmocka_unit_test(groups_with_one_long_or_unprintable_name_share_a_job),
+        cmocka_unit_test(groups_with_the_same_long_or_unprintable_name_share_a_job),
         cmocka_unit_test(secrets_are_masked_in_jobs_and_notes),
         cmocka_unit_test(labels_of_targets_are_read),
         cmocka_unit_test(labels_of_each_source_are_read),

@@ -477,8 +477,8 @@ static void invalid_services_are_refused(void **state)
     assert_service_refused("{ hint: \"a\\u202eb\" }", 9, "hint must be one line of visible characters", "");
     assert_service_refused("{ hint: a\xe2\x80\x8b }", 9, "hint must be one line of visible characters", "");
     assert_service_refused("{ host: a/b }", 9, "host must be a host's name or IP address", "");
-    assert_service_refused("{ path: debug }", 9, "path must begin with \"/\"", "");
-    assert_service_refused("{ path: /a?b }", 9, "path must be a URL's path", "");
+    assert_service_refused("{ path: debug }", 9, "pprof's path must begin with \"/\"", "");
+    assert_service_refused("{ path: /a?b }", 9, "pprof's path must be the path of a URL", "");
     assert_service_refused("{ host_header: \"a b\" }", 16,
                            "host_header must be a host's name, with :port where needed", "");
     assert_service_refused("{ kinds: cpu }", 10, "kinds must be a list of kinds of profile",

@@ -263,14 +263,14 @@ static void invalid_adhoc_services_are_refused(void **state)
     static const char *const bad[] = {"", "debug", "~/x"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .port = 1, .path = bad[i]},
-                                 "path must begin with \"/\"", "");
+                                 "pprof's path must begin with \"/\"", "");
         assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .unix_path = bad[i]},
                                  "unix must be an absolute path that does not end with \"/\"", "");
     }
     static const char *const no_path[] = {"/a?b", "/a#b", "/a b", "/a\r\nX: y", "/\xc3\xa9", "/a\"b"};
     for (size_t i = 0; i < sizeof no_path / sizeof *no_path; i++)
         assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .port = 1, .path = no_path[i]},
-                                 "path must be a URL's path", "");
+                                 "pprof's path must be the path of a URL", "");
     assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/run/a/"},
                              "unix must be an absolute path that does not end with \"/\"", "");
     assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/a\033b"},

@@ -440,7 +440,7 @@ static void without_a_listener_the_helper_fails(void **state)
     struct err err = ERR_INIT;
     char *name = format_text("%s/%s", (char *)*state, ASKPASS_NAME);
     assert_int_equal(askpass_ask(name, NULL, "well?", &answer, &err), -1);
-    assert_contains(err.msg, "cannot reach ");
+    assert_contains(err.msg, "cannot connect to ");
     free(name);
 }
 

@@ -67,7 +67,7 @@ static void a_missing_version_line_may_still_arrive(void **state)
         assert_int_equal(preauth_check(hopeful[i], strlen(hopeful[i]), NULL), 0);
 }
 
-static void lines_without_end_are_no_server(void **state)
+static void endless_lines_are_no_ssh_server(void **state)
 {
     (void)state;
     char lines[PREAUTH_BEFORE_MAX];
@@ -103,7 +103,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_end_has_its_message),
         cmocka_unit_test(a_missing_version_line_may_still_arrive),
-        cmocka_unit_test(lines_without_end_are_no_server),
+        cmocka_unit_test(endless_lines_are_no_ssh_server),
         cmocka_unit_test(damaged_data_before_the_login_has_a_message_and_a_hint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
