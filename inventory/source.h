@@ -64,7 +64,7 @@ int targets_use_source(struct targets *t, const struct source *source, struct so
                        struct err *err);
 
 /*
- * Finds a source by its name, or or by `KIND:URL` or `KIND:FILE`, and returns its use. If no source has
+ * Finds a source by its name, or by `KIND:URL` or `KIND:FILE`, and returns its use. If no source has
  * that kind and URL or path, creates one, which `t` owns. A relative path begins at the working directory.
  * ERR_USAGE on failure.
  */

@@ -42,8 +42,8 @@ int age_recipients_add(struct age_recipients *r, const char *text, const char *w
 int age_recipients_add_file(struct age_recipients *r, const char *path, struct err *err);
 
 /* Adds a recipient if the text looks like a public key, otherwise the recipients of the file of that name.
- * `option` is the option with that text. github:NAME and gitlab:NAME are ERR_USAGE with a hint on how to fetch
- * the keys. */
+ * `option` is the name of the option that has that text. github:NAME and gitlab:NAME are ERR_USAGE with a
+ * hint on how to fetch the keys. */
 int age_recipients_add_any(struct age_recipients *r, const char *text, const char *option, struct err *err);
 
 /* Adds a passphrase (scrypt). It must be the only recipient. */

@@ -111,9 +111,9 @@ static int hand_off_bundle(const struct attach_options *o, const char *bundle,
         prompt_release(&prompt);
         return exit_status_of(err);
     }
-    const struct handoff_caller run = {
+    const struct handoff_caller caller = {
         .bundle = bundle, .inventory = o->inventory, .prompt = &prompt, .quiet = o->quiet};
-    int code = handoff_command(delivery, &run, &report);
+    int code = handoff_command(delivery, &caller, &report);
     handoff_report_release(&report);
     prompt_release(&prompt);
     return code;

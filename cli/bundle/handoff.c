@@ -19,7 +19,7 @@
 
 struct reporter {
     const struct delivery *delivery;
-    const struct handoff_caller *run;
+    const struct handoff_caller *caller;
     char copy[500]; /* the copy's path, for a message; "" before the copy has a name */
 };
 
@@ -100,7 +100,7 @@ static void set_exit_text(const struct reporter *r, enum handoff_step step)
                                               d->recipients && age_recipients_count(d->recipients) > 0,
                                           .titled = d->options->title};
     snprintf(line, sizeof line, "\nprofgrab: exited at once; the bundle is safe in %.300s%s%.300s%s%s\n",
-             r->run->bundle, *r->copy ? ", its copy is " : "", r->copy, d->tracker ? "\nprofgrab: " : "",
+             r->caller->bundle, *r->copy ? ", its copy is " : "", r->copy, d->tracker ? "\nprofgrab: " : "",
              d->tracker ? handoff_left_text(&so_far, left, sizeof left) : "");
     signals_set_exit_text(line);
 }
@@ -120,7 +120,7 @@ static void on_copied(void *ctx, const struct bundle_copy_result *copy)
     struct reporter *r = ctx;
     if (copy->signing_error.kind != ERR_NONE)
         message_print("the copy is not signed: %s", copy->signing_error.msg);
-    if (!r->run->quiet)
+    if (!r->caller->quiet)
         print_copy(r->delivery, copy);
     print_unsearchable(copy);
     snprintf(r->copy, sizeof r->copy, "%s", copy->path ? copy->path : "");
@@ -140,7 +140,7 @@ static void on_step(void *ctx, enum handoff_step step, enum handoff_outcome outc
     const struct reporter *r = ctx;
     if (outcome == HANDOFF_NOT_REACHED)
         set_exit_text(r, step);
-    if (r->run->quiet)
+    if (r->caller->quiet)
         return;
     if (outcome == HANDOFF_DONE && *text)
         message_print("%s: %s", handoff_step_label(step), text);
@@ -158,7 +158,7 @@ static void on_waiting(void *ctx, int64_t ms, const char *because)
 static void on_dry_request(void *ctx, const struct http_dry_request *request)
 {
     const struct reporter *r = ctx;
-    fprintf(r->run->json ? stderr : stdout, "%s %s%s%s\n", request->method, request->url,
+    fprintf(r->caller->json ? stderr : stdout, "%s %s%s%s\n", request->method, request->url,
             *request->body ? "  " : "", request->body);
 }
 
@@ -178,16 +178,16 @@ static void add_options(struct buf *line, const char *name, const struct strlist
         add_option(line, name, values->items[i]);
 }
 
-void handoff_print_repeat(const struct delivery *d, const struct handoff_caller *run,
+void handoff_print_repeat(const struct delivery *d, const struct handoff_caller *caller,
                           struct handoff_report *ret)
 {
     const struct delivery_options *o = d->options;
     struct buf line = BUF_INIT(8192);
     buf_adds(&line, "profgrab attach ");
-    quote_add_word(&line, run->bundle);
+    quote_add_word(&line, caller->bundle);
     add_option(&line, "for", o->team);
     add_option(&line, "to", o->to);
-    add_option(&line, "inventory", run->inventory);
+    add_option(&line, "inventory", caller->inventory);
     add_option(&line, "title", o->title);
     add_options(&line, "encrypt-to", &o->encrypt_to);
     add_options(&line, "issue-label", &o->labels);
@@ -197,7 +197,7 @@ void handoff_print_repeat(const struct delivery *d, const struct handoff_caller 
         buf_adds(&line, " --plaintext-i-know");
     if (o->dry_run)
         buf_adds(&line, " --dry-run");
-    message_print("the bundle is safe in %s; to repeat the hand-off: %s", run->bundle, buf_str(&line));
+    message_print("the bundle is safe in %s; to repeat the hand-off: %s", caller->bundle, buf_str(&line));
     free(ret->repeat);
     ret->repeat = buf_detach(&line);
     buf_release(&line);
@@ -205,27 +205,27 @@ void handoff_print_repeat(const struct delivery *d, const struct handoff_caller 
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-static int run_delivery(const struct delivery *d, const struct handoff_caller *run,
+static int run_delivery(const struct delivery *d, const struct handoff_caller *caller,
                         struct delivery_result *ret, struct err *err)
 {
     static const struct page_notes notes = {message_print_line, NULL};
     struct record_collector collector;
-    struct reporter reporter = {.delivery = d, .run = run};
+    struct reporter reporter = {.delivery = d, .caller = caller};
     record_read_collector(&collector);
-    const struct delivery_run delivery = {.bundle = run->bundle,
+    const struct delivery_run delivery = {.bundle = caller->bundle,
                                           .user = collector.user,
                                           .workstation = collector.workstation,
                                           .draw = page_build_copy,
                                           .draw_ctx = &notes,
-                                          .copy_cpu_ms = confined_copy_limit_ms(input_size(run->bundle)),
+                                          .copy_cpu_ms = confined_copy_limit_ms(input_size(caller->bundle)),
                                           .ask = prompt_ask,
-                                          .ask_ctx = run->prompt,
+                                          .ask_ctx = caller->prompt,
                                           .ask_ms = GATEWAY_ASK_MS,
                                           .cancel_fd = signals_cancel_fd(),
                                           .copied = on_copied,
                                           .title_redacted = on_title_redacted,
                                           .step = d->options->dry_run ? NULL : on_step,
-                                          .waiting = run->quiet ? NULL : on_waiting,
+                                          .waiting = caller->quiet ? NULL : on_waiting,
                                           .dry_request = on_dry_request,
                                           .ctx = &reporter};
     set_exit_text(&reporter, HANDOFF_READ_PLACE);
@@ -256,11 +256,11 @@ static void print_failure(const struct delivery *d, const struct delivery_result
         message_print("the copy that was handed off is %s", r->copy);
 }
 
-int handoff_command(const struct delivery *d, const struct handoff_caller *run, struct handoff_report *ret)
+int handoff_command(const struct delivery *d, const struct handoff_caller *caller, struct handoff_report *ret)
 {
     *ret = (struct handoff_report){0};
-    if (run_delivery(d, run, &ret->result, &ret->failure) == 0) {
-        if (!run->json)
+    if (run_delivery(d, caller, &ret->result, &ret->failure) == 0) {
+        if (!caller->json)
             print_address(&ret->result);
         return EXIT_OK;
     }
@@ -270,7 +270,7 @@ int handoff_command(const struct delivery *d, const struct handoff_caller *run, 
     int code = usage || failure->kind == ERR_CANCELLED ? exit_status_of(failure) : EXIT_HANDOFF;
     print_failure(d, &ret->result, failure);
     if (!usage)
-        handoff_print_repeat(d, run, ret);
+        handoff_print_repeat(d, caller, ret);
     return code;
 }
 

@@ -89,10 +89,11 @@ struct handoff_caller {
  * path). After a failure, prints on stderr the reason, the data that has left the workstation, and the
  * command that repeats the hand-off. Returns the exit code; ret->failure has the error.
  */
-int handoff_command(const struct delivery *d, const struct handoff_caller *run, struct handoff_report *ret);
+int handoff_command(const struct delivery *d, const struct handoff_caller *caller,
+                    struct handoff_report *ret);
 
 /* Prints the command that repeats the hand-off, and stores it in ret->repeat. */
-void handoff_print_repeat(const struct delivery *d, const struct handoff_caller *run,
+void handoff_print_repeat(const struct delivery *d, const struct handoff_caller *caller,
                           struct handoff_report *ret);
 
 #endif

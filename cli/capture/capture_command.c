@@ -282,23 +282,23 @@ static int end_run(const struct capture_command *c, const struct capture_outcome
 int capture_command_hand_off(const struct capture_command *c, int code)
 {
     struct handoff_report *report = &c->result->handoff;
-    const struct handoff_caller run = {.bundle = c->result->bundle,
-                                       .inventory = c->target->inventory,
-                                       .prompt = c->prompt,
-                                       .quiet = c->quiet,
-                                       .json = c->result->json};
+    const struct handoff_caller caller = {.bundle = c->result->bundle,
+                                          .inventory = c->target->inventory,
+                                          .prompt = c->prompt,
+                                          .quiet = c->quiet,
+                                          .json = c->result->json};
     signals_announce_bundle(false);
     if (signals_received()) {
         err_set(&report->failure, ERR_CANCELLED, "the bundle was not handed off, because you interrupted");
         message_print("%s", report->failure.msg);
-        handoff_print_repeat(c->delivery, &run, report);
+        handoff_print_repeat(c->delivery, &caller, report);
         /* Not `code`, which ignores a signal that arrives after the bundle was packed. */
         return exit_status_of(&report->failure);
     }
-    int handoff_code = handoff_command(c->delivery, &run, report);
+    int handoff_code = handoff_command(c->delivery, &caller, report);
     if (handoff_code == EXIT_USAGE) {
         /* Not EXIT_USAGE, which means that nothing was fetched: the bundle was written. */
-        handoff_print_repeat(c->delivery, &run, report);
+        handoff_print_repeat(c->delivery, &caller, report);
         return EXIT_HANDOFF;
     }
     return handoff_code != EXIT_OK ? handoff_code : code;
