@@ -16,9 +16,11 @@ setup() {
     curl -fsS -o heap.pb.gz "http://$server/debug/pprof/heap"
 }
 
-# Prints a program's messages on stderr, without the parts that change from run to run.
+# Prints a program's messages on stderr, without the parts that change from run to run. Several sources are fetched at the same time,
+# so the order of their first messages changes too.
 messages() { # COMMAND...
-    "$@" 2>&1 >/dev/null | sed "s|$PPROF_TMPDIR.*|KEPT|; s|^Time: .*|Time|"
+    "$@" 2>&1 >/dev/null | sed "s|$PPROF_TMPDIR.*|KEPT|; s|^Time: .*|Time|" |
+        awk '/^Fetching/ { print | "sort"; next } { close("sort"); print }'
 }
 
 @test "a URL is fetched as go tool pprof fetches it, and the saved profile gives the same report" {

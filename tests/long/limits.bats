@@ -13,7 +13,7 @@ teardown() {
 }
 
 @test "hostile bundles of every other shape take at most 10 s and 300 MB in bundle list, verify, extract and attach" {
-    check_hostile_bundles signs quotes names cmdlines
+    check_hostile_bundles signs quotes names cmdlines zip-in-zip strings
 }
 
 @test "goroutines --json prints the most stacks of a dump within 300 MB" {
