@@ -7,9 +7,8 @@
 
 #include "base/base.h"
 
-/* What the inventory must know about a kind of tracker to check the settings of a tracker. The rest of a
- * kind, its requests, is in struct tracker_type of handoff/, which also has the table handoff_tracker_kinds.
- */
+/* The properties of a kind of tracker by which the inventory checks the settings of a tracker. handoff/ has
+ * the table handoff_tracker_kinds, and the requests of each kind in struct tracker_type. */
 struct tracker_kind {
     const char *name;     /* the value of the key `kind`: "gitlab" */
     const char *title;    /* the product's own name: "GitLab" */

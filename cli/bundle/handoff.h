@@ -75,7 +75,7 @@ struct handoff_report {
 };
 void handoff_report_release(struct handoff_report *r);
 
-/* What the command passes to its hand-off. */
+/* The bundle of a hand-off, and the settings of the command that runs it. */
 struct handoff_caller {
     const char *bundle;
     const char *inventory; /* the value of --inventory, or NULL */

@@ -96,7 +96,7 @@ bool session_has_received(const struct session *s);
 /* ---- for the hub --------------------------------------------------------------------------------------- */
 
 /* Flushes queued data and checks whether the session is alive. ERR_LOST with the reason if it is not;
- * ERR_FAILED if the server sends much that belongs to no channel. */
+ * ERR_FAILED if the server sends much that belongs to no channel, or data in too small pieces. */
 int session_check(struct session *s, struct err *err);
 /* Ends the limits of bytes and CPU time that apply until the login ends, and enables keepalives;
  * session_send_keepalive sends one. */
