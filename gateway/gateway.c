@@ -180,7 +180,7 @@ const struct gateway_hop *gateway_hop(const struct gateway *gw, size_t i)
     return i < gw->n_hops ? &gw->hop_facts[i] : NULL;
 }
 
-/* Returns the destination for the carrier. On a direct route, replaces "localhost", which means the far host,
+/* Returns the destination for the carrier. On a direct route, replaces "localhost", which means the host,
  * by the address of that host. */
 static struct destination map_localhost(const struct gateway *gw, const struct destination *to)
 {

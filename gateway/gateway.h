@@ -2,7 +2,7 @@
  * Gateways: connections into a host. A gateway forwards file descriptors.
  *
  * A gateway owns one SSH session (or none, for a direct route) in one thread, its hub. gateway_attach opens a
- * channel to a destination as seen from the far host and moves bytes between the channel and a descriptor
+ * channel to a destination as seen from the SSH server and moves bytes between the channel and a descriptor
  * until either end closes. The other functions build on gateway_attach. A jump host is a gateway too: the
  * next session runs over a descriptor dialled from it.
  *
@@ -110,7 +110,7 @@ struct gateway_watch {
 int gateway_attach(struct gateway *gw, int fd, const struct destination *to,
                    const struct gateway_watch *watch, struct err *err);
 
-/* Opens a connection. Returns our end of it after the far host has confirmed it; the caller closes it. */
+/* Opens a connection. Returns our end of it after the SSH server has confirmed it; the caller closes it. */
 int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, struct err *err);
 
 /*
@@ -135,8 +135,8 @@ int gateway_listen(struct gateway *gw, const struct destination *to, struct gate
                    struct err *err);
 const char *gateway_listener_path(const struct gateway_listener *l);
 
-/* Checks whether a connection of the listener is accepted but not yet open at the far host. It stays in this
- * state for at most step_timeout_ms. */
+/* Checks whether a connection of the listener is accepted but not yet open at the SSH server. It stays in
+ * this state for at most step_timeout_ms. */
 bool gateway_listener_is_opening(struct gateway_listener *l);
 
 /* Returns -1 with the error of the last failed connection through this listener and clears it. Without one,

@@ -42,7 +42,7 @@ void mux_add_request(struct buf *b, enum mux_type type, uint32_t id);
  */
 void mux_add_stdio_forward(struct buf *b, uint32_t id, const char *host, unsigned port);
 /* MUX_OPEN_FORWARD: the master listens on the Unix socket `local_path` and forwards its connections to the
- * Unix socket `remote_path` on the far host. MUX_CLOSE_FORWARD: the master stops listening there. */
+ * Unix socket `remote_path` on the SSH server. MUX_CLOSE_FORWARD: the master stops listening there. */
 void mux_add_unix_forward(struct buf *b, enum mux_type type, uint32_t id, const char *local_path,
                           const char *remote_path);
 

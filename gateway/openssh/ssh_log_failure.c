@@ -55,7 +55,7 @@ static int host_key_failure(const struct ssh_log_complaints *c, const char *wher
     bool changed = find_complaint(c, "HOST IDENTIFICATION HAS CHANGED") != NULL;
     const char *quote = changed ? file : unknown;
     if (*offered)
-        snprintf(offer, sizeof offer, ": it offered %s", offered);
+        snprintf(offer, sizeof offer, ": the server offered %s", offered);
     if (quote)
         snprintf(quoted, sizeof quoted, "; ssh says: %s", quote);
     if (changed)
@@ -220,12 +220,12 @@ int ssh_log_failure(const struct ssh_log *l, const char *where, struct err *err)
 
 int ssh_log_explain_delay(const struct ssh_log *l, int64_t ms, struct err *err)
 {
-    char limit[32], reached[sizeof l->latest_method + 24] = "";
+    char limit[32], reached[sizeof l->latest_method + 40] = "";
     text_duration(limit, sizeof limit, ms);
     if (!l->banner[0])
         return failure_set(FAILURE_SERVER_NOT_REACHED, FAILURE_DETAILS(limit), err);
     if (l->latest_method[0])
-        snprintf(reached, sizeof reached, "; it came as far as %s", l->latest_method);
+        snprintf(reached, sizeof reached, "; the last method it tried is %s", l->latest_method);
     enum failure f = ssh_log_is_awaiting_agent(l)                   ? FAILURE_LOGIN_SLOW_AGENT
                      : strncmp(l->latest_method, "gssapi-", 7) == 0 ? FAILURE_LOGIN_SLOW_KERBEROS
                                                                     : FAILURE_LOGIN_SLOW;

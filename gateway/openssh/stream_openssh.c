@@ -28,7 +28,7 @@ struct openssh_stream {
     const struct destination *to;
     struct mux mux;
     int in, out;   /* data from and to the far side; one descriptor for a Unix socket */
-    bool awaiting; /* a Unix socket: the far host has not answered yet */
+    bool awaiting; /* a Unix socket: the SSH server has not answered yet */
     bool open;
     uint32_t ended;   /* the number of the alive check sent at the end of the connection; 0: not ended */
     char *local_path; /* a Unix socket: where the master listens; NULL while it does not */
@@ -76,14 +76,15 @@ static int finish_opening(struct openssh_stream *s, const struct mux_message *m,
         return failure_set(FAILURE_MASTER_ANSWER, FAILURE_DETAILS(s->master->path), err);
     if (s->to->unix_path && connect_local(s, err) < 0)
         return -1;
-    /* The far host connects to its Unix socket only after we connect. Only our own master reports the result.
+    /* The SSH server connects to its Unix socket only after we connect. Only our own master reports the
+     * result.
      */
     s->awaiting = s->to->unix_path && s->master->pid;
     s->open = !s->awaiting;
     return s->open;
 }
 
-/* Checks whether the far host has accepted the connection. Only the log has its answer. */
+/* Checks whether the SSH server has accepted the connection. Only the log has its answer. */
 static int check_answer(struct openssh_stream *s, struct err *err)
 {
     char text[160] = "connect failed", byte;

@@ -22,7 +22,7 @@ static const struct row {
     const char *message;
     const char *hint; /* NULL: none */
 } rows[] = {
-    /* Host keys. {} are the host's name, ": it offered TYPE FINGERPRINT" and the known key. */
+    /* Host keys. {} are the host's name, ": the server offered TYPE FINGERPRINT" and the known key. */
     [FAILURE_KEY_CHANGED] =
         {ERR_HOST_KEY, false, "{}: HOST KEY HAS CHANGED{}{}",
          "another machine may intercept the connection; only if you know why it changed, remove {}"},
@@ -157,10 +157,9 @@ static const struct row {
                                "the server ended the session: Too many authentication failures",
                                "the server counts every offered key: name the key for this host "
                                "(IdentityFile) and add \"IdentitiesOnly yes\""},
-    [FAILURE_SIGNING] =
-        {ERR_DENIED, false, "the server accepts a key, but ssh cannot sign with it: {}",
-         "is the key's token plugged in, is the PIN right, does the agent allow it? `ssh -v` to the "
-         "same host shows more"},
+    [FAILURE_SIGNING] = {ERR_DENIED, false, "the server accepts a key, but ssh cannot sign with it: {}",
+                         "is the security key or smart card plugged in, is the PIN right, and does the agent "
+                         "need a confirmation? `ssh -v` to the same host shows more"},
     [FAILURE_LOGIN_SLOW] = {ERR_TIMEOUT, false, SLOW_LOGIN, "`ssh -v` to the same host shows where it stops"},
     [FAILURE_LOGIN_SLOW_AGENT] =
         {ERR_TIMEOUT, false, SLOW_LOGIN,
@@ -172,8 +171,9 @@ static const struct row {
                                  "a security key waits for a touch, and --batch allows no prompt",
                                  "without --batch profgrab prompts for the touch, and waits as long as "
                                  "--ask-timeout"},
-    [FAILURE_TOUCH_MISSING] = {ERR_TIMEOUT, false, "the user did not touch the key",
-                               "its token blinks when it waits for a touch; --ask-timeout sets the limit"},
+    [FAILURE_TOUCH_MISSING] =
+        {ERR_TIMEOUT, false, "the user did not touch the key",
+         "the security key blinks when it waits for a touch; --ask-timeout sets the limit"},
     [FAILURE_SSH_SILENT] = {ERR_FAILED, false, "ssh ended without a message", NULL},
     [FAILURE_SSH_MESSAGE] = {ERR_FAILED, false, "ssh says: {}", NULL},
     [FAILURE_QUESTIONS_ENDLESS] = {ERR_FAILED, false, "keyboard-interactive: the server asks without end",
@@ -218,22 +218,23 @@ static const struct row {
                                    FORBIDDEN_HINT},
     [FAILURE_FORWARD_UNSUPPORTED] = {ERR_FAILED, false, "the SSH server cannot forward to {}",
                                      "OpenSSH's sshd can, or another server with {}"},
-    [FAILURE_FORWARD_UNREACHED] = {ERR_FAILED, true, "the far host cannot connect to {}{}",
+    [FAILURE_FORWARD_UNREACHED] = {ERR_FAILED, true, "the SSH server cannot connect to {}{}",
                                    "nothing listens there, or it listens on another address or port"},
     /* sshd gives the same answer if it forbids forwarding to a Unix socket. */
-    [FAILURE_FORWARD_UNREACHED_SOCKET] = {ERR_FAILED, true, "the far host cannot connect to {}{}",
+    [FAILURE_FORWARD_UNREACHED_SOCKET] = {ERR_FAILED, true, "the SSH server cannot connect to {}{}",
                                           "nothing listens there, or that user may not open it; or "
                                           "sshd_config there forbids it: AllowStreamLocalForwarding, "
                                           "DisableForwarding, or the key's restrict option"},
-    [FAILURE_FORWARD_SLOW] = {ERR_TIMEOUT, true, "the far host did not connect to {} in time",
-                              "is that its address as seen from there, and does a firewall let it through? "
-                              "--connect-timeout sets the limit"},
+    [FAILURE_FORWARD_SLOW] =
+        {ERR_TIMEOUT, true, "the SSH server did not connect to {} in time",
+         "is the address right in the network of that server, and does a firewall let it through? "
+         "--connect-timeout sets the limit"},
     [FAILURE_FORWARD_CUT] = {ERR_FAILED, false, "the connection was closed before the end of the data", NULL},
     [FAILURE_CHANNEL] = {ERR_FAILED, false, "cannot open a channel to {}: {}", NULL},
     [FAILURE_MASTER_FORBIDS] = {ERR_FAILED, false, "the ssh -M at {} was not allowed to forward to {}: {}",
                                 NULL},
     [FAILURE_MASTER_UNREACHED] = {ERR_FAILED, false,
-                                  "the far host does not connect to {}; the ssh -M at {} says: {}",
+                                  "the SSH server does not connect to {}; the ssh -M at {} says: {}",
                                   "nothing listens there, or sshd_config there does not allow it "
                                   "(AllowTcpForwarding, PermitOpen); `--via libssh2` may tell which"},
     [FAILURE_MASTER_ANSWER] = {ERR_FAILED, false, "the ssh -M at {} sent an unexpected answer", NULL},

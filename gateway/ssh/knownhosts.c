@@ -283,7 +283,7 @@ static int refuse_changed(const struct known_hosts *k, const struct known_key *k
 int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, const char *server,
                       const struct strlist *files, struct err *err)
 {
-    static const char offer[] = ": it offered ";
+    static const char offer[] = ": the server offered ";
     char type[64], fingerprint[SSH_FINGERPRINT], offered[180], location[LOCATION_MAX];
     const struct known_key *line = NULL;
     ssh_blob_type(key, type, sizeof type);

@@ -9,11 +9,11 @@
 
 #include "base/base.h"
 
-/* The target of a channel, as the far host sees it. */
+/* The target of a channel, as the SSH server sees it. */
 struct destination {
     const char *host;
     unsigned port;
-    const char *unix_path; /* a Unix socket of the far host instead of host and port; NULL: TCP */
+    const char *unix_path; /* a Unix socket of the SSH server instead of host and port; NULL: TCP */
 };
 
 /* A finished step of gateway_open. */

@@ -286,7 +286,7 @@ inv.yaml:5:16: port must be a number from 1 to 65535'
     local port
     port=$(rig_free_port)
     run_profgrab --host file-03 --port "$port" heap
-    assert_refused 1 "file-03: port-$port: the far host cannot connect to localhost port $port" 'hint: nothing listens there'
+    assert_refused 1 "file-03: port-$port: the SSH server cannot connect to localhost port $port" 'hint: nothing listens there'
 }
 
 @test "forbidden forwarding is reported" {

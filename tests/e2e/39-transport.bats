@@ -13,7 +13,7 @@ load helper
 @test "a Unix socket that does not exist or may not be forwarded to is reported" {
     run_profgrab --host file-03 --unix "$RIG_DIR/nosuch.sock" heap
     assert_status 1
-    assert_stderr_has "the far host cannot connect to $RIG_DIR/nosuch.sock"
+    assert_stderr_has "the SSH server cannot connect to $RIG_DIR/nosuch.sock"
     assert_stderr_has 'AllowStreamLocalForwarding'
     rig_sshd inet inet-01 'AllowStreamLocalForwarding no'
     chmod 666 "$RIG_DIR/rude.sock"

@@ -120,13 +120,13 @@ manifest() {
     assert_status 0
     run_profgrab --via openssh --host file-03 --unix "$RIG_DIR/nothing.sock" heap
     assert_status 1
-    assert_stderr_has "the far host cannot connect to $RIG_DIR/nothing.sock"
+    assert_stderr_has "the SSH server cannot connect to $RIG_DIR/nothing.sock"
 }
 
 @test "a service that does not listen and one that may not be forwarded to are reported" {
     run_profgrab --via openssh --host file-03 --port 1 heap
     assert_status 1
-    assert_stderr_has 'the far host cannot connect to localhost port 1: Connection refused'
+    assert_stderr_has 'the SSH server cannot connect to localhost port 1: Connection refused'
     run_profgrab --via openssh --host strict-01 --port "$RIG_PORT_caddy" heap
     assert_status 1
     assert_stderr_has "the SSH server does not allow forwarding to localhost port $RIG_PORT_caddy"
@@ -138,7 +138,7 @@ manifest() {
     host_with "UserKnownHostsFile $PWD/known"
     run_via mine
     assert_status 1
-    assert_stderr_has 'host key is not known: it offered ssh-ed25519 SHA256:'
+    assert_stderr_has 'host key is not known: the server offered ssh-ed25519 SHA256:'
     assert_equal "$(wc -c <known)" 0
     ssh-keygen -q -t ed25519 -N '' -f other
     printf '[127.0.0.1]:%s %s\n' "$RIG_PORT_sshd" "$(cut -d' ' -f1,2 other.pub)" >known
@@ -336,7 +336,7 @@ s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); print(s.getsockname()
     assert_status 0
     run_profgrab --host mine --port 1 heap
     assert_status 1
-    assert_stderr_has 'the far host does not connect to localhost port 1'
+    assert_stderr_has 'the SSH server does not connect to localhost port 1'
     assert_equal "$(grep -c '^Accepted' "$RIG_DIR/sshd/log")" 0
     ssh -F "$SSH_CONFIG" -O check -S "$PWD/live" mine
 }

@@ -214,7 +214,7 @@ run_auto() {
     : >"$known"
     run_check
     assert_status 1
-    assert_stdout_has "host key is not known: it offered ssh-ed25519 $fingerprint, not in $known"
+    assert_stdout_has "host key is not known: the server offered ssh-ed25519 $fingerprint, not in $known"
     assert_stdout_has 'compare that fingerprint'
     assert_stdout_has '--accept-new'
     assert_stdout_has 'your own ssh'

@@ -114,7 +114,7 @@ EOF
     rig_end narrow
     rig_end hole
     assert_status 3
-    assert_stderr_has "hole-01: the far host did not connect to 127.0.0.1 port $hole in time"
+    assert_stderr_has "hole-01: the SSH server did not connect to 127.0.0.1 port $hole in time"
     assert_stderr_has "near-01: dead: "
     refute_stderr_has "near-01: good: the"
     for good in near-01 near-02 near-03; do assert_stderr_has "$good: good: heap: "; done
@@ -163,7 +163,7 @@ time.sleep(600)' "$2"
     tar -tf "$output" | grep -c '/heap.pb.gz$' | grep -qx 2 || fail_run 'not both were fetched'
     # No message names another host's destination.
     while read -r i; do
-        assert_stderr_has "dead-$i: the far host did not connect to 127.0.0.1 port"
+        assert_stderr_has "dead-$i: the SSH server did not connect to 127.0.0.1 port"
     done < <(printf '%02d\n' {1..12})
     refute_stderr_has 'sessions to it wait'
 }

@@ -200,7 +200,7 @@ run_hinted() {
     # A service that does not exist.
     run_profgrab --host file-03 --port "$closed" --connect-timeout 3s heap
     assert_status 1
-    assert_stderr_has 'the far host cannot connect'
+    assert_stderr_has 'the SSH server cannot connect'
     refute_stderr_has 'profgrab hosts'
     run_hinted
     assert_status 1

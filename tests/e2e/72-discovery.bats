@@ -278,7 +278,7 @@ W
     rig_alias file-03 sshd
     run_profgrab --host file-03 heap
     assert_status 1
-    assert_stderr_has 'the far host cannot connect to file-03 port 9236'
+    assert_stderr_has 'the SSH server cannot connect to file-03 port 9236'
     assert_stderr_has '`host: 127.0.0.1`'
     assert_equal "$(grep -o '`profgrab check[^`]*`' <<<"$stderr")" "\`profgrab check -F $SSH_CONFIG --host file-03 --service storage\`"
     run_profgrab check --host file-03 --service storage

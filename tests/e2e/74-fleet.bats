@@ -75,11 +75,11 @@ set_limits() {
 assert_reasons() { # NAME...
     local -A why=(
         [refused]="127.0.0.1 port $RIG_PORT_nobody: cannot connect: Connection refused"
-        [changed]="127.0.0.1 port $RIG_PORT_sshd: HOST KEY HAS CHANGED: it offered ssh-ed25519 SHA256:"
+        [changed]="127.0.0.1 port $RIG_PORT_sshd: HOST KEY HAS CHANGED: the server offered ssh-ed25519 SHA256:"
         [denied]="127.0.0.1 port $RIG_PORT_sshd: permission denied for user stranger: the server refused key $RIG_KEY"
         [mute]="127.0.0.1 port $RIG_PORT_bad_silent: the server accepts the connection but sends no data (waited ${deadline}s for an SSH banner)"
         [closing]="127.0.0.1 port $RIG_PORT_bad_closing: tried "
-        [gone]="gone: the far host cannot connect to localhost port $RIG_PORT_nobody"
+        [gone]="gone: the SSH server cannot connect to localhost port $RIG_PORT_nobody"
         [page]='page: heap: this is an HTML page titled "Sign in", not a profile'
         [locked]='locked: heap: HTTP 401: who are you?'
         [silent]="silent: no answer: the connection was accepted, but no data arrived for ${deadline}s"

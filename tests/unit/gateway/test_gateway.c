@@ -464,7 +464,7 @@ static void a_silent_port_times_out(void **state)
         &(struct gateway_options){.cancel_fd = -1, .step_timeout_ms = 200, .keepalive_ms = 10000});
     int fd = -1;
     int64_t start = clock_now();
-    char *msg = format_text("the far host did not connect to 127.0.0.1 port %u in time", port);
+    char *msg = format_text("the SSH server did not connect to 127.0.0.1 port %u in time", port);
     assert_refused(gateway_dial(gw, &to, &fd, &err), &err, ERR_TIMEOUT, msg);
     assert_in_range(clock_now() - start, 200, LONG_MS);
     free(msg);

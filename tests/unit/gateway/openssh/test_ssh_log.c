@@ -232,14 +232,16 @@ static void the_reason_of_a_failure_is_read(void **state)
         {"No ED25519 host key is known for [h]:2 and you have requested strict checking.\r\n"
          "Host key verification failed.\r\n",
          ERR_HOST_KEY,
-         "h port 2: host key is not known: it offered a key that ssh did not name; ssh says: No ED25519 host "
+         "h port 2: host key is not known: the server offered a key that ssh did not name; ssh says: No "
+         "ED25519 host "
          "key "
          "is known for [h]:2 and you have requested strict checking."},
         {"debug1: Server host key: ssh-ed25519 SHA256:x\n"
          "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\r\n"
          "Offending ED25519 key in /k:1\r\nHost key verification failed.\r\n",
          ERR_HOST_KEY,
-         "h port 2: HOST KEY HAS CHANGED: it offered ssh-ed25519 SHA256:x; ssh says: Offending ED25519 key "
+         "h port 2: HOST KEY HAS CHANGED: the server offered ssh-ed25519 SHA256:x; ssh says: Offending "
+         "ED25519 key "
          "in "
          "/k:1"},
         {"debug1: Server host key: ssh-ed25519 SHA256:x\n"
@@ -325,15 +327,16 @@ static void the_reason_of_a_delay_is_read(void **state)
     } cases[] = {
         {"", false, "ssh did not reach the server within 4s", "is the host up"},
         {REACHED, false, "ssh did not log in within 4s", "`ssh -v`"},
-        {REACHED PUBLICKEY, false, "ssh did not log in within 4s; it came as far as publickey", "`ssh -v`"},
-        {REACHED PUBLICKEY ACCEPTS "\r\n", false, "ssh did not log in within 4s; it came as far as publickey",
+        {REACHED PUBLICKEY, false, "ssh did not log in within 4s; the last method it tried is publickey",
          "`ssh -v`"},
+        {REACHED PUBLICKEY ACCEPTS "\r\n", false,
+         "ssh did not log in within 4s; the last method it tried is publickey", "`ssh -v`"},
         {REACHED PUBLICKEY ACCEPTS " agent\r\n", true,
-         "ssh did not log in within 4s; it came as far as publickey", "the agent's key"},
+         "ssh did not log in within 4s; the last method it tried is publickey", "the agent's key"},
         {REACHED PUBLICKEY ACCEPTS " agent\r\ndebug1: Next authentication method: password\r\n", false,
-         "ssh did not log in within 4s; it came as far as password", "`ssh -v`"},
+         "ssh did not log in within 4s; the last method it tried is password", "`ssh -v`"},
         {REACHED "debug1: Next authentication method: gssapi-with-mic\r\n", false,
-         "ssh did not log in within 4s; it came as far as gssapi-with-mic", "KDC"},
+         "ssh did not log in within 4s; the last method it tried is gssapi-with-mic", "KDC"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err err = ERR_INIT;

@@ -34,8 +34,9 @@ static void details_fill_the_gaps_in_order(void **state)
     (void)state;
     struct err err = ERR_INIT;
     failure_set(FAILURE_KEY_CHANGED,
-                FAILURE_DETAILS("a port 22", ": it offered k", ", but f:1 has l", "line 1 of f"), &err);
-    assert_string_equal(err.msg, "a port 22: HOST KEY HAS CHANGED: it offered k, but f:1 has l");
+                FAILURE_DETAILS("a port 22", ": the server offered k", ", but f:1 has l", "line 1 of f"),
+                &err);
+    assert_string_equal(err.msg, "a port 22: HOST KEY HAS CHANGED: the server offered k, but f:1 has l");
     assert_string_equal(
         err.hint,
         "another machine may intercept the connection; only if you know why it changed, remove line 1 of f");

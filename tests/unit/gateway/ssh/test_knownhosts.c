@@ -354,16 +354,18 @@ static void a_known_key_is_trusted(void **state)
 
 static void an_unknown_key_is_refused(void **state)
 {
-    char *msg = format_text("far port 22: host key is not known: it offered ssh-ed25519 %s, there is no "
-                            "/home/ann/.ssh/known_hosts",
-                            keys[ED].fingerprint);
+    char *msg =
+        format_text("far port 22: host key is not known: the server offered ssh-ed25519 %s, there is no "
+                    "/home/ann/.ssh/known_hosts",
+                    keys[ED].fingerprint);
     assert_judged("", ED, msg, unknown_hint);
     free(msg);
     struct err err = ERR_INIT;
     struct known_hosts none = {0};
     struct strlist files = {0};
-    msg = format_text("far: host key is not known: it offered ecdsa-sha2-nistp521 %s, no file is named",
-                      keys[P521].fingerprint);
+    msg =
+        format_text("far: host key is not known: the server offered ecdsa-sha2-nistp521 %s, no file is named",
+                    keys[P521].fingerprint);
     assert_refused(known_hosts_check(&none, &keys[P521].blob, "far", &files, &err), &err, ERR_HOST_KEY, msg);
     free(msg);
     /* Existing files were searched. */
@@ -371,7 +373,7 @@ static void an_unknown_key_is_refused(void **state)
     assert_ok(strlist_add(&files, "/home/ann/.ssh/known_hosts", NULL), NULL);
     assert_ok(strlist_add(&files, first, NULL), NULL);
     assert_ok(strlist_add(&files, second, NULL), NULL);
-    msg = format_text("far: host key is not known: it offered ssh-ed25519 %s, not in %s, %s",
+    msg = format_text("far: host key is not known: the server offered ssh-ed25519 %s, not in %s, %s",
                       keys[ED].fingerprint, first, second);
     assert_refused(known_hosts_check(&none, &keys[ED].blob, "far", &files, &err), &err, ERR_HOST_KEY, msg);
     strlist_release(&files);
@@ -384,10 +386,10 @@ static void a_key_of_another_type_is_refused(void **state)
 {
     (void)state;
     char *text = format_text("# Host a found: line 5\na %s\n", keys[RSA].line);
-    char *msg =
-        format_text("far port 22: host key is not known: it offered ssh-ed25519 %s, but /etc/known:5 has "
-                    "ssh-rsa %s",
-                    keys[ED].fingerprint, keys[RSA].fingerprint);
+    char *msg = format_text(
+        "far port 22: host key is not known: the server offered ssh-ed25519 %s, but /etc/known:5 has "
+        "ssh-rsa %s",
+        keys[ED].fingerprint, keys[RSA].fingerprint);
     assert_judged(text, ED, msg,
                   "another machine may intercept the connection; only if you know why it does not show that "
                   "key any more, remove line 5 "
@@ -461,9 +463,10 @@ static void an_authority_is_not_a_host_key(void **state)
     (void)state;
     struct err err = ERR_INIT;
     char *text = format_text("# Host a found: line 1 CA\n@cert-authority a %s\n", keys[ED].line);
-    char *msg = format_text("far port 22: host key is not known: it offered ssh-ed25519 %s, there is no "
-                            "/home/ann/.ssh/known_hosts",
-                            keys[ED].fingerprint);
+    char *msg =
+        format_text("far port 22: host key is not known: the server offered ssh-ed25519 %s, there is no "
+                    "/home/ann/.ssh/known_hosts",
+                    keys[ED].fingerprint);
     assert_judged(text, ED, msg,
                   "its certificate may be signed by the authority of /etc/known:1: --via openssh");
     free(msg);
@@ -489,9 +492,9 @@ static void a_changed_key_is_refused(void **state)
 {
     (void)state;
     char *text = format_text("# Host a found: line 31\na %s\n", keys[ED_OTHER].line);
-    char *msg =
-        format_text("far port 22: HOST KEY HAS CHANGED: it offered ssh-ed25519 %s, but /etc/known:31 has %s",
-                    keys[ED].fingerprint, keys[ED_OTHER].fingerprint);
+    char *msg = format_text(
+        "far port 22: HOST KEY HAS CHANGED: the server offered ssh-ed25519 %s, but /etc/known:31 has %s",
+        keys[ED].fingerprint, keys[ED_OTHER].fingerprint);
     assert_judged(text, ED, msg,
                   "another machine may intercept the connection; only if you know why it changed, remove "
                   "line 31 of /etc/known");
