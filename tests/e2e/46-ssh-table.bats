@@ -357,7 +357,7 @@ smart_card() {
     row refused 'another key than the known one' sshd "$(known changed "$here $other")"
     row refused 'the known key is of another type' sshd "$(known type "$here $(ssh-keygen -q -t ecdsa -N '' -f ecdsa; cut -d' ' -f1,2 ecdsa.pub)")"
     row refused 'revoked' sshd "$(known revoked "@revoked $here $key" "$here $key")"
-    row 'ssh refused' 'only a certificate authority is known' sshd "$(known authority "@cert-authority * $other")"
+    row 'ssh refused' 'only a certificate authority is known, and the host has no certificate' sshd "$(known authority "@cert-authority * $other")"
     row works 'unknown, with --accept-new' sshd "$(known new '')" -- --accept-new
     row refused 'another key than the known one, with --accept-new' sshd "$(known changed2 "$here $other")" -- --accept-new
     rows_done
