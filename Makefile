@@ -29,6 +29,7 @@ variant := $(compiler)$(if $(SAN),-$(SAN))$(if $(LIBSSH2),-$(notdir $(LIBSSH2)))
 out := build/$(if $(filter fuzz,$(SAN)),fuzz,$(variant))
 
 warnings := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wformat=2
+warnings += $(if $(filter clang,$(compiler)),-Wreserved-identifier)
 sanitizers_1 := -fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 sanitizers_thread := -fsanitize=thread -fno-omit-frame-pointer
 sanitizers_fuzz := -fsanitize=fuzzer-no-link$(comma)address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer

@@ -1,7 +1,3 @@
-/* _GNU_SOURCE, which the Makefile sets, selects another strerror_r. This file uses the POSIX function. */
-#undef _GNU_SOURCE
-#define _POSIX_C_SOURCE 200809L
-
 #define ERR_IMPLEMENTATION
 #include "base/data/err.h"
 
@@ -34,13 +30,12 @@ int err_sys(struct err *err, const char *fmt, ...)
     int saved = errno;
     if (!err)
         return -1;
-    char what[sizeof err->msg], why[128];
+    char what[sizeof err->msg], buffer[128];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(what, sizeof what, fmt, ap);
     va_end(ap);
-    if (strerror_r(saved, why, sizeof why) != 0)
-        snprintf(why, sizeof why, "errno %d", saved);
+    const char *why = strerror_r(saved, buffer, sizeof buffer);
     return err_set(err, saved == EPIPE ? ERR_PIPE : ERR_LOCAL_IO, "%.380s: %s", what, why);
 }
 

@@ -1,27 +1,46 @@
 #!/usr/bin/env bats
 # Findings on programs that have a problem (tests/ailing), and on healthy ones: each rule reports its own problem with the
-# function, and no other rule does. All profiles are taken in parallel. Those with too few samples are taken again, when the
-# other programs have ended, because the machine may be busy.
+# function, and no other rule does. The program `waiting` runs during all tests, the others only while their profiles are taken.
 
 load helper
 
-TROUBLES=(none collection allocation channels locks waking unbuffered buffered native regexp json waiting)
-TIME=5
+BUSY=(none collection allocation channels locks waking unbuffered buffered native regexp json)
 MIN_SAMPLES=100
+
+start_ailing() { # TROUBLE...
+    local trouble
+    for trouble; do
+        rm -f "$RIG_DIR/$trouble/log"
+        rig_spawn "$trouble" "$rig_root/build/fixture/ailing" "$trouble"
+    done
+    for trouble; do
+        rig_wait "$trouble" 20 grep -q '^listening ' "$RIG_DIR/$trouble/log"
+    done
+}
 
 ailing_port() { # TROUBLE
     sed -n 's/^listening .*://p' "$RIG_DIR/$1/log"
 }
 
-# Takes the CPU profiles of these programs, in parallel.
-fetch_profiles() { # TROUBLE...
-    local trouble fetching=()
-    for trouble in "$@"; do
-        curl -fsS -o "$RIG_DIR/$trouble.pb.gz" \
-            "http://127.0.0.1:$(ailing_port "$trouble")/debug/pprof/profile?seconds=$TIME" &
-        fetching+=($!)
+# Starts these programs, takes their CPU profiles and ends them. Runs two programs at a time, because each needs a core.
+fetch_profiles() { # SECONDS TROUBLE...
+    local seconds=$1 trouble fetching pair
+    shift
+    while (($# > 0)); do
+        pair=("${@:1:2}") fetching=()
+        shift "${#pair[@]}"
+        start_ailing "${pair[@]}"
+        for trouble in "${pair[@]}"; do
+            fetch_profile "$seconds" "$trouble" &
+            fetching+=($!)
+        done
+        wait "${fetching[@]}"
+        for trouble in "${pair[@]}"; do rig_end "$trouble"; done
     done
-    wait "${fetching[@]}"
+}
+
+fetch_profile() { # SECONDS TROUBLE
+    curl -fsS -o "$RIG_DIR/$2.pb.gz" "http://127.0.0.1:$(ailing_port "$2")/debug/pprof/profile?seconds=$1"
 }
 
 samples() { # TROUBLE: prints the number of samples in its profile
@@ -30,26 +49,19 @@ samples() { # TROUBLE: prints the number of samples in its profile
 }
 
 setup_file() {
-    local trouble left=() few=("${TROUBLES[@]}")
+    local trouble seconds taken few=("${BUSY[@]}")
     RIG_DIR=$(mktemp -d "${TMPDIR:-/tmp}/profgrab-rig.XXXXXX")
     export RIG_DIR
     mkdir "$RIG_DIR/pids"
-    for trouble in "${TROUBLES[@]}"; do
-        rig_spawn "$trouble" "$rig_root/build/fixture/ailing" "$trouble"
-    done
-    for trouble in "${TROUBLES[@]}"; do
-        rig_wait "$trouble" 20 grep -q '^listening ' "$RIG_DIR/$trouble/log"
-    done
-    for _ in 1 2 3 4 5 6; do
+    start_ailing waiting
+    fetch_profile 2 waiting
+    # On a busy machine some profiles have too few samples: these are taken again, and longer.
+    for seconds in 2 4 8 16 32; do
         ((${#few[@]} > 0)) || break
-        fetch_profiles "${few[@]}"
-        left=("${few[@]}") few=()
-        for trouble in "${left[@]}"; do
-            if [[ $trouble != waiting ]] && (($(samples "$trouble") < MIN_SAMPLES)); then
-                few+=("$trouble")
-            elif [[ $trouble != waiting ]]; then
-                rig_end "$trouble"
-            fi
+        fetch_profiles "$seconds" "${few[@]}"
+        taken=("${few[@]}") few=()
+        for trouble in "${taken[@]}"; do
+            (($(samples "$trouble") >= MIN_SAMPLES)) || few+=("$trouble")
         done
     done
 }
