@@ -1,5 +1,5 @@
-/* Questions that only a person can answer: a passphrase, a password, a server's prompt (RFC 4256). An ask_fn
- * asks them on a terminal or through SSH_ASKPASS. */
+/* Questions to the user: for a passphrase, a password, or the answer to a server's prompt (RFC 4256). An
+ * ask_fn asks them on a terminal or through SSH_ASKPASS. */
 #ifndef BASE_ASK_H
 #define BASE_ASK_H
 
@@ -16,15 +16,15 @@ struct question {
         ASK_NOTICE, /* a notice without an answer, such as "touch the key" */
     } kind;
     const char *prompt;  /* printable, one or more lines */
-    const char *key;     /* the private key, or the file, that the passphrase opens; else NULL */
+    const char *key;     /* path of the key or other file that the passphrase opens; NULL: another question */
     bool is_retry;       /* the previous answer was wrong */
-    bool bypass_keyring; /* do not use the keyring: the person chooses a new passphrase, or the caller uses
+    bool bypass_keyring; /* do not use the keyring: the user chooses a new passphrase, or the caller uses
                             the keyring itself */
     int64_t deadline;    /* the value of clock_now() at which the wait for the answer ends */
 };
 
-/* Asks the person. Several threads may call it at the same time. Fills *ret, which the caller wipes, except
- * for ASK_NOTICE. Fails with ERR_CANCELLED or ERR_TIMEOUT, or with ERR_NOT_FOUND if there is neither a
+/* Asks the user. Several threads may call it at the same time. Except for ASK_NOTICE, fills *ret, which the
+ * caller wipes. Fails with ERR_CANCELLED or ERR_TIMEOUT, or with ERR_NOT_FOUND if there is neither a
  * terminal nor SSH_ASKPASS. */
 typedef int ask_fn(void *ctx, const struct question *q, struct secret *ret, struct err *err);
 

@@ -15,11 +15,11 @@
 enum { MAX_TRIES = 1000 };
 
 struct atomic_file {
-    struct dir directory; /* the atomic file owns the descriptor and the name */
-    char *directory_name;
+    struct dir directory;
+    char *directory_name; /* directory.name, for free(3) */
     int fd;
-    char *path;      /* as the caller gave it, for messages */
-    char *temporary; /* its temporary name in the directory; NULL: no name, or the final one */
+    char *path;      /* the path that the caller gave */
+    char *temporary; /* the file's temporary name in the directory; NULL: it has no name or its final one */
 };
 
 /* Creates the file in file->directory. */
@@ -112,11 +112,12 @@ int atomic_file_give_name(struct atomic_file *file, const char *path, struct err
 int atomic_file_give_free_name(struct atomic_file *file, const char *path, const char *ending,
                                char **ret_path, struct err *err)
 {
-    int stem = (int)(strlen(path) - strlen(ending));
+    int stem_length = (int)(strlen(path) - strlen(ending));
     for (int i = 1;; i++) {
         char *name = NULL;
         struct err why = ERR_INIT;
-        int n = i == 1 ? asprintf(&name, "%s", path) : asprintf(&name, "%.*s-%d%s", stem, path, i, ending);
+        int n =
+            i == 1 ? asprintf(&name, "%s", path) : asprintf(&name, "%.*s-%d%s", stem_length, path, i, ending);
         if (n < 0)
             return err_nomem(err);
         if (atomic_file_give_name(file, name, &why) == 0) {

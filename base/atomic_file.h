@@ -2,7 +2,7 @@
  * A new file that gets its name only when it is complete. Until then it is nameless (O_TMPFILE), so that a
  * killed process leaves no file. Two cases need a temporary name, `NAME.tmp-` and random characters: a system
  * without nameless files, and atomic_file_replace just before it renames the file. A file that never gets its
- * name is removed. Its mode is 0600. Only atomic_file_replace replaces an existing file.
+ * name is removed. New files have mode 0600. Only atomic_file_replace replaces an existing file.
  *
  * The directory is opened once, when the atomic file is created, and links in its path are followed. The name
  * is created in that directory, even if the path names another directory by then. If the name is a symbolic
@@ -34,9 +34,9 @@ int atomic_file_sync(struct atomic_file *file, struct err *err);
  * is taken; the caller may then try another name. */
 int atomic_file_give_name(struct atomic_file *file, const char *path, struct err *err);
 
-/* Works like atomic_file_give_name. If `path`, which ends in `ending`, is taken, tries `-2`, `-3`, ... before
- * that ending, about a thousand names at most. *ret_path is the path with the chosen name, a new string; the
- * caller frees it. */
+/* Works like atomic_file_give_name, but tries further names while a name is taken: `-2`, `-3`, ... before
+ * `ending`, in which `path` must end. Tries about a thousand names at most. *ret_path is the path with the
+ * chosen name, a new string; the caller frees it. */
 int atomic_file_give_free_name(struct atomic_file *file, const char *path, const char *ending,
                                char **ret_path, struct err *err);
 
@@ -44,7 +44,7 @@ int atomic_file_give_free_name(struct atomic_file *file, const char *path, const
  * replaced, not followed. The new file keeps its own mode. A directory with that name is an error. */
 int atomic_file_replace(struct atomic_file *file, const char *path, struct err *err);
 
-/* Closes the atomic file and removes it if it has no name. Accepts NULL. */
+/* Closes the file, and removes it if it never got its name. Accepts NULL. */
 void atomic_file_free(struct atomic_file *file);
 
 #endif

@@ -6,8 +6,8 @@
 #include "base/data/text.h"
 #include "base/banned.h"
 
-/* The memory for each byte of a file. A dump of goroutines inflates to about 50 bytes for each byte. A
- * profile inflates to 10 bytes for each byte, and needs 30 bytes of memory for them. */
+/* Bytes of memory for each byte of a file. A dump of goroutines inflates to about 50 times its size on
+ * disk. A profile inflates to 10 times its size on disk, and reading it needs 30 times its size on disk. */
 #define MEMORY_PER_BYTE 48
 #define MS_PER_MB 1000
 
@@ -18,10 +18,10 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 
 struct proc_fork_limits confined_limits(uint64_t bytes, int cancel_fd)
 {
-    uint64_t scaled = min_u64(bytes, CONFINED_MEMORY_MAX);
-    uint64_t ms = (uint64_t)CONFINED_TIME_MS + scaled / 1000000 * MS_PER_MB;
+    uint64_t capped = min_u64(bytes, CONFINED_MEMORY_MAX);
+    uint64_t ms = (uint64_t)CONFINED_TIME_MS + capped / 1000000 * MS_PER_MB;
     return (struct proc_fork_limits){
-        .memory = min_u64(CONFINED_MEMORY + scaled * MEMORY_PER_BYTE, CONFINED_MEMORY_MAX),
+        .memory = min_u64(CONFINED_MEMORY + capped * MEMORY_PER_BYTE, CONFINED_MEMORY_MAX),
         .cpu_ms = (int64_t)min_u64(ms, (uint64_t)CONFINED_TIME_MAX_MS),
         .cancel_fd = cancel_fd};
 }
@@ -99,10 +99,10 @@ struct proc_fork_limits confined_budget_rest(const struct confined_budget *b, in
 int confined_budget_check(const struct confined_budget *b, const char *name, struct err *err)
 {
     /* The last input may take the other 3/8: on a busy machine a check of 128 MiB took 3.5 s of 10 s. */
-    int64_t most = b ? limits_of(b).cpu_ms / 8 * 5 : 0;
-    if (!b || proc_cpu_ms() - b->cpu_before_ms <= most)
+    int64_t limit_ms = b ? limits_of(b).cpu_ms / 8 * 5 : 0;
+    if (!b || proc_cpu_ms() - b->cpu_before_ms <= limit_ms)
         return 0;
-    err_set(err, ERR_LIMIT, "reading it takes more than %" PRId64 " s of processor time", most / 1000);
+    err_set(err, ERR_LIMIT, "reading it takes more than %" PRId64 " s of processor time", limit_ms / 1000);
     return confined_err_wrap(err, name);
 }
 
@@ -122,13 +122,13 @@ void confined_renew_memory(const struct confined_budget *b, uint64_t extra)
 int confined_restore_memory(const struct confined_budget *b, uint64_t before, int rc, const char *name,
                             struct err *err)
 {
-    char most[32];
+    char limit[32];
     if (!b)
         return rc;
     proc_limit_memory(before, &before);
     if (rc == 0 || !err->out_of_memory)
         return rc;
     err_set(err, ERR_LIMIT, "reading it takes more than %s of memory",
-            text_bytes(most, sizeof most, limits_of(b).memory));
+            text_bytes(limit, sizeof limit, limits_of(b).memory));
     return confined_err_wrap(err, name);
 }

@@ -33,24 +33,24 @@ void confined_budget_init(uint64_t bytes, struct confined_budget *ret);
 /* Raises the limits for `bytes` more bytes of input. Any thread may call it. */
 void confined_budget_add(struct confined_budget *b, uint64_t bytes);
 
-/* Returns the rest of the budget for a child, but at least 1 s and 16 MB, so that the child can report an
- * error. */
+/* Returns the unused part of the budget as the limits of a child, but at least 1 s and 16 MB, so that the
+ * child can report an error. */
 struct proc_fork_limits confined_budget_rest(const struct confined_budget *b, int cancel_fd);
 
-/* Returns -1 with ERR_LIMIT and `name` in the message after five eighths of the time: the rest is for the
- * last input and the report. A NULL budget has no limit. */
+/* Returns 0, or -1 with ERR_LIMIT if five eighths of the CPU time are used: the rest is for the last input
+ * and the report. The message names the input `name`. A NULL budget has no limit. */
 int confined_budget_check(const struct confined_budget *b, const char *name, struct err *err);
 
-/* Between these two calls, allocations of this process beyond the budget fail. The caller must not start a
- * child between them. confined_restore_memory takes the `before` that confined_limit_memory set, and the
- * result `rc` and the error of the work. It returns rc, or -1 with ERR_LIMIT if the work ran out of memory.
- * With a NULL budget both do nothing. */
+/* From confined_limit_memory to confined_restore_memory, allocations of this process beyond the budget fail,
+ * and the caller must not start a child. confined_restore_memory takes the value `before` that
+ * confined_limit_memory set, and the result `rc` and the error of the work. It returns rc, or -1 with
+ * ERR_LIMIT if the work ran out of memory. With a NULL budget both do nothing. */
 void confined_limit_memory(const struct confined_budget *b, uint64_t *ret_before);
 int confined_restore_memory(const struct confined_budget *b, uint64_t before, int rc, const char *name,
                             struct err *err);
 
-/* Between these two calls: applies the limits that confined_budget_add has raised, plus `extra` bytes. A NULL
- * budget has no limit. */
+/* Between these two calls, limits the memory again: to the budget, which confined_budget_add may have raised,
+ * plus `extra` bytes. Does nothing with a NULL budget. */
 void confined_renew_memory(const struct confined_budget *b, uint64_t extra);
 
 /* Returns the limit of CPU time for copying a bundle of `bytes` bytes: 8 s plus 1 s for each MB, but no more
@@ -64,7 +64,8 @@ struct confined_work {
     void *ctx;
 };
 
-/* Calls proc_run_confined. Extends the error of a reached limit (confined_err_wrap). */
+/* Calls proc_run_confined. If the child reached a limit, adds the name and a hint to the error
+ * (confined_err_wrap). */
 int confined_run(const struct confined_work *w, const struct proc_fork_limits *limits, struct buf *ret,
                  struct err *err);
 

@@ -44,7 +44,7 @@ static bool is_component(const char *p, size_t n)
     return n > 0 && !(p[0] == '.' && (n == 1 || (n == 2 && p[1] == '.')));
 }
 
-static bool is_relative(const char *path)
+static bool is_path_below(const char *path)
 {
     if (strlen(path) > MAX_PATH)
         return false;
@@ -78,36 +78,36 @@ static int open_with_openat2(int fd, const char *path, int flags)
 static int open_by_components(int fd, const char *path, int flags)
 {
     char name[NAME_MAX + 1];
-    int at = -1;
+    int parent = -1;
     for (const char *p = path;; p++) {
         size_t n = strcspn(p, "/");
         if (n >= sizeof name) {
-            fd_close(&at);
+            fd_close(&parent);
             errno = ENAMETOOLONG;
             return -1;
         }
         snprintf(name, sizeof name, "%.*s", (int)n, p);
-        int next = openat(at < 0 ? fd : at, name, p[n] ? LOOKUP_FLAGS : flags);
-        fd_close(&at);
+        int next = openat(parent < 0 ? fd : parent, name, p[n] ? LOOKUP_FLAGS : flags);
+        fd_close(&parent);
         if (next < 0 || !p[n])
             return next;
-        at = next;
+        parent = next;
         p += n;
     }
 }
 
-/* Opens a directory below b. Returns -1 with errno. */
-static int open_directory(const struct dir *b, const char *path, int flags)
+/* Opens a directory below `dir`. Returns -1 with errno. */
+static int open_directory(const struct dir *dir, const char *path, int flags)
 {
     if (!*path)
-        return openat(b->fd, ".", flags);
+        return openat(dir->fd, ".", flags);
     int fd = -1;
     errno = ENOSYS;
-    if (!b->without_openat2)
-        fd = open_with_openat2(b->fd, path, flags);
+    if (!dir->without_openat2)
+        fd = open_with_openat2(dir->fd, path, flags);
     if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
         return fd;
-    return open_by_components(b->fd, path, flags);
+    return open_by_components(dir->fd, path, flags);
 }
 
 /* The last component of a path and its directory. */
@@ -118,54 +118,54 @@ struct location {
 };
 
 /* Finds the last component of a path and opens its directory. Returns -1 with errno. */
-static int open_location(const struct dir *b, const char *path, struct location *ret)
+static int open_location(const struct dir *dir, const char *path, struct location *ret)
 {
     char above[MAX_PATH + 1];
-    if (!is_relative(path)) {
+    if (!is_path_below(path)) {
         errno = EXDEV;
         return -1;
     }
     const char *slash = strrchr(path, '/');
-    *ret = (struct location){.dir_fd = b->fd, .name = path, .owned_fd = -1};
+    *ret = (struct location){.dir_fd = dir->fd, .name = path, .owned_fd = -1};
     if (!slash)
         return 0;
     snprintf(above, sizeof above, "%.*s", (int)(slash - path), path);
-    ret->owned_fd = open_directory(b, above, LOOKUP_FLAGS);
+    ret->owned_fd = open_directory(dir, above, LOOKUP_FLAGS);
     ret->dir_fd = ret->owned_fd;
     ret->name = slash + 1;
     return ret->owned_fd < 0 ? -1 : 0;
 }
 
-static void close_location(struct location *p)
+static void close_location(struct location *location)
 {
-    fd_close(&p->owned_fd);
+    fd_close(&location->owned_fd);
 }
 
 /* ---- errors ---- */
 
 /* Formats a path for a message, with the directory in front. */
-static const char *format_path(const struct dir *b, const char *path, char *dst, size_t cap)
+static const char *format_path(const struct dir *dir, const char *path, char *dst, size_t cap)
 {
     char below[300];
     text_printable(below, sizeof below, path, strlen(path));
-    if (b->name && *path)
-        snprintf(dst, cap, "%s%s%s", b->name, text_ends_in(b->name, "/") ? "" : "/", below);
+    if (dir->name && *path)
+        snprintf(dst, cap, "%s%s%s", dir->name, text_ends_in(dir->name, "/") ? "" : "/", below);
     else
-        snprintf(dst, cap, "%s", *path ? below : b->name ? b->name : ".");
+        snprintf(dst, cap, "%s", *path ? below : dir->name ? dir->name : ".");
     return dst;
 }
 
 /* Finds the first component that is a symbolic link. Returns the length of the path up to the end of that
  * component, or 0 if there is no such link or it cannot be read. */
-static size_t find_link(const struct dir *b, const char *path)
+static size_t find_link(const struct dir *dir, const char *path)
 {
-    char above[MAX_PATH + 1];
+    char part[MAX_PATH + 1];
     struct stat st;
     for (const char *p = path;; p++) {
         struct location location;
         p += strcspn(p, "/");
-        snprintf(above, sizeof above, "%.*s", (int)(p - path), path);
-        if (open_location(b, above, &location) < 0)
+        snprintf(part, sizeof part, "%.*s", (int)(p - path), path);
+        if (open_location(dir, part, &location) < 0)
             return 0;
         bool seen = fstatat(location.dir_fd, location.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
         close_location(&location);
@@ -176,20 +176,20 @@ static size_t find_link(const struct dir *b, const char *path)
     }
 }
 
-/* Sets the error of an operation on a path from errno. */
-static int set_path_error(struct err *err, const struct dir *b, const char *verb, const char *path)
+/* Sets the error from errno. `verb` names the operation on the path. */
+static int set_path_error(struct err *err, const struct dir *dir, const char *verb, const char *path)
 {
     char shown[400], link[400];
     int why = errno;
-    format_path(b, path, shown, sizeof shown);
-    if (!is_relative(path) && (*path || why == EXDEV))
+    format_path(dir, path, shown, sizeof shown);
+    if (!is_path_below(path) && (*path || why == EXDEV))
         return err_set(err, ERR_FAILED, "cannot %s %s: it is not a path below the directory", verb, shown);
-    size_t n = why == ELOOP || why == ENOTDIR || why == EXDEV ? find_link(b, path) : 0;
+    size_t n = why == ELOOP || why == ENOTDIR || why == EXDEV ? find_link(dir, path) : 0;
     if (n > 0) {
         char *part = strndup(path, n);
         err_set(err, ERR_FAILED,
                 "cannot %s %s: %s is a symbolic link, and profgrab follows no links in this directory", verb,
-                shown, part ? format_path(b, part, link, sizeof link) : "a part of it");
+                shown, part ? format_path(dir, part, link, sizeof link) : "a part of it");
         free(part);
         return -1;
     }
@@ -201,10 +201,10 @@ static int set_path_error(struct err *err, const struct dir *b, const char *verb
 }
 
 /* Works like set_path_error, with ERR_NOT_FOUND for a missing path. */
-static int set_lookup_error(struct err *err, const struct dir *b, const char *verb, const char *path)
+static int set_lookup_error(struct err *err, const struct dir *dir, const char *verb, const char *path)
 {
     int why = errno;
-    set_path_error(err, b, verb, path);
+    set_path_error(err, dir, verb, path);
     if (err && err->kind == ERR_LOCAL_IO && (why == ENOENT || why == ENOTDIR))
         err->kind = ERR_NOT_FOUND;
     return -1;
@@ -227,22 +227,22 @@ int dir_open_user_path(const char *path, struct err *err)
     return err_sys(err, "cannot use the directory %s", path);
 }
 
-int dir_open_subdir(const struct dir *b, const char *path, struct err *err)
+int dir_open_subdir(const struct dir *dir, const char *path, struct err *err)
 {
     int fd = -1;
     errno = EXDEV;
-    if (!*path || is_relative(path))
-        fd = open_directory(b, path, LIST_FLAGS);
-    return fd < 0 ? set_lookup_error(err, b, "open the directory", path) : fd;
+    if (!*path || is_path_below(path))
+        fd = open_directory(dir, path, LIST_FLAGS);
+    return fd < 0 ? set_lookup_error(err, dir, "open the directory", path) : fd;
 }
 
-int dir_open(const struct dir *b, const char *path, struct err *err)
+int dir_open(const struct dir *dir, const char *path, struct err *err)
 {
     struct location location;
     struct stat st;
-    char name[400];
+    char shown[400];
     int fd = -1;
-    if (open_location(b, path, &location) == 0) {
+    if (open_location(dir, path, &location) == 0) {
         /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
         fd =
             openat(location.dir_fd, location.name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
@@ -250,25 +250,25 @@ int dir_open(const struct dir *b, const char *path, struct err *err)
     }
     /* open sets ENXIO for a socket and for a device without a driver. */
     if (fd < 0 && errno != ENXIO)
-        return set_lookup_error(err, b, "open", path);
+        return set_lookup_error(err, dir, "open", path);
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
         return fd;
     fd_close(&fd);
-    return err_set(err, ERR_FAILED, "%s is not a regular file", format_path(b, path, name, sizeof name));
+    return err_set(err, ERR_FAILED, "%s is not a regular file", format_path(dir, path, shown, sizeof shown));
 }
 
-int dir_read(const struct dir *b, const char *path, struct buf *ret, struct err *err)
+int dir_read(const struct dir *dir, const char *path, struct buf *ret, struct err *err)
 {
-    char name[400];
+    char shown[400];
     struct stat st;
-    int fd = dir_open(b, path, err);
+    int fd = dir_open(dir, path, err);
     if (fd < 0)
         return -1;
-    format_path(b, path, name, sizeof name);
+    format_path(dir, path, shown, sizeof shown);
     /* Do not read a file that is larger than the limit. */
     ret->failed |= fstat(fd, &st) == 0 && (uintmax_t)st.st_size > ret->max;
-    int rc = !ret->failed && fd_read_all(fd, ret) < 0 ? err_sys(err, "cannot read %s", name)
-                                                      : buf_check(ret, name, err);
+    int rc = !ret->failed && fd_read_all(fd, ret) < 0 ? err_sys(err, "cannot read %s", shown)
+                                                      : buf_check(ret, shown, err);
     fd_close(&fd);
     return rc;
 }
@@ -284,23 +284,23 @@ static int make_private(int fd)
 }
 
 /* Creates a file. Returns -1 with errno. */
-static int create_at(int at, const char *name)
+static int create_at(int dir_fd, const char *name)
 {
-    int fd = openat(at, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0 && (fd = make_private(fd)) < 0)
-        unlinkat(at, name, 0);
+        unlinkat(dir_fd, name, 0);
     return fd;
 }
 
-int dir_create(const struct dir *b, const char *path, struct err *err)
+int dir_create(const struct dir *dir, const char *path, struct err *err)
 {
     struct location location;
     int fd = -1;
-    if (open_location(b, path, &location) == 0) {
+    if (open_location(dir, path, &location) == 0) {
         fd = create_at(location.dir_fd, location.name);
         close_location(&location);
     }
-    return fd < 0 ? set_path_error(err, b, "create", path) : fd;
+    return fd < 0 ? set_path_error(err, dir, "create", path) : fd;
 }
 
 /* Returns a new string, `NAME.tmp-` and unguessable letters, or NULL with errno. */
@@ -316,16 +316,16 @@ static char *temporary_name(const char *name)
     return asprintf(&ret, "%s.tmp-%s", name, text) < 0 ? NULL : ret;
 }
 
-int dir_create_temporary(const struct dir *b, const char *path, char **ret_path, struct err *err)
+int dir_create_temporary(const struct dir *dir, const char *path, char **ret_path, struct err *err)
 {
-    if (!is_relative(path)) {
+    if (!is_path_below(path)) {
         errno = EXDEV;
-        return set_path_error(err, b, "create", path);
+        return set_path_error(err, dir, "create", path);
     }
     for (int i = 0; i < TEMPORARY_TRIES; i++) {
         struct err why = ERR_INIT;
         char *name = temporary_name(path);
-        int fd = name ? dir_create(b, name, &why) : err_nomem(&why);
+        int fd = name ? dir_create(dir, name, &why) : err_nomem(&why);
         if (fd >= 0) {
             *ret_path = name;
             return fd;
@@ -338,21 +338,21 @@ int dir_create_temporary(const struct dir *b, const char *path, char **ret_path,
         }
     }
     errno = EEXIST;
-    return set_path_error(err, b, "create a file beside", path);
+    return set_path_error(err, dir, "create a file beside", path);
 }
 
 /* Without O_TMPFILE, creates a temporary name and removes it at once. */
-int dir_create_nameless(const struct dir *b, struct err *err)
+int dir_create_nameless(const struct dir *dir, struct err *err)
 {
     char *name = NULL;
 #ifdef O_TMPFILE
-    int direct = make_private(openat(b->fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    int direct = make_private(openat(dir->fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (direct >= 0)
         return direct;
 #endif
-    int fd = dir_create_temporary(b, "profgrab", &name, err);
+    int fd = dir_create_temporary(dir, "profgrab", &name, err);
     if (fd >= 0)
-        unlinkat(b->fd, name, 0);
+        unlinkat(dir->fd, name, 0);
     free(name);
     return fd;
 }
@@ -362,7 +362,8 @@ static void format_fd_path(int fd, char dst[64])
     snprintf(dst, 64, "/proc/self/fd/%d", fd);
 }
 
-/* Linux cannot give a new name to a file whose last name was removed. */
+/* Accepts only files of O_TMPFILE, because Linux cannot give a new name to a file whose last name was
+ * removed. */
 bool dir_can_give_name(int fd)
 {
 #ifdef O_TMPFILE
@@ -376,70 +377,70 @@ bool dir_can_give_name(int fd)
 #endif
 }
 
-int dir_give_name(const struct dir *b, int fd, const char *path, struct err *err)
+int dir_give_name(const struct dir *dir, int fd, const char *path, struct err *err)
 {
-    char link[64], name[400];
+    char link[64], shown[400];
     struct location location;
     if (!dir_can_give_name(fd))
         return err_set(err, ERR_UNSUPPORTED, "cannot create %s: a file without a name cannot get one here",
-                       format_path(b, path, name, sizeof name));
+                       format_path(dir, path, shown, sizeof shown));
     format_fd_path(fd, link);
-    int rc = open_location(b, path, &location);
+    int rc = open_location(dir, path, &location);
     if (rc == 0) {
         rc = linkat(AT_FDCWD, link, location.dir_fd, location.name, AT_SYMLINK_FOLLOW);
         close_location(&location);
     }
-    return rc < 0 ? set_path_error(err, b, "create", path) : 0;
+    return rc < 0 ? set_path_error(err, dir, "create", path) : 0;
 }
 
-/* Sets mode 0700 whatever the umask is. If the umask removed the owner's rights, sets it by name, because the
- * directory cannot be opened. Returns -1 with errno. */
-static int make_directory_private(int at, const char *name)
+/* Sets mode 0700 whatever the umask is. If the umask removed the owner's rights, sets the mode by name,
+ * because the directory cannot be opened. Returns -1 with errno. */
+static int make_directory_private(int dir_fd, const char *name)
 {
     struct stat st;
-    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return -1;
     if ((st.st_mode & 07777) == 0700)
         return 0;
-    int fd = openat(at, name, LIST_FLAGS);
-    int rc = fd >= 0 ? fchmod(fd, 0700) : fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW);
+    int fd = openat(dir_fd, name, LIST_FLAGS);
+    int rc = fd >= 0 ? fchmod(fd, 0700) : fchmodat(dir_fd, name, 0700, AT_SYMLINK_NOFOLLOW);
     fd_close(&fd);
     return rc;
 }
 
-int dir_mkdir(const struct dir *b, const char *path, struct err *err)
+int dir_mkdir(const struct dir *dir, const char *path, struct err *err)
 {
     struct location location;
-    if (open_location(b, path, &location) < 0)
-        return set_path_error(err, b, "create the directory", path);
+    if (open_location(dir, path, &location) < 0)
+        return set_path_error(err, dir, "create the directory", path);
     int rc = mkdirat(location.dir_fd, location.name, 0700);
     if (rc < 0)
-        rc = set_path_error(err, b, "create the directory", path);
+        rc = set_path_error(err, dir, "create the directory", path);
     else if (make_directory_private(location.dir_fd, location.name) < 0)
-        rc = set_path_error(err, b, "set the mode of", path);
+        rc = set_path_error(err, dir, "set the mode of", path);
     close_location(&location);
     return rc;
 }
 
-int dir_mkdirs(const struct dir *b, const char *path, struct err *err)
+int dir_mkdirs(const struct dir *dir, const char *path, struct err *err)
 {
     char part[MAX_PATH + 1];
     struct err why = ERR_INIT;
     int rc = 0;
-    if (!is_relative(path)) {
+    if (!is_path_below(path)) {
         errno = EXDEV;
-        return set_path_error(err, b, "create the directory", path);
+        return set_path_error(err, dir, "create the directory", path);
     }
     for (const char *p = path; rc == 0; p++) {
         p += strcspn(p, "/");
         snprintf(part, sizeof part, "%.*s", (int)(p - path), path);
-        if (dir_mkdir(b, part, &why) < 0 && why.kind != ERR_EXISTS)
+        if (dir_mkdir(dir, part, &why) < 0 && why.kind != ERR_EXISTS)
             rc = -1;
         if (!*p)
             break;
     }
     /* An existing entry may be a file or a link. */
-    int fd = rc == 0 ? dir_open_subdir(b, path, &why) : -1;
+    int fd = rc == 0 ? dir_open_subdir(dir, path, &why) : -1;
     rc = fd < 0 ? -1 : 0;
     fd_close(&fd);
     if (rc < 0 && err)
@@ -451,78 +452,78 @@ int dir_mkdirs(const struct dir *b, const char *path, struct err *err)
 
 /* Calls fsync on a directory. Succeeds without fsync if the directory cannot be opened for reading, or if its
  * file system does not support fsync. */
-static int sync_directory(int at)
+static int sync_directory(int dir_fd)
 {
-    int fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int rc = fd >= 0 ? fsync(fd) : 0;
     fd_close(&fd);
     return rc < 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS ? -1 : 0;
 }
 
-int dir_sync_parent(const struct dir *b, const char *path, struct err *err)
+int dir_sync_parent(const struct dir *dir, const char *path, struct err *err)
 {
     struct location location;
-    int rc = open_location(b, path, &location);
+    int rc = open_location(dir, path, &location);
     if (rc == 0) {
         rc = sync_directory(location.dir_fd);
         close_location(&location);
     }
-    return rc < 0 ? set_path_error(err, b, "write to disk the directory of", path) : 0;
+    return rc < 0 ? set_path_error(err, dir, "write to disk the directory of", path) : 0;
 }
 
-int dir_write(const struct dir *b, const char *path, const void *p, size_t n, struct err *err)
+int dir_write(const struct dir *dir, const char *path, const void *p, size_t n, struct err *err)
 {
     int rc = -1;
-    char *temporary = NULL, name[400];
-    int fd = dir_create_temporary(b, path, &temporary, err);
+    char *temporary = NULL, shown[400];
+    int fd = dir_create_temporary(dir, path, &temporary, err);
     if (fd < 0)
         return -1;
-    format_path(b, path, name, sizeof name);
+    format_path(dir, path, shown, sizeof shown);
     if (fd_write_all(fd, p, n, err) < 0)
-        err_wrap(err, "%s", name);
+        err_wrap(err, "%s", shown);
     else if (fsync(fd) < 0)
-        err_sys(err, "cannot write %s to disk", name);
-    else if (dir_rename(b, temporary, path, err) == 0)
-        rc = dir_sync_parent(b, path, err);
+        err_sys(err, "cannot write %s to disk", shown);
+    else if (dir_rename(dir, temporary, path, err) == 0)
+        rc = dir_sync_parent(dir, path, err);
     if (rc < 0)
-        dir_remove(b, temporary, NULL);
+        dir_remove(dir, temporary, NULL);
     fd_close(&fd);
     free(temporary);
     return rc;
 }
 
 /* Opens the directories of both paths. */
-static int open_two_locations(const struct dir *b, const char *from, const char *to, struct location ret[2],
+static int open_two_locations(const struct dir *dir, const char *from, const char *to, struct location ret[2],
                               struct err *err)
 {
-    if (open_location(b, from, &ret[0]) < 0)
-        return set_path_error(err, b, "rename", from);
-    if (open_location(b, to, &ret[1]) == 0)
+    if (open_location(dir, from, &ret[0]) < 0)
+        return set_path_error(err, dir, "rename", from);
+    if (open_location(dir, to, &ret[1]) == 0)
         return 0;
-    set_path_error(err, b, "create", to);
+    set_path_error(err, dir, "create", to);
     close_location(&ret[0]);
     return -1;
 }
 
-int dir_rename(const struct dir *b, const char *from, const char *to, struct err *err)
+int dir_rename(const struct dir *dir, const char *from, const char *to, struct err *err)
 {
-    struct location two[2];
-    char name[400];
-    if (open_two_locations(b, from, to, two, err) < 0)
+    struct location locations[2];
+    char shown[400];
+    if (open_two_locations(dir, from, to, locations, err) < 0)
         return -1;
-    int rc = renameat(two[0].dir_fd, two[0].name, two[1].dir_fd, two[1].name);
+    int rc = renameat(locations[0].dir_fd, locations[0].name, locations[1].dir_fd, locations[1].name);
     if (rc < 0 && errno != ENOENT)
-        rc = err_sys(err, "cannot rename to %s", format_path(b, to, name, sizeof name));
+        rc = err_sys(err, "cannot rename to %s", format_path(dir, to, shown, sizeof shown));
     else if (rc < 0)
-        rc = set_path_error(err, b, "rename", from);
-    close_location(&two[0]);
-    close_location(&two[1]);
+        rc = set_path_error(err, dir, "rename", from);
+    close_location(&locations[0]);
+    close_location(&locations[1]);
     return rc;
 }
 
 /* For a file system without hard links: reserves the name with an empty file, then replaces that file.
  * Returns -1 with errno. */
-static int replace_reserved(const struct location *from, const struct location *to)
+static int reserve_and_rename(const struct location *from, const struct location *to)
 {
     int fd = create_at(to->dir_fd, to->name);
     if (fd < 0)
@@ -536,45 +537,45 @@ static int replace_reserved(const struct location *from, const struct location *
     return -1;
 }
 
-int dir_rename_new(const struct dir *b, const char *from, const char *to, struct err *err)
+int dir_rename_new(const struct dir *dir, const char *from, const char *to, struct err *err)
 {
-    struct location two[2];
-    if (open_two_locations(b, from, to, two, err) < 0)
+    struct location locations[2];
+    if (open_two_locations(dir, from, to, locations, err) < 0)
         return -1;
     /* linkat(2) fails atomically if the name exists. Without AT_SYMLINK_FOLLOW it follows no link. */
-    int rc = linkat(two[0].dir_fd, two[0].name, two[1].dir_fd, two[1].name, 0);
+    int rc = linkat(locations[0].dir_fd, locations[0].name, locations[1].dir_fd, locations[1].name, 0);
     if (rc == 0)
-        unlinkat(two[0].dir_fd, two[0].name, 0);
+        unlinkat(locations[0].dir_fd, locations[0].name, 0);
     else if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK)
-        rc = replace_reserved(&two[0], &two[1]);
+        rc = reserve_and_rename(&locations[0], &locations[1]);
     if (rc < 0)
-        rc = set_path_error(err, b, "create", to);
-    close_location(&two[0]);
-    close_location(&two[1]);
+        rc = set_path_error(err, dir, "create", to);
+    close_location(&locations[0]);
+    close_location(&locations[1]);
     return rc;
 }
 
 /* ---- reading metadata ---- */
 
-int dir_stat(const struct dir *b, const char *path, struct stat *ret, struct err *err)
+int dir_stat(const struct dir *dir, const char *path, struct stat *ret, struct err *err)
 {
     struct location location = {.owned_fd = -1};
     struct stat st;
-    int rc = *path ? open_location(b, path, &location) : fstat(b->fd, &st);
+    int rc = *path ? open_location(dir, path, &location) : fstat(dir->fd, &st);
     if (rc == 0 && *path) {
         rc = fstatat(location.dir_fd, location.name, &st, AT_SYMLINK_NOFOLLOW);
         close_location(&location);
     }
     if (rc < 0)
-        return set_lookup_error(err, b, "look at", path);
+        return set_lookup_error(err, dir, "look at", path);
     *ret = st;
     return 0;
 }
 
-bool dir_exists(const struct dir *b, const char *path)
+bool dir_exists(const struct dir *dir, const char *path)
 {
     struct stat st;
-    return dir_stat(b, path, &st, NULL) == 0;
+    return dir_stat(dir, path, &st, NULL) == 0;
 }
 
 /* ---- trees ---- */
@@ -587,26 +588,26 @@ static bool is_dots(const char *name)
 /* Opens a directory stream; closes fd on failure. Returns NULL with errno. */
 static DIR *open_stream(int fd)
 {
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir)
+    DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+    if (!stream)
         fd_close(&fd);
-    return dir;
+    return stream;
 }
 
-static int remove_at(int at, const char *name, unsigned depth);
+static int remove_at(int dir_fd, const char *name, unsigned depth);
 
 /* Removes all entries of a directory. readdir may skip entries while others are removed, so this repeats
  * until a pass finds no entry. Returns -1 with the first errno. */
-static int remove_entries(DIR *dir, unsigned depth)
+static int remove_entries(DIR *stream, unsigned depth)
 {
     int why = 0;
-    for (bool found = true; found && !why; rewinddir(dir)) {
+    for (bool found = true; found && !why; rewinddir(stream)) {
         found = false;
-        for (struct dirent *e; (errno = 0, e = readdir(dir));) {
+        for (struct dirent *e; (errno = 0, e = readdir(stream));) {
             if (is_dots(e->d_name))
                 continue;
             found = true;
-            if (remove_at(dirfd(dir), e->d_name, depth + 1) < 0 && !why)
+            if (remove_at(dirfd(stream), e->d_name, depth + 1) < 0 && !why)
                 why = errno;
         }
         why = why ? why : errno;
@@ -615,9 +616,9 @@ static int remove_entries(DIR *dir, unsigned depth)
     return why ? -1 : 0;
 }
 
-static int remove_at(int at, const char *name, unsigned depth)
+static int remove_at(int dir_fd, const char *name, unsigned depth)
 {
-    if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
+    if (unlinkat(dir_fd, name, 0) == 0 || errno == ENOENT)
         return 0;
     /* For a directory Linux sets EISDIR and POSIX EPERM. */
     if (errno != EISDIR && errno != EPERM)
@@ -627,60 +628,60 @@ static int remove_at(int at, const char *name, unsigned depth)
         errno = ENAMETOOLONG;
         return -1;
     }
-    DIR *dir = open_stream(openat(at, name, LIST_FLAGS));
-    if (!dir) {
+    DIR *stream = open_stream(openat(dir_fd, name, LIST_FLAGS));
+    if (!stream) {
         errno = errno == ENOTDIR ? why : errno;
         return -1;
     }
-    int rc = remove_entries(dir, depth);
+    int rc = remove_entries(stream, depth);
     why = errno;
-    closedir(dir);
+    closedir(stream);
     errno = why;
-    if (rc == 0 && unlinkat(at, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+    if (rc == 0 && unlinkat(dir_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
         rc = -1;
     return rc;
 }
 
-int dir_remove(const struct dir *b, const char *path, struct err *err)
+int dir_remove(const struct dir *dir, const char *path, struct err *err)
 {
     struct location location;
-    int rc = open_location(b, path, &location);
+    int rc = open_location(dir, path, &location);
     if (rc == 0) {
         rc = remove_at(location.dir_fd, location.name, 0);
         close_location(&location);
     } else if (errno == ENOENT) {
         return 0;
     }
-    return rc < 0 ? set_path_error(err, b, "remove", path) : 0;
+    return rc < 0 ? set_path_error(err, dir, "remove", path) : 0;
 }
 
 struct walker {
-    const struct dir *b;
+    const struct dir *dir;
     const struct dir_walk *walk;
     struct buf path;
-    size_t entries;
+    size_t n_entries;
 };
 
 static int walk_directory(struct walker *w, int fd, unsigned depth, struct err *err);
 
-static int walk_entry(struct walker *w, int at, const char *name, unsigned depth, struct err *err)
+static int walk_entry(struct walker *w, int dir_fd, const char *name, unsigned depth, struct err *err)
 {
     struct stat st;
     char shown[400];
     size_t before = w->path.len;
-    if (w->entries++ >= w->walk->max_entries)
+    if (w->n_entries++ >= w->walk->max_entries)
         return err_set(err, ERR_FAILED, "%s has more than %zu entries",
-                       format_path(w->b, "", shown, sizeof shown), w->walk->max_entries);
+                       format_path(w->dir, "", shown, sizeof shown), w->walk->max_entries);
     buf_addf(&w->path, "%s%s", before ? "/" : "", name);
     if (buf_check(&w->path, "a path", err) < 0)
         return -1;
     if (depth >= w->walk->max_depth)
         return err_set(err, ERR_FAILED, "%s lies deeper than %u directories",
-                       format_path(w->b, buf_str(&w->path), shown, sizeof shown), w->walk->max_depth);
-    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return set_path_error(err, w->b, "look at", buf_str(&w->path));
+                       format_path(w->dir, buf_str(&w->path), shown, sizeof shown), w->walk->max_depth);
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return set_path_error(err, w->dir, "look at", buf_str(&w->path));
     if (w->walk->visit(w->walk->ctx, buf_str(&w->path), &st, err) < 0 ||
-        (S_ISDIR(st.st_mode) && walk_directory(w, openat(at, name, LIST_FLAGS), depth + 1, err) < 0))
+        (S_ISDIR(st.st_mode) && walk_directory(w, openat(dir_fd, name, LIST_FLAGS), depth + 1, err) < 0))
         return -1;
     w->path.len = before;
     w->path.data[before] = '\0';
@@ -690,24 +691,24 @@ static int walk_entry(struct walker *w, int at, const char *name, unsigned depth
 /* Walks an open directory, and closes fd. */
 static int walk_directory(struct walker *w, int fd, unsigned depth, struct err *err)
 {
-    DIR *dir = open_stream(fd);
-    if (!dir)
-        return set_path_error(err, w->b, "open the directory", buf_str(&w->path));
+    DIR *stream = open_stream(fd);
+    if (!stream)
+        return set_path_error(err, w->dir, "open the directory", buf_str(&w->path));
     int rc = 0;
-    for (struct dirent *e; rc == 0 && (errno = 0, e = readdir(dir));)
+    for (struct dirent *e; rc == 0 && (errno = 0, e = readdir(stream));)
         if (!is_dots(e->d_name))
-            rc = walk_entry(w, dirfd(dir), e->d_name, depth, err);
+            rc = walk_entry(w, dirfd(stream), e->d_name, depth, err);
     if (rc == 0 && errno)
-        rc = set_path_error(err, w->b, "read the directory", buf_str(&w->path));
-    closedir(dir);
+        rc = set_path_error(err, w->dir, "read the directory", buf_str(&w->path));
+    closedir(stream);
     return rc;
 }
 
-int dir_walk(const struct dir *b, const struct dir_walk *walk, struct err *err)
+int dir_walk(const struct dir *dir, const struct dir_walk *walk, struct err *err)
 {
     struct walker w = {
-        .b = b, .walk = walk, .path = BUF_INIT(((size_t)walk->max_depth + 1) * (NAME_MAX + 1))};
-    int rc = walk_directory(&w, open_directory(b, "", LIST_FLAGS), 0, err);
+        .dir = dir, .walk = walk, .path = BUF_INIT(((size_t)walk->max_depth + 1) * (NAME_MAX + 1))};
+    int rc = walk_directory(&w, open_directory(dir, "", LIST_FLAGS), 0, err);
     buf_release(&w.path);
     return rc;
 }

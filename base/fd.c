@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/banned.h"
 
-/* The least growth of a buffer in fd_read_all, without the NUL. */
+/* The room that fd_read_all adds to a buffer that it grows, without the NUL. */
 #define READ_GROWTH 65535
 /* fd_read_all grows a buffer that has less room than this. */
 #define READ_MIN_ROOM 4096
@@ -116,8 +116,9 @@ int fd_accept(int listener)
 
 #endif
 
-/* The inherited limit of descriptors. Written once, before any thread starts; 0: the limit is unchanged. */
-static struct rlimit inherited;
+/* The inherited limit of descriptors. fd_raise_limit writes it once, before any thread starts; 0: the limit
+ * is unchanged. */
+static struct rlimit inherited_limit;
 
 size_t fd_raise_limit(size_t wanted)
 {
@@ -128,16 +129,16 @@ size_t fd_raise_limit(size_t wanted)
     raised.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
     if (setrlimit(RLIMIT_NOFILE, &raised) < 0)
         return limit.rlim_cur;
-    if (inherited.rlim_max == 0)
-        inherited = limit;
+    if (inherited_limit.rlim_max == 0)
+        inherited_limit = limit;
     return raised.rlim_cur;
 }
 
 void fd_restore_limit(pid_t child)
 {
 #ifdef __linux__
-    if (inherited.rlim_max != 0)
-        prlimit(child, RLIMIT_NOFILE, &inherited, NULL);
+    if (inherited_limit.rlim_max != 0)
+        prlimit(child, RLIMIT_NOFILE, &inherited_limit, NULL);
 #else
     (void)child;
 #endif
@@ -186,8 +187,8 @@ int fd_unix_address(const char *path, struct sockaddr_un *ret, struct err *err)
     size_t n = strlen(path);
     if (n >= sizeof address.sun_path)
         return err_set(err, ERR_FAILED,
-                       "%s: the path of a Unix socket may have at most %zu bytes; this path has %zu", path,
-                       sizeof address.sun_path - 1, n);
+                       "%s: the path of a Unix socket may have at max_piece %zu bytes; this path has %zu",
+                       path, sizeof address.sun_path - 1, n);
     memcpy(address.sun_path, path, n);
     *ret = address;
     return 0;
@@ -259,9 +260,9 @@ int fd_write_or_cancel(int fd, const void *p, size_t n, int cancel_fd, struct er
     const char *at = p;
     if (cancel_fd < 0)
         return fd_write_all(fd, p, n, err);
-    size_t most = writable_at_once(fd);
+    size_t max_piece = writable_at_once(fd);
     while (n > 0) {
-        size_t piece = n < most ? n : most;
+        size_t piece = n < max_piece ? n : max_piece;
         if (fd_wait(fd, POLLOUT, CLOCK_NEVER, cancel_fd, err) < 0 || fd_write_all(fd, at, piece, err) < 0)
             return -1;
         at += piece;
@@ -273,11 +274,11 @@ int fd_write_or_cancel(int fd, const void *p, size_t n, int cancel_fd, struct er
 int fd_write_cancel_if_blocked(int fd, const void *p, size_t n, int cancel_fd, struct err *err)
 {
     const char *at = p;
-    size_t most = writable_at_once(fd);
+    size_t max_piece = writable_at_once(fd);
     while (n > 0) {
         struct err why = ERR_INIT;
         struct pollfd now = {.fd = fd, .events = POLLOUT};
-        size_t piece = n < most ? n : most;
+        size_t piece = n < max_piece ? n : max_piece;
         if (fd_wait(fd, POLLOUT, CLOCK_NEVER, cancel_fd, &why) < 0 &&
             (why.kind != ERR_CANCELLED || poll(&now, 1, 0) <= 0)) {
             if (err)
@@ -295,10 +296,11 @@ int fd_write_cancel_if_blocked(int fd, const void *p, size_t n, int cancel_fd, s
 int fd_read_all(int fd, struct buf *ret)
 {
     for (;;) {
-        char beyond;
+        char excess;
         size_t left = ret->cap - ret->len, room = left > READ_MIN_ROOM ? left - 1 : READ_GROWTH;
+        /* If the buffer is full, read one byte to learn whether the input exceeds it. */
         char *to = buf_reserve(ret, &room);
-        ssize_t n = to ? read(fd, to, room) : read(fd, &beyond, 1);
+        ssize_t n = to ? read(fd, to, room) : read(fd, &excess, 1);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -306,7 +308,7 @@ int fd_read_all(int fd, struct buf *ret)
         if (to)
             buf_commit(ret, (size_t)n);
         else
-            buf_add(ret, &beyond, 1);
+            buf_add(ret, &excess, 1);
         if (ret->failed)
             return 0;
     }

@@ -36,7 +36,7 @@ int fd_socket(int family, struct err *err);
  * the system allows: 107 bytes, 103 on macOS. */
 int fd_unix_address(const char *path, struct sockaddr_un *ret, struct err *err);
 
-/* Accepts a connection. Returns -1 with accept(2)'s errno. */
+/* Accepts a connection. Returns its descriptor, or -1 with accept(2)'s errno. */
 int fd_accept(int listener);
 
 /*
@@ -65,17 +65,17 @@ bool fd_cancelled(int cancel_fd);
 /* Writes all n bytes and waits if needed. */
 int fd_write_all(int fd, const void *p, size_t n, struct err *err);
 
-/* Works like fd_write_all, but returns ERR_CANCELLED once cancel_fd (-1: none) is readable, even if no
+/* Works like fd_write_all, but fails with ERR_CANCELLED once cancel_fd (-1: none) is readable, even if no
  * process reads the pipe. Bytes already written stay. The descriptor may be blocking; its mode is
  * unchanged. */
 int fd_write_or_cancel(int fd, const void *p, size_t n, int cancel_fd, struct err *err);
 
-/* Works like fd_write_or_cancel, but returns ERR_CANCELLED only if cancel_fd is readable and a write would
+/* Works like fd_write_or_cancel, but fails with ERR_CANCELLED only if cancel_fd is readable and a write would
  * block. */
 int fd_write_cancel_if_blocked(int fd, const void *p, size_t n, int cancel_fd, struct err *err);
 
-/* Appends everything up to end-of-file to `ret`. Returns -1 with read(2)'s errno. buf_check reports whether
- * all of it fitted. */
+/* Appends everything up to end-of-file to `ret`. Returns 0, also if the bytes exceed the buffer's maximum
+ * (buf_check), or -1 with read(2)'s errno. */
 int fd_read_all(int fd, struct buf *ret);
 
 /* Lock and unlock the mutex of spawning, on systems that cannot set close-on-exec atomically. Elsewhere they

@@ -168,11 +168,11 @@ int file_mkdirs(const char *path, struct strlist *created, struct err *err)
     for (char *p = part; rc == 0; p++) {
         p += strspn(p, "/");
         p += strcspn(p, "/");
-        char end = *p;
+        char separator = *p;
         *p = '\0';
         rc = make_missing(part, created, err);
-        *p = end;
-        if (!end)
+        *p = separator;
+        if (!separator)
             break;
     }
     free(part);
@@ -231,9 +231,9 @@ char *file_dir(const char *path)
 
 static char *find_home(void)
 {
-    const char *set = getenv("HOME");
-    if (set && *set)
-        return strdup(set);
+    const char *variable = getenv("HOME");
+    if (variable && *variable)
+        return strdup(variable);
     char text[4096];
     struct passwd pw, *found = NULL;
     if (getpwuid_r(getuid(), &pw, text, sizeof text, &found) != 0 || !found)

@@ -1,6 +1,6 @@
 /*
- * Files by a path that the user or the user's configuration names. Symbolic links in the path are followed. A
- * link in the last component is not followed when a file is created, replaced or removed. Use base/dir.h
+ * Files whose paths come from the user or the user's configuration. Symbolic links in the path are followed.
+ * A link in the last component is not followed when a file is created, replaced or removed. Use base/dir.h
  * for paths below a work directory and for all paths from untrusted input.
  *
  * New files have mode 0600 and new directories 0700, whatever the umask is.
@@ -34,8 +34,8 @@ int file_create_nameless(const char *path, struct err *err);
 /* Opens a regular file for reading; refuses pipes, devices and directories. Returns the descriptor or -1. */
 int file_open(const char *path, struct err *err);
 
-/* Replaces `path` with these bytes: temporary name beside it, fsync, rename. At any time either the old or
- * the new file exists. */
+/* Creates or replaces the file `path`: writes the bytes to a temporary file beside it, calls fsync, and
+ * renames the temporary file. At any time either the old or the new file exists. */
 int file_write(const char *path, const void *p, size_t n, struct err *err);
 
 /* Creates a directory; ERR_EXISTS if the name is taken. */
@@ -45,8 +45,8 @@ int file_mkdir(const char *path, struct err *err);
  * created directory to `created` (may be NULL), parents first, also after a failure. */
 int file_mkdirs(const char *path, struct strlist *created, struct err *err);
 
-/* Removes the directories that file_mkdirs created, the last one first. Stops at the first directory that is
- * not empty. */
+/* Removes the directories that file_mkdirs created, the last one first. Stops at the first directory that it
+ * cannot remove, such as one that is not empty. */
 void file_remove_created(const struct strlist *created);
 
 /* Removes a file, or a directory with everything below it. Follows no symbolic link. A missing file is no

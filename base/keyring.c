@@ -105,9 +105,10 @@ static struct entry *find_or_add(struct keyring *k, const char *name, struct err
     return e;
 }
 
-/* Checks the entry once. In state ASKING the caller waits until *ret_done_fd is readable, and closes it. */
-static int check_entry(struct keyring *k, const char *name, struct secret *ret, int *ret_done_fd,
-                       struct err *err)
+/* Copies a known secret, or claims an unknown one. If another caller asks for the secret, sets *ret_done_fd
+ * to a descriptor that becomes readable when that caller is done; the caller of this function closes it. */
+static int get_or_claim_at_once(struct keyring *k, const char *name, struct secret *ret, int *ret_done_fd,
+                                struct err *err)
 {
     struct entry *e = find_or_add(k, name, err);
     if (!e)
@@ -139,7 +140,7 @@ int keyring_get_or_claim(struct keyring *k, const char *name, const struct keyri
     while (k) {
         int done_fd = -1;
         pthread_mutex_lock(&k->mutex);
-        int rc = check_entry(k, name, ret, &done_fd, err);
+        int rc = get_or_claim_at_once(k, name, ret, &done_fd, err);
         pthread_mutex_unlock(&k->mutex);
         if (rc < 0 || done_fd < 0)
             return rc;

@@ -27,8 +27,8 @@ extern char **environ;
 #endif
 #define SPAWN_FLAGS (POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP | SPAWN_CLOEXEC)
 
-static int child_setup(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attr, pid_t group,
-                       const int fds[3])
+static int prepare_spawn(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attr, pid_t group,
+                         const int fds[3])
 {
     int rc = 0;
     for (int i = 0; i < 3 && rc == 0; i++) {
@@ -101,7 +101,7 @@ static int spawn_child(const char *const argv[], const struct spawn_setting *set
         return err_nomem(err);
     }
     pid_t pid = -1;
-    int rc = child_setup(&actions, &attr, setting->group, fds);
+    int rc = prepare_spawn(&actions, &attr, setting->group, fds);
     if (rc == 0) {
         fd_spawn_lock();
         rc = posix_spawnp(&pid, argv[0], &actions, &attr, (char *const *)(uintptr_t)argv,
@@ -144,11 +144,11 @@ int proc_start_with_setting(const char *const argv[], const struct proc_setting 
 bool proc_has_ended(pid_t pid, int *ret_exit_code)
 {
     siginfo_t info = {.si_pid = 0};
-    bool lost = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0;
-    if (!lost && info.si_pid != pid)
+    bool failed = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0;
+    if (!failed && info.si_pid != pid)
         return false;
     if (ret_exit_code)
-        *ret_exit_code = lost ? 127 : info.si_status + (info.si_code == CLD_EXITED ? 0 : 128);
+        *ret_exit_code = failed ? 127 : info.si_status + (info.si_code == CLD_EXITED ? 0 : 128);
     return true;
 }
 
@@ -247,8 +247,8 @@ static int read_pipes(const int pipes[2], int64_t deadline, int cancel_fd, struc
     return 0;
 }
 
-/* Ctrl-C also ends the child if it has not joined its own process group yet. Returns whether that happened.
- * cancel_fd may become readable a moment after the child ended. */
+/* Returns whether Ctrl-C ended the child, which is possible until the child joins its own process group.
+ * Waits a moment, because cancel_fd may become readable only after the child has ended. */
 static bool ended_by_ctrl_c(int code, int cancel_fd)
 {
     struct err why = ERR_INIT;
@@ -269,16 +269,16 @@ static int start_with_limits(const char *const argv[], const struct proc_limits 
 int proc_run_with_input(const char *const argv[], int input, const struct proc_limits *limits,
                         struct proc_result *ret, struct err *err)
 {
-    int rc = -1, out[2] = {-1, -1}, error_output[2] = {-1, -1}, code = -1;
+    int rc = -1, output_pipe[2] = {-1, -1}, error_pipe[2] = {-1, -1}, code = -1;
     int64_t deadline = clock_deadline(limits->timeout_ms);
     struct buf texts[2] = {{.max = limits->max_output, .secret = limits->secret_output}, BUF_INIT(2048)};
     pid_t pid = -1;
-    if (fd_pipe(out, err) < 0 || fd_pipe(error_output, err) < 0 ||
-        start_with_limits(argv, limits, (int[]){input, out[1], error_output[1]}, &pid, err) < 0)
+    if (fd_pipe(output_pipe, err) < 0 || fd_pipe(error_pipe, err) < 0 ||
+        start_with_limits(argv, limits, (int[]){input, output_pipe[1], error_pipe[1]}, &pid, err) < 0)
         goto out;
-    fd_close(&out[1]);
-    fd_close(&error_output[1]);
-    if (read_pipes((int[]){out[0], error_output[0]}, deadline, limits->cancel_fd, texts, err) < 0) {
+    fd_close(&output_pipe[1]);
+    fd_close(&error_pipe[1]);
+    if (read_pipes((int[]){output_pipe[0], error_pipe[0]}, deadline, limits->cancel_fd, texts, err) < 0) {
         err_wrap(err, "%s", argv[0]);
         proc_end(pid);
         goto out;
@@ -301,8 +301,8 @@ int proc_run_with_input(const char *const argv[], int input, const struct proc_l
     rc = 0;
 out:
     for (int i = 0; i < 2; i++) {
-        fd_close(&out[i]);
-        fd_close(&error_output[i]);
+        fd_close(&output_pipe[i]);
+        fd_close(&error_pipe[i]);
         buf_release(&texts[i]);
     }
     return rc;
@@ -319,7 +319,7 @@ void proc_result_release(struct proc_result *r)
     buf_release(&r->out);
 }
 
-/* The parent's dispositions of the terminal's signals, which it ignores while the child runs. */
+/* The dispositions of SIGINT and SIGQUIT before this process ignored them. */
 struct terminal_signals {
     struct sigaction interrupt, quit;
 };

@@ -2,9 +2,9 @@
  * Child processes. All code starts them through this header.
  *
  * A program starts with the default signal dispositions and an empty signal mask, and inherits only the
- * descriptors 0, 1 and 2 (before glibc 2.34 also inherited descriptors that are not close-on-exec). PATH is
- * searched for the program. No shell is involved. proc_run_in_fork and proc_run_confined start forks of this
- * process instead.
+ * descriptors 0, 1 and 2 (with glibc before 2.34, also all that are not close-on-exec).
+ * PATH is searched for the program. No shell is involved. proc_run_in_fork and proc_run_confined start forks
+ * of this process instead.
  */
 #ifndef BASE_PROC_H
 #define BASE_PROC_H
@@ -17,8 +17,8 @@
 #include "base/data/err.h"
 
 struct proc_limits {
-    int64_t timeout_ms; /* since the start; after it the child is killed (ERR_TIMEOUT) */
-    int cancel_fd;      /* once readable, the child is killed (ERR_CANCELLED); -1: none */
+    int64_t timeout_ms; /* since the start; then the child is ended (ERR_TIMEOUT) */
+    int cancel_fd;      /* once readable, the child is ended (ERR_CANCELLED); -1: none */
     size_t max_output;  /* bytes of standard output; more is ERR_FAILED */
     bool secret_output; /* wipe every copy of the output; proc_result_release wipes the last one */
     /* Limits of a program that reads untrusted bytes; 0: no limit. A child with one of these limits also
@@ -55,7 +55,7 @@ int proc_start(const char *const argv[], const int fds[3], pid_t *ret, struct er
 
 /* Settings of a child that differ from the default. */
 struct proc_setting {
-    /* `NAME=value`, NULL-terminated: each replaces the variable of that name in the child's environment.
+    /* Strings `NAME=value`, then NULL: each replaces the variable of that name in the child's environment.
      * Other processes can read them, so never pass a secret. NULL: none. */
     const char *const *variables;
     /* The process group of another child, so that proc_end of that child also ends this child; 0: a new
@@ -67,8 +67,8 @@ struct proc_setting {
 int proc_start_with_setting(const char *const argv[], const struct proc_setting *setting, const int fds[3],
                             pid_t *ret, struct err *err);
 
-/* Returns whether a child of proc_start has ended, and sets *ret_exit_code (may be NULL) as in proc_result.
- * The caller must still call proc_end. */
+/* Returns whether a child of proc_start has ended, and then sets *ret_exit_code (may be NULL) as in
+ * proc_result. The caller must still call proc_end. */
 bool proc_has_ended(pid_t pid, int *ret_exit_code);
 
 /* Waits until the child ends and reaps it. Sends no signal. Returns its exit code as in proc_result. */
@@ -80,8 +80,8 @@ int proc_end(pid_t pid);
 
 /*
  * Runs `run` in a fork of this process and waits for it without a timeout. The child's changes in memory are
- * lost. `run` returns the child's exit code and must flush stdio itself. The child has no other threads, so
- * no other thread may hold a lock that `run` needs.
+ * lost. `run` returns the child's exit code and must flush stdio itself. Other threads of this process do
+ * not run in the child, so none of them may hold a lock that `run` needs.
  *
  * While this process waits, it ignores SIGINT and SIGQUIT, as system(3) does. The child does not ignore them,
  * unless this process did before. ERR_CANCELLED: cancel_fd (-1: none) became readable, and the child was
@@ -95,7 +95,7 @@ int proc_run_in_fork(proc_fork_fn *run, void *ctx, int cancel_fd, int *ret_exit_
  *
  * The child also gets no new privileges (Linux), dumps no core, ends when this process ends (Linux), and
  * keeps only the descriptors 0, 1, 2, cancel_fd and `kept` (Linux 5.9 and later). Sanitizers map terabytes,
- * so their builds have no memory limit. macOS counts the whole address space.
+ * so builds with them have no memory limit. On macOS the memory limit counts the whole address space.
  */
 #define PROC_KEPT_MAX 4
 struct proc_fork_limits {
@@ -107,7 +107,8 @@ struct proc_fork_limits {
     size_t max_result;       /* limit of the result, in bytes */
 };
 
-/* Fills `ret` with the result for the parent. Returns 0, or -1 with an error that the parent returns. */
+/* Runs in the child. Returns 0 and fills `ret`, or returns -1. proc_run_confined returns the result or the
+ * error in the parent. */
 typedef int proc_confined_fn(void *ctx, struct buf *ret, struct err *err);
 
 /* Returns the number of bytes of private memory that this process has mapped. */
@@ -116,16 +117,16 @@ uint64_t proc_memory_in_use(void);
 /* Returns the CPU time of this process and its ended children, in milliseconds. */
 int64_t proc_cpu_ms(void);
 
-/* Limits the private memory of this process: allocations beyond `most` bytes fail until the caller restores
+/* Limits the private memory of this process: allocations beyond `max_bytes` fail until the caller restores
  * the limit *ret_before (UINT64_MAX: none). Children inherit the limit, so the caller must not start one
  * before it restores the limit. Does nothing under sanitizers, which map terabytes, and on macOS, which
  * limits only the whole address space. */
-void proc_limit_memory(uint64_t most, uint64_t *ret_before);
+void proc_limit_memory(uint64_t max_bytes, uint64_t *ret_before);
 
 /*
  * Runs `run` in a fork of this process, within limits, and waits for it. The child's changes in memory are
- * lost; it must flush stdio itself. *ret (may be NULL) becomes the child's result. The child read untrusted
- * bytes, so the caller must check the result. The caller releases *ret in every case.
+ * lost; `run` must flush stdio itself. *ret (may be NULL) becomes the child's result. The child read
+ * untrusted bytes, so the caller must check the result. The caller releases *ret in every case.
  *
  * Other threads of this process do not run in the child. Do not call this if another thread may hold a lock
  * of a library that `run` needs; the locks of glibc and macOS are safe.

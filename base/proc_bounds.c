@@ -100,7 +100,7 @@ int64_t proc_cpu_ms(void)
     return read_cpu_ms(RUSAGE_SELF) + read_cpu_ms(RUSAGE_CHILDREN);
 }
 
-void proc_limit_memory(uint64_t most, uint64_t *ret_before)
+void proc_limit_memory(uint64_t max_bytes, uint64_t *ret_before)
 {
     *ret_before = UINT64_MAX;
 #ifdef __linux__
@@ -109,12 +109,12 @@ void proc_limit_memory(uint64_t most, uint64_t *ret_before)
         return;
     if (limit.rlim_cur != RLIM_INFINITY)
         *ret_before = limit.rlim_cur;
-    limit.rlim_cur = most == UINT64_MAX ? RLIM_INFINITY : (rlim_t)most;
-    if (limit.rlim_max != RLIM_INFINITY && (most == UINT64_MAX || limit.rlim_cur > limit.rlim_max))
+    limit.rlim_cur = max_bytes == UINT64_MAX ? RLIM_INFINITY : (rlim_t)max_bytes;
+    if (limit.rlim_max != RLIM_INFINITY && (max_bytes == UINT64_MAX || limit.rlim_cur > limit.rlim_max))
         limit.rlim_cur = limit.rlim_max;
     setrlimit(MEMORY_LIMIT, &limit);
 #else
-    (void)most;
+    (void)max_bytes;
 #endif
 }
 
@@ -166,10 +166,10 @@ static int install_descriptors(const int fds[3])
 
 static void reset_signals(void)
 {
-    struct sigaction usual = {.sa_handler = SIG_DFL};
+    struct sigaction act = {.sa_handler = SIG_DFL};
     sigset_t none;
     for (int number = 1; number < NSIG; number++)
-        sigaction(number, &usual, NULL);
+        sigaction(number, &act, NULL);
     sigemptyset(&none);
     pthread_sigmask(SIG_SETMASK, &none, NULL);
 }

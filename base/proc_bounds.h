@@ -1,6 +1,6 @@
-/* Functions that a child calls between fork and its work, and the start of a program with limits. In the
- * child, all of them make only async-signal-safe calls, because another thread may hold a lock at the
- * fork. */
+/* Functions that a child calls between fork and its work, and a function that starts a program with limits.
+ * In the child, all of them make only async-signal-safe calls, because another thread of the parent may have
+ * held a lock during the fork. */
 #ifndef BASE_PROC_BOUNDS_H
 #define BASE_PROC_BOUNDS_H
 
@@ -10,7 +10,8 @@
 
 #include "base/data/err.h"
 
-/* Sanitizers map terabytes, and abort if an allocation fails. */
+/* In builds with a sanitizer, this process and its forks have no memory limit, because sanitizers map
+ * terabytes and abort if an allocation fails. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNDER_SANITIZER 1
 #elif defined(__has_feature)

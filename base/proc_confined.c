@@ -1,6 +1,6 @@
 /*
  * A fork of this process that reads untrusted bytes within limits. The child sends its status and result
- * through a pipe. Without a status, the parent makes an error from the exit code.
+ * through a pipe. If the child sends no status, the parent makes an error from the exit code.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -28,12 +28,12 @@ static bool is_nomem(const struct err *err)
     return err->kind == nomem.kind && strstr(err->msg, nomem.msg) != NULL;
 }
 
-static void run_child(proc_confined_fn *run, void *ctx, const struct proc_fork_limits *limits, int out,
+static void run_child(proc_confined_fn *run, void *ctx, const struct proc_fork_limits *limits, int result_fd,
                       pid_t parent)
 {
     struct child_status status = {.rc = -1, .err = ERR_INIT};
     struct buf result = BUF_INIT(limits->max_result);
-    int kept[PROC_KEPT_MAX + 2] = {out, limits->cancel_fd};
+    int kept[PROC_KEPT_MAX + 2] = {result_fd, limits->cancel_fd};
     bool limited = limits->memory > 0 && !UNDER_SANITIZER;
     struct proc_bounds bounds = {.memory = limited ? proc_memory_in_use() + limits->memory : 0,
                                  .cpu_ms = limits->cpu_ms};
@@ -47,8 +47,8 @@ static void run_child(proc_confined_fn *run, void *ctx, const struct proc_fork_l
     if (status.rc == 0)
         status.rc = buf_check(&result, "its result", &status.err);
     status.out_of_memory = status.rc < 0 && is_nomem(&status.err);
-    if (fd_write_all(out, &status, sizeof status, NULL) == 0 && status.rc == 0)
-        fd_write_all(out, result.data, result.len, NULL);
+    if (fd_write_all(result_fd, &status, sizeof status, NULL) == 0 && status.rc == 0)
+        fd_write_all(result_fd, result.data, result.len, NULL);
     _exit(0);
 }
 
@@ -56,7 +56,8 @@ static void run_child(proc_confined_fn *run, void *ctx, const struct proc_fork_l
  * Therefore the time during which this process was stopped (Ctrl-Z) or the machine slept hardly counts. */
 #define SLICE_MS 100
 
-/* Returns 0 when fd is readable. *left_ms is the remaining wall time; negative: no limit. */
+/* Returns 0 when fd is readable. Subtracts the wait from *left_ms, the remaining wall time; negative: no
+ * limit. */
 static int wait_for_output(int fd, int64_t *left_ms, int cancel_fd, struct err *err)
 {
     for (;;) {
@@ -92,14 +93,14 @@ static int read_child(int fd, int64_t left_ms, int cancel_fd, struct buf *ret, s
 
 static int set_memory_error(const struct proc_fork_limits *limits, struct err *err)
 {
-    char most[32];
+    char limit[32];
     return err_set(err, ERR_LIMIT, "reading it takes more than %s of memory",
-                   text_bytes(most, sizeof most, limits->memory));
+                   text_bytes(limit, sizeof limit, limits->memory));
 }
 
-static int set_time_error(int64_t ms, const char *of_what, struct err *err)
+static int set_time_error(int64_t ms, const char *suffix, struct err *err)
 {
-    return err_set(err, ERR_LIMIT, "reading it takes more than %" PRId64 " s%s", (ms + 999) / 1000, of_what);
+    return err_set(err, ERR_LIMIT, "reading it takes more than %" PRId64 " s%s", (ms + 999) / 1000, suffix);
 }
 
 /* A signal from the terminal ended the child, and reaches this process too. If this process has no handler,
@@ -154,7 +155,7 @@ static int copy_child_error(const struct child_status *status, const struct proc
     return hint[0] ? err_hint(err, "%s", hint) : -1;
 }
 
-/* Checks the child's output and its exit code. */
+/* Checks the child's exit code and status, and removes the status from its output. */
 static int check_child(struct buf *output, int code, const struct proc_fork_limits *limits, struct err *err)
 {
     struct child_status status;

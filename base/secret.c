@@ -1,6 +1,7 @@
 /*
- * Each source fills one array on the stack, which is trimmed, checked, copied to the caller and wiped.
- * Messages name the variable or the file, but not the command, because a command may contain a secret.
+ * secret_read reads the source into an array on the stack, trims and checks the text, copies it to the
+ * caller, and wipes the array. Messages name the variable or the file, but not the command, because a
+ * command may contain a secret.
  */
 #include "base/secret.h"
 
@@ -241,7 +242,7 @@ static int run_command(const char *command, const struct proc_limits *limits, st
     own.secret_output = true;
     if (proc_run((const char *const[]){"/bin/sh", "-c", command, NULL}, &own, &r, err) < 0) {
         err_wrap(err, THE_COMMAND);
-        /* Only ERR_FAILED means too much output. Timeouts, cancellation and system errors keep their kind. */
+        /* ERR_FAILED means that the command printed too much. Other errors keep their kind. */
         if (err && err->kind == ERR_FAILED)
             err->kind = ERR_USAGE;
         return -1;
@@ -311,8 +312,8 @@ static void mask_truncated(char *text, size_t at, const char *needle)
         }
 }
 
-/* Masks every `needle`, also one that is incomplete because the text was cut (at its end or before `...`).
- * Ignores a needle of fewer than three bytes, and an incomplete one of fewer than four. */
+/* Masks every `needle`, also one that is incomplete because the text was cut (at the end of the text or
+ * before `...`). Ignores a needle of fewer than three bytes, and an incomplete one of fewer than four. */
 static void mask_text(char *text, const char *needle)
 {
     size_t n = strlen(needle);

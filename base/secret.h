@@ -43,13 +43,13 @@ int secret_read(const struct secret_ref *ref, const struct proc_limits *limits, 
 void secret_wipe(struct secret *s);
 
 /* Checks that the source exists and its content is valid, before the secret is needed. Does not run a
- * command: the command may ask a person, or its output may expire before it is needed. */
+ * command: the command may ask the user, or its output may expire before it is needed. */
 int secret_check(const struct secret_ref *ref, struct err *err);
 
 /* Replaces each copy of the secret `needle` in the text with three asterisks: the unchanged secret, its
- * printable form, and its beginning if the text was cut there (at its end or before `...`). Ignores a secret
- * of fewer than three bytes, and a beginning of fewer than four. Use it on the replies of a host that
- * received the secret. */
+ * printable form, and its beginning if the text was cut there (at the end of the text or before `...`).
+ * Ignores a secret of fewer than three bytes, and a beginning of fewer than four. Use it on the replies of a
+ * host that received the secret. */
 void secret_mask(char *text, const char *needle);
 
 /*

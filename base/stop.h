@@ -13,7 +13,7 @@ struct stop {
     int64_t cpu_end; /* the value of proc_cpu_ms at the limit */
 };
 
-/* Starts counting the CPU time. */
+/* Returns a stop condition, and starts counting the CPU time for it. */
 struct stop stop_new(int cancel_fd, int64_t cpu_ms);
 
 /* Returns 0 to continue, or -1 with ERR_CANCELLED or ERR_LIMIT. A call takes about 2 us: call it once for

@@ -7,7 +7,8 @@
 
 #include "base/data/err.h"
 
-/* Stack size in bytes. A thousand hosts need a thousand threads. Sanitizers need more and get the default. */
+/* Stack size in bytes. A thousand hosts need a thousand threads. Builds with sanitizers need more and use the
+ * default size. */
 #define THREAD_STACK (256u * 1024)
 
 /* Returns whether this process may use a second processor. */

@@ -9,8 +9,8 @@
 
 /*
  * Creates a directory (0700) for private sockets under $XDG_RUNTIME_DIR, $TMPDIR or /tmp: uses the first of
- * them whose path contains only letters, digits and /._-+,@ and leaves `room` bytes of a socket's address.
- * `room` counts a slash, the longest file name and a NUL. The caller frees *ret.
+ * them whose path contains only letters, digits and /._-+,@ and is so short that `room` more bytes fit into a
+ * socket's address. `room` counts a slash, the longest file name and a NUL. The caller frees *ret.
  */
 int unix_socket_make_directory(size_t room, char **ret, struct err *err);
 

@@ -9,8 +9,8 @@
 /* Grows the array for array_reserve; callers use array_reserve. */
 int array_grow(void **items, size_t *cap, size_t need, size_t size, struct err *err);
 
-/* Makes room for at least `need` elements of `size` bytes. *cap is the array's capacity in elements. The
- * caller frees *items with free(). A failure leaves *items and *cap unchanged. */
+/* Makes room for `need` elements in total, of `size` bytes each. *cap is the array's capacity in elements.
+ * The caller frees *items with free(). A failure leaves *items and *cap unchanged. */
 static inline int array_reserve(void **items, size_t *cap, size_t need, size_t size, struct err *err)
 {
     int rc = need <= *cap ? 0 : array_grow(items, cap, need, size, err);

@@ -55,7 +55,8 @@ int buf_check(const struct buf *b, const char *what, struct err *err);
 /* Returns the text as a C string, "" if the buffer is empty. Valid until the next change. */
 const char *buf_str(const struct buf *b);
 
-/* Moves the bytes to the caller, which frees them. NULL if the buffer failed or is empty. */
+/* Returns the bytes, which the caller frees, and empties the buffer. NULL if the buffer failed or is empty.
+ */
 char *buf_detach(struct buf *b);
 
 #endif

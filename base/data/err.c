@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-/* Bytes of context that survive, however long the message is. */
+/* The bytes of context that err_wrap never cuts, however long the message is. */
 #define CONTEXT_MIN 160
 
 int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)

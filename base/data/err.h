@@ -1,9 +1,9 @@
 /*
  * Errors: one value that lives with the caller, owns nothing and never allocates.
  *
- * The innermost function reports the event and its object. Callers add context in front, so that a person
- * reads `file-03: gitaly: heap: HTTP 404: Unknown profile`. The hint is a second sentence that gives the next
- * action. A function returns an error or reports it, never both.
+ * The innermost function reports the event and the object concerned. Callers add context in front, so that
+ * the user reads `file-03: gitaly: heap: HTTP 404: Unknown profile`. The hint is a second sentence that gives
+ * the next action. A function returns an error or reports it, never both.
  *
  * Every setter returns -1, so that `return err_set(err, ...)` is the usual return. `err` may be NULL if the
  * caller ignores the message.
@@ -13,10 +13,10 @@
 
 #include <stdbool.h>
 
-/* The few kinds on which some caller acts. cli maps kinds to exit codes. */
+/* Only the kinds that some caller acts on. cli maps kinds to exit codes. */
 enum err_kind {
     ERR_NONE,
-    ERR_FAILED,      /* any other failure */
+    ERR_FAILED,      /* a failure of no other kind */
     ERR_USAGE,       /* the command line, inventory or kinds are wrong: nothing was opened or fetched */
     ERR_CANCELLED,   /* the caller's cancel descriptor became readable */
     ERR_TIMEOUT,     /* a deadline passed */
@@ -27,7 +27,7 @@ enum err_kind {
     ERR_BUSY,        /* another process holds the lock: wait and retry */
     ERR_LOST,        /* the SSH session is unusable: a new session may work */
     ERR_UNSUPPORTED, /* the library or the system lacks a feature: another way may work */
-    ERR_DENIED,      /* the server or person refused, and would refuse again: do not retry */
+    ERR_DENIED,      /* the server or the user refused, and would refuse again: do not retry */
     ERR_LIMIT,       /* the input needs more memory or time than allowed, or crashed its parser */
     ERR_HOST_KEY,    /* the host key is not verified: never retry over another route */
 };

@@ -23,7 +23,7 @@ struct hash_index_slot {
     uint32_t hash;
 };
 
-/* All 0 is an empty table. */
+/* A zeroed struct is an empty table. */
 struct hash_index {
     struct hash_index_slot *slots;
     size_t n_slots; /* a power of two */
@@ -52,7 +52,7 @@ uint32_t hash_index_find(const struct hash_index *h, uint64_t hash, hash_index_e
 /* Adds an entry. Its index is the number of entries that were added before. */
 int hash_index_add(struct hash_index *h, uint64_t hash, struct err *err);
 
-/* Returns the half of a hash that a slot stores. It also selects the first slot to probe. */
+/* Returns the half of a hash that a slot stores. That half also selects the first slot to probe. */
 static inline uint32_t hash_index_slot_hash(uint64_t hash)
 {
     return (uint32_t)(hash >> 32);
@@ -81,7 +81,7 @@ static inline uint64_t hash_index_mix(uint64_t hash, uint64_t v)
 #endif
 }
 
-/* Mixes in a text and its length. */
+/* Mixes a text and its length into the hash. */
 uint64_t hash_index_mix_str(uint64_t hash, struct str s);
 
 #endif

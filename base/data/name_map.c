@@ -22,68 +22,68 @@ bool name_map_equal_ignoring_case(const char *a, const char *b)
     return fold_case(*a) == fold_case(*b);
 }
 
-static uint64_t hash_name(const struct name_map *t, const char *name)
+static uint64_t hash_name(const struct name_map *map, const char *name)
 {
-    uint64_t hash = t->by_name.seed;
-    if (!t->ignore_case)
+    uint64_t hash = map->by_name.seed;
+    if (!map->ignore_case)
         return hash_index_mix_str(hash, str_of(name));
     for (; *name; name++)
         hash = hash_index_mix(hash, fold_case(*name));
     return hash;
 }
 
-/* A name to find in a table. */
+/* A name to find in a map. */
 struct query {
-    const struct name_map *table;
+    const struct name_map *map;
     const char *name;
 };
 
 static bool entry_has_name(const void *ctx, uint32_t index)
 {
     const struct query *q = ctx;
-    const char *name = q->table->entries[index].name;
-    return q->table->ignore_case ? name_map_equal_ignoring_case(name, q->name) : strcmp(name, q->name) == 0;
+    const char *name = q->map->entries[index].name;
+    return q->map->ignore_case ? name_map_equal_ignoring_case(name, q->name) : strcmp(name, q->name) == 0;
 }
 
-int name_map_add(struct name_map *t, const char *name, const void *value, struct err *err)
+int name_map_add(struct name_map *map, const char *name, const void *value, struct err *err)
 {
-    hash_index_seed(&t->by_name);
-    if (array_reserve((void **)&t->entries, &t->cap, t->n + 1, sizeof *t->entries, err) < 0 ||
-        hash_index_add(&t->by_name, hash_name(t, name), err) < 0)
+    hash_index_seed(&map->by_name);
+    if (array_reserve((void **)&map->entries, &map->cap, map->n + 1, sizeof *map->entries, err) < 0 ||
+        hash_index_add(&map->by_name, hash_name(map, name), err) < 0)
         return -1;
-    t->entries[t->n++] = (struct name_map_entry){.name = name, .value = value};
+    map->entries[map->n++] = (struct name_map_entry){.name = name, .value = value};
     return 0;
 }
 
-static uint32_t find_name(const struct name_map *t, const char *name)
+static uint32_t find_name(const struct name_map *map, const char *name)
 {
-    return hash_index_find(&t->by_name, hash_name(t, name), entry_has_name, &(struct query){t, name});
+    return hash_index_find(&map->by_name, hash_name(map, name), entry_has_name, &(struct query){map, name});
 }
 
-int name_map_set(struct name_map *t, const char *name, const void *value, struct err *err)
+int name_map_set(struct name_map *map, const char *name, const void *value, struct err *err)
 {
-    uint32_t at = find_name(t, name);
+    uint32_t at = find_name(map, name);
     if (at == HASH_INDEX_NONE)
-        return name_map_add(t, name, value, err);
-    t->entries[at] = (struct name_map_entry){.name = name, .value = value};
+        return name_map_add(map, name, value, err);
+    map->entries[at] = (struct name_map_entry){.name = name, .value = value};
     return 0;
 }
 
-const void *name_map_get(const struct name_map *t, const char *name)
+const void *name_map_get(const struct name_map *map, const char *name)
 {
-    uint32_t at = find_name(t, name);
-    return at == HASH_INDEX_NONE ? NULL : t->entries[at].value;
+    uint32_t at = find_name(map, name);
+    return at == HASH_INDEX_NONE ? NULL : map->entries[at].value;
 }
 
-void name_map_add_to_nearest(const struct name_map *t, struct nearest *near)
+void name_map_add_to_nearest(const struct name_map *map, struct nearest *near)
 {
-    for (size_t i = 0; i < t->n; i++)
-        nearest_add(near, t->entries[i].name);
+    for (size_t i = 0; i < map->n; i++)
+        nearest_add(near, map->entries[i].name);
 }
 
-void name_map_release(struct name_map *t)
+void name_map_release(struct name_map *map)
 {
-    free(t->entries);
-    hash_index_release(&t->by_name);
-    *t = (struct name_map){0};
+    free(map->entries);
+    hash_index_release(&map->by_name);
+    *map = (struct name_map){0};
 }

@@ -4,16 +4,17 @@
 
 #include "base/banned.h"
 
-bool path_is_clean(struct str s)
+bool path_is_clean(struct str path)
 {
     size_t begin = 0;
-    if (s.n == 0)
+    if (path.n == 0)
         return false;
-    for (size_t i = 0; i <= s.n; i++) {
-        if (i < s.n && s.p[i] != '/')
+    for (size_t i = 0; i <= path.n; i++) {
+        if (i < path.n && path.p[i] != '/')
             continue;
         size_t n = i - begin;
-        bool dots = (n == 1 && s.p[begin] == '.') || (n == 2 && s.p[begin] == '.' && s.p[begin + 1] == '.');
+        bool dots =
+            (n == 1 && path.p[begin] == '.') || (n == 2 && path.p[begin] == '.' && path.p[begin + 1] == '.');
         if (dots || (n == 0 && i > 0))
             return false;
         begin = i + 1;
@@ -21,32 +22,33 @@ bool path_is_clean(struct str s)
     return true;
 }
 
-/* Removes the last element. Returns false if that is ".." or missing. */
-static bool remove_last(const char *to, size_t *n, size_t root)
+/* Removes the last element. Returns false if it is ".." or there is none. root_length: 1 for an absolute
+ * path, else 0. */
+static bool remove_last(const char *to, size_t *n, size_t root_length)
 {
     size_t at = *n;
-    while (at > root && to[at - 1] != '/')
+    while (at > root_length && to[at - 1] != '/')
         at--;
-    if (*n == root || (*n - at == 2 && to[at] == '.' && to[at + 1] == '.'))
+    if (*n == root_length || (*n - at == 2 && to[at] == '.' && to[at + 1] == '.'))
         return false;
-    *n = at > root ? at - 1 : root;
+    *n = at > root_length ? at - 1 : root_length;
     return true;
 }
 
-size_t path_clean(struct str s, char *to)
+size_t path_clean(struct str path, char *to)
 {
-    size_t n = 0, root = s.n && s.p[0] == '/';
-    if (root)
+    size_t n = 0, root_length = path.n && path.p[0] == '/';
+    if (root_length)
         to[n++] = '/';
-    for (size_t begin = 0; begin < s.n;) {
-        const char *slash = memchr(s.p + begin, '/', s.n - begin);
-        size_t end = slash ? (size_t)(slash - s.p) : s.n, length = end - begin;
-        bool same = length == 0 || (length == 1 && s.p[begin] == '.');
-        bool parent = length == 2 && s.p[begin] == '.' && s.p[begin + 1] == '.';
-        if (!same && !(parent && (remove_last(to, &n, root) || root))) {
-            if (n > root)
+    for (size_t begin = 0; begin < path.n;) {
+        const char *slash = memchr(path.p + begin, '/', path.n - begin);
+        size_t end = slash ? (size_t)(slash - path.p) : path.n, length = end - begin;
+        bool is_empty_or_dot = length == 0 || (length == 1 && path.p[begin] == '.');
+        bool is_dot_dot = length == 2 && path.p[begin] == '.' && path.p[begin + 1] == '.';
+        if (!is_empty_or_dot && !(is_dot_dot && (remove_last(to, &n, root_length) || root_length))) {
+            if (n > root_length)
                 to[n++] = '/';
-            memmove(to + n, s.p + begin, length);
+            memmove(to + n, path.p + begin, length);
             n += length;
         }
         begin = end + 1;

@@ -10,8 +10,9 @@
 /* Returns whether a path is clean: not empty, no empty, "." or ".." element, and no trailing slash. */
 bool path_is_clean(struct str path);
 
-/* Writes the path without "//" and ".", and without ".." after another element (Go's filepath.Clean). An
- * empty path becomes ".". `to` has path.n + 2 bytes. Returns the length. */
+/* Writes the path without empty and "." elements, and removes each ".." together with the element before it
+ * (Go's filepath.Clean). An empty path becomes ".". `to` has path.n + 2 bytes. Returns the length; adds no
+ * NUL. */
 size_t path_clean(struct str path, char *to);
 
 /* Returns the last element without slashes after it; "." for an empty path, "/" for a path of slashes. */

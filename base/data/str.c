@@ -15,7 +15,7 @@ static bool is_space(char c)
 }
 
 /* Returns the length of the white space character at the start or the end; 0 if there is none. */
-static size_t space_at(struct str s, bool at_end)
+static size_t space_length(struct str s, bool at_end)
 {
     if (s.n == 0)
         return 0;
@@ -32,11 +32,11 @@ static size_t space_at(struct str s, bool at_end)
 
 struct str str_trim(struct str s)
 {
-    for (size_t n; (n = space_at(s, false)) > 0;) {
+    for (size_t n; (n = space_length(s, false)) > 0;) {
         s.p += n;
         s.n -= n;
     }
-    for (size_t n; (n = space_at(s, true)) > 0;)
+    for (size_t n; (n = space_length(s, true)) > 0;)
         s.n -= n;
     return s;
 }
@@ -44,12 +44,12 @@ struct str str_trim(struct str s)
 struct str str_next_word(struct str *rest)
 {
     struct str s = *rest;
-    for (size_t n; (n = space_at(s, false)) > 0;) {
+    for (size_t n; (n = space_length(s, false)) > 0;) {
         s.p += n;
         s.n -= n;
     }
     struct str word = {s.p, 0};
-    while (word.n < s.n && space_at((struct str){s.p + word.n, s.n - word.n}, false) == 0)
+    while (word.n < s.n && space_length((struct str){s.p + word.n, s.n - word.n}, false) == 0)
         word.n++;
     *rest = (struct str){s.p + word.n, s.n - word.n};
     return word;

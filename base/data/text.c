@@ -58,8 +58,8 @@ static bool is_blank(unsigned char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Returns the length of the character at p, or 0 if `?` must replace it. *ret_step: its bytes in the
- * source. */
+/* Returns the length of the character at p, or 0 if `?` must replace it. *ret_step is the number of bytes to
+ * skip in the source. */
 static size_t printable_length(const unsigned char *p, size_t n, size_t *ret_step)
 {
     uint32_t c = 0;
@@ -79,7 +79,7 @@ char *text_printable(char *dst, size_t cap, const char *src, size_t n)
 {
     const unsigned char *p = (const unsigned char *)src;
     const unsigned char *end = p + n;
-    size_t len = 0, mark = 0; /* the length that leaves room for the dots */
+    size_t len = 0, dots_at = 0; /* the last length that leaves room for the dots */
     for (size_t step = 1, blank = 0; p < end; p += step, step = 1) {
         if (is_blank(*p)) {
             blank = len > 0;
@@ -87,7 +87,7 @@ char *text_printable(char *dst, size_t cap, const char *src, size_t n)
         }
         size_t shown = printable_length(p, (size_t)(end - p), &step), need = shown ? shown : 1;
         if (len + blank + need + 1 > cap) {
-            len = add_dots(dst, cap, mark);
+            len = add_dots(dst, cap, dots_at);
             break;
         }
         if (blank)
@@ -95,7 +95,7 @@ char *text_printable(char *dst, size_t cap, const char *src, size_t n)
         blank = 0;
         memcpy(dst + len, shown ? (const char *)p : "?", need);
         len += need;
-        mark = len + 4 <= cap ? len : mark;
+        dots_at = len + 4 <= cap ? len : dots_at;
     }
     if (cap)
         dst[len] = '\0';
@@ -253,7 +253,7 @@ char *text_bytes(char *dst, size_t cap, uint64_t bytes)
     return dst;
 }
 
-#define NEAREST_LEN 64
+#define NEAREST_MAX_BYTES 64
 
 static size_t least_of_three(size_t a, size_t b, size_t c)
 {
@@ -261,10 +261,10 @@ static size_t least_of_three(size_t a, size_t b, size_t c)
     return m < c ? m : c;
 }
 
-/* Optimal string alignment distance of two strings of at most NEAREST_LEN bytes. */
+/* Returns the optimal string alignment distance of two strings of at most NEAREST_MAX_BYTES bytes. */
 static size_t edit_distance(const char *a, size_t na, const char *b, size_t nb)
 {
-    size_t rows[3][NEAREST_LEN + 1];
+    size_t rows[3][NEAREST_MAX_BYTES + 1];
     size_t *before = rows[0], *above = rows[1], *row = rows[2];
     for (size_t j = 0; j <= nb; j++)
         above[j] = j;
@@ -286,16 +286,17 @@ static size_t edit_distance(const char *a, size_t na, const char *b, size_t nb)
 
 void nearest_add(struct nearest *near, const char *name)
 {
-    size_t nw = strlen(near->wanted), nn = strlen(name);
-    if (nw > NEAREST_LEN || nn > NEAREST_LEN || nw == 0)
+    size_t wanted_n = strlen(near->wanted), name_n = strlen(name);
+    if (wanted_n > NEAREST_MAX_BYTES || name_n > NEAREST_MAX_BYTES || wanted_n == 0)
         return;
-    size_t d = edit_distance(near->wanted, nw, name, nn);
-    /* Up to a third of the characters may differ. A name that begins with the wanted text is always near. */
-    bool prefix = nw >= 2 && nn > nw && strncmp(near->wanted, name, nw) == 0;
-    if (d > (nw < nn ? nn : nw) / 3 + (nw < 3) && !prefix)
+    size_t distance = edit_distance(near->wanted, wanted_n, name, name_n);
+    /* A third of the characters may differ, and one more if the wanted name has fewer than three. A longer
+     * name that begins with a wanted name of at least two characters is always near. */
+    bool is_prefix = wanted_n >= 2 && name_n > wanted_n && strncmp(near->wanted, name, wanted_n) == 0;
+    if (distance > (wanted_n < name_n ? name_n : wanted_n) / 3 + (wanted_n < 3) && !is_prefix)
         return;
     size_t at = near->n;
-    while (at > 0 && near->best[at - 1].distance > d)
+    while (at > 0 && near->best[at - 1].distance > distance)
         at--;
     size_t room = sizeof near->best / sizeof *near->best;
     if (at >= room)
@@ -305,7 +306,7 @@ void nearest_add(struct nearest *near, const char *name)
     for (size_t i = near->n - 1; i > at; i--)
         near->best[i] = near->best[i - 1];
     near->best[at].name = name;
-    near->best[at].distance = d;
+    near->best[at].distance = distance;
 }
 
 char *nearest_text(const struct nearest *near, char *dst, size_t cap)
@@ -347,14 +348,14 @@ int text_to_bytes(const char *s, uint64_t *ret)
     return -1;
 }
 
-char *text_next_entry(char **rest, size_t *number)
+char *text_next_entry(char **rest, size_t *line_number)
 {
     while (*rest) {
         char *line = *rest, *end = strchr(line, '\n');
         *rest = end ? end + 1 : NULL;
         if (end)
             *end = '\0';
-        ++*number;
+        ++*line_number;
         line[strcspn(line, "\r")] = '\0';
         line += strspn(line, " \t");
         if (*line && *line != '#')

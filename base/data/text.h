@@ -13,8 +13,8 @@
  * Copies n bytes of remote text into dst (cap bytes, always terminated) as one line that is safe for a
  * terminal, a page or an issue. `?` replaces control characters, bytes that are not UTF-8, and Unicode
  * characters that reorder or hide text (bidirectional controls, zero-width characters, line and paragraph
- * separators). A run of white space becomes one blank; blanks at the ends are removed. Text too long ends in
- * `...`. A second call with the same cap does not change the result. Returns dst.
+ * separators). A run of white space becomes one blank; blanks at the ends are removed. A text that does not
+ * fit ends in `...`. A second call with the same cap does not change the result. Returns dst.
  */
 char *text_printable(char *dst, size_t cap, const char *src, size_t n);
 
@@ -53,7 +53,8 @@ int text_to_duration(const char *s, int64_t *ret_ms, struct err *err);
 /* Formats a duration (`1m30s`, `1.5s`, `250ms`) to a tenth of a second into dst. Returns dst. */
 char *text_duration(char *dst, size_t cap, int64_t ms);
 
-/* Parses a size in bytes: a number, optionally with kB, MB, GB (powers of 1000), KiB, MiB or GiB. */
+/* Parses a size in bytes: a number, optionally with kB, MB, GB (powers of 1000), KiB, MiB or GiB. Returns -1
+ * for other text. */
 int text_to_bytes(const char *s, uint64_t *ret);
 
 /* Formats a byte count (`512 B`, `1.4 kB`, `33.0 MB`, decimal units) into dst. Returns dst. */
@@ -84,9 +85,9 @@ void nearest_add(struct nearest *near, const char *name);
 /* Writes `"a", "b" or "c"` into dst, nearest first, or "" if no candidate is near. Returns dst. */
 char *nearest_text(const struct nearest *near, char *dst, size_t cap);
 
-/* Returns the next entry of a text with one entry per line, or NULL. Skips empty lines and comments (#), and
- * removes leading blanks, and the rest of a line from a carriage return on. Moves *rest and modifies its
- * text. *number counts all lines. */
-char *text_next_entry(char **rest, size_t *number);
+/* Returns the next entry of a text with one entry per line, or NULL. Skips empty lines and comments (#).
+ * Removes leading blanks, and everything from a carriage return on. Moves *rest to the next line and modifies
+ * the text. Adds the number of lines read, skipped ones too, to *line_number. */
+char *text_next_entry(char **rest, size_t *line_number);
 
 #endif

@@ -39,8 +39,8 @@ struct yaml_tree {
 };
 
 struct level {
-    struct yaml_node *node;
-    struct yaml_node *last;
+    struct yaml_node *node;      /* an open list or mapping */
+    struct yaml_node *last;      /* its last element or value; NULL: none yet */
     const struct yaml_node *key; /* of a mapping: the key whose value is not read yet */
 };
 
@@ -148,7 +148,7 @@ static int mark_by_table(const struct yaml_node *map, struct err *err)
     return rc;
 }
 
-/* Ends the innermost list or mapping. */
+/* Ends the innermost list or mapping. Marks the repeated keys of a mapping. */
 static int close_level(struct builder *b, struct err *err)
 {
     const struct yaml_node *done = b->levels[--b->depth].node;
@@ -169,20 +169,20 @@ static int insert_node(struct builder *b, struct yaml_node *node, struct err *er
         b->tree->root = node;
         return 0;
     }
-    struct level *in = &b->levels[b->depth - 1];
-    if (in->node->kind == YAML_MAP && !in->key) {
+    struct level *level = &b->levels[b->depth - 1];
+    if (level->node->kind == YAML_MAP && !level->key) {
         if (node->kind != YAML_SCALAR)
             return yaml_tree_err(b->tree, node, err, "a key must be a plain word");
-        in->key = node;
+        level->key = node;
         return 0;
     }
-    node->key = in->key;
-    in->key = NULL;
-    if (in->last)
-        in->last->next = node;
+    node->key = level->key;
+    level->key = NULL;
+    if (level->last)
+        level->last->next = node;
     else
-        in->node->first = node;
-    in->last = node;
+        level->node->first = node;
+    level->last = node;
     return 0;
 }
 
@@ -333,9 +333,9 @@ static int set_reader_error(const struct yaml_tree *t, const yaml_parser_t *y, c
  * the position at which libyaml failed. */
 static yaml_mark_t find_error_position(const yaml_parser_t *y)
 {
-    bool begun = y->context && (strcmp(y->context, "while scanning a quoted scalar") == 0 ||
-                                strcmp(y->context, "while scanning a simple key") == 0);
-    return begun ? y->context_mark : y->problem_mark;
+    bool is_unfinished = y->context && (strcmp(y->context, "while scanning a quoted scalar") == 0 ||
+                                        strcmp(y->context, "while scanning a simple key") == 0);
+    return is_unfinished ? y->context_mark : y->problem_mark;
 }
 
 static int set_syntax_error(const struct builder *b, const yaml_parser_t *y, const char *p, size_t n,
@@ -350,13 +350,13 @@ static int set_syntax_error(const struct builder *b, const yaml_parser_t *y, con
     const char *problem = y->problem ? y->problem : "not YAML", *hint = NULL;
     yaml_mark_t at = find_error_position(y);
     struct str line = find_line(p, n, at.line + 1);
-    size_t i = 0, known = sizeof meanings / sizeof *meanings;
-    while (i < known && strncmp(problem, meanings[i].problem, strlen(meanings[i].problem)) != 0)
+    size_t i = 0, n_meanings = sizeof meanings / sizeof *meanings;
+    while (i < n_meanings && strncmp(problem, meanings[i].problem, strlen(meanings[i].problem)) != 0)
         i++;
     if (tab_indents(line)) {
         err_set(err, ERR_USAGE, "a tab indents this line");
         hint = "indent with spaces";
-    } else if (i < known) {
+    } else if (i < n_meanings) {
         err_set(err, ERR_USAGE, "%s", meanings[i].meaning);
         hint = meanings[i].hint;
     } else {
@@ -457,9 +457,9 @@ int yaml_tree_parse(const char *name, const void *p, size_t n, struct yaml_tree 
     struct yaml_tree *t = NULL;
     if (parse_text(name, (struct str){p, n}, false, &t, err) < 0)
         return -1;
-    const struct yaml_node *twice = yaml_tree_find_repeated(t->root);
-    if (twice) {
-        yaml_tree_err_repeated(t, twice, err);
+    const struct yaml_node *repeated = yaml_tree_find_repeated(t->root);
+    if (repeated) {
+        yaml_tree_err_repeated(t, repeated, err);
         yaml_tree_free(t);
         return -1;
     }
