@@ -22,7 +22,7 @@
  * write to a pipe without a reader with EPIPE. */
 static void repair_inherited_state(void)
 {
-    /* Read-only, so that a write to the descriptor fails. open() takes the lowest closed number. */
+    /* open(2) uses the lowest closed number, which is fd. Read-only: a write to the descriptor must fail. */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0)
             open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -60,7 +60,7 @@ static int run_command(const struct command *c, int argc, char **argv)
     return finish_output(code, &err);
 }
 
-/* Whether the arguments contain -h or --help. */
+/* Returns whether the arguments before `--` contain -h or --help. */
 static bool asks_for_help(int argc, char **argv)
 {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -69,14 +69,14 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
-/* Whether ssh started this process as its askpass program (gateway/openssh/askpass.h). */
+/* Returns whether ssh started this process as its askpass program (gateway/openssh/askpass.h). */
 static bool is_askpass(int argc, char **argv)
 {
     return argc == 2 && strcmp(file_base(argv[0]), ASKPASS_NAME) == 0;
 }
 
-/* Gets the answer to ssh's question from the profgrab that started ssh, and prints it. Returns the exit code.
- */
+/* Gets the answer to ssh's question from the profgrab process that started ssh, and prints it. Returns the
+ * exit code. */
 static int run_askpass(char **argv, struct err *err)
 {
     struct secret answer = {.len = 0};

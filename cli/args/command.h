@@ -39,18 +39,17 @@ struct option_group {
 
 struct command {
     const char *name;
-    const char *synopsis;           /* the options and arguments after the name */
-    const char *summary;            /* one line */
-    const struct example *examples; /* the last has no line; NULL: none */
-    const struct option_group
-        *groups;         /* in the order of the options, the last has no title; NULL: one group */
+    const char *synopsis;              /* the options and arguments after the name */
+    const char *summary;               /* one line */
+    const struct example *examples;    /* the last has no line; NULL: none */
+    const struct option_group *groups; /* in option order, the last has no title; NULL: one group */
     const char *details; /* further text for its help, with empty lines between paragraphs; NULL: none */
     const struct option *options;
     /* Sets *ret to flag i; returns false after the last. Flags have one dash and replace `options`. NULL: the
      * command has no flags. */
     bool (*flag_at)(size_t i, struct option *ret);
     const struct verb *verbs; /* the last has no name; NULL: the command has no verbs */
-    enum command_words words; /* after the verb, if any */
+    enum command_words words; /* the type of the arguments, after the verb if there is one */
     bool handles_help;        /* the command handles -h and --help itself */
     /* Runs the command; argv excludes its name. Returns the exit code. On an error it sets err, which main
      * prints, and returns exit_status_of(err). */

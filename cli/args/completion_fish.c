@@ -99,7 +99,8 @@ static void put_value(FILE *out, const struct option *o)
 
 /* Begins a `complete` line for an option of the command. `condition` is "" or a further condition, such as
  * IN_BUNDLE. */
-static void put_name(FILE *out, const struct command *c, const struct option *o, const char *condition)
+static void begin_option_line(FILE *out, const struct command *c, const struct option *o,
+                              const char *condition)
 {
     /* -o: an option with one dash. */
     fprintf(out, "complete -c profgrab -n 'test (__profgrab_command) = %s%s' -%c %s", c->name, condition,
@@ -117,10 +118,10 @@ static void put_option(FILE *out, const struct command *c, const struct option *
 {
     bool profile = completion_value(o) == VALUE_PROFILE;
     if (profile) {
-        put_name(out, c, o, IN_BUNDLE);
+        begin_option_line(out, c, o, IN_BUNDLE);
         fputs(" -x -a '(__profgrab_members --profiles)'\n", out);
     }
-    put_name(out, c, o, profile ? NOT_IN_BUNDLE : "");
+    begin_option_line(out, c, o, profile ? NOT_IN_BUNDLE : "");
     put_value(out, o);
     fputs(" -d ", out);
     put_quoted(out, o->help);

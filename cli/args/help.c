@@ -53,7 +53,7 @@ static void print_option_names(const struct option *from, const struct option *t
     buf_release(&names);
 }
 
-/* Returns the end of the group that starts at `o`: the first option of the next one. */
+/* Returns the end of the group that starts at `o`: the first option of the next group. */
 static const struct option *find_group_end(const struct option *o, const struct option_group *next)
 {
     while (o->name && !(next->title && strcmp(o->name, next->first) == 0))
@@ -244,7 +244,8 @@ static const struct verb *find_verb(const struct command *c, const char *name)
     return NULL;
 }
 
-/* Whether the option's help starts with a list of verbs (`list, verify: as JSON`) without this verb. */
+/* Returns whether the option's help starts with a list of verbs (`list, verify: as JSON`) without this verb.
+ */
 static bool is_of_other_verb(const struct command *c, const struct option *o, const struct verb *verb)
 {
     char first[32], listed[40], last[40];
@@ -256,15 +257,15 @@ static bool is_of_other_verb(const struct command *c, const struct option *o, co
 
 static void print_verb(const struct command *c, const struct verb *v)
 {
-    bool any = false;
+    bool has_title = false;
     printf("usage: profgrab %s %s%s%s\n\n", c->name, v->name, *v->synopsis ? " [options] " : "", v->synopsis);
     columns_wrap(stdout, v->help, 0, 0);
     for (const struct option *o = c->options; o && o->name; o++) {
         if (is_of_other_verb(c, o, v))
             continue;
-        if (!any)
+        if (!has_title)
             printf("\nOptions:\n");
-        any = true;
+        has_title = true;
         print_option(o);
     }
 }

@@ -165,11 +165,11 @@ int man_fill(FILE *in, FILE *out, struct err *err)
     size_t cap = 0;
     int rc = 0;
     while (rc == 0 && getline(&line, &cap, in) > 0) {
-        size_t head = sizeof marker_start - 1;
-        char *end = strncmp(line, marker_start, head) == 0 ? strchr(line + head, '@') : NULL;
+        size_t start_length = sizeof marker_start - 1;
+        char *end = strncmp(line, marker_start, start_length) == 0 ? strchr(line + start_length, '@') : NULL;
         if (end) {
             *end = '\0';
-            rc = put_list(out, line + head, err);
+            rc = put_list(out, line + start_length, err);
         } else {
             fputs(line, out);
         }

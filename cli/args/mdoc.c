@@ -24,7 +24,7 @@ struct page {
     struct buf paragraph;
     struct list lists[MAX_LISTS];
     size_t depth;    /* the number of open lists */
-    size_t head;     /* columns of the paragraph's first line that are already printed */
+    size_t printed;  /* columns of the paragraph's first line that are already printed */
     bool glue;       /* add the next word without a blank */
     bool literal;    /* between .Bd -literal and .Ed */
     bool has_output; /* false until the first line is printed */
@@ -167,7 +167,7 @@ static void add_words(struct page *p, char **words, size_t n)
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
 
-/* The column of the innermost list's text. */
+/* Returns the column of the innermost list's text. */
 static size_t indent_of(const struct page *p)
 {
     return INDENT * (1 + p->depth);
@@ -178,13 +178,13 @@ static void print_paragraph(struct page *p)
 {
     if (p->paragraph.len > 0) {
         size_t indent = indent_of(p);
-        if (p->head < indent)
-            fprintf(p->out, "%*s", (int)(indent - p->head), "");
+        if (p->printed < indent)
+            fprintf(p->out, "%*s", (int)(indent - p->printed), "");
         columns_wrap(p->out, buf_str(&p->paragraph), indent, indent);
         p->has_output = true;
     }
     buf_clear(&p->paragraph);
-    p->head = 0;
+    p->printed = 0;
     p->glue = false;
 }
 
@@ -220,7 +220,8 @@ static void begin_list(struct page *p, char **words, size_t n)
     p->lists[p->depth++] = list;
 }
 
-/* Prints the tag of a list's entry on its own line, or the number or dash before its text. */
+/* Begins an entry of a list: prints the entry's tag on a line of its own, or the number or dash before its
+ * text. */
 static void begin_item(struct page *p, char **words, size_t n)
 {
     char mark[16] = "-";
@@ -237,8 +238,8 @@ static void begin_item(struct page *p, char **words, size_t n)
     }
     if (list->numbered)
         snprintf(mark, sizeof mark, "%u.", ++list->number);
-    p->head = indent_of(p);
-    fprintf(p->out, "%*s%-*s", (int)(p->head - INDENT), "", INDENT, mark);
+    p->printed = indent_of(p);
+    fprintf(p->out, "%*s%-*s", (int)(p->printed - INDENT), "", INDENT, mark);
 }
 
 static void print_literal_line(struct page *p, char *line)

@@ -147,14 +147,14 @@ int options_parse(const struct option *table, const struct arguments *arguments,
                   struct strlist *rest, struct err *err)
 {
     struct parser p = {.table = table, .arguments = *arguments, .values = values};
-    bool options = true;
+    bool accept_options = true;
     while (p.next < arguments->n) {
         const char *word = arguments->words[p.next++];
         int rc = 0;
-        if (!options || word[0] != '-' || !word[1])
+        if (!accept_options || word[0] != '-' || !word[1])
             rc = strlist_add(rest, word, err);
         else if (strcmp(word, "--") == 0)
-            options = false;
+            accept_options = false;
         else
             rc = word[1] == '-' ? parse_long(&p, word, err) : parse_letters(&p, word, err);
         if (rc < 0)

@@ -27,7 +27,8 @@ struct columns_fold {
  * a blank; an empty line is kept. */
 void columns_fold(struct buf *b, const char *text, const struct columns_fold *options);
 
-/* Prints the text, folded to columns_prose_max(out), and a line feed. */
+/* Prints the text, folded to columns_prose_max(out), and a line feed. `column` and `indent` are as in struct
+ * columns_fold. */
 void columns_wrap(FILE *out, const char *text, size_t column, size_t indent);
 
 /* Returns the length in bytes of the longest prefix of s that fits into that many columns. */

@@ -1,11 +1,12 @@
-/* Asks for a confirmation before many processes are profiled, because a wrong pattern could slow a fleet. */
+/* Asks for a confirmation before many processes are profiled, because a wrong pattern of host names
+ * could slow down a fleet. */
 #ifndef CLI_TERM_CONFIRM_H
 #define CLI_TERM_CONFIRM_H
 
 #include "cli/term/prompt.h"
 #include "inventory/inventory.h"
 
-/* The number of targets that need no confirmation. */
+/* The maximum number of targets that need no confirmation. */
 #define CONFIRM_TARGETS 10
 
 struct confirm {

@@ -20,7 +20,7 @@ struct part {
     unsigned depth;
 };
 
-/* Indents each further line. JSON escapes the line feeds of its strings. */
+/* Indents every line but the first. No string contains a line feed, because JSON escapes it. */
 static int write_indented(const char *p, size_t n, void *ctx)
 {
     const struct part *part = ctx;

@@ -19,7 +19,7 @@ struct progress_line {
     bool busy;
     const struct host *host;
     const struct service *service; /* NULL: the host itself */
-    const char *step;              /* a host's current step; static */
+    const char *step;              /* a host's current step, a string literal */
     /* The members below describe an item of the service. */
     char kind[256];
     int64_t since;    /* clock_now() at its start */
@@ -33,7 +33,7 @@ static void *draw_periodically(void *ctx)
 {
     struct progress *p = ctx;
     struct err err = ERR_INIT;
-    while (fd_wait(p->stop[0], POLLIN, clock_deadline(TICK_MS), -1, &err) < 0 && err.kind == ERR_TIMEOUT)
+    while (fd_wait(p->stop_pipe[0], POLLIN, clock_deadline(TICK_MS), -1, &err) < 0 && err.kind == ERR_TIMEOUT)
         progress_draw(p);
     return NULL;
 }
@@ -41,10 +41,10 @@ static void *draw_periodically(void *ctx)
 /* Returns false if the thread cannot start; then progress prints plain lines only. */
 static bool start_ticker(struct progress *p)
 {
-    if (fd_pipe(p->stop, NULL) < 0)
+    if (fd_pipe(p->stop_pipe, NULL) < 0)
         return false;
-    p->ticking = thread_start(&p->ticker, draw_periodically, p, NULL) == 0;
-    return p->ticking;
+    p->ticker_runs = thread_start(&p->ticker, draw_periodically, p, NULL) == 0;
+    return p->ticker_runs;
 }
 
 static void on_question(void *ctx)
@@ -78,11 +78,11 @@ static void detach_prompt(struct progress *p)
 
 void progress_init(struct progress *p, const struct progress_options *options)
 {
-    *p = (struct progress){.options = *options, .stop = {-1, -1}};
+    *p = (struct progress){.options = *options, .stop_pipe = {-1, -1}};
     pthread_mutex_init(&p->mutex, NULL);
     screen_init(&p->screen, options->out, options->rows, options->columns);
     if (!options->quiet) {
-        /* The ticker's first tick may come before start_ticker returns. */
+        /* Lock, because the ticker may read p->live before start_ticker returns. */
         pthread_mutex_lock(&p->mutex);
         p->live = options->rows ? true : screen_can_redraw(options->out) && start_ticker(p);
         pthread_mutex_unlock(&p->mutex);
@@ -93,13 +93,13 @@ void progress_init(struct progress *p, const struct progress_options *options)
 void progress_end(struct progress *p)
 {
     detach_prompt(p);
-    if (p->ticking) {
-        fd_close(&p->stop[1]);
+    if (p->ticker_runs) {
+        fd_close(&p->stop_pipe[1]);
         pthread_join(p->ticker, NULL);
-        p->ticking = false;
+        p->ticker_runs = false;
     }
-    fd_close(&p->stop[0]);
-    fd_close(&p->stop[1]);
+    fd_close(&p->stop_pipe[0]);
+    fd_close(&p->stop_pipe[1]);
     screen_wipe(&p->screen);
     screen_release(&p->screen);
     name_map_release(&p->printed_index);
@@ -227,7 +227,7 @@ static int add_line(const struct progress_line *l, size_t columns, struct strlis
     return rc;
 }
 
-/* Draws as many lines as fit. If some do not fit, the last line has their number. */
+/* Draws as many lines as fit. If some do not fit, the last line says how many. */
 static void draw_lines(struct progress *p)
 {
     struct strlist lines = {0};
@@ -303,14 +303,14 @@ static void print_error(struct progress *p, const char *where, const struct err 
     message_print_error(prepare_output(p), &err);
 }
 
-/* Returns whether a finding that is printed once for each service was printed for this service before, and
- * records it as printed. Without memory the finding is printed again. */
-static bool was_printed(struct progress *p, const char *service, const struct finding_rule *rule)
+/* Returns whether a finding with `per_service` was printed for this target before. Records it as printed; if
+ * memory runs out, the finding is printed again. */
+static bool was_printed(struct progress *p, const char *target_name, const struct finding_rule *rule)
 {
     char key[700];
     if (!rule->per_service)
         return false;
-    snprintf(key, sizeof key, "%s: %s", service, rule->id);
+    snprintf(key, sizeof key, "%s: %s", target_name, rule->id);
     if (name_map_get(&p->printed_index, key))
         return true;
     if (strlist_add(&p->printed, key, NULL) == 0)
@@ -318,15 +318,14 @@ static bool was_printed(struct progress *p, const char *service, const struct fi
     return false;
 }
 
-/* `where` names the service. `full` is the prefix of the messages: the service and, if there is one, the
- * item. */
-static void print_findings(struct progress *p, const char *where, const char *full,
+/* `prefix` starts each message: it names the target and, if there is one, the item. */
+static void print_findings(struct progress *p, const char *target_name, const char *prefix,
                            const struct findings *findings)
 {
     for (size_t i = 0; !p->options.quiet && findings && i < findings->n; i++) {
         const struct finding_rule *rule = findings->items[i].rule;
-        if ((rule->severity != FINDING_NOTE || p->options.verbose) && !was_printed(p, where, rule))
-            message_print_to(prepare_output(p), "%s: %s", full, findings->items[i].text);
+        if ((rule->severity != FINDING_NOTE || p->options.verbose) && !was_printed(p, target_name, rule))
+            message_print_to(prepare_output(p), "%s: %s", prefix, findings->items[i].text);
     }
 }
 
@@ -375,50 +374,52 @@ void progress_show_host(struct progress *p, const struct host *host, const struc
 
 void progress_show_service(struct progress *p, const struct target *target, const struct fetch_service *s)
 {
-    char where[600];
+    char target_name[600];
     pthread_mutex_lock(&p->mutex);
     end_line(p, target->host, NULL, "");
-    name_target(target, where, sizeof where);
+    name_target(target, target_name, sizeof target_name);
     if (s->failure)
-        print_error(p, where, s->failure);
-    print_findings(p, where, where, s->findings);
+        print_error(p, target_name, s->failure);
+    print_findings(p, target_name, target_name, s->findings);
     pthread_mutex_unlock(&p->mutex);
 }
 
 void progress_show_item(struct progress *p, const struct target *target, const struct fetch_item *item)
 {
-    char where[600], full[900], size[32], took[32];
+    char target_name[600], prefix[900], size[32], took[32];
     pthread_mutex_lock(&p->mutex);
     end_line(p, target->host, target->service, item->kind);
-    name_target(target, where, sizeof where);
-    snprintf(full, sizeof full, "%s: %s%s%s%s", where, item->kind, *item->argument ? "=" : "", item->argument,
-             item->pair == 2 ? ", later" : "");
+    name_target(target, target_name, sizeof target_name);
+    snprintf(prefix, sizeof prefix, "%s: %s%s%s%s", target_name, item->kind, *item->argument ? "=" : "",
+             item->argument, item->pair == 2 ? ", later" : "");
     if (item->status != FETCH_OK)
-        print_error(p, full, &item->err);
+        print_error(p, prefix, &item->err);
     else if (!p->options.quiet)
-        message_print_to(prepare_output(p), "%s: %s in %s", full, text_bytes(size, sizeof size, item->bytes),
+        message_print_to(prepare_output(p), "%s: %s in %s", prefix,
+                         text_bytes(size, sizeof size, item->bytes),
                          text_duration(took, sizeof took, item->duration_ms));
-    print_findings(p, where, full, &item->findings);
+    print_findings(p, target_name, prefix, &item->findings);
     pthread_mutex_unlock(&p->mutex);
 }
 
-/* Prints a line when an item starts, and when it starts to wait. */
+/* Prints a line when an item starts, and when it starts to wait. `before` is its live line so far; NULL: the
+ * item is new. */
 static void print_start(struct progress *p, const struct target *target, const struct fetch_progress *now,
                         const struct progress_line *before)
 {
-    char where[600], timed[32];
+    char target_name[600], timed[32];
     if (p->options.quiet)
         return;
-    name_target(target, where, sizeof where);
+    name_target(target, target_name, sizeof target_name);
     if (!before && now->cost)
-        message_print_to(prepare_output(p), "%s: %s: %s", where, now->kind, now->cost);
+        message_print_to(prepare_output(p), "%s: %s: %s", target_name, now->kind, now->cost);
     if (p->live)
         return;
     if (now->waiting && !now->usual && (!before || !before->waiting))
-        message_print_to(prepare_output(p), "%s: %s: waiting: %s", where, now->kind, now->waiting);
+        message_print_to(prepare_output(p), "%s: %s: waiting: %s", target_name, now->kind, now->waiting);
     /* Without live lines, announce only items with a duration: the others end soon. */
     if (!now->waiting && now->timed_ms > 0 && (!before || before->waiting))
-        message_print_to(prepare_output(p), "%s: %s: taking %s", where, now->kind,
+        message_print_to(prepare_output(p), "%s: %s: taking %s", target_name, now->kind,
                          text_duration(timed, sizeof timed, now->timed_ms));
 }
 

@@ -2,8 +2,8 @@
  * Progress for the user: prints a plain line for each finished host, service and item. On a terminal, each
  * host and item in progress has a live line.
  *
- * A separate thread draws the live lines ten times a second. Any thread may call the other functions, but
- * only one at a time, as with fetch_observer.
+ * A separate thread draws the live lines ten times a second. Any thread may call the functions below,
+ * but only one thread at a time, as with fetch_observer.
  */
 #ifndef CLI_TERM_PROGRESS_H
 #define CLI_TERM_PROGRESS_H
@@ -25,18 +25,18 @@ struct progress_line;
 struct progress {
     struct progress_options options;
     bool live;
-    bool ticking;
+    bool ticker_runs;
     struct screen screen;
     struct progress_line *lines; /* in display order */
     size_t n_lines, cap_lines;
-    struct strlist printed;        /* "SERVICE: RULE" of each finding on a service that was printed */
+    struct strlist printed;        /* "HOST: SERVICE: RULE" of each printed finding with `per_service` */
     struct name_map printed_index; /* finds an entry of `printed` */
     FILE *delayed;                 /* collects output during a question; NULL: no question */
     char *delayed_text;
     size_t delayed_size;
     pthread_mutex_t mutex; /* protects the members above from the ticker */
     pthread_t ticker;
-    int stop[2];
+    int stop_pipe[2];
 };
 
 void progress_init(struct progress *p, const struct progress_options *options);
@@ -48,7 +48,7 @@ void progress_show_opening(struct progress *p, const struct host *host);
 /* Shows that a host is open, or why it could not be opened (`failure`). */
 void progress_show_host(struct progress *p, const struct host *host, const struct gateway *gw,
                         const struct err *failure);
-/* Shows the failure and the findings of a service whose index page was read. */
+/* Shows the findings of a service, and its failure if nothing is fetched from it. */
 void progress_show_service(struct progress *p, const struct target *target, const struct fetch_service *s);
 /* Shows a finished item: its size, or its failure, and its findings. */
 void progress_show_item(struct progress *p, const struct target *target, const struct fetch_item *item);

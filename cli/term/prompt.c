@@ -16,7 +16,7 @@
 #include "cli/term/standard_streams.h"
 #include "base/banned.h"
 
-/* The path of the running program, with links resolved, as a new string; NULL if it is unknown. */
+/* Returns the path of the running program, with links resolved, as a new string; NULL if it is unknown. */
 static char *find_own_path(void)
 {
     char path[4096];
@@ -140,7 +140,7 @@ static bool is_variable_set(const char *variable)
     return value && *value;
 }
 
-/* Whether ssh(1) would use SSH_ASKPASS: if forced, if preferred, or without a terminal. */
+/* Returns whether ssh(1) would use SSH_ASKPASS: if forced, if preferred, or without a terminal. */
 static bool must_use_askpass(bool terminal)
 {
     const char *require = getenv("SSH_ASKPASS_REQUIRE");

@@ -33,7 +33,8 @@ void prompt_init(struct prompt *p);
 void prompt_release(struct prompt *p);
 
 /* Uses the first line of the file as the passphrase of every private key, instead of asking the user. The
- * string must outlive the prompt. Errors and wait_ms are those of secret_read_line. */
+ * string must outlive the prompt. If the file is a pipe, waits at most wait_ms for its writer. Fails as
+ * secret_read_line does. */
 int prompt_use_file(struct prompt *p, const char *file, int64_t wait_ms, struct err *err);
 
 /* Returns whether a user can answer on a terminal: profgrab runs in the foreground of a terminal, stderr is a

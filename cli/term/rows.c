@@ -9,10 +9,10 @@
 #define GAP 2
 #define BELOW_INDENT 4
 
-void rows_add(struct rows *t, const char *const *cells)
+void rows_add(struct rows *rows, const char *const *cells)
 {
-    for (size_t i = 0; t->columns[i] && !t->failed; i++)
-        t->failed = strlist_add(&t->cells, cells[i], NULL) < 0;
+    for (size_t i = 0; rows->columns[i] && !rows->failed; i++)
+        rows->failed = strlist_add(&rows->cells, cells[i], NULL) < 0;
 }
 
 /* Adds the text, cut to that many columns; dots mark a cut. */
@@ -28,14 +28,14 @@ static void add_cut(struct buf *b, const char *text, size_t columns)
     buf_add(b, dots, columns < sizeof dots - 1 ? columns : sizeof dots - 1);
 }
 
-static void add_cell(struct buf *b, const char *text, size_t width, bool right, bool last)
+static void add_cell(struct buf *b, const char *text, size_t width, bool align_right, bool is_last)
 {
-    size_t width_used = columns_of(text);
-    size_t blanks = width_used < width ? width - width_used : 0;
-    buf_addf(b, "%*s", right ? (int)blanks : 0, "");
+    size_t used = columns_of(text);
+    size_t blanks = used < width ? width - used : 0;
+    buf_addf(b, "%*s", align_right ? (int)blanks : 0, "");
     add_cut(b, text, width);
-    if (!last)
-        buf_addf(b, "%*s", (int)(right ? 0 : blanks) + GAP, "");
+    if (!is_last)
+        buf_addf(b, "%*s", (int)(align_right ? 0 : blanks) + GAP, "");
 }
 
 static void print_cut(const char *text, size_t width, FILE *out)
@@ -46,7 +46,7 @@ static void print_cut(const char *text, size_t width, FILE *out)
     buf_release(&cut);
 }
 
-/* The column at which the last cell starts. */
+/* Returns the column at which the last cell starts. */
 static size_t find_last_column(const size_t *widths, size_t n)
 {
     size_t at = 0;
@@ -55,18 +55,18 @@ static size_t find_last_column(const size_t *widths, size_t n)
     return at;
 }
 
-static void print_row(const struct rows *t, size_t first, const size_t *widths, size_t width, FILE *out)
+static void print_row(const struct rows *rows, size_t first, const size_t *widths, size_t width, FILE *out)
 {
     struct buf line = BUF_INIT(1u << 16);
-    size_t n_cells = strlen(t->columns), n = n_cells;
-    const char *last = t->cells.items[first + n_cells - 1];
+    size_t n_cells = strlen(rows->columns), n_shown = n_cells;
+    const char *last = rows->cells.items[first + n_cells - 1];
     size_t at = find_last_column(widths, n_cells);
     bool fits = width == 0 || columns_of(last) + at <= width;
-    bool below = !fits && (at >= width || width - at < t->fold_below) && t->fold_below > 0;
-    while (n > 1 && (!*t->cells.items[first + n - 1] || (below && n == n_cells)))
-        n--;
-    for (size_t i = 0; i < n; i++)
-        add_cell(&line, t->cells.items[first + i], widths[i], t->columns[i] == 'r', i + 1 == n);
+    bool below = !fits && (at >= width || width - at < rows->fold_below) && rows->fold_below > 0;
+    while (n_shown > 1 && (!*rows->cells.items[first + n_shown - 1] || (below && n_shown == n_cells)))
+        n_shown--;
+    for (size_t i = 0; i < n_shown; i++)
+        add_cell(&line, rows->cells.items[first + i], widths[i], rows->columns[i] == 'r', i + 1 == n_shown);
     print_cut(buf_str(&line), width, out);
     if (below) {
         buf_clear(&line);
@@ -78,21 +78,21 @@ static void print_row(const struct rows *t, size_t first, const size_t *widths, 
     buf_release(&line);
 }
 
-void rows_print(const struct rows *t, size_t width, FILE *out)
+void rows_print(const struct rows *rows, size_t width, FILE *out)
 {
-    size_t n = strlen(t->columns), widths[COLUMNS_MAX] = {0};
-    for (size_t i = 0; i < t->cells.n - t->cells.n % n; i++) {
-        size_t width_used = columns_of(t->cells.items[i]);
+    size_t n = strlen(rows->columns), widths[COLUMNS_MAX] = {0};
+    for (size_t i = 0; i < rows->cells.n - rows->cells.n % n; i++) {
+        size_t width_used = columns_of(rows->cells.items[i]);
         if (width_used > widths[i % n])
             widths[i % n] = width_used;
     }
     if (width && widths[0] > width / 2)
         widths[0] = width / 2;
-    for (size_t first = 0; first + n <= t->cells.n; first += n)
-        print_row(t, first, widths, width, out);
+    for (size_t first = 0; first + n <= rows->cells.n; first += n)
+        print_row(rows, first, widths, width, out);
 }
 
-void rows_release(struct rows *t)
+void rows_release(struct rows *rows)
 {
-    strlist_release(&t->cells);
+    strlist_release(&rows->cells);
 }

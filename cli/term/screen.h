@@ -27,7 +27,8 @@ void screen_release(struct screen *s);
 /* Returns whether `out` is a terminal that can move its cursor. */
 bool screen_can_redraw(FILE *out);
 
-/* Sets the outputs to the maximum number of lines, and of columns in a line, for the current size. */
+/* Sets *ret_lines to the maximum number of lines, and *ret_columns to the maximum width of a line, for the
+ * current size. */
 void screen_max_size(const struct screen *s, size_t *ret_lines, size_t *ret_columns);
 
 /* Replaces the block by these lines. Writes nothing if they have not changed. */

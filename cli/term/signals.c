@@ -14,21 +14,21 @@
 /* Members that other threads read are atomic. They are lock-free, so a handler may use them. */
 struct signals {
     int pipe[2];
-    pid_t owner; /* of the pipe; a forked child creates its own */
-    atomic_int first;
+    pid_t owner; /* the process that created the pipe; a forked child creates its own pipe */
+    atomic_int first_signal;
     atomic_int live_lines;
     char exit_text[2][1024]; /* the handler prints one while the other is changed */
     volatile sig_atomic_t exit_text_index;
-    _Atomic(const char *) stopping; /* the message after the first signal: a static line with its line feed */
+    _Atomic(const char *) stop_message; /* the line to print after the first signal, a string literal */
     _Atomic(const struct signals_terminal *) terminal;
-    atomic_int handlers; /* running handlers, which may use the terminal */
+    atomic_int n_handlers; /* running handlers, which may use the terminal */
 };
 
 /* A mutable global, because a signal handler has no other access to state. */
 static struct signals state = {.pipe = {-1, -1},
-                               .stopping = "profgrab: stopping; Ctrl-C again quits at once\n"};
+                               .stop_message = "profgrab: stopping; Ctrl-C again quits at once\n"};
 
-/* Drops the line if stderr would block. */
+/* Prints a line on stderr, or drops it if the write would block. */
 static void print_line(const char *line, size_t n)
 {
     struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -52,24 +52,24 @@ static void clear_live_lines(void)
 static void on_signal(int number)
 {
     int saved = errno;
-    atomic_fetch_add(&state.handlers, 1);
+    atomic_fetch_add(&state.n_handlers, 1);
     const struct signals_terminal *t = state.terminal;
-    if (state.first) {
+    if (state.first_signal) {
         if (t)
             tcsetattr(t->fd, TCSANOW, &t->normal);
         const char *line = state.exit_text[state.exit_text_index];
         print_line(line, strlen(line));
         _exit(EXIT_SIGNAL + number);
     }
-    state.first = number;
+    state.first_signal = number;
     if (isatty(STDERR_FILENO)) {
-        const char *line = state.stopping;
+        const char *line = state.stop_message;
         clear_live_lines();
         print_line(line, strlen(line));
     }
     while (write(state.pipe[1], "", 1) < 0 && errno == EINTR)
         ;
-    atomic_fetch_sub(&state.handlers, 1);
+    atomic_fetch_sub(&state.n_handlers, 1);
     errno = saved;
 }
 
@@ -97,7 +97,7 @@ static bool is_in_background(const struct signals_terminal *t)
 static void on_stop(int number)
 {
     int saved = errno;
-    atomic_fetch_add(&state.handlers, 1);
+    atomic_fetch_add(&state.n_handlers, 1);
     const struct signals_terminal *t = state.terminal;
     if (t)
         tcsetattr(t->fd, TCSANOW, &t->normal);
@@ -109,7 +109,7 @@ static void on_stop(int number)
         tcsetattr(t->fd, TCSANOW, &t->asking);
         (void)!write(t->fd, t->prompt, strlen(t->prompt));
     }
-    atomic_fetch_sub(&state.handlers, 1);
+    atomic_fetch_sub(&state.n_handlers, 1);
     errno = saved;
 }
 
@@ -119,8 +119,8 @@ void signals_register_terminal(const struct signals_terminal *t)
     struct sigaction before, act = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
     sigfillset(&act.sa_mask);
     state.terminal = t;
-    /* A handler in another thread may still use the released terminal; it ends soon. */
-    while (!t && atomic_load(&state.handlers) > 0)
+    /* Wait for a handler in another thread, which may still use the released terminal. */
+    while (!t && atomic_load(&state.n_handlers) > 0)
         poll(NULL, 0, 1);
     if (t && sigaction(SIGTSTP, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
         sigaction(SIGTSTP, &act, NULL);
@@ -137,7 +137,7 @@ int signals_install(struct err *err)
     struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigfillset(&act.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        /* Keep signals ignored that the parent ignores (nohup, a script's background job). */
+        /* Keep ignoring the signals that the parent ignores (nohup, a script's background job). */
         struct sigaction before;
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN)
             continue;
@@ -157,7 +157,7 @@ int signals_cancel_fd(void)
 
 int signals_received(void)
 {
-    return state.first;
+    return state.first_signal;
 }
 
 void signals_set_live_lines(int n)
@@ -167,8 +167,9 @@ void signals_set_live_lines(int n)
 
 void signals_announce_bundle(bool yes)
 {
-    state.stopping = yes ? "profgrab: stopping and bundling the collected items; Ctrl-C again quits at once\n"
-                         : "profgrab: stopping; Ctrl-C again quits at once\n";
+    state.stop_message =
+        yes ? "profgrab: stopping and bundling the collected items; Ctrl-C again quits at once\n"
+            : "profgrab: stopping; Ctrl-C again quits at once\n";
 }
 
 void signals_set_exit_text(const char *line)

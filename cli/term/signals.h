@@ -10,7 +10,8 @@
 
 #include "base/base.h"
 
-/* Installs the handlers, and ignores SIGPIPE. A second call does nothing. */
+/* Installs the handlers, and ignores SIGPIPE. A second call does nothing, except in a forked child,
+ * where it creates a new cancel descriptor. */
 int signals_install(struct err *err);
 
 /* Returns the cancel descriptor, readable after a signal; -1 before signals_install. Never read from it. */

@@ -87,10 +87,10 @@ struct winsize standard_stream_size(FILE *out)
     return size;
 }
 
-/* Returns NULL if `now` was replaced before or cannot be replaced. */
-static FILE *open_replacement(FILE *now, int fd, int buffering)
+/* Returns NULL if `current` was replaced before or cannot be replaced. */
+static FILE *open_replacement(FILE *current, int fd, int buffering)
 {
-    FILE *stream = fileno(now) >= 0 && fflush(now) == 0 ? open_stream(fd) : NULL;
+    FILE *stream = fileno(current) >= 0 && fflush(current) == 0 ? open_stream(fd) : NULL;
     if (stream && buffering != _IOFBF)
         setvbuf(stream, NULL, buffering, 0);
     return stream;

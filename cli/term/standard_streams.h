@@ -28,7 +28,7 @@ struct winsize standard_stream_size(FILE *out);
  * terminal, a FIFO. ERR_CANCELLED if the write would block after a signal. */
 int standard_stream_write(int fd, const void *p, size_t n, struct err *err);
 
-/* Whether standard output is a pipe or a socket without a reader. */
+/* Returns whether standard output is a pipe or a socket without a reader. */
 bool standard_output_has_lost_reader(void);
 
 /* Flushes a stream. ERR_PIPE if the reader has closed the pipe. Fails also if an earlier write failed;
