@@ -28,7 +28,7 @@ int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char
 
 /* Limits on the bundles that profgrab reads. */
 #define BUNDLE_MAX_MEMBERS 50000
-/* The most directories that the paths of the members may need. */
+/* The most directories in the paths of all members. */
 #define BUNDLE_MAX_DIRECTORIES 400000
 #define BUNDLE_MAX_MANIFEST (64u << 20)
 
@@ -91,9 +91,10 @@ struct bundle_summary {
 };
 void bundle_summary_release(struct bundle_summary *s);
 
-/* Reads the whole archive once. Fails if it is not readable as a bundle: no manifest, cut, unsafe paths.
- * `allowed_signers` is a file as in sshsig_find_principal, or NULL; an unreadable file is an error. NULL
- * `options` stands for options without pointers and with cancel_fd -1. The caller releases *ret. */
+/* Reads the whole archive once. Fails if the archive is not readable as a bundle: it has no manifest, is cut,
+ * or has unsafe paths. `allowed_signers` is a file as in sshsig_find_principal, or NULL; an unreadable file
+ * is an error. If `options` is NULL, all its pointers count as NULL and cancel_fd as -1. The caller releases
+ * *ret. */
 struct bundle_check {
     struct age_identities *identities;
     const char *allowed_signers;
@@ -107,9 +108,9 @@ int bundle_verify(const char *path, const struct bundle_check *options, struct b
 /*
  * Extracts the files below `dir`, which must exist. Creates the bundle's top directory there; ERR_EXISTS if
  * it exists. Never writes outside of it: refuses links, devices, absolute names, `..` and a second top
- * directory. `members` has paths or globs: only matching files are extracted. If it is NULL or empty, all
- * are. *ret_dir: the new directory, a new string. After ERR_CANCELLED the complete files stay, and the
- * message names their directory. After any other failure no file stays.
+ * directory. `members` has paths or globs: only matching files are extracted. If `members` is NULL or empty,
+ * all files are. *ret_dir: the new directory, a new string. After ERR_CANCELLED the complete files stay, and
+ * the message names their directory. After any other failure no file stays.
  */
 struct bundle_extract {
     const char *path;
@@ -121,9 +122,9 @@ struct bundle_extract {
 int bundle_extract(const struct bundle_extract *options, char **ret_dir, struct err *err);
 
 /*
- * Extracts only the files that the manifest names, with their times, into a new work directory. Extracts the
- * readable part of a damaged archive and sets *ret_damage, which else stays unchanged. The caller checks the
- * content with manifest_compare. ERR_CANCELLED by cancel_fd.
+ * Extracts only the files that the manifest names, with their times, into a new work directory. If the
+ * archive is damaged, extracts its readable part and sets *ret_damage; otherwise *ret_damage stays unchanged.
+ * The caller checks the content with manifest_compare. ERR_CANCELLED by cancel_fd.
  */
 struct bundle_restore {
     const char *path;
@@ -139,8 +140,9 @@ int bundle_read_member(const char *path, struct age_identities *identities, cons
                        struct buf *ret, struct err *err);
 
 /*
- * Reads many members in the archive's order, in one pass. `filter` selects them; `receive` gets each one, and
- * may move the buffer's memory. If `receive` returns -1, the function stops and returns its error.
+ * Reads many members in the archive's order, in one pass. `filter` selects them; `receive` gets the bytes of
+ * each one, and may take the memory of the buffer. If `receive` returns -1, the function stops and returns
+ * its error.
  */
 typedef bool bundle_filter_fn(void *ctx, const struct bundle_member *member);
 typedef int bundle_receive_fn(void *ctx, const struct bundle_member *member, struct buf *bytes,

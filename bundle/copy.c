@@ -154,7 +154,7 @@ static int set_handoff(struct copying *c, struct err *err)
     if (!c->options->redact)
         return 0;
     if (redact_manifest_object(&c->redacted.manifest, handoff, err) < 0 ||
-        redact_bundle_list_manifest(&c->redacted, err) < 0)
+        redact_bundle_add_manifest_counts(&c->redacted, err) < 0)
         return -1;
     if (json_object_set(handoff, "redactions", c->redacted.redactions) < 0 ||
         json_object_set(handoff, "unsearched", c->redacted.unsearched) < 0)
@@ -199,7 +199,7 @@ static int check_issue_words(struct copying *c, const struct strlist *words, con
             err_set(err, ERR_FAILED,
                     "the %s \"%.200s\" of the issue contains text that looks like a secret: nothing is sent",
                     what, redacted);
-            err_hint(err, "give another one: --%s, or %ss: of the team in the inventory", option, what);
+            err_hint(err, "give another one: --%s, or `%ss:` of the team in the inventory", option, what);
         }
         free(redacted);
         if (changed)
@@ -471,7 +471,7 @@ static int write_copy(struct copying *c, struct err *err)
     if (c->age && age_writer_finish(c->age, err) < 0)
         return -1;
     c->result.bytes = fstat(atomic_file_fd(c->new_file), &st) == 0 ? (uint64_t)st.st_size : 0;
-    c->result.redactions = c->redacted.n;
+    c->result.redactions = c->redacted.n_redactions;
     c->result.changed =
         json_object_size(c->redacted.replaced) - (json_object_get(c->redacted.replaced, PATH_REPORT) != NULL);
     c->result.unsearched = json_array_size(c->redacted.unsearched);

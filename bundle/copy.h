@@ -19,12 +19,12 @@
  */
 struct bundle_preview {
     struct str manifest;
-    uint64_t bytes; /* the size of the original bundle on disk */
-    int cancel_fd;  /* or -1 */
-    int64_t cpu_ms; /* limit for the page's processor time; 0: none */
-    int fd;         /* `visit` reads from it; -1: none */
-    const void *from;
-    const void *ctx; /* draw_ctx of struct bundle_copy */
+    uint64_t bytes;   /* the size of the original bundle on disk */
+    int cancel_fd;    /* or -1 */
+    int64_t cpu_ms;   /* limit for the page's processor time; 0: none */
+    int fd;           /* the file of changed members, from which `visit` reads; -1: none */
+    const void *from; /* for `visit` */
+    const void *ctx;  /* draw_ctx of struct bundle_copy */
     int (*visit)(const struct bundle_preview *bundle, const struct bundle_visitor *visitor, struct err *err);
 };
 
@@ -43,10 +43,10 @@ struct bundle_copy {
     /* Labels and assignees of the issue, to be sent unchanged: ERR_FAILED if redaction would change one. May
      * be NULL. */
     const struct strlist *issue_labels, *assignees;
-    bool redact;                             /* secrets, values of labels: docs/formats.md, "Redaction" */
-    bundle_draw_fn *draw;                    /* makes report.html of a redacted copy; NULL: no page */
-    const void *draw_ctx;                    /* for `draw` */
-    const struct strlist *labels;            /* more labels to redact, globs; may be NULL */
+    bool redact;                  /* redact secrets and values of labels: docs/formats.md, "Redaction" */
+    bundle_draw_fn *draw;         /* makes report.html of a redacted copy; NULL: no page */
+    const void *draw_ctx;         /* for `draw` */
+    const struct strlist *labels; /* globs of more profile labels whose values to redact; may be NULL */
     const struct sshsig_signer *signer;      /* NULL: no signature */
     bool signature_optional;                 /* go on without a signature if signing fails */
     const struct age_recipients *recipients; /* NULL: no encryption */
@@ -61,11 +61,11 @@ struct bundle_copy_result {
     uint64_t redactions; /* the number of redacted values */
     size_t changed;      /* members that differ from the collected ones */
     size_t unsearched;   /* members that were not searched for secrets: traces, files of an unknown kind */
-    struct strlist unsearched_files;   /* `PATH: REASON` of each unsearched member, printable */
-    struct strlist failed_to_search;   /* the lines of members whose search for secrets failed */
-    char *manifest;                    /* the text of the copy's manifest */
-    char *title;                       /* the redacted title of the issue; NULL: none */
-    struct err page_error;             /* ERR_NONE, or why the copy has no report.html */
+    struct strlist unsearched_files; /* `PATH: REASON` of each unsearched member, printable */
+    struct strlist failed_to_search; /* those of the lines whose member is too large or has a wrong format */
+    char *manifest;                  /* the text of the copy's manifest */
+    char *title;                     /* the redacted title of the issue; NULL: none */
+    struct err page_error;           /* ERR_NONE, or why the copy has no report.html */
     char fingerprint[SSH_FINGERPRINT]; /* of the signing key; "": no signature */
     struct err signing_error;          /* ERR_NONE, or why the optional signature is missing */
 };
@@ -80,7 +80,7 @@ struct bundle_copy_result {
  *
  * ERR_LIMIT: the copy needs more than cpu_ms, or the bundle inflates to more than gzfile_max_inflated allows.
  * ERR_USAGE: the bundle is a copy already. ERR_FAILED: a label or an assignee contains text that looks like a
- * secret. If signing fails, the errors of sshsig_sign.
+ * secret. If signing fails, the error is that of sshsig_sign.
  */
 int bundle_copy(const struct bundle_copy *options, struct bundle_copy_result *ret, struct err *err);
 void bundle_copy_result_release(struct bundle_copy_result *c);

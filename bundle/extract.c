@@ -21,7 +21,7 @@ struct extraction {
     const char *dir;
     struct dir parent; /* the user's directory, open */
     struct dir files;  /* the top directory, its fd -1 until it is made; the work directory when restoring */
-    char *top;         /* its path, for the caller; NULL before it is made, and when restoring */
+    char *top; /* the path of the top directory, for the caller; NULL before it is made, and when restoring */
     const struct strlist *wanted;
     bool *matched;                   /* the entries of `wanted` that have matched */
     struct err top_exists;           /* the error of an existing top directory: nothing is written then */
@@ -47,8 +47,8 @@ static int make_top(struct extraction *x, struct err *err)
 }
 
 /* Returns whether to extract a member. A restore extracts the files of the manifest. Otherwise a name or a
- * glob of `wanted` must match the member's path or a directory above it; without such names all members
- * match. Sets `matched` for the names that match. */
+ * glob of `wanted` must match the member's path or a directory above it; without names all members match.
+ * Sets `matched` for the names that match. */
 static bool is_wanted(struct extraction *x, const char *path)
 {
     bool wanted = x->manifest ? manifest_has_path(x->manifest, path) : !x->wanted || x->wanted->n == 0;

@@ -166,9 +166,9 @@ int json_rows_check(const json_t *object, const struct json_row *table, struct e
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
-static void *find_member(void *object, size_t at)
+static void *find_member(void *object, size_t offset)
 {
-    return (char *)object + at;
+    return (char *)object + offset;
 }
 
 /* Returns the member of a ROW_AT value, which is the offset + 1. */

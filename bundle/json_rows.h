@@ -42,18 +42,19 @@ struct json_row {
     bool write_if_zero;   /* print also 0, false, and an empty text or list; NULL is never printed */
     bool keep_empty;      /* an empty text differs from a missing one */
     bool has_member;      /* the row has a member of the struct: `offset` and `size` are set */
-    bool read_only;       /* another row checks and prints the key */
+    bool read_only;       /* another row with the same key copies and prints it */
     bool skip_check;      /* json_rows_check ignores it */
     size_t offset, size;  /* the member */
-    size_t presence_flag; /* ROW_AT of a bool: the key is present; 0: none */
+    size_t presence_flag; /* ROW_AT of a bool that is true if the key is present; 0: none */
     size_t count;         /* ROW_AT of a list's length, a size_t */
-    size_t write_zero_if_set, zero_if_set_size; /* ROW_AT and size of another member. If that member is not 0,
-                                             print this key even if it is 0; an object is printed only then */
-    const struct json_row *inner_rows;          /* of ROW_OBJECT and ROW_OBJECTS */
-    size_t entry_size;                          /* the size of one entry of a list */
-    const char *const *words;                   /* the last is NULL */
-    json_int_t max;                             /* limit of a ROW_COUNT or of a list's length; 0: none */
-    const char *doc;                            /* the description in docs/formats.md; NULL: none */
+    /* ROW_AT and size of another member. If that member is not 0, the key is printed even if its own value is
+     * 0. An object is printed only then. */
+    size_t write_zero_if_set, zero_if_set_size;
+    const struct json_row *inner_rows; /* of ROW_OBJECT and ROW_OBJECTS */
+    size_t entry_size;                 /* the size of one entry of a list */
+    const char *const *words;          /* the last is NULL */
+    json_int_t max;                    /* limit of a ROW_COUNT or of a list's length; 0: none */
+    const char *doc;                   /* the description in docs/formats.md; NULL: none */
 };
 #define ROWS_END                                                                                             \
     {                                                                                                        \
@@ -66,6 +67,7 @@ struct json_row {
 /* The member of a struct that a row reads and prints. */
 #define ROW_MEMBER(type, member)                                                                             \
     .has_member = true, .offset = offsetof(type, member), .size = sizeof((type *)0)->member
+/* The offset of a member plus 1, because 0 means that a row has no such member. */
 #define ROW_AT(type, member) (offsetof(type, member) + 1)
 
 /* Checks the keys, and that all text is printable (text_is_visible). ERR_FAILED names the position of a
@@ -75,7 +77,7 @@ int json_rows_check(const json_t *object, const struct json_row *table, struct e
 /* The memory for the lists that json_rows_read makes. */
 struct json_rows_lists {
     struct arena *arena;
-    size_t left;           /* the number of bytes that further lists may use */
+    size_t left;           /* the number of bytes that the remaining lists may use */
     bool has_unknown_keys; /* json_rows_read has found keys without a row */
 };
 

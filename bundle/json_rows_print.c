@@ -92,9 +92,9 @@ static void print_json(const struct printer *p, const json_t *value)
 
 /* ---- members ------------------------------------------------------------------------------------------- */
 
-static const void *find_member(const void *object, size_t at)
+static const void *find_member(const void *object, size_t offset)
 {
-    return (const char *)object + at;
+    return (const char *)object + offset;
 }
 
 static bool is_nonzero(const void *object, size_t offset_plus_1, size_t size)

@@ -91,7 +91,7 @@ struct manifest_item_key {
 };
 /* Returns whether the manifest has the item, complete and with a file. *ret_started (may be NULL) is the time
  * at which its fetch began, in UTC milliseconds, 0 if unknown. */
-bool manifest_has_item(const struct manifest *m, const struct manifest_item_key *item, int64_t *ret_started);
+bool manifest_has_item(const struct manifest *m, const struct manifest_item_key *key, int64_t *ret_started);
 /* Returns whether all planned items of the service are complete, also if the service or its host failed
  * later. False if the plan is unknown. */
 bool manifest_has_all_items(const struct manifest *m, const char *host, const char *service);

@@ -117,9 +117,9 @@ int manifest_add_host(struct manifest *m, const struct manifest_host *h, struct 
 
 /* ---- services ------------------------------------------------------------------------------------------ */
 
-/* A service that failed keeps its plan, which shows its missing items. */
-static int keep_earlier_plan_and_index(struct manifest *m, struct manifest_service *added,
-                                       const struct manifest_service *earlier, struct err *err)
+/* A service that failed keeps the data of its earlier record: the plan shows the missing items. */
+static int keep_service_records(struct manifest *m, struct manifest_service *added,
+                                const struct manifest_service *earlier, struct err *err)
 {
     struct findings_list findings = {added->findings, added->n_findings};
     if (keep_findings(m, (struct findings_list){earlier->findings, earlier->n_findings}, &findings, err) < 0)
@@ -175,7 +175,7 @@ int manifest_add_service(struct manifest *m, const struct manifest_service *s, s
     if (json_rows_copy(manifest_service_rows, s, &added, &m->index->arena, err) < 0)
         return -1;
     if (earlier) {
-        if (added.error && keep_earlier_plan_and_index(m, &added, earlier, err) < 0)
+        if (added.error && keep_service_records(m, &added, earlier, err) < 0)
             return -1;
         added.go_version = earlier->go_version;
         keep_items(&added, earlier);

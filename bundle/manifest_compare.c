@@ -63,7 +63,7 @@ static int rename_damaged(const struct comparison *c, const char *path, const ch
     return dir_remove(c->files, path, err) < 0 ? -1 : examine_file(c, damaged, state, err);
 }
 
-/* Changes the item: it has no file any more. */
+/* Removes the file from the record of the item. */
 static int drop_file(struct comparison *c, struct manifest_item *item, enum manifest_status status,
                      const char *error, struct err *err)
 {
@@ -104,8 +104,9 @@ static int record_damaged(struct comparison *c, struct manifest_item *item, cons
     return 0;
 }
 
-/* Returns the file's path with .damaged appended, unchanged if the item was damaged before. */
-static char *damaged_name(const struct manifest_item *item)
+/* Returns the file's path with .damaged appended. If the item was damaged before, its path has that ending
+ * already. */
+static char *make_damaged_path(const struct manifest_item *item)
 {
     char *name = NULL;
     return asprintf(&name, "%s%s", item->file, item->status == MANIFEST_OK ? ".damaged" : "") < 0 ? NULL
@@ -117,7 +118,7 @@ static int record_changed(struct comparison *c, struct manifest_item *item, cons
 {
     const char *path = item->file;
     struct file_state now = *found;
-    char *name = damaged_name(item);
+    char *name = make_damaged_path(item);
     int rc = -1;
     if (!name)
         err_nomem(err);

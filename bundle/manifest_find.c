@@ -59,7 +59,7 @@ int manifest_index_hosts(struct manifest *m, size_t *indices, struct err *err)
 
 /* ---- files --------------------------------------------------------------------------------------------- */
 
-/* The values of index.paths. */
+/* Their addresses are the values of index.paths. */
 static const char is_path = 1, no_path = 0;
 
 bool manifest_has_path(const struct manifest *m, const char *path)

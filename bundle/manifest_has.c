@@ -29,10 +29,10 @@ static const struct manifest_item *find_intact(const struct manifest_service *s,
     return s ? manifest_find_item(s->items, s->n_items, wanted, is_intact) : NULL;
 }
 
-bool manifest_has_item(const struct manifest *m, const struct manifest_item_key *w, int64_t *ret_started)
+bool manifest_has_item(const struct manifest *m, const struct manifest_item_key *key, int64_t *ret_started)
 {
-    const struct manifest_planned wanted = {.kind = w->kind, .argument = w->argument, .pair = w->pair};
-    const struct manifest_item *found = find_intact(find_service(m, w->host, w->service), &wanted);
+    const struct manifest_planned wanted = {.kind = key->kind, .argument = key->argument, .pair = key->pair};
+    const struct manifest_item *found = find_intact(find_service(m, key->host, key->service), &wanted);
     if (ret_started)
         *ret_started = found ? found->started : 0;
     return found;

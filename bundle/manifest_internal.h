@@ -27,7 +27,8 @@ struct manifest_host *manifest_find_host(const struct manifest *m, const char *n
 struct manifest_service *manifest_find_service(const struct manifest_host *host, const char *name);
 /* Returns whether an item has the kind, argument and pair of `wanted`. */
 bool manifest_is_same_item(const struct manifest_item *item, const struct manifest_planned *wanted);
-/* Returns the first such item of a list that `filter` accepts (NULL: it accepts all), or NULL. */
+/* Returns the first item of a list that has the kind, argument and pair of `wanted` and that `filter` accepts
+ * (NULL: every item is accepted). NULL: none. */
 typedef bool manifest_filter_fn(const struct manifest_item *item);
 struct manifest_item *manifest_find_item(struct manifest_item *items, size_t n,
                                          const struct manifest_planned *wanted, manifest_filter_fn *filter);
@@ -42,8 +43,8 @@ int manifest_remove_path(struct manifest *m, const char *path, struct err *err);
 
 void manifest_set_status(struct manifest_item *item, enum manifest_status status);
 
-/* Sorts the hosts, and the services of each host, in the order of the request. Hosts and services that the
- * request lacks follow. */
+/* Sorts the hosts, and the services of each host, in the order of the request. Hosts and services that are
+ * not in the request follow. */
 int manifest_sort(struct manifest *m, struct err *err);
 
 /* Drops the errors of hosts and services that have all requested items. */

@@ -45,7 +45,7 @@ struct manifest_finding {
     const struct json_t *source;
 };
 
-/* `cap_` members are the allocated lengths of lists; they are 0 in the records of callers. */
+/* `cap_` members are the allocated lengths of lists; they are 0 in the records that callers add. */
 struct manifest_host {
     const char *name;
     const char *address;
@@ -76,7 +76,7 @@ struct manifest_planned {
 };
 
 struct manifest_service {
-    const char *host; /* for adding it: the name of a host added before */
+    const char *host; /* only for adding the service: the name of a host added before */
     const char *name;
     const char *url;                     /* the address on its host */
     const struct manifest_offer *offers; /* the profiles that the index page lists */
@@ -92,7 +92,7 @@ struct manifest_service {
     size_t n_findings;
     struct manifest_item *items;
     size_t n_items, cap_items;
-    const char *go_version; /* of its items, the most precise one */
+    const char *go_version; /* the most precise Go version that its items show */
     const struct json_t *source;
 };
 
@@ -113,18 +113,18 @@ struct manifest_sample_type {
 };
 
 struct manifest_item {
-    const char *host, *service; /* for adding it: its service; NULL for a local file */
-    const char *go_version; /* for adding it: the Go version that the item shows, "1.22" or ">= 1.21"; copied
-                               to its service */
+    const char *host, *service; /* only for adding the item: its service; NULL for a local file */
+    const char *go_version; /* only for adding the item: the Go version that it shows, "1.22" or ">= 1.21";
+                               copied to its service */
     const char *kind;
     const char *argument; /* of KIND=ARGUMENT */
-    unsigned pair;        /* of a pair: 1 for the first, 2 for the later one; else 0 */
+    unsigned pair;        /* 1: the first item of a pair; 2: the later one; 0: no pair */
     bool late;            /* it started after the common start time */
     bool has_sync_skew;
     int64_t sync_skew_ms; /* its start minus the common start time, by its target's clock */
     const char *request;  /* "GET /debug/pprof/heap" */
     enum manifest_status status;
-    const char *error;        /* the reason if it is not OK */
+    const char *error;        /* the reason if `status` is not MANIFEST_OK */
     const char *server_words; /* the server's message */
     const char *file;         /* path inside the bundle's directory; NULL without a file */
     int http_status;
@@ -140,7 +140,7 @@ struct manifest_item {
     int64_t profile_duration_ns;
     const struct manifest_finding *findings;
     size_t n_findings;
-    const char *status_text; /* the word in the manifest; set when it is added or read */
+    const char *status_text; /* the word for `status` in the manifest; set when the item is added or read */
     const struct json_t *source;
 };
 
@@ -172,8 +172,8 @@ struct manifest_request {
 struct manifest_run {
     int64_t deadline_ms;
     bool deadline_reached; /* items are missing because of the deadline */
-    uint64_t budget_bytes; /* from one process */
-    int64_t budget_ms;     /* for one process */
+    uint64_t budget_bytes; /* limit for the bytes from one process */
+    int64_t budget_ms;     /* limit for the time in which one process profiles itself */
     unsigned retries;
     int64_t sync_at; /* the common start time of the timed profiles; 0: without --sync, and the `sync_` values
                         of an earlier run stay */
@@ -185,7 +185,7 @@ struct manifest_run {
 struct manifest_sentence {
     const char *rule; /* "gc-share" */
     const char *text;
-    const char *file; /* of the item that shows it */
+    const char *file; /* of the item that shows the finding */
     const char *look; /* a function to look at */
 };
 
@@ -198,7 +198,7 @@ struct manifest_report {
 
 /* A later run that fetched missing items. */
 struct manifest_resumption {
-    const char *time; /* as in the manifest */
+    const char *time; /* as text, 2026-11-21T07:48:00.000Z */
     const char *version, *user, *workstation;
     const struct json_t *source;
 };
@@ -216,7 +216,7 @@ struct manifest_unsearched {
 
 /* In a copy: its hand-off. */
 struct manifest_handoff {
-    const char *time; /* as in the manifest */
+    const char *time; /* as text, 2026-11-21T07:48:00.000Z */
     const char *user, *workstation;
     const char *const *recipients;
     size_t n_recipients;
@@ -236,7 +236,7 @@ struct manifest {
     const char *user;                /* the collector */
     const char *workstation;
     const char *reason;
-    const char *started, *finished; /* as in the manifest */
+    const char *started, *finished; /* as text, 2026-11-21T07:48:00.000Z */
     bool interrupted, complete;
     bool has_request;
     struct manifest_request request;

@@ -18,16 +18,16 @@ int manifest_set_request(struct manifest *m, const struct manifest_request *requ
 
 /* ---- the order ----------------------------------------------------------------------------------------- */
 
-/* Moves the service to the end of the sorted part; `at` is the length of that part. */
-static void move_to_sorted(struct manifest_host *host, struct manifest_service *service, size_t *at)
+/* Moves the service to the end of the sorted part; `n_sorted` is the length of that part. */
+static void move_to_sorted(struct manifest_host *host, struct manifest_service *service, size_t *n_sorted)
 {
     const struct manifest_service moved = *service;
-    struct manifest_service *to = &host->services[*at];
+    struct manifest_service *to = &host->services[*n_sorted];
     if (service < to)
         return;
     memmove(to + 1, to, (size_t)(service - to) * sizeof *to);
     *to = moved;
-    ++*at;
+    ++*n_sorted;
 }
 
 /* Sorts the services of a host, whose first target has the index `from`. Returns the index of the next host's
@@ -55,7 +55,7 @@ int manifest_sort(struct manifest *m, struct err *err)
         i = order_services(&m->request, i, host);
         if (host && host->name) {
             sorted[n++] = *host;
-            host->name = NULL; /* it is sorted */
+            host->name = NULL; /* the host is in `sorted` */
         }
     }
     for (size_t i = 0; i < m->n_hosts; i++)
@@ -69,35 +69,35 @@ int manifest_sort(struct manifest *m, struct err *err)
 /* ---- the check ----------------------------------------------------------------------------------------- */
 
 struct seen_targets {
-    struct name_map hosts, pairs;
-    struct arena arena; /* the names of the pairs */
+    struct name_map hosts, targets; /* `targets`: by HOST/SERVICE */
+    struct arena arena;             /* the keys of `targets` */
 };
 
 /* Returns HOST/SERVICE, which is unique because no name contains a slash. NULL without memory. */
 static const char *join_names(const struct manifest_target *t, struct arena *a)
 {
     size_t n = strlen(t->host), m = strlen(t->service);
-    char *pair = arena_alloc(a, n + 1 + m + 1);
-    if (!pair)
+    char *name = arena_alloc(a, n + 1 + m + 1);
+    if (!name)
         return NULL;
-    memcpy(pair, t->host, n);
-    pair[n] = '/';
-    memcpy(pair + n + 1, t->service, m);
-    return pair;
+    memcpy(name, t->host, n);
+    name[n] = '/';
+    memcpy(name + n + 1, t->service, m);
+    return name;
 }
 
-/* Checks a target, and adds it to the seen ones. */
+/* Checks a target, and adds it to the seen ones. same_host: the target before has the same host. */
 static int check_target(const struct manifest_target *t, bool same_host, struct seen_targets *seen,
                         struct err *err)
 {
-    const char *pair = join_names(t, &seen->arena);
-    if (!pair)
+    const char *name = join_names(t, &seen->arena);
+    if (!name)
         return err_nomem(err);
-    if (name_map_get(&seen->pairs, pair))
+    if (name_map_get(&seen->targets, name))
         return err_set(err, ERR_FAILED, "%.100s: %.100s is requested twice", t->host, t->service);
     if (!same_host && name_map_get(&seen->hosts, t->host))
         return err_set(err, ERR_FAILED, "%.100s is requested again after other hosts", t->host);
-    return name_map_set(&seen->hosts, t->host, t, err) < 0 ? -1 : name_map_set(&seen->pairs, pair, t, err);
+    return name_map_set(&seen->hosts, t->host, t, err) < 0 ? -1 : name_map_set(&seen->targets, name, t, err);
 }
 
 int manifest_check_request(const struct manifest *m, struct err *err)
@@ -117,7 +117,7 @@ int manifest_check_request(const struct manifest *m, struct err *err)
         rc = check_target(&targets[i], same_host, &seen, err);
     }
     name_map_release(&seen.hosts);
-    name_map_release(&seen.pairs);
+    name_map_release(&seen.targets);
     arena_release(&seen.arena);
     return rc;
 }

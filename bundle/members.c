@@ -3,9 +3,9 @@
  *
  * The archive is read forward only. Members that are wanted later are cached, up to BUNDLE_CACHE_MAX bytes in
  * total. If there is too little room, the members that are wanted last are dropped, and `limit` becomes the
- * position of the first dropped member. The member that the caller waits for needs no room. At the end of the
- * archive the next pass begins if a dropped member is still wanted. A pass searches for all members that are
- * wanted before the limit; a member that it does not find is not in the archive.
+ * position of the first dropped member. The member that the caller waits for is read even if the cache has no
+ * room. At the end of the archive the next pass begins if a dropped member is still wanted. A pass searches
+ * for all members that are wanted before the limit; a member that it does not find is not in the archive.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static int number_positions(struct bundle_members *m, struct err *err)
     m->members = calloc(n + 1, sizeof *m->members);
     if (!m->positions || !m->members)
         return err_nomem(err);
-    /* Backwards, because each position stores the next one of its member. */
+    /* Backwards, because each position stores the next position of the same member. */
     for (size_t i = n; i-- > 0;) {
         const struct member *known = name_map_get(&m->by_name, m->names.items[i]);
         struct member *member = known ? &m->members[known - m->members] : &m->members[i];
@@ -129,10 +129,10 @@ static int read_bytes(struct bundle_members *m, const struct reader_member *entr
     return 0;
 }
 
-/* Caches the current member of the archive if it is wanted and there is room. `now` is the member that the
- * caller waits for; it needs no room. */
+/* Caches the current member of the archive if it is wanted and there is room. `awaited` is the member that
+ * the caller waits for, which is cached even without room. */
 static int read_if_wanted(struct bundle_members *m, const struct reader_member *entry,
-                          const struct member *now, struct err *err)
+                          const struct member *awaited, struct err *err)
 {
     const struct member *found = name_map_get(&m->by_name, entry->path);
     struct member *member = found ? &m->members[found - m->members] : NULL;
@@ -140,7 +140,7 @@ static int read_if_wanted(struct bundle_members *m, const struct reader_member *
         return 0;
     if (entry->size > m->max_bytes)
         member->state = TOO_LARGE;
-    else if (member == now || (member->next < m->limit && make_room(m, entry->size, member->next)))
+    else if (member == awaited || (member->next < m->limit && make_room(m, entry->size, member->next)))
         return read_bytes(m, entry, member, err);
     return 0;
 }
@@ -161,13 +161,13 @@ static int begin_pass(struct bundle_members *m, struct err *err)
 }
 
 /* Reads the next member. A damaged archive ends the pass. */
-static int read_next(struct bundle_members *m, const struct member *now, struct err *err)
+static int read_next(struct bundle_members *m, const struct member *awaited, struct err *err)
 {
     const struct reader_member *entry = NULL;
     struct err why = ERR_INIT;
     int rc = reader_next_file(m->r, &entry, &why);
     if (rc == 0 && entry)
-        rc = read_if_wanted(m, entry, now, &why);
+        rc = read_if_wanted(m, entry, awaited, &why);
     if (rc < 0 && (why.kind == ERR_CANCELLED || why.out_of_memory)) {
         reader_free(m->r);
         m->r = NULL;
@@ -182,10 +182,10 @@ static int read_next(struct bundle_members *m, const struct member *now, struct 
     return 0;
 }
 
-static int find_member(struct bundle_members *m, const struct member *now, struct err *err)
+static int find_member(struct bundle_members *m, const struct member *awaited, struct err *err)
 {
-    while (now->state == UNREAD)
-        if ((!m->r && begin_pass(m, err) < 0) || read_next(m, now, err) < 0)
+    while (awaited->state == UNREAD)
+        if ((!m->r && begin_pass(m, err) < 0) || read_next(m, awaited, err) < 0)
             return -1;
     return 0;
 }

@@ -166,8 +166,7 @@ static int name_bundle(const struct workdir *w, struct atomic_file *new_file, ch
     return 0;
 }
 
-/* Writes the bundle. On failure, removes the bundle and keeps the work directory, so that only one copy
- * remains. */
+/* Writes the bundle. On failure, removes the unfinished bundle; the work directory stays. */
 static int write_bundle(const struct workdir *w, const struct manifest *m, int cancel_fd, char **ret_path,
                         struct err *err)
 {

@@ -15,7 +15,7 @@
 #include "bundle/path.h"
 #include "base/banned.h"
 
-enum { HEADER_MAX = 4 << 20, CHUNK = 32768, TAR_END = 2 * 512 };
+enum { HEADER_MAX = 4 << 20, CHUNK = 32768, TAR_END_SIZE = 2 * 512 };
 
 struct reader {
     char *file;
@@ -25,21 +25,22 @@ struct reader {
     size_t header_bytes; /* inflated for the current header */
     size_t zeros;        /* zero bytes at the end of the inflated data */
     bool ended;          /* gz is at its end */
-    char *top;           /* of all members */
+    char *top;           /* the top directory of all members */
     char *path;          /* of the current member */
-    json_t *seen;        /* paths, as the keys of an object */
-    size_t directories;  /* in the members' paths; counts a directory again after members of another one */
+    json_t *seen;        /* the paths so far, as keys */
+    size_t directories;  /* the number of directories in the members' paths; a directory counts again after
+                            members of another one */
     bool has_manifest;   /* manifest.json was the first file */
     struct stop stop;
     struct reader_member member;
-    const char *block; /* libarchive's, valid until its next call */
-    size_t block_n;    /* bytes of it that reader_read has not returned */
-    uint64_t offset;   /* in the current member: the end of the block */
+    const char *block; /* bytes of the member in libarchive's memory, valid until its next call */
+    size_t block_n;    /* bytes of `block` that reader_read has not returned */
+    uint64_t offset;   /* the end of the block in the current member */
     char in[CHUNK], scratch[CHUNK];
 };
 
-/* Returns the number of zero bytes at the end of a stream, at most TAR_END, after n more bytes at p. `before`
- * is the number without these bytes. */
+/* Returns the number of zero bytes at the end of a stream, at most TAR_END_SIZE, after n more bytes at p.
+ * `before` is the number without these bytes. */
 static size_t count_zeros(size_t before, const char *p, size_t n)
 {
     size_t zeros = 0;
@@ -47,7 +48,7 @@ static size_t count_zeros(size_t before, const char *p, size_t n)
         zeros++;
     if (zeros == n)
         zeros += before;
-    return zeros < TAR_END ? zeros : TAR_END;
+    return zeros < TAR_END_SIZE ? zeros : TAR_END_SIZE;
 }
 
 static int inflate_chunk(struct reader *r, size_t *ret_n, struct err *err)
@@ -314,7 +315,7 @@ static int finish_stream(struct reader *r, struct err *err)
         if (inflate_chunk(r, &n, err) < 0)
             return -1;
     }
-    if (r->zeros < TAR_END)
+    if (r->zeros < TAR_END_SIZE)
         return err_set(err, ERR_FAILED, "%s is cut: the end of its tar is missing", r->file);
     if (!r->has_manifest)
         return err_set(err, ERR_FAILED, "%s is not a bundle: it has no %s", r->file, PATH_MANIFEST);

@@ -80,7 +80,7 @@ static void add_finding_list(struct buf *b, const struct manifest_finding *findi
     buf_adds(b, n > 0 ? "\n" : "");
 }
 
-/* Adds the first words of a finding that the text already contains, with a reference. */
+/* Adds only the first clause of a finding whose whole text is above, and refers to it. */
 static void add_reference(struct buf *b, const char *words)
 {
     char first[JSON_ROWS_TEXT_SIZE];
@@ -108,7 +108,7 @@ struct visit {
     struct buf *b;
     const char *host; /* NULL for local files */
     const char *service;
-    size_t count; /* the visitor's counter */
+    size_t count; /* counted by the visitor */
 };
 
 typedef void visit_fn(struct visit *v, const struct manifest_item *item);
@@ -364,7 +364,7 @@ static void add_server_words(struct visit *v, const struct manifest_item *item, 
         add_labelled(v->b, "; the server's message: ", words);
 }
 
-/* Adds a line for a missing item; NULL: for a missing service or host. */
+/* Adds a line for a missing item, or, if `item` is NULL, for a missing service or host. */
 static void add_missing(struct visit *v, const struct manifest_item *item, const char *why)
 {
     buf_adds(v->b, "- ");
@@ -419,7 +419,7 @@ struct examples {
 };
 
 /* Returns whether a shell needs no quotes around the path. */
-static bool is_plain(const char *path)
+static bool needs_no_quotes(const char *path)
 {
     for (; *path; path++)
         if (!isalnum((unsigned char)*path) && !strchr("/._-", *path))
@@ -430,7 +430,7 @@ static bool is_plain(const char *path)
 static void visit_example(struct visit *v, const struct manifest_item *item)
 {
     struct examples *e = (struct examples *)v;
-    if (!has_text(item->file) || item->status != MANIFEST_OK || !is_plain(item->file))
+    if (!has_text(item->file) || item->status != MANIFEST_OK || !needs_no_quotes(item->file))
         return;
     if (!e->profile && item->has_profile)
         e->profile = item->file;
@@ -453,14 +453,14 @@ static void add_commands(struct buf *b, const struct manifest *m)
     struct examples e = {.v.b = b};
     visit_items(&e.v, m, visit_example);
     const char *name = text_or_empty(m->name), *top = text_is_name(name) ? name : "NAME";
-    bool copy = m->has_handoff;
+    bool is_copy = m->has_handoff;
     char file[300];
-    snprintf(file, sizeof file, copy || top != name ? "BUNDLE" : "%s.tar.gz", name);
+    snprintf(file, sizeof file, is_copy || top != name ? "BUNDLE" : "%s.tar.gz", name);
     buf_adds(b, "\n## How to read the profiles\n\n");
     if (m->report.file)
         buf_adds(b, "For all profiles as pictures, open `" PATH_REPORT
                     "` in a browser. It loads nothing from the network.\n\n");
-    if (copy || top != name)
+    if (is_copy || top != name)
         buf_adds(
             b,
             "BUNDLE is the file that contains this README.md. If it is encrypted, the commands report how to "

@@ -14,7 +14,7 @@
 
 enum { CHUNK = 32768 };
 
-struct redacting {
+struct redaction {
     const struct redact_bundle_options *options;
     struct reader *r;
     int member; /* the current member, in a nameless file */
@@ -82,16 +82,16 @@ static int rewind_to(int fd, off_t end, struct err *err)
 }
 
 /* Copies the current member into its file, and compares its hash with the manifest. */
-static int save_member(struct redacting *s, const struct file_entry *expected, struct err *err)
+static int save_member(struct redaction *redaction, const struct file_entry *expected, struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
     char chunk[CHUNK], hex[SHA256_HEX];
-    int rc = hash ? rewind_to(s->member, 0, err) : -1;
+    int rc = hash ? rewind_to(redaction->member, 0, err) : -1;
     for (size_t n = 1; rc == 0 && n > 0;) {
-        rc = reader_read(s->r, chunk, sizeof chunk, &n, err);
+        rc = reader_read(redaction->r, chunk, sizeof chunk, &n, err);
         if (rc == 0) {
             sha256_add(hash, chunk, n);
-            rc = fd_write_all(s->member, chunk, n, err);
+            rc = fd_write_all(redaction->member, chunk, n, err);
         }
     }
     if (rc == 0)
@@ -116,54 +116,57 @@ static int update_item(json_t *item, uint64_t bytes, const char *hex, struct err
     return 0;
 }
 
-static int list_redactions(struct redact_bundle *s, const char *path, const struct redact_tally *tally,
-                           struct err *err)
+static int add_redactions(struct redact_bundle *redacted, const char *path, const struct redact_tally *tally,
+                          struct err *err)
 {
     for (int i = 0; i < REDACT_RULES; i++)
         if (tally->n[i] > 0 &&
-            json_array_append_new(s->redactions,
+            json_array_append_new(redacted->redactions,
                                   json_pack("{s:s, s:s, s:I}", "file", path, "rule", redact_rule_name(i),
                                             "count", (json_int_t)tally->n[i])) < 0)
             return err_nomem(err);
-    s->n += redact_sum(tally);
+    redacted->n_redactions += redact_sum(tally);
     return 0;
 }
 
-int redact_bundle_list_manifest(struct redact_bundle *s, struct err *err)
+int redact_bundle_add_manifest_counts(struct redact_bundle *redacted, struct err *err)
 {
-    return list_redactions(s, PATH_MANIFEST, &s->manifest.tally, err);
+    return add_redactions(redacted, PATH_MANIFEST, &redacted->manifest.tally, err);
 }
 
-static int list_unsearched(struct redacting *s, const char *path, const char *why, struct err *err)
+static int add_unsearched(struct redaction *redaction, const char *path, const char *why, struct err *err)
 {
     char shown[300], line[sizeof shown + 1100];
     text_printable(shown, sizeof shown, why, strlen(why));
     snprintf(line, sizeof line, "%s: %s", path, shown);
-    if (json_array_append_new(s->out.unsearched, json_pack("{s:s, s:s}", "file", path, "reason", shown)) < 0)
+    if (json_array_append_new(redaction->out.unsearched,
+                              json_pack("{s:s, s:s}", "file", path, "reason", shown)) < 0)
         return err_nomem(err);
-    return strlist_add(&s->out.unsearched_files, line, err);
+    return strlist_add(&redaction->out.unsearched_files, line, err);
 }
 
-/* Lists a member that could not be searched; the copy has it unchanged. */
-static int list_unsearchable(struct redacting *s, const char *path, const struct err *why, struct err *err)
+/* Adds a member whose search failed to both lists of unsearched members; the copy has it unchanged. */
+static int add_failed_search(struct redaction *redaction, const char *path, const struct err *why,
+                             struct err *err)
 {
     char line[sizeof why->msg + 1100];
     snprintf(line, sizeof line, "%s: %s", path, why->msg);
-    return list_unsearched(s, path, why->msg, err) < 0 ? -1
-                                                       : strlist_add(&s->out.failed_to_search, line, err);
+    return add_unsearched(redaction, path, why->msg, err) < 0
+               ? -1
+               : strlist_add(&redaction->out.failed_to_search, line, err);
 }
 
 /* Hashes the spool from `begin` to its end. */
-static int hash_spool(const struct redact_bundle *s, off_t begin, uint64_t *ret_bytes, char ret[SHA256_HEX],
-                      struct err *err)
+static int hash_spool(const struct redact_bundle *redacted, off_t begin, uint64_t *ret_bytes,
+                      char ret[SHA256_HEX], struct err *err)
 {
     struct sha256 *hash = sha256_new(err);
     char chunk[CHUNK];
     ssize_t n = 1;
     off_t at = begin;
     int rc = hash ? 0 : -1;
-    while (rc == 0 && n > 0 && (rc = stop_check(s->stop, err)) == 0) {
-        n = pread(s->spool, chunk, sizeof chunk, at);
+    while (rc == 0 && n > 0 && (rc = stop_check(redacted->stop, err)) == 0) {
+        n = pread(redacted->spool, chunk, sizeof chunk, at);
         if (n < 0)
             rc = err_sys(err, "cannot read");
         else
@@ -178,18 +181,19 @@ static int hash_spool(const struct redact_bundle *s, off_t begin, uint64_t *ret_
     return rc;
 }
 
-int redact_bundle_replace(struct redact_bundle *s, json_t *item, const char *path, off_t begin,
+int redact_bundle_replace(struct redact_bundle *redacted, json_t *item, const char *path, off_t begin,
                           struct err *err)
 {
     char hex[SHA256_HEX];
     uint64_t bytes = 0;
-    if (hash_spool(s, begin, &bytes, hex, err) < 0 || update_item(item, bytes, hex, err) < 0)
+    if (hash_spool(redacted, begin, &bytes, hex, err) < 0 || update_item(item, bytes, hex, err) < 0)
         return -1;
-    return json_object_set_new(s->replaced, path, json_integer((json_int_t)begin)) < 0 ? err_nomem(err) : 0;
+    return json_object_set_new(redacted->replaced, path, json_integer((json_int_t)begin)) < 0 ? err_nomem(err)
+                                                                                              : 0;
 }
 
 /* Redacts a member with the path `path` in the bundle. */
-static int redact_file(struct redacting *s, json_t *item, const char *path, enum redact_form form,
+static int redact_file(struct redaction *redaction, json_t *item, const char *path, enum redact_form form,
                        struct err *err)
 {
     struct redact_tally tally = {{0}};
@@ -197,36 +201,37 @@ static int redact_file(struct redacting *s, json_t *item, const char *path, enum
     struct file_entry file;
     /* A weak word in a profile is more often the name of a function than a secret. */
     const struct redact_repeats repeats = {
-        .words = &s->out.manifest.words,
-        .weak = form != REDACT_PROFILE && redact_manifest_has_secret_request(&s->out.manifest, path)};
+        .words = &redaction->out.manifest.words,
+        .weak = form != REDACT_PROFILE && redact_manifest_has_secret_request(&redaction->out.manifest, path)};
     struct redact_work work = {.form = form,
                                .repeats = &repeats,
-                               .labels = s->options->copy->labels,
-                               .from = s->member,
-                               .to = s->out.spool,
-                               .stop = s->options->stop};
-    off_t begin = lseek(s->out.spool, 0, SEEK_CUR);
+                               .labels = redaction->options->copy->labels,
+                               .from = redaction->member,
+                               .to = redaction->out.spool,
+                               .stop = redaction->options->stop};
+    off_t begin = lseek(redaction->out.spool, 0, SEEK_CUR);
     if (begin < 0)
         return err_sys(err, "cannot write");
-    if (manifest_json_read_file_entry(item, &file, err) < 0 || save_member(s, &file, err) < 0)
+    if (manifest_json_read_file_entry(item, &file, err) < 0 || save_member(redaction, &file, err) < 0)
         return -1;
     int rc = redact_member(&work, &tally, &why);
     if (rc == 0 && redact_sum(&tally) > 0)
-        return redact_bundle_replace(&s->out, item, path, begin, err) < 0
+        return redact_bundle_replace(&redaction->out, item, path, begin, err) < 0
                    ? -1
-                   : list_redactions(&s->out, json_string_value(json_object_get(item, "file")), &tally, err);
-    if (rewind_to(s->out.spool, begin, err) < 0)
+                   : add_redactions(&redaction->out, json_string_value(json_object_get(item, "file")), &tally,
+                                    err);
+    if (rewind_to(redaction->out.spool, begin, err) < 0)
         return -1;
     if (rc < 0 && why.kind == ERR_FAILED)
-        return list_unsearchable(s, file.path, &why, err);
+        return add_failed_search(redaction, file.path, &why, err);
     if (rc < 0 && err)
         *err = why;
     return rc < 0 ? err_wrap(err, "%s", file.path) : 0;
 }
 
-static int redact_stored_member(struct redacting *s, const struct reader_member *m, struct err *err)
+static int redact_current_member(struct redaction *redaction, const struct reader_member *m, struct err *err)
 {
-    json_t *item = json_object_get(s->out.items, m->path);
+    json_t *item = json_object_get(redaction->out.items, m->path);
     struct arena arena = {0};
     struct json_rows_lists lists = {.arena = &arena, .left = MANIFEST_JSON_MAX_LISTS};
     struct manifest_item record = {0};
@@ -243,17 +248,18 @@ static int redact_stored_member(struct redacting *s, const struct reader_member 
         return -1;
     enum redact_form form = choose_form(&record, &why);
     if (form == REDACT_NOTHING)
-        return list_unsearched(s, file.path, why, err);
+        return add_unsearched(redaction, file.path, why, err);
     if (file.bytes != m->size)
         return err_set(err, ERR_FAILED, "%s differs from the manifest", file.path);
-    return redact_file(s, item, m->path, form, err);
+    return redact_file(redaction, item, m->path, form, err);
 }
 
-static int redact_all_members(struct redacting *s, struct err *err)
+static int redact_all_members(struct redaction *redaction, struct err *err)
 {
     const struct reader_member *m = NULL;
     do {
-        if (reader_next_file(s->r, &m, err) < 0 || (m && redact_stored_member(s, m, err) < 0))
+        if (reader_next_file(redaction->r, &m, err) < 0 ||
+            (m && redact_current_member(redaction, m, err) < 0))
             return -1;
     } while (m);
     return 0;
@@ -261,12 +267,12 @@ static int redact_all_members(struct redacting *s, struct err *err)
 
 /* ---- the copy's members -------------------------------------------------------------------------------- */
 
-struct redact_bundle_bytes redact_bundle_find_bytes(const struct redact_bundle *s, struct reader *r,
+struct redact_bundle_bytes redact_bundle_find_bytes(const struct redact_bundle *redacted, struct reader *r,
                                                     const char *path)
 {
-    const json_t *begin = json_object_get(s->replaced, path);
+    const json_t *begin = json_object_get(redacted->replaced, path);
     return (struct redact_bundle_bytes){
-        .r = r, .spool = begin ? s->spool : -1, .at = (off_t)json_integer_value(begin)};
+        .r = r, .spool = begin ? redacted->spool : -1, .at = (off_t)json_integer_value(begin)};
 }
 
 int redact_bundle_read(struct redact_bundle_bytes *b, char *p, size_t cap, size_t *ret_n, struct err *err)
@@ -336,40 +342,41 @@ int redact_bundle_visit(const struct redact_bundle_source *from, const struct bu
 int redact_bundle_run(const struct redact_bundle_options *options, json_t *root, struct redact_bundle *ret,
                       struct err *err)
 {
-    struct redacting s = {.options = options, .member = -1, .out = REDACT_BUNDLE_INIT};
+    struct redaction redaction = {.options = options, .member = -1, .out = REDACT_BUNDLE_INIT};
     int rc = -1;
-    s.out.stop = options->stop;
-    s.out.replaced = json_object();
-    s.out.redactions = json_array();
-    s.out.unsearched = json_array();
-    if (!s.out.replaced || !s.out.redactions || !s.out.unsearched)
+    redaction.out.stop = options->stop;
+    redaction.out.replaced = json_object();
+    redaction.out.redactions = json_array();
+    redaction.out.unsearched = json_array();
+    if (!redaction.out.replaced || !redaction.out.redactions || !redaction.out.unsearched)
         err_nomem(err);
-    else if ((s.member = file_create_nameless(options->beside, err)) >= 0 &&
-             (s.out.spool = file_create_nameless(options->beside, err)) >= 0 &&
-             (s.out.items = redact_bundle_items(root, err)) &&
-             redact_manifest_run(root, s.out.items, options->stop, &s.out.manifest, err) == 0 &&
-             reader_open(options->copy->bundle, NULL, &s.r, err) == 0) {
-        reader_set_stop(s.r, options->stop);
-        rc = redact_all_members(&s, err);
+    else if ((redaction.member = file_create_nameless(options->beside, err)) >= 0 &&
+             (redaction.out.spool = file_create_nameless(options->beside, err)) >= 0 &&
+             (redaction.out.items = redact_bundle_items(root, err)) &&
+             redact_manifest_run(root, redaction.out.items, options->stop, &redaction.out.manifest, err) ==
+                 0 &&
+             reader_open(options->copy->bundle, NULL, &redaction.r, err) == 0) {
+        reader_set_stop(redaction.r, options->stop);
+        rc = redact_all_members(&redaction, err);
     }
-    reader_free(s.r);
-    fd_close(&s.member);
+    reader_free(redaction.r);
+    fd_close(&redaction.member);
     if (rc < 0)
-        redact_bundle_release(&s.out);
+        redact_bundle_release(&redaction.out);
     else
-        *ret = s.out;
+        *ret = redaction.out;
     return rc;
 }
 
-void redact_bundle_release(struct redact_bundle *s)
+void redact_bundle_release(struct redact_bundle *redacted)
 {
-    fd_close(&s->spool);
-    json_decref(s->items);
-    json_decref(s->replaced);
-    redact_manifest_release(&s->manifest);
-    json_decref(s->redactions);
-    json_decref(s->unsearched);
-    strlist_release(&s->unsearched_files);
-    strlist_release(&s->failed_to_search);
-    *s = (struct redact_bundle)REDACT_BUNDLE_INIT;
+    fd_close(&redacted->spool);
+    json_decref(redacted->items);
+    json_decref(redacted->replaced);
+    redact_manifest_release(&redacted->manifest);
+    json_decref(redacted->redactions);
+    json_decref(redacted->unsearched);
+    strlist_release(&redacted->unsearched_files);
+    strlist_release(&redacted->failed_to_search);
+    *redacted = (struct redact_bundle)REDACT_BUNDLE_INIT;
 }

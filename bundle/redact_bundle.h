@@ -8,16 +8,17 @@
 #include "bundle/redact/redact_manifest.h"
 
 struct redact_bundle {
-    int spool;     /* the changed members, concatenated in a nameless file; -1: none */
-    json_t *items; /* the manifest's items, by the member's path in the bundle; each item has its path in the
-                      copy */
-    json_t
-        *replaced; /* the offset of a changed member in `spool`, by the same path; its item has the length */
+    int spool;        /* the changed members, concatenated in a nameless file; -1: none */
+    json_t *items;    /* the manifest's items, by the path of the member in the bundle; an item itself has the
+                         path in the copy */
+    json_t *replaced; /* the offset of each changed member in `spool`, by its path in the bundle; its item has
+                         the length */
     struct redact_manifest manifest;
-    json_t *redactions; /* as in the manifest's `handoff` */
-    json_t *unsearched; /* also in `handoff`: the members that were not searched, with the reason */
+    json_t *redactions; /* the list `redactions` of the manifest's `handoff` */
+    json_t *unsearched; /* the list `unsearched` of `handoff`: the members that were not searched, with the
+                           reason */
     struct strlist unsearched_files, failed_to_search; /* as in bundle_copy_result */
-    uint64_t n;                                        /* redacted values */
+    uint64_t n_redactions;                             /* redacted values */
     const struct stop *stop;                           /* owned by the caller */
 };
 #define REDACT_BUNDLE_INIT                                                                                   \
@@ -38,11 +39,11 @@ struct redact_bundle_options {
 int redact_bundle_run(const struct redact_bundle_options *options, json_t *root, struct redact_bundle *ret,
                       struct err *err);
 
-void redact_bundle_release(struct redact_bundle *s);
+void redact_bundle_release(struct redact_bundle *redacted);
 
 /* Adds the number of matches of each rule in manifest.json to `redactions`. Call it after all strings of the
  * manifest are redacted. */
-int redact_bundle_list_manifest(struct redact_bundle *s, struct err *err);
+int redact_bundle_add_manifest_counts(struct redact_bundle *redacted, struct err *err);
 
 /* Works like bundle_visit, with the paths and bytes of the copy. */
 struct redact_bundle_source {
@@ -59,14 +60,14 @@ struct redact_bundle_bytes {
     int spool; /* -1: the bytes are in the bundle */
     off_t at;
 };
-struct redact_bundle_bytes redact_bundle_find_bytes(const struct redact_bundle *s, struct reader *r,
+struct redact_bundle_bytes redact_bundle_find_bytes(const struct redact_bundle *redacted, struct reader *r,
                                                     const char *path);
 /* Reads at most `cap` bytes. The caller must not read past the end of the member, because other members
  * follow in the spool. */
 int redact_bundle_read(struct redact_bundle_bytes *b, char *p, size_t cap, size_t *ret_n, struct err *err);
 
 /* Records that the bytes of the spool from `begin` to its end replace those of a member. */
-int redact_bundle_replace(struct redact_bundle *s, json_t *item, const char *path, off_t begin,
+int redact_bundle_replace(struct redact_bundle *redacted, json_t *item, const char *path, off_t begin,
                           struct err *err);
 
 /* Returns the items of the manifest by the paths of their files. NULL with err. */

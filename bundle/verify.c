@@ -123,8 +123,8 @@ static int check_all(struct verifier *v, struct err *err)
 int bundle_verify(const char *path, const struct bundle_check *options, struct bundle_summary *ret,
                   struct err *err)
 {
-    static const struct bundle_check plain = {.cancel_fd = -1};
-    struct verifier v = {.options = options ? options : &plain, .signature = BUF_INIT(SSHSIG_MAX)};
+    static const struct bundle_check defaults = {.cancel_fd = -1};
+    struct verifier v = {.options = options ? options : &defaults, .signature = BUF_INIT(SSHSIG_MAX)};
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
     int rc = reader_open(path, v.options->identities, &v.r, err);
     if (rc == 0) {

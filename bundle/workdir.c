@@ -35,21 +35,21 @@ struct workdir {
     bool chosen;            /* the user chose the name */
 };
 
-/* The path of a new work directory. */
+/* DIR and NAME of a work directory DIR/NAME.partial. */
 struct destination {
     char *dir; /* NULL: the working directory */
     char *name;
-    struct strlist created; /* the directories created for it, parents first */
-    bool chosen;            /* by the user, not a default */
+    struct strlist created; /* the directories created for the work directory, parents first */
+    bool chosen;            /* the user chose the name */
 };
 
 /* Removes the created directories, unless a work directory has taken the list. */
-static void destination_release(struct destination *p)
+static void destination_release(struct destination *destination)
 {
-    file_remove_created(&p->created);
-    strlist_release(&p->created);
-    free(p->dir);
-    free(p->name);
+    file_remove_created(&destination->created);
+    strlist_release(&destination->created);
+    free(destination->dir);
+    free(destination->name);
 }
 
 static bool is_directory(const char *path)
@@ -59,16 +59,16 @@ static bool is_directory(const char *path)
 }
 
 /* Splits a path that ends in .tar.gz into DIR and NAME. */
-static int set_chosen_destination(const char *output, struct destination *p, struct err *err)
+static int set_chosen_destination(const char *output, struct destination *destination, struct err *err)
 {
     const char *base = file_base(output);
-    p->chosen = true;
-    p->name = strndup(base, strlen(base) - strlen(SUFFIX));
+    destination->chosen = true;
+    destination->name = strndup(base, strlen(base) - strlen(SUFFIX));
     if (base != output)
-        p->dir = file_dir(output);
-    if (!p->name || (base != output && !p->dir))
+        destination->dir = file_dir(output);
+    if (!destination->name || (base != output && !destination->dir))
         return err_nomem(err);
-    if (!text_is_name(p->name) || strlen(p->name) > MAX_NAME)
+    if (!text_is_name(destination->name) || strlen(destination->name) > MAX_NAME)
         return err_set(
             err, ERR_USAGE,
             "the name of output %s must consist of letters, digits, \".\", \"_\" and \"-\" (at most %d), "
@@ -78,23 +78,23 @@ static int set_chosen_destination(const char *output, struct destination *p, str
 }
 
 static int set_default_destination(const char *output, const char *subject, int64_t utc_ms,
-                                   struct destination *p, struct err *err)
+                                   struct destination *destination, struct err *err)
 {
     char when[64];
-    p->dir = output ? strdup(output) : NULL;
-    if (asprintf(&p->name, "profgrab-%.150s-%s", subject,
+    destination->dir = output ? strdup(output) : NULL;
+    if (asprintf(&destination->name, "profgrab-%.150s-%s", subject,
                  clock_format_for_file_name(when, sizeof when, utc_ms)) < 0)
-        p->name = NULL;
-    if (!p->name || (output && !p->dir))
+        destination->name = NULL;
+    if (!destination->name || (output && !destination->dir))
         return err_nomem(err);
-    if (!text_is_name(p->name))
+    if (!text_is_name(destination->name))
         return err_set(err, ERR_USAGE, "a bundle cannot be named after \"%s\"", subject);
     return 0;
 }
 
-/* Checks the directory that the user names. A slash at its end marks a directory: creates it, and its
- * parents, if missing. */
-static int find_directory(const char *output, struct strlist *created, struct err *err)
+/* Checks that `output` is a directory. If it ends in a slash, creates the directory and its parents if they
+ * are missing. */
+static int ensure_directory(const char *output, struct strlist *created, struct err *err)
 {
     struct err why = ERR_INIT;
     if (is_directory(output))
@@ -122,14 +122,14 @@ static int find_directory(const char *output, struct strlist *created, struct er
     return err_wrap(err, "output");
 }
 
-static int find_destination(const char *output, const char *subject, int64_t utc_ms, struct destination *p,
-                            struct err *err)
+static int find_destination(const char *output, const char *subject, int64_t utc_ms,
+                            struct destination *destination, struct err *err)
 {
     if (output && text_ends_in(output, SUFFIX))
-        return set_chosen_destination(output, p, err);
-    if (output && find_directory(output, &p->created, err) < 0)
+        return set_chosen_destination(output, destination, err);
+    if (output && ensure_directory(output, &destination->created, err) < 0)
         return -1;
-    return set_default_destination(output, subject, utc_ms, p, err);
+    return set_default_destination(output, subject, utc_ms, destination, err);
 }
 
 /* Returns the name of a bundle, without the number after a default name. */
@@ -145,16 +145,16 @@ static char *get_unnumbered_name(const char *bundle)
 }
 
 static int set_destination_beside(const char *bundle, const char *name, const char *output,
-                                  struct destination *p, struct err *err)
+                                  struct destination *destination, struct err *err)
 {
     bool beside = !output && file_base(bundle) != bundle;
-    if (output && find_directory(output, &p->created, err) < 0)
+    if (output && ensure_directory(output, &destination->created, err) < 0)
         return -1;
-    p->dir = output ? strdup(output) : beside ? file_dir(bundle) : NULL;
-    p->name = text_ends_in(bundle, SUFFIX) ? get_unnumbered_name(bundle) : strdup(name);
-    if (!p->name || ((output || beside) && !p->dir))
+    destination->dir = output ? strdup(output) : beside ? file_dir(bundle) : NULL;
+    destination->name = text_ends_in(bundle, SUFFIX) ? get_unnumbered_name(bundle) : strdup(name);
+    if (!destination->name || ((output || beside) && !destination->dir))
         return err_nomem(err);
-    if (text_is_name(p->name) && strlen(p->name) <= MAX_NAME)
+    if (text_is_name(destination->name) && strlen(destination->name) <= MAX_NAME)
         return 0;
     err_set(err, ERR_USAGE, "the new bundle cannot have the name of %s", bundle);
     return err_hint(err, "-o NAME" SUFFIX " sets its name");
@@ -225,21 +225,22 @@ static int make_directory(struct workdir *w, struct err *err)
     return err_set(err, ERR_EXISTS, "%s exists already, and nothing is overwritten", w->bundle);
 }
 
-/* Creates the work directory of that name; ERR_EXISTS if it is taken. */
-static int make_workdir(const struct destination *p, const char *name, struct workdir **ret, struct err *err)
+/* Creates the work directory called `name`; ERR_EXISTS if the name is taken. */
+static int make_workdir(const struct destination *destination, const char *name, struct workdir **ret,
+                        struct err *err)
 {
     struct workdir *w = NULL;
     struct err why = ERR_INIT;
-    if (new_workdir_struct(p->dir, name, &w, err) < 0)
+    if (new_workdir_struct(destination->dir, name, &w, err) < 0)
         return -1;
-    w->chosen = p->chosen;
+    w->chosen = destination->chosen;
     if (make_directory(w, &why) == 0) {
         *ret = w;
         return 0;
     }
     workdir_free(w);
     if (why.kind == ERR_LOCAL_IO) {
-        err_wrap(&why, "cannot write into the directory %s", p->dir ? p->dir : ".");
+        err_wrap(&why, "cannot write into the directory %s", destination->dir ? destination->dir : ".");
         err_hint(&why, "choose another place for the output");
     }
     if (err)
@@ -247,23 +248,23 @@ static int make_workdir(const struct destination *p, const char *name, struct wo
     return -1;
 }
 
-/* Creates the work directory of that name, with the first free number after a default name. Moves the list of
- * created directories to *ret. */
-static int make_numbered_workdir(struct destination *p, struct workdir **ret, struct err *err)
+/* Creates the work directory of `destination`. If a default name is taken, appends the first free number.
+ * Moves the list of created directories to *ret. */
+static int make_numbered_workdir(struct destination *destination, struct workdir **ret, struct err *err)
 {
     struct err why = ERR_INIT;
     char name[256];
     for (int i = 1; i <= MAX_TRIES; i++) {
         if (i == 1)
-            snprintf(name, sizeof name, "%s", p->name);
+            snprintf(name, sizeof name, "%s", destination->name);
         else
-            snprintf(name, sizeof name, "%s-%d", p->name, i);
-        if (make_workdir(p, name, ret, &why) == 0) {
-            (*ret)->created = p->created;
-            p->created = (struct strlist){0};
+            snprintf(name, sizeof name, "%s-%d", destination->name, i);
+        if (make_workdir(destination, name, ret, &why) == 0) {
+            (*ret)->created = destination->created;
+            destination->created = (struct strlist){0};
             return 0;
         }
-        if (why.kind != ERR_EXISTS || p->chosen)
+        if (why.kind != ERR_EXISTS || destination->chosen)
             break;
     }
     if (err)
@@ -274,23 +275,24 @@ static int make_numbered_workdir(struct destination *p, struct workdir **ret, st
 int workdir_new(const char *output, const char *subject, int64_t utc_ms, struct workdir **ret,
                 struct err *err)
 {
-    struct destination p = {0};
+    struct destination destination = {0};
     int rc = -1;
-    if (find_destination(output, subject, utc_ms, &p, err) == 0)
-        rc = make_numbered_workdir(&p, ret, err);
-    destination_release(&p);
+    if (find_destination(output, subject, utc_ms, &destination, err) == 0)
+        rc = make_numbered_workdir(&destination, ret, err);
+    destination_release(&destination);
     return rc;
 }
 
 int workdir_new_beside(const char *bundle, const char *name, const char *output, struct workdir **ret,
                        struct err *err)
 {
-    struct destination p = {0};
-    int rc = output && text_ends_in(output, SUFFIX) ? set_chosen_destination(output, &p, err)
-                                                    : set_destination_beside(bundle, name, output, &p, err);
+    struct destination destination = {0};
+    int rc = output && text_ends_in(output, SUFFIX)
+                 ? set_chosen_destination(output, &destination, err)
+                 : set_destination_beside(bundle, name, output, &destination, err);
     if (rc == 0)
-        rc = make_numbered_workdir(&p, ret, err);
-    destination_release(&p);
+        rc = make_numbered_workdir(&destination, ret, err);
+    destination_release(&destination);
     return rc;
 }
 
@@ -339,7 +341,7 @@ static int read_manifest(const struct workdir *w, struct buf *ret, struct err *e
 }
 
 /* Splits a path that ends in .partial, and perhaps slashes, into DIR and NAME. */
-static int parse_partial_path(const char *path, struct destination *p, struct err *err)
+static int parse_partial_path(const char *path, struct destination *destination, struct err *err)
 {
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/')
@@ -353,12 +355,14 @@ static int parse_partial_path(const char *path, struct destination *p, struct er
         set_not_workdir_error(path, "it is not called NAME" PARTIAL, err);
         goto out;
     }
-    p->name = strndup(base, strlen(base) - strlen(PARTIAL));
-    p->dir = base != trimmed ? file_dir(trimmed) : NULL;
-    if (!p->name || (base != trimmed && !p->dir))
+    destination->name = strndup(base, strlen(base) - strlen(PARTIAL));
+    destination->dir = base != trimmed ? file_dir(trimmed) : NULL;
+    if (!destination->name || (base != trimmed && !destination->dir))
         err_nomem(err);
     else
-        rc = text_is_name(p->name) ? 0 : set_not_workdir_error(path, "profgrab gives no such name", err);
+        rc = text_is_name(destination->name)
+                 ? 0
+                 : set_not_workdir_error(path, "profgrab gives no such name", err);
 out:
     free(trimmed);
     return rc;
@@ -366,12 +370,12 @@ out:
 
 int workdir_open(const char *path, struct workdir **ret, struct buf *ret_manifest, struct err *err)
 {
-    struct destination p = {0};
+    struct destination destination = {0};
     struct workdir *w = NULL;
     int rc = -1;
-    if (parse_partial_path(path, &p, err) < 0)
+    if (parse_partial_path(path, &destination, err) < 0)
         goto out;
-    if (new_workdir_struct(p.dir, p.name, &w, err) < 0 || open_and_lock(w, err) < 0 ||
+    if (new_workdir_struct(destination.dir, destination.name, &w, err) < 0 || open_and_lock(w, err) < 0 ||
         check_owner(w, err) < 0 || workdir_inspect(&w->files, "resume", err) < 0 ||
         read_manifest(w, ret_manifest, err) < 0)
         goto out;
@@ -379,7 +383,7 @@ int workdir_open(const char *path, struct workdir **ret, struct buf *ret_manifes
     w = NULL;
     rc = 0;
 out:
-    destination_release(&p);
+    destination_release(&destination);
     workdir_free(w);
     return rc;
 }
@@ -468,7 +472,7 @@ void workdir_free(struct workdir *w)
     free(w);
 }
 
-/* Removes the directory only if its path still names the locked one. */
+/* Removes the directory only if its path still leads to the directory that is locked. */
 void workdir_remove(struct workdir *w)
 {
     struct stat ours, named;

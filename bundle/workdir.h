@@ -11,11 +11,12 @@
 struct workdir;
 
 /*
- * Makes `DIR/NAME.partial` (0700). DIR and NAME depend on `output`. A path that ends in .tar.gz is the path
- * of the bundle. In an existing directory, in a path with a slash at its end (created if missing) or in the
- * working directory (NULL), the bundle gets the default name `profgrab-SUBJECT-2026-11-21T07-48-00Z`. If a
- * bundle or work directory has that default name, `-2`, `-3`, ... is appended; if it has the user's name,
- * ERR_EXISTS. Fails if the directory is not usable.
+ * Makes `DIR/NAME.partial` (0700). DIR and NAME depend on `output`. If `output` ends in .tar.gz, it is the
+ * path of the bundle. If it is an existing directory, ends in a slash (the directory is created if missing)
+ * or is NULL (the working directory), the bundle gets the default name
+ * `profgrab-SUBJECT-2026-11-21T07-48-00Z` in that directory. If a bundle or work directory with the default
+ * name exists, `-2`, `-3`, ... is appended. If one with a name that the user chose exists, ERR_EXISTS. Fails
+ * if the directory is not usable.
  */
 int workdir_new(const char *output, const char *subject, int64_t utc_ms, struct workdir **ret,
                 struct err *err);

@@ -25,29 +25,30 @@ enum { MAX_LINKED_FILES = 100 };
 struct linked_file {
     dev_t device;
     ino_t number;
-    nlink_t names, found;
-    char path[256]; /* one of its names, printable */
+    nlink_t names, found; /* its names, and those found in the directory */
+    char path[256];       /* one of its names, printable */
 };
 
 struct inspection {
     const struct dir *directory;
     const char *use;
     struct linked_file linked_files[MAX_LINKED_FILES];
-    size_t n;
+    size_t n_linked_files;
     int64_t holes; /* bytes in holes, in all files so far */
 };
 
-static int refuse_entry(const struct inspection *x, const char *path, const char *why, struct err *err)
+static int refuse_entry(const struct inspection *inspection, const char *path, const char *why,
+                        struct err *err)
 {
     char shown[256];
-    err_set(err, ERR_FAILED, "%s is not safe to %s: %s in it %s", x->directory->name, x->use,
-            text_printable(shown, sizeof shown, path, strlen(path)), why);
+    err_set(err, ERR_FAILED, "%s is not safe to %s: %s in it %s", inspection->directory->name,
+            inspection->use, text_printable(shown, sizeof shown, path, strlen(path)), why);
     return err_hint(err,
                     "profgrab makes no such entry: look where the directory is from; remove the entry and "
                     "run the command again, or collect anew with `profgrab grab`");
 }
 
-/* Returns why no run makes such an entry, or NULL if a run may make it. */
+/* Returns why no run makes an entry with this state, or NULL if a run may make it. */
 static const char *find_fault(const struct stat *st)
 {
     if (S_ISLNK(st->st_mode))
@@ -63,14 +64,14 @@ static const char *find_fault(const struct stat *st)
 
 /* Counts the bytes in holes of a file. On a file system that compresses, a file without holes may take fewer
  * blocks than its size, so SEEK_HOLE must report a hole too. */
-static int count_holes(const struct inspection *x, const char *path, const struct stat *st, int64_t *ret,
-                       struct err *err)
+static int count_holes(const struct inspection *inspection, const char *path, const struct stat *st,
+                       int64_t *ret, struct err *err)
 {
     int64_t on_disk = (int64_t)st->st_blocks * 512;
     *ret = 0;
     if (on_disk >= st->st_size)
         return 0;
-    int fd = dir_open(x->directory, path, err);
+    int fd = dir_open(inspection->directory, path, err);
     if (fd < 0)
         return -1;
     off_t hole = lseek(fd, 0, SEEK_HOLE);
@@ -80,63 +81,66 @@ static int count_holes(const struct inspection *x, const char *path, const struc
     return 0;
 }
 
-static int check_size(struct inspection *x, const char *path, const struct stat *st, struct err *err)
+static int check_size(struct inspection *inspection, const char *path, const struct stat *st, struct err *err)
 {
     int64_t holes = 0;
     if (st->st_size > MAX_FILE)
-        return refuse_entry(x, path, "is larger than 4 GiB, and no run makes such a file", err);
-    if (count_holes(x, path, st, &holes, err) < 0)
+        return refuse_entry(inspection, path, "is larger than 4 GiB, and no run makes such a file", err);
+    if (count_holes(inspection, path, st, &holes, err) < 0)
         return -1;
-    x->holes += holes;
-    return x->holes <= MAX_HOLES
+    inspection->holes += holes;
+    return inspection->holes <= MAX_HOLES
                ? 0
-               : refuse_entry(x, path, "is a sparse file, and the holes of the files come to more than 1 GiB",
-                              err);
+               : refuse_entry(inspection, path,
+                              "is a sparse file, and the holes of the files come to more than 1 GiB", err);
 }
 
-static int count_name(struct inspection *x, const char *path, const struct stat *st, struct err *err)
+static int count_name(struct inspection *inspection, const char *path, const struct stat *st, struct err *err)
 {
     size_t i = 0;
     if (st->st_nlink > 2)
-        return refuse_entry(x, path, "has more than two names (hard links)", err);
-    while (i < x->n && (x->linked_files[i].device != st->st_dev || x->linked_files[i].number != st->st_ino))
+        return refuse_entry(inspection, path, "has more than two names (hard links)", err);
+    while (i < inspection->n_linked_files && (inspection->linked_files[i].device != st->st_dev ||
+                                              inspection->linked_files[i].number != st->st_ino))
         i++;
     if (i == MAX_LINKED_FILES)
-        return refuse_entry(x, path, "is one of more than 100 files that have several names (hard links)",
-                            err);
-    struct linked_file *s = &x->linked_files[i];
-    if (i == x->n) {
-        *s = (struct linked_file){.device = st->st_dev, .number = st->st_ino, .names = st->st_nlink};
-        text_printable(s->path, sizeof s->path, path, strlen(path));
-        x->n++;
+        return refuse_entry(inspection, path,
+                            "is one of more than 100 files that have several names (hard links)", err);
+    struct linked_file *file = &inspection->linked_files[i];
+    if (i == inspection->n_linked_files) {
+        *file = (struct linked_file){.device = st->st_dev, .number = st->st_ino, .names = st->st_nlink};
+        text_printable(file->path, sizeof file->path, path, strlen(path));
+        inspection->n_linked_files++;
     }
-    s->found++;
+    file->found++;
     return 0;
 }
 
 static int inspect_entry(void *ctx, const char *path, const struct stat *st, struct err *err)
 {
-    struct inspection *x = ctx;
+    struct inspection *inspection = ctx;
     const char *why = find_fault(st);
     if (why)
-        return refuse_entry(x, path, why, err);
+        return refuse_entry(inspection, path, why, err);
     if (!S_ISREG(st->st_mode))
         return 0;
-    if (check_size(x, path, st, err) < 0)
+    if (check_size(inspection, path, st, err) < 0)
         return -1;
-    return st->st_nlink > 1 ? count_name(x, path, st, err) : 0;
+    return st->st_nlink > 1 ? count_name(inspection, path, st, err) : 0;
 }
 
 int workdir_inspect(const struct dir *directory, const char *use, struct err *err)
 {
-    struct inspection x = {.directory = directory, .use = use};
-    const struct dir_walk options = {
-        .max_entries = BUNDLE_MAX_MEMBERS, .max_depth = PATH_MAX_DEPTH, .visit = inspect_entry, .ctx = &x};
+    struct inspection inspection = {.directory = directory, .use = use};
+    const struct dir_walk options = {.max_entries = BUNDLE_MAX_MEMBERS,
+                                     .max_depth = PATH_MAX_DEPTH,
+                                     .visit = inspect_entry,
+                                     .ctx = &inspection};
     if (dir_walk(directory, &options, err) < 0)
         return -1;
-    for (size_t i = 0; i < x.n; i++)
-        if (x.linked_files[i].found < x.linked_files[i].names)
-            return refuse_entry(&x, x.linked_files[i].path, "has another name outside of it (a hard link)",
-                                err);
+    for (size_t i = 0; i < inspection.n_linked_files; i++)
+        if (inspection.linked_files[i].found < inspection.linked_files[i].names)
+            return refuse_entry(&inspection, inspection.linked_files[i].path,
+                                "has another name outside of it (a hard link)", err);
     return 0;
 }

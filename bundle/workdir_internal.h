@@ -17,7 +17,7 @@ const struct dir *workdir_parent(const struct workdir *w);
  */
 int workdir_inspect(const struct dir *directory, const char *use, struct err *err);
 
-/* Returns whether the user chose the name; a default one may get a number. */
+/* Returns whether the user chose the name; only a default name may get a number. */
 bool workdir_has_chosen_name(const struct workdir *w);
 
 #endif

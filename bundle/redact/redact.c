@@ -19,7 +19,7 @@
 #define PROFILE_MAX (UINT64_C(4) << 30) /* inflated; fetch accepts none larger */
 #define TEXT_MAX (UINT64_C(256) << 20)  /* inflated, for a gzip'ed text */
 
-/* Go writes profiles at level 1. */
+/* Compression level 3; Go itself writes profiles at level 1. */
 #define GZIP_MODE "wb3"
 
 /* GROWTH: the most output bytes for one input byte. */
@@ -70,15 +70,16 @@ bool redact_is_secret_label(const struct strlist *more, const char *key, size_t 
  * blank after the colon in newer versions of Go. */
 enum { BEGINNING, OTHER_LINE, BETWEEN, IN_KEY, BEHIND_KEY, BEHIND_COLON, BEHIND_BLANK, IN_VALUE };
 
-static const char *const labelled[] = {"# labels: ", "goroutine "};
+/* The beginnings of the lines that may have labels. */
+static const char *const labelled_beginnings[] = {"# labels: ", "goroutine "};
 
-/* Returns whether a line that begins with these n bytes may contain labels. *ret_has: the n bytes are the
- * whole beginning of such a line. */
-static bool may_have_labels(const char *p, size_t n, bool *ret_has)
+/* Returns whether a line that begins with these n bytes may contain labels. *ret_whole: the n bytes are a
+ * whole entry of `labelled_beginnings`. */
+static bool may_have_labels(const char *p, size_t n, bool *ret_whole)
 {
-    for (size_t i = 0; i < sizeof labelled / sizeof *labelled; i++)
-        if (strncmp(labelled[i], p, n) == 0) {
-            *ret_has = labelled[i][n] == '\0';
+    for (size_t i = 0; i < sizeof labelled_beginnings / sizeof *labelled_beginnings; i++)
+        if (strncmp(labelled_beginnings[i], p, n) == 0) {
+            *ret_whole = labelled_beginnings[i][n] == '\0';
             return true;
         }
     return false;
@@ -86,11 +87,11 @@ static bool may_have_labels(const char *p, size_t n, bool *ret_has)
 
 static unsigned begin_line(struct redact_dump *d, char c)
 {
-    bool has = false;
+    bool whole = false;
     d->key[d->n++] = c;
-    if (!may_have_labels(d->key, d->n, &has))
+    if (!may_have_labels(d->key, d->n, &whole))
         return OTHER_LINE;
-    return has ? BETWEEN : BEGINNING;
+    return whole ? BETWEEN : BEGINNING;
 }
 
 /* Returns whether the byte ends the quoted text. */
@@ -244,7 +245,7 @@ struct member {
     bool has_unsearched; /* a gzip header may have a field that no rule searches, such as a name */
 };
 
-static int member_open(struct member *m, struct err *err)
+static int read_gzip_header(struct member *m, struct err *err)
 {
     unsigned char head[4] = {0};
     ssize_t n = pread(m->w->from, head, sizeof head, 0);
@@ -280,7 +281,7 @@ static int redact_cmdline_member(const struct redact_work *w, struct redact_tall
 {
     struct buf in = BUF_INIT(CMDLINE_MAX), out = BUF_INIT((size_t)GROWTH * CMDLINE_MAX);
     struct member m = {.w = w, .max = CMDLINE_MAX};
-    int rc = member_open(&m, err) < 0 ? -1 : read_member(&m, append_piece, &in, err);
+    int rc = read_gzip_header(&m, err) < 0 ? -1 : read_member(&m, append_piece, &in, err);
     if (rc == 0) {
         tally->n[REDACT_UNKNOWN] += m.has_unsearched;
         const struct redact_output into = {.out = &out, .tally = tally, .repeats = w->repeats};
@@ -298,8 +299,8 @@ struct dump_writer {
     const struct redact_work *w;
     struct redact_dump dump;
     bool begun;
-    struct buf plain;    /* a piece without NULs */
-    struct buf labelled; /* with its labels redacted */
+    struct buf without_nuls;    /* a piece without NULs */
+    struct buf labels_redacted; /* the piece with its labels redacted */
     struct redact_lines lines;
     struct buf out;
     struct redact_output into;
@@ -314,24 +315,24 @@ static int write_dump(struct dump_writer *d, struct err *err)
     return 0;
 }
 
-/* ERR_FAILED for a text in a compression format that this file cannot decode. */
-static int refuse_packed_text(const void *p, size_t n, struct err *err)
+/* Fails with ERR_FAILED if the member is no text, but compressed data, a picture or a program. */
+static int refuse_other_formats(const void *p, size_t n, struct err *err)
 {
     static const struct {
         const char *magic, *name;
-    } packed[] = {{"\x1f\x8b", "gzip"},
-                  {"\x28\xb5\x2f\xfd", "zstd"},
-                  {"\xfd\x37zXZ", "xz"},
-                  {"BZh", "bzip2"},
-                  {"PK\x03\x04", "zip"},
-                  {"\x04\x22\x4d\x18", "lz4"},
-                  {"\x89PNG", "a picture"},
-                  {"\x7f"
-                   "ELF",
-                   "a program"}};
-    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
-        if (n >= strlen(packed[i].magic) && memcmp(p, packed[i].magic, strlen(packed[i].magic)) == 0)
-            return err_set(err, ERR_FAILED, "it is no text (%s)", packed[i].name);
+    } formats[] = {{"\x1f\x8b", "gzip"},
+                   {"\x28\xb5\x2f\xfd", "zstd"},
+                   {"\xfd\x37zXZ", "xz"},
+                   {"BZh", "bzip2"},
+                   {"PK\x03\x04", "zip"},
+                   {"\x04\x22\x4d\x18", "lz4"},
+                   {"\x89PNG", "a picture"},
+                   {"\x7f"
+                    "ELF",
+                    "a program"}};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (n >= strlen(formats[i].magic) && memcmp(p, formats[i].magic, strlen(formats[i].magic)) == 0)
+            return err_set(err, ERR_FAILED, "it is no text (%s)", formats[i].name);
     return 0;
 }
 
@@ -351,21 +352,21 @@ static void drop_nuls(const char *p, size_t n, struct buf *ret)
 static int redact_dump_piece(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct dump_writer *d = ctx;
-    if (!d->begun && refuse_packed_text(p, n, err) < 0)
+    if (!d->begun && refuse_other_formats(p, n, err) < 0)
         return -1;
     d->begun = true;
     if (memchr(p, '\0', n)) {
-        drop_nuls(p, n, &d->plain);
-        if (buf_check(&d->plain, "the text", err) < 0)
+        drop_nuls(p, n, &d->without_nuls);
+        if (buf_check(&d->without_nuls, "the text", err) < 0)
             return -1;
-        p = buf_str(&d->plain);
-        n = d->plain.len;
+        p = buf_str(&d->without_nuls);
+        n = d->without_nuls.len;
     }
-    buf_clear(&d->labelled);
-    redact_dump(&d->dump, p, n, &d->labelled);
-    if (buf_check(&d->labelled, "the text", err) < 0)
+    buf_clear(&d->labels_redacted);
+    redact_dump(&d->dump, p, n, &d->labels_redacted);
+    if (buf_check(&d->labels_redacted, "the text", err) < 0)
         return -1;
-    redact_lines_add(&d->lines, (struct str){buf_str(&d->labelled), d->labelled.len}, &d->into);
+    redact_lines_add(&d->lines, (struct str){buf_str(&d->labels_redacted), d->labels_redacted.len}, &d->into);
     return buf_check(&d->lines.line, "the text", err) < 0 ? -1 : write_dump(d, err);
 }
 
@@ -373,20 +374,20 @@ static int redact_dump_member(const struct redact_work *w, struct redact_tally *
 {
     struct dump_writer d = {.w = w,
                             .dump = REDACT_DUMP_INIT(w->labels, tally),
-                            .plain = BUF_INIT(2u * CHUNK),
-                            .labelled = BUF_INIT((size_t)GROWTH * CHUNK),
+                            .without_nuls = BUF_INIT(2u * CHUNK),
+                            .labels_redacted = BUF_INIT((size_t)GROWTH * CHUNK),
                             .lines = REDACT_LINES_INIT,
                             .out = BUF_INIT(GROWTH * (REDACT_LINE_MAX + (size_t)GROWTH * CHUNK))};
     d.into = (struct redact_output){.out = &d.out, .tally = tally, .repeats = w->repeats};
     struct member m = {.w = w, .max = TEXT_MAX};
-    int rc = member_open(&m, err) < 0 ? -1 : read_member(&m, redact_dump_piece, &d, err);
+    int rc = read_gzip_header(&m, err) < 0 ? -1 : read_member(&m, redact_dump_piece, &d, err);
     if (rc == 0) {
         tally->n[REDACT_UNKNOWN] += m.has_unsearched;
         redact_lines_end(&d.lines, &d.into);
         rc = write_dump(&d, err);
     }
-    buf_release(&d.plain);
-    buf_release(&d.labelled);
+    buf_release(&d.without_nuls);
+    buf_release(&d.labels_redacted);
     buf_release(&d.lines.line);
     buf_release(&d.out);
     return rc;
@@ -406,8 +407,8 @@ static bool is_replaced_label(void *ctx, const char *key, size_t n)
     return redact_is_secret_label(r->w->labels, key, n);
 }
 
-/* Returns whether a rule matches. Counts the matches only when the text is written, so that each counts
- * once. */
+/* Returns whether a rule matches. Counts the matches only if the text is written (`ret`), so that each match
+ * counts once. */
 static bool rewrite_string(void *ctx, const char *text, size_t n, struct buf *ret)
 {
     const struct relabelling *r = ctx;
@@ -445,7 +446,7 @@ static int redact_profile_member(const struct redact_work *w, struct redact_tall
                                       .sink = to_gzip,
                                       .sink_ctx = gz};
     struct profile_relabelled relabelled = {0};
-    int rc = member_open(&member, err) < 0 ? -1 : profile_relabel(&options, &relabelled, err);
+    int rc = read_gzip_header(&member, err) < 0 ? -1 : profile_relabel(&options, &relabelled, err);
     bool written = relabelled.labels + relabelled.strings + relabelled.unknown > 0;
     if (rc == 0 && member.has_unsearched && !written)
         rc = read_member(&member, to_gzip, gz, err);

@@ -4,9 +4,9 @@
  *
  * Command lines: the value of an option or a variable whose name means a secret (`--password=...`, `--api-key
  * ...`, `DB_PASSWORD=...`, `Authorization: ...`); the value of `-p`, unless it is a port; a long random value
- * of a name that may mean one (`--key=...`, `auth=...`); a password in a URL or before an @; every string in
- * the form of a well-known token (`ghp_...`, `glpat-...`, a JWT). A name that ends in file, path or dir means
- * the place of a secret, not the secret. The rules miss secrets of other forms.
+ * of a name that may mean a secret (`--key=...`, `auth=...`); a password in a URL or before an @; every
+ * string in the form of a well-known token (`ghp_...`, `glpat-...`, a JWT). A name that ends in file, path or
+ * dir means the place of a secret, not the secret. The rules miss secrets of other forms.
  *
  * Labels: the rules check their keys, not their values, in profiles and in the text of goroutine dumps.
  */
@@ -58,38 +58,39 @@ struct redact_output {
 /* Redacts one string or one line: a server's text, a request, a string of a manifest. */
 void redact_text(struct str text, const struct redact_output *into);
 
-/* How secret a line makes a value in a later line: `name: DB_PASSWORD` makes the `value:` below it a secret,
- * and a cell of a table makes the next cell one. */
+/* How secret the text so far makes a later value: `name: DB_PASSWORD` makes the `value:` below it a secret,
+ * and a table cell with the text `password` makes the next cell a secret. */
 struct redact_context {
-    enum redact_secrecy pair, cell;
-    uint32_t pair_word; /* the number of the word that set `pair`: `name`, `key`, ... */
-    size_t column;      /* where the text of this line begins */
-    size_t pair_column; /* where the text of the line that set `pair` begins */
-    bool nested;        /* a cell has begun, and its text is in another tag */
-    unsigned lines;     /* lines since `pair` or `cell` was set */
+    enum redact_secrecy pair;      /* how secret the next `value:` of a pair is */
+    enum redact_secrecy next_cell; /* how secret the next table cell is */
+    uint32_t pair_word;            /* the number of the word that set `pair`: `name`, `key`, ... */
+    size_t column;                 /* where the text of this line begins */
+    size_t pair_column;            /* where the text of the line that set `pair` begins */
+    bool nested;                   /* a cell has begun, and its text is in another tag */
+    unsigned lines;                /* lines since `pair` or `next_cell` was set */
 };
 
 /* A value that continues on the next line, or begins there. */
 enum redact_continuation_kind {
     REDACT_CONTINUES_NONE,
     REDACT_CONTINUES_ARGUMENT,
-    REDACT_CONTINUES_BLOCK,    /* of YAML */
-    REDACT_CONTINUES_LIST,     /* of YAML, or a scalar */
-    REDACT_CONTINUES_BRACKETS, /* a list or an object */
+    REDACT_CONTINUES_BLOCK,    /* a block of YAML */
+    REDACT_CONTINUES_LIST,     /* a list or a scalar of YAML */
+    REDACT_CONTINUES_BRACKETS, /* a list or an object in brackets */
     REDACT_CONTINUES_TEXT,     /* up to three quotes, or the end of CDATA */
-    REDACT_CONTINUES_ELEMENT   /* of XML */
+    REDACT_CONTINUES_ELEMENT   /* an element of XML */
 };
-/* The meaning of an option for its argument: a secret, the password of `-p`, USER:PASSWORD. */
+/* What the argument of an option is: a secret, the password of `-p`, or USER:PASSWORD. */
 enum redact_option { REDACT_OPTION_NONE, REDACT_OPTION_SECRET, REDACT_OPTION_P, REDACT_OPTION_USER };
 struct redact_continuation {
     enum redact_continuation_kind kind;
     enum redact_option option; /* of an argument */
     bool word;                 /* the argument is the first word of the line */
     bool only_text;            /* numbers and objects in the list or the brackets are no secrets */
-    size_t indent;             /* of the name of a block or a list */
+    size_t indent;             /* the indentation of the name of a block or a list */
     size_t depth;              /* open brackets */
     const char *end;           /* the end of a text */
-    unsigned lines;
+    unsigned lines;            /* of the value so far */
 };
 
 /* A text in pieces of any size, searched line by line. A line longer than REDACT_LINE_MAX is searched in
@@ -111,11 +112,12 @@ void redact_lines_end(struct redact_lines *l, const struct redact_output *into);
 /* Redacts a command line, arguments with a NUL between or after them, into `ret`. */
 void redact_cmdline(const void *p, size_t n, struct buf *ret, struct redact_tally *tally);
 
-/* Redacts a command line into into->out, with the other members of `into`. */
+/* Works like redact_cmdline, with all members of `into`; the output is into->out. */
 void redact_arguments(const void *p, size_t n, const struct redact_output *into);
 
-/* Returns whether to redact the values of labels with that key: a known key for people and secrets (user,
- * email, token, session, ...), or a match of `more`, globs; ignores case. `more` may be NULL. */
+/* Returns whether to redact the values of labels with this key: whether the key is a known one for people and
+ * secrets (user, email, token, session, ...), or matches one of the globs in `more` (may be NULL). Ignores
+ * case. */
 bool redact_is_secret_label(const struct strlist *more, const char *key, size_t n);
 
 /*
@@ -123,12 +125,12 @@ bool redact_is_secret_label(const struct strlist *more, const char *key, size_t 
  * any length. If the text ends inside a value, redacts the beginning of that value. Uses no memory but the
  * struct.
  */
-#define REDACT_KEY_MAX 255 /* a longer key is not written by a person: its value is redacted */
+#define REDACT_KEY_MAX 255 /* no person writes a longer key: its value is redacted */
 struct redact_dump {
     const struct strlist *more; /* as in redact_is_secret_label */
     struct redact_tally *tally;
     unsigned state;
-    size_t n; /* bytes of the line's beginning, or of the key */
+    size_t n; /* bytes read of the line's beginning, or of the key */
     char key[REDACT_KEY_MAX];
     bool escaped, is_secret;
 };
@@ -143,8 +145,8 @@ void redact_dump(struct redact_dump *d, const char *p, size_t n, struct buf *ret
 enum redact_form { REDACT_NOTHING, REDACT_CMDLINE, REDACT_PROFILE, REDACT_DUMP };
 
 /*
- * Redacts the member in the descriptor `from`, whose offset no other code uses, and writes it to `to`. Reads
- * `from` from its beginning. If no rule matches, the caller must ignore the output.
+ * Reads the member from the descriptor `from`, from its beginning, and writes the redacted member to `to`. No
+ * other code may use the offset of `from`. If no rule matches, the caller must ignore the output.
  *
  * ERR_FAILED: the member has another format, or is too large, with the reason: a command line of more than 4
  * MiB, a gzip'ed text that inflates to more than 256 MiB, a profile that inflates to more than 4 GiB or has a
@@ -154,7 +156,7 @@ enum redact_form { REDACT_NOTHING, REDACT_CMDLINE, REDACT_PROFILE, REDACT_DUMP }
  */
 struct redact_work {
     enum redact_form form;
-    const struct strlist *labels;
+    const struct strlist *labels;         /* more labels to redact, as in redact_is_secret_label */
     const struct redact_repeats *repeats; /* more words to redact; NULL: none */
     int from, to;
     const struct stop *stop;

@@ -83,8 +83,9 @@ static bool begins_yaml(struct str line, enum redact_secrecy pair, struct redact
         at++;
     if (name.n == 0 || at >= s.n || s.p[at++] != ':')
         return false;
-    bool block = false, is_secret = redact_classify_name(name) == REDACT_SECRET ||
-                                    (pair == REDACT_SECRET && redact_pair_part(name) == REDACT_PAIR_VALUE);
+    bool block = false,
+         is_secret = redact_classify_name(name) == REDACT_SECRET ||
+                     (pair == REDACT_SECRET && redact_get_pair_role(name) == REDACT_PAIR_VALUE);
     if (!is_yaml_end(s, at)) {
         at = skip_properties(s, at);
         block = at < s.n && (s.p[at] == '|' || s.p[at] == '>');
@@ -130,11 +131,12 @@ static const char *find_last(struct str line, const char *text)
 static enum redact_secrecy classify_name_before(struct str line, size_t at, bool *ret_plural)
 {
     struct redact_search search = {.in = line};
-    struct redact_prefix l;
-    if (!redact_prefix_read(&search, at, &l) || (l.sign != '=' && l.sign != ':'))
+    struct redact_prefix prefix;
+    if (!redact_prefix_read(&search, at, &prefix) || (prefix.sign != '=' && prefix.sign != ':'))
         return REDACT_HARMLESS;
-    *ret_plural = redact_is_plural(l.name);
-    enum redact_secrecy secrecy = redact_classify_name(l.name), inner = redact_classify_name(l.inner);
+    *ret_plural = redact_is_plural(prefix.name);
+    enum redact_secrecy secrecy = redact_classify_name(prefix.name),
+                        inner = redact_classify_name(prefix.inner);
     return inner > secrecy ? inner : secrecy;
 }
 
@@ -265,13 +267,13 @@ static struct str get_list_value(const struct redact_continuation *continuation,
 /* Returns the part of this line that is inside of the brackets. */
 static struct str get_bracketed_text(struct redact_continuation *continuation, struct str rest)
 {
-    size_t n = redact_brackets_length(rest, 0, &continuation->depth, rest.n), solid = 0;
+    size_t n = redact_brackets_length(rest, 0, &continuation->depth, rest.n), skipped = 0;
     struct str value = get_element((struct str){rest.p, n - (continuation->depth == 0)});
-    while (solid < value.n && strchr("{}[](), \t\"'", value.p[solid]))
-        solid++;
+    while (skipped < value.n && strchr("{}[](), \t\"'", value.p[skipped]))
+        skipped++;
     bool is_text =
         !continuation->only_text || (redact_is_quote(rest.p[0]) && memchr(rest.p, ':', rest.n) == NULL);
-    return solid < value.n && is_text ? value : (struct str){rest.p, 0};
+    return skipped < value.n && is_text ? value : (struct str){rest.p, 0};
 }
 
 /* Returns the part of this line before the end of the text. */
@@ -308,12 +310,12 @@ struct str redact_continuation_value(struct redact_continuation *continuation, s
     struct str rest = trim_end((struct str){line.p + n, line.n - n});
     if (continuation->kind == REDACT_CONTINUES_NONE || rest.n == 0)
         return value;
-    bool continues = ++continuation->lines < MAX_LINES, more = false;
+    bool within_limit = ++continuation->lines < MAX_LINES, more = false;
     if (continuation->kind == REDACT_CONTINUES_ARGUMENT) {
         value = get_argument(continuation, line, rest);
     } else if (continuation->kind == REDACT_CONTINUES_BLOCK) {
         more = n > continuation->indent;
-        value = more && continues ? rest : value;
+        value = more && within_limit ? rest : value;
     } else if (continuation->kind == REDACT_CONTINUES_LIST) {
         value = get_list_value(continuation, line, n, rest, &more);
     } else if (continuation->kind == REDACT_CONTINUES_BRACKETS) {
@@ -324,7 +326,7 @@ struct str redact_continuation_value(struct redact_continuation *continuation, s
     } else {
         value = get_element_text(continuation, rest, &more);
     }
-    if (!continues || !more)
+    if (!within_limit || !more)
         *continuation = (struct redact_continuation){0};
     return redact_is_secret(REDACT_SECRET, value) ? value : (struct str){line.p, 0};
 }

@@ -27,7 +27,7 @@ static struct redact_unit unit_of_byte(long byte, size_t n)
 
 static struct redact_unit unit_of_character(long c, size_t n)
 {
-    struct redact_unit u = {.n = n};
+    struct redact_unit u = {.length = n};
     size_t more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
     static const unsigned char first[] = {0, 0xc0, 0xe0, 0xf0};
     u.n_bytes = more + 1;

@@ -8,7 +8,7 @@
 struct redact_unit {
     unsigned char bytes[4];
     size_t n_bytes;
-    size_t n; /* the bytes of the escape in the text */
+    size_t length; /* of the escape in the text */
 };
 
 /* Reads the escape at `at` (`\u0026`, `\x26`, `\/`, `&amp;`, `&#38;`, `%26`), or the byte there. */
@@ -21,7 +21,7 @@ long redact_read_hex(struct str s, size_t at, size_t digits);
 bool redact_has_escapes(struct str s);
 
 /* Returns the number of bytes at the beginning of `run`, a part of the text, that belong to an escape which
- * begins before it: 1 for the `n` of `\n`, 2 for `3D` in `%3D`; 0: none. */
+ * begins before `run`: 1 for the `n` of `\n`, 2 for `3D` in `%3D`; 0: none. */
 size_t redact_escape_tail(struct str text, struct str run);
 
 #endif

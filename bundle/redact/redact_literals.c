@@ -50,7 +50,7 @@ static uint64_t hash_edge(const struct redact_literals *l, uint32_t parent, unsi
 /* Returns the child of a node by a byte; 0: none. */
 static uint32_t find_child(const struct redact_literals *l, uint32_t parent, unsigned char c)
 {
-    if (parent == 0 && !l->first[c])
+    if (parent == 0 && !l->first_bytes[c])
         return 0;
     const struct edge edge = {l, parent, c};
     uint32_t number = hash_index_find(&l->edges, hash_edge(l, parent, c), is_edge, &edge);
@@ -67,7 +67,7 @@ static int add_child(struct redact_literals *l, uint32_t parent, unsigned char c
     l->nodes[l->n] = (struct redact_literal_node){
         .parent = parent, .c = c, .depth = (uint16_t)(l->nodes[parent].depth + 1)};
     l->n++;
-    l->first[c] = l->first[c] || parent == 0;
+    l->first_bytes[c] = l->first_bytes[c] || parent == 0;
     return 0;
 }
 
@@ -194,7 +194,7 @@ static bool is_cut(struct str text, size_t at)
     return dots == DOTS || (at + dots == text.n && text.n >= CUT_MIN);
 }
 
-/* Returns the length of the longest prefix that ends in a node and is long enough to redact; 0: none.
+/* Returns the length of the longest prefix that ends at `node` and is long enough to redact; 0: none.
  * `after`: bytes that were read after the node. */
 static size_t prefix_length(const struct redact_literal_search *s, const struct redact_literal_cursor *c,
                             uint32_t node, size_t after)
@@ -221,18 +221,18 @@ static size_t cut_length(const struct redact_literal_search *s, const struct red
     return n > 0 || after > LONGEST_ESCAPE ? n : prefix_length(s, c, c->escape.node, after);
 }
 
-/* Reads one byte or one escape; extends the match of the cursor by the strings that end there. */
+/* Reads one byte or one escape; extends the match of the cursor by the strings that end at these bytes. */
 static void read_unit(struct redact_literal_search *s, struct redact_literal_cursor *c)
 {
     struct redact_unit u = {{(unsigned char)s->text.p[c->at]}, 1, 1};
     if (c == &s->decoded)
         u = redact_unit_read(s->text, c->at);
     size_t begin = c->at;
-    if (u.n == 1 && u.bytes[0] != '\0' && strchr("\\%&?", u.bytes[0])) {
+    if (u.length == 1 && u.bytes[0] != '\0' && strchr("\\%&?", u.bytes[0])) {
         c->escape.n_read = c->n_read;
         c->escape.node = c->node;
     }
-    c->at += u.n;
+    c->at += u.length;
     for (size_t i = 0; i < u.n_bytes; i++) {
         if (c == &s->decoded)
             s->begins[c->n_read % REDACT_ESCAPED_MAX] = begin;

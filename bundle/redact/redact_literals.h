@@ -16,7 +16,7 @@ struct redact_literals {
     struct redact_literal_node *nodes; /* the first is the root; NULL: no strings */
     size_t n, cap;
     struct hash_index edges; /* node number - 1, by its parent and its byte */
-    bool first[256];         /* first bytes of strings, in lower case */
+    bool first_bytes[256];   /* first bytes of strings, in lower case */
 };
 
 void redact_literals_release(struct redact_literals *l);
@@ -44,7 +44,7 @@ struct redact_literal_cursor {
     size_t begin, end; /* the next match; begin == end: not found yet */
     size_t n_read;     /* bytes that were read so far, decoded */
     struct {
-        size_t n_read; /* the bytes and the node before the last byte that may begin a cut escape */
+        size_t n_read; /* n_read and the node before the last byte that may begin a cut escape */
         uint32_t node;
     } escape;
 };

@@ -32,20 +32,20 @@ static const struct {
                  {"status", "interrupted"},
                  {"status", "left-out"}};
 
-static int check_cancelled(struct redact_manifest *s, size_t n, struct err *err)
+static int check_cancelled(struct redact_manifest *m, size_t n, struct err *err)
 {
-    s->since_check += n + STRING_COST;
-    if (s->since_check < CHECK_BYTES)
+    m->since_check += n + STRING_COST;
+    if (m->since_check < CHECK_BYTES)
         return 0;
-    s->since_check = 0;
-    return stop_check(s->stop, err);
+    m->since_check = 0;
+    return stop_check(m->stop, err);
 }
 
 /* ---- words --------------------------------------------------------------------------------------------- */
 
 /* Learns words from redacted values: the context of learn_value. */
 struct learning {
-    struct redact_manifest *s;
+    struct redact_manifest *m;
     bool of_request;
     bool literals; /* also redact literals, of which the rules may match only a part */
     bool failed;
@@ -55,41 +55,41 @@ struct learning {
 static void learn_value(void *ctx, struct str value)
 {
     struct learning *l = ctx;
-    if (!l->failed && redact_words_learn(&l->s->words, value, l->of_request, l->err) < 0)
+    if (!l->failed && redact_words_learn(&l->m->words, value, l->of_request, l->err) < 0)
         l->failed = true;
 }
 
 /* ---- strings ------------------------------------------------------------------------------------------- */
 
-/* Applies the rules to one string, with the literals learned from requests or without; *ret_changed: it was
- * redacted. */
+/* Applies the rules to one string, and with l->literals also the literals learned from requests;
+ * *ret_changed: the string was redacted. */
 static int apply_rules(struct learning *l, struct str text, struct buf *ret, bool *ret_changed)
 {
-    struct redact_manifest *s = l->s;
+    struct redact_manifest *m = l->m;
     struct redact_tally tally = {{0}};
     struct redact_output into = {
         .out = ret, .tally = &tally, .on_match = learn_value, .ctx = l, .request = l->of_request};
     /* A rule may match only a part of a value that was learned whole from a request. */
-    const struct redact_repeats whole = {.words = &s->words, .weak = true, .whole_only = true};
+    const struct redact_repeats literals = {.words = &m->words, .weak = true, .literals_only = true};
     if (l->literals)
-        into.repeats = &whole;
+        into.repeats = &literals;
     buf_init(ret, text.n * GROWTH + sizeof REDACTED);
     redact_text(text, &into);
     for (int i = 0; i < REDACT_RULES; i++)
-        s->tally.n[i] += tally.n[i];
+        m->tally.n[i] += tally.n[i];
     *ret_changed = redact_sum(&tally) > 0;
     return l->failed ? -1 : ret->failed ? err_nomem(l->err) : 0;
 }
 
 /* Applies the words redacted elsewhere to one string. */
-static int apply_words(struct redact_manifest *s, struct str text, struct buf *ret, bool *ret_changed,
+static int apply_words(struct redact_manifest *m, struct str text, struct buf *ret, bool *ret_changed,
                        struct err *err)
 {
-    const struct redact_repeats all = {.words = &s->words, .weak = true};
+    const struct redact_repeats all = {.words = &m->words, .weak = true};
     uint64_t n = 0;
     buf_init(ret, text.n * GROWTH + sizeof REDACTED);
     redact_words_apply(&all, text, ret, &n);
-    s->tally.n[REDACT_REPEAT] += n;
+    m->tally.n[REDACT_REPEAT] += n;
     *ret_changed = n > 0;
     return ret->failed ? err_nomem(err) : 0;
 }
@@ -115,7 +115,7 @@ static int set_redacted(const char *key, json_t *string, const struct buf *text,
                                            : set_string(string, buf_str(text), text->len, err);
 }
 
-/* Applies the rules to one string in place; *ret_changed (may be NULL): it was redacted. */
+/* Applies the rules to one string in place; *ret_changed (may be NULL): the string was redacted. */
 static int redact_in_place(struct learning *l, const char *key, json_t *string, bool *ret_changed)
 {
     struct buf out = BUF_INIT(0);
@@ -131,11 +131,11 @@ static int redact_in_place(struct learning *l, const char *key, json_t *string, 
 
 /* Redacts a string whose key means a request or a part of a request: in items with and without a file, in the
  * plan, and in the words of the command line. */
-static int redact_request_string(struct redact_manifest *s, const char *key, json_t *string, struct err *err)
+static int redact_request_string(struct redact_manifest *m, const char *key, json_t *string, struct err *err)
 {
     static const char *const keys[] = {"kind", "kinds", "request", "argument", "path", "url"};
-    struct learning l = {.s = s, .of_request = true, .err = err};
-    if (check_cancelled(s, json_string_length(string), err) < 0)
+    struct learning l = {.m = m, .of_request = true, .err = err};
+    if (check_cancelled(m, json_string_length(string), err) < 0)
         return -1;
     for (size_t i = 0; key && i < sizeof keys / sizeof *keys; i++)
         if (strcmp(key, keys[i]) == 0)
@@ -162,15 +162,15 @@ static bool is_time(struct str text)
 }
 
 /* Returns whether the text stays as it is: a fixed word of the format, a time, or the hash of a member. */
-static bool is_constant(const struct redact_manifest *s, const char *key, struct str text)
+static bool is_constant(const struct redact_manifest *m, const char *key, struct str text)
 {
     for (size_t i = 0; key && i < sizeof constants / sizeof *constants; i++)
         if (strcmp(key, constants[i].key) == 0 && str_is(text, constants[i].value))
             return true;
-    return is_time(text) || json_object_getn(s->hashes, text.p, text.n);
+    return is_time(text) || json_object_getn(m->hashes, text.p, text.n);
 }
 
-/* Returns whether a key may be redacted. profgrab's own keys stay, even if they equal a redacted word. */
+/* Returns whether a key cannot be one of profgrab's own, which stay even if they equal a redacted word. */
 static bool is_foreign(struct str key)
 {
     enum { MIN_LENGTH = 12 };
@@ -192,38 +192,38 @@ static bool may_be_own_key(struct str key)
     return n == key.n && !is_foreign(key);
 }
 
-static int apply_rules_to_string(struct redact_manifest *s, const char *key, json_t *string, struct err *err)
+static int apply_rules_to_string(struct redact_manifest *m, const char *key, json_t *string, struct err *err)
 {
     struct str text = get_string(string);
-    struct learning l = {.s = s, .err = err};
-    if (check_cancelled(s, text.n, err) < 0)
+    struct learning l = {.m = m, .err = err};
+    if (check_cancelled(m, text.n, err) < 0)
         return -1;
-    if (json_object_getn(s->renamed, text.p, text.n))
+    if (json_object_getn(m->renamed, text.p, text.n))
         return 0;
     if (is_secret_by_key(key, text)) {
         learn_value(&l, text);
-        s->tally.n[REDACT_OPTION]++;
+        m->tally.n[REDACT_OPTION]++;
         return l.failed ? -1 : set_string(string, REDACTED, strlen(REDACTED), err);
     }
-    l.literals = key ? !is_constant(s, key, text) : !may_be_own_key(text);
+    l.literals = key ? !is_constant(m, key, text) : !may_be_own_key(text);
     return redact_in_place(&l, key, string, NULL);
 }
 
-static int apply_words_to_string(struct redact_manifest *s, const char *key, json_t *string, struct err *err)
+static int apply_words_to_string(struct redact_manifest *m, const char *key, json_t *string, struct err *err)
 {
     struct buf out = BUF_INIT(0);
     struct str text = get_string(string);
-    const json_t *path = json_object_getn(s->renamed, text.p, text.n);
+    const json_t *path = json_object_getn(m->renamed, text.p, text.n);
     bool changed = false;
-    if (check_cancelled(s, text.n, err) < 0)
+    if (check_cancelled(m, text.n, err) < 0)
         return -1;
-    if (is_constant(s, key, text))
+    if (is_constant(m, key, text))
         return 0;
     if (json_is_string(path))
         return set_string(string, json_string_value(path), json_string_length(path), err);
     if (path) /* a member that keeps its name */
         return 0;
-    int rc = apply_words(s, text, &out, &changed, err);
+    int rc = apply_words(m, text, &out, &changed, err);
     if (rc == 0 && changed)
         rc = set_redacted(key, string, &out, err);
     buf_release(&out);
@@ -232,14 +232,14 @@ static int apply_words_to_string(struct redact_manifest *s, const char *key, jso
 
 /* ---- the walk ------------------------------------------------------------------------------------------ */
 
-typedef int string_fn(struct redact_manifest *s, const char *key, json_t *string, struct err *err);
+typedef int string_fn(struct redact_manifest *m, const char *key, json_t *string, struct err *err);
 
 /* Redacts a key like a string, because a manifest from elsewhere may have any key. */
-static int walk_key(struct redact_manifest *s, string_fn *visit, json_t *object, const char *key,
+static int walk_key(struct redact_manifest *m, string_fn *visit, json_t *object, const char *key,
                     struct err *err)
 {
     json_t *name = json_string(key), *value = json_object_get(object, key);
-    int rc = name ? visit(s, NULL, name, err) : err_nomem(err);
+    int rc = name ? visit(m, NULL, name, err) : err_nomem(err);
     if (rc == 0 && strcmp(json_string_value(name), key) != 0) {
         json_incref(value);
         json_object_del(object, key);
@@ -250,7 +250,7 @@ static int walk_key(struct redact_manifest *s, string_fn *visit, json_t *object,
     return rc;
 }
 
-static int walk_keys(struct redact_manifest *s, string_fn *visit, json_t *object, struct err *err)
+static int walk_keys(struct redact_manifest *m, string_fn *visit, json_t *object, struct err *err)
 {
     const char *key;
     json_t *value;
@@ -264,7 +264,7 @@ static int walk_keys(struct redact_manifest *s, string_fn *visit, json_t *object
             rc = strlist_add(&keys, key, err);
     }
     for (size_t i = 0; rc == 0 && i < keys.n; i++)
-        rc = walk_key(s, visit, object, keys.items[i], err);
+        rc = walk_key(m, visit, object, keys.items[i], err);
     strlist_release(&keys);
     return rc;
 }
@@ -275,25 +275,25 @@ static bool is_secret_number(const char *key, const json_t *value)
     return json_is_number(value) && key && redact_classify_name(str_of(key)) == REDACT_SECRET;
 }
 
-static json_t *redact_number(struct redact_manifest *s)
+static json_t *redact_number(struct redact_manifest *m)
 {
-    s->tally.n[REDACT_OPTION]++;
+    m->tally.n[REDACT_OPTION]++;
     return json_string(REDACTED);
 }
 
-static int walk_value(struct redact_manifest *s, string_fn *visit, const char *key, json_t *value,
+static int walk_value(struct redact_manifest *m, string_fn *visit, const char *key, json_t *value,
                       struct err *err);
 
-static int walk_list(struct redact_manifest *s, string_fn *visit, const char *key, json_t *list,
+static int walk_list(struct redact_manifest *m, string_fn *visit, const char *key, json_t *list,
                      struct err *err)
 {
     json_t *inner;
     size_t i;
     json_array_foreach(list, i, inner)
     {
-        if (is_secret_number(key, inner) && json_array_set_new(list, i, redact_number(s)) < 0)
+        if (is_secret_number(key, inner) && json_array_set_new(list, i, redact_number(m)) < 0)
             return err_nomem(err);
-        if (walk_value(s, visit, key, json_array_get(list, i), err) < 0)
+        if (walk_value(m, visit, key, json_array_get(list, i), err) < 0)
             return -1;
     }
     return 0;
@@ -310,7 +310,7 @@ static const char *get_pair_key(json_t *object)
     json_t *inner;
     json_object_foreach(object, key, inner)
     {
-        if (!json_is_string(inner) || redact_pair_part(str_of(key)) != REDACT_PAIR_NAME)
+        if (!json_is_string(inner) || redact_get_pair_role(str_of(key)) != REDACT_PAIR_NAME)
             continue;
         enum redact_secrecy more = redact_classify_name(get_string(inner));
         secrecy = more > secrecy ? more : secrecy;
@@ -318,31 +318,31 @@ static const char *get_pair_key(json_t *object)
     return keys[secrecy];
 }
 
-static int walk_object(struct redact_manifest *s, string_fn *visit, json_t *object, struct err *err)
+static int walk_object(struct redact_manifest *m, string_fn *visit, json_t *object, struct err *err)
 {
     const char *own, *pair = get_pair_key(object);
     json_t *inner;
     json_object_foreach(object, own, inner)
     {
-        const char *key = pair && redact_pair_part(str_of(own)) == REDACT_PAIR_VALUE ? pair : own;
-        if (is_secret_number(key, inner) && json_object_set_new(object, own, redact_number(s)) < 0)
+        const char *key = pair && redact_get_pair_role(str_of(own)) == REDACT_PAIR_VALUE ? pair : own;
+        if (is_secret_number(key, inner) && json_object_set_new(object, own, redact_number(m)) < 0)
             return err_nomem(err);
-        if (walk_value(s, visit, key, json_object_get(object, own), err) < 0)
+        if (walk_value(m, visit, key, json_object_get(object, own), err) < 0)
             return -1;
     }
-    return walk_keys(s, visit, object, err);
+    return walk_keys(m, visit, object, err);
 }
 
 /* Recursion is safe: jansson limits the nesting. `key`: the key of the value, or of the list that contains
  * it. */
-static int walk_value(struct redact_manifest *s, string_fn *visit, const char *key, json_t *value,
+static int walk_value(struct redact_manifest *m, string_fn *visit, const char *key, json_t *value,
                       struct err *err)
 {
     if (json_is_string(value))
-        return visit(s, key, value, err);
+        return visit(m, key, value, err);
     if (json_is_array(value))
-        return walk_list(s, visit, key, value, err);
-    return json_is_object(value) ? walk_object(s, visit, value, err) : 0;
+        return walk_list(m, visit, key, value, err);
+    return json_is_object(value) ? walk_object(m, visit, value, err) : 0;
 }
 
 /* ---- names of members ---------------------------------------------------------------------------------- */
@@ -362,22 +362,22 @@ static const char *find_ending(struct str base)
 }
 
 /* Returns whether to redact a component of a path. */
-static bool is_secret_component(struct redact_manifest *s, struct str part)
+static bool is_secret_component(struct redact_manifest *m, struct str part)
 {
     struct redact_tally tally = {{0}};
-    const struct redact_repeats all = {.words = &s->words, .weak = true};
+    const struct redact_repeats all = {.words = &m->words, .weak = true};
     const struct redact_output into = {.tally = &tally, .repeats = &all};
     redact_text(part, &into);
     return redact_sum(&tally) > 0;
 }
 
 /* Adds the directories of a path, without its last component. */
-static void add_directories(struct redact_manifest *s, struct str path, struct buf *ret)
+static void add_directories(struct redact_manifest *m, struct str path, struct buf *ret)
 {
     const char *slash;
     while ((slash = memchr(path.p, '/', path.n))) {
         struct str part = {path.p, (size_t)(slash - path.p)};
-        if (is_secret_component(s, part))
+        if (is_secret_component(m, part))
             buf_adds(ret, REDACTED_NAME);
         else
             buf_add(ret, part.p, part.n);
@@ -394,23 +394,23 @@ static struct str find_base(struct str path)
     return (struct str){path.p + n, path.n - n};
 }
 
-void redact_manifest_directory(struct redact_manifest *s, const char *path, struct buf *ret)
+void redact_manifest_directory(struct redact_manifest *m, const char *path, struct buf *ret)
 {
     struct str base = find_base(str_of(path));
-    add_directories(s, str_of(path), ret);
-    if (is_secret_component(s, base))
+    add_directories(m, str_of(path), ret);
+    if (is_secret_component(m, base))
         buf_adds(ret, REDACTED_NAME);
     else
         buf_add(ret, base.p, base.n);
 }
 
-const char *redact_manifest_name(struct redact_manifest *s, const char *name)
+const char *redact_manifest_name(struct redact_manifest *m, const char *name)
 {
-    return is_secret_component(s, str_of(name)) ? REDACTED_NAME : name;
+    return is_secret_component(m, str_of(name)) ? REDACTED_NAME : name;
 }
 
 struct naming {
-    struct redact_manifest *s;
+    struct redact_manifest *m;
     const json_t *items;           /* by their old paths: a new path must differ from them */
     json_t *new_paths;             /* the assigned paths, as keys */
     json_t *counts;                /* by path without its ending: how often it was assigned */
@@ -453,7 +453,7 @@ static int rename_member(struct naming *n, const char *path, bool redact_base, s
     struct buf stem = BUF_INIT(strlen(path) * GROWTH + 64);
     char *new_path = NULL;
     bool has_ending = text_ends_in(path, ending);
-    add_directories(n->s, str_of(path), &stem);
+    add_directories(n->m, str_of(path), &stem);
     if (redact_base)
         buf_adds(&stem, REDACTED_NAME);
     else
@@ -461,11 +461,11 @@ static int rename_member(struct naming *n, const char *path, bool redact_base, s
     int rc = stem.failed
                  ? err_nomem(err)
                  : find_free_name(n, buf_str(&stem), has_ending || redact_base ? ending : "", &new_path, err);
-    if (rc == 0 && json_object_set_new(n->s->renamed, path, json_string(new_path)) < 0)
+    if (rc == 0 && json_object_set_new(n->m->renamed, path, json_string(new_path)) < 0)
         rc = err_nomem(err);
     if (rc == 0 && redact_base)
         rc = strlist_add(&n->redacted_names, base.p, err);
-    n->s->tally.n[REDACT_NAME]++;
+    n->m->tally.n[REDACT_NAME]++;
     buf_release(&stem);
     free(new_path);
     return rc;
@@ -475,23 +475,23 @@ static int rename_if_secret(struct naming *n, const char *path, bool redact_base
 {
     struct buf directories = BUF_INIT(strlen(path) * GROWTH + 64);
     size_t n_directories = (size_t)(find_base(str_of(path)).p - path);
-    add_directories(n->s, str_of(path), &directories);
+    add_directories(n->m, str_of(path), &directories);
     bool directories_change =
         directories.len != n_directories || memcmp(buf_str(&directories), path, n_directories) != 0;
-    int rc = directories.failed ? err_nomem(err) : check_cancelled(n->s, strlen(path), err);
+    int rc = directories.failed ? err_nomem(err) : check_cancelled(n->m, strlen(path), err);
     buf_release(&directories);
     if (rc < 0)
         return -1;
-    redact_base = redact_base || is_secret_component(n->s, find_base(str_of(path)));
+    redact_base = redact_base || is_secret_component(n->m, find_base(str_of(path)));
     return directories_change || redact_base ? rename_member(n, path, redact_base, err) : 0;
 }
 
 /* Learns the redacted words of an item's request. *ret_is_secret: the request contains a secret, which the
  * name of the file may repeat. */
-static int learn_request(struct redact_manifest *s, json_t *item, bool *ret_is_secret, struct err *err)
+static int learn_request(struct redact_manifest *m, json_t *item, bool *ret_is_secret, struct err *err)
 {
     static const char *const keys[] = {"kind", "request"};
-    struct learning l = {.s = s, .of_request = true, .err = err};
+    struct learning l = {.m = m, .of_request = true, .err = err};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         json_t *string = json_object_get(item, keys[i]);
         bool changed = false;
@@ -502,51 +502,51 @@ static int learn_request(struct redact_manifest *s, json_t *item, bool *ret_is_s
     return 0;
 }
 
-static int learn_requests(struct redact_manifest *s, const json_t *items, struct err *err)
+static int learn_requests(struct redact_manifest *m, const json_t *items, struct err *err)
 {
     const char *path;
     json_t *item;
     json_object_foreach((json_t *)(uintptr_t)items, path, item)
     {
         bool is_secret = false;
-        if (check_cancelled(s, strlen(path), err) < 0 || learn_request(s, item, &is_secret, err) < 0)
+        if (check_cancelled(m, strlen(path), err) < 0 || learn_request(m, item, &is_secret, err) < 0)
             return -1;
         json_t *hash = json_object_get(item, "sha256");
-        if (json_is_string(hash) && json_object_setn_new(s->hashes, json_string_value(hash),
+        if (json_is_string(hash) && json_object_setn_new(m->hashes, json_string_value(hash),
                                                          json_string_length(hash), json_true()) < 0)
             return err_nomem(err);
         /* `false` marks a path that stays: the rules do not search a member's path. */
-        if (json_object_set_new(s->renamed, path, json_false()) < 0 ||
-            (is_secret && json_object_set_new(s->by_request, path, json_true()) < 0))
+        if (json_object_set_new(m->renamed, path, json_false()) < 0 ||
+            (is_secret && json_object_set_new(m->by_request, path, json_true()) < 0))
             return err_nomem(err);
     }
     return 0;
 }
 
-bool redact_manifest_has_secret_request(const struct redact_manifest *s, const char *path)
+bool redact_manifest_has_secret_request(const struct redact_manifest *m, const char *path)
 {
-    return json_object_get(s->by_request, path) != NULL;
+    return json_object_get(m->by_request, path) != NULL;
 }
 
 /* Renames the members. The report keeps its name, because profgrab gave that name. */
-static int rename_members(struct redact_manifest *s, const json_t *items, const json_t *report,
+static int rename_members(struct redact_manifest *m, const json_t *items, const json_t *report,
                           struct err *err)
 {
-    struct naming n = {.s = s, .items = items, .new_paths = json_object(), .counts = json_object()};
+    struct naming n = {.m = m, .items = items, .new_paths = json_object(), .counts = json_object()};
     const char *path;
     json_t *item;
     int rc = n.new_paths && n.counts ? 0 : err_nomem(err);
     json_object_foreach((json_t *)(uintptr_t)items, path, item)
     {
         if (rc == 0 && item != report)
-            rc = rename_if_secret(&n, path, redact_manifest_has_secret_request(s, path), err);
+            rc = rename_if_secret(&n, path, redact_manifest_has_secret_request(m, path), err);
     }
-    /* Other strings contain the names too. The names are learned after the search, which needs linked
-     * words. */
+    /* Learn the redacted names, because other strings contain them too. Learn them only now, because the
+     * searches in the names need linked words. */
     for (size_t i = 0; rc == 0 && i < n.redacted_names.n; i++)
-        rc = redact_words_learn(&s->words, str_of(n.redacted_names.items[i]), true, err);
+        rc = redact_words_learn(&m->words, str_of(n.redacted_names.items[i]), true, err);
     if (rc == 0)
-        rc = redact_words_link(&s->words, err);
+        rc = redact_words_link(&m->words, err);
     strlist_release(&n.redacted_names);
     json_decref(n.new_paths);
     json_decref(n.counts);
@@ -556,10 +556,10 @@ static int rename_members(struct redact_manifest *s, const json_t *items, const 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
 /* Redacts the bundle's name, which must fit in a path, because the top directory has the same name. */
-static int rename_bundle(struct redact_manifest *s, json_t *root, const char *before, struct err *err)
+static int rename_bundle(struct redact_manifest *m, json_t *root, const char *before, struct err *err)
 {
-    const char *new_path = json_string_value(json_object_get(root, "name"));
-    if (!before || (new_path && strcmp(new_path, before) == 0 && redact_manifest_name(s, before) == before))
+    const char *new_name = json_string_value(json_object_get(root, "name"));
+    if (!before || (new_name && strcmp(new_name, before) == 0 && redact_manifest_name(m, before) == before))
         return 0;
     return json_object_set_new(root, "name", json_string(REDACTED_NAME)) < 0 ? err_nomem(err) : 0;
 }
@@ -567,47 +567,47 @@ static int rename_bundle(struct redact_manifest *s, json_t *root, const char *be
 int redact_manifest_run(json_t *root, const json_t *items, const struct stop *stop,
                         struct redact_manifest *ret, struct err *err)
 {
-    struct redact_manifest s = {
+    struct redact_manifest m = {
         .renamed = json_object(), .by_request = json_object(), .hashes = json_object(), .stop = stop};
     const char *name = json_string_value(json_object_get(root, "name"));
     char *before = name ? strdup(name) : NULL;
-    int rc = redact_words_init(&s.words, err);
-    if (rc == 0 && (!s.renamed || !s.by_request || !s.hashes || (name && !before)))
+    int rc = redact_words_init(&m.words, err);
+    if (rc == 0 && (!m.renamed || !m.by_request || !m.hashes || (name && !before)))
         rc = err_nomem(err);
     if (rc == 0)
-        rc = learn_requests(&s, items, err);
+        rc = learn_requests(&m, items, err);
     if (rc == 0)
-        rc = walk_value(&s, redact_request_string, NULL, root, err);
+        rc = walk_value(&m, redact_request_string, NULL, root, err);
     if (rc == 0)
-        rc = redact_words_link(&s.words, err);
+        rc = redact_words_link(&m.words, err);
     if (rc == 0)
-        rc = walk_value(&s, apply_rules_to_string, NULL, root, err);
+        rc = walk_value(&m, apply_rules_to_string, NULL, root, err);
     if (rc == 0)
-        rc = redact_words_link(&s.words, err);
+        rc = redact_words_link(&m.words, err);
     if (rc == 0)
-        rc = rename_members(&s, items, json_object_get(root, "report"), err);
+        rc = rename_members(&m, items, json_object_get(root, "report"), err);
     if (rc == 0)
-        rc = walk_value(&s, apply_words_to_string, NULL, root, err);
+        rc = walk_value(&m, apply_words_to_string, NULL, root, err);
     if (rc == 0)
-        rc = rename_bundle(&s, root, before, err);
+        rc = rename_bundle(&m, root, before, err);
     free(before);
-    *ret = s;
+    *ret = m;
     return rc;
 }
 
-int redact_manifest_object(struct redact_manifest *s, json_t *object, struct err *err)
+int redact_manifest_object(struct redact_manifest *m, json_t *object, struct err *err)
 {
-    return walk_value(s, apply_rules_to_string, NULL, object, err) < 0 ||
-                   redact_words_link(&s->words, err) < 0
+    return walk_value(m, apply_rules_to_string, NULL, object, err) < 0 ||
+                   redact_words_link(&m->words, err) < 0
                ? -1
-               : walk_value(s, apply_words_to_string, NULL, object, err);
+               : walk_value(m, apply_words_to_string, NULL, object, err);
 }
 
-void redact_manifest_release(struct redact_manifest *s)
+void redact_manifest_release(struct redact_manifest *m)
 {
-    redact_words_release(&s->words);
-    json_decref(s->renamed);
-    json_decref(s->by_request);
-    json_decref(s->hashes);
-    *s = (struct redact_manifest){0};
+    redact_words_release(&m->words);
+    json_decref(m->renamed);
+    json_decref(m->by_request);
+    json_decref(m->hashes);
+    *m = (struct redact_manifest){0};
 }

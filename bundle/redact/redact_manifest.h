@@ -26,24 +26,24 @@ struct redact_manifest {
 
 /*
  * Changes `root` in place; `items` are its items by their old paths. Strings stay valid UTF-8. The time is
- * linear in the manifest. Fails without memory, and by `stop`, which is checked between strings and must
- * outlive the result. The caller calls redact_manifest_release in any case.
+ * linear in the manifest. Fails without memory, and if `stop` ends the redaction; `stop` is checked between
+ * strings and must outlive the result. The caller calls redact_manifest_release in any case.
  */
 int redact_manifest_run(json_t *root, const json_t *items, const struct stop *stop,
                         struct redact_manifest *ret, struct err *err);
 
 /* Redacts an object that will be part of the manifest in the same way. */
-int redact_manifest_object(struct redact_manifest *s, json_t *object, struct err *err);
+int redact_manifest_object(struct redact_manifest *m, json_t *object, struct err *err);
 
 /* Returns whether the member's request contained a secret; `path` is the old one. */
-bool redact_manifest_has_secret_request(const struct redact_manifest *s, const char *path);
+bool redact_manifest_has_secret_request(const struct redact_manifest *m, const char *path);
 
 /* Writes the new path of a directory of members into an initialised buffer. */
-void redact_manifest_directory(struct redact_manifest *s, const char *path, struct buf *ret);
+void redact_manifest_directory(struct redact_manifest *m, const char *path, struct buf *ret);
 
 /* Returns the new name of the bundle. */
-const char *redact_manifest_name(struct redact_manifest *s, const char *name);
+const char *redact_manifest_name(struct redact_manifest *m, const char *name);
 
-void redact_manifest_release(struct redact_manifest *s);
+void redact_manifest_release(struct redact_manifest *m);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Text between tags: `<password>x</password>`, and a cell of a table after one with a name,
- * `<td>password</td><td>x</td>`. Reads from each `>` back to its `<`, and each text up to the next `<`, so
- * that no byte is read more than twice.
+ * Finds secrets in the text between tags: in an element with the name of a secret (`<password>x</password>`),
+ * and in a table cell whose previous cell names a secret (`<td>password</td><td>x</td>`). Reads from each `>`
+ * back to its `<`, and each text up to the next `<`, so that no byte is read more than twice.
  */
 #include <string.h>
 #include <strings.h>
@@ -54,13 +54,14 @@ static struct str trim_blanks(struct str v)
     return v;
 }
 
-/* Returns how secret the text of a cell makes the next cell. */
+/* Returns how secret the next cell is, judged by the text of this cell, which may be the name of a secret. */
 static enum redact_secrecy classify_cell(struct str text)
 {
     return text.n > 0 && text.n <= MAX_NAME ? redact_classify_name(text) : REDACT_HARMLESS;
 }
 
-/* Returns how secret the name in an element's attribute makes its text: `<entry key="password">x</entry>`. */
+/* Returns how secret the text of an element is, judged by an attribute, which may name a secret: `<entry
+ * key="password">x</entry>`. */
 static enum redact_secrecy classify_attribute(struct str tag, struct str name)
 {
     static const char *const tags[] = {"entry", "property",  "param",  "parameter", "string", "setting",
@@ -95,32 +96,33 @@ static struct str find_cdata(struct str s, size_t at, size_t max)
 }
 
 /* Whether a cell may contain a name, and whether it may contain a value. */
-struct cell {
+struct cell_roles {
     bool name, value;
 };
 
-static struct cell cell_of(struct str tag)
+static struct cell_roles get_cell_roles(struct str name)
 {
     static const char *const names[] = {"td", "th", "dt", "key", "name"};
     static const char *const values[] = {"td", "dd", "string", "value"};
-    return (struct cell){is_tag(tag, names, sizeof names / sizeof *names),
-                         is_tag(tag, values, sizeof values / sizeof *values)};
+    return (struct cell_roles){is_tag(name, names, sizeof names / sizeof *names),
+                               is_tag(name, values, sizeof values / sizeof *values)};
 }
 
-/* Returns whether to redact the text of a tag. Stores how secret a cell makes the next cell. */
+/* Returns whether to redact the text of a tag. If the tag is a cell, stores in search->context how secret the
+ * next cell is. */
 static bool is_secret_text(struct redact_search *search, struct str tag, struct str name, struct str text)
 {
-    struct cell cell = cell_of(name);
+    struct cell_roles roles = get_cell_roles(name);
     bool is_secret = redact_is_secret(redact_classify_name(name), text) ||
                      redact_is_secret(classify_attribute(tag, name), text);
-    if (!cell.name && !cell.value && search->context.nested && text.n > 0) /* <td><code>x</code></td> */
-        cell = (struct cell){true, true};
-    else if (!cell.name && !cell.value)
+    if (!roles.name && !roles.value && search->context.nested && text.n > 0) /* <td><code>x</code></td> */
+        roles = (struct cell_roles){true, true};
+    else if (!roles.name && !roles.value)
         return is_secret;
-    is_secret = is_secret || (cell.value && redact_is_secret(search->context.cell, text));
+    is_secret = is_secret || (roles.value && redact_is_secret(search->context.next_cell, text));
     search->context.nested = text.n == 0;
     if (text.n > 0)
-        search->context.cell = cell.name && !is_secret ? classify_cell(text) : REDACT_HARMLESS;
+        search->context.next_cell = roles.name && !is_secret ? classify_cell(text) : REDACT_HARMLESS;
     search->context.lines = 0;
     return is_secret;
 }
@@ -135,7 +137,7 @@ size_t redact_markup_length(struct redact_search *search, size_t at)
     if (tag.n > 0 && tag.p[0] == '/')
         name = tag;
     if (is_tag(name, ends, sizeof ends / sizeof *ends))
-        search->context.cell = REDACT_HARMLESS;
+        search->context.next_cell = REDACT_HARMLESS;
     if (name.n == 0 || tag.p[0] == '/' || tag.p[tag.n - 1] == '/')
         return 0;
     struct str text = {s.p + at, redact_length_until(s, at, "<", s.n - at)}, data = {s.p, 0};
@@ -143,7 +145,7 @@ size_t redact_markup_length(struct redact_search *search, size_t at)
         data = find_cdata(s, at, MAX_TAG);
     if (!is_secret_text(search, tag, name, trim_blanks(data.n > 0 ? data : text)))
         return 0;
-    if (data.n > 0) { /* the text begins after `at` */
+    if (data.n > 0) { /* the secret begins behind `<![CDATA[`, not at `at` */
         search->ahead.begin = (size_t)(data.p - s.p);
         search->ahead.end = search->ahead.begin + find_cdata(s, at, s.n).n;
         search->ahead.rule = REDACT_OPTION;

@@ -256,7 +256,7 @@ uint32_t redact_pair_number(struct str name)
     return (uint32_t)find_in(name, pair_names, PAIR_NAMES);
 }
 
-enum redact_pair redact_pair_part(struct str name)
+enum redact_pair_role redact_get_pair_role(struct str name)
 {
     static const char *const values[] = {"value", "val", "v", "data", "content", "string-value"};
     if (is_one_of(name, pair_names, PAIR_NAMES))

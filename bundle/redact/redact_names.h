@@ -17,9 +17,9 @@ static inline bool redact_is_name_byte(char c)
            c == '.';
 }
 
-/* Returns whether to redact the value of a request's parameter: names that mean a secret only here (`sig`,
- * `code`), and random values of unknown names. in_request: the text is a request of profgrab, in which `key`
- * and `auth` mean a secret of any form too. */
+/* Returns whether to redact the value of a URL's parameter: whether the name means a secret in parameters
+ * (`sig`, `code`), or is unknown and the value looks random. in_request: the text is a request of profgrab,
+ * in which every value of `key` and `auth` is a secret too. */
 bool redact_is_secret_parameter(struct str name, struct str value, bool in_request);
 
 /* Returns whether the text has eight bytes or more in which letters and digits alternate more than in words:
@@ -44,14 +44,14 @@ bool redact_is_password_of_p(struct str v);
 bool redact_is_option(struct str argument);
 
 /* The role of a name in a pair such as {"name": "DB_PASSWORD", "value": "x"}. */
-enum redact_pair { REDACT_NO_PAIR, REDACT_PAIR_NAME, REDACT_PAIR_VALUE };
-enum redact_pair redact_pair_part(struct str name);
+enum redact_pair_role { REDACT_NO_PAIR, REDACT_PAIR_NAME, REDACT_PAIR_VALUE };
+enum redact_pair_role redact_get_pair_role(struct str name);
 
-/* Returns the number of a name for which redact_pair_part returns REDACT_PAIR_NAME. */
+/* Returns the number of a name for which redact_get_pair_role returns REDACT_PAIR_NAME. */
 uint32_t redact_pair_number(struct str name);
 
-/* Returns whether the name is a plural such as `tokens` or `auths`: it means several secrets if its value
- * contains text, and their number if the value does not. */
+/* Returns whether the name is a plural such as `tokens` or `auths`. If its value contains text, the name
+ * means several secrets, else their number. */
 bool redact_is_plural(struct str name);
 
 /* Returns whether the option accepts USER:PASSWORD: `-u`, `--user`, `--basic-auth`. */

@@ -60,7 +60,7 @@ static const struct {
                    {"\xe2\x80\x98", "\xe2\x80\x99"},
                    {"\xe2\x80\x9e", "\xe2\x80\x9c"}}; /* as in German */
 
-const char *redact_prefix_entity(struct str s, size_t at)
+const char *redact_prefix_long_quote(struct str s, size_t at)
 {
     static const char *const quotes[] = {
         "&quot;", "&#34;", "&#39;",        "&apos;",       "&#034;",       "&#039;",       "&#x22;",
@@ -71,12 +71,12 @@ const char *redact_prefix_entity(struct str s, size_t at)
     return redact_find_before(s, at, quotes, sizeof quotes / sizeof *quotes);
 }
 
-const char *redact_prefix_closing(const char *entity)
+const char *redact_prefix_closing(const char *long_quote)
 {
     for (size_t i = 0; i < sizeof typographic / sizeof *typographic; i++)
-        if (strcmp(entity, typographic[i].opening) == 0)
+        if (strcmp(long_quote, typographic[i].opening) == 0)
             return typographic[i].closing;
-    return entity;
+    return long_quote;
 }
 
 size_t redact_prefix_encoded_sign(struct str s, size_t at)
@@ -109,18 +109,18 @@ static size_t decode_once(char *p, size_t n)
         char c = p[i];
         if (c == '\\' && n - i > 1)
             c = p[i + 1];
-        size_t digits = c == 'u' ? 4 : 2, prefix = c == '%' ? 1 : 2;
+        size_t digits = c == 'u' ? 4 : 2, n_prefix = c == '%' ? 1 : 2;
         bool escaped = c != p[i], coded = c == '%' || (escaped && (c == 'u' || c == 'x'));
-        long byte = coded ? read_byte(s, i + prefix, digits) : -1;
+        long byte = coded ? read_byte(s, i + n_prefix, digits) : -1;
         bool blank = escaped && strchr("nrt", c);
         p[to++] = (char)(byte >= 0 ? byte : blank ? ' ' : p[i]);
-        i += byte >= 0 ? prefix + digits : blank ? 2 : 1;
+        i += byte >= 0 ? n_prefix + digits : blank ? 2 : 1;
     }
     return to;
 }
 
-/* Removes `[x]` from the end of the name; `x` becomes l->inner. */
-static struct str strip_index(struct str name, struct redact_prefix *l)
+/* Removes `[x]` from the end of the name; `x` becomes prefix->inner. */
+static struct str strip_index(struct str name, struct redact_prefix *prefix)
 {
     for (int times = 0; times < 3 && name.n > 1 && name.p[name.n - 1] == ']'; times++) {
         size_t begin = name.n - 1;
@@ -135,15 +135,15 @@ static struct str strip_index(struct str name, struct redact_prefix *l)
             inner.p++;
             inner.n--;
         }
-        if (l->inner.n == 0)
-            l->inner = inner;
+        if (prefix->inner.n == 0)
+            prefix->inner = inner;
         name.n = begin;
     }
     return name;
 }
 
 /* Decodes the name that ends before `end`. */
-static void decode_name(struct redact_search *search, size_t end, struct redact_prefix *l)
+static void decode_name(struct redact_search *search, size_t end, struct redact_prefix *prefix)
 {
     enum { MAX_TIMES = 3 };
     struct str s = search->in;
@@ -161,54 +161,55 @@ static void decode_name(struct redact_search *search, size_t end, struct redact_
     struct str name = {search->name, n};
     while (name.n > 0 && redact_is_blank(name.p[name.n - 1]))
         name.n--;
-    name = strip_index(name, l);
+    name = strip_index(name, prefix);
     size_t from = name.n;
     while (from > 0 && redact_is_name_byte(name.p[from - 1]))
         from--;
     if (from > 0) {
-        l->parameter = strchr("?&", name.p[from - 1]);
-        l->after_separator = l->after_separator || strchr(" {[(", name.p[from - 1]);
+        prefix->parameter = strchr("?&", name.p[from - 1]);
+        prefix->after_separator = prefix->after_separator || strchr(" {[(", name.p[from - 1]);
     } else if (begin > 0) {
-        l->parameter = strchr("?&", s.p[begin - 1]);
+        prefix->parameter = strchr("?&", s.p[begin - 1]);
     }
-    struct str raw = l->name; /* the `\t` in `C:\token` is not a tab */
+    struct str raw = prefix->name; /* the `\t` in `C:\token` is not a tab */
     if (name.n > from)
-        l->name = (struct str){name.p + from, name.n - from};
-    if (l->inner.n == 0 && raw.n > 0)
-        l->inner = raw;
+        prefix->name = (struct str){name.p + from, name.n - from};
+    if (prefix->inner.n == 0 && raw.n > 0)
+        prefix->inner = raw;
 }
 
 /* ---- the name and its sign ----------------------------------------------------------------------------- */
 
 /* Returns the end of the name that ends before `at`, without its quotes. */
-static size_t find_name_end(struct str s, size_t at, struct redact_prefix *l)
+static size_t find_name_end(struct str s, size_t at, struct redact_prefix *prefix)
 {
-    const char *entity = redact_prefix_entity(s, at);
+    const char *long_quote = redact_prefix_long_quote(s, at);
     size_t end = at;
-    if (entity) {
-        l->name_quoted = true;
-        end -= strlen(entity);
+    if (long_quote) {
+        prefix->name_quoted = true;
+        end -= strlen(long_quote);
     } else if (at > 0 && redact_is_quote(s.p[at - 1])) {
-        l->name_quoted = true;
+        prefix->name_quoted = true;
         end--;
         while (end > 0 && s.p[end - 1] == '\\')
             end--;
     }
-    return l->name_quoted ? skip_blanks_back(s, end) : end;
+    return prefix->name_quoted ? skip_blanks_back(s, end) : end;
 }
 
 /* Reads the string of a list around a name, as in JSON arguments: `["--password=a b"]`. */
-static void read_string_around(struct str s, size_t begin, struct redact_prefix *l)
+static void read_string_around(struct str s, size_t begin, struct redact_prefix *prefix)
 {
-    if (l->name_quoted || l->quote || l->entity || begin == 0 || !redact_is_quote(s.p[begin - 1]))
+    if (prefix->name_quoted || prefix->quote || prefix->long_quote || begin == 0 ||
+        !redact_is_quote(s.p[begin - 1]))
         return;
-    l->quote = s.p[begin - 1];
-    l->quote_opens_string = true;
+    prefix->quote = s.p[begin - 1];
+    prefix->quote_opens_string = true;
     size_t at = begin - 1;
     for (; at > 0 && s.p[at - 1] == '\\'; at--)
-        l->escapes++;
+        prefix->escapes++;
     at = skip_blanks_back(s, at);
-    l->in_list = at > 0 && strchr("[,", s.p[at - 1]);
+    prefix->in_list = at > 0 && strchr("[,", s.p[at - 1]);
 }
 
 /* Returns whether a Windows option begins at the slash before `begin`: `/password:x`. */
@@ -218,8 +219,8 @@ static bool is_slash_option(struct str s, size_t begin)
            (begin == 1 || redact_is_blank(s.p[begin - 2]) || redact_is_quote(s.p[begin - 2]));
 }
 
-/* Returns whether the name of `NAME:VALUE` begins there, in the path or a parameter of a request. The host of
- * a URL is no name. */
+/* Returns whether the name of `NAME:VALUE` begins at `begin`, in the path or a parameter of a request. The
+ * host of a URL is no name. */
 static bool begins_colon_name(struct str s, size_t begin)
 {
     bool host = begin > 2 && memcmp(s.p + begin - 3, "://", 3) == 0;
@@ -227,47 +228,48 @@ static bool begins_colon_name(struct str s, size_t begin)
 }
 
 /* Reads the name that ends before `at`. */
-static bool read_name(struct redact_search *search, size_t at, struct redact_prefix *l)
+static bool read_name(struct redact_search *search, size_t at, struct redact_prefix *prefix)
 {
     struct str s = search->in;
-    size_t end = find_name_end(s, at, l), begin = end;
+    size_t end = find_name_end(s, at, prefix), begin = end;
     while (begin > 0 && redact_is_name_byte(s.p[begin - 1]))
         begin--;
-    l->name = (struct str){s.p + begin, end - begin};
+    prefix->name = (struct str){s.p + begin, end - begin};
     size_t before = skip_blanks_back(s, begin);
-    l->after_separator =
+    prefix->after_separator =
         before < begin || begin == 0 || strchr("{,[(", s.p[before - 1]) || is_slash_option(s, begin);
-    l->first_on_line = begin == 0 || s.p[begin - 1] == '\t' || s.p[begin - 1] == '\n';
-    l->first_word = before == 0;
-    l->colon = search->request && l->sign == ':' && !l->name_quoted && begins_colon_name(s, begin);
-    l->in_path =
-        search->request && begin > 0 && (s.p[begin - 1] == ';' || (l->colon && s.p[begin - 1] == '/'));
-    l->parameter =
-        l->in_path || (begin > 0 && (strchr("?&", s.p[begin - 1]) || redact_is_before(s, begin, "&amp;")));
+    prefix->begins_column = begin == 0 || s.p[begin - 1] == '\t' || s.p[begin - 1] == '\n';
+    prefix->first_word = before == 0;
+    prefix->colon =
+        search->request && prefix->sign == ':' && !prefix->name_quoted && begins_colon_name(s, begin);
+    prefix->in_path =
+        search->request && begin > 0 && (s.p[begin - 1] == ';' || (prefix->colon && s.p[begin - 1] == '/'));
+    prefix->parameter = prefix->in_path ||
+                        (begin > 0 && (strchr("?&", s.p[begin - 1]) || redact_is_before(s, begin, "&amp;")));
     if (end > 0 && (s.p[end - 1] == ']' || (begin > 0 && strchr("%\\", s.p[begin - 1]))))
-        decode_name(search, end, l);
-    read_string_around(s, begin, l);
-    return l->name.n > 0 || l->inner.n > 0;
+        decode_name(search, end, prefix);
+    read_string_around(s, begin, prefix);
+    return prefix->name.n > 0 || prefix->inner.n > 0;
 }
 
 /* Returns the beginning of the sign that ends before `at`; `at` if there is none. A sign may be `:=`, `==` or
  * `=>`. */
-static size_t read_sign(struct str s, size_t at, struct redact_prefix *l)
+static size_t read_sign(struct str s, size_t at, struct redact_prefix *prefix)
 {
     size_t n = redact_prefix_encoded_sign(s, at);
     if (n > 0) {
-        l->sign = '=';
-        l->encoded = s.p[at - n] == '%';
+        prefix->sign = '=';
+        prefix->encoded = s.p[at - n] == '%';
         return at - n;
     }
     if (redact_is_before(s, at, "=>"))
-        l->sign = '=';
+        prefix->sign = '=';
     else if (at > 0 && is_sign(s.p[at - 1]))
-        l->sign = s.p[at - 1];
+        prefix->sign = s.p[at - 1];
     else
         return at;
     size_t begin = at - (s.p[at - 1] == '>' ? 2 : 1);
-    for (n = 0; l->sign == '=' && n < 2 && begin > 0 && strchr("=:", s.p[begin - 1]); n++)
+    for (n = 0; prefix->sign == '=' && n < 2 && begin > 0 && strchr("=:", s.p[begin - 1]); n++)
         begin--;
     return begin;
 }
@@ -282,26 +284,26 @@ static bool is_inside_sign(struct str s, size_t at)
 }
 
 /* Returns the beginning of the quote that ends before `at`; `at` if there is none. */
-static size_t read_quote(struct str s, size_t at, struct redact_prefix *l)
+static size_t read_quote(struct str s, size_t at, struct redact_prefix *prefix)
 {
-    l->entity = redact_prefix_entity(s, at);
-    if (l->entity)
-        return at - strlen(l->entity);
+    prefix->long_quote = redact_prefix_long_quote(s, at);
+    if (prefix->long_quote)
+        return at - strlen(prefix->long_quote);
     if (at == 0 || !redact_is_quote(s.p[at - 1]))
         return at;
-    l->quote = s.p[--at];
-    l->triple = at > 1 && s.p[at - 1] == l->quote && s.p[at - 2] == l->quote;
-    if (l->triple)
+    prefix->quote = s.p[--at];
+    prefix->triple = at > 1 && s.p[at - 1] == prefix->quote && s.p[at - 2] == prefix->quote;
+    if (prefix->triple)
         return at - 2;
     for (; at > 0 && s.p[at - 1] == '\\'; at--)
-        l->escapes++;
+        prefix->escapes++;
     return at;
 }
 
 /* Skips the blanks before a value; `%20` and `+` are blanks before a percent-encoded quote. */
-static size_t skip_gap(struct str s, size_t at, const struct redact_prefix *l)
+static size_t skip_gap(struct str s, size_t at, const struct redact_prefix *prefix)
 {
-    if (l->entity && l->entity[0] == '%') {
+    if (prefix->long_quote && prefix->long_quote[0] == '%') {
         while (redact_is_before(s, at, "%20"))
             at -= 3;
         return at > 0 && s.p[at - 1] == '+' ? at - 1 : at;
@@ -310,11 +312,12 @@ static size_t skip_gap(struct str s, size_t at, const struct redact_prefix *l)
 }
 
 /* Returns whether the value follows an option without a sign: `--password VALUE`, `"--password","VALUE"`. */
-static bool is_option_before(struct str s, size_t at, const struct redact_prefix *l)
+static bool is_option_before(struct str s, size_t at, const struct redact_prefix *prefix)
 {
-    bool is_string = l->quote && !l->quote_opens_string; /* Go's %q of a list: "--password" "VALUE" */
-    bool fits = l->sign == ',' ? l->name_quoted : !l->name_quoted || is_string;
-    if (l->name.n == 0 || l->name.p[0] != '-' || !fits)
+    bool is_string =
+        prefix->quote && !prefix->quote_opens_string; /* Go's %q of a list: "--password" "VALUE" */
+    bool fits = prefix->sign == ',' ? prefix->name_quoted : !prefix->name_quoted || is_string;
+    if (prefix->name.n == 0 || prefix->name.p[0] != '-' || !fits)
         return false;
     struct str value = {s.p + at, redact_length_until(s, at, " \t&;,\"'\\", REDACT_RANDOM_MAX)};
     return !redact_is_option(value);
@@ -337,7 +340,7 @@ bool redact_prefix_read(struct redact_search *search, size_t at, struct redact_p
     if (ret->encoded && ret->name_quoted && back == at && at < s.n &&
         (s.p[at] == '+' || (s.n - at > 2 && memcmp(s.p + at, "%20", 3) == 0)))
         return false; /* a blank before a quote */
-    if (ret->sign == ' ' && ret->first_on_line && !ret->name_quoted && memchr(s.p + end, '\t', back - end))
+    if (ret->sign == ' ' && ret->begins_column && !ret->name_quoted && memchr(s.p + end, '\t', back - end))
         return at == s.n || !is_sign(s.p[at]); /* TOKEN and a tab */
     if (ret->sign == ' ' || ret->sign == ',')
         return is_option_before(s, at, ret);

@@ -24,9 +24,9 @@ struct redact_search {
         size_t begin, end; /* a secret found ahead of the position; begin == end: none */
         enum redact_rule rule;
     } ahead;
-    struct redact_context context; /* from the text before */
-    size_t pair_at;                /* the start of the value of context.pair */
-    char name[REDACT_NAME_MAX + 8];
+    struct redact_context context;  /* from the text before */
+    size_t pair_at;                 /* where the last name or value of a pair begins */
+    char name[REDACT_NAME_MAX + 8]; /* the decoded name of a value */
 };
 
 static inline bool redact_is_blank(char c)
@@ -48,7 +48,8 @@ const char *redact_find_before(struct str s, size_t at, const char *const *texts
 /* Returns the number of bytes from `at` to the first of `stops`, up to `max`. A NUL does not stop. */
 size_t redact_length_until(struct str s, size_t at, const char *stops, size_t max);
 
-/* Returns whether the quote at `at` ends a string: text from around the string follows it. */
+/* Returns whether the quote at `at` ends a string, because the end of the text, a blank, a separator or a
+ * closing bracket follows the quote. */
 bool redact_ends_string(struct str s, size_t at);
 
 /* ---- redact_url.c: addresses ---- */
@@ -61,24 +62,25 @@ void redact_url_read(struct redact_search *search, size_t at);
  * is none. */
 size_t redact_url_password(struct redact_search *search, size_t at);
 
-/* Returns the length of a secret in a path, after `/token/` or in a web hook; 0: none. */
+/* Returns the length of the secret at `at` in a path, after `/token/` or in a web hook; 0: none. */
 size_t redact_url_path(const struct redact_search *search, size_t at);
 
-/* Returns the length of a part of a request's path, or of a parameter without a name, that looks random; 0:
- * none. */
+/* Returns the length of the part of a request's path, or of the parameter without a name, that begins at `at`
+ * and looks random; 0: none. */
 size_t redact_url_part(const struct redact_search *search, size_t at);
 
 /* ---- redact_value.c: values of names ---- */
 
-/* Returns the length of the value of `NAME=VALUE`, `NAME: VALUE`, `"NAME":"VALUE"` or `--NAME VALUE`; 0: none
- * to redact. */
+/* Returns the length of the value that begins at `at` in `NAME=VALUE`, `NAME: VALUE`, `"NAME":"VALUE"` or
+ * `--NAME VALUE`; 0: do not redact. */
 size_t redact_value_length(struct redact_search *search, size_t at);
 
 /* Returns the length of the inside of brackets up to the bracket that closes *depth of them, or up to the
  * end; at most `max` bytes. Ignores brackets in strings. Updates *depth. */
 size_t redact_brackets_length(struct str s, size_t at, size_t *depth, size_t max);
 
-/* Returns the bytes of a type before a bracket: `&main.T` of `&main.T{...}`, none of `{...}`. */
+/* Returns the length of the Go type that begins at `at`, before a bracket: 7 for `&main.T{...}`, 0 for
+ * `{...}`. At most `max`. */
 size_t redact_type_length(struct str s, size_t at, size_t max);
 
 /* ---- redact_markup.c: XML and HTML ---- */
@@ -107,21 +109,22 @@ struct redact_prefix {
     char sign;        /* `=`, `:` or `,`; a blank if there is none: after an option, or after the first word
                          of a line and a tab */
     bool encoded;     /* the sign and the end of the value are percent-encoded */
-    bool parameter;   /* of a request */
+    bool parameter;   /* the name is a parameter of a URL */
     bool in_path;     /* a parameter behind a semicolon or a slash, of a component of a request's path */
-    bool colon;       /* `NAME:VALUE` of a request's path or parameter: only a name of a secret counts */
+    bool colon;       /* `NAME:VALUE` in a request's path or parameter */
     bool request;     /* the string is a request */
     bool name_quoted; /* as in JSON */
-    bool space_after_sign;   /* a blank follows the sign */
-    bool after_separator;    /* the name is at the beginning, or follows a bracket, a comma or a blank */
-    bool first_on_line;      /* the name is the first word of a line or follows a tab */
-    bool first_word;         /* only blanks are before the name */
-    bool in_list;            /* the name begins a string of a list */
-    bool triple;             /* three quotes begin the value, as in Python */
-    char quote;              /* begins the value, or a string that begins with the name; '\0': none */
+    bool space_after_sign; /* a blank follows the sign */
+    bool after_separator;  /* the name is at the beginning, or follows a bracket, a comma or a blank */
+    bool begins_column;    /* the name begins a line, or follows a tab */
+    bool first_word;       /* only blanks precede the name */
+    bool in_list;          /* the name begins a string of a list */
+    bool triple;           /* three quotes begin the value, as in Python */
+    char quote; /* the quote before the value, or before a string that begins with the name; '\0': none */
     bool quote_opens_string; /* the quote begins the string that begins with the name */
     size_t escapes;          /* backslashes before the quote: nested JSON has one, three or seven */
-    const char *entity;      /* another form of the quote (HTML's, `%22`), or NULL */
+    const char *long_quote;  /* instead of `quote`, a quote of several bytes: `&quot;`, `%22`, typographic;
+                                NULL: none */
 };
 
 /* Reads the text before the value that begins at `at`; false: no name has this value. *ret is valid until the
@@ -131,10 +134,10 @@ bool redact_prefix_read(struct redact_search *search, size_t at, struct redact_p
 /* Returns the length of the encoded sign that ends before `at`; 0: none. */
 size_t redact_prefix_encoded_sign(struct str s, size_t at);
 
-/* Returns a quote in another form that ends before `at`; NULL: none. */
-const char *redact_prefix_entity(struct str s, size_t at);
+/* Returns the quote of several bytes that ends before `at`, such as `&quot;` or `%22`; NULL: none. */
+const char *redact_prefix_long_quote(struct str s, size_t at);
 
-/* Returns the closing quote for an opening one. */
-const char *redact_prefix_closing(const char *entity);
+/* Returns the closing quote for an opening quote of several bytes. */
+const char *redact_prefix_closing(const char *long_quote);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * Secrets inside one string. At each position the search checks whether a secret value begins there. The text
- * before it decides: a name and a sign, a colon after a user's name, a tag, a boundary before a token.
- * Backward steps are bounded or stop at the sign before, and forward steps are remembered or skip the bytes
- * read, so the time is linear.
+ * before the position decides: a name and a sign, a colon after a user's name, a tag, a boundary before a
+ * token. Backward steps are bounded or stop at the sign before, and forward steps are remembered or skip the
+ * bytes read, so the time is linear.
  */
 #include <ctype.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 enum { MAX_KEY_LINES = 500, MAX_CONTEXT_LINES = 8 };
 
 /* Prefixes of well-known tokens. */
-static const char *const tokens[] = {
+static const char *const token_prefixes[] = {
     "ghp_",        "gho_",     "ghu_",        "ghs_",      "ghr_",
     "github_pat_", "glpat-",   "gldt-",       "glrt-",     "glcbt-",
     "glptt-",      "glft-",    "glsoat-",     "glimt-",    "glagent-",
@@ -42,9 +42,9 @@ static bool begins_token(char c)
     return c != '\0' && strchr("gxsrAhdneywGSplftNPC", c);
 }
 
-/* Prefixes that other names have too: the rest must have a digit. */
-static const char *const common[] = {"hf_",  "r8_",     "npm_",  "gsk_", "xai-", "pul-",
-                                     "sgp_", "secret_", "pypi-", "ntn_", "SG.",  "glc_"};
+/* Prefixes that other names have too: a token must have a digit after them. */
+static const char *const ambiguous_prefixes[] = {"hf_",  "r8_",     "npm_",  "gsk_", "xai-", "pul-",
+                                                 "sgp_", "secret_", "pypi-", "ntn_", "SG.",  "glc_"};
 
 /* Returns whether [redacted] is at `at`, and not the beginning of a longer text. */
 static bool is_redacted_at(struct str s, size_t at)
@@ -76,7 +76,7 @@ static size_t credentials_length(struct str s, size_t at)
 }
 
 /* Returns whether `-----BEGIN ... PRIVATE KEY-----` ends right before `at`. */
-static bool is_key_header(struct str s, size_t at)
+static bool is_private_key_header(struct str s, size_t at)
 {
     enum { LONGEST = 60 };
     static const char *const ends[] = {"PRIVATE KEY-----", "PRIVATE KEY BLOCK-----"};
@@ -102,11 +102,11 @@ static size_t find_key_end(struct redact_search *search, size_t at)
 }
 
 /* Returns the length of a private key's body that begins here, up to its last line; 0: none. */
-static size_t key_length(struct redact_search *search, size_t at)
+static size_t private_key_length(struct redact_search *search, size_t at)
 {
     struct str s = search->in;
     size_t body = at;
-    if (!is_key_header(s, at))
+    if (!is_private_key_header(s, at))
         return 0;
     while (body < s.n && isspace((unsigned char)s.p[body]))
         body++;
@@ -127,14 +127,15 @@ static bool has_digit(struct str s)
 /* Returns whether the name has the prefix of a well-known token. */
 static bool is_token(struct str name)
 {
-    const char *begin = NULL;
-    for (size_t i = 0; !begin && i < sizeof tokens / sizeof *tokens; i++)
-        if (name.p[0] == tokens[i][0] && strncmp(name.p, tokens[i], strlen(tokens[i])) == 0)
-            begin = tokens[i];
-    for (size_t i = 0; begin && i < sizeof common / sizeof *common; i++)
-        if (strcmp(begin, common[i]) == 0)
-            return has_digit((struct str){name.p + strlen(begin), name.n - strlen(begin)});
-    return begin;
+    const char *prefix = NULL;
+    for (size_t i = 0; !prefix && i < sizeof token_prefixes / sizeof *token_prefixes; i++)
+        if (name.p[0] == token_prefixes[i][0] &&
+            strncmp(name.p, token_prefixes[i], strlen(token_prefixes[i])) == 0)
+            prefix = token_prefixes[i];
+    for (size_t i = 0; prefix && i < sizeof ambiguous_prefixes / sizeof *ambiguous_prefixes; i++)
+        if (strcmp(prefix, ambiguous_prefixes[i]) == 0)
+            return has_digit((struct str){name.p + strlen(prefix), name.n - strlen(prefix)});
+    return prefix;
 }
 
 /* Returns the length of the token that begins here; 0: none. */
@@ -163,7 +164,7 @@ static void write_bytes(const struct redact_output *into, const char *p, size_t 
 /* Writes text that no rule matched. */
 static void write_plain(const struct redact_output *into, struct str text)
 {
-    if (into->repeats && !into->repeats->whole_only)
+    if (into->repeats && !into->repeats->literals_only)
         redact_words_apply_words(into->repeats, text, into->out, &into->tally->n[REDACT_REPEAT]);
     else
         write_bytes(into, text.p, text.n);
@@ -214,7 +215,7 @@ static bool begins_parameter(const struct redact_search *search, size_t at)
 static bool is_inside_word(struct str s, size_t at)
 {
     return at > 0 && redact_is_name_byte(s.p[at - 1]) && redact_prefix_encoded_sign(s, at) == 0 &&
-           !redact_prefix_entity(s, at) && !redact_is_before(s, at, "%20") &&
+           !redact_prefix_long_quote(s, at) && !redact_is_before(s, at, "%20") &&
            !redact_is_before(s, at, "%2520");
 }
 
@@ -228,7 +229,7 @@ static size_t ahead_length(const struct redact_search *search, size_t at)
 static size_t find_secret(struct redact_search *search, size_t at, enum redact_rule *ret_rule)
 {
     struct str s = search->in;
-    size_t n = key_length(search, at);
+    size_t n = private_key_length(search, at);
     *ret_rule = REDACT_TOKEN;
     if (n > 0)
         return n;
@@ -278,19 +279,19 @@ static size_t find_repeat_end(struct repeats_ahead *ahead, size_t at)
 struct writing {
     const struct redact_output *into;
     struct str s;
-    size_t plain; /* the bytes before this offset are written */
+    size_t n_written; /* the bytes of `s` before this offset are written */
 };
 
 /* Redacts the bytes from `at` to `end` that are not redacted yet. `new`: a new secret begins at `at`. */
 static void write_redacted(struct writing *w, size_t at, size_t end, bool new)
 {
-    if (end == at || end <= w->plain)
+    if (end == at || end <= w->n_written)
         return;
-    if (at > w->plain || (at == w->plain && new)) {
-        write_plain(w->into, (struct str){w->s.p + w->plain, at - w->plain});
+    if (at > w->n_written || (at == w->n_written && new)) {
+        write_plain(w->into, (struct str){w->s.p + w->n_written, at - w->n_written});
         write_bytes(w->into, REDACTED, strlen(REDACTED));
     }
-    w->plain = end;
+    w->n_written = end;
 }
 
 /* Redacts a secret that begins at `at`, and returns the next position to search. */
@@ -301,7 +302,7 @@ static size_t redact_position(struct redact_search *search, struct repeats_ahead
     struct str s = search->in;
     if (s.p[at] == '[' && is_redacted_at(s, at)) {
         if (at > 0 && s.p[at - 1] == '>') { /* [redacted] was the value of the cell before */
-            search->context.cell = REDACT_HARMLESS;
+            search->context.next_cell = REDACT_HARMLESS;
             search->context.nested = false;
         }
         return at + strlen(REDACTED);
@@ -332,7 +333,7 @@ static void redact_string(struct str s, struct redact_context *context, const st
     begin_repeats(&repeats, into, s);
     for (size_t at = 0; at < s.n;)
         at = redact_position(&state, &repeats, at, &w);
-    write_plain(into, (struct str){s.p + w.plain, s.n - w.plain});
+    write_plain(into, (struct str){s.p + w.n_written, s.n - w.n_written});
     *context = state.context;
     /* A brace, or the bracket of a tag, after the name ends the context of a pair. */
     for (size_t i = state.pair_at; context->pair != REDACT_HARMLESS && i < s.n; i++)

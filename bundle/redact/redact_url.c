@@ -1,9 +1,10 @@
 /*
  * Addresses with a password.
  *
- * Reads a URL forwards from its `://`: the user up to a colon, then the password up to the last `@` of the
- * part. If the text after the colon is not a port, a password may contain any byte. Reading stops at the next
- * `://` of the same encoding, so each byte is read once for each of the few encodings.
+ * Reads a URL forwards from its `://`: the user up to a colon, then the password up to the last `@` that no
+ * slash, quote or similar byte separates from the first `@`. If the text after the colon is not a port, a
+ * password may contain any byte. Reading stops at the next `://` of the same encoding, so each byte is read
+ * once for each of the few encodings.
  */
 #include <ctype.h>
 #include <string.h>
@@ -21,9 +22,9 @@ enum { MAX_LEVELS = 4 };
 struct address {
     struct str s;
     unsigned level;
-    bool web;          /* its scheme has ports more often than passwords */
-    bool odd_user;     /* the user contains an @ or a comma: the text may be a list of hosts */
-    size_t user, pass; /* their offsets */
+    bool web;              /* an address with its scheme has a port more often than a password */
+    bool odd_user;         /* the user contains an @ or a comma: the text may be a list of hosts */
+    size_t user, password; /* the offsets of both */
 };
 
 /* A byte of an address, and the number of bytes that encode it. */
@@ -106,14 +107,14 @@ static bool read_user(struct address *a)
     for (size_t i = a->user; i < a->s.n;) {
         struct unit u = read_unit(a->s, i, a->level);
         if (u.c == ':') {
-            a->pass = i + u.n;
+            a->password = i + u.n;
             return !bracket && mark_length(a->s, i, a->level) == 0;
         }
         if (isspace((unsigned char)u.c) || is_one_of(u.c, "/?#\"'<>") ||
             (a->level > 0 && u.n == 1 && is_one_of(u.c, "&;")))
             return false;
         if (u.c == '@' && encoded > 0) {
-            a->pass = encoded;
+            a->password = encoded;
             return true;
         }
         if (encoded == 0 && u.c == '%' && a->s.n - i > 2 && strncasecmp(a->s.p + i, "%3a", 3) == 0)
@@ -164,9 +165,10 @@ static bool ends_address(const struct address *a, size_t at, struct unit u)
 }
 
 /* Returns the position of the @ after a password whose first part, up to a slash or similar, ends at `at`; 0:
- * none. `strict`: the part may be a port, and only a path may follow. */
+ * none. `strict`: the first part may be a port, so only a path may follow. */
 static size_t find_at_sign(const struct address *a, size_t at, bool strict)
 {
+    /* The most bytes from an odd byte to the @, and from a blank to the @. */
     enum { MAX_ODD = 256, MAX_BEHIND_BLANK = 64 };
     size_t max = a->s.n;
     for (size_t i = at; i < max;) {
@@ -187,7 +189,7 @@ static size_t find_at_sign(const struct address *a, size_t at, bool strict)
 /* Returns the end of the password; 0: none. */
 static size_t find_password_end(const struct address *a)
 {
-    size_t i = a->pass;
+    size_t i = a->password;
     struct unit u = {0};
     while (i < a->s.n) {
         u = read_unit(a->s, i, a->level);
@@ -197,7 +199,7 @@ static size_t find_password_end(const struct address *a)
     }
     if (i >= a->s.n)
         return 0;
-    struct str first = {a->s.p + a->pass, i - a->pass};
+    struct str first = {a->s.p + a->password, i - a->password};
     bool port = first.n == 0 || redact_is_port(first);
     if (u.c == '@')
         return first.n > 0 ? find_last_at(a->s, i, a->level) : 0;
@@ -207,7 +209,7 @@ static size_t find_password_end(const struct address *a)
 }
 
 /* Returns the end of a user that looks random, as in `https://TOKEN@host` and `https://TOKEN:x@host`; 0:
- * none. *ret_alone: the host follows. */
+ * none. *ret_alone: an @ follows the user, so there is no password. */
 static size_t find_token_end(const struct address *a, bool *ret_alone)
 {
     size_t end = a->user;
@@ -235,7 +237,7 @@ void redact_url_read(struct redact_search *search, size_t at)
         return;
     bool alone = false, has_colon = read_user(&a);
     size_t token = find_token_end(&a, &alone), end = has_colon ? find_password_end(&a) : 0;
-    size_t begin = token > 0 ? a.user : a.pass;
+    size_t begin = token > 0 ? a.user : a.password;
     if (end == 0 && alone)
         end = token;
     if (end <= begin || !redact_is_secret(REDACT_SECRET, (struct str){a.s.p + begin, end - begin}))

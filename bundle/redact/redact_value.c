@@ -24,18 +24,18 @@ static size_t triple_length(struct str s, size_t at, char quote, size_t max)
 
 /* Returns the length of a quoted value up to the closing quote, or up to the end of an enclosing string; at
  * most `max` bytes. */
-static size_t quoted_length(struct str s, size_t at, const struct redact_prefix *l, size_t max)
+static size_t quoted_length(struct str s, size_t at, const struct redact_prefix *prefix, size_t max)
 {
     size_t backslashes = 0, n = 0; /* backslashes before this byte */
-    if (l->triple)
-        return triple_length(s, at, l->quote, max);
+    if (prefix->triple)
+        return triple_length(s, at, prefix->quote, max);
     for (; at + n < s.n && n < max; n++) {
-        size_t preceding = backslashes, nesting = l->escapes;
+        size_t preceding = backslashes, nesting = prefix->escapes;
         backslashes = s.p[at + n] == '\\' ? backslashes + 1 : 0;
-        if (s.p[at + n] != l->quote)
+        if (s.p[at + n] != prefix->quote)
             continue;
-        bool doubled = l->escapes == 0 && n > 0 && preceding % 2 == 0 && s.n - at - n > 2 &&
-                       s.p[at + n + 1] == l->quote && redact_is_name_byte(s.p[at + n + 2]);
+        bool doubled = prefix->escapes == 0 && n > 0 && preceding % 2 == 0 && s.n - at - n > 2 &&
+                       s.p[at + n + 1] == prefix->quote && redact_is_name_byte(s.p[at + n + 2]);
         if (doubled) { /* SQL's 'a''b' */
             n++;
             continue;
@@ -43,7 +43,7 @@ static size_t quoted_length(struct str s, size_t at, const struct redact_prefix 
         for (; nesting > 0 && preceding >= nesting && preceding % 2; nesting /= 2)
             preceding /= 2;
         if (nesting > 0 || preceding % 2 == 0)
-            return n - (l->escapes < n ? l->escapes : n);
+            return n - (prefix->escapes < n ? prefix->escapes : n);
     }
     return n;
 }
@@ -66,11 +66,11 @@ size_t redact_type_length(struct str s, size_t at, size_t max)
  * before the quote. */
 static size_t string_length(struct str s, size_t at, size_t escapes, size_t max)
 {
-    const struct redact_prefix l = {.quote = s.p[at], .escapes = escapes};
-    size_t n = 1 + quoted_length(s, at + 1, &l, max - 1);
+    const struct redact_prefix prefix = {.quote = s.p[at], .escapes = escapes};
+    size_t n = 1 + quoted_length(s, at + 1, &prefix, max - 1);
     while (n < max && at + n < s.n && s.p[at + n] == '\\')
         n++;
-    return n < max && at + n < s.n && s.p[at + n] == l.quote ? n + 1 : n;
+    return n < max && at + n < s.n && s.p[at + n] == prefix.quote ? n + 1 : n;
 }
 
 size_t redact_brackets_length(struct str s, size_t at, size_t *depth, size_t max)
@@ -109,16 +109,19 @@ static size_t bracket_length(struct str s, size_t at, size_t max)
     }
 }
 
-/* Returns the length of a value of HTML or of a request up to the entity that closes the quote, or up to a
- * tag. */
-static size_t entity_length(struct str s, size_t at, const char *entity, size_t max)
+/* Returns the length of a value of HTML or of a request up to the long quote that closes it, or up to a tag.
+ */
+static size_t long_quoted_length(struct str s, size_t at, const char *long_quote, size_t max)
 {
-    entity = redact_prefix_closing(entity);
-    size_t n = 0, length = strlen(entity);
-    const char *ends = entity[0] == '%' ? "< \t&\"'" : entity[0] == '&' ? "<" : entity[0] == '\\' ? "\"" : "";
-    while (
-        at + n < s.n && n < max && (s.p[at + n] == '\0' || !strchr(ends, s.p[at + n])) &&
-        (s.p[at + n] != entity[0] || s.n - at - n < length || strncasecmp(s.p + at + n, entity, length) != 0))
+    long_quote = redact_prefix_closing(long_quote);
+    size_t n = 0, length = strlen(long_quote);
+    const char *ends = long_quote[0] == '%'    ? "< \t&\"'"
+                       : long_quote[0] == '&'  ? "<"
+                       : long_quote[0] == '\\' ? "\""
+                                               : "";
+    while (at + n < s.n && n < max && (s.p[at + n] == '\0' || !strchr(ends, s.p[at + n])) &&
+           (s.p[at + n] != long_quote[0] || s.n - at - n < length ||
+            strncasecmp(s.p + at + n, long_quote, length) != 0))
         n++;
     return n;
 }
@@ -126,14 +129,14 @@ static size_t entity_length(struct str s, size_t at, const char *entity, size_t 
 /* Returns whether a parameter, or the URL around it, ends at `at`. In a request only `&`, `#` and a blank end
  * a parameter; `;`, `/` and `?` also end a parameter in the path. In another text, the end of the string or
  * of the tag around the URL ends the parameter too. */
-static bool ends_parameter(struct str s, size_t at, const struct redact_prefix *l)
+static bool ends_parameter(struct str s, size_t at, const struct redact_prefix *prefix)
 {
     enum { MAX_NESTED = 8 };
     static const char escaped[] = "\\u0026"; /* Go's JSON of `&` */
     char c = s.p[at];
     size_t begin = at;
-    if (l->request)
-        return c != '\0' && strchr(l->in_path ? " \t&#;/?" : " \t&#", c);
+    if (prefix->request)
+        return c != '\0' && strchr(prefix->in_path ? " \t&#;/?" : " \t&#", c);
     if (c != '\0' && strchr(" \t\r\n&<>", c))
         return true;
     while (at < s.n && s.p[at] == '\\' && at - begin < MAX_NESTED)
@@ -144,10 +147,10 @@ static bool ends_parameter(struct str s, size_t at, const struct redact_prefix *
 }
 
 /* Returns whether a percent-encoded byte that ends an encoded value is at `at`. */
-static bool ends_encoded(struct str s, size_t at, const struct redact_prefix *l)
+static bool ends_encoded(struct str s, size_t at, const struct redact_prefix *prefix)
 {
     static const char *const ends[] = {"26", "20", "22", "23", "27", "3b", "7d", "5d", "2c"};
-    size_t n = sizeof ends / sizeof *ends - (l->name_quoted ? 0 : 3);
+    size_t n = sizeof ends / sizeof *ends - (prefix->name_quoted ? 0 : 3);
     for (size_t i = 0; s.p[at] == '%' && s.n - at > 2 && i < n; i++)
         if (strncasecmp(s.p + at + 1, ends[i], 2) == 0)
             return true;
@@ -156,17 +159,17 @@ static bool ends_encoded(struct str s, size_t at, const struct redact_prefix *l)
 
 /* Returns the length of the value of a URL's parameter. A comma or a semicolon behind a URL in a text is no
  * part of the value. */
-static size_t parameter_length(struct str s, size_t at, const struct redact_prefix *l, size_t max)
+static size_t parameter_length(struct str s, size_t at, const struct redact_prefix *prefix, size_t max)
 {
     size_t n = 0, quote = at;
     while (quote < s.n && s.p[quote] == '\\')
         quote++;
-    if (!l->request && quote < s.n && redact_is_quote(s.p[quote])) /* the value begins behind it */
+    if (!prefix->request && quote < s.n && redact_is_quote(s.p[quote])) /* the value begins behind it */
         return 0;
-    while (at + n < s.n && n < max && !ends_parameter(s, at + n, l) &&
-           (!l->encoded || !ends_encoded(s, at + n, l)))
+    while (at + n < s.n && n < max && !ends_parameter(s, at + n, prefix) &&
+           (!prefix->encoded || !ends_encoded(s, at + n, prefix)))
         n++;
-    while (!l->request && n > 0 && (s.p[at + n - 1] == ',' || s.p[at + n - 1] == ';'))
+    while (!prefix->request && n > 0 && (s.p[at + n - 1] == ',' || s.p[at + n - 1] == ';'))
         n--;
     return n;
 }
@@ -182,8 +185,8 @@ static bool begins_quote(struct str s, size_t at)
     if (s.p[at] == '`')
         return true;
     for (size_t i = 1; i < sizeof lengths / sizeof *lengths; i++) {
-        const char *entity = s.n - at >= lengths[i] ? redact_prefix_entity(s, at + lengths[i]) : NULL;
-        if (entity && strlen(entity) == lengths[i])
+        const char *long_quote = s.n - at >= lengths[i] ? redact_prefix_long_quote(s, at + lengths[i]) : NULL;
+        if (long_quote && strlen(long_quote) == lengths[i])
             return true;
     }
     return false;
@@ -203,40 +206,42 @@ static size_t word_length(struct str s, size_t at, size_t max)
 }
 
 /* Returns whether the value is a parameter of a URL, which may contain commas, semicolons and quotes. */
-static bool is_parameter(const struct redact_prefix *l)
+static bool is_parameter(const struct redact_prefix *prefix)
 {
-    bool in_url = l->encoded || l->colon || (l->parameter && l->sign == '=' && !l->entity);
-    return in_url && (l->request || !l->quote);
+    bool in_url =
+        prefix->encoded || prefix->colon || (prefix->parameter && prefix->sign == '=' && !prefix->long_quote);
+    return in_url && (prefix->request || !prefix->quote);
 }
 
-static size_t value_length(struct str s, size_t at, const struct redact_prefix *l, size_t max)
+static size_t value_length(struct str s, size_t at, const struct redact_prefix *prefix, size_t max)
 {
-    bool header = l->sign == ':' && !l->name_quoted && l->space_after_sign;
-    if (l->entity)
-        return entity_length(s, at, l->entity, max);
-    if (is_parameter(l) && (l->request || !begins_quote(s, at)))
-        return parameter_length(s, at, l, max);
-    if (l->quote && (!l->quote_opens_string || header || (l->in_list && l->sign == '=')))
-        return quoted_length(s, at, l, max);
+    bool header = prefix->sign == ':' && !prefix->name_quoted && prefix->space_after_sign;
+    if (prefix->long_quote)
+        return long_quoted_length(s, at, prefix->long_quote, max);
+    if (is_parameter(prefix) && (prefix->request || !begins_quote(s, at)))
+        return parameter_length(s, at, prefix, max);
+    if (prefix->quote && (!prefix->quote_opens_string || header || (prefix->in_list && prefix->sign == '=')))
+        return quoted_length(s, at, prefix, max);
     if (!header && begins_quote(s, at))
         return 0;
     if (header) /* to the end of the line */
         return s.n - at < max ? s.n - at : max;
-    bool may_nest = l->sign == '=' || (l->sign == ':' && (l->after_separator || l->name_quoted));
+    bool may_nest =
+        prefix->sign == '=' || (prefix->sign == ':' && (prefix->after_separator || prefix->name_quoted));
     size_t brackets = may_nest ? bracket_length(s, at, max) : 0;
     if (brackets > 0)
         return brackets;
-    if (l->sign != ':')
+    if (prefix->sign != ':')
         return word_length(s, at, max);
-    if (!l->name_quoted)
-        return l->after_separator ? redact_length_until(s, at, " \t&;,\"'}])", max) : 0;
+    if (!prefix->name_quoted)
+        return prefix->after_separator ? redact_length_until(s, at, " \t&;,\"'}])", max) : 0;
     return redact_length_until(s, at, " \t&;,\"'}])\\", max);
 }
 
 /* ---- pairs --------------------------------------------------------------------------------------------- */
 
-/* Returns how secret the name in `"name": v` makes its `value`. */
-static enum redact_secrecy classify_value(struct str v)
+/* Returns how secret the name `v` in `"name": v` makes the `value` of the pair. */
+static enum redact_secrecy classify_pair_name(struct str v)
 {
     size_t n = 0;
     while (n < v.n && (redact_is_name_byte(v.p[n])))
@@ -263,16 +268,17 @@ static enum redact_secrecy classify_by_text_before(struct redact_search *search,
     return secrecy;
 }
 
-/* Returns the start of the next pair's value in `"value": "x", "secret": true, "name": "DB_PASSWORD"` or in
- * the attributes of a tag; `at` is the end of a value. 0: the object or the tag ends before. */
-static size_t find_next_value(struct str s, size_t at, const struct redact_prefix *l)
+/* Returns where the value after `at` begins, in an object such as `{"value": "x", "secret": true, "name":
+ * "DB_PASSWORD"}` or in the attributes of a tag; `at` is the end of the value before. 0: the object or the
+ * tag ends first. */
+static size_t find_next_value(struct str s, size_t at, const struct redact_prefix *prefix)
 {
     enum { MAX_BETWEEN = 32, MAX_BLANKS = 8 };
     size_t begin = at;
-    while (at < s.n && at - begin < MAX_BETWEEN && s.p[at] != l->sign && s.p[at] != '\0' &&
+    while (at < s.n && at - begin < MAX_BETWEEN && s.p[at] != prefix->sign && s.p[at] != '\0' &&
            !strchr("{}[]<>", s.p[at]))
         at++;
-    if (at >= s.n || s.p[at] != l->sign)
+    if (at >= s.n || s.p[at] != prefix->sign)
         return 0;
     begin = ++at;
     while (at < s.n && at - begin < MAX_BLANKS &&
@@ -283,23 +289,24 @@ static size_t find_next_value(struct str s, size_t at, const struct redact_prefi
 
 /* Returns how secret a later `name` in the same object or tag makes this value. */
 static enum redact_secrecy classify_by_text_after(struct redact_search *search, size_t at,
-                                                  const struct redact_prefix *l)
+                                                  const struct redact_prefix *prefix)
 {
     enum { MAX_PAIRS = 6 };
     struct str s = search->in;
-    bool is_go = l->sign == ':' && l->after_separator && !l->space_after_sign; /* {Value:x Name:y} */
-    if (!l->name_quoted && !is_go && !(l->sign == '=' && l->quote))
+    bool is_go =
+        prefix->sign == ':' && prefix->after_separator && !prefix->space_after_sign; /* {Value:x Name:y} */
+    if (!prefix->name_quoted && !is_go && !(prefix->sign == '=' && prefix->quote))
         return REDACT_HARMLESS;
     enum redact_secrecy secrecy = REDACT_HARMLESS;
-    struct redact_prefix now = *l;
+    struct redact_prefix next = *prefix;
     for (int i = 0; i < MAX_PAIRS && secrecy != REDACT_SECRET; i++) {
-        size_t end = at + value_length(s, at, &now, REDACT_RANDOM_MAX);
-        at = find_next_value(s, end, l);
-        if (at == 0 || !redact_prefix_read(search, at, &now))
+        size_t end = at + value_length(s, at, &next, REDACT_RANDOM_MAX);
+        at = find_next_value(s, end, prefix);
+        if (at == 0 || !redact_prefix_read(search, at, &next))
             break;
         struct str name = {s.p + at, redact_length_until(s, at, "\"'\\ ,}", REDACT_NAME_MAX)};
         enum redact_secrecy more =
-            redact_pair_part(now.name) == REDACT_PAIR_NAME ? classify_value(name) : REDACT_HARMLESS;
+            redact_get_pair_role(next.name) == REDACT_PAIR_NAME ? classify_pair_name(name) : REDACT_HARMLESS;
         secrecy = more > secrecy ? more : secrecy;
     }
     return secrecy;
@@ -324,23 +331,24 @@ static void store_secrecy(struct redact_search *search, size_t at, struct str wo
 /* For a `name`, stores how secret it makes its `value`. For a `value`, returns how secret its name
  * makes it. */
 static enum redact_secrecy classify_pair(struct redact_search *search, size_t at,
-                                         const struct redact_prefix *l, struct str first)
+                                         const struct redact_prefix *prefix, struct str first)
 {
-    enum redact_pair part = redact_pair_part(l->name);
-    if (part == REDACT_PAIR_NAME)
-        store_secrecy(search, at, l->name, classify_value(first));
-    if (part != REDACT_PAIR_VALUE)
+    enum redact_pair_role role = redact_get_pair_role(prefix->name);
+    if (role == REDACT_PAIR_NAME)
+        store_secrecy(search, at, prefix->name, classify_pair_name(first));
+    if (role != REDACT_PAIR_VALUE)
         return REDACT_HARMLESS;
     enum redact_secrecy secrecy = classify_by_text_before(search, at);
-    return secrecy != REDACT_HARMLESS ? secrecy : classify_by_text_after(search, at, l);
+    return secrecy != REDACT_HARMLESS ? secrecy : classify_by_text_after(search, at, prefix);
 }
 
 /* ---- the decision -------------------------------------------------------------------------------------- */
 
 /* JSON's values for "not set" are not secrets. */
-static bool is_not_set(const struct redact_prefix *l, struct str v)
+static bool is_not_set(const struct redact_prefix *prefix, struct str v)
 {
-    return l->name_quoted && !l->quote && (str_is(v, "null") || str_is(v, "true") || str_is(v, "false"));
+    return prefix->name_quoted && !prefix->quote &&
+           (str_is(v, "null") || str_is(v, "true") || str_is(v, "false"));
 }
 
 /* Returns whether an opening bracket or a backslash is the last byte of the line: the value is on the next
@@ -355,11 +363,11 @@ static bool is_on_next_line(struct str s, size_t at)
 
 /* Returns whether a list or an object contains a string. For other values: whether the value is in quotes and
  * does not begin with a digit. */
-static bool contains_text(const struct redact_prefix *l, struct str v)
+static bool contains_text(const struct redact_prefix *prefix, struct str v)
 {
     size_t bracket = redact_type_length(v, 0, v.n);
     if (bracket >= v.n || !opens_bracket(v.p[bracket]))
-        return v.n > 0 && l->quote && !l->quote_opens_string && !isdigit((unsigned char)v.p[0]);
+        return v.n > 0 && prefix->quote && !prefix->quote_opens_string && !isdigit((unsigned char)v.p[0]);
     /* In Go's `[]string{...}` the braces contain strings, not names. */
     bool is_go = v.p[0] != '{' && memchr(v.p, '{', v.n);
     char before = v.p[bracket];
@@ -372,50 +380,57 @@ static bool contains_text(const struct redact_prefix *l, struct str v)
     return false;
 }
 
-/* Finds the password in USER:PASSWORD and stores it in search->ahead, because it begins after `at`. */
-static void read_user_password(struct redact_search *search, size_t at, const struct redact_prefix *l)
+/* Finds the password in USER:PASSWORD and stores it in search->ahead, because the password begins after `at`.
+ */
+static void read_user_password(struct redact_search *search, size_t at, const struct redact_prefix *prefix)
 {
     struct str s = search->in;
-    struct str v = {s.p + at, value_length(s, at, l, REDACT_RANDOM_MAX)};
+    struct str v = {s.p + at, value_length(s, at, prefix, REDACT_RANDOM_MAX)};
     size_t password = redact_user_password(v);
     if (password == 0)
         return;
     search->ahead.begin = at + password;
-    search->ahead.end = at + value_length(s, at, l, s.n);
+    search->ahead.end = at + value_length(s, at, prefix, s.n);
     search->ahead.rule = REDACT_OPTION;
 }
 
 /* Returns whether the value of a request's parameter, or the first of several values in it, is a secret. */
-static bool is_secret_parameter(enum redact_secrecy secrecy, const struct redact_prefix *l, struct str value)
+static bool is_secret_parameter(enum redact_secrecy secrecy, const struct redact_prefix *prefix,
+                                struct str value)
 {
     struct str first = {value.p, redact_length_until(value, 0, ";,\"'", value.n)};
-    return redact_is_secret(secrecy, first) || redact_is_secret_parameter(l->name, value, l->request) ||
-           redact_is_secret_parameter(l->name, first, l->request);
+    return redact_is_secret(secrecy, first) ||
+           redact_is_secret_parameter(prefix->name, value, prefix->request) ||
+           redact_is_secret_parameter(prefix->name, first, prefix->request);
 }
 
 size_t redact_value_length(struct redact_search *search, size_t at)
 {
     struct str s = search->in;
-    struct redact_prefix l;
-    if (at < 2 || !redact_prefix_read(search, at, &l))
+    struct redact_prefix prefix;
+    if (at < 2 || !redact_prefix_read(search, at, &prefix))
         return 0;
-    enum redact_secrecy secrecy = redact_classify_name(l.name), inner = redact_classify_name(l.inner);
+    enum redact_secrecy secrecy = redact_classify_name(prefix.name),
+                        inner = redact_classify_name(prefix.inner);
     secrecy = inner > secrecy ? inner : secrecy;
-    bool plural = redact_is_plural(l.name), argument = l.sign == ' ' || l.sign == ',';
-    bool is_p = argument && str_is(l.name, "-p");
-    enum redact_pair part = secrecy == REDACT_SECRET ? REDACT_NO_PAIR : redact_pair_part(l.name);
-    if (redact_is_user_option(l.name))
-        read_user_password(search, at, &l);
-    if (secrecy == REDACT_HARMLESS && !l.parameter && !plural && !is_p && part == REDACT_NO_PAIR)
+    bool plural = redact_is_plural(prefix.name), argument = prefix.sign == ' ' || prefix.sign == ',';
+    bool is_p = argument && str_is(prefix.name, "-p");
+    enum redact_pair_role role =
+        secrecy == REDACT_SECRET ? REDACT_NO_PAIR : redact_get_pair_role(prefix.name);
+    if (redact_is_user_option(prefix.name))
+        read_user_password(search, at, &prefix);
+    if (secrecy == REDACT_HARMLESS && !prefix.parameter && !plural && !is_p && role == REDACT_NO_PAIR)
         return 0;
-    struct str first = {s.p + at, value_length(s, at, &l, REDACT_RANDOM_MAX)};
+    struct str first = {s.p + at, value_length(s, at, &prefix, REDACT_RANDOM_MAX)};
     bool is_secret = redact_is_secret(secrecy, first) ||
-                     (l.parameter && is_secret_parameter(secrecy, &l, first)) ||
-                     (plural && contains_text(&l, first) && redact_is_secret(REDACT_SECRET, first)) ||
+                     (prefix.parameter && is_secret_parameter(secrecy, &prefix, first)) ||
+                     (plural && contains_text(&prefix, first) && redact_is_secret(REDACT_SECRET, first)) ||
                      (is_p && redact_is_password_of_p(first));
-    if (l.colon && redact_is_ordinary_part(first)) /* a method of an API: `/token:verify` */
+    if (prefix.colon && redact_is_ordinary_part(first)) /* a method of an API: `/token:verify` */
         return 0;
-    if (!is_secret && part != REDACT_NO_PAIR && first.n > 0)
-        is_secret = redact_is_secret(classify_pair(search, at, &l, first), first);
-    return is_secret && !is_not_set(&l, first) && !is_on_next_line(s, at) ? value_length(s, at, &l, s.n) : 0;
+    if (!is_secret && role != REDACT_NO_PAIR && first.n > 0)
+        is_secret = redact_is_secret(classify_pair(search, at, &prefix, first), first);
+    return is_secret && !is_not_set(&prefix, first) && !is_on_next_line(s, at)
+               ? value_length(s, at, &prefix, s.n)
+               : 0;
 }

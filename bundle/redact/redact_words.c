@@ -1,7 +1,7 @@
 /*
  * Reads a text by runs of name bytes. Looks up each part of a run `a.b-c` and each sequence of up to
- * MAX_PARTS parts, the longest first, so that a full stop after a word or a prefix before it does not
- * matter. The number of parts and the length of sequences are bounded, so the time is linear.
+ * MAX_PARTS parts, and replaces the longest word, so that a full stop after a word or a prefix before it does
+ * not matter. The number of parts and the length of sequences are bounded, so the time is linear.
  */
 #include "bundle/redact/redact_words.h"
 
@@ -14,8 +14,8 @@
 #include "bundle/redact/redact_names.h"
 #include "base/banned.h"
 
-/* SECRET_MIN: for the whole value of a request's parameter. WORD_MIN: for other words. INSIDE_MIN: for a
- * whole value to be found inside longer words. */
+/* The shortest words, in bytes. SECRET_MIN: the whole value of a request's parameter. WORD_MIN: other words.
+ * INSIDE_MIN: a whole value that is also found inside longer words. */
 enum { SECRET_MIN = 3, WORD_MIN = 4, INSIDE_MIN = 6, WORD_MAX = 512, MAX_PARTS = 8 };
 
 /* Words that are never learned: ordinary values of parameters. */
@@ -179,7 +179,7 @@ static int learn_word(struct redact_words *w, struct str run, bool whole, bool o
         known->strong = known->strong || strong;
     else if (add_lower(w, word, strong, err) < 0)
         return -1;
-    w->first[(unsigned char)word.p[0]] = true;
+    w->first_bytes[(unsigned char)word.p[0]] = true;
     w->longest = word.n > w->longest ? word.n : w->longest;
     return learn_inside(w, word, strong, whole && of_request, err);
 }
@@ -219,7 +219,7 @@ static void decode(struct str value, bool plus, struct buf *ret)
     }
 }
 
-/* Escapes a byte as a server does in JSON or a Go string, in HTML, and in a URL. */
+/* The next functions escape a byte as servers do in JSON, in a Go string, in HTML and in a URL. */
 static void escape_json(char c, struct buf *ret)
 {
     if (c == '"' || c == '\\')
@@ -276,14 +276,14 @@ static struct str trim_space(struct str s)
 static int learn_literal(struct redact_words *w, struct str value, struct err *err)
 {
     struct str s = trim_space(value);
-    bool solid = false;
-    size_t name = 0;
+    bool has_content = false;
+    size_t n_name_bytes = 0;
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
-        solid = solid || isalnum(c) || c >= 0x80;
-        name += redact_is_name_byte(s.p[i]);
+        has_content = has_content || isalnum(c) || c >= 0x80;
+        n_name_bytes += redact_is_name_byte(s.p[i]);
     }
-    if (s.n < SECRET_MIN || !solid || (name == s.n && s.n <= WORD_MAX))
+    if (s.n < SECRET_MIN || !has_content || (n_name_bytes == s.n && s.n <= WORD_MAX))
         return 0;
     return redact_literals_add(&w->literals, s,
                                is_strong(s, true) ? REDACT_LITERAL_STRONG : REDACT_LITERAL_WEAK, err);
@@ -338,7 +338,7 @@ int redact_words_link(struct redact_words *w, struct err *err)
 static const struct redact_word *find_word(const struct redact_words *w, struct str run)
 {
     char low[WORD_MAX];
-    if (run.n == 0 || run.n > w->longest || !w->first[tolower((unsigned char)run.p[0])])
+    if (run.n == 0 || run.n > w->longest || !w->first_bytes[tolower((unsigned char)run.p[0])])
         return NULL;
     run = to_lower(run, low);
     return find_lower(w, run);
@@ -365,17 +365,17 @@ static size_t skip_separators(struct str run, size_t at)
 }
 
 /* Returns the length of the longest word that begins with the part at `at`; 0: none. */
-static size_t word_length(const struct redact_repeats *which, struct str run, size_t at)
+static size_t word_length(const struct redact_repeats *repeats, struct str run, size_t at)
 {
     size_t found = 0, end = at;
-    if (!which->words->first[tolower((unsigned char)run.p[at])])
+    if (!repeats->words->first_bytes[tolower((unsigned char)run.p[at])])
         return 0;
-    for (int parts = 0; parts < MAX_PARTS && end < run.n && end - at <= which->words->longest; parts++) {
+    for (int parts = 0; parts < MAX_PARTS && end < run.n && end - at <= repeats->words->longest; parts++) {
         end = find_part_end(run, parts > 0 ? skip_separators(run, end) : end);
         if (is_separator(run.p[end - 1])) /* at the end of the run */
             break;
-        const struct redact_word *word = find_word(which->words, (struct str){run.p + at, end - at});
-        if (word && (which->weak || word->strong))
+        const struct redact_word *word = find_word(repeats->words, (struct str){run.p + at, end - at});
+        if (word && (repeats->weak || word->strong))
             found = end - at;
     }
     return found;
@@ -383,39 +383,39 @@ static size_t word_length(const struct redact_repeats *which, struct str run, si
 
 /* Returns whether the whole run is a word to redact. A word with more than MAX_PARTS parts is found only in
  * this way. */
-static bool is_word(const struct redact_repeats *which, struct str run)
+static bool is_word(const struct redact_repeats *repeats, struct str run)
 {
-    const struct redact_word *word = find_word(which->words, run);
-    return word && (which->weak || word->strong);
+    const struct redact_word *word = find_word(repeats->words, run);
+    return word && (repeats->weak || word->strong);
 }
 
 /* Returns the length of the word that begins at `at`; 0: none. */
-static size_t find_length(const struct redact_repeats *which, struct str run, size_t at)
+static size_t find_length(const struct redact_repeats *repeats, struct str run, size_t at)
 {
     struct str rest = {run.p + at, run.n - at};
-    return is_word(which, rest) ? rest.n : word_length(which, run, at);
+    return is_word(repeats, rest) ? rest.n : word_length(repeats, run, at);
 }
 
-/* Returns the position in the run at which to look for the first word: behind an escape that ends in it
- * (`\nWORD`), unless a word begins before. */
-static size_t find_first(const struct redact_repeats *which, struct str text, struct str run)
+/* Returns the position in the run at which to look for the first word: behind an escape that ends in the run
+ * (`\nWORD`), unless a word begins at its first byte. */
+static size_t find_first(const struct redact_repeats *repeats, struct str text, struct str run)
 {
     size_t rest = redact_escape_tail(text, run);
-    if (rest == 0 || rest >= run.n || find_length(which, run, 0) > 0)
+    if (rest == 0 || rest >= run.n || find_length(repeats, run, 0) > 0)
         return 0;
     return skip_separators(run, rest);
 }
 
-void redact_words_apply_words(const struct redact_repeats *which, struct str text, struct buf *ret,
+void redact_words_apply_words(const struct redact_repeats *repeats, struct str text, struct buf *ret,
                               uint64_t *ret_n)
 {
     struct str run;
     size_t plain = 0;
-    for (size_t at = 0; which->words->longest > 0 && (run = next_run(text, &at)).n > 0;) {
+    for (size_t at = 0; repeats->words->longest > 0 && (run = next_run(text, &at)).n > 0;) {
         run = trim_separators(run);
-        size_t first = find_first(which, text, run);
+        size_t first = find_first(repeats, text, run);
         for (size_t i = first; i < run.n;) {
-            size_t n = i == first ? find_length(which, run, i) : word_length(which, run, i);
+            size_t n = i == first ? find_length(repeats, run, i) : word_length(repeats, run, i);
             size_t begin = (size_t)(run.p - text.p) + i;
             if (n > 0) {
                 if (ret) {
@@ -432,18 +432,19 @@ void redact_words_apply_words(const struct redact_repeats *which, struct str tex
         buf_add(ret, text.p + plain, text.n - plain);
 }
 
-void redact_words_apply(const struct redact_repeats *which, struct str text, struct buf *ret, uint64_t *ret_n)
+void redact_words_apply(const struct redact_repeats *repeats, struct str text, struct buf *ret,
+                        uint64_t *ret_n)
 {
     struct redact_literal_search search;
     size_t plain = 0, begin, end;
-    redact_words_search(which, text, &search);
+    redact_words_search(repeats, text, &search);
     redact_literals_search_cuts(&search);
     while (redact_literals_next(&search, &begin, &end)) {
-        redact_words_apply_words(which, (struct str){text.p + plain, begin - plain}, ret, ret_n);
+        redact_words_apply_words(repeats, (struct str){text.p + plain, begin - plain}, ret, ret_n);
         if (ret)
             buf_adds(ret, REDACTED);
         plain = end;
         ++*ret_n;
     }
-    redact_words_apply_words(which, (struct str){text.p + plain, text.n - plain}, ret, ret_n);
+    redact_words_apply_words(repeats, (struct str){text.p + plain, text.n - plain}, ret, ret_n);
 }

@@ -8,7 +8,7 @@
  * A value of a request with other bytes than those of words (`p4$w!x9`) is learned whole: as it is, decoded,
  * and escaped as servers repeat it.
  *
- * These values, strong words, and whole values of a request from six bytes on are literals
+ * These values, strong words, and whole values of a request with six bytes or more are literals
  * (redact_literals.h): they are redacted inside longer words too. Other words are redacted only as parts of
  * `a.b-c`.
  */
@@ -25,8 +25,8 @@ struct redact_words {
     size_t cap;
     struct hash_index index;
     uint64_t seed;
-    bool first[256]; /* first bytes of words */
-    size_t longest;  /* the length of the longest word */
+    bool first_bytes[256]; /* first bytes of words */
+    size_t longest;        /* the length of the longest word */
     struct redact_literals literals;
 };
 struct redact_word {
@@ -38,7 +38,7 @@ int redact_words_init(struct redact_words *w, struct err *err);
 void redact_words_release(struct redact_words *w);
 
 /* Learns the words of a redacted value. In a request's value: each word that is long or has a digit, and the
- * whole value from three bytes on. In other values: each word that has both letters and digits. */
+ * whole value if it has three bytes or more. In other values: each word that has both letters and digits. */
 int redact_words_learn(struct redact_words *w, struct str value, bool of_request, struct err *err);
 
 /* Prepares the search for literals. Call it after words were learned and before the next search. */
@@ -51,21 +51,21 @@ bool redact_words_has(const struct redact_words *w, struct str run);
  * replaces the beginning of a word at a place where profgrab cut the text. The time is linear in the text. */
 struct redact_repeats {
     const struct redact_words *words;
-    bool weak;       /* replace weak words too */
-    bool whole_only; /* only literals */
+    bool weak;          /* replace weak words too */
+    bool literals_only; /* only literals */
 };
-void redact_words_apply(const struct redact_repeats *which, struct str text, struct buf *ret,
+void redact_words_apply(const struct redact_repeats *repeats, struct str text, struct buf *ret,
                         uint64_t *ret_n);
 
 /* Works like redact_words_apply, without literals and cuts: the caller has searched for them. */
-void redact_words_apply_words(const struct redact_repeats *which, struct str text, struct buf *ret,
+void redact_words_apply_words(const struct redact_repeats *repeats, struct str text, struct buf *ret,
                               uint64_t *ret_n);
 
 /* Begins a search for literals. */
-static inline void redact_words_search(const struct redact_repeats *which, struct str text,
+static inline void redact_words_search(const struct redact_repeats *repeats, struct str text,
                                        struct redact_literal_search *search)
 {
-    redact_literals_search(search, &which->words->literals, text, which->weak);
+    redact_literals_search(search, &repeats->words->literals, text, repeats->weak);
 }
 
 #endif

@@ -340,7 +340,7 @@ refuse() {
     attach --for gitaly --issue-label sesame99x --dry-run
     assert_status 4
     assert_stderr_has 'the label "[redacted]" of the issue contains text that looks like a secret: nothing is sent'
-    assert_stderr_has 'hint: give another one: --issue-label, or labels: of the team in the inventory'
+    assert_stderr_has 'hint: give another one: --issue-label, or `labels:` of the team in the inventory'
     attach --to lab:ops/private --assignee token=abcde
     assert_status 4
     assert_stderr_has 'the assignee "token=[redacted]" of the issue'
