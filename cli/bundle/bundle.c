@@ -71,7 +71,7 @@ static const struct option options[] = {
 
 /* ---- list ---------------------------------------------------------------------------------------------- */
 
-static int add_member_row(void *ctx, const struct bundle_member *member, struct err *err)
+static int show_member(void *ctx, const struct bundle_member *member, struct err *err)
 {
     char time[32];
     json_t *rows = ctx;
@@ -129,7 +129,7 @@ static int list_bundle(const struct bundle_options *o, const struct strlist *res
     if (o->profiles || o->dumps)
         return list_members(o, rest->items[0], opener, err);
     json_t *rows = o->json ? json_array() : NULL;
-    int rc = bundle_list(rest->items[0], opener->identities, add_member_row, rows, err);
+    int rc = bundle_list(rest->items[0], opener->identities, show_member, rows, err);
     if (rc == 0 && o->json)
         return document_print(rows, stdout, err);
     json_decref(rows);

@@ -21,8 +21,8 @@ enum { MAX_ENTRIES = BUNDLE_MAX_MEMBERS, MAX_DEPTH = 32 };
 struct creation {
     struct workdir *work;
     struct manifest *manifest;
-    size_t n;                      /* files */
-    size_t damaged;                /* damaged files */
+    size_t n_files;
+    size_t n_damaged;              /* how many of the files are damaged */
     struct confined_budget budget; /* the time that checking the files may take */
     bool unfinished;               /* a source is the work directory of a killed run */
 };
@@ -67,11 +67,11 @@ static int add_copy(struct creation *c, struct fetch_local_file *from, const cha
     snprintf(item.file, sizeof item.file, "%s", name);
     if (item.status != FETCH_OK) {
         message_print("%s: damaged: %s", from->path, item.err.msg);
-        c->damaged++;
+        c->n_damaged++;
     }
     confined_budget_add(&c->budget, item.bytes);
     rc = record_item(c->manifest, NULL, &item, err);
-    c->n++;
+    c->n_files++;
 out:
     fd_close(&from->copy_fd);
     fetch_item_release(&item);
@@ -187,9 +187,10 @@ static int fill_bundle(struct creation *c, const struct strlist *sources, char *
     for (size_t i = 0; i < sources->n; i++)
         if (add_path(c, sources->items[i], err) < 0)
             return -1;
-    if (c->n == 0)
+    if (c->n_files == 0)
         return err_set(err, ERR_USAGE, "there is no file in %s", sources->items[0]);
-    if (manifest_finish(c->manifest, clock_utc(), c->unfinished, c->damaged == 0 && !c->unfinished, err) < 0)
+    bool complete = c->n_damaged == 0 && !c->unfinished;
+    if (manifest_finish(c->manifest, clock_utc(), c->unfinished, complete, err) < 0)
         return -1;
     struct err page_error = ERR_INIT;
     if (page_build_workdir(c->manifest, c->work, signals_cancel_fd(), &page_error) < 0)
@@ -236,7 +237,7 @@ int create_bundle(const char *output, const char *reason, const struct strlist *
         workdir_remove(c.work);
     else
         printf("%s\n", path);
-    if (rc == 0 && (c.damaged > 0 || c.unfinished))
+    if (rc == 0 && (c.n_damaged > 0 || c.unfinished))
         rc = EXIT_PARTIAL;
     free(path);
     manifest_free(c.manifest);

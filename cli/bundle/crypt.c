@@ -13,10 +13,11 @@
 #include "cli/term/message.h"
 #include "base/banned.h"
 
-/* The size of the buffer: large enough that age seals most chunks in place, small enough for the processor's
- * cache. The buffer is page-aligned, because reads into an unaligned buffer took four times as long. */
-#define PIECE (1u << 18)
-#define PAGE 4096
+/* The size of the buffer for a piece of a file: large enough that age seals most chunks in place, small
+ * enough for the processor's cache. The buffer is page-aligned, because reads into an unaligned buffer took
+ * four times as long. */
+#define PIECE_SIZE (1u << 18)
+#define PAGE_BYTES 4096
 /* The number of bytes that identify the format: the maximum white space before armor, and its first line. */
 #define PREFIX_MAX 1100
 #define ENDING ".age"
@@ -83,7 +84,8 @@ static char *join_text(const char *a, const char *b)
     return asprintf(&both, "%s%s", a, b) < 0 ? NULL : both;
 }
 
-/* Chooses the output. Fails for standard input, and for a file to decrypt without the ending .age. */
+/* Makes the output's name from the file's name. Fails for standard input, and for a file to decrypt without
+ * the ending .age. */
 static int default_output(const struct crypt_options *o, bool encrypt, char **ret, struct err *err)
 {
     size_t n = strlen(o->file), ending = strlen(ENDING);
@@ -96,7 +98,7 @@ static int default_output(const struct crypt_options *o, bool encrypt, char **re
     return *ret ? 0 : err_nomem(err);
 }
 
-/* Checks the output before the user is asked for a passphrase. */
+/* Chooses and checks the output before the user is asked for a passphrase. */
 static int check_output(struct crypt_job *j, bool encrypt, struct err *err)
 {
     const char *output = j->o->output;
@@ -181,7 +183,7 @@ static void release_job(struct crypt_job *j)
 static void free_piece(unsigned char *piece)
 {
     if (piece)
-        explicit_bzero(piece, PIECE);
+        explicit_bzero(piece, PIECE_SIZE);
     free(piece);
 }
 
@@ -192,7 +194,7 @@ static ssize_t read_piece(const struct crypt_job *j, unsigned char *piece, struc
     for (;;) {
         if (fd_wait(j->in, POLLIN, CLOCK_NEVER, signals_cancel_fd(), err) < 0)
             return -1;
-        ssize_t n = read(j->in, piece, PIECE);
+        ssize_t n = read(j->in, piece, PIECE_SIZE);
         if (n >= 0 || (errno != EINTR && errno != EAGAIN))
             return n < 0 ? err_sys(err, "cannot read %s", j->o->file) : n;
     }
@@ -202,7 +204,7 @@ static int encrypt_file(const struct crypt_job *j, const struct age_recipients *
 {
     struct age_writer *w = NULL;
     ssize_t n = -1;
-    unsigned char *piece = aligned_alloc(PAGE, PIECE);
+    unsigned char *piece = aligned_alloc(PAGE_BYTES, PIECE_SIZE);
     int rc = piece ? age_writer_open(j->out, to, j->o->armor, &w, err) : err_nomem(err);
     if (rc == 0)
         age_writer_cancel(w, signals_cancel_fd());
@@ -246,13 +248,13 @@ int crypt_encrypt(const struct crypt_options *o, struct err *err)
 
 /* ---- decrypt ------------------------------------------------------------------------------------------- */
 
-/* Each decrypted chunk is authenticated. Only the last chunk shows that the file is complete. */
+/* Each decrypted chunk is authentic. Only the last chunk shows that the file is complete. */
 static int copy_decrypted(const struct crypt_job *j, struct age_reader *r, struct err *err)
 {
     ssize_t n = 0;
-    unsigned char *piece = aligned_alloc(PAGE, PIECE);
+    unsigned char *piece = aligned_alloc(PAGE_BYTES, PIECE_SIZE);
     int rc = piece ? 0 : err_nomem(err);
-    while (rc == 0 && (n = age_reader_read(r, piece, PIECE, err)) > 0)
+    while (rc == 0 && (n = age_reader_read(r, piece, PIECE_SIZE, err)) > 0)
         rc = fd_write_or_cancel(j->out, piece, (size_t)n, signals_cancel_fd(), err);
     free_piece(piece);
     if (err->kind == ERR_CANCELLED)
@@ -262,10 +264,10 @@ static int copy_decrypted(const struct crypt_job *j, struct age_reader *r, struc
     return n < 0 ? err_wrap(err, "%s", j->o->file) : rc;
 }
 
-static int decrypt_file(struct crypt_job *j, struct age_identities *by, struct err *err)
+static int decrypt_file(struct crypt_job *j, struct age_identities *identities, struct err *err)
 {
     struct age_reader *r = NULL;
-    if (age_reader_open(j->in, by, &r, err) < 0)
+    if (age_reader_open(j->in, identities, &r, err) < 0)
         return err_wrap(err, "%s", j->o->file);
     int rc = open_output(j, err);
     if (rc == 0)

@@ -1,4 +1,4 @@
-/* `profgrab bundle encrypt` and `decrypt`: any file, in the age format. */
+/* `profgrab bundle encrypt` and `decrypt`: encrypt and decrypt any file in the age format. */
 #ifndef CLI_BUNDLE_CRYPT_H
 #define CLI_BUNDLE_CRYPT_H
 
@@ -7,9 +7,9 @@
 
 struct crypt_options {
     const char *file;                 /* "-": standard input */
-    const char *output;               /* NULL: the file's name with or without .age; "-": standard output */
-    const struct strlist *recipients; /* each a recipient or a file of them */
-    const struct strlist *identities; /* files */
+    const char *output;               /* NULL: `file` with .age added or removed; "-": standard output */
+    const struct strlist *recipients; /* recipients, or names of files with recipients */
+    const struct strlist *identities; /* names of identity files */
     const char *passphrase_file;      /* NULL: ask the user */
     bool passphrase;
     bool armor;

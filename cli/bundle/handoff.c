@@ -67,9 +67,9 @@ static void print_copy(const struct delivery *d, const struct bundle_copy_result
         message_print("you cannot read this copy yourself: the inventory has no self: { recipients: [...] }");
 }
 
-/* Prints, even with --quiet, that the copy has no page, and the members whose search for secrets failed: the
- * copy contains them unchanged. */
-static void print_unsearchable(const struct bundle_copy_result *c)
+/* Prints, even with --quiet, that the copy has no page, and the members whose search for secrets failed. The
+ * copy contains these members unchanged. */
+static void print_copy_faults(const struct bundle_copy_result *c)
 {
     if (c->page_error.kind != ERR_NONE)
         message_print("the copy has no report.html: %s", c->page_error.msg);
@@ -122,7 +122,7 @@ static void on_copied(void *ctx, const struct bundle_copy_result *copy)
         message_print("the copy is not signed: %s", copy->signing_error.msg);
     if (!r->caller->quiet)
         print_copy(r->delivery, copy);
-    print_unsearchable(copy);
+    print_copy_faults(copy);
     snprintf(r->copy, sizeof r->copy, "%s", copy->path ? copy->path : "");
     set_exit_text(r, HANDOFF_READ_PLACE);
     if (!r->delivery->tracker)

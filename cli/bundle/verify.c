@@ -145,11 +145,11 @@ static int check_summary(const struct verify_options *o, const struct bundle_sum
     return err_set(err, ERR_FAILED, "%s: the signature is not accepted: %s", o->file, s->signature.why);
 }
 
-int verify_bundle(const struct verify_options *o, struct age_identities *by, struct err *err)
+int verify_bundle(const struct verify_options *o, struct age_identities *identities, struct err *err)
 {
     struct bundle_summary s = {0};
     json_t *rows = o->json ? json_array() : NULL;
-    struct bundle_check check = {.identities = by,
+    struct bundle_check check = {.identities = identities,
                                  .allowed_signers = o->allowed_signers,
                                  .on_file = print_file_state,
                                  .ctx = rows,

@@ -11,8 +11,8 @@ struct verify_options {
     const char *allowed_signers; /* NULL: any signer is accepted */
     bool json;
 };
-/* Checks every file against the manifest, and the signature. Prints the result, the bundle's author and its
- * signer. Returns -1 if a check fails or is not possible. */
-int verify_bundle(const struct verify_options *o, struct age_identities *by, struct err *err);
+/* Compares every file with the manifest, and checks the signature. Prints the result, and the bundle's author
+ * and signer. Returns -1 if a check fails or is not possible. */
+int verify_bundle(const struct verify_options *o, struct age_identities *identities, struct err *err);
 
 #endif

@@ -76,7 +76,7 @@ static void print_estimate(struct progress *p, const struct capture_event *e)
     progress_print(p, line);
 }
 
-/* Returns a copy of the failure whose hint names a `profgrab check` command. */
+/* Returns a copy of the failure, with a `profgrab check` command in its hint if that command helps. */
 static struct err explain_failure(const struct display *d, const struct host *host,
                                   const struct service *service, const struct err *failure)
 {
@@ -261,7 +261,7 @@ static int end_run(const struct capture_command *c, const struct capture_outcome
         return exit_status_of(err);
     case CAPTURE_NOTHING:
         print_unchanged(c, o);
-        /* Earlier messages contain the reasons. After a wrong request, they are enough. */
+        /* Earlier messages contain the reasons. After a wrong request, no other message is needed. */
         if (o->cancelled)
             err_set(err, ERR_CANCELLED, "interrupted; nothing was collected, so there is no bundle");
         else if (code != EXIT_USAGE)
@@ -292,12 +292,12 @@ int capture_command_hand_off(const struct capture_command *c, int code)
         err_set(&report->failure, ERR_CANCELLED, "the bundle was not handed off, because you interrupted");
         message_print("%s", report->failure.msg);
         handoff_print_repeat(c->delivery, &caller, report);
-        /* Not `code`, which ignores a signal that arrives after the bundle was packed. */
+        /* `code` would ignore a signal that arrives after the bundle was packed. */
         return exit_status_of(&report->failure);
     }
     int handoff_code = handoff_command(c->delivery, &caller, report);
     if (handoff_code == EXIT_USAGE) {
-        /* Not EXIT_USAGE, which means that nothing was fetched: the bundle was written. */
+        /* EXIT_USAGE would mean that nothing was fetched, but the bundle was written. */
         handoff_print_repeat(c->delivery, &caller, report);
         return EXIT_HANDOFF;
     }

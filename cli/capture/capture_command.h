@@ -14,7 +14,7 @@ struct capture_command {
     struct prompt *prompt;
     struct result *result;
     const struct delivery *delivery;     /* the hand-off; NULL: none */
-    const struct target_options *target; /* options that suggested command lines repeat */
+    const struct target_options *target; /* the options to repeat in suggested commands */
     bool quiet, verbose;
 };
 
@@ -26,14 +26,14 @@ struct capture_command {
 int capture_command_run(const struct capture_command *c, struct err *err);
 
 /* Hands off the bundle that the result names, as capture_command_run does at its end. Returns the exit code:
- * `code` if it succeeds. */
+ * `code` if the hand-off succeeds. */
 int capture_command_hand_off(const struct capture_command *c, int code);
 
-/* Prints an event of reading the earlier run, for capture_observer.event. Ignores ctx. */
+/* Prints an event about the earlier run. For use as capture_observer.event; ignores ctx. */
 void capture_command_print_earlier(void *ctx, const struct capture_event *event);
 
-/* Prints the JSON result if --json is given; if that fails, the bundle's path on stderr. Returns the exit
- * code. */
+/* Prints the JSON result if --json is given. If that fails, prints the bundle's path on stderr. Returns the
+ * exit code. */
 int capture_command_end(struct result *result, int code, const struct err *failure);
 
 #endif

@@ -10,7 +10,7 @@
 struct dry_run {
     struct capture_request request; /* its questions go through `prompt` */
     struct prompt *prompt;
-    const struct target_options *target; /* options that suggested command lines repeat */
+    const struct target_options *target; /* the options to repeat in suggested commands */
     const struct delivery *delivery;     /* the hand-off; NULL: none */
     bool json, quiet, verbose;
 };

@@ -71,10 +71,10 @@ struct grab {
     struct strlist kinds; /* the words, split at commas */
     struct inventory *inventory;
     struct prompt prompt;
-    struct targets targets; /* including those on healthy hosts */
-    struct targets against; /* only those on healthy hosts */
-    char subject[300];      /* a part of the bundle's name */
-    bool hand_off;          /* --for or --to is given */
+    struct targets targets;  /* including those on baseline hosts */
+    struct targets baseline; /* only those on baseline hosts */
+    char subject[300];       /* a part of the bundle's name */
+    bool hand_off;           /* --for or --to is given */
     struct delivery delivery;
     struct result result;
 };
@@ -106,8 +106,8 @@ static int split_kinds(struct grab *g, struct err *err)
 }
 
 /* Returns the command whose name is nearest to a word that is not a kind. NULL: a kind is nearer, or no name
- * is near. `host`: a host is given, so a kind at the same distance is preferred. */
-static const char *find_near_command(const char *word, bool host)
+ * is near. `host_given`: prefers a kind at the same distance, because a host is given. */
+static const char *find_near_command(const char *word, bool host_given)
 {
     struct nearest commands = NEAREST_INIT(word), kinds = NEAREST_INIT(word);
     for (size_t i = 0; command_at(i); i++)
@@ -115,7 +115,7 @@ static const char *find_near_command(const char *word, bool host)
     fetch_offer_kinds(&kinds);
     if (commands.n == 0 || fetch_is_kind(word))
         return NULL;
-    bool is_nearer = kinds.n == 0 || commands.best[0].distance < kinds.best[0].distance + !host;
+    bool is_nearer = kinds.n == 0 || commands.best[0].distance < kinds.best[0].distance + !host_given;
     return is_nearer ? commands.best[0].name : NULL;
 }
 
@@ -135,7 +135,7 @@ static int refuse_late_command(const char *command, struct err *err)
     return err_hint(err, "profgrab %s [options]; `profgrab help %s` lists them", command, command);
 }
 
-/* Returns the name of the command with a verb of that name, or NULL. */
+/* Returns the name of the command that has the verb `word`, or NULL. */
 static const char *find_verb_owner(const char *word)
 {
     const struct command *c;
@@ -314,7 +314,7 @@ static int check_options(struct grab *g, struct err *err)
     return fetch_options_read_budget(&o->fetch, err);
 }
 
-/* --max-hosts also counts the healthy hosts, which the selection has not counted. */
+/* --max-hosts also counts the baseline hosts, which the selection has not counted. */
 static int check_max_hosts(const struct grab *g, struct err *err)
 {
     unsigned max = g->options.target.selection.max_hosts;
@@ -334,7 +334,7 @@ static int prepare_grab(struct grab *g, struct err *err)
         return -1;
     set_subject(g);
     const struct baseline_request baseline = {g->inventory, &o->against, &o->target.selection};
-    if (o->against.n > 0 && baseline_resolve(&baseline, &g->targets, &g->against, err) < 0)
+    if (o->against.n > 0 && baseline_resolve(&baseline, &g->targets, &g->baseline, err) < 0)
         return -1;
     if (check_max_hosts(g, err) < 0 ||
         fetch_options_check_sync(&o->fetch, o->target.parallel, &g->targets, err) < 0 ||
@@ -387,7 +387,7 @@ static int run_targets(struct grab *g, struct err *err)
     if (signals_install(err) < 0 || target_configure_prompt(&o->target, prompt, err) < 0)
         return exit_status_of(err);
     const struct capture_request request = {.targets = &g->targets,
-                                            .baseline = &g->against,
+                                            .baseline = &g->baseline,
                                             .kinds = &g->kinds,
                                             .selection = &o->target.selection,
                                             .access = target_access(&o->target, &ssh, prompt),
@@ -406,7 +406,7 @@ static void release_grab(struct grab *g)
     result_release(&g->result);
     delivery_release(&g->delivery);
     targets_release(&g->targets);
-    targets_release(&g->against);
+    targets_release(&g->baseline);
     inventory_free(g->inventory);
     strlist_release(&g->words);
     strlist_release(&g->kinds);

@@ -27,7 +27,7 @@ static void add_target(struct rows *table, const struct outcome *t)
         snprintf(items, sizeof items, "%zu/%zu", t->n_collected, t->n_requested);
     if (t->began)
         text_duration(duration, sizeof duration, outcome_duration(t));
-    /* A line above explains a wrong word, so the table does not repeat it for every target. */
+    /* A message above explains the wrong request, so the table does not repeat it for every target. */
     snprintf(why, sizeof why, "%s", t->unusable ? "nothing was fetched: see above" : t->why);
     if (!*why && !outcome_is_complete(t))
         snprintf(why, sizeof why, "%s", t->began ? "not finished" : "not begun");

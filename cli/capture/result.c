@@ -27,12 +27,13 @@ static int put_target(json_t *object, const struct host *host, const struct serv
     return put_text(object, "host", host->name) | put_text(object, "service", service ? service->name : NULL);
 }
 
-/* Adds the object to the list, which it creates if needed. */
-static void append_object(struct result *r, json_t **list, json_t *object, int rc)
+/* Adds the object to the list; creates the list if needed. `object_rc` is not 0 if the object is incomplete,
+ * because memory ran out. */
+static void append_object(struct result *r, json_t **list, json_t *object, int object_rc)
 {
     if (!*list)
         *list = json_array();
-    if (rc != 0 || !*list)
+    if (object_rc != 0 || !*list)
         json_decref(object);
     else if (json_array_append_new(*list, object) == 0)
         return;

@@ -10,12 +10,12 @@
 
 struct json_t;
 
-/* Zero-initialise it. It stores items and failures only if `json` is set. An incomplete item is also one of
- * the failures. */
+/* Zero-initialise it. It stores items and failures only if `json` is set. An incomplete item is also listed
+ * as a failure. */
 struct result {
     bool json;     /* --json is given */
-    char *bundle;  /* its path, owned; NULL: there is none */
-    bool complete; /* it has every requested item */
+    char *bundle;  /* the bundle's path, owned; NULL: there is no bundle */
+    bool complete; /* the bundle has every requested item */
     bool interrupted;
     bool handoff_requested; /* --for or --to is given; then `handoff` is valid */
     struct handoff_report handoff;

@@ -116,8 +116,8 @@ static int open_earlier(struct resume *r, struct err *err)
     return capture_earlier_open(&r->earlier, err);
 }
 
-/* Fails if checking the earlier run's files has used up its time. The budget depends on their total size:
- * `bytes` is the size of the file that was checked before this one. */
+/* Fails if checking the earlier run's files has used up the time of the budget. `bytes`, the size of the file
+ * that was checked before this one, adds time to the budget of a work directory. */
 static int limit_checking(void *ctx, const char *directory, uint64_t bytes, struct err *err)
 {
     struct resume *r = ctx;
@@ -159,12 +159,14 @@ static void add_request_paths(const struct manifest_request *request, struct buf
  * ports, sockets and paths of the request, are printed even with --quiet. */
 static void print_targets(const struct resume *r)
 {
-    enum { SHOWN = 12, LONGEST = 400 };
+    enum { SHOWN_MAX = 12, TEXT_MAX = 400 };
     const struct targets *t = &r->earlier.targets;
     const struct manifest_request *request = &r->earlier.manifest->request;
-    struct buf names = BUF_INIT((t->n + SHOWN + request->kinds.n) * LONGEST), paths = BUF_INIT(names.max);
-    size_t shown = 0, hosts = 0;
+    struct buf names = BUF_INIT((t->n + SHOWN_MAX + request->kinds.n) * TEXT_MAX),
+               paths = BUF_INIT(names.max);
+    size_t inventory_hosts = 0, hosts = 0;
     bool outside = false;
+    /* The first pass adds the hosts outside the inventory, the second pass the others. */
     for (size_t pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < t->n; i++) {
             const struct host *host = t->items[i].host;
@@ -174,11 +176,11 @@ static void print_targets(const struct resume *r)
             hosts++;
             if (host->adhoc)
                 add_host(&names, host->address, " (not in the inventory)");
-            else if (shown++ < SHOWN)
+            else if (inventory_hosts++ < SHOWN_MAX)
                 add_host(&names, host->name, "");
         }
-    if (shown > SHOWN)
-        buf_addf(&names, " and %zu more", shown - SHOWN);
+    if (inventory_hosts > SHOWN_MAX)
+        buf_addf(&names, " and %zu more", inventory_hosts - SHOWN_MAX);
     add_request_paths(request, &paths);
     if (hosts > 0 && (!r->options.quiet || outside || paths.len > 0))
         message_print("%zu of %zu services are not complete; opening %s%s", t->n, request->n_targets,

@@ -18,7 +18,7 @@
 #include "cli/hosts/target.h"
 #include "base/banned.h"
 
-/* Shorter than the timeout of grab, because the user waits for the result. */
+/* The timeout is shorter than that of grab, because the user waits for the result. */
 #define CHECK_TIMEOUT_MS 10000
 
 struct check_options {
@@ -39,7 +39,7 @@ struct report {
     const struct service *service; /* NULL: the host itself */
     struct buf text;
     json_t *steps;
-    json_t *profiles;
+    json_t *children;      /* the profiles of a service, or the services of a host */
     bool failure_reported; /* the text has a failed step */
     bool failed;           /* a step failed, or the service's host could not be opened */
     bool has_heading;      /* the heading is in the text */
@@ -215,7 +215,7 @@ static void add_profiles(struct report *r, const struct fetch_service *s)
         buf_addf(&names, "%s%s", i ? ", " : "", s->offers[i].name);
         if (s->offers[i].count > 0)
             buf_addf(&names, " %lld", (long long)s->offers[i].count);
-        json_array_append_new(r->profiles, json_pack("{s:s, s:I}", "name", s->offers[i].name, "count",
+        json_array_append_new(r->children, json_pack("{s:s, s:I}", "name", s->offers[i].name, "count",
                                                      (json_int_t)s->offers[i].count));
     }
     if (s->n_offers)
@@ -271,8 +271,8 @@ static int add_report(struct check *c, size_t *cap, const struct host *host, con
                          .service = service,
                          .text = BUF_INIT(1u << 20),
                          .steps = json_array(),
-                         .profiles = json_array()};
-    if (!r->steps || !r->profiles)
+                         .children = json_array()};
+    if (!r->steps || !r->children)
         return err_nomem(err);
     return 0;
 }
@@ -301,7 +301,7 @@ static json_t *report_json(const struct report *r)
         json_object_set_new(o, "address", json_string(r->host->address));
     json_object_set_new(o, "ok", json_boolean(!r->failed));
     json_object_set(o, "steps", r->steps);
-    json_object_set(o, r->service ? "profiles" : "services", r->profiles);
+    json_object_set(o, r->service ? "profiles" : "services", r->children);
     if (r->has_clock_skew)
         json_object_set_new(o, "clock_skew_ms", json_integer(r->clock_skew_ms));
     return o;
@@ -325,7 +325,7 @@ static void release_check(struct check *c)
     for (size_t i = 0; i < c->n; i++) {
         buf_release(&c->reports[i].text);
         json_decref(c->reports[i].steps);
-        json_decref(c->reports[i].profiles);
+        json_decref(c->reports[i].children);
     }
     free(c->reports);
 }

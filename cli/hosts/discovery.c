@@ -10,10 +10,10 @@
 #include "http/http.h"
 #include "base/banned.h"
 
-/* The sources of one run, and the settings for messages about them. */
+/* One run of discovery. */
 struct source_run {
     const struct discovery_command *command;
-    bool listing; /* the command lists the targets */
+    bool listing; /* the command prints all targets of the source */
     bool ready;   /* the libraries are initialised */
 };
 
@@ -122,12 +122,12 @@ static void print_loopback(const struct source_use *use, const struct discovered
 }
 
 /* Prints the notes of a source, and the number of its targets that are left out. */
-static void print_missing(const struct source_run *r, const struct source_use *use,
-                          const struct discovered *f, const struct discovered_counts *counts)
+static void print_left_out(const struct source_run *r, const struct source_use *use,
+                           const struct discovered *found, const struct discovered_counts *counts)
 {
     const struct source *s = use->source;
-    for (size_t i = 0; i < f->notes.n; i++)
-        message_print("%s: %s", s->name, f->notes.items[i]);
+    for (size_t i = 0; i < found->notes.n; i++)
+        message_print("%s: %s", s->name, found->notes.items[i]);
     if (!inventory_path(r->command->inventory))
         return;
     if (counts->unmatched)
@@ -146,12 +146,12 @@ static void print_missing(const struct source_run *r, const struct source_use *u
             s->service ? s->service->name : "");
 }
 
-static void print_listed(void *ctx, const struct source_use *use, const struct discovered *f,
+static void print_listed(void *ctx, const struct source_use *use, const struct discovered *found,
                          const struct discovered_counts *counts, bool ok)
 {
     const struct source_run *r = ctx;
     if (r->command->verbose)
-        print_missing(r, use, f, counts);
+        print_left_out(r, use, found, counts);
     else if (use->is_only && ok)
         print_loopback(use, counts);
 }
@@ -202,19 +202,19 @@ int discovery_list(const struct discovery_command *c, struct source_use *use, st
     const struct ssh_settings ssh = target_ssh(c->options);
     const struct discovery_options options = make_options(&r, &ssh);
     struct discovery d = DISCOVERY_INIT(c->inventory, c->targets);
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct err why = ERR_INIT;
-    int rc = discovery_run_one(&d, use, &options, &f, &why);
+    int rc = discovery_run_one(&d, use, &options, &found, &why);
     discovery_release(&d);
     release_libraries(&r);
-    if (rc < 0 && f.n == 0) {
-        discovered_release(&f);
+    if (rc < 0 && found.n == 0) {
+        discovered_release(&found);
         *err = why;
         return -1;
     }
-    /* The host of all targets is unknown, but they can be listed. */
+    /* discovery_run_one fails if no target has a known host, but the targets can be printed. */
     if (rc < 0)
         message_print_error(stderr, &why);
-    *ret = f;
+    *ret = found;
     return 0;
 }

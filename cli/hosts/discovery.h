@@ -10,16 +10,17 @@
 struct discovery_command {
     const struct inventory *inventory;
     struct targets *targets;              /* receives the services */
-    const struct target_options *options; /* how to open the host of a source */
+    const struct target_options *options; /* the settings for opening the host of a source */
     struct prompt *prompt;                /* of the command */
     enum discovery_policy policy;
-    bool verbose; /* also prints the targets that are left out, and unsupported content */
+    bool verbose; /* also print the number of targets that are left out, and unsupported content */
 };
 
 /*
- * Adds the services of the inventory's sources to the targets, or only those of selection.source. Prints
- * failed sources and old answers to stderr. *ret_failed (may be NULL): the number of failed sources. -1 only
- * if the run was cancelled, if memory ran out, or if selection.source failed.
+ * Adds the services of the inventory's sources to the targets, or only those of selection.source. Prints on
+ * stderr the sources that failed, and those whose old answer is used. *ret_failed (may be NULL): the number
+ * of failed sources. Returns -1 only if the run was cancelled, if memory ran out, or if selection.source
+ * failed.
  */
 int discovery_apply(const struct discovery_command *c, size_t *ret_failed, struct err *err);
 
@@ -28,7 +29,7 @@ int discovery_apply(const struct discovery_command *c, size_t *ret_failed, struc
 int discovery_list(const struct discovery_command *c, struct source_use *use, struct discovered *ret,
                    struct err *err);
 
-/* Formats the age of an answer: "12s", "5m", "3h", "4d". */
+/* Formats the age of an answer that arrived at `at`, UTC in milliseconds: "12s", "5m", "3h", "4d". */
 char *discovery_age(char *dst, size_t cap, int64_t at);
 
 #endif

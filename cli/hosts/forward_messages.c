@@ -53,14 +53,14 @@ static int print_json(const struct forward_service *f)
     return rc;
 }
 
-static int print_addresses(const struct forward_messages *t, struct err *err)
+static int print_addresses(const struct forward_messages *m, struct err *err)
 {
     int failed = 0;
     char url[700];
-    for (size_t i = 0; i < t->n; i++) {
-        const struct forward_service *f = &t->services[i];
+    for (size_t i = 0; i < m->n; i++) {
+        const struct forward_service *f = &m->services[i];
         const char *path = f->listener.address.path;
-        if (t->json)
+        if (m->json)
             failed |= print_json(f) < 0;
         else
             failed |= printf("%s\n", path[0] ? path : format_url(f, url, sizeof url)) < 0;
@@ -85,8 +85,8 @@ static void print_listener(const struct forward_service *f, bool quiet)
                     a->path[0] ? "your own programs only" : "programs on this workstation only");
 }
 
-/* Returns the Host header that the service requires: the inventory's, else for caddy's administration API the
- * service's own address, because caddy refuses others. NULL: any header. */
+/* Returns the Host header that the service requires, or NULL if it accepts any. The inventory can set the
+ * header. caddy's administration API accepts only the service's own address. */
 static const char *find_required_host(const struct forward_service *f, char *dst, size_t cap)
 {
     const struct service *s = f->target->service;
@@ -158,15 +158,15 @@ static void print_usage(const struct forward_service *f)
     buf_release(&example);
 }
 
-int forward_messages_announce(const struct forward_messages *t, struct err *err)
+int forward_messages_announce(const struct forward_messages *m, struct err *err)
 {
-    bool quiet = t->quiet;
-    if (print_addresses(t, err) < 0)
+    bool quiet = m->quiet;
+    if (print_addresses(m, err) < 0)
         return -1;
-    for (size_t i = 0; i < t->n; i++) {
-        print_listener(&t->services[i], quiet);
+    for (size_t i = 0; i < m->n; i++) {
+        print_listener(&m->services[i], quiet);
         if (!quiet)
-            print_usage(&t->services[i]);
+            print_usage(&m->services[i]);
     }
     return 0;
 }
@@ -179,62 +179,62 @@ static bool is_new_failure(char last_failure[512], const char *msg)
     return is_new;
 }
 
-static void print_failure(const struct forward_messages *t, const struct forward_service *f,
+static void print_failure(const struct forward_messages *m, const struct forward_service *f,
                           const struct err *failure)
 {
-    struct err explained = suggest_check(t->options, NULL, t->host, f->target->service, failure);
-    err_wrap(&explained, "%s: %s: a connection failed", t->host->name, f->target->service->name);
+    struct err explained = suggest_check(m->options, NULL, m->host, f->target->service, failure);
+    err_wrap(&explained, "%s: %s: a connection failed", m->host->name, f->target->service->name);
     message_print_error(stderr, &explained);
 }
 
-static void print_ended(const struct forward_messages *t, struct forward_service *f,
+static void print_ended(const struct forward_messages *m, struct forward_service *f,
                         const struct forward_event *e)
 {
     char sent[32], received[32], duration[32];
     bool expected = e->failure && (e->failure->kind == ERR_LOST || e->failure->kind == ERR_CANCELLED);
-    if (t->verbose)
+    if (m->verbose)
         print_about(f, "%s: ended after %s, %s there, %s back%s%s", e->from,
                     text_duration(duration, sizeof duration, e->ms), text_bytes(sent, sizeof sent, e->sent),
                     text_bytes(received, sizeof received, e->received), e->failure ? ": " : "",
                     e->failure ? e->failure->msg : "");
     else if (e->failure && !expected && is_new_failure(f->last_failure, e->failure->msg))
-        print_failure(t, f, e->failure);
+        print_failure(m, f, e->failure);
     if (!e->failure)
         f->last_failure[0] = '\0';
 }
 
-static void print_session(struct forward_messages *t, const struct forward_event *e)
+static void print_session(struct forward_messages *m, const struct forward_event *e)
 {
     char ms[32];
-    const char *host = t->host->name, *why = e->failure ? e->failure->msg : "";
+    const char *host = m->host->name, *why = e->failure ? e->failure->msg : "";
     text_duration(ms, sizeof ms, e->ms);
-    if (t->quiet)
+    if (m->quiet)
         return;
     if (e->kind == FORWARD_SESSION_LOST)
         message_print("%s: %s; opening another session", host, why);
     else if (e->kind == FORWARD_RECONNECTED)
         message_print("%s: connected again after %s", host, ms);
-    else if (is_new_failure(t->last_failure, why) || t->verbose)
+    else if (is_new_failure(m->last_failure, why) || m->verbose)
         message_print("%s: not connected; trying again in %s: %s", host, ms, why);
     if (e->kind != FORWARD_RECONNECT_FAILED)
-        t->last_failure[0] = '\0';
+        m->last_failure[0] = '\0';
 }
 
 void forward_messages_print_event(void *ctx, const struct forward_event *e)
 {
-    struct forward_messages *t = ctx;
+    struct forward_messages *m = ctx;
     switch (e->kind) {
     case FORWARD_CONNECTED:
-        if (t->verbose)
-            print_about(&t->services[e->mapping], "%s: connected", e->from);
+        if (m->verbose)
+            print_about(&m->services[e->mapping], "%s: connected", e->from);
         break;
     case FORWARD_CLOSED:
-        print_ended(t, &t->services[e->mapping], e);
+        print_ended(m, &m->services[e->mapping], e);
         break;
     case FORWARD_SESSION_LOST:
     case FORWARD_RECONNECT_FAILED:
     case FORWARD_RECONNECTED:
-        print_session(t, e);
+        print_session(m, e);
         break;
     }
 }

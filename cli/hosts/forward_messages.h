@@ -25,9 +25,9 @@ struct forward_messages {
 
 /* Prints the addresses on stdout and, unless quiet, example commands on stderr. Warns on stderr of listeners
  * that other machines can reach. Fails if stdout cannot be written. */
-int forward_messages_announce(const struct forward_messages *t, struct err *err);
+int forward_messages_announce(const struct forward_messages *m, struct err *err);
 
-/* Prints an event, as forward_options.report. `ctx` is the struct forward_messages. */
+/* Prints an event. For use as forward_options.report; `ctx` is the struct forward_messages. */
 void forward_messages_print_event(void *ctx, const struct forward_event *e);
 
 #endif

@@ -1,5 +1,5 @@
-/* `profgrab hosts`: prints the hosts and services of the inventory. Queries sources. Opens a host only if a
- * source is behind it. */
+/* `profgrab hosts`: prints the hosts and services of the inventory. Queries discovery sources. Opens a host
+ * only to query a source behind it. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,9 +169,9 @@ static void print_cell(const char *text, size_t width)
     static const char blanks[] = "                                        ";
     size_t n = strlen(text);
     fwrite(text, 1, n, stdout);
-    for (size_t left = n < width ? width - n : 0, some; left > 0; left -= some) {
-        some = left < sizeof blanks - 1 ? left : sizeof blanks - 1;
-        fwrite(blanks, 1, some, stdout);
+    for (size_t missing = n < width ? width - n : 0, written; missing > 0; missing -= written) {
+        written = missing < sizeof blanks - 1 ? missing : sizeof blanks - 1;
+        fwrite(blanks, 1, written, stdout);
     }
 }
 
@@ -243,7 +243,7 @@ static int print_labels(const struct inventory *inventory, struct err *err)
     return rc;
 }
 
-/* Prints the hosts that are one machine. */
+/* Prints the hosts that are probably one machine. */
 static int print_duplicates(const struct targets *t, const struct host *const *hosts, size_t n,
                             struct err *err)
 {

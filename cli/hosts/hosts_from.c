@@ -26,10 +26,10 @@ static json_t *text_or_null(const char *text)
     return text ? json_string(text) : json_null();
 }
 
-static const struct strlist *labels_of(const struct discovered *f, const struct discovered_target *t)
+static const struct strlist *labels_of(const struct discovered *found, const struct discovered_target *t)
 {
     static const struct strlist none = {0};
-    return t->labels ? &f->labels[t->labels - 1] : &none;
+    return t->labels ? &found->labels[t->labels - 1] : &none;
 }
 
 static json_t *labels_json(const struct strlist *labels)
@@ -42,9 +42,9 @@ static json_t *labels_json(const struct strlist *labels)
     return o;
 }
 
-static json_t *target_json(const struct discovered *f, const struct discovered_target *t)
+static json_t *target_json(const struct discovered *found, const struct discovered_target *t)
 {
-    const struct discovered_job *job = &f->jobs[t->job];
+    const struct discovered_job *job = &found->jobs[t->job];
     return json_pack("{s:o, s:o, s:s, s:i, s:s, s:s, s:s, s:o}", "host",
                      text_or_null(t->host ? t->host->name : NULL), "service",
                      text_or_null(t->service ? t->service->name : NULL), "address", t->address, "port",
@@ -52,18 +52,18 @@ static json_t *target_json(const struct discovered *f, const struct discovered_t
                      t->service  ? t->service->path
                      : job->path ? job->path
                                  : "/debug/pprof",
-                     "job", job->name, "labels", labels_json(labels_of(f, t)));
+                     "job", job->name, "labels", labels_json(labels_of(found, t)));
 }
 
-static int print_json(const struct source_use *use, const struct discovered *f, struct err *err)
+static int print_json(const struct source_use *use, const struct discovered *found, struct err *err)
 {
     json_t *targets = json_array(), *notes = json_array();
     bool complete = true;
-    for (size_t i = 0; i < f->n; i++)
-        if (f->targets[i].is_selected)
-            complete &= json_array_append_new(targets, target_json(f, &f->targets[i])) == 0;
-    for (size_t i = 0; i < f->notes.n; i++)
-        json_array_append_new(notes, json_string(f->notes.items[i]));
+    for (size_t i = 0; i < found->n; i++)
+        if (found->targets[i].is_selected)
+            complete &= json_array_append_new(targets, target_json(found, &found->targets[i])) == 0;
+    for (size_t i = 0; i < found->notes.n; i++)
+        json_array_append_new(notes, json_string(found->notes.items[i]));
     json_t *all =
         json_pack("{s:o, s:o, s:o}", "source", hosts_source_json(use), "targets", targets, "notes", notes);
     if (complete)
@@ -79,10 +79,10 @@ struct cells {
 };
 
 /* Fills the columns of a row. */
-static void make_row(const struct discovered *f, const struct discovered_target *t, struct cells *cells,
+static void make_row(const struct discovered *found, const struct discovered_target *t, struct cells *cells,
                      const char *row[static COLUMNS])
 {
-    const struct strlist *labels = labels_of(f, t);
+    const struct strlist *labels = labels_of(found, t);
     snprintf(cells->port, sizeof cells->port, "%u", t->port);
     buf_clear(&cells->labels);
     for (size_t i = 0; i < labels->n; i++)
@@ -91,7 +91,7 @@ static void make_row(const struct discovered *f, const struct discovered_target 
     row[1] = t->service ? t->service->name : "-";
     row[2] = t->address;
     row[3] = cells->port;
-    row[4] = f->jobs[t->job].name;
+    row[4] = found->jobs[t->job].name;
     row[5] = buf_str(&cells->labels);
 }
 
@@ -105,7 +105,7 @@ static void print_row(const char *const row[static COLUMNS], const size_t widths
     printf("%s\n", row[last]);
 }
 
-static void print_table(const struct discovered *f)
+static void print_table(const struct discovered *found)
 {
     static const char *const head[COLUMNS] = {"HOST", "SERVICE", "ADDRESS", "PORT", "JOB", "LABELS"};
     size_t widths[COLUMNS];
@@ -116,10 +116,10 @@ static void print_table(const struct discovered *f)
     for (int printing = 0; printing < 2; printing++) {
         if (printing)
             print_row(head, widths);
-        for (size_t i = 0; i < f->n; i++) {
-            if (!f->targets[i].is_selected)
+        for (size_t i = 0; i < found->n; i++) {
+            if (!found->targets[i].is_selected)
                 continue;
-            make_row(f, &f->targets[i], &cells, row);
+            make_row(found, &found->targets[i], &cells, row);
             for (size_t c = 0; !printing && c < COLUMNS; c++)
                 widths[c] = columns_of(row[c]) > widths[c] ? columns_of(row[c]) : widths[c];
             if (printing)
@@ -132,20 +132,20 @@ static void print_table(const struct discovered *f)
 int hosts_from(const struct discovery_command *c, const char *source, bool json, struct err *err)
 {
     struct source_use *use = NULL;
-    struct discovered f = {0};
+    struct discovered found = {0};
     int rc = targets_find_source(c->inventory, c->targets, source, &use, err);
     if (rc == 0)
-        rc = discovery_list(c, use, &f, err);
-    if (rc == 0 && discovered_filter(&f, &c->options->selection.labels, err) < 0) {
+        rc = discovery_list(c, use, &found, err);
+    if (rc == 0 && discovered_filter(&found, &c->options->selection.labels, err) < 0) {
         const struct source *s = use->source;
         err_wrap(err, "%s", s->name);
         rc = err_hint(err, "`profgrab hosts --from %s:%s` shows the labels of its targets",
                       source_kind_name(s->kind), s->url_or_path);
     }
     if (rc == 0 && json)
-        rc = print_json(use, &f, err);
+        rc = print_json(use, &found, err);
     else if (rc == 0)
-        print_table(&f);
-    discovered_release(&f);
+        print_table(&found);
+    discovered_release(&found);
     return rc;
 }

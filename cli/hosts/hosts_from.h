@@ -6,8 +6,8 @@
 
 #include "cli/hosts/discovery.h"
 
-/* Prints the targets of a source, as --from names it, as a table or as JSON. If the
- * selection has labels, prints only the targets that have them. */
+/* Prints the targets of `source`, the value of --from, as a table or as JSON. If the selection has labels,
+ * prints only the targets that have them. */
 int hosts_from(const struct discovery_command *c, const char *source, bool json, struct err *err);
 
 /* Returns a source as JSON: name, kind, place, and the time of its answer. */

@@ -5,8 +5,8 @@
 #include "cli/hosts/target.h"
 
 /* Prints a line for each host that is reached over SSH: user, host name and port as `ssh -G` resolves the
- * address, and the jump hosts. A host that cannot be resolved gets the reason instead. Opens no host. -1 only
- * if the command was interrupted. */
+ * address, and the jump hosts. For a host that cannot be resolved, prints the reason instead. Opens no
+ * host. Returns -1 only if the command was interrupted. */
 int hosts_ssh(const struct host *const *hosts, size_t n, const struct target_options *o, struct err *err);
 
 #endif

@@ -4,9 +4,9 @@
 
 #include "cli/hosts/target.h"
 
-/* Loads the inventory and resolves the selection, with discovery if the selection needs it. Discovery asks
- * through `prompt` if a source is behind a host. `t` must be empty. The caller releases *ret_inventory and
- * `t`, also on failure. */
+/* Loads the inventory and resolves the selection, with discovery if the selection needs it. Discovery uses
+ * `prompt` only if it must open a host to query a source behind it. `t` must be empty. The caller releases
+ * *ret_inventory and `t`, also on failure. */
 int resolve_targets(struct target_options *o, struct prompt *prompt, struct inventory **ret_inventory,
                     struct targets *t, struct err *err);
 

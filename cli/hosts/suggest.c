@@ -133,7 +133,7 @@ static void add_service(struct buf *line, const struct service *s)
 
 /* Returns a service that the command must name: one of a host outside the inventory, or one that was selected
  * by its port. NULL: the host's name is enough. */
-static const struct service *find_service(const struct targets *targets, const struct host *host)
+static const struct service *find_service_to_name(const struct targets *targets, const struct host *host)
 {
     for (size_t i = 0; targets && i < targets->n; i++)
         if (targets->items[i].host == host && (host->adhoc || targets->items[i].service->adhoc))
@@ -149,7 +149,7 @@ struct err suggest_check(const struct target_options *options, const struct targ
     if (!failure->unreachable || !options)
         return suggested;
     if (!service)
-        service = find_service(targets, host);
+        service = find_service_to_name(targets, host);
     buf_adds(&line, "profgrab check");
     add_access_options(&line, options);
     add_option(&line, "--host", host->adhoc ? host->address : host->name);

@@ -17,14 +17,14 @@ void suggest_command(const struct suggest_subject *s, enum fetch_step_kind kind,
 
 /*
  * Returns a copy of the failure. If a connection was refused or timed out (struct err: unreachable), adds the
- * `profgrab check` command for the same host and service to its hint. `service` NULL: the host itself was not
+ * `profgrab check` command for the same host and service to the hint. `service` NULL: the host itself was not
  * reached. The command has the inventory, the source and the SSH options of `options` (NULL: returns the
  * failure unchanged). Leaves the hint unchanged for other failures, and if the command is too long.
  */
 struct err suggest_check(const struct target_options *options, const struct targets *targets,
                          const struct host *host, const struct service *service, const struct err *failure);
 
-/* If stderr is a terminal, prints there the commands that show the bundle. */
+/* If stderr is a terminal, prints the commands that show the bundle. */
 void suggest_view(const char *path);
 
 #endif

@@ -77,23 +77,23 @@ int target_load(struct target_options *o, struct inventory **ret_inventory, stru
     return inventory_file_load(o->inventory, ret_inventory, err);
 }
 
-static void print_duplicates(const struct duplicate_hosts *t)
+static void print_duplicates(const struct duplicate_hosts *same)
 {
-    const struct host *const *h = t->hosts;
+    const struct host *const *h = same->hosts;
     struct err line = ERR_INIT;
     char others[40] = "";
-    if (t->n > 3)
-        snprintf(others, sizeof others, " and %zu more", t->n - 2);
+    if (same->n > 3)
+        snprintf(others, sizeof others, " and %zu more", same->n - 2);
     err_set(&line, ERR_NONE,
             "%.100s%s%.100s%s%.100s%s have the same address, %.100s: one process gets each request %zu times",
-            h[0]->name, t->n == 2 ? " and " : ", ", h[1]->name, t->n == 3 ? " and " : "",
-            t->n == 3 ? h[2]->name : "", others, h[0]->address, t->n);
-    if (t->n > 2)
+            h[0]->name, same->n == 2 ? " and " : ", ", h[1]->name, same->n == 3 ? " and " : "",
+            same->n == 3 ? h[2]->name : "", others, h[0]->address, same->n);
+    if (same->n > 2)
         err_hint(&line, "for a range of hosts, the address needs {name}");
     message_print_error(stderr, &line);
 }
 
-/* Warns of hosts that are one machine. It does not refuse them, because the user may intend two names. */
+/* Warns of hosts that are probably one machine. Accepts them, because the user may intend two names. */
 static void warn_of_duplicates(const struct duplicate_hosts_list *l)
 {
     for (size_t i = 0; i < l->n && i < DUPLICATES_SHOWN; i++)

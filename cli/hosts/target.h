@@ -23,7 +23,7 @@ struct target_options {
     enum ssh_via ssh_via;           /* target_load sets it, from `via` */
     enum ssh_compress ssh_compress; /* target_load sets it, from `compress` */
     bool batch;
-    const char *from; /* the source of services of this run; NULL: none */
+    const char *from; /* the value of --from, the only source of services; NULL: not given */
     bool refresh;     /* query the inventory's sources without the cache */
 };
 #define TARGET_OPTIONS_INIT                                                                                  \
@@ -215,7 +215,7 @@ bool target_is_given(const struct target_options *o);
 
 /* Returns whether a word, given as a kind or a host, names a regular file. */
 bool target_names_file(const char *word);
-/* Adds a hint that names the command for such a file. Returns -1. */
+/* Adds a hint that names the command which shows the file. Returns -1. */
 int target_hint_file(const char *file, struct err *err);
 
 /* Checks the arguments of a command that takes hosts by options only. ERR_USAGE if there is an argument that
@@ -223,7 +223,7 @@ int target_hint_file(const char *file, struct err *err);
 int target_check_arguments(const struct target_options *o, const struct strlist *words, const char *command,
                            struct err *err);
 
-/* Prints notes on the targets: the size of a sample, and hosts that are one machine. */
+/* Prints notes on the targets: the size of a sample, and hosts that are probably one machine. */
 void target_print_notes(const struct targets *targets);
 
 void target_options_release(struct target_options *o);

@@ -88,7 +88,7 @@ enum {
     HEAD_SIZE = 512,        /* the bytes that identify a type of file: a block of a tarball */
     COMPRESSED_HEAD = 8192, /* compressed bytes to inflate, enough for HEAD_SIZE bytes */
     TAR_MAGIC_OFFSET = 257,
-    TEXT_CHECKED = 1 << 20, /* the bytes of a dump in which a NUL is an error */
+    TEXT_CHECKED = 1 << 20, /* the bytes of a dump that are searched for a NUL */
 };
 
 /* The first bytes of a file, inflated, with a NUL at the end. */
@@ -274,7 +274,7 @@ static int refuse_perf(const struct buf *bytes, const char *name, struct err *er
     return err_hint(err, "perf_to_profile of github.com/google/perf_data_converter converts it to a profile");
 }
 
-/* Copies the first bytes for the hint before parsing, which consumes them. */
+/* Parses the bytes, which consumes them. Before that, copies their beginning for the hint. */
 static int parse_input(struct buf *bytes, const char *name, struct profile **ret, struct err *err)
 {
     char first[COMPRESSED_HEAD];

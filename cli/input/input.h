@@ -17,15 +17,15 @@
  * variable is not a size. */
 int input_max_bytes(uint64_t *ret, struct err *err);
 
-/* The default maximum of an input whose size is unknown until it ends, such as an HTTP answer or a pipe: it
- * is in memory before its size can set any limit. */
+/* The default maximum of an input whose size is unknown until it ends, such as an HTTP answer or a pipe. This
+ * maximum is lower than that of input_max_bytes, because no limit of memory can depend on an unknown size. */
 #define INPUT_UNSIZED_MAX (UINT64_C(256) << 20)
 
 /* Gets the maximum size of such an input: $PROFGRAB_PPROF_MAX, or INPUT_UNSIZED_MAX. ERR_USAGE if the
  * variable is not a size. */
 int input_max_unsized(uint64_t *ret, struct err *err);
 
-/* Adds the hint to the error of an input that is larger than input_max_unsized. Returns -1. */
+/* Adds a hint to the error of an input that is larger than input_max_unsized. Returns -1. */
 int input_hint_max_unsized(struct err *err);
 
 /* Returns whether a name means an existing file, BUNDLE:MEMBER of an existing bundle, or standard input. */
@@ -42,7 +42,7 @@ const char *input_title(const char *name);
 /* The keys that open encrypted bundles. The caller sets the first three members. Bundles stay open until
  * input_keys_release, so that the user types a passphrase once. Decrypted bytes are never written to disk. */
 struct input_keys {
-    const struct strlist *identities;  /* files; none: the usual keys of ~/.ssh */
+    const struct strlist *identities;  /* names of files; none: the usual keys of ~/.ssh */
     const char *passphrase_file;       /* NULL: ask the user */
     const char *option;                /* the command's option for identities, for hints: "-identity" */
     struct opener *opener;             /* NULL: no encrypted bundle so far */
@@ -106,8 +106,8 @@ int input_expand(const struct input_expand_options *options, const char *word, s
 
 /* If `keys` is NULL, the functions below cannot open encrypted bundles. input_announce needs keys. */
 
-/* Reads a file, standard input (`-`), or BUNDLE:MEMBER if no file has that whole name. Messages are worded as
- * Go's. The caller always releases *ret. */
+/* Reads a file, standard input (`-`), or BUNDLE:MEMBER if no file has that whole name. The messages have
+ * Go's wording. The caller always releases *ret. */
 int input_read(const char *name, struct input_keys *keys, struct buf *ret, struct err *err);
 
 /* Reads an input like input_read, and inflates gzip. */
@@ -155,7 +155,7 @@ struct input_result {
 };
 struct confined_budget;
 /* Reads profiles like input_read_profile, large files two at a time. When the time of the budget is used up,
- * the remaining inputs get ERR_LIMIT. NULL: no budget. */
+ * the remaining inputs get ERR_LIMIT. `budget` NULL: no limit. */
 void input_read_profiles(struct input_result *inputs, size_t n, struct input_keys *keys,
                          const struct confined_budget *budget);
 

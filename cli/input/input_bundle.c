@@ -48,22 +48,22 @@ static int get_identities(const char *bundle, struct input_keys *keys, struct ag
 /* ---- announced members --------------------------------------------------------------------------------- */
 
 /* The announced members of one bundle. */
-struct announced {
-    struct announced *next;
+struct announced_bundle {
+    struct announced_bundle *next;
     char *bundle;
     struct strlist names;           /* of the members; empty once `members` is set */
     struct bundle_members *members; /* the reader */
 };
 
 struct input_announced {
-    struct announced *first;
-    struct name_map by_bundle; /* to struct announced */
-    struct announced *last_read;
+    struct announced_bundle *first;
+    struct name_map by_bundle; /* to struct announced_bundle */
+    struct announced_bundle *last_read;
 };
 
 static void free_announced(struct input_announced *all)
 {
-    for (struct announced *a = all ? all->first : NULL, *next; a; a = next) {
+    for (struct announced_bundle *a = all ? all->first : NULL, *next; a; a = next) {
         next = a->next;
         bundle_members_free(a->members);
         strlist_release(&a->names);
@@ -75,22 +75,23 @@ static void free_announced(struct input_announced *all)
     free(all);
 }
 
-/* With more than two bundles, only the current one is open, to save descriptors. */
-static struct bundle_members *find_announced(struct input_announced *all, const char *bundle)
+/* Returns the reader of a bundle's announced members, or NULL. With more than two bundles, closes the
+ * previous one, to save descriptors. */
+static struct bundle_members *find_reader(struct input_announced *all, const char *bundle)
 {
-    const struct announced *found = name_map_get(&all->by_bundle, bundle);
+    const struct announced_bundle *found = name_map_get(&all->by_bundle, bundle);
     if (!found)
         return NULL;
     if (all->by_bundle.n > 2 && all->last_read && all->last_read->members != found->members)
         bundle_members_close_archive(all->last_read->members);
-    all->last_read = (struct announced *)(uintptr_t)found;
+    all->last_read = (struct announced_bundle *)(uintptr_t)found;
     return found->members;
 }
 
-/* Finds the list of a bundle's members, or makes an empty one. Takes ownership of the path. */
-static struct announced *get_announced(struct input_announced *all, char *bundle, struct err *err)
+/* Finds the announced members of a bundle, or adds an empty list of them. Takes ownership of the path. */
+static struct announced_bundle *find_or_add_bundle(struct input_announced *all, char *bundle, struct err *err)
 {
-    struct announced *a = (struct announced *)(uintptr_t)name_map_get(&all->by_bundle, bundle);
+    struct announced_bundle *a = (struct announced_bundle *)(uintptr_t)name_map_get(&all->by_bundle, bundle);
     if (a) {
         free(bundle);
         return a;
@@ -101,24 +102,24 @@ static struct announced *get_announced(struct input_announced *all, char *bundle
         err_nomem(err);
         return NULL;
     }
-    *a = (struct announced){.next = all->first, .bundle = bundle};
+    *a = (struct announced_bundle){.next = all->first, .bundle = bundle};
     all->first = a;
     return name_map_add(&all->by_bundle, a->bundle, a, err) < 0 ? NULL : a;
 }
 
-static int list_members(struct input_announced *all, char *const *names, size_t n, struct err *err)
+static int group_by_bundle(struct input_announced *all, char *const *names, size_t n, struct err *err)
 {
     for (size_t i = 0; i < n; i++) {
         const char *member;
         char *bundle = file_exists(names[i]) ? NULL : input_bundle_of(names[i], &member);
-        struct announced *a = bundle ? get_announced(all, bundle, err) : NULL;
+        struct announced_bundle *a = bundle ? find_or_add_bundle(all, bundle, err) : NULL;
         if (bundle && (!a || strlist_add(&a->names, member, err) < 0))
             return -1;
     }
     return 0;
 }
 
-static int open_announced(struct announced *a, struct input_keys *keys, struct err *err)
+static int open_announced(struct announced_bundle *a, struct input_keys *keys, struct err *err)
 {
     struct bundle_members_options options = {.path = a->bundle, .members = a->names};
     if (input_max_bytes(&options.max_bytes, err) < 0 ||
@@ -132,8 +133,8 @@ static int open_announced(struct announced *a, struct input_keys *keys, struct e
 int input_bundle_announce(char *const *names, size_t n, struct input_keys *keys, struct err *err)
 {
     struct input_announced *all = calloc(1, sizeof *all);
-    int rc = all ? list_members(all, names, n, err) : err_nomem(err);
-    for (struct announced *a = all ? all->first : NULL; rc == 0 && a; a = a->next)
+    int rc = all ? group_by_bundle(all, names, n, err) : err_nomem(err);
+    for (struct announced_bundle *a = all ? all->first : NULL; rc == 0 && a; a = a->next)
         rc = open_announced(a, keys, err);
     if (rc == 0)
         keys->announced = all;
@@ -174,12 +175,11 @@ int input_bundle_member(const char *bundle, const char *member, struct input_key
                         struct err *err)
 {
     struct age_identities *identities;
-    struct bundle_members *announced =
-        keys && keys->announced ? find_announced(keys->announced, bundle) : NULL;
-    if (!announced && get_identities(bundle, keys, &identities, err) < 0)
+    struct bundle_members *reader = keys && keys->announced ? find_reader(keys->announced, bundle) : NULL;
+    if (!reader && get_identities(bundle, keys, &identities, err) < 0)
         return -1;
-    int rc = announced ? bundle_members_read(announced, member, ret, err)
-                       : bundle_read_member(bundle, identities, member, ret, err);
+    int rc = reader ? bundle_members_read(reader, member, ret, err)
+                    : bundle_read_member(bundle, identities, member, ret, err);
     return rc < 0 ? hint_identity_option(bundle, keys, err) : 0;
 }
 

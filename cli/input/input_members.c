@@ -62,8 +62,8 @@ static const char *name_content(const struct input_expand_options *options)
 /* ---- a bundle with several profiles -------------------------------------------------------------------- */
 
 /* Lists the accepted profiles of a bundle on stderr, and fails. */
-static int list_profiles(const struct input_expand_options *options, const char *bundle,
-                         const struct input_entries *all, size_t n, struct err *err)
+static int refuse_several_profiles(const struct input_expand_options *options, const char *bundle,
+                                   const struct input_entries *all, size_t n_accepted, struct err *err)
 {
     char member[MEMBER_MAX];
     const char *last = "heap.pb.gz";
@@ -78,9 +78,9 @@ static int list_profiles(const struct input_expand_options *options, const char 
                 text_printable(member, sizeof member, all->items[i].member, strlen(all->items[i].member)));
         shown++;
     }
-    if (shown < n)
-        fprintf(stderr, "  and %zu more: `profgrab bundle list %s`\n", n - shown, bundle);
-    err_set(err, ERR_USAGE, "%s has %zu profiles: name one of them", bundle, n);
+    if (shown < n_accepted)
+        fprintf(stderr, "  and %zu more: `profgrab bundle list %s`\n", n_accepted - shown, bundle);
+    err_set(err, ERR_USAGE, "%s has %zu profiles: name one of them", bundle, n_accepted);
     text_printable(member, sizeof member, last, strlen(last));
     text_printable(name, sizeof name, file_base(last), strlen(file_base(last)));
     return err_hint(err, "`%s %s:%s%s` reads one, and '%s:*/%s' adds up those that match",
@@ -112,7 +112,7 @@ static int expand_bundle(const struct input_expand_options *options, const char 
         err_set(err, ERR_NOT_FOUND, "%s has no %s", bundle, name_content(options));
         rc = err_hint(err, "`profgrab bundle list %s` lists its contents", bundle);
     } else if (rc == 0 && n > 1 && options->content == INPUT_PROFILES) {
-        rc = list_profiles(options, bundle, &all, n, err);
+        rc = refuse_several_profiles(options, bundle, &all, n, err);
     }
     for (size_t i = 0; rc == 0 && i < all.n; i++)
         if (is_accepted(options, &all.items[i]))

@@ -9,10 +9,10 @@
 
 static int get_max(uint64_t default_bytes, uint64_t *ret, struct err *err)
 {
-    const char *set = getenv("PROFGRAB_PPROF_MAX");
+    const char *value = getenv("PROFGRAB_PPROF_MAX");
     *ret = default_bytes;
-    return set && text_to_bytes(set, ret) < 0
-               ? err_set(err, ERR_USAGE, "PROFGRAB_PPROF_MAX needs a size such as 8GB, not \"%s\"", set)
+    return value && text_to_bytes(value, ret) < 0
+               ? err_set(err, ERR_USAGE, "PROFGRAB_PPROF_MAX needs a size such as 8GB, not \"%s\"", value)
                : 0;
 }
 

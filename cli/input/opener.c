@@ -16,26 +16,27 @@ int opener_prompt_init(struct prompt *ret, const char *passphrase_file, struct e
 }
 
 /* Adds a usual SSH key of the user. Skips a key that does not exist or cannot decrypt. */
-static int add_usual_key(struct age_identities *i, const char *home, const char *name, struct err *err)
+static int add_usual_key(struct age_identities *identities, const char *home, const char *name,
+                         struct err *err)
 {
     char *path = NULL;
     struct err why = ERR_INIT;
     if (asprintf(&path, "%s/.ssh/%s", home, name) < 0)
         return err_nomem(err);
     if (file_exists(path))
-        age_identities_add_file(i, path, &why);
+        age_identities_add_file(identities, path, &why);
     free(path);
     return 0;
 }
 
 /* Adds the usual keys, for a command without -i. A key with a passphrase is unlocked only for a file that
  * needs the key. */
-static int add_usual_keys(struct age_identities *i, struct err *err)
+static int add_usual_keys(struct age_identities *identities, struct err *err)
 {
     static const char *const names[] = {"id_ed25519", "id_rsa"};
     const char *home = getenv("HOME");
-    for (size_t k = 0; home && *home && k < sizeof names / sizeof *names; k++)
-        if (add_usual_key(i, home, names[k], err) < 0)
+    for (size_t i = 0; home && *home && i < sizeof names / sizeof *names; i++)
+        if (add_usual_key(identities, home, names[i], err) < 0)
             return -1;
     return 0;
 }
@@ -55,20 +56,20 @@ static int ask_for_passphrase(void *ctx, const struct question *q, struct secret
 static int new_identities(const struct strlist *files, struct prompt *prompt, struct age_identities **ret,
                           struct err *err)
 {
-    struct age_identities *i = NULL;
-    if (age_identities_new(ask_for_passphrase, prompt, OPENER_ASK_MS, &i, err) < 0)
+    struct age_identities *identities = NULL;
+    if (age_identities_new(ask_for_passphrase, prompt, OPENER_ASK_MS, &identities, err) < 0)
         return -1;
-    age_identities_cancel(i, signals_cancel_fd());
-    for (size_t k = 0; k < files->n; k++)
-        if (age_identities_add_file(i, files->items[k], err) < 0) {
-            age_identities_free(i);
+    age_identities_cancel(identities, signals_cancel_fd());
+    for (size_t i = 0; i < files->n; i++)
+        if (age_identities_add_file(identities, files->items[i], err) < 0) {
+            age_identities_free(identities);
             return -1;
         }
-    if (files->n == 0 && add_usual_keys(i, err) < 0) {
-        age_identities_free(i);
+    if (files->n == 0 && add_usual_keys(identities, err) < 0) {
+        age_identities_free(identities);
         return -1;
     }
-    *ret = i;
+    *ret = identities;
     return 0;
 }
 

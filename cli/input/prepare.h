@@ -8,8 +8,8 @@
 #include "cli/input/input.h"
 
 /* Opens the encrypted bundles that the words name; may ask the user. Begins a budget for the total size of
- * the inputs. *ret_known is false if a size is unknown, such as that of a URL or a pipe; then *ret is not a
- * valid budget. */
+ * the inputs. *ret_known is false if a size is unknown, such as that of a URL or a pipe; then *ret is the
+ * budget of the other inputs only. */
 int input_unlock_all(const struct strlist *words, struct input_keys *keys, struct confined_budget *ret,
                      bool *ret_known, struct err *err);
 

@@ -281,7 +281,7 @@ int pprof_read_bool(const char *s, bool *ret)
     return -1;
 }
 
-/* Parses an integer as Go does: accepts 0x, 0o and 0b, and no blanks. Returns NULL or the error. */
+/* Parses an integer as Go does (0x, 0o and 0b; no blanks). Returns NULL on success, or the error. */
 static const char *to_long(const char *s, long *ret)
 {
     const char *digits = s + (*s == '-' || *s == '+');
@@ -317,7 +317,7 @@ const char *pprof_read_float(const char *s, double *ret)
     return NULL;
 }
 
-/* Returns NULL or the error. An empty value adds nothing. */
+/* Returns NULL on success, or the error. An empty value adds nothing. */
 static const char *add_text(struct pprof_texts *texts, const char *value)
 {
     if (!*value)
@@ -534,7 +534,7 @@ static int check_flags(const struct values *v, struct pprof_options *o, struct e
     return 0;
 }
 
-/* Whether the first bytes of a file are those of a program or an object file. */
+/* Returns whether the first bytes of a file are those of a program or an object file. */
 static bool is_binary(const char *path)
 {
     static const struct str begins[] = {{"\177ELF", 4},          {"MZ", 2},

@@ -11,14 +11,17 @@ enum flag_type {
     TEXT,
     TEXTS, /* may be repeated */
 };
-/* The section of the usage. At most one flag of GRANULARITY may be set, and at most one of SORT. */
+/* The section of the usage that lists a flag. At most one flag of GRANULARITY may be set, and at most one of
+ * SORT. */
 enum flag_group { FORMAT, OPTION, GRANULARITY, SORT, SOURCE, MISC, LEGACY };
 
 struct pprof_flag {
     const char *name;
     enum flag_type type;
     enum flag_group group;
-    size_t offset; /* of the value: for OPTION in struct pprof_options, for other groups see flags.c */
+    /* The position of the value: in struct pprof_options if the group is OPTION, else in struct values of
+     * flags.c. */
+    size_t offset;
     const char *default_value;
     const char *help;
     const char *note; /* the difference from upstream; NULL: none */
@@ -26,12 +29,12 @@ struct pprof_flag {
 
 /* Returns row i, or NULL after the last. Rows of FORMAT are first, in the order of enum pprof_output. */
 const struct pprof_flag *pprof_flag_at(size_t i);
-/* Returns the row of that name, or NULL. */
+/* Returns the row of the name of `n` bytes, or NULL. */
 const struct pprof_flag *pprof_flag_find(const char *name, size_t n);
 
 /* Parses a boolean as Go does (1, t, TRUE, ...). */
 int pprof_read_bool(const char *s, bool *ret);
-/* Parses a float as Go does. Returns NULL, or the error ("parse error", "value out of range"). */
+/* Parses a float as Go does. Returns NULL on success, or the error ("parse error", "value out of range"). */
 const char *pprof_read_float(const char *s, double *ret);
 
 /* Sets options->report.cum and .granularity from options->sort and options->granularity. */

@@ -222,7 +222,8 @@ static int destination_write(void *ctx, const void *p, size_t n, struct err *err
     return 0;
 }
 
-/* Writes the last line, and closes and names the file. */
+/* Writes the last line, and closes and names the file. `rc` is -1 if the report failed: then only closes the
+ * file. Returns -1 also for that failure. */
 static int destination_end(struct destination *d, int rc, struct err *err)
 {
     if (rc == 0)
@@ -303,12 +304,12 @@ struct task {
     struct destination to;
 };
 
-/* Makes graphviz draw the graph in `text`, a nameless file. */
-static int draw_graph(struct task *k, int text, struct err *err)
+/* Makes graphviz draw the graph in `graph_fd`, a nameless file. */
+static int draw_graph(struct task *task, int graph_fd, struct err *err)
 {
-    if (lseek(text, 0, SEEK_SET) != 0)
+    if (lseek(graph_fd, 0, SEEK_SET) != 0)
         return err_sys(err, "cannot read the graph back");
-    return run_dot(k->type->picture, text, &k->to, err);
+    return run_dot(task->type->picture, graph_fd, &task->to, err);
 }
 
 struct confined_task {
@@ -327,39 +328,41 @@ static int write_report_in_child(void *ctx, struct buf *ret, struct err *err)
 
 static int run_confined(const struct confined_task *c, struct err *err)
 {
-    const struct task *k = c->task;
-    struct proc_fork_limits limits = k->budget ? confined_budget_rest(k->budget, signals_cancel_fd())
-                                               : confined_limits(k->profile->file_bytes, signals_cancel_fd());
+    const struct task *task = c->task;
+    struct proc_fork_limits limits = task->budget
+                                         ? confined_budget_rest(task->budget, signals_cancel_fd())
+                                         : confined_limits(task->profile->file_bytes, signals_cancel_fd());
     limits.kept[0] = c->to->fd;
-    const struct confined_work work = {k->source, write_report_in_child, (void *)(uintptr_t)c};
+    const struct confined_work work = {task->source, write_report_in_child, (void *)(uintptr_t)c};
     return confined_run(&work, &limits, NULL, err);
 }
 
 /* Writes the graph into a nameless file, and makes graphviz draw it. */
-static int write_picture(struct task *k, struct err *err)
+static int write_picture(struct task *task, struct err *err)
 {
     const char *dir = getenv("TMPDIR");
     char *path = file_join(dir && *dir ? dir : "/tmp", "pprof.dot");
     int fd = path ? file_create_nameless(path, err) : err_nomem(err);
     struct destination text = {.output = "", .fd = fd, .line = BUF_INIT(1)};
-    int rc = fd < 0 ? -1 : run_confined(&(struct confined_task){k, &text, false}, err);
+    int rc = fd < 0 ? -1 : run_confined(&(struct confined_task){task, &text, false}, err);
     if (rc == 0)
-        rc = draw_graph(k, fd, err);
+        rc = draw_graph(task, fd, err);
     fd_close(&fd);
     free(path);
     return rc;
 }
 
-static int run_task(struct task *k, struct err *err)
+static int run_task(struct task *task, struct err *err)
 {
-    if (k->type->picture)
-        return destination_end(&k->to, write_picture(k, err), err);
+    if (task->type->picture)
+        return destination_end(&task->to, write_picture(task, err), err);
     /* Opens a stream here, because the child does not inherit the user's descriptors, such as /dev/fd/3. */
-    if (k->to.fd < 0 && k->to.output && pprof_is_stream(k->to.output) && destination_open(&k->to, err) < 0)
+    if (task->to.fd < 0 && task->to.output && pprof_is_stream(task->to.output) &&
+        destination_open(&task->to, err) < 0)
         return -1;
-    int rc = run_confined(&(struct confined_task){k, &k->to, true}, err);
-    if (k->to.owned)
-        fd_close(&k->to.fd);
+    int rc = run_confined(&(struct confined_task){task, &task->to, true}, err);
+    if (task->to.owned)
+        fd_close(&task->to.fd);
     return rc;
 }
 
@@ -379,22 +382,22 @@ static int run_task_and_print_error(void *task)
 
 /* In a shell, a child process runs the task, so that Ctrl-C ends only the report. That child starts the
  * confined child, and graphviz. */
-static int run_task_in_child(struct task *k, const struct pprof_session *session, struct err *err)
+static int run_task_in_child(struct task *task, const struct pprof_session *session, struct err *err)
 {
     struct confined_budget renewed;
-    struct task own = *k;
+    struct task own = *task;
     int code = 0;
     if (!session)
-        return run_task(k, err);
+        return run_task(task, err);
     /* Each report of a shell gets the full time of the budget. */
-    if (k->budget) {
-        renewed = *k->budget;
+    if (task->budget) {
+        renewed = *task->budget;
         renewed.cpu_before_ms = proc_cpu_ms();
         own.budget = &renewed;
     }
     int rc = proc_run_in_fork(run_task_and_print_error, &own, session->cancel_fd, &code, err);
-    if (k->to.owned)
-        fd_close(&k->to.fd);
+    if (task->to.owned)
+        fd_close(&task->to.fd);
     if (rc < 0 || code == 0)
         return rc;
     if (code == 128 + SIGINT)
@@ -403,18 +406,18 @@ static int run_task_in_child(struct task *k, const struct pprof_session *session
 }
 
 /* Writes the report to a temporary file and shows it. */
-static int write_and_view(struct task *k, struct pprof_session *session, struct err *err)
+static int write_and_view(struct task *task, struct pprof_session *session, struct err *err)
 {
     const char *dir = getenv("TMPDIR");
     char *path = NULL;
-    k->to.fd = pprof_create_numbered(dir && *dir ? dir : "/tmp", "pprof", k->type->suffix, &path, err);
-    if (k->to.fd < 0)
+    task->to.fd = pprof_create_numbered(dir && *dir ? dir : "/tmp", "pprof", task->type->suffix, &path, err);
+    if (task->to.fd < 0)
         return -1;
-    k->to.output = path;
-    k->to.owned = true;
-    int rc = run_task_in_child(k, session, err);
+    task->to.output = path;
+    task->to.owned = true;
+    int rc = run_task_in_child(task, session, err);
     if (rc == 0)
-        rc = pprof_open_viewer(k->type->viewer, path, session, err);
+        rc = pprof_open_viewer(task->type->viewer, path, session, err);
     if (rc < 0 || !session || strlist_add(&session->files, path, err) < 0)
         unlink(path);
     free(path);
@@ -426,20 +429,20 @@ static int write_output(const struct pprof_options *o, struct profile *p, struct
 {
     const struct output_type *type = &output_types[o->format];
     const char *output = o->output && *o->output ? o->output : NULL;
-    struct task k = {
+    struct task task = {
         .type = type,
         .source = o->n_sources ? o->sources[0] : "the report",
         .budget = o->budget,
         .profile = p,
         .settings = o->report,
         .to = {.output = output, .keep = o->keep_output, .fd = -1, .line = BUF_INIT((size_t)64 << 20)}};
-    k.settings.format = type->format;
+    task.settings.format = type->format;
     if (!output && type->viewer)
-        return write_and_view(&k, session, err);
+        return write_and_view(&task, session, err);
     /* A terminal cannot show binary output, so it goes to a file. */
     if (!output && (session || isatty(STDOUT_FILENO)))
-        k.to.suffix = type->suffix;
-    return run_task_in_child(&k, session, err);
+        task.to.suffix = type->suffix;
+    return run_task_in_child(&task, session, err);
 }
 
 int pprof_write_report(const struct pprof_options *o, struct profile *p, struct err *err)

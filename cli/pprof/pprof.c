@@ -39,7 +39,7 @@ static int add_local(const char *source, struct strlist *ret, struct err *err)
 /* Makes the report within a budget of memory and time. Begins a budget if the caller has none. */
 static int make_report_in_budget(const struct pprof_options *o, struct err *err)
 {
-    struct pprof_options with = *o;
+    struct pprof_options own = *o;
     struct confined_budget budget;
     struct strlist words = {0};
     bool known = false;
@@ -55,8 +55,8 @@ static int make_report_in_budget(const struct pprof_options *o, struct err *err)
     if (rc == 0)
         rc = input_unlock_all(&words, o->keys, &budget, &known, err);
     strlist_release(&words);
-    with.budget = known ? &budget : NULL;
-    return rc < 0 ? -1 : make_report(&with, err);
+    own.budget = known ? &budget : NULL;
+    return rc < 0 ? -1 : make_report(&own, err);
 }
 
 static bool is_same_bundle(const char *source, const struct stat *output)
@@ -89,15 +89,15 @@ static int check_output(const struct pprof_options *o, struct err *err)
 
 int pprof_run(const struct pprof_options *o, struct err *err)
 {
-    struct pprof_options with = *o;
-    const struct strlist identities = {.items = with.identities.items, .n = with.identities.n};
+    struct pprof_options own = *o;
+    const struct strlist identities = {.items = own.identities.items, .n = own.identities.n};
     struct input_keys keys = {
         .identities = &identities, .passphrase_file = o->passphrase_file, .option = "-identity"};
     if (pprof_check_format(o, err) < 0 || check_output(o, err) < 0)
         return -1;
-    if (!with.keys)
-        with.keys = &keys;
-    int rc = make_report_in_budget(&with, err);
+    if (!own.keys)
+        own.keys = &keys;
+    int rc = make_report_in_budget(&own, err);
     input_keys_release(&keys);
     return rc;
 }

@@ -59,16 +59,18 @@ struct pprof_options {
     const char *output; /* a file; NULL or empty: standard output, or a viewer */
     bool keep_output;   /* fail with ERR_EXISTS instead of replacing a file */
     enum pprof_output format;
-    const char *sort, *granularity; /* the name of the flag that selected it; NULL: none */
+    const char *sort, *granularity; /* the names of the flags that are set; NULL: none */
     bool intel_syntax;
 
     const char *base;              /* the profile to subtract; NULL: none */
     bool diff_base;                /* percentages are relative to the total of `base` */
-    struct pprof_texts identities; /* files; none: the usual keys */
+    struct pprof_texts identities; /* names of files; none: the usual keys */
     const char *passphrase_file;   /* NULL: ask the user */
-    struct input_keys *keys; /* NULL: derived from `identities`. Set by callers that read several times */
-    /* The limits of reading and reporting together. NULL: the size of each report's profile sets its limits.
-     * Set by callers that read several times, otherwise by pprof_run. Each answer of a URL adds its size. */
+    /* NULL: pprof_run makes the keys from `identities`. A caller that reads several times sets them. */
+    struct input_keys *keys;
+    /* The limits of reading and reporting together; each answer of a URL adds its size. A caller that reads
+     * several times sets the budget, otherwise pprof_run sets it. NULL: the limits of a report depend on the
+     * size of its profile. */
     struct confined_budget *budget;
     bool is_diff;          /* set by `profgrab diff`, so that hints name that command */
     long seconds, timeout; /* -1: not set */
@@ -103,12 +105,11 @@ bool pprof_flag_option(size_t i, struct option *ret);
 /* Loads the sources, then writes the report or runs the shell. */
 int pprof_run(const struct pprof_options *o, struct err *err);
 
-/* Loads the sources and the bases into one profile that is ready for a report. The options must have keys and
- * a budget. */
+/* Loads the sources and the bases into one profile that is ready for a report. The options must have keys. */
 int pprof_load(const struct pprof_options *o, struct profile **ret, struct err *err);
 
-/* Saves a copy of a fetched profile in the directory that upstream uses, and prints its path. Fails only if
- * no directory can be used; prints other errors. */
+/* Saves a copy of a fetched profile in the directory that upstream uses, and prints the copy's path. Fails
+ * only if no directory can be used; prints other errors. */
 int pprof_save_copy(const struct profile *p, struct err *err);
 
 /* Fails for a format that profgrab does not have, with a hint for another one. */
@@ -173,15 +174,15 @@ struct pprof_url {
 /* Makes the URL for a source: adds `?seconds=` if `seconds` is positive, and the path of Go's CPU profiles if
  * the source has no path. Leaves *ret unchanged if the source is not a URL. The caller frees ret->url. */
 int pprof_make_url(const char *source, long seconds, long timeout, struct pprof_url *ret, struct err *err);
-/* Whether pprof_make_url may take the source for a URL: it has a colon and names no file and no member. */
+/* Returns whether the source may be a URL: it has a colon and names no file and no member. */
 bool pprof_may_be_url(const char *source);
-/* Gets the profile at a URL as the server sends it. The maximum of *ret limits it. Any thread may call this
- * after http_global_init. */
+/* Gets the profile at a URL as the server sends it, up to ret->max bytes. Any thread may call this after
+ * http_global_init. */
 int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, struct buf *ret,
                 struct err *err);
 
-/* Asks the symbol endpoint on the server of a profile's URL for the names of `addresses`, "0x…+0x…". The
- * maximum of *ret limits the answer. */
+/* Asks the symbol endpoint on the server of a profile's URL for the names of `addresses`, "0x…+0x…".
+ * The answer may have up to ret->max bytes. */
 int pprof_post_addresses(const struct pprof_options *o, const char *source, struct str addresses,
                          struct buf *ret, struct err *err);
 

@@ -33,16 +33,16 @@ static void set_seconds(const char *query, long *seconds, struct buf *to)
 {
     bool requested = *seconds > 0;
     for (const char *at = query; *at;) {
-        size_t n = strcspn(at, "&"), key = strcspn(at, "=&");
-        bool is = key == 7 && memcmp(at, "seconds", 7) == 0;
-        if (is && !requested && n > 8)
+        size_t n = strcspn(at, "&"), n_key = strcspn(at, "=&");
+        bool is_seconds = n_key == 7 && memcmp(at, "seconds", 7) == 0;
+        if (is_seconds && !requested && n > 8)
             *seconds = strtol(at + 8, NULL, 10);
-        if (n && !(is && requested)) {
+        if (n && !(is_seconds && requested)) {
             buf_adds(to, to->len ? "&" : "");
-            add_escaped(to, at, key);
+            add_escaped(to, at, n_key);
             buf_addc(to, '=');
-            if (n > key)
-                add_escaped(to, at + key + 1, n - key - 1);
+            if (n > n_key)
+                add_escaped(to, at + n_key + 1, n - n_key - 1);
         }
         at += n + (at[n] == '&');
     }
@@ -83,7 +83,8 @@ int profile_url_adjust(const char *text, long *seconds, char **ret, struct err *
 
 /* ---- symbol URLs --------------------------------------------------------------------------------------- */
 
-/* Whether the path belongs to Go's handlers, or to those of gperftools, which have the same symbol path. */
+/* Returns whether the path belongs to Go's handlers, or to those of gperftools, which have the same symbol
+ * path. */
 static bool is_pprof_path(const char *path)
 {
     static const char *const ends[] = {"/pprof/heap", "/pprof/growth", "/pprof/profile", "/pprof/pmuprofile",
@@ -110,11 +111,11 @@ static char *symbol_path(const char *path)
     return asprintf(&ret, "%.*s/%s", (int)n, path, name) < 0 ? NULL : ret;
 }
 
-char *profile_url_symbols(const char *source)
+char *profile_url_symbols(const char *profile_url)
 {
     CURLU *u = curl_url();
     char *path = NULL, *symbols_path = NULL, *url = NULL, *ret = NULL;
-    if (u && curl_url_set(u, CURLUPART_URL, source, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
+    if (u && curl_url_set(u, CURLUPART_URL, profile_url, CURLU_NON_SUPPORT_SCHEME) == CURLUE_OK &&
         curl_url_get(u, CURLUPART_PATH, &path, 0) == CURLUE_OK && (symbols_path = symbol_path(path)) &&
         curl_url_set(u, CURLUPART_PATH, symbols_path, 0) == CURLUE_OK &&
         curl_url_set(u, CURLUPART_QUERY, NULL, 0) == CURLUE_OK &&

@@ -14,6 +14,6 @@
 int profile_url_adjust(const char *text, long *seconds, char **ret, struct err *err);
 
 /* Returns the URL of the symbol endpoint on the server of this profile: a new string, or NULL. */
-char *profile_url_symbols(const char *profile);
+char *profile_url_symbols(const char *profile_url);
 
 #endif

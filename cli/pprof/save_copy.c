@@ -12,9 +12,10 @@
 /* Finds or creates the directory for copies. Returns its path, a new string. */
 static char *find_directory(struct err *err)
 {
-    const char *set = getenv("PPROF_TMPDIR"), *home = getenv("HOME"), *temporary = getenv("TMPDIR");
-    char *directories[] = {set && *set ? strdup(set) : NULL, home && *home ? file_join(home, "pprof") : NULL,
-                           strdup(temporary && *temporary ? temporary : "/tmp")};
+    const char *pprof_tmpdir = getenv("PPROF_TMPDIR"), *home = getenv("HOME"), *tmpdir = getenv("TMPDIR");
+    char *directories[] = {pprof_tmpdir && *pprof_tmpdir ? strdup(pprof_tmpdir) : NULL,
+                           home && *home ? file_join(home, "pprof") : NULL,
+                           strdup(tmpdir && *tmpdir ? tmpdir : "/tmp")};
     char *ret = NULL;
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
         if (!ret && directories[i] && (mkdir(directories[i], 0755) == 0 || errno == EEXIST))

@@ -25,12 +25,12 @@ struct shell {
 static void print_text(const char *text)
 {
     struct buf line = BUF_INIT(TEXT_SIZE_MAX);
-    bool tame = isatty(STDERR_FILENO);
+    bool on_terminal = isatty(STDERR_FILENO);
     for (const char *at = text; *at;) {
         size_t n = strcspn(at, "\n");
         buf_clear(&line);
         buf_add(&line, at, n);
-        if (tame)
+        if (on_terminal)
             pprof_make_printable(&line);
         buf_addc(&line, '\n');
         standard_stream_write(STDERR_FILENO, buf_str(&line), line.len, NULL);
@@ -74,14 +74,14 @@ static void print_heading(struct shell *sh)
 static int make_report(struct shell *sh, struct str line, struct err *err)
 {
     struct shell_command command;
-    struct pprof_options once = sh->options;
+    struct pprof_options options = sh->options;
     int rc = shell_command_parse(line, &command, err);
     if (rc == 0) {
-        shell_command_apply(&command, &once);
-        rc = pprof_check_format(&once, err);
+        shell_command_apply(&command, &options);
+        rc = pprof_check_format(&options, err);
     }
     if (rc == 0)
-        rc = pprof_write_shell_report(&once, sh->profile, &sh->session, err);
+        rc = pprof_write_shell_report(&options, sh->profile, &sh->session, err);
     shell_command_release(&command);
     return rc;
 }
@@ -126,18 +126,18 @@ static int execute_and_print_error(struct shell *sh, const char *line, struct er
     struct err why = ERR_INIT;
     if (execute_line(sh, str_trim(str_of(line)), &why) == 0)
         return 0;
-    bool leave = why.kind == ERR_CANCELLED && (!sh->input.editor || fd_cancelled(sh->session.cancel_fd));
-    if (leave)
+    bool ends_shell = why.kind == ERR_CANCELLED && (!sh->input.editor || fd_cancelled(sh->session.cancel_fd));
+    if (ends_shell)
         *err = why;
     else
         pprof_print_error(&why);
-    return leave ? -1 : 0;
+    return ends_shell ? -1 : 0;
 }
 
 /* ---- shortcuts ----------------------------------------------------------------------------------------- */
 
-/* Whether a line is the prefix and the name of a sample type, as in inuse_space, total_delay, mean_cpu. Sets
- * *ret to the name. */
+/* Returns whether a line is the prefix and the name of a sample type, as in inuse_space, total_delay,
+ * mean_cpu. Sets *ret to the name. */
 static bool match_sample_type(const struct shell *sh, const char *prefix, struct str line, struct str *ret)
 {
     size_t n = strlen(prefix);
@@ -149,11 +149,11 @@ static bool match_sample_type(const struct shell *sh, const char *prefix, struct
     return false;
 }
 
-/* `mean` is an assignment to execute first; "": none. */
-static int set_sample_index(struct shell *sh, const char *mean, struct str type, struct err *err)
+/* Executes the assignment `first`, if it is not empty, and then selects the sample type. */
+static int set_sample_index(struct shell *sh, const char *first, struct str type, struct err *err)
 {
     struct buf line = BUF_INIT(LINE_SIZE_MAX);
-    int rc = *mean ? execute_and_print_error(sh, mean, err) : 0;
+    int rc = *first ? execute_and_print_error(sh, first, err) : 0;
     buf_adds(&line, "sample_index=");
     buf_add(&line, type.p, type.n);
     if (rc == 0)
@@ -163,7 +163,7 @@ static int set_sample_index(struct shell *sh, const char *mean, struct str type,
 }
 
 /* Executes a line, which may be a shortcut: the name of a sample type, or `:` to clear the filters. */
-static int expand_shortcut(struct shell *sh, const char *line, struct err *err)
+static int execute_line_or_shortcut(struct shell *sh, const char *line, struct err *err)
 {
     static const char *const cleared[] = {"focus=", "ignore=", "hide=", "tagfocus=", "tagignore="};
     struct str trimmed = str_trim(str_of(line)), type;
@@ -192,7 +192,7 @@ static int read_commands(struct shell *sh, struct err *err)
         rc = shell_input_line(&sh->input, "(pprof) ", &line, &end, err);
         sh->ended = sh->ended || end;
         if (rc == 0 && !end)
-            rc = expand_shortcut(sh, buf_str(&line), err);
+            rc = execute_line_or_shortcut(sh, buf_str(&line), err);
     }
     buf_release(&line);
     return rc;

@@ -68,7 +68,8 @@ static int refuse_command(struct str name, struct shell_words *w, struct err *er
     return -1;
 }
 
-/* Finds a command, or NULL. Digits at the end of its name are the first argument, as in top10. */
+/* Returns the format that the first word names, or NULL. Digits at the end of the word are the first
+ * argument, as in top10. *ret_name: the word without them. */
 static const struct pprof_flag *read_name(struct shell_words *w, struct str *ret_name)
 {
     struct str name = read_word(w);
@@ -87,8 +88,8 @@ static const struct pprof_flag *read_name(struct shell_words *w, struct str *ret
 
 /* ---- arguments ----------------------------------------------------------------------------------------- */
 
-/* Parses a number of 32 bits. A word with a larger number is an expression. */
-static bool is_count(struct str s, long *ret)
+/* Sets *ret if the word is a number of 32 bits. Returns false for any other word, which is an expression. */
+static bool read_count(struct str s, long *ret)
 {
     char text[24], *end;
     size_t sign = s.n && (*s.p == '-' || *s.p == '+');
@@ -128,7 +129,7 @@ static int read_output(struct str word, struct shell_words *w, struct shell_comm
 static int read_arguments(struct shell_words *w, struct shell_command *c, struct err *err)
 {
     for (struct str word = read_word(w); word.n; word = read_word(w)) {
-        if (is_count(word, &c->nodecount)) {
+        if (read_count(word, &c->nodecount)) {
             c->has_count = true;
         } else if (*word.p == '>') {
             if (read_output(word, w, c, err) < 0)

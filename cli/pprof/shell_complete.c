@@ -6,7 +6,7 @@
 #include "cli/pprof/shell.h"
 #include "base/banned.h"
 
-/* The last candidate that was found. `several`: there was a different one before. */
+/* The last candidate that was found. `several`: an earlier candidate was different. */
 struct candidate {
     struct str text;
     bool several;
@@ -44,7 +44,7 @@ static void find_functions(const struct profile *p, struct str part, struct cand
     }
 }
 
-/* Whether a text is printable ASCII, which a terminal does not interpret. */
+/* Returns whether a text is printable ASCII, which a terminal does not interpret. */
 static bool is_plain_word(struct str s)
 {
     for (size_t i = 0; i < s.n; i++)

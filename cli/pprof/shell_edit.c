@@ -1,6 +1,6 @@
 /*
- * Reads lines with libedit. read_byte waits for input instead of libedit, so that a signal ends the shell
- * cleanly. The prompt and the line are on stderr, as in upstream, because standard output is for reports.
+ * Reads lines with libedit. read_byte, not libedit, waits for input, so that a signal ends the shell cleanly.
+ * The prompt and the line are on stderr, as in upstream, because standard output is for reports.
  */
 #include <errno.h>
 #include <histedit.h>
@@ -27,7 +27,7 @@ struct shell_editor {
     History *history;
     locale_t locale; /* the locale of the terminal's characters; 0: ASCII */
     const char *prompt;
-    struct sigaction interrupt; /* the previous handler */
+    struct sigaction interrupt; /* the previous handler of SIGINT */
     struct signals_terminal terminal;
     bool registered; /* `terminal` has libedit's mode and is registered with signals_register_terminal */
     bool dropped;    /* Ctrl-C dropped the line */
@@ -40,7 +40,7 @@ static struct shell_editor *editor_of(EditLine *el)
     return e;
 }
 
-/* libedit does not change the text. */
+/* The cast drops const: libedit does not change the text. */
 static char *prompt_of(EditLine *el)
 {
     return (char *)(uintptr_t)editor_of(el)->prompt;
@@ -153,7 +153,7 @@ static void bind_keys(EditLine *el)
     el_set(el, EL_SETTY, "-d", "-isig", NULL);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         el_set(el, EL_BIND, keys[i][0], keys[i][1], NULL);
-    /* The emacs key map binds the characters 0xa0 to 0xff to functions. */
+    /* The emacs key map binds the characters 0xa0 to 0xff to functions, so the user could not type them. */
     for (int c = 0xa0; c <= 0xff; c++) {
         char key[8];
         snprintf(key, sizeof key, "\\%o", (unsigned)c);

@@ -102,6 +102,7 @@ bool shell_has_option(struct str name)
 static int read_bool_word(const char *value, bool *ret, struct err *err)
 {
     static const char *const yes[] = {"true", "t", "yes", "y", "1", ""};
+    /* Has "0" twice, because the loop needs as many words as `yes` has. */
     static const char *const no[] = {"false", "f", "no", "n", "0", "0"};
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
         if (strcasecmp(value, yes[i]) == 0 || strcasecmp(value, no[i]) == 0) {

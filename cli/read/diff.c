@@ -45,7 +45,7 @@ static bool has_one_host(const struct input_entries *all)
     return all->n > 0;
 }
 
-/* The profiles of a bundle by host, service and kind. Local files are found by their name. */
+/* The profiles of a bundle by host, service and kind. The key of a local file also has the file's name. */
 struct counterparts {
     bool any_host; /* each bundle has one host, and the hosts may differ */
     struct strlist keys;
@@ -89,8 +89,8 @@ static int add_counterpart(struct counterparts *c, const struct input_entry *e, 
     return 0;
 }
 
-/* Fills *c, which the caller releases also after a failure. */
-static int find_counterparts(const struct input_entries *entries, struct counterparts *c, struct err *err)
+/* Adds the profiles of a bundle. The caller releases *c, also after a failure. */
+static int add_counterparts(const struct input_entries *entries, struct counterparts *c, struct err *err)
 {
     struct buf key = BUF_INIT(BUNDLE_MAX_MANIFEST);
     int rc = 0;
@@ -170,7 +170,7 @@ static int pair_entries(const struct comparison *c, const struct input_entries l
                         struct pairs *ret, struct err *err)
 {
     struct counterparts counterparts = {.any_host = has_one_host(&lists[0]) && has_one_host(&lists[1])};
-    int rc = find_counterparts(&lists[0], &counterparts, err);
+    int rc = add_counterparts(&lists[0], &counterparts, err);
     for (size_t i = 0; rc == 0 && i < lists[1].n; i++) {
         const struct input_entry *new = &lists[1].items[i], *old = NULL;
         if (!new->is_profile || (rc = find_counterpart(&counterparts, new, &old, err)) < 0)
@@ -277,23 +277,24 @@ static const struct input_entry *find_entry(const struct input_entries *all, con
     return NULL;
 }
 
-/* Finds the member of `bundle` with the same service and kind as `member`, BUNDLE:MEMBER of another bundle.
- * *ret: its name, which the caller frees; unchanged if there is none, or if `member` names no bundle. */
-static int find_member(const char *bundle, const char *member, struct input_keys *keys, char **ret,
-                       struct err *err)
+/* Finds the profile of `bundle` with the same service and kind as `other`, BUNDLE:MEMBER of another bundle.
+ * *ret: the profile's BUNDLE:MEMBER, which the caller frees; unchanged if there is none, or if `other` names
+ * no bundle. */
+static int find_matching_member(const char *bundle, const char *other, struct input_keys *keys, char **ret,
+                                struct err *err)
 {
-    const char *path = NULL;
-    char *other = input_bundle_of(member, &path);
-    if (!other)
+    const char *member = NULL;
+    char *other_bundle = input_bundle_of(other, &member);
+    if (!other_bundle)
         return 0;
     struct input_entries entries = {0}, other_entries = {0};
     int rc = input_list_entries(bundle, keys, &entries, err);
     if (rc == 0)
-        rc = input_list_entries(other, keys, &other_entries, err);
+        rc = input_list_entries(other_bundle, keys, &other_entries, err);
     struct counterparts counterparts = {.any_host = has_one_host(&entries) && has_one_host(&other_entries)};
-    const struct input_entry *e = rc == 0 ? find_entry(&other_entries, path) : NULL;
+    const struct input_entry *e = rc == 0 ? find_entry(&other_entries, member) : NULL;
     if (e)
-        rc = find_counterparts(&entries, &counterparts, err);
+        rc = add_counterparts(&entries, &counterparts, err);
     if (e && rc == 0)
         rc = find_counterpart(&counterparts, e, &e, err);
     if (e && rc == 0 && !(*ret = make_name(bundle, e->member)))
@@ -301,7 +302,7 @@ static int find_member(const char *bundle, const char *member, struct input_keys
     release_counterparts(&counterparts);
     input_entries_release(&entries);
     input_entries_release(&other_entries);
-    free(other);
+    free(other_bundle);
     return rc;
 }
 
@@ -321,7 +322,7 @@ static int compare_with_member(struct comparison *c, bool old_is_bundle, struct 
     char **words = c->argv + c->n - 2, **word = words + !old_is_bundle, *before = *word, *found = NULL;
     if (check_exists(words[old_is_bundle], err) < 0)
         return -1;
-    int rc = find_member(before, words[old_is_bundle], keys, &found, err);
+    int rc = find_matching_member(before, words[old_is_bundle], keys, &found, err);
     if (found) {
         pprof_print("%s: %s is compared", before, found + strlen(before) + 1);
         *word = found;
@@ -349,10 +350,11 @@ static int compare_arguments(struct comparison *c, struct err *err)
         return -1;
     }
     c->budget = known ? &budget : NULL;
-    bool old = input_is_bundle(c->argv[c->n - 2]), new = input_is_bundle(c->argv[c->n - 1]);
-    int rc = old && new   ? compare_bundles(c, &keys, err)
-             : old || new ? compare_with_member(c, old, &keys, err)
-                          : print_report(c, &keys, err);
+    bool old_is_bundle = input_is_bundle(c->argv[c->n - 2]),
+         new_is_bundle = input_is_bundle(c->argv[c->n - 1]);
+    int rc = old_is_bundle && new_is_bundle   ? compare_bundles(c, &keys, err)
+             : old_is_bundle || new_is_bundle ? compare_with_member(c, old_is_bundle, &keys, err)
+                                              : print_report(c, &keys, err);
     input_keys_release(&keys);
     c->budget = NULL;
     return rc;

@@ -16,7 +16,7 @@
 #include "findings/findings.h"
 #include "base/banned.h"
 
-/* The default number of groups. */
+/* The default number of groups that are printed. */
 #define GROUPS_SHOWN 20
 #define STATES_SHOWN 8
 /* The most bytes printed of a name in a dump, such as a function's. */
@@ -44,7 +44,7 @@ static const struct option options[] = {
     OPTIONS_END,
 };
 
-/* Writes the printable name into text, of NAME_MAX_SHOWN bytes. Returns text. */
+/* Copies a name to `text`, a buffer of NAME_MAX_SHOWN bytes, and makes the copy printable. Returns `text`. */
 static const char *printable(char *text, struct str s)
 {
     return text_printable(text, NAME_MAX_SHOWN, s.p, s.n);
@@ -113,11 +113,11 @@ static int print_states(const struct goroutines *g, struct err *err)
     return 0;
 }
 
-static size_t count_stacks(const struct goroutines *g, int dump)
+static size_t count_stacks(const struct goroutines *g, size_t dump_index)
 {
     size_t n = 0;
     for (size_t i = 0; i < g->n_groups; i++)
-        n += g->groups[i].count[dump] > 0;
+        n += g->groups[i].count[dump_index] > 0;
     return n;
 }
 
@@ -320,7 +320,7 @@ static bool has_one_host(const struct strlist *names)
 }
 
 /* Returns the key of a dump: HOST/SERVICE/, or SERVICE/ if the hosts may differ. */
-static const char *find_service(const char *name, bool any_host, size_t *ret_n)
+static const char *find_service_key(const char *name, bool any_host, size_t *ret_n)
 {
     const char *path = find_member_path(name, ret_n);
     size_t host = any_host ? get_host_length(path, *ret_n) : 0;
@@ -329,12 +329,12 @@ static const char *find_service(const char *name, bool any_host, size_t *ret_n)
 }
 
 /* Maps the key of each service to its first dump. `services` owns the keys of `ret`. */
-static int find_services(const struct strlist *names, bool any_host, struct strlist *services,
-                         struct name_map *ret, struct err *err)
+static int map_services(const struct strlist *names, bool any_host, struct strlist *services,
+                        struct name_map *ret, struct err *err)
 {
     for (size_t i = 0; i < names->n; i++) {
         size_t n;
-        const char *path = find_service(names->items[i], any_host, &n);
+        const char *path = find_service_key(names->items[i], any_host, &n);
         if (strlist_addn(services, path, n, err) < 0)
             return -1;
         const char *key = services->items[services->n - 1];
@@ -346,16 +346,16 @@ static int find_services(const struct strlist *names, bool any_host, struct strl
 
 /* Pairs each later dump with the earlier one of the same service. If each list has one host, the hosts may
  * differ. */
-static int pair_dumps(const struct strlist *earlier, const struct strlist *later, struct dump_list *s,
+static int pair_dumps(const struct strlist *earlier, const struct strlist *later, struct dump_list *list,
                       struct err *err)
 {
     struct strlist services = {0};
     struct name_map by_service = {0};
     bool any_host = has_one_host(earlier) && has_one_host(later);
-    int rc = find_services(earlier, any_host, &services, &by_service, err);
+    int rc = map_services(earlier, any_host, &services, &by_service, err);
     for (size_t i = 0; rc == 0 && i < later->n; i++) {
         size_t n;
-        const char *path = find_service(later->items[i], any_host, &n);
+        const char *path = find_service_key(later->items[i], any_host, &n);
         char *key = strndup(path, n);
         const char *before = key ? name_map_get(&by_service, key) : NULL;
         free(key);
@@ -364,29 +364,30 @@ static int pair_dumps(const struct strlist *earlier, const struct strlist *later
         else if (!before)
             message_print("%s: the first bundle has no dump of this service", later->items[i]);
         else {
-            s->pairs[s->n][0] = before;
-            s->pairs[s->n++][1] = later->items[i];
+            list->pairs[list->n][0] = before;
+            list->pairs[list->n++][1] = later->items[i];
         }
     }
-    if (rc == 0 && s->n == 0)
+    if (rc == 0 && list->n == 0)
         rc = err_set(err, ERR_NOT_FOUND, "the bundles have no dump of the same service");
     name_map_release(&by_service);
     strlist_release(&services);
     return rc;
 }
 
-static int choose_dumps(const struct strlist lists[2], size_t n_lists, struct dump_list *s, struct err *err)
+static int choose_dumps(const struct strlist lists[2], size_t n_lists, struct dump_list *list,
+                        struct err *err)
 {
     const struct strlist *last = &lists[n_lists - 1];
-    s->has_headings = last->n != 1 || (n_lists == 2 && lists[0].n != 1);
-    s->pairs = calloc(last->n + 1, sizeof *s->pairs);
-    if (!s->pairs)
+    list->has_headings = last->n != 1 || (n_lists == 2 && lists[0].n != 1);
+    list->pairs = calloc(last->n + 1, sizeof *list->pairs);
+    if (!list->pairs)
         return err_nomem(err);
-    if (n_lists == 2 && s->has_headings)
-        return pair_dumps(&lists[0], last, s, err);
-    for (; s->n < last->n; s->n++) {
-        s->pairs[s->n][0] = n_lists == 2 ? lists[0].items[0] : NULL;
-        s->pairs[s->n][1] = last->items[s->n];
+    if (n_lists == 2 && list->has_headings)
+        return pair_dumps(&lists[0], last, list, err);
+    for (; list->n < last->n; list->n++) {
+        list->pairs[list->n][0] = n_lists == 2 ? lists[0].items[0] : NULL;
+        list->pairs[list->n][1] = last->items[list->n];
     }
     return 0;
 }
@@ -404,23 +405,23 @@ static void print_heading(const struct goroutines_options *o, const char *name, 
     fflush(stdout);
 }
 
-/* Reads and prints a dump, or two to compare, below a heading if there are several. */
-static int show_dump(const struct dump_list *s, const struct strlist *files, bool first, struct err *err)
+/* Reads and prints a dump, or compares two. Prints the heading first, if the dumps have headings. */
+static int show_dump(const struct dump_list *list, const struct strlist *files, bool first, struct err *err)
 {
     struct buf bytes[2] = {BUF_INIT(0), BUF_INIT(0)};
     struct goroutines *g = NULL;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < files->n; i++)
-        rc = input_read_inflated(files->items[i], s->keys, &bytes[i], err);
+        rc = input_read_inflated(files->items[i], list->keys, &bytes[i], err);
     if (rc == 0)
         rc = read_dumps(files, bytes, &g, err);
     if (rc == 0)
         rc = require_whole_goroutine(g, files, err);
     if (rc == 0) {
-        if (s->has_headings)
-            print_heading(s->o, files->items[files->n - 1], first);
+        if (list->has_headings)
+            print_heading(list->o, files->items[files->n - 1], first);
         print_cut_dumps(g, files->items);
-        rc = s->o->json ? goroutines_json(g, files->items, err) : print_text(g, s->o, err);
+        rc = list->o->json ? goroutines_json(g, files->items, err) : print_text(g, list->o, err);
     }
     goroutines_free(g);
     buf_release(&bytes[0]);
@@ -429,73 +430,74 @@ static int show_dump(const struct dump_list *s, const struct strlist *files, boo
 }
 
 /* Announces the dumps in the order in which they are read. */
-static int announce_dumps(const struct dump_list *s, struct err *err)
+static int announce_dumps(const struct dump_list *list, struct err *err)
 {
     size_t n = 0;
-    char **names = malloc((2 * s->n + 1) * sizeof *names);
+    char **names = malloc((2 * list->n + 1) * sizeof *names);
     if (!names)
         return err_nomem(err);
-    for (size_t i = 0; i < 2 * s->n; i++)
-        if (s->pairs[i / 2][i % 2])
-            names[n++] = (char *)(uintptr_t)s->pairs[i / 2][i % 2];
-    int rc = input_announce(names, n, s->keys, err);
+    for (size_t i = 0; i < 2 * list->n; i++)
+        if (list->pairs[i / 2][i % 2])
+            names[n++] = (char *)(uintptr_t)list->pairs[i / 2][i % 2];
+    int rc = input_announce(names, n, list->keys, err);
     free(names);
     return rc;
 }
 
 /* Shows each dump that can be read, and reports the others. */
-static int show_all(const struct dump_list *s, struct err *err)
+static int show_all(const struct dump_list *list, struct err *err)
 {
     size_t failed = 0;
-    for (size_t i = 0; i < s->n; i++) {
+    for (size_t i = 0; i < list->n; i++) {
         struct err why = ERR_INIT;
-        const char *before = s->pairs[i][0], *name = s->pairs[i][1];
+        const char *before = list->pairs[i][0], *name = list->pairs[i][1];
         char *both[] = {(char *)(uintptr_t)before, (char *)(uintptr_t)name};
         struct strlist files = {.items = before ? both : both + 1, .n = before ? 2 : 1};
-        *s->current = i;
-        if (show_dump(s, &files, i == failed, &why) == 0)
+        *list->current = i;
+        bool first = i == failed; /* all dumps before this one failed */
+        if (show_dump(list, &files, first, &why) == 0)
             continue;
-        if (s->has_headings && why.kind != ERR_CANCELLED && !strstr(why.msg, name))
+        if (list->has_headings && why.kind != ERR_CANCELLED && !strstr(why.msg, name))
             err_wrap(&why, "%s", name);
-        if (s->n == 1 || !input_error_is_skippable(&why)) {
+        if (list->n == 1 || !input_error_is_skippable(&why)) {
             *err = why;
             return -1;
         }
         message_print_error(stderr, &why);
         failed++;
     }
-    if (s->has_headings && s->o->json)
-        puts(failed == s->n ? "[]" : "]");
-    return failed ? err_set(err, ERR_FAILED, "%zu of %zu dumps could not be read", failed, s->n) : 0;
+    if (list->has_headings && list->o->json)
+        puts(failed == list->n ? "[]" : "]");
+    return failed ? err_set(err, ERR_FAILED, "%zu of %zu dumps could not be read", failed, list->n) : 0;
 }
 
 /* Shows all dumps in one child process, so that it reads their bundles in one pass. */
 static int show_in_child(void *ctx, struct buf *ret, struct err *err)
 {
-    const struct dump_list *s = ctx;
+    const struct dump_list *list = ctx;
     (void)ret;
-    if (announce_dumps(s, err) < 0)
+    if (announce_dumps(list, err) < 0)
         return -1;
-    int rc = show_all(s, err);
+    int rc = show_all(list, err);
     return standard_stream_flush(stdout, rc == 0 ? err : NULL) < 0 ? -1 : rc;
 }
 
-static int show_confined(struct dump_list *s, const struct confined_budget *budget, struct err *err)
+static int show_confined(struct dump_list *list, const struct confined_budget *budget, struct err *err)
 {
     struct proc_fork_limits limits = confined_budget_rest(budget, signals_cancel_fd());
     size_t *current = mmap(NULL, sizeof *current, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (current == MAP_FAILED) /* NOLINT: the system's own macro */
         return err_sys(err, "cannot start another process");
     *current = 0;
-    s->current = current;
-    int rc = proc_run_confined(show_in_child, s, &limits, NULL, err);
+    list->current = current;
+    int rc = proc_run_confined(show_in_child, list, &limits, NULL, err);
     /* The child process is not trusted: it may have written any number. */
-    size_t last = *current < s->n ? *current : 0;
+    size_t last = *current < list->n ? *current : 0;
     munmap(current, sizeof *current);
     if (rc < 0 && err->kind == ERR_LIMIT) {
-        confined_err_wrap(err, s->pairs[last][1]);
-        if (s->has_headings)
-            input_hint_fewer_members("profgrab goroutines", s->pairs[last][1], err);
+        confined_err_wrap(err, list->pairs[last][1]);
+        if (list->has_headings)
+            input_hint_fewer_members("profgrab goroutines", list->pairs[last][1], err);
     }
     return rc;
 }
@@ -506,7 +508,7 @@ static int show_words(const struct goroutines_options *o, const struct strlist *
     struct input_expand_options expand = {
         .content = INPUT_DUMPS, .words_before = "profgrab goroutines", .keys = &keys};
     struct strlist lists[2] = {{0}, {0}};
-    struct dump_list s = {.o = o, .keys = &keys};
+    struct dump_list list = {.o = o, .keys = &keys};
     struct confined_budget budget;
     bool known;
     int rc = input_buffer_stdin(words->items, words->n, -1, err);
@@ -515,10 +517,10 @@ static int show_words(const struct goroutines_options *o, const struct strlist *
     for (size_t i = 0; rc == 0 && i < words->n; i++)
         rc = input_expand(&expand, words->items[i], &lists[i], err);
     if (rc == 0)
-        rc = choose_dumps(lists, words->n, &s, err);
+        rc = choose_dumps(lists, words->n, &list, err);
     if (rc == 0)
-        rc = show_confined(&s, &budget, err);
-    free(s.pairs);
+        rc = show_confined(&list, &budget, err);
+    free(list.pairs);
     strlist_release(&lists[0]);
     strlist_release(&lists[1]);
     input_keys_release(&keys);

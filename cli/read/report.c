@@ -242,7 +242,7 @@ static int write_report(const struct report_options *o, const char *bundle, stru
     if (signals_install(err) < 0 || opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
     struct report_job r = {.o = o, .bundle = bundle, .identities = opener.identities, .fd = -1};
-    /* Unlock before the child starts: its limits must not count the user's time or scrypt's memory. */
+    /* Unlock before the child starts: its limits must not include the user's time and scrypt's memory. */
     int rc = bundle_unlock(bundle, opener.identities, err);
     if (rc == 0)
         rc = page_progress_new(&r.progress, err);

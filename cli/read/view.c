@@ -60,12 +60,12 @@ static int create_page(bool decrypted, char **ret_path, struct err *err)
     return err_sys(err, "cannot make a file under XDG_RUNTIME_DIR, TMPDIR or /tmp");
 }
 
-static const struct page_notes print_notes = {message_print_line, NULL};
+static const struct page_notes notes_on_stderr = {message_print_line, NULL};
 
 /* The page. A confined child draws it. */
 struct page_job {
     const struct strlist *words;
-    struct age_identities *by;
+    struct age_identities *identities;
     struct input_keys keys; /* for encrypted bundles */
     int fd;                 /* of the page */
     const char *path;       /* of the page, for messages */
@@ -109,8 +109,9 @@ static int draw_in_child(void *ctx, struct buf *ret, struct err *err)
     const struct strlist *words = job->words;
     struct page_output to = {write_piece, job, job->progress};
     (void)ret;
-    return words->n == 1 && is_bundle(words->items[0]) ? page_build_bundle(words->items[0], job->by, &to, err)
-                                                       : draw_files(job, &to, err);
+    return words->n == 1 && is_bundle(words->items[0])
+               ? page_build_bundle(words->items[0], job->identities, &to, err)
+               : draw_files(job, &to, err);
 }
 
 /* Returns the size of all inputs on disk. Adjacent members of a bundle count its size once. */
@@ -140,7 +141,7 @@ static int draw_page(struct page_job *job, struct err *err)
     const char *input = words->n == 1 ? words->items[0] : name;
     if (page_progress_new(&job->progress, err) < 0)
         return -1;
-    const struct page_attempts attempts = {input, limits, job->progress, job->fd, &print_notes};
+    const struct page_attempts attempts = {input, limits, job->progress, job->fd, &notes_on_stderr};
     int rc = page_attempt(&attempts, draw_in_child, job, NULL, err);
     page_progress_free(job->progress);
     return rc;
@@ -151,7 +152,7 @@ static int unlock_and_draw(struct page_job *job, struct err *err)
 {
     const struct strlist *words = job->words;
     int rc = words->n == 1 && input_is_encrypted(words->items[0])
-                 ? bundle_unlock(words->items[0], job->by, err)
+                 ? bundle_unlock(words->items[0], job->identities, err)
                  : 0;
     for (size_t i = 0; rc == 0 && i < words->n; i++)
         if (!file_exists(words->items[i]))
@@ -185,7 +186,7 @@ static int write_page(const struct view_options *o, const struct strlist *words,
     if (input_buffer_stdin(words->items, words->n, signals_cancel_fd(), err) < 0 ||
         opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
-    job.by = opener.identities;
+    job.identities = opener.identities;
     int rc = expand_words(words, &job.keys, &files, err);
     if (rc == 0)
         rc = unlock_and_draw(&job, err);
