@@ -115,10 +115,10 @@ static void print_loopback(const struct source_use *use, const struct discovered
     const struct source *s = use->source;
     if (counts->loopback == 0 || counts->loopback == counts->n)
         return;
-    message_print("%s: %zu target%s on loopback, of an unknown host: %s names it", s->name, counts->loopback,
-                  counts->loopback == 1 ? " is" : "s are",
-                  s->line > 0 && !use->is_only ? "`host: NAME` in its entry"
-                                               : "`--from` with a single `--host NAME`");
+    message_print(
+        "%s: %zu target%s on loopback, so %s host is unknown: %s names the host", s->name, counts->loopback,
+        counts->loopback == 1 ? " is" : "s are", counts->loopback == 1 ? "its" : "their",
+        s->line > 0 && !use->is_only ? "`host: NAME` in its entry" : "`--from` with a single `--host NAME`");
 }
 
 /* Prints the notes of a source, and the number of its targets that are left out. */

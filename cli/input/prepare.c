@@ -36,7 +36,9 @@ static int copy_stdin_to(int to, uint64_t max_bytes, int cancel_fd, struct err *
             return -1;
         ssize_t n = read(STDIN_FILENO, block, sizeof block);
         if (n == 0)
-            return lseek(to, 0, SEEK_SET) == 0 ? 0 : err_sys(err, "cannot read standard input back");
+            return lseek(to, 0, SEEK_SET) == 0
+                       ? 0
+                       : err_sys(err, "cannot reopen the temporary copy of standard input");
         if (n < 0 && errno != EINTR && errno != EAGAIN)
             return err_sys(err, "cannot read standard input");
         total += n > 0 ? (uint64_t)n : 0;
@@ -61,7 +63,7 @@ static int buffer_stdin(int cancel_fd, struct err *err)
     if (rc == 0)
         rc = copy_stdin_to(fd, max_bytes, cancel_fd, err);
     if (rc == 0 && dup2(fd, STDIN_FILENO) < 0)
-        rc = err_sys(err, "cannot read standard input back");
+        rc = err_sys(err, "cannot reopen the temporary copy of standard input");
     fd_close(&fd);
     free(path);
     return rc;

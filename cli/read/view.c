@@ -203,7 +203,7 @@ static int show_page(const struct view_options *o, const char *path, struct err 
         return -1;
     if (o->no_browser || pprof_open_viewer("", path, NULL, err) == 0)
         return 0;
-    return err_hint(err, "$BROWSER names one; or open %s yourself", path);
+    return err_hint(err, "set $BROWSER to a browser, or open %s yourself", path);
 }
 
 /* Returns whether a word names an encrypted bundle, or a member of one. */

@@ -300,7 +300,7 @@ SH
     run --separate-stderr env BROWSER="$PWD/missing" DISPLAY=:77 PATH="$PWD" "$profgrab_program" view "$RIG_DIR/profiles/labels.pb.gz"
     assert_status 1
     assert_equal "$stderr" "profgrab: no browser could be started: cannot start $PWD/missing: No such file or directory, sensible-browser ended with exit code 3, xdg-open ended with exit code 4
-hint: \$BROWSER names one; or open $output yourself"
+hint: set \$BROWSER to a browser, or open $output yourself"
     [[ -s $output ]]
     # A browser that starts is tried after those that cannot.
     printf '#!/bin/sh\n: >%q/seen\n' "$PWD" >xdg-open

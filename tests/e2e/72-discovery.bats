@@ -208,10 +208,10 @@ print([(s["name"], s.get("labels")) for h in json.load(sys.stdin) for s in h["se
     # The remote host does not know the name file-03; this test is about the target on loopback.
     run_profgrab --from t.json --dry-run heap
     assert_stdout_has 'file-03  rude'
-    assert_stderr_has '1 target is on loopback, of an unknown host: `--from` with a single `--host NAME` names it'
+    assert_stderr_has '1 target is on loopback, so its host is unknown: `--from` with a single `--host NAME` names the host'
     run_profgrab --from t.json --host file-03 --dry-run heap
     assert_stdout_has near
-    refute_stderr_has 'of an unknown host'
+    refute_stderr_has 'its host is unknown'
     printf '[{"targets":["127.0.0.1:7"],"labels":{"job":"near"}}]' >near.json
     run_profgrab --from near.json --dry-run heap
     assert_status 2
