@@ -60,10 +60,10 @@ static int log_in_openssh(struct opening *o, struct err *err)
     return steps_end(&o->steps, rc, err);
 }
 
-static void report_via(struct opening *o, const char *what, const char *reason)
+static void report_via(struct opening *o, const char *via, const char *reason)
 {
     steps_begin(&o->steps, GATEWAY_VIA);
-    snprintf(o->steps.current.detail, sizeof o->steps.current.detail, "%s%s%s", what, *reason ? ": " : "",
+    snprintf(o->steps.current.detail, sizeof o->steps.current.detail, "%s%s%s", via, *reason ? ": " : "",
              reason);
     o->steps.current.always_print = true;
     steps_end(&o->steps, 0, NULL);
@@ -138,8 +138,8 @@ static int open_carrier(struct opening *o, struct err *err)
         report_via(o, o->facts.via, "");
         return 0;
     }
-    /* first_hop skipped the previous hops: for a master connection that is closed now, or because this hop
-     * needs OpenSSH. Only ssh can open them. */
+    /* first_hop (gateway.c) skipped the previous hops: for a master connection that is closed now, or because
+     * this hop needs OpenSSH. Only ssh can open the skipped hops. */
     bool earlier_hops_skipped = o->hop->number > 0 && !o->hop->previous;
     if (via == SSH_VIA_OPENSSH || earlier_hops_skipped)
         return use_openssh(o, "", err);
@@ -152,7 +152,7 @@ static int open_carrier(struct opening *o, struct err *err)
     return -1;
 }
 
-/* Moves the result to the caller. */
+/* Moves the open carrier and its facts to the caller. */
 static void return_carrier(struct opening *o, struct carrier *ret, struct gateway_hop *ret_hop)
 {
     struct session *session = o->login.session;

@@ -1,4 +1,4 @@
-/* The carrier of a hop: opens it over libssh2 or OpenSSH, and closes it. */
+/* Opens and closes the carrier of a hop, over libssh2 or OpenSSH. */
 #ifndef GATEWAY_CARRIER_H
 #define GATEWAY_CARRIER_H
 
@@ -16,11 +16,11 @@ struct carrier {
 };
 
 /*
- * *ret is an authenticated carrier, *ret_hop has its facts. Reports the steps to hop->options->step: the
- * steps of login_run, or one step for the whole login of our own ssh. Reports a failure as the failure of its
- * step before it returns; the message of *err also names the host. With SSH_VIA_AUTO, tries OpenSSH if
- * libssh2 lacks a feature (ERR_UNSUPPORTED), never after a refused host key. Waits in hop->queues, and
- * retries at a busy server.
+ * Sets *ret to an authenticated carrier, and *ret_hop to the facts about the hop. Reports the steps to
+ * hop->options->step: the steps of login_run, or one step for the whole login of our own ssh. If a step
+ * fails, reports the failed step before it returns; the message of *err also names the host. With
+ * SSH_VIA_AUTO, tries OpenSSH if libssh2 lacks a feature (ERR_UNSUPPORTED), never after a refused host key.
+ * Waits in hop->queues, and retries at a busy server.
  */
 int carrier_open(const struct hop *hop, struct carrier *ret, struct gateway_hop *ret_hop, struct err *err);
 void carrier_close(struct carrier *c);

@@ -29,10 +29,10 @@ struct connection {
 struct forward {
     struct gateway *gw;
     const struct forward_mapping *mappings;
-    size_t n;
+    size_t n_mappings;
     const struct forward_options *options;
     struct pollfd *polled; /* cancel, wake, the lost session, then the listeners */
-    int64_t accept_after;
+    int64_t accept_after;  /* accept failed: call it again at this time; 0: no failure */
 
     bool session_lost;    /* the session is lost and not renewed yet */
     int64_t since;        /* clock_now() when the session was lost or opened */
@@ -44,7 +44,7 @@ struct forward {
 
     pthread_mutex_t mutex; /* guards the members below */
     struct connection *ended;
-    bool renewed; /* the renewal is over */
+    bool renewal_ended; /* gateway_renew has returned, and the loop has not noticed it yet */
     int wake[2];
 };
 enum { POLL_CANCEL, POLL_WAKE, POLL_LOST, POLL_LISTENERS };
@@ -93,7 +93,7 @@ static void report_ended(struct forward *f)
     }
 }
 
-/* Forwards the connection, or closes it if there is no session. */
+/* Forwards the connection, or closes it if that is impossible. */
 static void forward_connection(struct forward *f, size_t mapping, int fd, struct connection *c)
 {
     struct gateway_watch watch = {.ended = on_end, .ctx = c};
@@ -114,7 +114,7 @@ static void forward_connection(struct forward *f, size_t mapping, int fd, struct
 
 static void accept_all(struct forward *f)
 {
-    for (size_t i = 0; i < f->n; i++) {
+    for (size_t i = 0; i < f->n_mappings; i++) {
         while (f->polled[POLL_LISTENERS + i].revents) {
             struct connection *c = calloc(1, sizeof *c);
             int fd = c ? local_listener_accept(f->mappings[i].listener, c->from) : -1;
@@ -172,7 +172,7 @@ static void *renew_gateway(void *ctx)
     int rc = gateway_renew(f->gw, &failure);
     pthread_mutex_lock(&f->mutex);
     f->renewal_error = rc < 0 ? failure : (struct err)ERR_INIT;
-    f->renewed = true;
+    f->renewal_ended = true;
     pthread_mutex_unlock(&f->mutex);
     fd_pipe_wake(f->wake[1]);
     return NULL;
@@ -181,8 +181,8 @@ static void *renew_gateway(void *ctx)
 static bool renewal_is_over(struct forward *f)
 {
     pthread_mutex_lock(&f->mutex);
-    bool over = f->renewed;
-    f->renewed = false;
+    bool over = f->renewal_ended;
+    f->renewal_ended = false;
     pthread_mutex_unlock(&f->mutex);
     if (over) {
         pthread_join(f->renewal, NULL);
@@ -255,11 +255,11 @@ static void wait_for_work(struct forward *f)
     f->polled[POLL_CANCEL] = (struct pollfd){.fd = f->options->cancel_fd, .events = POLLIN};
     f->polled[POLL_WAKE] = (struct pollfd){.fd = f->wake[0], .events = POLLIN};
     f->polled[POLL_LOST] = (struct pollfd){.fd = lost_fd, .events = POLLIN};
-    for (size_t i = 0; i < f->n; i++)
+    for (size_t i = 0; i < f->n_mappings; i++)
         f->polled[POLL_LISTENERS + i] =
             (struct pollfd){.fd = accepting ? f->mappings[i].listener->fd : -1, .events = POLLIN};
-    if (poll(f->polled, (nfds_t)(POLL_LISTENERS + f->n), clock_poll_timeout(next_deadline(f))) < 0)
-        memset(f->polled, 0, (POLL_LISTENERS + f->n) * sizeof *f->polled);
+    if (poll(f->polled, (nfds_t)(POLL_LISTENERS + f->n_mappings), clock_poll_timeout(next_deadline(f))) < 0)
+        memset(f->polled, 0, (POLL_LISTENERS + f->n_mappings) * sizeof *f->polled);
 }
 
 static int serve_connections(struct forward *f, struct err *err)
@@ -280,7 +280,7 @@ static int serve_connections(struct forward *f, struct err *err)
 
 static int prepare_loop(struct forward *f, struct err *err)
 {
-    f->polled = calloc(POLL_LISTENERS + f->n, sizeof *f->polled);
+    f->polled = calloc(POLL_LISTENERS + f->n_mappings, sizeof *f->polled);
     if (!f->polled)
         return err_nomem(err);
     return fd_pipe_nonblocking(f->wake, err);
@@ -291,7 +291,7 @@ int forward_run(struct gateway *gw, const struct forward_mapping *mappings, size
 {
     struct forward f = {.gw = gw,
                         .mappings = mappings,
-                        .n = n,
+                        .n_mappings = n,
                         .options = options,
                         .since = clock_now(),
                         .pause_ms = PAUSE_FIRST_MS,

@@ -33,8 +33,8 @@ struct forward_event {
 
 struct forward_options {
     int cancel_fd;             /* readable: stop */
-    int64_t client_timeout_ms; /* clients wait for this time after the loss of a session; then all clients are
-                                  refused until the session is open again */
+    int64_t client_timeout_ms; /* new clients wait for this time after the loss of a session; then new clients
+                                  are refused until the session is open again */
     /* The thread of forward_run calls the two functions. */
     void (*report)(void *ctx, const struct forward_event *event);
     /* Returns whether a reconnect after this failure would be useless or harmful. */

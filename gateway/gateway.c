@@ -19,8 +19,8 @@ struct gateway {
     struct gateway_shared *shared; /* NULL: nothing is shared */
     struct route route;
     struct hop *hops;                   /* the hops of the route that we open */
-    struct gateway_hop *hop_facts;      /* the results of their first opening */
-    size_t n_hops;                      /* the length of both; 0 on a direct route */
+    struct gateway_hop *hop_facts;      /* the facts about each hop since its first opening */
+    size_t n_hops;                      /* the length of both arrays; 0 on a direct route */
     pthread_mutex_t mutex;              /* guards the members below: several threads may use a gateway */
     struct hub *hub;                    /* the last hop's hub, or the direct one; NULL while none is usable */
     struct gateway_listener *listeners; /* all listeners, linked by `sibling` */
@@ -50,9 +50,9 @@ static size_t first_hop(const struct route *route, const struct login_options *o
 {
     for (size_t i = route->n_hops; i-- > 0 && route->via != SSH_VIA_LIBSSH2;) {
         struct gateway_hop ignored;
-        struct openssh *live = NULL;
-        *ret_has_master = openssh_find(&route->hops[i], options, &ignored, &live, NULL) == 0;
-        openssh_close(live);
+        struct openssh *master = NULL;
+        *ret_has_master = openssh_find(&route->hops[i], options, &ignored, &master, NULL) == 0;
+        openssh_close(master);
         if (*ret_has_master || route->via == SSH_VIA_OPENSSH || route->hops[i].only_openssh[0])
             return i;
     }
@@ -217,7 +217,8 @@ int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, 
                             : session_pool_dial(last_hop(gw), &mapped, ret_fd, err);
 }
 
-/* Returns the next name in the listeners' directory, which the first call creates. The caller frees it. */
+/* Sets *ret to the path of the next listener, in a directory that the first call creates. The caller frees
+ * the path. */
 static int listener_path(struct gateway *gw, char **ret, struct err *err)
 {
     char name[24];

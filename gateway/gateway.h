@@ -1,10 +1,10 @@
 /*
- * Gateways: connections into a host. A gateway forwards file descriptors.
+ * A gateway is the access to one host: it connects file descriptors to destinations there.
  *
  * A gateway owns one SSH session (or none, for a direct route) in one thread, its hub. gateway_attach opens a
  * channel to a destination as seen from the SSH server and moves bytes between the channel and a descriptor
- * until either end closes. The other functions build on gateway_attach. A jump host is a gateway too: the
- * next session runs over a descriptor dialled from it.
+ * until either end closes. The other functions build on gateway_attach. On a route with jump hosts, each
+ * session runs over a channel of the session to the host before it.
  *
  * `ssh-keygen -F` reads the known_hosts files. A changed or revoked key is always ERR_HOST_KEY, and so is an
  * unknown host unless the policy accepts new hosts (HOST_KEY_ACCEPT_NEW). We send a secret only to a host
@@ -50,20 +50,20 @@ void gateway_shared_free(struct gateway_shared *shared);
 
 struct gateway_options {
     struct gateway_shared *shared; /* NULL: nothing is shared */
-    int cancel_fd; /* readable: stop; -1 for none. Must stay open as long as the gateway and the shared state.
-                    */
+    int cancel_fd; /* readable: stop; -1 for none. The caller keeps it open until the gateway is closed and
+                      the shared state is freed. */
     int64_t step_timeout_ms; /* limit of each: connect, handshake, authentication, channel opening */
-    int64_t keepalive_ms;    /* between keepalives */
+    int64_t keepalive_ms;    /* the time between two keepalives */
     int64_t silence_ms; /* a session is dead after this time without data; 0: three keepalive intervals */
-    /* Called after each step of each hop, from the thread of gateway_open; NULL: not called. Unreadable
-     * known_hosts files fail the host key step before the handshake. A direct route has no steps. */
+    /* Called after each step of each hop, from the thread of gateway_open; NULL: not called. If a known_hosts
+     * file is unreadable, the host key step fails before the handshake. A direct route has no steps. */
     void (*step)(void *ctx, const struct gateway_step *step);
     void *step_ctx;
-    const char *host; /* the user's name for the host, for questions; must outlive the gateway. NULL:
-                         questions have only the address */
+    const char *host; /* the user's name for the host, which questions show; must outlive the gateway. NULL:
+                         questions show only the address */
     ask_fn *ask;      /* NULL: no user can answer */
     void *ask_ctx;
-    struct keyring *keyring; /* the answers; must outlive the gateway. NULL: they are not remembered */
+    struct keyring *keyring; /* remembers the answers; must outlive the gateway. NULL: no answer is stored */
     bool ask_keys_only;      /* ask only for the passphrases of private keys */
     int64_t ask_ms;          /* the limit for one answer or one touch of a key; 0: GATEWAY_ASK_MS */
     /*
@@ -84,15 +84,16 @@ int gateway_open(struct route *route, const struct gateway_options *options, str
 /* Ends every link, the session and its thread, and the previous gateways. Accepts NULL. */
 void gateway_close(struct gateway *gw);
 
-/* Returns hop i of those that the gateway opened: 0 is the first, the host itself is the last; NULL after the
- * last. A master connection or our own ssh hides the hops before it. Valid until gateway_close. */
+/* Returns the facts about hop i of those that the gateway opened: 0 is the first, the host itself is the
+ * last; NULL after the last. A master connection or our own ssh hides the hops before it. Valid until
+ * gateway_close. */
 const struct gateway_hop *gateway_hop(const struct gateway *gw, size_t i);
 
 /* The end of a forwarded connection. */
 struct gateway_end {
     uint64_t sent;             /* bytes from the descriptor to the destination */
     uint64_t received;         /* bytes from the destination */
-    const struct err *failure; /* NULL: an end closed the connection */
+    const struct err *failure; /* NULL: one of the two ends closed the connection */
 };
 
 /* A callback for the end of a connection. A thread of the gateway calls it once; it must not block.
@@ -135,12 +136,12 @@ int gateway_listen(struct gateway *gw, const struct destination *to, struct gate
                    struct err *err);
 const char *gateway_listener_path(const struct gateway_listener *l);
 
-/* Checks whether a connection of the listener is accepted but not yet open at the SSH server. It stays in
- * this state for at most step_timeout_ms. */
+/* Checks whether a connection of the listener is accepted but not yet open at the SSH server. A connection
+ * stays in this state for at most step_timeout_ms. */
 bool gateway_listener_is_opening(struct gateway_listener *l);
 
-/* Returns -1 with the error of the last failed connection through this listener and clears it. Without one,
- * returns 0 and leaves err untouched. */
+/* Returns -1 with the error of the last failed connection through this listener, and clears that error. If no
+ * connection has failed since the last call, returns 0 and leaves err untouched. */
 int gateway_listener_failure(struct gateway_listener *l, struct err *err);
 
 /* Global state of libssh2: call the first before any thread starts, the second after the last has ended. */

@@ -32,7 +32,7 @@ static void start_link(struct hub *h, struct link *l)
     struct err why = h->unusable_reason;
     struct stream *stream = NULL;
     int64_t deadline = clock_deadline(h->limits.step_timeout_ms);
-    if (h->exit_error.kind == ERR_NONE && !h->stuck)
+    if (h->carrier_error.kind == ERR_NONE && !h->stuck)
         stream = new_stream(h, l, deadline, &why);
     l->next = h->links;
     h->links = l;
@@ -94,9 +94,9 @@ static bool advance_links(struct hub *h)
 /* Ends all links with the carrier's error. Links that are added later fail with the same error. */
 static void end_links(struct hub *h)
 {
-    hub_set_state(h, HUB_ENDED, &h->exit_error);
+    hub_set_state(h, HUB_ENDED, &h->carrier_error);
     for (struct link *l = h->links; l; l = l->next)
-        link_fail(l, &h->exit_error);
+        link_fail(l, &h->carrier_error);
     while (h->links) {
         struct link *next = h->links->next;
         link_free(h->links);
@@ -108,7 +108,7 @@ static void end_links(struct hub *h)
 static void check_session(struct hub *h)
 {
     int64_t now = clock_now();
-    if (session_check(h->session, &h->exit_error) == 0 && now >= h->next_keepalive) {
+    if (session_check(h->session, &h->carrier_error) == 0 && now >= h->next_keepalive) {
         session_send_keepalive(h->session);
         h->next_keepalive = now + h->limits.keepalive_ms;
     }
@@ -116,13 +116,13 @@ static void check_session(struct hub *h)
 
 static void check_carrier(struct hub *h)
 {
-    if (h->exit_error.kind != ERR_NONE)
+    if (h->carrier_error.kind != ERR_NONE)
         return;
     if (h->session)
         check_session(h);
     else if (h->openssh)
-        openssh_has_ended(h->openssh, &h->exit_error);
-    if (h->exit_error.kind != ERR_NONE)
+        openssh_has_ended(h->openssh, &h->carrier_error);
+    if (h->carrier_error.kind != ERR_NONE)
         end_links(h);
 }
 
@@ -135,7 +135,7 @@ static bool is_idle(const struct hub *h)
 }
 
 /* Fails the links with a broken stream. The session is alive; only their connections have ended. Returns true
- * if there was one, because the next iteration must close its stream. */
+ * if there was such a link, because the next iteration must close its stream. */
 static bool fail_broken_links(struct hub *h)
 {
     struct err why = ERR_INIT;
@@ -152,7 +152,7 @@ static bool fail_broken_links(struct hub *h)
 /* Returns the entry of the carrier for poll(2). */
 static struct pollfd carrier_poll(const struct hub *h)
 {
-    if (h->exit_error.kind != ERR_NONE || (!h->session && !h->openssh))
+    if (h->carrier_error.kind != ERR_NONE || (!h->session && !h->openssh))
         return (struct pollfd){.fd = -1};
     if (h->openssh)
         return (struct pollfd){.fd = openssh_fd(h->openssh), .events = POLLIN};
@@ -182,9 +182,9 @@ static size_t gather_polls(struct hub *h)
 static int64_t next_deadline(const struct hub *h)
 {
     int64_t deadline = CLOCK_NEVER;
-    if (h->session && h->exit_error.kind == ERR_NONE)
+    if (h->session && h->carrier_error.kind == ERR_NONE)
         deadline = h->next_keepalive;
-    if (h->openssh && h->exit_error.kind == ERR_NONE)
+    if (h->openssh && h->carrier_error.kind == ERR_NONE)
         deadline = clock_deadline(OPENSSH_CHECK_MS);
     const struct link *opening = NULL;
     if (!h->stuck)
@@ -226,7 +226,7 @@ static void wait_for_work(struct hub *h)
 static bool serve_idle(struct hub *h)
 {
     bool idle_is_opening = h->session && session_idle_is_opening(h->session);
-    if (!h->session || h->exit_error.kind != ERR_NONE || (h->links && !idle_is_opening))
+    if (!h->session || h->carrier_error.kind != ERR_NONE || (h->links && !idle_is_opening))
         return false;
     session_serve_idle(h->session);
     return idle_is_opening && !session_opening_owner(h->session) && h->links;
@@ -248,7 +248,7 @@ static void *run_loop(void *ctx)
         if (!busy)
             wait_for_work(h);
     }
-    err_set(&h->exit_error, ERR_CANCELLED, "the gateway was closed");
+    err_set(&h->carrier_error, ERR_CANCELLED, "the gateway was closed");
     end_links(h);
     return NULL;
 }

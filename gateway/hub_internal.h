@@ -17,9 +17,9 @@ struct hub {
     struct pollfd *polled;
     size_t cap_polled;
     int64_t next_keepalive;
-    struct err exit_error; /* the error that ended the carrier; ERR_NONE: it has not ended */
-    const void *opening;   /* session_opening_owner at the last check */
-    int64_t opening_since; /* when `opening` got this value */
+    struct err carrier_error; /* the error that ended the carrier; ERR_NONE: it has not ended */
+    const void *opening;      /* session_opening_owner at the last check */
+    int64_t opening_since;    /* when `opening` got this value */
     bool stuck;
 
     pthread_mutex_t mutex; /* guards the members below */
@@ -32,13 +32,14 @@ struct hub {
     enum hub_state state;
     bool idle;
     struct err unusable_reason; /* set unless the state is HUB_USABLE */
-    int lost[2];                /* -1 until hub_lost_fd */
-    int wake[2];
+    int lost[2];                /* a pipe, see hub_lost_fd; -1 until the first call of that function */
+    int wake[2];                /* a pipe that wakes the hub's thread */
 };
 
 /* ---- the mailbox, from the hub's thread ---------------------------------------------------------------- */
 
-/* Empties the mailbox: *ret_new are the links. Returns false when the hub must stop. */
+/* Empties the mailbox: sets *ret_new to its links, and adds its listeners to h->listeners. Returns false when
+ * the hub must stop. */
 bool hub_read_mailbox(struct hub *h, struct link **ret_new);
 
 /* Sets the state for hub_state. HUB_ENDED is final. */

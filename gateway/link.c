@@ -10,7 +10,7 @@
 #include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
-/* How long we wait for a far end to confirm the end of a connection. */
+/* How long we wait for the stream to confirm the end of a connection. */
 #define CLOSE_TIMEOUT_MS 30000
 
 #ifndef MSG_NOSIGNAL
@@ -121,8 +121,8 @@ static ssize_t local_read(struct link *l, void *p, size_t n)
 
 static ssize_t local_write(struct link *l, const void *p, size_t n)
 {
-    ssize_t put = send(l->fd, p, n, MSG_NOSIGNAL);
-    return put >= 0 ? put : errno == EAGAIN || errno == EINTR ? STREAM_AGAIN : STREAM_BROKEN;
+    ssize_t sent = send(l->fd, p, n, MSG_NOSIGNAL);
+    return sent >= 0 ? sent : errno == EAGAIN || errno == EINTR ? STREAM_AGAIN : STREAM_BROKEN;
 }
 
 /* Records that the local peer has closed its end, so that the link ends without an error. */
@@ -132,7 +132,7 @@ static int set_peer_closed(struct link *l)
     return -1;
 }
 
-/* Moves data from local to far. Returns -1 if the link is broken. */
+/* Moves data from the local peer to the stream. Returns -1 if the link is broken. */
 static int move_up(struct link *l, bool *progress)
 {
     struct link_flow *f = &l->up;
@@ -168,7 +168,7 @@ static int move_up(struct link *l, bool *progress)
     return 0;
 }
 
-/* Moves data from far to local. Returns -1 if the link is broken. */
+/* Moves data from the stream to the local peer. Returns -1 if the link is broken. */
 static int move_down(struct link *l, bool *progress)
 {
     struct link_flow *f = &l->down;
@@ -212,7 +212,7 @@ bool link_advance(struct link *l)
         return progress || l->state != LINK_OPEN;
     case LINK_CLOSING:
         if (l->stream->type->close(l->stream) == 0) {
-            /* libssh2 cannot cancel an opening in progress. */
+            /* Wait for an opening in progress without a deadline, because libssh2 cannot cancel it. */
             if (!l->opened || clock_now() < l->deadline)
                 return false;
             l->stream->type->discard(l->stream);

@@ -43,14 +43,15 @@ struct link {
     struct gateway_watch watch;        /* called when the link ends; its function may be NULL */
     struct stream *stream;
     enum link_state state;
-    bool peer_closed; /* the local peer has closed its end */
-    bool broken;      /* the stream failed; the hub calls link_fail with the reason */
-    struct link_flow up, down;
+    bool peer_closed;      /* the local peer has closed its end */
+    bool broken;           /* the stream failed; the hub calls link_fail with the reason */
+    struct link_flow up;   /* from fd to the stream */
+    struct link_flow down; /* from the stream to fd */
 };
 
 /* Takes ownership of fd, also on failure. */
 struct link *link_new(int fd, const struct destination *to, struct err *err);
-/* Frees it at once, without an orderly close. */
+/* Frees the link at once, without an orderly close. */
 void link_free(struct link *l);
 
 /* Sets the stream of the link and begins to open it. */

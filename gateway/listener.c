@@ -27,7 +27,7 @@ int listener_new(const char *path, const struct destination *to, struct gateway_
         (l->fd = fd_socket(AF_UNIX, err)) < 0)
         goto fail;
     int rc = bind(l->fd, (struct sockaddr *)&address, sizeof address);
-    /* The path is our socket only after bind succeeds. */
+    /* Store the path only after bind has succeeded, because listener_free removes a stored path. */
     if (rc == 0)
         snprintf(l->path, sizeof l->path, "%s", path);
     if (rc < 0 || chmod(path, 0600) < 0 || listen(l->fd, 64) < 0) {

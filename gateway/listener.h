@@ -23,17 +23,19 @@ struct gateway_listener {
 /* Creates the socket at `path` and listens on it. */
 int listener_new(const char *path, const struct destination *to, struct gateway_listener **ret,
                  struct err *err);
-/* Closes it and removes its socket. */
+/* Closes the listener, removes its socket and frees it. */
 void listener_free(struct gateway_listener *l);
 
-/* Accepts one connection from this process; -1 if there is none. Closes connections of other processes. */
+/* Accepts one connection from this process, and closes connections of other processes. Returns -1 if there is
+ * none, and sets accept_after if accept(2) failed. */
 int listener_accept(struct gateway_listener *l);
 
 void listener_set_failure(struct gateway_listener *l, const struct err *why);
 /* Changes the number of opening connections by 1 or -1. */
 void listener_count_opening(struct gateway_listener *l, int change);
 
-/* Room in unix_socket_make_directory for a slash, a number of up to ten digits and a NUL. */
+/* The room that the path of a listener needs after its directory (see unix_socket_make_directory): a slash, a
+ * number of up to ten digits and a NUL. */
 #define LISTENER_ROOM 12
 
 #endif

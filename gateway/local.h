@@ -27,14 +27,14 @@ struct local_address {
  */
 int local_address_parse(const char *text, struct local_address *ret, struct err *err);
 
-/* Checks that only local programs can connect to it. */
+/* Checks that only local programs can connect to the address. */
 bool local_address_is_private(const struct local_address *a);
 
 /* Writes "127.0.0.1:6060", "[::1]:6060", or the socket's path. */
 #define LOCAL_ADDRESS_NAME 128
 char *local_address_name(const struct local_address *a, char dst[LOCAL_ADDRESS_NAME]);
 
-/* Writes the address for a local client: loopback if the listener is on all interfaces. */
+/* Writes the address that a local client connects to: loopback if the listener is on all interfaces. */
 char *local_address_client_name(const struct local_address *a, char dst[LOCAL_ADDRESS_NAME]);
 
 struct local_listener {
@@ -47,12 +47,12 @@ struct local_listener {
         .fd = -1                                                                                             \
     }
 
-/* Listens. ERR_BUSY if another program listens there. Replaces an abandoned Unix socket of the user; any
- * other file is ERR_EXISTS. */
+/* Starts to listen. ERR_BUSY if another program listens there. Replaces an abandoned Unix socket of the user;
+ * any other file is ERR_EXISTS. */
 int local_listener_open(const struct local_address *at, struct local_listener *ret, struct err *err);
 
-/* Closes it and removes its Unix socket, unless another program listens on that path now. A second call does
- * nothing. */
+/* Closes the listener and removes its Unix socket, unless another program listens on that path now. A second
+ * call does nothing. */
 void local_listener_close(struct local_listener *l);
 
 /* Accepts one connection; -1 with errno of accept(2). `from` is the client: "127.0.0.1:51234", or "a local

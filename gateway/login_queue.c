@@ -17,7 +17,7 @@ struct waiting_login {
     int fd; /* closed when the login may start */
 };
 
-/* The queue of an address. It exists until login_queues_free, because its limit stays reduced. */
+/* The queue of an address. It exists until login_queues_free, because it stores the reduced limit. */
 struct login_queue {
     struct login_queue *next;
     char *address;

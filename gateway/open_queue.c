@@ -9,8 +9,8 @@
 #include "gateway/ssh/session.h"
 #include "base/banned.h"
 
-/* A destination that does not answer makes the session stuck if other links wait. This happens at the
- * earliest of three times: after STUCK_MS without any data, STUCK_BUSY_MS after the start of the opening, and
+/* A session becomes stuck if an opening gets no answer while other links wait. It does so at the earliest of
+ * three times: after STUCK_MS without any data, STUCK_BUSY_MS after the start of the opening, and
  * STUCK_SPARE_MS before the deadline of a waiting link. */
 #define STUCK_MS 1500
 #define STUCK_BUSY_MS 5000
@@ -20,8 +20,8 @@
  * other channels, so data extends the time. */
 static int64_t stuck_deadline(const struct hub *h)
 {
-    int64_t last_rx = session_last_receive_time(h->session);
-    int64_t quiet_since = last_rx > h->opening_since ? last_rx : h->opening_since;
+    int64_t last_received = session_last_receive_time(h->session);
+    int64_t quiet_since = last_received > h->opening_since ? last_received : h->opening_since;
     return clock_min(quiet_since + STUCK_MS, h->opening_since + STUCK_BUSY_MS);
 }
 
@@ -55,7 +55,7 @@ static void fail_waiting(struct hub *h, const struct link *opening)
 void open_queue_check(struct hub *h)
 {
     const struct link *opening = NULL;
-    if (!h->session || h->exit_error.kind != ERR_NONE)
+    if (!h->session || h->carrier_error.kind != ERR_NONE)
         return;
     if (session_opening_owner(h->session) != h->opening) {
         h->opening = session_opening_owner(h->session);

@@ -17,7 +17,7 @@
 struct pooled_session {
     struct pooled_session *next;
     struct hub *hub;
-    struct gateway_hop hop;
+    struct gateway_hop facts;
     unsigned users;
 };
 
@@ -30,7 +30,7 @@ struct session_pool {
     pthread_cond_t changed;
     bool opening;                    /* a caller is opening a session */
     unsigned n_finished_openings;    /* the number of finished openings */
-    struct err last;                 /* the result of the last opening */
+    struct err last_result;          /* of the last opening; ERR_NONE: success */
     struct pooled_session *sessions; /* newest first */
     size_t n_sessions;
 };
@@ -43,7 +43,7 @@ struct session_pools {
 /* ---- the key of a pool --------------------------------------------------------------------------------- */
 
 /* Adds the properties that two gateways must have in common to share a session: the login, the carrier, and
- * the address, because the configuration of ssh(1) may depend on it. */
+ * the address, because the configuration of ssh(1) may depend on the address. */
 static void add_key(struct buf *key, const struct hop *hop)
 {
     login_key_add(key, hop);
@@ -184,7 +184,7 @@ static int start_session(const struct hop *hop, struct pooled_session **ret, str
     struct pooled_session *session = calloc(1, sizeof *session);
     if (!session)
         return err_nomem(err);
-    if (carrier_open(hop, &carrier, &session->hop, err) < 0 ||
+    if (carrier_open(hop, &carrier, &session->facts, err) < 0 ||
         hub_start(&carrier, &hop->options->limits, &session->hub, err) < 0) {
         free(session);
         return -1;
@@ -211,7 +211,7 @@ static int add_session(const struct hop *hop, struct err *err)
     pthread_mutex_lock(&p->mutex);
     p->opening = false;
     p->n_finished_openings++;
-    p->last = why;
+    p->last_result = why;
     pthread_cond_broadcast(&p->changed);
     if (rc < 0) {
         *err = why;
@@ -229,9 +229,9 @@ static int wait_for_opening(struct session_pool *p, struct err *err)
     unsigned before = p->n_finished_openings;
     while (p->opening && p->n_finished_openings == before)
         pthread_cond_wait(&p->changed, &p->mutex);
-    if (p->last.kind == ERR_NONE)
+    if (p->last_result.kind == ERR_NONE)
         return 0;
-    *err = p->last;
+    *err = p->last_result;
     return -1;
 }
 
@@ -249,7 +249,7 @@ int session_pool_acquire_hub(const struct hop *hop, bool exclusive, struct acqui
     }
     if (rc == 0) {
         session->users++;
-        *ret = (struct acquired_hub){.hub = session->hub, .facts = &session->hop, .was_open = !opened_here};
+        *ret = (struct acquired_hub){.hub = session->hub, .facts = &session->facts, .was_open = !opened_here};
     }
     pthread_mutex_unlock(&p->mutex);
     if (rc < 0 && err)

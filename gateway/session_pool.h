@@ -10,7 +10,7 @@
 #include "gateway/hub.h"
 #include "gateway/ssh/hop.h"
 
-/* The session pools that gateways share, by the configuration of their hops. Thread-safe. */
+/* The session pools that gateways share, one for each configuration of a hop. Thread-safe. */
 struct session_pools;
 int session_pools_new(struct session_pools **ret, struct err *err);
 /* Ends their sessions. The gateways must be closed. Accepts NULL. */

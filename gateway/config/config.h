@@ -52,7 +52,7 @@ struct ssh_config {
         struct strlist identity_files;    /* after ssh_config_resolve: the file or FILE.pub exists */
         struct strlist certificate_files; /* the user's certificates; only existing files */
         bool identities_only;
-        char *agent;    /* NULL: no agent */
+        char *agent;    /* the agent's socket; NULL: no agent */
         bool publickey; /* PubkeyAuthentication allows this method; the next members likewise */
         bool password;  /* this and the next: false with BatchMode */
         bool keyboard_interactive;
@@ -73,6 +73,7 @@ struct ssh_config {
     bool compressible;     /* the caller expects compressible data: compress if the round trip is long */
     char only_openssh[64]; /* the setting that requires OpenSSH ("PKCS11Provider"), or "" */
 };
+/* Runs `ssh -G` for the address and applies our settings (NULL: none). */
 int ssh_config_resolve(const char *address, const struct ssh_settings *settings,
                        const struct proc_limits *limits, struct ssh_config *ret, struct err *err);
 /* Parses the output of `ssh -G`; `address` is for the token %n. */

@@ -14,15 +14,15 @@
 
 struct route_builder {
     const struct proc_limits *limits;
-    const struct ssh_settings *settings; /* the target's */
+    const struct ssh_settings *settings; /* for the target host */
     size_t n_resolved;                   /* the number of hosts resolved by `ssh -G` */
     struct route *route;
 };
 
-static int add_host(struct route_builder *w, const char *address, const struct ssh_settings *settings,
+static int add_host(struct route_builder *builder, const char *address, const struct ssh_settings *settings,
                     struct err *err);
 
-/* Adds a hop to the list in ProxyJump's form, with the hop's original address. */
+/* Appends a hop to a list of jump hosts in ProxyJump's form, under its requested address. */
 static int add_spec(struct buf *list, const struct ssh_config *c, struct err *err)
 {
     struct address a = {0};
@@ -30,9 +30,9 @@ static int add_spec(struct buf *list, const struct ssh_config *c, struct err *er
         return -1;
     const char *user = c->requested.user ? c->requested.user : a.user;
     unsigned port = c->requested.port ? c->requested.port : a.port;
-    bool numeric = strchr(a.host, ':') != NULL;
-    buf_addf(list, "%s%s%s%s%s%s", list->len ? "," : "", user ? user : "", user ? "@" : "",
-             numeric ? "[" : "", a.host, numeric ? "]" : "");
+    bool ipv6 = strchr(a.host, ':') != NULL;
+    buf_addf(list, "%s%s%s%s%s%s", list->len ? "," : "", user ? user : "", user ? "@" : "", ipv6 ? "[" : "",
+             a.host, ipv6 ? "]" : "");
     if (port)
         buf_addf(list, ":%u", port);
     address_release(&a);
@@ -55,44 +55,44 @@ static int store_jumps(const struct route *route, struct ssh_config *c, struct e
     return rc;
 }
 
-static int append_hop(struct route_builder *w, struct ssh_config *c, struct err *err)
+static int append_hop(struct route_builder *builder, struct ssh_config *c, struct err *err)
 {
-    if (w->route->n_hops > 0 && store_jumps(w->route, c, err) < 0)
+    if (builder->route->n_hops > 0 && store_jumps(builder->route, c, err) < 0)
         return -1;
-    struct ssh_config *hops = realloc(w->route->hops, (w->route->n_hops + 1) * sizeof *hops);
+    struct ssh_config *hops = realloc(builder->route->hops, (builder->route->n_hops + 1) * sizeof *hops);
     if (!hops)
         return err_nomem(err);
-    w->route->hops = hops;
-    hops[w->route->n_hops++] = *c;
+    builder->route->hops = hops;
+    hops[builder->route->n_hops++] = *c;
     *c = (struct ssh_config){0};
     return 0;
 }
 
-static int resolve_config(struct route_builder *w, const char *address, const struct ssh_settings *settings,
-                          struct ssh_config *ret, struct err *err)
+static int resolve_config(struct route_builder *builder, const char *address,
+                          const struct ssh_settings *settings, struct ssh_config *ret, struct err *err)
 {
-    if (w->n_resolved > MAX_JUMPS) {
+    if (builder->n_resolved > MAX_JUMPS) {
         err_set(err, ERR_USAGE, "more than %d jump hosts in a row", MAX_JUMPS);
         return err_hint(err,
                         "a ProxyJump that also applies to the jump host itself makes an endless route: add "
                         "\"ProxyJump none\" for that host");
     }
-    w->n_resolved++;
-    return ssh_config_resolve(address, settings, w->limits, ret, err);
+    builder->n_resolved++;
+    return ssh_config_resolve(address, settings, builder->limits, ret, err);
 }
 
 /* Adds a hop that is reached from the previous hop, without its own proxy command and jumps. */
-static int append_later_jump(struct route_builder *w, struct ssh_config *c, struct err *err)
+static int append_later_jump(struct route_builder *builder, struct ssh_config *c, struct err *err)
 {
     free(c->connect.proxy_command);
     free(c->connect.jump);
     c->connect.proxy_command = c->connect.jump = NULL;
-    return append_hop(w, c, err);
+    return append_hop(builder, c, err);
 }
 
-/* Adds one host of a list of jumps, in ProxyJump's form. Of the target's settings only the configuration
+/* Adds the host that `spec`, an entry of ProxyJump, names. Of the target's settings only the configuration
  * file, the carrier and accept-new apply to a jump host. */
-static int add_jump(struct route_builder *w, const char *spec, bool first, struct err *err)
+static int add_jump(struct route_builder *builder, const char *spec, bool first, struct err *err)
 {
     int rc = -1;
     struct address a = {0};
@@ -101,40 +101,40 @@ static int add_jump(struct route_builder *w, const char *spec, bool first, struc
         return -1;
     struct ssh_settings settings = {.user = a.user,
                                     .port = a.port,
-                                    .config = w->settings->config,
-                                    .via = w->settings->via,
-                                    .accept_new = w->settings->accept_new};
+                                    .config = builder->settings->config,
+                                    .via = builder->settings->via,
+                                    .accept_new = builder->settings->accept_new};
     if (first)
-        rc = add_host(w, a.host, &settings, err);
-    else if (resolve_config(w, a.host, &settings, &c, err) == 0)
-        rc = append_later_jump(w, &c, err);
+        rc = add_host(builder, a.host, &settings, err);
+    else if (resolve_config(builder, a.host, &settings, &c, err) == 0)
+        rc = append_later_jump(builder, &c, err);
     ssh_config_release(&c);
     address_release(&a);
     return rc;
 }
 
-static int add_jumps(struct route_builder *w, const char *list, struct err *err)
+static int add_jumps(struct route_builder *builder, const char *list, struct err *err)
 {
     int rc = 0;
     struct strlist specs = {0};
     if (strlist_split(&specs, list, err) < 0)
         rc = -1;
     for (size_t i = 0; rc == 0 && i < specs.n; i++)
-        rc = add_jump(w, specs.items[i], i == 0, err);
+        rc = add_jump(builder, specs.items[i], i == 0, err);
     strlist_release(&specs);
     return rc;
 }
 
 /* Adds a host after the hops that lead to it. */
-static int add_host(struct route_builder *w, const char *address, const struct ssh_settings *settings,
+static int add_host(struct route_builder *builder, const char *address, const struct ssh_settings *settings,
                     struct err *err)
 {
     int rc = -1;
     struct ssh_config c = {0};
-    if (resolve_config(w, address, settings, &c, err) < 0)
+    if (resolve_config(builder, address, settings, &c, err) < 0)
         return -1;
-    if (!c.connect.jump || add_jumps(w, c.connect.jump, err) == 0)
-        rc = append_hop(w, &c, err);
+    if (!c.connect.jump || add_jumps(builder, c.connect.jump, err) == 0)
+        rc = append_hop(builder, &c, err);
     ssh_config_release(&c);
     return rc;
 }
@@ -152,8 +152,8 @@ int route_resolve(const struct host *host, const struct ssh_settings *override,
         *ret = route;
         return 0;
     }
-    struct route_builder w = {.limits = limits, .settings = &settings, .route = &route};
-    if (add_host(&w, host->address, &settings, err) < 0) {
+    struct route_builder builder = {.limits = limits, .settings = &settings, .route = &route};
+    if (add_host(&builder, host->address, &settings, err) < 0) {
         route_release(&route);
         return -1;
     }

@@ -16,23 +16,24 @@
 #include "base/banned.h"
 
 /* Finds the agent's socket. `$NAME` means the variable's value. */
-static int find_agent(struct ssh_keywords *r, struct err *err)
+static int find_agent(struct ssh_keywords *result, struct err *err)
 {
-    const char *variable = r->agent_given ? NULL : "SSH_AUTH_SOCK";
-    if (r->c.login.agent && r->c.login.agent[0] == '$' && r->c.login.agent[1] != '{')
-        variable = r->c.login.agent + 1;
+    const char *variable = result->agent_given ? NULL : "SSH_AUTH_SOCK";
+    if (result->config.login.agent && result->config.login.agent[0] == '$' &&
+        result->config.login.agent[1] != '{')
+        variable = result->config.login.agent + 1;
     if (!variable)
         return 0;
-    const char *set = getenv(variable);
-    return ssh_keywords_set_optional(&r->c.login.agent, set && *set ? set : "none", err);
+    const char *value = getenv(variable);
+    return ssh_keywords_set_optional(&result->config.login.agent, value && *value ? value : "none", err);
 }
 
-static int expand_tokens(struct ssh_keywords *r, const char *original, struct err *err)
+static int expand_tokens(struct ssh_keywords *result, const char *original, struct err *err)
 {
-    struct ssh_config *c = &r->c;
+    struct ssh_config *c = &result->config;
     struct strlist *const lists[] = {&c->login.identity_files, &c->login.certificate_files};
     struct tokens t;
-    int rc = tokens_init(&t, c, original, r->hash_includes_jump, err);
+    int rc = tokens_init(&t, c, original, result->hash_includes_jump, err);
     if (rc == 0 && c->connect.jump)
         rc = tokens_expand(&t, &c->connect.jump, TOKENS_PROXY, err);
     if (rc == 0 && c->connect.proxy_command)
@@ -45,63 +46,64 @@ static int expand_tokens(struct ssh_keywords *r, const char *original, struct er
 }
 
 /* Applies settings that change the meaning of others. */
-static void apply_dependencies(struct ssh_keywords *r)
+static void apply_dependencies(struct ssh_keywords *result)
 {
-    struct ssh_config *c = &r->c;
+    struct ssh_config *c = &result->config;
     const char *keyword = "";
-    if (r->batch) {
+    if (result->batch) {
         c->login.password = c->login.keyboard_interactive = false;
         c->login.password_prompts = 0;
     }
-    if (r->fd_pass && c->connect.proxy_command)
+    if (result->fd_pass && c->connect.proxy_command)
         keyword = "ProxyUseFdpass";
-    else if (r->trusts_localhost && !c->host_key.alias && address_is_loopback(c->hostname))
+    else if (result->trusts_localhost && !c->host_key.alias && address_is_loopback(c->hostname))
         keyword = "NoHostAuthenticationForLocalhost";
     if (!c->only_openssh[0])
         snprintf(c->only_openssh, sizeof c->only_openssh, "%s", keyword);
 }
 
-static int finish_reading(struct ssh_keywords *r, const char *original, struct err *err)
+static int finish_reading(struct ssh_keywords *result, const char *original, struct err *err)
 {
-    struct ssh_config *c = &r->c;
+    struct ssh_config *c = &result->config;
     if (!c->hostname || !c->user || !c->port)
         return err_set(err, ERR_FAILED, "ssh -G printed no %s",
                        !c->hostname ? "hostname"
                        : !c->user   ? "user"
                                     : "port");
     c->host_key.n_user_files = c->host_key.files.n;
-    for (size_t i = 0; i < r->global_known_hosts.n; i++)
-        if (strlist_add(&c->host_key.files, r->global_known_hosts.items[i], err) < 0)
+    for (size_t i = 0; i < result->global_known_hosts.n; i++)
+        if (strlist_add(&c->host_key.files, result->global_known_hosts.items[i], err) < 0)
             return -1;
-    if (find_agent(r, err) < 0)
+    if (find_agent(result, err) < 0)
         return -1;
-    apply_dependencies(r);
-    return expand_tokens(r, original, err);
+    apply_dependencies(result);
+    return expand_tokens(result, original, err);
 }
 
 int ssh_config_parse(const char *address, const void *p, size_t n, struct ssh_config *ret, struct err *err)
 {
-    struct ssh_keywords r = {
-        .c = {.login = {
-                  .publickey = true, .password = true, .keyboard_interactive = true, .password_prompts = 3}}};
+    struct ssh_keywords result = {.config = {.login = {.publickey = true,
+                                                       .password = true,
+                                                       .keyboard_interactive = true,
+                                                       .password_prompts = 3}}};
     struct address a = {0};
     int rc = -1;
     if (address_parse(address, &a, err) < 0)
         goto out;
-    if (ssh_keywords_read(&r, p, n, err) < 0 || finish_reading(&r, a.host, err) < 0)
+    if (ssh_keywords_read(&result, p, n, err) < 0 || finish_reading(&result, a.host, err) < 0)
         goto out;
-    *ret = r.c;
-    r.c = (struct ssh_config){0};
+    *ret = result.config;
+    result.config = (struct ssh_config){0};
     rc = 0;
 out:
     address_release(&a);
-    strlist_release(&r.global_known_hosts);
-    ssh_config_release(&r.c);
+    strlist_release(&result.global_known_hosts);
+    ssh_config_release(&result.config);
     return rc;
 }
 
-/* Checks whether the identity exists. Its public half suffices, because the agent may have the private
- * half. */
+/* Checks whether the identity file or FILE.pub exists. FILE.pub suffices, because the agent may have the
+ * private half. */
 static bool identity_exists(const char *file)
 {
     char public[4096];
@@ -180,7 +182,7 @@ static int apply_settings(struct ssh_config *c, const struct ssh_settings *s, st
     return ssh_keywords_set_optional(&c->connect.jump, s->jump, err);
 }
 
-/* Stores the request with its result. */
+/* Stores the requested address and settings beside the resulting configuration. */
 static int store_request(struct ssh_config *c, const char *address, const struct ssh_settings *s,
                          struct err *err)
 {
@@ -235,22 +237,22 @@ int ssh_config_resolve(const char *address, const struct ssh_settings *settings,
     static const struct ssh_settings no_settings = {0};
     const struct ssh_settings *s = settings ? settings : &no_settings;
     struct ssh_config c = {0};
-    struct proc_result out;
+    struct proc_result output;
     struct address a = {0};
     /* Check before any program runs: ssh must never parse an address as an option. */
     if (address_parse(address, &a, err) < 0)
         return -1;
     address_release(&a);
-    if (run_ssh(address, s, limits, &out, err) < 0)
+    if (run_ssh(address, s, limits, &output, err) < 0)
         return -1;
     int rc = -1;
-    if (out.exit_code != 0) {
+    if (output.exit_code != 0) {
         err_set(err, ERR_DENIED, "ssh -G %s: %s", address,
-                *out.error_output ? out.error_output : "it failed without a message");
+                *output.error_output ? output.error_output : "it failed without a message");
         err_hint(err, "ssh itself refuses this; look at its configuration (%s)", configuration_file(s));
         goto out;
     }
-    if (ssh_config_parse(address, buf_str(&out.out), out.out.len, &c, err) < 0 ||
+    if (ssh_config_parse(address, buf_str(&output.out), output.out.len, &c, err) < 0 ||
         apply_settings(&c, s, err) < 0 || store_request(&c, address, s, err) < 0)
         goto out;
     *ret = c;
@@ -258,7 +260,7 @@ int ssh_config_resolve(const char *address, const struct ssh_settings *settings,
     rc = 0;
 out:
     ssh_config_release(&c);
-    proc_result_release(&out);
+    proc_result_release(&output);
     return rc;
 }
 

@@ -7,19 +7,19 @@
 
 struct keyword {
     const char *name;
-    int (*read)(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err);
+    int (*read)(const struct keyword *k, struct ssh_keywords *result, const char *value, struct err *err);
     size_t offset;     /* in struct ssh_keywords */
     const char *label; /* the spelling of ssh_config(5), for messages */
 };
 
-static void *field_at(const struct keyword *k, struct ssh_keywords *r)
+static void *field_at(const struct keyword *k, struct ssh_keywords *result)
 {
-    return (char *)r + k->offset;
+    return (char *)result + k->offset;
 }
 
-static int read_text(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
+static int read_text(const struct keyword *k, struct ssh_keywords *result, const char *value, struct err *err)
 {
-    char **into = field_at(k, r);
+    char **into = field_at(k, result);
     char *copy = strdup(value);
     if (!copy)
         return err_nomem(err);
@@ -39,15 +39,16 @@ int ssh_keywords_set_optional(char **into, const char *value, struct err *err)
     return 0;
 }
 
-static int read_optional(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
+static int read_optional(const struct keyword *k, struct ssh_keywords *result, const char *value,
+                         struct err *err)
 {
-    return ssh_keywords_set_optional(field_at(k, r), value, err);
+    return ssh_keywords_set_optional(field_at(k, result), value, err);
 }
 
 /* Reads one of several lines with the same keyword. */
-static int read_item(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
+static int read_item(const struct keyword *k, struct ssh_keywords *result, const char *value, struct err *err)
 {
-    return strcmp(value, "none") == 0 ? 0 : strlist_add(field_at(k, r), value, err);
+    return strcmp(value, "none") == 0 ? 0 : strlist_add(field_at(k, result), value, err);
 }
 
 /* Returns the length of the path at `p`. ssh does not quote paths: a blank that is followed by a slash
@@ -64,12 +65,13 @@ static size_t path_length(const char *p)
 }
 
 /* Reads several paths on one line. */
-static int read_paths(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
+static int read_paths(const struct keyword *k, struct ssh_keywords *result, const char *value,
+                      struct err *err)
 {
     for (const char *p = value + strspn(value, " "); *p; p += strspn(p, " ")) {
         size_t n = path_length(p);
         bool none = n == 4 && strncmp(p, "none", n) == 0;
-        if (!none && strlist_addn(field_at(k, r), p, n, err) < 0)
+        if (!none && strlist_addn(field_at(k, result), p, n, err) < 0)
             return -1;
         p += n;
     }
@@ -86,18 +88,19 @@ static bool is_yes(const char *value)
     return strcmp(value, "yes") == 0 || strcmp(value, "true") == 0;
 }
 
-static int read_flag(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
+static int read_flag(const struct keyword *k, struct ssh_keywords *result, const char *value, struct err *err)
 {
     (void)err;
-    *(bool *)field_at(k, r) = is_yes(value);
+    *(bool *)field_at(k, result) = is_yes(value);
     return 0;
 }
 
 /* Reads a flag that may have several forms of yes (`host-bound`). */
-static int read_allowed(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
+static int read_allowed(const struct keyword *k, struct ssh_keywords *result, const char *value,
+                        struct err *err)
 {
     (void)err;
-    *(bool *)field_at(k, r) = !is_no(value);
+    *(bool *)field_at(k, result) = !is_no(value);
     return 0;
 }
 
@@ -108,129 +111,137 @@ static int set_number_error(const struct keyword *k, const char *value, struct e
                    text_printable(shown, sizeof shown, value, strlen(value)));
 }
 
-static int read_port(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
+static int read_port(const struct keyword *k, struct ssh_keywords *result, const char *value, struct err *err)
 {
-    uint64_t v = 0;
-    if (text_to_uint(value, 65535, &v) < 0 || v == 0)
+    uint64_t port = 0;
+    if (text_to_uint(value, 65535, &port) < 0 || port == 0)
         return set_number_error(k, value, err);
-    r->c.port = (unsigned)v;
+    result->config.port = (unsigned)port;
     return 0;
 }
 
-static int read_number(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
+static int read_number(const struct keyword *k, struct ssh_keywords *result, const char *value,
+                       struct err *err)
 {
-    uint64_t v = 0;
-    if (strcmp(value, "none") != 0 && text_to_uint(value, INT32_MAX, &v) < 0)
+    uint64_t number = 0;
+    if (strcmp(value, "none") != 0 && text_to_uint(value, INT32_MAX, &number) < 0)
         return set_number_error(k, value, err);
-    *(unsigned *)field_at(k, r) = (unsigned)v;
+    *(unsigned *)field_at(k, result) = (unsigned)number;
     return 0;
 }
 
-static int read_family(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
+static int read_family(const struct keyword *k, struct ssh_keywords *result, const char *value,
+                       struct err *err)
 {
     (void)k;
     (void)err;
-    r->c.connect.family = strcmp(value, "inet") == 0    ? ADDRESS_IPV4
-                          : strcmp(value, "inet6") == 0 ? ADDRESS_IPV6
-                                                        : ADDRESS_ANY;
+    result->config.connect.family = strcmp(value, "inet") == 0    ? ADDRESS_IPV4
+                                    : strcmp(value, "inet6") == 0 ? ADDRESS_IPV6
+                                                                  : ADDRESS_ANY;
     return 0;
 }
 
-static int read_agent(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
+static int read_agent(const struct keyword *k, struct ssh_keywords *result, const char *value,
+                      struct err *err)
 {
-    r->agent_given = strcmp(value, "SSH_AUTH_SOCK") != 0;
-    return r->agent_given ? read_optional(k, r, value, err) : 0;
+    result->agent_given = strcmp(value, "SSH_AUTH_SOCK") != 0;
+    return result->agent_given ? read_optional(k, result, value, err) : 0;
 }
 
-/* `no` means accept-new here: ssh itself would also accept a changed key, but then forwards nothing. */
-static int read_policy(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
+/* Treats `no` like accept-new. With `no`, ssh itself would also connect to a host whose key has changed, but
+ * would then disable the port forwarding that profgrab needs. */
+static int read_policy(const struct keyword *k, struct ssh_keywords *result, const char *value,
+                       struct err *err)
 {
     (void)k;
     (void)err;
     bool accepts = strcmp(value, "accept-new") == 0 || strcmp(value, "off") == 0 || is_no(value);
-    r->c.host_key.policy = accepts ? HOST_KEY_ACCEPT_NEW : HOST_KEY_STRICT;
+    result->config.host_key.policy = accepts ? HOST_KEY_ACCEPT_NEW : HOST_KEY_STRICT;
     return 0;
 }
 
-static int require_openssh(const struct keyword *k, struct ssh_keywords *r)
+static int require_openssh(const struct keyword *k, struct ssh_keywords *result)
 {
-    if (!r->c.only_openssh[0])
-        text_printable(r->c.only_openssh, sizeof r->c.only_openssh, k->label, strlen(k->label));
+    if (!result->config.only_openssh[0])
+        text_printable(result->config.only_openssh, sizeof result->config.only_openssh, k->label,
+                       strlen(k->label));
     return 0;
 }
 
 /* Reads a setting that only OpenSSH can apply, unless its value is "none". */
-static int read_openssh_only(const struct keyword *k, struct ssh_keywords *r, const char *value,
+static int read_openssh_only(const struct keyword *k, struct ssh_keywords *result, const char *value,
                              struct err *err)
 {
     (void)err;
-    return strcmp(value, "none") == 0 ? 0 : require_openssh(k, r);
+    return strcmp(value, "none") == 0 ? 0 : require_openssh(k, result);
 }
 
 /* Reads a switch of a feature that only OpenSSH has. `ask` counts as off. */
-static int read_openssh_only_flag(const struct keyword *k, struct ssh_keywords *r, const char *value,
+static int read_openssh_only_flag(const struct keyword *k, struct ssh_keywords *result, const char *value,
                                   struct err *err)
 {
     (void)err;
-    return is_yes(value) ? require_openssh(k, r) : 0;
+    return is_yes(value) ? require_openssh(k, result) : 0;
 }
 
 /* Reads the minimum length of RSA keys. ssh refuses shorter keys, even known ones; libssh2 accepts all. So a
  * minimum above 2048 bits requires OpenSSH. A smaller minimum is ignored. */
-static int read_rsa_size(const struct keyword *k, struct ssh_keywords *r, const char *value, struct err *err)
+static int read_rsa_size(const struct keyword *k, struct ssh_keywords *result, const char *value,
+                         struct err *err)
 {
     uint64_t bits = 0;
     (void)err;
-    return text_to_uint(value, INT32_MAX, &bits) == 0 && bits > 2048 ? require_openssh(k, r) : 0;
+    return text_to_uint(value, INT32_MAX, &bits) == 0 && bits > 2048 ? require_openssh(k, result) : 0;
 }
 
-/* Records that ssh is version 9.6 or later: only these versions print this line and include %j in %C. */
-static int read_hash_version(const struct keyword *k, struct ssh_keywords *r, const char *value,
+/* For `channeltimeout`. Only ssh 9.6 and later print this keyword, and only these versions include %j in %C.
+ * So its presence shows how this ssh computes %C. */
+static int read_hash_version(const struct keyword *k, struct ssh_keywords *result, const char *value,
                              struct err *err)
 {
     (void)k;
     (void)value;
     (void)err;
-    r->hash_includes_jump = true;
+    result->hash_includes_jump = true;
     return 0;
 }
 
 #define AT(member) offsetof(struct ssh_keywords, member)
 
 static const struct keyword keywords[] = {
-    {"hostname", read_text, AT(c.hostname), NULL},
-    {"user", read_text, AT(c.user), NULL},
+    {"hostname", read_text, AT(config.hostname), NULL},
+    {"user", read_text, AT(config.user), NULL},
     {"port", read_port, 0, NULL},
     {"addressfamily", read_family, 0, NULL},
-    {"bindaddress", read_optional, AT(c.connect.bind_address), NULL},
-    {"connecttimeout", read_number, AT(c.connect.timeout_s), NULL},
+    {"bindaddress", read_optional, AT(config.connect.bind_address), NULL},
+    {"connecttimeout", read_number, AT(config.connect.timeout_s), NULL},
     {"batchmode", read_flag, AT(batch), NULL},
-    {"identityfile", read_item, AT(c.login.identity_files), NULL},
-    {"certificatefile", read_item, AT(c.login.certificate_files), NULL},
-    {"identitiesonly", read_flag, AT(c.login.identities_only), NULL},
-    {"identityagent", read_agent, AT(c.login.agent), NULL},
-    {"pubkeyauthentication", read_allowed, AT(c.login.publickey), NULL},
-    {"passwordauthentication", read_allowed, AT(c.login.password), NULL},
-    {"kbdinteractiveauthentication", read_allowed, AT(c.login.keyboard_interactive), NULL},
-    {"gssapiauthentication", read_flag, AT(c.login.gssapi), NULL},
-    {"hostbasedauthentication", read_flag, AT(c.login.hostbased), NULL},
-    {"preferredauthentications", read_optional, AT(c.login.preferred), NULL},
-    {"numberofpasswordprompts", read_number, AT(c.login.password_prompts), NULL},
-    {"userknownhostsfile", read_paths, AT(c.host_key.files), NULL},
+    {"identityfile", read_item, AT(config.login.identity_files), NULL},
+    {"certificatefile", read_item, AT(config.login.certificate_files), NULL},
+    {"identitiesonly", read_flag, AT(config.login.identities_only), NULL},
+    {"identityagent", read_agent, AT(config.login.agent), NULL},
+    {"pubkeyauthentication", read_allowed, AT(config.login.publickey), NULL},
+    {"passwordauthentication", read_allowed, AT(config.login.password), NULL},
+    {"kbdinteractiveauthentication", read_allowed, AT(config.login.keyboard_interactive), NULL},
+    {"gssapiauthentication", read_flag, AT(config.login.gssapi), NULL},
+    {"hostbasedauthentication", read_flag, AT(config.login.hostbased), NULL},
+    {"preferredauthentications", read_optional, AT(config.login.preferred), NULL},
+    {"numberofpasswordprompts", read_number, AT(config.login.password_prompts), NULL},
+    {"userknownhostsfile", read_paths, AT(config.host_key.files), NULL},
     {"globalknownhostsfile", read_paths, AT(global_known_hosts), NULL},
-    {"hostkeyalias", read_optional, AT(c.host_key.alias), NULL},
+    {"hostkeyalias", read_optional, AT(config.host_key.alias), NULL},
     {"stricthostkeychecking", read_policy, 0, NULL},
-    {"hashknownhosts", read_flag, AT(c.host_key.hash_names), NULL},
-    {"kexalgorithms", read_optional, AT(c.algorithms.key_exchanges), NULL},
-    {"hostkeyalgorithms", read_optional, AT(c.algorithms.host_keys), NULL},
-    {"ciphers", read_optional, AT(c.algorithms.ciphers), NULL},
-    {"macs", read_optional, AT(c.algorithms.macs), NULL},
-    {"pubkeyacceptedalgorithms", read_optional, AT(c.algorithms.keys), NULL},
-    {"pubkeyacceptedkeytypes", read_optional, AT(c.algorithms.keys), NULL}, /* before 8.5 */
-    {"compression", read_flag, AT(c.compression), NULL},
-    {"proxyjump", read_optional, AT(c.connect.jump), NULL},
-    {"proxycommand", read_optional, AT(c.connect.proxy_command), NULL},
-    {"controlpath", read_optional, AT(c.connect.control_path), NULL},
+    {"hashknownhosts", read_flag, AT(config.host_key.hash_names), NULL},
+    {"kexalgorithms", read_optional, AT(config.algorithms.key_exchanges), NULL},
+    {"hostkeyalgorithms", read_optional, AT(config.algorithms.host_keys), NULL},
+    {"ciphers", read_optional, AT(config.algorithms.ciphers), NULL},
+    {"macs", read_optional, AT(config.algorithms.macs), NULL},
+    {"pubkeyacceptedalgorithms", read_optional, AT(config.algorithms.keys), NULL},
+    {"pubkeyacceptedkeytypes", read_optional, AT(config.algorithms.keys), NULL}, /* before 8.5 */
+    {"compression", read_flag, AT(config.compression), NULL},
+    {"proxyjump", read_optional, AT(config.connect.jump), NULL},
+    {"proxycommand", read_optional, AT(config.connect.proxy_command), NULL},
+    {"controlpath", read_optional, AT(config.connect.control_path), NULL},
     {"channeltimeout", read_hash_version, 0, NULL},
     {"pkcs11provider", read_openssh_only, 0, "PKCS11Provider"},
     {"knownhostscommand", read_openssh_only, 0, "KnownHostsCommand"},
@@ -243,18 +254,18 @@ static const struct keyword keywords[] = {
     {"nohostauthenticationforlocalhost", read_flag, AT(trusts_localhost), NULL},
 };
 
-static int read_line(struct ssh_keywords *r, const char *line, struct err *err)
+static int read_line(struct ssh_keywords *result, const char *line, struct err *err)
 {
     size_t n = strcspn(line, " ");
     if (!line[n])
         return 0;
     for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
         if (strncmp(line, keywords[i].name, n) == 0 && !keywords[i].name[n])
-            return keywords[i].read(&keywords[i], r, line + n + 1, err);
+            return keywords[i].read(&keywords[i], result, line + n + 1, err);
     return 0;
 }
 
-int ssh_keywords_read(struct ssh_keywords *r, const char *p, size_t n, struct err *err)
+int ssh_keywords_read(struct ssh_keywords *result, const char *p, size_t n, struct err *err)
 {
     const char *end = p + n;
     while (p < end) {
@@ -263,7 +274,7 @@ int ssh_keywords_read(struct ssh_keywords *r, const char *p, size_t n, struct er
         char *line = strndup(p, len);
         if (!line)
             return err_nomem(err);
-        int rc = read_line(r, line, err);
+        int rc = read_line(result, line, err);
         free(line);
         if (rc < 0)
             return -1;

@@ -25,12 +25,13 @@ static int find_jump(struct tokens *t, const char *jumps, struct err *err)
     return 0;
 }
 
-/* %C: SHA-1 of %l%h%p%r; since OpenSSH 9.6 %j follows. */
+/* Computes %C, which is the SHA-1 of %l%h%p%r, since OpenSSH 9.6 of %l%h%p%r%j. */
 static int find_hash(struct tokens *t, bool with_jump, struct err *err)
 {
     unsigned char digest[20];
     struct buf b = BUF_INIT(8192);
-    buf_addf(&b, "%s%s%s%s%s", t->local_host, t->c->hostname, t->port, t->c->user, with_jump ? t->jump : "");
+    buf_addf(&b, "%s%s%s%s%s", t->local_host, t->config->hostname, t->port, t->config->user,
+             with_jump ? t->jump : "");
     int rc = buf_check(&b, "the output of ssh -G for the host", err);
     if (rc == 0 && EVP_Digest(b.data, b.len, digest, NULL, EVP_sha1(), NULL) != 1)
         rc = err_set(err, ERR_FAILED, "SHA-1 is not available in OpenSSL");
@@ -45,7 +46,7 @@ int tokens_init(struct tokens *t, const struct ssh_config *c, const char *origin
 {
     char text[4096];
     struct passwd pw, *found = NULL;
-    *t = (struct tokens){.original = original, .c = c};
+    *t = (struct tokens){.original = original, .config = c};
     if (getpwuid_r(getuid(), &pw, text, sizeof text, &found) != 0 || !found)
         return err_set(err, ERR_FAILED, "there is no user with the id %ld", (long)getuid());
     if (gethostname(t->local_host, sizeof t->local_host - 1) < 0)
@@ -80,15 +81,15 @@ static const char *token_value(const struct tokens *t, char c, enum tokens_use u
         {'%', true, "%"},
         {'C', false, t->hash},
         {'d', false, t->home},
-        {'h', true, t->c->hostname},
+        {'h', true, t->config->hostname},
         {'i', false, t->uid},
         {'j', false, t->jump},
-        {'k', true, t->c->host_key.alias ? t->c->host_key.alias : t->original},
+        {'k', true, t->config->host_key.alias ? t->config->host_key.alias : t->original},
         {'L', false, t->local_short},
         {'l', false, t->local_host},
         {'n', true, t->original},
         {'p', true, t->port},
-        {'r', true, t->c->user},
+        {'r', true, t->config->user},
         {'u', false, t->local_user},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

@@ -23,7 +23,7 @@ struct tokens {
     char hash[41];        /* %C */
     char jump[256];       /* the last jump host, without user and port; "" for none */
     const char *original; /* the requested host */
-    const struct ssh_config *c;
+    const struct ssh_config *config;
 };
 
 /* Prepares the tokens' values. `c` (with hostname, user, port, jump and alias) and `original` must outlive
@@ -34,6 +34,6 @@ void tokens_release(struct tokens *t);
 
 /* Replaces *text by its expansion. In a path, unknown tokens and variables stay unchanged. In a ProxyCommand
  * or ProxyJump, an unknown token is ERR_FAILED, and no variable is expanded. */
-int tokens_expand(const struct tokens *t, char **text, enum tokens_use place, struct err *err);
+int tokens_expand(const struct tokens *t, char **text, enum tokens_use use, struct err *err);
 
 #endif

@@ -39,7 +39,7 @@ static int make_address(const char *directory, struct sockaddr_un *ret, struct e
 int askpass_init(struct askpass *a, const char *directory, const char *program, struct err *err)
 {
     struct sockaddr_un address;
-    *a = (struct askpass){.listener = -1, .touch = -1};
+    *a = (struct askpass){.listener = -1, .touch_fd = -1};
     if (make_address(directory, &address, err) < 0)
         return -1;
     a->program = file_join(directory, ASKPASS_NAME);
@@ -58,7 +58,7 @@ int askpass_init(struct askpass *a, const char *directory, const char *program, 
 void askpass_release(struct askpass *a)
 {
     fd_close(&a->listener);
-    fd_close(&a->touch);
+    fd_close(&a->touch_fd);
     secret_wipe(&a->answer);
     free(a->question);
     free(a->name);
@@ -160,19 +160,19 @@ void askpass_report_login(struct askpass *a, const struct login_options *options
     a->question = a->name = NULL;
 }
 
-static const char passphrase_for[] = "Enter passphrase for key ";
+static const char passphrase_prefix[] = "Enter passphrase for key ";
 
 static bool is_question_for_keyring(const struct askpass *a, const struct login_options *options, char kind,
                                     const char *text)
 {
     return kind == 'h' && (a->marks_server_prompts || options->ask_keys_only) &&
-           strncmp(text, passphrase_for, sizeof passphrase_for - 1) == 0;
+           strncmp(text, passphrase_prefix, sizeof passphrase_prefix - 1) == 0;
 }
 
 /* Extracts the key's file from "Enter passphrase for key 'FILE': ". */
 static struct str parse_key_name(const char *text)
 {
-    const char *name = text + sizeof passphrase_for - 1, *end = strrchr(name, '\'');
+    const char *name = text + sizeof passphrase_prefix - 1, *end = strrchr(name, '\'');
     name += *name == '\'';
     return (struct str){name, end && end > name ? (size_t)(end - name) : strlen(name)};
 }
@@ -192,8 +192,7 @@ static int find_in_keyring(struct askpass *a, const struct login_options *option
     char path[KEY_NAME_MAX + 1];
     struct keyring_wait wait = {.deadline = clock_deadline(2 * options->ask_ms),
                                 .cancel_fd = options->limits.cancel_fd};
-    /* ssh asks for another key instead of repeating its question, so the answer to that question was right.
-     */
+    /* ssh asks for another key instead of repeating its last question, so the last answer was right. */
     askpass_report_login(a, options, true);
     a->question = strdup(text);
     if (!a->question)
@@ -216,8 +215,8 @@ struct ssh_question {
     unsigned long asking_ssh; /* the process ID of that ssh */
 };
 
-/* ssh repeats its question after a wrong answer. Then ask the user, because the keyring has only
- * that answer. */
+/* Finds the passphrase in the keyring, or asks the user. If ssh repeats its question, the last answer was
+ * wrong: asks the user, because the keyring has only the wrong answer. */
 static int find_passphrase(struct askpass *a, const struct login_options *options,
                            const struct ssh_question *question, struct secret *ret, struct err *err)
 {
@@ -244,8 +243,8 @@ static int find_passphrase(struct askpass *a, const struct login_options *option
     }
     if (rc == 0)
         return 0;
-    a->refused = why;
-    err_wrap(&a->refused, "key %s", key);
+    a->missing_reason = why;
+    err_wrap(&a->missing_reason, "key %s", key);
     return check_may_continue(&why, err);
 }
 
@@ -269,8 +268,8 @@ int askpass_serve(struct askpass *a, const struct login_options *options, struct
                                                          : find_answer(options, kind, prompt, &secret, err);
     if (kind != 'n')
         send_answer(fd, rc == 0 ? &secret : NULL);
-    else if (rc >= 0 && a->touch < 0) { /* keep the connection open: ssh waits for the touch */
-        a->touch = fd;
+    else if (rc >= 0 && a->touch_fd < 0) { /* keep the connection open: ssh waits for the touch */
+        a->touch_fd = fd;
         fd = -1;
     }
 out:

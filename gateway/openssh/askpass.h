@@ -18,24 +18,24 @@
 
 struct askpass {
     int listener;  /* -1: ssh cannot ask */
-    int touch;     /* ssh waits for a touch of a key while this is open; -1: no */
+    int touch_fd;  /* the connection of a prompt for a touch, open until ssh gets the touch; -1: none */
     char *program; /* the value of SSH_ASKPASS */
 
     /*
      * This ssh puts "(user@host) " before a server's question. OpenSSH before 8.5 does not, so a server can
-     * imitate ssh's question for a passphrase and would receive the passphrase from the keyring. So the user
-     * must answer each question of an older ssh, with the host's name before it, unless servers cannot ask at
+     * imitate ssh's question for a passphrase and would receive the passphrase from the keyring. So for an
+     * older ssh the user must answer each question, which shows the host's name, unless servers cannot ask at
      * all (options->ask_keys_only). Set this before askpass_serve.
      */
     bool marks_server_prompts;
 
     /* The passphrase that this ssh requested last; other logins may need it too (keyring.h). */
-    char *question;           /* NULL: none yet */
-    char *name;               /* the name of that passphrase in the keyring */
-    unsigned long asking_ssh; /* the process ID of the ssh that asked: the ssh of a jump host asks too */
-    bool pending;             /* the keyring waits for the result */
-    struct secret answer;     /* the user's; empty if the keyring had the passphrase */
-    struct err refused;       /* why the last requested passphrase is missing; ERR_NONE: none is missing */
+    char *question;            /* NULL: none yet */
+    char *name;                /* the name of that passphrase in the keyring */
+    unsigned long asking_ssh;  /* the process ID of the ssh that asked: the ssh of a jump host asks too */
+    bool pending;              /* the keyring waits for the result */
+    struct secret answer;      /* the user's; empty if the keyring had the passphrase */
+    struct err missing_reason; /* why the last requested passphrase is missing; ERR_NONE: none is missing */
 };
 
 /* Creates the link ASKPASS_NAME to `program`, and the socket, in the directory. */

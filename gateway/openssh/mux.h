@@ -26,20 +26,20 @@ enum mux_type {
 struct mux_message {
     enum mux_type type; /* one of the values above */
     uint32_t id;        /* of the request; 0 with MUX_HELLO */
-    uint32_t number;    /* MUX_HELLO: the version; MUX_ALIVE: the master's process; else 0 */
+    uint32_t number;    /* MUX_HELLO: the version; MUX_ALIVE: the master's process ID; else 0 */
     char reason[256];   /* MUX_PERMISSION_DENIED, MUX_FAILURE: printable; else "" */
 };
 
-/* Parses one message at the start of n bytes. *ret_used is its length, 0 if it is incomplete; then *ret is
- * untouched. ERR_FAILED for invalid data: close the connection then. */
+/* Parses one message at the start of n bytes, and sets *ret_used to its length. If the message is incomplete,
+ * sets *ret_used to 0 and leaves *ret untouched. ERR_FAILED for invalid data: close the connection then. */
 int mux_parse(const void *p, size_t n, struct mux_message *ret, size_t *ret_used, struct err *err);
 
 /* These functions append a complete request to b. */
 void mux_add_hello(struct buf *b);
 /* A request without parameters: MUX_ALIVE_CHECK, MUX_TERMINATE. */
 void mux_add_request(struct buf *b, enum mux_type type, uint32_t id);
-/* Send two descriptors after it with mux_send_fd: the master reads from the first and writes to the second.
- */
+/* After this request, send two descriptors with mux_send_fd: the master reads from the first and writes to
+ * the second. */
 void mux_add_stdio_forward(struct buf *b, uint32_t id, const char *host, unsigned port);
 /* MUX_OPEN_FORWARD: the master listens on the Unix socket `local_path` and forwards its connections to the
  * Unix socket `remote_path` on the SSH server. MUX_CLOSE_FORWARD: the master stops listening there. */
@@ -49,8 +49,8 @@ void mux_add_unix_forward(struct buf *b, enum mux_type type, uint32_t id, const 
 /* A connection to a master. */
 struct mux {
     int fd;         /* -1: none */
-    struct buf in;  /* received and not parsed */
-    struct buf out; /* requests that are not sent */
+    struct buf in;  /* received bytes that are not parsed yet */
+    struct buf out; /* requests that are not sent yet */
 };
 
 /*

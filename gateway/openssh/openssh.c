@@ -33,7 +33,7 @@ static void read_stream(struct ssh_log *l, enum ssh_log_source source, int *fd)
 
 void openssh_read_output(struct openssh *o)
 {
-    read_stream(&o->ssh_log, SSH_LOG, &o->log);
+    read_stream(&o->ssh_log, SSH_LOG, &o->log_fd);
     read_stream(&o->ssh_log, SSH_STDERR, &o->stderr_fd);
 }
 
@@ -95,7 +95,7 @@ struct openssh *openssh_new(struct err *err)
         err_nomem(err);
         return NULL;
     }
-    o->control.fd = o->log = o->log_writer = o->stderr_fd = o->reaper.pipe = -1;
+    o->control.fd = o->log_fd = o->log_write_fd = o->stderr_fd = o->reaper.pipe = -1;
     return o;
 }
 
@@ -132,7 +132,7 @@ int openssh_find(const struct ssh_config *config, const struct login_options *op
     return err_set(err, why.kind == ERR_CANCELLED ? ERR_CANCELLED : ERR_NOT_FOUND, "%s", why.msg);
 }
 
-/* ---- its end ------------------------------------------------------------------------------------------- */
+/* ---- the end of the connection ------------------------------------------------------------------------- */
 
 int openssh_fd(const struct openssh *o)
 {
@@ -149,13 +149,13 @@ static void read_last_log(struct openssh *o)
     openssh_read_output(o);
 }
 
-bool openssh_has_ended(struct openssh *o, struct err *exit_error)
+bool openssh_has_ended(struct openssh *o, struct err *reason)
 {
     struct err why = ERR_INIT;
     char at[sizeof why.msg];
     openssh_read_output(o);
     if (o->pid && cpu_budget_is_exceeded(&o->cpu, clock_process_cpu_ns(o->pid))) {
-        failure_set(FAILURE_SESSION_FLOODED, FAILURE_DETAILS("the SSH session was ended"), exit_error);
+        failure_set(FAILURE_SESSION_FLOODED, FAILURE_DETAILS("the SSH session was ended"), reason);
         return true;
     }
     if (!openssh_is_disconnected(o))
@@ -167,7 +167,7 @@ bool openssh_has_ended(struct openssh *o, struct err *exit_error)
         snprintf(at, sizeof at, " at %s", o->path);
         failure_set(FAILURE_MASTER_ENDED, FAILURE_DETAILS(at), &why);
     }
-    failure_set(FAILURE_SESSION_LOST_BECAUSE, FAILURE_DETAILS(why.msg), exit_error);
+    failure_set(FAILURE_SESSION_LOST_BECAUSE, FAILURE_DETAILS(why.msg), reason);
     return true;
 }
 
@@ -192,8 +192,8 @@ void openssh_close(struct openssh *o)
     if (o->pid)
         stop_own_ssh(o);
     mux_close(&o->control);
-    fd_close(&o->log);
-    fd_close(&o->log_writer);
+    fd_close(&o->log_fd);
+    fd_close(&o->log_write_fd);
     fd_close(&o->stderr_fd);
     if (o->directory)
         file_remove(o->directory, NULL);

@@ -30,12 +30,12 @@ int openssh_start(const struct ssh_config *config, const struct login_options *o
 
 /* For the hub's thread. openssh_fd returns a descriptor to poll (POLLIN). openssh_has_ended reads the log and
  * checks whether the connection has ended, or our own ssh has taken too much CPU time (cpu_budget.h); if so,
- * *exit_error has the reason. Call it at least every OPENSSH_CHECK_MS. */
+ * sets *reason. Call it at least every OPENSSH_CHECK_MS. */
 #define OPENSSH_CHECK_MS 500
 int openssh_fd(const struct openssh *o);
-bool openssh_has_ended(struct openssh *o, struct err *exit_error);
+bool openssh_has_ended(struct openssh *o, struct err *reason);
 
-/* Ends our own ssh; only disconnects from the user's. Accepts NULL. */
+/* Ends our own ssh, or only disconnects from the user's master. Accepts NULL. */
 void openssh_close(struct openssh *o);
 
 /* Creates a stream through the master connection. */

@@ -10,9 +10,9 @@
 #include "gateway/openssh/ssh_log.h"
 
 struct openssh {
-    char *path;         /* the master's socket */
-    struct mux control; /* open as long as the master lives */
-    bool lost;
+    char *path;               /* the master's socket */
+    struct mux control;       /* open as long as the master lives */
+    bool lost;                /* the control connection has ended */
     uint32_t last_request;    /* the number of the last request that was sent */
     uint32_t checks_answered; /* the number of the last alive check that the master has answered */
     char *directory;          /* private; NULL: not needed yet with the user's master */
@@ -22,10 +22,9 @@ struct openssh {
     pid_t pid; /* 0: the master is the user's */
     struct cpu_budget cpu;
     struct reaper reaper;
-    int log;        /* the read end of the log's pipe. We keep a write end open, so that the pipe does not end
-                       before ssh opens it. */
-    int log_writer; /* the write end, see `log` */
-    int stderr_fd;  /* its standard error */
+    int log_fd;       /* the read end of the log's pipe */
+    int log_write_fd; /* our own write end, kept open so that the pipe does not end before ssh opens it */
+    int stderr_fd;    /* the read end of ssh's standard error */
     struct ssh_log ssh_log;
 };
 
@@ -35,7 +34,7 @@ struct openssh *openssh_new(struct err *err);
 void openssh_describe_host(const struct ssh_config *config, struct gateway_hop *hop);
 /* Creates o->directory. Its path is short enough for a master's socket. */
 int openssh_create_directory(struct openssh *o, struct err *err);
-/* Opens the control connection and sends an alive check: *ret_pid is the master's process. */
+/* Opens the control connection and sends an alive check. *ret_pid is the master's process ID. */
 int openssh_connect_control(struct openssh *o, int cancel_fd, uint32_t *ret_pid, struct err *err);
 
 /* A call of our own ssh, whose master socket and log are in o->directory. */

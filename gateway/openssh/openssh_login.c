@@ -31,15 +31,15 @@ static int open_log(struct openssh *o, struct err *err)
         return err_nomem(err);
     int rc = mkfifo(path, 0600);
     if (rc == 0)
-        o->log = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (o->log >= 0)
-        o->log_writer = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-    if (o->log_writer < 0)
+        o->log_fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (o->log_fd >= 0)
+        o->log_write_fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (o->log_write_fd < 0)
         rc = err_sys(err, "cannot make %s", path);
 #ifdef F_SETPIPE_SZ
-    /* A full pipe blocks ssh until the hub reads. */
+    /* Enlarge the pipe, because a full pipe blocks ssh until the hub reads. */
     if (rc == 0)
-        fcntl(o->log, F_SETPIPE_SZ, 1 << 20);
+        fcntl(o->log_fd, F_SETPIPE_SZ, 1 << 20);
 #endif
     free(path);
     return rc;
@@ -100,12 +100,12 @@ struct openssh_login {
 
 /* Serves ssh's question if there is one (`asked`), and records the end of a wait for a touch (`touched`).
  * Extends the deadline by the time that the user needed. */
-static int extend_deadline(struct openssh_login *l, bool asked, bool touched, struct err *err)
+static int serve_question(struct openssh_login *l, bool asked, bool touched, struct err *err)
 {
     int64_t since = clock_now();
     char byte;
-    if (touched && recv(l->ask.touch, &byte, 1, MSG_DONTWAIT) == 0) {
-        fd_close(&l->ask.touch);
+    if (touched && recv(l->ask.touch_fd, &byte, 1, MSG_DONTWAIT) == 0) {
+        fd_close(&l->ask.touch_fd);
         l->deadline += since - l->touch_since;
         l->touch_since = 0;
     }
@@ -113,10 +113,10 @@ static int extend_deadline(struct openssh_login *l, bool asked, bool touched, st
         return 0;
     /* ssh logged its version before its question. */
     openssh_read_output(l->o);
-    l->ask.marks_server_prompts = ssh_log_has_login_labels(&l->o->ssh_log);
+    l->ask.marks_server_prompts = ssh_log_marks_server_prompts(&l->o->ssh_log);
     if (askpass_serve(&l->ask, l->options, err) < 0)
         return -1;
-    if (l->ask.touch >= 0 && !l->touch_since)
+    if (l->ask.touch_fd >= 0 && !l->touch_since)
         l->touch_since = since;
     l->deadline += clock_now() - since;
     return 0;
@@ -165,14 +165,14 @@ static int wait_ready(struct openssh_login *l, struct err *err)
             return set_delay_error(l, err);
         struct pollfd fds[] = {{.fd = l->options->limits.cancel_fd, .events = POLLIN},
                                {.fd = l->ask.listener, .events = POLLIN},
-                               {.fd = l->ask.touch, .events = POLLIN},
-                               {.fd = o->log, .events = POLLIN},
+                               {.fd = l->ask.touch_fd, .events = POLLIN},
+                               {.fd = o->log_fd, .events = POLLIN},
                                {.fd = o->stderr_fd, .events = POLLIN}};
         if (poll(fds, sizeof fds / sizeof *fds, READY_CHECK_MS) <= 0)
             continue;
         if (fds[0].revents)
             return err_set(err, ERR_CANCELLED, "interrupted");
-        if (extend_deadline(l, fds[1].revents != 0, fds[2].revents != 0, err) < 0)
+        if (serve_question(l, fds[1].revents != 0, fds[2].revents != 0, err) < 0)
             return -1;
     }
 }
@@ -215,18 +215,18 @@ static int log_in(struct openssh_login *l, const struct ssh_config *config, stru
 }
 
 /* Adds the reason why a key was not offered, which the server does not report. */
-static void add_refused(const struct err *refused, struct err *err)
+static void add_missing_reason(const struct err *missing_reason, struct err *err)
 {
-    if (!err || err->kind != ERR_DENIED || refused->kind == ERR_NONE)
+    if (!err || err->kind != ERR_DENIED || missing_reason->kind == ERR_NONE)
         return;
     size_t n = strlen(err->msg);
-    snprintf(err->msg + n, sizeof err->msg - n, "; not offered: %s", refused->msg);
+    snprintf(err->msg + n, sizeof err->msg - n, "; not offered: %s", missing_reason->msg);
 }
 
 int openssh_start(const struct ssh_config *config, const struct login_options *options,
                   struct gateway_hop *hop, struct openssh **ret, struct err *err)
 {
-    struct openssh_login login = {.options = options, .ask = {.listener = -1, .touch = -1}};
+    struct openssh_login login = {.options = options, .ask = {.listener = -1, .touch_fd = -1}};
     login.o = openssh_new(err);
     if (!login.o)
         return -1;
@@ -237,7 +237,7 @@ int openssh_start(const struct ssh_config *config, const struct login_options *o
     ssh_log_drop_complaints(&login.o->ssh_log);
     askpass_report_login(&login.ask, options, rc == 0);
     if (rc < 0)
-        add_refused(&login.ask.refused, err);
+        add_missing_reason(&login.ask.missing_reason, err);
     askpass_release(&login.ask);
     if (rc < 0)
         openssh_close(login.o);

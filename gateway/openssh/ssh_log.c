@@ -20,8 +20,8 @@ static void copy_printable(char *dst, size_t cap, const char *s, size_t n)
 
 /* ---- facts --------------------------------------------------------------------------------------------- */
 
-/* ssh also logs the server's texts, with their newlines. So a fact about the server before the login is read
- * from the first line that has it. */
+/* A server's text can imitate lines of the log, because ssh logs the text with its newlines. So we read the
+ * version, the banner and the host key only from the first line that has them. */
 
 static void read_proxy(struct ssh_log *l, const char *rest)
 {
@@ -74,7 +74,7 @@ static void read_authenticated(struct ssh_log *l, const char *rest)
         return;
     if (peer && peer < method)
         copy_printable(l->server_ip, sizeof l->server_ip, peer + 3, strcspn(peer + 3, "]"));
-    copy_printable(l->method, sizeof l->method, method + 8, strcspn(method + 8, "\""));
+    copy_printable(l->accepted_method, sizeof l->accepted_method, method + 8, strcspn(method + 8, "\""));
 }
 
 static void read_method(struct ssh_log *l, const char *rest)
@@ -84,7 +84,7 @@ static void read_method(struct ssh_log *l, const char *rest)
 
 static void read_key(struct ssh_log *l, const char *rest)
 {
-    copy_printable(l->key, sizeof l->key, rest, strlen(rest));
+    copy_printable(l->accepted_key, sizeof l->accepted_key, rest, strlen(rest));
 }
 
 static void read_methods(struct ssh_log *l, const char *rest)
@@ -228,8 +228,8 @@ static bool is_no_complaint(const char *line)
     return !line[0];
 }
 
-/* Checks for a line without a cause. The ssh of a jump host behind another jump host logs only such a line.
- */
+/* Checks whether the line gives no cause. The ssh that connects through another jump host logs only such a
+ * line when its connection ends. */
 static bool has_no_cause(const char *line)
 {
     return after_prefix(line, "Connection closed by UNKNOWN ") ||
@@ -294,7 +294,7 @@ static const char *find_flags(const char *fingerprint)
     return fingerprint + 1 + strcspn(fingerprint + 1, " ");
 }
 
-bool ssh_log_has_login_labels(const struct ssh_log *l)
+bool ssh_log_marks_server_prompts(const struct ssh_log *l)
 {
     static const char name[] = "OpenSSH_";
     if (!after_prefix(l->version, name))
@@ -307,8 +307,8 @@ bool ssh_log_has_login_labels(const struct ssh_log *l)
 
 bool ssh_log_is_awaiting_agent(const struct ssh_log *l)
 {
-    const char *fingerprint = find_fingerprint(l->key);
-    return !l->method[0] && strcmp(l->latest_method, "publickey") == 0 && fingerprint &&
+    const char *fingerprint = find_fingerprint(l->accepted_key);
+    return !l->accepted_method[0] && strcmp(l->latest_method, "publickey") == 0 && fingerprint &&
            strstr(find_flags(fingerprint), " agent");
 }
 
@@ -343,8 +343,8 @@ void ssh_log_describe(const struct ssh_log *l, struct gateway_hop *hop)
     snprintf(hop->host_key, sizeof hop->host_key, "%s", l->host_key);
     hop->host_key_new = l->host_key_new;
     snprintf(hop->banner, sizeof hop->banner, "%s", l->banner);
-    if (strcmp(l->method, "publickey") == 0 && l->key[0])
-        describe_key(l->key, hop->authentication, sizeof hop->authentication);
+    if (strcmp(l->accepted_method, "publickey") == 0 && l->accepted_key[0])
+        describe_key(l->accepted_key, hop->authentication, sizeof hop->authentication);
     else
-        snprintf(hop->authentication, sizeof hop->authentication, "%s", l->method);
+        snprintf(hop->authentication, sizeof hop->authentication, "%s", l->accepted_method);
 }

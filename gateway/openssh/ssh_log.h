@@ -25,8 +25,8 @@ struct ssh_log {
         char text[SSH_LOG_LINE]; /* an incomplete line; the part that does not fit is dropped */
         size_t n;
     } partial[SSH_SOURCES];
-    /* The latest lines of each stream that are messages for the user. All text here is printable; unknown
-     * strings are empty. */
+    /* The latest lines of each stream that are messages for the user. All text from here on is printable;
+     * unknown strings are empty. */
     struct ssh_log_complaints {
         char lines[SSH_LOG_COMPLAINTS][SSH_LOG_LINE];
         size_t n;           /* total number; the latest line is at (n - 1) % SSH_LOG_COMPLAINTS */
@@ -39,11 +39,11 @@ struct ssh_log {
     char server_ip[64];
     char host_key_type[64];
     char host_key[64];
-    bool host_key_new;      /* the host was unknown and ssh trusts it now (accept-new) */
-    char latest_method[64]; /* the latest method; "" before the first */
-    char key[352];          /* the last public key that the server accepted, as ssh names it */
-    char method[64];        /* the accepted method; "" before the login */
-    char methods[128];      /* the server's list */
+    bool host_key_new;        /* the host was unknown and ssh trusts it now (accept-new) */
+    char latest_method[64];   /* the latest method that ssh tried; "" before the first */
+    char accepted_key[352];   /* the last public key that the server accepted, as ssh names it */
+    char accepted_method[64]; /* "" before the login */
+    char methods[128];        /* the server's list of methods that can continue the login */
 
     char next_channel[DESTINATION_NAME]; /* the destination of the next new channel */
     struct {
@@ -63,7 +63,7 @@ void ssh_log_describe(const struct ssh_log *l, struct gateway_hop *hop);
 
 /* Checks whether this ssh, and so the ssh of its jump hosts, puts "(user@host) " before a server's question,
  * so that a server cannot imitate ssh's own questions. OpenSSH has done so since 8.5. */
-bool ssh_log_has_login_labels(const struct ssh_log *l);
+bool ssh_log_marks_server_prompts(const struct ssh_log *l);
 
 /* Checks whether the agent must sign now, because the server accepts one of its keys. The agent may ask the
  * user first and does not report the answer. */

@@ -87,8 +87,8 @@ static int host_key_refused(const struct ssh_log *l, enum ssh_log_source source,
 static const struct reason {
     const char *text;
     enum {
-        FROM_TARGET,    /* the target failed. A line of standard error is quoted whole, because it names its
-                           host. */
+        FROM_TARGET,    /* in the log: the target failed. In standard error: the host that the line names
+                           failed, so the whole line is quoted. */
         FROM_JUMP_HOST, /* only the ssh of a jump host writes this line */
         FROM_EITHER,    /* the target failed, or a host on the route */
     } origin;
@@ -119,7 +119,8 @@ static const struct reason {
     {"Connection to ", FROM_EITHER, FAILURE_SSH_ENDED, true},
 };
 
-/* Finds the cause among the complaints and its line. Returns NULL without a known one. */
+/* Finds the cause among the complaints, and sets *ret_line to its line. Returns NULL if no complaint has a
+ * known cause. */
 static const struct reason *find_reason(const struct ssh_log_complaints *c, const char **ret_line)
 {
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
@@ -139,7 +140,7 @@ static enum err_kind reason_kind(const struct reason *r, const struct ssh_log_co
     return kind == ERR_BUSY && c->login_refused ? ERR_FAILED : kind;
 }
 
-/* Sets the error of a reason with the kind. */
+/* Sets the error of a reason, but with the given kind. */
 static int set_reason(const struct ssh_log *l, const struct reason *r, enum err_kind kind, const char *line,
                       struct err *err)
 {

@@ -27,11 +27,11 @@ struct openssh_stream {
     struct openssh *master;
     const struct destination *to;
     struct mux mux;
-    int in, out;   /* data from and to the far side; one descriptor for a Unix socket */
+    int in, out;   /* data from and to the SSH server; for a Unix socket the same descriptor */
     bool awaiting; /* a Unix socket: the SSH server has not answered yet */
     bool open;
-    uint32_t ended;   /* the number of the alive check sent at the end of the connection; 0: not ended */
-    char *local_path; /* a Unix socket: where the master listens; NULL while it does not */
+    uint32_t end_check; /* the number of the alive check sent at the end of the connection; 0: not ended */
+    char *local_path;   /* a Unix socket: where the master listens; NULL while it does not */
 };
 
 static struct openssh_stream *to_openssh(const struct stream *st)
@@ -121,11 +121,11 @@ static int openssh_open(struct stream *st, struct err *err)
  */
 static ssize_t check_end(struct openssh_stream *s, bool failed)
 {
-    if (!s->ended)
-        s->ended = openssh_send_alive_check(s->master);
+    if (!s->end_check)
+        s->end_check = openssh_send_alive_check(s->master);
     if (openssh_is_disconnected(s->master))
         return STREAM_BROKEN;
-    if (s->master->checks_answered < s->ended)
+    if (s->master->checks_answered < s->end_check)
         return STREAM_AGAIN;
     return failed ? STREAM_BROKEN : STREAM_EOF;
 }
@@ -146,10 +146,10 @@ static ssize_t openssh_read(struct stream *st, void *p, size_t n)
 static ssize_t openssh_write(struct stream *st, const void *p, size_t n)
 {
     struct openssh_stream *s = to_openssh(st);
-    ssize_t put = send(s->out, p, n, MSG_NOSIGNAL);
-    if (put >= 0) {
-        cpu_budget_add(&s->master->cpu, put);
-        return put;
+    ssize_t sent = send(s->out, p, n, MSG_NOSIGNAL);
+    if (sent >= 0) {
+        cpu_budget_add(&s->master->cpu, sent);
+        return sent;
     }
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? STREAM_AGAIN : STREAM_BROKEN;
 }
@@ -195,11 +195,11 @@ static void openssh_poll(const struct stream *st, bool want_read, bool want_writ
     const struct openssh_stream *s = to_openssh(st);
     if (!s->open) {
         ret[0] = (struct pollfd){.fd = s->awaiting ? s->in : s->mux.fd, .events = POLLIN};
-        ret[1] = (struct pollfd){.fd = s->awaiting ? s->master->log : -1, .events = POLLIN};
+        ret[1] = (struct pollfd){.fd = s->awaiting ? s->master->log_fd : -1, .events = POLLIN};
         return;
     }
     if (want_read)
-        ret[0] = (struct pollfd){.fd = s->ended ? s->master->control.fd : s->in, .events = POLLIN};
+        ret[0] = (struct pollfd){.fd = s->end_check ? s->master->control.fd : s->in, .events = POLLIN};
     if (want_write)
         ret[1] = (struct pollfd){.fd = s->out, .events = POLLOUT};
 }

@@ -21,8 +21,8 @@ static const char ciphers[] = "chacha20-poly1305@openssh.com,aes128-ctr,aes192-c
 static const char macs[] = "hmac-sha2-256-etm@openssh.com,hmac-sha2-512-etm@openssh.com,hmac-sha2-256,"
                            "hmac-sha2-512,hmac-sha1-etm@openssh.com,hmac-sha1";
 
-static const char *const names[ALGORITHM_LISTS] = {"key exchanges", "host key types", "ciphers",
-                                                   "ciphers",       "MACs",           "MACs"};
+static const char *const list_names[ALGORITHM_LISTS] = {"key exchanges", "host key types", "ciphers",
+                                                        "ciphers",       "MACs",           "MACs"};
 
 void algorithms_release(struct algorithms *a)
 {
@@ -59,7 +59,7 @@ static bool is_supported(const char *name, size_t n, const char *const *supporte
     return false;
 }
 
-/* Checks for a certificate type. We never request one, because we verify only plain host keys. */
+/* Checks for a certificate type. We never request such a type, because we verify only plain host keys. */
 static bool is_certificate(const char *name, size_t n)
 {
     static const char mark[] = "-cert-v01@";
@@ -92,7 +92,7 @@ char *algorithms_pick(const char *ours, const char *allowed, const char *const *
 }
 
 struct proposal {
-    int method;          /* libssh2's number, an index of names */
+    int method;          /* LIBSSH2_METHOD_*, which is also the index in list_names */
     const char *ours;    /* in our order */
     const char *allowed; /* by the configuration; NULL: all of ours */
 };
@@ -110,11 +110,12 @@ static int propose_list(LIBSSH2_SESSION *ssh, const struct proposal *p, char **r
     if (!*list)
         return failure_set(
             FAILURE_CONFIGURED_BEYOND_LIBSSH2,
-            FAILURE_DETAILS(names[p->method], p->allowed ? p->allowed : p->ours, libssh2_version(0)), err);
+            FAILURE_DETAILS(list_names[p->method], p->allowed ? p->allowed : p->ours, libssh2_version(0)),
+            err);
     /* Pass only supported names: libssh2 1.10 drops the others with an overlapping memcpy. */
     if (libssh2_session_method_pref(ssh, p->method, list) != 0)
         return failure_set(FAILURE_ALGORITHMS_REFUSED,
-                           FAILURE_DETAILS(libssh2_version(0), names[p->method], list), err);
+                           FAILURE_DETAILS(libssh2_version(0), list_names[p->method], list), err);
     return 0;
 }
 
@@ -225,9 +226,9 @@ int algorithms_compare(const struct algorithms *ours, const struct algorithms *s
         return 0;
     struct buf offered = BUF_INIT(2 * LIST_MAX);
     append_names(server->lists[i], &offered);
-    failure_set(FAILURE_SERVER_BEYOND_LIBSSH2,
-                FAILURE_DETAILS(names[i], offered.len ? buf_str(&offered) : "(none)", libssh2_version(0)),
-                err);
+    failure_set(
+        FAILURE_SERVER_BEYOND_LIBSSH2,
+        FAILURE_DETAILS(list_names[i], offered.len ? buf_str(&offered) : "(none)", libssh2_version(0)), err);
     buf_release(&offered);
     return -1;
 }

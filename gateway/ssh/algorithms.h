@@ -42,7 +42,8 @@ char *algorithms_pick(const char *ours, const char *allowed, const char *const *
  * printable. Fails if the n bytes are anything else or incomplete. */
 int algorithms_read(const void *p, size_t n, struct algorithms *ret, struct err *err);
 
-/* Returns ERR_UNSUPPORTED with the server's list if the server and we have no algorithm in common, else 0. */
+/* Fails with ERR_UNSUPPORTED, and names the server's algorithms, if for one of the lists the server and we
+ * have no algorithm in common. */
 int algorithms_compare(const struct algorithms *ours, const struct algorithms *server, struct err *err);
 
 #endif

@@ -17,8 +17,8 @@
 #include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
-/* No real server requires more. This limit ends the login at a server that always requires one more method.
- */
+/* The most methods that a server may require one after the other. No real server requires more, but a hostile
+ * server could always require one more. */
 #define STEPS_MAX 8
 
 static bool allows_publickey(const struct ssh_config *c)
@@ -36,7 +36,7 @@ static bool allows_password(const struct ssh_config *c)
     return c->login.password;
 }
 
-/* The order is OpenSSH's. */
+/* In OpenSSH's order. */
 static const struct method {
     const char *name;
     bool asks; /* always needs the user */
@@ -69,7 +69,7 @@ static bool klist_finds_tickets(const struct auth *a)
 {
     const char *const argv[] = {"klist", "-s", NULL};
     struct proc_limits limits = {
-        .timeout_ms = KLIST_TIMEOUT_MS, .cancel_fd = session_cancel_fd(a->s), .max_output = 4096};
+        .timeout_ms = KLIST_TIMEOUT_MS, .cancel_fd = session_cancel_fd(a->session), .max_output = 4096};
     struct proc_result r;
     if (proc_run(argv, &limits, &r, NULL) < 0)
         return false;
@@ -99,7 +99,7 @@ static void record_openssh_methods(struct auth *a)
 
 static int set_refusal(struct auth *a, struct err *err)
 {
-    bool tried = a->refused.len > 0, keys = list_contains(a->methods, "publickey");
+    bool tried = a->refused.len > 0, allows_keys = list_contains(a->methods, "publickey");
     record_openssh_methods(a);
     if (auth_set_unsupported(a, err) < 0)
         return -1;
@@ -108,17 +108,17 @@ static int set_refusal(struct auth *a, struct err *err)
         buf_addf(&b, "the server accepted %s and requires more (%s); ", buf_str(&a->accepted), a->methods);
     if (tried)
         buf_addf(&b, "the server refused %s", buf_str(&a->refused));
-    else if (keys)
+    else if (allows_keys)
         buf_addf(&b, "there was no %skey to offer", a->accepted.len ? "other " : "");
     else
         buf_addf(&b, "the server accepts only %s", a->methods);
     if (a->skipped.len)
         buf_addf(&b, "; not offered: %s", buf_str(&a->skipped));
-    enum failure f = a->needs_user         ? FAILURE_LOGIN_NEEDS_USER
-                     : !tried && keys      ? FAILURE_LOGIN_WITHOUT_KEY
-                     : a->keys_refused > 0 ? FAILURE_LOGIN_KEYS_REFUSED
-                                           : FAILURE_LOGIN_REFUSED;
-    failure_set(f, FAILURE_DETAILS(session_facts(a->s)->user, buf_str(&b)), err);
+    enum failure f = a->needs_user           ? FAILURE_LOGIN_NEEDS_USER
+                     : !tried && allows_keys ? FAILURE_LOGIN_WITHOUT_KEY
+                     : a->keys_refused > 0   ? FAILURE_LOGIN_KEYS_REFUSED
+                                             : FAILURE_LOGIN_REFUSED;
+    failure_set(f, FAILURE_DETAILS(session_facts(a->session)->user, buf_str(&b)), err);
     buf_release(&b);
     return -1;
 }
@@ -167,7 +167,7 @@ static int try_methods(struct auth *a, struct err *err)
 
 int auth_run(struct session *s, const struct hop *hop, struct err *err)
 {
-    struct auth a = {.s = s,
+    struct auth a = {.session = s,
                      .hop = hop,
                      .config = hop->config,
                      .options = hop->options,

@@ -1,7 +1,7 @@
 /*
- * The order avoids refusals, because the server limits them (MaxAuthTries): certificates, configured keys
- * that the agent has (they need no passphrase), the agent's other keys unless IdentitiesOnly, then the other
- * key files. Each key occurs once.
+ * The order of the keys avoids refusals, because the server allows only a few (MaxAuthTries): certificates,
+ * configured keys that the agent has (they need no passphrase), the agent's other keys unless IdentitiesOnly,
+ * then the other key files. Each key occurs once.
  */
 #include "gateway/ssh/auth_keys.h"
 
@@ -13,9 +13,7 @@
 
 #define PASSPHRASE_TRIES 3
 
-/* Returns the first word and writes the rest: "agent" + "TYPE FINGERPRINT", "key" + "PATH", "certificate" +
- * "ID by AUTHORITY". */
-const char *auth_candidate_name(const struct candidate *c, char *dst, size_t cap)
+const char *auth_candidate_describe(const struct candidate *c, char *dst, size_t cap)
 {
     char type[64], fingerprint[SSH_FINGERPRINT];
     if (c->certificate) {
@@ -36,19 +34,19 @@ const char *auth_candidate_name(const struct candidate *c, char *dst, size_t cap
 void auth_candidate_record_refused(struct auth *a, const struct candidate *c, const char *why)
 {
     char name[300];
-    const char *what = auth_candidate_name(c, name, sizeof name);
-    auth_record_refused(a, what, name, why);
+    const char *kind = auth_candidate_describe(c, name, sizeof name);
+    auth_record_refused(a, kind, name, why);
 }
 
 /* ---- gathering ----------------------------------------------------------------------------------------- */
 
 static void add_candidate(struct auth_keys *k, struct candidate c)
 {
-    for (size_t i = 0; c.offer && i < k->n; i++)
+    for (size_t i = 0; c.offer && i < k->n_candidates; i++)
         if (k->candidates[i].offer && ssh_blob_equal(k->candidates[i].offer, c.offer))
             return;
-    if (array_reserve((void **)&k->candidates, &k->cap, k->n + 1, sizeof c, NULL) == 0)
-        k->candidates[k->n++] = c;
+    if (array_reserve((void **)&k->candidates, &k->cap_candidates, k->n_candidates + 1, sizeof c, NULL) == 0)
+        k->candidates[k->n_candidates++] = c;
 }
 
 static const struct agent_key *find_in_agent(const struct auth_keys *k, const struct ssh_blob *blob)
@@ -63,8 +61,8 @@ static void load_agent(struct auth *a, struct auth_keys *k)
 {
     struct err why = ERR_INIT;
     int64_t began = clock_now();
-    if (a->config->login.agent && agent_open(a->config->login.agent, session_deadline(a->s),
-                                             session_cancel_fd(a->s), &k->agent, &why) < 0)
+    if (a->config->login.agent && agent_open(a->config->login.agent, session_deadline(a->session),
+                                             session_cancel_fd(a->session), &k->agent, &why) < 0)
         buf_addf(&a->skipped, "%s%s", a->skipped.len ? ", " : "", why.msg);
     a->deadline += clock_now() - began;
 }
@@ -97,7 +95,8 @@ static void load_certificate(struct auth *a, struct auth_keys *k, const char *pa
         auth_record_refused(a, "certificate", path, why.msg);
 }
 
-/* Loads configured certificates, then those beside a key (ssh-keygen -s writes them there). */
+/* Loads the configured certificates, then the certificates beside a key file, where ssh-keygen -s writes
+ * them. */
 static int load_certificates(struct auth *a, struct auth_keys *k, struct err *err)
 {
     const struct strlist *given = &a->config->login.certificate_files,
@@ -181,7 +180,7 @@ int auth_keys_collect(struct auth *a, struct err *err)
         return err_nomem(err);
     k->agent.fd = -1;
     load_agent(a, k);
-    if (fd_cancelled(session_cancel_fd(a->s)))
+    if (fd_cancelled(session_cancel_fd(a->session)))
         return err_set(err, ERR_CANCELLED, "interrupted");
     if (load_files(a, k, err) < 0 || load_certificates(a, k, err) < 0)
         return -1;
@@ -257,7 +256,8 @@ static int open_locked(struct auth *a, const char *path, struct opening *o, stru
 
 int auth_open_file(struct auth *a, struct file_key *file, struct err *err)
 {
-    struct opening o = {.bytes = {.max = KEYFILE_MAX, .secret = true}, .cancel_fd = session_cancel_fd(a->s)};
+    struct opening o = {.bytes = {.max = KEYFILE_MAX, .secret = true},
+                        .cancel_fd = session_cancel_fd(a->session)};
     if (file->opened)
         return 0;
     int64_t before = clock_thread_cpu_ns();
@@ -267,7 +267,7 @@ int auth_open_file(struct auth *a, struct file_key *file, struct err *err)
     else if (rc == 0)
         rc = privkey_parse(buf_str(&o.bytes), o.bytes.len, NULL, &o.key, err);
     buf_release(&o.bytes);
-    session_exclude_cpu(a->s, clock_thread_cpu_ns() - before);
+    session_exclude_cpu(a->session, clock_thread_cpu_ns() - before);
     if (rc == 0)
         file->opened = o.key;
     return rc;

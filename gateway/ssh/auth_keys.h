@@ -18,7 +18,7 @@ struct file_key {
 struct candidate {
     const struct ssh_blob *offer; /* a public key or a certificate; NULL: unknown until `file` is opened */
     const struct ssh_blob *key;   /* the key that signs: the plain key, or the certificate if the agent knows
-                                     the key only by that */
+                                     the key only under its certificate */
     const struct certificate *certificate;
     struct file_key *file; /* the file of the private half; NULL: the agent has it */
     bool finished;         /* refused or unusable: do not offer it again */
@@ -32,7 +32,7 @@ struct auth_keys {
     struct certificate *certificates;
     size_t n_certificates;
     struct candidate *candidates;
-    size_t n, cap;
+    size_t n_candidates, cap_candidates;
 };
 
 /* Collects the keys into a->keys. Records each unusable key and certificate with the reason. */
@@ -40,7 +40,7 @@ int auth_keys_collect(struct auth *a, struct err *err);
 
 /* Returns the kind of a candidate ("agent", "key" or "certificate") and writes its name to dst, which is
  * "TYPE FINGERPRINT", "PATH" or "ID by AUTHORITY", in the same order. */
-const char *auth_candidate_name(const struct candidate *c, char *dst, size_t cap);
+const char *auth_candidate_describe(const struct candidate *c, char *dst, size_t cap);
 /* Calls auth_record_refused for a candidate. */
 void auth_candidate_record_refused(struct auth *a, const struct candidate *c, const char *why);
 

@@ -32,45 +32,46 @@ static int classify_attempt(struct auth *a, const char *method, enum auth_result
 
 /* ---- password ------------------------------------------------------------------------------------------ */
 
-struct password {
+struct password_attempt {
     struct auth *auth;
     enum auth_result result;
     bool expired;
 };
 
-/* libssh2 calls this if the password has expired. It ends the attempt, because we set no new password. */
+/* libssh2 calls this function if the password has expired. We set no new password, so libssh2 ends the
+ * attempt. */
 static void on_expired(LIBSSH2_SESSION *ssh, char **new_password, int *n, void **abstract)
 {
     (void)ssh;
-    struct password *p = session_conversation(abstract);
+    struct password_attempt *attempt = session_conversation(abstract);
     *new_password = NULL;
     *n = 0;
-    p->expired = true;
+    attempt->expired = true;
 }
 
 static int try_password(void *ctx, const struct secret *password, bool *ret_fits, struct err *err)
 {
-    struct password *p = ctx;
-    struct auth *a = p->auth;
+    struct password_attempt *attempt = ctx;
+    struct auth *a = attempt->auth;
     const char *user = a->config->user;
     int rc;
     a->tries++;
-    while ((rc = libssh2_userauth_password_ex(session_libssh2(a->s), user, (unsigned)strlen(user),
+    while ((rc = libssh2_userauth_password_ex(session_libssh2(a->session), user, (unsigned)strlen(user),
                                               password->text, (unsigned)password->len, on_expired)) ==
            LIBSSH2_ERROR_EAGAIN)
-        if (session_wait(a->s, a->deadline, err) < 0)
+        if (session_wait(a->session, a->deadline, err) < 0)
             return err_wrap(err, "authentication");
-    if (p->expired) {
+    if (attempt->expired) {
         auth_record_unsupported(a, FAILURE_PASSWORD_EXPIRED, FAILURE_DETAILS(NULL));
         return auth_explain_end(a, rc, err);
     }
     if (rc != 0 && auth_session_is_closed(a))
         return auth_explain_end(a, rc, err);
     if (rc == 0)
-        p->result = AUTH_DONE;
-    else if (classify_attempt(a, "password", &p->result, err) < 0)
+        attempt->result = AUTH_DONE;
+    else if (classify_attempt(a, "password", &attempt->result, err) < 0)
         return -1;
-    *ret_fits = p->result != AUTH_REFUSED;
+    *ret_fits = attempt->result != AUTH_REFUSED;
     return 0;
 }
 
@@ -79,15 +80,15 @@ static int try_password(void *ctx, const struct secret *password, bool *ret_fits
 static int name_password(const struct auth *a, struct buf *ret, struct err *err)
 {
     buf_adds(ret, "password\n");
-    login_key_add_text(ret, session_facts(a->s)->host_key_type);
-    login_key_add_text(ret, session_facts(a->s)->host_key);
+    login_key_add_text(ret, session_facts(a->session)->host_key_type);
+    login_key_add_text(ret, session_facts(a->session)->host_key);
     login_key_add(ret, a->hop);
     return buf_check(ret, "the configuration of ssh", err);
 }
 
-static int try_passwords(struct password *p, struct err *err)
+static int try_passwords(struct password_attempt *attempt, struct err *err)
 {
-    struct auth *a = p->auth;
+    struct auth *a = attempt->auth;
     char login[AUTH_LOGIN_NAME], text[AUTH_LOGIN_NAME + 20];
     struct buf name = BUF_INIT(LOGIN_KEY_MAX);
     snprintf(text, sizeof text, "Password for %s: ", auth_login_name(a, login));
@@ -96,11 +97,11 @@ static int try_passwords(struct password *p, struct err *err)
         struct secret_prompt prompt = {.name = buf_str(&name),
                                        .prompt = text,
                                        .tries = a->config->login.password_prompts,
-                                       .ctx = p,
+                                       .ctx = attempt,
                                        .check = try_password};
-        session_set_conversation(a->s, p);
+        session_set_conversation(a->session, attempt);
         rc = auth_try_secrets(a, &prompt, err);
-        session_set_conversation(a->s, NULL);
+        session_set_conversation(a->session, NULL);
     }
     buf_release(&name);
     return rc;
@@ -108,12 +109,12 @@ static int try_passwords(struct password *p, struct err *err)
 
 int auth_password(struct auth *a, enum auth_result *ret, struct err *err)
 {
-    struct password p = {.auth = a, .result = AUTH_REFUSED};
+    struct password_attempt attempt = {.auth = a, .result = AUTH_REFUSED};
     struct err why = ERR_INIT;
-    int rc = try_passwords(&p, &why);
-    *ret = p.result;
+    int rc = try_passwords(&attempt, &why);
+    *ret = attempt.result;
     if (rc == 0) {
-        if (p.result == AUTH_DONE)
+        if (attempt.result == AUTH_DONE)
             auth_record_accepted(a, "password", "");
         return 0;
     }
@@ -154,7 +155,8 @@ static void add_question(struct buf *b, const struct auth *a, const LIBSSH2_USER
 {
     char question[512], login[AUTH_LOGIN_NAME];
     size_t n = prompt->length;
-    /* The last line is the question. The user sees the lines before it above the question. */
+    /* The last line of the prompt is the question. The lines before it are shown above the question, without
+     * the login. */
     const char *text = (const char *)prompt->text;
     while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
         n--;
@@ -222,23 +224,23 @@ static void on_round(const char *name, int name_len, const char *instruction, in
     add_lines(&text, instruction, instruction && instruction_len > 0 ? (size_t)instruction_len : 0);
     /* End the session if an answer is missing: the server would count an empty answer as an attempt. */
     if (answer_all(c, &text, n, prompts, responses) < 0)
-        session_abort(c->auth->s);
+        session_abort(c->auth->session);
     buf_release(&text);
 }
 
-/* Runs one conversation. *ret_asked: the user has answered a question. */
-static int run_conversation(struct auth *a, enum auth_result *ret, bool *ret_asked, struct err *err)
+/* Runs one conversation. *ret_answered: the user has answered a question. */
+static int run_conversation(struct auth *a, enum auth_result *ret, bool *ret_answered, struct err *err)
 {
     struct conversation c = {.auth = a};
     const char *user = a->config->user;
     int rc, waited = 0;
-    session_set_conversation(a->s, &c);
-    while (waited == 0 &&
-           (rc = libssh2_userauth_keyboard_interactive_ex(session_libssh2(a->s), user, (unsigned)strlen(user),
-                                                          on_round)) == LIBSSH2_ERROR_EAGAIN)
-        waited = session_wait(a->s, a->deadline, err);
-    session_set_conversation(a->s, NULL);
-    *ret_asked = c.n_answers > 0;
+    session_set_conversation(a->session, &c);
+    while (waited == 0 && (rc = libssh2_userauth_keyboard_interactive_ex(session_libssh2(a->session), user,
+                                                                         (unsigned)strlen(user), on_round)) ==
+                              LIBSSH2_ERROR_EAGAIN)
+        waited = session_wait(a->session, a->deadline, err);
+    session_set_conversation(a->session, NULL);
+    *ret_answered = c.n_answers > 0;
     if (waited < 0)
         return err_wrap(err, "authentication");
     if (c.err.kind == ERR_NOT_FOUND) {
@@ -273,7 +275,7 @@ static bool prompt_layout_matches(void)
 
 int auth_keyboard_interactive(struct auth *a, enum auth_result *ret, struct err *err)
 {
-    bool asked = true;
+    bool answered = true;
     *ret = AUTH_REFUSED;
     if (!prompt_layout_matches()) {
         auth_record_unsupported(a, FAILURE_QUESTIONS_OF_OTHER_LIBSSH2,
@@ -281,9 +283,9 @@ int auth_keyboard_interactive(struct auth *a, enum auth_result *ret, struct err 
         return 0;
     }
     for (unsigned i = 0;
-         asked && !a->aborted && *ret == AUTH_REFUSED && i < a->config->login.password_prompts; i++) {
+         answered && !a->aborted && *ret == AUTH_REFUSED && i < a->config->login.password_prompts; i++) {
         a->tries++;
-        if (run_conversation(a, ret, &asked, err) < 0)
+        if (run_conversation(a, ret, &answered, err) < 0)
             return -1;
     }
     if (*ret == AUTH_REFUSED && !a->aborted)

@@ -55,36 +55,36 @@ static int read_algorithm(const unsigned char *p, size_t n, char *dst, size_t ca
     return 0;
 }
 
-static int sign_data(struct attempt *t, const struct ssh_blob *data, struct ssh_blob *ret)
+static int sign_data(struct attempt *attempt, const struct ssh_blob *data, struct ssh_blob *ret)
 {
-    struct auth *a = t->auth;
-    const struct candidate *c = t->candidate;
+    struct auth *a = attempt->auth;
+    const struct candidate *c = attempt->candidate;
     char algorithm[64];
     if (read_algorithm(data->data, data->n, algorithm, sizeof algorithm) < 0)
-        return failure_set(FAILURE_SIGNING_UNKNOWN, FAILURE_DETAILS(NULL), &t->err);
+        return failure_set(FAILURE_SIGNING_UNKNOWN, FAILURE_DETAILS(NULL), &attempt->err);
     if (!c->file) {
         struct agent_request request = {.key = c->key,
                                         .algorithm = algorithm,
                                         .data = *data,
                                         .deadline = clock_deadline(a->options->ask_ms)};
         int64_t began = clock_now();
-        int rc = agent_sign(&a->keys->agent, &request, ret, &t->err);
+        int rc = agent_sign(&a->keys->agent, &request, ret, &attempt->err);
         a->deadline += clock_now() - began;
         return rc;
     }
-    if (auth_open_file(a, c->file, &t->err) < 0)
+    if (auth_open_file(a, c->file, &attempt->err) < 0)
         return -1;
-    return privkey_sign(c->file->opened, algorithm, data, ret, &t->err);
+    return privkey_sign(c->file->opened, algorithm, data, ret, &attempt->err);
 }
 
 static int on_sign(LIBSSH2_SESSION *ssh, unsigned char **sig, size_t *sig_len, const unsigned char *data,
                    size_t data_len, void **abstract)
 {
     (void)ssh;
-    struct attempt *t = *abstract;
+    struct attempt *attempt = *abstract;
     struct ssh_blob signed_data = {(unsigned char *)(uintptr_t)data, data_len}, signature = {0};
-    t->accepted = true;
-    if (sign_data(t, &signed_data, &signature) < 0)
+    attempt->accepted = true;
+    if (sign_data(attempt, &signed_data, &signature) < 0)
         return -1;
     *sig = signature.data;
     *sig_len = signature.n;
@@ -93,14 +93,15 @@ static int on_sign(LIBSSH2_SESSION *ssh, unsigned char **sig, size_t *sig_len, c
 
 /* Offers the key, and signs if the server accepts it. *ret_rc is libssh2's result. -1: the wait for the
  * server has failed. */
-static int offer_key(struct attempt *t, int *ret_rc, struct err *err)
+static int offer_key(struct attempt *attempt, int *ret_rc, struct err *err)
 {
-    struct auth *a = t->auth;
-    void *abstract = t;
+    struct auth *a = attempt->auth;
+    void *abstract = attempt;
     int rc;
-    while ((rc = libssh2_userauth_publickey(session_libssh2(a->s), a->config->user, t->offer->data,
-                                            t->offer->n, on_sign, &abstract)) == LIBSSH2_ERROR_EAGAIN)
-        if (session_wait(a->s, a->deadline, err) < 0)
+    while ((rc = libssh2_userauth_publickey(session_libssh2(a->session), a->config->user,
+                                            attempt->offer->data, attempt->offer->n, on_sign, &abstract)) ==
+           LIBSSH2_ERROR_EAGAIN)
+        if (session_wait(a->session, a->deadline, err) < 0)
             return err_wrap(err, "authentication");
     *ret_rc = rc;
     return 0;
@@ -140,69 +141,70 @@ static bool is_allowed_algorithm(const struct auth *a, const char *algorithm)
 
 static bool is_openssh_server(const struct auth *a)
 {
-    return strstr(session_facts(a->s)->banner, "OpenSSH") != NULL;
+    return strstr(session_facts(a->session)->banner, "OpenSSH") != NULL;
 }
 
 /* ---- the result of an offer ---------------------------------------------------------------------------- */
 
-static void record_refusal(struct attempt *t)
+static void record_refusal(struct attempt *attempt)
 {
-    struct candidate *c = t->candidate;
+    struct candidate *c = attempt->candidate;
     c->refusals++;
-    t->auth->keys_refused++;
+    attempt->auth->keys_refused++;
     if (c->refusals == 1)
-        auth_candidate_record_refused(t->auth, c, NULL);
+        auth_candidate_record_refused(attempt->auth, c, NULL);
 }
 
 /* After a valid signature without a login, the server requires another method. A wrong signature looks the
  * same, but we assume that the agent and OpenSSL sign correctly. */
-static int classify_result(struct attempt *t, int rc, enum auth_result *ret, struct err *err)
+static int classify_result(struct attempt *attempt, int rc, enum auth_result *ret, struct err *err)
 {
-    struct auth *a = t->auth;
+    struct auth *a = attempt->auth;
     char name[300];
     bool changed = false;
-    const char *what = auth_candidate_name(t->candidate, name, sizeof name);
-    if (rc == 0 || t->accepted)
-        auth_record_accepted(a, what, name);
+    const char *kind = auth_candidate_describe(attempt->candidate, name, sizeof name);
+    if (rc == 0 || attempt->accepted)
+        auth_record_accepted(a, kind, name);
     else
-        record_refusal(t);
-    *ret = rc == 0 ? AUTH_DONE : t->accepted ? AUTH_PARTIAL : AUTH_REFUSED;
-    t->candidate->finished = t->candidate->finished || rc == 0 || t->accepted;
+        record_refusal(attempt);
+    *ret = rc == 0 ? AUTH_DONE : attempt->accepted ? AUTH_PARTIAL : AUTH_REFUSED;
+    attempt->candidate->finished = attempt->candidate->finished || rc == 0 || attempt->accepted;
     return *ret == AUTH_PARTIAL ? auth_list_methods_again(a, &changed, err) : 0;
 }
 
 /* Skips an unusable key. Returns -1 if the session ended or the user cancelled. */
-static int skip_candidate(struct attempt *t, const struct err *why, struct err *err)
+static int skip_candidate(struct attempt *attempt, const struct err *why, struct err *err)
 {
-    t->candidate->finished = true;
+    attempt->candidate->finished = true;
     /* While the user did not answer, the server's login timeout has passed too. */
-    bool unanswered = why->kind == ERR_TIMEOUT && t->candidate->file;
-    if (why->kind == ERR_CANCELLED || unanswered || auth_session_is_closed(t->auth)) {
+    bool unanswered = why->kind == ERR_TIMEOUT && attempt->candidate->file;
+    if (why->kind == ERR_CANCELLED || unanswered || auth_session_is_closed(attempt->auth)) {
         if (err)
             *err = *why;
         return -1;
     }
-    auth_candidate_record_refused(t->auth, t->candidate, why->msg);
+    auth_candidate_record_refused(attempt->auth, attempt->candidate, why->msg);
     return 0;
 }
 
-static int try_offer(struct attempt *t, enum auth_result *ret, struct err *err)
+static int try_offer(struct attempt *attempt, enum auth_result *ret, struct err *err)
 {
-    struct auth *a = t->auth;
+    struct auth *a = attempt->auth;
     int rc = 0;
     a->tries++;
-    if (offer_key(t, &rc, err) < 0)
+    if (offer_key(attempt, &rc, err) < 0)
         return -1;
     if (rc != 0 && auth_session_is_closed(a))
         return auth_explain_end(a, rc, err);
-    /* End the login here: libssh2 1.11 would offer the next key with the name of this one. */
+    /* End the login here, because libssh2 1.11 would offer the next key under the algorithm name of this key.
+     */
     if (rc == LIBSSH2_ERROR_METHOD_NONE) {
         auth_record_unsupported(a, FAILURE_RSA_NO_COMMON, FAILURE_DETAILS(NULL));
         return auth_explain_end(a, rc, err);
     }
-    if (t->err.kind != ERR_NONE)
-        return skip_candidate(t, &t->err, err);
-    return classify_result(t, rc, ret, err);
+    if (attempt->err.kind != ERR_NONE)
+        return skip_candidate(attempt, &attempt->err, err);
+    return classify_result(attempt, rc, ret, err);
 }
 
 /* ---- RSA ----------------------------------------------------------------------------------------------- */
@@ -248,44 +250,44 @@ static void prefer_algorithm(struct auth *a, const char *name)
     for (unsigned i = 0; (other = rsa_algorithm(a, i)); i++)
         if (strcmp(other, name) != 0)
             n += (size_t)snprintf(list + n, sizeof list - n, ",%s", other);
-    libssh2_session_method_pref(session_libssh2(a->s), LIBSSH2_METHOD_SIGN_ALGO, list);
+    libssh2_session_method_pref(session_libssh2(a->session), LIBSSH2_METHOD_SIGN_ALGO, list);
 }
 
 /* Tries an RSA key under one of its newer names, which only libssh2 1.10 needs. */
-static int try_renamed(struct attempt *t, const char *name, enum auth_result *ret, struct err *err)
+static int try_renamed(struct attempt *attempt, const char *name, enum auth_result *ret, struct err *err)
 {
-    struct auth *a = t->auth;
-    struct candidate *c = t->candidate;
+    struct auth *a = attempt->auth;
+    struct candidate *c = attempt->candidate;
     if (!is_openssh_server(a))
         auth_record_unsupported(a, FAILURE_RSA_BEYOND_LIBSSH2,
-                                FAILURE_DETAILS(libssh2_version(0), session_facts(a->s)->banner));
-    if (rename_key(c->offer, name, &t->renamed, err) < 0)
+                                FAILURE_DETAILS(libssh2_version(0), session_facts(a->session)->banner));
+    if (rename_key(c->offer, name, &attempt->renamed, err) < 0)
         return -1;
-    t->offer = &t->renamed;
-    int rc = try_offer(t, ret, err);
-    ssh_blob_release(&t->renamed);
+    attempt->offer = &attempt->renamed;
+    int rc = try_offer(attempt, ret, err);
+    ssh_blob_release(&attempt->renamed);
     return rc;
 }
 
-static int try_rsa(struct attempt *t, enum auth_result *ret, struct err *err)
+static int try_rsa(struct attempt *attempt, enum auth_result *ret, struct err *err)
 {
-    struct candidate *c = t->candidate;
-    const char *name = rsa_algorithm(t->auth, c->refusals);
+    struct candidate *c = attempt->candidate;
+    const char *name = rsa_algorithm(attempt->auth, c->refusals);
     if (!name) {
         c->finished = true;
         if (c->refusals == 0)
-            auth_candidate_record_refused(t->auth, c, "PubkeyAcceptedAlgorithms does not allow it");
+            auth_candidate_record_refused(attempt->auth, c, "PubkeyAcceptedAlgorithms does not allow it");
         return 0;
     }
     if (!is_libssh2_1_11())
-        return try_renamed(t, name, ret, err);
-    prefer_algorithm(t->auth, name);
-    return try_offer(t, ret, err);
+        return try_renamed(attempt, name, ret, err);
+    prefer_algorithm(attempt->auth, name);
+    return try_offer(attempt, ret, err);
 }
 
 /* ---- all keys ------------------------------------------------------------------------------------------ */
 
-/* Opens a file without a known public half. */
+/* Opens a key file whose public half is unknown, and sets c->offer to that half. */
 static int read_public_half(struct auth *a, struct candidate *c, struct err *err)
 {
     struct file_key *file = c->file;
@@ -293,11 +295,11 @@ static int read_public_half(struct auth *a, struct candidate *c, struct err *err
     int rc = auth_open_file(a, file, &why);
     if (rc == 0)
         rc = privkey_public(file->opened, &file->key.blob, &why);
-    struct attempt t = {.auth = a, .candidate = c};
+    struct attempt attempt = {.auth = a, .candidate = c};
     if (rc < 0)
-        return skip_candidate(&t, &why, err);
+        return skip_candidate(&attempt, &why, err);
     ssh_blob_type(&file->key.blob, file->key.type, sizeof file->key.type);
-    for (size_t i = 0; i < a->keys->n; i++)
+    for (size_t i = 0; i < a->keys->n_candidates; i++)
         if (a->keys->candidates[i].offer && ssh_blob_equal(a->keys->candidates[i].offer, &file->key.blob))
             c->finished = true; /* another candidate has the same key */
     c->offer = &file->key.blob;
@@ -307,32 +309,32 @@ static int read_public_half(struct auth *a, struct candidate *c, struct err *err
 static int try_candidate(struct auth *a, struct candidate *c, enum auth_result *ret, struct err *err)
 {
     char type[64];
-    struct attempt t = {.auth = a, .candidate = c};
+    struct attempt attempt = {.auth = a, .candidate = c};
     if (!c->offer && read_public_half(a, c, err) < 0)
         return -1;
     if (c->finished || !c->offer)
         return 0;
-    t.offer = c->offer;
+    attempt.offer = c->offer;
     ssh_blob_type(c->offer, type, sizeof type);
     const char *missing = missing_support(type);
     if (missing) {
         char name[300];
-        const char *what = auth_candidate_name(c, name, sizeof name);
+        const char *kind = auth_candidate_describe(c, name, sizeof name);
         auth_record_unsupported(
             a, FAILURE_KEY_BEYOND_LIBSSH2,
-            FAILURE_DETAILS(strcmp(what, "agent") == 0 ? "agent's key" : what, name, missing));
+            FAILURE_DETAILS(strcmp(kind, "agent") == 0 ? "agent's key" : kind, name, missing));
         auth_candidate_record_refused(a, c, missing);
         c->finished = true;
         return 0;
     }
     if (strcmp(type, "ssh-rsa") == 0)
-        return try_rsa(&t, ret, err);
+        return try_rsa(&attempt, ret, err);
     c->finished = true;
     if (!has_prefix(type, "ssh-rsa") && !is_allowed_algorithm(a, type)) {
         auth_candidate_record_refused(a, c, "PubkeyAcceptedAlgorithms does not allow it");
         return 0;
     }
-    return try_offer(&t, ret, err);
+    return try_offer(&attempt, ret, err);
 }
 
 /* Decides whether to offer the key in this round. A renamed RSA key comes last if the server may end the
@@ -353,7 +355,7 @@ int auth_publickey(struct auth *a, enum auth_result *ret, struct err *err)
         return -1;
     *ret = AUTH_REFUSED;
     for (unsigned round = 0; round < ROUNDS; round++)
-        for (size_t i = 0; i < a->keys->n && a->tries < TRIES_MAX; i++) {
+        for (size_t i = 0; i < a->keys->n_candidates && a->tries < TRIES_MAX; i++) {
             struct candidate *c = &a->keys->candidates[i];
             if (!is_due(a, c, round))
                 continue;

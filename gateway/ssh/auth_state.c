@@ -7,16 +7,16 @@
 
 /* ---- records ------------------------------------------------------------------------------------------- */
 
-void auth_record_refused(struct auth *a, const char *what, const char *name, const char *why)
+void auth_record_refused(struct auth *a, const char *kind, const char *name, const char *why)
 {
     struct buf *b = why ? &a->skipped : &a->refused;
-    buf_addf(b, "%s%s%s%s%s%s%s", b->len ? ", " : "", what, *name ? " " : "", name, why ? " (" : "",
+    buf_addf(b, "%s%s%s%s%s%s%s", b->len ? ", " : "", kind, *name ? " " : "", name, why ? " (" : "",
              why ? why : "", why ? ")" : "");
 }
 
-void auth_record_accepted(struct auth *a, const char *what, const char *name)
+void auth_record_accepted(struct auth *a, const char *kind, const char *name)
 {
-    buf_addf(&a->accepted, "%s%s%s%s", a->accepted.len ? " and " : "", what, *name ? " " : "", name);
+    buf_addf(&a->accepted, "%s%s%s%s", a->accepted.len ? " and " : "", kind, *name ? " " : "", name);
 }
 
 void auth_record_unsupported(struct auth *a, enum failure why, const char *const details[])
@@ -38,13 +38,13 @@ int auth_set_unsupported(const struct auth *a, struct err *err)
 
 bool auth_session_is_closed(const struct auth *a)
 {
-    return session_is_closed(a->s);
+    return session_is_closed(a->session);
 }
 
 int auth_explain_end(struct auth *a, int rc, struct err *err)
 {
     struct err why = ERR_INIT;
-    session_set_error(a->s, rc, "authentication", &why);
+    session_set_error(a->session, rc, "authentication", &why);
     if (auth_set_unsupported(a, err) < 0)
         return -1;
     if (a->ambiguous_method)
@@ -58,7 +58,7 @@ int auth_explain_end(struct auth *a, int rc, struct err *err)
 
 int auth_list_methods(struct auth *a, bool *ret_authenticated, struct err *err)
 {
-    struct session *s = a->s;
+    struct session *s = a->session;
     const char *user = a->config->user;
     char *methods;
     while (!(methods = libssh2_userauth_list(session_libssh2(s), user, (unsigned)strlen(user)))) {
@@ -92,7 +92,8 @@ char *auth_login_name(const struct auth *a, char dst[AUTH_LOGIN_NAME])
 {
     const char *host = a->options->host, *role = a->hop->is_jump ? "jump host of " : "";
     char shown[260];
-    int n = snprintf(dst, AUTH_LOGIN_NAME, "%s@%s", session_facts(a->s)->user, session_facts(a->s)->address);
+    int n = snprintf(dst, AUTH_LOGIN_NAME, "%s@%s", session_facts(a->session)->user,
+                     session_facts(a->session)->address);
     if (host && (a->hop->is_jump || strcmp(host, a->config->hostname) != 0))
         snprintf(dst + n, AUTH_LOGIN_NAME - (size_t)n, " (%s%s)", role,
                  text_printable(shown, sizeof shown, host, strlen(host)));
@@ -158,7 +159,7 @@ int auth_try_secrets(struct auth *a, const struct secret_prompt *prompt, struct 
     int64_t began = clock_now();
     /* Another login may be asking the user and may need this long for all tries. */
     struct keyring_wait wait = {.deadline = clock_deadline(4 * a->options->ask_ms),
-                                .cancel_fd = session_cancel_fd(a->s)};
+                                .cancel_fd = session_cancel_fd(a->session)};
     int rc = keyring_get_or_claim(keyring, prompt->name, &wait, &answer, &why);
     a->deadline += clock_now() - began;
     if (rc == 0 && answer.len > 0) {

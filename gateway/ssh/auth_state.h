@@ -18,12 +18,12 @@ enum auth_result {
 struct auth_keys; /* the candidates of publickey and their results */
 
 struct auth {
-    struct session *s;
+    struct session *session;
     const struct hop *hop;
     const struct ssh_config *config;     /* the hop's */
     const struct login_options *options; /* the hop's */
-    char methods[512];                   /* the server's list */
-    int64_t deadline;                    /* of the step; extended by the time of the user's answers */
+    char methods[512];                   /* the server's list of methods */
+    int64_t deadline;                    /* of the step; extended by the time that the user's answers take */
     unsigned tries;
     struct buf accepted;          /* the accepted methods: "key PATH and password" */
     struct buf refused;           /* the refused methods and keys */
@@ -44,10 +44,11 @@ int auth_password(struct auth *a, enum auth_result *ret, struct err *err);
 void auth_keys_free(struct auth_keys *keys);
 
 /* Records an accepted method. */
-void auth_record_accepted(struct auth *a, const char *what, const char *name);
+void auth_record_accepted(struct auth *a, const char *kind, const char *name);
 /* Records a refused method or key, or (with a reason) an unusable one. */
-void auth_record_refused(struct auth *a, const char *what, const char *name, const char *why);
-/* Records why OpenSSH may succeed (see failure_set). Only the first reason is stored. */
+void auth_record_refused(struct auth *a, const char *kind, const char *name, const char *why);
+/* Records why OpenSSH may succeed: a row of the failures with its details (see failure_set). Only the first
+ * reason is stored. */
 void auth_record_unsupported(struct auth *a, enum failure why, const char *const details[]);
 /* Sets the recorded reason as the error and returns -1; returns 0 if none is recorded. */
 int auth_set_unsupported(const struct auth *a, struct err *err);
@@ -84,7 +85,7 @@ int auth_ask(struct auth *a, const struct question *question, struct secret *ret
  * `check` ends the search. ERR_NOT_FOUND: no secret.
  */
 struct secret_prompt {
-    const char *name;   /* its unique name in the keyring */
+    const char *name;   /* the secret's unique name in the keyring */
     const char *prompt; /* printable */
     const char *key;    /* as in struct question */
     unsigned tries;

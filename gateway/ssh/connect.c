@@ -11,7 +11,7 @@
 #include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
-/* Binds to the first address of the family. */
+/* Binds to the first address in `from` that is of the family. */
 static int bind_from(int fd, const struct addrinfo *from, int family, struct err *err)
 {
     for (; from; from = from->ai_next)

@@ -28,13 +28,14 @@ static const struct row {
          "another machine may intercept the connection; only if you know why it changed, remove {}"},
     [FAILURE_KEY_CHANGED_OR_SIGNED] =
         {ERR_HOST_KEY, false, "{}: HOST KEY HAS CHANGED{}{}",
-         "another machine may intercept the connection, unless its certificate is "
-         "signed by the authority of {}: --via openssh"},
+         "another machine may intercept the connection, unless the host's certificate is "
+         "signed by the authority of {}: --via openssh checks that"},
     [FAILURE_KEY_UNKNOWN] = {ERR_HOST_KEY, false, "{}: host key is not known{}{}",
                              "compare that fingerprint with someone who runs the host, then trust it with "
                              "--accept-new, or accept it once with your own ssh"},
     [FAILURE_KEY_UNKNOWN_OR_SIGNED] = {ERR_HOST_KEY, false, "{}: host key is not known{}{}",
-                                       "its certificate may be signed by the authority of {}: --via openssh"},
+                                       "the host's certificate may be signed by the authority of {}: --via "
+                                       "openssh checks that"},
     [FAILURE_KEY_UNKNOWN_AT_PORT] = {ERR_HOST_KEY, false, "{}: host key is not known{}{}",
                                      "{} has another key for the host without the port; compare the "
                                      "fingerprint with someone who runs the host, then trust it with "
@@ -51,8 +52,8 @@ static const struct row {
     [FAILURE_KEY_REVOKED_TO_SSH] = {ERR_HOST_KEY, false, "{}: host key {}is revoked", NULL},
     [FAILURE_KEY_NOT_SHOWN] = {ERR_HOST_KEY, false, "{}: the server showed no host key", NULL},
     [FAILURE_KEY_TYPE_BEYOND_LIBSSH2] = {ERR_UNSUPPORTED, false,
-                                         "the known host key ({}) is of type {}, for which libssh2 {} cannot "
-                                         "ask",
+                                         "the known host key ({}) is of type {}, which libssh2 {} cannot "
+                                         "request",
                                          NULL},
     [FAILURE_KNOWN_HOSTS_NOT_REGULAR] = {ERR_FAILED, false, "the known_hosts file {} is not a regular file",
                                          NULL},
@@ -261,7 +262,8 @@ static const struct row {
     [FAILURE_SESSION_LOST_BECAUSE] = {ERR_LOST, false, "the SSH session was lost: {}", NULL},
     [FAILURE_SESSION_STUCK] = {ERR_LOST, false, "the SSH session waits for {}, which does not answer", NULL},
     [FAILURE_ALL_SESSIONS_STUCK] = {ERR_FAILED, false,
-                                    "{} sessions to it wait for destinations that do not answer", NULL},
+                                    "{} sessions to the SSH server wait for destinations that do not answer",
+                                    NULL},
     [FAILURE_NO_FREE_SESSION] = {ERR_LOST, false, "no session became free for a connection to {}", NULL},
     [FAILURE_NO_SESSION] = {ERR_LOST, false, "there is no session for the connection", NULL},
     [FAILURE_SESSION_SILENT] = {ERR_LOST, false, "the SSH session is dead: no data arrived for {} s", NULL},

@@ -10,11 +10,11 @@
 struct ssh_limits {
     int cancel_fd;           /* readable: stop; -1 for none */
     int64_t step_timeout_ms; /* of each: connect, handshake, authentication, channel opening */
-    int64_t keepalive_ms;    /* between keepalives */
+    int64_t keepalive_ms;    /* the time between two keepalives */
     int64_t silence_ms;      /* a session is dead after this time without data */
 };
 
-/* Returns the limits of helper programs. */
+/* Returns the limits for a helper program such as ssh-keygen. */
 struct proc_limits ssh_limits_program(const struct ssh_limits *limits);
 
 /* The options of gateway_open with their defaults filled in, as logins need them. */
@@ -53,7 +53,7 @@ struct hop {
     int (*dial)(const struct hop *hop, const struct destination *to, int *ret_fd, struct err *err);
 };
 
-/* Writes its name for messages, "HOST port N". Returns dst. */
+/* Writes the hop's name for messages, "HOST port N". Returns dst. */
 char *hop_name(const struct hop *hop, char *dst, size_t cap);
 
 #endif

@@ -94,8 +94,8 @@ static int check_readable(const char *path, struct err *err)
                : failure_set(FAILURE_KNOWN_HOSTS_NOT_REGULAR, FAILURE_DETAILS(path), err);
 }
 
-static int find_name(const struct strlist *files, const char *name, const struct proc_limits *limits,
-                     struct known_hosts *k, struct err *err)
+static int search_files(const struct strlist *files, const char *name, const struct proc_limits *limits,
+                        struct known_hosts *k, struct err *err)
 {
     for (size_t i = 0; i < files->n; i++) {
         /* Skip /dev/null, which users set for "no file": this saves a process for each host. */
@@ -139,11 +139,11 @@ int known_hosts_find(const struct strlist *files, struct known_name name, const 
     int rc = 0;
     if (other_port) {
         snprintf(with_port, sizeof with_port, "[%s]:%u", name.host, name.port);
-        rc = find_name(files, with_port, limits, &k, err);
+        rc = search_files(files, with_port, limits, &k, err);
     }
     if (rc == 0 && !has_key(&k)) {
         size_t before = k.n;
-        rc = find_name(files, name.host, limits, &k, err);
+        rc = search_files(files, name.host, limits, &k, err);
         for (size_t i = before; i < k.n; i++)
             k.items[i].portless = other_port;
     }

@@ -51,8 +51,9 @@ enum known_status {
     KNOWN_REVOKED, /* the key is revoked */
 };
 
-/* Compares the key with the files. *ret (may be NULL) is the deciding line, NULL for a new host. A different
- * key under the bare name may belong to another server, so it does not count as a change. */
+/* Compares the key with the known keys. *ret (`ret` may be NULL) is the known key that decides, NULL for a
+ * new host. A different key under the bare name may belong to another server, so it does not count as a
+ * change. */
 enum known_status known_hosts_compare(const struct known_hosts *k, const struct ssh_blob *key,
                                       const struct known_key **ret);
 
@@ -61,8 +62,8 @@ enum known_status known_hosts_compare(const struct known_hosts *k, const struct 
 int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, const char *server,
                       const struct strlist *files, struct err *err);
 
-/* Returns ERR_UNSUPPORTED if the files have only a certificate authority for the host: libssh2 cannot check
- * host certificates, OpenSSH can. */
+/* Fails with ERR_UNSUPPORTED if the files have only a certificate authority for the host: libssh2 cannot
+ * check host certificates, OpenSSH can. */
 int known_hosts_check_usable(const struct known_hosts *k, struct err *err);
 
 /* A host's key to append to a file. */

@@ -1,4 +1,6 @@
 /*
+ * Appends a host's key to a known_hosts file.
+ *
  * ssh appends without a lock, so we write the line in one piece at the end of the file, after a newline if
  * one is missing. ssh-keygen replaces the file by a new one. If that happens before we have the lock, we open
  * and lock the new file.
@@ -20,13 +22,14 @@
 #include "base/banned.h"
 
 #define LOCK_PAUSE_MS 10
-#define SALT 20
+#define SALT_SIZE 20
 #define CHECKED_BYTES 65536
 
-/* Adds `|1|SALT|HMAC-SHA1 of the name`, both in base64, as sshd(8) describes it. */
+/* Adds the hashed form of a name (sshd(8)): `|1|`, a random salt, `|`, and the HMAC-SHA1 of the name with
+ * that salt. Salt and HMAC are in base64. */
 static int add_hashed(struct buf *b, const char *name, struct err *err)
 {
-    unsigned char salt[SALT], digest[EVP_MAX_MD_SIZE];
+    unsigned char salt[SALT_SIZE], digest[EVP_MAX_MD_SIZE];
     unsigned n = 0;
     if (RAND_bytes(salt, sizeof salt) != 1 ||
         !HMAC(EVP_sha1(), salt, sizeof salt, (const unsigned char *)name, strlen(name), digest, &n))
@@ -43,8 +46,8 @@ static int compose_line(const struct known_addition *a, struct buf *b, struct er
 {
     struct buf name = BUF_INIT(512);
     char type[64];
-    bool plain = a->port == 0 || a->port == 22;
-    if (plain)
+    bool bare_name = a->port == 0 || a->port == 22;
+    if (bare_name)
         buf_adds(&name, a->host);
     else
         buf_addf(&name, "[%s]:%u", a->host, a->port);
@@ -66,7 +69,7 @@ static int compose_line(const struct known_addition *a, struct buf *b, struct er
 /* ---- the file ------------------------------------------------------------------------------------------ */
 
 /* Checks that a line, without its newline, is blank, a comment, or `[@MARKER] HOSTS TYPE KEY`. */
-static bool is_known_line(const char *line, size_t n)
+static bool is_known_hosts_line(const char *line, size_t n)
 {
     static const char *const types[] = {"ssh-", "ecdsa-", "sk-"};
     struct str rest = str_trim((struct str){line, n});
@@ -95,7 +98,7 @@ static bool has_only_known_hosts(int fd)
         if (!stop && n == (ssize_t)sizeof text && p > text)
             break;
         stop = stop ? stop : end;
-        if (!is_known_line(p, (size_t)(stop - p)))
+        if (!is_known_hosts_line(p, (size_t)(stop - p)))
             return false;
         p = stop + 1;
     }
@@ -107,7 +110,7 @@ static bool has_only_known_hosts(int fd)
  * known_hosts to a file elsewhere, but an extracted archive may also contain such a link. So the file must
  * belong to this user and have only lines of known hosts.
  */
-static int check_shared(const char *path, struct stat *ret, struct err *err)
+static int check_linked(const char *path, struct stat *ret, struct err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
@@ -145,8 +148,8 @@ static int open_plain(const struct dir *dir, const char *path, struct err *err)
     return fd < 0 ? err_sys(err, "cannot write %s", path) : fd;
 }
 
-/* Opens a checked file for appending. Fails if another file has replaced it. */
-static int open_shared(const char *path, const struct stat *checked, struct err *err)
+/* Opens the file that check_linked has checked, for appending. Fails if another file has replaced it. */
+static int open_linked(const char *path, const struct stat *checked, struct err *err)
 {
     struct stat st;
     int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -170,13 +173,13 @@ static int open_file(const char *path, struct err *err)
     struct dir dir = {.fd = open_directory(name, err), .name = name};
     if (dir.fd < 0)
         goto out;
-    bool there = fstatat(dir.fd, file_base(path), &st, AT_SYMLINK_NOFOLLOW) == 0;
-    if (there && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+    bool exists = fstatat(dir.fd, file_base(path), &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (exists && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
         err_set(err, ERR_FAILED, "%s is no regular file", path);
-    else if (!there || (S_ISREG(st.st_mode) && st.st_nlink <= 1))
+    else if (!exists || (S_ISREG(st.st_mode) && st.st_nlink <= 1))
         fd = open_plain(&dir, path, err);
-    else if (check_shared(path, &st, err) == 0)
-        fd = open_shared(path, &st, err);
+    else if (check_linked(path, &st, err) == 0)
+        fd = open_linked(path, &st, err);
 out:
     fd_close(&dir.fd);
     free(name);
@@ -207,9 +210,9 @@ static int lock_file(int fd, const char *path, int64_t deadline, int cancel_fd, 
 /* Checks that the path still leads to the open file. */
 static bool is_current_file(int fd, const char *path)
 {
-    struct stat open_one, named;
-    return fstat(fd, &open_one) == 0 && stat(path, &named) == 0 && open_one.st_dev == named.st_dev &&
-           open_one.st_ino == named.st_ino;
+    struct stat opened, named;
+    return fstat(fd, &opened) == 0 && stat(path, &named) == 0 && opened.st_dev == named.st_dev &&
+           opened.st_ino == named.st_ino;
 }
 
 /* Opens and locks the file. Closing *ret unlocks it. */
@@ -233,7 +236,8 @@ static int open_locked(const char *path, const struct proc_limits *limits, int *
     return err_set(err, ERR_TIMEOUT, "%s is replaced again and again", path);
 }
 
-/* Reads the file again under the lock. Returns 1 if it has the key, 0 if it does not have the host. */
+/* Reads the file again under the lock. Returns 1 if it already has this key for the host, 0 if it has no key
+ * for the host, and -1 with ERR_HOST_KEY if it has only other keys or has revoked this one. */
 static int find_under_lock(const struct known_addition *a, const struct proc_limits *limits, struct err *err)
 {
     struct known_hosts known = {0};
@@ -280,8 +284,8 @@ int known_hosts_add(const struct known_addition *a, const struct proc_limits *li
         return err_set(err, ERR_FAILED, "the name \"%s\" is not valid in a known_hosts file", a->host);
     if (open_locked(a->file, limits, &fd, err) < 0)
         return -1;
-    int there = find_under_lock(a, limits, err);
-    int rc = there == 0 ? append_line(fd, a, err) : there < 0 ? -1 : 0;
+    int found = find_under_lock(a, limits, err);
+    int rc = found == 0 ? append_line(fd, a, err) : found < 0 ? -1 : 0;
     fd_close(&fd);
     return rc;
 }

@@ -1,7 +1,7 @@
 /*
  * Derives the cause of a failed handshake from the first bytes of a server.
  *
- * libssh2 only reports that the handshake failed. It does not return while a server keeps sending text.
+ * libssh2 only reports that the handshake failed, and does not even return while a server keeps sending text.
  */
 #ifndef GATEWAY_SSH_PREAUTH_H
 #define GATEWAY_SSH_PREAUTH_H

@@ -10,7 +10,7 @@
 struct resolve_query {
     const char *host;
     unsigned port;
-    int family; /* AF_UNSPEC or one of the families */
+    int family; /* AF_UNSPEC for any */
     int64_t deadline;
     int cancel_fd;
 };

@@ -41,10 +41,10 @@ struct session {
     unsigned reads;      /* since the last "no data" to libssh2 */
     const void *opening; /* the owner of the one channel that can be opening */
     bool is_logged_in;
-    int64_t login_start_ns; /* CPU time of the thread at the start of the login, and that of opening keys */
+    int64_t login_start_ns; /* the thread's CPU time at the start of the login, plus that of opening keys */
     size_t memory;          /* bytes that libssh2 has allocated */
     struct cpu_budget cpu;  /* of the thread that serves the session after the login */
-    bool is_costly;         /* has exceeded this budget */
+    bool is_costly;         /* the session has exceeded this budget */
     int fatal;              /* libssh2's error that ends the session; 0: none, see session_record_result */
     LIBSSH2_CHANNEL *idle_channel; /* see session_serve_idle */
     struct proxy *proxy;           /* the process behind the wire; NULL: none */
@@ -256,9 +256,9 @@ static int handshake_error(struct session *s, const struct algorithms *ours, enu
     if (s->disconnect[0] || is_flooded(s))
         return session_set_error(s, 0, "SSH handshake", err);
     if (end == PREAUTH_FAILED && algorithms_read(preauth->data, preauth->len, &server, NULL) == 0) {
-        int agreed = algorithms_compare(ours, &server, err);
+        int rc = algorithms_compare(ours, &server, err);
         algorithms_release(&server);
-        if (agreed < 0)
+        if (rc < 0)
             return -1;
     }
     if (s->wire.eof || s->wire.error)
@@ -465,7 +465,7 @@ int session_check(struct session *s, struct err *err)
     wire_flush(w);
     /* While we do not read, missing data does not mean a dead session. */
     if (!(wire_events(w) & POLLIN))
-        w->last_rx = now;
+        w->last_received = now;
     s->is_costly = cpu_budget_is_exceeded(&s->cpu, clock_thread_cpu_ns());
     if (session_is_over(s) || is_flooded(s)) {
         session_set_error(s, s->fatal, "the SSH session was lost", err);
@@ -474,9 +474,9 @@ int session_check(struct session *s, struct err *err)
             err->kind = ERR_LOST;
         return -1;
     }
-    if (now - w->last_rx <= s->limits.silence_ms)
+    if (now - w->last_received <= s->limits.silence_ms)
         return 0;
-    snprintf(seconds, sizeof seconds, "%lld", (long long)(now - w->last_rx) / 1000);
+    snprintf(seconds, sizeof seconds, "%lld", (long long)(now - w->last_received) / 1000);
     return failure_set(FAILURE_SESSION_SILENT, FAILURE_DETAILS(seconds), err);
 }
 
@@ -504,7 +504,7 @@ uint64_t session_bytes_read(const struct session *s)
 
 int64_t session_last_receive_time(const struct session *s)
 {
-    return s->wire.last_rx;
+    return s->wire.last_received;
 }
 
 /* ---- channels ------------------------------------------------------------------------------------------ */
@@ -540,9 +540,9 @@ ssize_t session_read_channel(struct session *s, LIBSSH2_CHANNEL *channel, void *
 
 ssize_t session_write_channel(struct session *s, LIBSSH2_CHANNEL *channel, const void *p, size_t n)
 {
-    ssize_t put = libssh2_channel_write(channel, p, n);
-    cpu_budget_add(&s->cpu, put);
-    return put;
+    ssize_t sent = libssh2_channel_write(channel, p, n);
+    cpu_budget_add(&s->cpu, sent);
+    return sent;
 }
 
 bool session_idle_is_opening(const struct session *s)

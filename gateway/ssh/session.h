@@ -39,7 +39,7 @@ void session_close(struct session *s);
 /* Passes the process behind the descriptor to the session, which ends it; NULL: none. */
 void session_set_proxy(struct session *s, struct proxy *proxy);
 
-/* Returns the facts about the hop, for the files that collect them. */
+/* Returns the facts about the hop. The files that find a fact write it there. */
 struct gateway_hop *session_facts(struct session *s);
 
 /* ---- the login ----------------------------------------------------------------------------------------- */
@@ -103,7 +103,7 @@ int session_check(struct session *s, struct err *err);
 void session_end_login(struct session *s);
 void session_send_keepalive(struct session *s);
 
-/* Returns its entry for poll(2); fd is -1 if there is nothing to wait for. */
+/* Returns the session's entry for poll(2); fd is -1 if there is nothing to wait for. */
 struct pollfd session_poll(const struct session *s);
 /* Reads available data into memory, so that the end of the connection is noticed. */
 void session_read_ahead(struct session *s);
@@ -136,9 +136,8 @@ ssize_t session_read_channel(struct session *s, LIBSSH2_CHANNEL *channel, void *
 /* Calls libssh2_channel_write. */
 ssize_t session_write_channel(struct session *s, LIBSSH2_CHANNEL *channel, const void *p, size_t n);
 
-/* Returns the round-trip time to the host in milliseconds, 0 if unknown. It is the kernel's
- * measurement for TCP. Behind a previous hop or a local tunnel it is the shortest time between a request and
- * its answer. */
+/* Returns the round-trip time to the host in milliseconds, 0 if unknown. For TCP the kernel measures it.
+ * Behind a previous hop or a local tunnel, it is the shortest time between a request and its answer. */
 int64_t session_rtt(const struct session *s);
 /* Records the time between a request and its answer. */
 void session_record_round_trip(struct session *s, int64_t ms);

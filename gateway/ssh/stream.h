@@ -27,9 +27,9 @@ struct stream_type {
     ssize_t (*write)(struct stream *st, const void *p, size_t n);
     /* Sends the end of the data: 1 done, 0 call again. */
     int (*finish)(struct stream *st);
-    /* Closes and frees it in any state: 1 freed, 0 call again. */
+    /* Closes and frees the stream in any state: 1 freed, 0 call again. */
     int (*close)(struct stream *st);
-    /* Frees it at once, also if close has not finished; the session is about to end. */
+    /* Frees the stream at once, also if close has not finished; the session is about to end. */
     void (*discard)(struct stream *st);
     /* Fills in the descriptors to poll: one, or one for each direction. The fd of unused entries is -1. */
     void (*poll)(const struct stream *st, bool want_read, bool want_write, struct pollfd ret[STREAM_POLLS]);
@@ -43,8 +43,8 @@ struct session;
 
 /*
  * Creates an SSH channel of type direct-tcpip (RFC 4254 section 7.2), or direct-streamlocal@openssh.com
- * (OpenSSH's PROTOCOL file, section 2.4). Its window limits the data in flight and grows with
- * the round-trip time (window.h). Only one channel of a session can be opening at a time; the others wait.
+ * (OpenSSH's PROTOCOL file, section 2.4). The channel's window limits the data in flight and grows with the
+ * round-trip time (window.h). Only one channel of a session can be opening at a time; the others wait.
  */
 struct stream *stream_channel(struct session *session, const struct destination *to, struct err *err);
 

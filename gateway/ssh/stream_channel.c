@@ -96,8 +96,8 @@ static ssize_t stream_result(const struct channel_stream *c, ssize_t n)
     return n == LIBSSH2_ERROR_EAGAIN ? STREAM_AGAIN : n < 0 ? STREAM_BROKEN : n;
 }
 
-/* Enlarges the window, which libssh2 only keeps at its initial size. A message that libssh2 has begun to send
- * must be requested again until it is sent. */
+/* Enlarges the window, because libssh2 itself only restores the window's initial size. If libssh2 has begun
+ * to send the message, we must request the same enlargement again until the message is sent. */
 static int enlarge_window(struct channel_stream *c)
 {
     if (!c->enlargement)
@@ -130,8 +130,8 @@ static ssize_t channel_write(struct stream *st, const void *p, size_t n)
     struct channel_stream *c = to_channel(st);
     if (session_is_congested(c->session))
         return STREAM_AGAIN;
-    ssize_t put = session_write_channel(c->session, c->channel, p, n);
-    return put == 0 ? STREAM_AGAIN : stream_result(c, put);
+    ssize_t sent = session_write_channel(c->session, c->channel, p, n);
+    return sent == 0 ? STREAM_AGAIN : stream_result(c, sent);
 }
 
 static int channel_finish(struct stream *st)

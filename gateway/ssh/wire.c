@@ -21,7 +21,7 @@
 
 int wire_init(struct wire *w, int fd, struct err *err)
 {
-    *w = (struct wire){.fd = fd, .allowance = SIZE_MAX, .last_rx = clock_now()};
+    *w = (struct wire){.fd = fd, .allowance = SIZE_MAX, .last_received = clock_now()};
     buf_init(&w->out, OUT_MAX);
     buf_init(&w->in, IN_MAX);
     buf_init(&w->preauth, PREAUTH_MAX);
@@ -79,7 +79,7 @@ static ssize_t receive_bytes(struct wire *w, void *p, size_t n)
         w->eof = true;
         return 0;
     }
-    w->last_rx = clock_now();
+    w->last_received = clock_now();
     acknowledge_now(w, got);
     size_t room = w->preauth.max - w->preauth.len;
     if (room > 0)

@@ -16,14 +16,14 @@
 
 struct wire {
     int fd;
-    struct buf out;      /* accepted from libssh2, not yet sent */
-    struct buf in;       /* received before libssh2 requested it */
-    bool eof;            /* the far end closed */
-    int error;           /* errno of the first failure, 0 for none */
-    size_t allowance;    /* bytes that wire_recv may still read from the descriptor */
-    uint64_t n_returned; /* all bytes that wire_recv returned */
-    int64_t last_rx;     /* clock_now() of the last received byte */
-    struct buf preauth;  /* the first received bytes, raw, until wire_forget_preauth */
+    struct buf out;        /* accepted from libssh2, not yet sent */
+    struct buf in;         /* received before libssh2 requested it */
+    bool eof;              /* the far end closed */
+    int error;             /* errno of the first failure, 0 for none */
+    size_t allowance;      /* bytes that wire_recv may still read from the descriptor */
+    uint64_t n_returned;   /* all bytes that wire_recv returned */
+    int64_t last_received; /* clock_now() of the last received byte */
+    struct buf preauth;    /* the first received bytes, raw, until wire_forget_preauth */
 };
 
 /* Takes ownership of a connected descriptor and makes it non-blocking. */

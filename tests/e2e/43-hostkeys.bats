@@ -201,7 +201,7 @@ run_auto() {
     case $("$profgrab_program" version | sed -n 's/^libssh2 //p') in
     1.[0-9].* | 1.10.*)
         assert_status 1
-        assert_stdout_has "the known host key ($known:1) is of type ssh-rsa, for which libssh2"
+        assert_stdout_has "the known host key ($known:1) is of type ssh-rsa, which libssh2"
         ;;
     *) assert_status 0 ;;
     esac

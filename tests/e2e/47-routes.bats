@@ -165,7 +165,7 @@ time.sleep(600)' "$2"
     while read -r i; do
         assert_stderr_has "dead-$i: the SSH server did not connect to 127.0.0.1 port"
     done < <(printf '%02d\n' {1..12})
-    refute_stderr_has 'sessions to it wait'
+    refute_stderr_has 'sessions to the SSH server wait'
 }
 
 @test "after the end of a live master behind a jump host, the new session uses the jump host too" {

@@ -70,7 +70,7 @@ static int ask_and_serve_with(struct askpass *a, const struct login_options *opt
     assert_ok(thread_start(&thread, run_askpass, program, err), err);
     assert_ok(fd_wait(a->listener, POLLIN, clock_deadline(20000), -1, err), err);
     int rc = askpass_serve(a, options, err);
-    fd_close(&a->touch);
+    fd_close(&a->touch_fd);
     pthread_join(thread, NULL);
     return rc;
 }
@@ -126,7 +126,7 @@ static void a_passphrase_reaches_ssh(void **state)
     program.prompt = "Enter passphrase for key '/k': ";
     assert_ok(ask_and_serve(&a, &user, &program, &err), &err);
     assert_int_equal(program.rc, -1);
-    assert_string_equal(a.refused.msg, "key /k: no answer");
+    assert_string_equal(a.missing_reason.msg, "key /k: no answer");
     askpass_release(&a);
     free(name);
     free(socket);
@@ -164,8 +164,8 @@ static void a_touch_prompt_needs_no_function_to_ask(void **state)
     assert_ok(thread_start(&thread, run_askpass, &program, &err), &err);
     assert_ok(fd_wait(a.listener, POLLIN, clock_deadline(20000), -1, &err), &err);
     assert_ok(askpass_serve(&a, &options, &err), &err);
-    assert_true(a.touch >= 0);
-    fd_close(&a.touch);
+    assert_true(a.touch_fd >= 0);
+    fd_close(&a.touch_fd);
     pthread_join(thread, NULL);
     assert_int_equal(program.rc, -1);
     askpass_release(&a);

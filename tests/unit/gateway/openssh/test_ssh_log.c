@@ -131,7 +131,7 @@ static void versions_that_label_logins_are_known(void **state)
                  {"", false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ssh_log *l = new_log(cases[i].log);
-        assert_int_equal(ssh_log_has_login_labels(l), cases[i].labels);
+        assert_int_equal(ssh_log_marks_server_prompts(l), cases[i].labels);
         free(l);
     }
 }
@@ -142,7 +142,7 @@ static void a_log_may_arrive_byte_by_byte(void **state)
     struct ssh_log *l = new_log("");
     for (size_t i = 0; i < sizeof login - 1; i++)
         ssh_log_feed(l, SSH_LOG, login + i, 1);
-    assert_string_equal(l->method, "publickey");
+    assert_string_equal(l->accepted_method, "publickey");
     assert_string_equal(l->version, "OpenSSH_9.2p1");
     free(l);
 }
@@ -360,7 +360,7 @@ static void lines_of_other_programs_are_ignored(void **state)
     struct ssh_log *l = new_log("");
     ssh_log_feed(l, SSH_STDERR, login, sizeof login - 1);
     assert_string_equal(l->host_key, "");
-    assert_string_equal(l->method, "");
+    assert_string_equal(l->accepted_method, "");
     assert_string_equal(l->version, "");
     free(l);
     l = new_log("debug1: Remote protocol version 2.0, remote software version x\n"

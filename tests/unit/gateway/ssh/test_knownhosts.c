@@ -467,8 +467,9 @@ static void an_authority_is_not_a_host_key(void **state)
         format_text("far port 22: host key is not known: the server offered ssh-ed25519 %s, there is no "
                     "/home/ann/.ssh/known_hosts",
                     keys[ED].fingerprint);
-    assert_judged(text, ED, msg,
-                  "its certificate may be signed by the authority of /etc/known:1: --via openssh");
+    assert_judged(
+        text, ED, msg,
+        "the host's certificate may be signed by the authority of /etc/known:1: --via openssh checks that");
     free(msg);
     struct known_hosts k = parse_lines(text);
     assert_refused(known_hosts_check_usable(&k, &err), &err, ERR_UNSUPPORTED,

@@ -186,13 +186,13 @@ static void the_time_of_the_last_byte_is_recorded(void **state)
     (void)state;
     struct ends e = connect_ends();
     char got[8];
-    e.w.last_rx = 5;
+    e.w.last_received = 5;
     assert_int_equal(wire_recv(&e.w, got, 8), -EAGAIN);
     assert_int_equal(wire_send(&e.w, "x", 1), 1);
-    assert_int_equal(e.w.last_rx, 5);
+    assert_int_equal(e.w.last_received, 5);
     assert_int_equal(write(e.far, "y", 1), 1);
     assert_int_equal(wire_recv(&e.w, got, 8), 1);
-    assert_true(e.w.last_rx > 5 && e.w.last_rx <= clock_now());
+    assert_true(e.w.last_received > 5 && e.w.last_received <= clock_now());
     ends_release(&e);
 }
 
