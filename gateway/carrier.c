@@ -25,7 +25,7 @@ struct opening {
     struct steps steps;
     struct login login; /* over libssh2 */
     struct openssh *openssh;
-    struct gateway_hop facts; /* those that OpenSSH reports */
+    struct gateway_hop facts; /* the facts about the hop that OpenSSH reports */
 };
 
 static int log_in_libssh2(struct opening *o, struct err *err)

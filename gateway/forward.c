@@ -141,7 +141,7 @@ static void report_session(struct forward *f, enum forward_event_kind kind, int6
     f->options->report(f->options->ctx, &event);
 }
 
-/* Sets the time of the next attempt and doubles the pause after it. */
+/* Sets the time of the next attempt, and doubles the pause after it. Returns the milliseconds until then. */
 static int64_t schedule_retry(struct forward *f)
 {
     int64_t ms = clock_jitter(f->pause_ms);

@@ -81,7 +81,8 @@ struct gateway_options {
 int gateway_open(struct route *route, const struct gateway_options *options, struct gateway **ret,
                  struct err *err);
 
-/* Ends every link, the session and its thread, and the previous gateways. Accepts NULL. */
+/* Ends every link, the session and its thread, and the sessions to jump hosts that are not shared. Accepts
+ * NULL. */
 void gateway_close(struct gateway *gw);
 
 /* Returns the facts about hop i of those that the gateway opened: 0 is the first, the host itself is the
@@ -96,8 +97,8 @@ struct gateway_end {
     const struct err *failure; /* NULL: one of the two ends closed the connection */
 };
 
-/* A callback for the end of a connection. A thread of the gateway calls it once; it must not block.
- * gateway_close ends the open connections. */
+/* A callback for the end of a connection. A thread of the gateway calls it once, at the latest during
+ * gateway_close. It must not block. */
 struct gateway_watch {
     void (*ended)(void *ctx, const struct gateway_end *end);
     void *ctx;
@@ -111,7 +112,8 @@ struct gateway_watch {
 int gateway_attach(struct gateway *gw, int fd, const struct destination *to,
                    const struct gateway_watch *watch, struct err *err);
 
-/* Opens a connection. Returns our end of it after the SSH server has confirmed it; the caller closes it. */
+/* Opens a connection, and waits until the SSH server has confirmed it. *ret_fd is our end; the caller closes
+ * it. */
 int gateway_dial(struct gateway *gw, const struct destination *to, int *ret_fd, struct err *err);
 
 /*

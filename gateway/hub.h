@@ -1,7 +1,7 @@
 /*
  * The hub: the thread that owns a carrier and its links.
  *
- * Other threads use its mailbox (a locked list and a pipe that wakes it). The hub blocks only in poll.
+ * Other threads use its mailbox (a locked list and a pipe that wakes the hub). The hub blocks only in poll.
  */
 #ifndef GATEWAY_HUB_H
 #define GATEWAY_HUB_H

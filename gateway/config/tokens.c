@@ -51,8 +51,8 @@ int tokens_init(struct tokens *t, const struct ssh_config *c, const char *origin
         return err_set(err, ERR_FAILED, "there is no user with the id %ld", (long)getuid());
     if (gethostname(t->local_host, sizeof t->local_host - 1) < 0)
         return err_sys(err, "cannot get this machine's name");
-    memcpy(t->local_short, t->local_host, sizeof t->local_short);
-    t->local_short[strcspn(t->local_short, ".")] = '\0';
+    memcpy(t->local_host_short, t->local_host, sizeof t->local_host_short);
+    t->local_host_short[strcspn(t->local_host_short, ".")] = '\0';
     snprintf(t->uid, sizeof t->uid, "%ld", (long)getuid());
     snprintf(t->port, sizeof t->port, "%u", c->port);
     t->home = strdup(pw.pw_dir);
@@ -85,7 +85,7 @@ static const char *token_value(const struct tokens *t, char c, enum tokens_use u
         {'i', false, t->uid},
         {'j', false, t->jump},
         {'k', true, t->config->host_key.alias ? t->config->host_key.alias : t->original},
-        {'L', false, t->local_short},
+        {'L', false, t->local_host_short},
         {'l', false, t->local_host},
         {'n', true, t->original},
         {'p', true, t->port},

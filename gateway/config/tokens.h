@@ -17,7 +17,7 @@ struct tokens {
     char *home; /* from the password database, as in ssh, not from $HOME */
     char *local_user;
     char local_host[256];
-    char local_short[256];
+    char local_host_short[256]; /* local_host up to its first dot */
     char uid[24];
     char port[8];
     char hash[41];        /* %C */

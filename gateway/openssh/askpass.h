@@ -48,7 +48,7 @@ void askpass_report_login(struct askpass *a, const struct login_options *options
 void askpass_release(struct askpass *a);
 
 /*
- * Reads one question and answers it, which may wait for the user. Returns -1 if ssh must end (ERR_CANCELLED,
+ * Reads one question and answers it; may wait for the user. Returns -1 if ssh must end (ERR_CANCELLED,
  * ERR_TIMEOUT). The answer to a question about trusting a host key is always no, without asking the user. If
  * several processes of ssh need the passphrase of one key, the first asks the user and the others wait for
  * its result. Other questions name options->host; their answers are not stored.

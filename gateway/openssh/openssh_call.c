@@ -110,9 +110,10 @@ static void add_configuration(struct buf *b, const char *file, struct err *failu
 
 /*
  * ssh passes only -F to the ssh of a jump host. So our own file has the settings, then the user's
- * configuration: ssh uses the first value of a keyword. The host's policy for host keys is in the arguments,
- * which do not apply to its jump hosts: only --accept-new applies to them. The file that the user named is
- * copied, because ssh checks the mode of included files. *ret is the file's name; the caller frees it.
+ * configuration: ssh uses the first value of a keyword. The host's own policy for host keys takes effect only
+ * in the arguments, because it must not apply to jump hosts: for them the file begins with the policy of
+ * --accept-new. The file that the user named is copied, because ssh checks the mode of included files. *ret
+ * is the path of our own file; the caller frees it.
  */
 static int write_configuration(const struct openssh *o, const struct ssh_settings *requested,
                                const struct strlist *settings, char **ret, struct err *err)

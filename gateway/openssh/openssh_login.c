@@ -18,8 +18,8 @@
 /* The interval of checks whether ssh is ready. The log would show it, but its text may change. */
 #define READY_CHECK_MS 20
 
-/* The most CPU time of ssh until the login ends. A server can send messages without end; a key with many
- * rounds (ssh-keygen -a) takes up to some seconds to open. */
+/* The most CPU time that ssh may take until the login ends, because a server can send messages without end.
+ * Opening a key with many rounds (ssh-keygen -a) takes up to a few seconds. */
 #define LOGIN_CPU_NS INT64_C(5000000000)
 
 /* Creates the log as a named pipe, because ssh opens it by name. Our own write end prevents an end of file

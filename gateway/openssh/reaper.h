@@ -19,7 +19,7 @@
 
 struct reaper {
     pid_t pid; /* also its process group; 0: none */
-    int pipe;
+    int pipe;  /* the write end of the pipe: when it closes, the reaper ends ssh */
 };
 
 /* Creates the link REAPER_NAME to `program` in the directory, and starts it. */

@@ -125,7 +125,7 @@ static void read_new_channel(struct ssh_log *l, const char *rest)
     l->next_channel[0] = '\0';
 }
 
-/* Finds the latest channel of that number, because ssh reuses numbers. Returns -1 without one. */
+/* Finds the latest channel of that number, because ssh reuses numbers. Returns -1 if there is none. */
 static int find_channel(const struct ssh_log *l, const char *number)
 {
     unsigned wanted = (unsigned)strtoul(number, NULL, 10);
@@ -217,7 +217,7 @@ static bool read_fact(struct ssh_log *l, const char *line)
     return false;
 }
 
-/* Checks for a line of this log level that is no complaint. */
+/* Checks whether the line is usual output of -v, and so no complaint. */
 static bool is_no_complaint(const char *line)
 {
     static const char *const starts[] = {"debug",        "OpenSSH_",          "Authenticated to ",

@@ -123,7 +123,7 @@ static void add_certificates(struct auth *a, struct auth_keys *k)
         struct candidate c = {
             .offer = &certificate->blob, .key = &certificate->key, .certificate = certificate};
         bool agent_has_it = find_in_agent(k, &certificate->key) || find_in_agent(k, &certificate->blob);
-        /* Some agents sign only under the certificate's name. */
+        /* Some agents know the key only under its certificate. */
         if (!find_in_agent(k, &certificate->key) && find_in_agent(k, &certificate->blob))
             c.key = &certificate->blob;
         for (size_t f = 0; !agent_has_it && !c.file && f < k->n_files; f++)

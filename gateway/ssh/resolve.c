@@ -21,7 +21,8 @@ struct lookup {
     pthread_mutex_t mutex;
     bool abandoned; /* the caller has given up */
     bool answered;
-    int rc, error;
+    int rc; /* of getaddrinfo */
+    int saved_errno;
     struct addrinfo *found;
 };
 
@@ -41,10 +42,10 @@ static void *look_up(void *ctx)
     struct lookup *l = ctx;
     struct addrinfo *found = NULL;
     int rc = getaddrinfo(l->host, l->service, &l->hints, &found);
-    int error = errno;
+    int saved_errno = errno;
     pthread_mutex_lock(&l->mutex);
     l->rc = rc;
-    l->error = error;
+    l->saved_errno = saved_errno;
     l->found = rc == 0 ? found : NULL;
     l->answered = true;
     bool abandoned = l->abandoned;
@@ -87,10 +88,10 @@ static bool claim_answer(struct lookup *l)
     return answered;
 }
 
-static int lookup_error(const char *host, int rc, int error, struct err *err)
+static int lookup_error(const char *host, int rc, int saved_errno, struct err *err)
 {
     if (rc == EAI_SYSTEM) {
-        errno = error;
+        errno = saved_errno;
         return err_sys(err, "cannot resolve %s", host);
     }
     char reason[400];
@@ -119,7 +120,7 @@ int resolve_host(const struct resolve_query *query, struct addrinfo **ret, struc
             *err = why;
         return -1;
     }
-    rc = l->rc == 0 ? 0 : lookup_error(host, l->rc, l->error, err);
+    rc = l->rc == 0 ? 0 : lookup_error(host, l->rc, l->saved_errno, err);
     if (rc == 0) {
         *ret = l->found;
         l->found = NULL;
