@@ -11,7 +11,8 @@
 #include "gateway/carrier.h"
 #include "base/banned.h"
 
-/* Each destination that does not answer occupies a session until its dials time out. */
+/* The most sessions of a pool: each destination that does not answer occupies one until its dials time out.
+ */
 #define SESSIONS_MAX 64
 
 struct pooled_session {
@@ -28,8 +29,8 @@ struct session_pool {
 
     pthread_mutex_t mutex; /* guards the members below */
     pthread_cond_t changed;
-    bool opening;                    /* a caller is opening a session */
-    unsigned n_finished_openings;    /* the number of finished openings */
+    bool opening; /* a caller is opening a session */
+    unsigned n_finished_openings;
     struct err last_result;          /* of the last opening; ERR_NONE: success */
     struct pooled_session *sessions; /* newest first */
     size_t n_sessions;

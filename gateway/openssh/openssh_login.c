@@ -15,7 +15,8 @@
 #include "gateway/ssh/failure.h"
 #include "base/banned.h"
 
-/* The interval of checks whether ssh is ready. The log would show it, but its text may change. */
+/* The interval of checks whether ssh is ready. We do not wait for a line of the log, because ssh may change
+ * its text. */
 #define READY_CHECK_MS 20
 
 /* The most CPU time that ssh may take until the login ends, because a server can send messages without end.
@@ -122,7 +123,7 @@ static int serve_question(struct openssh_login *l, bool asked, bool touched, str
     return 0;
 }
 
-/* The agent may ask the user too, and does not report it to us. */
+/* Records when the agent may have begun to wait for the user, because the agent does not report it to us. */
 static void watch_agent(struct openssh_login *l)
 {
     bool waits = ssh_log_is_awaiting_agent(&l->o->ssh_log);

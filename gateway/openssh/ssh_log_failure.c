@@ -162,7 +162,7 @@ static int set_reason(const struct ssh_log *l, const struct reason *r, enum err_
     return -1;
 }
 
-/* Quotes the line of ssh or of another program on the route. */
+/* Sets an error that quotes the line of a jump host's ssh or of another program on the route. */
 static int quote_route(const struct ssh_log *l, struct err *err)
 {
     const struct ssh_log_complaints *c = &l->complaints[SSH_STDERR];

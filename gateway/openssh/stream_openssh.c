@@ -3,7 +3,7 @@
  * another, so that each direction can end separately. Older OpenSSH cannot forward a Unix socket in this way:
  * the master listens on a local socket instead, and we connect to it.
  *
- * Each stream has its own connection to the master. It sends requests only when it opens and when it closes.
+ * Each stream has its own connection to the master, and sends requests only when it opens and when it closes.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * Chooses the keys to offer, their order and their names, and offers them.
+ * Offers the candidates of auth_keys.c in their order, RSA keys under one or more algorithm names.
  *
  * The server first answers whether it accepts a key. If it does, libssh2 requests the signature (on_sign),
  * and we ask for the passphrase. So the user types no passphrase for a refused key. The agent or OpenSSL

@@ -13,7 +13,7 @@ struct field {
     size_t n;
 };
 
-/* Splits a line into its first fields. The rest is a comment. */
+/* Splits a line into its first four fields, and returns how many it has. The rest is a comment. */
 static size_t split_line(const char *line, size_t n, struct field ret[4])
 {
     size_t fields = 0;
@@ -110,7 +110,7 @@ static int search_files(const struct strlist *files, const char *name, const str
                 failure_set(FAILURE_NO_SSH_KEYGEN, FAILURE_DETAILS(err->msg), err);
             return -1;
         }
-        /* A failed ssh-keygen without a message has found no line. With a message, it is an error. */
+        /* If ssh-keygen fails without a message, it has found no line. Only a message means an error. */
         int rc = known_hosts_parse(k, files->items[i], buf_str(&r.out), err);
         if (rc == 0 && r.exit_code != 0 && r.error_output[0])
             rc = failure_set(FAILURE_KNOWN_HOSTS_UNREADABLE, FAILURE_DETAILS(files->items[i], r.error_output),

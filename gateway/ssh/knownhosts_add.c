@@ -271,7 +271,7 @@ static int append_line(int fd, const struct known_addition *a, struct err *err)
     return rc;
 }
 
-/* Refuses names with another meaning in a known_hosts file: a list, a pattern, a marker, a hashed name. */
+/* Checks that a known_hosts file would not read the name as a list, a pattern, a marker or a hashed name. */
 static bool is_plain_name(const char *host)
 {
     return *host && text_is_visible(host) && !strpbrk(host, " ,@?*!#[]|'\"\\");

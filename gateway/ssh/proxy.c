@@ -15,8 +15,8 @@
 
 struct proxy {
     pid_t pid;
-    int stderr_fd;       /* the read end of its standard error, non-blocking */
-    char tail[TAIL_MAX]; /* its latest bytes */
+    int stderr_fd;       /* the read end of the process's standard error, non-blocking */
+    char tail[TAIL_MAX]; /* the latest bytes of standard error */
     size_t n_tail;
 };
 

@@ -12,7 +12,7 @@
 #include "base/banned.h"
 
 /* A lookup, which the caller and the thread share. The thread frees it if the caller has given up, else the
- * caller. */
+ * caller frees it. */
 struct lookup {
     char *host;
     char service[16];
