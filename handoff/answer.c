@@ -61,7 +61,7 @@ static void append_page_title(const char *page, struct buf *out)
     }
 }
 
-/* Writes the tracker's error text: of JSON its messages, of a web page its title. */
+/* Writes the error text of an answer: the messages in JSON, or the title of a web page. */
 static void format_failure(const struct handoff_job *j, const struct http_answer *a, char *dst, size_t cap)
 {
     static const char *const keys[] = {"message", "error_description", "error", "errors"};
@@ -186,13 +186,13 @@ int job_request(struct handoff_job *j, const struct http_request *request, int s
 {
     struct http_answer a;
     json_t *root = NULL;
-    j->unknown = false;
+    j->outcome_unknown = false;
     int rc = http_send(j->http, request, &a, err);
     if (rc == 0 && !j->options->dry_run && a.status != status)
         rc = a.status >= 200 && a.status < 300 ? set_json_error(j, &a, err) : set_status_error(j, &a, err);
     if (rc == 0 && status != 204)
         rc = parse_answer(j, &a, &root, err);
-    j->unknown = rc < 0 && may_have_taken_effect(request, &a);
+    j->outcome_unknown = rc < 0 && may_have_taken_effect(request, &a);
     if (a.file_sent > j->result->bytes_sent)
         j->result->bytes_sent = a.file_sent;
     j->status = a.status;
@@ -283,28 +283,28 @@ char *job_path(char *dst, size_t cap, const char *fmt, ...)
 /* ---- reading answers ----------------------------------------------------------------------------------- */
 
 /* Accepts a JSON number and a string of digits, because trackers send both. */
-int json_id(const struct handoff_job *j, const json_t *o, const char *key, char ret[static JOB_ID],
-            struct err *err)
+int answer_id(const struct handoff_job *j, const json_t *o, const char *key, char ret[static JOB_ID_SIZE],
+              struct err *err)
 {
     const json_t *v = json_object_get(o, key);
     const char *text = json_string_value(v);
     uint64_t number = 0;
     bool is_placeholder = j->options->dry_run && text;
     if (json_is_integer(v) && json_integer_value(v) > 0)
-        snprintf(ret, JOB_ID, "%lld", (long long)json_integer_value(v));
+        snprintf(ret, JOB_ID_SIZE, "%lld", (long long)json_integer_value(v));
     else if (text && (is_placeholder || text_to_uint(text, UINT64_MAX, &number) == 0))
-        snprintf(ret, JOB_ID, "%.31s", text);
+        snprintf(ret, JOB_ID_SIZE, "%.31s", text);
     else
         return err_set(err, ERR_FAILED, "the tracker's answer has no number under \"%s\"", key);
     return 0;
 }
 
-bool json_is_set(const json_t *o, const char *key)
+bool answer_flag(const json_t *o, const char *key)
 {
     return json_is_true(json_object_get(o, key));
 }
 
-char *json_line(const struct handoff_job *j, const json_t *o, const char *key, char *dst, size_t cap)
+char *answer_text(const struct handoff_job *j, const json_t *o, const char *key, char *dst, size_t cap)
 {
     const char *text = json_string_value(json_object_get(o, key));
     text_printable(dst, cap, text ? text : "", text ? strlen(text) : 0);
@@ -312,7 +312,9 @@ char *json_line(const struct handoff_job *j, const json_t *o, const char *key, c
     return dst;
 }
 
-json_t *json_with(json_t *o, const char *key, json_t *value)
+/* ---- building bodies of requests ----------------------------------------------------------------------- */
+
+json_t *body_with(json_t *o, const char *key, json_t *value)
 {
     if (o && value && json_object_set_new(o, key, value) == 0)
         return o;
@@ -322,7 +324,7 @@ json_t *json_with(json_t *o, const char *key, json_t *value)
     return NULL;
 }
 
-json_t *json_list(const struct strlist *l)
+json_t *body_list(const struct strlist *l)
 {
     json_t *list = json_array();
     for (size_t i = 0; list && i < l->n; i++)

@@ -63,28 +63,28 @@ void attachment_close(struct attachment *a)
     fd_close(&a->fd);
 }
 
-int downloaded_file_begin(struct downloaded_file *r, struct err *err)
+int downloaded_file_begin(struct downloaded_file *file, struct err *err)
 {
-    *r = (struct downloaded_file){.hash = sha256_new(err)};
-    return r->hash ? 0 : -1;
+    *file = (struct downloaded_file){.hash = sha256_new(err)};
+    return file->hash ? 0 : -1;
 }
 
 int downloaded_file_add(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)err;
-    struct downloaded_file *r = ctx;
-    sha256_add(r->hash, p, n);
-    r->bytes += n;
+    struct downloaded_file *file = ctx;
+    sha256_add(file->hash, p, n);
+    file->bytes += n;
     return 0;
 }
 
-int downloaded_file_compare(struct downloaded_file *r, const struct attachment *a, struct err *err)
+int downloaded_file_compare(struct downloaded_file *file, const struct attachment *a, struct err *err)
 {
     char hex[SHA256_HEX];
-    if (r->bytes != a->size)
-        return err_set(err, ERR_FAILED, "the tracker stored %llu of %llu bytes", (unsigned long long)r->bytes,
-                       (unsigned long long)a->size);
-    if (sha256_hex(r->hash, hex, err) < 0)
+    if (file->bytes != a->size)
+        return err_set(err, ERR_FAILED, "the tracker stored %llu of %llu bytes",
+                       (unsigned long long)file->bytes, (unsigned long long)a->size);
+    if (sha256_hex(file->hash, hex, err) < 0)
         return -1;
     return strcmp(hex, a->sha256) == 0
                ? 0
@@ -92,8 +92,8 @@ int downloaded_file_compare(struct downloaded_file *r, const struct attachment *
                          a->sha256);
 }
 
-void downloaded_file_release(struct downloaded_file *r)
+void downloaded_file_release(struct downloaded_file *file)
 {
-    sha256_free(r->hash);
-    r->hash = NULL;
+    sha256_free(file->hash);
+    file->hash = NULL;
 }

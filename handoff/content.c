@@ -24,7 +24,7 @@ static int set_base64_error(struct err *err)
 }
 
 /* Passes the bytes of four digits to `receive`: three bytes, minus one for each `=`. */
-static int pass_bytes(struct content *c, struct err *err)
+static int pass_bytes(struct content_decoder *c, struct err *err)
 {
     unsigned char bytes[3] = {(unsigned char)(c->bits >> 16), (unsigned char)(c->bits >> 8),
                               (unsigned char)c->bits};
@@ -34,7 +34,7 @@ static int pass_bytes(struct content *c, struct err *err)
     return c->receive(c->ctx, bytes, n, err);
 }
 
-static int add_digit(struct content *c, char ch, struct err *err)
+static int add_digit(struct content_decoder *c, char ch, struct err *err)
 {
     int value = digit_value(ch);
     if (ch == '=' && c->n_digits >= 2 && c->n_pads < 2) {
@@ -48,7 +48,7 @@ static int add_digit(struct content *c, char ch, struct err *err)
 }
 
 /* Adds a character of the content. Base64 in JSON needs only the escapes of line ends and of the slash. */
-static int add_content_char(struct content *c, char ch, struct err *err)
+static int add_content_char(struct content_decoder *c, char ch, struct err *err)
 {
     if (c->escaped) {
         c->escaped = false;
@@ -64,7 +64,7 @@ static int add_content_char(struct content *c, char ch, struct err *err)
     return c->n_digits == 0 ? 0 : set_base64_error(err);
 }
 
-static void match_key_char(struct content *c, char ch)
+static void match_key_char(struct content_decoder *c, char ch)
 {
     if (c->escaped) {
         c->escaped = false;
@@ -78,7 +78,7 @@ static void match_key_char(struct content *c, char ch)
     }
 }
 
-static void skip_outside_char(struct content *c, char ch)
+static void skip_outside_char(struct content_decoder *c, char ch)
 {
     if (ch == ' ' || ch == '\n' || ch == '\r' || ch == '\t')
         return;
@@ -90,7 +90,7 @@ static void skip_outside_char(struct content *c, char ch)
     }
 }
 
-int content_add(struct content *c, const void *p, size_t n, struct err *err)
+int content_add(struct content_decoder *c, const void *p, size_t n, struct err *err)
 {
     const char *s = p;
     for (size_t i = 0; i < n && c->state != CONTENT_DONE; i++) {
@@ -104,7 +104,7 @@ int content_add(struct content *c, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-int content_end(const struct content *c, struct err *err)
+int content_end(const struct content_decoder *c, struct err *err)
 {
     return c->state == CONTENT_DONE
                ? 0

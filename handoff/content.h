@@ -12,8 +12,8 @@
 #include "base/base.h"
 
 /* A decoder. The caller sets the first two members, and zeroes the others. */
-struct content {
-    /* Receives the decoded bytes; -1 ends the decoding, with its err. */
+struct content_decoder {
+    /* Receives the decoded bytes. If it returns -1, decoding ends with its error. */
     int (*receive)(void *ctx, const void *p, size_t n, struct err *err);
     void *ctx;
     enum content_state {
@@ -25,15 +25,15 @@ struct content {
         CONTENT_DONE,    /* after the content */
     } state;
     bool escaped;      /* after a backslash */
-    unsigned matched;  /* characters of "Content" that match; above its length: the string differs */
+    unsigned matched;  /* characters of "Content" that match; above seven: the string differs */
     uint32_t bits;     /* the bits of the base64 digits that are not decoded yet */
     unsigned n_digits; /* the number of these digits, below four */
     unsigned n_pads;   /* the number of `=` */
 };
 
 /* Adds a piece of the answer. ERR_FAILED if the content is not base64. */
-int content_add(struct content *c, const void *p, size_t n, struct err *err);
-/* Call it at the end of the answer. ERR_FAILED if the content is cut or missing. */
-int content_end(const struct content *c, struct err *err);
+int content_add(struct content_decoder *c, const void *p, size_t n, struct err *err);
+/* Call it at the end of the answer. ERR_FAILED if the content is incomplete or missing. */
+int content_end(const struct content_decoder *c, struct err *err);
 
 #endif

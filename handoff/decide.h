@@ -16,7 +16,7 @@ enum readers {
 
 /* The facts on which the decisions depend. */
 struct facts {
-    enum readers place;    /* the readers of the place */
+    enum readers readers;  /* of the place */
     bool existing;         /* the issue existed before the hand-off */
     bool confidential;     /* the flag of the issue, as the tracker last reported it */
     bool encrypted;        /* the bundle is encrypted */
@@ -26,8 +26,8 @@ struct facts {
 /* Returns a phrase such as "readable by anyone". */
 const char *readers_text(enum readers readers);
 
-/* Decides whether the bundle may be sent. If not, ERR_DENIED with a hint. `place` is its name in messages,
- * such as "project ops". */
+/* Decides whether the bundle may be sent. If not, ERR_DENIED with a hint. `place` is the name of
+ * the place in messages, such as "project ops". */
 int decide_bundle(const struct facts *f, const char *place, struct err *err);
 
 /* Returns whether outsiders can read the issue, so that the upload needs a verified internal note. */

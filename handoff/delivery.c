@@ -9,13 +9,14 @@
 /* ---- the copy ------------------------------------------------------------------------------------------ */
 
 /* Returns whether signing failed because of the key, or because the user gave no passphrase in time. */
-static bool is_missing_key(const struct err *err)
+static bool is_key_failure(const struct err *err)
 {
     return err->kind == ERR_NOT_FOUND || err->kind == ERR_TIMEOUT || err->kind == ERR_USAGE;
 }
 
-/* Adds a hint. The usual cause is a passphrase that profgrab could not ask for. */
-static int explain_missing_key(const struct delivery *d, struct err *err)
+/* Prefixes the error with the team, and adds a hint for the usual cause: profgrab could not ask for the
+ * passphrase. */
+static int explain_key_failure(const struct delivery *d, struct err *err)
 {
     if (err->kind == ERR_NOT_FOUND && !*err->hint)
         err_hint(err, "ssh-add the key of %s, or name a file with its passphrase: --passphrase-file FILE",
@@ -48,9 +49,9 @@ static int make_copy(const struct delivery *d, const struct delivery_run *run, s
     if (bundle_copy(&how, ret, err) == 0)
         return 0;
     if (err->kind == ERR_LOCAL_IO && !*err->hint)
-        err_hint(err, "the copy is written beside the bundle: free space there, or move the bundle to where "
-                      "there is some");
-    return how.signer && !how.signature_optional && is_missing_key(err) ? explain_missing_key(d, err) : -1;
+        err_hint(err, "the copy is written beside the bundle: free space there, or move the bundle to a "
+                      "file system with enough space");
+    return how.signer && !how.signature_optional && is_key_failure(err) ? explain_key_failure(d, err) : -1;
 }
 
 /* ---- the tracker --------------------------------------------------------------------------------------- */

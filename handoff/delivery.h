@@ -31,12 +31,12 @@ struct delivery {
     const struct team *team;           /* NULL: the options name none */
     const struct tracker *tracker;     /* NULL: the copy is made, but not sent */
     char *project, *issue;             /* issue: NULL for a new one */
-    struct age_recipients *recipients; /* NULL: in plain text */
+    struct age_recipients *recipients; /* NULL: the copy is in plain text */
     struct strlist labels, assignees;
 };
 
-/* Checks whether the options request a delivery; ERR_USAGE (-1) for options that have no meaning without one.
- */
+/* Sets *ret to whether the options request a delivery. ERR_USAGE for options that have no meaning without a
+ * delivery. */
 int delivery_is_requested(const struct delivery_options *o, bool *ret, struct err *err);
 
 /* Resolves team, place and recipients, and checks everything that needs no request: the features of the
@@ -55,9 +55,9 @@ struct delivery_run {
     int64_t copy_cpu_ms; /* limit for the processor time of the copy; 0: none */
     ask_fn *ask;         /* asks for the passphrase of the signing key */
     void *ask_ctx;
-    int64_t ask_ms;
-    int cancel_fd; /* or -1 */
-    /* Called when the copy exists. Then the delivery sends the copy if there is a tracker. */
+    int64_t ask_ms; /* timeout of the user's answer or touch */
+    int cancel_fd;  /* or -1 */
+    /* Called when the copy exists. The delivery then sends the copy, if it has a tracker. */
     void (*copied)(void *ctx, const struct bundle_copy_result *copy);
     /* Called if redaction has changed the title; `title` is the redacted one, which is sent. */
     void (*title_redacted)(void *ctx, const char *title);
@@ -75,8 +75,9 @@ struct delivery_result {
 };
 void delivery_result_release(struct delivery_result *r);
 
-/* Runs the delivery in the calling thread. Never changes the bundle. Sets *ret in every case; it reports the
- * data that has left the workstation. With a tracker, libcurl must be initialised (http_global_init). */
+/* Runs the delivery in the calling thread. Never changes the bundle. Sets *ret in every case: ret->handoff
+ * reports the data that has left the workstation. With a tracker, libcurl must be initialised
+ * (http_global_init). */
 int delivery_run(const struct delivery *d, const struct delivery_run *run, struct delivery_result *ret,
                  struct err *err);
 

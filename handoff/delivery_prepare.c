@@ -58,8 +58,8 @@ static int set_place_error(const char *place, struct err *err)
 }
 
 /* Parses TRACKER:PROJECT[#ISSUE]. */
-static int read_place(const char *place, const struct inventory *inventory, struct delivery *d,
-                      struct err *err)
+static int parse_place(const char *place, const struct inventory *inventory, struct delivery *d,
+                       struct err *err)
 {
     const char *colon = strchr(place, ':'), *hash = strrchr(place, '#');
     if (!colon || colon == place)
@@ -145,7 +145,7 @@ static int resolve_options(const struct inventory *inventory, struct delivery *d
     const struct delivery_options *o = d->options;
     if (o->team && find_team(inventory, o->team, &d->team, err) < 0)
         return -1;
-    if (o->to && read_place(o->to, inventory, d, err) < 0)
+    if (o->to && parse_place(o->to, inventory, d, err) < 0)
         return -1;
     if (!o->to && d->team->tracker) {
         d->tracker = d->team->tracker;
@@ -180,7 +180,7 @@ struct sshsig_signer delivery_signer(const struct delivery *d, int cancel_fd)
                                   .cancel_fd = cancel_fd};
 }
 
-static int check_signature(const struct delivery *d, int cancel_fd, struct err *err)
+static int check_signing_key(const struct delivery *d, int cancel_fd, struct err *err)
 {
     if (!d->team || !d->team->signature_required)
         return 0;
@@ -226,7 +226,7 @@ int delivery_prepare(const struct delivery_options *o, const struct inventory *i
                      struct delivery *ret, struct err *err)
 {
     *ret = (struct delivery){.options = o, .self = inventory_self(inventory)};
-    if (resolve_options(inventory, ret, err) == 0 && check_signature(ret, cancel_fd, err) == 0 &&
+    if (resolve_options(inventory, ret, err) == 0 && check_signing_key(ret, cancel_fd, err) == 0 &&
         (!ret->tracker || check_tracker(ret, err) == 0))
         return 0;
     /* The user must change the command line or the inventory after any of these failures. */

@@ -16,7 +16,7 @@ static void add_lines(struct buf *out, const char *text, line_fn *add)
     size_t n_lines = 0;
     while (*text) {
         size_t n = strcspn(text, "\n");
-        if (n_lines++ == ESCAPE_LINES) {
+        if (n_lines++ == ESCAPE_MAX_LINES) {
             add(out, "(more lines are omitted)");
             return;
         }
@@ -26,7 +26,7 @@ static void add_lines(struct buf *out, const char *text, line_fn *add)
     }
 }
 
-static void add_plain(struct buf *out, const char *line)
+static void add_plain_line(struct buf *out, const char *line)
 {
     buf_addf(out, "  %s\n", line);
 }
@@ -56,12 +56,12 @@ void escape_markdown(struct buf *out, const char *text)
     fence = fence < 3 ? 3 : fence;
     buf_addc(out, '\n');
     add_fence(out, fence, "text");
-    add_lines(out, text, add_plain);
+    add_lines(out, text, add_plain_line);
     add_fence(out, fence, "");
 }
 
 /* Adds a line for Redmine. An @ after a letter or digit is part of an address, not a mention. */
-static void add_redmine(struct buf *out, const char *line)
+static void add_redmine_line(struct buf *out, const char *line)
 {
     buf_adds(out, "  ");
     for (const char *p = line; *p; p++) {
@@ -78,12 +78,12 @@ static void add_redmine(struct buf *out, const char *line)
 void escape_redmine(struct buf *out, const char *text)
 {
     buf_adds(out, "\n<pre>\n");
-    add_lines(out, text, add_redmine);
+    add_lines(out, text, add_redmine_line);
     buf_adds(out, "</pre>\n");
 }
 
 void escape_plain(struct buf *out, const char *text)
 {
     buf_addc(out, '\n');
-    add_lines(out, text, add_plain);
+    add_lines(out, text, add_plain_line);
 }

@@ -11,11 +11,11 @@
 #include "base/base.h"
 
 /*
- * Each function appends the lines of `text` as one block that its tracker does not interpret, between line
- * ends. GitLab executes quick actions only at the beginning of a line, so each line is also indented by two
- * blanks. After ESCAPE_LINES lines a note replaces the rest.
+ * Each function appends a line end and then `text`, as a block of lines that its tracker does not interpret.
+ * GitLab executes quick actions only at the beginning of a line, so each line is also indented by two
+ * blanks. After ESCAPE_MAX_LINES lines the line "(more lines are omitted)" replaces the rest.
  */
-#define ESCAPE_LINES 400
+#define ESCAPE_MAX_LINES 400
 /* GitLab's Markdown: a fenced block, whose fence is longer than any run of backticks in the text. */
 void escape_markdown(struct buf *out, const char *text);
 /* Redmine: a <pre> block, which Textile and Markdown both accept. A blank follows every `<`, and "(at)"

@@ -29,7 +29,7 @@ static enum readers visibility_readers(const char *visibility)
 
 static int read_project(struct handoff_job *j, struct err *err)
 {
-    char path[1024], word[64], id[JOB_ID];
+    char path[1024], word[64], id[JOB_ID_SIZE];
     struct buf name = BUF_INIT(sizeof j->project - 1);
     json_t *o = NULL;
     buf_add_percent_encoded(&name, j->request->project);
@@ -45,15 +45,15 @@ static int read_project(struct handoff_job *j, struct err *err)
                    ? err_hint(err, "the project's path is in its address: GROUP/PROJECT")
                    : -1;
     }
-    j->facts.place = visibility_readers(json_line(j, o, "visibility", word, sizeof word));
+    j->facts.readers = visibility_readers(answer_text(j, o, "visibility", word, sizeof word));
     j->packages_public =
-        strcmp(json_line(j, o, "package_registry_access_level", word, sizeof word), "public") == 0;
-    json_line(j, o, "web_url", j->project_url, sizeof j->project_url);
-    if (json_is_set(o, "archived"))
+        strcmp(answer_text(j, o, "package_registry_access_level", word, sizeof word), "public") == 0;
+    answer_text(j, o, "web_url", j->project_url, sizeof j->project_url);
+    if (answer_flag(o, "archived"))
         rc = err_set(err, ERR_USAGE, "project %s is archived: nothing can be written there",
                      j->request->project);
-    /* A renamed project redirects; its number does not change. */
-    else if (!j->options->dry_run && (rc = json_id(j, o, "id", id, err)) == 0)
+    /* GitLab redirects the path of a renamed project; the number of the project does not change. */
+    else if (!j->options->dry_run && (rc = answer_id(j, o, "id", id, err)) == 0)
         snprintf(j->project, sizeof j->project, "%s", id);
     json_decref(o);
     return rc;
@@ -72,7 +72,7 @@ static int read_version(struct handoff_job *j, struct err *err)
             *err = why;
         return is_hidden ? 0 : -1;
     }
-    json_line(j, o, "version", version, sizeof version);
+    answer_text(j, o, "version", version, sizeof version);
     json_decref(o);
     char *rest = NULL;
     major = (unsigned)strtoul(version, &rest, 10);
@@ -89,8 +89,8 @@ static int read_issue(struct handoff_job *j, struct err *err)
     job_path(path, sizeof path, API "/projects/%s/issues/%s", j->project, j->issue);
     if (job_get(j, path, job_dry_run_flag(j), &o, err) < 0)
         return err_wrap(err, "issue %s", j->issue);
-    j->facts.confidential = json_is_set(o, "confidential");
-    json_line(j, o, "web_url", j->result->issue_url, sizeof j->result->issue_url);
+    j->facts.confidential = answer_flag(o, "confidential");
+    answer_text(j, o, "web_url", j->result->issue_url, sizeof j->result->issue_url);
     json_decref(o);
     return 0;
 }
@@ -98,7 +98,7 @@ static int read_issue(struct handoff_job *j, struct err *err)
 static int find_user(struct handoff_job *j, const char *name, struct err *err)
 {
     struct buf path = BUF_INIT(1024);
-    char id[JOB_ID];
+    char id[JOB_ID_SIZE];
     json_t *o = NULL;
     buf_adds(&path, API "/users?username=");
     buf_add_percent_encoded(&path, name);
@@ -111,7 +111,7 @@ static int find_user(struct handoff_job *j, const char *name, struct err *err)
     json_t *first = json_array_get(o, 0);
     if (json_array_size(o) != 1)
         rc = err_set(err, ERR_USAGE, "there is no user \"%.60s\" to assign", name);
-    else if ((rc = json_id(j, first, "id", id, err)) == 0 &&
+    else if ((rc = answer_id(j, first, "id", id, err)) == 0 &&
              json_array_append(j->assignees, json_object_get(first, "id")) < 0)
         rc = err_nomem(err);
     json_decref(o);
@@ -150,18 +150,18 @@ static int create_issue(struct handoff_job *j, const char *title, const char *de
     json_t *body =
         json_pack("{s:s, s:s, s:b}", "title", title, "description", description, "confidential", 1);
     if (j->request->labels.n)
-        body = json_with(body, "labels", json_list(&j->request->labels));
+        body = body_with(body, "labels", body_list(&j->request->labels));
     if (json_array_size(j->assignees))
-        body = json_with(body, "assignee_ids", json_incref(j->assignees));
+        body = body_with(body, "assignee_ids", json_incref(j->assignees));
     job_path(path, sizeof path, API "/projects/%s/issues", j->project);
     if (job_send(j,
                  CHANGE(.request = {.method = "POST", .path = path, .dry_answer = "{\"iid\":\"ISSUE\"}"},
                         .body = body, .status = 201),
                  &o, err) < 0)
         return -1;
-    int rc = json_id(j, o, "iid", j->issue, err);
-    j->unknown = rc < 0;
-    json_line(j, o, "web_url", j->result->issue_url, sizeof j->result->issue_url);
+    int rc = answer_id(j, o, "iid", j->issue, err);
+    j->outcome_unknown = rc < 0;
+    answer_text(j, o, "web_url", j->result->issue_url, sizeof j->result->issue_url);
     json_decref(o);
     return rc;
 }
@@ -173,7 +173,7 @@ static int read_flag(struct handoff_job *j, bool *ret_confidential, struct err *
     job_path(path, sizeof path, API "/projects/%s/issues/%s", j->project, j->issue);
     if (job_get(j, path, job_dry_run_flag(j), &o, err) < 0)
         return -1;
-    *ret_confidential = json_is_set(o, "confidential");
+    *ret_confidential = answer_flag(o, "confidential");
     json_decref(o);
     return 0;
 }
@@ -198,28 +198,29 @@ static int upload_package(struct handoff_job *j, struct err *err)
                              .dry_answer = "{\"id\":\"FILE\",\"package_id\":\"PACKAGE\"}"};
     if (job_request(j, &r, 201, &o, err) < 0)
         return err_wrap(err, "the package registry");
-    int rc =
-        json_id(j, o, "id", j->stored.id, err) < 0 || json_id(j, o, "package_id", j->stored.parent, err) < 0
-            ? -1
-            : 0;
-    j->unknown = rc < 0;
+    int rc = answer_id(j, o, "id", j->stored.id, err) < 0 ||
+                     answer_id(j, o, "package_id", j->stored.package_id, err) < 0
+                 ? -1
+                 : 0;
+    j->outcome_unknown = rc < 0;
     snprintf(j->stored.link, sizeof j->stored.link, "%.300s%.700s", j->request->tracker->url, j->stored.path);
     json_decref(o);
     return rc;
 }
 
 /* Reads the address of an upload, /uploads/<32 hexadecimal digits>/NAME. NAME must be the attachment's. */
-static int read_upload(struct handoff_job *j, const json_t *o, struct err *err)
+static int read_upload_url(struct handoff_job *j, const json_t *o, struct err *err)
 {
     char url[512], secret[33];
     const char *prefix = "/uploads/";
-    json_line(j, o, "url", url, sizeof url);
-    size_t at = strlen(prefix);
-    bool expected = strncmp(url, prefix, at) == 0 && strspn(url + at, "0123456789abcdef") == 32 &&
-                    url[at + 32] == '/' && strcmp(url + at + 33, j->attachment.name) == 0;
+    answer_text(j, o, "url", url, sizeof url);
+    size_t prefix_len = strlen(prefix);
+    bool expected = strncmp(url, prefix, prefix_len) == 0 &&
+                    strspn(url + prefix_len, "0123456789abcdef") == 32 && url[prefix_len + 32] == '/' &&
+                    strcmp(url + prefix_len + 33, j->attachment.name) == 0;
     if (!expected && !j->options->dry_run)
         return err_set(err, ERR_FAILED, "the tracker reports another stored name: \"%.100s\"", url);
-    snprintf(secret, sizeof secret, "%.32s", j->options->dry_run ? "UPLOAD" : url + at);
+    snprintf(secret, sizeof secret, "%.32s", j->options->dry_run ? "UPLOAD" : url + prefix_len);
     job_path(j->stored.path, sizeof j->stored.path, API "/projects/%s/uploads/%s/%s", j->project, secret,
              j->attachment.name);
     snprintf(j->stored.link, sizeof j->stored.link, "%s%s/%s", prefix, secret, j->attachment.name);
@@ -238,8 +239,8 @@ static int upload_to_project(struct handoff_job *j, struct err *err)
                              .dry_answer = "{}"};
     if (job_request(j, &r, 201, &o, err) < 0)
         return -1;
-    int rc = read_upload(j, o, err);
-    j->unknown = rc < 0;
+    int rc = read_upload_url(j, o, err);
+    j->outcome_unknown = rc < 0;
     json_decref(o);
     return rc;
 }
@@ -268,7 +269,7 @@ static const json_t *find_file(const json_t *list, const char *id)
     json_t *o = NULL;
     json_array_foreach((json_t *)list, i, o)
     {
-        char text[JOB_ID];
+        char text[JOB_ID_SIZE];
         snprintf(text, sizeof text, "%lld", (long long)json_integer_value(json_object_get(o, "id")));
         if (strcmp(text, id) == 0)
             return o;
@@ -281,12 +282,12 @@ static int verify_package(struct handoff_job *j, struct err *err)
     char path[1024], sha256[SHA256_HEX + 8];
     json_t *list = NULL;
     job_path(path, sizeof path, API "/projects/%s/packages/%s/package_files?per_page=100", j->project,
-             j->stored.parent);
+             j->stored.package_id);
     if (job_get(j, path, "[]", &list, err) < 0)
         return -1;
     const json_t *o = find_file(list, j->stored.id);
     json_int_t size = json_integer_value(json_object_get(o, "size"));
-    json_line(j, o, "file_sha256", sha256, sizeof sha256);
+    answer_text(j, o, "file_sha256", sha256, sizeof sha256);
     int rc = 0;
     if (j->options->dry_run)
         rc = 0;
@@ -306,7 +307,7 @@ static int verify_package(struct handoff_job *j, struct err *err)
 
 static int verify_file(struct handoff_job *j, struct err *err)
 {
-    return *j->stored.parent ? verify_package(j, err) : job_compare(j, j->stored.path, err);
+    return *j->stored.package_id ? verify_package(j, err) : job_compare(j, j->stored.path, err);
 }
 
 /* ---- notes --------------------------------------------------------------------------------------------- */
@@ -322,8 +323,8 @@ static int post_note(struct handoff_job *j, const char *text, struct err *err)
                         .body = body, .status = 201),
                  &o, err) < 0)
         return -1;
-    int rc = json_id(j, o, "id", j->note, err);
-    j->unknown = rc < 0;
+    int rc = answer_id(j, o, "id", j->note, err);
+    j->outcome_unknown = rc < 0;
     json_decref(o);
     return rc;
 }
@@ -335,7 +336,7 @@ static int read_note(struct handoff_job *j, bool *ret_internal, struct err *err)
     job_path(path, sizeof path, API "/projects/%s/issues/%s/notes/%s", j->project, j->issue, j->note);
     if (job_get(j, path, "{\"internal\":true}", &o, err) < 0)
         return -1;
-    *ret_internal = json_is_set(o, "internal");
+    *ret_internal = answer_flag(o, "internal");
     json_decref(o);
     return 0;
 }

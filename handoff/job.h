@@ -13,7 +13,7 @@
 #include "handoff/steps.h"
 #include "http/http.h"
 
-#define JOB_ID 32 /* the size of a buffer for a number in digits */
+#define JOB_ID_SIZE 32 /* the size of a buffer for a number in digits */
 
 struct handoff_job {
     const struct handoff_request *request;
@@ -23,29 +23,29 @@ struct handoff_job {
     struct attachment attachment;
     struct facts facts;
     struct handoff_result *result;
-    int status;   /* of the last answer; 0: there was none */
-    bool unknown; /* the last request may have taken effect, although it failed */
+    int status;           /* HTTP status of the last answer; 0: there was none */
+    bool outcome_unknown; /* the last request failed, but may have taken effect */
 
     /* The results of earlier steps. Numbers are checked digits. */
     char project[600];      /* encoded for paths */
     char project_url[1024]; /* for the user */
-    char issue[JOB_ID];
-    char note[JOB_ID];     /* the internal note that is filled later; "" for none */
-    char assignee[JOB_ID]; /* for trackers with one assignee */
-    json_t *assignees;     /* for trackers with several assignees: an array of numbers; NULL: none */
-    bool packages_public;  /* GitLab: anyone may download packages */
-    bool packages_only;    /* GitLab: it cannot return an upload, so use packages */
+    char issue[JOB_ID_SIZE];
+    char note[JOB_ID_SIZE];     /* the internal note that is filled later; "" for none */
+    char assignee[JOB_ID_SIZE]; /* for trackers with one assignee */
+    json_t *assignees;          /* for trackers with several assignees: an array of numbers; NULL: none */
+    bool packages_public;       /* GitLab: anyone may download packages */
+    bool packages_only;         /* this GitLab cannot return an upload, so use packages */
     struct {
-        char id[JOB_ID];
-        char parent[JOB_ID]; /* GitLab: the package of the file; "": an upload */
-        char path[1024];     /* for the download */
-        char link[1024];     /* the reference in a note */
-        char token[128];     /* Redmine: attaches the file to an issue */
-    } stored;                /* the file at the tracker */
+        char id[JOB_ID_SIZE];
+        char package_id[JOB_ID_SIZE]; /* GitLab: the package of the file; "": an upload */
+        char path[1024];              /* for the download */
+        char link[1024];              /* the reference in a note */
+        char token[128];              /* Redmine: attaches the file to an issue */
+    } stored;                         /* the file at the tracker */
 };
 
-/* Each function returns 0, or -1 with the error, and then sets job->unknown if the tracker may have performed
- * the step. NULL: the tracker does not need the step. */
+/* Each function returns 0, or -1 with the error. On failure it sets job->outcome_unknown if the tracker may
+ * have performed the step. A function is NULL if the tracker does not need the step. */
 struct tracker_type {
     struct tracker_kind kind; /* the properties that the inventory checks */
     const char *assignee;     /* the form of an assignee, for the documentation */
@@ -54,7 +54,7 @@ struct tracker_type {
     const char *issue;        /* the product's word for an issue: "issue", "ticket" */
     const char *permissions;  /* the permissions that the token needs, as a hint */
     bool readers_unreported;  /* the tracker never reports the readers of a place */
-    /* Sets facts.place and, for an existing issue, facts.confidential and result->issue_url. */
+    /* Sets facts.readers and, for an existing issue, facts.confidential and result->issue_url. */
     int (*read_place)(struct handoff_job *j, struct err *err);
     /* Calls read_place, and checks the rest of the request: assignees, the tracker's version. */
     int (*check_request)(struct handoff_job *j, struct err *err);
@@ -95,9 +95,9 @@ const struct tracker_type *tracker_type_of(const struct tracker_kind *kind);
 /* ---- sending requests ---------------------------------------------------------------------------------- */
 
 /*
- * Sends a request and expects an answer of `status` with a JSON body (204: no body, and *ret is NULL). Any
- * other answer is an error: ERR_DENIED for a token that is not accepted, ERR_NOT_FOUND for a 404. The caller
- * releases *ret with json_decref.
+ * Sends a request and expects an answer with HTTP status `status` and a JSON body (204: no body, and *ret is
+ * NULL). Any other answer is an error: ERR_DENIED for a token that is not accepted, ERR_NOT_FOUND for a 404.
+ * The caller releases *ret with json_decref.
  */
 int job_request(struct handoff_job *j, const struct http_request *request, int status, json_t **ret,
                 struct err *err);
@@ -105,10 +105,11 @@ int job_request(struct handoff_job *j, const struct http_request *request, int s
 struct job_change {
     struct http_request request;
     json_t *body; /* job_send takes the reference; NULL: out of memory */
-    int status;   /* the expected one */
+    int status;   /* the expected HTTP status */
 };
 #define CHANGE(...) (&(const struct job_change){__VA_ARGS__})
 int job_send(struct handoff_job *j, const struct job_change *change, json_t **ret, struct err *err);
+/* Sends a GET request and expects status 200; in a dry run *ret is parsed from `dry_answer`. */
 int job_get(struct handoff_job *j, const char *path, const char *dry_answer, json_t **ret, struct err *err);
 /* Fetches a file and passes it to a sink. Follows a redirect of the tracker to its file store. */
 struct job_sink {
@@ -130,17 +131,20 @@ char *job_path(char *dst, size_t cap, const char *fmt, ...) __attribute__((forma
 /* ---- reading answers ----------------------------------------------------------------------------------- */
 
 /* Reads the number under `key` as digits. In a dry run the number may be a placeholder in capitals. */
-int json_id(const struct handoff_job *j, const json_t *o, const char *key, char ret[static JOB_ID],
-            struct err *err);
+int answer_id(const struct handoff_job *j, const json_t *o, const char *key, char ret[static JOB_ID_SIZE],
+              struct err *err);
 /* Returns the boolean under `key`; anything but true is false. */
-bool json_is_set(const json_t *o, const char *key);
+bool answer_flag(const json_t *o, const char *key);
 /* Copies the string under `key` into dst, printable and with the token masked, even if JSON escapes hide it;
  * "" if there is none. Returns dst. */
-char *json_line(const struct handoff_job *j, const json_t *o, const char *key, char *dst, size_t cap);
+char *answer_text(const struct handoff_job *j, const json_t *o, const char *key, char *dst, size_t cap);
+
+/* ---- building bodies of requests ----------------------------------------------------------------------- */
+
 /* Adds a value to the object and returns the object; takes both references. NULL: out of memory, or an
  * argument was NULL. */
-json_t *json_with(json_t *o, const char *key, json_t *value);
+json_t *body_with(json_t *o, const char *key, json_t *value);
 /* Returns an array of the list's strings. NULL: out of memory. */
-json_t *json_list(const struct strlist *l);
+json_t *body_list(const struct strlist *l);
 
 #endif

@@ -8,9 +8,9 @@
 
 static int set_change_error(const struct handoff_job *j, const struct facts *before, struct err *err)
 {
-    if (j->facts.place != before->place)
+    if (j->facts.readers != before->readers)
         err_set(err, ERR_DENIED, "%s %s: %s now, and %s when the hand-off began", j->type->place,
-                j->request->project, readers_text(j->facts.place), readers_text(before->place));
+                j->request->project, readers_text(j->facts.readers), readers_text(before->readers));
     else if (before->confidential && !j->facts.confidential)
         err_set(err, ERR_DENIED, "the %s is not confidential any more", j->type->issue);
     else
@@ -33,7 +33,7 @@ int job_recheck_readers(struct handoff_job *j, struct err *err)
     snprintf(project, sizeof project, "%s", j->project);
     if (j->type->read_place(j, err) < 0)
         return -1;
-    bool same = j->facts.place == before.place && (j->facts.confidential || !before.confidential) &&
+    bool same = j->facts.readers == before.readers && (j->facts.confidential || !before.confidential) &&
                 j->packages_public == packages_public && strcmp(j->project, project) == 0;
     if (!same && !j->options->dry_run)
         return set_change_error(j, &before, err);

@@ -2,10 +2,11 @@
  * Redmine's REST API (redmine.org/projects/redmine/wiki/Rest_api: issues, attachments).
  *
  * Until an upload is attached to an issue, only its author can fetch it. The answer to an upload is a token,
- * which contains the SHA-256 of the file and attaches the file to an issue. Then every reader of the issue
- * can fetch the file, even if the note that attached it is private. profgrab checks that the issue has the
- * file before a note refers to it. profgrab never changes a note, because a change needs one more permission.
- * If it must check the flag of a note before it writes the summary, it writes a second note.
+ * which contains the SHA-256 of the file and attaches the file to an issue. Every reader of the issue can
+ * fetch an attached file, even if the note that attached it is private. profgrab checks that the issue has
+ * the file before a note refers to it. profgrab never changes a note, because a change needs one more
+ * permission. On an issue that is not private, profgrab first writes a neutral note and checks that note's
+ * flag, and then writes the summary into a second note.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@
 static int read_project(struct handoff_job *j, struct err *err)
 {
     struct buf path = BUF_INIT(1000);
-    char id[JOB_ID];
+    char id[JOB_ID_SIZE];
     json_t *o = NULL;
     buf_adds(&path, "/projects/");
     buf_add_percent_encoded(&path, j->request->project);
@@ -39,21 +40,21 @@ static int read_project(struct handoff_job *j, struct err *err)
     if (rc < 0)
         return err_wrap(err, "project %s", j->request->project);
     const json_t *p = json_object_get(o, "project"), *public = json_object_get(p, "is_public");
-    j->facts.place = json_is_true(public)    ? READERS_ANYONE
-                     : json_is_false(public) ? READERS_TEAM
-                                             : READERS_UNKNOWN;
-    rc = json_id(j, p, "id", id, err);
+    j->facts.readers = json_is_true(public)    ? READERS_ANYONE
+                       : json_is_false(public) ? READERS_TEAM
+                                               : READERS_UNKNOWN;
+    rc = answer_id(j, p, "id", id, err);
     if (rc == 0)
         snprintf(j->project, sizeof j->project, "%s", id);
     json_decref(o);
     return rc;
 }
 
-static int get_issue(struct handoff_job *j, const char *include, const char *dry_answer, json_t **ret,
+static int get_issue(struct handoff_job *j, const char *query, const char *dry_answer, json_t **ret,
                      struct err *err)
 {
     char path[200];
-    job_path(path, sizeof path, "/issues/%s.json%s", j->issue, include);
+    job_path(path, sizeof path, "/issues/%s.json%s", j->issue, query);
     return job_get(j, path, dry_answer, ret, err);
 }
 
@@ -65,16 +66,16 @@ static void set_issue_url(struct handoff_job *j)
 
 static int read_issue(struct handoff_job *j, struct err *err)
 {
-    char project[JOB_ID];
+    char project[JOB_ID_SIZE];
     json_t *o = NULL;
     if (get_issue(j, "", "{\"issue\":{\"project\":{\"id\":\"PROJECT\"}}}", &o, err) < 0)
         return err_wrap(err, "issue %s", j->issue);
     const json_t *issue = json_object_get(o, "issue");
-    int rc = json_id(j, json_object_get(issue, "project"), "id", project, err);
+    int rc = answer_id(j, json_object_get(issue, "project"), "id", project, err);
     if (rc == 0 && strcmp(project, j->project) != 0)
         rc = err_set(err, ERR_USAGE, "issue %s belongs to another project than %s", j->issue,
                      j->request->project);
-    j->facts.confidential = json_is_set(issue, "is_private");
+    j->facts.confidential = answer_flag(issue, "is_private");
     json_decref(o);
     if (rc == 0)
         set_issue_url(j);
@@ -84,33 +85,33 @@ static int read_issue(struct handoff_job *j, struct err *err)
 /* Finds a member by number, or by the name that Redmine shows; sets j->assignee. */
 static void find_member(struct handoff_job *j, const json_t *members, const char *assignee)
 {
-    char name[200], id[JOB_ID];
+    char name[200], id[JOB_ID_SIZE];
     json_t *member = NULL;
     size_t i = 0;
     json_array_foreach((json_t *)members, i, member)
     {
         const json_t *user = json_object_get(member, "user");
-        if (user && json_id(j, user, "id", id, NULL) == 0 &&
+        if (user && answer_id(j, user, "id", id, NULL) == 0 &&
             (strcmp(id, assignee) == 0 ||
-             strcasecmp(json_line(j, user, "name", name, sizeof name), assignee) == 0))
+             strcasecmp(answer_text(j, user, "name", name, sizeof name), assignee) == 0))
             snprintf(j->assignee, sizeof j->assignee, "%s", id);
     }
 }
 
 /* Searches one page of members; *ret_more: more pages follow. */
-static int search_members(struct handoff_job *j, const char *assignee, size_t from, bool *ret_more,
+static int search_members(struct handoff_job *j, const char *assignee, size_t offset, bool *ret_more,
                           struct err *err)
 {
     char path[1024];
     json_t *o = NULL;
     job_path(path, sizeof path, "/projects/%s/memberships.json?limit=%d&offset=%zu", j->project, MEMBERS_PAGE,
-             from);
+             offset);
     if (job_get(j, path, "{}", &o, err) < 0)
         return err_wrap(err, "assignee %s", assignee);
     const json_t *members = json_object_get(o, "memberships");
     find_member(j, members, assignee);
     json_int_t total = json_integer_value(json_object_get(o, "total_count"));
-    *ret_more = json_array_size(members) > 0 && (json_int_t)(from + MEMBERS_PAGE) < total;
+    *ret_more = json_array_size(members) > 0 && (json_int_t)(offset + MEMBERS_PAGE) < total;
     json_decref(o);
     return 0;
 }
@@ -120,8 +121,8 @@ static int find_assignee(struct handoff_job *j, const char *assignee, struct err
     bool more = true;
     if (j->options->dry_run)
         snprintf(j->assignee, sizeof j->assignee, "0");
-    for (size_t from = 0; more && from < MEMBERS_MAX; from += MEMBERS_PAGE) {
-        if (search_members(j, assignee, from, &more, err) < 0)
+    for (size_t offset = 0; more && offset < MEMBERS_MAX; offset += MEMBERS_PAGE) {
+        if (search_members(j, assignee, offset, &more, err) < 0)
             return -1;
         if (*j->assignee)
             return 0;
@@ -155,7 +156,7 @@ static int create_issue(struct handoff_job *j, const char *title, const char *de
     json_t *issue = json_pack("{s:s, s:s, s:s, s:b}", "project_id", j->project, "subject", title,
                               "description", description, "is_private", 1);
     if (*j->assignee)
-        issue = json_with(issue, "assigned_to_id", json_string(j->assignee));
+        issue = body_with(issue, "assigned_to_id", json_string(j->assignee));
     json_t *body = issue ? json_pack("{s:o}", "issue", issue) : NULL;
     if (job_send(j,
                  CHANGE(.request = {.method = "POST",
@@ -164,8 +165,8 @@ static int create_issue(struct handoff_job *j, const char *title, const char *de
                         .body = body, .status = 201),
                  &o, err) < 0)
         return -1;
-    int rc = json_id(j, json_object_get(o, "issue"), "id", j->issue, err);
-    j->unknown = rc < 0;
+    int rc = answer_id(j, json_object_get(o, "issue"), "id", j->issue, err);
+    j->outcome_unknown = rc < 0;
     json_decref(o);
     if (rc == 0)
         set_issue_url(j);
@@ -175,10 +176,10 @@ static int create_issue(struct handoff_job *j, const char *title, const char *de
 static int read_flag(struct handoff_job *j, bool *ret_confidential, struct err *err)
 {
     json_t *o = NULL;
-    bool may_be_public = j->facts.existing && j->facts.encrypted;
-    if (get_issue(j, "", may_be_public ? "{}" : "{\"issue\":{\"is_private\":true}}", &o, err) < 0)
+    bool assume_public = j->facts.existing && j->facts.encrypted;
+    if (get_issue(j, "", assume_public ? "{}" : "{\"issue\":{\"is_private\":true}}", &o, err) < 0)
         return -1;
-    *ret_confidential = json_is_set(json_object_get(o, "issue"), "is_private");
+    *ret_confidential = answer_flag(json_object_get(o, "issue"), "is_private");
     json_decref(o);
     return 0;
 }
@@ -190,7 +191,7 @@ static int put_note(struct handoff_job *j, const char *text, bool with_file, str
     char path[100];
     json_t *issue = json_pack("{s:s, s:b}", "notes", text, "private_notes", 1);
     if (with_file)
-        issue = json_with(issue, "uploads",
+        issue = body_with(issue, "uploads",
                           json_pack("[{s:s, s:s, s:s}]", "token", j->stored.token, "filename",
                                     j->attachment.name, "content_type", "application/octet-stream"));
     job_path(path, sizeof path, "/issues/%s.json", j->issue);
@@ -200,7 +201,8 @@ static int put_note(struct handoff_job *j, const char *text, bool with_file, str
                     NULL, err);
 }
 
-/* Finds the newest note with that text, because the answer to a new note does not contain its number. */
+/* Finds the newest note that contains `text`, because the answer to a new note does not contain its number.
+ * Sets j->note. */
 static int find_note(struct handoff_job *j, const char *text, bool *ret_private, struct err *err)
 {
     json_t *o = NULL, *journal = NULL;
@@ -216,10 +218,10 @@ static int find_note(struct handoff_job *j, const char *text, bool *ret_private,
         if (notes && (strstr(notes, text) || j->options->dry_run))
             found = journal;
     }
-    int rc = found ? json_id(j, found, "id", j->note, err)
+    int rc = found ? answer_id(j, found, "id", j->note, err)
                    : err_set(err, ERR_FAILED, "the tracker does not show the note");
     if (rc == 0)
-        *ret_private = json_is_set(found, "private_notes");
+        *ret_private = answer_flag(found, "private_notes");
     json_decref(o);
     return rc;
 }
@@ -228,6 +230,7 @@ static int open_note(struct handoff_job *j, const char *text, bool *ret_internal
 {
     if (put_note(j, text, false, err) < 0)
         return -1;
+    /* The issue has the note now, even if find_note fails. */
     snprintf(j->note, sizeof j->note, "new");
     return find_note(j, text, ret_internal, err);
 }
@@ -271,9 +274,9 @@ static int upload_file(struct handoff_job *j, struct err *err)
     if (job_request(j, &r, 201, &o, err) < 0)
         return -1;
     const json_t *upload = json_object_get(o, "upload");
-    int rc = json_id(j, upload, "id", j->stored.id, err);
-    json_line(j, upload, "token", j->stored.token, sizeof j->stored.token);
-    j->unknown = rc < 0;
+    int rc = answer_id(j, upload, "id", j->stored.id, err);
+    answer_text(j, upload, "token", j->stored.token, sizeof j->stored.token);
+    j->outcome_unknown = rc < 0;
     json_decref(o);
     return rc;
 }
@@ -283,8 +286,8 @@ static int upload_file(struct handoff_job *j, struct err *err)
 static int verify_file(struct handoff_job *j, struct err *err)
 {
     char path[300];
-    const char *digest = strchr(j->stored.token, '.');
-    if (!j->options->dry_run && (!digest || strcmp(digest + 1, j->attachment.sha256) != 0))
+    const char *dot = strchr(j->stored.token, '.');
+    if (!j->options->dry_run && (!dot || strcmp(dot + 1, j->attachment.sha256) != 0))
         return err_set(err, ERR_FAILED, "the tracker stored other bytes: its token is \"%.100s\"",
                        j->stored.token);
     job_path(path, sizeof path, "/attachments/download/%s/%s", j->stored.id, j->attachment.name);
@@ -294,15 +297,15 @@ static int verify_file(struct handoff_job *j, struct err *err)
 /* Checks that the issue has the file, because Redmine reports no error if it does not attach one. */
 static int find_file(struct handoff_job *j, const json_t *attachments, struct err *err)
 {
-    char id[JOB_ID], name[200];
+    char id[JOB_ID_SIZE], name[200];
     json_t *file = NULL;
     size_t i = 0;
     json_array_foreach((json_t *)attachments, i, file)
     {
-        if (json_id(j, file, "id", id, NULL) < 0 || strcmp(id, j->stored.id) != 0)
+        if (answer_id(j, file, "id", id, NULL) < 0 || strcmp(id, j->stored.id) != 0)
             continue;
         json_int_t size = json_integer_value(json_object_get(file, "filesize"));
-        if (strcmp(json_line(j, file, "filename", name, sizeof name), j->attachment.name) != 0)
+        if (strcmp(answer_text(j, file, "filename", name, sizeof name), j->attachment.name) != 0)
             return err_set(err, ERR_FAILED, "the issue has it under another name: \"%.100s\"", name);
         if (size < 0 || (uint64_t)size != j->attachment.size)
             return err_set(err, ERR_FAILED, "the issue has %lld of %llu bytes", (long long)size,

@@ -1,11 +1,11 @@
 /*
  * Request Tracker's REST2 (docs.bestpractical.com/rt/5.0.3/RT/REST2.html).
  *
- * RT has no confidential flag: the queue's rights decide, and RT does not report them, so a queue counts as
- * public. A ticket's requestor neither sees its comments nor gets them by mail, unlike correspondence. The
- * attachments of a comment have the readers of the comment; those of a new ticket have the readers of the
- * ticket. So profgrab sends the file and the summary as comments, and checks that their transactions are
- * comments.
+ * RT has no confidential flag: the queue's rights decide who reads a ticket. RT does not report these rights,
+ * so a queue counts as public. A ticket's requestor neither sees its comments nor gets them by mail, unlike
+ * correspondence. The attachments of a comment have the readers of the comment; those of a new ticket have
+ * the readers of the ticket. So profgrab sends the file and the summary as comments, and checks that their
+ * transactions are comments.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void set_ticket_url(struct handoff_job *j)
 static int read_queue(struct handoff_job *j, struct err *err)
 {
     struct buf path = BUF_INIT(1000);
-    char id[JOB_ID];
+    char id[JOB_ID_SIZE];
     json_t *o = NULL;
     buf_adds(&path, API "/queue/");
     buf_add_percent_encoded(&path, j->request->project);
@@ -41,8 +41,8 @@ static int read_queue(struct handoff_job *j, struct err *err)
     buf_release(&path);
     if (rc < 0)
         return err_wrap(err, "queue %s", j->request->project);
-    j->facts.place = READERS_UNKNOWN;
-    rc = json_id(j, o, "id", id, err);
+    j->facts.readers = READERS_UNKNOWN;
+    rc = answer_id(j, o, "id", id, err);
     if (rc == 0)
         snprintf(j->project, sizeof j->project, "%s", id);
     json_decref(o);
@@ -51,12 +51,12 @@ static int read_queue(struct handoff_job *j, struct err *err)
 
 static int read_ticket(struct handoff_job *j, struct err *err)
 {
-    char path[200], queue[JOB_ID];
+    char path[200], queue[JOB_ID_SIZE];
     json_t *o = NULL;
     job_path(path, sizeof path, API "/ticket/%s", j->issue);
     if (job_get(j, path, "{\"Queue\":{\"id\":\"QUEUE\"}}", &o, err) < 0)
         return err_wrap(err, "ticket %s", j->issue);
-    int rc = json_id(j, json_object_get(o, "Queue"), "id", queue, err);
+    int rc = answer_id(j, json_object_get(o, "Queue"), "id", queue, err);
     if (rc == 0 && strcmp(queue, j->project) != 0)
         rc = err_set(err, ERR_USAGE, "ticket %s belongs to another queue than %s", j->issue,
                      j->request->project);
@@ -82,15 +82,15 @@ static int create_ticket(struct handoff_job *j, const char *title, const char *d
     json_t *body = json_pack("{s:s, s:s, s:s, s:s}", "Queue", j->project, "Subject", title, "Content",
                              description, "ContentType", "text/plain");
     if (assignees->n)
-        body = json_with(body, "Owner", json_string(assignees->items[0]));
+        body = body_with(body, "Owner", json_string(assignees->items[0]));
     if (job_send(
             j,
             CHANGE(.request = {.method = "POST", .path = API "/ticket", .dry_answer = "{\"id\":\"ISSUE\"}"},
                    .body = body, .status = 201),
             &o, err) < 0)
         return -1;
-    int rc = json_id(j, o, "id", j->issue, err);
-    j->unknown = rc < 0;
+    int rc = answer_id(j, o, "id", j->issue, err);
+    j->outcome_unknown = rc < 0;
     json_decref(o);
     if (rc == 0)
         set_ticket_url(j);
@@ -106,7 +106,7 @@ static int is_comment(struct handoff_job *j, const char *transaction, bool *ret,
     job_path(path, sizeof path, API "/transaction/%s", transaction);
     if (job_get(j, path, "{\"Type\":\"Comment\"}", &o, err) < 0)
         return -1;
-    *ret = strcmp(json_line(j, o, "Type", type, sizeof type), "Comment") == 0;
+    *ret = strcmp(answer_text(j, o, "Type", type, sizeof type), "Comment") == 0;
     json_decref(o);
     return 0;
 }
@@ -167,8 +167,8 @@ static int upload_file(struct handoff_job *j, struct err *err)
 #define ATTACHMENTS_PAGE 100
 
 /* Lists the newest attachments of the ticket, the newest first. The texts of comments are attachments too.
- * The position in the list does not identify an attachment, because RT's scrips add mails, replies and
- * changes as separate transactions, and the token's user may not see all of them. */
+ * The position in the list does not identify an attachment, because RT's automatic actions add mails, replies
+ * and changes as separate transactions, and the token's user may not see all of them. */
 static int list_attachments(struct handoff_job *j, json_t **ret, struct err *err)
 {
     char path[300];
@@ -195,12 +195,12 @@ static int list_attachments(struct handoff_job *j, json_t **ret, struct err *err
 static bool is_type(const struct handoff_job *j, const json_t *attachment, const char *type)
 {
     char text[100];
-    return strcmp(json_line(j, attachment, "ContentType", text, sizeof text), type) == 0;
+    return strcmp(answer_text(j, attachment, "ContentType", text, sizeof text), type) == 0;
 }
 
 /* Finds the oldest attachment with the file's unique name, because later mails may repeat the attachment. If
  * RT drops long attachments, it stores a notice instead, under another name and type. */
-static int find_file(struct handoff_job *j, char ret_transaction[static JOB_ID], struct err *err)
+static int find_file(struct handoff_job *j, char ret_transaction[static JOB_ID_SIZE], struct err *err)
 {
     char name[200];
     json_t *list = NULL, *item = NULL;
@@ -209,17 +209,17 @@ static int find_file(struct handoff_job *j, char ret_transaction[static JOB_ID],
         return -1;
     if (j->options->dry_run) {
         snprintf(j->stored.id, sizeof j->stored.id, "FILE");
-        snprintf(ret_transaction, JOB_ID, "TRANSACTION");
+        snprintf(ret_transaction, JOB_ID_SIZE, "TRANSACTION");
     }
     int rc = 0;
     json_array_foreach(list, i, item)
     {
-        if (strcmp(json_line(j, item, "Filename", name, sizeof name), j->attachment.name) != 0 ||
+        if (strcmp(answer_text(j, item, "Filename", name, sizeof name), j->attachment.name) != 0 ||
             !is_type(j, item, "application/octet-stream"))
             continue;
-        rc = json_id(j, item, "id", j->stored.id, err);
+        rc = answer_id(j, item, "id", j->stored.id, err);
         if (rc == 0)
-            rc = json_id(j, item, "TransactionId", ret_transaction, err);
+            rc = answer_id(j, item, "TransactionId", ret_transaction, err);
         if (rc < 0)
             break;
     }
@@ -235,7 +235,7 @@ static int decode_content(void *ctx, const void *p, size_t n, struct err *err)
 /* Decodes an attachment into `sink`, whose limit is for the decoded bytes. RT sends base64 in JSON. */
 static int read_content(struct handoff_job *j, const char *path, const struct job_sink *sink, struct err *err)
 {
-    struct content content = {.receive = sink->receive, .ctx = sink->ctx};
+    struct content_decoder content = {.receive = sink->receive, .ctx = sink->ctx};
     struct job_sink encoded = {
         .receive = decode_content, .ctx = &content, .limit = sink->limit * 2 + HTTP_ANSWER_MAX};
     if (job_fetch(j, path, &encoded, err) < 0)
@@ -245,7 +245,7 @@ static int read_content(struct handoff_job *j, const char *path, const struct jo
 
 static int verify_file(struct handoff_job *j, struct err *err)
 {
-    char path[200], transaction[JOB_ID];
+    char path[200], transaction[JOB_ID_SIZE];
     bool internal = false;
     if (find_file(j, transaction, err) < 0)
         return -1;
@@ -273,18 +273,18 @@ static int append_text(void *ctx, const void *p, size_t n, struct err *err)
  * NOTE_MAX bytes. */
 static bool may_be_note(const struct handoff_job *j, const json_t *attachment, const char *id)
 {
-    uint64_t at = 0, file = 0, size = 0;
+    uint64_t number = 0, file_number = 0, size = 0;
     const char *length = json_string_value(json_object_get(attachment, "ContentLength"));
-    return is_type(j, attachment, "text/plain") && text_to_uint(id, UINT64_MAX, &at) == 0 &&
-           text_to_uint(j->stored.id, UINT64_MAX, &file) == 0 && at > file &&
+    return is_type(j, attachment, "text/plain") && text_to_uint(id, UINT64_MAX, &number) == 0 &&
+           text_to_uint(j->stored.id, UINT64_MAX, &file_number) == 0 && number > file_number &&
            (!length || text_to_uint(length, NOTE_MAX, &size) == 0);
 }
 
 /* Checks whether an attachment is the text of profgrab's note. If so, sets j->note to its transaction. */
 static int is_note(struct handoff_job *j, const json_t *attachment, bool *ret, struct err *err)
 {
-    char path[200], id[JOB_ID];
-    if (json_id(j, attachment, "id", id, err) < 0)
+    char path[200], id[JOB_ID_SIZE];
+    if (answer_id(j, attachment, "id", id, err) < 0)
         return -1;
     if (!may_be_note(j, attachment, id))
         return 0;
@@ -293,7 +293,7 @@ static int is_note(struct handoff_job *j, const json_t *attachment, bool *ret, s
     int rc = read_content(j, path, &(struct job_sink){append_text, &text, NOTE_MAX}, err);
     if (rc == 0 && strstr(buf_str(&text), j->attachment.sha256)) {
         *ret = true;
-        rc = json_id(j, attachment, "TransactionId", j->note, err);
+        rc = answer_id(j, attachment, "TransactionId", j->note, err);
     }
     buf_release(&text);
     return rc;

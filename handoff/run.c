@@ -43,21 +43,21 @@ static int read_place(struct handoff_job *j, const struct step_report *report, s
     }
     const char *flag =
         j->facts.confidential ? "; the issue is confidential" : "; the issue is not confidential";
-    REPORT(report, "%s %s: %s%s", j->type->place, j->request->project, readers_text(j->facts.place),
+    REPORT(report, "%s %s: %s%s", j->type->place, j->request->project, readers_text(j->facts.readers),
            j->facts.existing && j->type->read_back ? flag : "");
     return 0;
 }
 
-static int check_place(const struct handoff_job *j, struct err *err)
+static int check_may_send(const struct handoff_job *j, struct err *err)
 {
     char place[300];
     snprintf(place, sizeof place, "%s %s", j->type->place, j->request->project);
     return decide_bundle(&j->facts, place, err);
 }
 
-static int decide_place(struct handoff_job *j, const struct step_report *report, struct err *err)
+static int decide_to_send(struct handoff_job *j, const struct step_report *report, struct err *err)
 {
-    if (check_place(j, err) < 0)
+    if (check_may_send(j, err) < 0)
         return -1;
     REPORT(report, "%s",
            j->facts.encrypted ? "the copy may be sent, because it is encrypted"
@@ -107,7 +107,7 @@ static int read_flag(struct handoff_job *j, const struct step_report *report, st
     if (!confidential && !j->facts.existing)
         return set_flag_error(j, err);
     /* The flag of an existing issue may have changed since the first step. */
-    if (check_place(j, err) < 0)
+    if (check_may_send(j, err) < 0)
         return -1;
     REPORT(report, "%s %s is%s confidential", j->type->issue, j->issue, confidential ? "" : " not");
     return 0;
@@ -215,7 +215,7 @@ static const struct {
 } steps[HANDOFF_STEPS] = {
     [HANDOFF_READ_PLACE] = {"look", "place", "reading the place", read_place, HANDOFF_LEFT_NOTHING,
                             HANDOFF_LEFT_NOTHING},
-    [HANDOFF_DECIDE] = {"decide", "decide", "refused", decide_place, HANDOFF_LEFT_NOTHING,
+    [HANDOFF_DECIDE] = {"decide", "decide", "refused", decide_to_send, HANDOFF_LEFT_NOTHING,
                         HANDOFF_LEFT_NOTHING},
     [HANDOFF_CREATE] = {"create", "create", "creating the issue", create_issue, HANDOFF_LEFT_ISSUE,
                         HANDOFF_LEFT_ISSUE},
@@ -297,10 +297,11 @@ static void report_step(const struct handoff_job *j, enum handoff_step step)
         o->step(o->ctx, step, j->result->steps[step].outcome, j->result->steps[step].text);
 }
 
-/* Records a failed step. If its outcome is unknown, the error states this, and the hint names a page. */
+/* Records a failed step. If its outcome is unknown, the error states this, and the hint names the page where
+ * the user can check it. */
 static int fail_step(struct handoff_job *j, enum handoff_step step, struct err *err)
 {
-    bool unknown = j->unknown;
+    bool unknown = j->outcome_unknown;
     struct handoff_result *r = j->result;
     r->steps[step].outcome = unknown ? HANDOFF_UNKNOWN : HANDOFF_FAILED;
     if (r->bytes_sent > 0)
@@ -325,7 +326,7 @@ static int fail_step(struct handoff_job *j, enum handoff_step step, struct err *
 static int run_step(struct handoff_job *j, enum handoff_step step, struct err *err)
 {
     struct step_report report = {j->result->steps[step].text, sizeof j->result->steps[step].text};
-    j->unknown = false;
+    j->outcome_unknown = false;
     report_step(j, step);
     int rc = fd_cancelled(j->options->cancel_fd) ? err_set(err, ERR_CANCELLED, "interrupted")
                                                  : steps[step].run(j, &report, err);
@@ -377,7 +378,7 @@ static int check_labels_and_assignees(const struct handoff_request *r, const str
 int handoff_check(const struct handoff_request *r, const struct handoff_options *options, struct err *err)
 {
     const struct tracker_type *type = tracker_type_of(r->tracker->kind);
-    struct facts facts = {.place = READERS_UNKNOWN,
+    struct facts facts = {.readers = READERS_UNKNOWN,
                           .existing = r->issue != NULL,
                           .encrypted = r->encrypted,
                           .plaintext_i_know = options->plaintext_i_know};

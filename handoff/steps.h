@@ -43,12 +43,12 @@ enum handoff_step {
     HANDOFF_DECIDE,     /* refuses a bundle in plain text if outsiders can read the place */
     HANDOFF_CREATE,     /* creates an issue with its flag and a neutral text */
     HANDOFF_READ_BACK,  /* reads the flag that the tracker has stored */
-    HANDOFF_OPEN_NOTE,  /* on a readable issue: creates a neutral internal note, reads its flag */
-    HANDOFF_UPLOAD,     /* sends the file */
-    HANDOFF_VERIFY,     /* compares size and SHA-256 of the stored file */
-    HANDOFF_ATTACH,     /* attaches an upload that has no issue yet, and checks that the issue has it */
-    HANDOFF_NOTE,       /* writes summary and reading instructions */
-    HANDOFF_READ_NOTE,  /* checks that the note exists and is internal */
+    HANDOFF_OPEN_NOTE, /* if the issue is not confidential: creates a neutral internal note, reads its flag */
+    HANDOFF_UPLOAD,    /* sends the file */
+    HANDOFF_VERIFY,    /* compares size and SHA-256 of the stored file */
+    HANDOFF_ATTACH,    /* attaches an upload that has no issue yet, and checks that the issue has it */
+    HANDOFF_NOTE,      /* writes summary and reading instructions */
+    HANDOFF_READ_NOTE, /* checks that the note exists and is internal */
 };
 #define HANDOFF_STEPS 10
 
@@ -104,8 +104,8 @@ struct handoff_options {
      * run. Placeholders in capitals replace values of answers: ISSUE, NOTE. */
     bool dry_run;
     uint64_t upload_max; /* GitLab: files above it go into the package registry; 0: HANDOFF_UPLOAD_MAX */
-    int64_t connect_ms;  /* to connect, TLS included; 0: 20 s */
-    int64_t silence_ms;  /* without a byte in either direction; 0: 60 s */
+    int64_t connect_ms;  /* limit of the time to connect, TLS included; 0: 20 s */
+    int64_t silence_ms;  /* limit of the time without a byte in either direction; 0: 60 s */
     int64_t max_wait_ms; /* limit of the sum of the pauses between the attempts of a request; 0: 2 minutes */
     int cancel_fd;       /* cancels the hand-off when it becomes readable (ERR_CANCELLED); -1: none */
     /* The callbacks may be NULL. `step` is called before (HANDOFF_NOT_REACHED) and after a step. */
@@ -121,7 +121,7 @@ struct handoff_options {
 
 /*
  * Checks a hand-off's request, and sends nothing to the tracker. ERR_USAGE if the request is invalid;
- * ERR_DENIED if the hand-off would refuse a bundle in plain text for any answer of the tracker. Opens no file
+ * ERR_DENIED if the hand-off would refuse a bundle in plain text whatever the tracker answers. Opens no file
  * and reads no token, so `file` may be NULL. Reads only plaintext_i_know of the options. handoff_run calls it
  * first; a caller may call it before it makes the bundle.
  */

@@ -12,8 +12,8 @@ struct summary {
     const char *reading; /* lines with commands; FILE, KEY and PROFILE are placeholders */
 };
 
-/* `manifest` is the text of a manifest. summary_text writes only the summary's text, made printable; the
- * caller frees *ret. */
+/* `manifest` is the text of a manifest. summary_text returns only the text of the summary, made printable,
+ * which the caller frees; summary_read also returns how to read the bundle. */
 int summary_text(const char *manifest, char **ret, struct err *err);
 int summary_read(const char *manifest, bool encrypted, struct summary *ret, struct err *err);
 void summary_release(struct summary *s);

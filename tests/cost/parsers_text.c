@@ -426,7 +426,7 @@ static const struct cost_grammar attachments[] = {
 
 static void read_content(const char *p, size_t n)
 {
-    struct content c = {.receive = discard_bytes};
+    struct content_decoder c = {.receive = discard_bytes};
     if (content_add(&c, p, n, NULL) == 0)
         (void)content_end(&c, NULL);
 }

@@ -14,7 +14,7 @@ static int append_piece(void *ctx, const void *p, size_t n, struct err *err)
 static int read_content(const uint8_t *p, size_t n, bool whole, struct buf *out)
 {
     struct err err = ERR_INIT;
-    struct content c = {.receive = append_piece, .ctx = out};
+    struct content_decoder c = {.receive = append_piece, .ctx = out};
     int rc = 0;
     for (size_t at = 0; rc == 0 && at < n;) {
         size_t piece = whole ? n : 1u + p[at] % 8;

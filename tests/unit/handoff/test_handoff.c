@@ -158,11 +158,11 @@ static void long_text_is_cut(void **state)
 {
     (void)state;
     struct buf text = BUF_INIT(1u << 20), out = BUF_INIT(1u << 20);
-    for (int i = 0; i < ESCAPE_LINES + 5; i++)
+    for (int i = 0; i < ESCAPE_MAX_LINES + 5; i++)
         buf_adds(&text, "x\n");
     escape_plain(&out, buf_str(&text));
     assert_contains(buf_str(&out), "  (more lines are omitted)\n");
-    assert_int_equal(out.len, 1 + ESCAPE_LINES * 4 + strlen("  (more lines are omitted)\n"));
+    assert_int_equal(out.len, 1 + ESCAPE_MAX_LINES * 4 + strlen("  (more lines are omitted)\n"));
     buf_release(&text);
     buf_release(&out);
 }
@@ -179,7 +179,7 @@ static int add_bytes(void *ctx, const void *p, size_t n, struct err *err)
 /* Decodes the answer byte by byte, which covers any other split. */
 static int decode(const char *p, size_t n, struct buf *out, struct err *err)
 {
-    struct content c = {.receive = add_bytes, .ctx = out};
+    struct content_decoder c = {.receive = add_bytes, .ctx = out};
     for (size_t i = 0; i < n; i++)
         if (content_add(&c, p + i, 1, err) < 0)
             return -1;
