@@ -150,7 +150,7 @@ int address_canonical(const char *host, char ret[static ADDRESS_MAX])
     return text_is_name(ret) ? 0 : -1;
 }
 
-int address_split(const char *text, size_t n, char host[static ADDRESS_MAX], unsigned *port)
+int address_split(const char *text, size_t n, char ret_host[static ADDRESS_MAX], unsigned *ret_port)
 {
     char copy[ADDRESS_MAX + 16];
     uint64_t number = 0;
@@ -171,7 +171,7 @@ int address_split(const char *text, size_t n, char host[static ADDRESS_MAX], uns
         *colon = '\0';
         if (text_to_uint(colon + 1, 65535, &number) < 0 || number == 0)
             return -1;
-        *port = (unsigned)number;
+        *ret_port = (unsigned)number;
     }
-    return address_canonical(name, host);
+    return address_canonical(name, ret_host);
 }

@@ -18,7 +18,7 @@ struct address {
 int address_parse(const char *text, struct address *ret, struct err *err);
 void address_release(struct address *a);
 
-/* Builds a valid name for the host at the address: its `host`, with `-` instead of each colon of an IPv6
+/* Builds a valid name for the host at the address: a->host, with `-` instead of each colon of an IPv6
  * address. The caller frees the name. NULL if out of memory. */
 char *address_name(const struct address *a);
 
@@ -30,8 +30,8 @@ char *address_text(const struct address *a);
 #define ADDRESS_MAX 254
 int address_canonical(const char *host, char ret[static ADDRESS_MAX]);
 
-/* Splits a text of n bytes of the form HOST, HOST:PORT, [V6] or [V6]:PORT. `host` receives the canonical
- * form. If the text has no port, *port is unchanged. -1 for any other text. */
-int address_split(const char *text, size_t n, char host[static ADDRESS_MAX], unsigned *port);
+/* Splits a text of n bytes of the form HOST, HOST:PORT, [V6] or [V6]:PORT. `ret_host` receives the
+ * canonical form. If the text has no port, *ret_port is unchanged. -1 for any other text. */
+int address_split(const char *text, size_t n, char ret_host[static ADDRESS_MAX], unsigned *ret_port);
 
 #endif

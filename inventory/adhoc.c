@@ -25,7 +25,7 @@ static int check_selection(const struct selection *sel, struct err *err)
 
 /* Builds the base of a service's name: port-N, or unix- and the file name of the socket with only valid
  * characters. */
-static void base_name(const struct selection *sel, char ret[static NAME_MAX_BYTES])
+static void generate_base_name(const struct selection *sel, char ret[static NAME_MAX_BYTES])
 {
     if (sel->port)
         snprintf(ret, NAME_MAX_BYTES, "port-%u", sel->port);
@@ -77,7 +77,7 @@ static int make_service(const struct selection *sel, const char *name, struct se
     return 0;
 }
 
-static bool is_same(const struct service *a, const struct service *b)
+static bool is_same_service(const struct service *a, const struct service *b)
 {
     const char *sockets[] = {a->unix_path ? a->unix_path : "", b->unix_path ? b->unix_path : ""};
     return a->port == b->port && a->https == b->https && strcmp(a->path, b->path) == 0 &&
@@ -89,7 +89,7 @@ static int add_or_reuse(const struct inventory *inv, struct services *made, stru
                         const struct service **ret, struct err *err)
 {
     for (size_t i = 0; i < made->n; i++)
-        if (is_same(made->items[i], service)) {
+        if (is_same_service(made->items[i], service)) {
             *ret = made->items[i];
             service_free(service);
             return 0;
@@ -115,7 +115,7 @@ int adhoc_service(const struct inventory *inv, struct created_objects *c, const 
         *ret = NULL;
         return 0;
     }
-    base_name(sel, name);
+    generate_base_name(sel, name);
     if (make_service(sel, name, &service, err) < 0)
         return -1;
     return add_or_reuse(inv, &c->adhoc, service, ret, err);

@@ -80,7 +80,7 @@ static const struct service *discovered_service(const struct created_objects *c,
     return l && i < l->n ? l->items[i] : NULL;
 }
 
-const struct service *scope_service(const struct scope *s, const struct host *host, size_t i)
+const struct service *scope_service_at(const struct scope *s, const struct host *host, size_t i)
 {
     return i < host->n_services ? host->services[i]
                                 : discovered_service(s->created, host, i - host->n_services);
@@ -88,7 +88,7 @@ const struct service *scope_service(const struct scope *s, const struct host *ho
 
 const struct service *targets_service(const struct targets *t, const struct host *host, size_t i)
 {
-    return scope_service(&(struct scope){.created = t->created}, host, i);
+    return scope_service_at(&(struct scope){.created = t->created}, host, i);
 }
 
 const char *targets_discovered_name(const struct targets *t, size_t i)
@@ -133,17 +133,18 @@ static struct host_services *services_of(struct created_objects *c, const struct
     return NULL;
 }
 
-static int add_name(const struct inventory *inv, struct created_objects *c, const char *name,
-                    const struct service *service, struct err *err)
+static int add_service_name(const struct inventory *inv, struct created_objects *c, const char *name,
+                            const struct service *service, struct err *err)
 {
-    struct name_list *only = &c->discovered_names;
+    struct name_list *discovered = &c->discovered_names;
     if (name_map_get(&c->service_names, name))
         return 0;
-    if (array_reserve((void **)&only->items, &only->cap, only->n + 1, sizeof *only->items, err) < 0 ||
+    if (array_reserve((void **)&discovered->items, &discovered->cap, discovered->n + 1,
+                      sizeof *discovered->items, err) < 0 ||
         name_map_add(&c->service_names, name, service, err) < 0)
         return -1;
     if (!name_map_get(&inv->service_names, name))
-        only->items[only->n++] = name;
+        discovered->items[discovered->n++] = name;
     return 0;
 }
 
@@ -155,9 +156,9 @@ int targets_add_service(const struct inventory *inv, struct targets *t, const st
     if (!l || array_reserve((void **)&l->items, &l->cap, l->n + 1, sizeof *l->items, err) < 0)
         return -1;
     l->items[l->n++] = service;
-    if (add_name(inv, c, service->name, service, err) < 0)
+    if (add_service_name(inv, c, service->name, service, err) < 0)
         return -1;
-    return service->family ? add_name(inv, c, service->family, service, err) : 0;
+    return service->family ? add_service_name(inv, c, service->family, service, err) : 0;
 }
 
 int targets_note_failed_source(struct targets *t, const struct source *source, const char *why,

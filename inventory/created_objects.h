@@ -22,13 +22,13 @@ struct created_objects {
     struct hosts hosts;         /* ad hoc hosts */
     struct name_map by_address; /* maps addresses to the hosts in `hosts` and `named_hosts` */
     struct hosts named_hosts;   /* ad hoc hosts that patterns match too (targets_select_source) */
-    struct name_map by_name;    /* maps names to those hosts; ignores case */
+    struct name_map by_name;    /* maps names to `named_hosts`; ignores case */
 
     struct services adhoc;             /* ad hoc services: port-N, unix-NAME */
     struct services discovered;        /* added by targets_own_service */
     struct name_map by_host;           /* maps host names to struct host_services */
     struct name_map service_names;     /* maps names and families to a discovered service of any host */
-    struct name_list discovered_names; /* those service_names that no service of the inventory has */
+    struct name_list discovered_names; /* the `service_names` that no service of the inventory has */
 
     struct sources sources; /* the sources that --from names as KIND:URL or KIND:FILE */
     struct source_use **uses;
@@ -54,6 +54,6 @@ const struct host *scope_find_host(const struct scope *s, const char *name);
 const struct service *scope_find_service(const struct scope *s, const char *name);
 
 /* Returns service i of the host: first its own, then the discovered ones. NULL after the last. */
-const struct service *scope_service(const struct scope *s, const struct host *host, size_t i);
+const struct service *scope_service_at(const struct scope *s, const struct host *host, size_t i);
 
 #endif

@@ -10,8 +10,8 @@
 struct search {
     struct buf text; /* of the current target */
     struct strlist texts;
-    struct name_map processes; /* the texts, to the first host with each text */
-    struct name_map firsts;    /* names of such hosts, to their index in `found` + 1 */
+    struct name_map processes; /* maps each text to the first host that has it */
+    struct name_map firsts;    /* maps the names of these hosts to their index in `found` + 1 */
     struct duplicate_hosts_list found;
 };
 
@@ -57,7 +57,7 @@ static int add_duplicate(struct search *s, const struct host *first, const struc
     if (!number && new_entry(s, first, &number, err) < 0)
         return -1;
     struct duplicate_hosts *entry = &s->found.items[number - 1];
-    /* Targets are grouped by host. */
+    /* Targets are grouped by host, so only the last host can be repeated. */
     if (entry->hosts[entry->n - 1] == host)
         return 0;
     if (array_reserve((void **)&entry->hosts, &entry->cap, entry->n + 1, sizeof *entry->hosts, err) < 0)

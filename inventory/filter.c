@@ -14,7 +14,7 @@
 
 struct exclusion {
     const struct scope *scope;
-    const struct host **hosts; /* the selection */
+    const struct host **hosts; /* the selected hosts */
     size_t n;
     bool checked_before;   /* an earlier selection has checked that each pattern matches */
     struct name_map names; /* of the excluded hosts */
@@ -33,7 +33,7 @@ static bool matches_host(const struct host *host, const char *name)
     return name_map_equal_ignoring_case(host->name, name) || strcmp(host->address, name) == 0;
 }
 
-static int unknown_exclusion(const struct exclusion *x, const char *name, struct err *err)
+static int refuse_unknown_exclusion(const struct exclusion *x, const char *name, struct err *err)
 {
     char text[400], shown[120];
     struct nearest near = NEAREST_INIT(name);
@@ -61,7 +61,7 @@ static int exclude_name(struct exclusion *x, const char *name, struct err *err)
             rc = exclude_host(x, x->hosts[i], err);
         }
     hostset_release(&found);
-    return rc == 0 && !any && !x->checked_before ? unknown_exclusion(x, name, err) : rc;
+    return rc == 0 && !any && !x->checked_before ? refuse_unknown_exclusion(x, name, err) : rc;
 }
 
 static int exclude_pattern(struct exclusion *x, const char *pattern, struct err *err)
@@ -116,10 +116,10 @@ static void sample_hosts(struct host_list *hosts, size_t wanted)
     hosts->n = taken;
 }
 
-static int refuse_too_many(size_t n, unsigned most, struct err *err)
+static int refuse_too_many(size_t n, unsigned max, struct err *err)
 {
-    err_set(err, ERR_USAGE, "%zu hosts are selected, more than --max-hosts %u", n, most);
-    return err_hint(err, "--sample %u takes some at random, --exclude and --label select fewer", most);
+    err_set(err, ERR_USAGE, "%zu hosts are selected, more than --max-hosts %u", n, max);
+    return err_hint(err, "--sample %u takes some at random, --exclude and --label select fewer", max);
 }
 
 /* ---- all filters --------------------------------------------------------------------------------------- */
@@ -148,17 +148,17 @@ int filter_apply(const struct scope *s, const struct selection *sel, struct host
                  size_t *ret_n_before_sample, struct err *err)
 {
     struct host_list kept = {hosts->items, hosts->n};
-    size_t of = 0;
+    size_t n_before = 0;
     if (filter_list(s, sel, &kept, err) < 0)
         return -1;
     if (sel->sample && sel->sample < kept.n) {
-        of = kept.n;
+        n_before = kept.n;
         sample_hosts(&kept, sel->sample);
     }
     if (sel->max_hosts && kept.n > sel->max_hosts)
         return refuse_too_many(kept.n, sel->max_hosts, err);
     hosts->n = kept.n;
-    *ret_n_before_sample = of;
+    *ret_n_before_sample = n_before;
     return 0;
 }
 

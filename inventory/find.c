@@ -17,10 +17,10 @@ static bool may_exist(const char *path)
     return stat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
-static int use_named(const char *path, const char *by, char **ret, struct err *err)
+static int use_named(const char *path, const char *origin, char **ret, struct err *err)
 {
     if (!may_exist(path))
-        return err_set(err, ERR_USAGE, "there is no inventory %s (from %s)", path, by);
+        return err_set(err, ERR_USAGE, "there is no inventory %s (from %s)", path, origin);
     char *copy = strdup(path);
     if (!copy)
         return err_nomem(err);

@@ -19,8 +19,8 @@ struct resolution {
 
 static int resolve_group(struct resolution *r, struct group *group, struct err *err);
 
-static int add_group(struct resolution *r, struct group *group, struct group *member,
-                     const struct yaml_node *at, struct err *err)
+static int add_member_group(struct resolution *r, struct group *group, struct group *member,
+                            const struct yaml_node *at, struct err *err)
 {
     if (member->resolving)
         return yaml_tree_err(r->schema->tree, at, err, "group \"%s\" contains itself", member->name);
@@ -36,8 +36,8 @@ static int add_group(struct resolution *r, struct group *group, struct group *me
 }
 
 /* Sets the error of an unknown entry, with the nearest hosts and groups. */
-static int unknown_entry(const struct schema *s, const struct yaml_node *at, const char *name,
-                         struct err *err)
+static int refuse_unknown_entry(const struct schema *s, const struct yaml_node *at, const char *name,
+                                struct err *err)
 {
     char text[400];
     struct nearest near = NEAREST_INIT(name);
@@ -60,7 +60,7 @@ static int add_entry(struct resolution *r, struct group *group, const struct yam
         return yaml_tree_err(s->tree, at, err, "an entry must be a host, a glob, a range or a group");
     struct group *member = (struct group *)(uintptr_t)name_map_get(&s->inv->group_names, at->text);
     if (member)
-        return add_group(r, group, member, at, err);
+        return add_member_group(r, group, member, at, err);
     if (match_expand(at->text, &names, err) < 0)
         return yaml_tree_err_wrap(s->tree, at, err);
     for (size_t i = 0; i < names.n; i++) {
@@ -68,7 +68,7 @@ static int add_entry(struct resolution *r, struct group *group, const struct yam
         if (match_name(&scope, names.items[i], &group->members, &found, err) < 0)
             goto out;
         if (!found) {
-            unknown_entry(s, at, names.items[i], err);
+            refuse_unknown_entry(s, at, names.items[i], err);
             goto out;
         }
     }

@@ -11,7 +11,7 @@
 struct host {
     char *name;    /* for messages and paths */
     char *address; /* for `ssh -G`, or for a direct connection */
-    bool direct;   /* connect: direct; without SSH */
+    bool direct;   /* profgrab connects without SSH (`connect: direct`) */
     bool adhoc;    /* not in the inventory: the user gave its address */
     struct ssh_settings ssh;
     const struct service *

@@ -22,17 +22,19 @@ static struct requested_label parse_label(const char *text)
     return (struct requested_label){text, n, text[n] ? text + n + 1 : ""};
 }
 
-static bool is_named(const struct label *label, const struct requested_label *w)
+static bool is_named(const struct label *label, const struct requested_label *wanted)
 {
-    return strlen(label->name) == w->n_name && memcmp(label->name, w->text, w->n_name) == 0;
+    return strlen(label->name) == wanted->n_name && memcmp(label->name, wanted->text, wanted->n_name) == 0;
 }
 
-/* Checks whether the selection requests the value for the name of `w`. */
-static bool is_requested(const struct strlist *requested, const struct requested_label *w, const char *value)
+/* Checks whether the selection requests the value for the name of `wanted`. */
+static bool is_requested(const struct strlist *requested, const struct requested_label *wanted,
+                         const char *value)
 {
     for (size_t i = 0; i < requested->n; i++) {
-        const struct requested_label a = parse_label(requested->items[i]);
-        if (a.n_name == w->n_name && memcmp(a.text, w->text, w->n_name) == 0 && strcmp(a.value, value) == 0)
+        const struct requested_label label = parse_label(requested->items[i]);
+        if (label.n_name == wanted->n_name && memcmp(label.text, wanted->text, wanted->n_name) == 0 &&
+            strcmp(label.value, value) == 0)
             return true;
     }
     return false;
@@ -40,16 +42,17 @@ static bool is_requested(const struct strlist *requested, const struct requested
 
 bool label_is_requested(const struct strlist *requested, size_t i, struct str name, const char *value)
 {
-    const struct requested_label w = parse_label(requested->items[i]);
-    return w.n_name == name.n && memcmp(w.text, name.p, name.n) == 0 && is_requested(requested, &w, value);
+    const struct requested_label wanted = parse_label(requested->items[i]);
+    return wanted.n_name == name.n && memcmp(wanted.text, name.p, name.n) == 0 &&
+           is_requested(requested, &wanted, value);
 }
 
-/* Checks whether one of the labels has the name of `w` and a requested value. */
-static bool has_label(const struct label *labels, size_t n, const struct requested_label *w,
+/* Checks whether one of the labels has the name of `wanted` and a requested value. */
+static bool has_label(const struct label *labels, size_t n, const struct requested_label *wanted,
                       const struct strlist *requested)
 {
     for (size_t i = 0; i < n; i++)
-        if (is_named(&labels[i], w) && is_requested(requested, w, labels[i].value))
+        if (is_named(&labels[i], wanted) && is_requested(requested, wanted, labels[i].value))
             return true;
     return false;
 }
@@ -57,9 +60,9 @@ static bool has_label(const struct label *labels, size_t n, const struct request
 bool labels_match(const struct host *host, const struct service *service, const struct strlist *requested)
 {
     for (size_t i = 0; i < requested->n; i++) {
-        const struct requested_label w = parse_label(requested->items[i]);
-        if (!has_label(host->labels, host->n_labels, &w, requested) &&
-            !(service && has_label(service->labels, service->n_labels, &w, requested)))
+        const struct requested_label wanted = parse_label(requested->items[i]);
+        if (!has_label(host->labels, host->n_labels, &wanted, requested) &&
+            !(service && has_label(service->labels, service->n_labels, &wanted, requested)))
             return false;
     }
     return true;
@@ -69,10 +72,10 @@ bool labels_match(const struct host *host, const struct service *service, const 
 static bool is_labelled(const struct scope *s, const struct host *host, const struct strlist *requested)
 {
     const struct service *service;
-    bool is = labels_match(host, NULL, requested);
-    for (size_t i = 0; !is && (service = scope_service(s, host, i)); i++)
-        is = service->n_labels > 0 && labels_match(host, service, requested);
-    return is;
+    bool matches = labels_match(host, NULL, requested);
+    for (size_t i = 0; !matches && (service = scope_service_at(s, host, i)); i++)
+        matches = service->n_labels > 0 && labels_match(host, service, requested);
+    return matches;
 }
 
 /* ---- all labels ---------------------------------------------------------------------------------------- */
@@ -88,7 +91,7 @@ static int each_label(const struct scope *s,
     for (size_t i = 0; rc == 0 && (host = scope_host_at(s, i)); i++) {
         for (size_t j = 0; rc == 0 && j < host->n_labels; j++)
             rc = visit(ctx, &host->labels[j], err);
-        for (size_t k = 0; rc == 0 && (service = scope_service(s, host, k)); k++)
+        for (size_t k = 0; rc == 0 && (service = scope_service_at(s, host, k)); k++)
             for (size_t j = 0; rc == 0 && j < service->n_labels; j++)
                 rc = visit(ctx, &service->labels[j], err);
     }
@@ -103,11 +106,11 @@ struct collection {
 
 static int collect_label(void *ctx, const struct label *label, struct err *err)
 {
-    const struct collection *g = ctx;
-    const char *text = g->values_of ? label->value : label->name;
-    if ((g->values_of && !is_named(label, g->values_of)) || name_map_get(g->into, text))
+    const struct collection *c = ctx;
+    const char *text = c->values_of ? label->value : label->name;
+    if ((c->values_of && !is_named(label, c->values_of)) || name_map_get(c->into, text))
         return 0;
-    return name_map_add(g->into, text, label, err);
+    return name_map_add(c->into, text, label, err);
 }
 
 static int collect_labels(const struct scope *s, const struct requested_label *values_of,
@@ -143,17 +146,17 @@ int inventory_labels(const struct inventory *inv, struct strlist *ret, struct er
 
 /* Sets the error of a label that no host has: an unknown name, or an unknown value of a known name. The hint
  * has the nearest known names or values. */
-static int refuse_label(const struct scope *s, const struct requested_label *w, struct err *err)
+static int refuse_label(const struct scope *s, const struct requested_label *wanted, struct err *err)
 {
     char shown[120];
     struct name_map values = {0}, names = {0};
-    if (collect_labels(s, w, &values, err) < 0 || collect_labels(s, NULL, &names, err) < 0)
+    if (collect_labels(s, wanted, &values, err) < 0 || collect_labels(s, NULL, &names, err) < 0)
         goto out;
-    const char *part = values.n ? w->value : w->text;
-    text_printable(shown, sizeof shown, part, values.n ? strlen(part) : w->n_name);
+    const char *part = values.n ? wanted->value : wanted->text;
+    text_printable(shown, sizeof shown, part, values.n ? strlen(part) : wanted->n_name);
     if (values.n)
-        err_set(err, ERR_USAGE, "no host has the label %.*s with the value \"%s\"", (int)w->n_name, w->text,
-                shown);
+        err_set(err, ERR_USAGE, "no host has the label %.*s with the value \"%s\"", (int)wanted->n_name,
+                wanted->text, shown);
     else
         err_set(err, ERR_USAGE, "no host has a label \"%s\"", shown);
     schema_hint_nearest(values.n ? &values : &names, shown, "`profgrab hosts` shows the labels", err);
@@ -163,29 +166,29 @@ out:
     return -1;
 }
 
-/* Returns 1 for the requested label. */
-static int is_label(void *ctx, const struct label *label, struct err *err)
+/* For each_label: returns 1 if the label has the wanted name and value. */
+static int is_wanted_label(void *ctx, const struct label *label, struct err *err)
 {
-    const struct requested_label *w = ctx;
+    const struct requested_label *wanted = ctx;
     (void)err;
-    return is_named(label, w) && strcmp(label->value, w->value) == 0;
+    return is_named(label, wanted) && strcmp(label->value, wanted->value) == 0;
 }
 
 int label_check(const char *text, struct err *err)
 {
-    const struct requested_label w = parse_label(text);
+    const struct requested_label wanted = parse_label(text);
     char shown[120];
-    return w.n_name && *w.value ? 0
-                                : err_set(err, ERR_USAGE, "a label must be NAME=VALUE, not \"%s\"",
-                                          text_printable(shown, sizeof shown, text, strlen(text)));
+    return wanted.n_name && *wanted.value ? 0
+                                          : err_set(err, ERR_USAGE, "a label must be NAME=VALUE, not \"%s\"",
+                                                    text_printable(shown, sizeof shown, text, strlen(text)));
 }
 
-static int check_label(const struct scope *s, const char *text, struct err *err)
+static int require_known_label(const struct scope *s, const char *text, struct err *err)
 {
-    struct requested_label w = parse_label(text);
+    struct requested_label wanted = parse_label(text);
     if (label_check(text, err) < 0)
         return -1;
-    return each_label(s, is_label, &w, err) == 1 ? 0 : refuse_label(s, &w, err);
+    return each_label(s, is_wanted_label, &wanted, err) == 1 ? 0 : refuse_label(s, &wanted, err);
 }
 
 int labels_filter(const struct scope *s, const struct strlist *labels, struct host_list *hosts,
@@ -193,7 +196,7 @@ int labels_filter(const struct scope *s, const struct strlist *labels, struct ho
 {
     size_t kept = 0;
     for (size_t i = 0; i < labels->n; i++)
-        if (check_label(s, labels->items[i], err) < 0)
+        if (require_known_label(s, labels->items[i], err) < 0)
             return -1;
     for (size_t i = 0; i < hosts->n; i++)
         if (is_labelled(s, hosts->items[i], labels))

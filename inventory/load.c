@@ -170,7 +170,7 @@ static int read_all(struct schema *s, struct err *err)
 
 /* ---- mistakes ------------------------------------------------------------------------------------------ */
 
-/* Reads line and column from a message FILE:LINE:COLUMN. Returns 0 if a long file name leaves no room for
+/* Returns the line << 32 | column of a message FILE:LINE:COLUMN, or 0 if a long file name leaves no room for
  * them in the message. */
 static uint64_t mistake_position(const struct err *mistake, const char *name)
 {

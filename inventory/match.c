@@ -49,8 +49,8 @@ int match_name(const struct scope *s, const char *name, struct hostset *into, bo
         *ret_found = true;
         return hostset_add(into, host, err);
     }
-    for (int how = 0; match_is_glob(name) && !found && how < 2; how++)
-        if (match_glob(s, &(struct glob){name, how ? FNM_CASEFOLD : 0}, into, &found, err) < 0)
+    for (int ignore_case = 0; match_is_glob(name) && !found && ignore_case < 2; ignore_case++)
+        if (match_glob(s, &(struct glob){name, ignore_case ? FNM_CASEFOLD : 0}, into, &found, err) < 0)
             return -1;
     *ret_found = found;
     return 0;

@@ -11,8 +11,8 @@ bool match_is_glob(const char *name);
 /* Expands the ranges of a pattern to names and globs. `ret` must be empty. */
 int match_expand(const char *pattern, struct strlist *ret, struct err *err);
 
-/* Adds the host of that name, or all that match the glob. *ret_found: at least one matched. Names ignore
- * case; a glob ignores case only if nothing matches otherwise. */
+/* Adds the host of that name, or all hosts that match the glob. *ret_found: at least one host matched. Names
+ * ignore case; a glob ignores case only if no host matches it in the case as written. */
 int match_name(const struct scope *s, const char *name, struct hostset *into, bool *ret_found,
                struct err *err);
 

@@ -131,7 +131,7 @@ static const char *guess_item_name(const struct yaml_node *item)
 }
 
 /* Returns an example of a setting for a name in the section `what`; NULL: the names have no settings. */
-static const char *example_below(const char *what)
+static const char *example_setting(const char *what)
 {
     static const struct {
         const char *what, *line;
@@ -157,7 +157,7 @@ static int hint_mapping(const struct yaml_node *list, const char *what, struct e
 {
     char label[WORD_SIZE], first[WORD_SIZE], second[WORD_SIZE];
     const struct yaml_node *item = list->first;
-    const char *name = guess_item_name(item), *below = example_below(what);
+    const char *name = guess_item_name(item), *below = example_setting(what);
     bool has_value = item && item->kind == YAML_MAP && item->first && item->first->kind == YAML_SCALAR;
     quote_word(label, schema_value_name(list));
     if (below || strcmp(what, "groups") == 0) {

@@ -10,6 +10,7 @@
 
 #include "inventory/model.h"
 
+/* An inventory file while it is read. */
 struct schema {
     const struct yaml_tree *tree;
     const char *dir; /* the file's directory, for relative paths */
@@ -32,22 +33,22 @@ struct schema_key {
  */
 int schema_note_mistake(const struct schema *s, struct err *err);
 
-/* Reads each entry of a section, a mapping of `what`. Notes mistakes (schema_note_mistake) and returns 0.
- * Skips repeated keys, which load.c reports. */
+/* Reads each entry of a section, which is a mapping of `what`. Notes mistakes (schema_note_mistake); returns
+ * -1 only if reading must end. Skips repeated keys, which load.c reports. */
 int schema_read_section(const struct schema *s, const struct yaml_node *section, const char *what,
                         int (*read)(const struct schema *s, const struct yaml_node *value, struct err *err),
                         struct err *err);
 
 /* Checks whether an entry of a section is a setting at the wrong level: its key is one of `settings`, and its
- * value is no mapping, as that of a host or service would be. */
+ * value is not a mapping, unlike the value of a host or service. */
 bool schema_is_misplaced(const struct yaml_node *value, const struct schema_key *settings);
 
 /* Reads a mapping of settings in the file's order; `keys` ends with a NULL name. Continues after a noted
- * mistake (schema_note_mistake), but returns -1 with it in err. */
+ * mistake (schema_note_mistake), but at the end returns -1 with the last mistake in err. */
 int schema_read_settings(const struct schema *s, const struct yaml_node *map, const struct schema_key *keys,
                          void *into, struct err *err);
 
-/* Fails unless the value is a mapping, or a list, of `what`. The hint shows how to write it. */
+/* Fail unless the value is a mapping, or a list, of `what`. The hint shows how to write one. */
 int schema_require_map(const struct schema *s, const struct yaml_node *value, const char *what,
                        struct err *err);
 int schema_require_list(const struct schema *s, const struct yaml_node *value, const char *what,
@@ -81,7 +82,7 @@ int schema_read_port(const struct schema *s, const struct yaml_node *value, unsi
 int schema_read_flag(const struct schema *s, const struct yaml_node *value, bool *ret, struct err *err);
 
 /* Refuses a key whose value would be a secret, such as `password`; the hint names the keys for the location
- * of a secret. No hint suggests such a key. */
+ * of a secret. The hints for an unknown key do not suggest a refused one. */
 int schema_refuse_secret(const struct schema *s, const struct yaml_node *value, void *into, struct err *err);
 
 /* Refuses the key `token` of a tracker in the same way. */

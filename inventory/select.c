@@ -274,7 +274,7 @@ static int add_chosen(const struct resolving *r, struct targets *t, const struct
     const struct strlist *labels = &r->selection->labels;
     const struct service *service;
     bool host_has_it = false;
-    for (size_t i = 0; (service = scope_service(&r->scope, host, i)); i++) {
+    for (size_t i = 0; (service = scope_service_at(&r->scope, host, i)); i++) {
         if (!is_called(service, c->name))
             continue;
         host_has_it = true;
@@ -315,7 +315,7 @@ static int add_from_source(const struct resolving *r, struct targets *t, const s
     const struct source *source = sel->source->source;
     const struct service *service;
     size_t before = t->n;
-    for (size_t i = 0; (service = scope_service(&r->scope, host, i)); i++)
+    for (size_t i = 0; (service = scope_service_at(&r->scope, host, i)); i++)
         if (service->source == sel->source && is_chosen(chosen, service) &&
             labels_match(host, service, &sel->labels) && add_target(t, host, service, err) < 0)
             return -1;
@@ -335,12 +335,12 @@ static int add_targets(const struct resolving *r, struct targets *t, const struc
                        const struct chosen_services *chosen, struct err *err)
 {
     const struct service *service;
-    if (!chosen->n && !scope_service(&r->scope, host, 0))
+    if (!chosen->n && !scope_service_at(&r->scope, host, 0))
         return refuse_host_without_services(&r->scope, host, err);
     for (size_t i = 0; i < chosen->n; i++)
         if (add_chosen(r, t, host, &chosen->items[i], err) < 0)
             return hint_failed_source(&r->scope, err);
-    for (size_t i = 0; !chosen->n && (service = scope_service(&r->scope, host, i)); i++)
+    for (size_t i = 0; !chosen->n && (service = scope_service_at(&r->scope, host, i)); i++)
         if (labels_match(host, service, &r->selection->labels) && add_target(t, host, service, err) < 0)
             return -1;
     return 0;

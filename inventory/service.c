@@ -38,7 +38,7 @@ int service_set_path(struct service *service, const char *path, struct err *err)
         return err_set(err, ERR_USAGE, "pprof's path must begin with \"/\"");
     if (n > PATH_LENGTH_MAX)
         return err_set(err, ERR_USAGE, "pprof's path must have at most %d characters", PATH_LENGTH_MAX);
-    /* A path must not be able to end the request line (RFC 3986, section 3.3). */
+    /* No character of a path may end the request line (RFC 3986, section 3.3). */
     if (strspn(path, LETTERS "0123456789/._-~%!$&'()*+,;=:@") < n)
         return err_set(err, ERR_USAGE, "pprof's path must be the path of a URL");
     while (n > 0 && path[n - 1] == '/')

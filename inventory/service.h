@@ -16,7 +16,7 @@ struct service_tls {
     bool insecure;     /* do not check the certificate */
 };
 
-/* Authentication: basic with a user's name, else a bearer token. */
+/* Basic authentication if there is a user, else a bearer token. */
 struct service_auth {
     char *user;               /* NULL: bearer */
     struct secret_ref secret; /* the password or the token; SECRET_NONE: none is sent */
@@ -35,12 +35,12 @@ struct service {
     char *family; /* the common name of several discovered services on one host, each named NAME-PORT; NULL:
                      none */
     const struct source_use *source; /* the source that listed it (source.h); NULL: the inventory itself */
-    char *host;                      /* destination, resolved on the host; "localhost" by default */
-    bool host_is_set;                /* the inventory sets `host` */
-    unsigned port;                   /* 1 to 65535; 0 with a Unix socket */
-    char *unix_path;                 /* a Unix socket on the host, instead of host and port; NULL: none */
-    bool https;                      /* scheme: https */
-    bool adhoc;                      /* from a port or socket of the selection, not in the inventory */
+    char *host;       /* the name or address to connect to from the host; "localhost" by default */
+    bool host_is_set; /* the inventory sets `host` */
+    unsigned port;    /* 1 to 65535; 0 with a Unix socket */
+    char *unix_path;  /* a Unix socket on the host, instead of host and port; NULL: none */
+    bool https;       /* scheme: https */
+    bool adhoc;       /* from a port or socket of the selection, not in the inventory */
     struct service_tls tls;
     struct service_auth auth;
     char *path;  /* pprof's path with a leading and without a trailing slash, "" for the root; SERVICE_PATH by
@@ -58,13 +58,13 @@ struct service *service_new(const char *name, unsigned port);
 void service_free(struct service *s);
 
 /* Copies all fields of `from` except its name, family, source, port, labels and `adhoc`. */
-int service_copy(struct service *service, const struct service *from, struct err *err);
+int service_copy(struct service *to, const struct service *from, struct err *err);
 
-/* Set pprof's path, or a Unix socket, also for the command line. ERR_USAGE for an invalid path. */
+/* Set pprof's path, or the path of a Unix socket. ERR_USAGE for an invalid path. */
 int service_set_path(struct service *service, const char *path, struct err *err);
 int service_set_unix(struct service *service, const char *path, struct err *err);
 
-/* Checks whether both have the same address on their host, and thus are one process. */
+/* Checks whether both services have the same address, so that on one host they are one process. */
 bool service_shares_address(const struct service *a, const struct service *b);
 
 #endif

@@ -3,7 +3,7 @@
 #include "base/banned.h"
 
 /* The settings while they are read. */
-struct entry {
+struct tls_reading {
     struct service_tls *tls;
     const struct yaml_node *key;
     const struct yaml_node *insecure;
@@ -11,33 +11,33 @@ struct entry {
 
 static int read_ca(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    return schema_read_path(s, value, &((struct entry *)into)->tls->ca, err);
+    return schema_read_path(s, value, &((struct tls_reading *)into)->tls->ca, err);
 }
 
 static int read_cert(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    return schema_read_path(s, value, &((struct entry *)into)->tls->cert, err);
+    return schema_read_path(s, value, &((struct tls_reading *)into)->tls->cert, err);
 }
 
 static int read_key(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    struct entry *e = into;
-    e->key = value;
-    return schema_read_path(s, value, &e->tls->key, err);
+    struct tls_reading *reading = into;
+    reading->key = value;
+    return schema_read_path(s, value, &reading->tls->key, err);
 }
 
 static int read_server_name(const struct schema *s, const struct yaml_node *value, void *into,
                             struct err *err)
 {
     return schema_read_chars(s, value, &(struct schema_chars){"._-", "a host's name"},
-                             &((struct entry *)into)->tls->server_name, err);
+                             &((struct tls_reading *)into)->tls->server_name, err);
 }
 
 static int read_insecure(const struct schema *s, const struct yaml_node *value, void *into, struct err *err)
 {
-    struct entry *e = into;
-    e->insecure = value;
-    return schema_read_flag(s, value, &e->tls->insecure, err);
+    struct tls_reading *reading = into;
+    reading->insecure = value;
+    return schema_read_flag(s, value, &reading->tls->insecure, err);
 }
 
 static const struct schema_key keys[] = {
@@ -52,7 +52,7 @@ static const struct schema_key keys[] = {
 int service_tls_read(const struct schema *s, const struct yaml_node *value, struct service_tls *ret,
                      struct err *err)
 {
-    struct entry e = {.tls = ret};
+    struct tls_reading reading = {.tls = ret};
     if (value->kind == YAML_SCALAR) {
         yaml_tree_err(s->tree, value, err, "tls must be a mapping of settings");
         return err_hint(err,
@@ -60,14 +60,14 @@ int service_tls_read(const struct schema *s, const struct yaml_node *value, stru
                         "certificates");
     }
     if (schema_require_map(s, value, "settings", err) < 0 ||
-        schema_read_settings(s, value, keys, &e, err) < 0)
+        schema_read_settings(s, value, keys, &reading, err) < 0)
         return -1;
     if (ret->key && !ret->cert) {
-        yaml_tree_err(s->tree, e.key->key, err, "\"key\" has no meaning without \"cert\"");
+        yaml_tree_err(s->tree, reading.key->key, err, "\"key\" has no meaning without \"cert\"");
         return err_hint(err, "add \"cert: FILE\", the certificate that the key belongs to");
     }
     if (ret->insecure && ret->ca) {
-        yaml_tree_err(s->tree, e.insecure->key, err, "\"insecure\" and \"ca\" contradict each other");
+        yaml_tree_err(s->tree, reading.insecure->key, err, "\"insecure\" and \"ca\" contradict each other");
         return err_hint(err, "keep \"ca\": with it the certificate is checked");
     }
     return 0;

@@ -18,7 +18,7 @@
 
 static const struct {
     const char *name;
-    bool url;
+    bool has_url;
 } kinds[] = {
     [SOURCE_PROMETHEUS] = {"prometheus", true},
     [SOURCE_HTTP_SD] = {"http_sd", true},
@@ -44,7 +44,7 @@ const char *source_kind_name(enum source_kind kind)
 
 bool source_kind_has_url(enum source_kind kind)
 {
-    return kinds[kind].url;
+    return kinds[kind].has_url;
 }
 
 int source_kind_parse(struct str name, enum source_kind *ret)
@@ -111,8 +111,8 @@ static int refuse_url(struct err *err)
     return err_hint(err, "credentials belong under `auth:`, never into the URL");
 }
 
-/* Parses the URL strictly, because a secret may be sent to it: no other parser may find another host in it.
- */
+/* Parses the URL strictly, because a secret may be sent to it: every other parser must find the same host in
+ * it. */
 int source_set_url(struct source *s, const char *url, struct err *err)
 {
     char host[ADDRESS_MAX];
@@ -155,7 +155,7 @@ static int read_url_or_path(const struct schema *s, const struct yaml_node *valu
     while (strcmp(kinds[kind].name, value->key->text) != 0)
         kind++;
     e->source->kind = (enum source_kind)kind;
-    if (!kinds[kind].url) {
+    if (!kinds[kind].has_url) {
         if (schema_read_path(s, value, &e->source->url_or_path, err) < 0)
             return -1;
         source_set_literal(e->source, value->text);
@@ -242,16 +242,16 @@ static int read_match(const struct schema *s, const struct yaml_node *value, voi
     struct source *source = ((struct entry *)into)->source;
     int code = 0;
     PCRE2_SIZE at = 0;
-    PCRE2_UCHAR words[200];
+    PCRE2_UCHAR message[200];
     if (schema_read_text(s, value, &source->match, err) < 0)
         return -1;
     source->matcher = pcre2_compile((PCRE2_SPTR)source->match, PCRE2_ZERO_TERMINATED,
                                     PCRE2_UTF | PCRE2_DOLLAR_ENDONLY, &code, &at, NULL);
     if (source->matcher)
         return 0;
-    pcre2_get_error_message(code, words, sizeof words);
+    pcre2_get_error_message(code, message, sizeof message);
     return yaml_tree_err(s->tree, value, err, "match is no regular expression: %s, at character %zu",
-                         (const char *)words, at + 1);
+                         (const char *)message, at + 1);
 }
 
 /* Creates the endpoint if it is missing: its settings may precede the URL in the file. */
@@ -323,11 +323,11 @@ static int check_keys(const struct schema *s, const struct entry *e, const struc
         yaml_tree_err(s->tree, at, err, "an entry names no source");
         return err_hint(err, "add one of prometheus, http_sd, file_sd, parca and scrape_configs");
     }
-    const struct yaml_node *of_url[] = {e->through, e->tls, e->auth, e->max_age};
-    for (size_t i = 0; i < sizeof of_url / sizeof *of_url; i++)
-        if (of_url[i] && !kinds[e->source->kind].url)
-            return yaml_tree_err(s->tree, of_url[i]->key, err, "\"%s\" has no meaning with \"%s\"",
-                                 of_url[i]->key->text, e->url_or_path->key->text);
+    const struct yaml_node *url_keys[] = {e->through, e->tls, e->auth, e->max_age};
+    for (size_t i = 0; i < sizeof url_keys / sizeof *url_keys; i++)
+        if (url_keys[i] && !kinds[e->source->kind].has_url)
+            return yaml_tree_err(s->tree, url_keys[i]->key, err, "\"%s\" has no meaning with \"%s\"",
+                                 url_keys[i]->key->text, e->url_or_path->key->text);
     if (!e->tls || e->source->endpoint->https)
         return 0;
     yaml_tree_err(s->tree, e->tls->key, err, "\"tls\" has no meaning without https://");
@@ -368,7 +368,7 @@ int sources_add(struct sources *l, struct source *s, struct err *err)
     return 0;
 }
 
-/* Sets the endpoint's name, which messages show with the source's secret. */
+/* Sets the endpoint's name, which messages about the source's secret contain. */
 static int name_endpoint(struct source *s, struct err *err)
 {
     if (!s->endpoint)
@@ -429,17 +429,17 @@ bool source_match(const struct source *s, const char *address, char *ret, size_t
 {
     pcre2_match_data *found = pcre2_match_data_create_from_pattern(s->matcher, NULL);
     pcre2_match_context *limits = pcre2_match_context_create(NULL);
-    bool is = false;
+    bool fits = false;
     if (found && limits) {
         pcre2_set_match_limit(limits, MATCH_LIMIT);
         int n = pcre2_match(s->matcher, (PCRE2_SPTR)address, PCRE2_ZERO_TERMINATED, 0, 0, found, limits);
         const PCRE2_SIZE *at = pcre2_get_ovector_pointer(found);
         const PCRE2_SIZE *group = n > 1 ? at + 2 : at;
-        is = n > 0 && group[0] != PCRE2_UNSET && group[1] >= group[0] && group[1] - group[0] < cap;
-        if (is)
+        fits = n > 0 && group[0] != PCRE2_UNSET && group[1] >= group[0] && group[1] - group[0] < cap;
+        if (fits)
             snprintf(ret, cap, "%.*s", (int)(group[1] - group[0]), address + group[0]);
     }
     pcre2_match_data_free(found);
     pcre2_match_context_free(limits);
-    return is;
+    return fits;
 }

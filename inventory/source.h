@@ -1,6 +1,6 @@
 /*
- * Sources of services: other systems that list targets, such as a Prometheus. The section `discovery` of an
- * inventory configures them, and --from names one for a run. discovery/ reads them.
+ * Sources of services: other systems that list targets, such as a Prometheus server. The section `discovery`
+ * of an inventory configures them, and --from names one for a run. discovery/ reads them.
  */
 #ifndef INVENTORY_SOURCE_H
 #define INVENTORY_SOURCE_H
@@ -16,7 +16,7 @@ enum source_kind {
     SOURCE_PARCA,          /* a parca.yaml */
     SOURCE_SCRAPE_CONFIGS, /* a prometheus.yml, or any file with its `scrape_configs` */
 };
-/* Returns its name in inventories and on the command line: "http_sd". */
+/* Returns the kind's name in inventories and on the command line: "http_sd". */
 const char *source_kind_name(enum source_kind kind);
 
 #define SOURCE_MAX_AGE_MS (5 * 60 * INT64_C(1000))
@@ -26,8 +26,8 @@ struct source {
     char *name; /* from the inventory, or its kind with `-2`, `-3`, ... if there are several */
     enum source_kind kind;
     char *url_or_path;             /* the URL as written; a path, for file_sd perhaps a glob */
-    size_t n_literal;              /* of a path: the length of the beginning that the user did not write and
-                                    that is no glob */
+    size_t n_literal;              /* of a path: the length of the directory that profgrab put before the path
+                                    as written; this part is no glob */
     struct service *endpoint;      /* the server to ask; `path` includes the query. NULL: a file */
     struct strlist jobs;           /* use only targets of these jobs; empty: all */
     const struct service *service; /* the template for the name and all settings but the port; NULL: none */
@@ -59,7 +59,7 @@ const struct source *const *inventory_sources(const struct inventory *inv, size_
  * fit in `cap` bytes. */
 bool source_match(const struct source *s, const char *address, char *ret, size_t cap);
 
-/* Returns the use of a source of the inventory in this run; the first call creates it. `t` owns it. */
+/* Returns the use of a source of the inventory in this run; the first call creates the use. `t` owns it. */
 int targets_use_source(struct targets *t, const struct source *source, struct source_use **ret,
                        struct err *err);
 

@@ -14,8 +14,8 @@ int source_set_url(struct source *s, const char *url, struct err *err);
 /* Sets `n_literal` of a source that is read from a file, from the path as the user wrote it. */
 void source_set_literal(struct source *s, const char *written);
 
-/* Returns the length of a URL's path without the path of one of Prometheus' own pages, because users copy
- * those. */
+/* Returns the length of a URL's path without the page of Prometheus at its end, such as "/graph", because
+ * users copy the URLs of these pages. */
 size_t source_length_without_page(const char *path, size_t n);
 
 /* Sets the name of a source without a name: KIND, KIND-2, KIND-3, ... The number follows the last number of

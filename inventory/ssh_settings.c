@@ -6,16 +6,16 @@
 #include "base/banned.h"
 
 /* The string settings. */
-static const size_t string_offsets[] = {
+static const size_t text_offsets[] = {
     offsetof(struct ssh_settings, user),        offsetof(struct ssh_settings, identity),
     offsetof(struct ssh_settings, known_hosts), offsetof(struct ssh_settings, jump),
     offsetof(struct ssh_settings, agent),       offsetof(struct ssh_settings, config),
 };
-#define N_TEXTS (sizeof string_offsets / sizeof *string_offsets)
+#define N_TEXTS (sizeof text_offsets / sizeof *text_offsets)
 
 static char **text_at(const struct ssh_settings *s, size_t i)
 {
-    return (char **)(void *)((char *)(uintptr_t)s + string_offsets[i]);
+    return (char **)(void *)((char *)(uintptr_t)s + text_offsets[i]);
 }
 
 int ssh_settings_copy(const struct ssh_settings *s, struct ssh_settings *ret, struct err *err)

@@ -35,8 +35,8 @@ struct selection {
     struct strlist
         hosts; /* names, globs (`file-*`), ranges (`file-[04-06]`), or [user@]address outside the inventory */
     struct strlist groups;
-    /* Keeps only hosts with these labels, each NAME=VALUE. A host must have every name with one of its
-     * values. Without hosts and groups, filters all hosts of the inventory. */
+    /* Keeps only hosts with these labels, each NAME=VALUE. For each requested name, a host must have one of
+     * the values requested for that name. Without hosts and groups, filters all hosts of the inventory. */
     struct strlist labels;
     struct strlist exclude;  /* names, globs, ranges, groups to exclude */
     unsigned sample;         /* select this many of the hosts at random, in order; 0: all */
@@ -56,20 +56,20 @@ void selection_release(struct selection *sel);
 /*
  * Resolves a selection and adds the targets to `t`. Uses the services that discovery has added to `t` like
  * those of the inventory. An unknown host, group or service is ERR_USAGE with the nearest names as a hint. If
- * `port`, `unix_path` or `services` is set, a host outside the inventory is an address for ssh, and its name
- * is the address without `user@`. `t` owns the hosts and services that the call creates. Host names ignore
- * case.
+ * `port`, `unix_path`, `services` or `source` is set, a host outside the inventory is an address for ssh, and
+ * its name is the address without `user@`. `t` owns the hosts and services that the call creates. Host names
+ * ignore case.
  *
- * Also ERR_USAGE: a selected host without services; two hosts of one name; a port together with a socket;
- * `path` or `https` without a port or socket; an invalid `path`; a label that no host has; an exclusion that
- * matches no host of the inventory or the selection; an exclusion of all hosts; more than `max_hosts`. On
- * failure `t` has no more targets than before.
+ * Also ERR_USAGE: a selected host without services; two hosts with the same name; a port together with a
+ * socket; `path` or `https` without a port or socket; an invalid `path`; a label that no host has; an
+ * exclusion that matches no host of the inventory or the selection; an exclusion of all hosts; more than
+ * `max_hosts`. On failure `t` has no more targets than before.
  */
 int inventory_select(const struct inventory *inv, const struct selection *sel, struct targets *t,
                      struct err *err);
 
-/* Finds the inventory's hosts that match a glob, range or group name; NULL: all. ERR_USAGE for a name in a
- * range that no host has, and for a glob without a match. Free `*ret` with free(). */
+/* Finds the inventory's hosts that match a name, glob, range or group name; NULL: all. ERR_USAGE for a name
+ * in a range that no host has, and for a glob without a match. Free `*ret` with free(). */
 int inventory_match(const struct inventory *inv, const char *pattern, const struct host ***ret, size_t *ret_n,
                     struct err *err);
 
@@ -84,7 +84,7 @@ struct host_list {
 int inventory_filter(const struct inventory *inv, const struct targets *t, const struct selection *sel,
                      struct host_list *hosts, struct err *err);
 
-/* Removes the targets from index `from` on whose hosts match an exclusion; keeps the order. An earlier
+/* Removes those targets at index `from` and after whose hosts match an exclusion; keeps the order. An earlier
  * selection has checked the exclusions, so they may match none of these targets, or all. */
 int targets_exclude(const struct inventory *inv, struct targets *t, size_t from,
                     const struct strlist *exclude, struct err *err);

@@ -24,7 +24,7 @@ static void recipients_release(struct recipient_list *l)
     *l = (struct recipient_list){0};
 }
 
-/* Checks whether the text is a key itself. The encryption reports an invalid key. */
+/* Checks whether the text is a key itself. The encryption later reports an invalid key. */
 static bool is_key(const char *text)
 {
     static const char *const prefixes[] = {"age1", "ssh-", "ecdsa-", "sk-", "AGE-"};

@@ -46,8 +46,8 @@ struct team {
     char *name;
     struct recipient_list recipients;
     const struct tracker *tracker; /* NULL: none */
-    char *project; /* the tracker's name for it: "group/project", an identifier, a queue; NULL only without a
-                      tracker; at most TRACKER_PROJECT_MAX bytes */
+    char *project; /* the project's name at the tracker: "group/project", an identifier, a queue; NULL only
+                      without a tracker; at most TRACKER_PROJECT_MAX bytes */
     struct strlist labels;
     struct strlist assignees;
     bool signature_required; /* do not hand off a bundle without a signature */

@@ -68,7 +68,7 @@ static bool is_loopback(const char *host, size_t n)
 }
 
 /* Returns what is wrong with the URL; NULL: nothing. The check is strict, because a token is sent to the URL:
- * no other parser may find another host in it. */
+ * every other parser must find the same host in it. */
 static const char *url_fault(const char *url)
 {
     bool tls = strncmp(url, "https://", 8) == 0;
