@@ -79,7 +79,7 @@ static int receive_message(struct agent *a, struct buf *message, int64_t deadlin
 }
 
 /* Calls `on_slow` if there is no answer after a second. Ignores errors: receive_message reports them. */
-static void await_answer(const struct agent *a, const struct agent_request *request)
+static void remind_if_slow(const struct agent *a, const struct agent_request *request)
 {
     struct err why = ERR_INIT;
     int64_t slow_at = clock_deadline(SLOW_MS);
@@ -89,9 +89,9 @@ static void await_answer(const struct agent *a, const struct agent_request *requ
         request->on_slow(request->slow_ctx);
 }
 
-/* Sends a message and reads the answer, both without the length in front. The answer replaces the message.
- * After a failure no more requests are sent, because a late answer would be read as the answer to the next
- * request. `request` is set for signatures, else NULL. */
+/* Sends a message and reads the answer; both are without their length, which precedes them on the wire. The
+ * answer replaces the message. After a failure no more requests are sent, because a late answer would be read
+ * as the answer to the next request. `request` is set for signatures, else NULL. */
 static int exchange_messages(struct agent *a, struct buf *message, const struct agent_request *request,
                              int64_t deadline, struct err *err)
 {
@@ -99,7 +99,7 @@ static int exchange_messages(struct agent *a, struct buf *message, const struct 
         return err_set(err, ERR_FAILED, "an earlier request to the SSH agent failed, so no more are sent");
     int rc = send_message(a, message, deadline, err);
     if (rc == 0 && request)
-        await_answer(a, request);
+        remind_if_slow(a, request);
     if (rc == 0)
         rc = receive_message(a, message, deadline, err);
     if (rc < 0)
@@ -191,8 +191,8 @@ static uint32_t sign_flags(const char *algorithm)
 
 /* Checks that the signature of an RSA key has the requested algorithm; other keys have only one. *ret points
  * to the inner signature. */
-static int check_signature(const struct ssh_blob *whole, const char *algorithm, struct ssh_blob *ret,
-                           struct err *err)
+static int read_inner_signature(const struct ssh_blob *whole, const char *algorithm, struct ssh_blob *ret,
+                                struct err *err)
 {
     struct ssh_reader r = {whole->data, whole->n};
     const unsigned char *name = NULL, *inner = NULL;
@@ -224,7 +224,7 @@ int agent_sign_blob(struct agent *a, const struct agent_request *request, struct
             rc = err_set(err, ERR_FAILED, "the SSH agent's signature is cut off");
         else {
             whole.data = (unsigned char *)(uintptr_t)p;
-            rc = check_signature(&whole, request->algorithm, &inner, err);
+            rc = read_inner_signature(&whole, request->algorithm, &inner, err);
         }
     }
     if (rc == 0)
@@ -238,7 +238,7 @@ int agent_sign(struct agent *a, const struct agent_request *request, struct ssh_
     struct ssh_blob whole = {0}, inner;
     if (agent_sign_blob(a, request, &whole, err) < 0)
         return -1;
-    int rc = check_signature(&whole, request->algorithm, &inner, err);
+    int rc = read_inner_signature(&whole, request->algorithm, &inner, err);
     if (rc == 0)
         rc = ssh_blob_copy(ret, inner.data, inner.n, err);
     ssh_blob_release(&whole);

@@ -1,7 +1,7 @@
 /*
  * bcrypt is Blowfish with a slow key schedule. OpenSSL's Blowfish does not expose its schedule, so this file
- * implements it. The initial tables are the fractional digits of pi. Machin's formula pi = 16 arctan(1/5) - 4
- * arctan(1/239) computes them in a few milliseconds.
+ * implements Blowfish. The initial tables are the fractional digits of pi. Machin's formula pi = 16
+ * arctan(1/5) - 4 arctan(1/239) computes them in a few milliseconds.
  */
 #include "keys/bcrypt_pbkdf.h"
 
@@ -20,7 +20,7 @@ enum {
     GUARD = 64, /* extra bits, because each term is rounded */
     HASH = 64,  /* bytes of a SHA-512 hash */
     BLOCK = 32, /* bytes of one bcrypt result */
-    COST = 64,  /* bcrypt's loops, fixed here */
+    COST = 64,  /* iterations of bcrypt's loops; bcrypt_pbkdf fixes them */
     KEY_MAX = 256,
 };
 
@@ -175,27 +175,29 @@ static bool derive_block(const struct derivation *d, unsigned char salt[HASH], u
 }
 
 /* Hashes the salt and the block's number. */
-static bool hash_salt_and_number(const struct bcrypt_salt *salt, uint32_t number, unsigned char ret[HASH])
+static bool hash_salt_and_number(const struct bcrypt_options *options, uint32_t number,
+                                 unsigned char ret[HASH])
 {
-    unsigned char big[4] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
-                            (unsigned char)(number >> 8), (unsigned char)number};
+    unsigned char big_endian[4] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
+                                   (unsigned char)(number >> 8), (unsigned char)number};
     EVP_MD_CTX *c = EVP_MD_CTX_new();
     bool ok = c && EVP_DigestInit_ex(c, EVP_sha512(), NULL) == 1 &&
-              EVP_DigestUpdate(c, salt->p, salt->n) == 1 && EVP_DigestUpdate(c, big, sizeof big) == 1 &&
+              EVP_DigestUpdate(c, options->salt, options->n_salt) == 1 &&
+              EVP_DigestUpdate(c, big_endian, sizeof big_endian) == 1 &&
               EVP_DigestFinal_ex(c, ret, NULL) == 1;
     EVP_MD_CTX_free(c);
     return ok;
 }
 
 static bool derive_blocks(const struct blowfish *pi, const struct passphrase *passphrase,
-                          const struct bcrypt_salt *salt, unsigned char *ret, size_t n)
+                          const struct bcrypt_options *options, unsigned char *ret, size_t n)
 {
     unsigned char hashed[HASH], out[BLOCK];
-    struct derivation d = {.pi = pi, .rounds = salt->rounds, .cancel_fd = passphrase->cancel_fd};
+    struct derivation d = {.pi = pi, .rounds = options->rounds, .cancel_fd = passphrase->cancel_fd};
     size_t blocks = (n + BLOCK - 1) / BLOCK;
     bool ok = sha512_hash(passphrase->secret->text, passphrase->secret->len, d.key);
     for (size_t b = 0; ok && b < blocks; b++) {
-        ok = hash_salt_and_number(salt, (uint32_t)b + 1, hashed) && derive_block(&d, hashed, out);
+        ok = hash_salt_and_number(options, (uint32_t)b + 1, hashed) && derive_block(&d, hashed, out);
         for (size_t i = 0; ok && i * blocks + b < n; i++)
             ret[i * blocks + b] = out[i];
     }
@@ -205,16 +207,16 @@ static bool derive_blocks(const struct blowfish *pi, const struct passphrase *pa
     return ok;
 }
 
-int bcrypt_pbkdf(const struct passphrase *passphrase, const struct bcrypt_salt *salt, void *ret, size_t n,
-                 struct err *err)
+int bcrypt_pbkdf(const struct passphrase *passphrase, const struct bcrypt_options *options, void *ret,
+                 size_t n, struct err *err)
 {
-    if (n > KEY_MAX || salt->rounds == 0 || salt->rounds > BCRYPT_ROUNDS_MAX)
+    if (n > KEY_MAX || options->rounds == 0 || options->rounds > BCRYPT_ROUNDS_MAX)
         return err_set(err, ERR_FAILED, "the private key needs %u rounds of bcrypt, and 1 to %d are allowed",
-                       salt->rounds, BCRYPT_ROUNDS_MAX);
+                       options->rounds, BCRYPT_ROUNDS_MAX);
     struct blowfish *pi = malloc(sizeof *pi);
     if (!pi)
         return err_nomem(err);
-    bool ok = init_with_pi(pi) && derive_blocks(pi, passphrase, salt, ret, n);
+    bool ok = init_with_pi(pi) && derive_blocks(pi, passphrase, options, ret, n);
     free(pi);
     ERR_clear_error();
     if (fd_cancelled(passphrase->cancel_fd))

@@ -10,14 +10,14 @@
 /* More rounds are refused because they would take a minute. ssh-keygen uses 16 to 24. */
 #define BCRYPT_ROUNDS_MAX 8192
 
-struct bcrypt_salt {
-    const void *p;
-    size_t n;
+struct bcrypt_options {
+    const void *salt;
+    size_t n_salt;
     unsigned rounds;
 };
 
-/* Writes n bytes, at most 256; the caller wipes them. */
-int bcrypt_pbkdf(const struct passphrase *passphrase, const struct bcrypt_salt *salt, void *ret, size_t n,
-                 struct err *err);
+/* Derives n bytes, at most 256; the caller wipes them. ERR_FAILED: the number of rounds is not allowed. */
+int bcrypt_pbkdf(const struct passphrase *passphrase, const struct bcrypt_options *options, void *ret,
+                 size_t n, struct err *err);
 
 #endif

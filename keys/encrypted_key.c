@@ -13,13 +13,13 @@
 
 enum { KEY_MAX = 64, IV_MAX = 16, TAG = 16 };
 
-/* How a cipher authenticates. */
-enum form { NO_TAG, GCM, CHACHA };
+/* How a cipher authenticates the section. */
+enum authentication { NO_TAG, GCM, CHACHA };
 
 static const struct cipher {
     const char *ssh, *openssl;
-    size_t key, iv, block;
-    enum form form;
+    size_t key, iv, block; /* sizes in bytes */
+    enum authentication authentication;
 } ciphers[] = {{"aes256-ctr", "AES-256-CTR", 32, 16, 16, NO_TAG},
                {"aes192-ctr", "AES-192-CTR", 24, 16, 16, NO_TAG},
                {"aes128-ctr", "AES-128-CTR", 16, 16, 16, NO_TAG},
@@ -46,40 +46,40 @@ static int refuse_passphrase(struct err *err)
     return err_set(err, ERR_NOT_FOUND, "the passphrase is wrong");
 }
 
-static int read_options(const struct encrypted_key *l, struct bcrypt_salt *ret)
+static int read_options(const struct encrypted_key *encrypted, struct bcrypt_options *ret)
 {
-    struct ssh_reader r = l->options;
+    struct ssh_reader r = encrypted->options;
     const unsigned char *salt = NULL;
     size_t n = 0;
     uint32_t rounds = 0;
-    if (!is_name(&l->kdf, "bcrypt") || ssh_read_string(&r, &salt, &n) < 0 || ssh_read_u32(&r, &rounds) < 0 ||
-        r.left > 0 || n == 0)
+    if (!is_name(&encrypted->kdf, "bcrypt") || ssh_read_string(&r, &salt, &n) < 0 ||
+        ssh_read_u32(&r, &rounds) < 0 || r.left > 0 || n == 0)
         return -1;
-    *ret = (struct bcrypt_salt){salt, n, rounds};
+    *ret = (struct bcrypt_options){salt, n, rounds};
     return 0;
 }
 
-unsigned encrypted_key_rounds(const struct encrypted_key *l)
+unsigned encrypted_key_rounds(const struct encrypted_key *encrypted)
 {
-    struct bcrypt_salt salt;
-    return read_options(l, &salt) == 0 ? salt.rounds : 0;
+    struct bcrypt_options options;
+    return read_options(encrypted, &options) == 0 ? options.rounds : 0;
 }
 
 /* ---- ciphers ---- */
 
 /* Decrypts and checks the tag, if there is one. *ret_matches: the tag is right or absent. Returns false if
  * OpenSSL fails. */
-static bool decrypt_evp(const struct cipher *c, const unsigned char *key, const struct encrypted_key *l,
-                        unsigned char *dst, bool *ret_matches)
+static bool decrypt_evp(const struct cipher *c, const unsigned char *key,
+                        const struct encrypted_key *encrypted, unsigned char *dst, bool *ret_matches)
 {
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, c->openssl, NULL);
     EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
     int n = 0;
     bool done = cipher && context && EVP_DecryptInit_ex(context, cipher, NULL, key, key + c->key) == 1 &&
                 EVP_CIPHER_CTX_set_padding(context, 0) == 1 &&
-                (c->form != GCM || EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, TAG,
-                                                       (void *)(uintptr_t)l->tag.p) == 1) &&
-                EVP_DecryptUpdate(context, dst, &n, l->sealed.p, (int)l->sealed.left) == 1;
+                (c->authentication != GCM || EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, TAG,
+                                                                 (void *)(uintptr_t)encrypted->tag.p) == 1) &&
+                EVP_DecryptUpdate(context, dst, &n, encrypted->sealed.p, (int)encrypted->sealed.left) == 1;
     if (done)
         *ret_matches = EVP_DecryptFinal_ex(context, dst + n, &n) == 1;
     EVP_CIPHER_CTX_free(context);
@@ -101,11 +101,12 @@ static bool compute_poly1305(const unsigned char key[32], const struct ssh_reade
     return done;
 }
 
-/* Runs the stream cipher from block `at` on. Block 0 is the key of the tag; the data starts with block 1. */
-static bool apply_chacha(const unsigned char *key, uint32_t at, const unsigned char *src, unsigned char *dst,
-                         size_t n)
+/* Runs the stream cipher from `first_block` on. Block 0 is the key of the tag; the data starts with block 1.
+ */
+static bool apply_chacha(const unsigned char *key, uint32_t first_block, const unsigned char *src,
+                         unsigned char *dst, size_t n)
 {
-    unsigned char counter[16] = {(unsigned char)at};
+    unsigned char counter[16] = {(unsigned char)first_block};
     EVP_CIPHER_CTX *c = EVP_CIPHER_CTX_new();
     int done = 0;
     bool ok = c && EVP_EncryptInit_ex(c, EVP_chacha20(), NULL, key, counter) == 1 &&
@@ -114,67 +115,70 @@ static bool apply_chacha(const unsigned char *key, uint32_t at, const unsigned c
     return ok;
 }
 
-/* Decrypts OpenSSH's own composition (PROTOCOL.chacha20poly1305) with sequence number 0 and without a length.
+/* Decrypts OpenSSH's combination of ChaCha20 and Poly1305 (PROTOCOL.chacha20poly1305), with sequence number 0
+ * and without a length.
  * The second half of the key, for lengths, is unused. */
-static bool decrypt_chacha(const unsigned char *key, const struct encrypted_key *l, unsigned char *dst,
-                           bool *ret_matches)
+static bool decrypt_chacha(const unsigned char *key, const struct encrypted_key *encrypted,
+                           unsigned char *dst, bool *ret_matches)
 {
     static const unsigned char zeroes[32];
     unsigned char one_time[32], tag[TAG];
     bool done = apply_chacha(key, 0, zeroes, one_time, sizeof one_time) &&
-                compute_poly1305(one_time, &l->sealed, tag) &&
-                apply_chacha(key, 1, l->sealed.p, dst, l->sealed.left);
+                compute_poly1305(one_time, &encrypted->sealed, tag) &&
+                apply_chacha(key, 1, encrypted->sealed.p, dst, encrypted->sealed.left);
     if (done)
-        *ret_matches = CRYPTO_memcmp(tag, l->tag.p, TAG) == 0;
+        *ret_matches = CRYPTO_memcmp(tag, encrypted->tag.p, TAG) == 0;
     explicit_bzero(one_time, sizeof one_time);
     return done;
 }
 
 /* ---- decrypting ---- */
 
-static int decrypt_section(const struct cipher *c, const struct encrypted_key *l, const unsigned char *key,
-                           struct ssh_blob *ret, struct err *err)
+static int decrypt_section(const struct cipher *c, const struct encrypted_key *encrypted,
+                           const unsigned char *key, struct ssh_blob *ret, struct err *err)
 {
     bool matches = false;
     struct ssh_reader r;
     uint32_t check = 0, check_again = 1;
-    unsigned char *section = malloc(l->sealed.left + c->block);
+    unsigned char *section = malloc(encrypted->sealed.left + c->block);
     if (!section)
         return err_nomem(err);
-    bool done = c->form == CHACHA ? decrypt_chacha(key, l, section, &matches)
-                                  : decrypt_evp(c, key, l, section, &matches);
+    bool done = c->authentication == CHACHA ? decrypt_chacha(key, encrypted, section, &matches)
+                                            : decrypt_evp(c, key, encrypted, section, &matches);
     /* Without a tag, only these two equal numbers show that the passphrase is right. */
-    r = (struct ssh_reader){section, done ? l->sealed.left : 0};
+    r = (struct ssh_reader){section, done ? encrypted->sealed.left : 0};
     matches = matches && ssh_read_u32(&r, &check) == 0 && ssh_read_u32(&r, &check_again) == 0 &&
               check == check_again;
     if (!matches) {
-        OPENSSL_cleanse(section, l->sealed.left);
+        OPENSSL_cleanse(section, encrypted->sealed.left);
         free(section);
         return done ? refuse_passphrase(err)
                     : err_set(err, ERR_UNSUPPORTED, "this OpenSSL does not support %s", c->openssl);
     }
-    *ret = (struct ssh_blob){section, l->sealed.left};
+    *ret = (struct ssh_blob){section, encrypted->sealed.left};
     return 0;
 }
 
-int encrypted_key_decrypt(const struct encrypted_key *l, const struct passphrase *passphrase,
+int encrypted_key_decrypt(const struct encrypted_key *encrypted, const struct passphrase *passphrase,
                           struct ssh_blob *ret, struct err *err)
 {
     unsigned char key[KEY_MAX + IV_MAX];
     const struct cipher *c = ciphers, *end = ciphers + sizeof ciphers / sizeof *ciphers;
-    struct bcrypt_salt salt;
+    struct bcrypt_options options;
     char name[64];
-    while (c < end && !is_name(&l->cipher, c->ssh))
+    while (c < end && !is_name(&encrypted->cipher, c->ssh))
         c++;
     if (c == end)
-        return err_set(err, ERR_UNSUPPORTED, "the cipher of the private key, \"%s\", is not supported",
-                       text_printable(name, sizeof name, (const char *)l->cipher.p, l->cipher.left));
-    if (read_options(l, &salt) < 0 || l->sealed.left == 0 || l->sealed.left % c->block != 0 ||
-        l->tag.left != (c->form == NO_TAG ? 0 : TAG))
+        return err_set(
+            err, ERR_UNSUPPORTED, "the cipher of the private key, \"%s\", is not supported",
+            text_printable(name, sizeof name, (const char *)encrypted->cipher.p, encrypted->cipher.left));
+    if (read_options(encrypted, &options) < 0 || encrypted->sealed.left == 0 ||
+        encrypted->sealed.left % c->block != 0 ||
+        encrypted->tag.left != (c->authentication == NO_TAG ? 0 : TAG))
         return refuse_damaged(err);
-    int rc = bcrypt_pbkdf(passphrase, &salt, key, c->key + c->iv, err);
+    int rc = bcrypt_pbkdf(passphrase, &options, key, c->key + c->iv, err);
     if (rc == 0)
-        rc = decrypt_section(c, l, key, ret, err);
+        rc = decrypt_section(c, encrypted, key, ret, err);
     explicit_bzero(key, sizeof key);
     ERR_clear_error();
     return rc;

@@ -15,10 +15,10 @@ struct encrypted_key {
 
 /* Decrypts the private section into memory from malloc, which the caller wipes. ERR_NOT_FOUND: wrong
  * passphrase. ERR_UNSUPPORTED: unknown cipher. */
-int encrypted_key_decrypt(const struct encrypted_key *l, const struct passphrase *passphrase,
+int encrypted_key_decrypt(const struct encrypted_key *encrypted, const struct passphrase *passphrase,
                           struct ssh_blob *ret, struct err *err);
 
 /* Returns the number of rounds of the key derivation, which determines its time; 0 if unknown. */
-unsigned encrypted_key_rounds(const struct encrypted_key *l);
+unsigned encrypted_key_rounds(const struct encrypted_key *encrypted);
 
 #endif

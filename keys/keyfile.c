@@ -18,8 +18,8 @@
 static const char openssh_begin[] = "-----BEGIN OPENSSH PRIVATE KEY-----";
 static const char openssh_end[] = "-----END OPENSSH PRIVATE KEY-----";
 
-/* The parsed parts of OpenSSH's own format; the strings point into the file's bytes. */
-struct openssh {
+/* The parsed parts of OpenSSH's own format, which point into the decoded bytes of the file. */
+struct openssh_parts {
     struct ssh_reader public;
     struct encrypted_key lock;
 };
@@ -29,11 +29,11 @@ static int read_part(struct ssh_reader *r, struct ssh_reader *ret)
     return ssh_read_string(r, &ret->p, &ret->left);
 }
 
-static int split_parts(const struct ssh_blob *decoded, struct openssh *ret, struct err *err)
+static int split_parts(const struct ssh_blob *decoded, struct openssh_parts *ret, struct err *err)
 {
     static const char magic[] = "openssh-key-v1"; /* with its NUL */
     struct ssh_reader r = {decoded->data, decoded->n};
-    struct openssh o;
+    struct openssh_parts o;
     uint32_t keys = 0;
     if (r.left < sizeof magic || memcmp(r.p, magic, sizeof magic) != 0)
         return err_set(err, ERR_FAILED, "not an OpenSSH private key");
@@ -51,7 +51,7 @@ static int split_parts(const struct ssh_blob *decoded, struct openssh *ret, stru
     return 0;
 }
 
-static bool is_encrypted(const struct openssh *o)
+static bool is_encrypted(const struct openssh_parts *o)
 {
     return o->lock.cipher.left != 4 || memcmp(o->lock.cipher.p, "none", 4) != 0;
 }
@@ -84,7 +84,7 @@ static void wipe_blob(struct ssh_blob *b)
 static int parse_openssh(const char *text, struct keyfile *ret, struct err *err)
 {
     struct ssh_blob decoded = {0};
-    struct openssh o;
+    struct openssh_parts o;
     struct keyfile k = {0};
     if (decode_openssh(text, &decoded, err) < 0)
         return -1;
@@ -103,8 +103,8 @@ static int parse_openssh(const char *text, struct keyfile *ret, struct err *err)
     return 0;
 }
 
-static int decrypt_section(const struct openssh *o, const struct passphrase *passphrase, struct ssh_blob *ret,
-                           struct err *err)
+static int decrypt_section(const struct openssh_parts *o, const struct passphrase *passphrase,
+                           struct ssh_blob *ret, struct err *err)
 {
     if (!o->lock.sealed.p)
         return err_set(err, ERR_FAILED, "the OpenSSH private key is damaged");
@@ -118,7 +118,7 @@ int keyfile_private_section(const void *p, size_t n, const struct passphrase *pa
                             struct ssh_blob *ret, struct err *err)
 {
     struct ssh_blob decoded = {0}, section = {0};
-    struct openssh o;
+    struct openssh_parts o;
     char *text = strndup(p, n);
     if (!text)
         return err_nomem(err);

@@ -15,13 +15,13 @@ struct keyfile {
     unsigned rounds;        /* bcrypt rounds of an encrypted file in OpenSSH's format; 0: none */
     bool is_private_absent; /* FILE has no readable private half, but an agent may have the key */
     bool is_public;         /* FILE is a public key itself */
-    char unusable[300]; /* why FILE is no readable private key and FILE.pub is used; "" if FILE does not exist
-                           or is a public key */
+    char unusable[300]; /* the reason why FILE is not a readable private key, so that FILE.pub is used; "" if
+                           FILE does not exist or is a public key */
     struct ssh_blob blob; /* the public key; empty if neither FILE nor FILE.pub contains it */
 };
 
-/* Reads FILE, the file `path`, as a private or public key. Also reads FILE.pub if FILE is neither, or is in a
- * PEM format, of which keyfile_parse does not read the public half. */
+/* Reads FILE, the file `path`, as a private or public key. Also reads FILE.pub if FILE is neither, or if
+ * FILE is in a PEM format, because keyfile_parse reads no public half from these formats. */
 int keyfile_inspect(const char *path, struct keyfile *ret, struct err *err);
 /* Parses the bytes of FILE without reading FILE.pub. */
 int keyfile_parse(const void *p, size_t n, struct keyfile *ret, struct err *err);

@@ -4,10 +4,11 @@
 
 #include "base/base.h"
 
-/* The derivation of the key can be cancelled, because the file determines its time, up to a minute. */
+/* Deriving the key from the passphrase can be cancelled, because it may take up to a minute: the key file
+ * sets the number of rounds. */
 struct passphrase {
     const struct secret *secret;
-    int cancel_fd; /* once readable: ERR_CANCELLED; -1: none */
+    int cancel_fd; /* cancels when it becomes readable (ERR_CANCELLED); -1: none */
 };
 
 #endif

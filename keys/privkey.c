@@ -21,7 +21,7 @@ struct privkey {
 
 /* The three curves of RFC 5656. */
 static const struct curve {
-    const char *ssh, *group, *type;
+    const char *ssh_name, *openssl_name, *key_type;
     const EVP_MD *(*hash)(void);
 } curves[] = {{"nistp256", "prime256v1", "ecdsa-sha2-nistp256", EVP_sha256},
               {"nistp384", "secp384r1", "ecdsa-sha2-nistp384", EVP_sha384},
@@ -63,7 +63,7 @@ static EVP_PKEY *read_ecdsa(const struct curve *curve, struct ssh_reader *r)
     OSSL_PARAM_BLD *build = OSSL_PARAM_BLD_new();
     EVP_PKEY *key = NULL;
     if (number && build &&
-        OSSL_PARAM_BLD_push_utf8_string(build, OSSL_PKEY_PARAM_GROUP_NAME, curve->group, 0) == 1 &&
+        OSSL_PARAM_BLD_push_utf8_string(build, OSSL_PKEY_PARAM_GROUP_NAME, curve->openssl_name, 0) == 1 &&
         OSSL_PARAM_BLD_push_octet_string(build, OSSL_PKEY_PARAM_PUB_KEY, point, n_point) == 1 &&
         OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_PRIV_KEY, number) == 1)
         key = evp_from_parameters("EC", EVP_PKEY_KEYPAIR, build);
@@ -103,7 +103,7 @@ static int read_openssh(const struct ssh_blob *section, EVP_PKEY **ret, struct e
     if (is_type(type, n, "ssh-ed25519"))
         key = read_ed25519(&r);
     for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
-        if (is_type(type, n, curves[i].type))
+        if (is_type(type, n, curves[i].key_type))
             key = read_ecdsa(&curves[i], &r);
     ERR_clear_error();
     if (!key)
@@ -200,7 +200,7 @@ static const struct curve *find_curve(const struct privkey *k)
     char group[64] = "";
     EVP_PKEY_get_utf8_string_param(k->key, OSSL_PKEY_PARAM_GROUP_NAME, group, sizeof group, NULL);
     for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
-        if (strcmp(group, curves[i].group) == 0)
+        if (strcmp(group, curves[i].openssl_name) == 0)
             return &curves[i];
     return NULL;
 }
@@ -227,8 +227,8 @@ static void add_ecdsa(struct buf *b, const struct privkey *k)
     if (!curve ||
         EVP_PKEY_get_octet_string_param(k->key, OSSL_PKEY_PARAM_PUB_KEY, point, sizeof point, &n) != 1)
         return;
-    ssh_add_string(b, curve->type, strlen(curve->type));
-    ssh_add_string(b, curve->ssh, strlen(curve->ssh));
+    ssh_add_string(b, curve->key_type, strlen(curve->key_type));
+    ssh_add_string(b, curve->ssh_name, strlen(curve->ssh_name));
     ssh_add_string(b, point, n);
 }
 

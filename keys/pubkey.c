@@ -25,8 +25,8 @@ struct piece {
     size_t n;
 };
 
-/* A key type. `curve` and `group` are the names of its curve in SSH and in OpenSSL. In the encoding of a FIDO
- * key, an application string follows the key. */
+/* A key type. `curve` and `group` are the names of its curve in SSH and in OpenSSL; NULL: no curve. In the
+ * encoding of a FIDO key, an application string follows the key. */
 struct scheme {
     const char *type;
     EVP_PKEY *(*read)(const struct scheme *s, struct ssh_reader *r);

@@ -6,14 +6,14 @@
 
 #include "base/banned.h"
 
-int ssh_blob_copy(struct ssh_blob *b, const void *p, size_t n, struct err *err)
+int ssh_blob_copy(struct ssh_blob *ret, const void *p, size_t n, struct err *err)
 {
     unsigned char *data = malloc(n ? n : 1);
     if (!data)
         return err_nomem(err);
     if (n)
         memcpy(data, p, n);
-    *b = (struct ssh_blob){data, n};
+    *ret = (struct ssh_blob){data, n};
     return 0;
 }
 

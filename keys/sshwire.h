@@ -15,7 +15,8 @@ struct ssh_blob {
     unsigned char *data;
     size_t n;
 };
-int ssh_blob_copy(struct ssh_blob *b, const void *p, size_t n, struct err *err);
+/* Copies n bytes into a new blob. */
+int ssh_blob_copy(struct ssh_blob *ret, const void *p, size_t n, struct err *err);
 void ssh_blob_release(struct ssh_blob *b);
 bool ssh_blob_equal(const struct ssh_blob *a, const struct ssh_blob *b);
 
