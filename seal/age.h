@@ -37,8 +37,8 @@ int age_recipients_add(struct age_recipients *r, const char *text, const char *w
 
 /* Adds the recipients of a file: age's recipients files, FILE.pub, authorized_keys with options, or the
  * /USER.keys of GitHub and GitLab. A line that is not a recipient is an error that names FILE:LINE. A file
- * without recipients is an error too. A key that cannot decrypt is also an error, even among others: its
- * owner must not expect to read the file. */
+ * without recipients is an error too. A key that cannot decrypt is also an error, even among others:
+ * otherwise its owner would expect to be able to read the file. */
 int age_recipients_add_file(struct age_recipients *r, const char *path, struct err *err);
 
 /* Adds a recipient if the text looks like a public key, otherwise the recipients of the file of that name.
@@ -73,18 +73,18 @@ void age_writer_free(struct age_writer *w);
 
 struct age_identities;
 /* `ask` (may be NULL) asks for an identity's passphrase once, and only if a file is encrypted to it. ask_ms
- * is the time for the answer. */
+ * is the timeout of the answer. */
 int age_identities_new(ask_fn *ask, void *ask_ctx, int64_t ask_ms, struct age_identities **ret,
                        struct err *err);
-void age_identities_free(struct age_identities *i);
+void age_identities_free(struct age_identities *identities);
 /* Sets the cancel descriptor (-1: none). Once it is readable, reading with these identities fails with
  * ERR_CANCELLED, even while it waits for the writer of a pipe. */
-void age_identities_cancel(struct age_identities *i, int cancel_fd);
-/* Returns the cancel descriptor, or -1; `i` may be NULL. */
-int age_identities_cancel_fd(const struct age_identities *i);
+void age_identities_cancel(struct age_identities *identities, int cancel_fd);
+/* Returns the cancel descriptor, or -1; `identities` may be NULL. */
+int age_identities_cancel_fd(const struct age_identities *identities);
 /* Adds an age identity file (AGE-SECRET-KEY-1… and comments, optionally encrypted with a passphrase or
  * armored) or an SSH private key. */
-int age_identities_add_file(struct age_identities *i, const char *path, struct err *err);
+int age_identities_add_file(struct age_identities *identities, const char *path, struct err *err);
 
 /* ---- reading ---- */
 

@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-enum { COLUMNS = 64, LINE = COLUMNS / 4 * 3, RAW = 65536, BLANKS_MAX = 1024 };
+enum { COLUMNS = 64, LINE_BYTES = COLUMNS / 4 * 3, RAW_SIZE = 65536, BLANKS_MAX = 1024 };
 
 static const char first_line[] = "-----BEGIN AGE ENCRYPTED FILE-----";
 static const char last_line[] = "-----END AGE ENCRYPTED FILE-----";
@@ -19,12 +19,12 @@ struct age_input {
     int fd;
     int cancel_fd;
     bool armored;
-    bool at_eof;            /* end-of-file was reached */
-    bool has_last_line;     /* the armor's last line was read */
-    size_t line;            /* number of the armor's current line */
-    unsigned char raw[RAW]; /* bytes from the descriptor */
+    bool at_eof;                 /* end-of-file was reached */
+    bool has_last_line;          /* the armor's last line was read */
+    size_t line;                 /* number of the armor's current line */
+    unsigned char raw[RAW_SIZE]; /* bytes from the descriptor */
     size_t at, n;
-    unsigned char bytes[LINE]; /* decoded bytes of the armor's current line */
+    unsigned char bytes[LINE_BYTES]; /* decoded bytes of the armor's current line */
     size_t bytes_at, n_bytes;
 };
 
@@ -45,7 +45,7 @@ static int read_or_cancel(const struct age_input *in, void *p, size_t n, size_t 
     return 0;
 }
 
-/* Reads until `raw` has at least n bytes (n <= RAW) or the file ends. */
+/* Reads until `raw` has at least n bytes (n <= RAW_SIZE) or the file ends. */
 static int fill_raw(struct age_input *in, size_t n, struct err *err)
 {
     if (in->n - in->at >= n)
@@ -55,7 +55,7 @@ static int fill_raw(struct age_input *in, size_t n, struct err *err)
     in->at = 0;
     while (in->n < n && !in->at_eof) {
         size_t got = 0;
-        if (read_or_cancel(in, in->raw + in->n, RAW - in->n, &got, err) < 0)
+        if (read_or_cancel(in, in->raw + in->n, RAW_SIZE - in->n, &got, err) < 0)
             return -1;
         in->n += got;
         in->at_eof = got == 0;
@@ -78,7 +78,7 @@ static int read_plain(struct age_input *in, unsigned char *p, size_t n, size_t *
     size_t have = consume_raw(in, p, n);
     while (have < n && !in->at_eof) {
         size_t got = 0;
-        if (n - have >= RAW / 2) {
+        if (n - have >= RAW_SIZE / 2) {
             if (read_or_cancel(in, p + have, n - have, &got, err) < 0)
                 return -1;
             in->at_eof = got == 0;
@@ -155,7 +155,7 @@ static int decode_line(struct age_input *in, struct err *err)
 {
     const char *p = NULL;
     size_t n = 0;
-    bool short_before = in->n_bytes < LINE;
+    bool short_before = in->n_bytes < LINE_BYTES;
     if (next_line(in, &p, &n, err) < 0)
         return -1;
     in->bytes_at = in->n_bytes = 0;
@@ -208,8 +208,9 @@ static int detect_armor(struct age_input *in, struct err *err)
         return refuse_line(in, "there is too much white space before it", err);
     if (next_line(in, &p, &n, err) < 0)
         return -1;
-    in->n_bytes = LINE;
-    in->bytes_at = LINE;
+    /* The state after a full line, so that decode_line reads the next one. */
+    in->n_bytes = LINE_BYTES;
+    in->bytes_at = LINE_BYTES;
     return n == sizeof first_line - 1 ? 0 : refuse_line(in, "there is text after its first line", err);
 }
 
@@ -287,7 +288,7 @@ int age_output_write(struct age_output *out, const void *p, size_t n, struct err
             break;
         add_line(&out->text, out->rest, sizeof out->rest);
         out->n_rest = 0;
-        if (out->text.len >= RAW && flush_text(out, err) < 0)
+        if (out->text.len >= RAW_SIZE && flush_text(out, err) < 0)
             return -1;
     }
     return 0;

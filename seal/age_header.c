@@ -45,7 +45,7 @@ static int next_line(struct line *rest, struct line *ret, struct err *err)
 }
 
 /* A body has lines of 64 characters and a shorter last line. A body that is longer than AGE_BODY_MAX is
- * checked, but not stored: its kind is unknown, or age_stanza_set_body refuses its size. */
+ * checked, but not stored: the kind of the stanza is unknown, or age_stanza_set_body refuses the size. */
 static int parse_body(struct line *rest, struct age_stanza *s, struct err *err)
 {
     unsigned char body[AGE_BODY_MAX + COLUMNS], piece[COLUMNS];

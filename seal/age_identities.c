@@ -17,22 +17,22 @@
 int age_identities_new(ask_fn *ask, void *ask_ctx, int64_t ask_ms, struct age_identities **ret,
                        struct err *err)
 {
-    struct age_identities *i = calloc(1, sizeof *i);
-    if (!i)
+    struct age_identities *identities = calloc(1, sizeof *identities);
+    if (!identities)
         return err_nomem(err);
-    *i = (struct age_identities){.ask = ask, .ask_ctx = ask_ctx, .ask_ms = ask_ms, .cancel_fd = -1};
-    *ret = i;
+    *identities = (struct age_identities){.ask = ask, .ask_ctx = ask_ctx, .ask_ms = ask_ms, .cancel_fd = -1};
+    *ret = identities;
     return 0;
 }
 
-void age_identities_cancel(struct age_identities *i, int cancel_fd)
+void age_identities_cancel(struct age_identities *identities, int cancel_fd)
 {
-    i->cancel_fd = cancel_fd;
+    identities->cancel_fd = cancel_fd;
 }
 
-int age_identities_cancel_fd(const struct age_identities *i)
+int age_identities_cancel_fd(const struct age_identities *identities)
 {
-    return i ? i->cancel_fd : -1;
+    return identities ? identities->cancel_fd : -1;
 }
 
 static void free_identity(struct age_identity *identity)
@@ -46,25 +46,27 @@ static void free_identity(struct age_identity *identity)
     free(identity);
 }
 
-void age_identities_free(struct age_identities *i)
+void age_identities_free(struct age_identities *identities)
 {
-    if (!i)
+    if (!identities)
         return;
-    for (size_t k = 0; k < i->n; k++)
-        free_identity(i->items[k]);
-    free(i->items);
-    explicit_bzero(i->last_key, sizeof i->last_key);
-    free(i);
+    for (size_t k = 0; k < identities->n; k++)
+        free_identity(identities->items[k]);
+    free(identities->items);
+    explicit_bzero(identities->last_key, sizeof identities->last_key);
+    free(identities);
 }
 
 /* Appends a new identity. Returns NULL on failure. */
-static struct age_identity *append_identity(struct age_identities *i, const char *path, struct err *err)
+static struct age_identity *append_identity(struct age_identities *identities, const char *path,
+                                            struct err *err)
 {
-    if (i->n >= IDENTITIES_MAX) {
+    if (identities->n >= IDENTITIES_MAX) {
         err_set(err, ERR_USAGE, "there are more than %d identities", IDENTITIES_MAX);
         return NULL;
     }
-    if (array_reserve((void **)&i->items, &i->cap, i->n + 1, sizeof(struct age_identity *), err) < 0)
+    if (array_reserve((void **)&identities->items, &identities->cap, identities->n + 1,
+                      sizeof(struct age_identity *), err) < 0)
         return NULL;
     struct age_identity *identity = calloc(1, sizeof *identity);
     char *copy = strdup(path);
@@ -75,13 +77,13 @@ static struct age_identity *append_identity(struct age_identities *i, const char
         return NULL;
     }
     identity->path = copy;
-    i->items[i->n++] = identity;
+    identities->items[identities->n++] = identity;
     return identity;
 }
 
-static void remove_last_identity(struct age_identities *i)
+static void remove_last_identity(struct age_identities *identities)
 {
-    free_identity(i->items[--i->n]);
+    free_identity(identities->items[--identities->n]);
 }
 
 /* ---- age's own ---- */
@@ -110,25 +112,25 @@ static int refuse_line(const char *line, const char *path, size_t number, struct
     return err_set(err, ERR_USAGE, "%s:%zu: this is %s", path, number, rows[k].what);
 }
 
-static int add_line(struct age_identities *i, const char *line, const char *path, size_t number,
+static int add_line(struct age_identities *identities, const char *line, const char *path, size_t number,
                     struct err *err)
 {
     unsigned char secret[AGE_KEY];
     int rc = 0;
     if (bech32_decode(line, strcspn(line, " \t"), "age-secret-key-", secret, sizeof secret) < 0)
         rc = refuse_line(line, path, number, err);
-    struct age_identity *identity = rc == 0 ? append_identity(i, path, err) : NULL;
+    struct age_identity *identity = rc == 0 ? append_identity(identities, path, err) : NULL;
     if (identity)
         memcpy(identity->secret, secret, sizeof secret);
     explicit_bzero(secret, sizeof secret);
     return identity ? 0 : -1;
 }
 
-static int add_lines(struct age_identities *i, char *text, const char *path, struct err *err)
+static int add_lines(struct age_identities *identities, char *text, const char *path, struct err *err)
 {
     size_t number = 0, found = 0;
     for (char *line; (line = text_next_entry(&text, &number)); found++) {
-        if (add_line(i, line, path, number, err) < 0)
+        if (add_line(identities, line, path, number, err) < 0)
             return -1;
     }
     return found ? 0 : err_set(err, ERR_USAGE, "%s contains no identity", path);
@@ -176,10 +178,11 @@ static int read_pub_file(struct age_identity *identity, const char *path, struct
     return rc;
 }
 
-static int add_ssh(struct age_identities *i, const void *p, size_t n, const char *path, struct err *err)
+static int add_ssh(struct age_identities *identities, const void *p, size_t n, const char *path,
+                   struct err *err)
 {
     char type[64];
-    struct age_identity *identity = append_identity(i, path, err);
+    struct age_identity *identity = append_identity(identities, path, err);
     if (!identity)
         return -1;
     identity->form = IDENTITY_SSH;
@@ -193,25 +196,26 @@ static int add_ssh(struct age_identities *i, const void *p, size_t n, const char
                  : refuse_type(path, type, err);
     }
     if (rc < 0)
-        remove_last_identity(i);
+        remove_last_identity(identities);
     return rc;
 }
 
 /* ---- a file ---- */
 
-static int add_encrypted_file(struct age_identities *i, const char *path, struct err *err)
+static int add_encrypted_file(struct age_identities *identities, const char *path, struct err *err)
 {
-    struct age_identity *identity = append_identity(i, path, err);
+    struct age_identity *identity = append_identity(identities, path, err);
     if (!identity)
         return -1;
     identity->form = IDENTITY_ENCRYPTED;
     return 0;
 }
 
-int age_identities_parse(struct age_identities *i, const void *p, size_t n, const char *path, struct err *err)
+int age_identities_parse(struct age_identities *identities, const void *p, size_t n, const char *path,
+                         struct err *err)
 {
     if (age_is_encrypted(p, n))
-        return add_encrypted_file(i, path, err);
+        return add_encrypted_file(identities, path, err);
     if (memchr(p, '\0', n))
         return err_set(err, ERR_USAGE, "%s contains no identity: it is not text", path);
     char *text = strndup(p, n);
@@ -219,22 +223,22 @@ int age_identities_parse(struct age_identities *i, const void *p, size_t n, cons
         return err_nomem(err);
     int rc;
     if (strstr(text, "-----BEGIN "))
-        rc = add_ssh(i, p, n, path, err);
+        rc = add_ssh(identities, p, n, path, err);
     else
-        rc = add_lines(i, text, path, err);
+        rc = add_lines(identities, text, path, err);
     explicit_bzero(text, n);
     free(text);
     return rc;
 }
 
-int age_identities_add_file(struct age_identities *i, const char *path, struct err *err)
+int age_identities_add_file(struct age_identities *identities, const char *path, struct err *err)
 {
     struct buf b = {.max = FILE_MAX, .secret = true};
     int rc = file_read(path, &b, err);
     if (rc < 0 && err && err->kind != ERR_LOCAL_IO)
         err->kind = ERR_USAGE;
     if (rc == 0)
-        rc = age_identities_parse(i, buf_str(&b), b.len, path, err);
+        rc = age_identities_parse(identities, buf_str(&b), b.len, path, err);
     buf_release(&b);
     return rc;
 }

@@ -35,11 +35,11 @@ struct age_identities {
 
 /* Finds the identity that matches a stanza of the header, and unwraps the file key. ERR_NOT_FOUND: none
  * matches. */
-int age_identities_unwrap(struct age_identities *i, const struct age_header *h,
+int age_identities_unwrap(struct age_identities *identities, const struct age_header *h,
                           unsigned char ret_file_key[AGE_FILE_KEY], struct err *err);
 
-/* Parses the n bytes of an identity file and adds its identities to i. */
-int age_identities_parse(struct age_identities *i, const void *p, size_t n, const char *path,
+/* Parses the n bytes of an identity file and adds them to `identities`. */
+int age_identities_parse(struct age_identities *identities, const void *p, size_t n, const char *path,
                          struct err *err);
 
 #endif

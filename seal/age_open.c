@@ -8,11 +8,12 @@
 
 /* Unlocks the reader with the file key that the identities unwrap, or, if the header is the same, with the
  * cached key of the last file. */
-static int unlock_reader(struct age_reader *r, struct age_identities *identities, const char *header,
+static int unlock_reader(struct age_reader *r, struct age_identities *identities, const char *header_hash,
                          struct err *err)
 {
     unsigned char file_key[AGE_FILE_KEY];
-    bool is_cached = identities && identities->has_last && strcmp(identities->last_header_hash, header) == 0;
+    bool is_cached =
+        identities && identities->has_last && strcmp(identities->last_header_hash, header_hash) == 0;
     int rc = 0;
     if (is_cached)
         memcpy(file_key, identities->last_key, sizeof file_key);
@@ -22,7 +23,7 @@ static int unlock_reader(struct age_reader *r, struct age_identities *identities
         rc = age_reader_unlock(r, file_key, err);
     if (rc == 0 && identities) {
         identities->has_last = true;
-        memcpy(identities->last_header_hash, header, sizeof identities->last_header_hash);
+        memcpy(identities->last_header_hash, header_hash, sizeof identities->last_header_hash);
         memcpy(identities->last_key, file_key, sizeof file_key);
     }
     explicit_bzero(file_key, sizeof file_key);
@@ -32,12 +33,12 @@ static int unlock_reader(struct age_reader *r, struct age_identities *identities
 int age_reader_open(int fd, struct age_identities *identities, struct age_reader **ret, struct err *err)
 {
     struct age_reader *r = NULL;
-    char header[SHA256_HEX];
+    char header_hash[SHA256_HEX];
     if (age_reader_read_header(fd, age_identities_cancel_fd(identities), &r, err) < 0)
         return -1;
-    int rc = age_reader_hash_header(r, header, err);
+    int rc = age_reader_hash_header(r, header_hash, err);
     if (rc == 0)
-        rc = unlock_reader(r, identities, header, err);
+        rc = unlock_reader(r, identities, header_hash, err);
     if (rc < 0)
         age_reader_free(r);
     else

@@ -95,7 +95,7 @@ static bool has_prefix(const struct word *w, const char *prefix)
 
 /* Refuses text that is no recipient; its prefix selects the message. The message omits the text, which may be
  * a secret. */
-static int refuse_age(const struct word *w, struct err *err)
+static int refuse_age_key(const struct word *w, struct err *err)
 {
     static const struct {
         const char *begin, *what, *hint;
@@ -127,7 +127,7 @@ static int add_age(struct age_recipients *r, const struct word *w, struct err *e
     struct age_recipient recipient = {.kind = AGE_X25519};
     struct buf name = BUF_INIT(100);
     if (bech32_decode(w->p, w->n, "age", recipient.point, sizeof recipient.point) < 0)
-        return refuse_age(w, err);
+        return refuse_age_key(w, err);
     bech32_add(&name, "age", recipient.point, sizeof recipient.point);
     recipient.name = buf_detach(&name);
     buf_release(&name);
@@ -135,7 +135,7 @@ static int add_age(struct age_recipients *r, const struct word *w, struct err *e
 }
 
 /* Refuses an SSH key that cannot decrypt; the start or end of its type selects the message. */
-static int refuse_ssh(const char *type, struct err *err)
+static int refuse_ssh_key(const char *type, struct err *err)
 {
     size_t n = strlen(type);
     const char *why = "is of a type that profgrab does not support";
@@ -169,7 +169,7 @@ static int add_ssh(struct age_recipients *r, const struct word *type, const stru
     if (strcmp(shown, "ssh-rsa") == 0)
         recipient.kind = AGE_SSH_RSA;
     if (recipient.kind == AGE_OTHER)
-        return refuse_ssh(shown, err);
+        return refuse_ssh_key(shown, err);
     struct err why = ERR_INIT;
     if (ssh_base64_decode(base64->p, base64->n, &recipient.key, &why) < 0) {
         if (why.kind == ERR_LOCAL_IO)

@@ -1,5 +1,5 @@
 /*
- * SSH keys as recipients. An Ed25519 key is a point of the same curve in another form. This file converts it
+ * SSH keys as recipients. An Ed25519 key is a point of X25519's curve in another form. This file converts it
  * to the X25519 point, and a tweak derived from the SSH key separates the two uses. An RSA key wraps the file
  * key with OAEP.
  */
@@ -40,7 +40,7 @@ static bool is_on_curve(const BIGNUM *y, const BIGNUM *p, BN_CTX *c)
     return BN_is_zero(a) || BN_kronecker(a, p, c) == 1;
 }
 
-/* Computes u = (1 + y) / (1 - y) modulo 2^255 - 19. All values are public. */
+/* Computes u = (1 + y) / (1 - y) modulo 2^255 - 19. All values are public, so the time may depend on them. */
 static bool convert_point(const unsigned char ed[AGE_KEY], unsigned char ret[AGE_KEY], BN_CTX *c)
 {
     unsigned char bytes[AGE_KEY];
@@ -85,7 +85,8 @@ int age_ssh_point(const struct ssh_blob *key, unsigned char ret[AGE_KEY], struct
 /* Derives the wrapping key: multiplies the shared secret by the tweak, and binds the product to both
  * points. */
 static int derive_wrap_key(const struct ssh_blob *key, const unsigned char share[AGE_KEY],
-                           const unsigned char shared[AGE_KEY], unsigned char ret[AGE_KEY], struct err *err)
+                           const unsigned char shared_secret[AGE_KEY], unsigned char ret[AGE_KEY],
+                           struct err *err)
 {
     unsigned char tweak[AGE_KEY], secret[AGE_KEY], salt[2 * AGE_KEY];
     memcpy(salt, share, AGE_KEY);
@@ -93,7 +94,7 @@ static int derive_wrap_key(const struct ssh_blob *key, const unsigned char share
     if (age_ssh_point(key, salt + AGE_KEY, err) == 0 &&
         age_hkdf((struct age_bytes){NULL, 0}, (struct age_bytes){key->data, key->n}, ed25519_label, tweak,
                  err) == 0 &&
-        age_x25519(tweak, shared, secret, err) == 0)
+        age_x25519(tweak, shared_secret, secret, err) == 0)
         rc = age_hkdf((struct age_bytes){secret, AGE_KEY}, (struct age_bytes){salt, sizeof salt},
                       ed25519_label, ret, err);
     explicit_bzero(secret, sizeof secret);
@@ -119,37 +120,39 @@ static int add_arguments(struct buf *b, const char *type, const struct ssh_blob 
 int age_ssh_wrap_ed25519(const struct ssh_blob *key, const unsigned char file_key[AGE_FILE_KEY],
                          struct buf *header, struct err *err)
 {
-    unsigned char point[AGE_KEY], ephemeral[AGE_KEY], share[AGE_KEY], shared[AGE_KEY], wrap[AGE_KEY],
-        body[AGE_BODY];
+    unsigned char point[AGE_KEY], ephemeral[AGE_KEY], share[AGE_KEY], shared_secret[AGE_KEY],
+        wrap_key[AGE_KEY], body[AGE_BODY];
     struct buf arguments = BUF_INIT(100);
     int rc = -1;
     if (age_ssh_point(key, point, err) == 0 && age_random(ephemeral, sizeof ephemeral, err) == 0 &&
-        age_x25519_base(ephemeral, share, err) == 0 && age_x25519(ephemeral, point, shared, err) == 0 &&
-        derive_wrap_key(key, share, shared, wrap, err) == 0 && age_wrap(wrap, file_key, body, err) == 0)
+        age_x25519_base(ephemeral, share, err) == 0 &&
+        age_x25519(ephemeral, point, shared_secret, err) == 0 &&
+        derive_wrap_key(key, share, shared_secret, wrap_key, err) == 0 &&
+        age_wrap(wrap_key, file_key, body, err) == 0)
         rc = add_arguments(&arguments, "ssh-ed25519", key, share, err);
     if (rc == 0)
         age_stanza_add(header, buf_str(&arguments), body, sizeof body);
     buf_release(&arguments);
     explicit_bzero(ephemeral, sizeof ephemeral);
-    explicit_bzero(shared, sizeof shared);
-    explicit_bzero(wrap, sizeof wrap);
+    explicit_bzero(shared_secret, sizeof shared_secret);
+    explicit_bzero(wrap_key, sizeof wrap_key);
     return rc;
 }
 
 static int unwrap_ed25519(const struct privkey *private, const struct ssh_blob *key,
                           const struct age_stanza *s, struct age_unwrapped *ret, struct err *err)
 {
-    unsigned char secret[AGE_KEY], shared[AGE_KEY], wrap[AGE_KEY];
+    unsigned char secret[AGE_KEY], shared_secret[AGE_KEY], wrap_key[AGE_KEY];
     int rc = privkey_x25519(private, secret, err);
-    if (rc == 0 && (rc = age_x25519(secret, s->share, shared, err)) < 0)
+    if (rc == 0 && (rc = age_x25519(secret, s->share, shared_secret, err)) < 0)
         err_wrap(err, "the header is damaged");
     if (rc == 0)
-        rc = derive_wrap_key(key, s->share, shared, wrap, err);
+        rc = derive_wrap_key(key, s->share, shared_secret, wrap_key, err);
     if (rc == 0)
-        rc = age_unwrap(wrap, s->body, &ret->matches, ret->file_key, err);
+        rc = age_unwrap(wrap_key, s->body, &ret->matches, ret->file_key, err);
     explicit_bzero(secret, sizeof secret);
-    explicit_bzero(shared, sizeof shared);
-    explicit_bzero(wrap, sizeof wrap);
+    explicit_bzero(shared_secret, sizeof shared_secret);
+    explicit_bzero(wrap_key, sizeof wrap_key);
     return rc;
 }
 

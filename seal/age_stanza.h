@@ -7,8 +7,9 @@
  *     -> ssh-rsa TAG              the file key, by RSA-OAEP
  *     -> scrypt SALT LOG-N        the file key, wrapped with a key from a passphrase; the only stanza
  *
- * TAG is the beginning of the SSH key's SHA-256. The owner of the key, and everybody else who has the public
- * key, can recognise the stanza by its tag.
+ * SHARE is the X25519 point of a key that is used only for this stanza. TAG is the beginning of the SSH key's
+ * SHA-256. The owner of the key, and everybody else who has the public key, can recognise the stanza by its
+ * tag.
  */
 #ifndef SEAL_AGE_STANZA_H
 #define SEAL_AGE_STANZA_H
@@ -37,7 +38,7 @@ struct age_stanza {
     unsigned char tag[AGE_SSH_TAG]; /* of the SSH key */
     unsigned char share[AGE_KEY];   /* AGE_X25519, AGE_SSH_ED25519 */
     unsigned char salt[AGE_SALT];   /* AGE_SCRYPT */
-    unsigned log_n;                 /* AGE_SCRYPT */
+    unsigned log_n;                 /* AGE_SCRYPT: the binary logarithm of the cost N */
     unsigned char *body;            /* NULL for AGE_OTHER */
     size_t n_body;
 };
@@ -52,7 +53,8 @@ int age_stanza_set_body(struct age_stanza *s, const void *p, size_t n, struct er
 /* Adds a stanza to a header. `arguments` contains the type, without "-> ". */
 void age_stanza_add(struct buf *header, const char *arguments, const void *body, size_t n);
 
-/* Formats the type and the tag of a stanza, printable: "X25519", "ssh-ed25519 SHA256:Gj8k…". Returns dst. */
+/* Formats a stanza's type and tag, printable: "X25519", "ssh-ed25519 SHA256:Gj8k…", "a passphrase". Returns
+ * dst. */
 char *age_stanza_name(const struct age_stanza *s, char *dst, size_t cap);
 
 /* ---- one file for each kind: age_x25519.c, age_ssh.c, age_scrypt.c ---- */

@@ -87,7 +87,7 @@ int age_stream_open(struct age_stream *s, struct age_bytes sealed, void *ret, bo
     if (n < AGE_TAG)
         return err_set(err, ERR_FAILED, "it ends too early");
     n -= AGE_TAG;
-    /* A short chunk must be the last one. A full chunk usually is not, so try that first. */
+    /* A short chunk must be the last one. A full chunk usually is not the last one: try that nonce first. */
     bool last = n < AGE_CHUNK;
     if ((last || !open_chunk(s, false, p, n, ret)) && !open_chunk(s, last = true, p, n, ret)) {
         explicit_bzero(ret, n);

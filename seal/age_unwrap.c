@@ -30,31 +30,31 @@ struct passphrase_prompt {
     void *ctx;
 };
 
-static int ask_once(const struct age_identities *i, const struct passphrase_prompt *question, bool is_retry,
-                    struct secret *ret, struct err *err)
+static int ask_once(const struct age_identities *identities, const struct passphrase_prompt *question,
+                    bool is_retry, struct secret *ret, struct err *err)
 {
     struct question q = {.kind = ASK_HIDDEN,
                          .prompt = question->prompt,
                          .key = question->file,
                          .is_retry = is_retry,
-                         .deadline = clock_deadline(i->ask_ms)};
-    if (!i->ask)
+                         .deadline = clock_deadline(identities->ask_ms)};
+    if (!identities->ask)
         return err_set(err, ERR_NOT_FOUND, "no user can be asked");
-    if (i->ask(i->ask_ctx, &q, ret, err) < 0)
+    if (identities->ask(identities->ask_ctx, &q, ret, err) < 0)
         return -1;
     return ret->len > 0 ? 0 : err_set(err, ERR_NOT_FOUND, "no answer was given");
 }
 
 /* Asks up to TRIES times while the passphrase is wrong. ERR_NOT_FOUND: every passphrase was wrong, or nobody
  * answered. */
-static int ask_passphrase(const struct age_identities *i, const struct passphrase_prompt *question,
+static int ask_passphrase(const struct age_identities *identities, const struct passphrase_prompt *question,
                           struct err *err)
 {
     struct secret *passphrase = calloc(1, sizeof *passphrase);
     bool matches = false;
     int rc = passphrase ? 0 : err_nomem(err);
     for (int tries = 0; rc == 0 && !matches && tries < TRIES; tries++) {
-        rc = ask_once(i, question, tries > 0, passphrase, err);
+        rc = ask_once(identities, question, tries > 0, passphrase, err);
         if (rc < 0)
             err_wrap(err, "the passphrase of %s", question->file);
         else
@@ -77,7 +77,7 @@ struct locked_key {
     int cancel_fd;
 };
 
-static int open_key(void *ctx, const struct secret *secret, bool *ret_matches, struct err *err)
+static int try_key_passphrase(void *ctx, const struct secret *secret, bool *ret_matches, struct err *err)
 {
     struct locked_key *l = ctx;
     const struct passphrase passphrase = {secret, l->cancel_fd};
@@ -91,32 +91,34 @@ static int open_key(void *ctx, const struct secret *secret, bool *ret_matches, s
     return err_wrap(err, "%s", l->identity->path);
 }
 
-static int unlock_ssh_key(const struct age_identities *i, struct age_identity *identity, struct err *err)
+static int unlock_ssh_key(const struct age_identities *identities, struct age_identity *identity,
+                          struct err *err)
 {
-    struct locked_key l = {
-        .identity = identity, .bytes = {.max = KEYFILE_MAX, .secret = true}, .cancel_fd = i->cancel_fd};
+    struct locked_key l = {.identity = identity,
+                           .bytes = {.max = KEYFILE_MAX, .secret = true},
+                           .cancel_fd = identities->cancel_fd};
     char shown[PATH_SHOWN], prompt[PATH_SHOWN + 50];
     snprintf(prompt, sizeof prompt, "Enter passphrase for key '%s': ", format_path(shown, identity->path));
     struct passphrase_prompt question = {
-        .prompt = prompt, .file = identity->path, .attempt = open_key, .ctx = &l};
+        .prompt = prompt, .file = identity->path, .attempt = try_key_passphrase, .ctx = &l};
     int rc = file_read(identity->path, &l.bytes, err);
     if (rc == 0)
-        rc = ask_passphrase(i, &question, err);
+        rc = ask_passphrase(identities, &question, err);
     buf_release(&l.bytes);
     return rc;
 }
 
 /* ---- passphrases of files ---- */
 
-struct scrypt {
+struct scrypt_attempt {
     const struct age_stanza *stanza;
     struct age_unwrapped result;
     int cancel_fd;
 };
 
-static int try_passphrase(void *ctx, const struct secret *secret, bool *ret_matches, struct err *err)
+static int try_file_passphrase(void *ctx, const struct secret *secret, bool *ret_matches, struct err *err)
 {
-    struct scrypt *s = ctx;
+    struct scrypt_attempt *s = ctx;
     const struct passphrase passphrase = {secret, s->cancel_fd};
     if (age_scrypt_unwrap(&passphrase, s->stanza, &s->result, err) < 0)
         return -1;
@@ -124,32 +126,32 @@ static int try_passphrase(void *ctx, const struct secret *secret, bool *ret_matc
     return 0;
 }
 
-/* Prints a cost above age's default before the first question, so that the person can stop. The creator of
+/* Announces a cost above age's default before the first question, so that the user can stop. The creator of
  * the file chose the cost. */
-static int announce_cost(const struct age_identities *i, const struct age_stanza *stanza, const char *what,
-                         struct err *err)
+static int announce_cost(const struct age_identities *identities, const struct age_stanza *stanza,
+                         const char *what, struct err *err)
 {
     char text[200], memory[32], time[32];
     uint64_t n = UINT64_C(1) << stanza->log_n;
-    struct question q = {.kind = ASK_NOTICE, .prompt = text, .deadline = clock_deadline(i->ask_ms)};
-    if (stanza->log_n <= AGE_SCRYPT_LOG || !i->ask)
+    struct question q = {.kind = ASK_NOTICE, .prompt = text, .deadline = clock_deadline(identities->ask_ms)};
+    if (stanza->log_n <= AGE_SCRYPT_LOG || !identities->ask)
         return 0;
     snprintf(text, sizeof text,
              "profgrab: opening %s takes about %s of memory and %s for each passphrase tried", what,
              text_bytes(memory, sizeof memory, AGE_SCRYPT_MEMORY * n),
              text_duration(time, sizeof time, (int64_t)(n / AGE_SCRYPT_PER_MS)));
-    return i->ask(i->ask_ctx, &q, NULL, err);
+    return identities->ask(identities->ask_ctx, &q, NULL, err);
 }
 
-static int unwrap_scrypt(const struct age_identities *i, const struct age_stanza *stanza, const char *prompt,
-                         unsigned char ret_file_key[AGE_FILE_KEY], struct err *err)
+static int unwrap_scrypt(const struct age_identities *identities, const struct age_stanza *stanza,
+                         const char *prompt, unsigned char ret_file_key[AGE_FILE_KEY], struct err *err)
 {
-    struct scrypt s = {.stanza = stanza, .cancel_fd = i->cancel_fd};
+    struct scrypt_attempt s = {.stanza = stanza, .cancel_fd = identities->cancel_fd};
     struct passphrase_prompt question = {
-        .prompt = prompt, .file = "the file", .attempt = try_passphrase, .ctx = &s};
-    int rc = announce_cost(i, stanza, question.file, err);
+        .prompt = prompt, .file = "the file", .attempt = try_file_passphrase, .ctx = &s};
+    int rc = announce_cost(identities, stanza, question.file, err);
     if (rc == 0)
-        rc = ask_passphrase(i, &question, err);
+        rc = ask_passphrase(identities, &question, err);
     if (rc == 0)
         memcpy(ret_file_key, s.result.file_key, AGE_FILE_KEY);
     explicit_bzero(&s, sizeof s);
@@ -168,18 +170,18 @@ static int read_all(struct age_reader *r, struct buf *ret, struct err *err)
     return n < 0 ? -1 : buf_check(ret, "its content", err);
 }
 
-static int decrypt_identity_file(struct age_identities *i, const char *path, int fd, struct buf *ret,
+static int decrypt_identity_file(struct age_identities *identities, const char *path, int fd, struct buf *ret,
                                  struct err *err)
 {
     unsigned char file_key[AGE_FILE_KEY];
     char shown[PATH_SHOWN], prompt[PATH_SHOWN + 50];
     struct age_reader *r = NULL;
     snprintf(prompt, sizeof prompt, "Enter passphrase for identity file '%s': ", format_path(shown, path));
-    if (age_reader_read_header(fd, i->cancel_fd, &r, err) < 0)
+    if (age_reader_read_header(fd, identities->cancel_fd, &r, err) < 0)
         return -1;
     const struct age_stanza *first = &age_reader_header(r)->stanzas[0];
     int rc = first->kind == AGE_SCRYPT
-                 ? unwrap_scrypt(i, first, prompt, file_key, err)
+                 ? unwrap_scrypt(identities, first, prompt, file_key, err)
                  : err_set(err, ERR_FAILED, "it is encrypted, but not with a passphrase");
     if (rc == 0)
         rc = age_reader_unlock(r, file_key, err);
@@ -191,19 +193,19 @@ static int decrypt_identity_file(struct age_identities *i, const char *path, int
 }
 
 /* Adds the identities of the decrypted file to the others. */
-static int open_identity_file(struct age_identities *i, const char *path, struct err *err)
+static int open_identity_file(struct age_identities *identities, const char *path, struct err *err)
 {
     struct buf b = {.max = DECRYPTED_MAX, .secret = true};
     int fd = file_open(path, err);
     if (fd < 0)
         return -1;
-    int rc = decrypt_identity_file(i, path, fd, &b, err);
+    int rc = decrypt_identity_file(identities, path, fd, &b, err);
     if (rc == 0 && age_is_encrypted(buf_str(&b), b.len))
         rc = err_set(err, ERR_FAILED, "it is encrypted more than once");
     if (rc < 0)
         err_wrap(err, "%s", path);
     else
-        rc = age_identities_parse(i, buf_str(&b), b.len, path, err);
+        rc = age_identities_parse(identities, buf_str(&b), b.len, path, err);
     fd_close(&fd);
     buf_release(&b);
     return rc;
@@ -226,50 +228,51 @@ static bool may_match(const struct age_identity *identity, const struct age_stan
            memcmp(identity->tag, s->tag, AGE_SSH_TAG) == 0;
 }
 
-static int try_stanza(struct search *q, struct age_identity *identity, const struct age_stanza *s,
+static int try_stanza(struct search *search, struct age_identity *identity, const struct age_stanza *s,
                       struct err *err)
 {
     if (identity->form == IDENTITY_AGE)
-        return age_x25519_unwrap(identity->secret, s, &q->result, err);
-    if (!identity->privkey && !identity->tried && unlock_ssh_key(q->identities, identity, &q->why) < 0) {
+        return age_x25519_unwrap(identity->secret, s, &search->result, err);
+    if (!identity->privkey && !identity->tried &&
+        unlock_ssh_key(search->identities, identity, &search->why) < 0) {
         identity->tried = true;
         /* Without this passphrase another identity may still open the file. Cancellation and timeout end the
          * search. */
-        if (q->why.kind == ERR_CANCELLED || q->why.kind == ERR_TIMEOUT) {
+        if (search->why.kind == ERR_CANCELLED || search->why.kind == ERR_TIMEOUT) {
             if (err)
-                *err = q->why;
+                *err = search->why;
             return -1;
         }
     }
-    return identity->privkey ? age_ssh_unwrap(identity->privkey, &identity->key, s, &q->result, err) : 0;
+    return identity->privkey ? age_ssh_unwrap(identity->privkey, &identity->key, s, &search->result, err) : 0;
 }
 
-/* Tries one identity on the stanzas that may be for it. Anybody who has the public half of an
- * RSA key can make stanzas with its tag, and each try takes milliseconds, or a second for a large key. So
- * only the first RSA_TRIES stanzas of an RSA key are tried. */
-static int try_identity(struct search *q, struct age_identity *identity, struct err *err)
+/* Tries one identity on the stanzas that may be for it, at most RSA_TRIES if it is an RSA key. Anybody who
+ * has the public half of an RSA key can make stanzas with its tag, and each try takes milliseconds, or a
+ * second for a large key. */
+static int try_identity(struct search *search, struct age_identity *identity, struct err *err)
 {
     int tries = 0;
-    for (size_t s = 0; s < q->header->n && !q->result.matches; s++) {
-        const struct age_stanza *stanza = &q->header->stanzas[s];
+    for (size_t s = 0; s < search->header->n && !search->result.matches; s++) {
+        const struct age_stanza *stanza = &search->header->stanzas[s];
         if (!may_match(identity, stanza) || (stanza->kind == AGE_SSH_RSA && ++tries > RSA_TRIES))
             continue;
-        if (fd_cancelled(q->identities->cancel_fd))
+        if (fd_cancelled(search->identities->cancel_fd))
             return err_set(err, ERR_CANCELLED, "interrupted");
-        if (try_stanza(q, identity, stanza, err) < 0)
+        if (try_stanza(search, identity, stanza, err) < 0)
             return -1;
     }
     return 0;
 }
 
 /* Tries the identities from k on: only locked ones if `locked`, otherwise only unlocked ones. */
-static int try_all(struct search *q, size_t k, bool locked, struct err *err)
+static int try_all(struct search *search, size_t k, bool locked, struct err *err)
 {
-    for (; k < q->identities->n && !q->result.matches; k++) {
-        struct age_identity *identity = q->identities->items[k];
+    for (; k < search->identities->n && !search->result.matches; k++) {
+        struct age_identity *identity = search->identities->items[k];
         if (locked != (identity->form == IDENTITY_SSH && !identity->privkey))
             continue;
-        if (try_identity(q, identity, err) < 0)
+        if (try_identity(search, identity, err) < 0)
             return -1;
     }
     return 0;
@@ -283,16 +286,17 @@ static bool has_kind(const struct age_header *h, enum age_kind kind)
     return false;
 }
 
-static int try_identity_files(struct search *q, struct err *err)
+static int try_identity_files(struct search *search, struct err *err)
 {
-    size_t n = q->identities->n;
-    for (size_t k = 0; k < n && !q->result.matches; k++) {
-        struct age_identity *identity = q->identities->items[k];
-        size_t before = q->identities->n;
+    size_t n = search->identities->n;
+    for (size_t k = 0; k < n && !search->result.matches; k++) {
+        struct age_identity *identity = search->identities->items[k];
+        size_t before = search->identities->n;
         if (identity->form != IDENTITY_ENCRYPTED || identity->tried)
             continue;
         identity->tried = true;
-        if (open_identity_file(q->identities, identity->path, err) < 0 || try_all(q, before, false, err) < 0)
+        if (open_identity_file(search->identities, identity->path, err) < 0 ||
+            try_all(search, before, false, err) < 0)
             return -1;
     }
     return 0;
@@ -307,36 +311,36 @@ static void name_stanzas(const struct age_header *h, struct buf *b)
         buf_addf(b, " and %zu more", h->n - NAMED_MAX);
 }
 
-static int set_no_match_error(const struct search *q, struct err *err)
+static int set_no_match_error(const struct search *search, struct err *err)
 {
     struct buf names = BUF_INIT(1000);
-    if (q->why.kind != ERR_NONE) {
+    if (search->why.kind != ERR_NONE) {
         if (err)
-            *err = q->why;
+            *err = search->why;
         return -1;
     }
-    name_stanzas(q->header, &names);
+    name_stanzas(search->header, &names);
     err_set(err, ERR_NOT_FOUND, "%sit is encrypted to %s",
-            q->identities->n ? "none of the keys tried opens it; " : "", buf_str(&names));
+            search->identities->n ? "none of the keys tried opens it; " : "", buf_str(&names));
     buf_release(&names);
     return err_hint(err, "give the identity that opens it: -i FILE, an age identity or an SSH private key");
 }
 
-int age_identities_unwrap(struct age_identities *i, const struct age_header *h,
+int age_identities_unwrap(struct age_identities *identities, const struct age_header *h,
                           unsigned char ret_file_key[AGE_FILE_KEY], struct err *err)
 {
     struct age_identities none = {.cancel_fd = -1};
-    struct search q = {.identities = i ? i : &none, .header = h, .why = ERR_INIT};
+    struct search search = {.identities = identities ? identities : &none, .header = h, .why = ERR_INIT};
     int rc = 0;
-    if (h->stanzas[0].kind == AGE_SCRYPT && i && i->ask)
-        return unwrap_scrypt(i, &h->stanzas[0], "Enter passphrase: ", ret_file_key, err);
-    if (try_all(&q, 0, false, err) < 0 || try_all(&q, 0, true, err) < 0 ||
-        (has_kind(h, AGE_X25519) && try_identity_files(&q, err) < 0))
+    if (h->stanzas[0].kind == AGE_SCRYPT && identities && identities->ask)
+        return unwrap_scrypt(identities, &h->stanzas[0], "Enter passphrase: ", ret_file_key, err);
+    if (try_all(&search, 0, false, err) < 0 || try_all(&search, 0, true, err) < 0 ||
+        (has_kind(h, AGE_X25519) && try_identity_files(&search, err) < 0))
         rc = -1;
-    else if (!q.result.matches)
-        rc = set_no_match_error(&q, err);
+    else if (!search.result.matches)
+        rc = set_no_match_error(&search, err);
     else
-        memcpy(ret_file_key, q.result.file_key, AGE_FILE_KEY);
-    explicit_bzero(&q.result, sizeof q.result);
+        memcpy(ret_file_key, search.result.file_key, AGE_FILE_KEY);
+    explicit_bzero(&search.result, sizeof search.result);
     return rc;
 }

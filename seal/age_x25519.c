@@ -6,25 +6,25 @@
 
 static const char info[] = "age-encryption.org/v1/X25519";
 
-static int derive_wrap_key(const unsigned char shared[AGE_KEY], const unsigned char share[AGE_KEY],
+static int derive_wrap_key(const unsigned char shared_secret[AGE_KEY], const unsigned char share[AGE_KEY],
                            const unsigned char point[AGE_KEY], unsigned char ret[AGE_KEY], struct err *err)
 {
     unsigned char salt[2 * AGE_KEY];
     memcpy(salt, share, AGE_KEY);
     memcpy(salt + AGE_KEY, point, AGE_KEY);
-    return age_hkdf((struct age_bytes){shared, AGE_KEY}, (struct age_bytes){salt, sizeof salt}, info, ret,
-                    err);
+    return age_hkdf((struct age_bytes){shared_secret, AGE_KEY}, (struct age_bytes){salt, sizeof salt}, info,
+                    ret, err);
 }
 
 int age_x25519_wrap(const unsigned char point[AGE_KEY], const unsigned char file_key[AGE_FILE_KEY],
                     struct buf *header, struct err *err)
 {
-    unsigned char ephemeral[AGE_KEY], share[AGE_KEY], shared[AGE_KEY], key[AGE_KEY], body[AGE_BODY];
+    unsigned char ephemeral[AGE_KEY], share[AGE_KEY], shared_secret[AGE_KEY], key[AGE_KEY], body[AGE_BODY];
     struct buf arguments = BUF_INIT(100);
     int rc = -1;
     if (age_random(ephemeral, sizeof ephemeral, err) == 0 && age_x25519_base(ephemeral, share, err) == 0 &&
-        age_x25519(ephemeral, point, shared, err) == 0 &&
-        derive_wrap_key(shared, share, point, key, err) == 0)
+        age_x25519(ephemeral, point, shared_secret, err) == 0 &&
+        derive_wrap_key(shared_secret, share, point, key, err) == 0)
         rc = age_wrap(key, file_key, body, err);
     if (rc == 0) {
         buf_adds(&arguments, "X25519 ");
@@ -35,7 +35,7 @@ int age_x25519_wrap(const unsigned char point[AGE_KEY], const unsigned char file
         age_stanza_add(header, buf_str(&arguments), body, sizeof body);
     buf_release(&arguments);
     explicit_bzero(ephemeral, sizeof ephemeral);
-    explicit_bzero(shared, sizeof shared);
+    explicit_bzero(shared_secret, sizeof shared_secret);
     explicit_bzero(key, sizeof key);
     return rc;
 }
@@ -43,15 +43,15 @@ int age_x25519_wrap(const unsigned char point[AGE_KEY], const unsigned char file
 int age_x25519_unwrap(const unsigned char secret[AGE_KEY], const struct age_stanza *s,
                       struct age_unwrapped *ret, struct err *err)
 {
-    unsigned char point[AGE_KEY], shared[AGE_KEY], key[AGE_KEY];
+    unsigned char point[AGE_KEY], shared_secret[AGE_KEY], key[AGE_KEY];
     int rc = -1;
     if (age_x25519_base(secret, point, err) < 0)
         return -1;
-    if (age_x25519(secret, s->share, shared, err) < 0)
+    if (age_x25519(secret, s->share, shared_secret, err) < 0)
         err_wrap(err, "the header is damaged");
-    else if (derive_wrap_key(shared, s->share, point, key, err) == 0)
+    else if (derive_wrap_key(shared_secret, s->share, point, key, err) == 0)
         rc = age_unwrap(key, s->body, &ret->matches, ret->file_key, err);
-    explicit_bzero(shared, sizeof shared);
+    explicit_bzero(shared_secret, sizeof shared_secret);
     explicit_bzero(key, sizeof key);
     return rc;
 }

@@ -11,7 +11,7 @@
 #define END_LINE "-----END SSH SIGNATURE-----"
 #define PREAMBLE "SSHSIG"
 
-enum { VERSION = 1, LINE = 70 /* columns, as ssh-keygen wraps it */ };
+enum { VERSION = 1, COLUMNS = 70 /* of a line of base64, as ssh-keygen wraps it */ };
 
 /* ---- writing ---- */
 
@@ -41,8 +41,8 @@ static void add_lines(struct buf *b, const struct buf *blob)
 {
     struct buf text = BUF_INIT(SSHSIG_MAX);
     ssh_base64_add(&text, blob->data, blob->len);
-    for (size_t at = 0; at < text.len; at += LINE) {
-        buf_add(b, text.data + at, text.len - at < LINE ? text.len - at : LINE);
+    for (size_t at = 0; at < text.len; at += COLUMNS) {
+        buf_add(b, text.data + at, text.len - at < COLUMNS ? text.len - at : COLUMNS);
         buf_addc(b, '\n');
     }
     b->failed = b->failed || text.failed;

@@ -18,9 +18,9 @@ struct signing {
     struct ssh_blob public;
     char type[64];
     char fingerprint[SSH_FINGERPRINT];
-    char *private;        /* path of the private key; NULL: there is none */
-    struct privkey *key;  /* the private key; set when it is needed */
-    struct ssh_blob data; /* the bytes to sign */
+    char *private_path;          /* path of the private key; NULL: there is none */
+    struct privkey *private_key; /* set when it is needed */
+    struct ssh_blob data;        /* the bytes to sign */
     struct err agent_err; /* why the agent did not sign; ERR_NONE: no agent, or it does not have the key */
 };
 
@@ -46,10 +46,10 @@ static int ask_passphrase(const struct signing *s, bool is_retry, struct secret 
     if (!s->signer->ask)
         return err_set(err, ERR_NOT_FOUND, "it has a passphrase, and no user can be asked for it");
     snprintf(prompt, sizeof prompt, "Enter passphrase for key '%s': ",
-             text_printable(shown, sizeof shown, s->private, strlen(s->private)));
+             text_printable(shown, sizeof shown, s->private_path, strlen(s->private_path)));
     struct question q = {.kind = ASK_HIDDEN,
                          .prompt = prompt,
-                         .key = s->private,
+                         .key = s->private_path,
                          .is_retry = is_retry,
                          .deadline = clock_deadline(s->signer->ask_ms)};
     return s->signer->ask(s->signer->ask_ctx, &q, ret, err);
@@ -65,7 +65,7 @@ static int unlock_key(struct signing *s, const struct buf *file, struct err *err
         if (ask_passphrase(s, i > 0, &secret, err) < 0)
             return -1;
         struct err why = ERR_INIT;
-        rc = privkey_parse(file->data, file->len, &passphrase, &s->key, &why);
+        rc = privkey_parse(file->data, file->len, &passphrase, &s->private_key, &why);
         secret_wipe(&secret);
         if (rc < 0 && err)
             *err = why;
@@ -79,16 +79,16 @@ static int open_private(struct signing *s, struct err *err)
 {
     struct buf file = {.max = KEYFILE_MAX, .secret = true};
     struct keyfile k = {0};
-    if (s->key)
+    if (s->private_key)
         return 0;
-    int rc = file_read(s->private, &file, err);
+    int rc = file_read(s->private_path, &file, err);
     if (rc == 0) {
         rc = keyfile_parse(buf_str(&file), file.len, &k, err);
         if (rc == 0)
             rc = k.encrypted ? unlock_key(s, &file, err)
-                             : privkey_parse(file.data, file.len, NULL, &s->key, err);
+                             : privkey_parse(file.data, file.len, NULL, &s->private_key, err);
         if (rc < 0)
-            err_wrap(err, "%s", s->private);
+            err_wrap(err, "%s", s->private_path);
     }
     keyfile_release(&k);
     buf_release(&file);
@@ -98,14 +98,15 @@ static int open_private(struct signing *s, struct err *err)
 static int read_private(struct signing *s, struct err *err)
 {
     struct keyfile k = {0};
-    s->private = strdup(s->signer->key);
-    if (!s->private)
+    s->private_path = strdup(s->signer->key);
+    if (!s->private_path)
         return err_nomem(err);
     if (keyfile_inspect(s->signer->key, &k, err) < 0)
         return -1;
     s->public = k.blob;
     /* Some formats encrypt the public half. */
-    return s->public.n > 0 || (open_private(s, err) == 0 && privkey_public(s->key, &s->public, err) == 0)
+    return s->public.n > 0 ||
+                   (open_private(s, err) == 0 && privkey_public(s->private_key, &s->public, err) == 0)
                ? 0
                : -1;
 }
@@ -114,8 +115,8 @@ static int read_public(struct signing *s, struct err *err)
 {
     if (keyfile_read_public(s->signer->key, &s->public, err) < 0)
         return -1;
-    s->private = strndup(s->signer->key, strlen(s->signer->key) - strlen(".pub"));
-    return s->private ? 0 : err_nomem(err);
+    s->private_path = strndup(s->signer->key, strlen(s->signer->key) - strlen(".pub"));
+    return s->private_path ? 0 : err_nomem(err);
 }
 
 static int find_key(struct signing *s, struct err *err)
@@ -188,7 +189,7 @@ static int sign_by_agent(struct signing *s, struct ssh_blob *ret, struct err *er
 
 static int set_mismatch_error(const struct signing *s, struct err *err)
 {
-    return err_set(err, ERR_USAGE, "%s is not the private half of %s %s", s->private, s->type,
+    return err_set(err, ERR_USAGE, "%s is not the private half of %s %s", s->private_path, s->type,
                    s->fingerprint);
 }
 
@@ -197,10 +198,11 @@ static int sign_by_file(struct signing *s, struct ssh_blob *ret, struct err *err
     struct ssh_blob public = {0}, inner = {0};
     struct buf b = BUF_INIT(SSH_BLOB_MAX);
     int rc = open_private(s, err);
-    if (rc == 0 && (rc = privkey_public(s->key, &public, err)) == 0 && !ssh_blob_equal(&public, &s->public))
+    if (rc == 0 && (rc = privkey_public(s->private_key, &public, err)) == 0 &&
+        !ssh_blob_equal(&public, &s->public))
         rc = set_mismatch_error(s, err);
     if (rc == 0)
-        rc = privkey_sign(s->key, choose_algorithm(s), &s->data, &inner, err);
+        rc = privkey_sign(s->private_key, choose_algorithm(s), &s->data, &inner, err);
     if (rc == 0) {
         ssh_add_string(&b, choose_algorithm(s), strlen(choose_algorithm(s)));
         ssh_add_string(&b, inner.data, inner.n);
@@ -227,11 +229,11 @@ static int set_no_signer_error(const struct signing *s, struct err *err)
     bool agent = s->signer->agent && *s->signer->agent;
     err_set(err, ERR_NOT_FOUND, "cannot sign with %s %s: %s%s%s", s->type, s->fingerprint,
             agent ? "the SSH agent does not have the key" : "there is no SSH agent",
-            is_fido(s)   ? ", and only an agent can use a FIDO key"
-            : s->private ? ", and there is no file "
-                         : "",
-            !is_fido(s) && s->private ? s->private : "");
-    return err_hint(err, "ssh-add %s", s->private ? s->private : "the private key");
+            is_fido(s)        ? ", and only an agent can use a FIDO key"
+            : s->private_path ? ", and there is no file "
+                              : "",
+            !is_fido(s) && s->private_path ? s->private_path : "");
+    return err_hint(err, "ssh-add %s", s->private_path ? s->private_path : "the private key");
 }
 
 static int sign_data(struct signing *s, struct ssh_blob *ret, struct err *err)
@@ -251,8 +253,8 @@ static int sign_data(struct signing *s, struct ssh_blob *ret, struct err *err)
         return 0;
     }
     ssh_blob_release(&signature);
-    return !is_fido(s) && s->private && file_exists(s->private) ? sign_by_file(s, ret, err)
-                                                                : set_no_signer_error(s, err);
+    return !is_fido(s) && s->private_path && file_exists(s->private_path) ? sign_by_file(s, ret, err)
+                                                                          : set_no_signer_error(s, err);
 }
 
 static int sign_and_check(struct signing *s, const char *namespace, char **ret, struct err *err)
@@ -271,8 +273,8 @@ static void signing_release(struct signing *s)
 {
     ssh_blob_release(&s->public);
     ssh_blob_release(&s->data);
-    privkey_free(s->key);
-    free(s->private);
+    privkey_free(s->private_key);
+    free(s->private_path);
 }
 
 int sshsig_sign(const struct sshsig_signer *signer, const char *namespace, struct str message, char **ret,
@@ -297,7 +299,7 @@ int sshsig_check_signer(const struct sshsig_signer *signer, struct err *err)
     if (signer->agent && !file_exists(signer->agent))
         offline.agent = NULL;
     int rc = find_key(&s, &why);
-    bool file = s.private && file_exists(s.private);
+    bool file = s.private_path && file_exists(s.private_path);
     /* The passphrase encrypts the public half too: sshsig_sign will ask for the passphrase. */
     if (rc < 0 && why.kind == ERR_NOT_FOUND && file)
         rc = 0;
