@@ -1,5 +1,5 @@
 /*
- * -callgrind, for kcachegrind.
+ * -callgrind: the profile in the format of kcachegrind.
  *
  * Source: the Callgrind Format Specification. A name is written once with a number, and afterwards as its
  * number. An address is written as the distance from the previous address if that is shorter.
@@ -14,9 +14,9 @@
 #include "pprof/trim.h"
 #include "base/banned.h"
 
-/* The numbers of names, by string. */
+/* The numbers of names; 0: not written yet. */
 struct numbers {
-    uint32_t *of;
+    uint32_t *by_string;
     size_t cap;
     uint32_t last;
 };
@@ -31,7 +31,7 @@ struct callgrind {
 
 /* ---- names --------------------------------------------------------------------------------------------- */
 
-/* The function of a node. In a call tree, a function below another caller is another function. */
+/* The function of a node. In a call tree, a function with another caller counts as another function. */
 struct function {
     struct node_info info;
     uint32_t caller;
@@ -61,7 +61,7 @@ static int compare_functions(const void *left, const void *right)
     return by ? by : compare_numbers(a->at, b->at);
 }
 
-static int compare_shown(const void *left, const void *right)
+static int compare_positions(const void *left, const void *right)
 {
     const struct function *a = left, *b = right;
     int by = compare_names(a, b);
@@ -89,17 +89,17 @@ static int number_name(struct callgrind *c, uint32_t name, size_t number, size_t
     return rc;
 }
 
-/* Gives unique names to n functions of one name, in the order of the report. */
+/* Gives unique names to the functions of n nodes, which all have one name, in the order of the report. */
 static int name_functions(struct callgrind *c, const struct function *functions, size_t n)
 {
-    size_t different = 1, number = 1;
+    size_t n_different = 1, number = 1;
     uint32_t name = functions->info.name;
     for (size_t i = 1; i < n; i++)
-        different += functions[i].first != functions[i - 1].first;
+        n_different += functions[i].first != functions[i - 1].first;
     for (size_t i = 0; i < n; i++) {
-        bool another = i == 0 || functions[i].first != functions[i - 1].first;
-        number += i > 0 && another;
-        if (different > 1 && another && number_name(c, functions->info.name, number, different, &name) < 0)
+        bool is_new = i == 0 || functions[i].first != functions[i - 1].first;
+        number += i > 0 && is_new;
+        if (n_different > 1 && is_new && number_name(c, functions->info.name, number, n_different, &name) < 0)
             return -1;
         c->names[c->g->order[functions[i].at]] = name;
     }
@@ -119,7 +119,7 @@ static int name_nodes(struct callgrind *c, struct function *functions)
     for (size_t i = 0; i < g->n_order; i++)
         functions[i].first =
             i && same_function(&functions[i], &functions[i - 1]) ? functions[i - 1].first : functions[i].at;
-    qsort(functions, g->n_order, sizeof *functions, compare_shown);
+    qsort(functions, g->n_order, sizeof *functions, compare_positions);
     for (size_t i = 0, end; i < g->n_order; i = end) {
         for (end = i + 1; end < g->n_order && compare_names(&functions[i], &functions[end]) == 0;)
             end++;
@@ -144,16 +144,16 @@ static int find_names(struct callgrind *c)
 static int write_name(struct callgrind *c, const char *what, struct numbers *numbers, uint32_t name)
 {
     size_t had = numbers->cap;
-    if (array_reserve((void **)&numbers->of, &numbers->cap, (size_t)name + 1, sizeof *numbers->of,
-                      c->j->err) < 0)
+    if (array_reserve((void **)&numbers->by_string, &numbers->cap, (size_t)name + 1,
+                      sizeof *numbers->by_string, c->j->err) < 0)
         return -1;
     if (numbers->cap > had)
-        memset(numbers->of + had, 0, (numbers->cap - had) * sizeof *numbers->of);
+        memset(numbers->by_string + had, 0, (numbers->cap - had) * sizeof *numbers->by_string);
     out_text(c->j->out, what);
-    if (name && numbers->of[name]) {
-        out_format(c->j->out, "(%" PRIu32 ")", numbers->of[name]);
+    if (name && numbers->by_string[name]) {
+        out_format(c->j->out, "(%" PRIu32 ")", numbers->by_string[name]);
     } else if (name) {
-        numbers->of[name] = ++numbers->last;
+        numbers->by_string[name] = ++numbers->last;
         out_format(c->j->out, "(%" PRIu32 ") ", numbers->last);
         out_str(c->j->out, profile_str(c->j->profile, name));
     }
@@ -242,9 +242,9 @@ int callgrind_write(struct pprof_job *j)
     if (rc == 0)
         rc = write_profile(&c);
     free(c.names);
-    free(c.objfiles.of);
-    free(c.files.of);
-    free(c.functions.of);
+    free(c.objfiles.by_string);
+    free(c.files.by_string);
+    free(c.functions.by_string);
     graph_release(&g);
     return rc;
 }

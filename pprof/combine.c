@@ -8,46 +8,47 @@
 #include "pprof/pprof.h"
 #include "base/banned.h"
 
-/* A value type and its profile. */
-struct type_of {
-    const struct profile *p;
-    struct profile_value_type t;
+/* A sample type or period type, and the profile that has its strings. */
+struct profile_type {
+    const struct profile *profile;
+    struct profile_value_type type;
 };
 
-static struct str unit_of(struct type_of t)
+static struct str unit_of(struct profile_type t)
 {
-    return profile_str(t.p, t.t.unit);
+    return profile_str(t.profile, t.type.unit);
 }
 
 /* The type's name without a final s. */
-static struct str singular_name(struct type_of t)
+static struct str singular_name(struct profile_type t)
 {
-    struct str s = profile_str(t.p, t.t.type);
+    struct str s = profile_str(t.profile, t.type.type);
     if (s.n && s.p[s.n - 1] == 's')
         s.n--;
     return s;
 }
 
 /* The sample type at the index, or the period type for SIZE_MAX. */
-static struct type_of type_at(const struct profile *p, size_t index)
+static struct profile_type type_at(const struct profile *p, size_t index)
 {
-    return (struct type_of){p, index == SIZE_MAX ? p->period_type : p->sample_types[index]};
+    return (struct profile_type){p, index == SIZE_MAX ? p->period_type : p->sample_types[index]};
 }
 
-/* *ret is the type with the finest unit. */
-static int find_finest(struct profile *const *profiles, size_t n, size_t index, struct type_of *ret,
+/* Finds the profile whose type at the index has the finest unit. */
+static int find_finest(struct profile *const *profiles, size_t n, size_t index, struct profile_type *ret,
                        struct err *err)
 {
-    struct type_of best = type_at(profiles[0], index);
+    struct profile_type best = type_at(profiles[0], index);
     for (size_t i = 1; i < n; i++) {
-        struct type_of t = type_at(profiles[i], index);
+        struct profile_type t = type_at(profiles[i], index);
         struct str unit;
         if (!str_equal(singular_name(best), singular_name(t)) ||
             !measure_are_compatible(unit_of(best), unit_of(t))) {
             char a[PROFILE_TYPE_TEXT], b[PROFILE_TYPE_TEXT];
             return err_set(err, ERR_FAILED, "%s: incompatible types: %s %s",
                            index == SIZE_MAX ? "period type" : "sample types",
-                           profile_type_text(best.p, best.t, a), profile_type_text(t.p, t.t, b));
+                           profile_type_text(best.profile, best.type, a),
+                           profile_type_text(t.profile, t.type, b));
         }
         if (measure_scale(1, unit_of(t), unit_of(best), &unit) < 1)
             best = t;
@@ -56,8 +57,8 @@ static int find_finest(struct profile *const *profiles, size_t n, size_t index, 
     return 0;
 }
 
-/* Converts p to these units. */
-static int convert_units(struct profile *p, struct type_of period, const struct type_of *types,
+/* Converts a profile to the units of `period` and `types`. `ratios` has room for a number for each type. */
+static int convert_units(struct profile *p, struct profile_type period, const struct profile_type *types,
                          double *ratios, struct err *err)
 {
     struct str unit, to = unit_of(period);
@@ -78,7 +79,7 @@ static int convert_units(struct profile *p, struct type_of period, const struct 
 static int common_units(struct profile *const *profiles, size_t n, struct err *err)
 {
     size_t n_types = profiles[0]->n_sample_types;
-    struct type_of period, *types = malloc((n_types + 1) * sizeof *types);
+    struct profile_type period, *types = malloc((n_types + 1) * sizeof *types);
     double *ratios = malloc((n_types + 1) * sizeof *ratios);
     int rc = types && ratios ? find_finest(profiles, n, SIZE_MAX, &period, err) : err_nomem(err);
     for (size_t i = 0; rc == 0 && i < n_types; i++)

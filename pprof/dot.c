@@ -140,7 +140,7 @@ static int add_tooltip(struct dot *d, const struct edge *e, const char *value)
     return 0;
 }
 
-static int write_edge(struct dot *d, const struct edge *e, bool nodelets)
+static int write_edge(struct dot *d, const struct edge *e, bool has_nodelets)
 {
     int64_t w = measure_divide(e->weight, e->weight_div);
     char value[MEASURE_TEXT];
@@ -161,30 +161,30 @@ static int write_edge(struct dot *d, const struct edge *e, bool nodelets)
     buf_adds(&d->text, " labeltooltip=\"");
     if (add_tooltip(d, e, value) < 0)
         return -1;
-    buf_addf(&d->text, "%s%s]\n", e->residual ? " style=\"dotted\"" : "", nodelets ? " minlen=2" : "");
+    buf_addf(&d->text, "%s%s]\n", e->residual ? " style=\"dotted\"" : "", has_nodelets ? " minlen=2" : "");
     int rc = buf_check(&d->text, "an edge", d->j->err);
     write_buffer(d);
     return rc;
 }
 
-static struct str build_title(const struct profile *p)
+static struct str profile_title(const struct profile *p)
 {
     return p->n_mappings && p->mappings[0].file ? path_base(profile_str(p, p->mappings[0].file)) : STR("");
 }
 
 static int write_legend(struct dot *d)
 {
-    struct heading labels = HEADING_INIT;
-    struct str title = build_title(d->j->profile);
-    heading_add_picture(d->j, d->g, &labels);
-    int rc = buf_check(&labels.text, "the legend", d->j->err);
+    struct heading legend = HEADING_INIT;
+    struct str title = profile_title(d->j->profile);
+    heading_add_picture(d->j, d->g, &legend);
+    int rc = buf_check(&legend.text, "the legend", d->j->err);
     buf_adds(&d->text, "digraph \"");
     add_text(d, title.n ? title : STR("unnamed"));
     buf_adds(&d->text, "\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\nsubgraph cluster_L { \"");
     if (rc == 0) {
-        dot_escape(&d->text, (struct str){buf_str(&labels.text), labels.first});
+        dot_escape(&d->text, (struct str){buf_str(&legend.text), legend.first_length});
         buf_adds(&d->text, "\" [shape=box fontsize=16 label=\"");
-        dot_escape(&d->text, (struct str){buf_str(&labels.text), labels.text.len});
+        dot_escape(&d->text, (struct str){buf_str(&legend.text), legend.text.len});
         buf_adds(&d->text, "\"");
     }
     if (title.n) {
@@ -193,7 +193,7 @@ static int write_legend(struct dot *d)
         buf_adds(&d->text, "\"");
     }
     buf_adds(&d->text, "] }\n");
-    buf_release(&labels.text);
+    buf_release(&legend.text);
     rc = rc == 0 ? buf_check(&d->text, "the legend", d->j->err) : rc;
     write_buffer(d);
     return rc;
@@ -211,8 +211,8 @@ static double largest_flat(const struct graph *g)
     return largest;
 }
 
-/* Writes the heaviest first, because graphviz starts with the first edges. */
-static int write_edges(struct dot *d, const bool *nodelets)
+/* Writes the heaviest edges first, because graphviz starts with the first edges of the file. */
+static int write_edges(struct dot *d, const bool *has_nodelets)
 {
     const struct graph *g = d->g;
     size_t n = 0;
@@ -225,7 +225,7 @@ static int write_edges(struct dot *d, const bool *nodelets)
                 edges[n++] = at;
     int rc = graph_sort_edges(g, edges, n, d->j->err);
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = write_edge(d, &g->edges[edges[i]], nodelets[g->edges[edges[i]].from]);
+        rc = write_edge(d, &g->edges[edges[i]], has_nodelets[g->edges[edges[i]].from]);
     free(edges);
     return rc;
 }
@@ -234,21 +234,21 @@ static int write_graph(struct dot *d)
 {
     const struct graph *g = d->g;
     double largest = largest_flat(g);
-    bool *nodelets = calloc(g->n_nodes + 1, sizeof *nodelets);
+    bool *has_nodelets = calloc(g->n_nodes + 1, sizeof *has_nodelets);
     d->ids = calloc(g->n_nodes + 1, sizeof *d->ids);
-    int rc = nodelets && d->ids ? write_legend(d) : err_nomem(d->j->err);
+    int rc = has_nodelets && d->ids ? write_legend(d) : err_nomem(d->j->err);
     for (size_t i = 0; i < g->n_order && rc == 0; i++) {
         uint32_t node = g->order[i];
         d->ids[node] = (uint32_t)i + 1;
         rc = write_node(d, node, largest);
         if (rc == 0)
-            rc = dot_nodelets(d, node, &nodelets[node]);
+            rc = dot_nodelets(d, node, &has_nodelets[node]);
     }
     if (rc == 0)
-        rc = write_edges(d, nodelets);
+        rc = write_edges(d, has_nodelets);
     if (rc == 0)
         out_text(d->j->out, "}\n");
-    free(nodelets);
+    free(has_nodelets);
     return rc;
 }
 

@@ -1,4 +1,4 @@
-/* A picture in graphviz's language: the state that its parts share. */
+/* The state that the parts of a picture in graphviz's language share. */
 #ifndef PPROF_DOT_H
 #define PPROF_DOT_H
 
@@ -17,11 +17,12 @@ void dot_escape(struct buf *to, struct str s);
 /* Adds a node's label in short lines: the address, the parts of the shortened name, the file and line. The
  * name example.org/x/util.(*Cache).Get has the parts "util", "(*Cache)" and "Get". */
 void dot_node_lines(const struct graph *g, const struct node_info *info, struct buf *to);
-/* Shortens a function's name for a picture: without Go module path, Java package and outer C++ namespaces.
- * The result is a part of the name, or in `scratch` if a part in the middle is removed. */
+/* Shortens a function's name for a picture: removes the path of a Go module, Java packages and outer C++
+ * namespaces. The result is a part of the name, or in `scratch` if a part in the middle is removed. */
 struct str dot_shorten(struct str name, struct buf *scratch);
 
-/* A colour "#b2ab9a": green at -1, grey at 0, red at 1. `light` is for a background of text. */
+/* A colour "#b2ab9a": green at -1, grey at 0, red at 1. `light`: a pale colour, for the background of a
+ * text. */
 struct dot_color {
     char text[8];
 };

@@ -1,5 +1,5 @@
 /*
- * Names in pictures. pprof removes parts by regular expressions. This code follows their preferences: it
+ * Names in pictures. pprof removes parts by regular expressions. This code has the same preference: it
  * removes the longest path or namespace that leaves a name.
  */
 #include "pprof/dot.h"
@@ -156,23 +156,23 @@ static size_t arguments_length(struct str s)
 /* C++: "Class::method" after at least one namespace; removes as many namespaces as possible. */
 static bool shorten_cpp(struct str s, struct str *ret)
 {
-    size_t at = 0, number = 0;
-    bool any = false;
+    size_t at = 0, n_names = 0;
+    bool found = false;
     struct str previous = {"", 0}; /* the class before the current name, if it follows a namespace */
     for (;;) {
         struct str name = text_from(s, at);
         size_t destructor = name.n && name.p[0] == '~', n = identifier_length(text_from(name, destructor));
         if (n == 0)
-            return any;
+            return found;
         if (previous.n) {
             size_t method = at + destructor + n;
             *ret = (struct str){previous.p, (size_t)(s.p + method - previous.p)};
             ret->n += arguments_length(text_from(s, method));
-            any = true;
+            found = true;
         }
         if (destructor || !str_begins(text_from(name, n), "::"))
-            return any;
-        previous = number++ && is_class((struct str){name.p, n}) ? name : (struct str){"", 0};
+            return found;
+        previous = n_names++ && is_class((struct str){name.p, n}) ? name : (struct str){"", 0};
         at += n + 2;
     }
 }
@@ -203,17 +203,17 @@ void dot_escape(struct buf *to, struct str s)
 static void add_lines(struct buf *to, struct str s)
 {
     for (size_t i = 0; i < s.n; i++) {
-        struct str at = text_from(s, i);
-        if (str_begins(at, "[...]")) {
+        struct str rest = text_from(s, i);
+        if (str_begins(rest, "[...]")) {
             buf_adds(to, "[\xe2\x80\xa6]");
             i += 4;
-        } else if (str_begins(at, "::")) {
+        } else if (str_begins(rest, "::")) {
             buf_adds(to, "\\n");
             i++;
-        } else if (at.p[0] == '.') {
+        } else if (rest.p[0] == '.') {
             buf_adds(to, "\\n");
         } else {
-            dot_escape(to, (struct str){at.p, 1});
+            dot_escape(to, (struct str){rest.p, 1});
         }
     }
 }

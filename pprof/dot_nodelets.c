@@ -6,14 +6,14 @@
 #include "pprof/dot.h"
 #include "base/banned.h"
 
-/* A node's tags and their position in the picture. */
+/* A node's tags, and the box that the next boxes belong to. */
 struct nodelets {
     struct dot *d;
     struct tag *labels, *numbers; /* the node's tags */
     size_t n_labels, n_numbers;
     bool flat;            /* show flat values, because the node's callees are shown with their own tags */
-    char source[64];      /* the box that the numbers belong to: "N5", "N5_0" */
-    struct tag *selected; /* the numbers of one label */
+    char source[64];      /* the name of that box: "N5" of a node, "N5_0" of a label */
+    struct tag *selected; /* the node's numbers with one label */
 };
 
 static int64_t flat_of(const struct tag *t)
@@ -42,17 +42,17 @@ static double range_distance(const struct profile *p, const struct tag *t, const
 
 /* A range of numbers, which starts as one tag. */
 struct range {
-    const struct tag *seed, *least, *most;
+    const struct tag *seed, *smallest, *largest;
     struct tag sum;
     size_t n;
 };
 
 static void widen_range(const struct profile *p, struct range *r, const struct tag *t)
 {
-    if (profile_double_to_int(convert_to_unit(p, t, r->least)) < r->least->value)
-        r->least = t;
-    if (profile_double_to_int(convert_to_unit(p, t, r->most)) > r->most->value)
-        r->most = t;
+    if (profile_double_to_int(convert_to_unit(p, t, r->smallest)) < r->smallest->value)
+        r->smallest = t;
+    if (profile_double_to_int(convert_to_unit(p, t, r->largest)) > r->largest->value)
+        r->largest = t;
     r->sum.flat = measure_sum(r->sum.flat, t->flat);
     r->sum.flat_div = measure_sum(r->sum.flat_div, t->flat_div);
     r->sum.cum = measure_sum(r->sum.cum, t->cum);
@@ -64,27 +64,28 @@ static void widen_range(const struct profile *p, struct range *r, const struct t
  * large. */
 static int name_range(struct profile *p, struct range *r, struct err *err)
 {
-    char text[2 * MEASURE_TEXT + 2], most[MEASURE_TEXT];
-    measure_label(text, r->least->value, profile_str(p, r->least->unit), STR("auto"));
+    char text[2 * MEASURE_TEXT + 2], largest[MEASURE_TEXT];
+    measure_label(text, r->smallest->value, profile_str(p, r->smallest->unit), STR("auto"));
     if (r->n > 1) {
-        measure_label(most, r->most->value, profile_str(p, r->most->unit), STR("auto"));
+        measure_label(largest, r->largest->value, profile_str(p, r->largest->unit), STR("auto"));
         size_t n = strlen(text);
-        snprintf(text + n, sizeof text - n, "..%s", most);
+        snprintf(text + n, sizeof text - n, "..%s", largest);
     }
     r->sum = (struct tag){.flat = flat_of(&r->sum), .cum = cum_of(&r->sum)};
     return profile_intern(p, text, strlen(text), &r->sum.number, err);
 }
 
-/* Merges *n tags, the heaviest first, into TAGS_SHOWN ranges around the first tags, and sorts the ranges. */
-static int merge_ranges(struct nodelets *b, struct tag *tags, size_t *n)
+/* Merges *n tags, which are sorted by weight, into TAGS_SHOWN ranges around the first tags, and sorts the
+ * ranges. */
+static int merge_ranges(struct nodelets *nodelets, struct tag *tags, size_t *n)
 {
-    struct profile *p = b->d->j->profile;
+    struct profile *p = nodelets->d->j->profile;
     struct range ranges[TAGS_SHOWN];
     if (*n <= TAGS_SHOWN)
         return 0;
     for (size_t i = 0; i < TAGS_SHOWN; i++)
-        ranges[i] =
-            (struct range){.seed = &tags[i], .least = &tags[i], .most = &tags[i], .sum = tags[i], .n = 1};
+        ranges[i] = (struct range){
+            .seed = &tags[i], .smallest = &tags[i], .largest = &tags[i], .sum = tags[i], .n = 1};
     for (size_t i = TAGS_SHOWN; i < *n; i++) {
         size_t nearest = 0;
         for (size_t k = 1; k < TAGS_SHOWN; k++)
@@ -94,103 +95,104 @@ static int merge_ranges(struct nodelets *b, struct tag *tags, size_t *n)
         widen_range(p, &ranges[nearest], &tags[i]);
     }
     for (size_t i = 0; i < TAGS_SHOWN; i++)
-        if (name_range(p, &ranges[i], b->d->j->err) < 0)
+        if (name_range(p, &ranges[i], nodelets->d->j->err) < 0)
             return -1;
     for (size_t i = 0; i < TAGS_SHOWN; i++)
         tags[i] = ranges[i].sum;
     *n = TAGS_SHOWN;
-    return graph_tags_sort(p, tags, *n, b->flat, b->d->j->err);
+    return graph_tags_sort(p, tags, *n, nodelets->flat, nodelets->d->j->err);
 }
 
 /* ---- boxes --------------------------------------------------------------------------------------------- */
 
-/* Adds a box and its edge. `box` is the name without the leading N. */
-static void add_box(struct nodelets *b, const char *box, struct str name, int64_t w, const char *style)
+/* Adds a box and its edge. `box` is the box's identifier without the leading N, `name` its text. */
+static void add_box(struct nodelets *nodelets, const char *box, struct str name, int64_t w, const char *style)
 {
     char weight[MEASURE_TEXT];
-    struct buf *to = &b->d->text;
-    job_format_value(b->d->j, weight, w);
+    struct buf *to = &nodelets->d->text;
+    job_format_value(nodelets->d->j, weight, w);
     buf_addf(to, "N%s [label = \"", box);
     buf_add(to, name.p, name.n);
     buf_addf(to, "\" id=\"N%s\" fontsize=8 shape=box3d tooltip=\"%s\"]\n", box, weight);
-    buf_addf(to, "%s -> N%s [label=\" %s\" weight=100 tooltip=\"%s\" labeltooltip=\"%s\"%s]\n", b->source,
-             box, weight, weight, weight, style);
+    buf_addf(to, "%s -> N%s [label=\" %s\" weight=100 tooltip=\"%s\" labeltooltip=\"%s\"%s]\n",
+             nodelets->source, box, weight, weight, weight, style);
 }
 
-/* Adds the numbers below a label (0: below the node), at b->source. */
-static int add_numbers(struct nodelets *b, uint32_t label)
+/* Adds boxes for the numbers of a label (0: of the node itself), with edges from nodelets->source. */
+static int add_numbers(struct nodelets *nodelets, uint32_t label)
 {
-    const struct profile *p = b->d->j->profile;
+    const struct profile *p = nodelets->d->j->profile;
     size_t n = 0;
-    for (size_t i = 0; i < b->n_numbers; i++)
-        if (b->numbers[i].label == label)
-            b->selected[n++] = b->numbers[i];
-    if (graph_tags_sort(p, b->selected, n, b->flat, b->d->j->err) < 0 || merge_ranges(b, b->selected, &n) < 0)
+    for (size_t i = 0; i < nodelets->n_numbers; i++)
+        if (nodelets->numbers[i].label == label)
+            nodelets->selected[n++] = nodelets->numbers[i];
+    if (graph_tags_sort(p, nodelets->selected, n, nodelets->flat, nodelets->d->j->err) < 0 ||
+        merge_ranges(nodelets, nodelets->selected, &n) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
-        const struct tag *t = &b->selected[i];
-        bool own = b->flat || flat_of(t) == cum_of(t);
+        const struct tag *t = &nodelets->selected[i];
+        bool own = nodelets->flat || flat_of(t) == cum_of(t);
         int64_t w = own ? flat_of(t) : cum_of(t);
         char box[80];
-        snprintf(box, sizeof box, "%s_%u", b->source, (unsigned)i);
+        snprintf(box, sizeof box, "%s_%u", nodelets->source, (unsigned)i);
         if (w)
-            add_box(b, box, profile_str(p, t->number), w, own ? "" : " style=\"dotted\"");
+            add_box(nodelets, box, profile_str(p, t->number), w, own ? "" : " style=\"dotted\"");
     }
     return 0;
 }
 
-static int add_labels(struct nodelets *b, uint32_t id)
+static int add_labels(struct nodelets *nodelets, uint32_t id)
 {
-    const struct profile *p = b->d->j->profile;
-    if (graph_tags_sort(p, b->labels, b->n_labels, b->flat, b->d->j->err) < 0)
+    const struct profile *p = nodelets->d->j->profile;
+    if (graph_tags_sort(p, nodelets->labels, nodelets->n_labels, nodelets->flat, nodelets->d->j->err) < 0)
         return -1;
-    for (size_t i = 0; i < b->n_labels && i < TAGS_SHOWN; i++) {
-        const struct tag *t = &b->labels[i];
-        int64_t w = b->flat ? flat_of(t) : cum_of(t);
+    for (size_t i = 0; i < nodelets->n_labels && i < TAGS_SHOWN; i++) {
+        const struct tag *t = &nodelets->labels[i];
+        int64_t w = nodelets->flat ? flat_of(t) : cum_of(t);
         char box[48];
         if (w == 0)
             continue;
         snprintf(box, sizeof box, "%u_%u", id, (unsigned)i);
-        snprintf(b->source, sizeof b->source, "N%u", id);
-        add_box(b, box, profile_str(p, t->label), w, "");
-        snprintf(b->source, sizeof b->source, "N%s", box);
-        if (add_numbers(b, t->label) < 0)
+        snprintf(nodelets->source, sizeof nodelets->source, "N%u", id);
+        add_box(nodelets, box, profile_str(p, t->label), w, "");
+        snprintf(nodelets->source, sizeof nodelets->source, "N%s", box);
+        if (add_numbers(nodelets, t->label) < 0)
             return -1;
     }
-    snprintf(b->source, sizeof b->source, "N%u", id);
-    return add_numbers(b, 0);
+    snprintf(nodelets->source, sizeof nodelets->source, "N%u", id);
+    return add_numbers(nodelets, 0);
 }
 
-static int add_tags(struct nodelets *b, uint32_t node)
+static int add_tags(struct nodelets *nodelets, uint32_t node)
 {
-    const struct graph_tags *tags = b->d->tags;
+    const struct graph_tags *tags = nodelets->d->tags;
     size_t n = 0;
     for (uint32_t at = tags->first[node]; at != GRAPH_NONE; at = tags->tags[at].next)
         n++;
-    b->labels = malloc((n + 1) * sizeof *b->labels);
-    b->numbers = malloc((n + 1) * sizeof *b->numbers);
-    b->selected = malloc((n + 1) * sizeof *b->selected);
-    if (!b->labels || !b->numbers || !b->selected)
-        return err_nomem(b->d->j->err);
+    nodelets->labels = malloc((n + 1) * sizeof *nodelets->labels);
+    nodelets->numbers = malloc((n + 1) * sizeof *nodelets->numbers);
+    nodelets->selected = malloc((n + 1) * sizeof *nodelets->selected);
+    if (!nodelets->labels || !nodelets->numbers || !nodelets->selected)
+        return err_nomem(nodelets->d->j->err);
     for (uint32_t at = tags->first[node]; at != GRAPH_NONE; at = tags->tags[at].next) {
         if (tags->tags[at].number)
-            b->numbers[b->n_numbers++] = tags->tags[at];
+            nodelets->numbers[nodelets->n_numbers++] = tags->tags[at];
         else
-            b->labels[b->n_labels++] = tags->tags[at];
+            nodelets->labels[nodelets->n_labels++] = tags->tags[at];
     }
-    return add_labels(b, b->d->ids[node]);
+    return add_labels(nodelets, nodelets->d->ids[node]);
 }
 
 int dot_nodelets(struct dot *d, uint32_t node, bool *ret_any)
 {
-    struct nodelets b = {.d = d, .flat = graph_has_edges(d->g, d->g->nodes[node].first_out, false)};
+    struct nodelets nodelets = {.d = d, .flat = graph_has_edges(d->g, d->g->nodes[node].first_out, false)};
     *ret_any = false;
     if (d->tags->first[node] == GRAPH_NONE)
         return 0;
-    int rc = add_tags(&b, node);
-    free(b.labels);
-    free(b.numbers);
-    free(b.selected);
+    int rc = add_tags(&nodelets, node);
+    free(nodelets.labels);
+    free(nodelets.numbers);
+    free(nodelets.selected);
     if (rc == 0)
         rc = buf_check(&d->text, "a node's tags", d->j->err);
     *ret_any = d->text.len > 0;

@@ -14,7 +14,7 @@ struct filters {
     struct tagfilter *tagfocus, *tagignore;
 };
 
-/* The expressions that had a match, and marks. */
+/* Which expressions had a match, and the marks of the locations. */
 struct found {
     struct pprof_job *j;
     struct filters *f;
@@ -60,7 +60,7 @@ void filter_keep(struct profile *p, filter_keep_fn *keep, void *ctx)
 
 /* ---- by name ------------------------------------------------------------------------------------------- */
 
-static bool match_text(struct regex *r, const struct profile *p, const struct profile_location *l)
+static bool location_matches(struct regex *r, const struct profile *p, const struct profile_location *l)
 {
     for (uint32_t i = 0; i < l->n_lines; i++)
         if (filter_line(r, p, &p->lines[l->line_at + i]))
@@ -73,10 +73,10 @@ static bool match_text(struct regex *r, const struct profile *p, const struct pr
 static void keep_lines(struct regex *r, struct profile *p, struct profile_location *l, bool matching)
 {
     uint32_t n = 0;
-    bool mapping = filter_mapping(r, p, l);
-    if (mapping && matching)
+    bool mapping_matches = filter_mapping(r, p, l);
+    if (mapping_matches && matching)
         return;
-    for (uint32_t i = 0; i < l->n_lines && !mapping; i++) {
+    for (uint32_t i = 0; i < l->n_lines && !mapping_matches; i++) {
         struct profile_line *line = &p->lines[l->line_at + i];
         if (line->function == PROFILE_NONE || filter_line(r, p, line) == matching)
             p->lines[l->line_at + n++] = *line;
@@ -89,14 +89,14 @@ static unsigned char mark_location(struct found *found, struct profile_location 
     struct filters *f = found->f;
     struct profile *p = found->j->profile;
     unsigned char mark = 0;
-    if (f->ignore && match_text(f->ignore, p, l)) {
+    if (f->ignore && location_matches(f->ignore, p, l)) {
         found->ignore = true;
         mark = IGNORED;
-    } else if (!f->focus || match_text(f->focus, p, l)) {
+    } else if (!f->focus || location_matches(f->focus, p, l)) {
         found->focus = true;
         mark = FOCUSED;
     }
-    if (f->hide && match_text(f->hide, p, l)) {
+    if (f->hide && location_matches(f->hide, p, l)) {
         found->hide = true;
         keep_lines(f->hide, p, l, false);
         mark |= l->n_lines ? 0 : HIDDEN;
@@ -143,7 +143,7 @@ static void filter_by_name(struct found *found)
 
 /* ---- show_from ----------------------------------------------------------------------------------------- */
 
-/* Removes the lines above the outermost match. */
+/* Removes the lines above the outermost match. Returns false if nothing matches. */
 static bool cut_above(struct regex *r, struct profile *p, struct profile_location *l)
 {
     if (filter_mapping(r, p, l))
@@ -173,9 +173,9 @@ static void filter_by_show_from(struct found *found)
     if (!found->f->show_from)
         return;
     for (size_t i = 0; i < p->n_locations; i++) {
-        bool is = cut_above(found->f->show_from, p, &p->locations[i]);
-        found->marks[i] = is ? SHOWN_FROM : 0;
-        found->show_from = found->show_from || is;
+        bool matches = cut_above(found->f->show_from, p, &p->locations[i]);
+        found->marks[i] = matches ? SHOWN_FROM : 0;
+        found->show_from = found->show_from || matches;
     }
     filter_keep(p, cut_sample, found);
 }
@@ -193,7 +193,7 @@ static bool keep_tagged(void *ctx, struct profile *p, struct profile_sample *s)
     return focused && !ignored;
 }
 
-/* Keeps the labels that tagshow and taghide select. */
+/* Keeps the labels that tagshow matches and taghide does not match. */
 static void keep_labels(struct found *found)
 {
     struct profile *p = found->j->profile;
@@ -216,9 +216,9 @@ static void keep_labels(struct found *found)
 
 /* ---- filters ------------------------------------------------------------------------------------------- */
 
-static void warn_unmatched(const struct pprof_job *j, bool asked, bool matched, const char *name)
+static void warn_unmatched(const struct pprof_job *j, bool requested, bool matched, const char *name)
 {
-    if (asked && !matched)
+    if (requested && !matched)
         job_message(j, "%s expression matched no samples", name);
 }
 

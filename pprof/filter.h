@@ -9,7 +9,8 @@
 #include "pprof/job.h"
 #include "pprof/regex.h"
 
-/* Returns whether the name or the file of a line's function, or the location's mapping, matches. */
+/* filter_line returns whether the name or the file of a line's function matches; filter_mapping whether the
+ * file of a location's mapping matches. */
 bool filter_line(struct regex *r, const struct profile *p, const struct profile_line *line);
 bool filter_mapping(struct regex *r, const struct profile *p, const struct profile_location *l);
 

@@ -20,7 +20,7 @@ int list_write(struct pprof_job *j);
 int folded_write(struct pprof_job *j);
 int speedscope_write(struct pprof_job *j);
 
-/* Writes a profile as a report, in gzip. */
+/* Writes a profile as the report, compressed with gzip. */
 int proto_write_profile(struct pprof_job *j, const struct profile *p);
 
 #endif

@@ -20,7 +20,7 @@ struct tagger {
     uint64_t
         *weights; /* by string of a joined label or a number: its weight in all samples, at most INT64_MAX */
     size_t n_weights, cap_weights;
-    uint32_t *stamps; /* by node */
+    uint32_t *stamps; /* by node: the `stamp` of the last sample that has the node */
     uint32_t stamp;
     uint32_t *nodes; /* of the current sample */
     size_t n_nodes, cap_nodes;
@@ -37,101 +37,102 @@ static int compare_parts(const void *left, const void *right)
     return str_compare(*a, *b);
 }
 
-static bool is_shown(const struct tagger *f, const struct profile_label *l)
+static bool is_shown(const struct tagger *tagger, const struct profile_label *l)
 {
-    return !l->is_number && l->key != f->base;
+    return !l->is_number && l->key != tagger->base;
 }
 
-/* Sorts the n parts of f->text, and puts pprof's line break between them. */
-static void sort_parts(struct tagger *f, size_t n)
+/* Sorts the n parts of tagger->text, and puts pprof's line break between them. */
+static void sort_parts(struct tagger *tagger, size_t n)
 {
     struct buf joined = BUF_INIT(LABELS_MAX_BYTES);
-    const char *at = buf_str(&f->text);
-    if (f->text.failed)
+    const char *at = buf_str(&tagger->text);
+    if (tagger->text.failed)
         return;
-    for (size_t i = 0; i < n; at += f->parts[i++].n)
-        f->parts[i].p = at;
-    qsort(f->parts, n, sizeof *f->parts, compare_parts);
+    for (size_t i = 0; i < n; at += tagger->parts[i++].n)
+        tagger->parts[i].p = at;
+    qsort(tagger->parts, n, sizeof *tagger->parts, compare_parts);
     for (size_t i = 0; i < n; i++) {
         buf_adds(&joined, i ? "\\n" : "");
-        buf_add(&joined, f->parts[i].p, f->parts[i].n);
+        buf_add(&joined, tagger->parts[i].p, tagger->parts[i].n);
     }
-    buf_release(&f->text);
-    f->text = joined;
+    buf_release(&tagger->text);
+    tagger->text = joined;
 }
 
-/* Joins the sample's text labels "key:value" in order. */
-static int join_labels(struct tagger *f, const struct profile_sample *s, uint32_t *ret)
+/* Joins the sample's text labels, each as "key:value", in order. */
+static int join_labels(struct tagger *tagger, const struct profile_sample *s, uint32_t *ret)
 {
-    struct profile *p = f->j->profile;
+    struct profile *p = tagger->j->profile;
     size_t n = 0;
-    buf_clear(&f->text);
+    buf_clear(&tagger->text);
     for (const struct profile_label *l = &p->labels[s->label_at], *end = l + s->n_labels; l < end; l++) {
         struct str key = profile_str(p, l->key), value = profile_str(p, l->str);
-        if (!is_shown(f, l))
+        if (!is_shown(tagger, l))
             continue;
-        if (array_reserve((void **)&f->parts, &f->cap_parts, n + 1, sizeof *f->parts, f->j->err) < 0)
+        if (array_reserve((void **)&tagger->parts, &tagger->cap_parts, n + 1, sizeof *tagger->parts,
+                          tagger->j->err) < 0)
             return -1;
-        f->parts[n++].n = key.n + 1 + value.n;
-        buf_add(&f->text, key.p, key.n);
-        buf_addc(&f->text, ':');
-        buf_add(&f->text, value.p, value.n);
+        tagger->parts[n++].n = key.n + 1 + value.n;
+        buf_add(&tagger->text, key.p, key.n);
+        buf_addc(&tagger->text, ':');
+        buf_add(&tagger->text, value.p, value.n);
     }
     *ret = 0;
     if (n == 0)
         return 0;
     if (n > 1)
-        sort_parts(f, n);
-    if (buf_check(&f->text, "a sample's labels", f->j->err) < 0)
+        sort_parts(tagger, n);
+    if (buf_check(&tagger->text, "a sample's labels", tagger->j->err) < 0)
         return -1;
-    return profile_intern(p, buf_str(&f->text), f->text.len, ret, f->j->err);
+    return profile_intern(p, buf_str(&tagger->text), tagger->text.len, ret, tagger->j->err);
 }
 
-static int spell_number(struct tagger *f, const struct profile_label *l, uint32_t *ret)
+static int spell_number(struct tagger *tagger, const struct profile_label *l, uint32_t *ret)
 {
     char text[MEASURE_TEXT];
-    measure_label(text, l->num, label_unit(f->j, l->key), f->j->output_unit);
-    return profile_intern(f->j->profile, text, strlen(text), ret, f->j->err);
+    measure_label(text, l->num, label_unit(tagger->j, l->key), tagger->j->output_unit);
+    return profile_intern(tagger->j->profile, text, strlen(text), ret, tagger->j->err);
 }
 
 /* ---- weights ------------------------------------------------------------------------------------------- */
 
-static int add_weight(struct tagger *f, uint32_t string, int64_t w)
+static int add_weight(struct tagger *tagger, uint32_t string, int64_t w)
 {
-    size_t had = f->n_weights;
+    size_t had = tagger->n_weights;
     if (string >= had) {
-        if (array_reserve((void **)&f->weights, &f->cap_weights, string + 1, sizeof *f->weights, f->j->err) <
-            0)
+        if (array_reserve((void **)&tagger->weights, &tagger->cap_weights, string + 1,
+                          sizeof *tagger->weights, tagger->j->err) < 0)
             return -1;
-        memset(f->weights + had, 0, (string + 1 - had) * sizeof *f->weights);
-        f->n_weights = string + 1;
+        memset(tagger->weights + had, 0, (string + 1 - had) * sizeof *tagger->weights);
+        tagger->n_weights = string + 1;
     }
-    uint64_t sum = f->weights[string] + (w < 0 ? -(uint64_t)w : (uint64_t)w);
-    f->weights[string] = sum > INT64_MAX || sum < f->weights[string] ? INT64_MAX : sum;
+    uint64_t sum = tagger->weights[string] + (w < 0 ? -(uint64_t)w : (uint64_t)w);
+    tagger->weights[string] = sum > INT64_MAX || sum < tagger->weights[string] ? INT64_MAX : sum;
     return 0;
 }
 
-static bool weighs_enough(const struct tagger *f, uint32_t string)
+static bool weighs_enough(const struct tagger *tagger, uint32_t string)
 {
-    return string == 0 || (int64_t)f->weights[string] >= f->cutoff;
+    return string == 0 || (int64_t)tagger->weights[string] >= tagger->cutoff;
 }
 
 /* Joins the labels of all samples, and weighs them and the numbers. */
-static int weigh_labels(struct tagger *f)
+static int weigh_labels(struct tagger *tagger)
 {
-    const struct profile *p = f->j->profile;
+    const struct profile *p = tagger->j->profile;
     for (size_t i = 0; i < p->n_samples; i++) {
         const struct profile_sample *s = &p->samples[i];
         int64_t w = 0, div = 0;
-        f->labels[i] = 0;
-        if (s->n_labels == 0 || !graph_weight(f->g, i, &w, &div))
+        tagger->labels[i] = 0;
+        if (s->n_labels == 0 || !graph_weight(tagger->g, i, &w, &div))
             continue;
-        if (join_labels(f, s, &f->labels[i]) < 0 || add_weight(f, f->labels[i], w) < 0)
+        if (join_labels(tagger, s, &tagger->labels[i]) < 0 || add_weight(tagger, tagger->labels[i], w) < 0)
             return -1;
         for (size_t at = s->label_at; at < s->label_at + s->n_labels; at++) {
             uint32_t number = 0;
-            if (p->labels[at].is_number && p->labels[at].key == f->bytes &&
-                (spell_number(f, &p->labels[at], &number) < 0 || add_weight(f, number, w) < 0))
+            if (p->labels[at].is_number && p->labels[at].key == tagger->bytes &&
+                (spell_number(tagger, &p->labels[at], &number) < 0 || add_weight(tagger, number, w) < 0))
                 return -1;
         }
     }
@@ -153,15 +154,16 @@ static bool is_wanted(const void *ctx, uint32_t index)
 }
 
 /* Finds or makes the tag of that node and name. */
-static struct tag *tag_of(struct tagger *f, const struct tag *wanted)
+static struct tag *tag_of(struct tagger *tagger, const struct tag *wanted)
 {
-    struct graph_tags *t = f->tags;
+    struct graph_tags *t = tagger->tags;
     uint64_t hash = hash_index_mix(hash_index_seed(&t->by_name), wanted->node);
     hash = hash_index_mix(hash_index_mix(hash, wanted->label), wanted->number);
     uint32_t at = hash_index_find(&t->by_name, hash, is_wanted, &(struct wanted){t, wanted});
     if (at == HASH_INDEX_NONE) {
-        if (array_reserve((void **)&t->tags, &t->cap_tags, t->n_tags + 1, sizeof *t->tags, f->j->err) < 0 ||
-            hash_index_add(&t->by_name, hash, f->j->err) < 0)
+        if (array_reserve((void **)&t->tags, &t->cap_tags, t->n_tags + 1, sizeof *t->tags, tagger->j->err) <
+                0 ||
+            hash_index_add(&t->by_name, hash, tagger->j->err) < 0)
             return NULL;
         at = (uint32_t)t->n_tags++;
         t->tags[at] = *wanted;
@@ -172,16 +174,16 @@ static struct tag *tag_of(struct tagger *f, const struct tag *wanted)
 }
 
 /* Adds a sample's weight to this tag at each node of the sample, and to the tag's flat value at the leaf. */
-static int add_tag(struct tagger *f, struct tag wanted, uint32_t leaf, int64_t w, int64_t div)
+static int add_tag(struct tagger *tagger, struct tag wanted, uint32_t leaf, int64_t w, int64_t div)
 {
-    for (size_t i = 0; i < f->n_nodes; i++) {
-        wanted.node = f->nodes[i];
-        struct tag *tag = tag_of(f, &wanted);
+    for (size_t i = 0; i < tagger->n_nodes; i++) {
+        wanted.node = tagger->nodes[i];
+        struct tag *tag = tag_of(tagger, &wanted);
         if (!tag)
             return -1;
         tag->cum = measure_sum(tag->cum, w);
         tag->cum_div = measure_sum(tag->cum_div, div);
-        if (f->nodes[i] != leaf)
+        if (tagger->nodes[i] != leaf)
             continue;
         tag->flat = measure_sum(tag->flat, w);
         tag->flat_div = measure_sum(tag->flat_div, div);
@@ -189,30 +191,31 @@ static int add_tag(struct tagger *f, struct tag wanted, uint32_t leaf, int64_t w
     return 0;
 }
 
-static int add_node(struct tagger *f, uint32_t node)
+static int add_node(struct tagger *tagger, uint32_t node)
 {
-    if (!f->g->nodes[node].kept || f->stamps[node] == f->stamp)
+    if (!tagger->g->nodes[node].kept || tagger->stamps[node] == tagger->stamp)
         return 0;
-    if (array_reserve((void **)&f->nodes, &f->cap_nodes, f->n_nodes + 1, sizeof *f->nodes, f->j->err) < 0)
+    if (array_reserve((void **)&tagger->nodes, &tagger->cap_nodes, tagger->n_nodes + 1, sizeof *tagger->nodes,
+                      tagger->j->err) < 0)
         return -1;
-    f->stamps[node] = f->stamp;
-    f->nodes[f->n_nodes++] = node;
+    tagger->stamps[node] = tagger->stamp;
+    tagger->nodes[tagger->n_nodes++] = node;
     return 0;
 }
 
 /* Finds the kept nodes on a sample's stack, each once. *ret_leaf is the innermost frame's node, kept or not;
  * GRAPH_NONE: none. */
-static int find_nodes(struct tagger *f, size_t sample, uint32_t *ret_leaf)
+static int find_nodes(struct tagger *tagger, size_t sample, uint32_t *ret_leaf)
 {
-    const struct graph *g = f->g;
+    const struct graph *g = tagger->g;
     const struct profile_sample *s = &g->profile->samples[sample];
     uint32_t leaf = GRAPH_NONE;
-    f->stamp++;
-    f->n_nodes = 0;
+    tagger->stamp++;
+    tagger->n_nodes = 0;
     if (g->options.tree) {
         leaf = g->leaves[sample];
         for (uint32_t at = leaf; at != GRAPH_NONE;) {
-            if (add_node(f, at) < 0)
+            if (add_node(tagger, at) < 0)
                 return -1;
             const struct node *n = &g->nodes[at];
             at = n->first_in == GRAPH_NONE ? GRAPH_NONE : g->edges[n->first_in].from;
@@ -221,7 +224,7 @@ static int find_nodes(struct tagger *f, size_t sample, uint32_t *ret_leaf)
         for (size_t i = 0; i < s->depth; i++) {
             uint32_t location = profile_frame(g->profile, s, i);
             for (size_t at = g->frame_at[location]; at < g->frame_at[location + 1]; at++)
-                if (add_node(f, g->frames[at]) < 0)
+                if (add_node(tagger, g->frames[at]) < 0)
                     return -1;
         }
         leaf = s->depth ? g->frames[g->frame_at[profile_frame(g->profile, s, 0)]] : GRAPH_NONE;
@@ -230,26 +233,27 @@ static int find_nodes(struct tagger *f, size_t sample, uint32_t *ret_leaf)
     return 0;
 }
 
-static int add_sample(struct tagger *f, size_t sample)
+static int add_sample(struct tagger *tagger, size_t sample)
 {
-    const struct profile *p = f->j->profile;
+    const struct profile *p = tagger->j->profile;
     const struct profile_sample *s = &p->samples[sample];
-    struct tag wanted = {.label = f->labels[sample]};
+    struct tag wanted = {.label = tagger->labels[sample]};
     int64_t w = 0, div = 0;
     uint32_t leaf = GRAPH_NONE;
-    if (s->n_labels == 0 || !graph_weight(f->g, sample, &w, &div) || !weighs_enough(f, wanted.label))
+    if (s->n_labels == 0 || !graph_weight(tagger->g, sample, &w, &div) ||
+        !weighs_enough(tagger, wanted.label))
         return 0;
-    if (find_nodes(f, sample, &leaf) < 0 || (wanted.label && add_tag(f, wanted, leaf, w, div) < 0))
+    if (find_nodes(tagger, sample, &leaf) < 0 || (wanted.label && add_tag(tagger, wanted, leaf, w, div) < 0))
         return -1;
     for (size_t at = s->label_at; at < s->label_at + s->n_labels; at++) {
         const struct profile_label *l = &p->labels[at];
-        if (!l->is_number || l->key != f->bytes)
+        if (!l->is_number || l->key != tagger->bytes)
             continue;
-        if (spell_number(f, l, &wanted.number) < 0)
+        if (spell_number(tagger, l, &wanted.number) < 0)
             return -1;
         wanted.value = l->num;
-        wanted.unit = f->j->label_units[l->key];
-        if (weighs_enough(f, wanted.number) && add_tag(f, wanted, leaf, w, div) < 0)
+        wanted.unit = tagger->j->label_units[l->key];
+        if (weighs_enough(tagger, wanted.number) && add_tag(tagger, wanted, leaf, w, div) < 0)
             return -1;
     }
     return 0;
@@ -270,39 +274,39 @@ static void drop_light(struct graph_tags *t, const struct graph *g, int64_t cuto
     }
 }
 
-static int make_tags(struct tagger *f)
+static int make_tags(struct tagger *tagger)
 {
-    const struct profile *p = f->j->profile;
-    if (profile_intern(f->j->profile, "bytes", 5, &f->bytes, f->j->err) < 0 ||
-        profile_intern(f->j->profile, "pprof::base", 11, &f->base, f->j->err) < 0)
+    const struct profile *p = tagger->j->profile;
+    if (profile_intern(tagger->j->profile, "bytes", 5, &tagger->bytes, tagger->j->err) < 0 ||
+        profile_intern(tagger->j->profile, "pprof::base", 11, &tagger->base, tagger->j->err) < 0)
         return -1;
-    f->labels = calloc(p->n_samples + 1, sizeof *f->labels);
-    f->stamps = calloc(f->g->n_nodes + 1, sizeof *f->stamps);
-    if (!f->labels || !f->stamps)
-        return err_nomem(f->j->err);
-    if (weigh_labels(f) < 0)
+    tagger->labels = calloc(p->n_samples + 1, sizeof *tagger->labels);
+    tagger->stamps = calloc(tagger->g->n_nodes + 1, sizeof *tagger->stamps);
+    if (!tagger->labels || !tagger->stamps)
+        return err_nomem(tagger->j->err);
+    if (weigh_labels(tagger) < 0)
         return -1;
     for (size_t i = 0; i < p->n_samples; i++)
-        if (add_sample(f, i) < 0)
+        if (add_sample(tagger, i) < 0)
             return -1;
     return 0;
 }
 
 int graph_tags_find(struct graph_tags *t, struct pprof_job *j, const struct graph *g, int64_t cutoff)
 {
-    struct tagger f = {.tags = t, .j = j, .g = g, .cutoff = cutoff, .text = BUF_INIT(LABELS_MAX_BYTES)};
+    struct tagger tagger = {.tags = t, .j = j, .g = g, .cutoff = cutoff, .text = BUF_INIT(LABELS_MAX_BYTES)};
     *t = (struct graph_tags){.first = malloc((g->n_nodes + 1) * sizeof *t->first)};
     if (!t->first)
         return err_nomem(j->err);
     for (size_t i = 0; i < g->n_nodes; i++)
         t->first[i] = GRAPH_NONE;
-    int rc = j->profile->n_labels ? make_tags(&f) : 0;
-    free(f.labels);
-    free(f.weights);
-    free(f.stamps);
-    free(f.nodes);
-    free(f.parts);
-    buf_release(&f.text);
+    int rc = j->profile->n_labels ? make_tags(&tagger) : 0;
+    free(tagger.labels);
+    free(tagger.weights);
+    free(tagger.stamps);
+    free(tagger.nodes);
+    free(tagger.parts);
+    buf_release(&tagger.text);
     if (rc == 0)
         drop_light(t, g, cutoff);
     return rc;
@@ -329,14 +333,14 @@ size_t graph_tags_count(const struct graph_tags *t, uint32_t node)
 struct ranked_tag {
     struct tag tag;
     const struct profile *p;
-    bool flat;
+    bool by_flat;
 };
 
 static int compare_tags(const void *left, const void *right)
 {
     const struct ranked_tag *a = left, *b = right;
     int64_t x = measure_abs(a->tag.cum), y = measure_abs(b->tag.cum);
-    if (!a->flat && x != y)
+    if (!a->by_flat && x != y)
         return x < y ? 1 : -1;
     x = measure_abs(a->tag.flat);
     y = measure_abs(b->tag.flat);
@@ -346,13 +350,13 @@ static int compare_tags(const void *left, const void *right)
                        profile_str(b->p, b->tag.number ? b->tag.number : b->tag.label));
 }
 
-int graph_tags_sort(const struct profile *p, struct tag *tags, size_t n, bool flat, struct err *err)
+int graph_tags_sort(const struct profile *p, struct tag *tags, size_t n, bool by_flat, struct err *err)
 {
     struct ranked_tag *ranks = malloc((n + 1) * sizeof *ranks);
     if (!ranks)
         return err_nomem(err);
     for (size_t i = 0; i < n; i++)
-        ranks[i] = (struct ranked_tag){tags[i], p, flat};
+        ranks[i] = (struct ranked_tag){tags[i], p, by_flat};
     qsort(ranks, n, sizeof *ranks, compare_tags);
     for (size_t i = 0; i < n; i++)
         tags[i] = ranks[i].tag;

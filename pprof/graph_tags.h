@@ -2,9 +2,8 @@
  * Tags: the labels that a picture shows at a graph's nodes.
  *
  * A tag is either the joined text labels of a sample, or a number that the sample has with these labels. Only
- * numbers with the key "bytes" become tags, as in pprof.
- * Tags below the cutoff at every node are never created, because each sample of a profile can have a
- * different label.
+ * numbers with the key "bytes" become tags, as in pprof. Tags that are below the cutoff at every node are
+ * never created: they could exhaust the memory, because each sample of a profile can have a different label.
  *
  * Source: google/pprof internal/graph.
  */
@@ -30,7 +29,7 @@ struct tag {
 struct graph_tags {
     struct tag *tags;
     size_t n_tags, cap_tags;
-    uint32_t *first;           /* by node */
+    uint32_t *first;           /* by node: its first tag, or GRAPH_NONE */
     struct hash_index by_name; /* finds a tag by node, label and number */
 };
 
@@ -42,7 +41,7 @@ void graph_tags_release(struct graph_tags *t);
 /* Returns the number of a node's tags that have a flat value. */
 size_t graph_tags_count(const struct graph_tags *t, uint32_t node);
 
-/* Sorts the heaviest first, by flat or by cum, then by name. */
-int graph_tags_sort(const struct profile *p, struct tag *tags, size_t n, bool flat, struct err *err);
+/* Sorts tags: the heaviest first, by flat (`by_flat`) or by cum, then by name. */
+int graph_tags_sort(const struct profile *p, struct tag *tags, size_t n, bool by_flat, struct err *err);
 
 #endif

@@ -7,11 +7,10 @@
 #include "pprof/job.h"
 #include "base/banned.h"
 
-/* Ends a line. */
 static void end_line(struct heading *to)
 {
-    if (to->n++ == 0)
-        to->first = to->text.len;
+    if (to->n_lines++ == 0)
+        to->first_length = to->text.len;
     buf_addc(&to->text, '\n');
 }
 
@@ -93,7 +92,7 @@ static void add_filters(const struct pprof_job *j, struct heading *to)
     }
 }
 
-/* The nodes or edges that are dropped, because their value is at most that fraction of the total. */
+/* The dropped nodes or edges: their value is at most `fraction` of the total. */
 struct dropped {
     size_t n;
     const char *what, *value;
@@ -134,19 +133,19 @@ static void add_report(const struct pprof_job *j, const struct graph *g, bool pi
         return;
     add_dropped(j, &(struct dropped){j->nodes_dropped, "node", "cum", j->nodefraction}, to);
     add_dropped(j, &(struct dropped){picture ? j->edges_dropped : 0, "edge", "freq", j->edgefraction}, to);
-    if (g->n_order && g->n_order < j->nodes_before) {
-        buf_addf(&to->text, "Showing top %zu nodes out of %zu", g->n_order, j->nodes_before);
+    if (g->n_order && g->n_order < j->nodes_before_limit) {
+        buf_addf(&to->text, "Showing top %zu nodes out of %zu", g->n_order, j->nodes_before_limit);
         end_line(to);
     }
 }
 
 int heading_write(struct pprof_job *j, const struct graph *g)
 {
-    struct heading labels = HEADING_INIT;
-    add_report(j, g, false, &labels);
-    out_add(j->out, buf_str(&labels.text), labels.text.len);
-    int rc = buf_check(&labels.text, "the heading of the report", j->err);
-    buf_release(&labels.text);
+    struct heading lines = HEADING_INIT;
+    add_report(j, g, false, &lines);
+    out_add(j->out, buf_str(&lines.text), lines.text.len);
+    int rc = buf_check(&lines.text, "the heading of the report", j->err);
+    buf_release(&lines.text);
     return rc;
 }
 

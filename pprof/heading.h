@@ -7,7 +7,8 @@
 
 struct heading {
     struct buf text;
-    size_t n, first; /* the number of lines; the length of the first line without its end */
+    size_t n_lines;
+    size_t first_length; /* of the first line, without its line end */
 };
 #define HEADING_INIT                                                                                         \
     {                                                                                                        \
@@ -15,9 +16,9 @@ struct heading {
     }
 /* Adds the lines about the profile. */
 void heading_add_profile(const struct pprof_job *j, struct heading *to);
-/* Adds the lines about a picture and its legend. */
+/* Adds the lines of a picture's legend. */
 void heading_add_picture(const struct pprof_job *j, const struct graph *g, struct heading *to);
-/* Writes the lines above other reports on a graph. */
+/* Writes the lines above a report that shows a graph as text. */
 int heading_write(struct pprof_job *j, const struct graph *g);
 
 #endif

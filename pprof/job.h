@@ -13,24 +13,25 @@ struct pprof_job {
     struct out *out;
     struct err *err;
 
-    /* The settings that apply to the format. */
+    /* The settings, adapted to the format. */
     long nodecount; /* 0: all */
     double nodefraction, edgefraction;
     enum report_granularity granularity;
     bool noinlines;
 
-    size_t value_index;
+    size_t value_index; /* index of the sample type */
     struct str sample_unit, output_unit;
-    double ratio;
+    double ratio; /* multiplies each value before it is written */
     int64_t total;
 
     struct regex_budget *budget; /* for all of the user's expressions */
     struct regex *symbol;        /* for peek and list; otherwise NULL */
-    uint32_t *label_units;       /* by the string of a numeric label's key; 0: none */
+    uint32_t *label_units;       /* by key of a numeric label: the string of its unit; 0: none */
     size_t n_label_units;
 
-    /* Counts of the graph after trimming. */
-    size_t nodes_before, nodes_dropped, edges_dropped;
+    /* Set by trim_graph: the number of nodes before the limit nodecount, and of nodes and edges below the
+     * cutoffs. */
+    size_t nodes_before_limit, nodes_dropped, edges_dropped;
 };
 
 /* Writes a value with the report's unit. */

@@ -11,7 +11,7 @@ static int compare_strings(const void *left, const void *right)
     return str_compare(*a, *b);
 }
 
-/* pprof's guess: the name itself, except for two known sizes. */
+/* pprof's guess: the label's name is the unit, except for two labels that are sizes in bytes. */
 static int guess_unit(struct profile *p, uint32_t key, uint32_t *ret, struct err *err)
 {
     struct str name = profile_str(p, key);
@@ -21,7 +21,7 @@ static int guess_unit(struct profile *p, uint32_t key, uint32_t *ret, struct err
     return 0;
 }
 
-/* Reports once for a label that its samples have different units: one line, the units in order. */
+/* Sends one message that the samples give a label several units, and lists the units in order. */
 static int report_conflict(struct pprof_job *j, uint32_t key, struct err *err)
 {
     const struct profile *p = j->profile;

@@ -61,11 +61,12 @@ static int find_entries(struct listing *l)
     return 0;
 }
 
-/* The number of entries at the start with the same function, or with the same function and file. */
-static size_t count_equal(const struct entry *e, size_t n, bool file)
+/* The number of entries from the first on that have its function, and with `same_file` also its file. */
+static size_t count_equal(const struct entry *e, size_t n, bool same_file)
 {
     size_t count = 1;
-    while (count < n && str_equal(e[count].name, e->name) && (!file || str_equal(e[count].file, e->file)))
+    while (count < n && str_equal(e[count].name, e->name) &&
+           (!same_file || str_equal(e[count].file, e->file)))
         count++;
     return count;
 }
@@ -140,9 +141,9 @@ static int write_file(struct listing *l, const struct entry *e, size_t n)
     struct pprof_job *j = l->j;
     char flat_text[MEASURE_TEXT], cum_text[MEASURE_TEXT], share[MEASURE_TEXT];
     const struct source_code_lines *lines;
-    const char *wrong;
+    const char *message;
     int64_t flat, cum;
-    if (source_code_get(l->sources, e->node->info.file, &lines, &wrong, j->err) < 0)
+    if (source_code_get(l->sources, e->node->info.file, &lines, &message, j->err) < 0)
         return -1;
     sum_values(e, n, &flat, &cum);
     job_format_value(j, flat_text, flat);
@@ -153,9 +154,9 @@ static int write_file(struct listing *l, const struct entry *e, size_t n)
     out_text(j->out, " in ");
     out_str(j->out, e->file);
     out_format(j->out, "\n%10s %10s (flat, cum) %s of Total\n", flat_text, cum_text, share);
-    if (wrong) {
+    if (message) {
         out_text(j->out, " Error: ");
-        out_text(j->out, wrong);
+        out_text(j->out, message);
         out_text(j->out, "\n");
     } else {
         write_lines(j, e, n, lines);

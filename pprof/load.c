@@ -27,9 +27,9 @@ struct source {
 struct sum {
     const struct load_settings *settings;
     const struct load_callbacks *callbacks;
-    struct profile **chunks; /* each is the sum of CHUNK sources */
+    struct profile **chunks; /* each is the sum of up to CHUNK sources */
     size_t n_chunks, cap_chunks;
-    struct profile *profile; /* of all; NULL if there are none */
+    struct profile *profile; /* the sum of all chunks; NULL if there are no profiles */
     size_t n;                /* the number of profiles in it */
     bool remote;
     struct symbolize_sources mappings;
@@ -49,8 +49,8 @@ __attribute__((format(printf, 2, 3))) static void say(const struct load_callback
 
 /* ---- one source ---------------------------------------------------------------------------------------- */
 
-/* If a profile has no mapping, adds the one that google/pprof adds. Applies the command line's binary and
- * build ID to the first mapping. */
+/* If a profile has no mapping, adds the empty one that google/pprof adds. Applies the command line's binary
+ * and build ID to the first mapping. */
 static int set_first_mapping(struct profile *p, const struct load_settings *s, struct err *err)
 {
     uint32_t string;
@@ -74,7 +74,7 @@ static int set_first_mapping(struct profile *p, const struct load_settings *s, s
     return 0;
 }
 
-/* Finds the binaries of a profile, and records the server that sent it. */
+/* Finds the binaries of a profile, and records the server that sent it. On failure frees the profile. */
 static void complete_profile(struct source *s)
 {
     int rc =
@@ -109,8 +109,8 @@ static void announce_wait(const struct load_callbacks *c, long seconds)
         say(c, "Please wait... (%lds)", s);
 }
 
-/* Starts to fetch a source on a server. All of them are fetched at the same time, because a profile of 30
- * seconds takes 30 seconds. */
+/* Starts to fetch a source on a server. All sources of a chunk are fetched at the same time, because a
+ * profile of 30 seconds takes 30 seconds. */
 static int start_source(struct source *s, struct err *err)
 {
     const struct load_callbacks *c = s->callbacks;
@@ -146,7 +146,7 @@ static int add_chunk(struct sum *sum, struct profile **profiles, size_t n, struc
     return 0;
 }
 
-/* Names the source that failed, without the password in its URL. */
+/* Sends a message that the source failed, without the password in its URL. */
 static void say_failure(const struct source *s)
 {
     const char *name = s->from.shown && strchr(s->name, '@') ? s->from.shown : s->name;

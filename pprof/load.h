@@ -12,7 +12,7 @@
 
 #include "pprof/symbolize/symbolize.h"
 
-/* A source on a server. */
+/* The URL of a source. */
 struct load_url {
     char *url;   /* NULL: the source is not on a server */
     char *shown; /* the URL without secrets, for messages */
@@ -39,7 +39,7 @@ struct load_callbacks {
     void *ctx;
 };
 
-/* The settings of pprof, by its names. Texts may be NULL. */
+/* The options of pprof, under pprof's names. Strings may be NULL. */
 struct load_settings {
     char *const *sources, *const *bases;
     size_t n_sources, n_bases;
@@ -53,7 +53,7 @@ struct load_settings {
 
 struct load {
     struct profile *profile;
-    struct symbolize_sources mappings; /* the servers of mappings */
+    struct symbolize_sources mappings; /* the servers that sent the mappings */
     bool remote;                       /* a server sent one of the profiles */
 };
 
@@ -62,10 +62,11 @@ struct load {
  * after a failure. */
 int load_profiles(const struct load_settings *s, const struct load_callbacks *callbacks, struct load *ret,
                   struct err *err);
-/* Looks up names, removes frames that no report shows, and adds the comment. */
+/* Looks up names, removes frames (report_prune), and adds the comment. */
 int load_finish(struct load *l, const struct load_settings *s, const struct symbolize_tools *tools,
                 struct err *err);
-/* Frees the loaded profiles. A caller that keeps the profile sets l->profile to NULL first. */
+/* Frees the loaded profile and the list of servers. A caller that keeps the profile sets l->profile to NULL
+ * first. */
 void load_release(struct load *l);
 
 #endif

@@ -24,7 +24,7 @@ void out_json(struct out *o, struct str s);
 void out_right(struct out *o, size_t columns, struct str s);
 /* Returns the number of characters and invalid bytes. */
 size_t out_columns(struct str s);
-/* Adds a short piece; cuts it at 1000 bytes. */
+/* Adds a formatted text; cuts it after 999 bytes. */
 void out_format(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Flushes the output. Returns -1 after any failure since the beginning. */
 int out_end(struct out *o);

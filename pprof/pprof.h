@@ -4,17 +4,18 @@
  * Source: google/pprof internal/driver and internal/report, whose results are the standard. docs/pprof.md
  * lists the flags.
  *
- * A profile (proto/profile.h) is a few large arrays that refer to each other by index. A report passes it
- * through pprof's steps, each of which changes it in place:
+ * A profile (proto/profile.h) is a few large arrays that refer to each other by index. A report passes the
+ * profile through pprof's steps, and each step changes the profile in place:
  *
- *   load, merge, subtract     load.c, combine.c
- *   names                     symbolize/: symbolize.c; binaries symbolize_local.c, elf.c; servers symbolz.c
- *   unwanted frames, labels   prune.c, tagroot.c
- *   focus, ignore             filter.c, tagfilter.c
- *   granularity               aggregate.c
- *   places, calls, order      graph/
- *   what is shown, units      trim.c, proto/measure.c
- *   output                    a file for each format, and a row in report.c
+ *   load, merge, subtract    load.c, combine.c
+ *   function names           symbolize/: symbolize_local.c and elf.c read binaries, symbolz.c asks servers
+ *   drop_frames, prune_from  prune.c
+ *   frames made of labels    tagroot.c
+ *   focus, ignore            filter.c, tagfilter.c
+ *   granularity              aggregate.c
+ *   nodes, edges, sorting    graph/
+ *   cutoffs, units           trim.c, proto/measure.c
+ *   output                   a file for each format, and a row in report.c
  */
 #ifndef PPROF_PPROF_H
 #define PPROF_PPROF_H
@@ -47,7 +48,7 @@ enum report_granularity {
     REPORT_BY_ADDRESS,
 };
 
-/* The settings of pprof, by its names. Texts may be NULL. */
+/* The options of pprof, under pprof's names. Strings may be NULL. */
 struct report_settings {
     enum report_format format;
     const char *symbol; /* the regular expression of peek and list */
@@ -74,9 +75,9 @@ struct report_settings {
         .edgefraction = 0.001                                                                                \
     }
 
-/* Receives the next bytes of the report. If it returns -1, the report ends with its error. */
+/* Receives the next bytes of the report. If the sink returns -1, the report fails with the sink's error. */
 typedef int report_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
-/* Receives a message of pprof, such as a warning: one line without its end. */
+/* Receives a message for the user, such as a warning: one line without a line end. */
 typedef void report_say_fn(void *ctx, const char *line);
 
 struct report_callbacks {
@@ -86,21 +87,23 @@ struct report_callbacks {
 };
 
 /*
- * Merges several profiles as pprof does: keeps the sample types that all have, in the finest of their units.
- * Takes ownership of the profiles, even on failure. A single profile becomes *ret itself.
+ * Merges several profiles as pprof does: keeps the sample types that all profiles have, each in the finest
+ * unit that a profile uses. Takes ownership of the profiles, even on failure. A single profile becomes *ret
+ * itself.
  */
 int report_combine(struct profile **profiles, size_t n, struct profile **ret, struct err *err);
 
-/* Removes the frames that match the profile's drop_frames and not its keep_frames, and the frames that they
- * called. Such frames at the root stay. Ignores invalid expressions, as upstream does. */
+/* Walks each stack from the root, and removes the first frame that matches the profile's drop_frames and not
+ * its keep_frames, with all frames that it called. Matching frames before the first other frame stay. Ignores
+ * invalid expressions, as upstream does. */
 int report_prune(struct profile *p, struct err *err);
 
 /* Finds the index of the sample type with that name or number, by pprof's rules (NULL or empty: the profile's
  * default). The errors are pprof's. */
 int report_sample_index(const struct profile *p, const char *index, size_t *ret, struct err *err);
 
-/* Writes the heading of a report, which the interactive shell prints at its start. *ret_empty: the samples
- * add up to 0. */
+/* Writes the heading of a report, which the interactive shell prints when it starts. *ret_empty: the total of
+ * the report is 0. */
 int report_heading(const struct profile *p, const struct report_settings *settings,
                    const struct report_callbacks *callbacks, bool *ret_empty, struct err *err);
 

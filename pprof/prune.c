@@ -1,11 +1,12 @@
-/* Removes frames below named functions: prune_from, drop_frames and keep_frames. */
+/* Removes the frames below functions whose names match an expression: prune_from, drop_frames and
+ * keep_frames. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "pprof/filter.h"
 #include "base/banned.h"
 
-/* Removes the prefix of PowerPC names, and the parameters. */
+/* Removes the leading dot of a PowerPC name, and the parameters. */
 static struct str simplify_name(struct str name)
 {
     static const char *const kept[] = {"(anonymous namespace)", "operator()"};
@@ -44,7 +45,7 @@ static uint32_t *simple_names(struct profile *p, struct err *err)
     return names;
 }
 
-/* Whether the line has a named function that must be dropped. */
+/* Whether the name of a line's function matches `drop` and not `keep`. False if there is no name. */
 static bool must_drop(struct regex *drop, struct regex *keep, const struct profile *p, const uint32_t *names,
                       size_t line)
 {
@@ -56,13 +57,13 @@ static bool must_drop(struct regex *drop, struct regex *keep, const struct profi
 int prune_from(struct profile *p, struct regex *r, struct err *err)
 {
     uint32_t *names = simple_names(p, err);
-    bool *beneath = calloc(p->n_locations + 1, sizeof *beneath);
-    int rc = names && beneath ? 0 : names ? err_nomem(err) : -1;
+    bool *has_match = calloc(p->n_locations + 1, sizeof *has_match);
+    int rc = names && has_match ? 0 : names ? err_nomem(err) : -1;
     for (size_t i = 0; rc == 0 && i < p->n_locations; i++) {
         struct profile_location *l = &p->locations[i];
-        for (uint32_t k = 0; k < l->n_lines && !beneath[i]; k++)
+        for (uint32_t k = 0; k < l->n_lines && !has_match[i]; k++)
             if (must_drop(r, NULL, p, names, l->line_at + k)) {
-                beneath[i] = true;
+                has_match[i] = true;
                 l->line_at += k;
                 l->n_lines -= k;
             }
@@ -70,7 +71,7 @@ int prune_from(struct profile *p, struct regex *r, struct err *err)
     for (size_t i = 0; rc == 0 && i < p->n_samples; i++) {
         struct profile_sample *s = &p->samples[i];
         uint32_t at = 0;
-        while (at < s->depth && !beneath[profile_frame(p, s, at)])
+        while (at < s->depth && !has_match[profile_frame(p, s, at)])
             at++;
         if (at == s->depth)
             continue;
@@ -78,7 +79,7 @@ int prune_from(struct profile *p, struct regex *r, struct err *err)
         s->depth -= at;
     }
     free(names);
-    free(beneath);
+    free(has_match);
     return rc;
 }
 
@@ -107,12 +108,12 @@ static enum mark prune_location(struct profile *p, struct profile_location *l, s
  * frame stay. */
 static void prune_sample(const struct profile *p, struct profile_sample *s, const unsigned char *marks)
 {
-    bool user = false;
+    bool any_kept = false;
     for (uint32_t i = s->depth; i-- > 0;) {
         enum mark mark = (enum mark)marks[profile_frame(p, s, i)];
         if (mark == DROP_NONE) {
-            user = true;
-        } else if (user) {
+            any_kept = true;
+        } else if (any_kept) {
             uint32_t cut = mark == DROP_ALL ? i + 1 : i;
             s->stack_at += cut;
             s->depth -= cut;

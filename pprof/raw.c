@@ -64,7 +64,7 @@ static struct str first_characters(struct str s, size_t n)
 
 /* ---- the header ---------------------------------------------------------------------------------------- */
 
-/* Writes the local time as Go does, with only the digits after the point that it needs. */
+/* Writes the local time as Go does: without zeros at the end of the fraction of a second. */
 static void write_time(struct pprof_job *j)
 {
     char date[32], zone[64];
@@ -210,9 +210,10 @@ static int write_entries(struct pprof_job *j, struct label_list *l)
     return 0;
 }
 
-/* Writes the labels of one kind, sorted by key. Advances *from past them. */
-static int write_kind(struct pprof_job *j, struct label_list *l, const struct profile_label *labels, size_t n,
-                      size_t *from)
+/* Writes the text labels or the numeric labels that begin at *from, sorted by key. Advances *from past
+ * them. */
+static int write_labels_from(struct pprof_job *j, struct label_list *l, const struct profile_label *labels,
+                             size_t n, size_t *from)
 {
     bool is_number = *from < n && labels[*from].is_number;
     l->n = 0;
@@ -234,7 +235,7 @@ static int write_labels(struct pprof_job *j, struct label_list *l, const struct 
     const struct profile_label *labels = NULL;
     int rc = label_order_sort(&l->order, j->profile->labels + s->label_at, s->n_labels, &labels, j->err);
     for (size_t at = 0; rc == 0 && at < s->n_labels;)
-        rc = write_kind(j, l, labels, s->n_labels, &at);
+        rc = write_labels_from(j, l, labels, s->n_labels, &at);
     return rc;
 }
 

@@ -21,12 +21,12 @@
 /* A step costs one more for each BYTES_PER_STEP bytes of a text. */
 #define BYTES_PER_STEP 32
 /* The charge for an expression whose steps are not counted: UNCOUNTED_AT_LEAST, plus the bytes of the
- * translated expression times the bytes of the text, divided by UNCOUNTED_FACTOR, because PCRE2 skips most
- * positions at once. */
+ * translated expression times the bytes of the text, divided by UNCOUNTED_FACTOR. The factor is there because
+ * PCRE2 skips most positions at once. */
 #define UNCOUNTED_AT_LEAST 100
 #define UNCOUNTED_FACTOR 16
 
-enum seen { UNKNOWN, NO, YES };
+enum cached { UNKNOWN, NO, YES };
 
 struct regex_budget {
     uint64_t left;
@@ -37,10 +37,10 @@ struct regex {
     pcre2_match_data *match;
     pcre2_match_context *limits;
     struct regex_budget *budget;
-    uint64_t step;       /* the cost of a step on the current text */
-    size_t n_uncounted;  /* the bytes of an expression that is too large to count steps, or 0 */
-    unsigned char *seen; /* by string of the profile: enum seen */
-    size_t n_seen;
+    uint64_t step;      /* the cost of a step on the current text */
+    size_t n_uncounted; /* the bytes of the translated expression if it is too large to count steps, or 0 */
+    unsigned char *cached; /* by string of the profile: enum cached */
+    size_t n_cached;
     int failed; /* PCRE2's first error on a text, or 0 */
 };
 
@@ -51,7 +51,7 @@ void regex_free(struct regex *r)
     pcre2_code_free(r->code);
     pcre2_match_data_free(r->match);
     pcre2_match_context_free(r->limits);
-    free(r->seen);
+    free(r->cached);
     free(r);
 }
 
@@ -61,7 +61,7 @@ static int set_refusal(struct str pattern, int code, struct err *err)
     int n = pattern.n > 200 ? 200 : (int)pattern.n;
     if (pcre2_get_error_message(code, words, sizeof words) < 0)
         words[0] = '\0';
-    /* This program has no list of the names of scripts: PCRE2 finds the unknown ones. */
+    /* PCRE2 finds unknown names of Unicode scripts, because this program has no list of them. */
     if (code == PCRE2_ERROR_UNKNOWN_UNICODE_PROPERTY || code == PCRE2_ERROR_MALFORMED_UNICODE_PROPERTY)
         return err_set(err, ERR_USAGE, "error parsing regexp: invalid character class range: `%.*s`", n,
                        pattern.p);
@@ -72,18 +72,18 @@ static int set_refusal(struct str pattern, int code, struct err *err)
 
 /* Compiles with a callout before each item, to count steps. Callouts make an expression four times as large.
  * If PCRE2 then refuses it, compiles without callouts. */
-static int compile_translated(struct regex *r, const struct buf *text, pcre2_compile_context *how)
+static int compile_translated(struct regex *r, const struct buf *text, pcre2_compile_context *context)
 {
     const uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOLLAR_ENDONLY |
                              PCRE2_ALT_CIRCUMFLEX | PCRE2_NO_AUTO_CAPTURE | PCRE2_NEVER_BACKSLASH_C;
     int code = 0;
     PCRE2_SIZE at = 0;
-    r->code =
-        pcre2_compile((PCRE2_SPTR)buf_str(text), text->len, options | PCRE2_AUTO_CALLOUT, &code, &at, how);
+    r->code = pcre2_compile((PCRE2_SPTR)buf_str(text), text->len, options | PCRE2_AUTO_CALLOUT, &code, &at,
+                            context);
     if (r->code || code != PCRE2_ERROR_PATTERN_TOO_LARGE)
         return code;
     r->n_uncounted = text->len;
-    r->code = pcre2_compile((PCRE2_SPTR)buf_str(text), text->len, options, &code, &at, how);
+    r->code = pcre2_compile((PCRE2_SPTR)buf_str(text), text->len, options, &code, &at, context);
     return code;
 }
 
@@ -91,17 +91,17 @@ static int compile_pattern(struct regex *r, struct str pattern, struct err *err)
 {
     struct buf text = BUF_INIT(MAX_TRANSLATED);
     int rc = regex_translate(pattern, &text, err);
-    pcre2_compile_context *how = rc == 0 ? pcre2_compile_context_create(NULL) : NULL;
-    if (rc == 0 && !how)
+    pcre2_compile_context *context = rc == 0 ? pcre2_compile_context_create(NULL) : NULL;
+    if (rc == 0 && !context)
         rc = err_nomem(err);
     if (rc == 0) {
-        pcre2_set_newline(how, PCRE2_NEWLINE_LF);
-        pcre2_set_parens_nest_limit(how, 2100);
-        int code = compile_translated(r, &text, how);
+        pcre2_set_newline(context, PCRE2_NEWLINE_LF);
+        pcre2_set_parens_nest_limit(context, 2100);
+        int code = compile_translated(r, &text, context);
         if (!r->code)
             rc = set_refusal(pattern, code, err);
     }
-    pcre2_compile_context_free(how);
+    pcre2_compile_context_free(context);
     buf_release(&text);
     return rc;
 }
@@ -170,7 +170,7 @@ int regex_new(struct str pattern, struct regex_budget *budget, struct regex **re
     return 0;
 }
 
-/* Charges for a text without counted steps, and limits PCRE2 to that charge. */
+/* Charges the budget for a text whose steps are not counted, and limits PCRE2 to that charge. */
 static bool charge_uncounted(struct regex *r, struct str text)
 {
     uint64_t most = UNCOUNTED_AT_LEAST + r->n_uncounted / UNCOUNTED_FACTOR * text.n;
@@ -197,14 +197,14 @@ bool regex_matches(struct regex *r, struct str text)
 /* A profile may get more strings during the matches. */
 static bool reserve_strings(struct regex *r, size_t n)
 {
-    if (n <= r->n_seen)
+    if (n <= r->n_cached)
         return true;
-    unsigned char *seen = realloc(r->seen, n + n / 4);
-    if (!seen)
+    unsigned char *cached = realloc(r->cached, n + n / 4);
+    if (!cached)
         return false;
-    memset(seen + r->n_seen, UNKNOWN, n + n / 4 - r->n_seen);
-    r->seen = seen;
-    r->n_seen = n + n / 4;
+    memset(cached + r->n_cached, UNKNOWN, n + n / 4 - r->n_cached);
+    r->cached = cached;
+    r->n_cached = n + n / 4;
     return true;
 }
 
@@ -214,9 +214,9 @@ bool regex_matches_string(struct regex *r, const struct profile *p, uint32_t ind
         r->failed = PCRE2_ERROR_NOMEMORY;
         return false;
     }
-    if (r->seen[index] == UNKNOWN)
-        r->seen[index] = regex_matches(r, profile_str(p, index)) ? YES : NO;
-    return r->seen[index] == YES;
+    if (r->cached[index] == UNKNOWN)
+        r->cached[index] = regex_matches(r, profile_str(p, index)) ? YES : NO;
+    return r->cached[index] == YES;
 }
 
 int regex_check(const struct regex *r, struct err *err)

@@ -15,9 +15,9 @@
 
 #include "proto/proto.h"
 
-/* The steps left. Each time that PCRE2 tries one item of the pattern at one position of the text costs one
- * step, and one more for each 32 bytes of the text, because an item may scan the text. An expression that is
- * too large for counting costs an estimate. Only pprof/regex.c can create or change a budget. */
+/* The steps left. Each attempt of PCRE2 to match one item of the pattern at one position of the text costs
+ * one step, and one more for each 32 bytes of the text, because an item may scan the text. An expression that
+ * is too large for counting costs an estimate. Only pprof/regex.c can create or change a budget. */
 struct regex_budget;
 /* Return the budget for the expressions in a profile (drop_frames, keep_frames), and the budget for the
  * user's expressions. Each grows with the profile's strings (the user's also with its labels), so that it

@@ -14,10 +14,11 @@
 #include "pprof/regex.h"
 #include "base/banned.h"
 
-/* MAX_REPEAT and MAX_DEPTH are Go's limits. MAX_WIDE limits `wide` of struct parser. */
+/* MAX_REPEAT and MAX_DEPTH are Go's limits. MAX_CLASS_CHARACTERS limits `class_characters` of struct
+ * parser. */
 #define MAX_REPEAT 1000
 #define MAX_DEPTH 1000
-#define MAX_WIDE (UINT64_C(16) << 20)
+#define MAX_CLASS_CHARACTERS (UINT64_C(16) << 20)
 #define MAX_RUNE 0x10FFFFu
 
 /* An open group. */
@@ -29,7 +30,7 @@ struct level {
 /* The last operand, to which the next repeat applies. Flags may stand between them. */
 struct operand {
     size_t from, to; /* range in the output, including repeats */
-    unsigned copies; /* the product of nested repeat counts, at its maximum; 0: no operand */
+    unsigned copies; /* the largest product of nested repeat counts; 0: no operand */
     unsigned repeats;
 };
 
@@ -40,9 +41,9 @@ struct parser {
     size_t depth;
     struct level levels[MAX_DEPTH + 1];
     struct operand last;
-    const char *repeat; /* the repeat just before; NULL: none */
-    bool no_posix_end;  /* no `:]` is left; avoids a search for each `[:` */
-    uint64_t wide;      /* the number of characters in all ranges of classes */
+    const char *repeat;        /* the repeat just before; NULL: none */
+    bool no_posix_end;         /* no `:]` is left; avoids a search for each `[:` */
+    uint64_t class_characters; /* the number of characters in all ranges of classes */
     struct err *err;
 };
 
@@ -155,7 +156,7 @@ static int read_escape(struct parser *p, uint32_t *ret)
     static const char letters[] = "afnrtv", meant[] = "\a\f\n\r\t\v";
     const char *from = p->at++;
     uint32_t c;
-    int is;
+    int found;
     if (!bytes_left(p))
         return set_error(p, "trailing backslash at end of expression", from, from);
     if (next_rune(p, &c) < 0)
@@ -173,15 +174,15 @@ static int read_escape(struct parser *p, uint32_t *ret)
         *ret = read_octal(p, c);
         return 0;
     }
-    if (c == 'x' && (is = read_hex(p, ret)))
-        return is < 0 ? -1 : 0;
+    if (c == 'x' && (found = read_hex(p, ret)))
+        return found < 0 ? -1 : 0;
     return set_error(p, "invalid escape sequence", from, p->at);
 }
 
 /* ---- classes ------------------------------------------------------------------------------------------- */
 
 /* Reads \d and the like, which match ASCII only. Returns 1, or 0 for another item. */
-static int perl_class(struct parser *p, bool within)
+static int read_perl_class(struct parser *p, bool within)
 {
     if (bytes_left(p) < 2 || p->at[0] != '\\' || !strchr("dDsSwW", p->at[1]))
         return 0;
@@ -197,7 +198,7 @@ static int perl_class(struct parser *p, bool within)
 }
 
 /* Reads \pL, \p{Greek}, \P{^Greek}. Returns 1, 0 for another item, -1 on error. PCRE2 checks the name. */
-static int unicode_class(struct parser *p)
+static int read_unicode_class(struct parser *p)
 {
     const char *from = p->at, *name, *end;
     uint32_t c;
@@ -237,7 +238,7 @@ static int unicode_class(struct parser *p)
 }
 
 /* Reads [:alpha:] within a class. Returns 1, 0 for another item, -1 on error. */
-static int posix_class(struct parser *p)
+static int read_posix_class(struct parser *p)
 {
     static const char *const names[] = {"alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph",
                                         "lower", "print", "punct", "space", "upper", "word",  "xdigit"};
@@ -258,7 +259,7 @@ static int posix_class(struct parser *p)
     return set_error(p, "invalid character class range", from, p->at);
 }
 
-static int class_character(struct parser *p, const char *class, uint32_t *ret)
+static int read_class_character(struct parser *p, const char *class, uint32_t *ret)
 {
     if (!bytes_left(p))
         return set_error(p, "missing closing ]", class, p->end);
@@ -269,19 +270,19 @@ static int read_class_item(struct parser *p, const char *class)
 {
     const char *from = p->at;
     uint32_t low = 0, high = 0;
-    if (class_character(p, class, &low) < 0)
+    if (read_class_character(p, class, &low) < 0)
         return -1;
     put_rune(p, low);
     if (bytes_left(p) < 2 || p->at[0] != '-' || p->at[1] == ']')
         return 0;
     p->at++;
-    if (class_character(p, class, &high) < 0)
+    if (read_class_character(p, class, &high) < 0)
         return -1;
     if (high < low)
         return set_error(p, "invalid character class range", from, p->at);
     /* With (?i) PCRE2 visits each character of a range while it compiles. */
-    p->wide += high - low;
-    if (p->wide > MAX_WIDE)
+    p->class_characters += high - low;
+    if (p->class_characters > MAX_CLASS_CHARACTERS)
         return set_error(p, "expression too large", class, p->at);
     buf_addc(p->out, '-');
     put_rune(p, high);
@@ -296,12 +297,12 @@ static int read_class(struct parser *p)
     if (bytes_left(p) && *p->at == '^')
         buf_addc(p->out, *p->at++);
     for (bool first = true; !bytes_left(p) || *p->at != ']' || first; first = false) {
-        int is = posix_class(p);
-        if (is == 0)
-            is = unicode_class(p);
-        if (is == 0)
-            is = perl_class(p, true);
-        if (is < 0 || (is == 0 && read_class_item(p, class) < 0))
+        int found = read_posix_class(p);
+        if (found == 0)
+            found = read_unicode_class(p);
+        if (found == 0)
+            found = read_perl_class(p, true);
+        if (found < 0 || (found == 0 && read_class_item(p, class) < 0))
             return -1;
     }
     p->at++;
@@ -323,7 +324,7 @@ static int open_group(struct parser *p, const char *as)
 }
 
 /* Reads (?P<name> and (?<name>. Returns 1, 0 for another item, -1 on error. */
-static int named_group(struct parser *p)
+static int read_named_group(struct parser *p)
 {
     const char *from = p->at;
     size_t begin = bytes_left(p) > 4 && from[2] == 'P' && from[3] == '<' ? 4
@@ -349,9 +350,9 @@ static int read_flags(struct parser *p)
     const char *from = p->at;
     bool negative = false, any = false;
     uint32_t c;
-    int is = named_group(p);
-    if (is)
-        return is < 0 ? -1 : 0;
+    int found = read_named_group(p);
+    if (found)
+        return found < 0 ? -1 : 0;
     p->at += 2;
     while (bytes_left(p)) {
         if (next_rune(p, &c) < 0)
@@ -541,16 +542,16 @@ static int read_backslash(struct parser *p)
         break;
     }
     size_t from = p->out->len;
-    int is = unicode_class(p);
-    if (is == 0)
-        is = perl_class(p, false);
-    if (is == 0) {
+    int found = read_unicode_class(p);
+    if (found == 0)
+        found = read_perl_class(p, false);
+    if (found == 0) {
         if (read_escape(p, &c) < 0)
             return -1;
         put_rune(p, c);
     }
     begin_operand(p, from, 1);
-    return is < 0 ? -1 : 0;
+    return found < 0 ? -1 : 0;
 }
 
 static int read_item(struct parser *p)

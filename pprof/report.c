@@ -102,7 +102,8 @@ static void release_settings(struct pprof_job *j)
 
 /* ---- the total ----------------------------------------------------------------------------------------- */
 
-/* Whether a sample belongs to the base of -diff_base, to which the percentages of the report then refer. */
+/* Whether a sample belongs to the base of -diff_base. With a base, the percentages of the report refer to the
+ * base's total. */
 static bool is_in_base(const struct profile *p, const struct profile_sample *s)
 {
     for (size_t i = s->label_at; i < s->label_at + s->n_labels; i++)

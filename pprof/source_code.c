@@ -14,10 +14,10 @@
 #include "base/banned.h"
 
 /* The limit of all cached files together. Above it, the cache is cleared. */
-#define KEPT_MAX ((size_t)256 << 20)
+#define CACHE_MAX ((size_t)256 << 20)
 
 struct file {
-    uint32_t path_id; /* of the path among the profile's strings */
+    uint32_t path_id; /* the index of the path among the profile's strings */
     struct buf text;
     struct source_code_lines lines;
     char *message;
@@ -25,10 +25,11 @@ struct file {
 
 struct source_code {
     struct profile *profile;
-    char *search, *trim;
+    char *search_path, *trim_path;
     bool has_source_path; /* the user gave -source_path */
     struct file **files;
-    size_t n, cap, bytes;
+    size_t n, cap;
+    size_t bytes;     /* of all cached files */
     uint32_t *places; /* by path_id: the index in `files` plus 1; 0: not loaded */
     size_t n_places;
 };
@@ -79,10 +80,10 @@ int source_code_new(struct profile *p, const char *source_path, const char *trim
     if (!s)
         return err_nomem(err);
     s->profile = p;
-    s->search = source_path && *source_path ? strdup(source_path) : getcwd(NULL, 0);
+    s->search_path = source_path && *source_path ? strdup(source_path) : getcwd(NULL, 0);
     s->has_source_path = source_path && *source_path;
-    s->trim = strdup(trim_path ? trim_path : "");
-    if (!s->search || !s->trim) {
+    s->trim_path = strdup(trim_path ? trim_path : "");
+    if (!s->search_path || !s->trim_path) {
         int rc = err_set(err, ERR_LOCAL_IO, "could not stat current dir: %s", strerror(errno));
         source_code_free(s);
         return rc;
@@ -98,8 +99,8 @@ void source_code_free(struct source_code *s)
     clear_cache(s);
     free(s->files);
     free(s->places);
-    free(s->search);
-    free(s->trim);
+    free(s->search_path);
+    free(s->trim_path);
     free(s);
 }
 
@@ -133,7 +134,7 @@ static bool is_below_user_path(const struct source_code *s, const char *path)
 {
     char name[PATH_MAX], real[PATH_MAX];
     struct str dir;
-    for (const char *rest = s->has_source_path ? path_list_begin(s->search) : NULL;
+    for (const char *rest = s->has_source_path ? path_list_begin(s->search_path) : NULL;
          path_list_next(&rest, &dir);) {
         if (dir.n == 0 || dir.n >= sizeof name)
             continue;
@@ -203,12 +204,13 @@ static struct str parent_of(struct str dir)
     return (struct str){dir.p, slash == dir.p ? 1 : (size_t)(slash - dir.p)};
 }
 
-/* *ret is the descriptor, or -1 if there is no file. *ret_refused: a file exists, but may not be shown. */
+/* Looks for the file on the search path. *ret is its descriptor, or -1 if there is no file. *ret_refused: a
+ * file exists, but may not be shown. */
 static int search_file(struct source_code *s, struct str path, int *ret, bool *ret_refused, struct err *err)
 {
     struct str dir, at;
     *ret_refused = false;
-    for (const char *rest = path_list_begin(s->search); path_list_next(&rest, &dir);) {
+    for (const char *rest = path_list_begin(s->search_path); path_list_next(&rest, &dir);) {
         for (;;) {
             if (join_path(s, dir, path, &at, err) < 0)
                 return -1;
@@ -238,14 +240,14 @@ static int set_message(const struct source_code *s, struct str path, int why, ch
         const char *words = strerror(why);
         n = asprintf(ret_message, "open %.*s: %c%s", shown, path.p, tolower(words[0]), words + 1);
     } else {
-        n = asprintf(ret_message, "could not find file %.*s on path %s", shown, path.p, s->search);
+        n = asprintf(ret_message, "could not find file %.*s on path %s", shown, path.p, s->search_path);
     }
     return n < 0 ? err_nomem(err) : 0;
 }
 
 static int open_source(struct source_code *s, struct str name, int *ret, char **ret_message, struct err *err)
 {
-    struct str path = source_code_trim(name, s->trim, s->search);
+    struct str path = source_code_trim(name, s->trim_path, s->search_path);
     bool refused = false;
     int why = 0;
     *ret = -1;
@@ -302,7 +304,7 @@ static int make_places(struct source_code *s, uint32_t path_id, struct err *err)
 
 static int add_file(struct source_code *s, uint32_t path_id, struct err *err)
 {
-    if (s->bytes > KEPT_MAX)
+    if (s->bytes > CACHE_MAX)
         clear_cache(s);
     if (array_reserve((void **)&s->files, &s->cap, s->n + 1, sizeof(struct file *), err) < 0)
         return -1;
@@ -355,7 +357,7 @@ static size_t prefix_length(struct str path, struct str trim)
 
 struct str source_code_trim(struct str path, const char *trim_path, const char *source_path)
 {
-    static const char usual[] = "/proc/self/cwd/./:/proc/self/cwd/";
+    static const char usual_trim_path[] = "/proc/self/cwd/./:/proc/self/cwd/";
     struct str piece;
     const char *rest = path_list_begin(trim_path) ? NULL : path_list_begin(source_path);
     while (path_list_next(&rest, &piece)) {
@@ -364,7 +366,7 @@ struct str source_code_trim(struct str path, const char *trim_path, const char *
             return (struct str){found, path.n - (size_t)(found - path.p)};
     }
     for (int i = 0; i < 2; i++)
-        for (rest = i ? usual : path_list_begin(trim_path); path_list_next(&rest, &piece);) {
+        for (rest = i ? usual_trim_path : path_list_begin(trim_path); path_list_next(&rest, &piece);) {
             size_t n = prefix_length(path, piece);
             if (n)
                 return (struct str){path.p + n, path.n - n};

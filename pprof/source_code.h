@@ -5,7 +5,7 @@
  * upstream, this module reads only regular files whose resolved name ends as a source file's does, or which
  * are below a directory that the user named (-source_path). It reads at most SOURCE_MAX bytes of each. The
  * search follows google/pprof (internal/report/source.go, openSourceFile): it opens an absolute path as it
- * is, and looks for another path below each directory of the search path and below all parents of that
+ * is, and looks for a relative path below each directory of the search path and below all parents of that
  * directory.
  */
 #ifndef PPROF_SOURCE_CODE_H
@@ -35,8 +35,8 @@ int source_code_new(struct profile *p, const char *source_path, const char *trim
 void source_code_free(struct source_code *s);
 
 /* Gets the lines of the file; path_id is its path among the profile's strings. The lines are valid until the
- * next call. *ret_message is NULL, or upstream's message on why the file cannot be read. Returns -1 only for
- * other errors. */
+ * next call. *ret_message is NULL, or the message why the file cannot be read. Returns -1 only for other
+ * errors. */
 int source_code_get(struct source_code *s, uint32_t path_id, const struct source_code_lines **ret,
                     const char **ret_message, struct err *err);
 

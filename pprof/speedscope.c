@@ -13,8 +13,8 @@
 struct speedscope {
     struct stacks stacks;
     struct hash_index by_place;
-    uint32_t *frames; /* by node: the number of its frame */
-    uint32_t *places; /* by frame: one of its nodes */
+    uint32_t *frames;      /* by node: the number of its frame */
+    uint32_t *frame_nodes; /* by frame: one of its nodes */
     size_t n_frames;
 };
 
@@ -28,18 +28,18 @@ struct wanted {
 static bool is_wanted(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
-    const struct node_info *a = w->info, *b = &w->s->stacks.g.nodes[w->s->places[index]].info;
+    const struct node_info *a = w->info, *b = &w->s->stacks.g.nodes[w->s->frame_nodes[index]].info;
     return a->name == b->name && a->file == b->file && a->line == b->line && a->column == b->column &&
            a->address == b->address;
 }
 
-/* Gives each node a frame. Nodes of one place share it. */
+/* Gives each node a frame. Nodes of one place share a frame. */
 static int number_frames(struct speedscope *s)
 {
     const struct graph *g = &s->stacks.g;
     s->frames = malloc((g->n_nodes + 1) * sizeof *s->frames);
-    s->places = calloc(g->n_nodes + 1, sizeof *s->places);
-    if (!s->frames || !s->places)
+    s->frame_nodes = calloc(g->n_nodes + 1, sizeof *s->frame_nodes);
+    if (!s->frames || !s->frame_nodes)
         return err_nomem(s->stacks.job->err);
     for (size_t i = 0; i < g->n_nodes; i++) {
         const struct node_info *info = &g->nodes[i].info;
@@ -52,7 +52,7 @@ static int number_frames(struct speedscope *s)
         if (hash_index_add(&s->by_place, hash, s->stacks.job->err) < 0)
             return -1;
         s->frames[i] = (uint32_t)s->n_frames;
-        s->places[s->n_frames++] = (uint32_t)i;
+        s->frame_nodes[s->n_frames++] = (uint32_t)i;
     }
     return 0;
 }
@@ -61,7 +61,7 @@ static int write_frames(struct speedscope *s, struct buf *name)
 {
     const struct pprof_job *j = s->stacks.job;
     for (size_t i = 0; i < s->n_frames; i++) {
-        const struct node_info *info = &s->stacks.g.nodes[s->places[i]].info;
+        const struct node_info *info = &s->stacks.g.nodes[s->frame_nodes[i]].info;
         buf_clear(name);
         node_name(&s->stacks.g, info, name);
         if (buf_check(name, "a name", j->err) < 0)
@@ -82,22 +82,22 @@ static int write_frames(struct speedscope *s, struct buf *name)
 /* ---- stacks -------------------------------------------------------------------------------------------- */
 
 /* Writes each stack's frames, or its weight if `weights`. Leaves out stacks with a negative value, which a
- * picture cannot show. *ret_left is their number, *ret_sum the sum of the other values. */
-static int write_stacks(struct speedscope *s, bool weights, size_t *ret_left, int64_t *ret_sum)
+ * picture cannot show. *ret_left_out is the number of these stacks, *ret_sum the sum of the other values. */
+static int write_stacks(struct speedscope *s, bool weights, size_t *ret_left_out, int64_t *ret_sum)
 {
     struct out *out = s->stacks.job->out;
     size_t at = 0;
     int more;
-    const char *between = "";
-    *ret_left = 0;
+    const char *separator = "";
+    *ret_left_out = 0;
     *ret_sum = 0;
     while ((more = stacks_next(&s->stacks, &at)) == 1) {
-        *ret_left += s->stacks.value < 0;
+        *ret_left_out += s->stacks.value < 0;
         if (s->stacks.value < 0)
             continue;
         *ret_sum = measure_sum(*ret_sum, s->stacks.value);
-        out_text(out, between);
-        between = ",\n";
+        out_text(out, separator);
+        separator = ",\n";
         if (weights)
             out_format(out, "%" PRId64, s->stacks.value);
         for (size_t i = 0; !weights && i < s->stacks.n_path; i++)
@@ -107,7 +107,7 @@ static int write_stacks(struct speedscope *s, bool weights, size_t *ret_left, in
     return more;
 }
 
-/* Maps the unit to one of the format's. */
+/* Returns the format's word for the unit. */
 static const char *unit_of(const struct pprof_job *j)
 {
     static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds", "seconds", "bytes"};
@@ -119,7 +119,7 @@ static const char *unit_of(const struct pprof_job *j)
 
 static int write_document(struct speedscope *s, struct pprof_job *j, struct buf *name)
 {
-    size_t left = 0;
+    size_t left_out = 0;
     int64_t sum = 0;
     out_text(j->out,
              "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"version\":\"0.0.1\","
@@ -130,14 +130,15 @@ static int write_document(struct speedscope *s, struct pprof_job *j, struct buf 
     out_text(j->out, "]},\n\"profiles\":[{\"type\":\"sampled\",\"name\":");
     out_json(j->out, profile_str(j->profile, j->profile->sample_types[j->value_index].type));
     out_format(j->out, ",\"unit\":\"%s\",\"startValue\":0,\n\"samples\":[", unit_of(j));
-    if (write_stacks(s, false, &left, &sum) < 0)
+    if (write_stacks(s, false, &left_out, &sum) < 0)
         return -1;
     out_text(j->out, "],\n\"weights\":[");
-    if (write_stacks(s, true, &left, &sum) < 0)
+    if (write_stacks(s, true, &left_out, &sum) < 0)
         return -1;
     out_format(j->out, "],\n\"endValue\":%" PRId64 "}]}\n", sum);
-    if (left > 0)
-        job_message(j, "%zu stack%s left out, whose values are below zero", left, left == 1 ? "" : "s");
+    if (left_out > 0)
+        job_message(j, "%zu stack%s left out, whose values are below zero", left_out,
+                    left_out == 1 ? "" : "s");
     return 0;
 }
 
@@ -152,7 +153,7 @@ int speedscope_write(struct pprof_job *j)
         rc = write_document(&s, j, &name);
     buf_release(&name);
     free(s.frames);
-    free(s.places);
+    free(s.frame_nodes);
     hash_index_release(&s.by_place);
     stacks_release(&s.stacks);
     return rc;

@@ -1,5 +1,5 @@
-/* Iterates over the stacks of a profile, each with the value of the samples that have exactly this stack, for
- * the formats of other tools. */
+/* Iterates over the stacks of a profile, for the formats of other tools. The value of a stack is that of the
+ * samples that have exactly this stack. */
 #ifndef PPROF_STACKS_H
 #define PPROF_STACKS_H
 

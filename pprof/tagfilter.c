@@ -12,8 +12,8 @@
 #define MAX_TEXT ((size_t)64 << 20)
 
 struct tagfilter {
-    struct str key; /* NULL p: any key */
-    bool range;
+    struct str key; /* p is NULL: any key */
+    bool is_range;
     bool at_least, at_most;
     double low, high;
     struct str unit;
@@ -132,9 +132,9 @@ static int add_regexes(struct tagfilter *f, struct pprof_job *j, const char *nam
     }
 }
 
-/* Whether one expression matches `key:text` of any label. */
-static bool any_label(struct tagfilter *f, struct regex *r, const struct profile *p,
-                      const struct profile_sample *s)
+/* Whether the expression matches `key:text` of any label of the sample. */
+static bool matches_any_label(struct tagfilter *f, struct regex *r, const struct profile *p,
+                              const struct profile_sample *s)
 {
     for (size_t i = s->label_at; i < s->label_at + s->n_labels; i++) {
         const struct profile_label *l = &p->labels[i];
@@ -151,11 +151,11 @@ static bool any_label(struct tagfilter *f, struct regex *r, const struct profile
     return false;
 }
 
-static bool has_text(struct tagfilter *f, const struct profile *p, const struct profile_sample *s)
+static bool matches_text(struct tagfilter *f, const struct profile *p, const struct profile_sample *s)
 {
     if (!f->key.p) {
         for (size_t i = 0; i < f->n_regexes; i++)
-            if (!any_label(f, f->regexes[i], p, s))
+            if (!matches_any_label(f, f->regexes[i], p, s))
                 return false;
         return true;
     }
@@ -179,11 +179,11 @@ static int parse_filter(struct tagfilter *f, struct pprof_job *j, const char *na
         f->key = (struct str){value.p, (size_t)(equals - value.p)};
         value = (struct str){equals + 1, value.n - f->key.n - 1};
     }
-    int is = parse_range(f, value, j->err);
-    f->range = is > 0;
-    if (is > 0)
+    int is_range = parse_range(f, value, j->err);
+    f->is_range = is_range > 0;
+    if (is_range > 0)
         job_message(j, "%s:Interpreted '%.*s' as range, not regexp", name, (int)value.n, value.p);
-    return is < 0 ? -1 : is > 0 ? 0 : add_regexes(f, j, name, value);
+    return is_range < 0 ? -1 : is_range > 0 ? 0 : add_regexes(f, j, name, value);
 }
 
 int tagfilter_new(struct pprof_job *j, const char *name, const char *value, struct tagfilter **ret)
@@ -215,7 +215,7 @@ void tagfilter_free(struct tagfilter *f)
 
 bool tagfilter_matches(struct tagfilter *f, const struct pprof_job *j, const struct profile_sample *s)
 {
-    return f->range ? in_range(f, j, s) : has_text(f, j->profile, s);
+    return f->is_range ? in_range(f, j, s) : matches_text(f, j->profile, s);
 }
 
 int tagfilter_check(const struct tagfilter *f, struct err *err)

@@ -13,15 +13,15 @@
 /* The most bytes of all values of a label together. */
 #define MAX_NAME ((size_t)64 << 20)
 
-/* The frames of one key: a location for each name, by the name's string. */
+/* The frames made of one label: a location for each text of the label's values, by the text's string. */
 struct key {
-    uint32_t string;
+    uint32_t string;     /* of the label's key */
     uint32_t *locations; /* index + 1; 0: none yet */
-    size_t n;
+    size_t cap_locations;
     bool matched;
 };
 
-struct maker {
+struct frame_maker {
     struct pprof_job *j;
     struct key *roots, *leaves; /* the first key is the outermost frame */
     size_t n_roots, n_leaves;
@@ -59,8 +59,9 @@ static void add_value(struct buf *to, struct str value, bool *any)
     buf_add(to, value.p, value.n);
 }
 
-/* Adds all values of the label: texts, then numbers, with units if any of them has one. */
-static bool add_values(struct maker *m, const struct profile_sample *s, uint32_t key)
+/* Adds all values of the label: texts, then numbers, with units if any number has one. Returns false if there
+ * are no values. */
+static bool add_values(struct frame_maker *m, const struct profile_sample *s, uint32_t key)
 {
     const struct profile *p = m->j->profile;
     const struct profile_label *labels = p->labels + s->label_at;
@@ -81,7 +82,7 @@ static bool add_values(struct maker *m, const struct profile_sample *s, uint32_t
     return any;
 }
 
-static int add_location(struct maker *m, uint32_t name, uint32_t file)
+static int add_location(struct frame_maker *m, uint32_t name, uint32_t file)
 {
     struct profile *p = m->j->profile;
     struct profile_function function = {.id = m->next_function++, .name = name, .filename = file};
@@ -92,8 +93,8 @@ static int add_location(struct maker *m, uint32_t name, uint32_t file)
                : profile_add_location(p, &location, &line, m->j->err);
 }
 
-/* The frame of that key for this sample. */
-static int frame_of(struct maker *m, const struct profile_sample *s, struct key *key, uint32_t *ret)
+/* Finds or makes the frame for a sample's values of a key. */
+static int frame_of(struct frame_maker *m, const struct profile_sample *s, struct key *key, uint32_t *ret)
 {
     struct profile *p = m->j->profile;
     uint32_t name;
@@ -102,12 +103,12 @@ static int frame_of(struct maker *m, const struct profile_sample *s, struct key 
     if (buf_check(&m->name, "a label's values", m->j->err) < 0 ||
         profile_intern(p, buf_str(&m->name), m->name.len, &name, m->j->err) < 0)
         return -1;
-    if (name >= key->n) {
-        size_t had = key->n;
-        if (array_reserve((void **)&key->locations, &key->n, (size_t)name + 1, sizeof *key->locations,
-                          m->j->err) < 0)
+    if (name >= key->cap_locations) {
+        size_t had = key->cap_locations;
+        if (array_reserve((void **)&key->locations, &key->cap_locations, (size_t)name + 1,
+                          sizeof *key->locations, m->j->err) < 0)
             return -1;
-        memset(key->locations + had, 0, (key->n - had) * sizeof *key->locations);
+        memset(key->locations + had, 0, (key->cap_locations - had) * sizeof *key->locations);
     }
     if (!key->locations[name]) {
         if (add_location(m, name, key->string) < 0)
@@ -120,7 +121,7 @@ static int frame_of(struct maker *m, const struct profile_sample *s, struct key 
 
 /* Puts the frames of the leaves below a sample's stack, and those of the roots above it. A stack starts at
  * the innermost frame, so the last key comes first. */
-static int add_frames(struct maker *m, size_t sample)
+static int add_frames(struct frame_maker *m, size_t sample)
 {
     struct profile *p = m->j->profile;
     struct profile_sample s = p->samples[sample];
@@ -139,7 +140,7 @@ static int add_frames(struct maker *m, size_t sample)
     return profile_set_stack(p, sample, m->stack, depth, m->j->err);
 }
 
-static int add_all_frames(struct maker *m)
+static int add_all_frames(struct frame_maker *m)
 {
     const struct profile *p = m->j->profile;
     for (size_t i = 0; i < p->n_locations; i++)
@@ -154,10 +155,10 @@ static int add_all_frames(struct maker *m)
     return 0;
 }
 
-static void warn_missing(const struct pprof_job *j, const char *asked, const struct key *keys, size_t n,
+static void warn_missing(const struct pprof_job *j, const char *list, const struct key *keys, size_t n,
                          const char *name)
 {
-    bool matched = !asked || !*asked;
+    bool matched = !list || !*list;
     for (size_t i = 0; i < n; i++)
         matched = matched || keys[i].matched;
     if (!matched)
@@ -173,7 +174,7 @@ static void release_keys(struct key *keys, size_t n)
 
 int tagroots_add(struct pprof_job *j)
 {
-    struct maker m = {.j = j, .name = BUF_INIT(MAX_NAME)};
+    struct frame_maker m = {.j = j, .name = BUF_INIT(MAX_NAME)};
     const struct report_settings *s = j->settings;
     int rc = 0;
     if (split_keys(j->profile, s->tagroot, &m.roots, &m.n_roots, j->err) < 0 ||

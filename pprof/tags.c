@@ -1,7 +1,7 @@
 /*
  * -tags: the values of the samples' labels, and the weight of each.
  *
- * Numbers count as their text. Keys and values are counted by their strings, and sorted for output.
+ * A number counts as its text. Keys and values are counted by their strings, and sorted for output.
  */
 #include <stdlib.h>
 

@@ -20,7 +20,7 @@ static int intern_string(struct top *t, struct str s, uint32_t *ret)
 }
 
 /* Finds or adds the function of a node. */
-static int find_node_function(struct top *t, const struct node_info *info, uint32_t *ret)
+static int intern_node_function(struct top *t, const struct node_info *info, uint32_t *ret)
 {
     const struct profile *from = t->j->profile;
     struct profile_function f = {.start_line = info->start_line};
@@ -41,7 +41,7 @@ static int add_node(struct top *t, const struct node *n)
     int64_t values[2] = {
         profile_double_to_int(measure_scale(node_cum(n), j->sample_unit, j->output_unit, &unit)),
         profile_double_to_int(measure_scale(node_flat(n), j->sample_unit, j->output_unit, &unit))};
-    return find_node_function(t, &n->info, &line.function) < 0 ||
+    return intern_node_function(t, &n->info, &line.function) < 0 ||
                    profile_add_location(t->to, &l, &line, j->err) < 0
                ? -1
                : profile_add_sample(t->to, &(struct profile_new_sample){&at, 1, values, NULL, 0}, j->err);

@@ -67,7 +67,7 @@ static size_t add_line(struct traces *t, const struct placed *labels, size_t n)
     return i;
 }
 
-/* Writes the sample's texts, or its numbers: a line for each key, in order. */
+/* Writes the sample's text labels, or with `numbers` its numeric labels: a line for each key, in order. */
 static int write_labels(struct traces *t, const struct profile_sample *s, bool numbers)
 {
     const struct profile *p = t->j->profile;
@@ -134,13 +134,13 @@ static int write_sample(struct traces *t, size_t i)
 
 static int write_header(struct pprof_job *j)
 {
-    struct heading labels = HEADING_INIT;
-    heading_add_profile(j, &labels);
-    out_add(j->out, buf_str(&labels.text), labels.text.len);
-    if (labels.n == 0)
+    struct heading lines = HEADING_INIT;
+    heading_add_profile(j, &lines);
+    out_add(j->out, buf_str(&lines.text), lines.text.len);
+    if (lines.n_lines == 0)
         out_text(j->out, "\n");
-    int rc = buf_check(&labels.text, "the heading of the report", j->err);
-    buf_release(&labels.text);
+    int rc = buf_check(&lines.text, "the heading of the report", j->err);
+    buf_release(&lines.text);
     return rc;
 }
 

@@ -61,7 +61,8 @@ static size_t node_limit(const struct pprof_job *j, const struct graph *g, const
     return limit;
 }
 
-/* Keeps at most nodecount nodes. In a picture their order depends on the edges, so makes both again. */
+/* Keeps at most nodecount nodes. In a picture the order of the nodes depends on the edges, so this function
+ * makes the edges again and sorts the nodes again. */
 static int limit_nodes(struct pprof_job *j, struct graph *g, const struct graph_tags *tags,
                        int64_t edge_cutoff)
 {
@@ -82,7 +83,7 @@ static int choose_nodes(struct pprof_job *j, struct graph *g, struct graph_tags 
 {
     if (node_cutoff > 0)
         j->nodes_dropped = graph_keep(g, node_cutoff);
-    j->nodes_before = g->n_order;
+    j->nodes_before_limit = g->n_order;
     if (tags && (graph_connect(g, j->err) < 0 || graph_tags_find(tags, j, g, node_cutoff) < 0))
         return -1;
     if (graph_sort(g, choose_order(j), j->err) < 0)
@@ -115,7 +116,7 @@ int trim_graph(struct pprof_job *j, struct graph *g, struct graph_tags *tags)
     if (choose_nodes(j, g, tags, node_cutoff, edge_cutoff) < 0)
         return -1;
     if (options.only_inlined)
-        g->options.least = edge_cutoff;
+        g->options.min_edge_weight = edge_cutoff;
     if (!tags && graph_connect(g, j->err) < 0)
         return -1;
     j->edges_dropped = graph_drop_edges(g, edge_cutoff);

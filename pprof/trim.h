@@ -11,7 +11,7 @@
  */
 int trim_graph(struct pprof_job *j, struct graph *g, struct graph_tags *tags);
 
-/* Shortens the functions' files as the settings trim_path and source_path say (source_code_trim). */
+/* Shortens the file names of functions as the settings trim_path and source_path say (source_code_trim). */
 int trim_paths(struct pprof_job *j);
 
 #endif

@@ -5,7 +5,7 @@
 
 /* ---- places -------------------------------------------------------------------------------------------- */
 
-/* Finds nodes by their place. */
+/* The index of the nodes by their place. */
 struct places {
     struct hash_index by_info;
     size_t cap_nodes;
@@ -35,8 +35,8 @@ static bool is_wanted(const void *ctx, uint32_t index)
     return same_info(&w->g->nodes[index].info, w->info);
 }
 
-static int add_place(struct graph *g, struct places *places, const struct node_info *info, uint32_t *ret,
-                     struct err *err)
+static int intern_place(struct graph *g, struct places *places, const struct node_info *info, uint32_t *ret,
+                        struct err *err)
 {
     uint64_t hash = hash_info(hash_index_seed(&places->by_info), info);
     *ret = hash_index_find(&places->by_info, hash, is_wanted, &(struct wanted){g, info});
@@ -102,7 +102,7 @@ static int find_places(struct graph *g, struct places *places, const uint32_t *f
         g->frame_at[i] = (uint32_t)n;
         for (size_t at = 0; at < l->n_lines || at == 0; at++) {
             struct node_info info = info_of(g, l, at < l->n_lines ? &p->lines[l->line_at + at] : NULL, files);
-            if (add_place(g, places, &info, &g->frames[n], err) < 0)
+            if (intern_place(g, places, &info, &g->frames[n], err) < 0)
                 return -1;
             n++;
         }
@@ -156,7 +156,7 @@ int64_t node_cum(const struct node *n)
 
 /* ---- counting ------------------------------------------------------------------------------------------ */
 
-/* Keeps the counters of a node side by side in memory, because every frame of every stack needs both. */
+/* The counters of a node that every frame of every stack needs, side by side in memory. */
 struct node_count {
     int64_t cum;
     uint32_t seen; /* index + 1 of the last sample counted */
@@ -168,38 +168,39 @@ struct node_counts {
     const struct walk *walk;
     struct node_count *cum;
     int64_t *flat;
-    uint64_t *inlined;           /* only if requested */
+    uint64_t *inlined_bound;     /* only with only_inlined */
     int64_t *flat_div, *cum_div; /* only for means */
 };
 
-static int node_counts_init(struct node_counts *t, const struct graph *g, const struct walk *walk,
+static int node_counts_init(struct node_counts *counts, const struct graph *g, const struct walk *walk,
                             struct err *err)
 {
     size_t n = g->n_nodes + 1;
     bool mean = g->options.mean, inlined = g->options.only_inlined;
-    *t = (struct node_counts){.g = g,
-                              .walk = walk,
-                              .cum = calloc(n, sizeof *t->cum),
-                              .flat = calloc(n, sizeof *t->flat),
-                              .inlined = inlined ? calloc(n, sizeof *t->inlined) : NULL,
-                              .flat_div = mean ? calloc(n, sizeof *t->flat_div) : NULL,
-                              .cum_div = mean ? calloc(n, sizeof *t->cum_div) : NULL};
-    bool there = t->cum && t->flat && (!inlined || t->inlined) && (!mean || (t->flat_div && t->cum_div));
-    return there ? 0 : err_nomem(err);
+    *counts = (struct node_counts){.g = g,
+                                   .walk = walk,
+                                   .cum = calloc(n, sizeof *counts->cum),
+                                   .flat = calloc(n, sizeof *counts->flat),
+                                   .inlined_bound = inlined ? calloc(n, sizeof *counts->inlined_bound) : NULL,
+                                   .flat_div = mean ? calloc(n, sizeof *counts->flat_div) : NULL,
+                                   .cum_div = mean ? calloc(n, sizeof *counts->cum_div) : NULL};
+    bool complete = counts->cum && counts->flat && (!inlined || counts->inlined_bound) &&
+                    (!mean || (counts->flat_div && counts->cum_div));
+    return complete ? 0 : err_nomem(err);
 }
 
-static void node_counts_release(struct node_counts *t)
+static void node_counts_release(struct node_counts *counts)
 {
-    free(t->cum);
-    free(t->flat);
-    free(t->inlined);
-    free(t->flat_div);
-    free(t->cum_div);
+    free(counts->cum);
+    free(counts->flat);
+    free(counts->inlined_bound);
+    free(counts->flat_div);
+    free(counts->cum_div);
 }
 
 /* The sample that is being counted. */
 struct sample_count {
-    struct node_counts *t;
+    struct node_counts *counts;
     uint32_t stamp, leaf;
     int64_t w, div;
     uint64_t size; /* |w|, at least 1 */
@@ -213,49 +214,49 @@ static uint64_t add_sizes(uint64_t a, uint64_t b)
 static inline int count_node(void *ctx, uint32_t node, bool inlined, struct err *err)
 {
     struct sample_count *c = ctx;
-    struct node_counts *t = c->t;
-    struct node_count *tally = &t->cum[node];
+    struct node_counts *counts = c->counts;
+    struct node_count *tally = &counts->cum[node];
     (void)err;
     c->leaf = node;
-    if (inlined && t->inlined)
-        t->inlined[node] = add_sizes(t->inlined[node], c->size);
+    if (inlined && counts->inlined_bound)
+        counts->inlined_bound[node] = add_sizes(counts->inlined_bound[node], c->size);
     bool again = tally->seen == c->stamp;
     tally->seen = c->stamp;
     tally->cum = measure_sum(tally->cum, again ? 0 : c->w);
     if (c->div)
-        t->cum_div[node] = measure_sum(t->cum_div[node], again ? 0 : c->div);
+        counts->cum_div[node] = measure_sum(counts->cum_div[node], again ? 0 : c->div);
     return 0;
 }
 
 static int count_samples(void *ctx, size_t begin, size_t end, struct err *err)
 {
-    struct node_counts *t = ctx;
+    struct node_counts *counts = ctx;
     for (size_t i = begin; i < end; i++) {
-        struct sample_count c = {.t = t, .stamp = (uint32_t)i + 1, .leaf = GRAPH_NONE};
-        if (!graph_weight(t->g, i, &c.w, &c.div))
+        struct sample_count c = {.counts = counts, .stamp = (uint32_t)i + 1, .leaf = GRAPH_NONE};
+        if (!graph_weight(counts->g, i, &c.w, &c.div))
             continue;
         c.size = c.w < 0 ? -(uint64_t)c.w : c.w > 0 ? (uint64_t)c.w : 1;
-        if (walk_stack(t->walk, &t->g->profile->samples[i], count_node, &c, err) < 0)
+        if (walk_stack(counts->walk, &counts->g->profile->samples[i], count_node, &c, err) < 0)
             return -1;
         if (c.leaf == GRAPH_NONE)
             continue;
-        t->flat[c.leaf] = measure_sum(t->flat[c.leaf], c.w);
+        counts->flat[c.leaf] = measure_sum(counts->flat[c.leaf], c.w);
         if (c.div)
-            t->flat_div[c.leaf] = measure_sum(t->flat_div[c.leaf], c.div);
+            counts->flat_div[c.leaf] = measure_sum(counts->flat_div[c.leaf], c.div);
     }
     return 0;
 }
 
-static void add_node_counts(struct graph *g, const struct node_counts *t)
+static void add_node_counts(struct graph *g, const struct node_counts *counts)
 {
     for (size_t i = 0; i < g->n_nodes; i++) {
         struct node *n = &g->nodes[i];
-        n->flat = measure_sum(n->flat, t->flat[i]);
-        n->cum = measure_sum(n->cum, t->cum[i].cum);
-        n->inlined = add_sizes(n->inlined, t->inlined ? t->inlined[i] : 0);
+        n->flat = measure_sum(n->flat, counts->flat[i]);
+        n->cum = measure_sum(n->cum, counts->cum[i].cum);
+        n->inlined_bound = add_sizes(n->inlined_bound, counts->inlined_bound ? counts->inlined_bound[i] : 0);
         if (g->options.mean) {
-            n->flat_div = measure_sum(n->flat_div, t->flat_div[i]);
-            n->cum_div = measure_sum(n->cum_div, t->cum_div[i]);
+            n->flat_div = measure_sum(n->flat_div, counts->flat_div[i]);
+            n->cum_div = measure_sum(n->cum_div, counts->cum_div[i]);
         }
     }
 }

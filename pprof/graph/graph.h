@@ -32,7 +32,7 @@ struct node {
     struct node_info info;
     int64_t flat, flat_div, cum, cum_div;
     uint32_t first_in, first_out; /* its edges, linked by next_in and next_out */
-    uint64_t inlined;             /* with only_inlined: an upper bound of the weight of its inlined calls */
+    uint64_t inlined_bound; /* with only_inlined: an upper bound of the weight of the inlined calls into it */
     bool kept;
 };
 
@@ -51,9 +51,9 @@ struct graph_options {
     bool objnames;      /* distinguish places of different binaries, and record start lines */
     bool drop_negative;
     bool tree; /* call tree: a node for each path to a place */
-    /* Compute edges only to find inlined calls, and only edges whose |weight| is at least `least`. */
+    /* Compute edges only to find inlined calls, and only edges whose |weight| is at least min_edge_weight. */
     bool only_inlined;
-    int64_t least;
+    int64_t min_edge_weight;
     unsigned threads; /* 1 or 2; 0: chosen by size */
 };
 
@@ -80,8 +80,7 @@ int graph_init(struct graph *g, struct profile *profile, const struct graph_opti
                struct err *err);
 void graph_release(struct graph *g);
 
-/* Computes flat and cum. Puts every node with a value into `order`, without negative ones if the options say
- * so. */
+/* Computes flat and cum. Puts every node with a value to show (graph_shows) into `order`. */
 int graph_count(struct graph *g, struct err *err);
 /* Works like graph_count for a call tree, whose nodes replace those of graph_init. */
 int graph_grow_tree(struct graph *g, struct err *err);
@@ -123,7 +122,7 @@ int graph_drop_redundant(struct graph *g, struct err *err);
 bool graph_has_edges(const struct graph *g, uint32_t first, bool in);
 /* Sorts edges: the heaviest first, then by name. */
 int graph_sort_edges(const struct graph *g, uint32_t *edges, size_t n, struct err *err);
-/* The edges into or out of a node, sorted as above. The caller frees ret->items. */
+/* The edges into or out of a node, sorted as graph_sort_edges does. The caller frees ret->items. */
 struct graph_edges {
     uint32_t *items;
     size_t n;

@@ -7,19 +7,19 @@
  * are the same either way.
  *
  * If only edges of inlined calls are needed, most nodes are skipped: graph_count has computed an upper bound
- * of each node's inlined weight.
+ * of the weight of the inlined calls into each node.
  */
 #include <stdlib.h>
 
 #include "pprof/graph/graph_walk.h"
 #include "base/banned.h"
 
-/* TOGETHER calls are looked up together. A table begins with 2^FIRST_BITS slots. */
-enum { TOGETHER = 64, FIRST_BITS = 8 };
+/* The number of calls that are looked up together. A table begins with 2^FIRST_BITS slots. */
+enum { BATCH = 64, FIRST_BITS = 8 };
 
 /* A call and its counters. */
 struct call {
-    uint32_t from, to; /* numbers of kept nodes */
+    uint32_t from, to; /* the numbers of two kept nodes */
     int64_t weight;
     uint32_t seen; /* index + 1 of the last sample counted */
     bool residual, inlined;
@@ -33,10 +33,10 @@ struct calls {
     struct call *calls;      /* in the order of their first occurrence */
     int64_t *divs;           /* by call, for means */
     size_t n, cap, cap_divs;
-    uint32_t *slots;                /* open addressing: index of a call + 1; 0: empty */
-    unsigned bits;                  /* log2 of the number of slots; 0: no table */
-    uint64_t seed;                  /* of the hash */
-    struct call gathered[TOGETHER]; /* calls to look up */
+    uint32_t *slots;             /* open addressing: index of a call + 1; 0: empty */
+    unsigned bits;               /* log2 of the number of slots; 0: no table */
+    uint64_t seed;               /* of the hash */
+    struct call gathered[BATCH]; /* calls to look up */
 };
 
 static uint64_t hash_of(const struct calls *c, const struct call *call)
@@ -113,7 +113,7 @@ static inline int add_call(struct calls *c, uint64_t hash, const struct call *ca
 /* Counts the first n gathered calls. */
 static int count_gathered(struct calls *c, size_t n, int64_t div, struct err *err)
 {
-    uint64_t hashes[TOGETHER];
+    uint64_t hashes[BATCH];
     for (size_t i = 0; i < n; i++) {
         hashes[i] = hash_of(c, &c->gathered[i]);
         __builtin_prefetch(&c->slots[hashes[i] >> (64 - c->bits)]);
@@ -125,7 +125,7 @@ static int count_gathered(struct calls *c, size_t n, int64_t div, struct err *er
 }
 
 /* A stack whose calls are being gathered. */
-struct gathering {
+struct gathered_stack {
     struct calls *calls;
     uint32_t from, stamp;
     bool residual;
@@ -133,20 +133,22 @@ struct gathering {
     size_t n; /* gathered calls */
 };
 
-/* Has no branch on kept or wanted nodes, because a processor could not predict it. */
+/* Does not branch on whether a node is kept or wanted, because the processor could not predict such a
+ * branch. */
 static inline int gather_call(void *ctx, uint32_t to, bool inlined, struct err *err)
 {
-    struct gathering *m = ctx;
-    struct calls *c = m->calls;
+    struct gathered_stack *stack = ctx;
+    struct calls *c = stack->calls;
     bool kept = to != WALK_NONE;
-    c->gathered[m->n] = (struct call){m->from, to, m->weight, m->stamp, m->residual, inlined};
-    m->n += (to < c->n_wanted) & (m->from != to) & (m->from != WALK_NONE);
-    m->from = kept ? to : m->from;
-    m->residual = !kept;
-    if (m->n < TOGETHER)
+    c->gathered[stack->n] =
+        (struct call){stack->from, to, stack->weight, stack->stamp, stack->residual, inlined};
+    stack->n += (to < c->n_wanted) & (stack->from != to) & (stack->from != WALK_NONE);
+    stack->from = kept ? to : stack->from;
+    stack->residual = !kept;
+    if (stack->n < BATCH)
         return 0;
-    m->n = 0;
-    return count_gathered(c, TOGETHER, m->div, err);
+    stack->n = 0;
+    return count_gathered(c, BATCH, stack->div, err);
 }
 
 static int add_samples(void *ctx, size_t begin, size_t end, struct err *err)
@@ -155,17 +157,17 @@ static int add_samples(void *ctx, size_t begin, size_t end, struct err *err)
     if (make_slots(c, FIRST_BITS, err) < 0)
         return -1;
     for (size_t i = begin; i < end; i++) {
-        struct gathering m = {.calls = c, .from = WALK_NONE, .stamp = (uint32_t)i + 1};
-        if (!graph_weight(c->g, i, &m.weight, &m.div))
+        struct gathered_stack stack = {.calls = c, .from = WALK_NONE, .stamp = (uint32_t)i + 1};
+        if (!graph_weight(c->g, i, &stack.weight, &stack.div))
             continue;
-        if (walk_stack(c->walk, &c->g->profile->samples[i], gather_call, &m, err) < 0 ||
-            count_gathered(c, m.n, m.div, err) < 0)
+        if (walk_stack(c->walk, &c->g->profile->samples[i], gather_call, &stack, err) < 0 ||
+            count_gathered(c, stack.n, stack.div, err) < 0)
             return -1;
     }
     return 0;
 }
 
-/* Adds the calls of later samples. */
+/* Adds the calls of `from`, whose samples come after those of `to`. */
 static int add_calls(struct calls *to, const struct calls *from, struct err *err)
 {
     for (size_t i = 0; i < from->n; i++) {
@@ -197,7 +199,8 @@ static void calls_release(struct calls *c)
 /* Whether edges into a node are needed: its inlined calls may be heavy enough. */
 static bool is_wanted(const struct graph *g, const struct node *n)
 {
-    return !g->options.only_inlined || (n->inlined > 0 && n->inlined >= (uint64_t)g->options.least);
+    return !g->options.only_inlined ||
+           (n->inlined_bound > 0 && n->inlined_bound >= (uint64_t)g->options.min_edge_weight);
 }
 
 /* Numbers the kept nodes, the wanted ones first. Fills `numbers` (by node) and `nodes` (by number). Returns
@@ -222,7 +225,7 @@ static uint32_t number_kept(const struct graph *g, uint32_t *numbers, uint32_t *
 /* Whether a call becomes an edge. */
 static bool is_edge(const struct graph *g, const struct call *call)
 {
-    return !g->options.only_inlined || measure_abs(call->weight) >= g->options.least;
+    return !g->options.only_inlined || measure_abs(call->weight) >= g->options.min_edge_weight;
 }
 
 /* Makes edges from the calls, and links them to their nodes. */

@@ -6,9 +6,9 @@
 
 struct search {
     const struct graph *g;
-    uint32_t *seen; /* by node: the last search that reached it */
+    uint32_t *seen; /* by node: the number of the last search that reached it */
     uint32_t *queue;
-    uint32_t number;
+    uint32_t number; /* of the current search */
 };
 
 /* Whether another path leads from the edge's caller to its callee. Searches backwards, because nodes have few

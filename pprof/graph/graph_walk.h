@@ -27,12 +27,14 @@ struct walk {
 int walk_init(struct walk *w, const struct graph *g, const uint32_t *values, struct err *err);
 void walk_release(struct walk *w);
 
-/* Visits one node of a stack. `inlined`: its call is inlined into the previous node. */
+/* Receives the value of one node of a stack. `inlined`: the call of this node is inlined into the previous
+ * node. */
 typedef int walk_fn(void *ctx, uint32_t value, bool inlined, struct err *err);
 
-/* Visits each node of a sample's stack, until a visit fails. The compiler inlines it with each visitor. */
+/* Visits each node of a sample's stack, until a visit fails. The compiler inlines this function with each
+ * visitor. */
 static inline __attribute__((always_inline)) int
-walk_stack(const struct walk *w, const struct profile_sample *s, walk_fn *step, void *ctx, struct err *err)
+walk_stack(const struct walk *w, const struct profile_sample *s, walk_fn *visit, void *ctx, struct err *err)
 {
     enum { PIECE = 64 };
     uint32_t piece[PIECE];
@@ -42,13 +44,13 @@ walk_stack(const struct walk *w, const struct profile_sample *s, walk_fn *step, 
             piece[i] = w->values[profile_frame(w->profile, s, --left)];
         for (size_t i = 0; i < n; i++) {
             if (!(piece[i] & WALK_RUN)) {
-                if (step(ctx, piece[i], false, err) < 0)
+                if (visit(ctx, piece[i], false, err) < 0)
                     return -1;
                 continue;
             }
             const uint32_t *run = &w->runs[piece[i] & ~WALK_RUN];
             for (uint32_t at = 1; at <= run[0]; at++)
-                if (step(ctx, run[at], at > 1, err) < 0)
+                if (visit(ctx, run[at], at > 1, err) < 0)
                     return -1;
         }
     }

@@ -1,8 +1,8 @@
 /*
  * Parses the output of addr2line and nm of the GNU binutils.
  *
- * Source: google/pprof internal/binutils/addr2liner.go and addr2liner_nm.go. Unusual lines are parsed exactly
- * as those files do, because the result is visible in reports.
+ * Source: google/pprof internal/binutils/addr2liner.go and addr2liner_nm.go. This file parses unusual lines
+ * exactly as those files do, because the result is visible in reports.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -130,9 +130,9 @@ static bool read_symbol(struct str line, struct nm_symbol *ret)
     if (n != 4 || !read_hex(fields[2], &ret->address) || !read_hex(fields[3], &ret->size))
         return false;
     ret->name = fields[0];
-    ret->data = false;
+    ret->is_data = false;
     for (size_t i = 0; i < fields[1].n; i++)
-        ret->data = ret->data || (fields[1].p[i] && strchr("bBdDrRvVW", fields[1].p[i]));
+        ret->is_data = ret->is_data || (fields[1].p[i] && strchr("bBdDrRvVW", fields[1].p[i]));
     return true;
 }
 
@@ -180,5 +180,5 @@ const struct nm_symbol *nm_find(const struct nm *nm, uint64_t address)
     }
     const struct nm_symbol *s = &nm->symbols[low];
     /* A function's size may be unknown, but data ends at its size. */
-    return s->data && address >= s->address + s->size ? NULL : s;
+    return s->is_data && address >= s->address + s->size ? NULL : s;
 }

@@ -2,9 +2,9 @@
  * Changes a name from c++filt of the GNU binutils to upstream's form.
  *
  * Upstream has its own demangler (github.com/ianlancetaylor/demangle), which can leave out parts. Here these
- * parts are cut out of c++filt's text: template arguments, parameters of a function around a local name,
- * hashes of Rust crates. `c++filt -p` leaves out the parameters of the function itself. docs/pprof.md lists
- * the differences.
+ * parts are cut out of c++filt's text: template arguments, parameters of a function that encloses a local
+ * name, hashes of Rust crates. `c++filt -p` leaves out the parameters of the function itself. docs/pprof.md
+ * lists the differences.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "base/banned.h"
 
 #define NONE SIZE_MAX
-/* Real names are shorter. */
+/* Longer names stay mangled. Real names are shorter. */
 #define MANGLED_MAX 65536u
 
 static bool is_word(char c)
@@ -125,8 +125,9 @@ static bool is_before_local(struct str s, size_t at)
     return begins_at(s, at, "::");
 }
 
-/* Removes the parameters of a function around a local name. Keeps those of a lambda, which identify it. */
-static void cut_around(struct str s, struct buf *to)
+/* Removes the parameters of a function that encloses a local name. Keeps the parameters of a lambda, because
+ * they identify the lambda. */
+static void cut_parameters(struct str s, struct buf *to)
 {
     size_t *partner = match_brackets(s);
     if (!partner) {
@@ -200,7 +201,8 @@ static bool has_part(struct str s, const char *part)
 /* Mangled names have short forms of some standard classes. Upstream keeps these, except in constructors and
  * destructors. */
 static const struct standard {
-    const char *code, *spelled, *whole, *brief;
+    const char *short_code, *long_code; /* in the mangled name */
+    const char *long_name, *short_name;
 } standards[] = {
     {"Ss", "12basic_stringI", "std::basic_string<char, std::char_traits<char>, std::allocator<char> >",
      "std::string"},
@@ -215,10 +217,11 @@ static const struct standard *standard_at(struct str mangled, struct str text, s
     if (!begins_at(text, at, "std::basic_"))
         return NULL;
     for (size_t i = 0; i < sizeof standards / sizeof *standards; i++) {
-        const struct standard *c = &standards[i];
-        size_t behind = at + strlen(c->whole);
-        if (begins_at(text, at, c->whole) && has_part(mangled, c->code) && !has_part(mangled, c->spelled))
-            return begins_at(text, behind, "::basic_") || begins_at(text, behind, "::~basic_") ? NULL : c;
+        const struct standard *known = &standards[i];
+        size_t behind = at + strlen(known->long_name);
+        if (begins_at(text, at, known->long_name) && has_part(mangled, known->short_code) &&
+            !has_part(mangled, known->long_code))
+            return begins_at(text, behind, "::basic_") || begins_at(text, behind, "::~basic_") ? NULL : known;
     }
     return NULL;
 }
@@ -226,10 +229,10 @@ static const struct standard *standard_at(struct str mangled, struct str text, s
 static void shorten_standard(struct str mangled, struct str text, struct buf *to)
 {
     for (size_t i = 0; i < text.n; i++) {
-        const struct standard *c = standard_at(mangled, text, i);
-        if (c) {
-            buf_adds(to, c->brief);
-            i += strlen(c->whole) - 1;
+        const struct standard *known = standard_at(mangled, text, i);
+        if (known) {
+            buf_adds(to, known->short_name);
+            i += strlen(known->long_name) - 1;
         } else {
             buf_addc(to, text.p[i]);
         }
@@ -238,30 +241,30 @@ static void shorten_standard(struct str mangled, struct str text, struct buf *to
 
 static void shorten_cpp(struct str mangled, struct str text, enum demangle mode, struct buf *to)
 {
-    struct buf begun = BUF_INIT(to->max), around = BUF_INIT(to->max);
-    shorten_standard(mangled, text, &begun);
-    struct str name = {buf_str(&begun), begun.len};
+    struct buf standard = BUF_INIT(to->max), cut = BUF_INIT(to->max);
+    shorten_standard(mangled, text, &standard);
+    struct str name = {buf_str(&standard), standard.len};
     if (mode == DEMANGLE_FULL) {
         const char *clone = memmem(name.p, name.n, " [clone ", 8);
         space_angles((struct str){name.p, clone ? (size_t)(clone - name.p) : name.n}, to);
     } else {
-        cut_around(name, &around);
-        name = (struct str){buf_str(&around), around.len};
+        cut_parameters(name, &cut);
+        name = (struct str){buf_str(&cut), cut.len};
         if (mode == DEMANGLE_TEMPLATES)
             space_angles(name, to);
         else
             cut_templates(name, to);
     }
-    to->failed = to->failed || begun.failed || around.failed;
-    to->out_of_memory = to->out_of_memory || begun.out_of_memory || around.out_of_memory;
-    buf_release(&begun);
-    buf_release(&around);
+    to->failed = to->failed || standard.failed || cut.failed;
+    to->out_of_memory = to->out_of_memory || standard.out_of_memory || cut.out_of_memory;
+    buf_release(&standard);
+    buf_release(&cut);
 }
 
 /* ---- Rust ---------------------------------------------------------------------------------------------- */
 
 /* Whether a name has Rust's older form: without its suffix (.llvm.1), it ends in 17h, a hash of 16
- * hexadecimal digits, and E. */
+ * hexadecimal digits (at least 5 of them different), and E. */
 static bool is_old_rust(struct str mangled)
 {
     unsigned seen = 0, distinct = 0;
@@ -313,8 +316,8 @@ static size_t hash_end(struct str s, size_t at)
     return end > at + 1 && end < s.n && s.p[end] == ']' ? end + 1 : at;
 }
 
-/* Removes the hashes of crates. Unless `generics`, also removes generic arguments, but keeps their brackets,
- * and brackets around a type. */
+/* Removes the hashes of crates. Unless `generics`, also removes generic arguments but keeps their brackets.
+ * Keeps brackets around a type. */
 static void shorten_rust(struct str s, bool generics, struct buf *to)
 {
     for (size_t i = 0; i < s.n; i++) {

@@ -1,5 +1,5 @@
 /*
- * Reads an ELF file's addresses: segments, build ID, the place of .text.
+ * Reads the parts of an ELF file that concern addresses: segments, build ID, the place of .text.
  *
  * All reads use pread, not mmap. A file that another process changes thus gives wrong data, but never SIGBUS.
  * A profile may come from any machine, so both classes and both byte orders are supported.
@@ -42,7 +42,8 @@ static uint64_t read_uint(const struct reader *r, const unsigned char *p, size_t
     return v;
 }
 
-/* Reads a field of 8 bytes in the 64-bit class and 4 in the other, at its offset in each. */
+/* Reads a field that has 8 bytes, at offset wide_at, in the 64-bit class, and 4 bytes, at narrow_at, in the
+ * 32-bit class. */
 static uint64_t read_word(const struct reader *r, const unsigned char *p, size_t wide_at, size_t narrow_at)
 {
     return r->wide ? read_uint(r, p + wide_at, 8) : read_uint(r, p + narrow_at, 4);
@@ -161,8 +162,8 @@ static const struct elf_segment *segment_at(const struct elf *e, uint64_t addres
     return NULL;
 }
 
-/* Finds the segment with .text, and a missing build ID. A file without sections is no error. The first of
- * several sections named .text counts, as in debug/elf. */
+/* Finds the segment with .text, and the build ID if it is still missing. A file without sections is no error.
+ * The first of several sections named .text counts, as in debug/elf. */
 static void read_sections(struct reader *r, const unsigned char *header, struct elf *e)
 {
     size_t size = r->wide ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
@@ -223,7 +224,7 @@ void elf_release(struct elf *e)
 
 /* ---- addresses ----------------------------------------------------------------------------------------- */
 
-/* The rules for kernels, whose mappings are special. */
+/* The rules for kernels, whose mappings are special. Returns false for another mapping. */
 static bool kernel_base(const struct elf_segment *s, const struct profile_mapping *m, uint64_t *ret)
 {
     const uint64_t high = UINT64_C(1) << 63, ppc64 = UINT64_C(0xc000000000000000);
@@ -245,7 +246,7 @@ static uint64_t segment_shift(const struct elf_segment *s, const struct profile_
     return m->start - m->offset + s->offset - s->address;
 }
 
-/* `s`: the mapped segment, or NULL. */
+/* Computes the base of a mapping of the segment `s` (NULL: unknown). */
 static int compute_base(const struct elf *e, const struct elf_segment *s, const struct profile_mapping *m,
                         uint64_t *ret, struct err *err)
 {
@@ -285,18 +286,18 @@ int elf_check_base(const struct elf *e, const struct profile_mapping *m, struct 
 static bool is_mapped_from(const struct elf_segment *s, const struct profile_mapping *m)
 {
     uint64_t segment_end = s->offset + s->memory_size, mapping_end = m->offset + (m->limit - m->start);
-    uint64_t into = s->align ? s->address & (s->align - 1) : 0;
+    uint64_t page_offset = s->align ? s->address & (s->align - 1) : 0;
     if (!s->load || s->file_size == 0 || m->offset >= segment_end || s->offset >= mapping_end)
         return false;
     /* The mapping begins before the segment's first page. */
-    if (m->offset < (s->offset > into ? s->offset - into : 0))
+    if (m->offset < (s->offset > page_offset ? s->offset - page_offset : 0))
         return false;
     /* The mapping goes on for a page or more after the segment's last page. */
     return !(m->offset > s->offset && segment_end < m->offset + PAGE && mapping_end >= segment_end + PAGE);
 }
 
-/* Finds the only segment that may belong to the mapping, or of several the only one with the address. Returns
- * false if there is none. For a file without segments, returns true and sets *ret to NULL. */
+/* Finds the only segment that may belong to the mapping; if several may, the only one that has the address.
+ * Returns false if there is none. For a file without segments, returns true and sets *ret to NULL. */
 static bool find_segment(const struct elf *e, const struct profile_mapping *m, uint64_t address,
                          const struct elf_segment **ret)
 {
@@ -325,8 +326,8 @@ int elf_base(const struct elf *e, const struct profile_mapping *m, uint64_t addr
     const struct elf_segment *s = e->text;
     uint64_t base;
     /* A profile without a mapping, as old versions of Go write, has addresses of the file. */
-    bool whole = m->start == 0 && m->limit == 0;
-    if (!whole && (address < m->start || address >= m->limit))
+    bool without_mapping = m->start == 0 && m->limit == 0;
+    if (!without_mapping && (address < m->start || address >= m->limit))
         return err_set(err, ERR_FAILED, "an address is outside the mapping");
     if (m->start < m->limit && !(m->limit >> 63) && !find_segment(e, m, address, &s))
         return err_set(err, ERR_FAILED, "no program header matches mapping info");

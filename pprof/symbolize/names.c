@@ -61,7 +61,8 @@ static void remove_brackets(struct str name, char opening, char closing, struct 
     buf_add(to, name.p + i, name.n - i);
 }
 
-/* Removes the parts of a demangled name that upstream does not show. */
+/* Removes the parts of a demangled C++ name that upstream does not show. For other names leaves *ret as it
+ * is. */
 static int simplify_name(struct namer *n, struct str name, uint32_t *ret)
 {
     if (n->mode->demangle == DEMANGLE_FULL || !looks_like_cpp(name))

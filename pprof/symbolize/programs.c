@@ -17,7 +17,7 @@
  * name one binary in a thousand mappings. Therefore each program has 512 MB, and all programs of a command
  * together have 30 s of processor time. Large binaries take gigabytes and minutes. Therefore the size of the
  * binary and of the input adds to the memory, and the largest size so far adds to the time. The limit of the
- * output grows like that of the memory.
+ * output grows like the limit of the memory.
  */
 #define TOOL_TIMEOUT_MS (INT64_C(15) * 60 * 1000)
 #define TOOL_MEMORY (UINT64_C(512) << 20)
@@ -35,9 +35,9 @@ static const char *const program_names[] = {[SYMBOLIZE_ADDR2LINE] = "addr2line",
 
 /* ---- finding programs ---------------------------------------------------------------------------------- */
 
-/* Looks in the directories of -tools for that program (`NAME:DIRECTORY`), or in those for all programs
- * (`DIRECTORY`). */
-static char *find_in_tools(const char *tools, const char *name, bool own)
+/* Looks for the program in the directories that -tools gives for it alone (`NAME:DIRECTORY`; only_own), or in
+ * those for all programs (`DIRECTORY`). */
+static char *find_in_tools(const char *tools, const char *name, bool only_own)
 {
     char *found = NULL;
     for (size_t n; *tools && !found; tools += n + (tools[n] == ',')) {
@@ -46,7 +46,7 @@ static char *find_in_tools(const char *tools, const char *name, bool own)
         size_t to_colon = colon ? (size_t)(colon - tools) : 0;
         char *path = NULL;
         bool is_own = colon && strlen(name) == to_colon && memcmp(tools, name, to_colon) == 0;
-        if (own ? !is_own : colon != NULL)
+        if (only_own ? !is_own : colon != NULL)
             continue;
         const char *dir = colon ? colon + 1 : tools;
         int length = (int)(n - (size_t)(dir - tools));
@@ -104,9 +104,10 @@ static int64_t children_cpu_ms(void)
            (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
 }
 
-/* The limits of the next program. `most` is the most bytes of output in any case. cpu_ms is 0 or less if no
- * time is left. */
-static struct proc_limits limits_for(struct programs *p, const char *file, struct str input, size_t most)
+/* The limits of the next program. `max_output`: the most bytes of output in any case. cpu_ms is 0 or less if
+ * no time is left. */
+static struct proc_limits limits_for(struct programs *p, const char *file, struct str input,
+                                     size_t max_output)
 {
     struct stat st;
     uint64_t size = file && stat(file, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
@@ -117,7 +118,7 @@ static struct proc_limits limits_for(struct programs *p, const char *file, struc
     return (struct proc_limits){
         .timeout_ms = TOOL_TIMEOUT_MS,
         .cancel_fd = p->cancel_fd,
-        .max_output = (size_t)min_u64(most, TOOL_OUTPUT + bytes * TOOL_OUTPUT_PER_BYTE),
+        .max_output = (size_t)min_u64(max_output, TOOL_OUTPUT + bytes * TOOL_OUTPUT_PER_BYTE),
         .memory = min_u64(TOOL_MEMORY + bytes * TOOL_MEMORY_PER_BYTE, TOOL_MEMORY_MAX),
         .cpu_ms = (int64_t)ms - p->spent_ms};
 }
@@ -126,13 +127,13 @@ struct command {
     const char *const *argv;
     const char *operand; /* the file in argv, or NULL */
     struct str input;
-    size_t most; /* bytes of output */
+    size_t max_output;
 };
 
 /* Any exit code is a success, a signal is a failure. */
 static int run_limited(struct programs *p, const struct command *c, struct proc_result *ret, struct err *err)
 {
-    const struct proc_limits limits = limits_for(p, c->operand, c->input, c->most);
+    const struct proc_limits limits = limits_for(p, c->operand, c->input, c->max_output);
     const char *const *argv = c->argv;
     struct proc_result r;
     int fd = -1;

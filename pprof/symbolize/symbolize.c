@@ -68,7 +68,7 @@ int symbolize(struct profile *p, const char *mode, const struct symbolize_source
     if (p->n_mappings > locations.n_mappings)
         symbolize_say(tools, "The profile has %zu mappings: names are looked up for the first %d of them",
                       p->n_mappings, SYMBOLIZE_MAPPINGS);
-    const struct symbolizing s = {.profile = p, .mode = &m, .tools = tools, .locations = &locations};
+    const struct symbolize_inputs s = {.profile = p, .mode = &m, .tools = tools, .locations = &locations};
     int rc = 0;
     if (m.local)
         rc = symbolize_local(&s, err);

@@ -1,6 +1,6 @@
 /*
- * Looks up function names for profiles without names: in the binaries that the profile names, or at the
- * server that sent it. Also demangles names.
+ * Looks up function names for a profile without names: in the binaries that the profile names, or at the
+ * server that sent the profile. Also demangles names.
  *
  * Source: google/pprof internal/symbolizer, internal/symbolz, internal/binutils and, for the places of
  * binaries, internal/driver/fetch.go. The caller runs programs and sends requests: `struct symbolize_tools`.
@@ -31,7 +31,7 @@ struct symbolize_call {
  * usable output.
  */
 typedef int symbolize_run_fn(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err);
-/* Asks the server that sent a profile for names. The addresses are `0x…+0x…`. */
+/* Asks the server that sent a profile for names. `source` is the profile's URL, `addresses` is `0x…+0x…`. */
 typedef int symbolize_post_fn(void *ctx, const char *source, struct str addresses, struct buf *ret,
                               struct err *err);
 /* Receives a message for the user: one line without a line end. */
@@ -49,7 +49,7 @@ struct symbolize_source {
     char *key, *source;
     uint64_t start;
 };
-/* A list of servers. A list of zeros is empty. */
+/* A list of servers. A zeroed list is empty. */
 struct symbolize_sources {
     struct symbolize_source *items;
     size_t n, cap;
@@ -68,7 +68,7 @@ int symbolize_locate(struct profile *p, const char *search_path, symbolize_say_f
 /* Records that URL as the source of the profile's mappings. A mapping without build ID and file gets the URL
  * as its file; symbolize_remove_urls removes it. */
 int symbolize_collect(struct profile *p, const char *url, struct symbolize_sources *to, struct err *err);
-/* Removes a URL as the file of mappings without a build ID. */
+/* Removes the file of each mapping whose file is a URL and that has no build ID. */
 void symbolize_remove_urls(struct profile *p);
 
 /*
@@ -90,7 +90,7 @@ struct programs {
     /* Set by programs_run. */
     int cancel_fd;
     int64_t spent_ms; /* processor time of all programs so far */
-    uint64_t largest; /* the most bytes of a binary and its input so far */
+    uint64_t largest; /* the largest sum of the bytes of a binary and of its input so far */
 };
 
 /* Runs a program; a symbolize_run_fn. ctx is a struct programs. */

@@ -1,7 +1,8 @@
 /*
  * Names from local binaries: the search for binaries, and the output of addr2line and nm.
  *
- * One call asks for all addresses of a binary. Upstream asks for one at a time, and prefers llvm-symbolizer.
+ * One call asks for all addresses of a binary. Upstream asks for one address at a time, and prefers
+ * llvm-symbolizer.
  *
  * Source: google/pprof internal/symbolizer/symbolizer.go (doLocalSymbolize), internal/binutils,
  * internal/driver/fetch.go (locateBinaries).
@@ -19,7 +20,7 @@
 /* The most output of a program on one binary. */
 #define OUTPUT_MAX ((size_t)1 << 30)
 /* The most files that are tried for one build ID. */
-#define NAMES_MAX 100
+#define CANDIDATES_MAX 100
 
 /* ---- search -------------------------------------------------------------------------------------------- */
 
@@ -69,7 +70,7 @@ static struct str trim_slashes(struct str part)
     return part;
 }
 
-/* Tries the path of these parts. Empty parts are skipped. */
+/* Joins the parts to a path, without the empty ones, and tries that path. */
 static int try_parts(struct search *s, const struct str *parts, size_t n, const char *suffix)
 {
     char path[PATH_MAX];
@@ -108,7 +109,7 @@ static int try_directory(struct search *s, struct str dir, struct str id)
     int n = scandir(path, &names, NULL, compare_names);
     for (int i = 0; i < n; i++) {
         const char *name = names[i]->d_name;
-        if (found == 0 && i < NAMES_MAX && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+        if (found == 0 && i < CANDIDATES_MAX && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
             found = TRY(s, "", dir, id, str_of(name));
         free(names[i]);
     }
@@ -181,18 +182,18 @@ int symbolize_locate(struct profile *p, const char *search_path, symbolize_say_f
                      struct err *err)
 {
     const char *home = getenv("HOME");
-    char *usual = NULL;
+    char *usual_path = NULL;
     if (!search_path || !*search_path) {
-        if (asprintf(&usual, "%s%spprof/binaries", home ? home : "", home && *home ? "/" : "") < 0)
+        if (asprintf(&usual_path, "%s%spprof/binaries", home ? home : "", home && *home ? "/" : "") < 0)
             return err_nomem(err);
-        search_path = usual;
+        search_path = usual_path;
     }
     int rc = 0;
     for (size_t i = 0; rc >= 0 && i < p->n_mappings && i < SYMBOLIZE_MAPPINGS; i++) {
         struct search s = {.profile = p, .mapping = &p->mappings[i], .say = say, .ctx = ctx, .err = err};
         rc = locate_mapping(&s, search_path);
     }
-    free(usual);
+    free(usual_path);
     return rc < 0 ? -1 : 0;
 }
 
@@ -205,13 +206,13 @@ struct lookup {
     const struct symbolize_tools *tools;
     const struct mapped_locations *locations;
     struct err *err;
-    struct function_table functions; /* those that were added */
+    struct function_table functions; /* those that the lookup added */
     struct profile_line *lines;
     size_t cap_lines;
 };
 
 /* Finds or adds the function of a call among those that the lookup has added. */
-static int find_frame_function(struct lookup *l, const struct frame *f, uint32_t *ret)
+static int intern_frame_function(struct lookup *l, const struct frame *f, uint32_t *ret)
 {
     struct profile_function function = {0};
     if (profile_intern(l->profile, f->function.p, f->function.n, &function.name, l->err) < 0 ||
@@ -231,7 +232,7 @@ static int set_frames(struct lookup *l, size_t location, const struct frame *fra
         return -1;
     for (size_t i = 0; i < n; i++) {
         l->lines[i] = (struct profile_line){.line = frames[i].line};
-        if (find_frame_function(l, &frames[i], &l->lines[i].function) < 0)
+        if (intern_frame_function(l, &frames[i], &l->lines[i].function) < 0)
             return -1;
         m->has_functions = m->has_functions || frames[i].function.n;
         m->has_filenames = m->has_filenames || frames[i].file.n;
@@ -250,7 +251,7 @@ static void correct_name(struct frames *frames, const struct nm *nm, uint64_t ad
         frames->items[frames->n - 1].function = s->name;
 }
 
-/* `answer` is addr2line's output on the mapping's locations, in their order. */
+/* Sets the places of a mapping's locations. `answer` is addr2line's output on them, in their order. */
 static int set_places(struct lookup *l, uint32_t mapping, uint64_t base, struct str answer,
                       const struct nm *nm)
 {
@@ -329,15 +330,15 @@ static int write_addresses(const struct lookup *l, uint32_t mapping, uint64_t ba
     return buf_check(to, "the list of addresses", l->err);
 }
 
-/* *why: the reason why there is no output. */
-static int ask_addr2line(struct lookup *l, const struct binary *b, const struct nm *nm, struct err *why)
+/* Sets the places that addr2line finds. *ret_why is the reason if addr2line gives no output. */
+static int ask_addr2line(struct lookup *l, const struct binary *b, const struct nm *nm, struct err *ret_why)
 {
     struct buf input = BUF_INIT(OUTPUT_MAX), places = BUF_INIT(OUTPUT_MAX);
     int rc = write_addresses(l, b->mapping, b->base, &input);
-    why->kind = ERR_NONE;
+    ret_why->kind = ERR_NONE;
     const struct symbolize_call call = {SYMBOLIZE_ADDR2LINE, b->path, {buf_str(&input), input.len}};
     if (rc == 0)
-        rc = run_program(l, &call, &places, why);
+        rc = run_program(l, &call, &places, ret_why);
     if (rc == 0)
         rc = set_places(l, b->mapping, b->base, (struct str){buf_str(&places), places.len}, nm);
     buf_release(&input);
@@ -350,16 +351,16 @@ static int name_locations(struct lookup *l, const struct binary *b)
 {
     struct buf symbols = BUF_INIT(OUTPUT_MAX);
     struct nm nm = {0};
-    struct err no_nm = ERR_INIT, no_places = {.kind = ERR_NOT_FOUND};
-    int rc = run_program(l, &(struct symbolize_call){SYMBOLIZE_NM, b->path, STR("")}, &symbols, &no_nm);
+    struct err nm_why = ERR_INIT, places_why = {.kind = ERR_NOT_FOUND};
+    int rc = run_program(l, &(struct symbolize_call){SYMBOLIZE_NM, b->path, STR("")}, &symbols, &nm_why);
     if (rc == 0)
         rc = nm_read((struct str){buf_str(&symbols), symbols.len}, b->base, &nm, l->err);
     if (rc == 0 && !l->mode->fast)
-        rc = ask_addr2line(l, b, &nm, &no_places);
-    if (rc == 0 && no_places.kind == ERR_NOT_FOUND)
+        rc = ask_addr2line(l, b, &nm, &places_why);
+    if (rc == 0 && places_why.kind == ERR_NOT_FOUND)
         rc = set_symbols(l, b->mapping, &nm);
     /* If addr2line was run, nm only corrects names, so a failure of nm is not reported. */
-    const struct err *why = no_places.kind == ERR_NOT_FOUND ? &no_nm : &no_places;
+    const struct err *why = places_why.kind == ERR_NOT_FOUND ? &nm_why : &places_why;
     if (rc == 0 && why->kind != ERR_NONE)
         report_failure(l, &l->profile->mappings[b->mapping], why->msg);
     nm_release(&nm);
@@ -387,7 +388,7 @@ static const struct profile_location *first_place(const struct lookup *l, uint32
                                                      : NULL;
 }
 
-/* *ret_missing: the binary cannot be opened, or is no suitable ELF file. */
+/* Names a mapping's locations. *ret_missing: the binary cannot be opened, or is no suitable ELF file. */
 static int name_from_file(struct lookup *l, uint32_t mapping, const char *path, uint64_t address,
                           bool *ret_missing)
 {
@@ -437,7 +438,7 @@ static int name_mapping(struct lookup *l, uint32_t mapping, bool *ret_missing)
     return rc;
 }
 
-int symbolize_local(const struct symbolizing *s, struct err *err)
+int symbolize_local(const struct symbolize_inputs *s, struct err *err)
 {
     struct lookup l = {
         .profile = s->profile, .mode = s->mode, .tools = s->tools, .locations = s->locations, .err = err};

@@ -29,7 +29,7 @@ int mapped_locations_init(const struct profile *p, struct mapped_locations *ret,
         return err_nomem(err);
     }
     /* A counting sort. first[m + 2] counts the locations of mapping m. After the sums, first[m + 1] is the
-     * place of its next location. */
+     * place of mapping m's next location. */
     for (size_t i = 0; i < p->n_locations; i++)
         if (p->locations[i].mapping < n)
             m.first[p->locations[i].mapping + 2]++;

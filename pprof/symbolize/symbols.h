@@ -33,14 +33,16 @@ void mapped_locations_release(struct mapped_locations *m);
 
 /* ---- sources of names ---------------------------------------------------------------------------------- */
 
-struct symbolizing {
+/* What symbolize_local and symbolize_remote work on. */
+struct symbolize_inputs {
     struct profile *profile;
     const struct symbolize_mode *mode;
     const struct symbolize_tools *tools;
     const struct mapped_locations *locations;
 };
-int symbolize_local(const struct symbolizing *s, struct err *err);
-int symbolize_remote(const struct symbolizing *s, const struct symbolize_sources *sources, struct err *err);
+int symbolize_local(const struct symbolize_inputs *s, struct err *err);
+int symbolize_remote(const struct symbolize_inputs *s, const struct symbolize_sources *sources,
+                     struct err *err);
 int symbolize_names(struct profile *p, const struct symbolize_mode *mode, const struct symbolize_tools *tools,
                     struct err *err);
 
@@ -52,21 +54,21 @@ struct frame {
     int64_t line;
 };
 struct frames {
-    struct frame *items; /* freed by the caller; the next call reuses it */
+    struct frame *items; /* freed by the caller; the next addr2line_next reuses it */
     size_t n, cap;
 };
 
 /*
- * Reads the next address of `addr2line -aif` output, and its calls. *rest is the remaining output. Returns 1;
- * 0 at the end or for invalid output; -1 without memory.
+ * Reads the next address from the output of `addr2line -aif`, and the calls at that address. *rest is the
+ * remaining output. Returns 1; 0 at the end or for invalid output; -1 if memory is exhausted.
  */
 int addr2line_next(struct str *rest, uint64_t *ret_address, struct frames *ret, struct err *err);
 
-/* nm's table by address. Names point into its text. */
+/* nm's table, sorted by address. The names point into nm's output. */
 struct nm_symbol {
     uint64_t address, size;
     struct str name;
-    bool data;
+    bool is_data;
 };
 struct nm {
     struct nm_symbol *symbols;

@@ -12,9 +12,10 @@
 #include "pprof/symbolize/symbols.h"
 #include "base/banned.h"
 
-/* The limit of a response grows with the number of requested addresses. */
-#define ANSWER_FREE ((size_t)1 << 20)
-#define ANSWER_EACH 4096
+/* The limit of a response: ANSWER_BASE bytes, and ANSWER_PER_ADDRESS more for each requested address, but at
+ * most ANSWER_MAX. */
+#define ANSWER_BASE ((size_t)1 << 20)
+#define ANSWER_PER_ADDRESS 4096
 #define ANSWER_MAX ((size_t)128 << 20)
 #define QUERY_MAX ((size_t)256 << 20)
 
@@ -170,14 +171,15 @@ int symbolz_next(struct str *rest, struct symbolz *ret, struct err *err)
 
 /* ---- a mapping ----------------------------------------------------------------------------------------- */
 
-/* The addresses of a mapping in order, each with the last name that the response has for it. A server may
- * name many more addresses. */
+/* An address of a mapping, with the last name that the response has for it. The response may also name other
+ * addresses. */
 struct address_name {
     uint64_t address;
     size_t order; /* the number of its name in the response, from 1; 0: none */
     struct str name;
     uint32_t function;
 };
+/* The addresses of a mapping, sorted. */
 struct answer_names {
     struct address_name *items;
     size_t n;
@@ -269,7 +271,7 @@ static int make_functions(struct profile *p, struct answer_names *n, struct err 
     return rc;
 }
 
-/* The names point into the response. */
+/* Reads the names of the addresses from the response. The names point into it. */
 static int read_answer(struct profile *p, struct str answer, uint64_t offset, struct answer_names *n,
                        struct err *err)
 {
@@ -303,8 +305,8 @@ static int name_places(struct profile *p, struct places places, const struct ans
     return 0;
 }
 
-static int request_names(const struct symbolizing *s, uint32_t mapping, const struct symbolize_source *source,
-                         struct err *err)
+static int request_names(const struct symbolize_inputs *s, uint32_t mapping,
+                         const struct symbolize_source *source, struct err *err)
 {
     struct profile *p = s->profile;
     const struct mapped_locations *m = s->locations;
@@ -312,7 +314,7 @@ static int request_names(const struct symbolizing *s, uint32_t mapping, const st
     struct answer_names names = {0};
     if (list_addresses(p, places, &names, err) < 0)
         return -1;
-    size_t most = ANSWER_FREE + names.n * (size_t)ANSWER_EACH;
+    size_t most = ANSWER_BASE + names.n * (size_t)ANSWER_PER_ADDRESS;
     struct buf query = BUF_INIT(QUERY_MAX), answer = BUF_INIT(most < ANSWER_MAX ? most : ANSWER_MAX);
     uint64_t offset = source->start - p->mappings[mapping].start;
     int rc = write_query(p, places, offset, &query, err);
@@ -329,7 +331,8 @@ static int request_names(const struct symbolizing *s, uint32_t mapping, const st
     return rc;
 }
 
-int symbolize_remote(const struct symbolizing *s, const struct symbolize_sources *sources, struct err *err)
+int symbolize_remote(const struct symbolize_inputs *s, const struct symbolize_sources *sources,
+                     struct err *err)
 {
     struct profile *p = s->profile;
     for (uint32_t i = 0; i < s->locations->n_mappings; i++) {

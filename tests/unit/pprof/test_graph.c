@@ -333,8 +333,8 @@ static int classify_inlining(const struct graph *g, size_t n, int64_t least)
 static void assert_same_inlining(struct profile *p, unsigned threads, int64_t least)
 {
     struct graph all = make_graph(p, &(struct graph_options){.threads = threads});
-    struct graph some =
-        make_graph(p, &(struct graph_options){.threads = threads, .only_inlined = true, .least = least});
+    struct graph some = make_graph(
+        p, &(struct graph_options){.threads = threads, .only_inlined = true, .min_edge_weight = least});
     size_t seen[3] = {0}, dropped = graph_keep(&all, 300);
     assert_true(dropped > 0 && graph_keep(&some, 300) == dropped);
     connect_graph(&all);
