@@ -11,7 +11,7 @@
  * commands. */
 struct page_limits {
     uint64_t profile, page;
-    const char *too_large;
+    const char *too_large; /* the reason why a larger profile is not drawn */
 };
 extern const struct page_limits page_limits_capture, page_limits_on_request;
 /* The page reserves 1/PAGE_RESERVED_PART of its size for comparisons, which it writes last. */
@@ -31,8 +31,8 @@ struct page_file {
 
     /* For comparisons (builder_compare.c). */
     const char *argument;
-    bool is_baseline; /* its host was named by --against */
-    int pair;         /* 1 or 2: the snapshot of a pair */
+    bool is_baseline; /* --against named its host */
+    int pair;         /* 1 or 2: which snapshot of a pair it is; 0: none */
     bool is_later;    /* the second snapshot of a complete pair */
     /* The numbers, from 1 on, of its comparison of target and baseline hosts, its process and its fleet; 0:
      * none. */

@@ -28,21 +28,21 @@ static int plan_comparison(struct page_comparisons *comparisons, struct page_fil
         return -1;
     if (file->comparison == next)
         comparisons->comparisons[comparisons->n_comparisons++] = (struct page_comparison){.first = NULL};
-    struct page_comparison *s = &comparisons->comparisons[file->comparison - 1];
-    s->first = s->first || file->is_baseline ? s->first : file;
-    s->n_planned[file->is_baseline ? COMPARISON_BASELINE : COMPARISON_TARGET]++;
+    struct page_comparison *comparison = &comparisons->comparisons[file->comparison - 1];
+    comparison->first = comparison->first || file->is_baseline ? comparison->first : file;
+    comparison->n_planned[file->is_baseline ? COMPARISON_BASELINE : COMPARISON_TARGET]++;
     return 0;
 }
 
-static bool has_both(const struct page_comparison *s)
+static bool has_both_sides(const struct page_comparison *comparison)
 {
-    return s->n_planned[COMPARISON_TARGET] > 0 && s->n_planned[COMPARISON_BASELINE] > 0;
+    return comparison->n_planned[COMPARISON_TARGET] > 0 && comparison->n_planned[COMPARISON_BASELINE] > 0;
 }
 
 /* Takes a file out of a comparison that has only one side, and out of a fleet of too few hosts. */
 static void drop_incomplete(struct page_comparisons *comparisons, struct page_file *file)
 {
-    if (file->comparison > 0 && !has_both(&comparisons->comparisons[file->comparison - 1]))
+    if (file->comparison > 0 && !has_both_sides(&comparisons->comparisons[file->comparison - 1]))
         file->comparison = 0;
     if (file->fleet > 0 && json_object_size(comparisons->fleets[file->fleet - 1].planned) < FLEET_MIN_HOSTS)
         file->fleet = 0;
@@ -112,9 +112,9 @@ int page_builder_compare_merge(struct page_builder *builder, const struct page_f
     enum comparison_side side = file->is_baseline ? COMPARISON_BASELINE : COMPARISON_TARGET;
     if (file->comparison == 0)
         return 0;
-    struct page_comparison *s = &builder->comparisons->comparisons[file->comparison - 1];
-    if (comparison_add(&s->profiles, side, profile, &why) == 0)
-        return strlist_add(&s->hosts[side], file->entry.host, err);
+    struct page_comparison *comparison = &builder->comparisons->comparisons[file->comparison - 1];
+    if (comparison_add(&comparison->profiles, side, profile, &why) == 0)
+        return strlist_add(&comparison->hosts[side], file->entry.host, err);
     if (page_builder_is_file_error(&why))
         return 0;
     *err = why;
@@ -154,41 +154,43 @@ static void add_names(struct buf *names, struct strlist *hosts)
 }
 
 /* Names the hosts whose profiles are merged, and counts the others. */
-static int name_side(struct page_comparison *s, enum comparison_side side, struct err *err)
+static int name_side(struct page_comparison *comparison, enum comparison_side side, struct err *err)
 {
     struct buf names = BUF_INIT(1 << 16);
-    struct comparison_profiles *of = &s->profiles.sides[side];
-    of->n_left_out = s->n_planned[side] - of->n_processes;
-    add_names(&names, &s->hosts[side]);
+    struct comparison_profiles *profiles = &comparison->profiles.sides[side];
+    profiles->n_left_out = comparison->n_planned[side] - profiles->n_processes;
+    add_names(&names, &comparison->hosts[side]);
     int rc = buf_check(&names, "names of hosts", err);
-    if (rc == 0 && !(s->names[side] = buf_detach(&names)))
+    if (rc == 0 && !(comparison->names[side] = buf_detach(&names)))
         rc = err_nomem(err);
     buf_release(&names);
     if (rc == 0 &&
-        (of->n_left_out > 0 ? asprintf(&s->labels[side], "%s (%zu left out)", s->names[side], of->n_left_out)
-                            : asprintf(&s->labels[side], "%s", s->names[side])) < 0) {
-        s->labels[side] = NULL;
+        (profiles->n_left_out > 0 ? asprintf(&comparison->labels[side], "%s (%zu left out)",
+                                             comparison->names[side], profiles->n_left_out)
+                                  : asprintf(&comparison->labels[side], "%s", comparison->names[side])) < 0) {
+        comparison->labels[side] = NULL;
         rc = err_nomem(err);
     }
     return rc;
 }
 
-static int draw_comparison(struct page_builder *builder, const struct page_comparison *s,
+static int draw_comparison(struct page_builder *builder, const struct page_comparison *comparison,
                            const struct page_entry *entry, struct err *err)
 {
-    struct finding_subject subject = {.host = s->first->entry.host,
+    struct finding_subject subject = {.host = comparison->first->entry.host,
                                       .service = entry->service,
                                       .kind = entry->kind,
                                       .file = entry->file,
-                                      .target = s->labels[COMPARISON_TARGET],
-                                      .baseline = s->labels[COMPARISON_BASELINE]};
+                                      .target = comparison->labels[COMPARISON_TARGET],
+                                      .baseline = comparison->labels[COMPARISON_BASELINE]};
     struct err why = ERR_INIT;
-    if (!comparison_has_both(&s->profiles))
+    if (!comparison_has_both(&comparison->profiles))
         return page_writer_add_undrawn(builder->page, entry,
                                        "at least one of the two sides has no readable profile", err);
-    if (!builder->has_summary && findings_add_comparison(&builder->findings, &s->profiles, &subject, err) < 0)
+    if (!builder->has_summary &&
+        findings_add_comparison(&builder->findings, &comparison->profiles, &subject, err) < 0)
         return -1;
-    if (page_writer_add_comparison(builder->page, entry, &s->profiles, &why) == 0)
+    if (page_writer_add_comparison(builder->page, entry, &comparison->profiles, &why) == 0)
         return 0;
     if (page_builder_is_file_error(&why))
         return page_writer_add_undrawn(builder->page, entry, why.msg, err);
@@ -196,30 +198,32 @@ static int draw_comparison(struct page_builder *builder, const struct page_compa
     return -1;
 }
 
-static int finish_comparison(struct page_builder *builder, struct page_comparison *s, struct err *err)
+static int finish_comparison(struct page_builder *builder, struct page_comparison *comparison,
+                             struct err *err)
 {
-    const struct page_file *f = s->first;
-    if (!has_both(s))
+    const struct page_file *f = comparison->first;
+    if (!has_both_sides(comparison))
         return 0;
-    if (name_side(s, COMPARISON_TARGET, err) < 0 || name_side(s, COMPARISON_BASELINE, err) < 0 ||
-        comparison_finish(&s->profiles, err) < 0)
+    if (name_side(comparison, COMPARISON_TARGET, err) < 0 ||
+        name_side(comparison, COMPARISON_BASELINE, err) < 0 ||
+        comparison_finish(&comparison->profiles, err) < 0)
         return -1;
     struct page_entry entry = {.file = f->entry.file,
                                .kind = f->entry.kind,
                                .service = f->entry.service,
                                .from = FINDING_FROM_COMPARISON,
-                               .target = s->names[COMPARISON_TARGET],
-                               .baseline = s->names[COMPARISON_BASELINE]};
+                               .target = comparison->names[COMPARISON_TARGET],
+                               .baseline = comparison->names[COMPARISON_BASELINE]};
     char *title = NULL;
     if (asprintf(&title, "%s %s%s%s: %s against %s", entry.service, entry.kind, f->argument ? "=" : "",
-                 f->argument ? f->argument : "", s->labels[COMPARISON_TARGET],
-                 s->labels[COMPARISON_BASELINE]) < 0)
+                 f->argument ? f->argument : "", comparison->labels[COMPARISON_TARGET],
+                 comparison->labels[COMPARISON_BASELINE]) < 0)
         return err_nomem(err);
     entry.title = title;
-    int rc = draw_comparison(builder, s, &entry, err);
+    int rc = draw_comparison(builder, comparison, &entry, err);
     free(title);
-    /* Free its memory for the next comparison. */
-    comparison_release(&s->profiles);
+    /* Free the merged profiles, because the next comparison needs the memory. */
+    comparison_release(&comparison->profiles);
     return rc;
 }
 

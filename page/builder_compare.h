@@ -7,16 +7,17 @@
 
 /* Target and baseline hosts, for one service and kind. */
 struct page_comparison {
-    const struct page_file *first; /* of the target hosts */
+    const struct page_file *first; /* the first file of the target hosts */
     struct comparison profiles;
-    size_t n_planned[2];        /* files, by enum comparison_side */
-    struct strlist hosts[2];    /* the hosts whose profiles are merged */
-    char *names[2], *labels[2]; /* the hosts' names; the same names with the number of hosts left out */
+    size_t n_planned[2];     /* the number of files, by enum comparison_side */
+    struct strlist hosts[2]; /* the hosts whose profiles are merged */
+    char *names[2];          /* the names of these hosts, as one text */
+    char *labels[2];         /* the same text, with the number of profiles that were left out */
 };
 
 /* Two snapshots of one kind. */
 struct page_pair {
-    const struct page_file *files[2]; /* by time, after reading */
+    const struct page_file *files[2]; /* the earlier one first, once both are read */
     const char *title;
     struct buf bytes[2]; /* compressed, to save memory */
     struct growth growth;

@@ -21,7 +21,7 @@ struct item_list {
     bool is_baseline;
 };
 
-/* Whether the same service has a text of its goroutines, which has more detail than their profile. */
+/* Whether the list has the goroutines as a text, which has more detail than their profile. */
 static bool has_goroutine_text(const struct item_list *list)
 {
     for (size_t i = 0; i < list->n; i++) {

@@ -1,4 +1,4 @@
-/* Compares two snapshots of one process: the growth in between. */
+/* Compares two snapshots of one process: draws the growth between them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-/* The most bytes of one snapshot, as collected. */
+/* The most bytes of one snapshot, as the service sent it. */
 #define MAX_BYTES ((size_t)64 << 20)
 
 /* ---- planning ------------------------------------------------------------------------------------------ */

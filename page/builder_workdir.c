@@ -11,7 +11,7 @@
 /* The most bytes of the child's result, which has at most FINDINGS_MAX sentences. */
 #define RESULT_MAX ((size_t)1 << 20)
 
-/* The file report.html, with the size and hash so far. */
+/* The file report.html, and the size and hash of its bytes so far. */
 struct output {
     int fd;
     uint64_t bytes;

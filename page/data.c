@@ -88,7 +88,6 @@ void page_data_types(struct buf *buf, const struct profile *profile, size_t n_ty
     buf_addf(buf, "],\"default\":%zu", default_type);
 }
 
-/* The functions and their texts. */
 int page_data_functions(struct buf *buf, const struct profile *profile, const struct flame *flame,
                         struct err *err)
 {
@@ -185,19 +184,19 @@ static bool is_same_frame(const void *ctx, uint32_t index)
 
 static int frame_number(struct frames *f, const struct goroutine_frame *frame, uint32_t *ret, struct err *err)
 {
-    struct frame texts;
-    if (text_number(&f->texts, frame->function, &texts.function, err) < 0 ||
-        text_number(&f->texts, frame->file_line, &texts.file_line, err) < 0)
+    struct frame numbers;
+    if (text_number(&f->texts, frame->function, &numbers.function, err) < 0 ||
+        text_number(&f->texts, frame->file_line, &numbers.file_line, err) < 0)
         return -1;
     uint64_t hash =
-        hash_index_mix(hash_index_seed(&f->by_frame), (uint64_t)texts.function << 32 | texts.file_line);
-    uint32_t at = hash_index_find(&f->by_frame, hash, is_same_frame, &(struct frame_query){f, texts});
+        hash_index_mix(hash_index_seed(&f->by_frame), (uint64_t)numbers.function << 32 | numbers.file_line);
+    uint32_t at = hash_index_find(&f->by_frame, hash, is_same_frame, &(struct frame_query){f, numbers});
     if (at == HASH_INDEX_NONE) {
         at = (uint32_t)f->n;
         if (array_reserve((void **)&f->items, &f->cap, f->n + 1, sizeof *f->items, err) < 0 ||
             hash_index_add(&f->by_frame, hash, err) < 0)
             return -1;
-        f->items[f->n++] = texts;
+        f->items[f->n++] = numbers;
     }
     *ret = at;
     return 0;

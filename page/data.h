@@ -13,7 +13,7 @@ int page_data_goroutines(const struct goroutines *goroutines, struct buf *ret, s
 
 /* ---- parts of an entry --------------------------------------------------------------------------------- */
 
-/* Writes `{"types":[…],"default":…` of the first n_types. */
+/* Writes `{"types":[…],"default":…` of the first n_types sample types. */
 void page_data_types(struct buf *buf, const struct profile *profile, size_t n_types, size_t default_type);
 /* Writes `,"strings":[…],"functions":{…}` of a tree. */
 int page_data_functions(struct buf *buf, const struct profile *profile, const struct flame *flame,

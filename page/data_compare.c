@@ -92,23 +92,23 @@ static void add_difference(struct buf *buf, const struct fleet *fleet, const str
 
 void page_data_group(const struct page_group *group, struct buf *ret)
 {
-    const struct fleet *h = group->hosts;
+    const struct fleet *fleet = group->fleet;
     buf_adds(ret, "{\"service\":");
     jsontext_name(ret, str_of(group->service));
     buf_adds(ret, ",\"median\":{");
     for (size_t kind = 0, n_written = 0; kind < FLEET_FIGURES; kind++) {
-        if (h->n_known[kind] == 0)
+        if (fleet->n_known[kind] == 0)
             continue;
         buf_addf(ret, "%s\"%s\":", n_written++ ? "," : "", figures[kind]);
-        add_real(ret, h->median[kind]);
+        add_real(ret, fleet->median[kind]);
     }
     buf_adds(ret, "},\"hosts\":[");
-    for (size_t i = 0; i < h->n; i++) {
+    for (size_t i = 0; i < fleet->n; i++) {
         buf_adds(ret, i > 0 ? ",\n{\"host\":" : "{\"host\":");
-        jsontext_name(ret, str_of(h->rows[i].host));
-        buf_adds(ret, h->rows[i].is_baseline ? ",\"against\":true" : "");
-        add_figures(ret, &h->rows[i]);
-        add_difference(ret, h, &h->rows[i].difference);
+        jsontext_name(ret, str_of(fleet->rows[i].host));
+        buf_adds(ret, fleet->rows[i].is_baseline ? ",\"against\":true" : "");
+        add_figures(ret, &fleet->rows[i]);
+        add_difference(ret, fleet, &fleet->rows[i].difference);
         buf_addc(ret, '}');
     }
     buf_adds(ret, "]}");

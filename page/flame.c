@@ -22,7 +22,7 @@ struct tree_builder {
     struct flame *f;
     struct flame_stacks stacks;
     struct flame_tree tree;
-    size_t most;
+    size_t max_nodes;
     /* The previous stack: its calls, the outermost first, and the node of each. */
     uint32_t path[FLAME_MAX_DEPTH], nodes[FLAME_MAX_DEPTH];
     size_t n_path;
@@ -46,14 +46,14 @@ static int add_stack(struct tree_builder *builder, const struct profile_sample *
 {
     struct flame_calls calls = flame_calls_of(&builder->stacks, s);
     uint32_t node = 0, function = 0;
-    bool follows = true;
+    bool same_path = true;
     for (size_t i = 0;
          builder->tree.nodes[node].function != FLAME_FOLDED && flame_calls_next(&calls, &function); i++) {
         /* Calls that are too deep are folded. */
         if (i + 1 >= FLAME_MAX_DEPTH)
             function = FLAME_FOLDED;
-        follows = follows && i < builder->n_path && builder->path[i] == function;
-        if (!follows) {
+        same_path = same_path && i < builder->n_path && builder->path[i] == function;
+        if (!same_path) {
             if (complete_nodes(builder, i, err) < 0 ||
                 flame_tree_grow(&builder->tree, node, function, &builder->nodes[i], err) < 0)
                 return -1;
@@ -69,8 +69,8 @@ static int add_stack(struct tree_builder *builder, const struct profile_sample *
 static int add_sample(struct tree_builder *builder, size_t i, struct err *err)
 {
     uint32_t node = 0;
-    if (builder->tree.n > builder->most * GROWTH &&
-        flame_tree_fold(&builder->tree, builder->most, builder->nodes, builder->n_path, err) < 0)
+    if (builder->tree.n > builder->max_nodes * GROWTH &&
+        flame_tree_fold(&builder->tree, builder->max_nodes, builder->nodes, builder->n_path, err) < 0)
         return -1;
     if (add_stack(builder, &builder->p->samples[i], &node, err) < 0)
         return -1;
@@ -224,7 +224,8 @@ static int grow_tree(struct tree_builder *builder, struct err *err)
             return -1;
     if (complete_nodes(builder, 0, err) < 0)
         return -1;
-    if (builder->tree.n > builder->most && flame_tree_fold(&builder->tree, builder->most, NULL, 0, err) < 0)
+    if (builder->tree.n > builder->max_nodes &&
+        flame_tree_fold(&builder->tree, builder->max_nodes, NULL, 0, err) < 0)
         return -1;
     return write_tree(builder, err) < 0 ? -1 : keep_functions(builder, err);
 }
@@ -239,7 +240,7 @@ int flame_new(struct profile *profile, size_t max_nodes, struct flame **ret, str
     } else {
         builder->p = profile;
         builder->f = f;
-        builder->most = max_nodes;
+        builder->max_nodes = max_nodes;
         rc = grow_tree(builder, err);
         flame_stacks_release(&builder->stacks);
         flame_tree_release(&builder->tree);

@@ -6,8 +6,8 @@
 
 #include "base/banned.h"
 
-/* The most inlined calls of one location. Real ones have dozens, but a small hostile file could have very
- * many. */
+/* The most inlined calls of one location. Real locations have dozens, but a small hostile file could have
+ * very many. */
 #define MAX_INLINED 100
 
 /* ---- functions ----------------------------------------------------------------------------------------- */
@@ -23,8 +23,8 @@ static bool is_same_function(const void *ctx, uint32_t index)
     return key->stacks->functions[index].name == key->name && key->stacks->functions[index].file == key->file;
 }
 
-static int find_function(struct flame_stacks *stacks, struct flame_function function, uint32_t *ret,
-                         struct err *err)
+static int intern_function(struct flame_stacks *stacks, struct flame_function function, uint32_t *ret,
+                           struct err *err)
 {
     uint64_t hash =
         hash_index_mix(hash_index_seed(&stacks->by_name), (uint64_t)function.name << 32 | function.file);
@@ -43,21 +43,21 @@ static int find_function(struct flame_stacks *stacks, struct flame_function func
 }
 
 /* Numbers the profile's functions. `ret` has room for all of them. */
-static int find_functions(struct flame_stacks *stacks, uint32_t *ret, struct err *err)
+static int intern_functions(struct flame_stacks *stacks, uint32_t *ret, struct err *err)
 {
     for (size_t i = 0; i < stacks->p->n_functions; i++) {
         const struct profile_function *known = &stacks->p->functions[i];
         struct flame_function function = {known->name ? known->name : known->system_name, known->filename,
                                           known->start_line};
-        if (find_function(stacks, function, &ret[i], err) < 0)
+        if (intern_function(stacks, function, &ret[i], err) < 0)
             return -1;
     }
     return 0;
 }
 
-/* The function that stands for a location without lines, named after its mapping's file. */
-static int find_unnamed(struct flame_stacks *stacks, const struct profile_location *location, uint32_t *ret,
-                        struct err *err)
+/* Finds or adds the function that stands for a location without lines, named after its mapping's file. */
+static int intern_unnamed(struct flame_stacks *stacks, const struct profile_location *location, uint32_t *ret,
+                          struct err *err)
 {
     struct flame_function function = {0};
     char name[300] = "<unknown>";
@@ -70,7 +70,7 @@ static int find_unnamed(struct flame_stacks *stacks, const struct profile_locati
     }
     return profile_intern(stacks->p, name, strlen(name), &function.name, err) < 0
                ? -1
-               : find_function(stacks, function, ret, err);
+               : intern_function(stacks, function, ret, err);
 }
 
 /* ---- locations ----------------------------------------------------------------------------------------- */
@@ -88,7 +88,7 @@ static int find_runs(struct flame_stacks *stacks, const uint32_t *functions, str
     for (size_t i = 0; i < p->n_locations; i++) {
         const struct profile_location *l = &p->locations[i];
         stacks->run_at[i] = n;
-        if (l->n_lines == 0 && find_unnamed(stacks, l, &stacks->runs[n++], err) < 0)
+        if (l->n_lines == 0 && intern_unnamed(stacks, l, &stacks->runs[n++], err) < 0)
             return -1;
         for (uint32_t line = count_lines(l); line-- > 0;) {
             uint32_t function = p->lines[l->line_at + line].function;
@@ -111,7 +111,7 @@ static int make_runs(struct flame_stacks *stacks, struct err *err)
     stacks->runs = room < UINT32_MAX ? calloc(room, sizeof *stacks->runs) : NULL;
     int rc = functions && stacks->run_at && stacks->runs ? 0 : err_nomem(err);
     if (rc == 0)
-        rc = find_functions(stacks, functions, err) < 0 ? -1 : find_runs(stacks, functions, err);
+        rc = intern_functions(stacks, functions, err) < 0 ? -1 : find_runs(stacks, functions, err);
     free(functions);
     return rc;
 }
@@ -124,7 +124,7 @@ static int compare_calls(const void *left, const void *right, void *ctx)
     const struct flame_stacks *s = ctx;
     const uint32_t *x = left, *y = right;
     struct flame_calls a = flame_calls_of(s, &s->p->samples[*x]), b = flame_calls_of(s, &s->p->samples[*y]);
-    uint32_t of_a = 0, of_b = 0;
+    uint32_t function_a = 0, function_b = 0;
     /* Skip the locations that both stacks begin with, usually most of them. */
     while (a.left && b.left &&
            profile_frame(s->p, a.sample, a.left - 1) == profile_frame(s->p, b.sample, b.left - 1)) {
@@ -132,11 +132,11 @@ static int compare_calls(const void *left, const void *right, void *ctx)
         b.left--;
     }
     for (;;) {
-        bool more_a = flame_calls_next(&a, &of_a), more_b = flame_calls_next(&b, &of_b);
+        bool more_a = flame_calls_next(&a, &function_a), more_b = flame_calls_next(&b, &function_b);
         if (!more_a || !more_b)
             return more_a != more_b ? more_a - more_b : *x < *y ? -1 : 1;
-        if (of_a != of_b)
-            return of_a < of_b ? -1 : 1;
+        if (function_a != function_b)
+            return function_a < function_b ? -1 : 1;
     }
 }
 

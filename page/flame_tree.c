@@ -39,15 +39,15 @@ void flame_tree_release(struct flame_tree *tree)
 int flame_tree_grow(struct flame_tree *tree, uint32_t caller, uint32_t function, uint32_t *ret,
                     struct err *err)
 {
-    bool folded = function == FLAME_FOLDED;
-    uint32_t known = folded ? tree->nodes[caller].smaller : 0;
+    bool is_folded = function == FLAME_FOLDED;
+    uint32_t known = is_folded ? tree->nodes[caller].folded : 0;
     *ret = known ? known : (uint32_t)tree->n;
     if (known)
         return 0;
     if (add_node(tree, (struct flame_node){caller, function, tree->nodes[caller].depth + 1, 0}, err) < 0)
         return -1;
-    if (folded)
-        tree->nodes[caller].smaller = *ret;
+    if (is_folded)
+        tree->nodes[caller].folded = *ret;
     return 0;
 }
 
@@ -73,10 +73,10 @@ void flame_tree_add(struct flame_tree *tree, uint32_t node, const int64_t *value
 int flame_tree_complete_node(struct flame_tree *tree, uint32_t node, struct err *err)
 {
     const struct flame_node completed = tree->nodes[node];
-    size_t n = completed.smaller ? 2 : 1;
+    size_t n = completed.folded ? 2 : 1;
     double weight = tree->weights[node];
     int64_t values[2 * FLAME_MAX_TYPES];
-    uint32_t smaller = 0;
+    uint32_t folded = 0;
     if (completed.function == FLAME_FOLDED || node == 0)
         return 0;
     tree->weights[completed.caller] += weight;
@@ -85,11 +85,11 @@ int flame_tree_complete_node(struct flame_tree *tree, uint32_t node, struct err 
         return 0;
     memcpy(values, tree->values + node * tree->n_types, n * tree->n_types * sizeof *values);
     tree->n = node;
-    if (flame_tree_grow(tree, completed.caller, FLAME_FOLDED, &smaller, err) < 0)
+    if (flame_tree_grow(tree, completed.caller, FLAME_FOLDED, &folded, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++)
-        add_values(tree, smaller, values + i * tree->n_types);
-    tree->weights[smaller] += weight;
+        add_values(tree, folded, values + i * tree->n_types);
+    tree->weights[folded] += weight;
     return 0;
 }
 
@@ -122,14 +122,14 @@ static void sort_by_weight(const struct flame_tree *tree, const uint32_t *path, 
 }
 
 /* The number of the heaviest nodes that can be kept, if each caller of a folded node needs one more node, for
- * FLAME_FOLDED. `lightest` gives the rank of each node's lightest callee. */
+ * FLAME_FOLDED. `lightest` gives the rank of each node's lightest callee, `change` has tree->n + 2 zeros. */
 static size_t count_kept(const struct flame_tree *tree, const struct node_weight *order,
                          const uint32_t *lightest, size_t most, int64_t *change)
 {
     size_t n_kept = 1;
     int64_t folded = 0;
-    /* A caller needs that node if the first folded rank is after its own rank and not after the rank of its
-     * lightest callee. */
+    /* A caller needs a node FLAME_FOLDED if the first folded rank is after its own rank and not after the
+     * rank of its lightest callee. */
     for (size_t rank = 0; rank < tree->n; rank++) {
         uint32_t last = lightest[order[rank].node];
         if (last > rank) {
@@ -145,7 +145,7 @@ static size_t count_kept(const struct flame_tree *tree, const struct node_weight
     return n_kept;
 }
 
-/* Copies the kept nodes, and folds the others. `rank` gets the new number of each node. */
+/* Copies the kept nodes, and folds the others. `rank` has the rank of each node, and gets its new number. */
 static int move_nodes(const struct flame_tree *tree, uint32_t *rank, size_t n_kept, struct flame_tree *to,
                       struct err *err)
 {

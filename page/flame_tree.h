@@ -1,7 +1,7 @@
 /*
  * A growing call tree. Nodes are in the order of their creation. A complete node gets no more callees. The
- * tree folds it at once if it is the newest node (besides its own FLAME_FOLDED) and weighs no more than the
- * heaviest node that the previous flame_tree_fold folded.
+ * tree folds a complete node at once if it is the newest node (besides its own FLAME_FOLDED) and weighs no
+ * more than the heaviest node that the previous flame_tree_fold folded.
  */
 #ifndef PAGE_FLAME_TREE_H
 #define PAGE_FLAME_TREE_H
@@ -12,7 +12,7 @@ struct flame_node {
     uint32_t caller;   /* an older node; 0 for the root */
     uint32_t function; /* as in struct flame */
     uint32_t depth;
-    uint32_t smaller; /* the node FLAME_FOLDED with its folded callees; 0: none yet */
+    uint32_t folded; /* the node FLAME_FOLDED with its folded callees; 0: none yet */
 };
 
 struct flame_tree {

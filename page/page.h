@@ -40,9 +40,9 @@ struct page_notes {
 
 /*
  * Memory that the caller and its child share, so that a file that exceeds a limit is left out and the page is
- * still made. The child writes here which file it reads. If a limit ends it, a second child leaves that file
- * out. A child that has read files for reading_ms leaves out all further files. The child has read untrusted
- * bytes, so its notes are untrusted.
+ * still made. The child writes here which file it reads. If a limit ends the child, a second child leaves
+ * that file out. A child that has read files for reading_ms leaves out all further files. The child has read
+ * untrusted bytes, so its notes are untrusted.
  */
 struct page_progress {
     volatile uint32_t at;       /* the number of the file that is being read, from 1 on; 0: none */
@@ -69,7 +69,7 @@ int page_attempt(const struct page_attempts *attempts, proc_confined_fn *body, v
 
 /* ---- pages --------------------------------------------------------------------------------------------- */
 
-/* Receives the next bytes of the page. If it returns -1, the page ends with its error. */
+/* Receives the next bytes of the page. If the sink returns -1, the page fails with the sink's error. */
 typedef int page_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 
 /* The destination of a page. */
@@ -103,6 +103,7 @@ struct page_files {
     /* Refuses a file of another known type, which may contain lines of a dump. `strict`: also refuses a file
      * that is not text. */
     int (*check_dump)(const char *name, const struct buf *bytes, bool strict, struct err *err);
+    /* Returns the title of a file's entry. */
     const char *(*title)(const char *name);
 };
 /* Writes the page of files, each of them a profile or a dump of goroutines. */

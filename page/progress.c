@@ -67,7 +67,7 @@ int page_attempt(const struct page_attempts *attempts, proc_confined_fn *body, v
     struct err why = ERR_INIT;
     off_t begin = attempts->fd < 0 ? 0 : lseek(attempts->fd, 0, SEEK_CUR);
     limits.cpu_ms /= 2;
-    /* The other half is for comparisons. */
+    /* The other half of a child's time is for comparisons. */
     p->reading_ms = limits.cpu_ms / 2;
     int rc = confined_run(&work, &limits, ret, &why);
     if (rc < 0 && truncate_output(attempts->fd, begin) && exclude_file(p, attempts->notes, &why)) {

@@ -18,7 +18,7 @@ struct page_writer {
     uint64_t max_bytes, written;
     size_t n_drawn, n_entries;
     struct buf entries;   /* as JSON */
-    struct strlist files; /* the files of the drawn entries */
+    struct strlist files; /* by entry: its file; empty for an entry without a picture */
     unsigned char *from;  /* by entry: enum finding_input */
     size_t cap_from;
 };
@@ -95,22 +95,23 @@ static int write_str(struct page_writer *writer, struct str s, struct err *err)
 int page_writer_new(page_sink_fn *sink, void *ctx, uint64_t max_bytes, struct page_writer **ret,
                     struct err *err)
 {
-    struct page_writer *p = calloc(1, sizeof *p);
-    if (!p)
+    struct page_writer *writer = calloc(1, sizeof *writer);
+    if (!writer)
         return err_nomem(err);
-    p->sink = sink;
-    p->ctx = ctx;
-    p->max_bytes = max_bytes;
-    buf_init(&p->entries, MAX_BUNDLE);
-    if (write_str(p, text_before(page_web.template, "<!--csp-->"), err) < 0 || write_policy(p, err) < 0 ||
-        write_str(p, text_between("<!--csp-->", "<!--style-->"), err) < 0 ||
-        write_text(p, "<style>", err) < 0 || write_str(p, page_web.style, err) < 0 ||
-        write_text(p, "</style>", err) < 0 ||
-        write_str(p, text_between("<!--style-->", "<!--data-->"), err) < 0) {
-        page_writer_free(p);
+    writer->sink = sink;
+    writer->ctx = ctx;
+    writer->max_bytes = max_bytes;
+    buf_init(&writer->entries, MAX_BUNDLE);
+    if (write_str(writer, text_before(page_web.template, "<!--csp-->"), err) < 0 ||
+        write_policy(writer, err) < 0 ||
+        write_str(writer, text_between("<!--csp-->", "<!--style-->"), err) < 0 ||
+        write_text(writer, "<style>", err) < 0 || write_str(writer, page_web.style, err) < 0 ||
+        write_text(writer, "</style>", err) < 0 ||
+        write_str(writer, text_between("<!--style-->", "<!--data-->"), err) < 0) {
+        page_writer_free(writer);
         return -1;
     }
-    *ret = p;
+    *ret = writer;
     return 0;
 }
 
@@ -131,7 +132,7 @@ void page_writer_raise_limit(struct page_writer *writer, uint64_t more_bytes)
 
 /* ---- entries ------------------------------------------------------------------------------------------- */
 
-/* `form` is "none" for an entry without a picture. */
+/* Adds an entry to the list. `form` is "none" for an entry without a picture. */
 static int list_entry(struct page_writer *writer, const struct page_entry *entry, const char *form,
                       const char *why, struct err *err)
 {

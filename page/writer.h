@@ -43,7 +43,7 @@ struct page_sentence {
 /* Hosts of one service, side by side. Call fleet_compare first. */
 struct page_group {
     const char *service;
-    const struct fleet *hosts;
+    const struct fleet *fleet;
 };
 
 /* The overview of a bundle. */
@@ -67,9 +67,9 @@ void page_writer_free(struct page_writer *writer);
 void page_writer_raise_limit(struct page_writer *writer, uint64_t more_bytes);
 
 /*
- * Add an entry. ERR_FAILED: it cannot be drawn, or the page has no room. Nothing of the entry was written, so
- * the caller may add another entry or call page_writer_add_undrawn. After any other failure (the sink's, or
- * lack of memory) only page_writer_free may follow. The profile changes (page/flame.h).
+ * Add an entry. ERR_FAILED: the entry cannot be drawn, or the page has no room. Nothing of the entry was
+ * written, so the caller may add another entry or call page_writer_add_undrawn. After any other failure (the
+ * sink's, or lack of memory) only page_writer_free may follow. The profile changes (page/flame.h).
  */
 int page_writer_add_profile(struct page_writer *writer, const struct page_entry *entry,
                             struct profile *profile, struct err *err);
