@@ -1,5 +1,6 @@
 #include "base/unix_socket.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +29,14 @@ int unix_socket_make_directory(size_t room, char **ret, struct err *err)
             continue;
         if (asprintf(&path, "%s/profgrab-XXXXXX", parents[i]) < 0)
             return err_nomem(err);
-        if (strlen(path) + room <= sizeof((struct sockaddr_un *)0)->sun_path && mkdtemp(path) &&
-            chmod(path, 0700) == 0) {
-            *ret = path;
-            return 0;
+        if (strlen(path) + room > sizeof((struct sockaddr_un *)0)->sun_path) {
+            errno = ENAMETOOLONG;
+        } else if (mkdtemp(path)) {
+            if (chmod(path, 0700) == 0) {
+                *ret = path;
+                return 0;
+            }
+            rmdir(path);
         }
         free(path);
     }

@@ -161,6 +161,19 @@ static int set_json_error(const struct handoff_job *j, const struct http_answer 
                     j->request->tracker->url);
 }
 
+/* A success with another status than `status`: says whether the answer is JSON of a tracker, or a page. */
+static int set_success_error(const struct handoff_job *j, const struct http_answer *a, int status,
+                             struct err *err)
+{
+    const char *text = buf_str(&a->body);
+    json_t *root = NULL;
+    if (json_check(&answer_form, text, a->body.len, NULL) < 0 ||
+        json_parse(&answer_form, text, a->body.len, &root, NULL) < 0)
+        return set_json_error(j, a, err);
+    json_decref(root);
+    return err_set(err, ERR_FAILED, "HTTP %d instead of %d", a->status, status);
+}
+
 static int parse_answer(const struct handoff_job *j, const struct http_answer *a, json_t **ret,
                         struct err *err)
 {
@@ -189,7 +202,8 @@ int job_request(struct handoff_job *j, const struct http_request *request, int s
     j->outcome_unknown = false;
     int rc = http_send(j->http, request, &a, err);
     if (rc == 0 && !j->options->dry_run && a.status != status)
-        rc = a.status >= 200 && a.status < 300 ? set_json_error(j, &a, err) : set_status_error(j, &a, err);
+        rc = a.status >= 200 && a.status < 300 ? set_success_error(j, &a, status, err)
+                                               : set_status_error(j, &a, err);
     if (rc == 0 && status != 204)
         rc = parse_answer(j, &a, &root, err);
     j->outcome_unknown = rc < 0 && may_have_taken_effect(request, &a);

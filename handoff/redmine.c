@@ -82,7 +82,7 @@ static int read_issue(struct handoff_job *j, struct err *err)
     return rc;
 }
 
-/* Finds a member by number, or by the name that Redmine shows; sets j->assignee. */
+/* Sets j->assignee to the member with this number, else to the first whose name in Redmine is `assignee`. */
 static void find_member(struct handoff_job *j, const json_t *members, const char *assignee)
 {
     char name[200], id[JOB_ID_SIZE];
@@ -93,7 +93,7 @@ static void find_member(struct handoff_job *j, const json_t *members, const char
         const json_t *user = json_object_get(member, "user");
         if (user && answer_id(j, user, "id", id, NULL) == 0 &&
             (strcmp(id, assignee) == 0 ||
-             strcasecmp(answer_text(j, user, "name", name, sizeof name), assignee) == 0))
+             (!*j->assignee && strcasecmp(answer_text(j, user, "name", name, sizeof name), assignee) == 0)))
             snprintf(j->assignee, sizeof j->assignee, "%s", id);
     }
 }

@@ -76,7 +76,7 @@ static int fill_profile(struct top *t, const struct graph *g)
 
 int topproto_write(struct pprof_job *j)
 {
-    struct graph g;
+    struct graph g = {0};
     struct top t = {.j = j};
     int rc = trim_graph(j, &g, NULL);
     if (rc == 0) {

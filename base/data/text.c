@@ -342,10 +342,14 @@ int text_to_bytes(const char *s, uint64_t *ret)
     snprintf(digits, sizeof digits, "%.*s", (int)n, s);
     if (text_to_uint(digits, UINT64_MAX, &number) < 0)
         return -1;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcasecmp(s + n, units[i].name) == 0)
-            return __builtin_mul_overflow(number, units[i].factor, ret) ? -1 : 0;
-    return -1;
+    size_t i = 0;
+    while (i < sizeof units / sizeof *units && strcasecmp(s + n, units[i].name) != 0)
+        i++;
+    uint64_t bytes = 0;
+    if (i == sizeof units / sizeof *units || __builtin_mul_overflow(number, units[i].factor, &bytes))
+        return -1;
+    *ret = bytes;
+    return 0;
 }
 
 char *text_next_entry(char **rest, size_t *line_number)

@@ -344,11 +344,6 @@ static const struct redact_word *find_word(const struct redact_words *w, struct 
     return find_lower(w, run);
 }
 
-bool redact_words_has(const struct redact_words *w, struct str run)
-{
-    return find_word(w, trim_separators(run)) != NULL;
-}
-
 /* Returns the end of the part that begins at `at`. */
 static size_t find_part_end(struct str run, size_t at)
 {

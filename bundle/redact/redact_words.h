@@ -44,9 +44,6 @@ int redact_words_learn(struct redact_words *w, struct str value, bool of_request
 /* Prepares the search for literals. Call it after words were learned and before the next search. */
 int redact_words_link(struct redact_words *w, struct err *err);
 
-/* Returns whether the whole `run` is a word, weak or strong. */
-bool redact_words_has(const struct redact_words *w, struct str run);
-
 /* Adds the text to `ret` (NULL: only counts) with each word replaced, and counts the words in *ret_n. Also
  * replaces the beginning of a word at a place where profgrab cut the text. The time is linear in the text. */
 struct redact_repeats {

@@ -61,8 +61,10 @@ static int save_in(const struct profile *p, const char *dir, struct err *err)
     int fd = pprof_create_numbered(dir, buf_str(&name), ".pb.gz", &path, err);
     gzFile to = fd >= 0 ? gzdopen(fd, "wb") : NULL;
     int rc = to ? profile_write(p, write_gzip, to, err) : -1;
-    if (fd >= 0 && !to)
+    if (fd >= 0 && !to) {
+        err_nomem(err);
         fd_close(&fd);
+    }
     if (to && gzclose(to) != Z_OK && rc == 0)
         rc = err_sys(err, "cannot write %s", path);
     if (rc == 0)

@@ -48,7 +48,7 @@ static int find_url(void *ctx, const char *source, struct load_url *ret, struct 
     ret->url = to.url;
     ret->timeout_s = to.timeout_s;
     ret->shown = to.url ? url_without_password(to.url) : NULL;
-    return 0;
+    return to.url && !ret->shown ? err_nomem(err) : 0;
 }
 
 /* Allows `max` bytes of memory for an answer until end_receiving. */

@@ -108,7 +108,9 @@ int host_key_check(struct session *s, const struct ssh_config *config, const str
     const char *p = libssh2_session_hostkey(session_libssh2(s), &n, &type);
     struct ssh_blob key = {0};
     struct host_key_trust trust = {0};
-    if (!p || ssh_blob_copy(&key, p, n, err) < 0) {
+    if (p && ssh_blob_copy(&key, p, n, err) < 0)
+        return -1;
+    if (!p) {
         char server[SERVER_NAME];
         name_server(s, server);
         return failure_set(FAILURE_KEY_NOT_SHOWN, FAILURE_DETAILS(server), err);
