@@ -47,7 +47,7 @@ static const struct meaning *find_meaning(const struct answer *a)
     return NULL;
 }
 
-/* The hint does not print a command: users write secrets into commands. */
+/* The hint does not print a command, because users write secrets into commands. */
 static int hint_refused(const struct secret_ref *ref, struct err *err)
 {
     if (ref->source == SECRET_COMMAND)

@@ -24,7 +24,7 @@ struct round {
     size_t arrived;
     size_t late;
     int64_t deadline; /* clock_now() at which waiting ends */
-    int64_t lead_ms;
+    int64_t lead_ms;  /* the longest of the participants that arrived in time */
     bool released;
     int64_t at; /* the common instant (clock_now), once released */
 };
@@ -72,7 +72,8 @@ static void release_round(struct round *r)
     fd_pipe_wake(r->release_pipe[1]);
 }
 
-/* The round of that number; the first participant that arrives creates it. NULL with err if that fails. */
+/* Returns the round with this number. The first participant that arrives creates the round. Returns NULL with
+ * err on failure. */
 static struct round *get_round(struct barrier *b, size_t number, struct err *err)
 {
     if (number < b->n)
@@ -89,10 +90,10 @@ static struct round *get_round(struct barrier *b, size_t number, struct err *err
 static int enter_round(struct barrier_participant *participant, int64_t lead_ms, int *ret_release_fd,
                        int64_t *ret_deadline, struct err *err)
 {
-    struct round *r = get_round(participant->barrier, participant->passed, err);
+    struct round *r = get_round(participant->barrier, participant->n_rounds, err);
     if (!r)
         return -1;
-    participant->passed++;
+    participant->n_rounds++;
     *ret_release_fd = r->released ? -1 : r->release_pipe[0];
     *ret_deadline = r->deadline;
     participant->order = r->arrived++;
@@ -123,7 +124,7 @@ int barrier_arrive(struct barrier_participant *participant, int64_t lead_ms, int
         return -1;
     }
     pthread_mutex_lock(&b->mutex);
-    struct round *r = &b->rounds[participant->passed - 1];
+    struct round *r = &b->rounds[participant->n_rounds - 1];
     release_round(r);
     *ret_at = r->at;
     pthread_mutex_unlock(&b->mutex);
@@ -135,7 +136,7 @@ int64_t barrier_offset_ms(const struct barrier_participant *participant)
 {
     struct barrier *b = participant->barrier;
     pthread_mutex_lock(&b->mutex);
-    int64_t arrived = (int64_t)b->rounds[participant->passed - 1].arrived;
+    int64_t arrived = (int64_t)b->rounds[participant->n_rounds - 1].arrived;
     pthread_mutex_unlock(&b->mutex);
     int64_t interval_us = clock_min(START_INTERVAL_US, BARRIER_WINDOW_MS * INT64_C(1000) / arrived);
     return ((int64_t)participant->order - arrived * 2 / 3) * interval_us / 1000;
@@ -149,7 +150,7 @@ void barrier_leave(struct barrier_participant *participant)
     participant->left = true;
     pthread_mutex_lock(&b->mutex);
     b->participants--;
-    for (size_t i = participant->passed; i < b->n; i++) {
+    for (size_t i = participant->n_rounds; i < b->n; i++) {
         struct round *r = &b->rounds[i];
         if (--r->expected == r->arrived)
             release_round(r);

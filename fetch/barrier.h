@@ -20,9 +20,9 @@ struct barrier;
 /* A participant. The caller sets `barrier` and zeroes the rest. One thread at a time uses it. */
 struct barrier_participant {
     struct barrier *barrier;
-    unsigned passed; /* rounds it arrived at */
+    unsigned n_rounds; /* the number of rounds at which it arrived */
     bool left;
-    size_t order; /* among the participants that arrived in time at its last round, from 0 on */
+    size_t order; /* its position among the participants that arrived in time at its last round, from 0 on */
 };
 
 /* Creates a barrier. `participants`: the number of participants. `max_wait_ms`: how long the first
@@ -54,7 +54,7 @@ void barrier_leave(struct barrier_participant *participant);
 
 /* The result of a round; all 0 for a round that never began. */
 struct barrier_round {
-    size_t arrived; /* in all */
+    size_t arrived; /* participants that arrived, in time or late */
     size_t late;    /* of the arrived participants */
     int64_t at;
 };

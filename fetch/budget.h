@@ -23,8 +23,8 @@ struct budget {
 void budget_init(struct budget *b, const struct fetch_grab *grab);
 void budget_release(struct budget *b);
 
-/* Leaves out the items, in the plan's order, that do not fit in the rest of the budget. Items that an earlier
- * run has fetched cost nothing. */
+/* Goes through the items in the plan's order, and leaves out each item that does not fit in the rest of the
+ * budget. Items that an earlier run has fetched cost nothing. */
 void budget_apply(struct budget *b, struct plan *plan, const struct index_page *index);
 
 /* Counts received bytes: -1 with err if the budget has fewer bytes left. */

@@ -20,8 +20,9 @@ static int check_transport(const struct target *t, struct err *err)
     const char *to = strcmp(s->host, "localhost") == 0 ? t->host->address : s->host;
     if (!t->host->direct || (s->https && !s->tls.insecure) || s->unix_path || address_is_loopback(to))
         return 0;
-    err_set(err, ERR_USAGE, "%s: %s: its secret would cross the network %s", t->host->name, s->name,
-            s->https ? "to any program that imitates the service" : "in clear text");
+    err_set(err, ERR_USAGE, "%s: %s: its secret would be sent %s", t->host->name, s->name,
+            s->https ? "to any server that imitates the service, because the certificate is not checked"
+                     : "over the network in clear text");
     return err_hint(err, "set `scheme: https` with a certificate that is checked, or reach the host over SSH "
                          "instead of `connect: direct`");
 }
@@ -70,9 +71,9 @@ void credentials_release(struct credentials *c)
     }
 }
 
-/* The services that one source lists share the secret of its template. It is read once, so that its command
- * prompts the user once. */
-static bool same_secret(const struct service *a, const struct service *b)
+/* Returns whether two services use one secret. All services that one source lists use the secret of the
+ * source's template. profgrab reads a secret only once, so that a command that asks the user asks once. */
+static bool have_same_secret(const struct service *a, const struct service *b)
 {
     const struct secret_ref *x = &a->auth.secret, *y = &b->auth.secret;
     return a == b || (a->source && a->source == b->source && x->source == y->source && x->locator &&
@@ -82,7 +83,7 @@ static bool same_secret(const struct service *a, const struct service *b)
 const struct secret *credentials_find(const struct credentials *c, const struct service *service)
 {
     for (const struct credential *i = c->first; i; i = i->next)
-        if (same_secret(i->service, service))
+        if (have_same_secret(i->service, service))
             return &i->secret;
     return NULL;
 }

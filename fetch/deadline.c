@@ -10,8 +10,8 @@ static void *watch_deadline(void *ctx)
 {
     struct deadline *d = ctx;
     struct err why = ERR_INIT;
-    int rc = fd_wait(d->grab->access.cancel_fd, POLLIN, d->at, d->stop[0], &why);
-    if (rc < 0 && why.kind == ERR_CANCELLED) /* deadline_release */
+    int rc = fd_wait(d->grab->access.cancel_fd, POLLIN, d->at, d->stop_pipe[0], &why);
+    if (rc < 0 && why.kind == ERR_CANCELLED) /* deadline_release has closed the pipe */
         return NULL;
     atomic_store(rc < 0 && why.kind == ERR_TIMEOUT ? &d->over : &d->cancelled, true);
     fd_pipe_wake(d->wake_pipe[1]);
@@ -38,15 +38,15 @@ static void close_both(int fds[2])
 
 int deadline_init(struct deadline *d, const struct fetch_grab *grab, struct fetch_grab *ret, struct err *err)
 {
-    *d = (struct deadline){.grab = grab, .at = CLOCK_NEVER, .wake_pipe = {-1, -1}, .stop = {-1, -1}};
+    *d = (struct deadline){.grab = grab, .at = CLOCK_NEVER, .wake_pipe = {-1, -1}, .stop_pipe = {-1, -1}};
     *ret = *grab;
     if (grab->options.deadline_ms == 0)
         return 0;
     d->at = clock_deadline(grab->options.deadline_ms);
-    if (fd_pipe_nonblocking(d->wake_pipe, err) < 0 || fd_pipe(d->stop, err) < 0 ||
+    if (fd_pipe_nonblocking(d->wake_pipe, err) < 0 || fd_pipe(d->stop_pipe, err) < 0 ||
         thread_start(&d->thread, watch_deadline, d, err) < 0) {
         close_both(d->wake_pipe);
-        close_both(d->stop);
+        close_both(d->stop_pipe);
         return -1;
     }
     ret->access.cancel_fd = d->wake_pipe[0];
@@ -61,9 +61,9 @@ void deadline_release(struct deadline *d)
 {
     if (d->at == CLOCK_NEVER)
         return;
-    fd_close(&d->stop[1]);
+    fd_close(&d->stop_pipe[1]);
     pthread_join(d->thread, NULL);
-    close_both(d->stop);
+    close_both(d->stop_pipe);
     close_both(d->wake_pipe);
 }
 
@@ -76,12 +76,13 @@ bool deadline_is_over(struct deadline *d)
 void deadline_explain(struct deadline *d, struct err *err)
 {
     static const char word[] = "interrupted";
-    char own[sizeof err->msg], after[32];
+    char message[sizeof err->msg], after[32];
     if (err->kind != ERR_CANCELLED || !d || !deadline_is_over(d))
         return;
-    snprintf(own, sizeof own, "%s", err->msg);
-    char *at = strstr(own, word);
-    int before = at ? (int)(at - own) : 0;
-    err_set(err, ERR_TIMEOUT, "%.*sthe run's deadline of %s was over%s", before, own,
-            text_duration(after, sizeof after, d->grab->options.deadline_ms), at ? at + sizeof word - 1 : "");
+    snprintf(message, sizeof message, "%s", err->msg);
+    char *found = strstr(message, word);
+    int n_before = found ? (int)(found - message) : 0;
+    err_set(err, ERR_TIMEOUT, "%.*sthe run's deadline of %s was over%s", n_before, message,
+            text_duration(after, sizeof after, d->grab->options.deadline_ms),
+            found ? found + sizeof word - 1 : "");
 }

@@ -29,13 +29,13 @@ static size_t count_connections(const struct fetch_grab *grab, const struct serv
 static size_t most_per_host(const struct fetch_grab *grab)
 {
     const struct targets *targets = grab->targets;
-    size_t here = 0, most = 0;
+    size_t connections = 0, max_connections = 0;
     for (size_t i = 0; i < targets->n; i++) {
-        bool another = i == 0 || targets->items[i].host != targets->items[i - 1].host;
-        here = (another ? 0 : here) + count_connections(grab, targets->items[i].service);
-        most = here > most ? here : most;
+        bool new_host = i == 0 || targets->items[i].host != targets->items[i - 1].host;
+        connections = (new_host ? 0 : connections) + count_connections(grab, targets->items[i].service);
+        max_connections = connections > max_connections ? connections : max_connections;
     }
-    return PER_HOST + most * PER_SERVICE;
+    return PER_HOST + max_connections * PER_SERVICE;
 }
 
 size_t fetch_hosts_at_once(const struct fetch_grab *grab)

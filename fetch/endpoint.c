@@ -8,13 +8,13 @@
 #include "fetch/fetch.h"
 #include "base/banned.h"
 
-/* The name in TLS. A service behind a Unix socket has a host too: localhost by default. */
+/* Returns the name for TLS. A service behind a Unix socket has a host too: localhost by default. */
 static const char *get_tls_name(const struct service *s)
 {
     return s->tls.server_name ? s->tls.server_name : s->host;
 }
 
-static unsigned port_of(const struct service *s)
+static unsigned get_port(const struct service *s)
 {
     return s->port ? s->port : s->https ? 443 : 80;
 }
@@ -24,12 +24,12 @@ static void write_authority(const struct service *s, const char *host, char *dst
 {
     bool ipv6 = strchr(host, ':') != NULL;
     char port[16] = "";
-    if (port_of(s) != (s->https ? 443 : 80))
-        snprintf(port, sizeof port, ":%u", port_of(s));
+    if (get_port(s) != (s->https ? 443 : 80))
+        snprintf(port, sizeof port, ":%u", get_port(s));
     snprintf(dst, cap, "%s%s%s%s", ipv6 ? "[" : "", host, ipv6 ? "]" : "", port);
 }
 
-/* Writes the URL without the target: `https://host:port`. */
+/* Writes the origin of the service's URL: `https://host:port`. */
 static void write_origin(const struct service *service, char *dst, size_t cap)
 {
     char authority[300];
@@ -37,14 +37,17 @@ static void write_origin(const struct service *service, char *dst, size_t cap)
     snprintf(dst, cap, "%s://%s", service->https ? "https" : "http", authority);
 }
 
-int endpoint_url(const struct service *service, const char *target, char *dst, size_t cap, struct err *err)
+int endpoint_url(const struct service *service, const char *request_target, char *dst, size_t cap,
+                 struct err *err)
 {
-    char own[320];
+    char origin[320];
     const char *query = service->query ? service->query : "";
-    const char *before = !*query ? "" : strchr(target, '?') ? "&" : "?";
-    write_origin(service, own, sizeof own);
-    int n = snprintf(dst, cap, "%s%s%s%s", own, target, before, query);
-    return n >= 0 && (size_t)n < cap ? 0 : err_set(err, ERR_FAILED, "the path %.60s... is too long", target);
+    const char *separator = !*query ? "" : strchr(request_target, '?') ? "&" : "?";
+    write_origin(service, origin, sizeof origin);
+    int n = snprintf(dst, cap, "%s%s%s%s", origin, request_target, separator, query);
+    return n >= 0 && (size_t)n < cap
+               ? 0
+               : err_set(err, ERR_FAILED, "the path %.60s... is too long", request_target);
 }
 
 char *fetch_service_url(const struct service *service, char *dst, size_t cap)
@@ -75,7 +78,7 @@ struct http_auth endpoint_auth(const struct endpoint *e)
 /* ---- TLS ----------------------------------------------------------------------------------------------- */
 
 /* Writes the last part of OpenSSL's error text: "wrong version number". */
-static void last_part(const char *text, char *dst, size_t cap)
+static void write_last_part(const char *text, char *dst, size_t cap)
 {
     const char *last = text;
     for (const char *p; (p = strstr(last, "::"));)
@@ -87,7 +90,7 @@ bool endpoint_set_tls_error(const struct service *service, enum http_failure fai
                             struct err *err)
 {
     char shown[200];
-    last_part(text, shown, sizeof shown);
+    write_last_part(text, shown, sizeof shown);
     switch (failure) {
     case HTTP_FAILURE_CERTIFICATE:
         err_set(err, ERR_DENIED, "its TLS certificate is not accepted: %s", shown);
@@ -106,7 +109,7 @@ bool endpoint_set_tls_error(const struct service *service, enum http_failure fai
         return true;
     case HTTP_FAILURE_RECEIVE:
     case HTTP_FAILURE_SEND:
-        /* With TLS 1.3 the client learns of its rejection only after the handshake. */
+        /* With TLS 1.3 the client learns only after the handshake that the server rejects its certificate. */
         if (!service->https || !strstr(text, "alert"))
             return false;
         /* fallthrough */
@@ -182,7 +185,7 @@ static int set_other_service_error(const struct endpoint *e, CURLU *to, struct e
     return -1;
 }
 
-static int write_target(CURLU *to, char *dst, size_t cap, struct err *err)
+static int write_request_target(CURLU *to, char *dst, size_t cap, struct err *err)
 {
     char *path = get_url_part(to, CURLUPART_PATH), *query = get_url_part(to, CURLUPART_QUERY);
     int n = snprintf(dst, cap, "%s%s%s", path ? path : "/", query ? "?" : "", query ? query : "");
@@ -194,22 +197,22 @@ static int write_target(CURLU *to, char *dst, size_t cap, struct err *err)
 
 int endpoint_redirect(const struct endpoint *e, const char *url, char *dst, size_t cap, struct err *err)
 {
-    char own[400];
+    char origin[400];
     CURLU *from = curl_url(), *to = curl_url();
     int rc = -1;
     if (!from || !to) {
         err_nomem(err);
         goto out;
     }
-    write_origin(e->service, own, sizeof own);
-    if (curl_url_set(from, CURLUPART_URL, own, 0) != CURLUE_OK ||
+    write_origin(e->service, origin, sizeof origin);
+    if (curl_url_set(from, CURLUPART_URL, origin, 0) != CURLUE_OK ||
         curl_url_set(to, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) {
         err_set(err, ERR_FAILED, "it redirects to an invalid URL: not followed");
         goto out;
     }
     bool here = same_part(from, to, CURLUPART_SCHEME) && same_part(from, to, CURLUPART_PORT) &&
                 same_host(e->service, from, to);
-    rc = here ? write_target(to, dst, cap, err) : set_other_service_error(e, to, err);
+    rc = here ? write_request_target(to, dst, cap, err) : set_other_service_error(e, to, err);
 out:
     curl_url_cleanup(from);
     curl_url_cleanup(to);

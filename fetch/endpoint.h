@@ -19,15 +19,16 @@ struct endpoint {
 /* Returns the credentials of the requests. */
 struct http_auth endpoint_auth(const struct endpoint *e);
 
-/* Writes the service's URL followed by `target`, a path with its query. */
-int endpoint_url(const struct service *service, const char *target, char *dst, size_t cap, struct err *err);
+/* Writes the URL of a request to the service. `request_target` is a path and its query. */
+int endpoint_url(const struct service *service, const char *request_target, char *dst, size_t cap,
+                 struct err *err);
 
 /* Writes the Host header's value and returns dst. ENDPOINT_HOST_MAX bytes suffice. */
 #define ENDPOINT_HOST_MAX 320
 char *endpoint_host(const struct service *service, char *dst, size_t cap);
 
-/* Resolves a redirect's URL: 0 and the new target if it leads to the same service, else -1 with an error that
- * names the destination, with the secret masked. */
+/* Resolves a redirect's URL. Returns 0 and the new request target if the URL leads to the same service, else
+ * -1 with an error that names the destination, with the secret masked. */
 int endpoint_redirect(const struct endpoint *e, const char *url, char *dst, size_t cap, struct err *err);
 
 /* Sets err and returns true if TLS failed. `text`: libcurl's description of the failure. */

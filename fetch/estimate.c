@@ -10,19 +10,19 @@
 #define TEXT_STACK 500
 #define TEXT_STACKS 500
 
-/* A custom profile of the program. */
+/* The size of a custom profile of the program. */
 static const struct kind_size custom_size = {.base = 500, .record = 150};
 
 static struct kind_size get_text_size(const struct plan_item *item)
 {
-    if (strstr(item->target, "debug=2"))
+    if (strstr(item->request_target, "debug=2"))
         return (struct kind_size){.record = TEXT_GOROUTINE};
     return (struct kind_size){.base = TEXT_STACK, .record = TEXT_STACK, .records = TEXT_STACKS};
 }
 
 static struct kind_size find_size(const struct plan_item *item, const struct kind *kind)
 {
-    if (item->format == BODY_TEXT && strstr(item->target, "debug="))
+    if (item->format == BODY_TEXT && strstr(item->request_target, "debug="))
         return get_text_size(item);
     return kind ? kind->size : custom_size;
 }

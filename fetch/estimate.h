@@ -11,11 +11,11 @@
 #include "fetch/body/index.h"
 #include "fetch/plan.h"
 
-/* Returns the bytes of its body, never more than the item's limit. `index` is NULL if the service has none:
- * then the smallest size of such a body. */
+/* Returns the estimated bytes of the item's body, never more than the item's limit. `index` is NULL if the
+ * service has none: then returns the smallest size of such a body. */
 uint64_t estimate_bytes(const struct plan_item *item, const struct index_page *index);
 
-/* Returns the number of records in the index for its profile; -1: not known. */
+/* Returns the number of records that the index lists for the item's profile; -1: not known. */
 int64_t estimate_records(const struct plan_item *item, const struct index_page *index);
 
 #endif

@@ -35,9 +35,9 @@ enum fetch_finding {
     FETCH_FINDING_END /* one more than the last finding */
 };
 
-/* Adds that finding; `first` and `second` replace {0} and {1}, NULL if the sentence lacks them. */
-int fetch_finding_add(struct findings *l, enum fetch_finding number, const char *first, const char *second,
-                      struct err *err);
+/* Adds the finding. `first` and `second` replace {0} and {1} of its sentence; NULL: the sentence has none. */
+int fetch_finding_add(struct findings *findings, enum fetch_finding number, const char *first,
+                      const char *second, struct err *err);
 
 /* Returns row i of the table of rules on items and services; NULL after the last. */
 const struct finding_rule *fetch_rule(size_t i);
@@ -61,9 +61,9 @@ struct fetch_item {
     bool permanent; /* a retry cannot succeed: there is no such profile, or its format is wrong */
     bool late;      /* with `sync`: it began after the others */
     bool has_sync_skew;
-    int64_t sync_skew_ms; /* the time from the common instant to its beginning, by its target's clock. A known
-                             clock error of 2 s or more is subtracted; the result is then exact to about a
-                             second */
+    int64_t sync_skew_ms; /* the time from the common instant to the start of the profile, by the target's
+                             clock. A known clock error of 2 s or more is subtracted; the result is then exact
+                             to about a second */
     char sha256[SHA256_HEX];
     bool has_profile;
     struct profile_summary profile;
@@ -90,7 +90,7 @@ struct fetch_planned {
     const char *left_out;   /* the budget's reason to skip it; NULL: fetch it */
 };
 
-/* A service that was planned, or one that nothing is fetched from (`failure`). */
+/* A planned service, or a service from which nothing is fetched (`failure`). */
 struct fetch_service {
     const struct fetch_offer *offers;
     size_t n_offers;
@@ -106,16 +106,16 @@ struct fetch_service {
 enum fetch_step_kind {
     FETCH_STEP_CONFIG, /* the route: ssh's configuration */
     FETCH_STEP_SHARED, /* a hop over a session that is already open */
-    FETCH_STEP_VIA,    /* another program carries this hop: print a line */
+    FETCH_STEP_VIA,    /* another program carries this hop; always_print is set */
     FETCH_STEP_CONNECT,
     FETCH_STEP_HANDSHAKE,
     FETCH_STEP_HOST_KEY,
     FETCH_STEP_AUTH,
     FETCH_STEP_DIAL,     /* a connection to the service */
-    FETCH_STEP_INDEX,    /* its index page */
-    FETCH_STEP_EXPOSURE, /* whether it answers on other addresses; only in a probe */
+    FETCH_STEP_INDEX,    /* the service's index page */
+    FETCH_STEP_EXPOSURE, /* whether the service answers on other addresses; only in a probe */
     FETCH_STEP_REQUEST,  /* any other request */
-    FETCH_STEP_RETRY,    /* a failure before a retry: print a line */
+    FETCH_STEP_RETRY,    /* a failure before a retry; always_print is set */
 };
 /* Returns the name of a step for output and JSON, as "handshake". */
 const char *fetch_step_name(enum fetch_step_kind kind);
@@ -125,7 +125,7 @@ struct fetch_step {
     char detail[512];   /* printable, may be empty */
     int64_t duration_ms;
     bool warning;              /* the step succeeded, but found a problem */
-    bool always_print;         /* print it also without --verbose */
+    bool always_print;         /* print the step without --verbose too */
     const struct err *failure; /* NULL: success */
 };
 
@@ -134,11 +134,11 @@ struct fetch_progress {
     const char *kind;
     uint64_t bytes;
     int64_t elapsed_ms;
-    int64_t timed_ms;    /* the time that the server takes by design */
+    int64_t timed_ms;    /* the duration of the profile; 0: a snapshot */
     const char *cost;    /* its cost for the process, reported before the fetch; NULL: none worth reporting */
     const char *waiting; /* the reason for waiting; NULL: it does not wait */
     bool usual;          /* the wait is normal: print no line for it */
-    size_t index;        /* of n_items */
+    size_t index;        /* the item's position in the plan, from 0 on */
     size_t n_items;
 };
 
@@ -160,9 +160,9 @@ struct fetch_observer {
                  const struct fetch_step *step);
     /*
      * For a run that resumes an earlier one in its work directory: returns whether the earlier run has
-     * recorded the item as complete and good, so that this run skips it. *ret_started is its time in UTC
-     * milliseconds, or 0. Of an unrecorded item, this run adopts a complete file; it replaces a damaged file
-     * only by a complete one, or by a larger damaged one. NULL: the directory is new.
+     * recorded the item as complete and good, so that this run skips the item. *ret_started is the time of
+     * the item in UTC milliseconds, or 0. If the item is not recorded, this run adopts a complete file; it
+     * replaces a damaged file only by a complete one, or by a larger damaged one. NULL: the directory is new.
      */
     bool (*is_collected)(void *ctx, const struct target *target, const struct fetch_planned *item,
                          int64_t *ret_started);

@@ -26,7 +26,7 @@ struct fetch_kind_help {
     const char *argument; /* "[=30s]" or "" */
     const char *help;
 };
-/* Fills in row i of the kinds and sets, for help and completions. Returns -1 after the last. */
+/* Fills in row i of the table of kinds and sets, for help and completions. Returns -1 after the last. */
 int fetch_kind_help(size_t i, struct fetch_kind_help *ret);
 
 /* Returns whether a word is a kind of the table, with or without an argument, a set, or a path. Only the
@@ -37,23 +37,23 @@ void fetch_offer_kinds(struct nearest *near);
 
 /*
  * Checks the words for kinds (`cpu=30s`, `incident`, `/debug/vars`) as far as possible without a target.
- * *ret_longest_ms: the longest time by design of an item. ERR_USAGE.
+ * *ret_longest_ms is the longest duration of a profile. ERR_USAGE.
  */
 int fetch_check_kinds(const struct strlist *words, int64_t *ret_longest_ms, struct err *err);
 
 /*
- * Returns the words that apply to a service: `words`, or its own if they are NULL or empty. Empty: the set
- * `default`.
+ * Returns the words that apply to a service: `words`, or the service's own if `words` is NULL or empty. An
+ * empty result means the set `default`.
  */
 const struct strlist *fetch_service_kinds(const struct strlist *words, const struct service *service);
 
-/* Counts about how many items the words request of each service; `all` counts cpu and every snapshot of the
- * table of kinds. */
+/* Counts about how many items the words request of each service. Counts `all` as cpu and every snapshot of
+ * the table of kinds. */
 int fetch_count_items(const struct strlist *words, size_t *ret, struct err *err);
-/* The caller asks the user to confirm profiles that take longer. */
+/* The caller asks the user to confirm profiles that take longer than this. */
 #define FETCH_LONG_MS (5 * 60 * INT64_C(1000))
 /* Adds the words, as "cpu=30s", for items that slow a process down or stop it, each once: cpu, traces,
- * deltas, other items that take time by design, and the full text of goroutines. */
+ * deltas, other profiles with a duration, and the full text of goroutines. */
 int fetch_add_costly_kinds(const struct strlist *words, struct strlist *into, struct err *err);
 /* Checks that at least one word names a kind of snapshot that can be one of a pair: heap, allocs, goroutines,
  * block, mutex. ERR_USAGE lists these. */
@@ -63,7 +63,7 @@ int fetch_check_pair(const struct strlist *words, struct err *err);
 struct fetch_outcome {
     bool out_of_time; /* deadline_ms ended before all items were fetched */
     /* With `sync`: the timed profiles that began together. */
-    int64_t sync_at;     /* UTC of their release; 0: none was released */
+    int64_t sync_at;     /* the common instant in UTC milliseconds; 0: none of them began */
     size_t sync_targets; /* processes that took part */
     size_t sync_late;    /* processes that were late */
     size_t sync_known;   /* the number of profiles whose sync_skew_ms is known from a good clock */
@@ -74,18 +74,18 @@ struct fetch_outcome {
 
 /* How to reach the hosts and their services. */
 struct fetch_access {
-    const struct ssh_settings *ssh; /* the command line's, overriding the inventory's; may be NULL */
-    int64_t timeout_ms;         /* the longest time without data, in addition to a profile's time by design */
-    int64_t connect_timeout_ms; /* for each step of opening a host: ssh's configuration, a connection, the
-                                   handshake, authentication; 0: FETCH_CONNECT_TIMEOUT_MS or timeout_ms, the
-                                   smaller */
-    int64_t ask_ms;             /* this and the next five: as in gateway_options */
+    const struct ssh_settings *ssh; /* of the command line, which override the inventory's; may be NULL */
+    int64_t timeout_ms;             /* the longest time without data, in addition to a profile's duration */
+    int64_t connect_timeout_ms;     /* for each step of opening a host: ssh's configuration, a connection, the
+                                       handshake, authentication; 0: FETCH_CONNECT_TIMEOUT_MS or timeout_ms, the
+                                       smaller */
+    int64_t ask_ms;                 /* this and the next five: as in gateway_options */
     const char *askpass;
     ask_fn *ask; /* called without the observer's lock */
     void *ask_ctx;
     struct keyring *keyring;
     bool ask_keys_only;
-    int cancel_fd; /* readable: stop fetching; -1 for none */
+    int cancel_fd; /* ends the fetching when it becomes readable; -1: none */
 };
 
 /* How to collect: in parallel or together, how often, how long, how much. */
@@ -99,8 +99,8 @@ struct fetch_options {
     int64_t pair_ms;          /* fetch each item of fetch_check_pair twice, this long apart; 0: once */
     int64_t deadline_ms;      /* for the whole run; 0: none */
     uint64_t max_bytes;       /* of one body; 0: the limit of its kind */
-    uint64_t budget_bytes;    /* received from one process; 0: no limit, as for budget_ms */
-    int64_t budget_ms;        /* the time for which one process profiles itself */
+    uint64_t budget_bytes;    /* the limit of bytes received from one process; 0: none */
+    int64_t budget_ms;        /* the limit of the time for which one process profiles itself; 0: none */
 };
 
 struct fetch_grab {
@@ -137,7 +137,7 @@ int fetch_plan(const struct fetch_grab *grab, struct err *err);
 
 /*
  * Opens a host as fetch_run does, without fetching. Uses only the grab's `access`, and `opening`, `step` and
- * `host` of its observer. The shared state must outlive the gateway.
+ * `host` of its observer. `shared` must outlive the gateway.
  */
 int fetch_open(const struct fetch_grab *grab, const struct host *host, struct gateway_shared *shared,
                struct gateway **ret, struct err *err);
@@ -155,17 +155,17 @@ struct fetch_get_request {
 };
 /*
  * Opens the host, sends the request and closes the host. Uses the grab as fetch_open does. Loads the
- * service's secret. An answer other than a 200 is an error. *ret_status is the status of the answer, 0
- * without one, also on failure. `redact` is valid until the return.
+ * service's secret. An answer other than a 200 is an error. *ret_status is set on failure too: the status of
+ * the answer, or 0 without an answer. `redact` is valid until fetch_get returns.
  */
 int fetch_get(const struct fetch_grab *grab, const struct fetch_get_request *r, int *ret_status,
               struct err *err);
 
 /*
- * Finds the unrecorded files of an item after a killed run: a complete file, or the largest partial one,
- * renamed to NAME.damaged. Opens no connection. ERR_NOT_FOUND if there is none. Ignores a partial body of a
- * service with a secret, because the body may repeat it. ERR_CANCELLED leaves the files as they are. The
- * caller releases *ret.
+ * Finds the file that a killed run left for an item without recording it: a complete file, or the largest
+ * partial one, renamed to NAME.damaged. Opens no connection. ERR_NOT_FOUND if there is none. Ignores a
+ * partial body of a service with a secret, because the body may repeat the secret. After ERR_CANCELLED the
+ * files are unchanged. The caller releases *ret.
  */
 struct fetch_unrecorded {
     const struct dir *directory; /* the work directory */
@@ -181,8 +181,8 @@ char *fetch_service_url(const struct service *service, char *dst, size_t cap);
 /* ---- local files --------------------------------------------------------------------------------------- */
 
 /*
- * Examines a local file (`bundle create`) as a fetched body: hash, size, and findings. Derives item->kind
- * from content and name; never sets FETCH_FAILED. -1 if the file is not readable; ERR_CANCELLED.
+ * Examines a local file (`bundle create`) like a fetched body: hash, size, and findings. Derives ret->kind
+ * from the content and the name; never sets FETCH_FAILED. -1 if the file is not readable; ERR_CANCELLED.
  */
 struct fetch_local_file {
     int fd;           /* at its beginning; the caller closes it and copy_fd */

@@ -33,8 +33,8 @@ static const struct profile_sample_type *sample_type(const struct evidence *e, c
     return NULL;
 }
 
-/* The newest possible minor version: 19 of `1.19.8`, 20 of `1.19 or 1.20`; 0 if it is unknown or has no upper
- * bound. Does not understand `1.11 to 1.18`, which only traces have. */
+/* Returns the newest possible minor version: 19 for `1.19.8`, 20 for `1.19 or 1.20`; 0 if the version is
+ * unknown or has no upper bound. Does not understand `1.11 to 1.18`, which only traces have. */
 static unsigned newest_minor(const char *go_version)
 {
     const char *last = strstr(go_version, " or ");
@@ -53,7 +53,7 @@ static bool is_older_than(const struct evidence *e, unsigned minor)
     return newest > 0 && newest < minor;
 }
 
-/* Percent of one core: CPU nanoseconds over duration; -1 if the profile lacks them. */
+/* Returns the CPU use in percent of one core; -1 if the profile lacks the CPU time or the duration. */
 static double cpu_percent(const struct evidence *e)
 {
     const struct profile_summary *p = &e->item->profile;
@@ -421,10 +421,10 @@ const struct finding_rule *fetch_rule(size_t i)
 
 /* ---- findings ------------------------------------------------------------------------------------------ */
 
-int fetch_finding_add(struct findings *l, enum fetch_finding number, const char *first, const char *second,
-                      struct err *err)
+int fetch_finding_add(struct findings *findings, enum fetch_finding number, const char *first,
+                      const char *second, struct err *err)
 {
-    struct finding_case c = {.findings = l, .topic = FINDING_TOPIC_BODY, .err = err};
+    struct finding_case c = {.findings = findings, .topic = FINDING_TOPIC_BODY, .err = err};
     struct finding_values v = {.weight = 0};
     size_t i = 0;
     while (i < sizeof rules / sizeof *rules && rules[i].number != (int)number)
@@ -436,9 +436,9 @@ int fetch_finding_add(struct findings *l, enum fetch_finding number, const char 
     return finding_case_add(&c, &rules[i], &v);
 }
 
-void fetch_finding_check(struct findings *l, const struct evidence *e)
+void fetch_finding_check(struct findings *findings, const struct evidence *e)
 {
-    struct finding_case c = {.findings = l, .topic = FINDING_TOPIC_BODY, .evidence = e};
+    struct finding_case c = {.findings = findings, .topic = FINDING_TOPIC_BODY, .evidence = e};
     (void)finding_case_apply(&c, rules, sizeof rules / sizeof *rules);
 }
 
@@ -452,11 +452,12 @@ void fetch_finding_check_build(struct fetch_item *item, char build_id[128])
     snprintf(build_id, 128, "%s", own);
 }
 
-void fetch_finding_add_skew(struct findings *l, int64_t skew_ms)
+void fetch_finding_add_skew(struct findings *findings, int64_t skew_ms)
 {
     char text[32];
     int64_t size = skew_ms < 0 ? -skew_ms : skew_ms;
     if (size >= SKEW_REPORTED_MS)
-        fetch_finding_add(l, FETCH_FINDING_CLOCK_SKEW, text_duration(text, sizeof text, size / 1000 * 1000),
+        fetch_finding_add(findings, FETCH_FINDING_CLOCK_SKEW,
+                          text_duration(text, sizeof text, size / 1000 * 1000),
                           skew_ms < 0 ? "behind" : "ahead of", NULL);
 }

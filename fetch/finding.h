@@ -18,8 +18,8 @@ struct evidence {
     const char *concurrent_kinds; /* the kinds fetched at the same time; NULL or empty for none */
 };
 
-/* Adds the findings of all rules that check an item; without memory, fewer. */
-void fetch_finding_check(struct findings *l, const struct evidence *e);
+/* Adds the findings of all rules that check an item; fewer if memory runs out. */
+void fetch_finding_check(struct findings *findings, const struct evidence *e);
 
 /* Adds a finding if the item's build ID differs from `build_id`, the last one of this service (may be empty).
  * Then stores the item's build ID in `build_id`. */
@@ -27,6 +27,6 @@ void fetch_finding_check_build(struct fetch_item *item, char build_id[128]);
 
 /* Adds the finding on a service's clock that differs from ours by 5 s or more. `skew_ms`: its time minus
  * ours. */
-void fetch_finding_add_skew(struct findings *l, int64_t skew_ms);
+void fetch_finding_add_skew(struct findings *findings, int64_t skew_ms);
 
 #endif

@@ -21,8 +21,8 @@
 struct run {
     const struct fetch_grab *grab; /* &timed_grab; in fetch_open the caller's */
     struct fetch_grab timed_grab;  /* the caller's, with the cancel descriptor of the deadline */
-    service_fn *run_service;       /* grab, plan or probe */
-    bool may_compress;             /* bodies are fetched or planned, so SSH may compress compressible ones */
+    service_fn *run_service;       /* service_grab, service_plan or service_probe */
+    bool may_compress;             /* the run fetches or plans bodies, so SSH may compress text and traces */
     struct gateway_shared *shared;
     struct deadline deadline;
     struct observe observe;
@@ -37,7 +37,7 @@ struct run {
 struct process {
     pthread_t thread;
     struct run *run;
-    const struct target *targets; /* all of the host's */
+    const struct target *targets; /* all targets of the host */
     size_t n;
     size_t first; /* the first target of this destination */
     struct gateway *gw;
@@ -53,24 +53,24 @@ static bool is_first(const struct target *targets, size_t i)
     return true;
 }
 
-/* Fetches the services of one process. Only the first one takes part in `sync`. */
+/* Runs the services of one process. Only the first service takes part in `sync`. */
 static void *run_process(void *ctx)
 {
-    struct process *s = ctx;
-    struct run *run = s->run;
+    struct process *process = ctx;
+    struct run *run = process->run;
     struct budget budget;
     struct barrier_participant participant = {.barrier = run->sync.barrier};
     struct service_context context = {.grab = run->grab,
                                       .observe = &run->observe,
-                                      .gw = s->gw,
-                                      .opening = s->opening,
+                                      .gw = process->gw,
+                                      .opening = process->opening,
                                       .sync = &run->sync,
                                       .participant = participant.barrier ? &participant : NULL,
                                       .budget = &budget};
     budget_init(&budget, run->grab);
-    for (size_t i = s->first; i < s->n; i++) {
-        const struct target *t = &s->targets[i];
-        if (!service_shares_address(t->service, s->targets[s->first].service))
+    for (size_t i = process->first; i < process->n; i++) {
+        const struct target *t = &process->targets[i];
+        if (!service_shares_address(t->service, process->targets[process->first].service))
             continue;
         run->run_service(&context, t, credentials_find(&run->credentials, t->service));
         barrier_leave(&participant);
@@ -249,7 +249,7 @@ static void run_host(struct run *run, const struct target *targets, size_t n)
     gateway_close(gw);
 }
 
-/* The number of targets from `from` on that have the same host. */
+/* Returns the number of targets from `from` on that have the same host. */
 static size_t count_host(const struct targets *all, size_t from)
 {
     size_t n = 0;
@@ -288,8 +288,8 @@ static void *run_hosts(void *ctx)
     return NULL;
 }
 
-/* Starts as many threads as allowed and needed. With fewer threads the work is the same; without any, this
- * thread does it. */
+/* Starts as many threads as allowed and needed. If some cannot start, the others do all the work; if none can
+ * start, this thread does. */
 static int run_all(struct run *run, struct err *err)
 {
     size_t most = fetch_hosts_at_once(run->grab), n = 0;

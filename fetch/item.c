@@ -77,7 +77,7 @@ static void write_trace_go_version(unsigned minor, char *dst, size_t cap)
             snprintf(dst, cap, "%s", versions[i].version);
 }
 
-/* Ends hash and check; -1 with the check's error. */
+/* Ends the hash and the check. Returns -1 with the error of the check. */
 static int sink_finish(struct sink *s, struct fetch_item *item, bool complete, struct err *err)
 {
     struct check_result result = {0};
@@ -90,8 +90,8 @@ static int sink_finish(struct sink *s, struct fetch_item *item, bool complete, s
     snprintf(item->go_version, sizeof item->go_version, "%s", result.profile.go_version);
     if (result.trace_minor)
         write_trace_go_version(result.trace_minor, item->go_version, sizeof item->go_version);
+    item->permanent |= rc < 0 && complete && result.has_other_format;
     /* Keep the server's text if it sent text instead of a profile. */
-    item->permanent |= rc < 0 && complete && result.other;
     if (rc < 0 && complete)
         snprintf(item->server_words, sizeof item->server_words, "%s", result.beginning);
     return rc;
@@ -101,7 +101,7 @@ static void init_item(struct fetch_item *item, const struct plan_item *plan)
 {
     snprintf(item->kind, sizeof item->kind, "%s", plan->kind);
     snprintf(item->argument, sizeof item->argument, "%s", plan->argument);
-    snprintf(item->request, sizeof item->request, "GET %s", plan->target);
+    snprintf(item->request, sizeof item->request, "GET %s", plan->request_target);
     item->pair = plan->pair;
 }
 
@@ -118,7 +118,7 @@ void item_absent(const struct plan_item *plan, struct fetch_item *ret)
     *ret = (struct fetch_item){.status = FETCH_FAILED, .permanent = true};
     init_item(ret, plan);
     err_set(&ret->err, ERR_NOT_FOUND, "this program has no %s: its index page does not list it", plan->kind);
-    err_hint(&ret->err, "if the program serves it unlisted, request the path: %s", plan->target);
+    err_hint(&ret->err, "if the program serves it unlisted, request the path: %s", plan->request_target);
 }
 
 void item_leave_out(const struct plan_item *plan, const char *why, struct fetch_item *ret)
@@ -144,7 +144,7 @@ static const struct {
 } endings[] = {{"application/json", ".json"}, {"text/html", ".html"}, {"text/", ".txt"}, {"", ".bin"}};
 enum { ENDINGS = sizeof endings / sizeof *endings };
 
-static const char *ending_by_type(const char *content_type)
+static const char *find_ending(const char *content_type)
 {
     size_t i = 0;
     while (i < ENDINGS - 1 && strncmp(content_type, endings[i].type, strlen(endings[i].type)) != 0)
@@ -162,21 +162,21 @@ static int rename_part(const struct plan_item *plan, const struct item_context *
                        struct fetch_item *item, struct err *err)
 {
     snprintf(item->file, sizeof item->file, "%s/%s%s%s", context->directory, plan->file,
-             plan->name_by_type ? ending_by_type(item->content_type) : "",
+             plan->ending_by_type ? find_ending(item->content_type) : "",
              item->status == FETCH_OK ? "" : ".damaged");
     return dir_rename_new(context->work, part, item->file, err);
 }
 
-static void set_status(int fetched, struct sink *s, struct fetch_item *item)
+static void set_status(int fetch_rc, struct sink *s, struct fetch_item *item)
 {
     struct err check_err = ERR_INIT;
     bool has_body = item->bytes > 0;
-    int good = has_body ? sink_finish(s, item, fetched == 0, &check_err) : -1;
-    if (fetched == 0 && !has_body)
+    int check_rc = has_body ? sink_finish(s, item, fetch_rc == 0, &check_err) : -1;
+    if (fetch_rc == 0 && !has_body)
         err_set(&item->err, ERR_FAILED, "HTTP %d with an empty body", item->http_status);
-    else if (fetched == 0 && good < 0)
+    else if (fetch_rc == 0 && check_rc < 0)
         item->err = check_err;
-    if (fetched == 0 && good == 0)
+    if (fetch_rc == 0 && check_rc == 0)
         item->status = FETCH_OK;
     else if (item->err.kind == ERR_CANCELLED)
         item->status = FETCH_INTERRUPTED;
@@ -212,12 +212,12 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
     if (open_part(plan, context, &sink, ret) < 0)
         goto out;
     context->ready(context->progress_ctx);
-    int fetched = transfer_get(t, plan->target, &get, &response, &ret->err);
+    int fetch_rc = transfer_get(t, plan->request_target, &get, &response, &ret->err);
     record_response(ret, &response);
     ret->transient =
-        fetched < 0 && (transfer_is_cut_off(&response) || retry_is_transient(&ret->err, response.status));
-    set_status(fetched, &sink, ret);
-    ret->permanent |= fetched < 0 && answer_is_permanent(response.status);
+        fetch_rc < 0 && (transfer_is_cut_off(&response) || retry_is_transient(&ret->err, response.status));
+    set_status(fetch_rc, &sink, ret);
+    ret->permanent |= fetch_rc < 0 && answer_is_permanent(response.status);
     /* An error page may repeat the request's secret, which must not enter a bundle. */
     bool reflected = ret->bytes > 0; /* stays true if the file cannot be read */
     if (reflected)
@@ -271,7 +271,8 @@ static int feed_file(struct sink *s, int fd, int cancel_fd, struct err *err)
     return 0;
 }
 
-/* Computes the hash of a file. With a format, also checks the file and fills in the facts of its content. */
+/* Computes the hash of a file. With a format other than BODY_ANY, also checks the file and fills in the facts
+ * of its content. */
 static int examine_file(const struct item_context *context, enum body_format format, int cancel_fd,
                         struct fetch_item *item, struct err *err)
 {

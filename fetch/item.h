@@ -26,25 +26,25 @@ void item_fetch(struct transfer *t, const struct plan_item *plan, const struct i
                 struct fetch_item *ret);
 
 /*
- * Adopts the file `name` in the directory, which an earlier run left under the item's final name: checks it
- * like a body. -1 if the check fails or is cancelled (ERR_CANCELLED); the caller releases `ret` in every
- * case.
+ * Adopts the file `name` that an earlier run left in the directory, under the final name of the item's file:
+ * checks the file like a body. -1 if the check fails or is cancelled (ERR_CANCELLED); the caller releases
+ * `ret` in every case.
  */
 int item_adopt(const struct plan_item *plan, const struct item_context *context, const char *name,
                struct fetch_item *ret, struct err *err);
 
-/* Sets size and hash of a damaged file in `ret`, also after a cancellation, because the file is kept. -1 if
- * the file is not readable. */
+/* Sets the size and hash of a damaged file in `ret`. A cancellation does not end this, because the file is
+ * kept. -1 if the file is not readable. */
 int item_measure_file(const struct item_context *context, struct fetch_item *ret, struct err *err);
 
-/* Returns the i-th of the extensions that the file of an item may get if the user requested the item by its
- * path in URLs: the content type selects one. NULL after the last. */
+/* Returns the i-th of the extensions for the files of items that the user requested by the path of a URL; the
+ * content type of the answer selects one. NULL after the last. */
 const char *item_file_extension(size_t i);
 
 /* Describes an item that is not fetched because of `why`. */
 void item_skip(const struct plan_item *plan, const struct err *why, struct fetch_item *ret);
 
-/* Describes an item whose program lacks this profile. */
+/* Describes an item that the program lacks. */
 void item_absent(const struct plan_item *plan, struct fetch_item *ret);
 
 /* Describes an item that the budget leaves out. */

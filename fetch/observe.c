@@ -15,7 +15,8 @@ void observe_release(struct observe *o)
     pthread_mutex_destroy(&o->mutex);
 }
 
-/* Copies the error and names the deadline in it if that is the cause; NULL for NULL. */
+/* Copies the error, and names the deadline in the copy if the deadline is the cause. Returns the copy, or
+ * NULL if `failure` is NULL. */
 static const struct err *explain_failure(struct observe *o, const struct err *failure, struct err *copy)
 {
     if (!failure)

@@ -25,8 +25,8 @@ void observe_service(struct observe *o, const struct target *target, const struc
 void observe_item(struct observe *o, const struct target *target, struct fetch_item *item);
 void observe_step(struct observe *o, const struct host *host, const struct service *service,
                   const struct fetch_step *step);
-/* observe_is_resuming returns whether the run resumes an earlier one, observe_is_collected whether that run
- * has the item (fetch_observer.is_collected). */
+/* observe_is_resuming returns whether the run resumes an earlier one, and observe_is_collected whether the
+ * earlier run has recorded the item (fetch_observer.is_collected). */
 bool observe_is_resuming(const struct observe *o);
 bool observe_is_collected(struct observe *o, const struct target *target, const struct fetch_planned *item,
                           int64_t *ret_started);

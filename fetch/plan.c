@@ -44,17 +44,17 @@ static const char *get_ending(const struct plan_item *item)
     case BODY_ANY:
         break;
     }
-    return item->name_by_type ? "" : ".txt";
+    return item->ending_by_type ? "" : ".txt";
 }
 
 /* Checks whether two items may get the same file, also on file systems that ignore case. A raw path gets its
  * ending only after the fetch. */
 static bool may_collide(const struct plan_item *a, const struct plan_item *b)
 {
-    const struct plan_item *raw = a->name_by_type ? a : b;
+    const struct plan_item *raw = a->ending_by_type ? a : b;
     const char *other = raw == a ? b->file : a->file;
     size_t n = strlen(raw->file);
-    if (!raw->name_by_type)
+    if (!raw->ending_by_type)
         return strcasecmp(a->file, b->file) == 0;
     return strncasecmp(raw->file, other, n) == 0 && (other[n] == '\0' || other[n] == '.');
 }
@@ -70,7 +70,8 @@ static bool is_name_used(const struct plan *p, const struct plan_item *item)
 static bool is_planned(const struct plan *p, const struct plan_item *item)
 {
     for (size_t i = 0; i < p->n; i++)
-        if (strcmp(p->items[i].target, item->target) == 0 && p->items[i].format == item->format)
+        if (strcmp(p->items[i].request_target, item->request_target) == 0 &&
+            p->items[i].format == item->format)
             return true;
     return false;
 }
@@ -121,7 +122,7 @@ static void join_endpoint(char *dst, size_t cap, const struct service *service, 
         snprintf(dst, cap, "%s/%s", path, name);
 }
 
-/* A profile's name inside a path: percent-escapes everything but unreserved characters (RFC 3986). */
+/* Writes a profile's name as a part of a path: percent-escapes all but unreserved characters (RFC 3986). */
 static void escape_name(char *dst, size_t cap, const char *name)
 {
     size_t n = 0;
@@ -171,27 +172,27 @@ static int add_raw(struct plan *p, const struct request *r, struct err *err)
     const struct kind *kind = kind_of_path(r->name);
     char stem[128];
     item.format = kind ? kind->format : is_path_of_page(r->name) ? BODY_ANY : BODY_RAW;
-    item.name_by_type = !kind;
+    item.ending_by_type = !kind;
     /* A path that takes time is a profile of some kind, so fetch it after the snapshots. */
     if (r->timed_ms > 0)
         item.rank = strstr(r->name, "/trace") ? RANK_TRACE : RANK_CPU;
-    snprintf(item.target, sizeof item.target, "%s", r->name);
+    snprintf(item.request_target, sizeof item.request_target, "%s", r->name);
     make_file_stem(stem, sizeof stem, r->name);
     return add_item(p, &item, stem, err);
 }
 
-static int add_named(struct plan *p, const struct service *service, const char *name, struct err *err)
+static int add_index_profile(struct plan *p, const struct service *service, const char *name, struct err *err)
 {
     struct plan_item item = {.format = BODY_PPROF, .max_bytes = (uint64_t)KIND_OTHER_MAX_MB << 20};
     char escaped[400], stem[128];
     escape_name(escaped, sizeof escaped, name);
     snprintf(item.kind, sizeof item.kind, "%s", name);
-    join_endpoint(item.target, sizeof item.target, service, escaped);
+    join_endpoint(item.request_target, sizeof item.request_target, service, escaped);
     make_file_stem(stem, sizeof stem, name);
     return add_item(p, &item, stem, err);
 }
 
-/* The endpoint, below the service's path if the index page lists it there. */
+/* Returns the kind's endpoint: below the service's path if the index page lists it there. */
 static const char *get_endpoint(const struct kind *kind, const struct index_page *index)
 {
     const char *name = kind->endpoint + (kind->endpoint[0] == '/');
@@ -262,9 +263,9 @@ static int add_kind(struct plan *p, const struct service *service, const struct 
         item.rank = RANK_DELTA;
     }
     item.can_pair = r->kind->can_be_compared && r->form != FORM_DELTA && item.format == BODY_PPROF;
-    join_endpoint(item.target, sizeof item.target, service, get_endpoint(r->kind, index));
-    size_t n = strlen(item.target);
-    snprintf(item.target + n, sizeof item.target - n, "%s", query);
+    join_endpoint(item.request_target, sizeof item.request_target, service, get_endpoint(r->kind, index));
+    size_t n = strlen(item.request_target);
+    snprintf(item.request_target + n, sizeof item.request_target - n, "%s", query);
     snprintf(stem, sizeof stem, "%s%s", r->kind->file_name, suffix);
     if (is_absent(service, r->kind, index))
         mark_absent(&item);
@@ -334,7 +335,7 @@ static int add_request(struct plan *p, const struct service *service, const stru
         return add_kind(p, service, r, index, err);
     if (!index || !index_find(index, r->name))
         return set_unknown_error(r, index, err);
-    return add_named(p, service, r->name, err);
+    return add_index_profile(p, service, r->name, err);
 }
 
 /* ---- the set `all` ------------------------------------------------------------------------------------- */
@@ -365,7 +366,7 @@ static int add_all(struct plan *p, const struct service *service, const struct r
     for (size_t i = 0; index && rc == 0 && i < index->n; i++) {
         k = kind_of_endpoint(index->items[i].name);
         if (!k)
-            rc = add_named(p, service, index->items[i].name, err);
+            rc = add_index_profile(p, service, index->items[i].name, err);
         else if (!k->only_by_name && k->seconds == 0 && !is_requested(l, k))
             rc = add_snapshot(p, service, k, index, err);
     }
@@ -418,7 +419,7 @@ int plan_make(const struct service *service, const struct request_list *requests
     return 0;
 }
 
-/* `heap.pb.gz` becomes `heap.later.pb.gz`; with a number if another profile has that name. */
+/* Renames `heap.pb.gz` to `heap.later.pb.gz`; adds a number if another profile has that name. */
 static void name_later(const struct plan *p, struct plan_item *item)
 {
     const char *end = get_ending(item);
@@ -438,10 +439,10 @@ int plan_pairs(struct plan *p, struct err *err)
             continue;
         struct plan_item *first = &p->items[i], *later = &p->items[p->n];
         first->pair = 1;
-        first->other = p->n;
+        first->other_of_pair = p->n;
         *later = *first;
         later->pair = 2;
-        later->other = i;
+        later->other_of_pair = i;
         name_later(p, later);
         p->n++;
     }

@@ -14,22 +14,22 @@
 struct plan_item {
     char kind[256];
     char argument[32];
-    char target[512];  /* of the request: path and query */
-    char file[280];    /* name, without directories */
-    bool name_by_type; /* its ending depends on the content type */
+    char request_target[512]; /* path and query */
+    char file[280];           /* name, without directories */
+    bool ending_by_type;      /* the ending of the file's name depends on the content type */
     enum kind_rank rank;
     enum body_format format;
     int64_t timed_ms;
     uint64_t max_bytes;     /* of its body */
     bool already_collected; /* an earlier run has fetched it: skip it */
-    const char *cost;    /* its cost for the process, reported before the fetch; NULL: none worth reporting */
-    bool can_pair;       /* it can be one of a pair */
-    unsigned pair;       /* of a pair: 1 for the first, 2 for the later one; else 0 */
-    size_t other;        /* of a pair: the index of the other one */
-    int64_t began;       /* clock_now() at its request; 0: not yet */
-    bool has_gc_profile; /* a heap profile: the plan also has one that runs a garbage collection first */
-    bool absent;         /* the index page shows that the program lacks this profile: skip it */
-    char left_out[160];  /* the reason to skip it (fetch/budget.h); empty: fetch it */
+    const char *cost; /* its cost for the process, reported before the fetch; NULL: none worth reporting */
+    bool can_pair;    /* it can be one of a pair */
+    unsigned pair;    /* of a pair: 1 for the first, 2 for the later one; else 0 */
+    size_t other_of_pair; /* of a pair: the index of the other one */
+    int64_t began;        /* clock_now() at its request; 0: not yet */
+    bool has_gc_profile;  /* a heap profile: the plan also has one that runs a garbage collection first */
+    bool absent;          /* the index page shows that the program lacks this profile: skip it */
+    char left_out[160];   /* the reason to skip it (fetch/budget.h); empty: fetch it */
 };
 
 struct plan {
@@ -45,7 +45,7 @@ struct plan {
 /*
  * Makes the plan of a service. `index` is NULL if the service has none; then the plan has no costly item that
  * the user did not name. A kind missing from both the table and the index is ERR_USAGE with the list of known
- * kinds. A kind of the table that the index should list but does not is planned as absent.
+ * kinds. Plans a kind of the table as absent if the index should list the kind, but does not.
  */
 int plan_make(const struct service *service, const struct request_list *requests,
               const struct index_page *index, struct plan *ret, struct err *err);

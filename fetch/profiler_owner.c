@@ -55,7 +55,7 @@ struct dump {
 };
 
 /* Searches a piece of the page. Reads on after a match, so that the connection can be reused. */
-static int feed_line(void *ctx, const void *p, size_t n, struct err *err)
+static int feed_dump(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct dump *d = ctx;
     profiler_owner_feed(&d->owner, p, n);
@@ -68,9 +68,9 @@ const char *profiler_owner_find(struct transfer *t, const struct service *servic
 {
     struct dump d = {.owner.trace = trace};
     struct http_response response;
-    char target[400];
-    snprintf(target, sizeof target, "%.300s/goroutine?debug=1", service->path);
-    struct http_get get = {.ctx = &d, .body = feed_line, .limit_ms = limit_ms};
-    transfer_get(t, target, &get, &response, NULL);
+    char request_target[400];
+    snprintf(request_target, sizeof request_target, "%.300s/goroutine?debug=1", service->path);
+    struct http_get get = {.ctx = &d, .body = feed_dump, .limit_ms = limit_ms};
+    transfer_get(t, request_target, &get, &response, NULL);
     return d.owner.client;
 }

@@ -5,14 +5,13 @@
 #include "fetch/transfer.h"
 #include "inventory/inventory.h"
 
-/* Searches the goroutines of the process for one that takes a trace, or a CPU profile. Returns a static
- * description of the client, or NULL if there is none. */
+/* Searches the goroutines of the process for one that takes a trace (`trace`), or else a CPU profile. Returns
+ * a static description of the client, or NULL if there is none. */
 const char *profiler_owner_find(struct transfer *t, const struct service *service, bool trace,
                                 int64_t limit_ms);
 
-/* The state of that search, which reads the text of goroutine?debug=1 in pieces. `client` is NULL until a
- * match.
- */
+/* The state of this search, which reads the text of goroutine?debug=1 in pieces. `client` is NULL until a
+ * marker matches. */
 struct profiler_owner {
     bool trace; /* find the user of the tracer, else of the CPU profiler */
     const char *client;

@@ -26,35 +26,36 @@ static int64_t get_size(const struct item_context *context, const char *path)
     return exists ? (int64_t)st.st_size : -1;
 }
 
-/* Returns the i-th file ending to try: all known ones if it depends on the content type, else only "". NULL
- * after the last. */
+/* Returns the i-th file ending to try: all known endings if the ending depends on the content type, else only
+ * "". NULL after the last. */
 static const char *get_ending(const struct plan_item *plan, size_t i)
 {
-    return plan->name_by_type ? item_file_extension(i) : i == 0 ? "" : NULL;
+    return plan->ending_by_type ? item_file_extension(i) : i == 0 ? "" : NULL;
 }
 
 /* ---- before the fetch ---------------------------------------------------------------------------------- */
 
-/* Checks whether the file contains the secret. An interrupted run has not checked it. -1: unreadable. */
+/* Checks whether the file contains the secret, because an interrupted run has not checked the file. Returns
+ * -1 if the file is not readable. */
 static int check_for_secret(const struct item_context *context, const char *path, const struct transfer *t,
-                            bool *ret_secret)
+                            bool *ret_has_secret)
 {
     int fd = dir_open(context->work, path, NULL);
-    int rc = fd < 0 ? -1 : t ? transfer_find_secret(t, fd, ret_secret) : 0;
+    int rc = fd < 0 ? -1 : t ? transfer_find_secret(t, fd, ret_has_secret) : 0;
     fd_close(&fd);
     return rc;
 }
 
-/* Renames the file to `earlier_path` if it is larger and contains no secret, else removes it. Leaves an
- * unreadable file. */
+/* Renames the file to `earlier_path` if it is larger than the file there and contains no secret, else removes
+ * it. Leaves an unreadable file. */
 static void save_as_earlier(const struct item_context *context, const char *path, const char *earlier_path,
                             const struct transfer *t)
 {
     int64_t size = get_size(context, path);
-    bool secret = false;
-    if (size < 0 || (size > 0 && check_for_secret(context, path, t, &secret) < 0))
+    bool has_secret = false;
+    if (size < 0 || (size > 0 && check_for_secret(context, path, t, &has_secret) < 0))
         return;
-    if (size > 0 && size > get_size(context, earlier_path) && !secret)
+    if (size > 0 && size > get_size(context, earlier_path) && !has_secret)
         dir_rename(context->work, path, earlier_path, NULL);
     else
         dir_remove(context->work, path, NULL);
@@ -116,7 +117,8 @@ bool recovered_adopt(const struct plan_item *plan, const struct item_context *co
 
 /* ---- after the fetch ----------------------------------------------------------------------------------- */
 
-/* The older file was better: renames it to the item's file name, or NAME.damaged if the item has none. */
+/* Renames the file of the earlier run, which is better, to the name of the item's file, or to NAME.damaged if
+ * the item has no file. */
 static void restore_earlier(const struct plan_item *plan, const struct item_context *context,
                             const char *earlier_path, struct fetch_item *item)
 {
@@ -124,7 +126,7 @@ static void restore_earlier(const struct plan_item *plan, const struct item_cont
     struct err err = ERR_INIT;
     if (!kept.file[0])
         snprintf(kept.file, sizeof kept.file, "%s/%s%s.damaged", context->directory, plan->file,
-                 plan->name_by_type ? ".bin" : "");
+                 plan->ending_by_type ? ".bin" : "");
     if (dir_rename(context->work, earlier_path, kept.file, NULL) == 0 &&
         item_measure_file(context, &kept, &err) == 0) {
         size_t n = strlen(kept.err.msg);
@@ -178,7 +180,7 @@ static bool is_planned_item(const struct plan_item *p, const struct fetch_planne
            p->pair == item->pair;
 }
 
-static int find_files(const struct plan_item *plan, const struct item_context *context, bool secret,
+static int find_files(const struct plan_item *plan, const struct item_context *context, bool has_secret,
                       struct fetch_item *ret, struct err *err)
 {
     static const struct err killed = {.kind = ERR_FAILED, .msg = "the run that fetched it was killed"};
@@ -188,7 +190,7 @@ static int find_files(const struct plan_item *plan, const struct item_context *c
     if (why.kind == ERR_CANCELLED)
         return err_set(err, ERR_CANCELLED, "%s", why.msg);
     /* If the service uses a secret, accept only a file that an earlier run has checked (NAME.earlier). */
-    if (!secret)
+    if (!has_secret)
         save_all_as_earlier(plan, context, NULL);
     item_skip(plan, &killed, ret);
     recovered_resolve(plan, context, ret);
@@ -200,12 +202,12 @@ static int find_files(const struct plan_item *plan, const struct item_context *c
 
 int fetch_find_unrecorded(const struct fetch_unrecorded *query, struct fetch_item *ret, struct err *err)
 {
-    char below[600];
+    char directory[600];
     const struct service *service = query->target->service;
     struct item_context context = {
-        .work = query->directory, .directory = below, .cancel_fd = query->cancel_fd};
+        .work = query->directory, .directory = directory, .cancel_fd = query->cancel_fd};
     struct plan plan = {0};
-    snprintf(below, sizeof below, "%s/%s", query->target->host->name, service->name);
+    snprintf(directory, sizeof directory, "%s/%s", query->target->host->name, service->name);
     if (rebuild_plan(service, query->item, &plan, err) < 0)
         return -1;
     size_t i = 0;

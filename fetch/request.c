@@ -44,17 +44,17 @@ int fetch_kind_help(size_t i, struct fetch_kind_help *ret)
 
 static int set_argument_error(const struct request *r, struct err *err)
 {
-    unsigned a = r->kind ? r->kind->arguments : 0;
+    unsigned arguments = r->kind ? r->kind->arguments : 0;
     err_set(err, ERR_USAGE, "kind \"%s\" does not take \"%s\"", r->name, r->argument);
-    if (!a)
+    if (!arguments)
         return err_hint(err, "write just %s", r->name);
     return err_hint(err, "it takes%s%s%s%s",
-                    a & (KIND_ARG_SECONDS | KIND_ARG_DELTA) ? " a duration such as 30s" : "",
-                    a & KIND_ARG_DELTA ? " or" : "",
-                    a & KIND_ARG_TEXT ? " text"
-                    : a & KIND_ARG_GC ? " gc"
-                                      : "",
-                    a & KIND_ARG_TEXT_FORMS ? " text, grouped or proto" : "");
+                    arguments & (KIND_ARG_SECONDS | KIND_ARG_DELTA) ? " a duration such as 30s" : "",
+                    arguments & KIND_ARG_DELTA ? " or" : "",
+                    arguments & KIND_ARG_TEXT ? " text"
+                    : arguments & KIND_ARG_GC ? " gc"
+                                              : "",
+                    arguments & KIND_ARG_TEXT_FORMS ? " text, grouped or proto" : "");
 }
 
 static int parse_seconds(struct request *r, struct err *err)
@@ -146,8 +146,8 @@ static int64_t get_handler_time(const char *path, size_t n)
 }
 
 /* Sets how long the server takes for a raw path: its `seconds`, else the handler's default. For an invalid
- * number the server takes the default or refuses the request, so the default is kept. */
-static void time_raw_path(struct request *r)
+ * number the server takes the default or refuses the request, so this function keeps the default. */
+static void set_raw_path_time(struct request *r)
 {
     size_t n = strcspn(r->name, "?");
     r->timed_ms = get_handler_time(r->name, n);
@@ -174,7 +174,7 @@ static int parse_word(struct request_list *l, const char *word, struct err *err)
     if (check_name(&r, err) < 0)
         return -1;
     if (word[0] == '/')
-        time_raw_path(&r);
+        set_raw_path_time(&r);
     r.kind = kind_find(r.name);
     if (r.kind) {
         snprintf(r.name, sizeof r.name, "%s", r.kind->name);

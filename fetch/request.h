@@ -25,7 +25,7 @@ struct request {
     char name[256];          /* as the user wrote it, without the argument; a raw path begins with a slash */
     char argument[32];       /* as the user wrote it; empty for none */
     enum request_form form;
-    int64_t timed_ms; /* the time that the server takes by design; 0: a snapshot */
+    int64_t timed_ms; /* the duration of the profile; 0: a snapshot */
 };
 
 struct request_list {

@@ -61,36 +61,36 @@ static bool give_up(const struct retry *r, const char *reason, struct err *why)
 
 static bool give_up_interrupted(const struct retry *r, struct err *why)
 {
-    struct err over = ERR_INIT;
-    err_set(&over, ERR_CANCELLED, "then interrupted");
-    deadline_explain(r->observe->deadline, &over);
-    return give_up(r, over.msg, why);
+    struct err reason = ERR_INIT;
+    err_set(&reason, ERR_CANCELLED, "then interrupted");
+    deadline_explain(r->observe->deadline, &reason);
+    return give_up(r, reason.msg, why);
 }
 
 bool retry_wait(struct retry *r, struct err *why)
 {
-    struct err over = ERR_INIT;
+    struct err reason = ERR_INIT;
     if (r->attempts >= r->grab->options.retries)
         return give_up(r, NULL, why);
     if (fd_cancelled(r->grab->access.cancel_fd))
         return give_up_interrupted(r, why);
-    if (r->budget && budget_count_attempt(r->budget, r->timed_ms, &over) < 0)
-        return give_up(r, over.msg, why);
+    if (r->budget && budget_count_attempt(r->budget, r->timed_ms, &reason) < 0)
+        return give_up(r, reason.msg, why);
     if (r->attempts == 0)
         snprintf(r->first_error, sizeof r->first_error, "%.*s", (int)sizeof r->first_error - 1, why->msg);
     int64_t pause = get_pause(r->attempts);
     report_retry(r, why, pause);
-    fd_wait(-1, 0, clock_deadline(pause), r->grab->access.cancel_fd, &over);
-    if (over.kind != ERR_TIMEOUT)
+    fd_wait(-1, 0, clock_deadline(pause), r->grab->access.cancel_fd, &reason);
+    if (reason.kind != ERR_TIMEOUT)
         return give_up_interrupted(r, why);
     r->attempts++;
     return true;
 }
 
-void retry_add_finding(const struct retry *r, const char *subject, struct findings *l)
+void retry_add_finding(const struct retry *r, const char *subject, struct findings *findings)
 {
     char text[160];
     snprintf(text, sizeof text, "%.80s at attempt %u", subject, r->attempts + 1);
     if (r->attempts > 0)
-        fetch_finding_add(l, FETCH_FINDING_RETRIED, text, r->first_error, NULL);
+        fetch_finding_add(findings, FETCH_FINDING_RETRIED, text, r->first_error, NULL);
 }

@@ -14,7 +14,7 @@ struct retry {
     const struct fetch_grab *grab;
     struct observe *observe;
     const struct target *target; /* for a whole host: one of its targets */
-    const char *subject;         /* "heap"; NULL: the whole target */
+    const char *subject;         /* the item, such as "heap"; NULL: the whole target */
     bool whole_host;
     struct budget *budget; /* the limit for a retry; NULL: none */
     int64_t timed_ms;      /* the time for which each attempt profiles the process */
@@ -34,6 +34,6 @@ bool retry_is_transient(const struct err *why, int http_status);
 bool retry_wait(struct retry *r, struct err *why);
 
 /* Adds a finding if the request succeeded only after a retry. `subject` begins the sentence. */
-void retry_add_finding(const struct retry *r, const char *subject, struct findings *l);
+void retry_add_finding(const struct retry *r, const char *subject, struct findings *findings);
 
 #endif

@@ -138,8 +138,9 @@ static int read_index_with_retries(struct service_run *run, bool dial, struct er
     return 0;
 }
 
-/* Marks the items that an earlier run has fetched. The second item of a pair waits from the time of the
- * first; if that time is unknown, it waits from now, and is late rather than early. */
+/* Marks the items that an earlier run has fetched. The wait for the second item of a pair begins at the time
+ * of the first item. If that time is unknown, the wait begins now, so that the second item is late rather
+ * than early. */
 static void mark_collected(struct service_run *run)
 {
     for (size_t i = 0; observe_is_resuming(run->context->observe) && i < run->plan.n; i++) {
@@ -182,24 +183,24 @@ static int make_plan(struct service_run *run, struct err *err)
 
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
-/* Returns a new array; NULL without memory. */
+/* Returns a new array; NULL if memory runs out. */
 static struct fetch_planned *list_planned(const struct service_run *run)
 {
-    struct fetch_planned *all = calloc(run->plan.n + 1, sizeof *all);
-    for (size_t i = 0; all && i < run->plan.n; i++) {
+    struct fetch_planned *planned = calloc(run->plan.n + 1, sizeof *planned);
+    for (size_t i = 0; planned && i < run->plan.n; i++) {
         const struct plan_item *item = &run->plan.items[i];
         const struct index_page *index = run->index.found ? &run->index.page : NULL;
-        all[i] = (struct fetch_planned){.kind = item->kind,
-                                        .argument = item->argument,
-                                        .pair = item->pair,
-                                        .bytes = item->absent ? 0 : estimate_bytes(item, index),
-                                        .timed_ms = item->timed_ms,
-                                        .count = estimate_records(item, index),
-                                        .already_collected = item->already_collected,
-                                        .absent = item->absent,
-                                        .left_out = item->left_out[0] ? item->left_out : NULL};
+        planned[i] = (struct fetch_planned){.kind = item->kind,
+                                            .argument = item->argument,
+                                            .pair = item->pair,
+                                            .bytes = item->absent ? 0 : estimate_bytes(item, index),
+                                            .timed_ms = item->timed_ms,
+                                            .count = estimate_records(item, index),
+                                            .already_collected = item->already_collected,
+                                            .absent = item->absent,
+                                            .left_out = item->left_out[0] ? item->left_out : NULL};
     }
-    return all;
+    return planned;
 }
 
 static void report_service(struct service_run *run, const struct err *failure)
@@ -222,14 +223,14 @@ static void report_service(struct service_run *run, const struct err *failure)
     free(offers);
 }
 
-/* The inventory's hint for a service that does not answer comes first, ours after it. */
+/* Puts the inventory's hint for a service that does not answer before our own hint. */
 static void add_hint(const struct service *service, struct err *err)
 {
-    char own[sizeof err->hint];
+    char our_hint[sizeof err->hint];
     if (!service->hint || err->kind == ERR_CANCELLED)
         return;
-    snprintf(own, sizeof own, "%s", err->hint);
-    err_hint(err, "%s%s%s", service->hint, *own ? "; else: " : "", own);
+    snprintf(our_hint, sizeof our_hint, "%s", err->hint);
+    err_hint(err, "%s%s%s", service->hint, *our_hint ? "; else: " : "", our_hint);
 }
 
 static void start_run(struct service_run *run, const struct service_context *context,

@@ -5,7 +5,7 @@
 #include "fetch/body/format.h"
 #include "base/banned.h"
 
-static void report_request(void *ctx, const char *target, const struct http_response *response,
+static void report_request(void *ctx, const char *request_target, const struct http_response *response,
                            const struct err *failure)
 {
     struct service_run *run = ctx;
@@ -13,11 +13,11 @@ static void report_request(void *ctx, const char *target, const struct http_resp
         .kind = FETCH_STEP_REQUEST, .duration_ms = response->duration_ms, .failure = failure};
     char size[32], first[32];
     if (response->status)
-        snprintf(step.detail, sizeof step.detail, "GET %.300s: HTTP %d, %s, first byte after %s", target,
-                 response->status, text_bytes(size, sizeof size, response->bytes),
-                 text_duration(first, sizeof first, response->first_ms));
+        snprintf(step.detail, sizeof step.detail, "GET %.300s: HTTP %d, %s, first byte after %s",
+                 request_target, response->status, text_bytes(size, sizeof size, response->bytes),
+                 text_duration(first, sizeof first, response->first_byte_ms));
     else
-        snprintf(step.detail, sizeof step.detail, "GET %.300s", target);
+        snprintf(step.detail, sizeof step.detail, "GET %.300s", request_target);
     observe_step(run->context->observe, run->target->host, run->target->service, &step);
 }
 
@@ -52,11 +52,11 @@ int service_run_index(const struct service_run *run, struct transfer *t, struct 
                       struct http_response *response, struct err *err)
 {
     struct buf page = BUF_INIT(SERVICE_RUN_PAGE_MAX);
-    char target[512], title[100];
-    snprintf(target, sizeof target, "%s/", run->target->service->path);
+    char request_target[512], title[100];
+    snprintf(request_target, sizeof request_target, "%s/", run->target->service->path);
     struct http_get get = {
         .ctx = &page, .body = add_page_piece, .limit_ms = SERVICE_RUN_PAGE_LIMIT(run->context->grab)};
-    int rc = transfer_get(t, target, &get, response, err);
+    int rc = transfer_get(t, request_target, &get, response, err);
     if (rc == 0)
         rc = index_parse(buf_str(&page), page.len, ret, err);
     /* Describes the page that the service sent instead of an index. */

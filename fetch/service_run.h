@@ -59,7 +59,7 @@ struct service_run {
 /* Returns the address of a service, for the gateway. */
 struct destination service_run_destination(const struct service *service);
 
-/* The limits of a request for a page. */
+/* The limits of a request for a page: its time in milliseconds, and its bytes. */
 #define SERVICE_RUN_PAGE_LIMIT(grab) (4 * (grab)->access.timeout_ms)
 #define SERVICE_RUN_PAGE_MAX (1u << 20)
 

@@ -16,7 +16,7 @@
 #define BUSY_POLL_MIN_MS 100
 #define BUSY_POLL_MAX_MS 2000
 
-/* Added to the length of our profile, so that another profile of that length can end. */
+/* Added to the duration of our profile, so that another client's profile of this duration can end. */
 #define BUSY_WAIT_EXTRA_MS 2000
 
 /* ---- a profiler that is in use ------------------------------------------------------------------------- */
@@ -140,12 +140,12 @@ static bool is_from_last_request(const struct worker *w, const struct fetch_item
 static void append_cancellation(const struct service_run *run, const struct fetch_item *again,
                                 struct fetch_item *item)
 {
-    struct err over = again->err;
+    struct err cancellation = again->err;
     size_t n = strlen(item->err.msg);
-    if (over.kind != ERR_CANCELLED)
+    if (cancellation.kind != ERR_CANCELLED)
         return;
-    deadline_explain(run->context->observe->deadline, &over);
-    snprintf(item->err.msg + n, sizeof item->err.msg - n, "; then %s", over.msg);
+    deadline_explain(run->context->observe->deadline, &cancellation);
+    snprintf(item->err.msg + n, sizeof item->err.msg - n, "; then %s", cancellation.msg);
 }
 
 /* Repeats the fetch and keeps the better result: a complete one, else the larger. The old file is NAME.before

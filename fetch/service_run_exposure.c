@@ -58,7 +58,8 @@ static void check_address(struct service_run *run, const char *address)
     observe_step(run->context->observe, run->target->host, run->target->service, &step);
 }
 
-/* A name does not work: on the host itself it often resolves to loopback. */
+/* Returns whether the text is an IP address. A name cannot be checked, because on the host itself a name
+ * often resolves to loopback. */
 static bool is_address(const char *text)
 {
     unsigned char parsed[sizeof(struct in6_addr)];

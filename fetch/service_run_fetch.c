@@ -17,7 +17,7 @@
 static void wait_for_pair(struct worker *w)
 {
     const struct service_run *run = w->run;
-    int64_t began = run->plan.items[worker_planned(w)->other].began,
+    int64_t began = run->plan.items[worker_planned(w)->other_of_pair].began,
             due = began + run->context->grab->options.pair_ms;
     if (began == 0 || clock_now() >= due)
         return;
@@ -29,7 +29,7 @@ static void wait_for_pair(struct worker *w)
 
 /* ---- one after the other ------------------------------------------------------------------------------- */
 
-/* Decides whether to continue fetching; otherwise err has the reason. */
+/* Returns whether to continue fetching; if not, err has the reason. */
 static bool may_continue(struct service_run *run, struct err *err)
 {
     pthread_mutex_lock(&run->mutex);
@@ -54,12 +54,12 @@ static void record_result(struct service_run *run, struct fetch_item *item)
 static void fetch_now(struct worker *w, struct fetch_item *item)
 {
     struct service_run *run = w->run;
-    run->plan.items[w->at].began = clock_now();
+    run->plan.items[w->index].began = clock_now();
     if (w->start.at == 0 || w->concurrent_kinds)
         worker_report_progress(w, 0, 0);
     service_run_attempts(w, item);
     if (!item->file[0]) /* there is no file to compare the later item with */
-        run->plan.items[w->at].began = 0;
+        run->plan.items[w->index].began = 0;
     /* A repeated request began after the other targets. */
     w->start.late |= w->kept_attempt > 1;
     sync_record(run->context->sync, &w->start, worker_planned(w), run->clock.known ? run->clock.skew_ms : 0,
@@ -67,7 +67,7 @@ static void fetch_now(struct worker *w, struct fetch_item *item)
     record_result(run, item);
 }
 
-/* Decides whether to fetch the item; otherwise `item` has the reason. */
+/* Returns whether to fetch the item; if not, `item` has the reason. */
 static bool may_fetch(struct worker *w, struct fetch_item *item)
 {
     struct service_run *run = w->run;
@@ -92,7 +92,7 @@ static void wait_for_others(struct worker *w)
 {
     struct fetch_item none;
     bool joins_barrier =
-        w->start.at == 0 && !w->group_has_waited && service_run_starts_together(w->run, w->at);
+        w->start.at == 0 && !w->group_has_waited && service_run_starts_together(w->run, w->index);
     if (worker_planned(w)->pair != 2 && !joins_barrier)
         return;
     if (!may_fetch(w, &none)) {
@@ -117,7 +117,7 @@ static void fetch_one(struct worker *w)
         return;
     if (observe_is_resuming(run->context->observe) &&
         recovered_adopt(worker_planned(w), &context, transfer, &item)) {
-        run->plan.items[w->at].began = clock_now(); /* time unknown: see mark_collected */
+        run->plan.items[w->index].began = clock_now(); /* time unknown: see mark_collected */
         record_result(run, &item);
         observe_item(run->context->observe, run->target, &item);
         fetch_item_release(&item);
@@ -153,14 +153,14 @@ static void *run_parallel_item(void *ctx)
 }
 
 /* Sets concurrent_kinds: the kinds of the items from `first` on and before `end`, without this item's own. */
-static void name_others(struct parallel_item *s, size_t first, size_t end)
+static void name_others(struct parallel_item *p, size_t first, size_t end)
 {
-    const struct service_run *run = s->worker.run;
-    struct buf names = BUF_INIT(sizeof s->concurrent_kinds - 1);
+    const struct service_run *run = p->worker.run;
+    struct buf names = BUF_INIT(sizeof p->concurrent_kinds - 1);
     for (size_t i = first; i < end; i++)
-        if (i != s->worker.at && !run->plan.items[i].already_collected && !run->plan.items[i].left_out[0])
+        if (i != p->worker.index && !run->plan.items[i].already_collected && !run->plan.items[i].left_out[0])
             buf_addf(&names, "%s%.40s", names.len ? ", " : "", run->plan.items[i].kind);
-    snprintf(s->concurrent_kinds, sizeof s->concurrent_kinds, "%s", buf_str(&names));
+    snprintf(p->concurrent_kinds, sizeof p->concurrent_kinds, "%s", buf_str(&names));
     buf_release(&names);
 }
 
@@ -168,22 +168,22 @@ static void fetch_side_by_side(struct service_run *run, size_t first, size_t end
 {
     size_t n = end - first;
     struct parallel_item *parallel = calloc(n + 1, sizeof *parallel);
-    struct worker before = {.run = run, .transfer = run->transfer, .at = first};
+    struct worker waiter = {.run = run, .transfer = run->transfer, .index = first};
     /* One thread waits for the other targets on behalf of all threads of this service. */
-    while (before.at < end && !service_run_starts_together(run, before.at))
-        before.at++;
-    if (before.at < end)
-        wait_for_others(&before);
+    while (waiter.index < end && !service_run_starts_together(run, waiter.index))
+        waiter.index++;
+    if (waiter.index < end)
+        wait_for_others(&waiter);
     for (size_t i = 0; parallel && i < n; i++) {
-        struct parallel_item *s = &parallel[i];
-        s->worker = (struct worker){.run = run,
-                                    .at = first + i,
-                                    .concurrent_kinds = s->concurrent_kinds,
+        struct parallel_item *p = &parallel[i];
+        p->worker = (struct worker){.run = run,
+                                    .index = first + i,
+                                    .concurrent_kinds = p->concurrent_kinds,
                                     .group_has_waited = true,
-                                    .start = before.start,
-                                    .send_ahead_ms = before.send_ahead_ms};
-        name_others(s, first, end);
-        s->started = thread_start(&s->thread, run_parallel_item, s, NULL) == 0;
+                                    .start = waiter.start,
+                                    .send_ahead_ms = waiter.send_ahead_ms};
+        name_others(p, first, end);
+        p->started = thread_start(&p->thread, run_parallel_item, p, NULL) == 0;
     }
     /* Items without a thread of their own are fetched after the others. */
     for (size_t i = 0; parallel && i < n; i++)
@@ -193,10 +193,10 @@ static void fetch_side_by_side(struct service_run *run, size_t first, size_t end
         if (!parallel || !parallel[i].started)
             fetch_one(&(struct worker){.run = run,
                                        .transfer = run->transfer,
-                                       .at = first + i,
+                                       .index = first + i,
                                        .group_has_waited = true,
-                                       .start = before.start,
-                                       .send_ahead_ms = before.send_ahead_ms});
+                                       .start = waiter.start,
+                                       .send_ahead_ms = waiter.send_ahead_ms});
     free(parallel);
 }
 
@@ -225,7 +225,7 @@ void service_run_fetch(struct service_run *run)
         if (end > i + 1)
             fetch_side_by_side(run, i, end);
         else
-            fetch_one(&(struct worker){.run = run, .transfer = run->transfer, .at = i});
+            fetch_one(&(struct worker){.run = run, .transfer = run->transfer, .index = i});
         i = end > i + 1 ? end : i + 1;
     }
 }

@@ -10,7 +10,7 @@
 
 const struct plan_item *worker_planned(const struct worker *w)
 {
-    return &w->run->plan.items[w->at];
+    return &w->run->plan.items[w->index];
 }
 
 void worker_report_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms)
@@ -24,7 +24,7 @@ void worker_report_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms)
                                .cost = item->cost,
                                .waiting = w->waiting,
                                .usual = w->at_barrier,
-                               .index = w->at,
+                               .index = w->index,
                                .n_items = w->run->plan.n};
     observe_progress(w->run->context->observe, w->run->target, &p);
 }
@@ -42,14 +42,15 @@ static int skip_page(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* Measures the one-way time of a request: half of the shortest of several small requests, because any request
- * may be delayed. Stops after a slow page: it does not measure the network, and other targets wait. */
+/* Measures the one-way time of a request: half the time of the shortest of several small requests, because
+ * any request may be delayed. Stops after a slow page, because its time does not measure the network, and
+ * other targets wait. */
 static int64_t measure_one_way(struct worker *w)
 {
     const struct service_run *run = w->run;
-    char target[512];
+    char request_target[512];
     int64_t elapsed_ms = 0;
-    snprintf(target, sizeof target, "%s/", run->target->service->path);
+    snprintf(request_target, sizeof request_target, "%s/", run->target->service->path);
     for (int i = 0; i < ONE_WAY_SAMPLES && elapsed_ms < SLOW_PAGE_MS; i++) {
         size_t left = SERVICE_RUN_PAGE_MAX;
         struct http_response response;
@@ -57,7 +58,7 @@ static int64_t measure_one_way(struct worker *w)
             .body = skip_page, .ctx = &left, .limit_ms = SERVICE_RUN_PAGE_LIMIT(run->context->grab)};
         int64_t began = clock_now();
         /* An error page measures the time as well. */
-        if (transfer_get(w->transfer, target, &get, &response, NULL) < 0 &&
+        if (transfer_get(w->transfer, request_target, &get, &response, NULL) < 0 &&
             (response.status == 0 || response.status == 200))
             break;
         elapsed_ms = clock_now() - began;

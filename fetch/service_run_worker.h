@@ -12,12 +12,12 @@
 struct worker {
     struct service_run *run;
     struct transfer *transfer;
-    size_t at;                    /* index in the plan */
+    size_t index;                 /* index in the plan */
     const char *concurrent_kinds; /* the kinds fetched at the same time; NULL: none */
     const char *waiting;          /* the reason for waiting; NULL: it does not wait */
     bool at_barrier;              /* it waits for the other targets */
     struct sync_start start;
-    bool group_has_waited;      /* a thread has waited for the other targets on behalf of this group */
+    bool group_has_waited;      /* a thread has waited for the other targets for all items side by side */
     unsigned n_requests;        /* the number of requests */
     unsigned kept_attempt;      /* the number of the request whose result is kept */
     int64_t send_ahead_ms;      /* how long before start.at the request is sent: the one-way time of a
@@ -34,7 +34,7 @@ void worker_report_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms);
 /* Fetches the item, with retries. Describes the result in *ret in every case; the caller releases it. */
 void service_run_attempts(struct worker *w, struct fetch_item *ret);
 
-/* Waits at the barrier and sets w->start and w->send_ahead_ms; starts at once if waiting fails. */
+/* Waits at the barrier and sets w->start and w->send_ahead_ms. If waiting fails, the item starts at once. */
 void worker_join_barrier(struct worker *w);
 
 /* Returns whether item i begins together with the other targets' items. */

@@ -5,7 +5,7 @@
 #include "fetch/finding.h"
 #include "base/banned.h"
 
-/* A clock error of this size or more is corrected by the Date header, which is exact to about a second. */
+/* The Date header, which is exact to about a second, corrects clock errors of this size or more. */
 #define CLOCK_OFF_MS 2000
 
 int sync_init(struct sync *s, const struct fetch_grab *grab, size_t processes, struct err *err)
@@ -25,8 +25,8 @@ void sync_release(struct sync *s)
     pthread_mutex_destroy(&s->mutex);
 }
 
-/* The start of the profile in UTC nanoseconds; 0: unknown. A delta profile has the date of its end. Source:
- * runtime/pprof (newProfileBuilder) and net/http/pprof (serveDeltaProfile). */
+/* Returns the start of the profile in UTC nanoseconds; 0: unknown. A delta profile contains the time of its
+ * end. Source: runtime/pprof (newProfileBuilder) and net/http/pprof (serveDeltaProfile). */
 static int64_t get_start_ns(const struct plan_item *plan, const struct profile_summary *p)
 {
     bool at_end = plan->rank == RANK_DELTA;
@@ -35,12 +35,12 @@ static int64_t get_start_ns(const struct plan_item *plan, const struct profile_s
     return p->time_ns - (at_end ? p->duration_ns : 0);
 }
 
-static void record_skew(struct sync *s, const struct sync_start *start, int64_t began, int64_t clock_skew_ms,
-                        struct fetch_item *item)
+static void record_skew(struct sync *s, const struct sync_start *start, int64_t began_ns,
+                        int64_t clock_skew_ms, struct fetch_item *item)
 {
     bool has_clock_error = clock_skew_ms >= CLOCK_OFF_MS || clock_skew_ms <= -CLOCK_OFF_MS;
     item->has_sync_skew = true;
-    item->sync_skew_ms = began / 1000000 - start->utc - (has_clock_error ? clock_skew_ms : 0);
+    item->sync_skew_ms = began_ns / 1000000 - start->utc - (has_clock_error ? clock_skew_ms : 0);
     if (has_clock_error || item->late)
         return;
     pthread_mutex_lock(&s->mutex);
@@ -57,12 +57,12 @@ void sync_record(struct sync *s, const struct sync_start *start, const struct pl
     item->late = start->late;
     if (item->late && item->file[0])
         fetch_finding_add(&item->findings, FETCH_FINDING_SYNC_LATE, NULL, NULL, NULL);
-    int64_t began = item->has_profile ? get_start_ns(plan, &item->profile) : 0;
-    if (began > 0)
-        record_skew(s, start, began, clock_skew_ms, item);
+    int64_t began_ns = item->has_profile ? get_start_ns(plan, &item->profile) : 0;
+    if (began_ns > 0)
+        record_skew(s, start, began_ns, clock_skew_ms, item);
 }
 
-static int compare_size(const void *a, const void *b)
+static int compare_skews(const void *a, const void *b)
 {
     const int64_t *x = a, *y = b;
     return (*x > *y) - (*x < *y);
@@ -85,7 +85,7 @@ void sync_summarize(struct sync *s, struct fetch_outcome *ret)
     ret->sync_known = s->n;
     if (s->n == 0)
         return;
-    qsort(s->abs_skews, s->n, sizeof *s->abs_skews, compare_size);
+    qsort(s->abs_skews, s->n, sizeof *s->abs_skews, compare_skews);
     ret->sync_p50_ms = get_percentile(s, 50);
     ret->sync_p95_ms = get_percentile(s, 95);
     ret->sync_max_ms = get_percentile(s, 100);

@@ -82,7 +82,7 @@ static int not_http_error(const struct service *service, struct err *err)
                     service->adhoc ? "" : " `profgrab hosts` shows what the inventory says");
 }
 
-/* Checks whether the connection failed by itself, and neither we nor our limits ended it. */
+/* Returns whether the connection failed by itself, and neither profgrab nor one of its limits ended it. */
 static bool is_connection_failure(enum http_failure failure)
 {
     switch (failure) {
@@ -139,12 +139,12 @@ bool transfer_is_cut_off(const struct http_response *response)
 /* ---- requests ------------------------------------------------------------------------------------------ */
 
 /* One request, without redirects. */
-static int send_request(struct transfer *t, const char *target, const struct http_get *get,
+static int send_request(struct transfer *t, const char *request_target, const struct http_get *get,
                         struct http_response *ret, struct err *err)
 {
     char url[1400];
-    *ret = (struct http_response){.first_ms = -1};
-    if (endpoint_url(t->endpoint.service, target, url, sizeof url, err) < 0)
+    *ret = (struct http_response){.first_byte_ms = -1};
+    if (endpoint_url(t->endpoint.service, request_target, url, sizeof url, err) < 0)
         return -1;
     /* Discard the gateway's error: the end of an idle connection is not a failure of this request. */
     gateway_listener_failure(t->listener, NULL);
@@ -154,7 +154,8 @@ static int send_request(struct transfer *t, const char *target, const struct htt
     return ret->status == 200 && ret->ends_at_close ? gateway_listener_failure(t->listener, err) : 0;
 }
 
-/* Resolves a redirect: 1 with the new target, 0 without a redirect, -1 if it leads to another service. */
+/* Resolves a redirect. Returns 1 with the new request target, 0 without a redirect, -1 if it leads to another
+ * service. */
 static int follow_redirect(struct transfer *t, int status, char *dst, size_t cap, struct err *err)
 {
     const char *url = http_connection_redirect(t->connection);
@@ -174,31 +175,31 @@ static int explain_answer(const struct transfer *t, const struct http_response *
                             t->endpoint.service, err);
 }
 
-static int get_with_redirects(struct transfer *t, const char *target, const struct http_get *get,
+static int get_with_redirects(struct transfer *t, const char *request_target, const struct http_get *get,
                               struct http_response *ret, struct err *err)
 {
     char next[1024];
     for (unsigned i = 0; i <= MAX_REDIRECTS; i++) {
-        if (send_request(t, target, get, ret, err) < 0)
+        if (send_request(t, request_target, get, ret, err) < 0)
             return -1;
         if (ret->status == 200)
             return 0;
         int rc = follow_redirect(t, ret->status, next, sizeof next, err);
         if (rc <= 0)
             return rc < 0 ? -1 : explain_answer(t, ret, err);
-        target = next;
+        request_target = next;
     }
     return err_set(err, ERR_FAILED, "HTTP %d: it redirects in circles", ret->status);
 }
 
-int transfer_get(struct transfer *t, const char *target, const struct http_get *get,
+int transfer_get(struct transfer *t, const char *request_target, const struct http_get *get,
                  struct http_response *ret, struct err *err)
 {
     struct err why = ERR_INIT;
-    int rc = get_with_redirects(t, target, get, ret, &why);
+    int rc = get_with_redirects(t, request_target, get, ret, &why);
     transfer_mask(t, why.msg);
     if (t->options.on_answer)
-        t->options.on_answer(t->options.on_answer_ctx, target, ret, rc < 0 ? &why : NULL);
+        t->options.on_answer(t->options.on_answer_ctx, request_target, ret, rc < 0 ? &why : NULL);
     if (rc < 0 && err)
         *err = why;
     return rc;

@@ -16,10 +16,10 @@ struct transfer;
 
 struct transfer_options {
     int cancel_fd;
-    int64_t timeout_ms;          /* of silence, beyond `timed_ms` of the request */
+    int64_t timeout_ms;          /* the longest silence, in addition to http_get.timed_ms */
     const struct secret *secret; /* the secret of the service; NULL: none. Must outlive the transfer. */
     /* Called after every request; may be NULL. */
-    void (*on_answer)(void *ctx, const char *target, const struct http_response *response,
+    void (*on_answer)(void *ctx, const char *request_target, const struct http_response *response,
                       const struct err *failure);
     void *on_answer_ctx;
 };
@@ -30,12 +30,12 @@ int transfer_new(struct gateway_listener *listener, const struct service *servic
 void transfer_free(struct transfer *t);
 
 /*
- * Sends a GET request for a target: a path with its query. Follows redirects within the service; a redirect
- * to another one is an error that names the destination. -1 if there was no complete answer (err has the
- * reason, with the gateway's own if known), or if the answer was not a 200 (kinds as in answer_set_error).
- * Fills *ret in every case as far as possible.
+ * Sends a GET request for `request_target`, a path and its query. Follows redirects within the service; a
+ * redirect to another service is an error that names the destination. -1 if there was no complete answer (err
+ * has the reason, with the gateway's own if known), or if the answer was not a 200 (kinds as in
+ * answer_set_error). Fills *ret in every case as far as possible.
  */
-int transfer_get(struct transfer *t, const char *target, const struct http_get *get,
+int transfer_get(struct transfer *t, const char *request_target, const struct http_get *get,
                  struct http_response *ret, struct err *err);
 
 /*
@@ -44,14 +44,14 @@ int transfer_get(struct transfer *t, const char *target, const struct http_get *
  */
 bool transfer_is_cut_off(const struct http_response *response);
 
-/* Returns the shortest time until an answer began: after a small request about a round trip. -1: no answer
- * yet. */
+/* Returns the shortest time in milliseconds until an answer began. For small requests this is about a round
+ * trip. -1: no answer yet. */
 int64_t transfer_round_trip(const struct transfer *t);
 
 /* Call this after the session was lost: the next connection then does not count as `reconnected`. */
 void transfer_expect_new_connection(struct transfer *t);
 
-/* Checks whether the file at fd, received from the service, contains its secret. -1: read error. */
+/* Checks whether a file received from the service contains the service's secret. -1: read error. */
 int transfer_find_secret(const struct transfer *t, int fd, bool *ret_has_secret);
 
 /* Masks the service's secret in text that the service sent. */

@@ -60,9 +60,9 @@ static int check_url(const char *text, struct err *err)
     struct url_origin origin;
     if (url_origin_parse(text, &origin, err) < 0)
         return -1;
-    if (!origin.known)
+    if (!origin.is_http)
         return err_set(err, ERR_USAGE, "the tracker's url %.200s is not a valid https URL", text);
-    if (!origin.https && !origin.loopback)
+    if (!origin.https && !origin.is_loopback)
         return err_set(err, ERR_USAGE, "the tracker's url %.200s would send the token unencrypted: use https",
                        text);
     return 0;
@@ -80,8 +80,8 @@ int http_new(const struct http_options *options, struct http **ret, struct err *
     h->options = *options;
     h->silence_ms = value_or_default(options->silence_ms, 60000);
     h->max_wait_ms = value_or_default(options->max_wait_ms, 120000);
-    h->base = strdup(options->url);
-    int rc = h->base ? http_handle_init(&h->handle, err) : err_nomem(err);
+    h->base_url = strdup(options->url);
+    int rc = h->base_url ? http_handle_init(&h->handle, err) : err_nomem(err);
     if (rc == 0 && set_options(h) != 0)
         rc = err_set(err, ERR_FAILED, "libcurl cannot be set up");
     if (rc < 0 || set_auth(h, options->auth, err) < 0) {
@@ -98,7 +98,7 @@ void http_free(struct http *h)
         return;
     http_handle_release(&h->handle);
     http_headers_free(h->auth);
-    free(h->base);
+    free(h->base_url);
     free(h);
 }
 
@@ -109,31 +109,32 @@ void http_answer_release(struct http_answer *a)
 
 /* ---- redirects ----------------------------------------------------------------------------------------- */
 
-/* If the request is a GET that may follow the redirect, sets the target to its URL and returns true. */
+/* If the request is a GET that may follow the redirect, sets the destination to its URL and returns true. */
 static bool follow_redirect(struct http *h, const struct http_request *r, const struct http_answer *a,
-                            struct http_target *target)
+                            struct http_destination *destination)
 {
     const char *to = NULL;
     if (a->status < 301 || a->status > 308 || strcmp(r->method, "GET") != 0)
         return false;
     if (curl_easy_getinfo(h->handle.easy, CURLINFO_REDIRECT_URL, &to) != CURLE_OK || !to)
         return false;
-    bool same_origin = url_origin_is_same(h->base, to);
-    if (!same_origin && !(r->may_leave_origin && url_origin_may_redirect(h->base, to)))
+    bool same_origin = url_origin_is_same(h->base_url, to);
+    if (!same_origin && !(r->may_leave_origin && url_origin_may_redirect(h->base_url, to)))
         return false;
     char *copy = strdup(to);
     if (!copy)
         return false;
-    free(target->url);
-    target->url = copy;
-    /* Later redirects get no token either, because another origin could redirect to the tracker. */
-    target->without_token = target->without_token || !same_origin;
+    free(destination->url);
+    destination->url = copy;
+    /* Requests after this one have no token either, because the other origin could redirect back to the
+     * tracker. */
+    destination->without_token = destination->without_token || !same_origin;
     return true;
 }
 
 /* ---- retries ------------------------------------------------------------------------------------------- */
 
-/* Returns the time to wait before the next attempt. -1: the answer is final. */
+/* Returns the milliseconds to wait before the next attempt. -1: the answer is final. */
 static int64_t retry_delay(const struct http_request *r, const struct http_answer *a, unsigned tries)
 {
     bool rate_limited = a->status == 429;
@@ -189,22 +190,22 @@ static void reset_answer(struct http_answer *a)
     *a = next;
 }
 
-/* Sends the request until an answer is final: follows redirects, and retries. */
-static int send_to(struct http *h, const struct http_request *request, struct http_target *target,
+/* Sends the request, follows redirects and retries, until an answer is final. */
+static int send_to(struct http *h, const struct http_request *request, struct http_destination *destination,
                    struct http_answer *ret, struct err *err)
 {
     unsigned redirects = 0, tries = 0;
     uint64_t max_file_sent = 0;
     int rc = 0;
     for (;;) {
-        rc = http_attempt(h, request, target, ret, err);
+        rc = http_attempt(h, request, destination, ret, err);
         if (ret->file_sent > max_file_sent)
             max_file_sent = ret->file_sent;
-        if (target->without_token)
-            url_origin_text(target->url, ret->other_origin, sizeof ret->other_origin);
+        if (destination->without_token)
+            url_origin_text(destination->url, ret->other_origin, sizeof ret->other_origin);
         if (rc < 0)
             break;
-        if (redirects < MAX_REDIRECTS && follow_redirect(h, request, ret, target))
+        if (redirects < MAX_REDIRECTS && follow_redirect(h, request, ret, destination))
             redirects++;
         else if ((rc = wait_for_retry(h, request, ret, ++tries, err)) != 1)
             break;
@@ -220,13 +221,13 @@ int http_send(struct http *h, const struct http_request *request, struct http_an
     if (h->options.dry_run)
         return http_describe_request(h, request, ret, err);
     struct buf url = BUF_INIT(8192);
-    buf_addf(&url, "%s%s", h->base, request->path);
+    buf_addf(&url, "%s%s", h->base_url, request->path);
     if (buf_check(&url, "the address", err) < 0) {
         buf_release(&url);
         return -1;
     }
-    struct http_target target = {.url = buf_detach(&url)};
-    int rc = send_to(h, request, &target, ret, err);
-    free(target.url);
+    struct http_destination destination = {.url = buf_detach(&url)};
+    int rc = send_to(h, request, &destination, ret, err);
+    free(destination.url);
     return rc;
 }

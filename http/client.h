@@ -7,8 +7,8 @@
 
 struct http {
     struct http_handle handle;
-    struct curl_slist *auth; /* the header with the token; it owns a copy */
-    char *base;
+    struct curl_slist *auth; /* the header with a copy of the token */
+    char *base_url;          /* http_options.url */
     const char *ca;
     const struct secret *token;
     struct http_options options;
@@ -16,14 +16,14 @@ struct http {
 };
 
 /* The destination of one attempt. */
-struct http_target {
+struct http_destination {
     char *url;
     bool without_token; /* a redirect has led to another origin */
 };
 
 /* Sends the request once. The caller initialises ret->body. This function sets the other members. */
-int http_attempt(struct http *h, const struct http_request *request, const struct http_target *target,
-                 struct http_answer *ret, struct err *err);
+int http_attempt(struct http *h, const struct http_request *request,
+                 const struct http_destination *destination, struct http_answer *ret, struct err *err);
 
 /* Used instead of http_attempt in a dry run: reports the request, and copies its dry_answer to ret->body. */
 int http_describe_request(const struct http *h, const struct http_request *request, struct http_answer *ret,

@@ -9,9 +9,10 @@
 #include "http/exchange.h"
 #include "base/banned.h"
 
-/* A larger error page is not read completely, so its connection cannot be reused. */
+/* profgrab does not read the rest of a larger error page, so the connection cannot be reused. */
 #define ERROR_PAGE_MAX (256u << 10)
-/* A connection that is lost within this time after the start of a request was closed while it was idle. */
+/* If a connection is lost within this time after the start of a request, the server closed it while it was
+ * idle. */
 #define IDLE_END_MS 500
 
 struct http_connection {
@@ -24,7 +25,7 @@ struct http_connection {
 };
 
 /* A request in progress. */
-struct pending {
+struct request {
     struct http_connection *connection;
     const struct http_get *get;
     struct http_response *response;
@@ -37,7 +38,7 @@ struct pending {
 
 static void on_header(void *ctx, const char *p, size_t n)
 {
-    struct pending *r = ctx;
+    struct request *r = ctx;
     if (n > 18 && strncasecmp(p, "transfer-encoding:", 18) == 0)
         r->chunked = true;
     if (n > 5 && strncasecmp(p, "date:", 5) == 0) {
@@ -53,7 +54,7 @@ static void on_header(void *ctx, const char *p, size_t n)
 
 static int on_body(void *ctx, const char *p, size_t n, struct err *err)
 {
-    struct pending *r = ctx;
+    struct request *r = ctx;
     long status = 0;
     curl_easy_getinfo(r->connection->handle.easy, CURLINFO_RESPONSE_CODE, &status);
     if (status != 200) {
@@ -70,14 +71,14 @@ static int on_body(void *ctx, const char *p, size_t n, struct err *err)
 
 static void on_progress(void *ctx)
 {
-    const struct pending *r = ctx;
+    const struct request *r = ctx;
     if (r->get->progress)
         r->get->progress(r->get->progress_ctx, r->response->bytes, clock_now() - r->exchange.start);
 }
 
 static bool is_channel_opening(void *ctx)
 {
-    const struct pending *r = ctx;
+    const struct request *r = ctx;
     const struct http_connection_options *o = &r->connection->options;
     return o->is_opening && o->is_opening(o->ctx);
 }
@@ -92,7 +93,7 @@ static int on_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
 {
     (void)fd;
     (void)purpose;
-    struct pending *r = ctx;
+    struct request *r = ctx;
     int64_t elapsed = clock_now() - r->exchange.start;
     if (!r->connection->connected || elapsed < IDLE_END_MS)
         return CURL_SOCKOPT_OK;
@@ -198,11 +199,11 @@ void http_connection_free(struct http_connection *c)
 
 /* ---- errors -------------------------------------------------------------------------------------------- */
 
-static int silence_error(const struct pending *r, struct err *err)
+static int silence_error(const struct request *r, struct err *err)
 {
     char waited[32];
     text_duration(waited, sizeof waited, r->connection->options.timeout_ms);
-    if (r->response->first_ms < 0) {
+    if (r->response->first_byte_ms < 0) {
         err_set(err, ERR_TIMEOUT, "no answer: the connection was accepted, but no data arrived for %s%s",
                 waited, r->get->timed_ms ? " longer than the profile takes" : "");
         return err_mark_unreachable(err);
@@ -211,7 +212,7 @@ static int silence_error(const struct pending *r, struct err *err)
                    (unsigned long long)r->response->bytes);
 }
 
-static int deadline_error(const struct pending *r, struct err *err)
+static int deadline_error(const struct request *r, struct err *err)
 {
     char limit[32];
     unsigned long long bytes = r->response->bytes;
@@ -223,7 +224,7 @@ static int deadline_error(const struct pending *r, struct err *err)
                    bytes);
 }
 
-static int set_error(const struct pending *r, const char *url, struct err *err)
+static int set_error(const struct request *r, const char *url, struct err *err)
 {
     const char *text = r->connection->handle.error_text;
     char shown[256];
@@ -245,7 +246,7 @@ static int set_error(const struct pending *r, const char *url, struct err *err)
         return err_set(err, ERR_FAILED, "its headers are larger than %u kB", HTTP_HEADERS_MAX >> 10);
     case HTTP_FAILURE_CALLBACK:
         if (err)
-            *err = r->exchange.failure;
+            *err = r->exchange.callback_err;
         return -1;
     case HTTP_FAILURE_LOST:
         return err_set(err, ERR_FAILED, "the service closed the connection after %s without an answer",
@@ -266,7 +267,7 @@ static int set_error(const struct pending *r, const char *url, struct err *err)
 
 /* ---- requests ------------------------------------------------------------------------------------------ */
 
-/* Returns whether profgrab itself ended the exchange. Its connection cannot be reused. */
+/* Returns whether profgrab itself ended the exchange, so that the connection cannot be reused. */
 static bool aborts_connection(enum http_failure failure)
 {
     switch (failure) {
@@ -285,10 +286,10 @@ static bool aborts_connection(enum http_failure failure)
     }
 }
 
-static void fill_response(struct pending *p)
+static void fill_response(struct request *request)
 {
-    struct http_connection *c = p->connection;
-    struct http_response *r = p->response;
+    struct http_connection *c = request->connection;
+    struct http_response *r = request->response;
     CURL *e = c->handle.easy;
     long status = 0, connects = 0;
     const char *type = NULL;
@@ -298,14 +299,14 @@ static void fill_response(struct pending *p)
     curl_easy_getinfo(e, CURLINFO_CONTENT_TYPE, &type);
     curl_easy_getinfo(e, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
     r->status = (int)status;
-    r->first_ms = p->exchange.first_ms;
-    r->duration_ms = clock_now() - p->exchange.start;
-    r->ends_at_close = length < 0 && !p->chunked;
+    r->first_byte_ms = request->exchange.first_byte_ms;
+    r->duration_ms = clock_now() - request->exchange.start;
+    r->ends_at_close = length < 0 && !request->chunked;
     r->reconnected = connects > 0 && c->connected && !c->aborted;
     c->connected = c->connected || connects > 0;
     c->aborted = aborts_connection(r->failure);
-    if (r->first_ms >= 0 && (c->round_trip_ms < 0 || r->first_ms < c->round_trip_ms))
-        c->round_trip_ms = r->first_ms;
+    if (r->first_byte_ms >= 0 && (c->round_trip_ms < 0 || r->first_byte_ms < c->round_trip_ms))
+        c->round_trip_ms = r->first_byte_ms;
     if (type)
         text_printable(r->content_type, sizeof r->content_type, type, strlen(type));
     http_auth_mask(&c->options.auth, r->content_type);
@@ -315,7 +316,7 @@ static void fill_response(struct pending *p)
 int http_connection_get(struct http_connection *c, const char *url, const struct http_get *get,
                         struct http_response *ret, struct err *err)
 {
-    struct pending r = {.connection = c, .get = get, .response = ret};
+    struct request r = {.connection = c, .get = get, .response = ret};
     r.exchange = (struct http_exchange){.handle = &c->handle,
                                         .cancel_fd = c->options.cancel_fd,
                                         .limit_ms = get->limit_ms,
@@ -327,7 +328,7 @@ int http_connection_get(struct http_connection *c, const char *url, const struct
                                         .body = on_body,
                                         .progress = on_progress,
                                         .is_opening = is_channel_opening};
-    *ret = (struct http_response){.started = clock_utc(), .first_ms = -1};
+    *ret = (struct http_response){.started = clock_utc(), .first_byte_ms = -1};
     if (curl_easy_setopt(c->handle.easy, CURLOPT_URL, url) != CURLE_OK ||
         curl_easy_setopt(c->handle.easy, CURLOPT_SOCKOPTDATA, &r) != CURLE_OK)
         ret->failure = HTTP_FAILURE_UNSENT;

@@ -19,7 +19,7 @@ struct http_tls {
     bool insecure;    /* accept any certificate */
     const char *ca;   /* PEM; NULL: the system's authorities */
     const char *cert; /* the client certificate, PEM; NULL: none */
-    const char *key;  /* its key, without a passphrase; NULL: in the file of the certificate */
+    const char *key;  /* its key, without a passphrase; NULL: the file of the certificate contains it */
 };
 
 /* All pointers must outlive the connection. */
@@ -61,9 +61,9 @@ struct http_response {
     /* The beginning of the body if the status is not 200, with masked secrets; it may contain control
      * characters. */
     char page[HTTP_PAGE_MAX + 1];
-    uint64_t bytes;   /* bytes passed to `body` */
-    int64_t started;  /* UTC milliseconds */
-    int64_t first_ms; /* until the first byte of the answer; -1: there was none */
+    uint64_t bytes;        /* bytes passed to `body` */
+    int64_t started;       /* UTC milliseconds */
+    int64_t first_byte_ms; /* until the first byte of the answer; -1: there was none */
     int64_t duration_ms;
     int64_t lost_ms;    /* HTTP_FAILURE_LOST: the time from the start of the request to the loss */
     int64_t date;       /* the Date header as UTC milliseconds; 0 without this header */
@@ -74,7 +74,7 @@ struct http_response {
 };
 
 /* Sends a GET request. Returns 0 for a complete answer of any status, else -1; ret->failure has the reason,
- * and err does not name the server. Sets all known members of *ret in every case. */
+ * and err does not name the server. Fills *ret in every case, as far as the answer is known. */
 int http_connection_get(struct http_connection *c, const char *url, const struct http_get *get,
                         struct http_response *ret, struct err *err);
 
@@ -89,7 +89,7 @@ const char *http_connection_error_text(const struct http_connection *c);
  * trip. -1: there was no answer yet. */
 int64_t http_connection_round_trip(const struct http_connection *c);
 
-/* Call it if the last connection is known to be lost: the next request does not set `reconnected`. */
+/* Call this if the last connection is known to be lost: then the next request does not set `reconnected`. */
 void http_connection_expect_new(struct http_connection *c);
 
 #endif

@@ -50,10 +50,10 @@ static void describe_object(struct buf *out, const json_t *o)
 static void describe_json(struct buf *out, const char *text)
 {
     /* profgrab wrote this JSON, so the parser can fail only if memory runs out. */
-    static const struct json_limits form = {
+    static const struct json_limits limits = {
         .what = "the request", .max_bytes = 16u << 20, .max_memory = 128u << 20, .max_depth = 64};
     json_t *root = NULL;
-    if (json_parse(&form, text, strlen(text), &root, NULL) < 0)
+    if (json_parse(&limits, text, strlen(text), &root, NULL) < 0)
         mark_out_of_memory(out);
     describe_object(out, root);
     json_decref(root);
@@ -63,7 +63,7 @@ int http_describe_request(const struct http *h, const struct http_request *r, st
                           struct err *err)
 {
     struct buf url = BUF_INIT(8192), body = BUF_INIT(16384);
-    buf_addf(&url, "%s%s", h->base, r->path);
+    buf_addf(&url, "%s%s", h->base_url, r->path);
     if (r->json)
         describe_json(&body, r->json);
     if (r->file && r->file->json)

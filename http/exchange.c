@@ -10,13 +10,14 @@
 #define TICK_MS 100
 
 /* The limit of CPU time of an exchange: a fixed part, a share of the elapsed time, and a part for each byte.
- * Without it, tiny chunks, TCP segments of one byte and chunk extensions could use a processor with almost no
- * bytes. The gateway's thread that carries such an answer takes up to four times as long. */
+ * Without this limit, tiny chunks, TCP segments of one byte and chunk extensions could use a processor with
+ * almost no bytes. The gateway's thread for such an answer uses up to four times as much CPU time. */
 #define CPU_NS_FIXED INT64_C(1500000000)
 #define CPU_NS_PER_MS INT64_C(2000)
 /* A usual answer takes less than 1 s for each 100 MB. */
 #define CPU_NS_PER_BYTE INT64_C(10)
-/* The time in `body` for pieces of at least this size does not count, because the client limits the bytes. */
+/* The CPU time of `body` for pieces of at least this size does not count, because the client limits the
+ * number of bytes. */
 #define CPU_FREE_BYTES ((size_t)1024)
 
 int http_global_init(struct err *err)
@@ -37,8 +38,8 @@ void http_global_cleanup(void)
 static void note_received(struct http_exchange *x, size_t n)
 {
     x->last_byte = clock_now();
-    if (x->first_ms < 0) {
-        x->first_ms = x->last_byte - x->start;
+    if (x->first_byte_ms < 0) {
+        x->first_byte_ms = x->last_byte - x->start;
         if (x->silence_ms > 0)
             x->window_start = x->last_byte;
     }
@@ -66,9 +67,9 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
     if (!x->body)
         return len;
     if (len < CPU_FREE_BYTES)
-        return x->body(x->ctx, p, len, &x->failure) == 0 ? len : 0;
+        return x->body(x->ctx, p, len, &x->callback_err) == 0 ? len : 0;
     int64_t before = clock_thread_cpu_ns();
-    int rc = x->body(x->ctx, p, len, &x->failure);
+    int rc = x->body(x->ctx, p, len, &x->callback_err);
     x->cpu_body += clock_thread_cpu_ns() - before;
     return rc == 0 ? len : 0;
 }
@@ -83,7 +84,7 @@ static int64_t later_of(int64_t a, int64_t b)
 /* Returns whether the current window has ended with too few bytes. Begins the next window after its end. */
 static bool is_trickling(struct http_exchange *x, int64_t now)
 {
-    if (x->trickle_ms <= 0 || (x->silence_ms > 0 && x->first_ms < 0))
+    if (x->trickle_ms <= 0 || (x->silence_ms > 0 && x->first_byte_ms < 0))
         return false;
     x->window_start = later_of(x->window_start, x->start + x->timed_ms);
     if (now - x->window_start < x->trickle_ms)
@@ -101,7 +102,7 @@ static bool is_too_costly(const struct http_exchange *x, int64_t now)
     return clock_thread_cpu_ns() - x->cpu_start - x->cpu_body > allowed;
 }
 
-static enum http_failure check_time(struct http_exchange *x)
+static enum http_failure check_limits(struct http_exchange *x)
 {
     int64_t now = clock_now();
     if (x->is_opening && x->is_opening(x->ctx))
@@ -120,18 +121,18 @@ static enum http_failure check_time(struct http_exchange *x)
 /* ---- the handle ---------------------------------------------------------------------------------------- */
 
 /* OpenSSL calls this for each message of TLS that is not data, such as a session ticket. While the server
- * sends such messages faster than they are read, SSL_read does not return. So the limits are checked here
- * too, and SSL_set_shutdown ends SSL_read. */
+ * sends such messages faster than OpenSSL reads them, SSL_read does not return. So this function checks the
+ * limits too, and calls SSL_set_shutdown to end SSL_read. */
 static void on_tls_message(const SSL *ssl, int where, int value)
 {
     const struct http_handle *h = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
     struct http_exchange *x = h->running;
     (void)where;
     (void)value;
-    if (x && x->late == HTTP_FAILURE_NONE)
-        x->late = check_time(x);
+    if (x && x->end_reason == HTTP_FAILURE_NONE)
+        x->end_reason = check_limits(x);
     /* Without an exchange, libcurl reads only to close the connection. */
-    if (!x || x->late != HTTP_FAILURE_NONE)
+    if (!x || x->end_reason != HTTP_FAILURE_NONE)
         SSL_set_shutdown((SSL *)ssl, SSL_RECEIVED_SHUTDOWN);
 }
 
@@ -179,7 +180,7 @@ static enum http_failure find_failure(const struct http_exchange *x, CURLcode co
         return HTTP_FAILURE_NONE;
     if (x->headers_size > HTTP_HEADERS_MAX)
         return HTTP_FAILURE_HEADERS;
-    if (x->failure.kind != ERR_NONE)
+    if (x->callback_err.kind != ERR_NONE)
         return HTTP_FAILURE_CALLBACK;
     switch (code) {
     case CURLE_WRITE_ERROR:
@@ -222,16 +223,16 @@ static enum http_failure run_transfer(struct http_exchange *x, CURLcode *ret)
         int running = 0, pending = 0;
         if (curl_multi_perform(h->multi, &running) != CURLM_OK)
             return HTTP_FAILURE_BROKEN;
-        if (x->late != HTTP_FAILURE_NONE)
-            return x->late;
+        if (x->end_reason != HTTP_FAILURE_NONE)
+            return x->end_reason;
         const CURLMsg *message = curl_multi_info_read(h->multi, &pending);
         if (message && message->msg == CURLMSG_DONE) {
             *ret = message->data.result;
             return HTTP_FAILURE_NONE;
         }
-        enum http_failure late = check_time(x);
-        if (late != HTTP_FAILURE_NONE)
-            return late;
+        enum http_failure reason = check_limits(x);
+        if (reason != HTTP_FAILURE_NONE)
+            return reason;
         if (x->progress && clock_now() - reported >= TICK_MS) {
             x->progress(x->ctx);
             reported = clock_now();
@@ -246,11 +247,11 @@ enum http_failure http_exchange_run(struct http_exchange *x)
     CURLcode code = CURLE_OK;
     h->error_text[0] = '\0';
     x->start = x->last_byte = x->window_start = clock_now();
-    x->first_ms = -1;
+    x->first_byte_ms = -1;
     x->cpu_start = clock_thread_cpu_ns();
     x->cpu_body = 0;
-    x->failure = (struct err)ERR_INIT;
-    x->late = HTTP_FAILURE_NONE;
+    x->callback_err = (struct err)ERR_INIT;
+    x->end_reason = HTTP_FAILURE_NONE;
     if (curl_easy_setopt(h->easy, CURLOPT_HEADERDATA, x) != CURLE_OK ||
         curl_easy_setopt(h->easy, CURLOPT_WRITEDATA, x) != CURLE_OK ||
         curl_multi_add_handle(h->multi, h->easy) != CURLM_OK)

@@ -52,13 +52,13 @@ struct http_exchange {
     bool (*is_opening)(void *ctx);
 
     /* The exchange sets these. */
-    int64_t start;        /* by clock_now() */
-    int64_t first_ms;     /* until the first byte of the answer; -1: there was none */
-    uint64_t transferred; /* bytes of the answer; the client adds the bytes that it sends */
+    int64_t start;         /* by clock_now() */
+    int64_t first_byte_ms; /* until the first byte of the answer; -1: there was none */
+    uint64_t transferred;  /* bytes of the answer; the client adds the bytes that it sends */
     size_t headers_size;
-    struct err failure; /* the error of a callback */
+    struct err callback_err; /* the error of a callback */
 
-    enum http_failure late;          /* why the exchange must end, found while libcurl was running */
+    enum http_failure end_reason;    /* why the exchange must end, set inside libcurl's callbacks */
     int64_t last_byte, window_start; /* by clock_now() */
     int64_t cpu_start;               /* the CPU time of this thread at the start, in ns */
     int64_t cpu_body;                /* the CPU time in `body` for large pieces, in ns */

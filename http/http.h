@@ -20,7 +20,8 @@
 #include "http/connection.h"
 #include "http/url.h"
 
-/* Set up and release libcurl's global state: before the first thread starts, and after the last has ended. */
+/* Set up and release libcurl's global state. Call the first before any thread starts, and the second after
+ * all threads have ended. */
 int http_global_init(struct err *err);
 void http_global_cleanup(void);
 
@@ -30,7 +31,7 @@ struct http;
 struct http_dry_request {
     const char *method;
     const char *url;
-    const char *body; /* a description, such as confidential=true, description (94 bytes); "": no body */
+    const char *body; /* a description, such as "confidential=true, description (94 bytes)"; "": no body */
 };
 
 struct http_options {
@@ -70,7 +71,7 @@ struct http_file {
 
 struct http_request {
     const char *method;
-    const char *path;             /* after the URL; begins with a slash, encoded */
+    const char *path;             /* appended to http_options.url; begins with a slash, percent-encoded */
     const char *json;             /* the body; NULL: none */
     const struct http_file *file; /* the body; NULL: none */
     /* Receives the body of an answer with status 200, at most `limit` bytes. NULL: http_answer.body stores

@@ -112,7 +112,7 @@ static int set_error(const struct url_request *r, const struct http_exchange *x,
     enum err_kind kind = failure == HTTP_FAILURE_TIMEOUT ? ERR_TIMEOUT : ERR_FAILED;
     char *shown = NULL;
     if (failure == HTTP_FAILURE_CALLBACK && err)
-        *err = x->failure;
+        *err = x->callback_err;
     if (failure == HTTP_FAILURE_CALLBACK)
         return -1;
     shown = url_without_password(r->url);

@@ -21,17 +21,18 @@ int url_origin_parse(const char *url, struct url_origin *ret, struct err *err)
     if (!u)
         return err_nomem(err);
     bool https = strncasecmp(url, "https://", 8) == 0, http = strncasecmp(url, "http://", 7) == 0;
-    bool known = (https || http) && curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
-                 curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK;
-    if (known && *host == '[') { /* an IPv6 address */
+    bool is_http = (https || http) && curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
+                   curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK;
+    if (is_http && *host == '[') { /* an IPv6 address */
         size_t n = strlen(host) - 2;
         memmove(host, host + 1, n);
         host[n] = '\0';
     }
-    *ret = (struct url_origin){.known = known,
+    *ret = (struct url_origin){.is_http = is_http,
                                .https = https,
-                               .loopback = known && address_is_loopback(host),
-                               .credentials = has_part(u, CURLUPART_USER) || has_part(u, CURLUPART_PASSWORD)};
+                               .is_loopback = is_http && address_is_loopback(host),
+                               .has_credentials =
+                                   has_part(u, CURLUPART_USER) || has_part(u, CURLUPART_PASSWORD)};
     curl_free(host);
     curl_url_cleanup(u);
     return 0;
@@ -63,10 +64,11 @@ bool url_origin_may_redirect(const char *from, const char *to)
     struct url_origin source, target;
     if (url_origin_parse(from, &source, NULL) < 0 || url_origin_parse(to, &target, NULL) < 0)
         return false;
-    return target.known && !target.credentials && (target.https || (source.loopback && target.loopback));
+    return target.is_http && !target.has_credentials &&
+           (target.https || (source.is_loopback && target.is_loopback));
 }
 
-/* Writes the URL without these parts into dst. Returns dst. */
+/* Writes the URL without `parts` into dst, or "" if the text is not a URL. Returns dst. */
 static char *strip_parts(const char *url, const CURLUPart *parts, size_t n, char *dst, size_t cap)
 {
     CURLU *u = curl_url();

@@ -9,10 +9,10 @@
 
 /* The parts of a URL that decide whether a secret may be sent to it. */
 struct url_origin {
-    bool known; /* http or https, with a host; otherwise the other members have no meaning */
+    bool is_http; /* http or https, with a host; otherwise the other members have no meaning */
     bool https;
-    bool loopback;    /* the host is this workstation, as name or address */
-    bool credentials; /* it contains a user name or a password */
+    bool is_loopback;     /* the host is this workstation, as name or address */
+    bool has_credentials; /* the URL contains a user name or a password */
 };
 
 /* Parses a URL. The only error is a lack of memory. */
@@ -23,8 +23,8 @@ int url_origin_parse(const char *url, struct url_origin *ret, struct err *err);
 bool url_origin_is_same(const char *a, const char *b);
 
 /* Returns whether a download of `from` may be redirected to `to`, a URL of another origin. `to` must use TLS,
- * or be on this workstation if `from` is too. It must not contain a user name or a password, because libcurl
- * would send them. */
+ * or be on this workstation if `from` is too. `to` must not contain a user name or a password, because
+ * libcurl would send them. */
 bool url_origin_may_redirect(const char *from, const char *to);
 
 /* Both functions write printable text into dst and return dst. url_origin_text writes scheme, host and port.

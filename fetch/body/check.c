@@ -25,18 +25,18 @@ struct check {
     struct profile_scan *scan; /* BODY_PPROF */
     struct gunzip *gunzip;
     uint64_t inflated_max; /* the limit of `inflated` for the bytes received so far */
-    uint64_t inflated;
+    uint64_t inflated;     /* bytes of the inflated data so far; without gzip, of the body */
     bool is_gzip;
     struct trace_scan *trace; /* BODY_TRACE */
     bool failed;              /* `why` is the first error of gunzip or a scan */
     bool scan_failed;         /* the scan of the profile failed before the end */
     bool gunzipped;           /* the gzip data is whole */
     struct err why;
-    bool stopped;     /* the rest cannot change the result */
+    bool stopped;     /* the rest of the body cannot change the result */
     bool is_not_gzip; /* the body does not begin as gzip does */
-    bool has_nul;     /* BODY_TEXT */
-    uint64_t nul_at;
-    char last;
+    bool has_nul;     /* this and the next two: BODY_TEXT */
+    uint64_t nul_at;  /* the offset of the first NUL */
+    char last;        /* the last byte */
 };
 
 static void head_add(struct check *c, const void *p, size_t n)
@@ -48,7 +48,8 @@ static void head_add(struct check *c, const void *p, size_t n)
     c->head_len += n;
 }
 
-/* After a failure of the scan, continues until the head is complete, because the error describes the head. */
+/* Scans a piece of the profile. After a failure of the scan, returns 0 until the head is complete, because
+ * the error describes the head. */
 static int feed_inflated(void *ctx, const void *p, size_t n, struct err *err)
 {
     struct check *c = ctx;
@@ -103,20 +104,20 @@ void check_free(struct check *c)
 
 /* ---- feeding ------------------------------------------------------------------------------------------- */
 
-/* Checks whether a piece of the body contradicts the first four bytes of gzip (RFC 1952): the magic, deflate,
- * and flags of which three are reserved. */
+/* Returns whether a piece of the body, at offset `at`, contradicts the first four bytes of gzip (RFC 1952):
+ * the magic, deflate, and flags of which three are reserved. */
 static bool contradicts_gzip(uint64_t at, const unsigned char *p, size_t n)
 {
-    static const unsigned char begin[4] = {0x1f, 0x8b, 8, 0}, known[4] = {0xff, 0xff, 0xff, 0xe0};
-    for (size_t i = 0; i < n && at + i < sizeof begin; i++)
-        if ((p[i] & known[at + i]) != begin[at + i])
+    static const unsigned char expected[4] = {0x1f, 0x8b, 8, 0}, mask[4] = {0xff, 0xff, 0xff, 0xe0};
+    for (size_t i = 0; i < n && at + i < sizeof expected; i++)
+        if ((p[i] & mask[at + i]) != expected[at + i])
             return true;
     return false;
 }
 
 static int pprof_feed(struct check *c, const void *p, size_t n, struct err *err)
 {
-    /* gzip's first byte cannot begin a profile: it would be a field of wire type 7. */
+    /* gzip's first byte cannot begin a profile, because as a protobuf tag it would have wire type 7. */
     if (c->size == 0)
         c->is_gzip = *(const unsigned char *)p == 0x1f;
     c->is_not_gzip = c->is_not_gzip || contradicts_gzip(c->size, p, n);
@@ -178,14 +179,14 @@ static int html_error(const struct check *c, const char *expected, struct err *e
     return err_hint(err, "does it want a login (`auth:` in the inventory), or is another program there?");
 }
 
-/* Reports the usual cause of a bad body: the service sent another format. Adds the error of the scan if the
- * format is unknown. Always -1. */
+/* Sets the error for the usual cause of a bad body: the service sent another format. Adds the error of the
+ * scan if the format is unknown. Returns -1. */
 static int explain_other_format(const struct check *c, const char *expected, struct check_result *result,
                                 struct err *err)
 {
     const char *what = format_name(c->head, c->head_len), *gzip = c->is_gzip ? "gzip of " : "";
     struct err detail = err ? *err : (struct err)ERR_INIT;
-    result->other = true;
+    result->has_other_format = true;
     if (format_is_html(c->head, c->head_len))
         return html_error(c, expected, err);
     if (c->is_gzip && c->head_len == 0 && c->gunzipped)
@@ -199,9 +200,9 @@ static int explain_other_format(const struct check *c, const char *expected, str
 
 /* ---- results ------------------------------------------------------------------------------------------- */
 
-/* Checks whether a failed body is another format, not a damaged profile. Every profile begins with its sample
- * types, as field 1. Cut-off gzip may contain a profile. Other bytes without a whole sample type, or with
- * sample types only, do not count as a profile. */
+/* Returns whether a body that failed the check has another format, and is not a damaged profile. Every
+ * profile begins with its sample types, as field 1. Cut-off gzip may contain a profile. Other bytes without a
+ * whole sample type, or with sample types only, do not count as a profile. */
 static bool is_other_format(const struct check *c)
 {
     bool whole = !c->is_gzip || c->gunzipped;
@@ -238,11 +239,12 @@ static int pprof_finish(struct check *c, struct check_result *result, struct err
 
 static int trace_finish(struct check *c, struct check_result *result, struct err *err)
 {
-    struct trace_summary sum;
-    size_t begins = c->head_len < 5 ? c->head_len : 5;
+    struct trace_summary summary;
+    size_t prefix_size = c->head_len < 5 ? c->head_len : 5;
     if (trace_parse_header(c->head, c->head_len, &result->trace_minor, err))
-        return memcmp(c->head, "go 1.", begins) == 0 ? -1 : explain_other_format(c, "a trace", result, err);
-    return trace_scan_finish(c->trace, &sum, err);
+        return memcmp(c->head, "go 1.", prefix_size) == 0 ? -1
+                                                          : explain_other_format(c, "a trace", result, err);
+    return trace_scan_finish(c->trace, &summary, err);
 }
 
 static int text_finish(const struct check *c, struct check_result *result, struct err *err)
@@ -251,7 +253,7 @@ static int text_finish(const struct check *c, struct check_result *result, struc
     bool binary = what && !format_is_text(c->head, c->head_len);
     if (binary || format_is_html(c->head, c->head_len))
         return explain_other_format(c, "plain text", result, err);
-    result->other = c->has_nul;
+    result->has_other_format = c->has_nul;
     if (c->has_nul)
         return err_set(err, ERR_FAILED, "this is no text: byte %llu is a NUL", (unsigned long long)c->nul_at);
     if (c->last != '\n')

@@ -13,9 +13,9 @@
 struct check_result {
     bool has_profile; /* `profile` is filled: the scan read the whole message */
     struct profile_summary profile;
-    bool other;           /* the body has another format; it is not damaged */
-    unsigned trace_minor; /* the 22 of `go 1.22 trace`; 0 if there is no such header */
-    char beginning[200];  /* the printable beginning of a body that is text; else empty */
+    bool has_other_format; /* the body has another format; it is not damaged */
+    unsigned trace_minor;  /* the 22 of `go 1.22 trace`; 0 if there is no such header */
+    char beginning[200];   /* the printable beginning of a body that is text; else empty */
 };
 
 struct check;

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Returns "JSON", "an execution trace", "text", "a zip archive": static; NULL if unknown. Does not recognise
- * HTML. */
+/* Returns a static string such as "JSON", "an execution trace", "text" or "a zip archive"; NULL if the format
+ * is unknown. Does not recognise HTML. */
 const char *format_name(const char *p, size_t n);
 
 /* Returns whether the bytes are text: no control characters but white space, and not only white space. */

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* A part of the page. Readers move `p` forward. */
+/* A part of the page. The functions that read it move `p` forward. */
 struct text {
     const char *p;
     const char *end;
@@ -34,8 +34,8 @@ static bool skip_word(struct text *t, const char *word)
     return true;
 }
 
-/* Reads `<name ...>`, with its attributes in *ret. A tag that runs into the next one does not count: this
- * also keeps the work proportional to the page. */
+/* Reads `<name ...>`, with its attributes in *ret. Fails if another `<` comes before the `>`, also because
+ * this keeps the work proportional to the size of the page. */
 static bool read_tag(struct text *t, const char *name, struct text *ret)
 {
     struct text at = *t;
@@ -108,7 +108,7 @@ static struct text name_part(struct text href)
     return t;
 }
 
-/* Decodes %XX. False if the result is too long or an escape is invalid. */
+/* Decodes %XX. Returns false if the result is too long or has a NUL, or if an escape is invalid. */
 static bool decode_percent(struct text t, char *dst, size_t cap)
 {
     size_t n = 0;

@@ -2,8 +2,8 @@
  * The index page of /debug/pprof/: the profiles of a service, and the number of records in each.
  *
  * Go's net/http/pprof serves HTML: a table with a row for each profile, the count in one cell and a link to
- * `NAME?debug=1` in the next. Go 1.11 to 1.26 differ in end tags, quotes and attributes, and routers with a
- * page of their own put a path before the name. The parser accepts all of them.
+ * `NAME?debug=1` in the next. Go 1.11 to 1.26 differ in end tags, quotes and attributes, and routers that
+ * write their own page put a path before the name. The parser accepts all of these pages.
  */
 #ifndef FETCH_BODY_INDEX_H
 #define FETCH_BODY_INDEX_H

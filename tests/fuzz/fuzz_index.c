@@ -22,7 +22,8 @@ static void check_plan(const struct plan *plan)
     assert(plan->n >= 1);
     for (size_t i = 0; i < plan->n; i++) {
         const struct plan_item *item = &plan->items[i];
-        assert(item->target[0] == '/' && !strchr(item->target, ' ') && fuzz_is_printable(item->target));
+        assert(item->request_target[0] == '/' && !strchr(item->request_target, ' ') &&
+               fuzz_is_printable(item->request_target));
         assert(fuzz_stays_below(item->file) && !strchr(item->file, '/'));
         assert(strlen(item->file) < 250);
         for (size_t k = 0; k < i; k++)

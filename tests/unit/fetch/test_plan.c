@@ -66,8 +66,8 @@ static void assert_plan_of(const struct service *service, const char *words, con
     struct buf b = BUF_INIT(20000);
     assert_ok(plan_with(service, words, rows, &p, &err), &err);
     for (size_t i = 0; i < p.n; i++)
-        buf_addf(&b, "%s > %s%s%s\n", p.items[i].target, p.items[i].file, p.items[i].name_by_type ? "*" : "",
-                 p.items[i].absent ? " (absent)" : "");
+        buf_addf(&b, "%s > %s%s%s\n", p.items[i].request_target, p.items[i].file,
+                 p.items[i].ending_by_type ? "*" : "", p.items[i].absent ? " (absent)" : "");
     for (size_t i = 0; i < p.findings.n; i++)
         buf_addf(&b, "! %s\n", p.findings.items[i].text);
     assert_string_equal(buf_str(&b), wanted);
@@ -97,7 +97,7 @@ static void assert_planned_as(const char *word, const char *target, const char *
                               int64_t timed_ms)
 {
     struct plan_item item = item_of(word);
-    assert_string_equal(item.target, target);
+    assert_string_equal(item.request_target, target);
     assert_string_equal(item.file, file);
     assert_int_equal(item.format, format);
     assert_int_equal(item.timed_ms, timed_ms);
@@ -116,7 +116,7 @@ static void the_second_of_a_pair_has_its_own_name(void **state)
     assert_ok(plan_pairs(&p, &err), &err);
     for (size_t i = 0; i < p.n; i++)
         if (p.items[i].pair == 2)
-            buf_addf(&b, "%s of %s\n", p.items[i].file, p.items[p.items[i].other].file);
+            buf_addf(&b, "%s of %s\n", p.items[i].file, p.items[p.items[i].other_of_pair].file);
     assert_string_equal(buf_str(&b),
                         "heap.later-2.pb.gz of heap.pb.gz\nallocs.later-3.pb.gz of allocs.pb.gz\n");
     buf_release(&b);
@@ -456,7 +456,7 @@ static void file_names_of_hostile_kinds_are_safe(void **state)
                                            {"/.hidden", "hidden"}};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         struct plan_item item = item_of(files[i][0]);
-        assert_string_equal(item.target, files[i][0]);
+        assert_string_equal(item.request_target, files[i][0]);
         assert_string_equal(item.file, files[i][1]);
     }
     assert_plan("a%2e", "a%2e 1", "/debug/pprof/a%252e > a-2e.pb.gz\n");
@@ -474,14 +474,14 @@ static void file_names_of_long_kinds_are_cut(void **state)
         name[i] = 'n';
     name[255] = '\0';
     assert_ok(plan_with(&usual, name, NULL, &p, &err), &err);
-    assert_string_equal(p.items[0].target, name);
+    assert_string_equal(p.items[0].request_target, name);
     assert_true(strlen(p.items[0].file) <= 130);
     plan_release(&p);
     /* The longest name of an index, with every second letter escaped. */
     snprintf(rows, sizeof rows, "%.127s 1", name + 1);
     name[128] = '\0';
     assert_ok(plan_with(&usual, name + 1, rows, &p, &err), &err);
-    assert_int_equal(strlen(p.items[0].target), strlen("/debug/pprof/") + 64 + 63 * 3);
+    assert_int_equal(strlen(p.items[0].request_target), strlen("/debug/pprof/") + 64 + 63 * 3);
     plan_release(&p);
 }
 

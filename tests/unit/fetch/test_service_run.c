@@ -302,9 +302,9 @@ static struct plan_item *plan_pair(struct stage *s, const char *kind)
     struct plan_item *first = plan_item_of(s, kind, 0), *later = plan_item_of(s, kind, 0);
     snprintf(later->file, sizeof later->file, "%s.later.bin", kind);
     first->pair = 1;
-    first->other = i + 1;
+    first->other_of_pair = i + 1;
     later->pair = 2;
-    later->other = i;
+    later->other_of_pair = i;
     return later;
 }
 
@@ -468,7 +468,7 @@ static void one_parallel_item_waits_at_the_barrier_for_all(void **state)
     service_run_fetch(&s.run);
     assert_int_equal(simulated.fetched, 2);
     assert_int_equal(simulated.connects, 2);
-    assert_int_equal(s.seat.passed, 1);
+    assert_int_equal(s.seat.n_rounds, 1);
     assert_int_equal(barrier_round(s.sync.barrier, 0).arrived, 1);
     assert_true(strcmp(simulated.beside, "trace|mutex|") == 0 ||
                 strcmp(simulated.beside, "mutex|trace|") == 0);
@@ -492,7 +492,7 @@ static void an_item_that_cannot_wait_begins_at_once(void **state)
     plan_item_of(&s, "trace", 10);
     service_run_fetch(&s.run);
     assert_int_equal(simulated.fetched, 2);
-    assert_int_equal(s.seat.passed, 1);
+    assert_int_equal(s.seat.n_rounds, 1);
     stage_end(&s);
     fd_close(&pipe[0]);
     fd_close(&pipe[1]);
@@ -510,7 +510,7 @@ static void a_collected_item_does_not_wait_at_the_barrier(void **state)
         plan_item_of(&s, "trace", 10)->already_collected = true;
         assert_items(&s, "");
         assert_int_equal(simulated.pages, 0);
-        assert_int_equal(s.seat.passed, 0);
+        assert_int_equal(s.seat.n_rounds, 0);
         assert_true(s.seat.left);
         stage_end(&s);
     }
@@ -671,7 +671,7 @@ static void a_file_set_aside_before_the_kill_is_found(void **state)
     stage_begin(&s, *state);
     s.observer.is_collected = is_not_collected;
     plan_item_of(&s, "trace", 10);
-    plan_item_of(&s, "vars", 0)->name_by_type = true;
+    plan_item_of(&s, "vars", 0)->ending_by_type = true;
     snprintf(s.items[1].file, sizeof s.items[1].file, "vars");
     write_file(&s, "trace.bin.before", "most of one");
     write_file(&s, "trace.bin.part", "a bit of");

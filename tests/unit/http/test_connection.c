@@ -160,7 +160,7 @@ static void answers_are_read(void **state)
     assert_string_equal(r.content_type, "text/plain");
     assert_int_equal(r.date, INT64_C(1795453200000));
     assert_false(r.ends_at_close || r.reconnected);
-    assert_true(r.first_ms >= 0 && http_connection_round_trip(c) >= 0);
+    assert_true(r.first_byte_ms >= 0 && http_connection_round_trip(c) >= 0);
     assert_contains(server.requests[0], "GET /x HTTP/1.1\r\n");
     assert_contains(server.requests[0], "Host: service.example:6060\r\n");
     assert_contains(server.requests[0], "Authorization: Bearer hunter2\r\n");

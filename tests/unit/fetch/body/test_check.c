@@ -240,9 +240,9 @@ static void other_data_is_named_in_the_message(void **state)
     expect_bad(BODY_TEXT, "\x1f\x8b\x08\0\0\0\0\0\0\0", 10, "this is gzip data, not plain text");
     /* A damaged profile is still recognized as a profile. */
     assert_int_equal(check_body(BODY_PPROF, profile, PROFILE_SIZE - 1, 5, &result, NULL), -1);
-    assert_false(result.other);
+    assert_false(result.has_other_format);
     assert_int_equal(check_body(BODY_PPROF, noise, sizeof noise - 1, 5, &result, NULL), -1);
-    assert_true(result.other);
+    assert_true(result.has_other_format);
 }
 
 /* BODY_ANY is the format of paths that serve pages. */
@@ -253,7 +253,7 @@ static void a_raw_path_refuses_a_page(void **state)
     struct check_result result;
     expect_bad_text(BODY_RAW, page, "this is an HTML page titled \"Node Exporter\", not what was asked for");
     assert_int_equal(check_body(BODY_RAW, page, sizeof page - 1, 5, &result, NULL), -1);
-    assert_true(result.other);
+    assert_true(result.has_other_format);
     expect_good(BODY_ANY, page, sizeof page - 1);
     expect_bad_text(BODY_RAW, "<a href=x>", "this is HTML, not what was asked for");
     expect_bad_text(BODY_RAW, "<!-- x -->", "this is HTML, not what was asked for");
@@ -316,9 +316,9 @@ static void cut_text_and_text_with_nul_are_bad(void **state)
      * next time. */
     struct check_result result;
     assert_int_equal(check_body(BODY_TEXT, "a\nb\0c\0\n", 7, 1, &result, NULL), -1);
-    assert_true(result.other);
+    assert_true(result.has_other_format);
     assert_int_equal(check_body(BODY_TEXT, good, sizeof good - 2, 1, &result, NULL), -1);
-    assert_false(result.other);
+    assert_false(result.has_other_format);
 }
 
 /* net/http/pprof's stack dumps end at 64 MiB without a mark. */
