@@ -37,8 +37,7 @@ static bool is_due(struct autosave *a, bool before_timed_item)
     return due;
 }
 
-/* Prints and writes the manifest. The caller locks disk_mutex, so that no older text overwrites a newer one.
- */
+/* Writes the manifest. The caller locks disk_mutex, so that no older text overwrites a newer one. */
 static void write_manifest(struct autosave *a)
 {
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);

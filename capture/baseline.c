@@ -41,19 +41,19 @@ static bool is_group(const struct inventory *inventory, const char *name)
 static int select_baseline(const struct inventory *inventory, const struct strlist *names,
                            const struct selection *selected, struct targets *all, struct err *err)
 {
-    struct selection sel = {.services = selected->services,
-                            .port = selected->port,
-                            .unix_path = selected->unix_path,
-                            .path = selected->path,
-                            .https = selected->https};
+    struct selection selection = {.services = selected->services,
+                                  .port = selected->port,
+                                  .unix_path = selected->unix_path,
+                                  .path = selected->path,
+                                  .https = selected->https};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < names->n; i++)
-        rc = strlist_add(is_group(inventory, names->items[i]) ? &sel.groups : &sel.hosts, names->items[i],
-                         err);
+        rc = strlist_add(is_group(inventory, names->items[i]) ? &selection.groups : &selection.hosts,
+                         names->items[i], err);
     if (rc == 0)
-        rc = inventory_select(inventory, &sel, all, err);
-    strlist_release(&sel.hosts);
-    strlist_release(&sel.groups);
+        rc = inventory_select(inventory, &selection, all, err);
+    strlist_release(&selection.hosts);
+    strlist_release(&selection.groups);
     return rc;
 }
 

@@ -12,9 +12,9 @@ struct baseline_request {
 };
 
 /*
- * Finds the baseline targets: on each named host, the services that a selected target in `all` has too. Skips
- * hosts that are selected already. Adds the baseline targets to `all`, which owns them, and lists them in
- * *ret. ERR_USAGE if a host has no such service, or no baseline host remains.
+ * Finds the baseline targets: on each named host, each service that is also selected on another host. `all`
+ * has the selected targets: skips their hosts. Adds the baseline targets to `all`, which owns them, and lists
+ * them in *ret. ERR_USAGE if a host has no such service, or no baseline host remains.
  */
 int baseline_resolve(const struct baseline_request *request, struct targets *all, struct targets *ret,
                      struct err *err);

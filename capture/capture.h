@@ -39,7 +39,7 @@ int capture_check_sync(bool sync, unsigned parallel, const struct targets *targe
 bool capture_is_complete(const struct capture_outcome *o);
 void capture_outcome_release(struct capture_outcome *o);
 
-/* Set up and release the libraries: once in a process, before the first capture and after the last. */
+/* Set up and release the libraries. Call each once in a process: before the first capture, after the last. */
 int capture_global_init(struct err *err);
 void capture_global_cleanup(void);
 
@@ -47,8 +47,8 @@ void capture_global_cleanup(void);
  * Runs the capture. When cancel_fd (or -1) becomes readable, it packs the items collected so far. The
  * work directory stays if there are items but no bundle. The caller releases *ret in every case.
  *
- * It draws the page in a fork of this process with limits. If another capture's thread holds a lock of a
- * library at that moment, the child may end only at its time limit; then the bundle has no page.
+ * A child process, a fork with limits, draws the page. If a thread of another capture holds a lock of a
+ * library at the fork, the child may hang until its time limit; then the bundle has no page.
  */
 enum capture_end capture_run(const struct capture_request *request, const struct capture_observer *observer,
                              int cancel_fd, struct capture_outcome *ret, struct err *err);

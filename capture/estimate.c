@@ -118,19 +118,19 @@ static void on_step(void *ctx, const struct host *host, const struct service *se
 /* Adds the process of the target with index `first`, unless an earlier target has the same process. Services
  * at one address are one process. The items of a process are fetched one after the other, those of different
  * processes in parallel. *ret_duration: the longest duration of a process so far, in milliseconds. */
-static void add_process(const struct estimate *host, size_t n, size_t first, struct estimate_total *t,
+static void add_process(const struct estimate *estimates, size_t n, size_t first, struct estimate_total *t,
                         int64_t *ret_duration)
 {
     uint64_t bytes = 0;
     int64_t duration = 0, profiled = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!service_shares_address(host[i].target->service, host[first].target->service))
+        if (!service_shares_address(estimates[i].target->service, estimates[first].target->service))
             continue;
         if (i < first)
             return;
-        bytes += host[i].bytes;
-        duration += host[i].duration_ms;
-        profiled += host[i].profiled_ms;
+        bytes += estimates[i].bytes;
+        duration += estimates[i].duration_ms;
+        profiled += estimates[i].profiled_ms;
     }
     t->bytes += bytes;
     t->most_bytes = bytes > t->most_bytes ? bytes : t->most_bytes;
@@ -139,18 +139,18 @@ static void add_process(const struct estimate *host, size_t n, size_t first, str
 }
 
 /* Adds the targets of one host. Returns the duration of its capture in milliseconds. */
-static int64_t add_host(const struct estimate *host, size_t n, struct estimate_total *t)
+static int64_t add_host(const struct estimate *estimates, size_t n, struct estimate_total *t)
 {
     int64_t duration = 0, opened = 0;
     for (size_t i = 0; i < n; i++) {
-        const struct estimate *e = &host[i];
+        const struct estimate *e = &estimates[i];
         t->items += e->n;
         t->left_out += e->left_out;
         t->absent += e->absent;
         t->failures += !e->planned;
         t->unusable += !e->planned && e->failure.kind == ERR_USAGE;
         opened = e->opened_ms > opened ? e->opened_ms : opened;
-        add_process(host, n, i, t, &duration);
+        add_process(estimates, n, i, t, &duration);
     }
     t->hosts++;
     return duration + opened;
@@ -161,8 +161,8 @@ static int sum_hosts(struct estimates *e, struct err *err)
 {
     struct estimate_total *t = &e->total;
     /* The time at which each thread becomes free. */
-    int64_t *until = calloc(e->hosts_at_once + 1, sizeof *until);
-    if (!until)
+    int64_t *free_at = calloc(e->hosts_at_once + 1, sizeof *free_at);
+    if (!free_at)
         return err_nomem(err);
     t->targets = e->n;
     for (size_t i = 0, n; i < e->n; i += n) {
@@ -170,11 +170,11 @@ static int sum_hosts(struct estimates *e, struct err *err)
         for (n = 1; i + n < e->n && e->items[i + n].target->host == e->items[i].target->host;)
             n++;
         for (size_t thread = 1; thread < e->hosts_at_once; thread++)
-            free_thread = until[thread] < until[free_thread] ? thread : free_thread;
-        until[free_thread] += add_host(&e->items[i], n, t);
-        t->duration_ms = until[free_thread] > t->duration_ms ? until[free_thread] : t->duration_ms;
+            free_thread = free_at[thread] < free_at[free_thread] ? thread : free_thread;
+        free_at[free_thread] += add_host(&e->items[i], n, t);
+        t->duration_ms = free_at[free_thread] > t->duration_ms ? free_at[free_thread] : t->duration_ms;
     }
-    free(until);
+    free(free_at);
     return 0;
 }
 

@@ -45,14 +45,14 @@ enum capture_event_kind {
 /* The comment of a member names the kinds of event that set it. */
 struct capture_event {
     enum capture_event_kind kind;
-    const char *path;                 /* changed: the file; begun: the work directory; bundled: the bundle */
-    const char *difference;           /* changed */
-    const struct host *host;          /* opening, host, step */
-    const struct target *target;      /* service, estimate, item, progress */
-    const struct gateway *gateway;    /* host; NULL: it failed */
-    const struct err *failure;        /* damaged, unknown, host, service, no page: the reason; else NULL */
-    const struct fetch_service *plan; /* service */
-    const struct fetch_item *item;    /* item */
+    const char *path;              /* changed: the file; begun: the work directory; bundled: the bundle */
+    const char *difference;        /* changed */
+    const struct host *host;       /* opening, host, step */
+    const struct target *target;   /* service, estimate, item, progress */
+    const struct gateway *gateway; /* host; NULL: it failed */
+    const struct err *failure; /* damaged, not in inventory, host, service, no page: the reason; else NULL */
+    const struct fetch_service *plan;      /* service */
+    const struct fetch_item *item;         /* item */
     const struct fetch_progress *progress; /* progress */
     const struct service *service;         /* step; NULL: a step of the host */
     const struct fetch_step *step;         /* step */

@@ -5,46 +5,46 @@
 
 #include "base/banned.h"
 
-int outcomes_new(struct outcomes *t, const struct targets *targets, struct err *err)
+int outcomes_new(struct outcomes *o, const struct targets *targets, struct err *err)
 {
     struct outcome *items = calloc(targets->n + 1, sizeof *items);
     if (!items)
         return err_nomem(err);
     for (size_t i = 0; i < targets->n; i++)
         items[i].target = &targets->items[i];
-    *t = (struct outcomes){.targets = targets, .items = items};
+    *o = (struct outcomes){.targets = targets, .items = items};
     return 0;
 }
 
-void outcomes_release(struct outcomes *t)
+void outcomes_release(struct outcomes *o)
 {
-    free(t->items);
-    *t = (struct outcomes){0};
+    free(o->items);
+    *o = (struct outcomes){0};
 }
 
-static struct outcome *find_outcome(struct outcomes *t, const struct target *target)
+static struct outcome *find_outcome(struct outcomes *o, const struct target *target)
 {
-    return &t->items[target - t->targets->items];
+    return &o->items[target - o->targets->items];
 }
 
 /* Adds a failure. `item`: the name of the failed item; "": the host or service failed. */
-static void add_failure(struct outcome *t, const char *item, const struct err *why)
+static void add_failure(struct outcome *o, const char *item, const struct err *why)
 {
-    if (t->failures++ == 0)
-        snprintf(t->why, sizeof t->why, "%.200s%s%s", item, *item ? ": " : "", why->msg);
+    if (o->failures++ == 0)
+        snprintf(o->why, sizeof o->why, "%.200s%s%s", item, *item ? ": " : "", why->msg);
 }
 
-void outcomes_record_opening(struct outcomes *t, const struct host *host)
+void outcomes_record_opening(struct outcomes *o, const struct host *host)
 {
-    for (size_t i = 0; i < t->targets->n; i++)
-        if (t->items[i].target->host == host)
-            t->items[i].began = clock_now();
+    for (size_t i = 0; i < o->targets->n; i++)
+        if (o->items[i].target->host == host)
+            o->items[i].began = clock_now();
 }
 
-void outcomes_record_host(struct outcomes *t, const struct host *host, const struct err *failure)
+void outcomes_record_host(struct outcomes *o, const struct host *host, const struct err *failure)
 {
-    for (size_t i = 0; failure && i < t->targets->n; i++) {
-        struct outcome *outcome = &t->items[i];
+    for (size_t i = 0; failure && i < o->targets->n; i++) {
+        struct outcome *outcome = &o->items[i];
         if (outcome->target->host != host)
             continue;
         outcome->ended = clock_now();
@@ -53,9 +53,9 @@ void outcomes_record_host(struct outcomes *t, const struct host *host, const str
     }
 }
 
-void outcomes_record_service(struct outcomes *t, const struct target *target, const struct fetch_service *s)
+void outcomes_record_service(struct outcomes *o, const struct target *target, const struct fetch_service *s)
 {
-    struct outcome *outcome = find_outcome(t, target);
+    struct outcome *outcome = find_outcome(o, target);
     outcome->ended = clock_now();
     outcome->planned = !s->failure;
     outcome->n_requested = 0;
@@ -66,15 +66,15 @@ void outcomes_record_service(struct outcomes *t, const struct target *target, co
     outcome->unusable = s->failure && s->failure->kind == ERR_USAGE;
 }
 
-void outcomes_record_item(struct outcomes *t, const struct target *target, const struct fetch_item *item)
+void outcomes_record_item(struct outcomes *o, const struct target *target, const struct fetch_item *item)
 {
-    struct outcome *outcome = find_outcome(t, target);
+    struct outcome *outcome = find_outcome(o, target);
     char name[320];
     outcome->ended = clock_now();
     outcome->bytes += item->status == FETCH_OK ? item->bytes : 0;
     outcome->n_collected += item->status == FETCH_OK;
     snprintf(name, sizeof name, "%s%s%s", item->kind, *item->argument ? "=" : "", item->argument);
-    /* An event has reported already that the service lacks the profile. */
+    /* A short reason is enough: an event has already reported that the service lacks the profile. */
     if (item->permanent && item->err.kind == ERR_NOT_FOUND && item->http_status == 0)
         add_failure(outcome, name,
                     &(struct err){.kind = ERR_NOT_FOUND, .msg = "the service does not have it"});
@@ -82,12 +82,12 @@ void outcomes_record_item(struct outcomes *t, const struct target *target, const
         add_failure(outcome, name, &item->err);
 }
 
-bool outcome_is_complete(const struct outcome *t)
+bool outcome_is_complete(const struct outcome *o)
 {
-    return t->planned && t->failures == 0 && t->n_collected >= t->n_requested;
+    return o->planned && o->failures == 0 && o->n_collected >= o->n_requested;
 }
 
-int64_t outcome_duration(const struct outcome *t)
+int64_t outcome_duration(const struct outcome *o)
 {
-    return t->began && t->ended ? t->ended - t->began : 0;
+    return o->began && o->ended ? o->ended - o->began : 0;
 }

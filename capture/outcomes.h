@@ -23,18 +23,18 @@ struct outcomes {
 };
 
 /* Creates an outcome for each target. The targets must outlive the outcomes. */
-int outcomes_new(struct outcomes *t, const struct targets *targets, struct err *err);
-void outcomes_release(struct outcomes *t);
+int outcomes_new(struct outcomes *o, const struct targets *targets, struct err *err);
+void outcomes_release(struct outcomes *o);
 
 /* Record the events of the same names in fetch_observer. */
-void outcomes_record_opening(struct outcomes *t, const struct host *host);
-void outcomes_record_host(struct outcomes *t, const struct host *host, const struct err *failure);
-void outcomes_record_service(struct outcomes *t, const struct target *target, const struct fetch_service *s);
-void outcomes_record_item(struct outcomes *t, const struct target *target, const struct fetch_item *item);
+void outcomes_record_opening(struct outcomes *o, const struct host *host);
+void outcomes_record_host(struct outcomes *o, const struct host *host, const struct err *failure);
+void outcomes_record_service(struct outcomes *o, const struct target *target, const struct fetch_service *s);
+void outcomes_record_item(struct outcomes *o, const struct target *target, const struct fetch_item *item);
 
 /* Returns whether everything requested of the target is complete. */
-bool outcome_is_complete(const struct outcome *t);
+bool outcome_is_complete(const struct outcome *o);
 /* Returns the duration of the capture of the target, in milliseconds. */
-int64_t outcome_duration(const struct outcome *t);
+int64_t outcome_duration(const struct outcome *o);
 
 #endif

@@ -88,12 +88,13 @@ int record_request(struct manifest *m, const struct capture_request *request, st
 }
 
 /* Returns a new array, or NULL if memory runs out. */
-static struct manifest_finding *copy_findings(const struct findings *l)
+static struct manifest_finding *copy_findings(const struct findings *findings)
 {
-    struct manifest_finding *findings = calloc(l->n + 1, sizeof *findings);
-    for (size_t i = 0; findings && i < l->n; i++)
-        findings[i] = (struct manifest_finding){.rule = l->items[i].rule->id, .text = l->items[i].text};
-    return findings;
+    struct manifest_finding *copies = calloc(findings->n + 1, sizeof *copies);
+    for (size_t i = 0; copies && i < findings->n; i++)
+        copies[i] =
+            (struct manifest_finding){.rule = findings->items[i].rule->id, .text = findings->items[i].text};
+    return copies;
 }
 
 int record_host(struct manifest *m, const struct record_host *record, struct err *err)

@@ -15,7 +15,7 @@ void record_read_collector(struct record_collector *ret);
 
 /* Creates a manifest with its collector. */
 int record_new(const char *name, const char *reason, int64_t started, struct manifest **ret, struct err *err);
-/* Records that a new run continues the manifest. `name`: the name of its bundle. */
+/* Records that a new run continues the manifest. `name`: the name of the new run's bundle. */
 int record_resume(struct manifest *m, const char *name, struct err *err);
 /* Records the request, so that resume can repeat it. */
 int record_request(struct manifest *m, const struct capture_request *request, struct err *err);

@@ -10,7 +10,7 @@
 struct capture_request {
     const struct targets *targets;  /* grouped by host; includes those of `baseline` */
     const struct targets *baseline; /* the targets on baseline hosts; may be NULL */
-    const struct strlist *kinds;    /* empty: the kinds of each service; if it has none, the set `default` */
+    const struct strlist *kinds; /* empty: the kinds of each service, or `default` if the service has none */
     const struct selection *selection; /* how the targets were selected, for the manifest */
     struct fetch_access access;        /* without its cancel_fd */
     struct fetch_options options;

@@ -107,9 +107,9 @@ void capture_earlier_release(struct capture_earlier *e)
     *e = (struct capture_earlier){0};
 }
 
-/* ---- its targets --------------------------------------------------------------------------------------- */
+/* ---- the targets of the earlier run -------------------------------------------------------------------- */
 
-static bool is_missing(const struct capture_earlier *e, const struct manifest_target *t)
+static bool is_incomplete(const struct capture_earlier *e, const struct manifest_target *t)
 {
     return !manifest_has_all_items(e->manifest, t->host, t->service);
 }
@@ -118,7 +118,7 @@ size_t capture_earlier_count_missing(const struct capture_earlier *e)
 {
     size_t n = 0;
     for (size_t i = 0; i < e->manifest->request.n_targets; i++)
-        n += is_missing(e, &e->manifest->request.targets[i]);
+        n += is_incomplete(e, &e->manifest->request.targets[i]);
     return n;
 }
 
@@ -144,15 +144,15 @@ static bool has_service(const struct inventory *inv, const char *name)
 
 /* Selects a service by its name if the inventory has it, else by its address. */
 static int select_service(const struct capture_earlier *e, const struct inventory *inventory,
-                          const char *service, struct selection *sel, struct err *err)
+                          const char *service, struct selection *selection, struct err *err)
 {
     const struct manifest_request *request = &e->manifest->request;
     if (has_service(inventory, service) || (!request->port && !request->unix_path))
-        return strlist_add(&sel->services, service, err);
-    sel->port = request->port;
-    sel->unix_path = request->unix_path;
-    sel->path = request->path;
-    sel->https = request->https;
+        return strlist_add(&selection->services, service, err);
+    selection->port = request->port;
+    selection->unix_path = request->unix_path;
+    selection->path = request->path;
+    selection->https = request->https;
     return 0;
 }
 
@@ -185,18 +185,18 @@ static int check_selected(const struct targets *all, size_t from, const struct m
 static int add_target(struct capture_earlier *e, const struct inventory *inventory,
                       const struct manifest_target *t, struct err *err)
 {
-    struct selection sel = {0};
+    struct selection selection = {0};
     size_t from = e->targets.n;
     int rc = -1;
     if (check_host(inventory, t, err) == 0 &&
-        strlist_add(&sel.hosts, t->address ? t->address : t->host, err) == 0 &&
-        select_service(e, inventory, t->service, &sel, err) == 0 &&
-        inventory_select(inventory, &sel, &e->targets, err) == 0)
+        strlist_add(&selection.hosts, t->address ? t->address : t->host, err) == 0 &&
+        select_service(e, inventory, t->service, &selection, err) == 0 &&
+        inventory_select(inventory, &selection, &e->targets, err) == 0)
         rc = check_selected(&e->targets, from, t, err);
     if (rc < 0)
         e->targets.n = from;
-    strlist_release(&sel.hosts);
-    strlist_release(&sel.services);
+    strlist_release(&selection.hosts);
+    strlist_release(&selection.services);
     return rc;
 }
 
@@ -207,7 +207,7 @@ int capture_earlier_choose_targets(struct capture_earlier *e, const struct inven
     for (size_t i = 0; i < e->manifest->request.n_targets; i++) {
         const struct manifest_target *t = &e->manifest->request.targets[i];
         struct err why = ERR_INIT;
-        if (!is_missing(e, t) || add_target(e, inventory, t, &why) == 0)
+        if (!is_incomplete(e, t) || add_target(e, inventory, t, &why) == 0)
             continue;
         if (why.kind != ERR_USAGE && why.kind != ERR_FAILED) {
             *err = why;
@@ -240,7 +240,7 @@ static int find_baseline_targets(struct capture_earlier *e, struct err *err)
     return 0;
 }
 
-/* ---- its unrecorded files ------------------------------------------------------------------------------ */
+/* ---- the unrecorded files of the earlier run ----------------------------------------------------------- */
 
 struct recovery {
     struct capture_earlier *earlier;

@@ -1,7 +1,7 @@
 /*
  * Resumes an earlier run. The manifest of that run is untrusted: it supplies only names, kinds, and addresses
- * outside the inventory, and each is checked as on the command line. The user's inventory and configuration
- * determine how to reach a host.
+ * that the inventory lacks, and profgrab checks each of these as on the command line. The user's inventory
+ * and configuration determine how to reach a host.
  */
 #ifndef CAPTURE_RESUME_H
 #define CAPTURE_RESUME_H
@@ -50,10 +50,10 @@ int capture_earlier_choose_targets(struct capture_earlier *e, const struct inven
                                    struct err *err);
 
 /*
- * Records the files that the earlier run could not record before it was killed. Call it before the first
- * connection, because a host may have disappeared. Then drops the targets that are complete. Calls
- * `may_check` before it checks a file in `directory`; `bytes` is the size of the file that it checked before.
- * If `may_check` returns -1, returns -1 with its err.
+ * Records the files that the earlier run could not record before it was killed. Call this before the first
+ * connection, because a host may no longer be reachable. Then drops the targets that are complete. Before it
+ * checks a file in `directory`, calls `may_check`; `bytes` is the size of the file checked before, or 0. If
+ * `may_check` returns -1, returns -1 with the same err.
  */
 int capture_earlier_recover(struct capture_earlier *e,
                             int (*may_check)(void *ctx, const char *directory, uint64_t bytes,

@@ -78,8 +78,8 @@ static void on_host(void *ctx, const struct host *host, const struct gateway *gw
         counts_add_failure(&r->outcome->counts, failure);
 }
 
-/* Sends the estimate of the first plan, once. Without a budget, sends none unless there are several targets
- * and timed profiles. */
+/* Sends the estimate of the first plan, once, if there is a budget, or several targets with timed profiles.
+ */
 static void send_estimate(struct run *r, const struct target *target, const struct fetch_service *s)
 {
     const struct fetch_options *options = &r->request->options;
@@ -220,7 +220,7 @@ static int pack_bundle(struct run *r, char **ret_path, struct err *err)
     r->fetched.out_of_time = r->fetched.out_of_time && !complete;
     record_run(manifest, &r->request->options, &r->fetched);
     draw_page(r);
-    /* A cancellation that ended the fetching must not end the packing. A later one limits the packing. */
+    /* A cancellation that ended the fetching must not limit the packing; a cancellation after it does. */
     bool ended_fetching = r->outcome->cancelled && counts->damaged + counts->missing > counts->permanent;
     int cancel_fd = ended_fetching ? -1 : r->request->access.cancel_fd;
     return bundle_pack(r->output->work, manifest, cancel_fd, ret_path, err);

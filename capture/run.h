@@ -10,7 +10,7 @@
 struct run_output {
     struct workdir *work;
     struct manifest *manifest;
-    bool resumed;     /* earlier runs have collected items, so the directory stays unless it is packed */
+    bool resumed;     /* earlier runs have collected items, so the directory stays until a bundle has them */
     bool from_bundle; /* the directory has the items of a bundle, intact or damaged */
     /* An existing bundle with these items; NULL: none. If it exists, a run without new items writes no other
      * bundle. */
