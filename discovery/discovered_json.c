@@ -141,22 +141,22 @@ static int add_other_label(struct discovered_reader *r, enum json_cut_kind kind,
     return rc;
 }
 
-static int on_prometheus_value(void *ctx, size_t which, enum json_cut_kind kind, const char *text,
+static int on_prometheus_value(void *ctx, size_t path_index, enum json_cut_kind kind, const char *text,
                                struct err *err)
 {
     struct discovered_reader *r = ctx;
     char shown[200];
-    if (which == PROM_LIST) {
+    if (path_index == PROM_LIST) {
         r->has_list = kind == JSON_CUT_LIST || is_null(kind, text);
         return r->has_list ? 0 : refuse_value("activeTargets", "a list", err);
     }
-    if (which == PROM_TARGET)
+    if (path_index == PROM_TARGET)
         return kind == JSON_CUT_MAP ? end_element(r, err) : refuse_value("a target", "a mapping", err);
-    if (which == PROM_LABEL)
+    if (path_index == PROM_LABEL)
         return add_other_label(r, kind, text, err);
     if (kind != JSON_CUT_TEXT)
-        return refuse_value(prometheus_paths[which], "text", err);
-    switch (which) {
+        return refuse_value(prometheus_paths[path_index], "text", err);
+    switch (path_index) {
     case PROM_STATUS:
         return strcmp(text, "error") == 0 || strcmp(text, "success") == 0
                    ? 0
@@ -173,10 +173,11 @@ static int on_prometheus_value(void *ctx, size_t which, enum json_cut_kind kind,
     }
 }
 
-static int on_sd_value(void *ctx, size_t which, enum json_cut_kind kind, const char *text, struct err *err)
+static int on_sd_value(void *ctx, size_t path_index, enum json_cut_kind kind, const char *text,
+                       struct err *err)
 {
     struct discovered_reader *r = ctx;
-    switch (which) {
+    switch (path_index) {
     case SD_LIST:
         r->has_list = kind == JSON_CUT_LIST || is_null(kind, text);
         return r->has_list ? 0 : err_set(err, ERR_FAILED, "it is not a list of groups of targets");
@@ -188,27 +189,27 @@ static int on_sd_value(void *ctx, size_t which, enum json_cut_kind kind, const c
     default:
         break;
     }
-    if (which == SD_LABEL)
+    if (path_index == SD_LABEL)
         return add_other_label(r, kind, text, err);
     if (kind != JSON_CUT_TEXT)
-        return refuse_value(which == SD_TARGET ? "a target" : "a label", "text", err);
-    if (which == SD_TARGET)
+        return refuse_value(path_index == SD_TARGET ? "a target" : "a label", "text", err);
+    if (path_index == SD_TARGET)
         return add_address(r, text, err);
-    return set_text(which == SD_JOB ? &r->job : &r->scheme, text, err);
+    return set_text(path_index == SD_JOB ? &r->job : &r->scheme, text, err);
 }
 
-static int on_value(void *ctx, size_t which, enum json_cut_kind kind, const char *text, struct err *err)
+static int on_value(void *ctx, size_t path_index, enum json_cut_kind kind, const char *text, struct err *err)
 {
     struct discovered_reader *r = ctx;
     if (!r->mask || kind != JSON_CUT_TEXT)
-        return r->handle_value(ctx, which, kind, text, err);
+        return r->handle_value(ctx, path_index, kind, text, err);
     buf_clear(&r->masked);
     buf_adds(&r->masked, text);
     if (buf_check(&r->masked, "a string in it", err) < 0)
         return -1;
     if (r->masked.data)
         r->mask(r->mask_ctx, r->masked.data);
-    return r->handle_value(ctx, which, kind, buf_str(&r->masked), err);
+    return r->handle_value(ctx, path_index, kind, buf_str(&r->masked), err);
 }
 
 int discovered_reader_new(enum source_kind kind, struct discovered *into, struct discovered_reader **ret,
@@ -289,9 +290,9 @@ static bool is_same_group(const struct discovered_target *a, const struct discov
     return a->job == b->job && a->https == b->https && a->labels == b->labels;
 }
 
-static void add_labels(struct buf *to, const struct discovered *f, const struct discovered_target *t)
+static void add_labels(struct buf *to, const struct discovered *found, const struct discovered_target *t)
 {
-    const struct strlist *set = t->labels ? &f->labels[t->labels - 1] : NULL;
+    const struct strlist *set = t->labels ? &found->labels[t->labels - 1] : NULL;
     for (size_t i = 0; set && i < set->n; i++) {
         const char *value = strchr(set->items[i], '=');
         buf_addf(to, ",\"%.*s\":", (int)(value - set->items[i]), set->items[i]);
@@ -300,14 +301,14 @@ static void add_labels(struct buf *to, const struct discovered *f, const struct 
 }
 
 /* Writes a group for each run of targets with the same job, scheme and labels. */
-int discovered_write(const struct discovered *f, struct buf *to, struct err *err)
+int discovered_write(const struct discovered *found, struct buf *to, struct err *err)
 {
     buf_addc(to, '[');
-    for (size_t i = 0; i < f->n; i++) {
-        const struct discovered_target *t = &f->targets[i];
+    for (size_t i = 0; i < found->n; i++) {
+        const struct discovered_target *t = &found->targets[i];
         bool v6 = strchr(t->address, ':') != NULL;
         bool first = i == 0 || !is_same_group(&t[-1], t);
-        bool last = i + 1 == f->n || !is_same_group(t, &t[1]);
+        bool last = i + 1 == found->n || !is_same_group(t, &t[1]);
         if (first)
             buf_adds(to, i ? ",\n{\"targets\":[" : "{\"targets\":[");
         buf_adds(to, first ? "\"" : ",\"");
@@ -317,9 +318,9 @@ int discovered_write(const struct discovered *f, struct buf *to, struct err *err
         if (!last)
             continue;
         buf_adds(to, "],\"labels\":{\"job\":");
-        add_quoted(to, f->jobs[t->job].name);
+        add_quoted(to, found->jobs[t->job].name);
         buf_addf(to, ",\"__scheme__\":\"%s\"", t->https ? "https" : "http");
-        add_labels(to, f, t);
+        add_labels(to, found, t);
         buf_adds(to, "}}");
     }
     buf_adds(to, "]\n");

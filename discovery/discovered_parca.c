@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-#define DIRECTORY "/debug/pprof"
+#define PPROF_DIRECTORY "/debug/pprof"
 #define MAX_PROFILES 32
 #define MAX_QUERY 400
 
@@ -23,9 +23,9 @@ struct profiles {
 };
 
 static const struct profile parca_defaults[] = {
-    {"memory", DIRECTORY "/allocs", true},       {"block", DIRECTORY "/block", true},
-    {"goroutine", DIRECTORY "/goroutine", true}, {"mutex", DIRECTORY "/mutex", true},
-    {"process_cpu", DIRECTORY "/profile", true},
+    {"memory", PPROF_DIRECTORY "/allocs", true},       {"block", PPROF_DIRECTORY "/block", true},
+    {"goroutine", PPROF_DIRECTORY "/goroutine", true}, {"mutex", PPROF_DIRECTORY "/mutex", true},
+    {"process_cpu", PPROF_DIRECTORY "/profile", true},
 };
 
 /* Returns profgrab's kind for a pprof handler. */
@@ -79,11 +79,11 @@ static struct str common_directory(const struct profiles *l)
         const char *slash = l->items[i].enabled && l->items[i].path ? strrchr(l->items[i].path, '/') : NULL;
         struct str directory = {l->items[i].path, slash ? (size_t)(slash - l->items[i].path) : 0};
         if (slash && dir.p && !str_equal(dir, directory))
-            return STR(DIRECTORY);
+            return STR(PPROF_DIRECTORY);
         if (slash)
             dir = directory;
     }
-    return dir.p ? dir : STR(DIRECTORY);
+    return dir.p ? dir : STR(PPROF_DIRECTORY);
 }
 
 /* Adds the kind of a profile: its handler in the directory `dir`, or its whole path. */
@@ -102,7 +102,7 @@ static int add_kind(const struct profile *p, struct str dir, const char *prefix,
     return rc;
 }
 
-static int add_kinds(const struct profiles *l, const char *prefix, struct discovered *f,
+static int add_kinds(const struct profiles *l, const char *prefix, struct discovered *found,
                      struct discovered_job *job, struct err *err)
 {
     struct str dir = common_directory(l);
@@ -111,7 +111,8 @@ static int add_kinds(const struct profiles *l, const char *prefix, struct discov
         if (!p->enabled)
             continue;
         if (!p->path) {
-            if (discovered_note(f, err, "job \"%s\": profile \"%.60s\" has no path", job->name, p->name) < 0)
+            if (discovered_note(found, err, "job \"%s\": profile \"%.60s\" has no path", job->name, p->name) <
+                0)
                 return -1;
         } else if (add_kind(p, dir, prefix, job, err) < 0) {
             return -1;
@@ -120,8 +121,8 @@ static int add_kinds(const struct profiles *l, const char *prefix, struct discov
     return 0;
 }
 
-int discovered_parca_read(const struct yaml_tree *tree, const struct yaml_node *config, struct discovered *f,
-                          struct discovered_job *job, struct err *err)
+int discovered_parca_read(const struct yaml_tree *tree, const struct yaml_node *config,
+                          struct discovered *found, struct discovered_job *job, struct err *err)
 {
     struct profiles l = {.n = sizeof parca_defaults / sizeof *parca_defaults};
     const struct yaml_node *pprof_config = NULL, *path_node = config;
@@ -142,7 +143,7 @@ int discovered_parca_read(const struct yaml_tree *tree, const struct yaml_node *
     snprintf(path, sizeof path, "%.280s%.*s", prefix, (int)(dir.n < 280 ? dir.n : 280), dir.p);
     if (discovered_set_path(job, path, err) < 0)
         return yaml_tree_err_wrap(tree, path_node, err);
-    return pprof_config ? add_kinds(&l, prefix, f, job, err) : 0;
+    return pprof_config ? add_kinds(&l, prefix, found, job, err) : 0;
 }
 
 /* ---- params -------------------------------------------------------------------------------------------- */

@@ -5,12 +5,12 @@
 #include "discovery/discovered.h"
 
 /*
- * Sets the job's path, and with a `pprof_config` its kinds: Parca's five default profiles, with the changes
- * of the `pprof_config`. Parca's profile `memory` is the kind `allocs`. The kind of a profile in another
- * directory is the path of the profile.
+ * Sets the job's path. If there is a `pprof_config`, also sets the job's kinds: Parca's five default
+ * profiles, with the changes of the `pprof_config`. Parca's profile `memory` is the kind `allocs`. The kind
+ * of a profile in another directory is the path of the profile.
  */
-int discovered_parca_read(const struct yaml_tree *tree, const struct yaml_node *config, struct discovered *f,
-                          struct discovered_job *job, struct err *err);
+int discovered_parca_read(const struct yaml_tree *tree, const struct yaml_node *config,
+                          struct discovered *found, struct discovered_job *job, struct err *err);
 
 /* Sets the job's query from its `params`. */
 int discovered_parca_params(const struct yaml_tree *tree, const struct yaml_node *params,

@@ -71,16 +71,17 @@ static int read_list(const struct reading *r, const struct yaml_node *map, const
 
 /* ---- groups of targets --------------------------------------------------------------------------------- */
 
-/* Finds or adds the job that a group's labels name. A new job gets the settings of the job `in`. */
-static int find_group_job(struct discovered *f, const char *name, size_t in, size_t *ret, struct err *err)
+/* Finds or adds the job that a group's labels name. A new job gets the settings of `template_job`. */
+static int find_group_job(struct discovered *found, const char *name, size_t template_job, size_t *ret,
+                          struct err *err)
 {
-    if (discovered_get_job(f, name, ret))
+    if (discovered_get_job(found, name, ret))
         return 0;
-    if (discovered_add_job(f, name, ret, err) < 0)
+    if (discovered_add_job(found, name, ret, err) < 0)
         return -1;
-    struct discovered_job *job = &f->jobs[*ret];
-    const struct discovered_job *from = &f->jobs[in];
-    if (in == *ret)
+    struct discovered_job *job = &found->jobs[*ret];
+    const struct discovered_job *from = &found->jobs[template_job];
+    if (template_job == *ret)
         return 0;
     if ((from->path && !(job->path = strdup(from->path))) ||
         (from->query && !(job->query = strdup(from->query))))
@@ -106,13 +107,13 @@ static int read_labels(const struct reading *r, const struct yaml_node *labels, 
     return rc;
 }
 
-/* Reads a group of targets: {targets: [...], labels: {...}}. `in` is NULL outside of a configuration. */
-static int read_group(const struct reading *r, const struct yaml_node *group, const struct config *in,
+/* Reads a group of targets: {targets: [...], labels: {...}}. `config` is NULL outside of a configuration. */
+static int read_group(const struct reading *r, const struct yaml_node *group, const struct config *config,
                       struct err *err)
 {
     const struct yaml_node *targets = NULL, *labels = find_value(group, "labels");
     const char *name = NULL, *scheme = NULL;
-    size_t job = in ? in->job : 0;
+    size_t job = config ? config->job : 0;
     if (group->kind != YAML_MAP)
         return yaml_tree_err(r->tree, group, err, "a group of targets must be a mapping with \"targets\"");
     if (read_list(r, group, "targets", &targets, err) < 0)
@@ -120,9 +121,9 @@ static int read_group(const struct reading *r, const struct yaml_node *group, co
     if (labels &&
         (read_text(r, labels, "job", &name, err) < 0 || read_text(r, labels, "__scheme__", &scheme, err) < 0))
         return -1;
-    if (targets && (name || !in) && find_group_job(r->into, name ? name : "", job, &job, err) < 0)
+    if (targets && (name || !config) && find_group_job(r->into, name ? name : "", job, &job, err) < 0)
         return -1;
-    bool https = scheme ? strcmp(scheme, "https") == 0 : in && in->https;
+    bool https = scheme ? strcmp(scheme, "https") == 0 : config && config->https;
     size_t before = r->into->n;
     for (const struct yaml_node *v = targets; v; v = v->next) {
         if (v->kind != YAML_SCALAR)
@@ -145,18 +146,18 @@ static int read_json(const char *name, struct str text, struct discovered *into,
     return rc < 0 ? err_wrap(err, "%s", name) : 0;
 }
 
-/* Returns whether the file is JSON by its name, as Prometheus decides. Files of a configuration are always
- * read as YAML, because the JSON reader cannot assign their groups to the job of the configuration. */
-static bool is_json(const char *name, const struct config *in)
+/* Decides by the name whether a file is JSON, as Prometheus does. Files of a configuration are always read as
+ * YAML, because the JSON reader cannot assign their groups to the job of the configuration. */
+static bool is_json(const char *name, const struct config *config)
 {
-    return text_ends_in(name, ".json") && !in;
+    return text_ends_in(name, ".json") && !config;
 }
 
-static int read_groups(const char *name, struct str text, const struct config *in, struct discovered *into,
-                       struct err *err)
+static int read_groups(const char *name, struct str text, const struct config *config,
+                       struct discovered *into, struct err *err)
 {
     struct yaml_tree *tree = NULL;
-    if (is_json(name, in))
+    if (is_json(name, config))
         return read_json(name, text, into, err);
     if (yaml_tree_parse(name, text.p, text.n, &tree, err) < 0)
         return -1;
@@ -166,7 +167,7 @@ static int read_groups(const char *name, struct str text, const struct config *i
                  ? 0
                  : yaml_tree_err(tree, root, err, "this must be a list of groups of targets");
     for (const struct yaml_node *v = rc == 0 ? root->first : NULL; rc == 0 && v; v = v->next)
-        rc = read_group(&r, v, in, err);
+        rc = read_group(&r, v, config, err);
     yaml_tree_free(tree);
     return rc;
 }
@@ -182,13 +183,13 @@ static int read_whole(const char *path, struct buf *ret, struct err *err)
     return rc;
 }
 
-static int read_groups_file(const char *path, const struct config *in, struct discovered *into,
+static int read_groups_file(const char *path, const struct config *config, struct discovered *into,
                             struct err *err)
 {
-    struct buf text = BUF_INIT(is_json(path, in) ? SOURCE_MAX_BYTES : YAML_MAX_BYTES);
+    struct buf text = BUF_INIT(is_json(path, config) ? SOURCE_MAX_BYTES : YAML_MAX_BYTES);
     int rc = read_whole(path, &text, err);
     if (rc == 0)
-        rc = read_groups(path, (struct str){buf_str(&text), text.len}, in, into, err);
+        rc = read_groups(path, (struct str){buf_str(&text), text.len}, config, into, err);
     buf_release(&text);
     return rc;
 }
@@ -207,8 +208,8 @@ static char *make_pattern(const char *path, size_t n_literal)
     return pattern;
 }
 
-/* Reads all files that match the path, sorted by name. Its first `n_literal` bytes match literally. */
-static int read_matching_files(const char *path, size_t n_literal, const struct config *in,
+/* Reads all files that match the path, sorted by name. The path's first `n_literal` bytes match literally. */
+static int read_matching_files(const char *path, size_t n_literal, const struct config *config,
                                struct discovered *into, struct err *err)
 {
     glob_t files = {0};
@@ -222,7 +223,7 @@ static int read_matching_files(const char *path, size_t n_literal, const struct 
     else if (files.gl_pathc > MAX_FILES)
         rc = err_set(err, ERR_FAILED, "%s matches more than %d files", path, MAX_FILES);
     for (size_t i = 0; rc == 0 && i < files.gl_pathc; i++)
-        rc = read_groups_file(files.gl_pathv[i], in, into, err);
+        rc = read_groups_file(files.gl_pathv[i], config, into, err);
     globfree(&files);
     return rc;
 }
@@ -385,13 +386,13 @@ static int read_configs_file(const struct source *source, struct discovered *int
 
 int discovered_read(const struct source *source, struct discovered *ret, struct err *err)
 {
-    struct discovered f = {.at = clock_utc()};
+    struct discovered found = {.at = clock_utc()};
     int rc = source->kind == SOURCE_FILE_SD
-                 ? read_matching_files(source->url_or_path, source->n_literal, NULL, &f, err)
-                 : read_configs_file(source, &f, err);
+                 ? read_matching_files(source->url_or_path, source->n_literal, NULL, &found, err)
+                 : read_configs_file(source, &found, err);
     if (rc < 0)
-        discovered_release(&f);
+        discovered_release(&found);
     else
-        *ret = f;
+        *ret = found;
     return rc;
 }

@@ -7,8 +7,8 @@
  * of its objects is limited.
  *
  * The cache is $XDG_CACHE_HOME/profgrab (~/.cache/profgrab without that variable). The name of a cache file
- * is a hash of the source's kind, URL, credentials, host (`through`) and SSH settings. A file that other
- * users can write, or that does not match the hash in its first line, is not used.
+ * is a hash of the source's kind, URL, credentials, host (`through`) and SSH settings. profgrab does not use
+ * a file that other users can write, or that does not match the hash in its first line.
  */
 #ifndef DISCOVERY_DISCOVERY_H
 #define DISCOVERY_DISCOVERY_H
@@ -55,7 +55,7 @@ struct discovered {
     struct strlist notes;   /* on unsupported content, printable */
     int64_t at;             /* the time of the answer, UTC in milliseconds */
 };
-void discovered_release(struct discovered *f);
+void discovered_release(struct discovered *found);
 
 /* Parses the answer of a source with a URL, piece by piece. ERR_FAILED for an invalid answer. */
 struct discovered_reader;
@@ -85,7 +85,7 @@ struct discovered_file {
 int discovered_parse(const struct discovered_file *file, struct discovered *into, struct err *err);
 
 /* Writes the targets in the form of http_sd, which discovered_reader reads. Omits paths and kinds. */
-int discovered_write(const struct discovered *f, struct buf *to, struct err *err);
+int discovered_write(const struct discovered *found, struct buf *to, struct err *err);
 
 /* ---- answers ------------------------------------------------------------------------------------------- */
 
@@ -100,7 +100,7 @@ int discovery_query(const struct source *source, const struct fetch_grab *grab, 
 /* Writes an answer to the cache, without its notes. `ssh` (may be NULL) has the settings of the request, as
  * in fetch_grab.ssh. */
 int discovery_cache_store(const struct source *source, const struct ssh_settings *ssh,
-                          const struct discovered *f, struct err *err);
+                          const struct discovered *found, struct err *err);
 
 /* Reads a cached answer of any age; `ret->at` is its time. ERR_NOT_FOUND if there is none, ERR_FAILED if the
  * file cannot be trusted. The caller releases *ret. */
@@ -129,9 +129,9 @@ struct discovery {
     struct name_map addresses; /* maps canonical addresses to struct host */
     struct strlist address_texts;
 };
-#define DISCOVERY_INIT(of, to)                                                                               \
+#define DISCOVERY_INIT(with_inventory, with_targets)                                                         \
     {                                                                                                        \
-        .inventory = (of), .targets = (to)                                                                   \
+        .inventory = (with_inventory), .targets = (with_targets)                                             \
     }
 void discovery_release(struct discovery *d);
 
@@ -140,14 +140,14 @@ void discovery_release(struct discovery *d);
  * them to the hosts. Sets `use->answered_at` to the time of the answer. ERR_USAGE if all targets are on
  * loopback and the source has no `host`.
  */
-int discovery_add(struct discovery *d, struct source_use *use, struct discovered *f,
+int discovery_add(struct discovery *d, struct source_use *use, struct discovered *found,
                   struct discovered_counts *ret, struct err *err);
 int discovery_finish(struct discovery *d, struct err *err);
 
 /* Deselects the targets that lack the labels. `labels` has the form of selection.labels; a target has the
  * label `job`, its own labels and those of its host. Call it after discovery_add. ERR_USAGE if no selected
  * target remains. */
-int discovered_filter(struct discovered *f, const struct strlist *labels, struct err *err);
+int discovered_filter(struct discovered *found, const struct strlist *labels, struct err *err);
 
 /* ---- the sources of a run ------------------------------------------------------------------------------ */
 
@@ -172,7 +172,7 @@ struct discovery_options {
     /* The next callbacks may be NULL. `at` is the time of the old answer. */
     void (*warning)(void *ctx, const struct source *source, enum discovery_warning warning,
                     const struct err *why, int64_t at);
-    void (*listed)(void *ctx, const struct source_use *use, const struct discovered *f,
+    void (*listed)(void *ctx, const struct source_use *use, const struct discovered *found,
                    const struct discovered_counts *counts, bool ok);
     void (*failed)(void *ctx, const struct source *source, const struct err *why);
 };

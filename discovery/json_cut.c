@@ -34,7 +34,7 @@ enum state {
 struct node {
     const char *key; /* `length` bytes; "[]" for elements */
     size_t length;
-    int which; /* the path that ends here; -1: none */
+    int path_index; /* the index of the path that ends here; -1: none */
     const struct node *parent;
 };
 
@@ -53,7 +53,7 @@ struct json_cut {
     bool is_key;             /* the current string is a key */
     bool is_wanted;          /* the current string is stored in `text` */
     struct buf text;
-    struct buf name; /* the last key that matched `*` */
+    struct buf wildcard_key; /* the last key that matched `*` */
     struct level levels[MAX_DEPTH];
     size_t depth;
     size_t skipped_depth; /* the depth of the skipped container; 0: none */
@@ -82,7 +82,7 @@ static bool has_child(const struct json_cut *c, const struct node *node, bool ma
     return false;
 }
 
-static int add_path(struct json_cut *c, const char *path, int which, struct err *err)
+static int add_path(struct json_cut *c, const char *path, int path_index, struct err *err)
 {
     struct node *node = &c->nodes[0];
     for (size_t n; *path; path += n) {
@@ -93,11 +93,11 @@ static int add_path(struct json_cut *c, const char *path, int which, struct err 
             if (c->n_nodes == MAX_NODES)
                 return err_set(err, ERR_FAILED, "the paths have more than %d keys", MAX_NODES - 1);
             next = &c->nodes[c->n_nodes++];
-            *next = (struct node){.key = path, .length = n, .which = -1, .parent = node};
+            *next = (struct node){.key = path, .length = n, .path_index = -1, .parent = node};
         }
         node = next;
     }
-    node->which = which;
+    node->path_index = path_index;
     return 0;
 }
 
@@ -107,13 +107,13 @@ int json_cut_new(const char *const *paths, json_cut_fn *report, void *ctx, struc
     struct json_cut *c = calloc(1, sizeof *c);
     if (!c)
         return err_nomem(err);
-    c->nodes[0].which = -1;
+    c->nodes[0].path_index = -1;
     c->n_nodes = 1;
     c->node = &c->nodes[0];
     c->report = report;
     c->ctx = ctx;
     buf_init(&c->text, MAX_TEXT);
-    buf_init(&c->name, MAX_TEXT);
+    buf_init(&c->wildcard_key, MAX_TEXT);
     for (int i = 0; paths[i]; i++)
         if (add_path(c, paths[i], i, err) < 0) {
             json_cut_free(c);
@@ -128,18 +128,20 @@ void json_cut_free(struct json_cut *c)
     if (!c)
         return;
     buf_release(&c->text);
-    buf_release(&c->name);
+    buf_release(&c->wildcard_key);
     free(c);
 }
 
 const char *json_cut_key(const struct json_cut *c)
 {
-    return buf_str(&c->name);
+    return buf_str(&c->wildcard_key);
 }
 
 static int report_value(struct json_cut *c, enum json_cut_kind kind, const char *text, struct err *err)
 {
-    return c->node && c->node->which >= 0 ? c->report(c->ctx, (size_t)c->node->which, kind, text, err) : 0;
+    return c->node && c->node->path_index >= 0
+               ? c->report(c->ctx, (size_t)c->node->path_index, kind, text, err)
+               : 0;
 }
 
 /* ---- containers ---------------------------------------------------------------------------------------- */
@@ -186,14 +188,14 @@ static int decode_escapes(struct json_cut *c, struct err *err)
     buf_addc(&quoted, '"');
     buf_add(&quoted, buf_str(&c->text), c->text.len);
     buf_addc(&quoted, '"');
-    static const struct json_limits form = {.what = "a string",
-                                            .max_bytes = MAX_TEXT + 2,
-                                            .max_memory = 8 * MAX_TEXT,
-                                            .max_depth = 1,
-                                            .accept_any_value = true};
+    static const struct json_limits limits = {.what = "a string",
+                                              .max_bytes = MAX_TEXT + 2,
+                                              .max_memory = 8 * MAX_TEXT,
+                                              .max_depth = 1,
+                                              .accept_any_value = true};
     json_t *value = NULL;
     struct err why = ERR_INIT;
-    int rc = json_parse(&form, buf_str(&quoted), quoted.len, &value, &why);
+    int rc = json_parse(&limits, buf_str(&quoted), quoted.len, &value, &why);
     buf_release(&quoted);
     c->malformed = rc < 0 && why.kind == ERR_FAILED;
     if (rc < 0)
@@ -214,9 +216,9 @@ static int end_key(struct json_cut *c, struct err *err)
         c->node = wildcard;
     if (!c->node || c->node != wildcard)
         return 0;
-    buf_clear(&c->name);
-    buf_adds(&c->name, buf_str(&c->text));
-    return buf_check(&c->name, "a key in it", err);
+    buf_clear(&c->wildcard_key);
+    buf_adds(&c->wildcard_key, buf_str(&c->text));
+    return buf_check(&c->wildcard_key, "a key in it", err);
 }
 
 static int end_string(struct json_cut *c, struct err *err)
@@ -256,7 +258,7 @@ static void begin_string(struct json_cut *c, bool key)
 {
     c->state = IN_STRING;
     c->is_key = key;
-    c->is_wanted = !c->skipped_depth && (key || (c->node && c->node->which >= 0));
+    c->is_wanted = !c->skipped_depth && (key || (c->node && c->node->path_index >= 0));
     buf_clear(&c->text);
 }
 

@@ -25,8 +25,9 @@ enum json_cut_kind {
 
 struct json_cut;
 
-/* Receives each complete wanted value. `which` is the index of its path. -1 ends the parsing. */
-typedef int json_cut_fn(void *ctx, size_t which, enum json_cut_kind kind, const char *text, struct err *err);
+/* Receives each complete wanted value and the index of its path. Returns -1 to end the parsing. */
+typedef int json_cut_fn(void *ctx, size_t path_index, enum json_cut_kind kind, const char *text,
+                        struct err *err);
 
 /* Creates a parser. `paths` ends with NULL and must outlive the object. */
 int json_cut_new(const char *const *paths, json_cut_fn *report, void *ctx, struct json_cut **ret,

@@ -47,7 +47,7 @@ int discovery_query(const struct source *s, const struct fetch_grab *grab, struc
                     struct err *err)
 {
     struct host direct_host = {.name = s->name, .address = s->endpoint->host, .direct = true};
-    struct discovered f = {.at = clock_utc()};
+    struct discovered found = {.at = clock_utc()};
     struct answer answer = {0};
     struct fetch_get_request request = {.host = s->through ? s->through : &direct_host,
                                         .service = s->endpoint,
@@ -56,7 +56,7 @@ int discovery_query(const struct source *s, const struct fetch_grab *grab, struc
                                         .on_secret = mask_secret,
                                         .body = feed_answer};
     int status = 0;
-    if (discovered_reader_new(s->kind, &f, &answer.reader, err) < 0)
+    if (discovered_reader_new(s->kind, &found, &answer.reader, err) < 0)
         return -1;
     int rc = fetch_get(grab, &request, &status, err);
     if (rc == 0)
@@ -65,8 +65,8 @@ int discovery_query(const struct source *s, const struct fetch_grab *grab, struc
         add_hint(s, status, answer.reader, err);
     discovered_reader_free(answer.reader);
     if (rc < 0)
-        discovered_release(&f);
+        discovered_release(&found);
     else
-        *ret = f;
+        *ret = found;
     return rc;
 }

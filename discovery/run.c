@@ -71,12 +71,12 @@ static int add_inventory_source(struct discovery *d, const struct discovery_opti
                                 const struct source *source, size_t *n_failed, struct err *err)
 {
     struct err why = ERR_INIT;
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct source_use *use = NULL;
     if (targets_use_source(d->targets, source, &use, err) < 0)
         return -1;
-    int rc = add_source(d, o, use, &f, &why);
-    discovered_release(&f);
+    int rc = add_source(d, o, use, &found, &why);
+    discovered_release(&found);
     if (rc == 0)
         return 0;
     if (why.kind == ERR_CANCELLED) {
@@ -107,10 +107,10 @@ int discovery_run(struct discovery *d, const struct discovery_options *o, size_t
 int discovery_run_one(struct discovery *d, struct source_use *use, const struct discovery_options *o,
                       struct discovered *ret, struct err *err)
 {
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct err why = ERR_INIT;
-    int rc = add_source(d, o, use, &f, &why);
-    bool listed = rc == 0 || (why.kind == ERR_USAGE && f.n > 0);
+    int rc = add_source(d, o, use, &found, &why);
+    bool listed = rc == 0 || (why.kind == ERR_USAGE && found.n > 0);
     if (rc < 0)
         err_wrap(&why, "%s", use->source->name);
     if (listed && discovery_finish(d, &why) < 0)
@@ -118,9 +118,9 @@ int discovery_run_one(struct discovery *d, struct source_use *use, const struct 
     if (rc < 0 && err)
         *err = why;
     if (listed && ret) {
-        *ret = f;
-        f = (struct discovered){0};
+        *ret = found;
+        found = (struct discovered){0};
     }
-    discovered_release(&f);
+    discovered_release(&found);
     return rc;
 }

@@ -9,7 +9,7 @@
 #include "discovery/discovered.h"
 #include "base/banned.h"
 
-#define MAX_NAME 200 /* of a service, whose name becomes part of a path */
+#define MAX_NAME 200 /* bytes of a service's name, which becomes part of a path */
 
 /* A discovered service that has no final name yet. */
 struct candidate {
@@ -45,7 +45,8 @@ static int index_host(struct discovery *d, const struct host *host, struct err *
     return name_map_add(&d->addresses, d->address_texts.items[d->address_texts.n - 1], host, err);
 }
 
-/* Builds the index on first use. If two hosts have the same address, the first one gets its targets. */
+/* Builds the index of addresses on first use. If two hosts have the same address, targets at this address
+ * belong to the first host. */
 static int index_addresses(struct discovery *d, struct err *err)
 {
     size_t n = 0, n_named = 0;
@@ -101,7 +102,7 @@ static void find_host(struct addition *a, struct discovered_target *t)
 
 /* ---- services ------------------------------------------------------------------------------------------ */
 
-/* Chooses the service's name: the template's, else the job's as a valid name, else the source's. */
+/* Chooses the service's name: the template's name, else the job's name made valid, else the source's name. */
 static void choose_name(const struct source *s, const struct discovered_job *job, char ret[static MAX_NAME])
 {
     const char *name = s->service ? s->service->name : job->name;
@@ -171,10 +172,10 @@ static int add_label(struct service *service, const char *name, size_t n_name, c
 }
 
 /* Copies the target's labels, and adds its job as a label. */
-static int set_labels(struct service *service, const struct discovered *f, const struct discovered_target *t,
-                      struct err *err)
+static int set_labels(struct service *service, const struct discovered *found,
+                      const struct discovered_target *t, struct err *err)
 {
-    const struct strlist *set = t->labels ? &f->labels[t->labels - 1] : &(const struct strlist){0};
+    const struct strlist *set = t->labels ? &found->labels[t->labels - 1] : &(const struct strlist){0};
     service->labels = calloc(set->n + 1, sizeof *service->labels);
     if (!service->labels)
         return err_nomem(err);
@@ -183,7 +184,7 @@ static int set_labels(struct service *service, const struct discovered *f, const
         if (add_label(service, set->items[i], (size_t)(value - set->items[i]), value + 1, err) < 0)
             return -1;
     }
-    const char *job = f->jobs[t->job].name;
+    const char *job = found->jobs[t->job].name;
     return *job ? add_label(service, "job", strlen("job"), job, err) : 0;
 }
 
@@ -214,16 +215,16 @@ static bool is_selected(const struct source *s, const struct discovered_job *job
 }
 
 static int refuse_loopback(const struct inventory *inv, const struct source_use *use,
-                           const struct discovered *f, struct err *err)
+                           const struct discovered *found, struct err *err)
 {
     const struct source *s = use->source;
-    const struct discovered_target *t = f->targets;
-    while (!is_selected(s, &f->jobs[t->job]))
+    const struct discovered_target *t = found->targets;
+    while (!is_selected(s, &found->jobs[t->job]))
         t++;
     err_set(err, ERR_USAGE,
             "the source's targets are on loopback (%s port %u, job \"%s\"), and its entry does not name "
             "their host",
-            t->address, t->port, f->jobs[t->job].name);
+            t->address, t->port, found->jobs[t->job].name);
     if (s->line == 0 || use->is_only)
         return err_hint(err, "use --from with a single --host NAME, the host on which they listen");
     return err_hint(err, "add `host: NAME`%s: the host of the inventory on which they listen",
@@ -250,22 +251,22 @@ static int add_discovered_target(struct addition *a, struct discovered_target *t
     return 0;
 }
 
-int discovery_add(struct discovery *d, struct source_use *use, struct discovered *f,
+int discovery_add(struct discovery *d, struct source_use *use, struct discovered *found,
                   struct discovered_counts *ret, struct err *err)
 {
-    struct addition a = {.discovery = d, .use = use, .found = f};
+    struct addition a = {.discovery = d, .use = use, .found = found};
     if (index_addresses(d, err) < 0)
         return -1;
-    use->answered_at = f->at;
-    for (size_t i = 0; i < f->n; i++) {
-        struct discovered_target *t = &f->targets[i];
-        t->is_selected = is_selected(use->source, &f->jobs[t->job]);
+    use->answered_at = found->at;
+    for (size_t i = 0; i < found->n; i++) {
+        struct discovered_target *t = &found->targets[i];
+        t->is_selected = is_selected(use->source, &found->jobs[t->job]);
         if (t->is_selected && add_discovered_target(&a, t, err) < 0)
             return -1;
     }
     *ret = a.counts;
     return a.counts.loopback > 0 && a.counts.loopback == a.counts.n
-               ? refuse_loopback(d->inventory, use, f, err)
+               ? refuse_loopback(d->inventory, use, found, err)
                : 0;
 }
 
@@ -311,8 +312,8 @@ struct naming {
     struct discovery *discovery;
     const struct host *host;
     struct name_map taken; /* the names of its services */
-    /* The name and port of the last candidate that was named by its port. The next candidate with the same
-     * name and port continues at `number`. */
+    /* The name and port of the last candidate that was named by its port, and its number. The next candidate
+     * with the same name and port gets a higher number. */
     const char *name;
     unsigned port;
     unsigned number;
@@ -373,8 +374,8 @@ static int add_to_host(struct naming *n, const struct candidate *c, struct err *
     return register_name(n, c->service->name, err);
 }
 
-/* Names the candidates with the same name on one host, and adds them to the host. NAME-PORT may already be
- * the name of another job. */
+/* Names the candidates that have the same name on one host, and adds them to the host. The name of a single
+ * candidate may be taken too, for example by a service that was named NAME-PORT. */
 static int name_candidates(struct naming *naming, struct candidate *items, size_t n, struct err *err)
 {
     if (items->host != naming->host && begin_host(naming, items->host, err) < 0)
@@ -408,11 +409,11 @@ int discovery_finish(struct discovery *d, struct err *err)
 
 /* Returns whether a target has the label `requested->items[i]`, or another requested value of the same name.
  * The job, the target's labels and its host's labels count. */
-static bool target_has_label(const struct discovered *f, const struct discovered_target *t,
+static bool target_has_label(const struct discovered *found, const struct discovered_target *t,
                              const struct strlist *requested, size_t i)
 {
-    const struct strlist *set = t->labels ? &f->labels[t->labels - 1] : &(const struct strlist){0};
-    if (label_is_requested(requested, i, STR("job"), f->jobs[t->job].name))
+    const struct strlist *set = t->labels ? &found->labels[t->labels - 1] : &(const struct strlist){0};
+    if (label_is_requested(requested, i, STR("job"), found->jobs[t->job].name))
         return true;
     for (size_t k = 0; k < set->n; k++) {
         const char *value = strchr(set->items[k], '=');
@@ -428,17 +429,17 @@ static bool target_has_label(const struct discovered *f, const struct discovered
     return false;
 }
 
-int discovered_filter(struct discovered *f, const struct strlist *labels, struct err *err)
+int discovered_filter(struct discovered *found, const struct strlist *labels, struct err *err)
 {
     size_t n = 0, kept = 0;
     for (size_t i = 0; i < labels->n; i++)
         if (label_check(labels->items[i], err) < 0)
             return -1;
-    for (size_t i = 0; i < f->n; i++) {
-        struct discovered_target *t = &f->targets[i];
+    for (size_t i = 0; i < found->n; i++) {
+        struct discovered_target *t = &found->targets[i];
         n += t->is_selected;
         for (size_t k = 0; t->is_selected && k < labels->n; k++)
-            t->is_selected = target_has_label(f, t, labels, k);
+            t->is_selected = target_has_label(found, t, labels, k);
         kept += t->is_selected;
     }
     return n == 0 || kept > 0
