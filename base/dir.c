@@ -578,6 +578,14 @@ bool dir_exists(const struct dir *dir, const char *path)
     return dir_stat(dir, path, &st, NULL) == 0;
 }
 
+uint64_t dir_bytes_on_disk(const struct dir *dir, const char *path)
+{
+    int fd = dir_open(dir, path, NULL);
+    uint64_t bytes = fd < 0 ? 0 : fd_bytes_on_disk(fd);
+    fd_close(&fd);
+    return bytes;
+}
+
 /* ---- trees ---- */
 
 static bool is_dots(const char *name)

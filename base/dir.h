@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 #include "base/data/buf.h"
@@ -77,6 +78,8 @@ int dir_remove(const struct dir *dir, const char *path, struct err *err);
 /* Works like lstat(2). "" is the directory itself. */
 int dir_stat(const struct dir *dir, const char *path, struct stat *ret, struct err *err);
 bool dir_exists(const struct dir *dir, const char *path);
+/* Returns fd_bytes_on_disk of the file (base/fd.h); 0 if it cannot be opened. */
+uint64_t dir_bytes_on_disk(const struct dir *dir, const char *path);
 
 /* Calls fsync on the directory that contains `path`, so that a rename in it survives a power cut. Succeeds
  * without fsync if the directory cannot be opened for reading, or if its file system does not support

@@ -219,6 +219,22 @@ int fd_wait(int fd, short events, int64_t deadline, int cancel_fd, struct err *e
     }
 }
 
+uint64_t fd_bytes_on_disk(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return 0;
+    uint64_t size = (uint64_t)st.st_size, on_disk = (uint64_t)st.st_blocks * 512;
+    if (on_disk >= size)
+        return size;
+    /* Compression saves blocks too. SEEK_HOLE tells whether the file has a hole. */
+    off_t offset = lseek(fd, 0, SEEK_CUR), hole = lseek(fd, 0, SEEK_HOLE);
+    lseek(fd, offset, SEEK_SET);
+    if (hole < 0 || hole >= st.st_size)
+        return size;
+    return on_disk > 0 ? on_disk : 1;
+}
+
 bool fd_cancelled(int cancel_fd)
 {
     struct pollfd p = {.fd = cancel_fd, .events = POLLIN};

@@ -33,6 +33,14 @@ int file_open(const char *path, struct err *err)
     return fd;
 }
 
+uint64_t file_bytes_on_disk(const char *path)
+{
+    int fd = file_open(path, NULL);
+    uint64_t bytes = fd < 0 ? 0 : fd_bytes_on_disk(fd);
+    fd_close(&fd);
+    return bytes;
+}
+
 static bool exceeds_limit(int fd, size_t max)
 {
     struct stat st;

@@ -34,6 +34,9 @@ int file_create_nameless(const char *path, struct err *err);
 /* Opens a regular file for reading; refuses pipes, devices and directories. Returns the descriptor or -1. */
 int file_open(const char *path, struct err *err);
 
+/* Returns fd_bytes_on_disk of the file (base/fd.h); 0 if it cannot be opened. */
+uint64_t file_bytes_on_disk(const char *path);
+
 /* Creates or replaces the file `path`: writes the bytes to a temporary file beside it, calls fsync, and
  * renames the temporary file. At any time either the old or the new file exists. */
 int file_write(const char *path, const void *p, size_t n, struct err *err);

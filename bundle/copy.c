@@ -257,10 +257,8 @@ static int draw_page(struct copying *c, json_t *report, struct err *err)
     off_t begin = lseek(c->redacted.spool, 0, SEEK_END);
     int rc = begin < 0 ? err_sys(err, "cannot write") : manifest_json_print(c->root, &manifest, err);
     if (rc == 0) {
-        struct stat st = {.st_size = 0};
-        (void)stat(c->options->bundle, &st); /* the read reports a missing file */
         const struct bundle_preview preview = {.manifest = {buf_str(&manifest), manifest.len},
-                                               .bytes = (uint64_t)st.st_size,
+                                               .bytes = file_bytes_on_disk(c->options->bundle),
                                                .cancel_fd = c->options->cancel_fd,
                                                .cpu_ms = (stop_remaining_ms(&c->stop) + 1) / 2,
                                                .fd = c->redacted.spool,

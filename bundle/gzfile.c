@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -71,15 +70,6 @@ static int check_magic(const struct gzfile *g, struct err *err)
     return 0;
 }
 
-static int read_size(struct gzfile *g, struct err *err)
-{
-    struct stat st;
-    if (fstat(g->fd, &st) < 0)
-        return err_sys(err, "cannot read %s", g->path);
-    g->size = (uint64_t)st.st_size;
-    return 0;
-}
-
 /* Detects encryption from the first bytes, and then reads them again through the decryption. */
 static int open_encrypted(struct gzfile *g, struct age_identities *identities, struct err *err)
 {
@@ -108,8 +98,8 @@ int gzfile_open(const char *path, struct age_identities *identities, struct gzfi
         err_nomem(err);
         goto out;
     }
-    if (read_size(g, err) < 0 || fill_input(g, err) < 0 || open_encrypted(g, identities, err) < 0 ||
-        check_magic(g, err) < 0)
+    g->size = fd_bytes_on_disk(g->fd);
+    if (fill_input(g, err) < 0 || open_encrypted(g, identities, err) < 0 || check_magic(g, err) < 0)
         goto out;
     *ret = g;
     return 0;

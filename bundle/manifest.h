@@ -105,8 +105,8 @@ int manifest_list_planned_without_file(const struct manifest *m, const char *hos
                                        struct manifest_planned_list *ret, struct err *err);
 /* Returns the number of files that the manifest names. */
 size_t manifest_count_files(const struct manifest *m);
-/* Returns the total bytes of the items' files, as recorded in the manifest. */
-uint64_t manifest_sum_bytes(const struct manifest *m);
+/* Returns the total size on disk of the items' files in the directory (dir_bytes_on_disk). */
+uint64_t manifest_bytes_on_disk(const struct manifest *m, const struct dir *files);
 /* Returns the number of complete items with a file. */
 size_t manifest_count_complete(const struct manifest *m);
 

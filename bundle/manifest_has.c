@@ -102,19 +102,21 @@ size_t manifest_count_files(const struct manifest *m)
     return m->index->n_paths;
 }
 
-static uint64_t sum_bytes(const struct manifest_item *items, size_t n)
+static uint64_t sum_on_disk(const struct manifest_item *items, size_t n, const struct dir *files)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < n; i++)
-        sum += items[i].bytes;
+        sum += items[i].file ? dir_bytes_on_disk(files, items[i].file) : 0;
     return sum;
 }
 
-uint64_t manifest_sum_bytes(const struct manifest *m)
+uint64_t manifest_bytes_on_disk(const struct manifest *m, const struct dir *files)
 {
-    uint64_t sum = sum_bytes(m->files, m->n_files);
+    uint64_t sum = sum_on_disk(m->files, m->n_files, files);
     for (size_t i = 0; i < m->n_hosts; i++)
-        for (size_t k = 0; k < m->hosts[i].n_services; k++)
-            sum += sum_bytes(m->hosts[i].services[k].items, m->hosts[i].services[k].n_items);
+        for (size_t k = 0; k < m->hosts[i].n_services; k++) {
+            const struct manifest_service *service = &m->hosts[i].services[k];
+            sum += sum_on_disk(service->items, service->n_items, files);
+        }
     return sum;
 }

@@ -10,6 +10,11 @@
 
 struct workdir;
 
+/* The limit of bytes in holes, in all files of a work directory or of a new bundle together. Only a power cut
+ * makes holes. Reading a file takes time in proportion to its size, so without this limit a sparse file of
+ * 4 kB on disk could take minutes. */
+#define WORKDIR_MAX_HOLES (UINT64_C(256) << 20)
+
 /*
  * Makes `DIR/NAME.partial` (0700). DIR and NAME depend on `output`. If `output` ends in .tar.gz, it is the
  * path of the bundle. If it is an existing directory, ends in a slash (the directory is created if missing)

@@ -18,9 +18,6 @@ enum { MAX_LINKED_FILES = 100 };
 
 /* The limit of the size of one file. The largest body of any kind has 2 GiB (proto/kind.c). */
 #define MAX_FILE ((int64_t)4 << 30)
-/* The limit of holes in all files. Only a power cut makes holes. Reading a file takes time in proportion to
- * its size, so without this limit a sparse file of a few kB on disk could take hours. */
-#define MAX_HOLES ((int64_t)1 << 30)
 
 struct linked_file {
     dev_t device;
@@ -34,7 +31,7 @@ struct inspection {
     const char *use;
     struct linked_file linked_files[MAX_LINKED_FILES];
     size_t n_linked_files;
-    int64_t holes; /* bytes in holes, in all files so far */
+    uint64_t holes; /* bytes in holes, in all files so far */
 };
 
 static int refuse_entry(const struct inspection *inspection, const char *path, const char *why,
@@ -62,37 +59,15 @@ static const char *find_fault(const struct stat *st)
     return NULL;
 }
 
-/* Counts the bytes in holes of a file. On a file system that compresses, a file without holes may take fewer
- * blocks than its size, so SEEK_HOLE must report a hole too. */
-static int count_holes(const struct inspection *inspection, const char *path, const struct stat *st,
-                       int64_t *ret, struct err *err)
-{
-    int64_t on_disk = (int64_t)st->st_blocks * 512;
-    *ret = 0;
-    if (on_disk >= st->st_size)
-        return 0;
-    int fd = dir_open(inspection->directory, path, err);
-    if (fd < 0)
-        return -1;
-    off_t hole = lseek(fd, 0, SEEK_HOLE);
-    fd_close(&fd);
-    if (hole >= 0 && hole < st->st_size)
-        *ret = st->st_size - on_disk;
-    return 0;
-}
-
 static int check_size(struct inspection *inspection, const char *path, const struct stat *st, struct err *err)
 {
-    int64_t holes = 0;
     if (st->st_size > MAX_FILE)
         return refuse_entry(inspection, path, "is larger than 4 GiB, and no run makes such a file", err);
-    if (count_holes(inspection, path, st, &holes, err) < 0)
-        return -1;
-    inspection->holes += holes;
-    return inspection->holes <= MAX_HOLES
+    inspection->holes += (uint64_t)st->st_size - dir_bytes_on_disk(inspection->directory, path);
+    return inspection->holes <= WORKDIR_MAX_HOLES
                ? 0
                : refuse_entry(inspection, path,
-                              "is a sparse file, and the holes of the files come to more than 1 GiB", err);
+                              "is a sparse file, and the holes of the files come to more than 256 MiB", err);
 }
 
 static int count_name(struct inspection *inspection, const char *path, const struct stat *st, struct err *err)

@@ -12,8 +12,8 @@ const struct dir *workdir_parent(const struct workdir *w);
  * messages: "resume". ERR_FAILED names an entry that no run of profgrab makes: a symbolic link, a FIFO, a
  * socket or a device; a file or directory of another user or writable by others; a hard link to a file
  * outside of the directory; a file with more than two names; a file above 4 GiB; files with holes of more
- * than 1 GiB in all; too many entries or levels for a bundle. These limits also bound the time of hashing the
- * files.
+ * than WORKDIR_MAX_HOLES; too many entries or levels for a bundle. These limits also bound the time of
+ * hashing the files.
  */
 int workdir_inspect(const struct dir *directory, const char *use, struct err *err);
 

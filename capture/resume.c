@@ -274,7 +274,7 @@ static int recover_target(struct recovery *r, const struct target *t, struct err
             rc = missing.kind == ERR_CANCELLED ? err_set(err, ERR_CANCELLED, "%s", missing.msg) : 0;
             continue;
         }
-        r->bytes = item.bytes;
+        r->bytes = dir_bytes_on_disk(workdir_files(e->work), item.file);
         rc = record_item(e->manifest, t, &item, err);
         fetch_item_release(&item);
     }
@@ -300,6 +300,14 @@ int capture_earlier_recover(struct capture_earlier *e,
     return find_baseline_targets(e, err);
 }
 
+/* Returns the size of the earlier run's items as this machine measures it. The files of a bundle count with
+ * the size of the bundle, because a small bundle may have large files. */
+static uint64_t measure_items(const struct capture_earlier *e)
+{
+    return e->is_bundle ? file_bytes_on_disk(e->path)
+                        : manifest_bytes_on_disk(e->manifest, workdir_files(e->work));
+}
+
 /* ---- the run ------------------------------------------------------------------------------------------- */
 
 enum capture_end capture_resume(struct capture_earlier *e, const struct capture_request *caller_request,
@@ -312,6 +320,7 @@ enum capture_end capture_resume(struct capture_earlier *e, const struct capture_
                                       .resumed = true,
                                       .from_bundle = e->is_bundle,
                                       .bundle = e->is_bundle && e->damage.kind == ERR_NONE ? e->path : NULL,
+                                      .earlier_bytes = measure_items(e),
                                       .missing = e->unknown};
     *ret = (struct capture_outcome){.end = CAPTURE_NOT_STARTED};
     request.targets = &e->targets;

@@ -25,6 +25,7 @@ struct run {
     struct fetch_outcome fetched;
     bool estimated;        /* the estimate was sent */
     size_t n_new_files;    /* files that this run has added */
+    uint64_t new_bytes;    /* their size */
     struct err record_err; /* the first failure to record a result */
 };
 
@@ -120,7 +121,10 @@ static void on_item(void *ctx, const struct target *target, const struct fetch_i
     outcomes_record_item(&r->outcome->targets, target, item);
     store_first_error(r, record_item(autosave_lock(&r->autosave), target, item, &err), &err);
     autosave_unlock(&r->autosave, true);
-    r->n_new_files += item->file[0] != '\0';
+    if (item->file[0]) {
+        r->n_new_files++;
+        r->new_bytes += item->bytes;
+    }
     counts_add_item(&r->outcome->counts, item);
 }
 
@@ -199,7 +203,9 @@ static bool has_new_items(const struct run *r)
 static void draw_page(struct run *r)
 {
     struct err err = ERR_INIT;
-    if (page_build_workdir(r->output->manifest, r->output->work, r->request->access.cancel_fd, &err) < 0)
+    uint64_t bytes = r->output->earlier_bytes + r->new_bytes;
+    int cancel_fd = r->request->access.cancel_fd;
+    if (page_build_workdir(r->output->manifest, r->output->work, bytes, cancel_fd, &err) < 0)
         send_event(r, &(struct capture_event){.kind = CAPTURE_NO_PAGE, .failure = &err});
 }
 
@@ -226,26 +232,20 @@ static int pack_bundle(struct run *r, char **ret_path, struct err *err)
     return bundle_pack(r->output->work, manifest, cancel_fd, ret_path, err);
 }
 
-/* Returns a copy of the path for messages, a new string. */
-static char *copy_shown_path(const char *path)
-{
-    return strdup(path);
-}
-
 /* Removes the work directory, unless the run was resumed and no bundle has its items. */
 static void remove_or_keep_directory(struct run *r)
 {
     if (r->output->from_bundle || !r->output->resumed)
         workdir_remove(r->output->work);
     else
-        r->outcome->directory = copy_shown_path(workdir_path(r->output->work));
+        r->outcome->directory = strdup(workdir_path(r->output->work));
 }
 
 static enum capture_end end_not_packed(struct run *r, struct err *err)
 {
     err_wrap(err, "the bundle could not be written");
     autosave_now(&r->autosave);
-    r->outcome->directory = copy_shown_path(workdir_path(r->output->work));
+    r->outcome->directory = strdup(workdir_path(r->output->work));
     r->outcome->counts.unusable = 0; /* the exit code must report the failed write, not the request */
     return CAPTURE_NOT_PACKED;
 }
@@ -273,7 +273,7 @@ enum capture_end capture_in_workdir(const struct capture_request *request, const
     struct run r = {.request = request, .output = output, .observer = observer, .outcome = ret};
     *ret = (struct capture_outcome){.counts.missing = output->missing};
     autosave_init(&r.autosave, output->manifest, output->work);
-    char *path = copy_shown_path(workdir_path(output->work));
+    char *path = strdup(workdir_path(output->work));
     send_event(&r, &(struct capture_event){.kind = CAPTURE_BEGUN, .path = path ? path : ""});
     free(path);
     autosave_now(&r.autosave);

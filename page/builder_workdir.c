@@ -158,39 +158,41 @@ static uint64_t child_memory(uint64_t most)
     return in_use + least < most ? most - in_use : least;
 }
 
-static int draw_page(struct manifest *manifest, const struct workdir *workdir, const struct output *o,
-                     int cancel_fd, struct err *err)
+/* Starts the child with the limits for `bytes` bytes of files, and adds its result to the manifest. */
+static int draw_page(struct manifest *manifest, struct child_input *input, uint64_t bytes, int cancel_fd,
+                     struct err *err)
 {
-    struct child_input input = {.manifest = manifest, .workdir = workdir, .output = *o};
-    struct proc_fork_limits limits = confined_limits(manifest_sum_bytes(manifest), cancel_fd);
+    struct proc_fork_limits limits = confined_limits(bytes, cancel_fd);
     struct buf result = BUF_INIT(0);
     bool interrupted = fd_cancelled(cancel_fd);
     limits.memory = child_memory(limits.memory);
     limits.wall_ms = interrupted ? PAGE_AFTER_SIGNAL_MS : limits.cpu_ms;
-    if (interrupted && manifest_sum_bytes(manifest) > PAGE_AFTER_SIGNAL_BYTES)
+    if (interrupted && bytes > PAGE_AFTER_SIGNAL_BYTES)
         return err_set(err, ERR_CANCELLED, "interrupted");
     if (interrupted)
         limits.cancel_fd = -1;
-    limits.kept[0] = o->fd;
-    limits.kept[1] = workdir_files(workdir)->fd;
+    limits.kept[0] = input->output.fd;
+    limits.kept[1] = workdir_files(input->workdir)->fd;
     limits.max_result = RESULT_MAX;
-    int rc = proc_run_confined(draw_in_child, &input, &limits, &result, err);
+    int rc = proc_run_confined(draw_in_child, input, &limits, &result, err);
     if (rc == 0)
         rc = read_result(manifest, &result, err);
     buf_release(&result);
     return rc;
 }
 
-int page_build_workdir(struct manifest *manifest, const struct workdir *workdir, int cancel_fd,
-                       struct err *err)
+int page_build_workdir(struct manifest *manifest, const struct workdir *workdir, uint64_t bytes,
+                       int cancel_fd, struct err *err)
 {
-    struct output o = {.fd = -1, .hash = sha256_new(err)};
+    struct child_input input = {
+        .manifest = manifest, .workdir = workdir, .output = {.fd = -1, .hash = sha256_new(err)}};
+    struct output *o = &input.output;
     const struct dir *files = workdir_files(workdir);
     int rc = -1;
-    if (o.hash && (o.fd = dir_create(files, BUNDLE_REPORT, err)) >= 0 &&
-        (rc = draw_page(manifest, workdir, &o, cancel_fd, err)) < 0)
+    if (o->hash && (o->fd = dir_create(files, BUNDLE_REPORT, err)) >= 0 &&
+        (rc = draw_page(manifest, &input, bytes, cancel_fd, err)) < 0)
         dir_remove(files, BUNDLE_REPORT, NULL);
-    fd_close(&o.fd);
-    sha256_free(o.hash);
+    fd_close(&o->fd);
+    sha256_free(o->hash);
     return rc;
 }

@@ -20,15 +20,19 @@
  * both to the manifest. A large profile gets an entry without a picture. On failure the directory and the
  * manifest have no report, and nothing else has changed.
  *
+ * `bytes` is the size of the files on disk as this machine measured it: the child's limits grow with it. The
+ * sizes in a manifest of an earlier run are a stranger's claims. Files of a bundle count with the size of the
+ * bundle, because a small bundle may have large files.
+ *
  * Forks a child: no other thread may make a page, hash, or hold a library's lock. `cancel_fd` (or -1) ends
  * the child at once when it becomes readable. If it is readable already, the child has PAGE_AFTER_SIGNAL_MS
- * of wall time. If the files then have more than PAGE_AFTER_SIGNAL_BYTES together, which would take longer,
+ * of wall time. If `bytes` then exceeds PAGE_AFTER_SIGNAL_BYTES, which would take longer,
  * the function starts no child and fails with ERR_CANCELLED.
  */
 #define PAGE_AFTER_SIGNAL_MS 500
 #define PAGE_AFTER_SIGNAL_BYTES ((uint64_t)8 << 20)
-int page_build_workdir(struct manifest *manifest, const struct workdir *workdir, int cancel_fd,
-                       struct err *err);
+int page_build_workdir(struct manifest *manifest, const struct workdir *workdir, uint64_t bytes,
+                       int cancel_fd, struct err *err);
 
 /* ---- children with limits ------------------------------------------------------------------------------ */
 

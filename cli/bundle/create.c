@@ -24,6 +24,7 @@ struct creation {
     size_t n_files;
     size_t n_damaged;              /* how many of the files are damaged */
     struct confined_budget budget; /* the time that checking the files may take */
+    uint64_t holes;                /* bytes in holes of the files */
     bool unfinished;               /* a source is the work directory of a killed run */
 };
 
@@ -45,6 +46,20 @@ static char *member_name(const char *path)
     return name;
 }
 
+/* Refuses sparse files with large holes, because copying a hole takes as long as copying data. */
+static int check_holes(struct creation *c, const struct fetch_local_file *from, struct err *err)
+{
+    struct stat st;
+    if (fstat(from->fd, &st) < 0)
+        return err_sys(err, "cannot read %s", from->path);
+    c->holes += (uint64_t)st.st_size - fd_bytes_on_disk(from->fd);
+    if (c->holes <= WORKDIR_MAX_HOLES)
+        return 0;
+    err_set(err, ERR_FAILED, "%s is a sparse file, and the holes of the files come to more than 256 MiB",
+            from->path);
+    return err_hint(err, "leave it out, or fill its holes: `cp --sparse=never`");
+}
+
 /* Copies a file to `name` in the bundle and checks it. Fails if the bundle has a file of that name: the user
  * must rename the file. */
 static int add_copy(struct creation *c, struct fetch_local_file *from, const char *name, struct err *err)
@@ -53,7 +68,7 @@ static int add_copy(struct creation *c, struct fetch_local_file *from, const cha
     int rc = -1;
     if (fd_cancelled(signals_cancel_fd()))
         return err_set(err, ERR_CANCELLED, "interrupted; nothing was written");
-    if (confined_budget_check(&c->budget, from->path, err) < 0)
+    if (confined_budget_check(&c->budget, from->path, err) < 0 || check_holes(c, from, err) < 0)
         return -1;
     const struct dir *files = workdir_files(c->work);
     char *dir = file_dir(name);
@@ -69,7 +84,7 @@ static int add_copy(struct creation *c, struct fetch_local_file *from, const cha
         message_print("%s: damaged: %s", from->path, item.err.msg);
         c->n_damaged++;
     }
-    confined_budget_add(&c->budget, item.bytes);
+    confined_budget_add(&c->budget, fd_bytes_on_disk(from->fd));
     rc = record_item(c->manifest, NULL, &item, err);
     c->n_files++;
 out:
@@ -193,7 +208,7 @@ static int fill_bundle(struct creation *c, const struct strlist *sources, char *
     if (manifest_finish(c->manifest, clock_utc(), c->unfinished, complete, err) < 0)
         return -1;
     struct err page_error = ERR_INIT;
-    if (page_build_workdir(c->manifest, c->work, signals_cancel_fd(), &page_error) < 0)
+    if (page_build_workdir(c->manifest, c->work, c->budget.bytes, signals_cancel_fd(), &page_error) < 0)
         create_print_no_page(&page_error);
     if (bundle_pack(c->work, c->manifest, signals_cancel_fd(), ret_path, err) < 0)
         return err_hint(err, "no bundle was written; the files are unchanged");

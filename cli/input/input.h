@@ -101,6 +101,10 @@ struct input_expand_options {
  */
 int input_expand(const struct input_expand_options *options, const char *word, struct strlist *ret,
                  struct err *err);
+/* Works like input_expand in a child process with these limits, because it parses the manifests of bundles.
+ * Call input_unlock before it, because the child must not ask for a passphrase. */
+int input_expand_confined(const struct input_expand_options *options, const char *word,
+                          const struct proc_fork_limits *limits, struct strlist *ret, struct err *err);
 
 /* ---- bytes --------------------------------------------------------------------------------------------- */
 

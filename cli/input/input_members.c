@@ -9,6 +9,8 @@
 
 /* The maximum number of members that a message lists. The message names `bundle list` for the rest. */
 #define LISTED_MAX 40
+/* The maximum number of bytes of all names that a word stands for: those of all members of a bundle. */
+#define NAMES_MAX ((size_t)64 << 20)
 /* The maximum length of a member's printable name in a message. */
 #define MEMBER_MAX 600
 
@@ -165,6 +167,56 @@ int input_expand(const struct input_expand_options *options, const char *word, s
     else
         rc = strlist_add(ret, word, err);
     free(bundle);
+    return rc;
+}
+
+struct expansion {
+    const struct input_expand_options *options;
+    const char *word;
+};
+
+/* Appends the names to `ret`, each with a NUL. */
+static int expand_in_child(void *ctx, struct buf *ret, struct err *err)
+{
+    const struct expansion *expansion = ctx;
+    struct strlist names = {0};
+    int rc = input_expand(expansion->options, expansion->word, &names, err);
+    for (size_t i = 0; i < names.n; i++)
+        buf_add(ret, names.items[i], strlen(names.items[i]) + 1);
+    strlist_release(&names);
+    return rc;
+}
+
+/* Reads the names that the child returned. Each must be the word or a member of its bundle, because the child
+ * has read untrusted bytes. */
+static int read_names(const struct buf *names, const char *word, struct strlist *ret, struct err *err)
+{
+    const char *member;
+    char *bundle = file_exists(word) ? strdup(word) : input_bundle_of(word, &member);
+    size_t n = bundle ? strlen(bundle) : 0;
+    int rc = 0;
+    for (size_t at = 0; rc == 0 && at < names->len; at += strlen(names->data + at) + 1) {
+        const char *name = names->data + at;
+        bool is_member = bundle && strncmp(name, bundle, n) == 0 && name[n] == ':';
+        rc = is_member || strcmp(name, word) == 0
+                 ? strlist_add(ret, name, err)
+                 : err_set(err, ERR_FAILED, "the process that read %s returned an invalid result", word);
+    }
+    free(bundle);
+    return rc;
+}
+
+int input_expand_confined(const struct input_expand_options *options, const char *word,
+                          const struct proc_fork_limits *limits, struct strlist *ret, struct err *err)
+{
+    struct expansion expansion = {options, word};
+    struct proc_fork_limits bounded = *limits;
+    struct buf names = BUF_INIT(0);
+    bounded.max_result = NAMES_MAX;
+    int rc = confined_run(&(struct confined_work){word, expand_in_child, &expansion}, &bounded, &names, err);
+    if (rc == 0)
+        rc = read_names(&names, word, ret, err);
+    buf_release(&names);
     return rc;
 }
 

@@ -75,12 +75,10 @@ const char *input_title(const char *name)
 uint64_t input_size(const char *name)
 {
     const char *member;
-    struct stat st;
-    bool known = input_is_stdin(name) ? fstat(STDIN_FILENO, &st) == 0 : stat(name, &st) == 0;
-    if (!known) {
-        char *bundle = input_bundle_of(name, &member);
-        known = bundle && stat(bundle, &st) == 0;
-        free(bundle);
-    }
-    return known && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+    if (input_is_stdin(name))
+        return fd_bytes_on_disk(STDIN_FILENO);
+    char *bundle = file_exists(name) ? NULL : input_bundle_of(name, &member);
+    uint64_t bytes = file_bytes_on_disk(bundle ? bundle : name);
+    free(bundle);
+    return bytes;
 }

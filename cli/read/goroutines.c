@@ -514,8 +514,10 @@ static int show_words(const struct goroutines_options *o, const struct strlist *
     int rc = input_buffer_stdin(words->items, words->n, -1, err);
     if (rc == 0)
         rc = input_unlock_all(words, &keys, &budget, &known, err);
-    for (size_t i = 0; rc == 0 && i < words->n; i++)
-        rc = input_expand(&expand, words->items[i], &lists[i], err);
+    for (size_t i = 0; rc == 0 && i < words->n; i++) {
+        const struct proc_fork_limits limits = confined_budget_rest(&budget, signals_cancel_fd());
+        rc = input_expand_confined(&expand, words->items[i], &limits, &lists[i], err);
+    }
     if (rc == 0)
         rc = choose_dumps(lists, words->n, &list, err);
     if (rc == 0)

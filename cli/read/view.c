@@ -147,17 +147,16 @@ static int draw_page(struct page_job *job, struct err *err)
     return rc;
 }
 
-/* Prompts for passphrases before the child starts, because the child's time is limited. */
-static int unlock_and_draw(struct page_job *job, struct err *err)
+/* Prompts for passphrases before a child starts, because the child's time is limited. */
+static int unlock_words(const struct strlist *words, struct page_job *job, struct err *err)
 {
-    const struct strlist *words = job->words;
     int rc = words->n == 1 && input_is_encrypted(words->items[0])
                  ? bundle_unlock(words->items[0], job->identities, err)
                  : 0;
     for (size_t i = 0; rc == 0 && i < words->n; i++)
-        if (!file_exists(words->items[i]))
+        if (words->n > 1 || !file_exists(words->items[i]))
             rc = input_unlock(words->items[i], &job->keys, err);
-    return rc < 0 ? -1 : draw_page(job, err);
+    return rc;
 }
 
 /* Replaces each bundle by its files. Keeps a single bundle, because it has a page of its own. */
@@ -168,8 +167,9 @@ static int expand_words(const struct strlist *words, struct input_keys *keys, st
         .content = INPUT_BOTH, .words_before = "profgrab view", .keys = keys};
     if (words->n == 1 && file_exists(words->items[0]))
         return strlist_add(ret, words->items[0], err);
+    const struct proc_fork_limits limits = confined_limits(total_size(words), signals_cancel_fd());
     for (size_t i = 0; i < words->n; i++)
-        if (input_expand(&expand, words->items[i], ret, err) < 0)
+        if (input_expand_confined(&expand, words->items[i], &limits, ret, err) < 0)
             return -1;
     return 0;
 }
@@ -187,9 +187,11 @@ static int write_page(const struct view_options *o, const struct strlist *words,
         opener_init(&opener, &o->identities, o->passphrase_file, err) < 0)
         return -1;
     job.identities = opener.identities;
-    int rc = expand_words(words, &job.keys, &files, err);
+    int rc = unlock_words(words, &job, err);
     if (rc == 0)
-        rc = unlock_and_draw(&job, err);
+        rc = expand_words(words, &job.keys, &files, err);
+    if (rc == 0)
+        rc = draw_page(&job, err);
     input_keys_release(&job.keys);
     opener_release(&opener);
     strlist_release(&files);

@@ -109,8 +109,7 @@ static int64_t children_cpu_ms(void)
 static struct proc_limits limits_for(struct programs *p, const char *file, struct str input,
                                      size_t max_output)
 {
-    struct stat st;
-    uint64_t size = file && stat(file, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
+    uint64_t size = file ? file_bytes_on_disk(file) : 0;
     uint64_t bytes = min_u64(size + input.n, TOOL_MEMORY_MAX);
     p->largest = bytes > p->largest ? bytes : p->largest;
     uint64_t ms =

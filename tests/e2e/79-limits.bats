@@ -44,7 +44,7 @@ setup_file() { e2e_setup_file; }
         run_bounded resume -y -q -i inventory.yaml "$scratch/$kind.partial"
         case $kind in
         sparse) assert_stderr_has 'sparse.partial is not safe to resume: h/s/a in it is larger than 4 GiB, and no run makes such a file' ;;
-        holes) assert_stderr_has 'in it is a sparse file, and the holes of the files come to more than 1 GiB' ;;
+        holes) assert_stderr_has 'in it is a sparse file, and the holes of the files come to more than 256 MiB' ;;
         entries) assert_stderr_has 'has more than 50000 entries' ;;
         changed) assert_stderr_has 'no item is intact' ;;
         directories) assert_stderr_has '16000 items collected' ;;

@@ -460,7 +460,7 @@ static void too_large_sparse_files_are_refused(void **state)
     assert_int_equal(reopen_workdir(path, &w, &err), 0);
     workdir_free(w);
     assert_int_equal(truncate(first, (off_t)3 << 28), 0);
-    assert_open_refused(path, "is a sparse file, and the holes of the files come to more than 1 GiB");
+    assert_open_refused(path, "is a sparse file, and the holes of the files come to more than 256 MiB");
     free(second);
     free(first);
     free(path);
