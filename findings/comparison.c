@@ -31,7 +31,7 @@ static int set_types(struct comparison *comparison, struct profile *profile, str
     return 0;
 }
 
-/* Finds any profile that was added, or NULL. */
+/* Returns any part, or NULL if no profile was added. */
 static const struct profile *find_any_part(const struct comparison *comparison)
 {
     for (size_t i = 0; i < 2 * COMPARISON_PARTS; i++)
@@ -74,7 +74,8 @@ static bool fits_limits(const struct comparison_profiles *profiles)
     return samples <= MAX_SAMPLES && frames <= MAX_FRAMES;
 }
 
-/* Merges all parts if they have too many stacks: each part has its own copy of the stacks that they share. */
+/* Merges all parts if they have too many stacks, because each part has its own copy of stacks that other
+ * parts have too. */
 static int limit_stacks(struct comparison_profiles *profiles, struct err *err)
 {
     if (fits_limits(profiles))

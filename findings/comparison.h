@@ -5,13 +5,13 @@
  * Sides can have different sizes. Therefore values are scaled by a factor for each sample type and side. The
  * basis of the factor is one of these:
  *
- * - share: the part of the side's total. For CPU time, and for counters that began at the unknown start of a
- *   process.
+ * - share: the part of the side's total. For CPU time, and for counters that began when the process started,
+ *   because that time is unknown.
  *
  * - second: the amount per second of a process. For counters of profiles that are differences over time.
  *
  * - process: the amount per process. For values of one moment, such as memory in use and goroutines, unless
- *   the profiles are differences.
+ *   the profiles are differences over time.
  */
 #ifndef FINDINGS_COMPARISON_H
 #define FINDINGS_COMPARISON_H
@@ -24,7 +24,7 @@ enum comparison_basis { COMPARISON_SHARE, COMPARISON_SECOND, COMPARISON_PROCESS 
 
 /* A profile's further sample types are ignored. */
 #define COMPARISON_MAX_TYPES 8
-/* parts[i] has the merged profiles of 2^i processes, but the last part those of any number. */
+/* parts[i] has the merged profiles of 2^i processes. The last part has those of any number of processes. */
 #define COMPARISON_PARTS 48
 
 struct comparison_profiles {
@@ -37,8 +37,8 @@ struct comparison_profiles {
 
 /* Begins as {0}. All members are read-only. */
 struct comparison {
-    /* Both sides merged, without labels; NULL until comparison_finish. Its sample types are the n_types of
-     * the target, then the same n_types of the baseline. */
+    /* Both sides merged, without labels; NULL until comparison_finish, and if a side is empty. Its sample
+     * types are the n_types of the target, then the same n_types of the baseline. */
     struct profile *all;
     size_t n_types, default_type;
     struct comparison_profiles sides[2]; /* by enum comparison_side */

@@ -176,7 +176,7 @@ static bool is_same_service(const struct finding *a, const struct finding *b)
     return is_same_text(a->host, b->host) && is_same_text(a->service, b->service);
 }
 
-static bool is_same_subject(const struct finding *a, const struct finding *b)
+static bool is_same_rule_and_key(const struct finding *a, const struct finding *b)
 {
     return a->rule == b->rule && a->duplicate_key == b->duplicate_key;
 }
@@ -186,7 +186,8 @@ static bool is_suspect(const struct finding *f)
     return f->rule->severity == FINDING_SUSPECT;
 }
 
-/* Orders by weight, the heaviest first, then by name, so that the order is always the same. */
+/* Orders by weight, the heaviest first, then by rule, host and service, so that the order is always the same.
+ */
 static int compare_weights(const struct finding *a, const struct finding *b)
 {
     if (a->weight != b->weight)
@@ -215,14 +216,15 @@ static void drop_finding(struct findings *findings, size_t at)
     findings->n--;
 }
 
-/* Keeps one finding of each rule on each service: a service can have two dumps of goroutines in two forms.
- * Findings without a host are on the same service only if they are on the same file. */
+/* Keeps one of several findings with the same rule, key and service: a service can have two dumps of
+ * goroutines in two forms. Without a host, findings count as on the same service only if they are on the
+ * same file. */
 static void drop_duplicates(struct findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++)
         for (size_t j = findings->n; j-- > i + 1;) {
             struct finding *a = &findings->items[i], *b = &findings->items[j];
-            if (!is_same_subject(a, b) || !is_same_service(a, b) ||
+            if (!is_same_rule_and_key(a, b) || !is_same_service(a, b) ||
                 (!a->host && !is_same_text(a->file, b->file)))
                 continue;
             if (b->detail > a->detail || (b->detail == a->detail && b->weight > a->weight)) {
@@ -261,7 +263,8 @@ static int merge_others(struct findings *findings, size_t at, struct err *err)
     size_t n = 0;
     for (size_t j = at + 1; j < findings->n;) {
         const struct finding *a = &findings->items[at], *b = &findings->items[j];
-        if (!is_same_subject(a, b) || !a->look || !is_same_text(a->look, b->look) || is_same_service(a, b)) {
+        if (!is_same_rule_and_key(a, b) || !a->look || !is_same_text(a->look, b->look) ||
+            is_same_service(a, b)) {
             j++;
             continue;
         }
@@ -294,7 +297,7 @@ static size_t find_least_important(const struct findings *findings)
     return suspects > 0 && findings->n - suspects <= MIN_FACTS ? suspects - 1 : findings->n - 1;
 }
 
-/* Begins each sentence with its service if there are several services. */
+/* If there are several services, begins each sentence with its host and service. */
 static int name_services(struct findings *findings, struct err *err)
 {
     bool several = false;
@@ -320,7 +323,7 @@ int findings_finish(struct findings *findings, struct err *err)
         return 0;
     drop_duplicates(findings);
     qsort(findings->items, findings->n, sizeof *findings->items, compare_findings);
-    /* merge_others appends other services to sentences that already begin with their own. */
+    /* Before merge_others, which drops the findings of the services that it names. */
     rc = name_services(findings, err);
     for (size_t i = 0; i < findings->n && rc == 0; i++)
         rc = merge_others(findings, i, err);

@@ -6,7 +6,7 @@
  * A suspect's share of samples must exceed the threshold by two standard errors, so that a few samples give
  * no finding.
  *
- * Sentences name functions, files, hosts and services, which are made printable. They never contain values of
+ * Sentences name functions, files, hosts and services, always in printable form. They never contain values of
  * labels or command lines.
  */
 #ifndef FINDINGS_FINDINGS_H
@@ -47,10 +47,12 @@ int findings_add_fleet(struct findings *findings, const struct fleet *fleet,
 enum finding_input findings_input_of(const char *id);
 
 /*
- * Sorts the list: suspects by weight, then the other findings in the order of the table. Keeps at most
- * FINDINGS_MAX findings: up to four suspects, the heaviest finding of each other rule, then further suspects.
- * Merges findings of one rule on the same function of several services. If there are several services, each
- * sentence begins with the host and service. Call it once, at the end.
+ * Sorts the list: suspects by weight, then the other findings in the order of the table. Drops duplicates
+ * (see finding.duplicate_key). Merges findings of one rule on the same function of several services. If more
+ * than FINDINGS_MAX findings remain, drops first the other findings that are not the heaviest of their rule,
+ * then the last other findings until four remain, then the lightest suspects. If there are several services,
+ * each sentence begins with the service, and with the host unless the sentence names the host already. Call
+ * it once, at the end.
  */
 int findings_finish(struct findings *findings, struct err *err);
 

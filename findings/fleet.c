@@ -1,4 +1,4 @@
-/* The figures of each host. fleet_compare.c compares them. */
+/* Collects the figures of each host. fleet_compare.c compares them. */
 #include "findings/fleet.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "findings/tally.h"
 #include "base/banned.h"
 
-/* The most names in a group. Further functions get no share. */
+/* The maximum number of function names in a fleet. Further functions get no share. */
 #define MAX_NAMES 20000
 
 /* Functions by which Go preempts loops. The number of their samples depends on the scheduler, not on the
@@ -29,7 +29,7 @@ static bool has_name(const void *ctx, uint32_t index)
 }
 
 /* Finds or adds a name. *ret is HASH_INDEX_NONE if there are too many names. */
-static int find_name_number(struct fleet *fleet, struct str name, uint32_t *ret, struct err *err)
+static int intern_name(struct fleet *fleet, struct str name, uint32_t *ret, struct err *err)
 {
     char shown[1024];
     text_printable(shown, sizeof shown, name.p, name.n);
@@ -41,8 +41,8 @@ static int find_name_number(struct fleet *fleet, struct str name, uint32_t *ret,
     return hash_index_add(&fleet->by_name, hash, err) < 0 ? -1 : strlist_add(&fleet->names, shown, err);
 }
 
-static int find_row(struct fleet *fleet, const char *host, bool is_baseline, struct fleet_host **ret,
-                    struct err *err)
+static int find_or_add_host(struct fleet *fleet, const char *host, bool is_baseline, struct fleet_host **ret,
+                            struct err *err)
 {
     for (size_t i = 0; i < fleet->n; i++)
         if (strcmp(fleet->rows[i].host, host) == 0) {
@@ -88,13 +88,14 @@ static int compare_names(const void *left, const void *right)
     return (a->name > b->name) - (a->name < b->name);
 }
 
-/* A function's value in a tally: cum for CPU, own otherwise. */
+/* Returns a function's value in a tally: cum for CPU, own otherwise. */
 static int64_t get_value(const struct tally *tally, enum fleet_figure_kind kind, uint32_t name)
 {
     return kind == FLEET_CPU ? tally->by_name[name].cum : tally->by_name[name].own;
 }
 
-/* Finds the heaviest functions of a tally. The names are strings of the profile. The caller frees *ret. */
+/* Finds the heaviest functions of a tally. Their names are strings of the profile, not of the fleet. The
+ * caller frees *ret. */
 static int find_heaviest(const struct tally *tally, enum fleet_figure_kind kind, struct fleet_share **ret,
                          size_t *ret_n, struct err *err)
 {
@@ -109,7 +110,7 @@ static int find_heaviest(const struct tally *tally, enum fleet_figure_kind kind,
             !functions_is_listed(profile_str(p, name), ignored_functions))
             list[n++] = (struct fleet_share){name, stats_share(get_value(tally, kind, name), tally->total)};
     }
-    /* Merge functions of one name. */
+    /* Keep one entry for each name: the tally has one value for all functions of a name. */
     qsort(list, n, sizeof *list, compare_names);
     for (size_t i = 0; i < n; i++)
         if (kept == 0 || list[kept - 1].name != list[i].name)
@@ -132,7 +133,7 @@ static int store_shares(struct fleet *fleet, const struct tally *tally, enum fle
     int rc = f->shares ? 0 : err_nomem(err);
     for (size_t i = 0; i < n && rc == 0; i++) {
         uint32_t name = 0;
-        rc = find_name_number(fleet, profile_str(tally->profile, list[i].name), &name, err);
+        rc = intern_name(fleet, profile_str(tally->profile, list[i].name), &name, err);
         if (rc == 0 && name != HASH_INDEX_NONE)
             f->shares[kept++] = (struct fleet_share){name, list[i].share};
     }
@@ -207,7 +208,7 @@ int fleet_add(struct fleet *fleet, const struct fleet_member *from, const struct
 {
     struct fleet_host *row = NULL;
     const struct column column = find_column(profile);
-    if (column.type == TALLY_NONE || find_row(fleet, from->host, from->is_baseline, &row, err) < 0)
+    if (column.type == TALLY_NONE || find_or_add_host(fleet, from->host, from->is_baseline, &row, err) < 0)
         return column.type == TALLY_NONE ? 0 : -1;
     struct fleet_figure *f = &row->figures[column.kind];
     if (f->known)

@@ -1,13 +1,13 @@
 /*
- * Hosts of one service, side by side: a few figures of each, and the function in which each differs most from
- * the group.
+ * Compares the hosts of a fleet: a few figures of each host, and the function in which the host differs most
+ * from the fleet.
  *
- * For each host, struct fleet stores the shares of its heaviest functions (FLEET_MAX_SHARES of each kind of
- * profile), but no profile. Hosts are compared with the median of their group, which one outlier, or two of
- * five, change little. A host is an outlier if a function's share differs from the median by at least 10
- * percentage points after subtracting two standard errors of both, and by at least four times the usual
- * difference in the group (the median absolute deviation and the sampling error together). A group has at
- * least three hosts.
+ * For each host, struct fleet stores the shares of its heaviest functions (FLEET_MAX_SHARES for each figure),
+ * but no profile. Each host is compared with the median of the fleet, because a few outliers (one of three
+ * hosts, two of five) hardly change it. A host is an outlier if a function's share differs from the median by
+ * at least 10 percentage points after subtracting two standard errors of that difference, and by at least
+ * four times the usual difference in the fleet (the median absolute deviation and the sampling error
+ * together). A comparison needs at least three hosts.
  */
 #ifndef FINDINGS_FLEET_H
 #define FINDINGS_FLEET_H
@@ -17,7 +17,8 @@
 #define FLEET_MIN_HOSTS 3
 #define FLEET_MAX_SHARES 200
 
-/* The figures of a host, and the shares that they are divided into. */
+/* The figures of a host. Most of them also have shares: the part of the figure that each function accounts
+ * for. */
 enum fleet_figure_kind {
     FLEET_CPU,        /* busy cores; shares of the CPU time, by cum */
     FLEET_HEAP,       /* bytes in use; shares by the innermost function of the program */
@@ -27,7 +28,7 @@ enum fleet_figure_kind {
 #define FLEET_FIGURES 4
 
 struct fleet_share {
-    uint32_t name; /* index into the group's names */
+    uint32_t name; /* index into the fleet's names */
     double share;
 };
 
@@ -39,14 +40,14 @@ struct fleet_figure {
     char *file;
     struct fleet_share *shares; /* sorted by name */
     size_t n_shares;
-    bool is_far; /* the value is far from the group's median */
+    bool is_far; /* the value is far from the fleet's median */
 };
 
-/* The largest difference between a host and its group. */
+/* The function in which a host differs most from the fleet. */
 struct fleet_difference {
     bool known;
     enum fleet_figure_kind kind;
-    uint32_t name; /* index into the group's names */
+    uint32_t name; /* index into the fleet's names */
     double share, median;
     bool outlier;
 };
@@ -76,8 +77,9 @@ struct fleet_member {
     const char *file;
 };
 
-/* Adds a profile of a host. Ignores profiles without a figure, and the second profile of a kind. From a
- * difference over time, adds only the bytes allocated per second. */
+/* Adds a profile of a host. Ignores a profile that gives no figure, and a further profile for a figure that
+ * the host already has. A CPU profile gives FLEET_CPU. Of the others, a profile with a duration gives
+ * FLEET_ALLOCATED, one without a duration FLEET_HEAP or FLEET_GOROUTINES. */
 int fleet_add(struct fleet *fleet, const struct fleet_member *from, const struct profile *profile,
               struct err *err);
 void fleet_release(struct fleet *fleet);

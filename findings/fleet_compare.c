@@ -1,6 +1,6 @@
 /*
- * Differences from the group: medians of the values and of each function's share, the usual distance of hosts
- * from them, and the sampling error of a share.
+ * Compares each host with the fleet. The comparison uses the medians of the values and of each function's
+ * share, the usual distance of hosts from these medians, and the sampling error.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,9 +13,11 @@
 
 /* Converts a median absolute deviation to a standard deviation. */
 #define MAD_TO_DEVIATION 1.4826
-/* The least difference of a share from the median, after subtracting two standard errors; and the least
- * difference in standard deviations. */
-#define MIN_SHARE 0.1
+/* The standard error of a median is about this multiple of that of a mean: sqrt(pi / 2). */
+#define MEDIAN_ERROR_FACTOR 1.2533
+/* An outlier's share differs from the median by at least MIN_SHARE_DIFFERENCE after subtracting two standard
+ * errors, and by at least MIN_DEVIATIONS standard deviations. */
+#define MIN_SHARE_DIFFERENCE 0.1
 #define MIN_DEVIATIONS 4
 /* The least factor between a value and the median. */
 #define MIN_FACTOR 2
@@ -25,7 +27,7 @@
 /* For each figure, the least difference that is reported: cores, bytes, goroutines, bytes per second. */
 static const double min_differences[FLEET_FIGURES] = {0.1, 10e6, 100, 1e6};
 
-/* The group's median and standard deviation of one function's share, or of one figure. */
+/* The fleet's median and standard deviation of one function's share, or of one figure. */
 struct center {
     double median, deviation;
 };
@@ -148,27 +150,28 @@ static struct stats_candidate make_candidate(const struct fleet *fleet, const st
 }
 
 static bool is_outlier(const struct fleet_difference *d, const struct fleet_figure *f, struct center center,
-                       size_t n)
+                       size_t n_hosts)
 {
     double difference = fabs(d->share - d->median), error = stats_standard_error(d->share, f->samples);
-    double median_error = 1.2533 * stats_standard_error(d->median, f->samples) / sqrt((double)n);
-    return difference - 2 * hypot(error, median_error) >= MIN_SHARE &&
+    double median_error =
+        MEDIAN_ERROR_FACTOR * stats_standard_error(d->median, f->samples) / sqrt((double)n_hosts);
+    return difference - 2 * hypot(error, median_error) >= MIN_SHARE_DIFFERENCE &&
            difference >= MIN_DEVIATIONS * hypot(center.deviation, error);
 }
 
-/* The difference between a host and the group in one function. */
+/* Returns the difference between a host and the fleet in one function. */
 static struct fleet_difference difference_of(const struct fleet *fleet, const struct fleet_figure *f,
                                              enum fleet_figure_kind kind, uint32_t name, struct center center)
 {
     struct fleet_difference d = {true, kind, name, find_share(f, name), center.median, false};
-    d.outlier =
-        fabs(d.share - d.median) >= MIN_SHARE && is_outlier(&d, f, center, fleet->n_with_shares[kind]);
+    d.outlier = fabs(d.share - d.median) >= MIN_SHARE_DIFFERENCE &&
+                is_outlier(&d, f, center, fleet->n_with_shares[kind]);
     return d;
 }
 
-/* Of two functions of a host, one above the median and one below it, the first explains the difference
- * better: a larger share of one function makes the shares of the others smaller. Both must
- * have about the same size: the smaller one at least this part of the larger one. */
+/* Of two functions of a host, one with a share above the median and one with a share below it, the one above
+ * explains the difference better: a larger share of one function makes the shares of the others smaller. Both
+ * must have about the same size: the smaller one is at least this part of the larger one. */
 #define MIN_COMPARABLE 0.5
 
 static bool is_above_median(const struct fleet_difference *d)
@@ -197,22 +200,22 @@ static struct fleet_difference find_difference(const struct fleet *fleet, const 
     double most[2][2] = {{0}}; /* the largest difference, by outlier and is_above_median */
     for (uint32_t name = 0; name < fleet->names.n; name++) {
         struct fleet_difference d = difference_of(fleet, f, kind, name, centers[name]);
-        double *to = &most[d.outlier][is_above_median(&d)];
-        *to = fmax(*to, fabs(d.share - d.median));
+        double *entry = &most[d.outlier][is_above_median(&d)];
+        *entry = fmax(*entry, fabs(d.share - d.median));
     }
     bool outlier = most[true][false] > 0 || most[true][true] > 0;
-    double all = fmax(most[outlier][false], most[outlier][true]);
-    for (uint32_t name = 0; name < fleet->names.n && all > 0; name++) {
+    double overall = fmax(most[outlier][false], most[outlier][true]);
+    for (uint32_t name = 0; name < fleet->names.n && overall > 0; name++) {
         struct fleet_difference d = difference_of(fleet, f, kind, name, centers[name]);
         double largest = most[outlier][is_above_median(&d)], difference = fabs(d.share - d.median);
-        if (d.outlier == outlier && largest >= MIN_COMPARABLE * all &&
+        if (d.outlier == outlier && largest >= MIN_COMPARABLE * overall &&
             difference >= STATS_NEARLY_EQUAL * largest && is_better(fleet, &d, &best))
             best = d;
     }
     return best;
 }
 
-/* Orders outliers before others, then by the size of the difference. */
+/* Returns whether a comes before b: outliers before others, then by the size of the difference. */
 static bool differs_more(const struct fleet_difference *a, const struct fleet_difference *b)
 {
     if (!b->known || a->outlier != b->outlier)

@@ -13,13 +13,13 @@ static const char *const standard_elements[] = {
     "sort",    "strconv", "strings",  "structs",  "sync",     "syscall",   "testing", "text",    "time",
     "unicode", "unique",  "unsafe",   "vendor",   "weak",     NULL};
 
-const char *const functions_idle_workers[] = {"runtime.gcDrainMarkWorkerIdle", NULL};
+const char *const functions_idle_gc[] = {"runtime.gcDrainMarkWorkerIdle", NULL};
 const char *const functions_allocator[] = {"runtime.mallocgc*", NULL};
 const char *const functions_profilers[] = {"runtime/pprof.*", "runtime/trace.*", "net/http/pprof.*", NULL};
 
-/* Packages below runtime/ that are not the runtime. */
+/* Packages below runtime/ that are not part of the runtime. */
 static const char *const not_runtime[] = {"runtime/debug.*", "runtime/metrics.*", NULL};
-/* The packages of the runtime. Functions without a package are its assembly code. */
+/* The functions of the runtime. Those without a package are its assembly code. */
 static const char *const runtime_names[] = {"runtime.*",
                                             "runtime/*",
                                             "internal/runtime/*",
@@ -50,7 +50,7 @@ bool functions_is_listed(struct str function, const char *const *list)
 enum functions_origin functions_origin_of(struct str function)
 {
     size_t n = 0;
-    /* A wrapper that cgo generated. */
+    /* Wrappers that cgo generates. */
     if (memmem(function.p, function.n, "._Cfunc_", 8))
         return FUNCTION_OF_STANDARD;
     if (functions_is_listed(function, functions_profilers))

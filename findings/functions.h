@@ -7,7 +7,7 @@
 enum functions_origin {
     FUNCTION_OF_RUNTIME,   /* package runtime and its internal packages */
     FUNCTION_OF_PROFILERS, /* code that takes profiles: runtime/pprof, runtime/trace, net/http/pprof */
-    FUNCTION_OF_STANDARD,  /* the rest of Go's standard library */
+    FUNCTION_OF_STANDARD,  /* the rest of Go's standard library, and the wrappers that cgo generates */
     FUNCTION_OF_PROGRAM,   /* all others: the program and its modules */
 };
 
@@ -16,7 +16,7 @@ enum functions_origin functions_origin_of(struct str function);
  * with that prefix. */
 bool functions_is_listed(struct str function, const char *const *list);
 
-/* Lists end in NULL. */
-extern const char *const functions_idle_workers[], *const functions_allocator[], *const functions_profilers[];
+/* Lists end in NULL. functions_idle_gc: the garbage collector on processors that are otherwise idle. */
+extern const char *const functions_idle_gc[], *const functions_allocator[], *const functions_profilers[];
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * A hash over state, frames and creator finds a group. Its seed is random, so that no dump can cause
+ * A hash over state, frames and creator finds a group. The hash has a random seed, so that no dump can cause
  * collisions on purpose. The wait of each goroutine is stored with its group's number. At the end, the sorted
  * waits give every group's median.
  */
@@ -47,40 +47,42 @@ struct goroutines *goroutines_new(struct err *err)
 
 void goroutine_begin(struct goroutines *goroutines, uint64_t count)
 {
-    struct goroutine *c = &goroutines->store->current;
-    *c = (struct goroutine){.state = STR(""),
-                            .frames = c->frames,
-                            .cap_frames = c->cap_frames,
-                            .creator = {STR(""), STR("")},
-                            .labels = STR(""),
-                            .count = count};
+    struct goroutine *current = &goroutines->store->current;
+    *current = (struct goroutine){.state = STR(""),
+                                  .frames = current->frames,
+                                  .cap_frames = current->cap_frames,
+                                  .creator = {STR(""), STR("")},
+                                  .labels = STR(""),
+                                  .count = count};
 }
 
 int goroutine_add_frame(struct goroutines *goroutines, struct goroutine_frame frame, struct err *err)
 {
-    struct goroutine *c = &goroutines->store->current;
-    if (c->n_frames == GOROUTINES_MAX_DEPTH)
+    struct goroutine *current = &goroutines->store->current;
+    if (current->n_frames == GOROUTINES_MAX_DEPTH)
         return err_set(err, ERR_FAILED, "a goroutine of the dump has more than %d frames",
                        GOROUTINES_MAX_DEPTH);
-    if (array_reserve((void **)&c->frames, &c->cap_frames, c->n_frames + 1, sizeof *c->frames, err) < 0)
+    if (array_reserve((void **)&current->frames, &current->cap_frames, current->n_frames + 1,
+                      sizeof *current->frames, err) < 0)
         return -1;
-    c->frames[c->n_frames++] = frame;
+    current->frames[current->n_frames++] = frame;
     return 0;
 }
 
 /* Drops the runtime's frames at both ends, but keeps at least one frame. */
-static void trim_runtime(struct goroutine *c)
+static void trim_runtime(struct goroutine *current)
 {
     size_t first = 0;
-    while (c->n_frames > 1 && (str_is(c->frames[c->n_frames - 1].function, "runtime.goexit") ||
-                               str_is(c->frames[c->n_frames - 1].function, "runtime.main")))
-        c->n_frames--;
-    while (first < c->n_frames && str_begins(c->frames[first].function, "runtime."))
+    while (current->n_frames > 1 &&
+           (str_is(current->frames[current->n_frames - 1].function, "runtime.goexit") ||
+            str_is(current->frames[current->n_frames - 1].function, "runtime.main")))
+        current->n_frames--;
+    while (first < current->n_frames && str_begins(current->frames[first].function, "runtime."))
         first++;
-    if (first == 0 || first == c->n_frames)
+    if (first == 0 || first == current->n_frames)
         return;
-    memmove(c->frames, c->frames + first, (c->n_frames - first) * sizeof *c->frames);
-    c->n_frames -= first;
+    memmove(current->frames, current->frames + first, (current->n_frames - first) * sizeof *current->frames);
+    current->n_frames -= first;
 }
 
 /* ---- groups -------------------------------------------------------------------------------------------- */
@@ -90,12 +92,12 @@ static uint64_t hash_frame(uint64_t hash, const struct goroutine_frame *f)
     return hash_index_mix_str(hash_index_mix_str(hash, f->function), f->file_line);
 }
 
-static uint64_t hash_goroutine(const struct goroutine *c, uint64_t seed)
+static uint64_t hash_goroutine(const struct goroutine *current, uint64_t seed)
 {
-    uint64_t hash = hash_index_mix_str(seed, c->state);
-    for (size_t i = 0; i < c->n_frames; i++)
-        hash = hash_frame(hash, &c->frames[i]);
-    return hash_frame(hash, &c->creator);
+    uint64_t hash = hash_index_mix_str(seed, current->state);
+    for (size_t i = 0; i < current->n_frames; i++)
+        hash = hash_frame(hash, &current->frames[i]);
+    return hash_frame(hash, &current->creator);
 }
 
 static bool is_same_frame(const struct goroutine_frame *a, const struct goroutine_frame *b)
@@ -107,13 +109,13 @@ static bool is_same_frame(const struct goroutine_frame *a, const struct goroutin
 static bool is_in_group(const void *ctx, uint32_t index)
 {
     const struct goroutines *g = ctx;
-    const struct goroutine *c = &g->store->current;
+    const struct goroutine *current = &g->store->current;
     const struct goroutine_group *group = &g->groups[index];
-    if (c->n_frames != group->n_frames || !str_equal(c->state, group->state) ||
-        !is_same_frame(&c->creator, &group->creator))
+    if (current->n_frames != group->n_frames || !str_equal(current->state, group->state) ||
+        !is_same_frame(&current->creator, &group->creator))
         return false;
-    for (size_t i = 0; i < c->n_frames; i++)
-        if (!is_same_frame(&c->frames[i], &g->frames[group->first_frame + i]))
+    for (size_t i = 0; i < current->n_frames; i++)
+        if (!is_same_frame(&current->frames[i], &g->frames[group->first_frame + i]))
             return false;
     return true;
 }
@@ -121,34 +123,34 @@ static bool is_in_group(const void *ctx, uint32_t index)
 static int add_group(struct goroutines *goroutines, uint64_t hash, struct err *err)
 {
     struct goroutines_store *s = goroutines->store;
-    const struct goroutine *c = &s->current;
+    const struct goroutine *current = &s->current;
     if (goroutines->n_groups == GOROUTINES_MAX_GROUPS)
         return err_set(err, ERR_FAILED, "the dump has more than %d different stacks", GOROUTINES_MAX_GROUPS);
-    if (s->n_frames + c->n_frames > GOROUTINES_MAX_FRAMES)
+    if (s->n_frames + current->n_frames > GOROUTINES_MAX_FRAMES)
         return err_set(err, ERR_FAILED, "the stacks of the dump have more than %d frames",
                        GOROUTINES_MAX_FRAMES);
     if (array_reserve((void **)&goroutines->groups, &s->cap_groups, goroutines->n_groups + 1,
                       sizeof *goroutines->groups, err) < 0 ||
-        array_reserve((void **)&goroutines->frames, &s->cap_frames, s->n_frames + c->n_frames + 1,
+        array_reserve((void **)&goroutines->frames, &s->cap_frames, s->n_frames + current->n_frames + 1,
                       sizeof *goroutines->frames, err) < 0 ||
         hash_index_add(&s->by_stack, hash, err) < 0)
         return -1;
-    goroutines->groups[goroutines->n_groups] = (struct goroutine_group){.state = c->state,
+    goroutines->groups[goroutines->n_groups] = (struct goroutine_group){.state = current->state,
                                                                         .first_frame = s->n_frames,
-                                                                        .n_frames = c->n_frames,
-                                                                        .creator = c->creator,
+                                                                        .n_frames = current->n_frames,
+                                                                        .creator = current->creator,
                                                                         .first_label = GOROUTINES_NONE};
-    for (size_t i = 0; i < c->n_frames; i++)
-        goroutines->frames[s->n_frames++] = c->frames[i];
+    for (size_t i = 0; i < current->n_frames; i++)
+        goroutines->frames[s->n_frames++] = current->frames[i];
     goroutines->n_groups++;
     return 0;
 }
 
-static int find_group(struct goroutines *goroutines, size_t *ret, struct err *err)
+static int find_or_add_group(struct goroutines *goroutines, size_t *ret, struct err *err)
 {
-    struct hash_index *f = &goroutines->store->by_stack;
-    uint64_t hash = hash_goroutine(&goroutines->store->current, hash_index_seed(f));
-    uint32_t at = hash_index_find(f, hash, is_in_group, goroutines);
+    struct hash_index *index = &goroutines->store->by_stack;
+    uint64_t hash = hash_goroutine(&goroutines->store->current, hash_index_seed(index));
+    uint32_t at = hash_index_find(index, hash, is_in_group, goroutines);
     if (at == HASH_INDEX_NONE && add_group(goroutines, hash, err) < 0)
         return -1;
     *ret = at == HASH_INDEX_NONE ? goroutines->n_groups - 1 : at;
@@ -189,20 +191,20 @@ static int add_wait(struct goroutines *goroutines, size_t group, struct err *err
 
 int goroutine_end(struct goroutines *goroutines, size_t dump, struct err *err)
 {
-    struct goroutine *c = &goroutines->store->current;
+    struct goroutine *current = &goroutines->store->current;
     size_t at;
-    trim_runtime(c);
+    trim_runtime(current);
     if (goroutines->store->frames_only)
-        c->state = c->creator.function = c->creator.file_line = STR("");
-    if (find_group(goroutines, &at, err) < 0)
+        current->state = current->creator.function = current->creator.file_line = STR("");
+    if (find_or_add_group(goroutines, &at, err) < 0)
         return -1;
-    goroutines->groups[at].count[dump] += c->count;
-    goroutines->dumps[dump].total += c->count;
+    goroutines->groups[at].count[dump] += current->count;
+    goroutines->dumps[dump].total += current->count;
     if (dump + 1 < goroutines->n_dumps)
         return 0;
     if (goroutines->dumps[dump].form == GOROUTINES_STACKS && add_wait(goroutines, at, err) < 0)
         return -1;
-    return c->labels.n > 0 ? add_label(goroutines, &goroutines->groups[at], err) : 0;
+    return current->labels.n > 0 ? add_label(goroutines, &goroutines->groups[at], err) : 0;
 }
 
 /* ---- results ------------------------------------------------------------------------------------------- */

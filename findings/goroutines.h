@@ -8,7 +8,7 @@
  *
  * Goroutines with the same state, frames and creator are one group. Addresses and arguments are not part of a
  * frame. The runtime's frames at both ends of a stack (runtime.gopark, …; runtime.goexit, runtime.main) are
- * left out, as debug=2 does. If two dumps have different forms, only frames are compared, because only
+ * left out, as in debug=2. If two dumps have different forms, only frames are compared, because only
  * debug=2 has states and creators.
  *
  * Source: runtime/traceback.go (goroutineheader, printcreatedby), runtime/pprof/pprof.go (printCountProfile).
@@ -33,7 +33,8 @@ struct goroutine_frame {
     struct str file_line; /* "/src/main.go:12"; empty if unknown */
 };
 
-/* The labels of a group's goroutines, as debug=1 prints them: {"key":"value", …}. */
+/* One set of labels, as debug=1 prints it ({"key":"value", …}), and the number of the group's goroutines that
+ * have it. */
 struct goroutine_label {
     struct str text;
     uint64_t count;
@@ -41,7 +42,7 @@ struct goroutine_label {
 };
 
 #define GOROUTINES_NONE SIZE_MAX
-/* The largest number of different labels that a group stores. */
+/* The largest number of different sets of labels that a group stores. */
 #define GOROUTINES_MAX_LABELS 16
 
 /* Larger dumps are refused, so that the table has at most 200 MB. Go writes at most a hundred frames of a
@@ -90,9 +91,9 @@ struct goroutines_input {
     uint64_t max_bytes; /* of an inflated profile */
 };
 /*
- * Reads one or two dumps. The result has pointers into the bytes of the dumps. ERR_FAILED: the named dump is
- * no dump of goroutines, is empty or is too large. ERR_UNSUPPORTED: it is a profile of another kind. Time and
- * memory are proportional to the input.
+ * Reads one or two dumps. The result has pointers into the bytes of the dumps. ERR_FAILED: an input is not a
+ * dump of goroutines, is empty or is too large. ERR_UNSUPPORTED: an input is a profile of another kind. The
+ * message names that input. Time and memory are proportional to the input.
  */
 int goroutines_read(const struct goroutines_input *from, struct goroutines **ret, struct err *err);
 void goroutines_free(struct goroutines *goroutines);

@@ -53,7 +53,7 @@ static bool read_number(struct str *s, uint64_t *ret)
     return true;
 }
 
-/* Returns the position of the last `part`, or the length. */
+/* Returns the position of the last `part` in s, or the length of s. */
 static size_t find_last(struct str s, const char *part)
 {
     size_t n = strlen(part);
@@ -89,20 +89,20 @@ static struct str split_part(struct str *rest)
 }
 
 /* Reads "chan receive, 12 minutes, locked to thread". */
-static void read_state(struct str text, struct goroutine *c)
+static void read_state(struct str text, struct goroutine *current)
 {
-    c->state = trim_blanks(split_part(&text));
+    current->state = trim_blanks(split_part(&text));
     while (text.n > 0) {
         uint64_t minutes;
         struct str part = trim_blanks(split_part(&text));
         if (read_number(&part, &minutes) && str_begins(part, " minute"))
-            c->wait = minutes < UINT32_MAX ? (uint32_t)minutes : UINT32_MAX;
+            current->wait = minutes < UINT32_MAX ? (uint32_t)minutes : UINT32_MAX;
     }
 }
 
-/* Reads "goroutine 18 [chan receive, 12 minutes]:" into c, if c is not NULL. More text may precede the
- * brackets, and labels may follow them. */
-static bool read_header(struct str line, struct goroutine *c)
+/* Reads "goroutine 18 [chan receive, 12 minutes]:" into `current`, unless it is NULL. More text may precede
+ * the brackets, and labels may follow them. */
+static bool read_header(struct str line, struct goroutine *current)
 {
     uint64_t number;
     if (!skip_prefix(&line, "goroutine ") || !read_number(&line, &number) || line.n == 0 ||
@@ -113,24 +113,24 @@ static bool read_header(struct str line, struct goroutine *c)
     if (!closing || *line.p != ' ')
         return false;
     struct str labels = {closing + 1, line.n - (size_t)(closing - line.p) - 2};
-    if (c) {
-        read_state((struct str){opening + 1, (size_t)(closing - opening) - 1}, c);
+    if (current) {
+        read_state((struct str){opening + 1, (size_t)(closing - opening) - 1}, current);
         labels = trim_blanks(labels);
         if (str_begins(labels, "{"))
-            c->labels = labels;
+            current->labels = labels;
     }
     return true;
 }
 
-/* Reads "\t/src/main.go:12 +0x1d fp=…", the file and line of the call above. */
+/* Reads "\t/src/main.go:12 +0x1d fp=…", the file and line of the call on the line before. */
 static int read_file_line(struct goroutines *goroutines, struct str line, struct err *err)
 {
-    struct goroutine *c = &goroutines->store->current;
+    struct goroutine *current = &goroutines->store->current;
     struct str file_line = trim_blanks(first_bytes(line, find_last(line, " +0x")));
-    if (c->creator.function.n > 0)
-        c->creator.file_line = file_line;
-    else if (c->n_frames > 0)
-        c->frames[c->n_frames - 1].file_line = file_line;
+    if (current->creator.function.n > 0)
+        current->creator.file_line = file_line;
+    else if (current->n_frames > 0)
+        current->frames[current->n_frames - 1].file_line = file_line;
     else
         return goroutine_add_frame(goroutines, (struct goroutine_frame){file_line, STR("")}, err);
     return 0;
@@ -148,7 +148,7 @@ static int read_call(struct goroutines *goroutines, struct str line, struct err 
 
 int goroutines_read_stacks(struct goroutines *goroutines, size_t dump, struct str text, struct err *err)
 {
-    struct goroutine *c = &goroutines->store->current;
+    struct goroutine *current = &goroutines->store->current;
     bool in_goroutine = false, in_ancestors = false;
     struct str line;
     goroutines->dumps[dump].cut = text.n > 0 && text.p[text.n - 1] != '\n';
@@ -161,7 +161,7 @@ int goroutines_read_stacks(struct goroutines *goroutines, size_t dump, struct st
         }
         if (header) {
             goroutine_begin(goroutines, 1);
-            read_header(line, c);
+            read_header(line, current);
             in_goroutine = true;
             in_ancestors = false;
         } else if (in_goroutine && str_begins(line, "[originating from")) {

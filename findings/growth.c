@@ -77,8 +77,8 @@ const char *growth_find_restart(const struct growth *growth)
 
 /* ---- subtracting --------------------------------------------------------------------------------------- */
 
-/* Returns now - before, limited to the range of int64_t. The fall of a counter is an error of sampling:
- * returns 0. */
+/* Returns now - before, limited to the range of int64_t. If a counter fell, returns 0, because the fall is a
+ * sampling error. */
 static int64_t subtract(bool counter, int64_t before, int64_t now)
 {
     int64_t difference = 0;

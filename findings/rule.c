@@ -7,7 +7,7 @@
 #include "findings/sentence.h"
 #include "base/banned.h"
 
-/* The longest text of a finding's subject. */
+/* The size of a text of a finding's subject, and of a function's name, with the NUL. */
 #define MAX_TEXT 1024
 
 const char *finding_topic_name(enum finding_topic topic)

@@ -1,8 +1,8 @@
 /*
  * The engine of findings. A rule is one row of a table, with its function, its sentence and its
- * documentation, which `profgrab help` and docs/reading.md print. A new finding is one function and one row:
- * a function in findings/rules_TOPIC.c and a row in findings/rules.c if it is on profiles; both in
- * fetch/finding.c if it is on a fetched body.
+ * documentation, which `profgrab help` and docs/reading.md print. A new rule is one function and one row. For
+ * a rule on profiles, the function is in findings/rules_TOPIC.c and the row in findings/rules.c; for a rule
+ * on a fetched body, both are in fetch/finding.c.
  */
 #ifndef FINDINGS_RULE_H
 #define FINDINGS_RULE_H
@@ -62,7 +62,7 @@ struct finding_rule {
     const char *arguments[SENTENCE_MAX_ARGUMENTS];
     const char *evidence;
     const char *threshold; /* NULL: `percent` is the threshold */
-    const char *look;      /* the function to look at; NULL for FINDING_TOPIC_BODY */
+    const char *look;      /* where to look next: "that function"; NULL for FINDING_TOPIC_BODY */
     bool per_service;      /* a terminal shows the finding once for each service */
     const char *source;
 };
@@ -71,11 +71,12 @@ struct finding_rule {
  * exhausted. */
 char *finding_rule_describe(const struct finding_rule *rule);
 
-/* The values that a rule fills in: the arguments of its sentence, and members that struct finding gets. */
+/* The values that a rule fills in: the arguments of its sentence, and values for members of struct finding.
+ */
 struct finding_values {
     char arguments[SENTENCE_MAX_ARGUMENTS][SENTENCE_ARGUMENT_SIZE];
     double weight;
-    struct str look; /* empty: no function */
+    struct str look; /* the function to look at; empty: none */
     bool names_host;
     int duplicate_key, detail;
 };
@@ -83,8 +84,8 @@ struct finding_values {
 /* The origin of a profile or a dump. NULL and "" mean unknown. */
 struct finding_subject {
     const char *host, *service;
-    const char *kind;              /* "mutex": block and mutex profiles have the same sample types */
-    const char *file;              /* the bundle's member, or a path */
+    const char *kind; /* "mutex"; tells block from mutex profiles, whose sample types are the same */
+    const char *file; /* the bundle's member, or a path */
     const char *target, *baseline; /* the hosts of two sides: "file-03, file-04" */
     int64_t between_ns;            /* the time between two dumps; 0: unknown */
 };
@@ -95,8 +96,8 @@ struct finding {
     char *text;
     char *file;
     char *look;    /* the full name of the function to look at */
-    double weight; /* sorts suspects: the part of the total that the finding is about, 0 to 1, plus 1 if the
-                      finding precedes those on one profile */
+    double weight; /* sorts suspects, and other findings of one rule; of a suspect: the part of the total that
+                      the finding is about, 0 to 1, plus 1 if the finding precedes those on one profile */
     char *host, *service;
     bool names_host;   /* the text names the host */
     int duplicate_key; /* findings of one rule on one service are duplicates if their keys are equal */
@@ -123,7 +124,7 @@ struct finding_case {
     const void *evidence; /* FINDING_TOPIC_BODY: the struct that the rules of fetch/finding.c read */
     const struct profile *profile;
     const struct stack_filter *filter;
-    const struct tally *all; /* all samples of CPU time or of delays; NULL for heaps */
+    const struct tally *all; /* all samples of CPU time or of delays; NULL for other topics */
     const struct goroutines *goroutines;
     const struct comparison *comparison;
     const struct growth *growth;

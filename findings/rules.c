@@ -12,7 +12,7 @@
 #define GUIDE "go.dev/doc/gc-guide, Identifying costs"
 #define OURS "; the threshold is ours"
 #define NONE "none: always reported"
-#define PROFILERS                                                                                            \
+#define PROFILERS_SENTENCE                                                                                   \
     .sentence = "the profilers themselves caused {0} % of {1} ({2}): it is the cost of taking profiles, "    \
                 "not of the service",                                                                        \
     .arguments = {"share", "total", "function"}
@@ -314,7 +314,7 @@ static const struct finding_rule rules[] = {
     {.id = "host-differs",
      .topic = FINDING_TOPIC_FLEET,
      .severity = FINDING_SUSPECT,
-     .apply = rule_host_differs,
+     .apply = rule_host_share_differs,
      .percent = 10,
      .sentence = "{0} differs from {1}: {3} % {4} is in {2}, {5} % at the median",
      .arguments = {"host", "number of other hosts", "function", "share",
@@ -329,7 +329,7 @@ static const struct finding_rule rules[] = {
     {.id = "host-exceeds",
      .topic = FINDING_TOPIC_FLEET,
      .severity = FINDING_SUSPECT,
-     .apply = rule_host_exceeds,
+     .apply = rule_host_figure_differs,
      .sentence = "{0} differs from {1}: {2} {3}, {4} at the median",
      .arguments = {"host", "number of other hosts", "it has", "amount", "median"},
      .evidence = "three hosts or more: cores busy, heap in use, goroutines, bytes allocated in a second",
@@ -386,7 +386,7 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_CPU,
      .apply = rule_profilers_caused,
      .percent = 10,
-     PROFILERS,
+     PROFILERS_SENTENCE,
      .evidence = "samples with a function of runtime/pprof, runtime/trace or net/http/pprof on the stack",
      .look = "nothing: the other sentences do not count this cost",
      .source = "package runtime/pprof" OURS},
@@ -404,7 +404,7 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_HEAP,
      .apply = rule_profilers_caused,
      .percent = 10,
-     PROFILERS,
+     PROFILERS_SENTENCE,
      .evidence = "inuse_space and alloc_space with a function of runtime/pprof, runtime/trace or "
                  "net/http/pprof on the stack",
      .look = "nothing: the other sentences do not count this cost",
@@ -447,7 +447,7 @@ static const struct finding_rule rules[] = {
      .input = FINDING_FROM_GROWTH,
      .apply = rule_profilers_between,
      .percent = 10,
-     PROFILERS,
+     PROFILERS_SENTENCE,
      .evidence = "two snapshots: alloc_space, the second minus the first, with a function of runtime/pprof, "
                  "runtime/trace or net/http/pprof on the stack",
      .look = "nothing: the other sentences do not count this cost",
@@ -496,7 +496,7 @@ static const struct finding_rule rules[] = {
      .topic = FINDING_TOPIC_BLOCK,
      .apply = rule_profilers_caused,
      .percent = 10,
-     PROFILERS,
+     PROFILERS_SENTENCE,
      .evidence = "delay with a function of runtime/pprof, runtime/trace or net/http/pprof on the stack",
      .look = "nothing: the other sentences do not count this cost",
      .source = "package runtime/pprof" OURS},

@@ -17,7 +17,7 @@ finding_rule_fn rule_comparison_cpu, rule_comparison_alike, rule_comparison_heap
     rule_comparison_goroutines, rule_comparison_waits;
 finding_rule_fn rule_growth_heap, rule_growth_in_use, rule_growth_allocated, rule_growth_waited,
     rule_restarted;
-finding_rule_fn rule_host_differs, rule_host_exceeds;
+finding_rule_fn rule_host_share_differs, rule_host_figure_differs;
 finding_rule_fn rule_goroutines_leak, rule_goroutines_grown, rule_goroutines_locked, rule_goroutines_states;
 
 /* ---- shared by several rules (rules_shared.c) ---------------------------------------------------------- */
@@ -31,7 +31,7 @@ void rules_write_profile_name(const struct finding_case *c, struct finding_value
 
 /* The part of a total that the profilers caused. */
 struct profiler_cost {
-    const struct tally *tally; /* with the heaviest profiler */
+    const struct tally *tally; /* the finding names its heaviest profiler */
     int64_t caused, total;
     const char *total_name; /* "the CPU time" */
     int duplicate_key;

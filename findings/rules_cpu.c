@@ -16,7 +16,7 @@ static uint64_t get_n_samples(const struct finding_case *c)
     return c->all->count_type == TALLY_NONE ? c->profile->n_samples : (uint64_t)c->all->objects;
 }
 
-/* The number of busy cores; 0 if the profile has no duration. */
+/* Returns the number of busy cores; 0 if the profile has no duration. */
 static double get_busy_cores(const struct finding_case *c)
 {
     return stats_share(c->all->total, c->profile->duration_ns);
@@ -34,15 +34,15 @@ static double get_share(const struct finding_case *c, const char *const *in, con
     return stats_share(tally_sum(c->all, &(struct tally_choice){in, out}), c->all->total);
 }
 
-/* Whether a share of the CPU time is significantly above the rule's percentage, and at least MIN_CORES of one
- * core. */
+/* Returns whether a share of the CPU time is significantly above the rule's percentage, and keeps at least
+ * MIN_CORES cores busy. */
 static bool is_significant(const struct finding_case *c, const struct finding_rule *rule, double share)
 {
     bool tiny = c->profile->duration_ns > 0 && share * get_busy_cores(c) < MIN_CORES;
     return !tiny && get_n_samples(c) >= MIN_SAMPLES && stats_is_above(share, get_n_samples(c), rule->percent);
 }
 
-/* ---- always reported ----------------------------------------------------------------------------------- */
+/* ---- facts --------------------------------------------------------------------------------------------- */
 
 int rule_cpu_idle(struct finding_case *c, const struct finding_rule *rule)
 {
@@ -67,7 +67,8 @@ static void write_busy(const struct finding_case *c, struct finding_values *find
              get_busy_cores(c) > 0 ? "CPU was %.10s %% busy (100 %% is one core)" : "CPU", percent);
 }
 
-/* The function outside the runtime with the largest flat, if that reaches the rule's percentage. */
+/* Returns the function outside the runtime with the largest flat, or TALLY_NONE if this flat is below the
+ * rule's percentage. */
 static uint32_t find_hot(const struct finding_case *c, const struct finding_rule *rule)
 {
     uint32_t top = tally_top_flat(c->all, FUNCTION_OF_STANDARD);
@@ -120,7 +121,7 @@ static void write_own_function(const struct tally *tally, struct finding_values 
              name);
 }
 
-/* The function of the list with the largest cum. */
+/* Returns the function of the list with the largest cum. */
 static struct str find_heaviest_listed(const struct tally *tally, const char *const *list)
 {
     const struct profile *p = tally->profile;
@@ -151,13 +152,14 @@ int rule_cpu_share(struct finding_case *c, const struct finding_rule *rule)
     return rc;
 }
 
-/* Collection on idle processors takes no time from the program: its share is separate. */
+/* The sentence gives the share of garbage collection on idle processors separately, because that collection
+ * takes no time from the program. */
 int rule_cpu_gc(struct finding_case *c, const struct finding_rule *rule)
 {
     struct finding_values finding = {.look = STR("runtime.gcBgMarkWorker")};
     char percent[SENTENCE_ARGUMENT_SIZE];
     struct tally t = {0};
-    double idle = get_share(c, functions_idle_workers, NULL);
+    double idle = get_share(c, functions_idle_gc, NULL);
     finding.weight = get_share(c, rule->in, NULL) - idle;
     if (!is_significant(c, rule, finding.weight))
         return 0;

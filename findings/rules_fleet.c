@@ -1,4 +1,4 @@
-/* Rules on hosts that differ from the others of their group. */
+/* Rules on hosts that differ from the others of the fleet. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,16 +6,17 @@
 #include "findings/rules.h"
 #include "base/banned.h"
 
-/* The most hosts with a finding. The page's table shows all. */
+/* The maximum number of hosts for which rule_host_share_differs adds a finding. The table of hosts on the
+ * page shows all outliers. */
 #define MAX_NAMED 2
-/* Added to a weight, so that these findings precede the suspects of one host. */
+/* Added to the weight, so that these findings are listed before those on a single profile. */
 #define PRECEDENCE 1.0
 
 static const char *const share_texts[] = {"of its CPU time", "of its heap in use", "of its goroutines", ""};
 static const char *const value_texts[] = {"its CPU is busy with", "it holds", "it has", "it allocates"};
 
-/* Returns the next outlier, in the order of falling differences. `after` is the outlier before it (NULL:
- * none) and `limit` that outlier's difference. Returns NULL after the last. */
+/* Returns the outlier with the next smaller difference. `after` is the outlier of the previous call and
+ * `limit` its difference; for the first call NULL and HUGE_VAL. Returns NULL after the last. */
 static const struct fleet_host *next_outlier(const struct fleet *fleet, const struct fleet_host *after,
                                              double limit)
 {
@@ -33,15 +34,15 @@ static const struct fleet_host *next_outlier(const struct fleet *fleet, const st
     return best;
 }
 
-/* `n`: the number of hosts that have the figure, including this one. */
-static void write_host(const struct fleet_host *row, size_t n, struct finding_values *finding)
+/* `n_hosts`: the number of hosts that have the figure, including this one. */
+static void write_host(const struct fleet_host *row, size_t n_hosts, struct finding_values *finding)
 {
     sentence_name(finding->arguments[0], str_of(row->host));
-    sentence_count(finding->arguments[1], n - 1, "other host", "other hosts");
+    sentence_count(finding->arguments[1], n_hosts - 1, "other host", "other hosts");
 }
 
-static int add_difference_finding(struct finding_case *c, const struct finding_rule *rule,
-                                  const struct fleet_host *row)
+static int add_share_difference(struct finding_case *c, const struct finding_rule *rule,
+                                const struct fleet_host *row)
 {
     const struct fleet_difference *d = &row->difference;
     struct finding_values finding = {.look = str_of(c->fleet->names.items[d->name]), .names_host = true};
@@ -59,19 +60,19 @@ static int add_difference_finding(struct finding_case *c, const struct finding_r
     return finding_case_add(&host_case, rule, &finding);
 }
 
-int rule_host_differs(struct finding_case *c, const struct finding_rule *rule)
+int rule_host_share_differs(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct fleet_host *row = NULL;
     double limit = HUGE_VAL;
     for (int i = 0; i < MAX_NAMED && (row = next_outlier(c->fleet, row, limit)); i++) {
         limit = fabs(row->difference.share - row->difference.median);
-        if (add_difference_finding(c, rule, row) < 0)
+        if (add_share_difference(c, rule, row) < 0)
             return -1;
     }
     return 0;
 }
 
-/* "3.9 cores", "110 cores" */
+/* Writes "3.9 cores", "110 cores". */
 static void write_cores(char dst[SENTENCE_ARGUMENT_SIZE], double value)
 {
     int decimals = value < 0.995 ? 2 : value < 9.95 ? 1 : 0;
@@ -81,7 +82,7 @@ static void write_cores(char dst[SENTENCE_ARGUMENT_SIZE], double value)
         snprintf(dst, SENTENCE_ARGUMENT_SIZE, "%.*f cores", decimals, value);
 }
 
-/* "1.20GB", "3.9 cores" */
+/* Writes "1.20GB of heap in use", "3.9 cores". */
 static void write_value(char dst[SENTENCE_ARGUMENT_SIZE], enum fleet_figure_kind kind, double value)
 {
     char text[SENTENCE_ARGUMENT_SIZE];
@@ -104,15 +105,15 @@ static void write_value(char dst[SENTENCE_ARGUMENT_SIZE], enum fleet_figure_kind
     }
 }
 
-/* The factor between the host and the median, at least 1. */
+/* Returns the factor between the host and the median, at least 1. */
 static double factor_of(const struct fleet *fleet, const struct fleet_host *row, enum fleet_figure_kind kind)
 {
     double value = fmax(row->figures[kind].value, 1e-9), median = fmax(fleet->median[kind], 1e-9);
     return fmin(fmax(value / median, median / value), 1e9);
 }
 
-static int add_excess_finding(struct finding_case *c, const struct finding_rule *rule,
-                              const struct fleet_host *row, enum fleet_figure_kind kind)
+static int add_figure_difference(struct finding_case *c, const struct finding_rule *rule,
+                                 const struct fleet_host *row, enum fleet_figure_kind kind)
 {
     struct finding_values finding = {.weight = PRECEDENCE + 1 - 1 / factor_of(c->fleet, row, kind),
                                      .names_host = true,
@@ -129,19 +130,20 @@ static int add_excess_finding(struct finding_case *c, const struct finding_rule 
     return finding_case_add(&host_case, rule, &finding);
 }
 
-int rule_host_exceeds(struct finding_case *c, const struct finding_rule *rule)
+int rule_host_figure_differs(struct finding_case *c, const struct finding_rule *rule)
 {
-    const struct fleet *h = c->fleet;
+    const struct fleet *fleet = c->fleet;
     /* For each figure, report the host that is farthest from the median. */
     for (size_t kind = 0; kind < FLEET_FIGURES; kind++) {
         const struct fleet_host *most = NULL;
-        for (size_t i = 0; i < h->n; i++) {
-            const struct fleet_host *row = &h->rows[i];
-            if (row->figures[kind].is_far && (!most || factor_of(h, row, (enum fleet_figure_kind)kind) >
-                                                           factor_of(h, most, (enum fleet_figure_kind)kind)))
+        for (size_t i = 0; i < fleet->n; i++) {
+            const struct fleet_host *row = &fleet->rows[i];
+            if (row->figures[kind].is_far &&
+                (!most || factor_of(fleet, row, (enum fleet_figure_kind)kind) >
+                              factor_of(fleet, most, (enum fleet_figure_kind)kind)))
                 most = row;
         }
-        if (most && add_excess_finding(c, rule, most, (enum fleet_figure_kind)kind) < 0)
+        if (most && add_figure_difference(c, rule, most, (enum fleet_figure_kind)kind) < 0)
             return -1;
     }
     return 0;

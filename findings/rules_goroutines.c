@@ -155,8 +155,8 @@ int rule_goroutines_grown(struct finding_case *c, const struct finding_rule *rul
 
 /* Adds up the groups with a frame in the list (NULL: all groups) by function or by state. The caller frees
  * *ret. */
-static int make_counts(struct finding_case *c, const char *const *list, bool states, struct name_count **ret,
-                       size_t *ret_n)
+static int make_counts(struct finding_case *c, const char *const *list, bool by_state,
+                       struct name_count **ret, size_t *ret_n)
 {
     const struct goroutines *g = c->goroutines;
     struct name_count *counts = malloc((g->n_groups + 1) * sizeof *counts);
@@ -165,7 +165,7 @@ static int make_counts(struct finding_case *c, const char *const *list, bool sta
         return err_nomem(c->err);
     for (size_t i = 0; i < g->n_groups; i++)
         if (!list || has_frame(g, &g->groups[i], list))
-            counts[n++] = (struct name_count){states ? g->groups[i].state : find_function(g, &g->groups[i]),
+            counts[n++] = (struct name_count){by_state ? g->groups[i].state : find_function(g, &g->groups[i]),
                                               g->groups[i].count[1]};
     *ret_n = merge_counts(counts, n);
     *ret = counts;
@@ -191,7 +191,7 @@ int rule_goroutines_locked(struct finding_case *c, const struct finding_rule *ru
     return rc;
 }
 
-/* ---- always reported ----------------------------------------------------------------------------------- */
+/* ---- facts --------------------------------------------------------------------------------------------- */
 
 /* Writes ": 1180 chan receive, 12 select, 3 others" if the form of the dump has states. */
 static int write_states(struct finding_case *c, struct finding_values *finding)

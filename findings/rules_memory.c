@@ -25,16 +25,16 @@ static void write_heaviest(const struct tally *tally, struct finding_values *fin
                    tally->by_name[top].own / at_least_one(tally->by_name[top].objects));
 }
 
-static int add_heap_finding(struct finding_case *c, const struct finding_rule *rule, const char *bytes,
-                            const char *objects)
+static int add_heap_finding(struct finding_case *c, const struct finding_rule *rule, const char *bytes_type,
+                            const char *objects_type)
 {
     const struct profile *p = c->profile;
     struct finding_values finding = {.weight = 0};
     struct tally t = {0};
-    size_t type = tally_find_type(p, bytes, "bytes");
+    size_t type = tally_find_type(p, bytes_type, "bytes");
     if (type == TALLY_NONE)
         return 0;
-    int rc = tally_make(&t, c->filter, (struct tally_types){type, tally_find_type(p, objects, "count")},
+    int rc = tally_make(&t, c->filter, (struct tally_types){type, tally_find_type(p, objects_type, "count")},
                         &(struct tally_choice){0}, c->err);
     if (rc == 0 && t.total > 0) {
         write_heaviest(&t, &finding);

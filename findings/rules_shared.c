@@ -27,7 +27,7 @@ int rules_add_profiler_cost(struct finding_case *c, const struct finding_rule *r
 {
     struct finding_values finding = {.weight = stats_share(cost->caused, cost->total),
                                      .duplicate_key = cost->duplicate_key};
-    uint32_t top = tally_top_profilers(cost->tally);
+    uint32_t top = tally_top_profiler(cost->tally);
     if (top == TALLY_NONE || cost->caused <= 0 || finding.weight * 100 < rule->percent)
         return 0;
     if (finding.weight > 1)

@@ -16,7 +16,7 @@ void sentence_bytes(char dst[SENTENCE_ARGUMENT_SIZE], int64_t n);
 void sentence_count(char dst[SENTENCE_ARGUMENT_SIZE], uint64_t n, const char *one, const char *many);
 void sentence_time(char dst[SENTENCE_ARGUMENT_SIZE], int64_t ns);
 /* Writes the function of tally_top_cum: ", and main.handle with all that it calls 80 %". Writes nothing if
- * this function is `named`, which the sentence names already. */
+ * that function is `named`, because the sentence names it already. */
 void sentence_top_cum(char dst[SENTENCE_ARGUMENT_SIZE], const struct tally *tally, uint32_t named);
 
 #endif

@@ -21,7 +21,7 @@ double stats_per_hour(double grown, int64_t within_ns);
 /* Returns whether a share of n samples is at least a percentage after subtracting two standard errors. */
 bool stats_is_above(double share, uint64_t n, double percent);
 
-/* Differences of at least this part of the largest one count as equal; only one of these functions is
+/* Functions whose differences are at least this part of the largest one count as equal: only one of them is
  * reported. */
 #define STATS_NEARLY_EQUAL 0.8
 struct stats_candidate {
@@ -30,7 +30,7 @@ struct stats_candidate {
     struct str name;
 };
 /* Returns whether a explains a difference better than b: a function outside the runtime is better than one of
- * the runtime; else the one that covers less is better, because it is closer to the cause. */
+ * the runtime. Otherwise the one that covers less is better, because it is closer to the cause. */
 bool stats_is_better(const struct stats_candidate *a, const struct stats_candidate *b);
 
 #endif

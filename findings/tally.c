@@ -1,4 +1,4 @@
-/* Functions of the same name are counted as one, so the index of a counter is the string of the name. */
+/* Functions of the same name are counted as one, so the string of the name is the index of a tally_count. */
 #include <stdlib.h>
 
 #include "findings/tally.h"
@@ -66,7 +66,7 @@ int stack_filter_init(struct stack_filter *filter, const struct profile *profile
             (unsigned char)functions_origin_of(profile_str(profile, profile->functions[i].name));
     for (size_t i = 0; i < n; i++)
         add_list(filter, lists[i]);
-    add_list(filter, functions_idle_workers);
+    add_list(filter, functions_idle_gc);
     add_list(filter, functions_allocator);
     add_list(filter, functions_profilers);
     return find_sample_bits(filter, err);
@@ -93,17 +93,17 @@ static struct sample_names walk_names(const struct profile *profile, size_t samp
     return (struct sample_names){profile, profile_walk(profile, &profile->samples[sample]), 0, 0};
 }
 
-static bool next_name(struct sample_names *n, uint32_t *ret)
+static bool next_name(struct sample_names *names, uint32_t *ret)
 {
-    const struct profile *p = n->profile;
+    const struct profile *p = names->profile;
     uint32_t location;
-    while (n->at == n->end) {
-        if (!profile_walk_next(&n->walk, &location))
+    while (names->at == names->end) {
+        if (!profile_walk_next(&names->walk, &location))
             return false;
-        n->at = p->locations[location].line_at;
-        n->end = n->at + p->locations[location].n_lines;
+        names->at = p->locations[location].line_at;
+        names->end = names->at + p->locations[location].n_lines;
     }
-    uint32_t function = p->lines[n->at++].function;
+    uint32_t function = p->lines[names->at++].function;
     *ret = function == PROFILE_NONE ? 0 : p->functions[function].name;
     return true;
 }
@@ -149,9 +149,9 @@ static void add_saturated(int64_t *to, int64_t v)
 static uint32_t find_profiler(const struct tally *tally, size_t sample)
 {
     static const char *const handlers[] = {"net/http/pprof.*", NULL};
-    struct sample_names n = walk_names(tally->profile, sample);
+    struct sample_names names = walk_names(tally->profile, sample);
     uint32_t profiler = 0, handler = 0;
-    for (uint32_t name; next_name(&n, &name);) {
+    for (uint32_t name; next_name(&names, &name);) {
         if (tally->filter->origins[name] != FUNCTION_OF_PROFILERS)
             continue;
         if (functions_is_listed(profile_str(tally->profile, name), handlers))
@@ -176,10 +176,10 @@ static void count_profiler_sample(struct tally *tally, size_t sample, int64_t va
  * function outside the runtime. */
 static void count_sample(struct tally *tally, size_t sample, int64_t value, int64_t objects)
 {
-    struct sample_names n = walk_names(tally->profile, sample);
+    struct sample_names names = walk_names(tally->profile, sample);
     uint32_t own = 0;
     bool leaf = true, found = false;
-    for (uint32_t name; next_name(&n, &name); leaf = false) {
+    for (uint32_t name; next_name(&names, &name); leaf = false) {
         struct tally_count *c = &tally->by_name[name];
         unsigned origin = tally->filter->origins[name];
         if (leaf)
@@ -243,7 +243,7 @@ static bool is_before(const struct tally *tally, uint32_t a, uint32_t b)
     return b == TALLY_NONE || str_compare(profile_str(tally->profile, a), profile_str(tally->profile, b)) < 0;
 }
 
-/* The name of function i; 0 if it has none. */
+/* Returns the name of function i; 0 if it has none. */
 static uint32_t get_name(const struct tally *tally, size_t i)
 {
     return tally->profile->functions[i].name;
@@ -276,7 +276,7 @@ uint32_t tally_top_own(const struct tally *tally)
     return find_top_own(tally, false);
 }
 
-uint32_t tally_top_profilers(const struct tally *tally)
+uint32_t tally_top_profiler(const struct tally *tally)
 {
     return find_top_own(tally, true);
 }
@@ -297,7 +297,7 @@ uint32_t tally_top_flat(const struct tally *tally, enum functions_origin at_leas
     return top;
 }
 
-/* Whether tally_top_cum prefers a to b. */
+/* Returns whether tally_top_cum prefers a to b. */
 static bool is_better_cum(const struct tally *tally, uint32_t a, uint32_t b)
 {
     int64_t half = tally->total - tally->total / 2, cum_a = tally->by_name[a].cum;

@@ -29,7 +29,7 @@ struct stack_filter {
     uint64_t *matches; /* by sample: one bit for each list */
 };
 
-/* Matches the samples with the n lists and with those of findings/functions.h. A list may be NULL. Call
+/* Matches the samples with the n lists and with those of findings/functions.h. A NULL list is ignored. Call
  * stack_filter_release even after a failure. */
 int stack_filter_init(struct stack_filter *filter, const struct profile *profile,
                       const char *const *const *lists, size_t n, struct err *err);
@@ -41,7 +41,7 @@ struct tally {
     size_t value_type;           /* the sample type of the values */
     size_t count_type;           /* the sample type that counts objects or events, or TALLY_NONE */
     int64_t total, objects;      /* of the counted samples */
-    int64_t in_runtime;          /* the part of total whose leaves are the runtime's */
+    int64_t in_runtime;          /* the part of total in samples whose leaf is a function of the runtime */
     int64_t profilers;           /* the part of total that the profilers spent, see struct tally_choice */
     struct tally_count *by_name; /* by the string of the function's name */
 };
@@ -50,9 +50,9 @@ struct tally {
  * Chooses the samples with a function of `in` and none of `out` anywhere on the stack. NULL `in` chooses all
  * samples, NULL `out` excludes none.
  *
- * A sample with a profiler on its stack is the cost of taking profiles. No `in` matches it, and it counts for
- * no function of the service, but for the outermost profiler on the stack (runtime/pprof.StartCPUProfile).
- * Only tally_top_profilers returns a profiler.
+ * A sample with a profiler on its stack is the cost of taking profiles. No `in` chooses such a sample. It
+ * counts for the outermost profiler on its stack (runtime/pprof.StartCPUProfile), not for functions of the
+ * service. Only tally_top_profiler returns a profiler.
  */
 struct tally_choice {
     const char *const *in, *const *out;
@@ -77,11 +77,11 @@ size_t tally_find_type(const struct profile *profile, const char *type, const ch
  * all values are 0. The next three functions also return the string of a name. */
 uint32_t tally_top_own(const struct tally *tally);
 /* Returns the profiler with the largest own. */
-uint32_t tally_top_profilers(const struct tally *tally);
+uint32_t tally_top_profiler(const struct tally *tally);
 /* Returns the function with the largest flat, of those with the origin at_least or a later one. */
 uint32_t tally_top_flat(const struct tally *tally, enum functions_origin at_least);
-/* Returns the program's function with the smallest cum of at least half of the total; if none has so much,
- * the one with the largest cum. */
+/* Of the program's functions with a cum of at least half of the total, returns the one with the smallest cum;
+ * if there is none, returns the one with the largest cum. */
 uint32_t tally_top_cum(const struct tally *tally);
 
 #endif
