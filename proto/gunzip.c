@@ -43,7 +43,7 @@ struct gunzip *gunzip_new(gunzip_sink_fn *sink, void *ctx, uint64_t max_bytes, s
     z->sink = sink;
     z->ctx = ctx;
     z->max_bytes = max_bytes;
-    /* 15: the largest window; 16: only gzip's header and trailer. */
+    /* 15: the largest window; 16: accept only gzip. */
     if (inflateInit2(&z->stream, 15 + 16) != Z_OK) {
         free(z);
         err_nomem(err);
@@ -60,7 +60,7 @@ void gunzip_free(struct gunzip *z)
     free(z);
 }
 
-/* Passes `out` to the sink. */
+/* Passes the first n bytes of `out` to the sink. */
 static int flush_output(struct gunzip *z, size_t n, struct err *err)
 {
     if (n == 0)

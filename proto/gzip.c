@@ -71,8 +71,8 @@ int gzip_compress(const void *p, size_t n, void **ret, size_t *ret_n, struct err
 
 #include "base/banned.h"
 
-/* 15: the largest window; 16: a gzip header. */
-enum { WINDOW_GZIP = 15 + 16, MEMORY = 8 };
+/* 15: the largest window; 16: gzip. MEMORY_LEVEL is zlib's default. */
+enum { WINDOW_GZIP = 15 + 16, MEMORY_LEVEL = 8 };
 
 struct gzip {
     z_stream z;
@@ -144,7 +144,7 @@ int gzip_compress(const void *p, size_t n, void **ret, size_t *ret_n, struct err
 {
     z_stream z = {0};
     gz_header header = {.os = 255};
-    if (deflateInit2(&z, LEVEL, Z_DEFLATED, WINDOW_GZIP, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
+    if (deflateInit2(&z, LEVEL, Z_DEFLATED, WINDOW_GZIP, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
         return err_nomem(err);
     deflateSetHeader(&z, &header);
     size_t room = deflateBound(&z, n);

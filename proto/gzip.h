@@ -48,8 +48,8 @@ typedef int gzip_sink_fn(void *ctx, const void *p, size_t n, struct err *err);
 struct gzip_writer;
 struct gzip_writer *gzip_writer_new(gzip_sink_fn *sink, void *ctx, struct err *err);
 void gzip_writer_free(struct gzip_writer *w);
-/* Adds bytes to the stream. `writer` is the struct gzip_writer: the function is a gzip_sink_fn. After a
- * failure call only gzip_writer_free. */
+/* Adds bytes to the stream. `writer` is the struct gzip_writer, but a void * so that the function is a
+ * gzip_sink_fn. After a failure call only gzip_writer_free. */
 int gzip_writer_add(void *writer, const void *p, size_t n, struct err *err);
 int gzip_writer_end(struct gzip_writer *w, struct err *err);
 

@@ -26,9 +26,9 @@ struct member {
 struct gzip_writer {
     gzip_sink_fn *sink;
     void *ctx;
-    size_t cap_plain; /* capacity of the first member, which grows */
-    size_t filling;   /* number of the member being filled; earlier ones may not be written yet */
-    size_t next_out;  /* number of the next member to write */
+    size_t cap_plain;     /* capacity of the first member, which grows */
+    size_t filling;       /* number of the member being filled; earlier ones may not be written yet */
+    size_t next_to_write; /* number of the next member to write */
     bool without_helper, helper_started;
     pthread_t helper;
 
@@ -36,7 +36,7 @@ struct gzip_writer {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct member members[MEMBERS];
-    size_t next_filled; /* number of the next member to compress */
+    size_t next_to_compress; /* number of the next member to compress */
     bool ending;
 };
 
@@ -45,16 +45,16 @@ static struct member *member_at(struct gzip_writer *w, size_t number)
     return &w->members[number % MEMBERS];
 }
 
-/* ---- compressing: with the lock held ---- */
+/* ---- compressing ---- */
 
-/* Compresses the next filled member. Returns false if there is none. */
+/* Compresses the next filled member. Returns false if there is none. The caller holds the lock. */
 static bool compress_next(struct gzip_writer *w)
 {
-    struct member *m = member_at(w, w->next_filled);
+    struct member *m = member_at(w, w->next_to_compress);
     if (m->state != FILLED)
         return false;
     m->state = AT_WORK;
-    w->next_filled++;
+    w->next_to_compress++;
     pthread_mutex_unlock(&w->lock);
     m->err = (struct err)ERR_INIT;
     m->rc = gzip_compress(m->plain, m->n, &m->packed, &m->n_packed, &m->err);
@@ -80,7 +80,7 @@ static void *run_helper(void *ctx)
 /* Writes the oldest member to the sink once it is compressed. */
 static int write_oldest(struct gzip_writer *w, struct err *err)
 {
-    struct member *m = member_at(w, w->next_out);
+    struct member *m = member_at(w, w->next_to_write);
     pthread_mutex_lock(&w->lock);
     while (m->state != DONE)
         if (!compress_next(w))
@@ -95,7 +95,7 @@ static int write_oldest(struct gzip_writer *w, struct err *err)
     free(m->packed);
     m->packed = NULL;
     m->n = 0;
-    w->next_out++;
+    w->next_to_write++;
     return rc;
 }
 
@@ -117,7 +117,7 @@ static int next_member(struct gzip_writer *w, struct err *err)
     if (!w->without_helper && !w->helper_started)
         w->helper_started = thread_start(&w->helper, run_helper, w, &unused) == 0;
     w->without_helper = !w->helper_started;
-    if (w->filling - w->next_out == MEMBERS && write_oldest(w, err) < 0)
+    if (w->filling - w->next_to_write == MEMBERS && write_oldest(w, err) < 0)
         return -1;
     struct member *m = member_at(w, w->filling);
     if (!m->plain && !(m->plain = malloc(GZIP_MEMBER_BYTES)))
@@ -156,7 +156,7 @@ int gzip_writer_add(void *writer, const void *p, size_t n, struct err *err)
 int gzip_writer_end(struct gzip_writer *w, struct err *err)
 {
     close_member(w);
-    while (w->next_out < w->filling)
+    while (w->next_to_write < w->filling)
         if (write_oldest(w, err) < 0)
             return -1;
     return 0;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The format of a body. */
+/* The format of a response body. */
 enum body_format {
     BODY_PPROF, /* profile.proto, gzip-compressed or not */
     BODY_TRACE, /* an execution trace */
@@ -22,7 +22,7 @@ enum body_format {
  * unchanged; then items that slow the process or take long. */
 enum kind_rank { RANK_SNAPSHOT, RANK_INTRUSIVE, RANK_DELTA, RANK_CPU, RANK_TRACE };
 
-/* The arguments that KIND= accepts. */
+/* The arguments that a kind accepts on the command line, as in `cpu=30s` or `heap=gc`. */
 enum {
     KIND_ARG_SECONDS = 1 << 0,    /* a duration: the length of the profile */
     KIND_ARG_FRACTION = 1 << 1,   /* the duration may have a fraction of a second */
@@ -32,12 +32,14 @@ enum {
     KIND_ARG_TEXT_FORMS = 1 << 5, /* `text` (debug=2), `grouped` (debug=1), `proto` */
 };
 
-/* The approximate size of a body, measured on pprof profiles of Go services: for the estimate of a plan. */
+/* The approximate size of a response body, for the estimate in a dry run; measured on pprof profiles of Go
+ * services. */
 struct kind_size {
     unsigned base;   /* bytes of a body without records */
     unsigned record; /* bytes for each record in the index */
-    unsigned
-        records; /* the maximum number of records to count (further records share stacks); 0: no maximum */
+    /* The most records that add to the size: further ones repeat the stacks of others, so they add nothing;
+     * 0: no maximum. */
+    unsigned records;
     unsigned second; /* bytes for each second of a timed profile */
 };
 
@@ -48,12 +50,12 @@ struct kind {
     const char *file_name; /* the name of the item's file, without the suffix */
     enum kind_rank rank;
     enum body_format format;
-    unsigned arguments;
+    unsigned arguments;          /* KIND_ARG_* */
     unsigned seconds;            /* profgrab's default duration; 0 for snapshots */
     unsigned handler_seconds;    /* the handler's default, for a request without `seconds` */
     const char *sample_types[2]; /* a profile with one of these types is of this kind; NULL: the types do not
                                     identify the kind */
-    bool standard;               /* part of `all` even without an index */
+    bool standard;               /* if the index page cannot be used, `all` includes this kind */
     bool in_index;               /* Go's index page lists it if the program has it */
     bool only_by_name;           /* costs or reveals more than other kinds: never part of `all` */
     bool can_be_compared;        /* the difference of two profiles of this kind shows what changed */
@@ -62,15 +64,16 @@ struct kind {
     const char *cost; /* its cost for the process, reported before the fetch; NULL: the cost is small */
     const char *help;
 };
-/* The limit in MiB for a profile without a row, from the index page or from a path that the user gave. */
+/* The limit in MiB for a profile that is not in this table: one that an index page lists or whose path the
+ * user gave. */
 #define KIND_OTHER_MAX_MB 512
 
 /* Returns row i of the table, NULL after the last. */
 const struct kind *kind_at(size_t i);
 /* Returns the row with that name or alias; NULL if there is none. */
 const struct kind *kind_find(const char *name);
-/* Returns the row with that endpoint; NULL if there is none. `fgprof` also finds the endpoint `/fgprof`,
- * because an index page lists it without the slash. */
+/* Returns the row with that endpoint; NULL if there is none. `endpoint` has no leading slash, as on an index
+ * page: `fgprof` finds the endpoint `/fgprof`. */
 const struct kind *kind_of_endpoint(const char *endpoint);
 
 /* Returns the name of the kind whose profiles have samples of this type. Returns "contention" for

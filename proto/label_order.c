@@ -3,7 +3,7 @@
 #include "proto/label_order.h"
 #include "base/banned.h"
 
-/* A label's sort key, and its position in the file. */
+/* A label's sort key, and its position among the labels before sorting. */
 struct label_position {
     uint64_t sort_key;
     size_t at;

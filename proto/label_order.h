@@ -17,7 +17,7 @@ struct label_order {
 };
 
 /* Sorts the profile's keys by their texts. An all-zero struct instead sorts labels by the indices of their
- * keys, which is enough to compare labels. */
+ * keys, which is enough to find equal sets of labels. */
 int label_order_init(struct label_order *o, const struct profile *p, struct err *err);
 void label_order_release(struct label_order *o);
 

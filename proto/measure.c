@@ -14,8 +14,8 @@ struct unit {
 
 struct unit_type {
     struct unit units[10];
-    const char *other; /* the unit of the result if the target unit is of another type */
-    double other_factor;
+    const char *fallback; /* the unit of the result if the target unit is unknown or of another type */
+    double fallback_factor;
 };
 
 static const struct unit_type unit_types[] = {
@@ -25,15 +25,15 @@ static const struct unit_type unit_types[] = {
                {"GB", {"gb", "gbyte", "gigabyte"}, 0x1p30},
                {"TB", {"tb", "tbyte", "terabyte"}, 0x1p40},
                {"PB", {"pb", "pbyte", "petabyte"}, 0x1p50}},
-     .other = "B",
-     .other_factor = 1},
+     .fallback = "B",
+     .fallback_factor = 1},
     {.units = {{"ns", {"ns", "nanosecond"}, 1},
                {"us", {"\xce\xbcs", "us", "microsecond"}, 1e3},
                {"ms", {"ms", "millisecond"}, 1e6},
                {"s", {"s", "sec", "second"}, 1e9},
                {"hrs", {"hour", "hr"}, 3600e9}},
-     .other = "s",
-     .other_factor = 1e9},
+     .fallback = "s",
+     .fallback_factor = 1e9},
     {.units = {{"n*GCU", {"nanogcu"}, 1e-9},
                {"u*GCU", {"microgcu"}, 1e-6},
                {"m*GCU", {"milligcu"}, 1e-3},
@@ -43,8 +43,8 @@ static const struct unit_type unit_types[] = {
                {"G*GCU", {"gigagcu"}, 1e9},
                {"T*GCU", {"teragcu"}, 1e12},
                {"P*GCU", {"petagcu"}, 1e15}},
-     .other = "GCU",
-     .other_factor = 1},
+     .fallback = "GCU",
+     .fallback_factor = 1},
 };
 
 /* A unit's name in the form of unit.aliases. */
@@ -87,11 +87,11 @@ static const struct unit *find_largest(const struct unit_type *type, double v)
 /* Converts a value from the type's unit of factor 1 to the unit `to`. */
 static double convert_value(const struct unit_type *type, double v, struct str to, struct str *ret_unit)
 {
-    bool any = str_is(to, "minimum") || str_is(to, "auto");
+    bool largest = str_is(to, "minimum") || str_is(to, "auto");
     struct alias alias = alias_of(to);
-    const struct unit *wanted = any ? find_largest(type, v) : unit_named(type, &alias);
-    *ret_unit = str_of(wanted ? wanted->name : type->other);
-    return v / (wanted ? wanted->factor : type->other_factor);
+    const struct unit *wanted = largest ? find_largest(type, v) : unit_named(type, &alias);
+    *ret_unit = str_of(wanted ? wanted->name : type->fallback);
+    return v / (wanted ? wanted->factor : type->fallback_factor);
 }
 
 double measure_scale(int64_t value, struct str from, struct str to, struct str *ret_unit)
@@ -125,42 +125,41 @@ bool measure_are_compatible(struct str a, struct str b)
 
 /* ---- texts --------------------------------------------------------------------------------------------- */
 
-/* A value below this limit fits into a uint64_t after multiplication by 10,000. */
+/* write_number can write values below this limit: multiplied by 10,000, they fit into a uint64_t. */
 #define PLAIN_MAX 1e14
 
-/*
- * Writes v with `digits` digits (at most 4) after the point, with the same bytes as printf's %.*f: rounded
- * from the exact value, halves to even. (printf would take a tenth of the time of a small report.) `zeros`
- * chooses which trailing zeros it removes. Returns the length.
- */
+/* The trailing zeros that write_number removes. */
 enum zeros {
     ZEROS_KEEP,
     ZEROS_REMOVE,
     ZEROS_REMOVE_FRACTION, /* remove the digits after the point only if all are zeros */
 };
 
+/* Writes v with `digits` digits (at most 4) after the point, with the same bytes as printf's %.*f: rounded
+ * from the exact value, halves to even. (printf would take a tenth of the time of a small report.) Returns
+ * the length. */
 static size_t write_number(char dst[MEASURE_TEXT], double v, unsigned digits, enum zeros zeros)
 {
     static const uint64_t scales[] = {1, 10, 100, 1000, 10000};
     char reversed[32];
     size_t n = 0, ret = 0;
     uint64_t scale = scales[digits], whole = (uint64_t)fabs(v);
-    double exact = fabs(v) - (double)whole, scaled = exact * (double)scale;
-    double lost = fma(exact, (double)scale, -scaled);
+    double fraction = fabs(v) - (double)whole, scaled = fraction * (double)scale;
+    double lost = fma(fraction, (double)scale, -scaled);
     uint64_t part = (uint64_t)scaled;
     double rest = scaled - (double)part - 0.5;
     if (rest > 0 || (rest == 0 && (lost > 0 || (lost == 0 && part % 2))))
         part++;
-    uint64_t all = whole * scale + part;
-    bool drop = zeros == ZEROS_REMOVE || (zeros == ZEROS_REMOVE_FRACTION && all % scale == 0);
-    for (; drop && digits && all % 10 == 0; digits--)
-        all /= 10;
+    uint64_t all_digits = whole * scale + part;
+    bool drop = zeros == ZEROS_REMOVE || (zeros == ZEROS_REMOVE_FRACTION && all_digits % scale == 0);
+    for (; drop && digits && all_digits % 10 == 0; digits--)
+        all_digits /= 10;
     do {
         if (digits && n == digits)
             reversed[n++] = '.';
-        reversed[n++] = (char)('0' + all % 10);
-        all /= 10;
-    } while (all || n < digits + (digits ? 2 : 1));
+        reversed[n++] = (char)('0' + all_digits % 10);
+        all_digits /= 10;
+    } while (all_digits || n < digits + (digits ? 2 : 1));
     if (signbit(v))
         dst[ret++] = '-';
     while (n)

@@ -48,7 +48,7 @@ struct profile_location {
     uint32_t mapping; /* index, or PROFILE_NONE */
     uint32_t n_lines;
     uint32_t line_at; /* index of its first line in `lines`, the innermost call first */
-    bool folded;
+    bool folded;      /* the linker gave several equal functions this address */
 };
 
 struct profile_function {
@@ -234,7 +234,7 @@ int profile_repeat_types(struct profile *p, size_t at, size_t times, struct err 
 void profile_keep_first_types(struct profile *p, size_t n);
 /* Removes all labels from the samples. */
 void profile_drop_labels(struct profile *p);
-/* Sets this label on every sample and removes other text labels with its key. */
+/* Sets this label on every sample and removes other text labels with the same key. */
 int profile_set_label(struct profile *p, const char *key, const char *value, struct err *err);
 
 /* Checks that both profiles have the same sample types and period type. The error names the difference. */

@@ -98,7 +98,7 @@ static int choose_types(struct profile *p, const size_t *indices, size_t n, stru
     return 0;
 }
 
-/* Reduces p to the common types: `indices` has room for them. */
+/* Reduces p to the n common types. `indices` is scratch memory for n indices. */
 static int reduce_types(struct profile *p, const struct str *common, size_t n, size_t *indices,
                         struct err *err)
 {

@@ -6,8 +6,8 @@
  * after reading. If there are many samples, two threads decode one half each. References in the file are IDs
  * and string indices; they are converted to indices of the columns.
  *
- * If a profile has several faults, the error is the one that google/pprof reports: a malformed message, even
- * after a bad reference.
+ * If a profile has several faults, the error is the one that google/pprof reports: a malformed
+ * message, even if a bad reference is earlier in the file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static bool make_room(struct decoder *d)
     size_t lines = n[PROFILE_LOCATION] + n[PROFILE_LOCATION] / 3 + 1;
     /* With two threads, one frame for each byte is reserved, so the number of bytes must fit into 32 bits. */
     if (d->bytes->n < UINT32_MAX && two_threads_are_faster(d->bytes->n / LOCATION_BYTES, 0))
-        d->first_half = n[PROFILE_SAMPLE] / 2;
+        d->n_first_samples = n[PROFILE_SAMPLE] / 2;
     d->strings = malloc((n[PROFILE_STRING] + 1) * sizeof *d->strings);
     strtab_release(&s->strings);
     if (!d->strings)
@@ -99,8 +99,8 @@ static bool make_room(struct decoder *d)
 static void count_first_half(struct decoder *d, const struct wire_field *f, size_t next)
 {
     if (f->type == WIRE_LENGTH)
-        d->middle_stack += decode_count_frames(wire_of_field(f));
-    d->middle = next;
+        d->n_first_frames += decode_count_frames(wire_of_field(f));
+    d->second_half_at = next;
 }
 
 /* Reads everything but samples. */
@@ -114,7 +114,7 @@ static bool read_tables(struct decoder *d)
             return false;
         if (f.number != PROFILE_SAMPLE && !decode_table(d, &f))
             return false;
-        if (f.number == PROFILE_SAMPLE && n_samples++ < d->first_half)
+        if (f.number == PROFILE_SAMPLE && n_samples++ < d->n_first_samples)
             count_first_half(d, &f, (size_t)(w.p - d->bytes->p));
     }
     return true;
@@ -144,7 +144,7 @@ static bool convert_strings(struct decoder *d)
     return fine;
 }
 
-static bool refer_to_mappings(struct decoder *d, struct err *err)
+static bool convert_mapping_ids(struct decoder *d, struct err *err)
 {
     struct profile *p = d->p;
     struct id_map map;
@@ -158,7 +158,7 @@ static bool refer_to_mappings(struct decoder *d, struct err *err)
     return fine;
 }
 
-static bool refer_to_functions(struct decoder *d, struct err *err)
+static bool convert_function_ids(struct decoder *d, struct err *err)
 {
     struct profile *p = d->p;
     struct id_map map;
@@ -180,7 +180,7 @@ static bool refer_to_functions(struct decoder *d, struct err *err)
     return fine;
 }
 
-static bool find_locations(struct decoder *d, struct err *err)
+static bool map_location_ids(struct decoder *d, struct err *err)
 {
     const struct profile *p = d->p;
     bool fine = true;
@@ -197,13 +197,13 @@ static bool counts_agree(struct decoder *d)
 {
     if (d->p->n_sample_types == 0 && d->p->n_samples)
         return err_set(d->err, ERR_FAILED, "malformed profile: missing sample type information") == 0;
-    if (d->wrong_sample == SIZE_MAX && d->p->n_sample_types > SAMPLE_TYPES_MAX)
+    if (d->wrong_n_values == SIZE_MAX && d->p->n_sample_types > SAMPLE_TYPES_MAX)
         return err_set(d->err, ERR_LIMIT, "parsing profile: it has more than %d sample types",
                        SAMPLE_TYPES_MAX) == 0;
-    if (d->wrong_sample == SIZE_MAX)
+    if (d->wrong_n_values == SIZE_MAX)
         return true;
     return err_set(d->err, ERR_FAILED, "malformed profile: mismatch: sample has %zu values vs. %zu types",
-                   d->wrong_sample, d->p->n_sample_types) == 0;
+                   d->wrong_n_values, d->p->n_sample_types) == 0;
 }
 
 static void drop_references(struct decoder *d)
@@ -213,14 +213,15 @@ static void drop_references(struct decoder *d)
     d->line_functions = d->location_mappings = NULL;
 }
 
-/* Decodes everything. *ret_read: the bytes are a well-formed message, but references or counts may still be
- * wrong. */
+/* Decodes everything. *ret_read becomes true if the bytes are a well-formed message; references or counts may
+ * still be wrong. */
 static bool decode_all(struct decoder *d, bool *ret_read)
 {
     struct err wrong = ERR_INIT;
     if (!survey_messages(d) || !make_room(d) || !read_tables(d) || !convert_strings(d))
         return false;
-    bool fine = refer_to_mappings(d, &wrong) && refer_to_functions(d, &wrong) && find_locations(d, &wrong);
+    bool fine =
+        convert_mapping_ids(d, &wrong) && convert_function_ids(d, &wrong) && map_location_ids(d, &wrong);
     drop_references(d);
     if (!decode_samples(d))
         return false;
@@ -236,7 +237,7 @@ static bool decode_all(struct decoder *d, bool *ret_read)
 
 int profile_decode(struct region *bytes, struct profile **ret, bool *ret_other, struct err *err)
 {
-    struct decoder d = {.bytes = bytes, .wrong_sample = SIZE_MAX, .room = ROOM_FOR(bytes->n), .err = err};
+    struct decoder d = {.bytes = bytes, .wrong_n_values = SIZE_MAX, .room = ROOM_FOR(bytes->n), .err = err};
     bool read = false;
     *ret_other = false;
     if (bytes->n == 0)

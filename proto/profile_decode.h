@@ -6,6 +6,7 @@
 #include "proto/profile_store.h"
 #include "proto/wire.h"
 
+/* The field numbers of the message Profile. */
 enum {
     PROFILE_SAMPLE_TYPE = 1,
     PROFILE_SAMPLE,
@@ -35,12 +36,12 @@ struct decoder {
     size_t released;      /* number of bytes released, from the start of the file */
     size_t room;          /* memory that the columns may still use, in bytes */
 
-    /* For two threads. With one thread, first_half is 0. */
-    size_t first_half;   /* number of samples in the first half */
-    size_t middle;       /* offset of the second half in the bytes */
-    size_t middle_stack; /* number of frames of the first half */
+    /* For two threads. With one thread, n_first_samples is 0. */
+    size_t n_first_samples; /* number of samples in the first half */
+    size_t n_first_frames;  /* number of frames in the first half */
+    size_t second_half_at;  /* offset of the second half in the bytes */
 
-    /* References as in the file: the function of each line, the mapping of each location. */
+    /* The IDs of the file: the function's ID of each line, the mapping's ID of each location. */
     uint64_t *line_functions, *location_mappings;
     size_t cap_line_functions, cap_location_mappings;
 
@@ -48,10 +49,10 @@ struct decoder {
     size_t n_strings;
     struct id_map locations;
 
-    size_t wrong_sample;   /* a sample's number of values, if it differs from the number of types; SIZE_MAX:
-                              none differs */
+    size_t wrong_n_values; /* a sample's number of values, if it differs from the number of types; SIZE_MAX:
+                            none differs */
     bool missing_location; /* a sample refers to a missing location */
-    bool concatenated;
+    bool concatenated;     /* the file has a second profile after the first */
     struct err *err;
 };
 
@@ -107,7 +108,8 @@ static inline bool decode_message(const struct wire_field *f, struct wire *ret)
     return f->type == WIRE_LENGTH;
 }
 
-/* Converts a string index of the file to the profile's index. False if the file has no such string. */
+/* Converts a string index of the file to the profile's index. Returns false if the file has no such string.
+ */
 static inline bool decode_convert_string(const struct decoder *d, uint32_t *index)
 {
     if (*index >= d->n_strings)
@@ -116,13 +118,12 @@ static inline bool decode_convert_string(const struct decoder *d, uint32_t *inde
     return true;
 }
 
-/* Reads a field that is not a sample. String indices and references remain those of the file; they are
- * converted after all tables are read.
- */
+/* Reads a field that is not a sample. String indices and IDs remain those of the file: they are converted
+ * after all tables are read. */
 bool decode_table(struct decoder *d, const struct wire_field *f);
 /* Counts the locations on a sample's stack, up to the first malformed byte. */
 size_t decode_count_frames(struct wire sample);
-/* Reads all samples. The tables must be read before. */
+/* Reads all samples. Call it after all tables are read. */
 bool decode_samples(struct decoder *d);
 
 /* Refuses a profile that expands to far more text than it has bytes: ERR_FAILED (proto/profile_expansion.c).

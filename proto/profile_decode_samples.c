@@ -2,8 +2,8 @@
  * Decodes the samples of profile.proto.
  *
  * Samples are most of a large profile, so their stacks go directly into the column as indices. For a very
- * large profile two threads read one half each. profile_decode.c has found the start of the second half's
- * samples and stacks in their columns. The labels of the second half are stored separately until both halves
+ * large profile two threads read one half each. profile_decode.c has found the start of the second half in
+ * the file and in the column of stacks. The labels of the second half are stored separately until both halves
  * are read.
  */
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct reader {
     size_t released;           /* bytes before this offset are released */
     size_t n_samples, n_stack; /* position of the next sample and its stack */
     bool counted;              /* room for all stacks is reserved */
-    size_t wrong_sample;       /* see struct decoder */
+    size_t wrong_n_values;     /* see struct decoder */
     bool missing_location;
     struct profile_label *labels;
     size_t n_labels, cap_labels;
@@ -218,8 +218,8 @@ static bool read_sample(struct reader *r, struct wire w)
         if (!fine)
             return false;
     }
-    if (n_values != r->d->counts[PROFILE_SAMPLE_TYPE] && r->wrong_sample == SIZE_MAX)
-        r->wrong_sample = n_values;
+    if (n_values != r->d->counts[PROFILE_SAMPLE_TYPE] && r->wrong_n_values == SIZE_MAX)
+        r->wrong_n_values = n_values;
     to->depth = (uint32_t)r->n_stack - to->stack_at;
     r->n_samples++;
     return true;
@@ -257,18 +257,18 @@ static int read_samples(void *ctx, size_t begin, size_t end, struct err *err)
 
 /*
  * Reserves room for all stacks: the counted frames of the first half, and one frame for each byte of the
- * second. One spare frame separates them, because writing the first half's last frame overwrites the bytes
- * after it.
+ * second. One spare frame separates the halves, because writing the first half's last frame overwrites the
+ * bytes after it.
  */
 static bool prepare_halves(struct reader halves[2])
 {
     struct decoder *d = halves[0].d;
     struct profile *p = d->p;
-    if (profile_reserve_frames(p, d->middle_stack + 1 + (d->bytes->n - d->middle), d->err) < 0)
+    if (profile_reserve_frames(p, d->n_first_frames + 1 + (d->bytes->n - d->second_half_at), d->err) < 0)
         return false;
-    memset(p->stack + d->middle_stack * p->frame_size, 0, p->frame_size);
-    halves[1].at = halves[1].released = d->middle;
-    halves[1].n_stack = d->middle_stack + 1;
+    memset(p->stack + d->n_first_frames * p->frame_size, 0, p->frame_size);
+    halves[1].at = halves[1].released = d->second_half_at;
+    halves[1].n_stack = d->n_first_frames + 1;
     halves[0].counted = halves[1].counted = true;
     return true;
 }
@@ -283,7 +283,7 @@ static bool append_labels(struct decoder *d, const struct reader *second)
                       sizeof *p->labels, d->err) < 0)
         return false;
     memcpy(p->labels + p->n_labels, second->labels, second->n_labels * sizeof *p->labels);
-    for (size_t i = d->first_half; i < p->n_samples; i++)
+    for (size_t i = d->n_first_samples; i < p->n_samples; i++)
         p->samples[i].label_at += (uint32_t)p->n_labels;
     p->n_labels += second->n_labels;
     return true;
@@ -293,23 +293,24 @@ bool decode_samples(struct decoder *d)
 {
     struct profile *p = d->p;
     struct reader halves[2] = {
-        {.d = d, .wrong_sample = SIZE_MAX, .labels = p->labels, .cap_labels = p->store->cap_labels},
-        {.d = d, .wrong_sample = SIZE_MAX}};
-    /* While no bytes are released, a failure may mean that the file has another form. Two threads run only if
-     * the first half is large enough to release bytes, so that the result does not depend on threads. */
-    bool two = d->middle >= RELEASE_STEP;
-    struct reader *first = &halves[0], *second = &halves[1], *last = two ? second : first;
-    if (two && !prepare_halves(halves))
+        {.d = d, .wrong_n_values = SIZE_MAX, .labels = p->labels, .cap_labels = p->store->cap_labels},
+        {.d = d, .wrong_n_values = SIZE_MAX}};
+    /* If no bytes are released before a failure, the file may be parsed again as another form. Two threads
+     * run only if the first half is large enough to release bytes, so that one thread and two give the same
+     * result. */
+    bool in_two = d->second_half_at >= RELEASE_STEP;
+    struct reader *first = &halves[0], *second = &halves[1], *last = in_two ? second : first;
+    if (in_two && !prepare_halves(halves))
         return false;
-    first->room = second->room = two ? d->room / 2 : d->room;
+    first->room = second->room = in_two ? d->room / 2 : d->room;
     bool fine =
-        two_threads_run(read_samples, first, two ? second : NULL, d->counts[PROFILE_SAMPLE], d->err) == 0;
+        two_threads_run(read_samples, first, in_two ? second : NULL, d->counts[PROFILE_SAMPLE], d->err) == 0;
     p->labels = first->labels;
     p->n_labels = first->n_labels;
     p->store->cap_labels = first->cap_labels;
     p->n_samples = last->n_samples;
     p->n_stack = last->n_stack;
-    d->wrong_sample = first->wrong_sample == SIZE_MAX ? second->wrong_sample : first->wrong_sample;
+    d->wrong_n_values = first->wrong_n_values == SIZE_MAX ? second->wrong_n_values : first->wrong_n_values;
     d->missing_location = first->missing_location || second->missing_location;
     d->released = first->released;
     fine = fine && append_labels(d, second);

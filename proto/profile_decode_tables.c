@@ -113,11 +113,11 @@ static bool read_location(struct decoder *d, struct wire w)
 {
     struct profile *p = d->p;
     struct profile_location to = {.mapping = PROFILE_NONE, .line_at = (uint32_t)p->n_lines};
-    uint64_t mapped = 0;
+    uint64_t mapping_id = 0;
     struct wire_field f;
     while (w.p < w.end) {
         bool fine = wire_read_field(&w, &f) && (f.number == 1   ? decode_number(&f, &to.id)
-                                                : f.number == 2 ? decode_number(&f, &mapped)
+                                                : f.number == 2 ? decode_number(&f, &mapping_id)
                                                 : f.number == 3 ? decode_number(&f, &to.address)
                                                 : f.number == 4 ? read_line(d, &f)
                                                 : f.number == 5 ? read_flag(&f, &to.folded)
@@ -126,7 +126,7 @@ static bool read_location(struct decoder *d, struct wire w)
             return false;
     }
     to.n_lines = (uint32_t)p->n_lines - to.line_at;
-    d->location_mappings[p->n_locations] = mapped;
+    d->location_mappings[p->n_locations] = mapping_id;
     p->locations[p->n_locations++] = to;
     return true;
 }

@@ -14,7 +14,7 @@
 /* The estimated size of a frame without its text, in bytes. */
 #define FRAME_BYTES 32
 
-/* The limits in bytes of text: _FREE, plus _EACH for each part that expands to text. */
+/* The limits in bytes of text: _BASE, plus _EACH for each part that expands to text. */
 #define TABLE_BYTES_BASE (UINT64_C(32) << 20)
 #define TABLE_BYTES_EACH 1024
 #define FRAMES_BYTES_BASE (UINT64_C(128) << 20)
@@ -31,14 +31,14 @@ static uint64_t line_text_size(const struct profile *p, const struct profile_lin
     return text_size(p, f->name) + text_size(p, f->filename) + FRAME_BYTES;
 }
 
-static int check_limit(uint64_t bytes, uint64_t most, const char *what, struct err *err)
+static int check_limit(uint64_t bytes, uint64_t limit, const char *what, struct err *err)
 {
     char size[32], allowed[32];
-    if (bytes <= most)
+    if (bytes <= limit)
         return 0;
     return err_set(err, ERR_FAILED,
                    "parsing profile: its %s expand to %s of text; the limit for a profile of its size is %s",
-                   what, text_bytes(size, sizeof size, bytes), text_bytes(allowed, sizeof allowed, most));
+                   what, text_bytes(size, sizeof size, bytes), text_bytes(allowed, sizeof allowed, limit));
 }
 
 static int check_tables(const struct profile *p, struct err *err)
@@ -68,38 +68,38 @@ static int check_tables(const struct profile *p, struct err *err)
 /* Returns the text size of each location's lines, which the caller frees; *ret_most is the largest. */
 static uint64_t *measure_locations(const struct profile *p, uint64_t *ret_most, struct err *err)
 {
-    uint64_t *weights = malloc((p->n_locations + 1) * sizeof *weights), most = FRAME_BYTES;
-    if (!weights) {
+    uint64_t *text_sizes = malloc((p->n_locations + 1) * sizeof *text_sizes), most = FRAME_BYTES;
+    if (!text_sizes) {
         err_nomem(err);
         return NULL;
     }
     for (size_t i = 0; i < p->n_locations; i++) {
         const struct profile_location *l = &p->locations[i];
-        weights[i] = FRAME_BYTES;
+        text_sizes[i] = FRAME_BYTES;
         for (size_t k = 0; k < l->n_lines; k++)
-            weights[i] += line_text_size(p, &p->lines[l->line_at + k]);
-        most = weights[i] > most ? weights[i] : most;
+            text_sizes[i] += line_text_size(p, &p->lines[l->line_at + k]);
+        most = text_sizes[i] > most ? text_sizes[i] : most;
     }
     *ret_most = most;
-    return weights;
+    return text_sizes;
 }
 
 static int check_frames(const struct profile *p, struct err *err)
 {
-    uint64_t all = FRAMES_BYTES_BASE + FRAMES_BYTES_EACH * (uint64_t)p->n_stack, most = 0, sum = 0;
-    uint64_t *weights = measure_locations(p, &most, err);
-    if (!weights)
+    uint64_t limit = FRAMES_BYTES_BASE + FRAMES_BYTES_EACH * (uint64_t)p->n_stack, most = 0, sum = 0;
+    uint64_t *text_sizes = measure_locations(p, &most, err);
+    if (!text_sizes)
         return -1;
     /* If the profile is within the limit even with the longest text in each frame, no frame is checked. That
      * is the usual case. */
-    bool sure = p->n_stack == 0 || most <= all / p->n_stack;
+    bool sure = p->n_stack == 0 || most <= limit / p->n_stack;
     for (size_t i = 0; !sure && i < p->n_samples; i++) {
         struct profile_walk w = profile_walk(p, &p->samples[i]);
         for (uint32_t at; profile_walk_next(&w, &at);)
-            sum += weights[at];
+            sum += text_sizes[at];
     }
-    free(weights);
-    return check_limit(sum, all, "stacks", err);
+    free(text_sizes);
+    return check_limit(sum, limit, "stacks", err);
 }
 
 int decode_check_expansion(const struct profile *p, struct err *err)

@@ -154,7 +154,7 @@ static uint64_t relative_address(const struct profile *p, const struct profile_l
     return l->mapping == PROFILE_NONE ? l->address : l->address - p->mappings[l->mapping].start;
 }
 
-/* Only the column of a location's last line is compared: google/pprof overwrites the others. */
+/* Compares only the column of a location's last line, because google/pprof overwrites the others. */
 static bool same_location(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
@@ -358,7 +358,7 @@ static bool is_zero(const struct profile *p, size_t sample)
 
 /* ---- the header ---- */
 
-static int combine_types(struct merger *m)
+static int copy_header(struct merger *m)
 {
     const struct profile *from = m->from;
     struct profile *to = m->to;
@@ -451,7 +451,7 @@ static int merge_one(struct merger *m, const struct profile *from)
     m->location_of = m->string_of ? new_index_map(from->n_locations, m->err) : NULL;
     m->function_of = m->location_of ? new_index_map(from->n_functions, m->err) : NULL;
     m->mapping_of = m->function_of ? new_index_map(from->n_mappings, m->err) : NULL;
-    if (!m->mapping_of || (!m->begun && combine_types(m) < 0) || combine_texts(m) < 0)
+    if (!m->mapping_of || (!m->begun && copy_header(m) < 0) || combine_texts(m) < 0)
         return -1;
     m->begun = true;
     combine_times(m->to, from);

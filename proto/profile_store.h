@@ -12,7 +12,8 @@ struct region {
     size_t mapped; /* bytes mapped; 0: none */
 };
 
-/* Number of readable bytes after those in use, because code that reads numbers reads four bytes at once. */
+/* The number of bytes after those in use that are readable too, because numbers are read in steps of four
+ * bytes. */
 #define REGION_PADDING 4
 
 struct profile_store {
@@ -48,8 +49,8 @@ int region_inflate(const void *p, size_t n, uint64_t max_bytes, struct region *r
 /*
  * Decodes the message in `bytes`. On success the profile takes ownership of the region, and *bytes becomes
  * empty. On failure the caller releases *bytes. The decoder releases bytes after reading them, so that all
- * bytes and all columns are never in memory at the same time. *ret_other: decoding failed, but the bytes may
- * be a text form; they are unchanged.
+ * bytes and all columns are never in memory at the same time. *ret_other becomes true if decoding failed, but
+ * the bytes may be a text form. In this case they are unchanged.
  */
 int profile_decode(struct region *bytes, struct profile **ret, bool *ret_other, struct err *err);
 /* Parses a text form. */

@@ -21,7 +21,7 @@ static int read_count_line(struct text_reader *r, struct str line)
 enum text_result text_read_count(struct text_reader *r)
 {
     struct lines *l = &r->lines;
-    while (lines_next(l) && text_is_comment(l->text))
+    while (lines_next(l) && text_has_no_data(l->text))
         continue;
     if (lines_check(l, r->err) < 0)
         return TEXT_FAILED;
@@ -31,7 +31,7 @@ enum text_result text_read_count(struct text_reader *r)
         profile_add_sample_type(r->p, r->p->period_type, r->err) < 0)
         return TEXT_FAILED;
     while (lines_next(l) && !str_begins(l->text, "---"))
-        if (!text_is_comment(l->text) && read_count_line(r, l->text) < 0)
+        if (!text_has_no_data(l->text) && read_count_line(r, l->text) < 0)
             return TEXT_FAILED;
     return lines_check(l, r->err) < 0 || text_read_maps(r) < 0 ? TEXT_FAILED : TEXT_READ;
 }
@@ -63,7 +63,7 @@ static bool read_attributes(struct text_reader *r, int64_t *hz)
     struct lines *l = &r->lines;
     while (lines_next(l)) {
         struct str line = str_trim(l->text);
-        if (text_is_comment(line))
+        if (text_has_no_data(line))
             continue;
         if (str_begins(line, "---") || !memchr(line.p, '=', line.n))
             return true;
@@ -126,7 +126,7 @@ enum text_result text_read_contention(struct text_reader *r)
         struct str line = str_trim(l->text);
         if (str_begins(line, "---"))
             break;
-        enum text_result result = text_is_comment(line) ? TEXT_READ : read_contention_line(r, line, hz);
+        enum text_result result = text_has_no_data(line) ? TEXT_READ : read_contention_line(r, line, hz);
         if (result != TEXT_READ)
             return result;
     } while (lines_next(l));
@@ -135,7 +135,8 @@ enum text_result text_read_contention(struct text_reader *r)
 
 /* ---- threads ---- */
 
-/* Reads the stack of a thread, and the line after it. *ret_same: the stack is the previous one. */
+/* Reads the stack of a thread, and the line after it. *ret_same becomes true if the stack is that of the
+ * previous thread. */
 static int read_thread(struct text_reader *r, struct str *ret_next, bool *ret_same)
 {
     struct lines *l = &r->lines;
@@ -177,13 +178,13 @@ static void drop_repeated_frames(struct profile *p)
 enum text_result text_read_thread(struct text_reader *r)
 {
     struct lines *l = &r->lines;
-    while (lines_next(l) && text_is_comment(l->text))
+    while (lines_next(l) && text_has_no_data(l->text))
         continue;
     struct str line = l->text;
     if (text_match(r, PATTERN_THREADZ_START, line)) {
         while (lines_next(l)) {
             line = l->text;
-            if (text_is_maps_sentinel(line) || str_begins(line, "-"))
+            if (text_is_maps_heading(line) || str_begins(line, "-"))
                 break;
         }
     } else if (!text_match(r, PATTERN_THREAD_START, line)) {
@@ -191,7 +192,7 @@ enum text_result text_read_thread(struct text_reader *r)
     }
     if (text_add_type(r, "thread", "count") < 0 || text_set_period(r, STR("thread"), "count", 1) < 0)
         return TEXT_FAILED;
-    while (!text_is_maps_sentinel(line) && !str_begins(line, "---- no stack trace for")) {
+    while (!text_is_maps_heading(line) && !str_begins(line, "---- no stack trace for")) {
         bool same = false;
         if (!text_match(r, PATTERN_THREAD_START, line))
             return TEXT_OTHER_FORM;

@@ -65,9 +65,10 @@ bool text_int(struct str s, unsigned base, int64_t *ret);
 bool text_uint(struct str s, unsigned base, uint64_t *ret);
 
 bool text_contains(struct str s, const char *part);
-/* Returns whether the line has no data. */
-bool text_is_comment(struct str line);
-bool text_is_maps_sentinel(struct str line);
+/* Returns whether the line has no data: it is empty or a comment. */
+bool text_has_no_data(struct str line);
+/* Returns whether the line is the heading of the memory map. */
+bool text_is_maps_heading(struct str line);
 
 enum text_result { TEXT_READ, TEXT_OTHER_FORM, TEXT_FAILED };
 
@@ -75,8 +76,8 @@ enum text_result { TEXT_READ, TEXT_OTHER_FORM, TEXT_FAILED };
 int text_push_location(struct text_reader *r, uint64_t address);
 /*
  * Adds a location for each hexadecimal number of s. A return address points after the call, so 1 is
- * subtracted. The first number, the innermost address, is a return address only if `all_return` is true. -1
- * with err if a number exceeds 64 bits.
+ * subtracted. The first number, the innermost address, is a return address only if `all_return` is true.
+ * Returns -1 and sets r->err if a number exceeds 64 bits.
  */
 int text_push_addresses(struct text_reader *r, struct str s, bool all_return, struct str line);
 /* Adds a sample with the current stack, and empties the stack. */

@@ -28,12 +28,12 @@ static int compare_bounds(const void *a, const void *b)
 }
 
 /* Returns the number of bounds up to the address. */
-static size_t bounds_up_to(const struct range_tree *s, uint64_t address)
+static size_t bounds_up_to(const struct range_tree *ranges, uint64_t address)
 {
-    size_t low = 0, high = s->n_bounds;
+    size_t low = 0, high = ranges->n_bounds;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (s->bounds[middle] <= address)
+        if (ranges->bounds[middle] <= address)
             low = middle + 1;
         else
             high = middle;
@@ -48,12 +48,13 @@ static void put_lower(uint32_t *node, uint32_t number)
 }
 
 /* Adds a mapping for [start, limit). Both must be bounds. */
-static void add_range(const struct range_tree *s, uint32_t *tree, uint64_t start, uint64_t limit,
+static void add_range(const struct range_tree *ranges, uint32_t *tree, uint64_t start, uint64_t limit,
                       uint32_t number)
 {
     if (start >= limit)
         return;
-    size_t from = bounds_up_to(s, start) - 1 + s->n_bounds, to = bounds_up_to(s, limit) - 1 + s->n_bounds;
+    size_t from = bounds_up_to(ranges, start) - 1 + ranges->n_bounds,
+           to = bounds_up_to(ranges, limit) - 1 + ranges->n_bounds;
     for (; from < to; from /= 2, to /= 2) {
         if (from & 1)
             put_lower(&tree[from++], number);
@@ -63,93 +64,93 @@ static void add_range(const struct range_tree *s, uint32_t *tree, uint64_t start
 }
 
 /* Returns the first mapping at an address, or PROFILE_NONE. The tree is NULL if there are no mappings. */
-static uint32_t mapping_at(const struct range_tree *s, const uint32_t *tree, uint64_t address)
+static uint32_t mapping_at(const struct range_tree *ranges, const uint32_t *tree, uint64_t address)
 {
     uint32_t lowest = PROFILE_NONE;
-    size_t n = tree ? bounds_up_to(s, address) : 0;
-    for (size_t node = n ? n - 1 + s->n_bounds : 0; node; node /= 2)
+    size_t n = tree ? bounds_up_to(ranges, address) : 0;
+    for (size_t node = n ? n - 1 + ranges->n_bounds : 0; node; node /= 2)
         put_lower(&lowest, tree[node]);
     return lowest;
 }
 
-static int build_range_tree(struct range_tree *s, const struct profile *p, struct err *err)
+static int build_range_tree(struct range_tree *ranges, const struct profile *p, struct err *err)
 {
     size_t n = 0;
-    s->bounds = malloc(3 * p->n_mappings * sizeof *s->bounds);
-    if (!s->bounds)
+    ranges->bounds = malloc(3 * p->n_mappings * sizeof *ranges->bounds);
+    if (!ranges->bounds)
         return err_nomem(err);
     for (size_t i = 0; i < p->n_mappings; i++) {
         const struct profile_mapping *m = &p->mappings[i];
-        s->bounds[n++] = m->start;
-        s->bounds[n++] = m->limit;
+        ranges->bounds[n++] = m->start;
+        ranges->bounds[n++] = m->limit;
         if (m->offset)
-            s->bounds[n++] = m->start - m->offset;
+            ranges->bounds[n++] = m->start - m->offset;
     }
-    qsort(s->bounds, n, sizeof *s->bounds, compare_bounds);
+    qsort(ranges->bounds, n, sizeof *ranges->bounds, compare_bounds);
     for (size_t i = 0; i < n; i++)
-        if (i == 0 || s->bounds[i] != s->bounds[s->n_bounds - 1])
-            s->bounds[s->n_bounds++] = s->bounds[i];
-    s->mapped = malloc(2 * s->n_bounds * sizeof *s->mapped);
-    s->extended = malloc(2 * s->n_bounds * sizeof *s->extended);
-    if (!s->mapped || !s->extended)
+        if (i == 0 || ranges->bounds[i] != ranges->bounds[ranges->n_bounds - 1])
+            ranges->bounds[ranges->n_bounds++] = ranges->bounds[i];
+    ranges->mapped = malloc(2 * ranges->n_bounds * sizeof *ranges->mapped);
+    ranges->extended = malloc(2 * ranges->n_bounds * sizeof *ranges->extended);
+    if (!ranges->mapped || !ranges->extended)
         return err_nomem(err);
-    for (size_t i = 0; i < 2 * s->n_bounds; i++)
-        s->mapped[i] = s->extended[i] = PROFILE_NONE;
+    for (size_t i = 0; i < 2 * ranges->n_bounds; i++)
+        ranges->mapped[i] = ranges->extended[i] = PROFILE_NONE;
     for (uint32_t i = 0; i < p->n_mappings; i++) {
         const struct profile_mapping *m = &p->mappings[i];
-        add_range(s, s->mapped, m->start, m->limit, i);
-        add_range(s, s->extended, m->start - m->offset, m->start, i);
+        add_range(ranges, ranges->mapped, m->start, m->limit, i);
+        add_range(ranges, ranges->extended, m->start - m->offset, m->start, i);
     }
     return 0;
 }
 
 /* Returns the mapping of an address, or PROFILE_NONE. If no mapping contains the address, extends one
  * downwards by its offset, because some tools omit the first part of a split mapping. */
-static uint32_t find_mapping(const struct range_tree *s, struct profile *p, uint64_t address)
+static uint32_t find_mapping(const struct range_tree *ranges, struct profile *p, uint64_t address)
 {
-    uint32_t at = mapping_at(s, s->mapped, address);
+    uint32_t at = mapping_at(ranges, ranges->mapped, address);
     if (at != PROFILE_NONE)
         return at;
-    at = mapping_at(s, s->extended, address);
+    at = mapping_at(ranges, ranges->extended, address);
     if (at == PROFILE_NONE || p->mappings[at].offset == 0)
         return PROFILE_NONE;
     struct profile_mapping *m = &p->mappings[at];
     m->start -= m->offset;
     m->offset = 0;
-    add_range(s, s->mapped, m->start, m->limit, at);
+    add_range(ranges, ranges->mapped, m->start, m->limit, at);
     return at;
 }
 
 /* Assigns each location to its mapping. Locations outside all mappings get a new mapping of all addresses,
- * because Go writes no map. */
-static int assign_locations(const struct range_tree *s, struct profile *p, struct err *err)
+ * because Go's runtime writes no memory map. */
+static int assign_locations(const struct range_tree *ranges, struct profile *p, struct err *err)
 {
-    uint32_t made = PROFILE_NONE;
+    uint32_t new_mapping = PROFILE_NONE;
     for (size_t i = 0; i < p->n_locations; i++) {
         struct profile_location *l = &p->locations[i];
         if (l->address == 0)
             continue;
-        l->mapping =
-            made == PROFILE_NONE ? find_mapping(s, p, l->address) : mapping_at(s, s->mapped, l->address);
-        if (l->mapping == PROFILE_NONE && made == PROFILE_NONE) {
-            made = (uint32_t)p->n_mappings;
+        l->mapping = new_mapping == PROFILE_NONE ? find_mapping(ranges, p, l->address)
+                                                 : mapping_at(ranges, ranges->mapped, l->address);
+        if (l->mapping == PROFILE_NONE && new_mapping == PROFILE_NONE) {
+            new_mapping = (uint32_t)p->n_mappings;
             if (profile_add_mapping(p, &(struct profile_mapping){.limit = UINT64_MAX}, err) < 0)
                 return -1;
         }
         if (l->mapping == PROFILE_NONE)
-            l->mapping = made;
+            l->mapping = new_mapping;
     }
     return 0;
 }
 
 int text_assign_mappings(struct profile *p, struct err *err)
 {
-    struct range_tree s = {0};
-    int rc = p->n_mappings ? build_range_tree(&s, p, err) : 0;
+    struct range_tree ranges = {0};
+    int rc = p->n_mappings ? build_range_tree(&ranges, p, err) : 0;
     if (rc == 0)
-        rc = assign_locations(&s, p, err);
-    free(s.bounds);
-    free(s.mapped);
-    free(s.extended);
+        rc = assign_locations(&ranges, p, err);
+    free(ranges.bounds);
+    free(ranges.mapped);
+    free(ranges.extended);
     return rc;
 }

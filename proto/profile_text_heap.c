@@ -11,8 +11,8 @@ struct heap {
     int64_t rate; /* bytes between two samples */
 };
 
-/* Reads the groups of PATTERN_HEAP_HEADER: 1 and 2 are objects and bytes in use, 3 and 4 allocated ones, 5 is
- * the kind, 6 the rate. */
+/* Reads the groups of PATTERN_HEAP_HEADER: 1 and 2 are the objects and bytes in use, 3 and 4 those allocated,
+ * 5 is the kind, 6 the rate. */
 static bool read_kind(const struct str groups[TEXT_MAX_GROUPS], struct heap *ret)
 {
     int64_t rate = 0;
@@ -88,23 +88,23 @@ struct pair {
     int64_t *values;
 };
 
-/* Parses a pair and scales it. Sets *block to the size of one object. */
-static int read_pair(struct text_reader *r, const struct heap *h, struct str line, const struct pair *of,
-                     int64_t *block)
+/* Parses a pair and scales it. *ret_object_size is the size of one object. */
+static int read_pair(struct text_reader *r, const struct heap *h, struct str line, const struct pair *pair,
+                     int64_t *ret_object_size)
 {
     int64_t count = 0, size = 0;
-    if (read_number(r, line, of->count, &count) < 0 || read_number(r, line, of->size, &size) < 0)
+    if (read_number(r, line, pair->count, &count) < 0 || read_number(r, line, pair->size, &size) < 0)
         return -1;
     if (count == 0 && size != 0)
-        return err_set(r->err, ERR_FAILED, "%s count was 0 but %s bytes was %lld", of->what, of->what,
+        return err_set(r->err, ERR_FAILED, "%s count was 0 but %s bytes was %lld", pair->what, pair->what,
                        (long long)size);
     if (count != 0) {
-        *block = count == -1 ? (int64_t) - (uint64_t)size : size / count;
+        *ret_object_size = count == -1 ? (int64_t) - (uint64_t)size : size / count;
         if (h->sampled)
             scale_sample(&count, &size, h->rate);
     }
-    of->values[0] = count;
-    of->values[1] = size;
+    pair->values[0] = count;
+    pair->values[1] = size;
     return 0;
 }
 
@@ -130,18 +130,18 @@ static int read_sample(struct text_reader *r, const struct heap *h, struct str l
 enum text_result text_read_heap(struct text_reader *r)
 {
     struct heap h;
-    bool any = lines_next(&r->lines);
+    bool has_line = lines_next(&r->lines);
     if (lines_check(&r->lines, r->err) < 0)
         return TEXT_FAILED;
-    if (!any || !read_header(r, &h))
+    if (!has_line || !read_header(r, &h))
         return TEXT_OTHER_FORM;
     if (set_types(r, &h) < 0)
         return TEXT_FAILED;
     while (lines_next(&r->lines)) {
         struct str line = str_trim(r->lines.text);
-        if (text_is_comment(line))
+        if (text_has_no_data(line))
             continue;
-        if (text_is_maps_sentinel(line))
+        if (text_is_maps_heading(line))
             break;
         if (read_sample(r, &h, line) < 0)
             return TEXT_FAILED;

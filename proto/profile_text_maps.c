@@ -22,7 +22,7 @@ struct maps {
     struct text_reader *r;
     struct attribute attributes[MAX_ATTRIBUTES];
     size_t n_attributes;
-    size_t expanded;
+    size_t expanded; /* bytes of all expanded lines */
     struct buf line; /* the line with its attributes expanded */
 };
 
@@ -38,7 +38,7 @@ static const struct attribute *attribute_at(const struct maps *m, struct str s)
     return NULL;
 }
 
-/* Expands $name. */
+/* Replaces each $name by its value. */
 static struct str expand_attributes(struct maps *m, struct str s)
 {
     if (m->n_attributes == 0 || !memchr(s.p, '$', s.n) || m->expanded > MAX_EXPANDED)
@@ -82,7 +82,7 @@ static int add_attribute(struct maps *m, struct str line)
     return 0;
 }
 
-/* Parses a line of the map; *ret_other: the line is not part of the map. */
+/* Parses a line of the map. *ret_other becomes true if the line is not part of the map. */
 static int add_mapping(struct maps *m, struct str line, bool *ret_other)
 {
     struct text_reader *r = m->r;
@@ -207,7 +207,7 @@ int text_read_maps(struct text_reader *r)
 {
     struct maps m = {.r = r, .line = BUF_INIT(65536)};
     int rc = 0;
-    while (!text_is_maps_sentinel(r->lines.text) && lines_next(&r->lines))
+    while (!text_is_maps_heading(r->lines.text) && lines_next(&r->lines))
         continue;
     while (rc == 0 && lines_next(&r->lines))
         rc = read_line(&m);
@@ -245,7 +245,7 @@ static const char profilers[] =
     "ProfileData::Add|ProfileData::prof_handler|CpuProfiler::prof_handler|__pthread_sighandler|"
     "__restore";
 
-/* Locks. */
+/* Functions of locks. */
 static const char locks[] =
     "RecordLockProfileData|(base::)?RecordLockProfileData.*|(base::)?SubmitMutexProfileData.*|"
     "(base::)?SubmitSpinLockProfileData.*|(base::Mutex::)?AwaitCommon.*|(base::Mutex::)?Unlock.*|"

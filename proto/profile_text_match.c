@@ -15,17 +15,17 @@
 #define MAX_LINE 65536
 
 /* White space, as RE2's \s. */
-#define S "[\\t\\n\\f\\r ]"
-#define NOT_S "[^\\t\\n\\f\\r ]"
+#define SPACE "[\\t\\n\\f\\r ]"
+#define NOT_SPACE "[^\\t\\n\\f\\r ]"
 #define HEX "(?:0x)?([[:xdigit:]]+)"
-#define HEX_RANGE S "*" HEX "[\\t\\n\\f\\r -]?" S "*" HEX ":?"
-#define PERMISSIONS "(?:" S "+([-rwxp]+))?"
-#define ANY_WORD "(?:" S "+(" NOT_S "+))?"
-#define ANY_HEX "(?:" S "+([[:xdigit:]]+))?"
+#define HEX_RANGE SPACE "*" HEX "[\\t\\n\\f\\r -]?" SPACE "*" HEX ":?"
+#define PERMISSIONS "(?:" SPACE "+([-rwxp]+))?"
+#define ANY_WORD "(?:" SPACE "+(" NOT_SPACE "+))?"
+#define ANY_HEX "(?:" SPACE "+([[:xdigit:]]+))?"
 #define HEAP "heap profile: *([0-9]+): *([0-9]+) *\\[ *([0-9]+): *([0-9]+) *\\]"
 
 static const char *const sources[N_PATTERNS] = {
-    [PATTERN_COUNT_START] = "\\A(" NOT_S "+) profile: total [0-9]+\\z",
+    [PATTERN_COUNT_START] = "\\A(" NOT_SPACE "+) profile: total [0-9]+\\z",
     [PATTERN_COUNT] = "\\A([0-9]+) @((?: 0x[0-9a-f]+)+)\\z",
     [PATTERN_HEAP_HEADER] = HEAP " *@ *(heap[_a-z0-9]*)/?([0-9]*)",
     [PATTERN_GROWTH_HEADER] = HEAP " @ growthz?",
@@ -36,9 +36,10 @@ static const char *const sources[N_PATTERNS] = {
     [PATTERN_THREADZ_START] = "--- threadz [0-9]+ ---",
     [PATTERN_THREAD_START] = "--- Thread ([[:xdigit:]]+) \\(name: (.*)/([0-9]+)\\) stack: ---",
     [PATTERN_PROC_MAPS] =
-        "\\A" HEX_RANGE PERMISSIONS ANY_HEX S "+[[:xdigit:]]+:[[:xdigit:]]+" S "+[0-9]+" ANY_WORD,
-    [PATTERN_BRIEF_MAPS] = "\\A" HEX_RANGE PERMISSIONS ANY_WORD "(?:" S "+\\(@([[:xdigit:]]+)\\))?" ANY_HEX,
-    [PATTERN_LOG_INFO] = ("\\A[^\\[\\]]+:[0-9]+]" S),
+        "\\A" HEX_RANGE PERMISSIONS ANY_HEX SPACE "+[[:xdigit:]]+:[[:xdigit:]]+" SPACE "+[0-9]+" ANY_WORD,
+    [PATTERN_BRIEF_MAPS] =
+        "\\A" HEX_RANGE PERMISSIONS ANY_WORD "(?:" SPACE "+\\(@([[:xdigit:]]+)\\))?" ANY_HEX,
+    [PATTERN_LOG_INFO] = ("\\A[^\\[\\]]+:[0-9]+]" SPACE),
     [PATTERN_LIBRARY] = "[.]so\\z|[.]so[._][0-9]+",
 };
 
@@ -68,6 +69,7 @@ bool lines_next(struct lines *l)
 
 int lines_check(const struct lines *l, struct err *err)
 {
+    /* google/pprof's message for a line of 64 KiB or more. */
     return l->too_long ? err_set(err, ERR_FAILED, "bufio.Scanner: token too long") : 0;
 }
 
@@ -76,13 +78,13 @@ bool text_contains(struct str s, const char *part)
     return memmem(s.p, s.n, part, strlen(part)) != NULL;
 }
 
-bool text_is_comment(struct str line)
+bool text_has_no_data(struct str line)
 {
     struct str s = str_trim(line);
     return s.n == 0 || s.p[0] == '#';
 }
 
-bool text_is_maps_sentinel(struct str line)
+bool text_is_maps_heading(struct str line)
 {
     return text_contains(line, "--- Memory map: ---") || text_contains(line, "MAPPED_LIBRARIES:");
 }

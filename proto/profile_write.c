@@ -20,7 +20,7 @@
 #include "base/banned.h"
 
 /* Lists of more numbers than this are packed. */
-#define UNPACKED 2
+#define MAX_UNPACKED 2
 
 /* The last byte of an encoded ID is the number of its bytes, at most three. */
 #define ID_SIZE_SHIFT 24
@@ -69,12 +69,12 @@ static int add_field(struct writer *w, unsigned number, uint64_t v)
     return add_bytes(w, field, (size_t)(wire_write_field(field, number, v) - field));
 }
 
-static int add_known_field(struct writer *w, unsigned number, uint64_t v)
+static int add_nonzero_field(struct writer *w, unsigned number, uint64_t v)
 {
     return v ? add_field(w, number, v) : 0;
 }
 
-static int add_head(struct writer *w, unsigned number, size_t n)
+static int add_tag_and_length(struct writer *w, unsigned number, size_t n)
 {
     unsigned char head[WIRE_FIELD_SIZE];
     return add_bytes(w, head, (size_t)(wire_write_tag_and_length(head, number, n) - head));
@@ -90,11 +90,11 @@ static int reserve_message(struct writer *w, size_t n)
 static int add_message(struct writer *w, unsigned number, const unsigned char *end)
 {
     size_t n = (size_t)(end - w->message);
-    return add_head(w, number, n) < 0 ? -1 : add_bytes(w, w->message, n);
+    return add_tag_and_length(w, number, n) < 0 ? -1 : add_bytes(w, w->message, n);
 }
 
 /* Writes a field unless it is 0. Returns its end. */
-static unsigned char *put_known_field(unsigned char *to, unsigned number, uint64_t v)
+static unsigned char *put_nonzero_field(unsigned char *to, unsigned number, uint64_t v)
 {
     return v ? wire_write_field(to, number, v) : to;
 }
@@ -161,8 +161,8 @@ static int number_strings(struct writer *w)
 
 static int write_value_type(struct writer *w, unsigned field, const struct profile_value_type *t)
 {
-    unsigned char *to = put_known_field(w->message, 1, w->numbers[t->type]);
-    return add_message(w, field, put_known_field(to, 2, w->numbers[t->unit]));
+    unsigned char *to = put_nonzero_field(w->message, 1, w->numbers[t->type]);
+    return add_message(w, field, put_nonzero_field(to, 2, w->numbers[t->unit]));
 }
 
 /* Writes the IDs of a stack. May overwrite up to three bytes after them. */
@@ -186,7 +186,7 @@ static unsigned char *put_stack(const struct writer *w, const struct profile_sam
 {
     const struct profile *p = w->p;
     *ret_begin = to;
-    if (s->depth > UNPACKED) {
+    if (s->depth > MAX_UNPACKED) {
         unsigned char *end = put_ids(w, s, to);
         *ret_begin = wire_prepend_tag_and_length(to, 1, (size_t)(end - to));
         return end;
@@ -201,22 +201,22 @@ static unsigned char *put_values(const int64_t *values, size_t n, unsigned char 
     size_t size = 0;
     for (size_t i = 0; i < n; i++)
         size += wire_number_size((uint64_t)values[i]);
-    if (n > UNPACKED)
+    if (n > MAX_UNPACKED)
         to = wire_write_tag_and_length(to, 2, size);
     for (size_t i = 0; i < n; i++)
-        to = n > UNPACKED ? wire_write_number(to, (uint64_t)values[i])
-                          : wire_write_field(to, 2, (uint64_t)values[i]);
+        to = n > MAX_UNPACKED ? wire_write_number(to, (uint64_t)values[i])
+                              : wire_write_field(to, 2, (uint64_t)values[i]);
     return to;
 }
 
 static unsigned char *put_label(const struct writer *w, const struct profile_label *l, unsigned char *to)
 {
-    unsigned char body[4 * WIRE_FIELD_SIZE], *end = put_known_field(body, 1, w->numbers[l->key]);
+    unsigned char body[4 * WIRE_FIELD_SIZE], *end = put_nonzero_field(body, 1, w->numbers[l->key]);
     if (l->is_number) {
-        end = put_known_field(end, 3, (uint64_t)l->num);
-        end = put_known_field(end, 4, w->numbers[l->unit]);
+        end = put_nonzero_field(end, 3, (uint64_t)l->num);
+        end = put_nonzero_field(end, 4, w->numbers[l->unit]);
     } else {
-        end = put_known_field(end, 2, w->numbers[l->str]);
+        end = put_nonzero_field(end, 2, w->numbers[l->str]);
     }
     to = wire_write_tag_and_length(to, 3, (uint64_t)(end - body));
     memcpy(to, body, (size_t)(end - body));
@@ -242,25 +242,25 @@ static int write_sample(struct writer *w, size_t at)
 
 static int write_mapping(struct writer *w, const struct profile_mapping *m)
 {
-    unsigned char *to = put_known_field(w->message, 1, m->id);
-    to = put_known_field(to, 2, m->start);
-    to = put_known_field(to, 3, m->limit);
-    to = put_known_field(to, 4, m->offset);
-    to = put_known_field(to, 5, w->numbers[m->file]);
-    to = put_known_field(to, 6, w->numbers[m->build_id]);
-    to = put_known_field(to, 7, m->has_functions);
-    to = put_known_field(to, 8, m->has_filenames);
-    to = put_known_field(to, 9, m->has_line_numbers);
-    return add_message(w, 3, put_known_field(to, 10, m->has_inline_frames));
+    unsigned char *to = put_nonzero_field(w->message, 1, m->id);
+    to = put_nonzero_field(to, 2, m->start);
+    to = put_nonzero_field(to, 3, m->limit);
+    to = put_nonzero_field(to, 4, m->offset);
+    to = put_nonzero_field(to, 5, w->numbers[m->file]);
+    to = put_nonzero_field(to, 6, w->numbers[m->build_id]);
+    to = put_nonzero_field(to, 7, m->has_functions);
+    to = put_nonzero_field(to, 8, m->has_filenames);
+    to = put_nonzero_field(to, 9, m->has_line_numbers);
+    return add_message(w, 3, put_nonzero_field(to, 10, m->has_inline_frames));
 }
 
 static unsigned char *put_line(const struct profile *p, const struct profile_line *l, unsigned char *to)
 {
     unsigned char body[3 * WIRE_FIELD_SIZE];
     unsigned char *end =
-        put_known_field(body, 1, l->function == PROFILE_NONE ? 0 : p->functions[l->function].id);
-    end = put_known_field(end, 2, (uint64_t)l->line);
-    end = put_known_field(end, 3, (uint64_t)l->column);
+        put_nonzero_field(body, 1, l->function == PROFILE_NONE ? 0 : p->functions[l->function].id);
+    end = put_nonzero_field(end, 2, (uint64_t)l->line);
+    end = put_nonzero_field(end, 3, (uint64_t)l->column);
     to = wire_write_tag_and_length(to, 4, (uint64_t)(end - body));
     memcpy(to, body, (size_t)(end - body));
     return to + (end - body);
@@ -271,28 +271,28 @@ static int write_location(struct writer *w, const struct profile_location *l)
     const struct profile *p = w->p;
     if (reserve_message(w, (4 + (size_t)l->n_lines * 4) * WIRE_FIELD_SIZE) < 0)
         return -1;
-    unsigned char *to = put_known_field(w->message, 1, l->id);
-    to = put_known_field(to, 2, l->mapping == PROFILE_NONE ? 0 : p->mappings[l->mapping].id);
-    to = put_known_field(to, 3, l->address);
+    unsigned char *to = put_nonzero_field(w->message, 1, l->id);
+    to = put_nonzero_field(to, 2, l->mapping == PROFILE_NONE ? 0 : p->mappings[l->mapping].id);
+    to = put_nonzero_field(to, 3, l->address);
     for (size_t i = 0; i < l->n_lines; i++)
         to = put_line(p, &p->lines[l->line_at + i], to);
-    return add_message(w, 4, put_known_field(to, 5, l->folded));
+    return add_message(w, 4, put_nonzero_field(to, 5, l->folded));
 }
 
 static int write_function(struct writer *w, const struct profile_function *f)
 {
-    unsigned char *to = put_known_field(w->message, 1, f->id);
-    to = put_known_field(to, 2, w->numbers[f->name]);
-    to = put_known_field(to, 3, w->numbers[f->system_name]);
-    to = put_known_field(to, 4, w->numbers[f->filename]);
-    return add_message(w, 5, put_known_field(to, 5, (uint64_t)f->start_line));
+    unsigned char *to = put_nonzero_field(w->message, 1, f->id);
+    to = put_nonzero_field(to, 2, w->numbers[f->name]);
+    to = put_nonzero_field(to, 3, w->numbers[f->system_name]);
+    to = put_nonzero_field(to, 4, w->numbers[f->filename]);
+    return add_message(w, 5, put_nonzero_field(to, 5, (uint64_t)f->start_line));
 }
 
 static int write_strings(struct writer *w)
 {
     for (uint32_t i = 0; i < w->n_strings; i++) {
         struct str s = profile_str(w->p, w->in_order[i]);
-        if (add_head(w, 6, s.n) < 0 || add_bytes(w, s.p, s.n) < 0)
+        if (add_tag_and_length(w, 6, s.n) < 0 || add_bytes(w, s.p, s.n) < 0)
             return -1;
     }
     return 0;
@@ -304,14 +304,14 @@ static int write_comments(struct writer *w)
     size_t size = 0;
     for (size_t i = 0; i < p->n_comments; i++)
         size += wire_number_size(w->numbers[p->comments[i]]);
-    if (p->n_comments > UNPACKED && add_head(w, 13, size) < 0)
+    if (p->n_comments > MAX_UNPACKED && add_tag_and_length(w, 13, size) < 0)
         return -1;
     for (size_t i = 0; i < p->n_comments; i++) {
-        unsigned char number_of[WIRE_FIELD_SIZE];
+        unsigned char bytes[WIRE_FIELD_SIZE];
         uint64_t v = w->numbers[p->comments[i]];
         unsigned char *end =
-            p->n_comments > UNPACKED ? wire_write_number(number_of, v) : wire_write_field(number_of, 13, v);
-        if (add_bytes(w, number_of, (size_t)(end - number_of)) < 0)
+            p->n_comments > MAX_UNPACKED ? wire_write_number(bytes, v) : wire_write_field(bytes, 13, v);
+        if (add_bytes(w, bytes, (size_t)(end - bytes)) < 0)
             return -1;
     }
     return 0;
@@ -320,18 +320,18 @@ static int write_comments(struct writer *w)
 static int write_header(struct writer *w)
 {
     const struct profile *p = w->p;
-    if (add_known_field(w, 7, w->numbers[p->drop_frames]) < 0 ||
-        add_known_field(w, 8, w->numbers[p->keep_frames]) < 0 ||
-        add_known_field(w, 9, (uint64_t)p->time_ns) < 0 ||
-        add_known_field(w, 10, (uint64_t)p->duration_ns) < 0)
+    if (add_nonzero_field(w, 7, w->numbers[p->drop_frames]) < 0 ||
+        add_nonzero_field(w, 8, w->numbers[p->keep_frames]) < 0 ||
+        add_nonzero_field(w, 9, (uint64_t)p->time_ns) < 0 ||
+        add_nonzero_field(w, 10, (uint64_t)p->duration_ns) < 0)
         return -1;
     if ((p->period_type.type || p->period_type.unit) && write_value_type(w, 11, &p->period_type) < 0)
         return -1;
     /* The default sample type is written even if it is 0. */
-    return add_known_field(w, 12, (uint64_t)p->period) < 0 || write_comments(w) < 0 ||
+    return add_nonzero_field(w, 12, (uint64_t)p->period) < 0 || write_comments(w) < 0 ||
                    add_field(w, 14, w->numbers[p->default_sample_type]) < 0
                ? -1
-               : add_known_field(w, 15, w->numbers[p->doc_url]);
+               : add_nonzero_field(w, 15, w->numbers[p->doc_url]);
 }
 
 static int write_all(struct writer *w)

@@ -73,8 +73,8 @@ bool go_version_of_path(const char *path, size_t n, char *dst, size_t cap);
  * Reads an uncompressed profile.proto message, fed in pieces of any size, in constant memory: it stores no
  * complete message. Checks the wire format of all fields and nested messages, that every sample has one value
  * for each sample type, that every string index is inside the table, and that the first string is empty.
- * After a failure every call returns the same error. The name of a sample type is "?" if the type follows the
- * string of its name, and that string is not in the first 64 KiB of the table. More than
+ * After a failure every call returns the same error. The name of a sample type is "?" if the string of the
+ * name precedes the sample type in the file, and is not in the first 64 KiB of the table. More than
  * PROFILE_MAX_SAMPLE_TYPES types are refused.
  */
 struct profile_scan;
@@ -115,7 +115,7 @@ struct profile_relabel {
  * replaced labels used it. Copies everything else byte for byte. Checks the profile first, as profile_scan
  * does. Reads the source once if nothing changes, twice if no label changes, three times if a label changes,
  * and rarely once more. Memory: a byte for each string and twice the largest field (a sample, a string).
- * ERR_FAILED for a field of more than 16 MiB, and for more than 250 different keys.
+ * ERR_FAILED for a field of more than 16 MiB, and for more than 250 different keys of labels.
  *
  * *ret has the number of changed labels, changed strings and dropped fields. If all are 0, nothing was
  * written.
@@ -138,15 +138,15 @@ struct trace_summary {
     unsigned minor;       /* the 22 of `go 1.22 trace` */
     uint64_t batches;     /* buffers of the runtime */
     uint64_t generations; /* from 1.22 on: parts that can be read independently, about one each second */
-    uint64_t events;      /* up to 1.21 */
+    uint64_t events;      /* only up to 1.21 */
 };
 
 /*
- * Checks in constant memory that a trace, fed in pieces of any size, is complete. Reads its batches (versions
- * 22, 23, 25, 26) or its events (11, 19, 21) to the end, and requires what the runtime always writes: the
- * clock's frequency; from 22 on also strings in every generation; from 26 on also the mark that ends a
- * generation. For another version it checks only the header. After a failure every call returns the same
- * error.
+ * Checks in constant memory that a trace, fed in pieces of any size, is complete. Reads its batches (minor
+ * versions 22, 23, 25, 26) or its events (11, 19, 21) to the end, and requires what the runtime always
+ * writes: the clock's frequency; from 22 on also strings in every generation; from 26 on also the mark that
+ * ends a generation. For another version it checks only the header. After a failure every call returns the
+ * same error.
  *
  * It does not detect: a wrong byte inside a batch, which it skips; a cut between two generations; before 26 a
  * cut between two batches, once the last generation has its clock and strings (a busy program writes some of

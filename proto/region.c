@@ -118,11 +118,11 @@ static int inflate_region(const unsigned char *p, size_t n, uint64_t max_bytes, 
                           struct err *err)
 {
     uint64_t plausible = PLAUSIBLE_AT_LEAST + (uint64_t)n * PLAUSIBLE_RATIO;
-    uint64_t most = plausible < max_bytes ? plausible : max_bytes;
+    uint64_t limit = plausible < max_bytes ? plausible : max_bytes;
     struct err why = ERR_INIT;
-    if (region_map(r, guess_size(p, n, most), &why) == 0 && inflate_all(p, n, most, r, &why) == 0)
+    if (region_map(r, guess_size(p, n, limit), &why) == 0 && inflate_all(p, n, limit, r, &why) == 0)
         return 0;
-    if (why.kind == ERR_LIMIT && most == plausible)
+    if (why.kind == ERR_LIMIT && limit == plausible)
         err_hint(&why,
                  "an ordinary profile of its size inflates to less; if you trust the file, gunzip it first");
     region_release(r);

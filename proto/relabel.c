@@ -129,7 +129,8 @@ static struct label read_label(const struct wire_field *label)
     return l;
 }
 
-/* Finds the slot of that key, or the empty slot for it. There is always an empty one. */
+/* Finds the slot of that key, or the empty slot for it. There is always an empty one, because KEY_SLOTS
+ * exceeds MAX_KEYS. */
 static struct key *find_key(struct relabel *r, uint64_t index)
 {
     size_t i = (size_t)(index * UINT64_C(0x9e3779b97f4a7c15) >> 32) % KEY_SLOTS;
@@ -200,12 +201,12 @@ static int check_strings(struct relabel *r, const struct field *f, struct err *e
  * another pass. */
 static int find_replaced_keys(struct relabel *r, bool *ret_any, struct err *err)
 {
-    struct profile_summary sum = {0};
+    struct profile_summary summary = {0};
     r->scan = profile_scan_new(err);
     int rc = r->scan ? run_pass(r, find_keys, err) : -1;
     if (rc == 0)
-        rc = profile_scan_finish(r->scan, &sum, err);
-    r->found.unknown = sum.unknown;
+        rc = profile_scan_finish(r->scan, &summary, err);
+    r->found.unknown = summary.unknown;
     profile_scan_free(r->scan);
     r->scan = NULL;
     bool late = false;
@@ -242,12 +243,12 @@ static void mark_sample_uses(struct relabel *r, const struct wire_field *sample)
     }
 }
 
-/* Marks the strings that the fields `which` of a message refer to. Bit n of `which` is field n. */
-static void mark_fields(struct relabel *r, struct wire w, unsigned which)
+/* Marks the strings that some fields of a message refer to. Bit n of `field_bits` is field n. */
+static void mark_fields(struct relabel *r, struct wire w, unsigned field_bits)
 {
     struct wire_field f;
     while (next_field(&w, &f))
-        if (f.number < 32 && f.type == WIRE_NUMBER && (which >> f.number & 1))
+        if (f.number < 32 && f.type == WIRE_NUMBER && (field_bits >> f.number & 1))
             mark_use(r, f.value, USE_KEPT);
 }
 
@@ -261,20 +262,20 @@ static void mark_packed(struct relabel *r, struct wire w)
 static int mark_uses(struct relabel *r, const struct field *f, struct err *err)
 {
     /* The string fields of sample and period types, mappings and functions. */
-    static const unsigned inside[] = {
+    static const unsigned nested[] = {
         [1] = 1 << 1 | 1 << 2, [3] = 1 << 5 | 1 << 6, [5] = 1 << 2 | 1 << 3 | 1 << 4, [11] = 1 << 1 | 1 << 2};
     enum { COMMENT = 13 };
-    const unsigned own = 1 << 7 | 1 << 8 | 1 << COMMENT | 1 << 14 | 1 << 15;
+    const unsigned top_level = 1 << 7 | 1 << 8 | 1 << COMMENT | 1 << 14 | 1 << 15;
     (void)err;
     const struct wire_field *b = &f->body;
     if (b->number == PROFILE_SAMPLE)
         mark_sample_uses(r, b);
     else if (b->type == WIRE_LENGTH && b->number == COMMENT)
         mark_packed(r, wire_of_field(b));
-    else if (b->type == WIRE_LENGTH && b->number < sizeof inside / sizeof *inside)
-        mark_fields(r, wire_of_field(b), inside[b->number]);
+    else if (b->type == WIRE_LENGTH && b->number < sizeof nested / sizeof *nested)
+        mark_fields(r, wire_of_field(b), nested[b->number]);
     else
-        mark_fields(r, wire_of(f->p, f->n), own);
+        mark_fields(r, wire_of(f->p, f->n), top_level);
     return 0;
 }
 
@@ -308,7 +309,7 @@ static void renumber_label(struct relabel *r, uint64_t key)
 }
 
 /* Builds a copy of the sample in r->sample, in which replaced labels refer to the replacement string.
- * *ret_changed: a label was replaced. */
+ * *ret_changed becomes true if a label was replaced. */
 static int renumber_sample(struct relabel *r, const struct wire_field *sample, bool *ret_changed,
                            struct err *err)
 {

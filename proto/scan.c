@@ -6,9 +6,9 @@
  * A field is a tag, then a number, or a length and a region: a message (opened), a string, packed numbers or
  * bytes to skip. One table has the role of each field.
  *
- * Names are indices into the string table, which is usually last. The scan stores a string if a name already
- * refers to it. An encoder may write the table first, so the scan always stores the first HEAD_SIZE bytes of
- * the table.
+ * The names in the summary are indices into the string table, which is usually last. The scan stores a string
+ * if a name already refers to it. An encoder may write the table first, so the scan always stores the first
+ * HEAD_SIZE bytes of the table.
  */
 #include "proto/proto.h"
 
@@ -49,7 +49,7 @@ static const char *const kind_names[] = {
     [FUNCTION] = "a function",
 };
 
-/* The role of a field. wire_fits depends on the order. */
+/* The role of a field. wire_fits and read_length depend on the order. */
 enum role {
     UNKNOWN, /* any wire type, skipped */
     NUMBER,  /* this role and those up to PERIOD: one number */
@@ -128,9 +128,9 @@ struct profile_scan {
     uint64_t at;
 
     enum state state;
-    unsigned role;    /* role of the current field */
-    uint64_t item_at; /* offset of that field */
-    uint64_t number;  /* the number in progress: its low `shift` bits are known */
+    unsigned role;     /* role of the current field */
+    uint64_t field_at; /* offset of that field */
+    uint64_t number;   /* the number in progress: its low `shift` bits are known */
     unsigned shift;
     uint64_t region_end; /* in the IN_ states */
     struct {
@@ -139,7 +139,7 @@ struct profile_scan {
     } open[3]; /* profile, sample or location, label or line */
     unsigned depth;
 
-    struct profile_summary sum;
+    struct profile_summary summary;
     int64_t totals[PROFILE_MAX_SAMPLE_TYPES];
     struct {
         uint64_t at;
@@ -184,14 +184,14 @@ void profile_scan_free(struct profile_scan *s)
 
 #define AT "at byte %llu: "
 
-static unsigned long long item_at(const struct profile_scan *s)
+static unsigned long long field_at(const struct profile_scan *s)
 {
-    return s->item_at;
+    return s->field_at;
 }
 
 /* ---- strings and names ---- */
 
-static void string_text(struct profile_scan *s, const void *p, size_t n)
+static void add_string_text(struct profile_scan *s, const void *p, size_t n)
 {
     size_t room = TEXT_SIZE - s->text_len;
     if (n > room)
@@ -204,8 +204,8 @@ static void string_text(struct profile_scan *s, const void *p, size_t n)
 static void end_string(struct profile_scan *s)
 {
     uint64_t index = s->strings++;
-    if (!s->sum.go_version[0])
-        go_version_of_path(s->text, s->text_len, s->sum.go_version, sizeof s->sum.go_version);
+    if (!s->summary.go_version[0])
+        go_version_of_path(s->text, s->text_len, s->summary.go_version, sizeof s->summary.go_version);
     if (s->head_strings == index && s->text_len + 1 <= HEAD_SIZE - s->head_len) {
         s->head[s->head_len++] = (unsigned char)s->text_len;
         memcpy(s->head + s->head_len, s->text, s->text_len);
@@ -223,7 +223,7 @@ static void end_string(struct profile_scan *s)
 
 /* Copies a name to dst: "?" if its string arrived before the name's index was known and is not in the head.
  */
-static void name_text(const struct profile_scan *s, size_t i, char *dst, size_t cap)
+static void write_name(const struct profile_scan *s, size_t i, char *dst, size_t cap)
 {
     const struct name *name = &s->names[i];
     const char *text = name->found ? name->text : "?";
@@ -243,11 +243,11 @@ static void name_text(const struct profile_scan *s, size_t i, char *dst, size_t 
 static int check_index(struct profile_scan *s, uint64_t index, struct err *err)
 {
     if (index > INT64_MAX)
-        return err_set(err, ERR_FAILED, AT "%s has the string index %lld", item_at(s),
+        return err_set(err, ERR_FAILED, AT "%s has the string index %lld", field_at(s),
                        kind_names[s->open[s->depth].kind], (long long)index);
     if (index > s->index_max) {
         s->index_max = index;
-        s->index_max_at = s->item_at;
+        s->index_max_at = s->field_at;
     }
     return 0;
 }
@@ -271,22 +271,22 @@ static int handle_number(struct profile_scan *s, uint64_t number, struct err *er
         record_value(s, (int64_t)number);
         return 0;
     case TIME:
-        s->sum.time_ns = (int64_t)number;
+        s->summary.time_ns = (int64_t)number;
         return 0;
     case DURATION:
-        s->sum.duration_ns = (int64_t)number;
+        s->summary.duration_ns = (int64_t)number;
         return 0;
     case PERIOD:
-        s->sum.period = (int64_t)number;
+        s->summary.period = (int64_t)number;
         return 0;
     case TYPE_INDEX:
-        s->names[2 * s->sum.n_types - 2].index = number;
+        s->names[2 * s->summary.n_types - 2].index = number;
         return check_index(s, number, err);
     case UNIT_INDEX:
-        s->names[2 * s->sum.n_types - 1].index = number;
+        s->names[2 * s->summary.n_types - 1].index = number;
         return check_index(s, number, err);
     case BUILD_ID_INDEX:
-        if (s->sum.mappings == 1)
+        if (s->summary.mappings == 1)
             s->names[BUILD_ID_NAME].index = number;
         return check_index(s, number, err);
     case INDEX:
@@ -301,24 +301,24 @@ static int begin_message(struct profile_scan *s, enum message_kind kind, struct 
 {
     switch (kind) {
     case SAMPLE_TYPE:
-        if (s->sum.n_types == PROFILE_MAX_SAMPLE_TYPES)
-            return err_set(err, ERR_FAILED, AT "more than %d sample types", item_at(s),
+        if (s->summary.n_types == PROFILE_MAX_SAMPLE_TYPES)
+            return err_set(err, ERR_FAILED, AT "more than %d sample types", field_at(s),
                            PROFILE_MAX_SAMPLE_TYPES);
-        s->sum.n_types++;
+        s->summary.n_types++;
         break;
     case SAMPLE:
-        s->sum.samples++;
-        s->sample.at = s->item_at;
+        s->summary.samples++;
+        s->sample.at = s->field_at;
         s->sample.values = s->sample.depth = 0;
         break;
     case MAPPING:
-        s->sum.mappings++;
+        s->summary.mappings++;
         break;
     case LOCATION:
-        s->sum.locations++;
+        s->summary.locations++;
         break;
     case FUNCTION:
-        s->sum.functions++;
+        s->summary.functions++;
         break;
     default:
         break;
@@ -333,12 +333,12 @@ static void end_message(struct profile_scan *s, enum message_kind kind)
     s->has_whole_type = s->has_whole_type || kind == SAMPLE_TYPE;
     if (kind != SAMPLE)
         return;
-    if (s->sample.depth > s->sum.max_depth) {
-        s->sum.max_depth = s->sample.depth;
-        s->sum.samples_at_max = 0;
+    if (s->sample.depth > s->summary.max_depth) {
+        s->summary.max_depth = s->sample.depth;
+        s->summary.samples_at_max = 0;
     }
-    s->sum.samples_at_max += s->sample.depth == s->sum.max_depth;
-    if (s->sum.samples == 1)
+    s->summary.samples_at_max += s->sample.depth == s->summary.max_depth;
+    if (s->summary.samples == 1)
         s->first_sample = s->sample;
     else if (s->sample.values != s->first_sample.values && s->wrong_sample.at == 0)
         s->wrong_sample = s->sample;
@@ -355,12 +355,12 @@ static inline size_t piece_left(const struct profile_scan *s, uint64_t limit)
 
 static int number_too_long(const struct profile_scan *s, struct err *err)
 {
-    return err_set(err, ERR_FAILED, AT "a number of more than 10 bytes", item_at(s));
+    return err_set(err, ERR_FAILED, AT "a number of more than 10 bytes", field_at(s));
 }
 
 static int number_cut(const struct profile_scan *s, struct err *err)
 {
-    return err_set(err, ERR_FAILED, AT "a number continues after the end of %s", item_at(s),
+    return err_set(err, ERR_FAILED, AT "a number continues after the end of %s", field_at(s),
                    kind_names[s->open[s->depth].kind]);
 }
 
@@ -409,7 +409,7 @@ static int begin_region(struct profile_scan *s, enum state state, uint64_t n, st
 {
     uint64_t left = s->open[s->depth].end - s->at;
     if (n > left)
-        return err_set(err, ERR_FAILED, AT "a field of %llu bytes where %s has %llu left", item_at(s),
+        return err_set(err, ERR_FAILED, AT "a field of %llu bytes where %s has %llu left", field_at(s),
                        (unsigned long long)n, kind_names[s->open[s->depth].kind], (unsigned long long)left);
     s->region_end = s->at + n;
     end_number(s, state);
@@ -435,7 +435,7 @@ static int read_tag(struct profile_scan *s, struct err *err)
 {
     bool done = false;
     if (s->shift == 0)
-        s->item_at = s->at;
+        s->field_at = s->at;
     if (read_varint(s, s->open[s->depth].end, &done, err))
         return -1;
     if (!done)
@@ -444,11 +444,11 @@ static int read_tag(struct profile_scan *s, struct err *err)
     unsigned wire = s->number & 7;
     enum message_kind kind = s->open[s->depth].kind;
     if (s->number > UINT32_MAX || s->shift > LENGTH_MAX_SHIFT || field == 0)
-        return err_set(err, ERR_FAILED, AT "%s has a field with a bad number", item_at(s), kind_names[kind]);
+        return err_set(err, ERR_FAILED, AT "%s has a field with a bad number", field_at(s), kind_names[kind]);
     s->role = field < MAX_FIELD ? fields[kind][field] : UNKNOWN;
-    s->sum.unknown += s->role == UNKNOWN;
+    s->summary.unknown += s->role == UNKNOWN;
     if (!wire_fits(s->role, wire))
-        return err_set(err, ERR_FAILED, AT "field %u of %s has wire type %u", item_at(s), (unsigned)field,
+        return err_set(err, ERR_FAILED, AT "field %u of %s has wire type %u", field_at(s), (unsigned)field,
                        kind_names[kind], wire);
     if (wire == WIRE_FIXED32 || wire == WIRE_FIXED64)
         return begin_region(s, IN_SKIPPED, wire == WIRE_FIXED32 ? 4 : 8, err);
@@ -528,7 +528,7 @@ static int read_length(struct profile_scan *s, struct err *err)
         return 0;
     uint64_t n = s->number;
     if (s->shift > LENGTH_MAX_SHIFT || n > INT32_MAX - 5)
-        return err_set(err, ERR_FAILED, AT "a field of more than 2 GiB", item_at(s));
+        return err_set(err, ERR_FAILED, AT "a field of more than 2 GiB", field_at(s));
     if (s->role >= MESSAGE)
         return open_message(s, (enum message_kind)(s->role - MESSAGE), n, err);
     if (s->role == UNKNOWN)
@@ -536,7 +536,7 @@ static int read_length(struct profile_scan *s, struct err *err)
     if (s->role != STRING)
         return begin_region(s, IN_PACKED, n, err);
     if (s->strings == 0 && n > 0)
-        return err_set(err, ERR_FAILED, AT "the first string is not empty", item_at(s));
+        return err_set(err, ERR_FAILED, AT "the first string is not empty", field_at(s));
     s->text_len = 0;
     return begin_region(s, IN_STRING, n, err);
 }
@@ -546,7 +546,7 @@ static void read_region(struct profile_scan *s)
 {
     size_t n = piece_left(s, s->region_end);
     if (s->state == IN_STRING)
-        string_text(s, s->p, n);
+        add_string_text(s, s->p, n);
     s->p += n;
     s->at += n;
 }
@@ -602,16 +602,16 @@ int profile_scan_feed(struct profile_scan *s, const void *p, size_t n, struct er
 static int check_values(const struct profile_scan *s, struct err *err)
 {
     uint64_t at = s->first_sample.at, values = s->first_sample.values;
-    if (s->sum.samples == 0)
+    if (s->summary.samples == 0)
         return 0;
-    if (values == s->sum.n_types) {
+    if (values == s->summary.n_types) {
         if (s->wrong_sample.at == 0)
             return 0;
         at = s->wrong_sample.at;
         values = s->wrong_sample.values;
     }
     return err_set(err, ERR_FAILED, AT "a sample has %llu values, the profile has %zu sample types",
-                   (unsigned long long)at, (unsigned long long)values, s->sum.n_types);
+                   (unsigned long long)at, (unsigned long long)values, s->summary.n_types);
 }
 
 static int check_complete(const struct profile_scan *s, struct err *err)
@@ -619,7 +619,7 @@ static int check_complete(const struct profile_scan *s, struct err *err)
     if (s->state != AT_TAG || s->shift > 0 || s->depth > 0)
         return err_set(err, ERR_FAILED, "cut off inside %s after %llu bytes",
                        kind_names[s->open[s->depth].kind], (unsigned long long)s->at);
-    if (s->sum.n_types == 0)
+    if (s->summary.n_types == 0)
         return err_set(err, ERR_FAILED, "the profile has no sample types");
     if (s->strings == 0)
         return err_set(err, ERR_FAILED, "it has no strings");
@@ -637,20 +637,20 @@ bool profile_scan_has_type(const struct profile_scan *s)
 
 bool profile_scan_has_data(const struct profile_scan *s)
 {
-    return s->sum.samples > 0 || s->strings > 0;
+    return s->summary.samples > 0 || s->strings > 0;
 }
 
 int profile_scan_finish(struct profile_scan *s, struct profile_summary *ret, struct err *err)
 {
     if (profile_scan_feed(s, "", 0, err) || check_complete(s, err))
         return -1;
-    *ret = s->sum;
+    *ret = s->summary;
     for (size_t i = 0; i < ret->n_types; i++) {
         struct profile_sample_type *type = &ret->types[i];
-        name_text(s, 2 * i, type->type, sizeof type->type);
-        name_text(s, 2 * i + 1, type->unit, sizeof type->unit);
+        write_name(s, 2 * i, type->type, sizeof type->type);
+        write_name(s, 2 * i + 1, type->unit, sizeof type->unit);
         type->total = s->totals[i];
     }
-    name_text(s, BUILD_ID_NAME, ret->build_id, sizeof ret->build_id);
+    write_name(s, BUILD_ID_NAME, ret->build_id, sizeof ret->build_id);
     return 0;
 }

@@ -77,27 +77,27 @@ struct trace_scan {
     enum position position;
     char header[TRACE_HEADER_SIZE];
     unsigned type;    /* of the current batch or event */
-    uint64_t item_at; /* offset of the current batch or event */
+    uint64_t part_at; /* offset of the current batch or event */
     uint64_t number;  /* the number in progress: its low `shift` bits are known */
     unsigned shift;
-    uint64_t left;       /* bytes of a batch or text, or arguments */
+    uint64_t left;       /* bytes left of a batch or text, or arguments left of an event */
     uint64_t region_end; /* of sized arguments */
     uint64_t arguments;  /* of the event, so far */
 
-    uint64_t generation; /* the open one; 0: none */
+    uint64_t generation; /* the generation that has not ended; 0: none */
     bool has_clock;      /* the generation (before 1.22 the trace) has a clock's frequency */
     bool has_strings;
 
-    struct trace_summary sum;
+    struct trace_summary summary;
     bool failed;
     struct err why; /* every later call returns it */
 };
 
 #define AT "at byte %llu: "
 
-static unsigned long long item_at(const struct trace_scan *s)
+static unsigned long long part_at(const struct trace_scan *s)
 {
-    return s->item_at;
+    return s->part_at;
 }
 
 struct trace_scan *trace_scan_new(struct err *err)
@@ -146,7 +146,7 @@ int trace_parse_header(const void *p, size_t n, unsigned *ret_minor, struct err 
     return 0;
 }
 
-static enum position format_begin(unsigned minor)
+static enum position first_position(unsigned minor)
 {
     switch (minor) {
     case 11:
@@ -168,9 +168,9 @@ static int read_header(struct trace_scan *s, struct err *err)
     s->header[s->at++] = (char)*s->p++;
     if (s->at < TRACE_HEADER_SIZE)
         return 0;
-    if (trace_parse_header(s->header, TRACE_HEADER_SIZE, &s->sum.minor, err))
+    if (trace_parse_header(s->header, TRACE_HEADER_SIZE, &s->summary.minor, err))
         return -1;
-    s->position = format_begin(s->sum.minor);
+    s->position = first_position(s->summary.minor);
     return 0;
 }
 
@@ -197,7 +197,7 @@ static int end_generation(struct trace_scan *s, struct err *err)
 {
     const char *lacking = missing_in_generation(s);
     if (lacking)
-        return err_set(err, ERR_FAILED, AT "the generation that ends here lacks %s", item_at(s), lacking);
+        return err_set(err, ERR_FAILED, AT "the generation that ends here lacks %s", part_at(s), lacking);
     s->generation = 0;
     s->has_clock = s->has_strings = false;
     return 0;
@@ -205,12 +205,12 @@ static int end_generation(struct trace_scan *s, struct err *err)
 
 static int read_batch_type(struct trace_scan *s, struct err *err)
 {
-    s->item_at = s->at++;
+    s->part_at = s->at++;
     s->type = *s->p++;
-    if (s->type == END_OF_GENERATION && s->sum.minor >= 26)
+    if (s->type == END_OF_GENERATION && s->summary.minor >= 26)
         return end_generation(s, err);
     if (s->type != BATCH && s->type != EXPERIMENTAL_BATCH)
-        return err_set(err, ERR_FAILED, AT "expected the start of a batch, found the type %u", item_at(s),
+        return err_set(err, ERR_FAILED, AT "expected the start of a batch, found the type %u", part_at(s),
                        s->type);
     s->position = s->type == BATCH ? BATCH_GENERATION : BATCH_EXPERIMENT;
     return 0;
@@ -228,14 +228,14 @@ static int read_batch_experiment(struct trace_scan *s, struct err *err)
 static int read_batch_generation(struct trace_scan *s, uint64_t generation, struct err *err)
 {
     /* Before 1.26 only the start of the next generation marks the end of one. */
-    bool follows = s->sum.minor < 26 && generation == s->generation + 1;
+    bool follows = s->summary.minor < 26 && generation == s->generation + 1;
     if (generation == 0 || (s->generation && generation != s->generation && !follows))
         return err_set(err, ERR_FAILED,
-                       AT "a batch of generation %llu, the previous batch has generation %llu", item_at(s),
+                       AT "a batch of generation %llu, the previous batch has generation %llu", part_at(s),
                        (unsigned long long)generation, (unsigned long long)s->generation);
     if (s->generation && follows && end_generation(s, err))
         return -1;
-    s->sum.generations += s->generation == 0;
+    s->summary.generations += s->generation == 0;
     s->generation = generation;
     s->position = BATCH_THREAD;
     return 0;
@@ -251,9 +251,9 @@ static int read_batch_number(struct trace_scan *s, uint64_t number, struct err *
 static int read_batch_size(struct trace_scan *s, uint64_t size, struct err *err)
 {
     if (size > BATCH_MAX)
-        return err_set(err, ERR_FAILED, AT "a batch has %llu bytes, which is too many", item_at(s),
+        return err_set(err, ERR_FAILED, AT "a batch has %llu bytes, which is too many", part_at(s),
                        (unsigned long long)size);
-    s->sum.batches++;
+    s->summary.batches++;
     s->left = size;
     if (size == 0)
         s->position = BATCH_TYPE;
@@ -266,7 +266,7 @@ static int read_batch_first_byte(struct trace_scan *s, struct err *err)
 {
     (void)err;
     s->has_strings |= *s->p == STRINGS;
-    s->has_clock |= *s->p == (s->sum.minor < 25 ? FREQUENCY : SYNC);
+    s->has_clock |= *s->p == (s->summary.minor < 25 ? FREQUENCY : SYNC);
     s->position = BATCH_REST;
     return 0;
 }
@@ -295,12 +295,12 @@ static int skip_batch_rest(struct trace_scan *s, struct err *err)
 
 static int read_event_type(struct trace_scan *s, struct err *err)
 {
-    s->item_at = s->at++;
-    unsigned byte = *s->p++, last = s->sum.minor < 19 ? EVENT_LOG : EVENT_CPU_SAMPLE;
+    s->part_at = s->at++;
+    unsigned byte = *s->p++, last = s->summary.minor < 19 ? EVENT_LOG : EVENT_CPU_SAMPLE;
     s->type = byte & 63;
     if (s->type == 0 || s->type > last)
-        return err_set(err, ERR_FAILED, AT "an event of the unknown type %u", item_at(s), s->type);
-    s->sum.events++;
+        return err_set(err, ERR_FAILED, AT "an event of the unknown type %u", part_at(s), s->type);
+    s->summary.events++;
     s->arguments = 0;
     s->left = (byte >> 6) + 1; /* the byte does not count the first argument */
     if (s->type == EVENT_STRING)
@@ -314,9 +314,9 @@ static int end_event(struct trace_scan *s, struct err *err)
 {
     bool right = s->type == EVENT_STACK ? s->arguments % 4 == 2 : s->arguments == arguments_of[s->type];
     if (!right)
-        return err_set(err, ERR_FAILED, AT "an event of type %u with %llu arguments", item_at(s), s->type,
+        return err_set(err, ERR_FAILED, AT "an event of type %u with %llu arguments", part_at(s), s->type,
                        (unsigned long long)s->arguments);
-    s->sum.batches += s->type == EVENT_BATCH;
+    s->summary.batches += s->type == EVENT_BATCH;
     s->has_clock |= s->type == EVENT_FREQUENCY;
     s->position = s->type == EVENT_LOG ? TEXT_SIZE : EVENT_TYPE;
     return 0;
@@ -332,7 +332,7 @@ static int read_event_argument(struct trace_scan *s, uint64_t number, struct err
 static int read_event_size(struct trace_scan *s, uint64_t size, struct err *err)
 {
     if (size > BATCH_MAX)
-        return err_set(err, ERR_FAILED, AT "an event has %llu bytes, which is too many", item_at(s),
+        return err_set(err, ERR_FAILED, AT "an event has %llu bytes, which is too many", part_at(s),
                        (unsigned long long)size);
     s->region_end = s->at + size;
     s->position = EVENT_SIZED_ARGUMENT;
@@ -344,14 +344,14 @@ static int read_sized_argument(struct trace_scan *s, uint64_t number, struct err
     (void)number;
     s->arguments++;
     if (s->at > s->region_end)
-        return err_set(err, ERR_FAILED, AT "an event's last argument continues after its end", item_at(s));
+        return err_set(err, ERR_FAILED, AT "an event's last argument continues after its end", part_at(s));
     return s->at == s->region_end ? end_event(s, err) : 0;
 }
 
 static int read_string_id(struct trace_scan *s, uint64_t id, struct err *err)
 {
     if (id == 0)
-        return err_set(err, ERR_FAILED, AT "a string with the number 0", item_at(s));
+        return err_set(err, ERR_FAILED, AT "a string with the number 0", part_at(s));
     s->position = TEXT_SIZE;
     return 0;
 }
@@ -360,7 +360,7 @@ static int read_text_size(struct trace_scan *s, uint64_t size, struct err *err)
 {
     if (size > TEXT_MAX || (size == 0 && s->type == EVENT_STRING))
         return err_set(err, ERR_FAILED, AT "a string has %llu bytes, which are too few or too many",
-                       item_at(s), (unsigned long long)size);
+                       part_at(s), (unsigned long long)size);
     s->left = size;
     s->position = size ? TEXT : EVENT_TYPE;
     return 0;
@@ -412,7 +412,7 @@ static int read_number(struct trace_scan *s, bool *ret_done, struct err *err)
         unsigned byte = *s->p++;
         s->at++;
         if (s->shift == LAST_SHIFT && byte > 1)
-            return err_set(err, ERR_FAILED, AT "a number of more than 64 bits", item_at(s));
+            return err_set(err, ERR_FAILED, AT "a number of more than 64 bits", part_at(s));
         s->number |= (uint64_t)(byte & 0x7f) << s->shift;
         s->shift += 7;
         done = byte < 0x80;
@@ -457,7 +457,7 @@ static const char *missing_in_trace(const struct trace_scan *s)
         return s->has_clock ? NULL : "its clock's frequency";
     if (s->position == UNKNOWN_FORMAT || s->generation == 0)
         return NULL;
-    return s->sum.minor >= 26 ? "the end of its last generation" : missing_in_generation(s);
+    return s->summary.minor >= 26 ? "the end of its last generation" : missing_in_generation(s);
 }
 
 static int check_complete(const struct trace_scan *s, struct err *err)
@@ -481,6 +481,6 @@ int trace_scan_finish(struct trace_scan *s, struct trace_summary *ret, struct er
 {
     if (trace_scan_feed(s, "", 0, err) || check_complete(s, err))
         return -1;
-    *ret = s->sum;
+    *ret = s->summary;
     return 0;
 }

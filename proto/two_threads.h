@@ -10,9 +10,9 @@
 /* Processes the samples from begin to before end. */
 typedef int two_threads_fn(void *ctx, size_t begin, size_t end, struct err *err);
 
-/* Returns whether two threads process samples faster than one. `n_locations`: the sum of the depths of their
- * stacks. `threads`: 1 or 2 forces the result; 0 chooses two threads for more than 300,000 locations, if two
- * processors are available. */
+/* Returns whether two threads process samples faster than one. `n_locations`: the sum of the depths of all
+ * their stacks. `threads`: 1 or 2 forces the result; 0 chooses two threads for more than 300,000 locations,
+ * if two processors are available. */
 bool two_threads_are_faster(size_t n_locations, unsigned threads);
 
 /* Calls fn for the first half with `first` and for the second half with `second`, in parallel. With a NULL

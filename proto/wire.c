@@ -52,6 +52,6 @@ bool wire_read_long_field(struct wire *w, struct wire_field *ret)
 
 void wire_append_number(struct buf *b, uint64_t v)
 {
-    unsigned char bytes_of[WIRE_NUMBER_SIZE];
-    buf_add(b, bytes_of, (size_t)(wire_write_number(bytes_of, v) - bytes_of));
+    unsigned char bytes[WIRE_NUMBER_SIZE];
+    buf_add(b, bytes, (size_t)(wire_write_number(bytes, v) - bytes));
 }

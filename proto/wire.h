@@ -1,7 +1,7 @@
 /*
  * Reads and writes protobuf's wire format in memory.
  *
- * Source: protobuf.dev, "Encoding". Groups (wire types 3 and 4) are refused, as google/pprof does.
+ * Source: protobuf.dev, "Encoding". Groups (wire types 3 and 4) are refused, as in google/pprof.
  */
 #ifndef PROTO_WIRE_H
 #define PROTO_WIRE_H
@@ -41,7 +41,7 @@ static inline struct wire wire_of_field(const struct wire_field *f)
     return (struct wire){f->p, f->p + f->n};
 }
 
-/* Reads at most ten bytes; drops the bits of the tenth that do not fit into 64 bits. */
+/* Reads a number of at most ten bytes. Drops the bits of the tenth byte that do not fit into 64 bits. */
 bool wire_read_long_number(struct wire *w, uint64_t *ret);
 
 static inline bool wire_read_number(struct wire *w, uint64_t *ret)
