@@ -187,8 +187,8 @@ int fd_unix_address(const char *path, struct sockaddr_un *ret, struct err *err)
     size_t n = strlen(path);
     if (n >= sizeof address.sun_path)
         return err_set(err, ERR_FAILED,
-                       "%s: the path of a Unix socket may have at max_piece %zu bytes; this path has %zu",
-                       path, sizeof address.sun_path - 1, n);
+                       "%s: the path of a Unix socket may have at most %zu bytes; this path has %zu", path,
+                       sizeof address.sun_path - 1, n);
     memcpy(address.sun_path, path, n);
     *ret = address;
     return 0;

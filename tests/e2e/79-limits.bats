@@ -59,6 +59,95 @@ setup_file() { e2e_setup_file; }
     done
 }
 
+# Writes the manifest of b.tar.gz with a claim: a failed item of 1 TB. Makes c.tar.gz and d.partial of it.
+claim_bytes() {
+    rm -rf x d.partial
+    mkdir x && tar xzf b.tar.gz -C x && mv x/* d.partial
+    python3 - <<'PY'
+import json
+
+m = json.load(open("d.partial/manifest.json"))
+m["hosts"][0]["services"][0]["items"].append({"kind": "cpu", "status": "failed", "error": "x", "bytes": 10**12})
+json.dump(m, open("d.partial/manifest.json", "w"))
+PY
+    chmod -R go= d.partial
+    (cd d.partial && tar czf ../c.tar.gz --format=ustar --transform 's,^,b/,' manifest.json README.md report.html h/s/heap.pb.gz)
+}
+
+@test "a size that a manifest claims does not raise the limits of the page that resume draws" {
+    [[ $profgrab_program == */gcc/* || $profgrab_program == */clang/* ]] || skip 'strace and sanitizers exclude each other'
+    local earlier limits
+    printf 'version: 1\nservices: { s: { port: %s }, t: { port: 1 } }\nhosts: { h: { connect: direct, address: 127.0.0.1, services: [s, t] } }\n' \
+        "$RIG_PORT_rude" >inventory.yaml
+    chmod 600 inventory.yaml
+    run_profgrab -i inventory.yaml -o b.tar.gz --host h heap
+    assert_status 3
+    claim_bytes
+    sed -i "s/port: 1 /port: $RIG_PORT_rude /" inventory.yaml
+    for earlier in c.tar.gz d.partial; do
+        run --separate-stderr strace -f -e trace=prlimit64,setrlimit -o trace "$profgrab_program" resume -q -y -i inventory.yaml "$earlier"
+        assert_status 0
+        limits=$(sed -n 's/.*RLIMIT_CPU, {rlim_cur=\([0-9]*\).*/\1/p' trace)
+        assert_equal "$limits" 10
+    done
+}
+
+@test "holes of a file count in no limit: each command refuses it or takes at most 10 s and 300 MB" {
+    mkdir sparse
+    printf 'a\0b' >sparse/cmdline.txt
+    truncate -s 3G sparse/cmdline.txt
+    run_bounded bundle create -o b.tar.gz sparse
+    assert_status 1
+    assert_stderr_has 'sparse/cmdline.txt is a sparse file, and the holes of the files come to more than 256 MiB'
+    [[ ! -e b.tar.gz && ! -e b.partial ]]
+    printf 'goroutine 1 [running]:\nmain.f(...)\n\t/a.go:1 +0x1\n\n' >dump.txt
+    printf '\x0a\x04\x08\x01\x10\x02\x32\x00\x32\x01a\x32\x01b' >heap.pb
+    local size command
+    for size in 2G 200M; do
+        truncate -s "$size" dump.txt heap.pb
+        for command in 'goroutines dump.txt' 'view --no-browser dump.txt' 'pprof -top heap.pb' 'merge -f -o merged heap.pb heap.pb' 'diff heap.pb heap.pb'; do
+            # shellcheck disable=SC2086 # words
+            run_bounded $command
+            ((status != 0)) || fail_run "$size: $command: it succeeded"
+        done
+    done
+}
+
+@test "view and goroutines read the manifest of a bundle only in a child process" {
+    [[ $profgrab_program == */gcc/* || $profgrab_program == */clang/* ]] || skip 'strace and sanitizers exclude each other'
+    local words
+    # The manifest has 400 kB that do not compress. A process that looks only for the type of the file reads less than 40 kB.
+    python3 - <<'PY'
+import io, json, os, tarfile
+
+dump = b"goroutine 1 [running]:\nmain.f(...)\n\t/a.go:1 +0x1\n"
+item = {"kind": "goroutines", "status": "ok", "file": "h/s/goroutines.txt", "bytes": len(dump)}
+m = {"format": "profgrab-bundle", "version": 1, "name": "b", "reason": os.urandom(200000).hex(),
+     "hosts": [{"name": "h", "services": [{"name": "s", "items": [item, {**item, "file": "h/s/goroutines.2.txt"}]}]}], "files": []}
+with tarfile.open("b.tar.gz", "w:gz", format=tarfile.USTAR_FORMAT) as bundle:
+    for name, data in (("manifest.json", json.dumps(m).encode()), ("h/s/goroutines.txt", dump), ("h/s/goroutines.2.txt", dump)):
+        member = tarfile.TarInfo("b/" + name)
+        member.size, member.mode = len(data), 0o600
+        bundle.addfile(member, io.BytesIO(data))
+PY
+    for words in 'goroutines b.tar.gz' 'view --no-browser b.tar.gz:*' 'view --no-browser b.tar.gz b.tar.gz' 'report --text b.tar.gz'; do
+        # shellcheck disable=SC2086 # words
+        run --separate-stderr strace -f -e trace=read,prctl -P b.tar.gz -o trace "$profgrab_program" $words
+        assert_status 0
+        python3 - <<'PY'
+import re
+
+read = {}
+for line in open("trace"):
+    if found := re.match(r"(\d+) .*= (\d+)$", line.rstrip()):
+        read[found[1]] = read.get(found[1], 0) + int(found[2])
+first = next(iter(read))
+print(read)
+assert read[first] < 40000 and max(read.values()) > 100000, read
+PY
+    done
+}
+
 @test "bodies that inflate a thousandfold take at most 10 s and 300 MB in a check and in bundle create" {
     mkdir d
     hostile_file one.pb.gz inflating

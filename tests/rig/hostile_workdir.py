@@ -60,13 +60,16 @@ elif kind == "items":
 elif kind == "planned":
     hosts = [services("h", ["s"])]
     hosts[0]["services"][0]["planned"] = [{"kind": "heap"}] * 150000
-elif kind == "left":  # A profile that inflates a thousandfold, which the manifest plans very often and does not record.
+elif kind == "left":  # A profile that inflates a thousandfold, which the manifest plans very often and does not record; and a large hole.
     make_file("h/s/heap.pb.gz")
     with open(top + "/h/s/heap.pb.gz", "wb") as out:
         out.write(gzip.compress(b"\x0a\x04\x08\x01\x10\x02\x32\x00" + b"\x32\x01a" * 2, mtime=0))
         out.write(gzip.compress(b"\x32\x00" * (2 << 20), mtime=0) * 30)
     hosts = [services("h", ["s"])]
-    hosts[0]["services"][0]["planned"] = [{"kind": "heap"}] * 200
+    make_file("h/s/cmdline.txt", 200 << 20)
+    with open(top + "/h/s/cmdline.txt", "r+b") as out:
+        out.write(b"a\0b")
+    hosts[0]["services"][0]["planned"] = [{"kind": "cmdline"}] + [{"kind": "heap"}] * 200
 elif kind == "deep":
     os.makedirs(top + "/d" * 60)
 elif kind == "braces":

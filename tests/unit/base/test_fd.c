@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
@@ -323,6 +324,27 @@ static void threads_start_with_signals_blocked(void **state)
     }
 }
 
+static void holes_are_not_bytes_on_disk(void **state)
+{
+    char *path = scratch_file(*state, "f", "0123456789", 10);
+    char byte;
+    int fd = file_open(path, NULL);
+    assert_int_equal(fd_bytes_on_disk(fd), 10);
+    assert_int_equal(read(fd, &byte, 1), 1);
+    assert_int_equal(truncate(path, 1 << 30), 0);
+    assert_in_range(fd_bytes_on_disk(fd), 1, 1 << 20);
+    assert_int_equal(lseek(fd, 0, SEEK_CUR), 1);
+    assert_in_range(file_bytes_on_disk(path), 1, 1 << 20);
+    fd_close(&fd);
+    assert_int_equal(truncate(path, 0), 0);
+    assert_int_equal(file_bytes_on_disk(path), 0);
+    assert_int_equal(truncate(path, 1 << 30), 0); /* nothing but a hole */
+    assert_int_equal(file_bytes_on_disk(path), 1);
+    assert_int_equal(file_bytes_on_disk(*state), 0);
+    assert_int_equal(file_bytes_on_disk("/dev/null"), 0);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +360,7 @@ int main(void)
         cmocka_unit_test(a_wake_up_pipe_is_readable_until_it_is_drained),
         cmocka_unit_test(a_socket_path_beyond_the_maximum_length_is_refused),
         cmocka_unit_test(threads_start_with_signals_blocked),
+        SCRATCH(holes_are_not_bytes_on_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
