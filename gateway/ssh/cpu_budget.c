@@ -3,10 +3,10 @@
 #include "base/base.h"
 #include "base/banned.h"
 
-#define NS_FIXED INT64_C(2000000000)
+#define NS_FIXED INT64_C(3000000000)
 #define NS_PER_MS INT64_C(10000)
 #define NS_PER_PIECE INT64_C(20000)
-#define NS_PER_BYTE INT64_C(200)
+#define NS_PER_BYTE INT64_C(500)
 
 void cpu_budget_add(struct cpu_budget *b, int64_t n)
 {

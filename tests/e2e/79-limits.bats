@@ -219,7 +219,7 @@ PY
     for kind in unexpected tiny ignore; do
         rig_odd_sshd "flood_$kind" --open --flood "$kind"
         rig_alias "flooding-$kind" "flood_$kind"
-        # On a busy machine the server is slow to cause the 2 s of processor time.
+        # On a busy machine the server is slow to cause the 3 s of processor time.
         run_bounded --batch --via libssh2 --ssh-config "$RIG_SSH_CONFIG" --host "flooding-$kind" --port 1 --timeout 120s heap
         assert_status 1
         assert_stderr_has 'the server sent too much that belongs to no connection'

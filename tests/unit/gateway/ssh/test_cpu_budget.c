@@ -9,12 +9,12 @@
 
 #define MS INT64_C(1000000)
 
-static void a_session_without_data_has_two_seconds(void **state)
+static void a_session_without_data_has_three_seconds(void **state)
 {
     (void)state;
     struct cpu_budget b = {0};
     assert_false(cpu_budget_is_exceeded(&b, 700 * MS));
-    assert_false(cpu_budget_is_exceeded(&b, 2600 * MS));
+    assert_false(cpu_budget_is_exceeded(&b, 3600 * MS));
     assert_true(cpu_budget_is_exceeded(&b, 60000 * MS));
 }
 
@@ -24,7 +24,7 @@ static void data_adds_to_the_budget(void **state)
     struct cpu_budget b = {0};
     assert_false(cpu_budget_is_exceeded(&b, 0));
     cpu_budget_add(&b, 10 << 20);
-    assert_false(cpu_budget_is_exceeded(&b, 4000 * MS));
+    assert_false(cpu_budget_is_exceeded(&b, 8000 * MS));
     assert_true(cpu_budget_is_exceeded(&b, 60000 * MS));
 }
 
@@ -35,7 +35,7 @@ static void each_piece_adds_to_the_budget(void **state)
     assert_false(cpu_budget_is_exceeded(&b, 0));
     for (int i = 0; i < 100000; i++)
         cpu_budget_add(&b, 1);
-    assert_false(cpu_budget_is_exceeded(&b, 3900 * MS));
+    assert_false(cpu_budget_is_exceeded(&b, 4900 * MS));
     assert_true(cpu_budget_is_exceeded(&b, 60000 * MS));
 }
 
@@ -54,7 +54,7 @@ static void failed_calls_do_not_add_to_the_budget(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_session_without_data_has_two_seconds),
+        cmocka_unit_test(a_session_without_data_has_three_seconds),
         cmocka_unit_test(data_adds_to_the_budget),
         cmocka_unit_test(each_piece_adds_to_the_budget),
         cmocka_unit_test(failed_calls_do_not_add_to_the_budget),
