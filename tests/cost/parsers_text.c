@@ -655,6 +655,9 @@ static void read_command(const char *p, size_t n)
     shell_command_release(&c);
 }
 
+/* The largest input of parsers that take about 0.1 s for it. */
+#define SLOW_BYTES ((size_t)256 << 10)
+
 const struct cost_parser cost_text_parsers[] = {
     {"goroutines_read", read_dump, dumps, 18, 0},
     {"goroutines_read of two", read_two_dumps, dumps, 19, 0},
@@ -679,11 +682,11 @@ const struct cost_parser cost_text_parsers[] = {
     {"redact_cmdline", redact_line, secrets, 2, 0},
     {"redact_text", redact_words, secrets, 2, 0},
     {"redact_words", redact_repeats, repeated, 60, 0},
-    {"redact_values", redact_values, values, 320, 0},
-    {"redact_manifest_run", scrub_strings, secrets, 60, 0},
-    {"redact_manifest_run", scrub_strings, repeated, 60, 0},
-    {"redact_member", redact_text_member, secrets, 16, 0},
-    {"redact_member", redact_text_member, repeated, 16, 0},
+    {"redact_values", redact_values, values, 320, SLOW_BYTES},
+    {"redact_manifest_run", scrub_strings, secrets, 60, SLOW_BYTES},
+    {"redact_manifest_run", scrub_strings, repeated, 60, SLOW_BYTES},
+    {"redact_member", redact_text_member, secrets, 16, SLOW_BYTES},
+    {"redact_member", redact_text_member, repeated, 16, SLOW_BYTES},
     {"redact_dump", redact_goroutines, labelled, 2, 0},
     {"redact_dump", redact_goroutines, dumps, 2, 0},
     {"shell_command_parse", read_command, commands, 2, 0},
