@@ -240,6 +240,8 @@ build/fixture/gitlab: $(wildcard tests/gitlab/*)
 	tools/build-fixture gitlab
 build/fixture/ailing: $(wildcard tests/ailing/*)
 	tools/build-fixture ailing
+build/fixture/go-tools:
+	tools/build-fixture go-tools
 
 # Programs for the tests that call one function of the library: hand off a file, copy a bundle, print findings on files.
 $(out)/tests/%: tests/%.c $(out)/libprofgrab.a
@@ -254,7 +256,7 @@ build/rig/softkey.so: tests/rig/softkey.c
 	$(Q)$(CC) $(CPPFLAGS) -std=c17 -O2 -g $(warnings) $(hardening) -shared \
 	    -Wl,-z,relro,-z,now,-z,noexecstack -o $@ $< $(shell pkg-config --cflags --libs libcrypto)
 
-e2e_programs := $(out)/profgrab $(pages) build/fixture/rude build/fixture/gitlab build/fixture/ailing build/rig/softkey.so \
+e2e_programs := $(out)/profgrab $(pages) build/fixture/rude build/fixture/gitlab build/fixture/ailing build/fixture/go-tools build/rig/softkey.so \
     $(addprefix $(out)/tests/,handoff copy findings two_captures)
 e2e-programs: $(e2e_programs)
 

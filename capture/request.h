@@ -14,7 +14,7 @@ struct capture_request {
     const struct selection *selection; /* how the targets were selected, for the manifest */
     struct fetch_access access;        /* without its cancel_fd */
     struct fetch_options options;
-    const char *subject; /* a part of the bundle's default name */
+    const char *subject; /* what was captured, for the bundle's default name (see workdir_new) */
     /* A directory for the bundle, or the path of the bundle, ending in .tar.gz; NULL: the working directory.
      */
     const char *output;

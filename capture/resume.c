@@ -114,7 +114,7 @@ static bool is_incomplete(const struct capture_earlier *e, const struct manifest
     return !manifest_has_all_items(e->manifest, t->host, t->service);
 }
 
-size_t capture_earlier_count_missing(const struct capture_earlier *e)
+size_t capture_earlier_count_incomplete(const struct capture_earlier *e)
 {
     size_t n = 0;
     for (size_t i = 0; i < e->manifest->request.n_targets; i++)
@@ -244,9 +244,9 @@ static int find_baseline_targets(struct capture_earlier *e, struct err *err)
 
 struct recovery {
     struct capture_earlier *earlier;
-    int (*may_check)(void *ctx, const char *directory, uint64_t bytes, struct err *err);
+    int (*check_budget)(void *ctx, const char *directory, uint64_t bytes, struct err *err);
     void *ctx;
-    uint64_t bytes; /* of the last checked file */
+    uint64_t bytes; /* of the last checked file; check_budget adds time for them */
 };
 
 static int recover_target(struct recovery *r, const struct target *t, struct err *err)
@@ -266,7 +266,7 @@ static int recover_target(struct recovery *r, const struct target *t, struct err
                                                     .cancel_fd = e->cancel_fd};
         struct fetch_item item;
         struct err missing = ERR_INIT;
-        rc = r->may_check(r->ctx, dir, r->bytes, err);
+        rc = r->check_budget(r->ctx, dir, r->bytes, err);
         r->bytes = 0;
         if (rc < 0)
             break;
@@ -283,11 +283,11 @@ static int recover_target(struct recovery *r, const struct target *t, struct err
 }
 
 int capture_earlier_recover(struct capture_earlier *e,
-                            int (*may_check)(void *ctx, const char *directory, uint64_t bytes,
-                                             struct err *err),
+                            int (*check_budget)(void *ctx, const char *directory, uint64_t bytes,
+                                                struct err *err),
                             void *ctx, struct err *err)
 {
-    struct recovery recovery = {.earlier = e, .may_check = may_check, .ctx = ctx};
+    struct recovery recovery = {.earlier = e, .check_budget = check_budget, .ctx = ctx};
     struct targets *t = &e->targets;
     size_t n = 0;
     for (size_t i = 0; i < t->n; i++) {
@@ -300,8 +300,9 @@ int capture_earlier_recover(struct capture_earlier *e,
     return find_baseline_targets(e, err);
 }
 
-/* Returns the size of the earlier run's items as this machine measures it. The files of a bundle count with
- * the size of the bundle, because a small bundle may have large files. */
+/* Returns the size of the earlier run's items as this machine measures it. For a bundle, returns the size of
+ * the bundle: the limits grow with this size, and a small bundle that inflates to large files must not raise
+ * them. */
 static uint64_t measure_items(const struct capture_earlier *e)
 {
     return e->is_bundle ? file_bytes_on_disk(e->path)

@@ -39,7 +39,7 @@ int capture_earlier_open(struct capture_earlier *e, struct err *err);
 void capture_earlier_release(struct capture_earlier *e);
 
 /* Returns the number of requested targets that are not complete. */
-size_t capture_earlier_count_missing(const struct capture_earlier *e);
+size_t capture_earlier_count_incomplete(const struct capture_earlier *e);
 /* Adds the names of all hosts of the earlier run to the list, for discovery. */
 int capture_earlier_name_hosts(const struct capture_earlier *e, struct strlist *hosts, struct err *err);
 
@@ -52,12 +52,12 @@ int capture_earlier_choose_targets(struct capture_earlier *e, const struct inven
 /*
  * Records the files that the earlier run could not record before it was killed. Call this before the first
  * connection, because a host may no longer be reachable. Then drops the targets that are complete. Before it
- * checks a file in `directory`, calls `may_check`; `bytes` is the size of the file checked before, or 0. If
- * `may_check` returns -1, returns -1 with the same err.
+ * checks a file in `directory`, calls `check_budget`; `bytes` is the size of the file checked before, or 0.
+ * If `check_budget` returns -1, returns -1 with the same err.
  */
 int capture_earlier_recover(struct capture_earlier *e,
-                            int (*may_check)(void *ctx, const char *directory, uint64_t bytes,
-                                             struct err *err),
+                            int (*check_budget)(void *ctx, const char *directory, uint64_t bytes,
+                                                struct err *err),
                             void *ctx, struct err *err);
 
 /* Works like capture_run, with e->cancel_fd. Uses the targets, kinds and pairs of the earlier run instead of

@@ -13,17 +13,19 @@
 /* The counts of one function name in a profile. */
 struct tally_count {
     int64_t flat, cum;
-    int64_t own;        /* of the samples whose innermost function of the program is this one */
+    int64_t own;        /* of the samples on whose stack this is the program's innermost function */
     int64_t objects;    /* like own, in the sample type that counts objects; 0 without one */
     size_t last_sample; /* number of the last counted sample with this function, from 1 */
 };
 
 #define STACK_FILTER_LISTS 64
 
-/* For each sample, the lists that name a function of the sample's stack. Computed once for all rules. */
+/* For each sample, which lists of function names (findings/functions.h) have a function of its stack.
+ * Computed once for all rules. */
 struct stack_filter {
     const struct profile *profile;
-    unsigned char *origins; /* enum functions_origin, by the string of the function's name */
+    unsigned char *origins; /* enum functions_origin; the index is that of the function's name in the
+                               profile's strings */
     const char *const *lists[STACK_FILTER_LISTS];
     size_t n_lists;
     uint64_t *matches; /* by sample: one bit for each list */
@@ -43,16 +45,16 @@ struct tally {
     int64_t total, objects;      /* of the counted samples */
     int64_t in_runtime;          /* the part of total in samples whose leaf is a function of the runtime */
     int64_t profilers;           /* the part of total that the profilers spent, see struct tally_choice */
-    struct tally_count *by_name; /* by the string of the function's name */
+    struct tally_count *by_name; /* the index is that of the function's name in the profile's strings */
 };
 
 /*
  * Chooses the samples with a function of `in` and none of `out` anywhere on the stack. NULL `in` chooses all
  * samples, NULL `out` excludes none.
  *
- * A sample with a profiler on its stack is the cost of taking profiles. No `in` chooses such a sample. It
- * counts for the outermost profiler on its stack (runtime/pprof.StartCPUProfile), not for functions of the
- * service. Only tally_top_profiler returns a profiler.
+ * A sample with a profiler on its stack is the cost of taking profiles. A list in `in` never chooses such a
+ * sample; NULL `in` does. It counts for the outermost profiler on its stack (runtime/pprof.StartCPUProfile),
+ * not for functions of the service. Only tally_top_profiler returns a profiler.
  */
 struct tally_choice {
     const char *const *in, *const *out;
@@ -73,12 +75,13 @@ void tally_release(struct tally *tally);
 /* Returns the index of the sample type with that name and unit, or TALLY_NONE. */
 size_t tally_find_type(const struct profile *profile, const char *type, const char *unit);
 
-/* Returns the function with the largest own, except the profilers: the string of its name, or TALLY_NONE if
- * all values are 0. The next three functions also return the string of a name. */
+/* Returns the function with the largest own, except the profilers: the index of its name in the profile's
+ * strings, or TALLY_NONE if all values are 0. The next three functions also return such an index. */
 uint32_t tally_top_own(const struct tally *tally);
 /* Returns the profiler with the largest own. */
 uint32_t tally_top_profiler(const struct tally *tally);
-/* Returns the function with the largest flat, of those with the origin at_least or a later one. */
+/* Returns the function with the largest flat, of those whose origin is `at_least` or stands after it in enum
+ * functions_origin. */
 uint32_t tally_top_flat(const struct tally *tally, enum functions_origin at_least);
 /* Of the program's functions with a cum of at least half of the total, returns the one with the smallest cum;
  * if there is none, returns the one with the largest cum. */

@@ -19,7 +19,7 @@ struct gateway {
     struct gateway_shared *shared; /* NULL: nothing is shared */
     struct route route;
     struct hop *hops;                   /* the hops of the route that we open */
-    struct gateway_hop *hop_facts;      /* the facts about each hop since its first opening */
+    struct gateway_hop *hop_facts;      /* the facts about each hop as its first opening found them */
     size_t n_hops;                      /* the length of both arrays; 0 on a direct route */
     pthread_mutex_t mutex;              /* guards the members below: several threads may use a gateway */
     struct hub *hub;                    /* the last hop's hub, or the direct one; NULL while none is usable */
@@ -44,8 +44,9 @@ static struct hop *last_hop(const struct gateway *gw)
     return &gw->hops[gw->n_hops - 1];
 }
 
-/* Returns the first hop to open. Skips the earlier hops if the user has an open master connection
- * (*ret_has_master), or if our own ssh carries the session: ssh connects through the jump hosts itself. */
+/* Returns the first hop to open: the last one to which the user has an open master connection
+ * (*ret_has_master) or which our own ssh must reach, because ssh connects through the hops before it itself;
+ * else 0. */
 static size_t first_hop(const struct route *route, const struct login_options *options, bool *ret_has_master)
 {
     for (size_t i = route->n_hops; i-- > 0 && route->via != SSH_VIA_LIBSSH2;) {
@@ -180,8 +181,8 @@ const struct gateway_hop *gateway_hop(const struct gateway *gw, size_t i)
     return i < gw->n_hops ? &gw->hop_facts[i] : NULL;
 }
 
-/* Returns the destination for the carrier. On a direct route, replaces "localhost", which means the host,
- * by the address of that host. */
+/* Returns the destination for the carrier. A direct route has no remote side that resolves "localhost":
+ * replaces it by the address of the route's host. */
 static struct destination map_localhost(const struct gateway *gw, const struct destination *to)
 {
     struct destination mapped = *to;

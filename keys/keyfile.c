@@ -240,7 +240,8 @@ static int inspect_pub_file(const char *path, struct keyfile *k, struct err *err
     return why.out_of_memory ? err_nomem(err) : 0;
 }
 
-/* As in ssh, FILE is a private key, or FILE or FILE.pub is the public half of a key that an agent has. */
+/* As in ssh, FILE is a private key. Otherwise FILE itself or FILE.pub is a public key whose private half an
+ * agent may have. */
 int keyfile_inspect(const char *path, struct keyfile *ret, struct err *err)
 {
     struct err why = ERR_INIT;

@@ -21,8 +21,8 @@
  * manifest have no report, and nothing else has changed.
  *
  * `bytes` is the size of the files on disk as this machine measured it: the child's limits grow with it. The
- * sizes in a manifest of an earlier run are a stranger's claims. Files of a bundle count with the size of the
- * bundle, because a small bundle may have large files.
+ * sizes in a manifest of an earlier run are a stranger's claims. For the files of a bundle it is the size of
+ * the bundle: a small bundle that inflates to large files must not raise the limits.
  *
  * Forks a child: no other thread may make a page, hash, or hold a library's lock. `cancel_fd` (or -1) ends
  * the child at once when it becomes readable. If it is readable already, the child has PAGE_AFTER_SIGNAL_MS

@@ -268,10 +268,13 @@ static void warn_mixed(const struct sum *sum)
 {
     if (sum->mixed_files)
         say(sum->callbacks,
-            "warning: the sum is of different programs, one of them %s: name one member to see it alone",
+            "warning: the added profiles are of different programs, one of them %s: name a single profile to "
+            "see it alone",
             sum->file);
     else if (sum->mixed_builds)
-        say(sum->callbacks, "warning: the sum is of different builds of %s: name one member to see it alone",
+        say(sum->callbacks,
+            "warning: the added profiles are of different builds of %s: name a single profile to see it "
+            "alone",
             sum->file);
 }
 
@@ -303,8 +306,8 @@ static int load_sums(const struct load_settings *s, struct sum *sources, struct 
 
 /* Marks the samples of the base (diff_base), scales the profile to the base (normalize), and negates the
  * base. */
-static int negate_base(const struct load_settings *s, struct profile *p, struct profile *base,
-                       struct err *err)
+static int prepare_subtraction(const struct load_settings *s, struct profile *p, struct profile *base,
+                               struct err *err)
 {
     if (s->diff_base && profile_set_label(base, "pprof::base", "true", err) < 0)
         return -1;
@@ -320,13 +323,13 @@ static int negate_base(const struct load_settings *s, struct profile *p, struct 
     return 0;
 }
 
-/* Replaces *p by the difference of *p and *base, and frees these two. *base becomes NULL. On failure, both
- * are NULL or still belong to the caller. */
+/* Subtracts *base from *p: *p becomes a new profile, *base becomes NULL, and both old profiles are freed. On
+ * failure, both are NULL, or both are unchanged and still belong to the caller. */
 static int subtract_base(const struct load_settings *s, struct profile **p, struct profile **base,
                          struct err *err)
 {
     struct profile *both[] = {*p, *base};
-    if (negate_base(s, *p, *base, err) < 0)
+    if (prepare_subtraction(s, *p, *base, err) < 0)
         return -1;
     *p = *base = NULL;
     return report_combine(both, 2, p, err);

@@ -54,7 +54,7 @@ struct report_settings {
     const char *symbol; /* the regular expression of peek and list */
 
     bool call_tree, relative_percentages, compact_labels, mean, normalize, cum;
-    const char *unit; /* "minimum" */
+    const char *unit; /* a unit such as "ms", or "minimum" (the default) */
     const char *source_path, *trim_path;
     const char *sample_index;
     double divide_by;
@@ -94,8 +94,8 @@ struct report_callbacks {
 int report_combine(struct profile **profiles, size_t n, struct profile **ret, struct err *err);
 
 /* Walks each stack from the root, and removes the first frame that matches the profile's drop_frames and not
- * its keep_frames, with all frames that it called. Matching frames before the first other frame stay. Ignores
- * invalid expressions, as upstream does. */
+ * its keep_frames, with all frames that it called. Matching frames at the root stay, up to the first frame
+ * that does not match. Ignores invalid expressions, as upstream does. */
 int report_prune(struct profile *p, struct err *err);
 
 /* Finds the index of the sample type with that name or number, by pprof's rules (NULL or empty: the profile's

@@ -23,14 +23,15 @@
 
 /* An open group. */
 struct level {
-    size_t from;     /* its start in the output */
-    unsigned copies; /* the largest `copies` of its operands so far */
+    size_t from;         /* its start in the output */
+    unsigned max_copies; /* the largest max_copies of its operands so far */
 };
 
 /* The last operand, to which the next repeat applies. Flags may stand between them. */
 struct operand {
-    size_t from, to; /* range in the output, including repeats */
-    unsigned copies; /* the largest product of nested repeat counts; 0: no operand */
+    size_t from, to;     /* range in the output, including repeats */
+    unsigned max_copies; /* how often the nested repeats copy the innermost item, at most: 6 for (?:a{2}){3};
+                            0: no operand */
     unsigned repeats;
 };
 
@@ -62,15 +63,15 @@ static int set_error(const struct parser *p, const char *what, const char *from,
 static void end_operand(struct parser *p)
 {
     struct level *level = &p->levels[p->depth];
-    level->copies = p->last.copies > level->copies ? p->last.copies : level->copies;
-    p->last = (struct operand){.copies = 0};
+    level->max_copies = p->last.max_copies > level->max_copies ? p->last.max_copies : level->max_copies;
+    p->last = (struct operand){.max_copies = 0};
 }
 
-/* Sets the last operand to the output from offset `from` to the end. */
-static void begin_operand(struct parser *p, size_t from, unsigned copies)
+/* Makes the output from offset `from` to the end the last operand. */
+static void set_operand(struct parser *p, size_t from, unsigned max_copies)
 {
     end_operand(p);
-    p->last = (struct operand){.from = from, .to = p->out->len, .copies = copies};
+    p->last = (struct operand){.from = from, .to = p->out->len, .max_copies = max_copies};
 }
 
 /* ---- characters ---------------------------------------------------------------------------------------- */
@@ -307,7 +308,7 @@ static int read_class(struct parser *p)
     }
     p->at++;
     buf_addc(p->out, ']');
-    begin_operand(p, from, 1);
+    set_operand(p, from, 1);
     return 0;
 }
 
@@ -318,7 +319,7 @@ static int open_group(struct parser *p, const char *as)
     end_operand(p);
     if (++p->depth > MAX_DEPTH)
         return set_error(p, "expression nests too deeply", p->all.p, p->end);
-    p->levels[p->depth] = (struct level){.from = p->out->len, .copies = 1};
+    p->levels[p->depth] = (struct level){.from = p->out->len, .max_copies = 1};
     buf_adds(p->out, as);
     return 0;
 }
@@ -392,7 +393,7 @@ static int close_group(struct parser *p)
     const struct level *level = &p->levels[p->depth--];
     p->at++;
     buf_addc(p->out, ')');
-    begin_operand(p, level->from, level->copies);
+    set_operand(p, level->from, level->max_copies);
     return 0;
 }
 
@@ -454,7 +455,7 @@ static int add_repeat(struct parser *p, struct str repeat, unsigned times)
     insert_text(p, o.to, repeat);
     o.to += repeat.n;
     /* A repeat of 0 times resets the product. */
-    o.copies = times ? o.copies * times : 1;
+    o.max_copies = times ? o.max_copies * times : 1;
     o.repeats++;
     p->last = o;
     return 0;
@@ -467,9 +468,9 @@ static int read_repeat(struct parser *p, const char *end, unsigned times)
     p->at = end + (end < p->end && *end == '?');
     if (p->repeat)
         return set_error(p, "invalid nested repetition operator", p->repeat, p->at);
-    if (!p->last.copies)
+    if (!p->last.max_copies)
         return set_error(p, "missing argument to repetition operator", from, p->at);
-    if (p->last.copies * times > MAX_REPEAT)
+    if (p->last.max_copies * times > MAX_REPEAT)
         return set_error(p, "invalid repeat count", from, p->at);
     p->repeat = from;
     return add_repeat(p, (struct str){from, (size_t)(p->at - from)}, times);
@@ -483,7 +484,7 @@ static int read_counted(struct parser *p)
         size_t from = p->out->len;
         p->at++;
         put_rune(p, '{');
-        begin_operand(p, from, 1);
+        set_operand(p, from, 1);
         return 0;
     }
     if (min > MAX_REPEAT || max > MAX_REPEAT || (max >= 0 && min > max))
@@ -504,7 +505,7 @@ static int read_quoted(struct parser *p)
         if (next_rune(p, &c) < 0)
             return -1;
         put_rune(p, c);
-        begin_operand(p, from, 1);
+        set_operand(p, from, 1);
     }
     p->at = end ? end + 2 : p->end;
     return 0;
@@ -515,7 +516,7 @@ static void put_item(struct parser *p, const char *as, size_t n)
     size_t from = p->out->len;
     buf_adds(p->out, as);
     p->at += n;
-    begin_operand(p, from, 1);
+    set_operand(p, from, 1);
 }
 
 static int read_backslash(struct parser *p)
@@ -550,7 +551,7 @@ static int read_backslash(struct parser *p)
             return -1;
         put_rune(p, c);
     }
-    begin_operand(p, from, 1);
+    set_operand(p, from, 1);
     return found < 0 ? -1 : 0;
 }
 
@@ -590,7 +591,7 @@ static int read_item(struct parser *p)
         if (next_rune(p, &c) < 0)
             return -1;
         put_rune(p, c);
-        begin_operand(p, from, 1);
+        set_operand(p, from, 1);
         return 0;
     }
 }

@@ -13,7 +13,7 @@ struct strtab {
     struct hash_index by_text;
     char **chunks; /* copied strings */
     size_t n_chunks, cap_chunks;
-    char *free; /* the free part of the newest shared chunk */
+    char *free; /* the free part of the newest chunk for short strings; a long string has its own chunk */
     size_t n_free;
 };
 

@@ -68,7 +68,7 @@ bool redact_is_secret_label(const struct strlist *more, const char *key, size_t 
 
 /* The parser's state in a dump. A label is `"key":"value"`, as in `# labels: {...}`: quoted as in Go, with a
  * blank after the colon in newer versions of Go. */
-enum { BEGINNING, OTHER_LINE, BETWEEN, IN_KEY, BEHIND_KEY, BEHIND_COLON, BEHIND_BLANK, IN_VALUE };
+enum { BEGINNING, OTHER_LINE, OUTSIDE_QUOTES, IN_KEY, BEHIND_KEY, BEHIND_COLON, BEHIND_BLANK, IN_VALUE };
 
 /* The beginnings of the lines that may have labels. */
 static const char *const labelled_beginnings[] = {"# labels: ", "goroutine "};
@@ -91,7 +91,7 @@ static unsigned begin_line(struct redact_dump *d, char c)
     d->key[d->n++] = c;
     if (!may_have_labels(d->key, d->n, &whole))
         return OTHER_LINE;
-    return whole ? BETWEEN : BEGINNING;
+    return whole ? OUTSIDE_QUOTES : BEGINNING;
 }
 
 /* Returns whether the byte ends the quoted text. */
@@ -119,8 +119,8 @@ static unsigned continue_key(struct redact_dump *d, char c)
     return IN_KEY;
 }
 
-/* Returns the state after the byte that follows the closing quote of a key. If the byte is not a colon, that
- * quote may be the opening quote of a key. */
+/* Returns the state after the byte that follows the closing quote of a key. Without a colon, the quoted text
+ * was no key, and its closing quote may be the opening quote of the next key. */
 static unsigned behind_key(struct redact_dump *d, char c)
 {
     if (c == ':')
@@ -155,9 +155,9 @@ static unsigned next_state(struct redact_dump *d, char c, struct buf *ret)
             return BEHIND_BLANK;
         /* fall through */
     case BEHIND_BLANK:
-        return c == '"' ? begin_value(d, ret) : BETWEEN;
+        return c == '"' ? begin_value(d, ret) : OUTSIDE_QUOTES;
     default:
-        return c == '"' ? begin_key(d) : BETWEEN;
+        return c == '"' ? begin_key(d) : OUTSIDE_QUOTES;
     }
 }
 
@@ -172,7 +172,7 @@ static void redact_byte(struct redact_dump *d, char c, struct buf *ret)
     } else if (!inside) {
         d->state = next_state(d, c, ret);
     } else if (ends) {
-        d->state = BETWEEN;
+        d->state = OUTSIDE_QUOTES;
     }
 }
 
@@ -225,7 +225,8 @@ struct checked_sink {
     void *ctx;
 };
 
-/* Checks `stop` and passes a piece on, because a few bytes of a file may inflate to many. */
+/* Passes a piece on. Checks `stop` for each inflated piece, because a few bytes of a file may inflate to
+ * many. */
 static int pass_checked(void *ctx, const void *p, size_t n, struct err *err)
 {
     const struct checked_sink *to = ctx;
@@ -242,7 +243,8 @@ struct member {
     const struct redact_work *w;
     uint64_t max; /* inflated bytes */
     bool zipped;
-    bool has_unsearched; /* a gzip header may have a field that no rule searches, such as a name */
+    bool has_unsearched; /* the gzip headers may have bytes that no rule searches: an optional field such as a
+                            name, or a second header */
 };
 
 static int read_gzip_header(struct member *m, struct err *err)
@@ -336,8 +338,8 @@ static int refuse_other_formats(const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* Drops NULs, which UTF-16 and UTF-32 have between the bytes of ASCII, so that the rules match. The text is
- * written without NULs only if it has a match. */
+/* Drops NULs, which UTF-16 and UTF-32 have between the bytes of ASCII, so that the rules match. The output
+ * has no NULs either, but the caller uses the output only if a rule matches. */
 static void drop_nuls(const char *p, size_t n, struct buf *ret)
 {
     buf_clear(ret);

@@ -27,7 +27,8 @@ static void add_target(struct rows *table, const struct outcome *t)
         snprintf(items, sizeof items, "%zu/%zu", t->n_collected, t->n_requested);
     if (t->began)
         text_duration(duration, sizeof duration, outcome_duration(t));
-    /* A message above explains the wrong request, so the table does not repeat it for every target. */
+    /* `unusable`: the request itself is wrong. A message above the table explains that once for all targets.
+     */
     snprintf(why, sizeof why, "%s", t->unusable ? "nothing was fetched: see above" : t->why);
     if (!*why && !outcome_is_complete(t))
         snprintf(why, sizeof why, "%s", t->began ? "not finished" : "not begun");

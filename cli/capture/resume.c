@@ -212,7 +212,7 @@ static int prepare_resume(struct resume *r, struct err *err)
 {
     struct resume_options *o = &r->options;
     struct capture_earlier *e = &r->earlier;
-    bool fetches = capture_earlier_count_missing(e) > 0;
+    bool fetches = capture_earlier_count_incomplete(e) > 0;
     if (fetches && o->target.from && capture_earlier_name_hosts(e, &o->target.selection.hosts, err) < 0)
         return -1;
     if ((fetches || r->hand_off) && target_load(&o->target, &r->inventory, err) < 0)
@@ -299,7 +299,7 @@ static int resume_run(struct resume *r, struct err *err)
     struct capture_earlier *e = &r->earlier;
     if (signals_install(err) < 0 || open_earlier(r, err) < 0)
         return exit_status_of(err);
-    if (r->is_bundle && e->damage.kind == ERR_NONE && capture_earlier_count_missing(e) == 0)
+    if (r->is_bundle && e->damage.kind == ERR_NONE && capture_earlier_count_incomplete(e) == 0)
         return finish_complete(r, err);
     if (prepare_resume(r, err) < 0)
         return exit_status_of(err);

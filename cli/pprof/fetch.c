@@ -79,7 +79,7 @@ static int wrap_post_error(const char *url, struct err *err)
     char *shown = url_without_password(url);
     err_wrap(err, "http post %s", shown ? shown : "");
     free(shown);
-    return err_hint(err, "-symbolize=local skips the server, and -symbolize=none skips all names");
+    return err_hint(err, "-symbolize=local does not ask the server, and -symbolize=none looks up no names");
 }
 
 int pprof_post_addresses(const struct pprof_options *o, const char *source, struct str addresses,

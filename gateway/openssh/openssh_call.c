@@ -77,8 +77,8 @@ static void add_settings(struct strlist *l, const struct ssh_settings *s, struct
 
 /* Chooses the settings of our own ssh and of each ssh that it starts for a jump host. They disable the
  * commands and forwardings of the user's configuration, and the question whether to trust a key. */
-static void choose_settings(const struct ssh_config *config, const struct login_options *options, bool ask,
-                            struct strlist *ret, struct err *failure)
+static void choose_fixed_options(const struct ssh_config *config, const struct login_options *options,
+                                 bool ask, struct strlist *ret, struct err *failure)
 {
     static const char *const fixed[] = {"ControlPersist=no",       "ForkAfterAuthentication=no",
                                         "RemoteCommand=none",      "PermitLocalCommand=no",
@@ -109,11 +109,11 @@ static void add_configuration(struct buf *b, const char *file, struct err *failu
 }
 
 /*
- * ssh passes only -F to the ssh of a jump host. So our own file has the settings, then the user's
- * configuration: ssh uses the first value of a keyword. The host's own policy for host keys takes effect only
- * in the arguments, because it must not apply to jump hosts: for them the file begins with the policy of
- * --accept-new. The file that the user named is copied, because ssh checks the mode of included files. *ret
- * is the path of our own file; the caller frees it.
+ * ssh passes only -F to the ssh of a jump host. So our own file has the options of choose_fixed_options, then
+ * the user's configuration: ssh uses the first value of a keyword. The file begins with the host key policy
+ * for jump hosts, which only --accept-new sets. The host's own policy must not apply to them: it takes effect
+ * in the arguments, which override the file. The file that the user named is copied, because ssh checks the
+ * mode of included files. *ret is the path of our own file; the caller frees it.
  */
 static int write_configuration(const struct openssh *o, const struct ssh_settings *requested,
                                const struct strlist *settings, char **ret, struct err *err)
@@ -168,7 +168,7 @@ int openssh_call_arguments(const struct openssh_call *call, struct strlist *ret,
     const struct login_options *options = call->options;
     struct err failure = ERR_INIT;
     struct strlist settings = {0};
-    choose_settings(config, options, call->ask, &settings, &failure);
+    choose_fixed_options(config, options, call->ask, &settings, &failure);
     add_argument(ret, &failure, "ssh");
     add_argument(ret, &failure, "-v");
     add_argument(ret, &failure, "-E");

@@ -33,7 +33,7 @@ static int compare_ranked(const void *left, const void *right)
         order = compare_weights(a->second, b->second);
     if (!order)
         order = node_compare_all(a->g, x, y);
-    /* In a call tree, one place can have several nodes. */
+    /* In a call tree, several nodes can have the same node_info. */
     return order ? order : (a->node > b->node) - (a->node < b->node);
 }
 

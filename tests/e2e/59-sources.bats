@@ -247,7 +247,7 @@ PYTHON
     assert_equal "$stderr" "new.tar.gz:*/heap.pb.gz: 2 profiles are added up:
   new.tar.gz:file-03/node_exporter/heap.pb.gz
   new.tar.gz:file-03/caddy/heap.pb.gz
-warning: the sum is of different programs, one of them prometheus-node-exporter: name one member to see it alone"
+warning: the added profiles are of different programs, one of them prometheus-node-exporter: name a single profile to see it alone"
     profgrab pprof -raw 'new.tar.gz:*/heap.pb.gz' >both
     profgrab pprof -raw new.tar.gz:file-03/node_exporter/heap.pb.gz new.tar.gz:file-03/caddy/heap.pb.gz >each
     cmp both each

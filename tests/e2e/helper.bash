@@ -27,7 +27,7 @@ e2e_setup_file() {
 
 e2e_setup() {
     export HOME=$BATS_TEST_TMPDIR/home TMPDIR=$BATS_TEST_TMPDIR/tmp XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
-    export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/run LC_ALL=C.UTF-8 TERM=xterm GOCACHE=$rig_root/build/fixture/cache
+    export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/run LC_ALL=C.UTF-8 TERM=xterm
     # Since 1.25 Go builds its pprof at the first use. With one cache it does so once for all tests, not in the home of each test.
     export GOCACHE=$rig_root/build/fixture/cache GOENV=off GOTOOLCHAIN=local
     unset COLUMNS SSH_AUTH_SOCK SSH_ASKPASS PROFGRAB_INVENTORY http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY

@@ -17,6 +17,63 @@ make_scratch() {
     scratch=$(mktemp -d -p /dev/shm 2>/dev/null) || scratch=$(mktemp -d -p "$PWD")
 }
 
+# check_bundles_to_show KIND...: the commands that show a bundle stay within the limits on each.
+check_bundles_to_show() {
+    local kind
+    for kind; do
+        hostile_file "$kind.tar.gz" "$kind"
+        run_bounded report -o - "$kind.tar.gz"
+        run_bounded report --text "$kind.tar.gz"
+        run_bounded report --markdown "$kind.tar.gz"
+        run_bounded view --no-browser "$kind.tar.gz"
+        run_bounded view --no-browser "$kind.tar.gz:*"
+        run_bounded bundle list --profiles --dumps "$kind.tar.gz"
+    done
+}
+
+# check_files_to_show KIND...: the commands that show a dump stay within the limits on each.
+check_files_to_show() {
+    local kind
+    for kind; do
+        hostile_file "$kind.gz" "$kind"
+        run_bounded goroutines "$kind.gz"
+        run_bounded goroutines --json "$kind.gz"
+        run_bounded view --no-browser "$kind.gz"
+        run_bounded view --no-browser - <"$kind.gz"
+        run_bounded goroutines - <"$kind.gz"
+    done
+}
+
+write_inventory() {
+    printf 'version: 1\nservices: { s: { port: 1 } }\nhosts: { h: { connect: direct, address: 127.0.0.1, services: [s] } }\n' >inventory.yaml
+    chmod 600 inventory.yaml
+}
+
+# check_source SHAPE: `hosts --from` stays within the limits on 60 MB of JSON. SHAPE is HEAD UNIT TAIL; UNIT is repeated.
+check_source() {
+    python3 - "$1" >t.json <<'PY'
+import sys
+head, unit, tail = sys.argv[1].split(" ")
+print(head + unit * (60000000 // len(unit)) + tail)
+PY
+    run_bounded hosts -i inventory.yaml --from file_sd:t.json
+}
+
+# check_flood KIND CARRIER: a grab from a server that floods the open session stays within the limits. KIND is one of odd_sshd.py,
+# or trickle: `ignore` with a byte of data between the messages.
+check_flood() {
+    local options=(--flood "$1")
+    [[ $1 != trickle ]] || options=(--flood ignore --trickle)
+    [[ -e $RIG_DIR/flood_$1 ]] || rig_odd_sshd "flood_$1" --open "${options[@]}"
+    rig_alias "flooding-$1" "flood_$1"
+    # On a busy machine the server is slow to cause the 3 s of processor time.
+    run_bounded --batch --via "$2" --ssh-config "$RIG_SSH_CONFIG" --host "flooding-$1" --port 1 --timeout 120s heap
+    assert_status 1
+    # The limit of ssh is its own processor time. On a busy machine the server may be too slow to reach it within the timeout.
+    [[ $stderr == *'the server sent too much that belongs to no connection'* || $1 == ignore && $2 == openssh && $stderr == *'no data arrived for '* ]] ||
+        fail_run
+}
+
 # check_hostile_bundles KIND...: bundle list, verify, extract and attach stay within the limits on each.
 check_hostile_bundles() {
     local kind

@@ -13,7 +13,27 @@ teardown() {
 }
 
 @test "hostile bundles of every other shape take at most 10 s and 300 MB in bundle list, verify, extract and attach" {
-    check_hostile_bundles signs quotes names cmdlines zip-in-zip strings
+    check_hostile_bundles signs quotes names cmdlines zip-in-zip strings members
+}
+
+@test "bundles, profiles and dumps of every other shape take at most 10 s and 300 MB in report, view, goroutines and completion" {
+    check_bundles_to_show braces
+    check_files_to_show lines pattern
+}
+
+@test "a source's answer of 60 MB of every other shape takes at most 10 s and 300 MB" {
+    local shape
+    write_inventory
+    for shape in '[{"targets":[ "h:80", "h:80"]}]' '[{"labels":{ "a":"b", "job":"x"}}]' '[" \u20ac "]' ' [ ]'; do
+        check_source "$shape"
+    done
+}
+
+@test "an SSH server that floods an open session in every other way costs at most 10 s and 300 MB" {
+    check_flood unexpected libssh2
+    check_flood ignore libssh2
+    check_flood trickle libssh2
+    check_flood ignore openssh
 }
 
 @test "goroutines --json prints the most stacks of a dump within 300 MB" {
