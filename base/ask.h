@@ -16,7 +16,7 @@ struct question {
         ASK_NOTICE, /* a notice without an answer, such as "touch the key" */
     } kind;
     const char *prompt;  /* printable, one or more lines */
-    const char *key;     /* path of the key or other file that the passphrase opens; NULL: another question */
+    const char *file;    /* path of the key or other file that the passphrase opens; NULL: another question */
     bool is_retry;       /* the previous answer was wrong */
     bool bypass_keyring; /* do not use the keyring: the user chooses a new passphrase, or the caller uses
                             the keyring itself */

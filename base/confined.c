@@ -85,7 +85,7 @@ void confined_budget_add(struct confined_budget *b, uint64_t bytes)
     pthread_mutex_unlock(&mutex);
 }
 
-struct proc_fork_limits confined_budget_rest(const struct confined_budget *b, int cancel_fd)
+struct proc_fork_limits confined_budget_remaining(const struct confined_budget *b, int cancel_fd)
 {
     struct proc_fork_limits rest = limits_of(b);
     rest.cancel_fd = cancel_fd;

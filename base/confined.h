@@ -35,7 +35,7 @@ void confined_budget_add(struct confined_budget *b, uint64_t bytes);
 
 /* Returns the unused part of the budget as the limits of a child, but at least 1 s and 16 MB, so that the
  * child can report an error. */
-struct proc_fork_limits confined_budget_rest(const struct confined_budget *b, int cancel_fd);
+struct proc_fork_limits confined_budget_remaining(const struct confined_budget *b, int cancel_fd);
 
 /* Returns 0, or -1 with ERR_LIMIT if five eighths of the CPU time are used: the rest is for the last input
  * and the report. The message names the input `name`. A NULL budget has no limit. */

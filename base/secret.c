@@ -256,7 +256,7 @@ static int run_command(const char *command, const struct proc_limits *limits, st
 static int read_source(const struct secret_ref *ref, const struct proc_limits *limits, struct secret *s,
                        struct err *err)
 {
-    switch (ref->source) {
+    switch (ref->kind) {
     case SECRET_ENV:
         return read_variable(ref->locator, s, err);
     case SECRET_FILE:
@@ -283,7 +283,7 @@ int secret_read(const struct secret_ref *ref, const struct proc_limits *limits, 
 int secret_check(const struct secret_ref *ref, struct err *err)
 {
     struct secret s = {.len = 0};
-    if (ref->source == SECRET_COMMAND)
+    if (ref->kind == SECRET_COMMAND)
         return 0;
     int rc = read_source(ref, NULL, &s, err);
     secret_wipe(&s);

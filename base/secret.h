@@ -13,7 +13,7 @@
 #include "base/data/err.h"
 #include "base/proc.h"
 
-enum secret_source {
+enum secret_kind {
     SECRET_NONE,
     SECRET_ENV,     /* an environment variable */
     SECRET_FILE,    /* a file that only its owner can read */
@@ -21,7 +21,7 @@ enum secret_source {
 };
 
 struct secret_ref {
-    enum secret_source source;
+    enum secret_kind kind;
     char *locator; /* the variable's name, the file's path or the command */
 };
 void secret_ref_release(struct secret_ref *ref);

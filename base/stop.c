@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 
-struct stop stop_new(int cancel_fd, int64_t cpu_ms)
+struct stop stop_begin(int cancel_fd, int64_t cpu_ms)
 {
     return (struct stop){.cancel_fd = cancel_fd, .cpu_ms = cpu_ms, .cpu_end = proc_cpu_ms() + cpu_ms};
 }

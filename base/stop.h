@@ -14,7 +14,7 @@ struct stop {
 };
 
 /* Returns a stop condition, and starts counting the CPU time for it. */
-struct stop stop_new(int cancel_fd, int64_t cpu_ms);
+struct stop stop_begin(int cancel_fd, int64_t cpu_ms);
 
 /* Returns 0 to continue, or -1 with ERR_CANCELLED or ERR_LIMIT. A call takes about 2 us: call it once for
  * each piece of input of up to some hundred kB. */

@@ -503,7 +503,7 @@ int bundle_copy(const struct bundle_copy *options, struct bundle_copy_result *re
     struct copying c = {.options = options,
                         .path = path,
                         .now = clock_utc(),
-                        .stop = stop_new(options->cancel_fd, options->cpu_ms),
+                        .stop = stop_begin(options->cancel_fd, options->cpu_ms),
                         .redacted = REDACT_BUNDLE_INIT,
                         .manifest = BUF_INIT(BUNDLE_MAX_MANIFEST),
                         .readme = BUF_INIT(MAX_README)};

@@ -227,7 +227,7 @@ int bundle_restore(const struct bundle_restore *options, struct err *ret_damage,
     struct err why = ERR_INIT;
     if (reader_open(options->path, NULL, &x.r, err) < 0)
         return -1;
-    const struct stop stop = stop_new(options->cancel_fd, 0);
+    const struct stop stop = stop_begin(options->cancel_fd, 0);
     reader_set_stop(x.r, &stop);
     x.files = *workdir_files(options->work);
     int rc = extract_all(&x, &why);

@@ -99,7 +99,7 @@ int reader_open(const char *path, struct age_identities *identities, struct read
     struct reader *r = calloc(1, sizeof *r);
     if (!r)
         return err_nomem(err);
-    r->stop = stop_new(age_identities_cancel_fd(identities), 0);
+    r->stop = stop_begin(age_identities_cancel_fd(identities), 0);
     if (gzfile_open(path, identities, &r->gz, err) < 0)
         goto out;
     r->file = strdup(path);

@@ -84,7 +84,7 @@ static void add_finding_list(struct buf *b, const struct manifest_finding *findi
 static void add_reference(struct buf *b, const char *words)
 {
     char first[JSON_ROWS_TEXT_SIZE];
-    snprintf(first, sizeof first, "%.*s", (int)text_first_clause(words), words);
+    snprintf(first, sizeof first, "%.*s", (int)text_first_clause_length(words), words);
     add_text(b, first);
     buf_adds(b, ", as above");
 }

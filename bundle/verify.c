@@ -128,7 +128,7 @@ int bundle_verify(const char *path, const struct bundle_check *options, struct b
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
     int rc = reader_open(path, v.options->identities, &v.r, err);
     if (rc == 0) {
-        const struct stop stop = stop_new(v.options->cancel_fd, 0);
+        const struct stop stop = stop_begin(v.options->cancel_fd, 0);
         reader_set_stop(v.r, &stop);
         rc = reader_manifest(v.r, &text, err);
     }

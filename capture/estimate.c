@@ -133,8 +133,9 @@ static void add_process(const struct estimate *estimates, size_t n, size_t first
         profiled += estimates[i].profiled_ms;
     }
     t->bytes += bytes;
-    t->most_bytes = bytes > t->most_bytes ? bytes : t->most_bytes;
-    t->most_profiled_ms = profiled > t->most_profiled_ms ? profiled : t->most_profiled_ms;
+    t->max_process_bytes = bytes > t->max_process_bytes ? bytes : t->max_process_bytes;
+    t->max_process_profiled_ms =
+        profiled > t->max_process_profiled_ms ? profiled : t->max_process_profiled_ms;
     *ret_duration = duration > *ret_duration ? duration : *ret_duration;
 }
 

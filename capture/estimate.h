@@ -35,8 +35,9 @@ struct estimate {
 
 struct estimate_total {
     size_t targets, hosts, items, left_out, absent, failures, unusable;
-    uint64_t bytes, most_bytes;            /* of all processes, and the largest number of one process */
-    int64_t duration_ms, most_profiled_ms; /* of the capture, and the longest profiling of one process */
+    uint64_t bytes, max_process_bytes; /* of all processes, and the largest number of one process */
+    int64_t duration_ms,
+        max_process_profiled_ms; /* of the capture, and the longest profiling of one process */
 };
 
 struct estimates {

@@ -186,7 +186,7 @@ void record_run(struct manifest *m, const struct fetch_options *options, const s
                                .sync_at = o->sync_at,
                                .sync_targets = o->sync_targets,
                                .sync_late = o->sync_late,
-                               .has_sync_skew = o->sync_known > 0,
+                               .has_sync_skew = o->sync_measured > 0,
                                .sync_p50_ms = o->sync_p50_ms,
                                .sync_p95_ms = o->sync_p95_ms,
                                .sync_max_ms = o->sync_max_ms};

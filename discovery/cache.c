@@ -134,7 +134,7 @@ static int hash_key(const struct source *s, const struct ssh_settings *ssh, char
     struct sha256 *h = sha256_new(err);
     if (!h)
         return -1;
-    snprintf(secret_source, sizeof secret_source, "%d", (int)s->endpoint->auth.secret.source);
+    snprintf(secret_source, sizeof secret_source, "%d", (int)s->endpoint->auth.secret.kind);
     hash_text(h, source_kind_name(s->kind));
     hash_text(h, s->url_or_path);
     hash_text(h, s->through ? s->through->address : NULL);

@@ -363,8 +363,11 @@ int discovered_parse(const struct discovered_file *file, struct discovered *into
         return read_groups(file->name, file->text, NULL, into, err);
     if (yaml_tree_parse(file->name, file->text.p, file->text.n, &tree, err) < 0)
         return -1;
-    struct reading r = {
-        .tree = tree, .dir = file->dir, .kind = file->kind, .into = into, .stop = stop_new(-1, MAX_FILES_MS)};
+    struct reading r = {.tree = tree,
+                        .dir = file->dir,
+                        .kind = file->kind,
+                        .into = into,
+                        .stop = stop_begin(-1, MAX_FILES_MS)};
     int rc = read_configs(&r, err);
     yaml_tree_free(tree);
     return rc;

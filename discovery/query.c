@@ -33,7 +33,7 @@ static void mask_secret(void *ctx, void (*redact)(void *redact_ctx, char *text),
 static int add_hint(const struct source *s, int status, const struct discovered_reader *reader,
                     struct err *err)
 {
-    if ((status == 401 || status == 403) && s->endpoint->auth.secret.source == SECRET_NONE)
+    if ((status == 401 || status == 403) && s->endpoint->auth.secret.kind == SECRET_NONE)
         return err_hint(err, "it requires authentication: set `auth:` in its entry under `discovery`");
     if (status == 404)
         return err_hint(err, "nothing exists at %.200s: if the %s is below a path, add the path to its URL",

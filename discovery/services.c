@@ -129,7 +129,7 @@ static const struct service *find_own_service(const struct host *host, const cha
 static bool is_secret_safe(const struct discovery *d, const struct source *s,
                            const struct discovered_target *t)
 {
-    return !s->service || s->service->auth.secret.source == SECRET_NONE || s->service->host_is_set ||
+    return !s->service || s->service->auth.secret.kind == SECRET_NONE || s->service->host_is_set ||
            address_is_loopback(t->address) || name_map_get(&d->addresses, t->address) == t->host;
 }
 
@@ -330,7 +330,7 @@ static int begin_host(struct naming *n, const struct host *host, struct err *err
     n->host = host;
     n->name = NULL;
     const struct service *service;
-    for (size_t i = 0; (service = targets_service(n->discovery->targets, host, i)); i++)
+    for (size_t i = 0; (service = targets_service_at(n->discovery->targets, host, i)); i++)
         if (register_name(n, service->name, err) < 0)
             return -1;
     return 0;

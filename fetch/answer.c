@@ -50,9 +50,9 @@ static const struct meaning *find_meaning(const struct answer *a)
 /* The hint does not print a command, because users write secrets into commands. */
 static int hint_refused(const struct secret_ref *ref, struct err *err)
 {
-    if (ref->source == SECRET_COMMAND)
+    if (ref->kind == SECRET_COMMAND)
         return err_hint(err, "it does not accept the output of the command for the secret");
-    return err_hint(err, "it does not accept the secret from %s%.100s", ref->source == SECRET_ENV ? "$" : "",
+    return err_hint(err, "it does not accept the secret from %s%.100s", ref->kind == SECRET_ENV ? "$" : "",
                     ref->locator);
 }
 

@@ -48,7 +48,7 @@ int credentials_load(const struct targets *targets, const struct proc_limits *li
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < targets->n; i++) {
         const struct target *t = &targets->items[i];
-        if (t->service->auth.secret.source == SECRET_NONE)
+        if (t->service->auth.secret.kind == SECRET_NONE)
             continue;
         rc = check_transport(t, err);
         if (rc == 0 && !credentials_find(&c, t->service))
@@ -76,8 +76,8 @@ void credentials_release(struct credentials *c)
 static bool have_same_secret(const struct service *a, const struct service *b)
 {
     const struct secret_ref *x = &a->auth.secret, *y = &b->auth.secret;
-    return a == b || (a->source && a->source == b->source && x->source == y->source && x->locator &&
-                      y->locator && strcmp(x->locator, y->locator) == 0);
+    return a == b || (a->source && a->source == b->source && x->kind == y->kind && x->locator && y->locator &&
+                      strcmp(x->locator, y->locator) == 0);
 }
 
 const struct secret *credentials_find(const struct credentials *c, const struct service *service)

@@ -63,10 +63,10 @@ int fetch_check_pair(const struct strlist *words, struct err *err);
 struct fetch_outcome {
     bool out_of_time; /* deadline_ms ended before all items were fetched */
     /* With `sync`: the timed profiles that began together. */
-    int64_t sync_at;     /* the common instant in UTC milliseconds; 0: none of them began */
-    size_t sync_targets; /* processes that took part */
-    size_t sync_late;    /* processes that were late */
-    size_t sync_known;   /* the number of profiles whose sync_skew_ms is known from a good clock */
+    int64_t sync_at;      /* the common instant in UTC milliseconds; 0: none of them began */
+    size_t sync_targets;  /* processes that took part */
+    size_t sync_late;     /* processes that were late */
+    size_t sync_measured; /* the number of profiles whose sync_skew_ms is known from a good clock */
     int64_t sync_p50_ms, sync_p95_ms, sync_max_ms; /* percentiles of the absolute sync_skew_ms */
 };
 

@@ -214,7 +214,7 @@ int fetch_find_unrecorded(const struct fetch_unrecorded *query, struct fetch_ite
     while (i < plan.n && !is_planned_item(&plan.items[i], query->item))
         i++;
     int rc = i < plan.n
-                 ? find_files(&plan.items[i], &context, service->auth.secret.source != SECRET_NONE, ret, err)
+                 ? find_files(&plan.items[i], &context, service->auth.secret.kind != SECRET_NONE, ret, err)
                  : err_set(err, ERR_NOT_FOUND, "the earlier run left no file of it");
     plan_release(&plan);
     return rc;

@@ -82,7 +82,7 @@ void sync_summarize(struct sync *s, struct fetch_outcome *ret)
     ret->sync_at = first.at > 0 ? clock_utc() - clock_now() + first.at : 0;
     ret->sync_targets = first.arrived;
     ret->sync_late = first.late;
-    ret->sync_known = s->n;
+    ret->sync_measured = s->n;
     if (s->n == 0)
         return;
     qsort(s->abs_skews, s->n, sizeof *s->abs_skews, compare_skews);

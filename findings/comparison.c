@@ -137,7 +137,7 @@ int comparison_finish(struct comparison *comparison, struct err *err)
             0 &&
         merge_side(&comparison->sides[COMPARISON_BASELINE], COMPARISON_BASELINE, &both[COMPARISON_BASELINE],
                    err) == 0)
-        rc = comparison_has_both(comparison) ? profile_merge_all(both, 2, &comparison->all, err) : 0;
+        rc = comparison_has_both(comparison) ? profile_merge_and_free(both, 2, &comparison->all, err) : 0;
     profile_free(both[COMPARISON_TARGET]);
     profile_free(both[COMPARISON_BASELINE]);
     /* The page draws `all` by the target's values. */

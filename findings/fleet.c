@@ -203,7 +203,7 @@ static int add_tally(struct fleet *fleet, struct fleet_figure *f, const struct c
     return rc;
 }
 
-int fleet_add(struct fleet *fleet, const struct fleet_member *from, const struct profile *profile,
+int fleet_add(struct fleet *fleet, const struct fleet_origin *from, const struct profile *profile,
               struct err *err)
 {
     struct fleet_host *row = NULL;

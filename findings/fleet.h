@@ -71,7 +71,7 @@ struct fleet {
 };
 
 /* The origin of a profile. */
-struct fleet_member {
+struct fleet_origin {
     const char *host;
     bool is_baseline;
     const char *file;
@@ -80,7 +80,7 @@ struct fleet_member {
 /* Adds a profile of a host. Ignores a profile that gives no figure, and a further profile for a figure that
  * the host already has. A CPU profile gives FLEET_CPU. Of the others, a profile with a duration gives
  * FLEET_ALLOCATED, one without a duration FLEET_HEAP or FLEET_GOROUTINES. */
-int fleet_add(struct fleet *fleet, const struct fleet_member *from, const struct profile *profile,
+int fleet_add(struct fleet *fleet, const struct fleet_origin *from, const struct profile *profile,
               struct err *err);
 void fleet_release(struct fleet *fleet);
 

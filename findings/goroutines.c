@@ -175,7 +175,7 @@ static int add_label(struct goroutines *goroutines, struct goroutine_group *grou
                       sizeof *goroutines->labels, err) < 0)
         return -1;
     goroutines->labels[s->n_labels] =
-        (struct goroutine_label){s->current.labels, s->current.count, GOROUTINES_NONE};
+        (struct goroutine_label_set){s->current.labels, s->current.count, GOROUTINES_NONE};
     *(last == GOROUTINES_NONE ? &group->first_label : &goroutines->labels[last].next) = s->n_labels++;
     return 0;
 }

@@ -35,7 +35,7 @@ struct goroutine_frame {
 
 /* One set of labels, as debug=1 prints it ({"key":"value", …}), and the number of the group's goroutines that
  * have it. */
-struct goroutine_label {
+struct goroutine_label_set {
     struct str text;
     uint64_t count;
     size_t next; /* the group's next label, or GOROUTINES_NONE */
@@ -77,7 +77,7 @@ struct goroutines {
     struct goroutine_group *groups;
     size_t n_groups;
     struct goroutine_frame *frames;
-    struct goroutine_label *labels;
+    struct goroutine_label_set *labels;
     struct goroutines_store *store;
 };
 

@@ -99,7 +99,7 @@ static void add_findings(struct unfinished_summary *s, const char *where, const 
         buf_addf(&line, "%s: %s\n", where, text);
         if (strstr(buf_str(&s->text), buf_str(&line))) {
             buf_clear(&line);
-            buf_addf(&line, "%s: %.*s, as above\n", where, (int)text_first_clause(text), text);
+            buf_addf(&line, "%s: %.*s, as above\n", where, (int)text_first_clause_length(text), text);
         }
         add_line(s, &line);
     }

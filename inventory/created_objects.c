@@ -86,7 +86,7 @@ const struct service *scope_service_at(const struct scope *s, const struct host 
                                 : discovered_service(s->created, host, i - host->n_services);
 }
 
-const struct service *targets_service(const struct targets *t, const struct host *host, size_t i)
+const struct service *targets_service_at(const struct targets *t, const struct host *host, size_t i)
 {
     return scope_service_at(&(struct scope){.created = t->created}, host, i);
 }

@@ -15,7 +15,7 @@ struct host {
     bool adhoc;    /* not in the inventory: the user gave its address */
     struct ssh_settings ssh;
     const struct service *
-        *services; /* the services in the inventory; targets_service also returns discovered ones */
+        *services; /* the services in the inventory; targets_service_at also returns discovered ones */
     size_t n_services;
     struct label *labels;
     size_t n_labels;

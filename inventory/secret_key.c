@@ -13,7 +13,7 @@ static bool is_variable(const char *name)
     return !*name;
 }
 
-int secret_key_read(const struct schema *s, const struct yaml_node *value, enum secret_source source,
+int secret_key_read(const struct schema *s, const struct yaml_node *value, enum secret_kind source,
                     struct secret_location *location, struct err *err)
 {
     struct secret_ref *ret = location->ref;
@@ -23,7 +23,7 @@ int secret_key_read(const struct schema *s, const struct yaml_node *value, enum 
         return err_hint(err, "keep one of them");
     }
     location->key = value;
-    ret->source = source;
+    ret->kind = source;
     if (source == SECRET_FILE)
         return schema_read_path(s, value, &ret->locator, err);
     if (schema_read_text(s, value, &ret->locator, err) < 0)

@@ -12,7 +12,7 @@ struct secret_location {
 
 /* Reads the value of one of these keys. Refuses a second one of them in the same mapping. No message shows
  * the value, because it may be a misplaced secret. */
-int secret_key_read(const struct schema *s, const struct yaml_node *value, enum secret_source source,
+int secret_key_read(const struct schema *s, const struct yaml_node *value, enum secret_kind source,
                     struct secret_location *location, struct err *err);
 
 #endif

@@ -198,7 +198,7 @@ int service_copy(struct service *to, const struct service *from, struct err *err
     to->https = from->https;
     to->host_is_set = from->host_is_set;
     to->tls.insecure = from->tls.insecure;
-    to->auth.secret.source = from->auth.secret.source;
+    to->auth.secret.kind = from->auth.secret.kind;
     const struct {
         char **to;
         const char *from;

@@ -101,7 +101,7 @@ bool label_is_requested(const struct strlist *requested, size_t i, struct str na
 /* ---- services that are not in the inventory ------------------------------------------------------------ */
 
 /* Returns service i of the host: first its own, then the discovered ones of `t`. NULL after the last. */
-const struct service *targets_service(const struct targets *t, const struct host *host, size_t i);
+const struct service *targets_service_at(const struct targets *t, const struct host *host, size_t i);
 
 /* Returns the name of discovered service i, each name once, without names of the inventory's own services;
  * NULL after the last. */

@@ -43,7 +43,7 @@ int page_fleet_add(struct page_builder *builder, const struct page_file *file, c
     if (file->fleet == 0)
         return 0;
     return fleet_add(&builder->comparisons->fleets[file->fleet - 1].hosts,
-                     &(struct fleet_member){file->entry.host, file->is_baseline, file->entry.file}, profile,
+                     &(struct fleet_origin){file->entry.host, file->is_baseline, file->entry.file}, profile,
                      err);
 }
 

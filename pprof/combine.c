@@ -101,7 +101,7 @@ int report_combine(struct profile **profiles, size_t n, struct profile **ret, st
     if (rc == 0)
         rc = common_units(profiles, n, err);
     if (rc == 0)
-        rc = profile_merge_all(profiles, n, ret, err);
+        rc = profile_merge_and_free(profiles, n, ret, err);
     for (size_t i = 0; i < n; i++)
         profile_free(profiles[i]);
     return rc;

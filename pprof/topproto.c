@@ -27,7 +27,7 @@ static int intern_node_function(struct top *t, const struct node_info *info, uin
     if (intern_string(t, profile_str(from, info->name), &f.name) < 0 ||
         intern_string(t, profile_str(from, info->file), &f.filename) < 0)
         return -1;
-    return function_table_find(&t->functions, &f, ret, t->j->err);
+    return function_table_find_or_add(&t->functions, &f, ret, t->j->err);
 }
 
 static int add_node(struct top *t, const struct node *n)

@@ -25,8 +25,8 @@ void function_table_release(struct function_table *t)
     hash_index_release(&t->index);
 }
 
-int function_table_find(struct function_table *t, const struct profile_function *f, uint32_t *ret,
-                        struct err *err)
+int function_table_find_or_add(struct function_table *t, const struct profile_function *f, uint32_t *ret,
+                               struct err *err)
 {
     struct profile *p = t->profile;
     uint64_t hash = hash_index_mix(hash_index_mix(hash_index_seed(&t->index), f->name), f->filename);

@@ -18,7 +18,7 @@ void function_table_release(struct function_table *t);
 
 /* Finds the function with the same name, filename and start_line, or adds it with a new ID. *ret is its
  * index. */
-int function_table_find(struct function_table *t, const struct profile_function *f, uint32_t *ret,
-                        struct err *err);
+int function_table_find_or_add(struct function_table *t, const struct profile_function *f, uint32_t *ret,
+                               struct err *err);
 
 #endif

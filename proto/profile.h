@@ -212,7 +212,7 @@ bool profile_is_unrecognized(const struct err *err);
  */
 int profile_merge(struct profile *const *profiles, size_t n, struct profile **ret, struct err *err);
 /* Works like profile_merge, but frees each source and sets it to NULL once it is merged. */
-int profile_merge_all(struct profile **profiles, size_t n, struct profile **ret, struct err *err);
+int profile_merge_and_free(struct profile **profiles, size_t n, struct profile **ret, struct err *err);
 /* Reduces each profile to the sample types that all of them have, in the order of the first profile.
  * ERR_FAILED if they have no type in common. */
 int profile_reduce_to_common_types(struct profile *const *profiles, size_t n, struct err *err);

@@ -520,7 +520,7 @@ static int merge_profiles(struct profile *const *profiles, size_t n, struct prof
     if (rc == 0 && has_zero_sample(to)) {
         struct profile *all = to;
         to = NULL;
-        rc = profile_merge_all(&all, 1, &to, err);
+        rc = profile_merge_and_free(&all, 1, &to, err);
         profile_free(all);
     }
     if (rc < 0)
@@ -535,7 +535,7 @@ int profile_merge(struct profile *const *profiles, size_t n, struct profile **re
     return merge_profiles(profiles, n, NULL, ret, err);
 }
 
-int profile_merge_all(struct profile **profiles, size_t n, struct profile **ret, struct err *err)
+int profile_merge_and_free(struct profile **profiles, size_t n, struct profile **ret, struct err *err)
 {
     return merge_profiles(profiles, n, profiles, ret, err);
 }

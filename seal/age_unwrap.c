@@ -35,7 +35,7 @@ static int ask_once(const struct age_identities *identities, const struct passph
 {
     struct question q = {.kind = ASK_HIDDEN,
                          .prompt = question->prompt,
-                         .key = question->file,
+                         .file = question->file,
                          .is_retry = is_retry,
                          .deadline = clock_deadline(identities->ask_ms)};
     if (!identities->ask)

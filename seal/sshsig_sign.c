@@ -49,7 +49,7 @@ static int ask_passphrase(const struct signing *s, bool is_retry, struct secret 
              text_printable(shown, sizeof shown, s->private_path, strlen(s->private_path)));
     struct question q = {.kind = ASK_HIDDEN,
                          .prompt = prompt,
-                         .key = s->private_path,
+                         .file = s->private_path,
                          .is_retry = is_retry,
                          .deadline = clock_deadline(s->signer->ask_ms)};
     return s->signer->ask(s->signer->ask_ctx, &q, ret, err);

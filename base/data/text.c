@@ -133,7 +133,7 @@ bool text_ends_in(const char *s, const char *ending)
     return n >= m && strcmp(s + n - m, ending) == 0;
 }
 
-size_t text_first_clause(const char *s)
+size_t text_first_clause_length(const char *s)
 {
     size_t n = strnlen(s, 16);
     while (s[n] && !(strchr(";:", s[n]) && s[n + 1] == ' '))

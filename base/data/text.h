@@ -38,7 +38,7 @@ bool text_ends_in(const char *s, const char *ending);
 
 /* Returns the length of the text before the first "; " or ": " at byte 16 or later; without either, the
  * length of the whole text. */
-size_t text_first_clause(const char *s);
+size_t text_first_clause_length(const char *s);
 
 /* Parses a decimal number of at most `max` without sign or blanks. Returns -1 for other text and leaves *ret
  * unchanged. */

@@ -7,15 +7,15 @@
 #include "cli/args/options.h"
 
 /* The type of a command's arguments, for completions. */
-enum command_words {
-    WORDS_NONE,
-    WORDS_KINDS,
-    WORDS_HOSTS,
-    WORDS_COMMANDS, /* the name of a command, or a verb */
-    WORDS_FILES,
-    WORDS_PROFILES, /* files, or members of a bundle: BUNDLE:MEMBER */
-    WORDS_DUMPS,    /* goroutine dumps, or members */
-    WORDS_PROFILES_AND_DUMPS,
+enum command_arguments {
+    ARGUMENTS_NONE,
+    ARGUMENTS_KINDS,
+    ARGUMENTS_HOSTS,
+    ARGUMENTS_COMMANDS, /* the name of a command, or a verb */
+    ARGUMENTS_FILES,
+    ARGUMENTS_PROFILES, /* files, or members of a bundle: BUNDLE:MEMBER */
+    ARGUMENTS_DUMPS,    /* goroutine dumps, or members */
+    ARGUMENTS_PROFILES_AND_DUMPS,
 };
 
 /* The first argument of a command with several actions, such as `list` in `bundle list`. */
@@ -48,9 +48,9 @@ struct command {
     /* Sets *ret to flag i; returns false after the last. Flags have one dash and replace `options`. NULL: the
      * command has no flags. */
     bool (*flag_at)(size_t i, struct option *ret);
-    const struct verb *verbs; /* the last has no name; NULL: the command has no verbs */
-    enum command_words words; /* the type of the arguments, after the verb if there is one */
-    bool handles_help;        /* the command handles -h and --help itself */
+    const struct verb *verbs;     /* the last has no name; NULL: the command has no verbs */
+    enum command_arguments words; /* the type of the arguments, after the verb if there is one */
+    bool handles_help;            /* the command handles -h and --help itself */
     /* Runs the command; argv excludes its name. Returns the exit code. On an error it sets err, which main
      * prints, and returns exit_status_of(err). */
     int (*run)(int argc, char **argv, struct err *err);

@@ -80,10 +80,10 @@ const char *completion_hosts_option(enum completion_value value)
     return NULL;
 }
 
-const char *completion_bundle_list_options(enum command_words words)
+const char *completion_bundle_list_options(enum command_arguments words)
 {
-    return words == WORDS_PROFILES             ? "--profiles"
-           : words == WORDS_DUMPS              ? "--dumps"
-           : words == WORDS_PROFILES_AND_DUMPS ? "--profiles --dumps"
-                                               : NULL;
+    return words == ARGUMENTS_PROFILES             ? "--profiles"
+           : words == ARGUMENTS_DUMPS              ? "--dumps"
+           : words == ARGUMENTS_PROFILES_AND_DUMPS ? "--profiles --dumps"
+                                                   : NULL;
 }

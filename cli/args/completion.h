@@ -33,7 +33,7 @@ const char *completion_hosts_option(enum completion_value value);
 
 /* Returns the options of `profgrab bundle list` that print the members a command accepts. NULL: the command
  * accepts no members. */
-const char *completion_bundle_list_options(enum command_words words);
+const char *completion_bundle_list_options(enum command_arguments words);
 
 /* Returns the values that the option accepts, separated by blanks. NULL: the option has no fixed values. */
 const char *completion_words(const struct option *o);

@@ -115,10 +115,11 @@ static const char functions[] =
 
 static const char *argument_type(const struct command *c)
 {
-    static const char *const words[] = {[WORDS_NONE] = "",         [WORDS_KINDS] = "kinds",
-                                        [WORDS_HOSTS] = "--names", [WORDS_COMMANDS] = "commands",
-                                        [WORDS_FILES] = "files",   [WORDS_PROFILES] = "members",
-                                        [WORDS_DUMPS] = "members", [WORDS_PROFILES_AND_DUMPS] = "members"};
+    static const char *const words[] = {
+        [ARGUMENTS_NONE] = "",         [ARGUMENTS_KINDS] = "kinds",
+        [ARGUMENTS_HOSTS] = "--names", [ARGUMENTS_COMMANDS] = "commands",
+        [ARGUMENTS_FILES] = "files",   [ARGUMENTS_PROFILES] = "members",
+        [ARGUMENTS_DUMPS] = "members", [ARGUMENTS_PROFILES_AND_DUMPS] = "members"};
     return words[c->words];
 }
 
@@ -173,7 +174,7 @@ static void put_verbs(FILE *out, const struct command *c)
 static void put_words(FILE *out, const struct command *c)
 {
     const char *members = completion_bundle_list_options(c->words);
-    if (c->words != WORDS_NONE)
+    if (c->words != ARGUMENTS_NONE)
         fprintf(out, "    %s) echo %s%s%s ;;\n", c->name, argument_type(c), members ? " " : "",
                 members ? members : "");
 }

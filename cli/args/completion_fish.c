@@ -132,24 +132,24 @@ static void put_words(FILE *out, const struct command *c, const char *condition)
 {
     struct fetch_kind_help k;
     switch (c->words) {
-    case WORDS_NONE:
+    case ARGUMENTS_NONE:
         break;
-    case WORDS_KINDS:
+    case ARGUMENTS_KINDS:
         for (size_t i = 0; fetch_kind_help(i, &k) == 0; i++)
             put_candidate(out, condition, k.name, k.help);
         break;
-    case WORDS_HOSTS:
+    case ARGUMENTS_HOSTS:
         fprintf(out, "complete -c profgrab -n '%s' -a '(__profgrab_names --names)'\n", condition);
         break;
-    case WORDS_COMMANDS:
+    case ARGUMENTS_COMMANDS:
         fprintf(out, "complete -c profgrab -n '%s' -a '$__profgrab_commands'\n", condition);
         break;
-    case WORDS_FILES:
+    case ARGUMENTS_FILES:
         fprintf(out, "complete -c profgrab -n '%s' -F\n", condition);
         break;
-    case WORDS_PROFILES:
-    case WORDS_DUMPS:
-    case WORDS_PROFILES_AND_DUMPS:
+    case ARGUMENTS_PROFILES:
+    case ARGUMENTS_DUMPS:
+    case ARGUMENTS_PROFILES_AND_DUMPS:
         fprintf(out, "complete -c profgrab -n '%s" NOT_IN_BUNDLE "' -F\n", condition);
         fprintf(out, "complete -c profgrab -n '%s" IN_BUNDLE "' -a '(__profgrab_members %s)'\n", condition,
                 completion_bundle_list_options(c->words));
@@ -169,7 +169,7 @@ static void put_command(FILE *out, const struct command *c)
         put_candidate(out, condition, v->name, v->help);
     snprintf(condition, sizeof condition,
              "test (__profgrab_command) = %s; and test (count (commandline -opc)) -ge %d", c->name,
-             c->verbs && c->words != WORDS_COMMANDS ? 3 : 2);
+             c->verbs && c->words != ARGUMENTS_COMMANDS ? 3 : 2);
     put_words(out, c, condition);
 }
 

@@ -119,7 +119,7 @@ static void put_verbs(FILE *out, const struct command *c)
     for (const struct verb *v = c->verbs; v->name; v++)
         put_described(out, v->name, v->help);
     fputs("    )\n    _describe verb rows\n", out);
-    if (c->words == WORDS_COMMANDS)
+    if (c->words == ARGUMENTS_COMMANDS)
         fputs("    _profgrab_commands\n", out);
     fputs("}\n\n", out);
 }
@@ -159,14 +159,14 @@ static void put_option(FILE *out, const char *dashes, const struct option *o, bo
 
 static void put_command(FILE *out, const struct command *c)
 {
-    static const char *const words[] = {[WORDS_NONE] = "",
-                                        [WORDS_KINDS] = "*:kind:_profgrab_kinds",
-                                        [WORDS_HOSTS] = "*:host: _profgrab_names --names",
-                                        [WORDS_COMMANDS] = "*:command:_profgrab_commands",
-                                        [WORDS_FILES] = "*:file:_files",
-                                        [WORDS_PROFILES] = "*:profile: _profgrab_members ",
-                                        [WORDS_DUMPS] = "*:dump: _profgrab_members ",
-                                        [WORDS_PROFILES_AND_DUMPS] = "*:file: _profgrab_members "};
+    static const char *const words[] = {[ARGUMENTS_NONE] = "",
+                                        [ARGUMENTS_KINDS] = "*:kind:_profgrab_kinds",
+                                        [ARGUMENTS_HOSTS] = "*:host: _profgrab_names --names",
+                                        [ARGUMENTS_COMMANDS] = "*:command:_profgrab_commands",
+                                        [ARGUMENTS_FILES] = "*:file:_files",
+                                        [ARGUMENTS_PROFILES] = "*:profile: _profgrab_members ",
+                                        [ARGUMENTS_DUMPS] = "*:dump: _profgrab_members ",
+                                        [ARGUMENTS_PROFILES_AND_DUMPS] = "*:file: _profgrab_members "};
     const char *dashes = completion_dashes(c), *members = completion_bundle_list_options(c->words);
     if (c->verbs)
         put_verbs(out, c);
@@ -181,7 +181,7 @@ static void put_command(FILE *out, const struct command *c)
     fputs(" \\\n        '(-)--help[print the help]'", out);
     if (c->verbs)
         fprintf(out, " \\\n        '1:verb:_profgrab_verbs_%s'", c->name);
-    if (c->words != WORDS_NONE)
+    if (c->words != ARGUMENTS_NONE)
         fprintf(out, " \\\n        '%s%s'", words[c->words], members ? members : "");
     fputs("\n}\n\n", out);
 }

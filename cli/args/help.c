@@ -22,14 +22,14 @@
 /* Prints `left`, then `help` from `column` on. If `left` is too long, `help` begins on the next line. */
 static void print_row(const char *left, size_t column, const char *help)
 {
-    size_t used = 2 + columns_of(left);
+    size_t used = 2 + columns_width(left);
     printf("  %s", left);
     if (used + 1 > column) {
         putchar('\n');
         used = 0;
     }
     printf("%*s", (int)(column - used), "");
-    columns_wrap(stdout, help, column, column);
+    columns_print_folded(stdout, help, column, column);
 }
 
 static void print_option(const struct option *o)
@@ -49,7 +49,7 @@ static void print_option_names(const struct option *from, const struct option *t
     for (const struct option *o = from; o < to; o++)
         buf_addf(&names, "%s--%s", o == from ? "" : ", ", o->name);
     printf("  ");
-    columns_wrap(stdout, buf_str(&names), 2, 2);
+    columns_print_folded(stdout, buf_str(&names), 2, 2);
     buf_release(&names);
 }
 
@@ -84,7 +84,7 @@ static void print_examples(const struct example *e)
     printf("\nExamples:\n");
     for (; e->line; e++) {
         printf("  %s\n      ", e->line);
-        columns_wrap(stdout, e->effect, 6, 6);
+        columns_print_folded(stdout, e->effect, 6, 6);
     }
 }
 
@@ -115,7 +115,7 @@ static void print_kinds(void)
 static void print_labelled(const char *label, const char *text)
 {
     printf("    %-*s", RULE_COLUMN - 4, label);
-    columns_wrap(stdout, text, RULE_COLUMN, RULE_COLUMN);
+    columns_print_folded(stdout, text, RULE_COLUMN, RULE_COLUMN);
 }
 
 /* Prints the rule of one finding. A rule on bodies has no threshold, and no function to look at. */
@@ -141,10 +141,11 @@ static void print_rule(const struct finding_rule *r)
 static void print_findings(void)
 {
     const struct finding_rule *r;
-    columns_wrap(stdout,
-                 "A finding is a sentence on a body or a service, in the manifest, in README.md and on "
-                 "stderr. Each finding has a rule. " PLACEHOLDERS_TEXT,
-                 0, 0);
+    columns_print_folded(
+        stdout,
+        "A finding is a sentence on a body or a service, in the manifest, in README.md and on "
+        "stderr. Each finding has a rule. " PLACEHOLDERS_TEXT,
+        0, 0);
     for (size_t i = 0; (r = fetch_rule(i)); i++)
         print_rule(r);
 }
@@ -152,7 +153,7 @@ static void print_findings(void)
 static void print_summary(void)
 {
     const struct finding_rule *r;
-    columns_wrap(
+    columns_print_folded(
         stdout,
         "The summary has the findings on the profiles: the first sentences of README.md, of the "
         "page and of the note on an issue, and `summary` in the manifest. A suspect is in the "
@@ -212,7 +213,7 @@ static void print_usage(const char *name, const char *synopsis)
     struct buf line = BUF_INIT(1000);
     buf_addf(&line, "profgrab %s%s%s", name, *synopsis ? " " : "", synopsis);
     printf("usage: ");
-    columns_wrap(stdout, buf_str(&line), 7, 11);
+    columns_print_folded(stdout, buf_str(&line), 7, 11);
     buf_release(&line);
 }
 
@@ -220,16 +221,16 @@ static void print_command(const struct command *c)
 {
     print_usage(c->name, c->synopsis);
     putchar('\n');
-    columns_wrap(stdout, c->summary, 0, 0);
+    columns_print_folded(stdout, c->summary, 0, 0);
     if (c->examples)
         print_examples(c->examples);
     if (c->details) {
         putchar('\n');
-        columns_wrap(stdout, c->details, 0, 0);
+        columns_print_folded(stdout, c->details, 0, 0);
     }
     if (c->verbs)
         print_verbs(c);
-    if (c->words == WORDS_KINDS)
+    if (c->words == ARGUMENTS_KINDS)
         print_kinds();
     if (c->options && c->options->name)
         print_options(c);
@@ -259,7 +260,7 @@ static void print_verb(const struct command *c, const struct verb *v)
 {
     bool has_title = false;
     printf("usage: profgrab %s %s%s%s\n\n", c->name, v->name, *v->synopsis ? " [options] " : "", v->synopsis);
-    columns_wrap(stdout, v->help, 0, 0);
+    columns_print_folded(stdout, v->help, 0, 0);
     for (const struct option *o = c->options; o && o->name; o++) {
         if (is_of_other_verb(c, o, v))
             continue;
@@ -272,9 +273,9 @@ static void print_verb(const struct command *c, const struct verb *v)
 
 static void print_overview(void)
 {
-    columns_wrap(stdout,
-                 "profgrab fetches performance profiles from Go services that are reachable only over SSH.",
-                 0, 0);
+    columns_print_folded(
+        stdout, "profgrab fetches performance profiles from Go services that are reachable only over SSH.", 0,
+        0);
     printf("\nusage: profgrab --host NAME [options] [KIND...]\n"
            "       profgrab COMMAND ...\n\n"
            "For example: profgrab --host file-03 cpu heap goroutines\n");
@@ -357,6 +358,6 @@ const struct command command_help = {
     .synopsis = "[COMMAND [VERB] | TOPIC]",
     .summary = "list the commands, explain a command or a topic",
     .verbs = topics,
-    .words = WORDS_COMMANDS,
+    .words = ARGUMENTS_COMMANDS,
     .run = run_help,
 };

@@ -180,7 +180,7 @@ static void print_paragraph(struct page *p)
         size_t indent = indent_of(p);
         if (p->printed < indent)
             fprintf(p->out, "%*s", (int)(indent - p->printed), "");
-        columns_wrap(p->out, buf_str(&p->paragraph), indent, indent);
+        columns_print_folded(p->out, buf_str(&p->paragraph), indent, indent);
         p->has_output = true;
     }
     buf_clear(&p->paragraph);

@@ -155,6 +155,6 @@ const struct command command_attach = {
         "hand-off failed (the bundle is unchanged, and attach prints the command to repeat); 130 "
         "interrupted.",
     .options = options,
-    .words = WORDS_FILES,
+    .words = ARGUMENTS_FILES,
     .run = run_attach,
 };

@@ -301,6 +301,6 @@ const struct command command_bundle = {
     .summary = "list, verify, extract, create and encrypt bundles",
     .options = options,
     .verbs = verbs,
-    .words = WORDS_FILES,
+    .words = ARGUMENTS_FILES,
     .run = run_bundle,
 };

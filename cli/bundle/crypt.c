@@ -28,7 +28,7 @@ static int ask_passphrase(struct prompt *prompt, const char *text, struct secret
 {
     struct question q = {.kind = ASK_HIDDEN,
                          .prompt = text,
-                         .key = "the file",
+                         .file = "the file",
                          .bypass_keyring = true,
                          .deadline = clock_deadline(OPENER_ASK_MS)};
     return prompt_ask(prompt, &q, ret, err) < 0 ? err_wrap(err, "the passphrase") : 0;

@@ -86,13 +86,13 @@ static void print_total(const struct estimates *e)
            t->targets, plural(t->targets), t->hosts, plural(t->hosts), bytes, duration);
     if (t->hosts > 1)
         printf(", %zu host%s at a time", e->hosts_at_once, plural(e->hosts_at_once));
-    if (t->most_profiled_ms > 0)
+    if (t->max_process_profiled_ms > 0)
         printf("\nestimate for each process: up to %s of profiling and %s\n",
-               text_duration(profiled, sizeof profiled, t->most_profiled_ms),
-               text_bytes(largest, sizeof largest, t->most_bytes));
+               text_duration(profiled, sizeof profiled, t->max_process_profiled_ms),
+               text_bytes(largest, sizeof largest, t->max_process_bytes));
     else
         printf("\nestimate for each process: up to %s, and no profiling over time\n",
-               text_bytes(largest, sizeof largest, t->most_bytes));
+               text_bytes(largest, sizeof largest, t->max_process_bytes));
     if (t->left_out > 0)
         printf("%zu item%s would be left out by the budget\n", t->left_out, plural(t->left_out));
     if (t->absent > 0)
@@ -162,10 +162,10 @@ static int print_json(const struct estimates *e, int code, struct err *err)
     json_t *list = json_array();
     for (size_t i = 0; i < e->n; i++)
         json_array_append_new(list, target_json(&e->items[i]));
-    json_t *o =
-        json_pack("{s:b, s:i, s:o, s:I, s:I, s:I, s:I}", "dry_run", 1, "exit_code", code, "targets", list,
-                  "bytes", (json_int_t)t->bytes, "duration_ms", (json_int_t)t->duration_ms, "most_bytes",
-                  (json_int_t)t->most_bytes, "most_profiled_ms", (json_int_t)t->most_profiled_ms);
+    json_t *o = json_pack("{s:b, s:i, s:o, s:I, s:I, s:I, s:I}", "dry_run", 1, "exit_code", code, "targets",
+                          list, "bytes", (json_int_t)t->bytes, "duration_ms", (json_int_t)t->duration_ms,
+                          "most_bytes", (json_int_t)t->max_process_bytes, "most_profiled_ms",
+                          (json_int_t)t->max_process_profiled_ms);
     if (o && json_array_size(list) == e->n)
         return document_print(o, stdout, err);
     json_decref(o);

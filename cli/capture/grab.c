@@ -462,6 +462,6 @@ const struct command command_grab = {
     .examples = examples,
     .groups = groups,
     .options = options,
-    .words = WORDS_KINDS,
+    .words = ARGUMENTS_KINDS,
     .run = run_grab,
 };

@@ -364,6 +364,6 @@ const struct command command_resume = {
     .examples = examples,
     .groups = groups,
     .options = options,
-    .words = WORDS_FILES,
+    .words = ARGUMENTS_FILES,
     .run = run_resume,
 };

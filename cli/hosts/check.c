@@ -97,7 +97,7 @@ static void add_heading(struct report *r)
 static void add_detail(struct report *r, const char *line, const char *detail)
 {
     size_t width = columns_line_max(stdout), indent = r->service ? 8 : 6, n = strlen(line);
-    if (!*detail || width == 0 || columns_of(line) + 2 + columns_of(detail) <= width) {
+    if (!*detail || width == 0 || columns_width(line) + 2 + columns_width(detail) <= width) {
         buf_addf(&r->text, "%s%s%s\n", line, *detail ? "  " : "", detail);
         return;
     }

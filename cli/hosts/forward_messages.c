@@ -147,7 +147,7 @@ static void print_usage(const struct forward_service *f)
     if (s->https)
         print_about(f, "the client must use TLS, and the service's certificate is not for an address of this "
                        "workstation");
-    if (s->auth.secret.source != SECRET_NONE)
+    if (s->auth.secret.kind != SECRET_NONE)
         print_about(f, "the service requires a secret: forward adds none, so each client must send it");
     if (host)
         print_about(f,

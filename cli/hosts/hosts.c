@@ -102,7 +102,7 @@ static json_t *host_json(const struct targets *t, const struct host *h)
     const struct service *s;
     struct shared_source last = {0};
     json_t *services = json_array();
-    for (size_t i = 0; (s = targets_service(t, h, i)); i++)
+    for (size_t i = 0; (s = targets_service_at(t, h, i)); i++)
         json_array_append_new(services, service_json(s, &last));
     json_decref(last.json);
     return json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", h->name, "address", h->address, "route",
@@ -149,7 +149,7 @@ static void join_services(struct row *row, const struct targets *t, const struct
     struct buf *to = &row->services;
     const struct service *s;
     buf_clear(to);
-    for (size_t i = 0; (s = targets_service(t, h, i)); i++) {
+    for (size_t i = 0; (s = targets_service_at(t, h, i)); i++) {
         buf_adds(to, i ? "," : "");
         buf_adds(to, s->name);
         if (s->unix_path) {
@@ -251,7 +251,7 @@ static int print_duplicates(const struct targets *t, const struct host *const *h
     const struct service *service;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++)
-        for (size_t j = 0; rc == 0 && (service = targets_service(t, hosts[i], j)); j++) {
+        for (size_t j = 0; rc == 0 && (service = targets_service_at(t, hosts[i], j)); j++) {
             rc = array_reserve((void **)&all.items, &all.cap, all.n + 1, sizeof *all.items, err);
             if (rc == 0)
                 all.items[all.n++] = (struct target){hosts[i], service};
@@ -400,6 +400,6 @@ const struct command command_hosts = {
         "no\n"
         "inventory. `profgrab --from SOURCE --host NAME` collects from its services.",
     .options = options,
-    .words = WORDS_HOSTS,
+    .words = ARGUMENTS_HOSTS,
     .run = run_hosts,
 };

@@ -101,7 +101,7 @@ static void print_row(const char *const row[static COLUMNS], const size_t widths
     while (last > 0 && !*row[last])
         last--;
     for (size_t c = 0; c < last; c++)
-        printf("%s%*s", row[c], (int)(widths[c] + 2 - columns_of(row[c])), "");
+        printf("%s%*s", row[c], (int)(widths[c] + 2 - columns_width(row[c])), "");
     printf("%s\n", row[last]);
 }
 
@@ -121,7 +121,7 @@ static void print_table(const struct discovered *found)
                 continue;
             make_row(found, &found->targets[i], &cells, row);
             for (size_t c = 0; !printing && c < COLUMNS; c++)
-                widths[c] = columns_of(row[c]) > widths[c] ? columns_of(row[c]) : widths[c];
+                widths[c] = columns_width(row[c]) > widths[c] ? columns_width(row[c]) : widths[c];
             if (printing)
                 print_row(row, widths);
         }

@@ -34,7 +34,7 @@ static int read_unsized(int fd, const char *name, struct buf *ret, struct err *e
     ret->max = max_unsized;
     int rc = read_all(fd, name, ret, err);
     ret->max = max_inflated;
-    return rc < 0 && ret->failed && !ret->out_of_memory ? input_hint_max_unsized(err) : rc;
+    return rc < 0 && ret->failed && !ret->out_of_memory ? input_hint_unknown_size(err) : rc;
 }
 
 static int read_open_file(int fd, const char *name, struct buf *ret, struct err *err)

@@ -26,7 +26,7 @@ int input_max_bytes(uint64_t *ret, struct err *err);
 int input_max_unsized(uint64_t *ret, struct err *err);
 
 /* Adds a hint to the error of an input that is larger than input_max_unsized. Returns -1. */
-int input_hint_max_unsized(struct err *err);
+int input_hint_unknown_size(struct err *err);
 
 /* Returns whether a name means an existing file, BUNDLE:MEMBER of an existing bundle, or standard input. */
 bool input_exists(const char *name);

@@ -26,7 +26,7 @@ int input_max_unsized(uint64_t *ret, struct err *err)
     return get_max(INPUT_UNSIZED_MAX, ret, err);
 }
 
-int input_hint_max_unsized(struct err *err)
+int input_hint_unknown_size(struct err *err)
 {
     return err_hint(err,
                     "PROFGRAB_PPROF_MAX=8GB accepts larger profiles from a URL or a pipe; a file needs no "

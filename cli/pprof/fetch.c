@@ -66,7 +66,7 @@ int pprof_fetch(const struct pprof_options *o, const char *url, long timeout_s, 
     struct url_answer answer = {.body = BUF_INIT(ret->max)};
     int rc = url_send(&request, &answer, err);
     if (rc < 0 && answer.body.failed && !answer.body.out_of_memory)
-        input_hint_max_unsized(err);
+        input_hint_unknown_size(err);
     if (rc == 0)
         rc = check_status(&answer, err);
     buf_release(ret);

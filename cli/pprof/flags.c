@@ -188,7 +188,7 @@ const struct pprof_flag *pprof_flag_find(const char *name, size_t n)
 static void put_row(FILE *out, const char *name, const char *help)
 {
     fprintf(out, "  %-*s", USAGE_COLUMN - 2, name);
-    columns_wrap(out, help, USAGE_COLUMN, USAGE_COLUMN);
+    columns_print_folded(out, help, USAGE_COLUMN, USAGE_COLUMN);
 }
 
 static void put_group(FILE *out, enum flag_group group)
@@ -216,9 +216,9 @@ void pprof_print_usage(FILE *out)
                   {MISC, "Other flags"},
                   {LEGACY, "Abbreviations"}};
     fputs("usage: ", out);
-    columns_wrap(out, "profgrab pprof [-FORMAT] [-OPTION...] [BINARY] SOURCE...", 7, 11);
+    columns_print_folded(out, "profgrab pprof [-FORMAT] [-OPTION...] [BINARY] SOURCE...", 7, 11);
     fputc('\n', out);
-    columns_wrap(
+    columns_print_folded(
         out,
         "Takes the flags of `go tool pprof` and prints the same reports. A SOURCE is a file, BUNDLE:MEMBER, "
         "or the address of a service (http://HOST:PORT/debug/pprof/heap, HOST:PORT). Several sources are "

@@ -330,7 +330,7 @@ static int run_confined(const struct confined_task *c, struct err *err)
 {
     const struct task *task = c->task;
     struct proc_fork_limits limits = task->budget
-                                         ? confined_budget_rest(task->budget, signals_cancel_fd())
+                                         ? confined_budget_remaining(task->budget, signals_cancel_fd())
                                          : confined_limits(task->profile->file_bytes, signals_cancel_fd());
     limits.kept[0] = c->to->fd;
     const struct confined_work work = {task->source, write_report_in_child, (void *)(uintptr_t)c};

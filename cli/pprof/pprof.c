@@ -133,7 +133,7 @@ const struct command command_pprof = {
         "`go tool pprof` does; `help` lists them.\n\nExit codes are those of pprof: 0, or 2 if anything was "
         "wrong; 130 interrupted.",
     .flag_at = pprof_flag_option,
-    .words = WORDS_PROFILES,
+    .words = ARGUMENTS_PROFILES,
     .handles_help = true,
     .run = run_pprof,
 };

@@ -417,6 +417,6 @@ const struct command command_diff = {
         "decrypts bundles (default: the usual keys of ~/.ssh), --passphrase-file FILE the file with the\n"
         "passphrase in its first line.",
     .flag_at = pprof_flag_option,
-    .words = WORDS_PROFILES,
+    .words = ARGUMENTS_PROFILES,
     .run = run_diff,
 };

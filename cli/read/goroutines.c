@@ -484,7 +484,7 @@ static int show_in_child(void *ctx, struct buf *ret, struct err *err)
 
 static int show_confined(struct dump_list *list, const struct confined_budget *budget, struct err *err)
 {
-    struct proc_fork_limits limits = confined_budget_rest(budget, signals_cancel_fd());
+    struct proc_fork_limits limits = confined_budget_remaining(budget, signals_cancel_fd());
     size_t *current = mmap(NULL, sizeof *current, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (current == MAP_FAILED) /* NOLINT: the system's own macro */
         return err_sys(err, "cannot start another process");
@@ -515,7 +515,7 @@ static int show_words(const struct goroutines_options *o, const struct strlist *
     if (rc == 0)
         rc = input_unlock_all(words, &keys, &budget, &known, err);
     for (size_t i = 0; rc == 0 && i < words->n; i++) {
-        const struct proc_fork_limits limits = confined_budget_rest(&budget, signals_cancel_fd());
+        const struct proc_fork_limits limits = confined_budget_remaining(&budget, signals_cancel_fd());
         rc = input_expand_confined(&expand, words->items[i], &limits, &lists[i], err);
     }
     if (rc == 0)
@@ -555,6 +555,6 @@ const struct command command_goroutines = {
         "with\n"
         "two dumps, the stack with the largest growth.",
     .options = options,
-    .words = WORDS_DUMPS,
+    .words = ARGUMENTS_DUMPS,
     .run = run_goroutines,
 };

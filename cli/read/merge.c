@@ -291,6 +291,6 @@ const struct command command_merge = {
         "front.pb.gz@3 batch.pb.gz@0.5. All profiles must be of one kind; merge keeps the sample types that\n"
         "all of them have. Without weights the result is that of pprof -proto with several sources.",
     .options = options,
-    .words = WORDS_PROFILES,
+    .words = ARGUMENTS_PROFILES,
     .run = run_merge,
 };

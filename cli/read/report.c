@@ -279,6 +279,6 @@ const struct command command_report = {
         "Every bundle contains this page as report.html. The new page also has profiles that were too large\n"
         "for that one, because the limit is higher here.",
     .options = options,
-    .words = WORDS_FILES,
+    .words = ARGUMENTS_FILES,
     .run = run_report,
 };

@@ -270,6 +270,6 @@ const struct command command_view = {
         "/dev/shm if possible. The page stays until you remove it or the system clears that directory. The\n"
         "browser is $BROWSER, else an installed one.",
     .options = options,
-    .words = WORDS_PROFILES_AND_DUMPS,
+    .words = ARGUMENTS_PROFILES_AND_DUMPS,
     .run = run_view,
 };

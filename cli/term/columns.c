@@ -20,7 +20,7 @@ static size_t decode_character(const char *s, size_t *ret_columns)
     return n < 1 ? 1 : (size_t)n;
 }
 
-size_t columns_of(const char *s)
+size_t columns_width(const char *s)
 {
     size_t columns = 0, width = 0;
     while (*s) {
@@ -77,7 +77,7 @@ void columns_fold(struct buf *b, const char *text, const struct columns_fold *op
     bool first = true;
     while (*text) {
         size_t blanks = strspn(text, " \n"), length = strcspn(text + blanks, " \n");
-        size_t width = columns_of(text + blanks) - columns_of(text + blanks + length);
+        size_t width = columns_width(text + blanks) - columns_width(text + blanks + length);
         if (strncmp(text, "\n\n", 2) == 0) {
             buf_addc(b, '\n');
             add_new_line(b, options->indent, &column);
@@ -94,7 +94,7 @@ void columns_fold(struct buf *b, const char *text, const struct columns_fold *op
     }
 }
 
-void columns_wrap(FILE *out, const char *text, size_t column, size_t indent)
+void columns_print_folded(FILE *out, const char *text, size_t column, size_t indent)
 {
     struct buf b = BUF_INIT(WRAPPED_MAX);
     columns_fold(&b, text,

@@ -8,7 +8,7 @@
 #include "base/base.h"
 
 /* Returns the display width of printable UTF-8, by utf8proc. An invalid byte counts as one column. */
-size_t columns_of(const char *s);
+size_t columns_width(const char *s);
 
 /* Returns the maximum width of a line on `out`: the terminal's width minus one; 0 without a terminal (no
  * limit). */
@@ -29,7 +29,7 @@ void columns_fold(struct buf *b, const char *text, const struct columns_fold *op
 
 /* Prints the text, folded to columns_prose_max(out), and a line feed. `column` and `indent` are as in struct
  * columns_fold. */
-void columns_wrap(FILE *out, const char *text, size_t column, size_t indent);
+void columns_print_folded(FILE *out, const char *text, size_t column, size_t indent);
 
 /* Returns the length in bytes of the longest prefix of s that fits into that many columns. */
 size_t columns_fit(const char *s, size_t columns);

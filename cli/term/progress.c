@@ -193,7 +193,7 @@ static void describe_host(const struct progress_line *l, struct buf *b)
 
 static void add_name(const char *name, size_t room, struct buf *b)
 {
-    if (columns_of(name) <= room) {
+    if (columns_width(name) <= room) {
         buf_adds(b, name);
     } else {
         buf_add(b, name, columns_fit(name, room - 3));
@@ -210,13 +210,13 @@ static int add_line(const struct progress_line *l, size_t columns, struct strlis
     buf_adds(&name, l->host->name);
     if (l->service)
         buf_addf(&name, ": %s", l->service->name);
-    for (int brief = 0; brief < 2 && (!brief || columns_of(buf_str(&name)) + used > columns); brief++) {
+    for (int brief = 0; brief < 2 && (!brief || columns_width(buf_str(&name)) + used > columns); brief++) {
         buf_clear(&description);
         if (l->service)
             describe_item(l, brief, &description);
         else
             describe_host(l, &description);
-        used = columns_of(buf_str(&description));
+        used = columns_width(buf_str(&description));
     }
     add_name(buf_str(&name), used + NAME_MIN < columns ? columns - used : NAME_MIN, &b);
     buf_adds(&b, buf_str(&description));

@@ -231,7 +231,7 @@ static int get_stored_answer(struct prompt *p, const struct question *q, const c
 
 static int ask_with_keyring(struct prompt *p, const struct question *q, struct secret *ret, struct err *err)
 {
-    char *name = keyring_name_of_file(q->key);
+    char *name = keyring_name_of_file(q->file);
     if (!name)
         return err_nomem(err);
     int rc = get_stored_answer(p, q, name, ret, err);
@@ -261,15 +261,15 @@ int prompt_ask(void *ctx, const struct question *q, struct secret *ret, struct e
     struct prompt *p = ctx;
     struct err why = ERR_INIT;
     int rc = 0;
-    if (q->key && p->passphrase_file)
+    if (q->file && p->passphrase_file)
         return answer_from_file(p, q, ret, err);
     if (p->batch && q->kind != ASK_NOTICE)
         return err_set(err, ERR_NOT_FOUND, "no user can be asked for it");
     if (q->kind == ASK_NOTICE)
         print_notice(p, q);
     else
-        rc = q->key && !q->bypass_keyring ? ask_with_keyring(p, q, ret, &why)
-                                          : ask_without_keyring(p, q, ret, &why);
+        rc = q->file && !q->bypass_keyring ? ask_with_keyring(p, q, ret, &why)
+                                           : ask_without_keyring(p, q, ret, &why);
     if (rc < 0 && why.kind == ERR_TIMEOUT)
         err_set(&why, ERR_TIMEOUT, "the user did not answer in time");
     if (rc < 0 && err)

@@ -19,7 +19,7 @@ void rows_add(struct rows *rows, const char *const *cells)
 static void add_cut(struct buf *b, const char *text, size_t columns)
 {
     static const char dots[] = "...";
-    if (columns_of(text) <= columns) {
+    if (columns_width(text) <= columns) {
         buf_adds(b, text);
         return;
     }
@@ -30,7 +30,7 @@ static void add_cut(struct buf *b, const char *text, size_t columns)
 
 static void add_cell(struct buf *b, const char *text, size_t width, bool align_right, bool is_last)
 {
-    size_t used = columns_of(text);
+    size_t used = columns_width(text);
     size_t blanks = used < width ? width - used : 0;
     buf_addf(b, "%*s", align_right ? (int)blanks : 0, "");
     add_cut(b, text, width);
@@ -61,7 +61,7 @@ static void print_row(const struct rows *rows, size_t first, const size_t *width
     size_t n_cells = strlen(rows->columns), n_shown = n_cells;
     const char *last = rows->cells.items[first + n_cells - 1];
     size_t at = find_last_column(widths, n_cells);
-    bool fits = width == 0 || columns_of(last) + at <= width;
+    bool fits = width == 0 || columns_width(last) + at <= width;
     bool below = !fits && (at >= width || width - at < rows->fold_below) && rows->fold_below > 0;
     while (n_shown > 1 && (!*rows->cells.items[first + n_shown - 1] || (below && n_shown == n_cells)))
         n_shown--;
@@ -82,7 +82,7 @@ void rows_print(const struct rows *rows, size_t width, FILE *out)
 {
     size_t n = strlen(rows->columns), widths[COLUMNS_MAX] = {0};
     for (size_t i = 0; i < rows->cells.n - rows->cells.n % n; i++) {
-        size_t width_used = columns_of(rows->cells.items[i]);
+        size_t width_used = columns_width(rows->cells.items[i]);
         if (width_used > widths[i % n])
             widths[i % n] = width_used;
     }

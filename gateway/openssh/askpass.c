@@ -226,7 +226,7 @@ static int find_passphrase(struct askpass *a, const struct login_options *option
     struct str name = parse_key_name(text);
     struct question q = {.kind = ASK_HIDDEN,
                          .prompt = text_printable(prompt, sizeof prompt, text, strlen(text)),
-                         .key = text_printable(key, sizeof key, name.p, name.n),
+                         .file = text_printable(key, sizeof key, name.p, name.n),
                          .bypass_keyring = true};
     q.is_retry = a->question && strcmp(a->question, text) == 0 && a->asking_ssh == question->asking_ssh;
     a->asking_ssh = question->asking_ssh;

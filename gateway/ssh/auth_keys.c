@@ -240,7 +240,7 @@ static int open_locked(struct auth *a, const char *path, struct opening *o, stru
              text_printable(shown, sizeof shown, path, strlen(path)), auth_login_name(a, login));
     struct secret_prompt prompt = {.name = name,
                                    .prompt = text,
-                                   .key = path,
+                                   .file = path,
                                    .tries = PASSPHRASE_TRIES,
                                    .ctx = o,
                                    .check = try_passphrase};

@@ -112,7 +112,7 @@ int auth_ask(struct auth *a, const struct question *question, struct secret *ret
 {
     const struct login_options *options = a->options;
     bool may_ask_for_key =
-        options->ask && question->key && options->ask_keys_only && a->config->login.password_prompts > 0;
+        options->ask && question->file && options->ask_keys_only && a->config->login.password_prompts > 0;
     if (!may_ask_for_key && !auth_require_user(a))
         return failure_set(FAILURE_NO_USER, FAILURE_DETAILS(NULL), err);
     struct question q = *question;
@@ -131,7 +131,7 @@ static int ask_until_accepted(struct auth *a, const struct secret_prompt *prompt
                               struct err *err)
 {
     struct question q = {
-        .kind = ASK_HIDDEN, .prompt = prompt->prompt, .key = prompt->key, .bypass_keyring = true};
+        .kind = ASK_HIDDEN, .prompt = prompt->prompt, .file = prompt->file, .bypass_keyring = true};
     for (unsigned i = 0; i < prompt->tries; i++) {
         bool fits = false;
         secret_wipe(ret);

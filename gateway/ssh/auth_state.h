@@ -87,7 +87,7 @@ int auth_ask(struct auth *a, const struct question *question, struct secret *ret
 struct secret_prompt {
     const char *name;   /* the secret's unique name in the keyring */
     const char *prompt; /* printable */
-    const char *key;    /* as in struct question */
+    const char *file;   /* as in struct question */
     unsigned tries;
     void *ctx;
     int (*check)(void *ctx, const struct secret *answer, bool *ret_fits, struct err *err);

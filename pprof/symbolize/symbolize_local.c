@@ -219,7 +219,7 @@ static int intern_frame_function(struct lookup *l, const struct frame *f, uint32
         profile_intern(l->profile, f->file.p, f->file.n, &function.filename, l->err) < 0)
         return -1;
     function.system_name = function.name;
-    return function_table_find(&l->functions, &function, ret, l->err);
+    return function_table_find_or_add(&l->functions, &function, ret, l->err);
 }
 
 static int set_frames(struct lookup *l, size_t location, const struct frame *frames, size_t n)

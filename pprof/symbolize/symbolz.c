@@ -264,7 +264,7 @@ static int make_functions(struct profile *p, struct answer_names *n, struct err 
         rc = profile_intern(p, item->name.p, item->name.n, &f.name, err);
         f.system_name = f.name;
         if (rc == 0)
-            rc = function_table_find(&functions, &f, &item->function, err);
+            rc = function_table_find_or_add(&functions, &f, &item->function, err);
     }
     function_table_release(&functions);
     qsort(n->items, n->n, sizeof *n->items, compare_addresses);

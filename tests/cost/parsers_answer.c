@@ -124,7 +124,7 @@ static void hand_off(const char *issue, bool encrypted)
     char name[] = "work", url[] = "https://tracker.example", variable[] = "COST_TOKEN", assignee[] = "ann",
          *assignees[] = {assignee};
     struct tracker to = {
-        .name = name, .kind = tracker.kind, .url = url, .token = {.source = SECRET_ENV, .locator = variable}};
+        .name = name, .kind = tracker.kind, .url = url, .token = {.kind = SECRET_ENV, .locator = variable}};
     struct handoff_request request = {.tracker = &to,
                                       .project = "ops/x",
                                       .issue = issue,

@@ -665,7 +665,7 @@ static void compare_fleet(const char *p, size_t n)
     struct findings found = FINDINGS_INIT;
     struct profile *profile = parse_profile(p, n);
     for (size_t i = 0; profile && i < sizeof hosts / sizeof *hosts; i++)
-        (void)fleet_add(&f, &(struct fleet_member){hosts[i], false, "f"}, profile, NULL);
+        (void)fleet_add(&f, &(struct fleet_origin){hosts[i], false, "f"}, profile, NULL);
     if (fleet_compare(&f, NULL) == 0)
         (void)findings_add_fleet(&found, &f, &subject, NULL);
     findings_release(&found);

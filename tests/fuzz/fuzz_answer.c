@@ -139,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     struct tracker tracker = {.name = name,
                               .kind = handoff_tracker_kinds[(p[0] & 0x3) % 3],
                               .url = url,
-                              .token = {.source = SECRET_ENV, .locator = variable}};
+                              .token = {.kind = SECRET_ENV, .locator = variable}};
     struct handoff_request request = {
         .tracker = &tracker,
         .project = "ops/x",

@@ -84,7 +84,7 @@ static void check_names(const struct targets *t, const struct host *h)
 {
     struct strlist names = {0};
     const struct service *s;
-    for (size_t i = 0; (s = targets_service(t, h, i)); i++) {
+    for (size_t i = 0; (s = targets_service_at(t, h, i)); i++) {
         assert(text_is_name(s->name) && s->port >= 1 && s->port <= 65535 && s->host && s->host[0]);
         assert(strlist_add(&names, s->name, NULL) == 0);
     }

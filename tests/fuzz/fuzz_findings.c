@@ -134,7 +134,7 @@ static void check_fleet(const uint8_t *p, size_t n, struct findings *found,
     struct err err = ERR_INIT;
     struct profile *profile = parse_profile(p, n);
     for (const char *hosts = "a\0b\0c\0"; profile && *hosts; hosts += 2)
-        if (fleet_add(&f, &(struct fleet_member){hosts, false, "a/b.pb.gz"}, profile, &err) < 0)
+        if (fleet_add(&f, &(struct fleet_origin){hosts, false, "a/b.pb.gz"}, profile, &err) < 0)
             fuzz_expect_err(&err);
     if (fleet_compare(&f, &err) < 0 || findings_add_fleet(found, &f, subject, &err) < 0)
         fuzz_expect_err(&err);

@@ -33,18 +33,18 @@
 
 static const struct proc_limits default_limits = {.timeout_ms = 60000, .cancel_fd = -1};
 
-static int read_from(enum secret_source source, const char *where, struct secret *ret, struct err *err)
+static int read_from(enum secret_kind kind, const char *where, struct secret *ret, struct err *err)
 {
-    struct secret_ref ref = {.source = source, .locator = strdup(where)};
+    struct secret_ref ref = {.kind = kind, .locator = strdup(where)};
     assert_non_null(ref.locator);
     int rc = secret_read(&ref, &default_limits, ret, err);
     secret_ref_release(&ref);
     assert_null(ref.locator);
-    assert_int_equal(ref.source, SECRET_NONE);
+    assert_int_equal(ref.kind, SECRET_NONE);
     return rc;
 }
 
-static void assert_secret_is(enum secret_source source, const char *where, const char *expected)
+static void assert_secret_is(enum secret_kind source, const char *where, const char *expected)
 {
     struct secret s;
     struct err err = ERR_INIT;
@@ -55,7 +55,7 @@ static void assert_secret_is(enum secret_source source, const char *where, const
     secret_wipe(&s);
 }
 
-static void assert_secret_refused(enum secret_source source, const char *where, const char *msg,
+static void assert_secret_refused(enum secret_kind source, const char *where, const char *msg,
                                   const char *hint)
 {
     struct secret s, before;
@@ -232,7 +232,7 @@ static void a_command_gives_the_secret(void **state)
 static void a_command_ends_at_its_deadline_and_on_cancel(void **state)
 {
     (void)state;
-    struct secret_ref ref = {.source = SECRET_COMMAND, .locator = strdup("printf t0ken; exec sleep 60")};
+    struct secret_ref ref = {.kind = SECRET_COMMAND, .locator = strdup("printf t0ken; exec sleep 60")};
     struct secret s;
     struct err err = ERR_INIT;
     struct proc_limits limits = {.timeout_ms = 200, .cancel_fd = -1};
@@ -255,7 +255,7 @@ static void no_error_contains_the_secret(void **state)
     static const char token[] = "hunter2hunter2";
     char *path = scratch_file(*state, "token", "hunter2hunter2\nx", 16);
     const struct {
-        enum secret_source source;
+        enum secret_kind kind;
         const char *where;
     } bad[] = {
         {SECRET_ENV, VARIABLE},
@@ -268,7 +268,7 @@ static void no_error_contains_the_secret(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct secret s;
         struct err err = ERR_INIT;
-        assert_int_equal(read_from(bad[i].source, bad[i].where, &s, &err), -1);
+        assert_int_equal(read_from(bad[i].kind, bad[i].where, &s, &err), -1);
         assert_int_equal(err.kind, ERR_USAGE);
         for (size_t at = 0; at < sizeof err; at++)
             assert_true(sizeof err - at < sizeof token - 1 ||

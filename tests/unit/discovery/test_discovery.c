@@ -663,7 +663,7 @@ static void assert_services(const struct setup *w, const char *expected)
     const struct host *const *hosts = inventory_hosts(w->inventory, &n);
     const struct service *s;
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; (s = targets_service(&w->targets, hosts[i], k)); k++)
+        for (size_t k = 0; (s = targets_service_at(&w->targets, hosts[i], k)); k++)
             buf_addf(&b, "%s/%s %s:%u %s; ", hosts[i]->name, s->name, s->host, s->port, s->path);
     assert_string_equal(buf_str(&b), expected);
     buf_release(&b);

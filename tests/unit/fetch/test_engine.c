@@ -418,7 +418,7 @@ static void percentiles_of_the_skew_are_computed(void **state)
     for (int i = 1; i <= 20; i++)
         record_item(&s, RANK_CPU, i % 2 ? i : -i, 0);
     sync_summarize(&s, &o);
-    assert_int_equal(o.sync_known, 20);
+    assert_int_equal(o.sync_measured, 20);
     assert_int_equal(o.sync_p50_ms, 10);
     assert_int_equal(o.sync_p95_ms, 19);
     assert_int_equal(o.sync_max_ms, 20);
@@ -444,7 +444,7 @@ static void an_item_without_a_time_has_no_skew(void **state)
     sync_record(&s, &start, &plan, 0, &item);
     assert_false(item.has_sync_skew);
     sync_summarize(&s, &o);
-    assert_int_equal(o.sync_known, 0);
+    assert_int_equal(o.sync_measured, 0);
     sync_release(&s);
 }
 

@@ -776,7 +776,7 @@ static void checked_files_are_recovered_without_the_host(void **state)
     struct err err = ERR_INIT;
     struct stage s;
     stage_begin(&s, *state);
-    secret.auth.secret.source = SECRET_ENV;
+    secret.auth.secret.kind = SECRET_ENV;
     write_file(&s, "heap.pb.gz.earlier", "most of one");
     write_file(&s, "cpu.pb.gz.part", "nobody looked at it");
     assert_ok(find_unrecorded(&s, &closed, &heap, &found, &err), &err);
@@ -788,7 +788,7 @@ static void checked_files_are_recovered_without_the_host(void **state)
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     assert_int_equal(size_of(&s, "cpu.pb.gz.part"), 19);
     /* For a service without a secret, both are kept. */
-    secret.auth.secret.source = SECRET_NONE;
+    secret.auth.secret.kind = SECRET_NONE;
     assert_ok(find_unrecorded(&s, &closed, &cpu, &found, &err), &err);
     assert_int_equal(found.bytes, 19);
     fetch_item_release(&found);

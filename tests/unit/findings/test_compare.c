@@ -554,7 +554,7 @@ static void growth_within_one_nanosecond_is_not_negative(void **state)
 static void add_host(struct fleet *h, const char *name, struct profile *p)
 {
     struct err err = ERR_INIT;
-    assert_ok(fleet_add(h, &(struct fleet_member){name, false, "file"}, p, &err), &err);
+    assert_ok(fleet_add(h, &(struct fleet_origin){name, false, "file"}, p, &err), &err);
     profile_free(p);
 }
 

@@ -119,7 +119,7 @@ static void a_grouped_dump_is_read(void **state)
     assert_int_equal(g->n_groups, 2);
     const struct goroutine_group *group = &g->groups[0];
     assert_int_equal(group->count[1], 5);
-    const struct goroutine_label *label = &g->labels[group->first_label];
+    const struct goroutine_label_set *label = &g->labels[group->first_label];
     assert_str(label->text, "{\"tenant\":\"t0\"}");
     assert_int_equal(label->count, 3);
     assert_int_equal(g->labels[label->next].count, 2);

@@ -108,7 +108,7 @@ static void tls_and_auth_are_read(void **state)
     assert_false(backend->https);
     assert_null(backend->unix_path);
     assert_null(backend->tls.ca);
-    assert_int_equal(backend->auth.secret.source, SECRET_NONE);
+    assert_int_equal(backend->auth.secret.kind, SECRET_NONE);
     assert_true(metrics->https);
     assert_int_equal(metrics->port, 8443);
     assert_string_equal(metrics->tls.ca, "/etc/team/corp.pem");
@@ -117,7 +117,7 @@ static void tls_and_auth_are_read(void **state)
     assert_string_equal(metrics->tls.server_name, "api.example.internal");
     assert_false(metrics->tls.insecure);
     assert_null(metrics->auth.user);
-    assert_int_equal(metrics->auth.secret.source, SECRET_ENV);
+    assert_int_equal(metrics->auth.secret.kind, SECRET_ENV);
     assert_string_equal(metrics->auth.secret.locator, "PPROF_TOKEN");
     inventory_free(inv);
 }
@@ -135,14 +135,14 @@ static void unix_sockets_are_read(void **state)
     assert_string_equal(sidecar->path, "");
     assert_string_equal(sidecar->host_header, "app");
     assert_string_equal(sidecar->auth.user, "ann b");
-    assert_int_equal(sidecar->auth.secret.source, SECRET_FILE);
+    assert_int_equal(sidecar->auth.secret.kind, SECRET_FILE);
     assert_string_equal(sidecar->auth.secret.locator, "/etc/team/secrets/pw");
     assert_string_equal(lax->unix_path, "/run/a b");
     assert_string_equal(lax->path, "/debug/pprof");
     assert_true(lax->https);
     assert_true(lax->tls.insecure);
     assert_null(lax->auth.user);
-    assert_int_equal(lax->auth.secret.source, SECRET_COMMAND);
+    assert_int_equal(lax->auth.secret.kind, SECRET_COMMAND);
     assert_string_equal(lax->auth.secret.locator, "vault read -field=t secret/pprof");
     inventory_free(inv);
 }

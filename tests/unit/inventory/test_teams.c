@@ -68,7 +68,7 @@ static void trackers_are_read(void **state)
     assert_ok(inventory_tracker(inv, "gitlab", &t, &err), &err);
     assert_ptr_equal(t->kind, &gitlab);
     assert_string_equal(t->url, "https://gitlab.example:8443/sub");
-    assert_int_equal(t->token.source, SECRET_ENV);
+    assert_int_equal(t->token.kind, SECRET_ENV);
     assert_string_equal(t->token.locator, "GITLAB_TOKEN");
     assert_string_equal(t->ca, "/etc/team/corp.pem");
     assert_ok(inventory_tracker(inv, "red", &t, &err), &err);
@@ -78,7 +78,7 @@ static void trackers_are_read(void **state)
     assert_null(t->ca);
     assert_ok(inventory_tracker(inv, "tickets", &t, &err), &err);
     assert_string_equal(t->url, "http://[::1]");
-    assert_int_equal(t->token.source, SECRET_COMMAND);
+    assert_int_equal(t->token.kind, SECRET_COMMAND);
     assert_int_equal(inventory_tracker(inv, "gitlap", &t, &err), -1);
     assert_string_equal(err.msg, "no tracker \"gitlap\" in the inventory");
     assert_string_equal(err.hint, "did you mean \"gitlab\"?");

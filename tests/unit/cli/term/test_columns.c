@@ -16,15 +16,15 @@
 static void columns_of_wide_and_combining_characters_are_counted(void **state)
 {
     (void)state;
-    assert_int_equal(columns_of(""), 0);
-    assert_int_equal(columns_of("file-03: gitaly"), 15);
-    assert_int_equal(columns_of("gr\xc3\xbc\xc3\x9f"), 4);       /* grüß */
-    assert_int_equal(columns_of("u\xcc\x88"), 1);                /* u and a combining mark */
-    assert_int_equal(columns_of("\xe4\xb8\xad\xe6\x96\x87"), 4); /* two ideographs */
-    assert_int_equal(columns_of("\xf0\x9f\x94\xa5!"), 3);        /* an emoji */
-    assert_int_equal(columns_of("\xe2\x80\xa6"), 1);             /* an ellipsis */
-    assert_int_equal(columns_of("\xff\xc3"), 2);                 /* no UTF-8, cut UTF-8 */
-    assert_int_equal(columns_of("\xc3(\xe4\xb8"), 4);
+    assert_int_equal(columns_width(""), 0);
+    assert_int_equal(columns_width("file-03: gitaly"), 15);
+    assert_int_equal(columns_width("gr\xc3\xbc\xc3\x9f"), 4);       /* grüß */
+    assert_int_equal(columns_width("u\xcc\x88"), 1);                /* u and a combining mark */
+    assert_int_equal(columns_width("\xe4\xb8\xad\xe6\x96\x87"), 4); /* two ideographs */
+    assert_int_equal(columns_width("\xf0\x9f\x94\xa5!"), 3);        /* an emoji */
+    assert_int_equal(columns_width("\xe2\x80\xa6"), 1);             /* an ellipsis */
+    assert_int_equal(columns_width("\xff\xc3"), 2);                 /* no UTF-8, cut UTF-8 */
+    assert_int_equal(columns_width("\xc3(\xe4\xb8"), 4);
 }
 
 static void assert_fits(const char *s, size_t columns, size_t bytes)
@@ -60,7 +60,7 @@ static void a_line_never_exceeds_its_width(void **state)
         for (size_t columns = 0; columns < 5; columns++) {
             char head[5] = "";
             memcpy(head, text, columns_fit(text, columns));
-            assert_true(columns_of(head) <= columns);
+            assert_true(columns_width(head) <= columns);
         }
     }
 }

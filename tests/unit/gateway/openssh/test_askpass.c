@@ -34,7 +34,7 @@ static int answer_question(void *ctx, const struct question *q, struct secret *r
     p->question = q->kind;
     p->again = q->is_retry;
     p->bypass_keyring = q->bypass_keyring;
-    snprintf(p->key, sizeof p->key, "%s", q->key ? q->key : "");
+    snprintf(p->key, sizeof p->key, "%s", q->file ? q->file : "");
     snprintf(p->prompt, sizeof p->prompt, "%s", q->prompt);
     if (!p->answer)
         return err_set(err, p->kind, "no answer");
