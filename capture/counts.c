@@ -16,6 +16,6 @@ void counts_add_item(struct capture_counts *c, const struct fetch_item *item)
 void counts_add_failure(struct capture_counts *c, const struct err *failure)
 {
     c->missing++;
-    c->unusable += failure->kind == ERR_USAGE;
+    c->wrong_requests += failure->kind == ERR_USAGE;
     c->permanent += failure->kind == ERR_USAGE;
 }

@@ -5,11 +5,11 @@
 #include "fetch/fetch.h"
 
 struct capture_counts {
-    size_t complete;  /* complete items; in a resumed run also those of the earlier runs */
-    size_t damaged;   /* items with a damaged body in the bundle */
-    size_t missing;   /* items, services and hosts without any file in the bundle */
-    size_t permanent; /* damaged or missing items, services and hosts for which a retry cannot succeed */
-    size_t unusable;  /* services and hosts whose request is wrong, such as an unknown kind */
+    size_t complete;       /* complete items; in a resumed run also those of the earlier runs */
+    size_t damaged;        /* items with a damaged body in the bundle */
+    size_t missing;        /* items, services and hosts without any file in the bundle */
+    size_t permanent;      /* damaged or missing items, services and hosts for which a retry cannot succeed */
+    size_t wrong_requests; /* services and hosts whose request is wrong, such as an unknown kind */
 };
 
 /* Counts an item that is not complete. The caller sets `complete`. */

@@ -66,17 +66,18 @@ static bool copy_item(struct estimate_item *to, const struct fetch_planned *from
                                  .timed_ms = from->timed_ms,
                                  .count = from->count,
                                  .absent = from->absent,
-                                 .left_out = from->left_out ? strdup(from->left_out) : NULL};
-    return to->kind && to->argument && (to->left_out || !from->left_out);
+                                 .left_out_reason =
+                                     from->left_out_reason ? strdup(from->left_out_reason) : NULL};
+    return to->kind && to->argument && (to->left_out_reason || !from->left_out_reason);
 }
 
 static void add_planned(struct estimate *e, const struct fetch_planned *item, bool concurrent)
 {
-    e->absent += item->absent;
-    e->left_out += !item->absent && item->left_out;
-    if (item->absent || item->left_out)
+    e->n_absent += item->absent;
+    e->n_left_out += !item->absent && item->left_out_reason;
+    if (item->absent || item->left_out_reason)
         return;
-    e->n++;
+    e->n_to_fetch++;
     e->bytes += item->bytes;
     e->profiled_ms += item->timed_ms;
     if (item->timed_ms > e->duration_ms || !concurrent)
@@ -89,8 +90,9 @@ static void on_service(void *ctx, const struct target *target, const struct fetc
     const struct fetch_options *options = &p->request->options;
     struct estimate *e = &p->estimates->items[target - p->request->targets->items];
     bool pairs = false;
-    send_event(p, &(struct capture_event){
-                      .kind = CAPTURE_SERVICE, .target = target, .failure = s->failure, .plan = s});
+    send_event(p,
+               &(struct capture_event){
+                   .kind = CAPTURE_SERVICE, .target = target, .failure = s->failure, .planned_service = s});
     e->opened_ms = e->began ? clock_now() - e->began : 0;
     e->planned = !s->failure;
     if (s->failure)
@@ -145,11 +147,11 @@ static int64_t add_host(const struct estimate *estimates, size_t n, struct estim
     int64_t duration = 0, opened = 0;
     for (size_t i = 0; i < n; i++) {
         const struct estimate *e = &estimates[i];
-        t->items += e->n;
-        t->left_out += e->left_out;
-        t->absent += e->absent;
+        t->items += e->n_to_fetch;
+        t->n_left_out += e->n_left_out;
+        t->n_absent += e->n_absent;
         t->failures += !e->planned;
-        t->unusable += !e->planned && e->failure.kind == ERR_USAGE;
+        t->n_wrong_requests += !e->planned && e->failure.kind == ERR_USAGE;
         opened = e->opened_ms > opened ? e->opened_ms : opened;
         add_process(estimates, n, i, t, &duration);
     }
@@ -224,7 +226,7 @@ void estimates_release(struct estimates *e)
         for (size_t k = 0; k < e->items[i].n_items; k++) {
             free(e->items[i].items[k].kind);
             free(e->items[i].items[k].argument);
-            free(e->items[i].items[k].left_out);
+            free(e->items[i].items[k].left_out_reason);
         }
         free(e->items[i].items);
     }

@@ -12,9 +12,9 @@ struct estimate_item {
     unsigned pair;  /* as in struct fetch_planned */
     uint64_t bytes;
     int64_t timed_ms;
-    int64_t count;  /* records in the index page; -1: not known */
-    bool absent;    /* the program lacks this profile */
-    char *left_out; /* the reason why the budget excludes the item; NULL: it does not */
+    int64_t count;         /* records in the index page; -1: not known */
+    bool absent;           /* the program lacks this profile */
+    char *left_out_reason; /* the reason why the budget excludes the item; NULL: it does not */
 };
 
 /* The estimate of one target. `bytes`, `profiled_ms` and `duration_ms` do not count skipped items. */
@@ -26,7 +26,8 @@ struct estimate {
     char route[400];   /* "direct", "ssh", or "ssh through BASTION" */
     struct estimate_item *items;
     size_t n_items;
-    size_t n, left_out, absent; /* items to fetch, skipped items, profiles that the program lacks */
+    size_t n_to_fetch, n_left_out,
+        n_absent; /* items to fetch, skipped items, profiles that the program lacks */
     uint64_t bytes;
     int64_t profiled_ms; /* how long the process profiles itself */
     int64_t duration_ms; /* from the first request to the end of the last */
@@ -34,7 +35,7 @@ struct estimate {
 };
 
 struct estimate_total {
-    size_t targets, hosts, items, left_out, absent, failures, unusable;
+    size_t targets, hosts, items, n_left_out, n_absent, failures, n_wrong_requests;
     uint64_t bytes, max_process_bytes; /* of all processes, and the largest number of one process */
     int64_t duration_ms,
         max_process_profiled_ms; /* of the capture, and the longest profiling of one process */

@@ -63,7 +63,7 @@ void outcomes_record_service(struct outcomes *o, const struct target *target, co
         outcome->n_requested += !s->planned[i].already_collected;
     if (s->failure)
         add_failure(outcome, "", s->failure);
-    outcome->unusable = s->failure && s->failure->kind == ERR_USAGE;
+    outcome->is_wrong_request = s->failure && s->failure->kind == ERR_USAGE;
 }
 
 void outcomes_record_item(struct outcomes *o, const struct target *target, const struct fetch_item *item)

@@ -10,11 +10,11 @@ struct outcome {
     size_t n_requested; /* items that no earlier run has collected */
     size_t n_collected; /* complete items among them */
     size_t failures;
-    uint64_t bytes;       /* of the complete items */
-    int64_t began, ended; /* clock_now(): before its host was opened, after its last event; 0: not yet */
-    bool host_failed;     /* the host could not be opened */
-    bool unusable;        /* the request itself is wrong, such as an unknown kind */
-    char why[720];        /* the first failure; empty: none */
+    uint64_t bytes;        /* of the complete items */
+    int64_t began, ended;  /* clock_now(): before its host was opened, after its last event; 0: not yet */
+    bool host_failed;      /* the host could not be opened */
+    bool is_wrong_request; /* the request itself is wrong, such as an unknown kind */
+    char why[720];         /* the first failure; empty: none */
 };
 
 struct outcomes {

@@ -133,7 +133,7 @@ static struct manifest_planned *copy_planned(const struct fetch_service *s, stru
         const struct fetch_planned *item = &s->planned[i];
         planned[i] =
             (struct manifest_planned){.kind = item->kind, .argument = item->argument, .pair = item->pair};
-        if (item->left_out || item->already_collected)
+        if (item->left_out_reason || item->already_collected)
             continue;
         record->estimate_bytes += item->bytes;
         record->profiled_ms += item->timed_ms;

@@ -213,14 +213,14 @@ int capture_earlier_choose_targets(struct capture_earlier *e, const struct inven
             *err = why;
             return -1;
         }
-        e->unknown++;
+        e->n_not_in_inventory++;
         if (first.kind == ERR_NONE)
             first = why;
         err_wrap(&why, "%s: %s: not fetched", t->host, t->service);
         send_event(e->observer,
                    &(struct capture_event){.kind = CAPTURE_EARLIER_NOT_IN_INVENTORY, .failure = &why});
     }
-    if (e->unknown == 0 || e->targets.n > 0 || !e->is_bundle)
+    if (e->n_not_in_inventory == 0 || e->targets.n > 0 || !e->is_bundle)
         return 0;
     *err = first;
     return err_wrap(err, "%s", e->path);
@@ -322,7 +322,7 @@ enum capture_end capture_resume(struct capture_earlier *e, const struct capture_
                                       .from_bundle = e->is_bundle,
                                       .bundle = e->is_bundle && e->damage.kind == ERR_NONE ? e->path : NULL,
                                       .earlier_bytes = measure_items(e),
-                                      .missing = e->unknown};
+                                      .missing = e->n_not_in_inventory};
     *ret = (struct capture_outcome){.end = CAPTURE_NOT_STARTED};
     request.targets = &e->targets;
     request.baseline = &e->baseline;

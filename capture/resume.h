@@ -23,11 +23,11 @@ struct capture_earlier {
     bool is_bundle;                          /* else a work directory */
     struct workdir *work;
     struct manifest *manifest;
-    struct err damage;       /* of the bundle's archive; ERR_NONE: it is intact */
-    struct targets targets;  /* the targets that are not complete; owns the discovered services */
-    struct targets baseline; /* those of `targets` on baseline hosts */
-    size_t unknown;          /* the number of targets that the inventory lacks */
-    bool begun;              /* the new run uses the work directory */
+    struct err damage;         /* of the bundle's archive; ERR_NONE: it is intact */
+    struct targets targets;    /* the targets that are not complete; owns the discovered services */
+    struct targets baseline;   /* those of `targets` on baseline hosts */
+    size_t n_not_in_inventory; /* the number of targets that the inventory lacks */
+    bool begun;                /* the new run uses the work directory */
 };
 
 /*

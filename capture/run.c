@@ -87,7 +87,7 @@ static void send_estimate(struct run *r, const struct target *target, const stru
     struct capture_event event = {.kind = CAPTURE_ESTIMATE, .target = target};
     for (size_t i = 0; i < s->n_items; i++) {
         const struct fetch_planned *item = &s->planned[i];
-        bool fetched = !item->left_out && !item->already_collected && !item->absent;
+        bool fetched = !item->left_out_reason && !item->already_collected && !item->absent;
         event.bytes += fetched ? item->bytes : 0;
         event.timed_ms += fetched ? item->timed_ms : 0;
     }
@@ -103,8 +103,9 @@ static void on_service(void *ctx, const struct target *target, const struct fetc
 {
     struct run *r = ctx;
     struct err err = ERR_INIT;
-    send_event(r, &(struct capture_event){
-                      .kind = CAPTURE_SERVICE, .target = target, .failure = s->failure, .plan = s});
+    send_event(r,
+               &(struct capture_event){
+                   .kind = CAPTURE_SERVICE, .target = target, .failure = s->failure, .planned_service = s});
     outcomes_record_service(&r->outcome->targets, target, s);
     send_estimate(r, target, s);
     store_first_error(r, record_service(autosave_lock(&r->autosave), target, s, &err), &err);
@@ -246,7 +247,7 @@ static enum capture_end end_not_packed(struct run *r, struct err *err)
     err_wrap(err, "the bundle could not be written");
     autosave_now(&r->autosave);
     r->outcome->directory = strdup(workdir_path(r->output->work));
-    r->outcome->counts.unusable = 0; /* the exit code must report the failed write, not the request */
+    r->outcome->counts.wrong_requests = 0; /* the exit code must report the failed write, not the request */
     return CAPTURE_NOT_PACKED;
 }
 

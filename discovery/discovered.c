@@ -28,11 +28,11 @@ void discovered_release(struct discovered *found)
     if (found->job_names)
         name_map_release(found->job_names);
     free(found->job_names);
-    for (size_t i = 0; i < found->n_labels; i++)
-        strlist_release(&found->labels[i]);
+    for (size_t i = 0; i < found->n_label_sets; i++)
+        strlist_release(&found->label_sets[i]);
     free(found->jobs);
     free(found->targets);
-    free(found->labels);
+    free(found->label_sets);
     strlist_release(&found->notes);
     *found = (struct discovered){0};
 }
@@ -103,12 +103,12 @@ static bool is_same_set(const struct strlist *a, const struct strlist *b)
 /* Adds the set of labels, unless it equals the last set. */
 static int add_set(struct discovered *found, const struct strlist *labels, struct err *err)
 {
-    if (found->n_labels > 0 && is_same_set(&found->labels[found->n_labels - 1], labels))
+    if (found->n_label_sets > 0 && is_same_set(&found->label_sets[found->n_label_sets - 1], labels))
         return 0;
-    if (array_reserve((void **)&found->labels, &found->cap_labels, found->n_labels + 1, sizeof *found->labels,
-                      err) < 0)
+    if (array_reserve((void **)&found->label_sets, &found->cap_label_sets, found->n_label_sets + 1,
+                      sizeof *found->label_sets, err) < 0)
         return -1;
-    struct strlist *set = &found->labels[found->n_labels++];
+    struct strlist *set = &found->label_sets[found->n_label_sets++];
     *set = (struct strlist){0};
     for (size_t i = 0; i < labels->n; i++)
         if (strlist_add(set, labels->items[i], err) < 0)
@@ -132,7 +132,7 @@ int discovered_set_labels(struct discovered *found, size_t from, const struct st
         return -1;
     found->n_target_labels += n_added;
     for (size_t i = from; i < found->n; i++)
-        found->targets[i].labels = found->n_labels;
+        found->targets[i].label_set = found->n_label_sets;
     return 0;
 }
 

@@ -287,12 +287,12 @@ static void add_quoted(struct buf *to, const char *text)
 
 static bool is_same_group(const struct discovered_target *a, const struct discovered_target *b)
 {
-    return a->job == b->job && a->https == b->https && a->labels == b->labels;
+    return a->job == b->job && a->https == b->https && a->label_set == b->label_set;
 }
 
 static void add_labels(struct buf *to, const struct discovered *found, const struct discovered_target *t)
 {
-    const struct strlist *set = t->labels ? &found->labels[t->labels - 1] : NULL;
+    const struct strlist *set = t->label_set ? &found->label_sets[t->label_set - 1] : NULL;
     for (size_t i = 0; set && i < set->n; i++) {
         const char *value = strchr(set->items[i], '=');
         buf_addf(to, ",\"%.*s\":", (int)(value - set->items[i]), set->items[i]);

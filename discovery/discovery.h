@@ -31,9 +31,9 @@ struct discovered_job {
 };
 
 struct discovered_target {
-    size_t job;    /* index of its job */
-    size_t labels; /* index of its label set plus one; 0: none */
-    char *address; /* a name in lower case, or an IP address, without brackets */
+    size_t job;       /* index of its job */
+    size_t label_set; /* index of its label set plus one; 0: none */
+    char *address;    /* a name in lower case, or an IP address, without brackets */
     unsigned port;
     bool https;
     /* discovery_add sets these: */
@@ -49,8 +49,8 @@ struct discovered {
     struct name_map *job_names; /* maps names to the last job of that name; NULL: no job yet */
     struct discovered_target *targets;
     size_t n, cap;
-    struct strlist *labels; /* sets of labels, each NAME=VALUE, visible text */
-    size_t n_labels, cap_labels;
+    struct strlist *label_sets; /* sets of labels, each NAME=VALUE, visible text */
+    size_t n_label_sets, cap_label_sets;
     size_t n_target_labels; /* the number of labels of all targets */
     struct strlist notes;   /* on unsupported content, printable */
     int64_t at;             /* the time of the answer, UTC in milliseconds */

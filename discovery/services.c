@@ -175,7 +175,8 @@ static int add_label(struct service *service, const char *name, size_t n_name, c
 static int set_labels(struct service *service, const struct discovered *found,
                       const struct discovered_target *t, struct err *err)
 {
-    const struct strlist *set = t->labels ? &found->labels[t->labels - 1] : &(const struct strlist){0};
+    const struct strlist *set =
+        t->label_set ? &found->label_sets[t->label_set - 1] : &(const struct strlist){0};
     service->labels = calloc(set->n + 1, sizeof *service->labels);
     if (!service->labels)
         return err_nomem(err);
@@ -412,7 +413,8 @@ int discovery_finish(struct discovery *d, struct err *err)
 static bool target_has_label(const struct discovered *found, const struct discovered_target *t,
                              const struct strlist *requested, size_t i)
 {
-    const struct strlist *set = t->labels ? &found->labels[t->labels - 1] : &(const struct strlist){0};
+    const struct strlist *set =
+        t->label_set ? &found->label_sets[t->label_set - 1] : &(const struct strlist){0};
     if (label_is_requested(requested, i, STR("job"), found->jobs[t->job].name))
         return true;
     for (size_t k = 0; k < set->n; k++) {

@@ -11,13 +11,14 @@
 #define TEXT_STACKS 500
 
 /* The size of a custom profile of the program. */
-static const struct kind_size custom_size = {.base = 500, .record = 150};
+static const struct kind_size custom_size = {.base_bytes = 500, .record_bytes = 150};
 
 static struct kind_size get_text_size(const struct plan_item *item)
 {
     if (strstr(item->request_target, "debug=2"))
-        return (struct kind_size){.record = TEXT_GOROUTINE};
-    return (struct kind_size){.base = TEXT_STACK, .record = TEXT_STACK, .records = TEXT_STACKS};
+        return (struct kind_size){.record_bytes = TEXT_GOROUTINE};
+    return (struct kind_size){
+        .base_bytes = TEXT_STACK, .record_bytes = TEXT_STACK, .max_records = TEXT_STACKS};
 }
 
 static struct kind_size find_size(const struct plan_item *item, const struct kind *kind)
@@ -40,11 +41,12 @@ uint64_t estimate_bytes(const struct plan_item *item, const struct index_page *i
     struct kind_size size = find_size(item, kind);
     int64_t counted = estimate_records(item, index);
     uint64_t records = counted > 0 ? (uint64_t)counted : 0;
-    if (size.records > 0 && records > size.records)
-        records = size.records;
+    if (size.max_records > 0 && records > size.max_records)
+        records = size.max_records;
     /* The counts are untrusted: do not compute a product above the item's limit. */
-    if (size.record > 0 && records > item->max_bytes / size.record)
+    if (size.record_bytes > 0 && records > item->max_bytes / size.record_bytes)
         return item->max_bytes;
-    uint64_t bytes = size.base + records * size.record + (uint64_t)item->timed_ms * size.second / 1000;
+    uint64_t bytes =
+        size.base_bytes + records * size.record_bytes + (uint64_t)item->timed_ms * size.second_bytes / 1000;
     return bytes < item->max_bytes ? bytes : item->max_bytes;
 }

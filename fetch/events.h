@@ -80,14 +80,14 @@ struct fetch_offer {
 /* An item of the plan, and its estimated cost (fetch/estimate.h). */
 struct fetch_planned {
     const char *kind;
-    const char *argument;   /* empty for none */
-    unsigned pair;          /* as struct fetch_item has it */
-    uint64_t bytes;         /* the estimate */
-    int64_t timed_ms;       /* how long the process profiles itself; 0: a snapshot */
-    int64_t count;          /* records in the index page; -1: not known */
-    bool already_collected; /* an earlier run has fetched it (fetch_observer.is_collected): skip it */
-    bool absent;            /* the program lacks this profile: skip it */
-    const char *left_out;   /* the budget's reason to skip it; NULL: fetch it */
+    const char *argument;        /* empty for none */
+    unsigned pair;               /* as struct fetch_item has it */
+    uint64_t bytes;              /* the estimate */
+    int64_t timed_ms;            /* how long the process profiles itself; 0: a snapshot */
+    int64_t count;               /* records in the index page; -1: not known */
+    bool already_collected;      /* an earlier run has fetched it (fetch_observer.is_collected): skip it */
+    bool absent;                 /* the program lacks this profile: skip it */
+    const char *left_out_reason; /* the budget's reason to skip it; NULL: fetch it */
 };
 
 /* A planned service, or a service from which nothing is fetched (`failure`). */
@@ -137,7 +137,7 @@ struct fetch_progress {
     int64_t timed_ms;    /* the duration of the profile; 0: a snapshot */
     const char *cost;    /* its cost for the process, reported before the fetch; NULL: none worth reporting */
     const char *waiting; /* the reason for waiting; NULL: it does not wait */
-    bool usual;          /* the wait is normal: print no line for it */
+    bool wait_is_usual;  /* the wait is normal: print no line for it */
     size_t index;        /* the item's position in the plan, from 0 on */
     size_t n_items;
 };

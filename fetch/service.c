@@ -198,7 +198,7 @@ static struct fetch_planned *list_planned(const struct service_run *run)
                                             .count = estimate_records(item, index),
                                             .already_collected = item->already_collected,
                                             .absent = item->absent,
-                                            .left_out = item->left_out[0] ? item->left_out : NULL};
+                                            .left_out_reason = item->left_out[0] ? item->left_out : NULL};
     }
     return planned;
 }

@@ -23,7 +23,7 @@ void worker_report_progress(void *ctx, uint64_t bytes, int64_t elapsed_ms)
                                .timed_ms = item->timed_ms,
                                .cost = item->cost,
                                .waiting = w->waiting,
-                               .usual = w->at_barrier,
+                               .wait_is_usual = w->at_barrier,
                                .index = w->index,
                                .n_items = w->run->plan.n};
     observe_progress(w->run->context->observe, w->run->target, &p);

@@ -42,7 +42,7 @@ static void on_header(void *ctx, const char *p, size_t n)
     if (n > 5 && strncmp(p, "HTTP/", 5) == 0) {
         const char *blank = memchr(p, ' ', n);
         size_t from = blank ? (size_t)(blank + 1 - p) : n;
-        text_printable(a->line, sizeof a->line, p + from, n - from);
+        text_printable(a->status_line, sizeof a->status_line, p + from, n - from);
         a->is_pprof_error = a->is_text = false;
     } else if (n > 11 && strncasecmp(p, "X-Go-Pprof:", 11) == 0) {
         a->is_pprof_error = true;

@@ -25,9 +25,9 @@ struct url_request {
 struct url_answer {
     struct buf body; /* the caller initialises it: its maximum limits the answer */
     long status;
-    char line[100];      /* "404 Not Found", printable */
-    bool is_pprof_error; /* Go's pprof handler sent the answer, an error with its reason */
-    bool is_text;        /* the body is text */
+    char status_line[100]; /* "404 Not Found", printable */
+    bool is_pprof_error;   /* Go's pprof handler sent the answer, an error with its reason */
+    bool is_text;          /* the body is text */
 };
 
 /* Sends the request, and follows up to ten redirects to http and https. -1 if there was no complete answer:

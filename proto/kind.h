@@ -35,12 +35,12 @@ enum {
 /* The approximate size of a response body, for the estimate in a dry run; measured on pprof profiles of Go
  * services. */
 struct kind_size {
-    unsigned base;   /* bytes of a body without records */
-    unsigned record; /* bytes for each record in the index */
+    unsigned base_bytes;   /* bytes of a body without records */
+    unsigned record_bytes; /* bytes for each record in the index */
     /* The most records that add to the size: further ones repeat the stacks of others, so they add nothing;
      * 0: no maximum. */
-    unsigned records;
-    unsigned second; /* bytes for each second of a timed profile */
+    unsigned max_records;
+    unsigned second_bytes; /* bytes for each second of a timed profile */
 };
 
 struct kind {

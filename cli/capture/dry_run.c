@@ -24,11 +24,12 @@ struct display {
 static int exit_code_of(const struct estimates *e)
 {
     const struct estimate_total *t = &e->total;
-    const struct capture_outcome outcome = {.end = t->items > 0 ? CAPTURE_PACKED : CAPTURE_NOTHING,
-                                            .cancelled = e->cancelled,
-                                            .counts = {.complete = t->items,
-                                                       .missing = t->failures + t->left_out + t->absent,
-                                                       .unusable = t->unusable}};
+    const struct capture_outcome outcome = {
+        .end = t->items > 0 ? CAPTURE_PACKED : CAPTURE_NOTHING,
+        .cancelled = e->cancelled,
+        .counts = {.complete = t->items,
+                   .missing = t->failures + t->n_left_out + t->n_absent,
+                   .wrong_requests = t->n_wrong_requests}};
     return ending_code(&outcome, signals_received());
 }
 
@@ -50,7 +51,7 @@ static void describe_items(const struct estimate *e, struct buf *b)
             buf_addf(b, " (%lld record%s)", (long long)item->count, item->count == 1 ? "" : "s");
         if (item->absent)
             buf_adds(b, " not there");
-        else if (item->left_out)
+        else if (item->left_out_reason)
             buf_adds(b, " left out");
     }
 }
@@ -93,11 +94,12 @@ static void print_total(const struct estimates *e)
     else
         printf("\nestimate for each process: up to %s, and no profiling over time\n",
                text_bytes(largest, sizeof largest, t->max_process_bytes));
-    if (t->left_out > 0)
-        printf("%zu item%s would be left out by the budget\n", t->left_out, plural(t->left_out));
-    if (t->absent > 0)
+    if (t->n_left_out > 0)
+        printf("%zu item%s would be left out by the budget\n", t->n_left_out,
+               plural(t->n_left_out));
+    if (t->n_absent > 0)
         printf("%zu item%s cannot be fetched: the index page of the service lists no such profile\n",
-               t->absent, plural(t->absent));
+               t->n_absent, plural(t->n_absent));
     if (t->failures > 0)
         printf("%zu of %zu targets would give no item\n", t->failures, t->targets);
 }
@@ -125,8 +127,8 @@ static json_t *item_json(const struct estimate_item *item)
         json_object_set_new(o, "count", json_integer(item->count));
     if (item->absent)
         json_object_set_new(o, "absent", json_true());
-    if (item->left_out)
-        json_object_set_new(o, "left_out", json_string(item->left_out));
+    if (item->left_out_reason)
+        json_object_set_new(o, "left_out", json_string(item->left_out_reason));
     return o;
 }
 
@@ -207,7 +209,7 @@ static void show_event(void *ctx, const struct capture_event *e)
     else if (e->kind == CAPTURE_STEP)
         progress_show_step(&d->progress, e->host, e->service, e->step);
     else if (e->kind == CAPTURE_SERVICE) {
-        struct fetch_service plan = *e->plan;
+        struct fetch_service plan = *e->planned_service;
         plan.failure = failure;
         progress_show_service(&d->progress, e->target, &plan);
     }

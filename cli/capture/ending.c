@@ -9,7 +9,7 @@ int ending_code(const struct capture_outcome *o, int signal)
     if (signal && (o->cancelled || o->end == CAPTURE_NOT_PACKED))
         return EXIT_SIGNAL + signal;
     if (o->end != CAPTURE_PACKED)
-        return o->counts.unusable > 0 ? EXIT_USAGE : EXIT_FAILED;
+        return o->counts.wrong_requests > 0 ? EXIT_USAGE : EXIT_FAILED;
     if (o->counts.complete == 0)
         return EXIT_FAILED;
     return capture_is_complete(o) ? EXIT_OK : EXIT_PARTIAL;

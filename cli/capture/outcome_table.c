@@ -27,9 +27,10 @@ static void add_target(struct rows *table, const struct outcome *t)
         snprintf(items, sizeof items, "%zu/%zu", t->n_collected, t->n_requested);
     if (t->began)
         text_duration(duration, sizeof duration, outcome_duration(t));
-    /* `unusable`: the request itself is wrong. A message above the table explains that once for all targets.
+    /* `is_wrong_request`: the request itself is wrong. A message above the table explains that once for all
+     * targets.
      */
-    snprintf(why, sizeof why, "%s", t->unusable ? "nothing was fetched: see above" : t->why);
+    snprintf(why, sizeof why, "%s", t->is_wrong_request ? "nothing was fetched: see above" : t->why);
     if (!*why && !outcome_is_complete(t))
         snprintf(why, sizeof why, "%s", t->began ? "not finished" : "not begun");
     if (t->failures > 1 && t->planned)

@@ -196,12 +196,12 @@ static int choose_targets(struct resume *r, struct err *err)
     static const char hint[] = "-i FILE names the inventory of the run";
     struct err line = ERR_INIT;
     int rc = capture_earlier_choose_targets(&r->earlier, r->inventory, err);
-    if (r->earlier.unknown == 0 || inventory_path(r->inventory))
+    if (r->earlier.n_not_in_inventory == 0 || inventory_path(r->inventory))
         return rc;
     if (rc < 0)
         return err_hint(err, "%s", hint);
     err_set(&line, ERR_FAILED, "there is no inventory, so %zu of the run's services cannot be fetched",
-            r->earlier.unknown);
+            r->earlier.n_not_in_inventory);
     err_hint(&line, "%s", hint);
     message_print_error(stderr, &line);
     return 0;

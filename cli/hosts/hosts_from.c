@@ -29,7 +29,7 @@ static json_t *text_or_null(const char *text)
 static const struct strlist *labels_of(const struct discovered *found, const struct discovered_target *t)
 {
     static const struct strlist none = {0};
-    return t->labels ? &found->labels[t->labels - 1] : &none;
+    return t->label_set ? &found->label_sets[t->label_set - 1] : &none;
 }
 
 static json_t *labels_json(const struct strlist *labels)

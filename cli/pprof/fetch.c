@@ -54,8 +54,8 @@ static int check_status(const struct url_answer *a, struct err *err)
     if (a->status == 200)
         return 0;
     if (!a->is_pprof_error || !a->is_text)
-        return err_set(err, ERR_FAILED, "server response: %s", a->line);
-    return err_set(err, ERR_FAILED, "server response: %s - %s", a->line,
+        return err_set(err, ERR_FAILED, "server response: %s", a->status_line);
+    return err_set(err, ERR_FAILED, "server response: %s - %s", a->status_line,
                    text_printable(text, sizeof text, buf_str(&a->body), a->body.len));
 }
 

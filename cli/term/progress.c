@@ -415,7 +415,7 @@ static void print_start(struct progress *p, const struct target *target, const s
         message_print_to(prepare_output(p), "%s: %s: %s", target_name, now->kind, now->cost);
     if (p->live)
         return;
-    if (now->waiting && !now->usual && (!before || !before->waiting))
+    if (now->waiting && !now->wait_is_usual && (!before || !before->waiting))
         message_print_to(prepare_output(p), "%s: %s: waiting: %s", target_name, now->kind, now->waiting);
     /* Without live lines, announce only items with a duration: the others end soon. */
     if (!now->waiting && now->timed_ms > 0 && (!before || before->waiting))

@@ -20,9 +20,9 @@ static void check_discovered(const struct discovered *f)
         assert(text_is_name(t->address) || strchr(t->address, ':'));
         assert(fuzz_is_printable(t->address) && !strpbrk(t->address, " /@%"));
     }
-    for (size_t i = 0; i < f->n_labels; i++)
-        for (size_t k = 0; k < f->labels[i].n; k++)
-            assert(fuzz_is_printable(f->labels[i].items[k]) && strchr(f->labels[i].items[k], '='));
+    for (size_t i = 0; i < f->n_label_sets; i++)
+        for (size_t k = 0; k < f->label_sets[i].n; k++)
+            assert(fuzz_is_printable(f->label_sets[i].items[k]) && strchr(f->label_sets[i].items[k], '='));
     for (size_t i = 0; i < f->notes.n; i++)
         assert(fuzz_is_printable(f->notes.items[i]));
 }
@@ -30,10 +30,10 @@ static void check_discovered(const struct discovered *f)
 static bool has_same_labels(const struct discovered *f, const struct discovered_target *x,
                             const struct discovered *g, const struct discovered_target *y)
 {
-    if (!x->labels || !y->labels)
-        return x->labels == y->labels;
-    assert(x->labels <= f->n_labels && y->labels <= g->n_labels);
-    const struct strlist *a = &f->labels[x->labels - 1], *b = &g->labels[y->labels - 1];
+    if (!x->label_set || !y->label_set)
+        return x->label_set == y->label_set;
+    assert(x->label_set <= f->n_label_sets && y->label_set <= g->n_label_sets);
+    const struct strlist *a = &f->label_sets[x->label_set - 1], *b = &g->label_sets[y->label_set - 1];
     for (size_t i = 0; i < a->n && a->n == b->n; i++)
         if (strcmp(a->items[i], b->items[i]) != 0)
             return false;

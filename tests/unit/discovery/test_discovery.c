@@ -230,7 +230,7 @@ static void assert_labels(const struct discovered *found, const char *expected)
     struct buf b = BUF_INIT(65536);
     for (size_t i = 0; i < found->n; i++) {
         const struct discovered_target *t = &found->targets[i];
-        const struct strlist *set = t->labels ? &found->labels[t->labels - 1] : NULL;
+        const struct strlist *set = t->label_set ? &found->label_sets[t->label_set - 1] : NULL;
         buf_addf(&b, "%s %u:", t->address, t->port);
         for (size_t k = 0; set && k < set->n; k++)
             buf_addf(&b, " %s", set->items[k]);
@@ -304,8 +304,8 @@ static void labels_beyond_the_limits_are_ignored(void **state)
     buf_addc(&b, ']');
     assert_ok(read_in_pieces(SOURCE_HTTP_SD, 65536, b.data, b.len, &found, &err), &err);
     assert_int_equal(found.n, 30000);
-    assert_int_equal(found.labels[0].n, 16);
-    assert_int_equal(found.n_labels, SOURCE_MAX_LABELS / 16);
+    assert_int_equal(found.label_sets[0].n, 16);
+    assert_int_equal(found.n_label_sets, SOURCE_MAX_LABELS / 16);
     assert_int_equal(found.notes.n, 1);
     discovered_release(&found);
     /* The longest allowed value, and a longer value. */
