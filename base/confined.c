@@ -65,7 +65,8 @@ void confined_budget_init(uint64_t bytes, struct confined_budget *ret)
                                     .cpu_before_ms = proc_cpu_ms()};
 }
 
-/* Protects `bytes` and `limits` of each budget: a thread that fetches may raise them while others check them.
+/* Protects `bytes`, `limits` and `receiving` of each budget: a thread that fetches may raise them while
+ * others check them.
  */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -77,11 +78,17 @@ static struct proc_fork_limits limits_of(const struct confined_budget *b)
     return limits;
 }
 
+/* The caller holds the mutex. */
+static void add_bytes(struct confined_budget *b, uint64_t bytes)
+{
+    b->bytes += bytes;
+    b->limits = confined_limits(b->bytes, -1);
+}
+
 void confined_budget_add(struct confined_budget *b, uint64_t bytes)
 {
     pthread_mutex_lock(&mutex);
-    b->bytes += bytes;
-    b->limits = confined_limits(b->bytes, -1);
+    add_bytes(b, bytes);
     pthread_mutex_unlock(&mutex);
 }
 
@@ -112,11 +119,32 @@ void confined_limit_memory(const struct confined_budget *b, uint64_t *ret_before
         proc_limit_memory(b->memory_before + limits_of(b).memory, ret_before);
 }
 
-void confined_renew_memory(const struct confined_budget *b, uint64_t extra)
+/* Limits the memory again, after a change of the budget. The caller holds the mutex. */
+static void renew_memory(const struct confined_budget *b)
 {
     uint64_t before;
-    if (b)
-        proc_limit_memory(b->memory_before + limits_of(b).memory + extra, &before);
+    proc_limit_memory(b->memory_before + b->limits.memory + b->receiving, &before);
+}
+
+void confined_begin_receiving(struct confined_budget *b, uint64_t max_bytes)
+{
+    if (!b)
+        return;
+    pthread_mutex_lock(&mutex);
+    b->receiving += max_bytes;
+    renew_memory(b);
+    pthread_mutex_unlock(&mutex);
+}
+
+void confined_end_receiving(struct confined_budget *b, uint64_t max_bytes, uint64_t bytes)
+{
+    if (!b)
+        return;
+    pthread_mutex_lock(&mutex);
+    b->receiving -= max_bytes;
+    add_bytes(b, bytes);
+    renew_memory(b);
+    pthread_mutex_unlock(&mutex);
 }
 
 int confined_restore_memory(const struct confined_budget *b, uint64_t before, int rc, const char *name,

@@ -24,6 +24,7 @@ struct proc_fork_limits confined_limits(uint64_t bytes, int cancel_fd);
 struct confined_budget {
     uint64_t bytes; /* total size of the inputs */
     struct proc_fork_limits limits;
+    uint64_t receiving;     /* bytes of memory for the inputs that are arriving */
     uint64_t memory_before; /* bytes of private memory before the first input */
     int64_t cpu_before_ms;  /* proc_cpu_ms before the first input */
 };
@@ -49,9 +50,12 @@ void confined_limit_memory(const struct confined_budget *b, uint64_t *ret_before
 int confined_restore_memory(const struct confined_budget *b, uint64_t before, int rc, const char *name,
                             struct err *err);
 
-/* Between these two calls, limits the memory again: to the budget, which confined_budget_add may have raised,
- * plus `extra` bytes. Does nothing with a NULL budget. */
-void confined_renew_memory(const struct confined_budget *b, uint64_t extra);
+/* For an input whose size is unknown until it has arrived, such as the answer of a server. Between the two
+ * calls above, the first one allows `max_bytes` more bytes of memory. The second one ends that, and raises
+ * the budget for the `bytes` bytes that have arrived. Any thread may call them. With a NULL budget both do
+ * nothing. */
+void confined_begin_receiving(struct confined_budget *b, uint64_t max_bytes);
+void confined_end_receiving(struct confined_budget *b, uint64_t max_bytes, uint64_t bytes);
 
 /* Returns the limit of CPU time for copying a bundle of `bytes` bytes: 8 s plus 1 s for each MB, but no more
  * than 598 s. confined_limits allows 2 s more, for reading the manifest and the finished copy. */

@@ -87,6 +87,7 @@ int capture_earlier_open(struct capture_earlier *e, struct err *err)
 {
     struct stat st;
     size_t changed = 0;
+    confined_budget_init(0, &e->budget);
     e->is_bundle = stat(e->path, &st) < 0 || !S_ISDIR(st.st_mode);
     int rc = e->is_bundle ? open_bundle(e, err) : open_directory(e, err);
     if (rc == 0)
@@ -321,8 +322,9 @@ enum capture_end capture_resume(struct capture_earlier *e, const struct capture_
                                       .resumed = true,
                                       .from_bundle = e->is_bundle,
                                       .bundle = e->is_bundle && e->damage.kind == ERR_NONE ? e->path : NULL,
-                                      .earlier_bytes = measure_items(e),
+                                      .budget = &e->budget,
                                       .missing = e->n_not_in_inventory};
+    confined_budget_add(&e->budget, measure_items(e));
     *ret = (struct capture_outcome){.end = CAPTURE_NOT_STARTED};
     request.targets = &e->targets;
     request.baseline = &e->baseline;

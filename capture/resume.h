@@ -28,6 +28,8 @@ struct capture_earlier {
     struct targets baseline;   /* those of `targets` on baseline hosts */
     size_t n_not_in_inventory; /* the number of targets that the inventory lacks */
     bool begun;                /* the new run uses the work directory */
+    struct confined_budget
+        budget; /* for checking the files and drawing the page, since capture_earlier_open */
 };
 
 /*

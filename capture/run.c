@@ -204,9 +204,14 @@ static bool has_new_items(const struct run *r)
 static void draw_page(struct run *r)
 {
     struct err err = ERR_INIT;
-    uint64_t bytes = r->output->earlier_bytes + r->new_bytes;
+    struct confined_budget new_budget, *budget = r->output->budget;
+    if (!budget) {
+        confined_budget_init(0, &new_budget);
+        budget = &new_budget;
+    }
+    confined_budget_add(budget, r->new_bytes);
     int cancel_fd = r->request->access.cancel_fd;
-    if (page_build_workdir(r->output->manifest, r->output->work, bytes, cancel_fd, &err) < 0)
+    if (page_build_workdir(r->output->manifest, r->output->work, budget, cancel_fd, &err) < 0)
         send_event(r, &(struct capture_event){.kind = CAPTURE_NO_PAGE, .failure = &err});
 }
 
@@ -233,20 +238,26 @@ static int pack_bundle(struct run *r, char **ret_path, struct err *err)
     return bundle_pack(r->output->work, manifest, cancel_fd, ret_path, err);
 }
 
+/* Returns a copy of a path that is only shown, a new string. tools/check-paths knows this function. */
+static char *copy_shown_path(const char *path)
+{
+    return strdup(path);
+}
+
 /* Removes the work directory, unless the run was resumed and no bundle has its items. */
 static void remove_or_keep_directory(struct run *r)
 {
     if (r->output->from_bundle || !r->output->resumed)
         workdir_remove(r->output->work);
     else
-        r->outcome->directory = strdup(workdir_path(r->output->work));
+        r->outcome->directory = copy_shown_path(workdir_path(r->output->work));
 }
 
 static enum capture_end end_not_packed(struct run *r, struct err *err)
 {
     err_wrap(err, "the bundle could not be written");
     autosave_now(&r->autosave);
-    r->outcome->directory = strdup(workdir_path(r->output->work));
+    r->outcome->directory = copy_shown_path(workdir_path(r->output->work));
     r->outcome->counts.wrong_requests = 0; /* the exit code must report the failed write, not the request */
     return CAPTURE_NOT_PACKED;
 }
@@ -274,7 +285,7 @@ enum capture_end capture_in_workdir(const struct capture_request *request, const
     struct run r = {.request = request, .output = output, .observer = observer, .outcome = ret};
     *ret = (struct capture_outcome){.counts.missing = output->missing};
     autosave_init(&r.autosave, output->manifest, output->work);
-    char *path = strdup(workdir_path(output->work));
+    char *path = copy_shown_path(workdir_path(output->work));
     send_event(&r, &(struct capture_event){.kind = CAPTURE_BEGUN, .path = path ? path : ""});
     free(path);
     autosave_now(&r.autosave);

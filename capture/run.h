@@ -15,9 +15,9 @@ struct run_output {
     /* An existing bundle with these items; NULL: none. If it exists, a run without new items writes no other
      * bundle. */
     const char *bundle;
-    uint64_t
-        earlier_bytes; /* the size of the earlier runs' items: of their bundle, or of the files on disk */
-    size_t missing;    /* targets that the run cannot fetch, because the inventory lacks them */
+    struct confined_budget
+        *budget;    /* for the files of earlier runs, whose bytes it has; NULL: there are none */
+    size_t missing; /* targets that the run cannot fetch, because the inventory lacks them */
 };
 
 /* Runs a capture in an existing work directory. The directory and the manifest cannot be used afterwards; the

@@ -158,16 +158,16 @@ static uint64_t child_memory(uint64_t most)
     return in_use + least < most ? most - in_use : least;
 }
 
-/* Starts the child with the limits for `bytes` bytes of files, and adds its result to the manifest. */
-static int draw_page(struct manifest *manifest, struct child_input *input, uint64_t bytes, int cancel_fd,
-                     struct err *err)
+/* Starts the child with the rest of the budget, and adds its result to the manifest. */
+static int draw_page(struct manifest *manifest, struct child_input *input,
+                     const struct confined_budget *budget, int cancel_fd, struct err *err)
 {
-    struct proc_fork_limits limits = confined_limits(bytes, cancel_fd);
+    struct proc_fork_limits limits = confined_budget_remaining(budget, cancel_fd);
     struct buf result = BUF_INIT(0);
     bool interrupted = fd_cancelled(cancel_fd);
     limits.memory = child_memory(limits.memory);
     limits.wall_ms = interrupted ? PAGE_AFTER_SIGNAL_MS : limits.cpu_ms;
-    if (interrupted && bytes > PAGE_AFTER_SIGNAL_BYTES)
+    if (interrupted && budget->bytes > PAGE_AFTER_SIGNAL_BYTES)
         return err_set(err, ERR_CANCELLED, "interrupted");
     if (interrupted)
         limits.cancel_fd = -1;
@@ -181,8 +181,8 @@ static int draw_page(struct manifest *manifest, struct child_input *input, uint6
     return rc;
 }
 
-int page_build_workdir(struct manifest *manifest, const struct workdir *workdir, uint64_t bytes,
-                       int cancel_fd, struct err *err)
+int page_build_workdir(struct manifest *manifest, const struct workdir *workdir,
+                       const struct confined_budget *budget, int cancel_fd, struct err *err)
 {
     struct child_input input = {
         .manifest = manifest, .workdir = workdir, .output = {.fd = -1, .hash = sha256_new(err)}};
@@ -190,7 +190,7 @@ int page_build_workdir(struct manifest *manifest, const struct workdir *workdir,
     const struct dir *files = workdir_files(workdir);
     int rc = -1;
     if (o->hash && (o->fd = dir_create(files, BUNDLE_REPORT, err)) >= 0 &&
-        (rc = draw_page(manifest, &input, bytes, cancel_fd, err)) < 0)
+        (rc = draw_page(manifest, &input, budget, cancel_fd, err)) < 0)
         dir_remove(files, BUNDLE_REPORT, NULL);
     fd_close(&o->fd);
     sha256_free(o->hash);

@@ -20,19 +20,19 @@
  * both to the manifest. A large profile gets an entry without a picture. On failure the directory and the
  * manifest have no report, and nothing else has changed.
  *
- * `bytes` is the size of the files on disk as this machine measured it: the child's limits grow with it. The
- * sizes in a manifest of an earlier run are a stranger's claims. For the files of a bundle it is the size of
- * the bundle: a small bundle that inflates to large files must not raise the limits.
+ * The child gets the rest of `budget`. Its bytes are the size of the files on disk as this machine measured
+ * it; the sizes in a manifest of an earlier run are a stranger's claims. The files of a bundle count with the
+ * size of the bundle: a small bundle that inflates to large files must not raise the limits.
  *
  * Forks a child: no other thread may make a page, hash, or hold a library's lock. `cancel_fd` (or -1) ends
  * the child at once when it becomes readable. If it is readable already, the child has PAGE_AFTER_SIGNAL_MS
- * of wall time. If `bytes` then exceeds PAGE_AFTER_SIGNAL_BYTES, which would take longer,
+ * of wall time. If the budget then has more than PAGE_AFTER_SIGNAL_BYTES, which would take longer,
  * the function starts no child and fails with ERR_CANCELLED.
  */
 #define PAGE_AFTER_SIGNAL_MS 500
 #define PAGE_AFTER_SIGNAL_BYTES ((uint64_t)8 << 20)
-int page_build_workdir(struct manifest *manifest, const struct workdir *workdir, uint64_t bytes,
-                       int cancel_fd, struct err *err);
+int page_build_workdir(struct manifest *manifest, const struct workdir *workdir,
+                       const struct confined_budget *budget, int cancel_fd, struct err *err);
 
 /* ---- children with limits ------------------------------------------------------------------------------ */
 

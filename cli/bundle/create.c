@@ -208,7 +208,7 @@ static int fill_bundle(struct creation *c, const struct strlist *sources, char *
     if (manifest_finish(c->manifest, clock_utc(), c->unfinished, complete, err) < 0)
         return -1;
     struct err page_error = ERR_INIT;
-    if (page_build_workdir(c->manifest, c->work, c->budget.bytes, signals_cancel_fd(), &page_error) < 0)
+    if (page_build_workdir(c->manifest, c->work, &c->budget, signals_cancel_fd(), &page_error) < 0)
         create_print_no_page(&page_error);
     if (bundle_pack(c->work, c->manifest, signals_cancel_fd(), ret_path, err) < 0)
         return err_hint(err, "no bundle was written; the files are unchanged");

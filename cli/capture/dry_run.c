@@ -24,12 +24,11 @@ struct display {
 static int exit_code_of(const struct estimates *e)
 {
     const struct estimate_total *t = &e->total;
-    const struct capture_outcome outcome = {
-        .end = t->items > 0 ? CAPTURE_PACKED : CAPTURE_NOTHING,
-        .cancelled = e->cancelled,
-        .counts = {.complete = t->items,
-                   .missing = t->failures + t->n_left_out + t->n_absent,
-                   .wrong_requests = t->n_wrong_requests}};
+    const struct capture_outcome outcome = {.end = t->items > 0 ? CAPTURE_PACKED : CAPTURE_NOTHING,
+                                            .cancelled = e->cancelled,
+                                            .counts = {.complete = t->items,
+                                                       .missing = t->failures + t->n_left_out + t->n_absent,
+                                                       .wrong_requests = t->n_wrong_requests}};
     return ending_code(&outcome, signals_received());
 }
 
@@ -95,8 +94,7 @@ static void print_total(const struct estimates *e)
         printf("\nestimate for each process: up to %s, and no profiling over time\n",
                text_bytes(largest, sizeof largest, t->max_process_bytes));
     if (t->n_left_out > 0)
-        printf("%zu item%s would be left out by the budget\n", t->n_left_out,
-               plural(t->n_left_out));
+        printf("%zu item%s would be left out by the budget\n", t->n_left_out, plural(t->n_left_out));
     if (t->n_absent > 0)
         printf("%zu item%s cannot be fetched: the index page of the service lists no such profile\n",
                t->n_absent, plural(t->n_absent));

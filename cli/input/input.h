@@ -159,9 +159,9 @@ struct input_result {
 };
 struct confined_budget;
 /* Reads profiles like input_read_profile, large files two at a time. When the time of the budget is used up,
- * the remaining inputs get ERR_LIMIT. `budget` NULL: no limit. */
+ * the remaining inputs get ERR_LIMIT. Raises the budget for the bytes that arrive from a FIFO. */
 void input_read_profiles(struct input_result *inputs, size_t n, struct input_keys *keys,
-                         const struct confined_budget *budget);
+                         struct confined_budget *budget);
 
 /* ---- for cli/input only: parts that need libarchive (input_bundle.c) ----------------------------------- */
 

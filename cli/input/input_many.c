@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/input/input.h"
 #include "base/banned.h"
@@ -15,16 +16,42 @@ enum { SECOND_THREAD_MIN = 256 << 10 };
 struct queue {
     struct input_result *inputs;
     size_t n;
-    const struct confined_budget *budget;
+    struct confined_budget *budget;
     atomic_size_t next;
 };
 
-static void read_input(struct input_result *input, struct input_keys *keys,
-                       const struct confined_budget *budget)
+/* Returns whether an input is a FIFO or a device, whose size is unknown until it has arrived. */
+static bool is_unsized(const char *name)
+{
+    struct stat st;
+    int rc = input_is_stdin(name) ? fstat(STDIN_FILENO, &st) : stat(name, &st);
+    return rc == 0 && !S_ISREG(st.st_mode);
+}
+
+static int read_unsized(struct input_result *input, struct input_keys *keys, struct confined_budget *budget)
+{
+    struct buf bytes = BUF_INIT(0);
+    uint64_t max = 0;
+    if (input_max_unsized(&max, &input->err) < 0)
+        return -1;
+    confined_begin_receiving(budget, max);
+    int rc = input_read(input->name, keys, &bytes, &input->err);
+    confined_end_receiving(budget, max, rc == 0 ? bytes.len : 0);
+    if (rc == 0)
+        rc = input_parse(&bytes, input->name, &input->profile, &input->err);
+    buf_release(&bytes);
+    return rc;
+}
+
+static void read_input(struct input_result *input, struct input_keys *keys, struct confined_budget *budget)
 {
     input->err = (struct err)ERR_INIT;
     input->profile = NULL;
-    if (confined_budget_check(budget, input->name, &input->err) == 0)
+    if (confined_budget_check(budget, input->name, &input->err) < 0)
+        return;
+    if (!input->is_file && is_unsized(input->name))
+        read_unsized(input, keys, budget);
+    else
         input_read_profile(input->name, keys, &input->profile, &input->err);
 }
 
@@ -54,7 +81,7 @@ static uint64_t mark_files(struct input_result *inputs, size_t n)
 }
 
 static void read_others(struct input_result *inputs, size_t n, struct input_keys *keys,
-                        const struct confined_budget *budget)
+                        struct confined_budget *budget)
 {
     for (size_t i = 0; i < n; i++)
         if (!inputs[i].is_file)
@@ -62,7 +89,7 @@ static void read_others(struct input_result *inputs, size_t n, struct input_keys
 }
 
 void input_read_profiles(struct input_result *inputs, size_t n, struct input_keys *keys,
-                         const struct confined_budget *budget)
+                         struct confined_budget *budget)
 {
     struct queue q = {.inputs = inputs, .n = n, .budget = budget};
     struct err unused = ERR_INIT;

@@ -10,19 +10,15 @@
 #include "base/banned.h"
 
 int input_unlock_all(const struct strlist *words, struct input_keys *keys, struct confined_budget *ret,
-                     bool *ret_known, struct err *err)
+                     struct err *err)
 {
     uint64_t bytes = 0;
-    bool known = true;
     for (size_t i = 0; i < words->n; i++) {
-        uint64_t size = input_size(words->items[i]);
         if (input_unlock(words->items[i], keys, err) < 0)
             return -1;
-        known = known && size > 0;
-        bytes += size;
+        bytes += input_size(words->items[i]);
     }
     confined_budget_init(bytes, ret);
-    *ret_known = known;
     return 0;
 }
 

@@ -8,10 +8,9 @@
 #include "cli/input/input.h"
 
 /* Opens the encrypted bundles that the words name; may ask the user. Begins a budget for the total size of
- * the inputs. *ret_known is false if a size is unknown, such as that of a URL or a pipe; then *ret is the
- * budget of the other inputs only. */
+ * the inputs. The size of a FIFO counts when it has arrived (input_read_profiles). */
 int input_unlock_all(const struct strlist *words, struct input_keys *keys, struct confined_budget *ret,
-                     bool *ret_known, struct err *err);
+                     struct err *err);
 
 /*
  * If one of the names is standard input, copies standard input to its end into a nameless file, which then

@@ -42,7 +42,6 @@ static int make_report_in_budget(const struct pprof_options *o, struct err *err)
     struct pprof_options own = *o;
     struct confined_budget budget;
     struct strlist words = {0};
-    bool known = false;
     int rc = 0;
     if (o->budget)
         return make_report(o, err);
@@ -53,9 +52,9 @@ static int make_report_in_budget(const struct pprof_options *o, struct err *err)
     if (rc == 0)
         rc = input_buffer_stdin(words.items, words.n, -1, err);
     if (rc == 0)
-        rc = input_unlock_all(&words, o->keys, &budget, &known, err);
+        rc = input_unlock_all(&words, o->keys, &budget, err);
     strlist_release(&words);
-    own.budget = known ? &budget : NULL;
+    own.budget = &budget;
     return rc < 0 ? -1 : make_report(&own, err);
 }
 

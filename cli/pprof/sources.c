@@ -17,7 +17,6 @@ struct loading {
     struct programs programs;
     bool http_ready; /* http_global_init was called */
     pthread_mutex_t mutex;
-    uint64_t receiving; /* bytes of memory that the answers of the running requests may take */
 };
 
 /* ---- callbacks ----------------------------------------------------------------------------------------- */
@@ -51,26 +50,6 @@ static int find_url(void *ctx, const char *source, struct load_url *ret, struct 
     return to.url && !ret->shown ? err_nomem(err) : 0;
 }
 
-/* Allows `max` bytes of memory for an answer until end_receiving. */
-static void begin_receiving(struct loading *l, uint64_t max)
-{
-    pthread_mutex_lock(&l->mutex);
-    l->receiving += max;
-    confined_renew_memory(l->options->budget, l->receiving);
-    pthread_mutex_unlock(&l->mutex);
-}
-
-/* Adds the answer of `bytes` bytes to the budget. */
-static void end_receiving(struct loading *l, uint64_t max, uint64_t bytes)
-{
-    pthread_mutex_lock(&l->mutex);
-    l->receiving -= max;
-    if (l->options->budget)
-        confined_budget_add(l->options->budget, bytes);
-    confined_renew_memory(l->options->budget, l->receiving);
-    pthread_mutex_unlock(&l->mutex);
-}
-
 static int fetch_profile(void *ctx, const struct load_url *from, struct profile **ret, struct err *err)
 {
     struct loading *l = ctx;
@@ -78,11 +57,11 @@ static int fetch_profile(void *ctx, const struct load_url *from, struct profile 
     if (input_max_bytes(&max_inflated, err) < 0 || input_max_unsized(&max, err) < 0)
         return -1;
     struct buf body = BUF_INIT(max);
-    begin_receiving(l, max);
+    confined_begin_receiving(l->options->budget, max);
     int rc = pprof_fetch(l->options, from->url, from->timeout_s, &body, err);
     if (rc < 0)
         buf_release(&body);
-    end_receiving(l, max, body.len);
+    confined_end_receiving(l->options->budget, max, body.len);
     if (rc == 0)
         rc = profile_parse_buf(&body, max_inflated, ret, err);
     buf_release(&body);

@@ -344,12 +344,11 @@ static int compare_arguments(struct comparison *c, struct err *err)
         .identities = &identities, .passphrase_file = c->options.passphrase_file, .option = "--identity"};
     const struct strlist words = {.items = c->argv + c->n - 2, .n = 2};
     struct confined_budget budget;
-    bool known = false;
-    if (input_unlock_all(&words, &keys, &budget, &known, err) < 0) {
+    if (input_unlock_all(&words, &keys, &budget, err) < 0) {
         input_keys_release(&keys);
         return -1;
     }
-    c->budget = known ? &budget : NULL;
+    c->budget = &budget;
     bool old_is_bundle = input_is_bundle(c->argv[c->n - 2]),
          new_is_bundle = input_is_bundle(c->argv[c->n - 1]);
     int rc = old_is_bundle && new_is_bundle   ? compare_bundles(c, &keys, err)

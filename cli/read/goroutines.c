@@ -510,10 +510,9 @@ static int show_words(const struct goroutines_options *o, const struct strlist *
     struct strlist lists[2] = {{0}, {0}};
     struct dump_list list = {.o = o, .keys = &keys};
     struct confined_budget budget;
-    bool known;
     int rc = input_buffer_stdin(words->items, words->n, -1, err);
     if (rc == 0)
-        rc = input_unlock_all(words, &keys, &budget, &known, err);
+        rc = input_unlock_all(words, &keys, &budget, err);
     for (size_t i = 0; rc == 0 && i < words->n; i++) {
         const struct proc_fork_limits limits = confined_budget_remaining(&budget, signals_cancel_fd());
         rc = input_expand_confined(&expand, words->items[i], &limits, &lists[i], err);

@@ -45,8 +45,7 @@ struct merge {
     double *weights;      /* one for each name */
     size_t cap_weights;
     struct input_keys keys;
-    struct confined_budget own_budget;
-    struct confined_budget *budget; /* &own_budget; NULL: the size of an input is unknown */
+    struct confined_budget budget;
 };
 
 /* Splits FILE@WEIGHT, unless a file has the complete word as its name. *ret_name: a new string. */
@@ -137,8 +136,8 @@ static int add_items(struct merge *m, size_t at, size_t *ret_n, struct err *err)
     size_t left = m->names.n - at, room = BATCH - m->n[0], n = left < room ? left : room;
     for (size_t i = 0; i < n; i++)
         items[i].name = m->names.items[at + i];
-    input_read_profiles(items, n, &m->keys, m->budget);
-    int rc = confined_budget_check(m->budget, m->names.items[at + n - 1], err);
+    input_read_profiles(items, n, &m->keys, &m->budget);
+    int rc = confined_budget_check(&m->budget, m->names.items[at + n - 1], err);
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = add_item(m, &items[i], m->weights[at + i], err);
     for (size_t i = 0; i < n; i++)
@@ -185,11 +184,9 @@ static int list_names(const struct strlist *words, struct strlist *ret, struct e
 static int begin_merge(const struct strlist *words, struct merge *m, struct err *err)
 {
     struct strlist names = {0};
-    bool known = false;
     int rc = list_names(words, &names, err);
     if (rc == 0)
-        rc = input_unlock_all(&names, &m->keys, &m->own_budget, &known, err);
-    m->budget = known ? &m->own_budget : NULL;
+        rc = input_unlock_all(&names, &m->keys, &m->budget, err);
     strlist_release(&names);
     return rc;
 }
@@ -200,7 +197,7 @@ static int merge_all(const struct strlist *words, struct merge *m, struct profil
     int rc = begin_merge(words, m, err);
     if (rc < 0)
         return -1;
-    confined_limit_memory(m->budget, &memory_before);
+    confined_limit_memory(&m->budget, &memory_before);
     for (size_t i = 0; rc == 0 && i < words->n; i++)
         rc = expand_word(m, words->items[i], err);
     if (rc == 0)
@@ -209,7 +206,7 @@ static int merge_all(const struct strlist *words, struct merge *m, struct profil
         rc = add_items(m, i, &n, err);
     if (rc == 0)
         rc = merge_remaining(m, ret, err);
-    rc = confined_restore_memory(m->budget, memory_before, rc, words->items[0], err);
+    rc = confined_restore_memory(&m->budget, memory_before, rc, words->items[0], err);
     if (rc < 0 && err->kind == ERR_LIMIT && m->names.n > words->n)
         input_hint_fewer_members("profgrab merge -o OUT", m->names.items[0], err);
     return rc;
@@ -259,7 +256,7 @@ static int merge_files(const struct merge_options *given, const struct strlist *
     pprof_tune_memory();
     int rc = merge_all(words, &m, &merged, err);
     release_merge(&m);
-    o.budget = m.budget;
+    o.budget = &m.budget;
     return rc < 0 ? -1 : pprof_write_report(&o, merged, err);
 }
 

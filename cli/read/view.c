@@ -70,6 +70,7 @@ struct page_job {
     int fd;                 /* of the page */
     const char *path;       /* of the page, for messages */
     struct page_progress *progress;
+    struct confined_budget budget; /* for expanding the words and drawing the page */
 };
 
 static int write_piece(void *ctx, const void *p, size_t n, struct err *err)
@@ -136,7 +137,7 @@ static int draw_page(struct page_job *job, struct err *err)
     const struct strlist *words = job->words;
     char name[64];
     snprintf(name, sizeof name, "%zu files", words->n);
-    struct proc_fork_limits limits = confined_limits(total_size(words), signals_cancel_fd());
+    struct proc_fork_limits limits = confined_budget_remaining(&job->budget, signals_cancel_fd());
     limits.kept[0] = job->fd;
     const char *input = words->n == 1 ? words->items[0] : name;
     if (page_progress_new(&job->progress, err) < 0)
@@ -160,17 +161,19 @@ static int unlock_words(const struct strlist *words, struct page_job *job, struc
 }
 
 /* Replaces each bundle by its files. Keeps a single bundle, because it has a page of its own. */
-static int expand_words(const struct strlist *words, struct input_keys *keys, struct strlist *ret,
+static int expand_words(const struct strlist *words, struct page_job *job, struct strlist *ret,
                         struct err *err)
 {
     struct input_expand_options expand = {
-        .content = INPUT_BOTH, .words_before = "profgrab view", .keys = keys};
+        .content = INPUT_BOTH, .words_before = "profgrab view", .keys = &job->keys};
     if (words->n == 1 && file_exists(words->items[0]))
         return strlist_add(ret, words->items[0], err);
-    const struct proc_fork_limits limits = confined_limits(total_size(words), signals_cancel_fd());
-    for (size_t i = 0; i < words->n; i++)
-        if (input_expand_confined(&expand, words->items[i], &limits, ret, err) < 0)
+    for (size_t i = 0; i < words->n; i++) {
+        const struct proc_fork_limits limits = confined_budget_remaining(&job->budget, signals_cancel_fd());
+        if (confined_budget_check(&job->budget, words->items[i], err) < 0 ||
+            input_expand_confined(&expand, words->items[i], &limits, ret, err) < 0)
             return -1;
+    }
     return 0;
 }
 
@@ -188,8 +191,9 @@ static int write_page(const struct view_options *o, const struct strlist *words,
         return -1;
     job.identities = opener.identities;
     int rc = unlock_words(words, &job, err);
+    confined_budget_init(total_size(words), &job.budget);
     if (rc == 0)
-        rc = expand_words(words, &job.keys, &files, err);
+        rc = expand_words(words, &job, &files, err);
     if (rc == 0)
         rc = draw_page(&job, err);
     input_keys_release(&job.keys);

@@ -70,7 +70,9 @@ static int draw_once(const struct workdir *w, char **files, size_t n, struct dur
     /* Returns free memory to the kernel, because a grab draws only once. */
     malloc_trim(0);
     double began = now_ms(), used = processor_ms();
-    int rc = page_build_workdir(m, w, manifest_bytes_on_disk(m, workdir_files(w)), -1, err);
+    struct confined_budget budget;
+    confined_budget_init(manifest_bytes_on_disk(m, workdir_files(w)), &budget);
+    int rc = page_build_workdir(m, w, &budget, -1, err);
     *ret = (struct duration){now_ms() - began, processor_ms() - used};
     manifest_free(m);
     return rc < 0 ? -1 : dir_remove(workdir_files(w), BUNDLE_REPORT, err);

@@ -137,6 +137,13 @@ PY
     run_bounded bundle create -o b.tar.gz one.pb.gz
     assert_status 3
     assert_stderr_has 'one.pb.gz: damaged: it inflates to more than 128 MiB and 64 times its size'
+    # The page gets the time that the checks leave.
+    if [[ $profgrab_program == */gcc/* || $profgrab_program == */clang/* ]]; then
+        for i in 1 2 3; do cp one.pb.gz "$i.pb.gz"; done
+        run --separate-stderr strace -f -e trace=prlimit64,setrlimit -o trace "$profgrab_program" bundle create -o e.tar.gz {1,2,3}.pb.gz
+        assert_status 3
+        (($(sed -n 's/.*RLIMIT_CPU, {rlim_cur=\([0-9]*\).*/\1/p' trace) < 10))
+    fi
     for i in {1..40}; do cp one.pb.gz "d/$i.pb.gz"; done
     run_bounded bundle create -o c.tar.gz d
     assert_status 1
@@ -431,6 +438,11 @@ teardown() {
         assert_stderr_has "reading it takes more than "
         assert_stderr_has "$kind.tar.gz:"
     done
+    # An empty input does not end the limits of the others.
+    : >empty.pb.gz
+    run_bounded pprof -top 'many-samples.tar.gz:*' empty.pb.gz
+    assert_status 2
+    assert_stderr_has 'reading it takes more than '
     run_bounded merge -o merged 'many-samples.tar.gz:*'
     assert_status 1
     assert_stderr_has 'reading it takes more than '
