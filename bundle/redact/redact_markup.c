@@ -72,7 +72,9 @@ static enum redact_secrecy classify_attribute(struct str tag, struct str name)
         return REDACT_HARMLESS;
     for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
         const char *at = memmem(tag.p, tag.n, attributes[i], strlen(attributes[i]));
-        size_t begin = at ? (size_t)(at - tag.p) + strlen(attributes[i]) + 1 : tag.n, n = 0;
+        size_t begin = at ? (size_t)(at - tag.p) + strlen(attributes[i]) : tag.n, n = 0;
+        while (begin < tag.n && (tag.p[begin] == '\\' || tag.p[begin] == '"' || tag.p[begin] == '\''))
+            begin++; /* the quote, escaped in JSON */
         while (begin + n < tag.n && redact_is_name_byte(tag.p[begin + n]))
             n++;
         enum redact_secrecy secrecy =

@@ -178,6 +178,20 @@ static bool is_random(struct str v)
     return v.n >= RANDOM_MIN && digits * 8 >= v.n && letters > 0;
 }
 
+/* Returns whether a value is random up to a byte that no random value has: `X.` at the end of a sentence,
+ * `X)`, `X</b>`, `(X)`. */
+static bool begins_random(struct str v)
+{
+    size_t n = 0;
+    while (v.n > 0 && v.p[0] && strchr("([{<'\"", v.p[0])) {
+        v.p++;
+        v.n--;
+    }
+    while (n < v.n && (isalnum((unsigned char)v.p[n]) || (v.p[n] && strchr("+/=_-", v.p[n]))))
+        n++;
+    return is_random((struct str){v.p, n});
+}
+
 bool redact_looks_random(struct str v)
 {
     enum { MIN_LENGTH = 8, CHANGES = 3 };
@@ -298,7 +312,7 @@ size_t redact_user_password(struct str v)
 bool redact_is_secret(enum redact_secrecy secrecy, struct str value)
 {
     return value.n > 0 && !is_redacted(value) &&
-           (secrecy == REDACT_SECRET || (secrecy == REDACT_MAYBE && is_random(value)));
+           (secrecy == REDACT_SECRET || (secrecy == REDACT_MAYBE && begins_random(value)));
 }
 
 bool redact_is_password_of_p(struct str v)
@@ -314,6 +328,27 @@ bool redact_is_password_of_p(struct str v)
         (memcmp(v.p + n, "tcp", 3) == 0 || memcmp(v.p + n, "udp", 3) == 0))
         return false; /* 127.0.0.1:80:80/tcp */
     return n < v.n && !strchr("/.$~", v.p[0]) && redact_is_secret(REDACT_SECRET, v);
+}
+
+/* Returns the number of bytes up to the first one that no random value has. */
+static size_t random_length(struct str v)
+{
+    size_t n = 0;
+    while (n < v.n && (isalnum((unsigned char)v.p[n]) || (v.p[n] && strchr("+/=_-.~", v.p[n]))))
+        n++;
+    return n;
+}
+
+/* Returns whether a part of a value looks random: `u:X`, `a,X`, `X!`. */
+static bool has_random_part(struct str v)
+{
+    for (size_t at = 0, n; at < v.n; at += n + 1) {
+        struct str rest = {v.p + at, v.n - at};
+        n = random_length(rest);
+        if (redact_looks_random((struct str){rest.p, n}) || is_random((struct str){rest.p, n}))
+            return true;
+    }
+    return false;
 }
 
 /* Percent-decodes into dst of RANDOM_MAX bytes. */
@@ -352,7 +387,7 @@ bool redact_is_secret_parameter(struct str name, struct str value, bool in_reque
             return false;
     char plain[RANDOM_MAX];
     value = decode_percent(value, plain);
-    return redact_looks_random(value) || is_random(value);
+    return has_random_part(value);
 }
 
 /* Returns whether a part of a path is a version of an API: `v1`, `v2beta10`. */
@@ -365,7 +400,8 @@ static bool is_version(struct str v)
 bool redact_is_random_part(struct str part)
 {
     char plain[RANDOM_MAX];
-    return !is_version(part) && redact_looks_random(decode_percent(part, plain));
+    part = is_version(part) ? (struct str){part.p, 0} : decode_percent(part, plain);
+    return redact_looks_random((struct str){part.p, random_length(part)});
 }
 
 bool redact_is_ordinary_part(struct str part)

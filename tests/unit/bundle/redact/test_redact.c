@@ -277,6 +277,8 @@ static void secrets_in_text_are_redacted(void **state)
         const char *in, *out; /* NULL: unchanged */
     } cases[] = {
         {"map[password:x1 page:2 token:x2]", "map[password:[redacted] page:2 token:[redacted]]"},
+        {"bad session=" RANDOM ".", "bad session=[redacted]"},
+        {"(the key=" RANDOM ") is bad", "(the key=[redacted] is bad"},
         {"&{Token:x1 Name:n Secret:x2}", "&{Token:[redacted] Name:n Secret:[redacted]}"},
         {"/a?next=%2Fy%3Ftoken%3Dbee9%26page%3D2&z=1", "/a?next=%2Fy%3Ftoken%3D[redacted]%26page%3D2&z=1"},
         {"/a?next=%252Fy%253Ftoken%253Dbee9", "/a?next=%252Fy%253Ftoken%253D[redacted]"},
@@ -494,6 +496,7 @@ static void secrets_in_text_are_redacted(void **state)
          "https://[redacted]@h/1 https://[redacted]@h https://file-03@h"},
         {"https%3A%2F%2Fc75de8c1b7c3ae%40h", "https%3A%2F%2F[redacted]%40h"},
         {"\"http:\\/\\/h\\/token\\/c75de8c1b7c3ae\"", "\"http:\\/\\/h\\/token\\/[redacted]\""},
+        {"<entry key=\\\"password\\\">sesame</entry>", "<entry key=\\\"password\\\">[redacted]</entry>"},
         {"<entry key=\"db.password\">sesame</entry><a name=\"token\">Token</a>",
          "<entry key=\"db.password\">[redacted]</entry><a name=\"token\">Token</a>"},
     };
@@ -596,7 +599,12 @@ static void secrets_in_requests_are_redacted(void **state)
         {"GET /x;v=1;sid=ses,ame;w=2/y?a=b", "GET /x;v=1;sid=[redacted];w=2/y?a=b"},
         {"GET /x;token=p4$w/y?a=b", "GET /x;token=[redacted]/y?a=b"},
         {"GET /x;v=1;w=2?seconds=5", NULL},
-        /* Random values without a name. */
+        /* Random values without a name, also beside other bytes. */
+        {"/x?foo=u:9f86d081884c7d659a2f", "/x?foo=[redacted]"},
+        {"/x?foo=a,9f86d081884c7d659a2f!&z=1", "/x?foo=[redacted]&z=1"},
+        {"/x?foo=9f86d081884c7d659a2f%3Aa", "/x?foo=[redacted]"},
+        {"/x/9f86d081884c7d659a2f,y/z", "/x/[redacted]/z"},
+        {"/x?from=2026-11-27T15:04:05Z&list=a,b1,c22", NULL},
         {"/x?kJ8sQpZ2vLm9xRtW", "/x?[redacted]"},
         {"/x?a&9f86d081884c7d659a2f&y=1", "/x?a&[redacted]&y=1"},
         {"/x?9f86d081884c%2F7d659a2f==", "/x?[redacted]=="},
