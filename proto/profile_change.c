@@ -72,8 +72,8 @@ static size_t count_named(struct profile *const *profiles, size_t n, struct str 
  * becomes the default. */
 static int choose_types(struct profile *p, const size_t *indices, size_t n, struct err *err)
 {
-    struct profile_value_type *types = malloc(n * sizeof *types);
-    int64_t *values = malloc(n * sizeof *values);
+    struct profile_value_type *types = malloc((n + 1) * sizeof *types);
+    int64_t *values = malloc((n + 1) * sizeof *values);
     bool has_default = false;
     if (!types || !values) {
         free(types);
@@ -90,7 +90,7 @@ static int choose_types(struct profile *p, const size_t *indices, size_t n, stru
         memcpy(p->values + s * n, values, n * sizeof *values);
     }
     memcpy(p->sample_types, types, n * sizeof *types);
-    if (!has_default)
+    if (n > 0 && !has_default)
         p->default_sample_type = types[0].type;
     p->n_sample_types = n;
     free(types);
