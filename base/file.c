@@ -16,7 +16,11 @@
 
 int file_open(const char *path, struct err *err)
 {
-    /* O_NONBLOCK: opening a named pipe must not wait for a writer. */
+    struct stat st;
+    /* Opening and closing a FIFO would end its writer with SIGPIPE. */
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return err_set(err, ERR_FAILED, "%s is not a regular file", path);
+    /* O_NONBLOCK: if a FIFO has replaced the file, do not wait for a writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
         enum err_kind kind = errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_LOCAL_IO;
@@ -25,7 +29,6 @@ int file_open(const char *path, struct err *err)
             err->kind = kind;
         return -1;
     }
-    struct stat st;
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
         fd_close(&fd);
         return err_set(err, ERR_FAILED, "%s is not a regular file", path);
