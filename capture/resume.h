@@ -23,13 +23,12 @@ struct capture_earlier {
     bool is_bundle;                          /* else a work directory */
     struct workdir *work;
     struct manifest *manifest;
-    struct err damage;         /* of the bundle's archive; ERR_NONE: it is intact */
-    struct targets targets;    /* the targets that are not complete; owns the discovered services */
-    struct targets baseline;   /* those of `targets` on baseline hosts */
-    size_t n_not_in_inventory; /* the number of targets that the inventory lacks */
-    bool begun;                /* the new run uses the work directory */
-    struct confined_budget
-        budget; /* for checking the files and drawing the page, since capture_earlier_open */
+    struct err damage;             /* of the bundle's archive; ERR_NONE: it is intact */
+    struct targets targets;        /* the targets that are not complete; owns the discovered services */
+    struct targets baseline;       /* those of `targets` on baseline hosts */
+    size_t n_not_in_inventory;     /* the number of targets that the inventory lacks */
+    bool begun;                    /* the new run uses the work directory */
+    struct confined_budget budget; /* for the files and the page, since capture_earlier_open */
 };
 
 /*

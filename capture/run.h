@@ -15,8 +15,8 @@ struct run_output {
     /* An existing bundle with these items; NULL: none. If it exists, a run without new items writes no other
      * bundle. */
     const char *bundle;
-    struct confined_budget
-        *budget;    /* for the files of earlier runs, whose bytes it has; NULL: there are none */
+    /* The budget for reading the files of earlier runs, with their size; NULL: there are no such files. */
+    struct confined_budget *budget;
     size_t missing; /* targets that the run cannot fetch, because the inventory lacks them */
 };
 

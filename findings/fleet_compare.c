@@ -169,9 +169,10 @@ static struct fleet_difference difference_of(const struct fleet *fleet, const st
     return d;
 }
 
-/* Of two functions of a host, one with a share above the median and one with a share below it, the one above
- * explains the difference better: a larger share of one function makes the shares of the others smaller. Both
- * must have about the same size: the smaller one is at least this part of the larger one. */
+/* If one function of a host has a share above the median and another one a share below it, the first one
+ * explains the difference better, because its larger share makes the shares of the others smaller. This
+ * counts only if both differences have about the same size: the smaller is at least this part of the larger.
+ */
 #define MIN_COMPARABLE 0.5
 
 static bool is_above_median(const struct fleet_difference *d)

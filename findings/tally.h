@@ -83,8 +83,8 @@ uint32_t tally_top_profiler(const struct tally *tally);
 /* Returns the function with the largest flat, of those whose origin is `at_least` or stands after it in enum
  * functions_origin. */
 uint32_t tally_top_flat(const struct tally *tally, enum functions_origin at_least);
-/* Of the program's functions with a cum of at least half of the total, returns the one with the smallest cum;
- * if there is none, returns the one with the largest cum. */
+/* Returns the program's function with the smallest cum of at least half of the total; if there is none, the
+ * one with the largest cum. */
 uint32_t tally_top_cum(const struct tally *tally);
 
 #endif

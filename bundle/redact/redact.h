@@ -80,7 +80,7 @@ enum redact_continuation_kind {
     REDACT_CONTINUES_TEXT,     /* up to three quotes, or the end of CDATA */
     REDACT_CONTINUES_ELEMENT   /* an element of XML */
 };
-/* What the argument of an option is: a secret, the password of `-p`, or USER:PASSWORD. */
+/* The role of an argument that follows an option: a secret, the password of `-p`, or USER:PASSWORD. */
 enum redact_option { REDACT_OPTION_NONE, REDACT_OPTION_SECRET, REDACT_OPTION_P, REDACT_OPTION_USER };
 struct redact_continuation {
     enum redact_continuation_kind kind;

@@ -164,14 +164,27 @@ enum redact_secrecy redact_classify_name(struct str name)
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
+/* The bytes of random values beside letters and digits. */
+#define RANDOM_BYTES "+/=_-"
+#define RANDOM_BYTES_IN_REQUESTS RANDOM_BYTES ".~"
+
+/* Returns the number of letters, digits and bytes of `others` at the beginning. */
+static size_t random_length(struct str v, const char *others)
+{
+    size_t n = 0;
+    while (n < v.n && (isalnum((unsigned char)v.p[n]) || (v.p[n] && strchr(others, v.p[n]))))
+        n++;
+    return n;
+}
+
 /* Returns whether a value is long, without blanks, and mixes letters and digits more than words do. */
 static bool is_random(struct str v)
 {
     size_t digits = 0, letters = 0;
+    if (random_length(v, RANDOM_BYTES) < v.n)
+        return false;
     for (size_t i = 0; i < v.n; i++) {
         unsigned char c = (unsigned char)v.p[i];
-        if (!isalnum(c) && !strchr("+/=_-", c))
-            return false;
         digits += isdigit(c) != 0;
         letters += isalpha(c) != 0;
     }
@@ -182,24 +195,21 @@ static bool is_random(struct str v)
  * `X)`, `X</b>`, `(X)`. */
 static bool begins_random(struct str v)
 {
-    size_t n = 0;
     while (v.n > 0 && v.p[0] && strchr("([{<'\"", v.p[0])) {
         v.p++;
         v.n--;
     }
-    while (n < v.n && (isalnum((unsigned char)v.p[n]) || (v.p[n] && strchr("+/=_-", v.p[n]))))
-        n++;
-    return is_random((struct str){v.p, n});
+    return is_random((struct str){v.p, random_length(v, RANDOM_BYTES)});
 }
 
 bool redact_looks_random(struct str v)
 {
     enum { MIN_LENGTH = 8, CHANGES = 3 };
     size_t changes = 0, letters = 0, n = v.n < RANDOM_MAX ? v.n : RANDOM_MAX;
+    if (random_length((struct str){v.p, n}, RANDOM_BYTES_IN_REQUESTS) < n)
+        return false;
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)v.p[i], before = i > 0 ? (unsigned char)v.p[i - 1] : 0;
-        if (!isalnum(c) && !strchr("+/=_-.~", c))
-            return false;
         letters += isalpha(c) != 0;
         changes += (isalpha(c) && isdigit(before)) || (isdigit(c) && isalpha(before));
     }
@@ -330,21 +340,12 @@ bool redact_is_password_of_p(struct str v)
     return n < v.n && !strchr("/.$~", v.p[0]) && redact_is_secret(REDACT_SECRET, v);
 }
 
-/* Returns the number of bytes up to the first one that no random value has. */
-static size_t random_length(struct str v)
-{
-    size_t n = 0;
-    while (n < v.n && (isalnum((unsigned char)v.p[n]) || (v.p[n] && strchr("+/=_-.~", v.p[n]))))
-        n++;
-    return n;
-}
-
 /* Returns whether a part of a value looks random: `u:X`, `a,X`, `X!`. */
 static bool has_random_part(struct str v)
 {
     for (size_t at = 0, n; at < v.n; at += n + 1) {
         struct str rest = {v.p + at, v.n - at};
-        n = random_length(rest);
+        n = random_length(rest, RANDOM_BYTES_IN_REQUESTS);
         if (redact_looks_random((struct str){rest.p, n}) || is_random((struct str){rest.p, n}))
             return true;
     }
@@ -401,7 +402,7 @@ bool redact_is_random_part(struct str part)
 {
     char plain[RANDOM_MAX];
     part = is_version(part) ? (struct str){part.p, 0} : decode_percent(part, plain);
-    return redact_looks_random((struct str){part.p, random_length(part)});
+    return redact_looks_random((struct str){part.p, random_length(part, RANDOM_BYTES_IN_REQUESTS)});
 }
 
 bool redact_is_ordinary_part(struct str part)

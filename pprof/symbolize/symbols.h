@@ -33,7 +33,7 @@ void mapped_locations_release(struct mapped_locations *m);
 
 /* ---- sources of names ---------------------------------------------------------------------------------- */
 
-/* What symbolize_local and symbolize_remote work on. */
+/* The inputs of symbolize_local and symbolize_remote. */
 struct symbolize_inputs {
     struct profile *profile;
     const struct symbolize_mode *mode;
