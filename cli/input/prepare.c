@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +22,21 @@ int input_unlock_all(const struct strlist *words, struct input_keys *keys, struc
     }
     confined_budget_init(bytes, ret);
     return 0;
+}
+
+void input_keep_descriptors(const struct strlist *words, struct proc_fork_limits *limits)
+{
+    static const char directory[] = "/dev/fd/";
+    size_t n_kept = 0;
+    while (n_kept < PROC_KEPT_MAX && limits->kept[n_kept] > 0)
+        n_kept++;
+    for (size_t i = 0; i < words->n && n_kept < PROC_KEPT_MAX; i++) {
+        const char *word = words->items[i];
+        uint64_t fd = 0;
+        if (strncmp(word, directory, sizeof directory - 1) == 0 &&
+            text_to_uint(word + sizeof directory - 1, INT_MAX, &fd) == 0 && fd > STDERR_FILENO)
+            limits->kept[n_kept++] = (int)fd;
+    }
 }
 
 /* ---- standard input ------------------------------------------------------------------------------------ */

@@ -12,6 +12,10 @@
 int input_unlock_all(const struct strlist *words, struct input_keys *keys, struct confined_budget *ret,
                      struct err *err);
 
+/* Adds to the descriptors that a child keeps those that the words name: `<(command)` of a shell is the word
+ * /dev/fd/63. A child cannot read a word for which there is no room (PROC_KEPT_MAX). */
+void input_keep_descriptors(const struct strlist *words, struct proc_fork_limits *limits);
+
 /*
  * If one of the names is standard input, copies standard input to its end into a nameless file, which then
  * replaces standard input. A child then knows the size of its input, and never waits for it. ERR_CANCELLED

@@ -482,9 +482,11 @@ static int show_in_child(void *ctx, struct buf *ret, struct err *err)
     return standard_stream_flush(stdout, rc == 0 ? err : NULL) < 0 ? -1 : rc;
 }
 
-static int show_confined(struct dump_list *list, const struct confined_budget *budget, struct err *err)
+static int show_confined(struct dump_list *list, const struct strlist *words,
+                         const struct confined_budget *budget, struct err *err)
 {
     struct proc_fork_limits limits = confined_budget_remaining(budget, signals_cancel_fd());
+    input_keep_descriptors(words, &limits);
     size_t *current = mmap(NULL, sizeof *current, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (current == MAP_FAILED) /* NOLINT: the system's own macro */
         return err_sys(err, "cannot start another process");
@@ -520,7 +522,7 @@ static int show_words(const struct goroutines_options *o, const struct strlist *
     if (rc == 0)
         rc = choose_dumps(lists, words->n, &list, err);
     if (rc == 0)
-        rc = show_confined(&list, &budget, err);
+        rc = show_confined(&list, words, &budget, err);
     free(list.pairs);
     strlist_release(&lists[0]);
     strlist_release(&lists[1]);

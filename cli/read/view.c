@@ -139,6 +139,7 @@ static int draw_page(struct page_job *job, struct err *err)
     snprintf(name, sizeof name, "%zu files", words->n);
     struct proc_fork_limits limits = confined_budget_remaining(&job->budget, signals_cancel_fd());
     limits.kept[0] = job->fd;
+    input_keep_descriptors(words, &limits);
     const char *input = words->n == 1 ? words->items[0] : name;
     if (page_progress_new(&job->progress, err) < 0)
         return -1;

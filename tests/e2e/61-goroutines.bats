@@ -34,6 +34,15 @@ fetch() { # FILE PATH
     assert_equal "$(grep -l 'net.(\*netFD).accept\|net/http.(\*Server).Serve' ./*.json | wc -l)" 3
 }
 
+@test "goroutines and view read the output of a command: <(command)" {
+    fetch dump 'goroutine?debug=2'
+    run_profgrab goroutines <(cat dump) <(cat dump)
+    assert_status 0
+    assert_stdout_has ' goroutines, +0 since the first dump'
+    run_profgrab view --no-browser <(cat dump) dump <(cat dump)
+    assert_status 0
+}
+
 @test "goroutines prints a summary first, then the largest groups, with states and creators" {
     cat >dump <<'D'
 goroutine 1 [running]:
