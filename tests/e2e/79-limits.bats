@@ -314,6 +314,16 @@ SHAPES
     check_sum_of_files many-samples
 }
 
+@test "view of several bundles has one limit for all" {
+    hostile_file a.tar.gz many-samples
+    cp a.tar.gz b.tar.gz
+    cp a.tar.gz c.tar.gz
+    run_bounded view --no-browser a.tar.gz b.tar.gz c.tar.gz
+    assert_status 0
+    assert_stderr_has 'profgrab: 210 files: 20'
+    assert_stderr_has ' files are left out: reading the files before them took 2 s of processor time'
+}
+
 @test "view of several files leaves out the one file that exceeds the memory limit" {
     hostile_file b.tar.gz one-bad
     tar xzf b.tar.gz
