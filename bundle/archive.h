@@ -22,9 +22,9 @@
 #define BUNDLE_AFTER_SIGNAL_MS 1000
 int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char **ret_path, struct err *err);
 
-/* The functions below read bundles, also encrypted ones. `identities` can decrypt them; without identities
- * (NULL) an encrypted bundle is ERR_NOT_FOUND. age_identities_cancel ends every reading that uses the
- * identities, also of a bundle that is not encrypted. */
+/* The functions below that take `identities` read bundles, also encrypted ones. `identities` can decrypt
+ * them; without identities (NULL) an encrypted bundle is ERR_NOT_FOUND. age_identities_cancel ends every
+ * reading that uses the identities, also of a bundle that is not encrypted. */
 
 /* Limits on the bundles that profgrab reads. */
 #define BUNDLE_MAX_MEMBERS 50000
@@ -32,8 +32,8 @@ int bundle_pack(struct workdir *w, const struct manifest *m, int cancel_fd, char
 #define BUNDLE_MAX_DIRECTORIES 400000
 #define BUNDLE_MAX_MANIFEST (64u << 20)
 
-/* Checks whether one bundle has room for this many services and items in total. ERR_USAGE with the possible
- * number if not. This is an estimate before a run; bundle_pack checks the manifest itself. */
+/* Checks whether one bundle has room for this many services and items in total. If not, sets ERR_USAGE; its
+ * message states how many fit. This is an estimate before a run; bundle_pack checks the manifest itself. */
 int bundle_check_room(size_t services, size_t items, struct err *err);
 
 struct bundle_member {
@@ -49,7 +49,7 @@ int bundle_list(const char *path, struct age_identities *identities, bundle_memb
                 struct err *err);
 
 /* The result of verify for one file. */
-enum bundle_state {
+enum bundle_file_state {
     BUNDLE_INTACT,
     BUNDLE_CHANGED, /* its bytes differ from the manifest */
     BUNDLE_MISSING, /* in the manifest, but not in the archive */
@@ -57,7 +57,7 @@ enum bundle_state {
 };
 struct bundle_file_result {
     const char *path;
-    enum bundle_state state;
+    enum bundle_file_state state;
     uint64_t size;
 };
 typedef void bundle_file_result_fn(void *ctx, const struct bundle_file_result *file);
@@ -91,18 +91,18 @@ struct bundle_summary {
 };
 void bundle_summary_release(struct bundle_summary *s);
 
-/* Reads the whole archive once. Fails if the archive is not readable as a bundle: it has no manifest, is cut,
- * or has unsafe paths. `allowed_signers` is a file as in sshsig_find_principal, or NULL; an unreadable file
- * is an error. If `options` is NULL, all its pointers count as NULL and cancel_fd as -1. The caller releases
- * *ret. */
-struct bundle_check {
+/* Options of bundle_verify, which reads the whole archive once. It fails if the archive is not readable as a
+ * bundle: it has no manifest, is cut, or has unsafe paths. `allowed_signers` is a file as in
+ * sshsig_find_principal, or NULL; an unreadable file is an error. If `options` is NULL, all its pointers
+ * count as NULL and cancel_fd as -1. The caller releases *ret. */
+struct bundle_verify_options {
     struct age_identities *identities;
     const char *allowed_signers;
     bundle_file_result_fn *on_file; /* may be NULL */
     void *ctx;
     int cancel_fd; /* or -1 */
 };
-int bundle_verify(const char *path, const struct bundle_check *options, struct bundle_summary *ret,
+int bundle_verify(const char *path, const struct bundle_verify_options *options, struct bundle_summary *ret,
                   struct err *err);
 
 /*
@@ -157,8 +157,8 @@ int bundle_visit(const char *path, struct age_identities *identities, const stru
 
 /*
  * Reads many members in the caller's order. The archive's order takes one pass without a cache. For any other
- * order, members that the caller needs later are cached, up to BUNDLE_CACHE_MAX bytes. Each pass reads at
- * least that many bytes of members, or all remaining ones.
+ * order, members that the caller needs later are cached, up to BUNDLE_CACHE_MAX bytes. When the cache is
+ * full, the rest needs another pass. So each pass but the last yields at least BUNDLE_CACHE_MAX bytes.
  */
 #define BUNDLE_CACHE_MAX (UINT64_C(32) << 20)
 struct bundle_members;
@@ -170,8 +170,8 @@ struct bundle_members_options {
 };
 int bundle_members_new(const struct bundle_members_options *options, struct bundle_members **ret,
                        struct err *err);
-/* Works like bundle_read_member. The caller may skip names of the order. A member that is not in the rest of
- * the order takes a separate pass. */
+/* Works like bundle_read_member. The caller may skip names of `members`. A name that does not follow the
+ * last read one in `members` takes a separate pass. */
 int bundle_members_read(struct bundle_members *m, const char *name, struct buf *ret, struct err *err);
 /* Closes the archive. The next read begins a new pass. */
 void bundle_members_close_archive(struct bundle_members *m);

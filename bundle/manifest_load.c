@@ -1,4 +1,4 @@
-/* Reads a manifest from JSON, and strictly checks one that a run continues. */
+/* Reads a manifest from JSON. Checks strictly the manifest of a run that will be resumed. */
 #include "bundle/manifest_internal.h"
 
 #include <string.h>
@@ -106,7 +106,7 @@ static int add_hosts(struct manifest *m, struct err *err)
 /* ---- loading ------------------------------------------------------------------------------------------- */
 
 /* Drops the keys that the end of a run adds, because the resumed run adds its own. `sync` stays, because the
- * files of its profiles stay. */
+ * profiles that --sync started together stay. */
 static void drop_run_results(json_t *root)
 {
     static const char *const keys[] = {"finished", "interrupted", "complete",
@@ -123,7 +123,8 @@ static int accept_file(void *ctx, const struct file_entry *file, struct err *err
     return 0;
 }
 
-static int check_json(json_t *root, struct err *err)
+/* Checks the JSON of a run that will be resumed, and drops the results of that run. */
+static int prepare_json(json_t *root, struct err *err)
 {
     if (refuse_copy(root, err) < 0 || json_rows_check(root, manifest_rows, err) < 0)
         return -1;
@@ -138,7 +139,7 @@ int manifest_load(const char *text, size_t n, struct manifest **ret, struct err 
     int rc = -1;
     if (manifest_json_parse(text, n, &root, err) < 0)
         return -1;
-    if (check_json(root, err) < 0 || manifest_read_json(root, &m, err) < 0 ||
+    if (prepare_json(root, err) < 0 || manifest_read_json(root, &m, err) < 0 ||
         manifest_visit_files(m, add_path, m, err) < 0 || add_hosts(m, err) < 0)
         goto out;
     m->index->resumed = true;

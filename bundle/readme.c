@@ -14,8 +14,9 @@
 /* ---- untrusted text ------------------------------------------------------------------------------------ */
 
 /* Returns whether s[at] has a meaning in Markdown of GitLab or GitHub. Many names contain an underscore,
- * which has no meaning inside a word. The asterisk of Go's (*T) can only open emphasis, and every asterisk
- * that could close it is escaped. No text begins a line, so a slash is never a quick action. */
+ * which has no meaning inside a word. The asterisk of Go's (*T) needs no escape: it can only open emphasis,
+ * and every asterisk that could close it is escaped. No text begins a line, so a slash is never a quick
+ * action. */
 static bool has_markup_meaning(const char *s, size_t at)
 {
     if (s[at] == '_')
@@ -36,7 +37,7 @@ static size_t redacted_length(const char *s)
     return strncmp(s, REDACTED, n) == 0 && (!s[n] || !strchr("([:", s[n])) ? n : 0;
 }
 
-/* Returns "" for NULL, the text of a missing key. */
+/* Returns s, or "" if s is NULL because the manifest lacks the key. */
 static const char *text_or_empty(const char *s)
 {
     return s ? s : "";
@@ -108,7 +109,7 @@ struct visit {
     struct buf *b;
     const char *host; /* NULL for local files */
     const char *service;
-    size_t count; /* counted by the visitor */
+    size_t n_missing; /* lines that add_missing has written */
 };
 
 typedef void visit_fn(struct visit *v, const struct manifest_item *item);
@@ -175,7 +176,8 @@ static bool is_complete_host(const struct manifest_host *host)
     return !has_text(host->error);
 }
 
-/* Adds the line of an incomplete bundle, with the number of incomplete hosts if there are several hosts. */
+/* Adds the line of an incomplete bundle. If no interruption caused it and there are several hosts, the line
+ * has the number of incomplete ones. */
 static void add_incomplete(struct buf *b, const struct manifest *m)
 {
     size_t n = m->n_hosts, complete = 0;
@@ -345,12 +347,11 @@ static void add_host(struct buf *b, const struct manifest_host *host, json_t *se
         add_service(b, &host->services[i], seen);
 }
 
-/* A reason of this many bytes or more is not searched for the server's message. profgrab's own reasons are
- * shorter. */
+/* In a reason of this many bytes or more, add_server_words looks only for the whole message. profgrab's own
+ * reasons are shorter. */
 #define REASON_MAX 1024
 
-/* Adds the server's message, unless the reason contains the message or ends with the beginning of the
- * message. */
+/* Adds the server's message, unless the reason contains it or ends, after ": ", in its beginning. */
 static void add_server_words(struct visit *v, const struct manifest_item *item, const char *why)
 {
     const char *words = text_or_empty(item ? item->server_words : NULL);
@@ -379,7 +380,7 @@ static void add_missing(struct visit *v, const struct manifest_item *item, const
         add_labelled(v->b, ": ", why);
     add_server_words(v, item, why);
     buf_adds(v->b, "\n");
-    v->count++;
+    v->n_missing++;
 }
 
 static void visit_missing(struct visit *v, const struct manifest_item *item)
@@ -405,7 +406,7 @@ static void add_all_missing(struct buf *b, const struct manifest *m)
         }
     }
     visit_items(&v, m, visit_missing);
-    if (v.count == 0)
+    if (v.n_missing == 0)
         buf_adds(b,
                  m->complete ? "Nothing.\n" : "Items that were not started before the collection ended.\n");
 }

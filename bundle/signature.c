@@ -26,7 +26,7 @@ static int report_bad_signature(struct bundle_summary *summary, const struct err
                                      : set_state(summary, BUNDLE_SIGNATURE_INVALID, why->msg);
 }
 
-static int find_principal(const struct bundle_check *options, const struct buf *manifest,
+static int find_principal(const struct bundle_verify_options *options, const struct buf *manifest,
                           const struct buf *armor, struct bundle_summary *summary, struct err *err)
 {
     struct proc_limits limits = {.timeout_ms = KEYGEN_MS, .cancel_fd = options->cancel_fd};
@@ -43,8 +43,8 @@ static int find_principal(const struct bundle_check *options, const struct buf *
     return -1;
 }
 
-int signature_verify(const struct bundle_check *options, const struct buf *manifest, const struct buf *armor,
-                     struct bundle_summary *summary, struct err *err)
+int signature_verify(const struct bundle_verify_options *options, const struct buf *manifest,
+                     const struct buf *armor, struct bundle_summary *summary, struct err *err)
 {
     struct sshsig s = {0};
     struct err why = ERR_INIT;

@@ -9,8 +9,8 @@
 
 /* Fills in summary->signature from the bytes of manifest.json and its signature. Fails only if the check is
  * impossible: no memory, an unreadable file of allowed signers, no ssh-keygen. */
-int signature_verify(const struct bundle_check *options, const struct buf *manifest, const struct buf *armor,
-                     struct bundle_summary *summary, struct err *err);
+int signature_verify(const struct bundle_verify_options *options, const struct buf *manifest,
+                     const struct buf *armor, struct bundle_summary *summary, struct err *err);
 
 /* Fills in the manifest's statements. The manifest of a copy has the hash of README.md: adds it to
  * `expected`, which has the size and hash of each file by its path. */

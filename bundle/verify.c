@@ -14,11 +14,11 @@ struct verifier {
     json_t *expected;     /* size and hash of each file that was not read yet, by its path */
     struct buf signature; /* manifest.json.sig */
     bool is_signed;
-    const struct bundle_check *options;
+    const struct bundle_verify_options *options;
     struct bundle_summary summary;
 };
 
-static void count_file(struct verifier *v, const char *path, uint64_t size, enum bundle_state state)
+static void count_file(struct verifier *v, const char *path, uint64_t size, enum bundle_file_state state)
 {
     size_t *counts[] = {[BUNDLE_INTACT] = &v->summary.intact,
                         [BUNDLE_CHANGED] = &v->summary.changed,
@@ -89,7 +89,7 @@ static int check_member(struct verifier *v, const struct reader_member *m, struc
     const json_t *file = json_object_get(v->expected, m->path);
     if (!file && strcmp(m->path, PATH_README) == 0)
         return 0;
-    enum bundle_state state = file ? BUNDLE_CHANGED : BUNDLE_UNKNOWN;
+    enum bundle_file_state state = file ? BUNDLE_CHANGED : BUNDLE_UNKNOWN;
     if (file && (uint64_t)json_integer_value(json_object_get(file, "bytes")) == m->size) {
         char hex[SHA256_HEX];
         if (hash_member(v, hex, err) < 0)
@@ -120,10 +120,10 @@ static int check_all(struct verifier *v, struct err *err)
     return 0;
 }
 
-int bundle_verify(const char *path, const struct bundle_check *options, struct bundle_summary *ret,
+int bundle_verify(const char *path, const struct bundle_verify_options *options, struct bundle_summary *ret,
                   struct err *err)
 {
-    static const struct bundle_check defaults = {.cancel_fd = -1};
+    static const struct bundle_verify_options defaults = {.cancel_fd = -1};
     struct verifier v = {.options = options ? options : &defaults, .signature = BUF_INIT(SSHSIG_MAX)};
     struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
     int rc = reader_open(path, v.options->identities, &v.r, err);

@@ -58,9 +58,9 @@ void outcomes_record_service(struct outcomes *o, const struct target *target, co
     struct outcome *outcome = find_outcome(o, target);
     outcome->ended = clock_now();
     outcome->planned = !s->failure;
-    outcome->n_requested = 0;
+    outcome->n_to_fetch = 0;
     for (size_t i = 0; i < s->n_items; i++)
-        outcome->n_requested += !s->planned[i].already_collected;
+        outcome->n_to_fetch += !s->planned[i].already_collected;
     if (s->failure)
         add_failure(outcome, "", s->failure);
     outcome->is_wrong_request = s->failure && s->failure->kind == ERR_USAGE;
@@ -84,7 +84,7 @@ void outcomes_record_item(struct outcomes *o, const struct target *target, const
 
 bool outcome_is_complete(const struct outcome *o)
 {
-    return o->planned && o->failures == 0 && o->n_collected >= o->n_requested;
+    return o->planned && o->failures == 0 && o->n_collected >= o->n_to_fetch;
 }
 
 int64_t outcome_duration(const struct outcome *o)

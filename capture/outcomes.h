@@ -6,8 +6,8 @@
 
 struct outcome {
     const struct target *target;
-    bool planned;       /* the plan is known: n_requested is set */
-    size_t n_requested; /* items that no earlier run has collected */
+    bool planned;       /* the plan is known: n_to_fetch is set */
+    size_t n_to_fetch;  /* requested items that no earlier run has collected */
     size_t n_collected; /* complete items among them */
     size_t failures;
     uint64_t bytes;        /* of the complete items */

@@ -201,7 +201,7 @@ static int make_service(const struct addition *a, const char *name, struct disco
         service_free(service);
         return -1;
     }
-    if (targets_own_service(d->targets, service, err) < 0 ||
+    if (targets_take_service(d->targets, service, err) < 0 ||
         array_reserve((void **)&d->candidates, &d->cap, d->n + 1, sizeof *d->candidates, err) < 0)
         return -1;
     d->candidates[d->n] = (struct candidate){t->host, service, d->n};

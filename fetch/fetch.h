@@ -33,7 +33,7 @@ int fetch_kind_help(size_t i, struct fetch_kind_help *ret);
  * index page of a service can resolve other words. */
 bool fetch_is_kind(const char *word);
 /* Offers the names of kinds, their aliases and the sets. */
-void fetch_offer_kinds(struct nearest *near);
+void fetch_add_kinds_near(struct nearest *near);
 
 /*
  * Checks the words for kinds (`cpu=30s`, `incident`, `/debug/vars`) as far as possible without a target.

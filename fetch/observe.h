@@ -1,5 +1,5 @@
-/* Locks the observer: several threads report to it, one at a time. Names the run's deadline in the
- * error of an interruption that the deadline caused. */
+/* Locks the observer, so that threads report one at a time; only `save` runs without the lock. If the run's
+ * deadline interrupted an item, its error names the deadline. */
 #ifndef FETCH_OBSERVE_H
 #define FETCH_OBSERVE_H
 

@@ -234,7 +234,7 @@ bool fetch_is_kind(const char *word)
     return kind_find(name) != NULL;
 }
 
-void fetch_offer_kinds(struct nearest *near)
+void fetch_add_kinds_near(struct nearest *near)
 {
     const struct kind *k;
     for (size_t i = 0; (k = kind_at(i)); i++) {

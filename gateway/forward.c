@@ -201,7 +201,7 @@ static int check_renewal(struct forward *f, struct err *err)
         f->since = clock_now();
         return 0;
     }
-    if (failure->kind == ERR_CANCELLED || f->options->is_hopeless(f->options->ctx, failure)) {
+    if (failure->kind == ERR_CANCELLED || f->options->is_permanent(f->options->ctx, failure)) {
         if (err)
             *err = *failure;
         return -1;
@@ -272,7 +272,8 @@ static int serve_connections(struct forward *f, struct err *err)
         bool was_lost = f->session_lost;
         if (check_session(f, err) < 0)
             return -1;
-        /* Connections from just before the loss wait for the next session. */
+        /* If this pass noticed a loss, accept nothing: connections from just before it wait in the listener
+         * for the next session. */
         if (f->session_lost == was_lost)
             accept_all(f);
     }

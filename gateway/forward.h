@@ -38,13 +38,13 @@ struct forward_options {
     /* The thread of forward_run calls the two functions. */
     void (*report)(void *ctx, const struct forward_event *event);
     /* Returns whether a reconnect after this failure would be useless or harmful. */
-    bool (*is_hopeless)(void *ctx, const struct err *failure);
+    bool (*is_permanent)(void *ctx, const struct err *failure);
     void *ctx;
 };
 #define FORWARD_CLIENT_TIMEOUT_MS 10000
 
 /*
- * Accepts and forwards until cancel_fd is readable (ERR_CANCELLED), or the session is lost and `is_hopeless`
+ * Accepts and forwards until cancel_fd is readable (ERR_CANCELLED), or the session is lost and `is_permanent`
  * forbids a reconnect. Pauses between attempts grow from a quarter of a second to 30 s. Always closes the
  * gateway, which must have the same cancel_fd. The caller keeps the listeners.
  */

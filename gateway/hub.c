@@ -260,7 +260,7 @@ static void hub_free(struct hub *h)
     fd_close(&h->wake[1]);
     fd_close(&h->lost[0]);
     fd_close(&h->lost[1]);
-    pthread_cond_destroy(&h->listeners_returned);
+    pthread_cond_destroy(&h->listeners_return_cond);
     pthread_mutex_destroy(&h->mutex);
     free(h->polled);
     free(h);
@@ -284,7 +284,7 @@ int hub_start(struct carrier *carrier, const struct ssh_limits *limits, struct h
     if (h->session)
         session_end_login(h->session);
     pthread_mutex_init(&h->mutex, NULL);
-    pthread_cond_init(&h->listeners_returned, NULL);
+    pthread_cond_init(&h->listeners_return_cond, NULL);
     if (fd_pipe_nonblocking(h->wake, err) == 0 && thread_start(&h->thread, run_loop, h, err) == 0) {
         *ret = h;
         return 0;

@@ -23,7 +23,7 @@ struct hub {
     bool stuck;
 
     pthread_mutex_t mutex; /* guards the members below */
-    pthread_cond_t listeners_returned;
+    pthread_cond_t listeners_return_cond;
     struct link *new_links;
     struct gateway_listener *new_listeners;
     bool listeners_wanted; /* a caller waits for `returned_listeners` */

@@ -39,7 +39,7 @@ struct gateway_listener *hub_remove_listeners(struct hub *h)
     h->listeners_wanted = true;
     fd_pipe_wake(h->wake[1]);
     while (h->listeners_wanted)
-        pthread_cond_wait(&h->listeners_returned, &h->mutex);
+        pthread_cond_wait(&h->listeners_return_cond, &h->mutex);
     struct gateway_listener *list = h->returned_listeners;
     h->returned_listeners = NULL;
     pthread_mutex_unlock(&h->mutex);
@@ -134,7 +134,7 @@ bool hub_read_mailbox(struct hub *h, struct link **ret_new)
         h->returned_listeners = h->listeners;
         h->listeners = NULL;
         h->listeners_wanted = false;
-        pthread_cond_broadcast(&h->listeners_returned);
+        pthread_cond_broadcast(&h->listeners_return_cond);
     }
     bool stopping = h->stopping;
     pthread_mutex_unlock(&h->mutex);

@@ -21,7 +21,7 @@ static int explain_key_failure(const struct delivery *d, struct err *err)
     if (err->kind == ERR_NOT_FOUND && !*err->hint)
         err_hint(err, "ssh-add the key of %s, or name a file with its passphrase: --passphrase-file FILE",
                  d->self->sign_with);
-    return delivery_wrap_unsigned(d, err);
+    return delivery_require_signature_err(d, err);
 }
 
 static int make_copy(const struct delivery *d, const struct delivery_run *run, struct bundle_copy_result *ret,

@@ -46,7 +46,7 @@ int delivery_prepare(const struct delivery_options *o, const struct inventory *i
                      struct delivery *ret, struct err *err);
 void delivery_release(struct delivery *d);
 
-/* The callbacks may be NULL. */
+/* The parameters of one delivery_run. The callbacks may be NULL. */
 struct delivery_run {
     const char *bundle;
     const char *user, *workstation; /* the names of the user and the workstation, for the copy; may be NULL */

@@ -10,7 +10,7 @@ struct sshsig_signer delivery_signer(const struct delivery *d, int cancel_fd);
 /* Returns the request to the tracker, without the file and the note's text. */
 struct handoff_request delivery_request(const struct delivery *d);
 
-/* Prefixes the error with the team that requires a signature. */
-int delivery_wrap_unsigned(const struct delivery *d, struct err *err);
+/* Prefixes the error with "team NAME requires a signature". */
+int delivery_require_signature_err(const struct delivery *d, struct err *err);
 
 #endif

@@ -110,7 +110,7 @@ const struct host *targets_find_host(const struct inventory *inv, const struct t
 
 /* ---- discovered services ------------------------------------------------------------------------------- */
 
-int targets_own_service(struct targets *t, struct service *service, struct err *err)
+int targets_take_service(struct targets *t, struct service *service, struct err *err)
 {
     struct created_objects *c = targets_created(t, err);
     if (c)

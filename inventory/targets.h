@@ -114,9 +114,9 @@ const struct host *const *targets_named_hosts(const struct targets *t, size_t *r
  */
 const struct host *targets_find_host(const struct inventory *inv, const struct targets *t, const char *name);
 
-/* For discovery: targets_own_service takes ownership of a service, also on failure. targets_add_service adds
+/* For discovery: targets_take_service takes ownership of a service, also on failure. targets_add_service adds
  * it to the services of a host; selections find it by its name and by its family. */
-int targets_own_service(struct targets *t, struct service *service, struct err *err);
+int targets_take_service(struct targets *t, struct service *service, struct err *err);
 int targets_add_service(const struct inventory *inv, struct targets *t, const struct host *host,
                         const struct service *service, struct err *err);
 

@@ -23,7 +23,7 @@ struct tracker {
     const struct tracker_kind *kind;
     char *url; /* https://HOST[:PORT][/PATH], without a trailing slash; http:// only with a loopback host */
     struct secret_ref token;
-    char *ca; /* the authorities to trust, PEM, absolute; NULL: the system's */
+    char *ca; /* the absolute path of a PEM file of trusted authorities; NULL: the system's */
 };
 
 /* An encryption recipient: a key itself ("age1...", "ssh-ed25519 AAAA..."), or a file of keys. */

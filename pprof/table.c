@@ -1,5 +1,5 @@
-/* Splits the text into cells. Each cell has a run: the cells of one column in consecutive lines, which are as
- * wide as the widest of them. */
+/* Splits the text into cells. Each cell except the last of its line has a run: the cells of one column in
+ * consecutive lines, which are as wide as the widest of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 struct cell {
     size_t at, n; /* position in the text */
-    size_t columns;
+    size_t width; /* width of the screen */
     size_t run;
     bool ends_line;
 };
@@ -33,7 +33,7 @@ void table_release(struct table *t)
     buf_release(&t->text);
 }
 
-/* Gives a run to each cell of a complete line except the last. */
+/* Gives a run to each cell of a complete line. The last cell of the line gets none. */
 static int end_line(struct layout *layout, struct err *err)
 {
     size_t n = layout->n_cells - layout->line_start - 1;
@@ -47,8 +47,8 @@ static int end_line(struct layout *layout, struct err *err)
             layout->above[column] = layout->n_runs++;
         }
         cell->run = layout->above[column];
-        if (layout->runs[cell->run] < cell->columns + 1)
-            layout->runs[cell->run] = cell->columns + 1;
+        if (layout->runs[cell->run] < cell->width + 1)
+            layout->runs[cell->run] = cell->width + 1;
     }
     layout->n_above = n;
     layout->line_start = layout->n_cells;
@@ -67,31 +67,31 @@ static int add_cell(struct layout *layout, struct cell cell, struct err *err)
 /* Cuts the text into cells. *ret is the length of the complete lines, or of all text if `last`. */
 static int cut_cells(struct layout *layout, struct str text, bool last, size_t *ret, struct err *err)
 {
-    size_t begin = 0, escaped = 0;
-    bool escape = false;
+    size_t begin = 0, n_pairs = 0; /* pairs of bytes 0xff enclose escaped text */
+    bool in_escape = false;
     for (size_t i = 0; i < text.n; i++) {
         unsigned char byte = (unsigned char)text.p[i];
         bool line = byte == '\n' || byte == '\f';
         if (byte == 0xff) {
-            escaped += escape;
-            escape = !escape;
+            n_pairs += in_escape;
+            in_escape = !in_escape;
         }
         bool cell = line || byte == '\t' || byte == '\v';
-        if (escape || !cell || (!line && layout->n_cells - layout->line_start >= TABLE_COLUMNS))
+        if (in_escape || !cell || (!line && layout->n_cells - layout->line_start >= TABLE_COLUMNS))
             continue;
-        size_t columns = out_columns((struct str){text.p + begin, i - begin}) - 2 * escaped;
-        if (add_cell(layout, (struct cell){begin, i - begin, columns, 0, line}, err) < 0)
+        size_t width = out_columns((struct str){text.p + begin, i - begin}) - 2 * n_pairs;
+        if (add_cell(layout, (struct cell){begin, i - begin, width, 0, line}, err) < 0)
             return -1;
         layout->n_above = byte == '\f' ? 0 : layout->n_above;
         begin = i + 1;
-        escaped = 0;
+        n_pairs = 0;
         *ret = line ? begin : *ret;
     }
     if (!last || begin == text.n)
         return 0;
     *ret = text.n;
-    size_t columns = out_columns((struct str){text.p + begin, text.n - begin}) - 2 * escaped;
-    return add_cell(layout, (struct cell){begin, text.n - begin, columns, 0, true}, err);
+    size_t width = out_columns((struct str){text.p + begin, text.n - begin}) - 2 * n_pairs;
+    return add_cell(layout, (struct cell){begin, text.n - begin, width, 0, true}, err);
 }
 
 static void write_cells(const struct layout *layout, struct str text, struct out *out)
@@ -99,7 +99,7 @@ static void write_cells(const struct layout *layout, struct str text, struct out
     size_t n = layout->line_start; /* cells of complete lines */
     for (size_t i = 0; i < n; i++) {
         const struct cell *cell = &layout->cells[i];
-        for (size_t column = cell->columns; !cell->ends_line && column < layout->runs[cell->run]; column++)
+        for (size_t column = cell->width; !cell->ends_line && column < layout->runs[cell->run]; column++)
             out_text(out, " ");
         out_add(out, text.p + cell->at, cell->n);
         if (cell->ends_line && cell->at + cell->n < text.n)
@@ -112,8 +112,8 @@ int table_write(struct table *t, struct out *out, bool last, struct err *err)
     struct layout layout = {0};
     struct str text = {buf_str(&t->text), t->text.len};
     size_t complete = 0;
-    /* Search again only after the text has doubled: after a byte 0xff it can be arbitrarily long, and a
-     * search from the start after each addition would take quadratic time. */
+    /* Search again only after the text has doubled. A byte 0xff escapes line ends up to the next 0xff, so a
+     * line can be arbitrarily long: a search after each addition would take quadratic time. */
     if (!last && text.n < 2 * t->searched)
         return 0;
     int rc = buf_check(&t->text, "the table", err);

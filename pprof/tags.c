@@ -1,7 +1,8 @@
 /*
  * -tags: the values of the samples' labels, and the weight of each.
  *
- * A number counts as its text. Keys and values are counted by their strings, and sorted for output.
+ * The value of a numeric label is its formatted text. Keys and values are compared as strings, and sorted for
+ * output.
  */
 #include <stdlib.h>
 
@@ -11,14 +12,14 @@
 #include "pprof/table.h"
 #include "base/banned.h"
 
-/* A value of a label. */
-struct count {
+/* A key and a value of a label, and the sum of the samples that have them. */
+struct label_weight {
     uint32_t key, value; /* indices of strings */
     int64_t sum;
 };
 
 struct counts {
-    struct count *counts;
+    struct label_weight *counts;
     size_t n, cap;
     struct hash_index by_string;
 };
@@ -31,7 +32,7 @@ struct wanted {
 static bool is_wanted(const void *ctx, uint32_t index)
 {
     const struct wanted *w = ctx;
-    const struct count *count = &w->c->counts[index];
+    const struct label_weight *count = &w->c->counts[index];
     return count->key == w->key && count->value == w->value;
 }
 
@@ -44,7 +45,7 @@ static int count_value(struct counts *c, uint32_t key, uint32_t value, int64_t v
             hash_index_add(&c->by_string, hash, err) < 0)
             return -1;
         at = (uint32_t)c->n++;
-        c->counts[at] = (struct count){.key = key, .value = value};
+        c->counts[at] = (struct label_weight){.key = key, .value = value};
     }
     c->counts[at].sum = measure_sum(c->counts[at].sum, v);
     return 0;

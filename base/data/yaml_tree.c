@@ -152,7 +152,7 @@ static int mark_by_table(const struct yaml_node *map, struct err *err)
 static int close_level(struct builder *b, struct err *err)
 {
     const struct yaml_node *done = b->levels[--b->depth].node;
-    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a level is only opened with its node
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): open_level always stores a node
     if (done->kind != YAML_MAP)
         return 0;
     size_t n = count_keys(done);
@@ -172,7 +172,8 @@ static int insert_node(struct builder *b, struct yaml_node *node, struct err *er
     struct level *level = &b->levels[b->depth - 1];
     if (level->node->kind == YAML_MAP && !level->key) {
         if (node->kind != YAML_SCALAR)
-            return yaml_tree_err(b->tree, node, err, "a key must be a plain word");
+            return yaml_tree_err(b->tree, node, err,
+                                 "a key must be a word or a quoted text, not a list or a mapping");
         level->key = node;
         return 0;
     }
@@ -304,7 +305,7 @@ static const struct {
     {"did not find expected key", "this line does not line up with those above it",
      "begin all keys of one mapping in the same column, and all items of one list in the same column"},
     {"did not find expected '-' indicator", "this line does not line up with the list above it",
-     "begin all items of one list in the same column, and a key after the list further left"},
+     "begin all items of one list in the same column; a key that follows the list begins further left"},
     {"mapping values are not allowed", "a second \": \" in one value, or the line above lacks its colon",
      "a key ends with \":\"; quote a value that has \": \" in it"},
     {"could not find expected ':'", "a key without \":\" after it",

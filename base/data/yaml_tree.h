@@ -2,9 +2,9 @@
  * A YAML file as a tree of nodes with their lines and columns.
  *
  * The parser reads libyaml's events. It refuses anchors, aliases, tags, more than one document, keys that are
- * not scalars, and NUL characters. A file has at most 8 MB and 16 levels. The depth is checked at every
- * event, because libyaml becomes slow on deep nesting. A repeated key is marked (`earlier`); yaml_tree_parse
- * refuses it.
+ * not scalars, and NUL characters. A file has at most 8 MB and 16 levels. The parser checks the depth when a
+ * list or mapping begins, because libyaml becomes slow on deep nesting. A repeated key is marked (`earlier`);
+ * yaml_tree_parse refuses it.
  *
  * Two bytes of a file (`a,` in braces) can take 128 bytes of nodes. The parser counts the memory of the tree
  * while it builds it, and refuses a file whose tree takes more than YAML_MAX_MEMORY.
@@ -22,8 +22,8 @@
 #include "base/data/err.h"
 
 #define YAML_MAX_BYTES ((size_t)8 << 20)
-/* The limit for nodes, texts and the table of a mapping's keys, in bytes. Discovery holds two trees at the
- * same time. */
+/* The limit for nodes, texts and the table of a mapping's keys, in bytes. It is this
+ * small because discovery holds two trees at the same time. */
 #define YAML_MAX_MEMORY ((size_t)96 << 20)
 #define YAML_MAX_DEPTH 16
 

@@ -86,7 +86,7 @@ struct redact_continuation {
     enum redact_continuation_kind kind;
     enum redact_option option; /* of an argument */
     bool word;                 /* the argument is the first word of the line */
-    bool only_text;            /* numbers and objects in the list or the brackets are no secrets */
+    bool strings_only;         /* numbers and objects in the list or the brackets are no secrets */
     size_t indent;             /* the indentation of the name of a block or a list */
     size_t depth;              /* open brackets */
     const char *end;           /* the end of a text */

@@ -97,7 +97,7 @@ static bool begins_yaml(struct str line, enum redact_secrecy pair, struct redact
         return false;
     continuation->indent = n;
     continuation->kind = block ? REDACT_CONTINUES_BLOCK : REDACT_CONTINUES_LIST;
-    continuation->only_text = !is_secret;
+    continuation->strings_only = !is_secret;
     return is_secret || (!block && redact_is_plural(name));
 }
 
@@ -160,29 +160,30 @@ static bool begins_text(struct str line, struct redact_continuation *continuatio
 /* Returns whether the line ends in the bracket that opens a secret list or object: `"tokens": [`. */
 static bool begins_brackets(struct str line, struct redact_continuation *continuation)
 {
-    enum { MAX_TYPE = 64 };
+    enum { MAX_GO_TYPE = 64 };
     struct str s = trim_end(line);
     if (s.n < 3 || (s.p[s.n - 1] != '{' && s.p[s.n - 1] != '['))
         return false;
     size_t at = s.n - 1;
     bool plural = false, is_list = s.p[at] == '[';
-    while (at > 0 && s.n - at < MAX_TYPE && (redact_is_name_byte(s.p[at - 1]) || strchr("*&[]", s.p[at - 1])))
+    while (at > 0 && s.n - at < MAX_GO_TYPE &&
+           (redact_is_name_byte(s.p[at - 1]) || strchr("*&[]", s.p[at - 1])))
         at--;
     enum redact_secrecy secrecy = classify_name_before(s, at, &plural);
     continuation->kind = REDACT_CONTINUES_BRACKETS;
     continuation->depth = 1;
-    continuation->only_text = secrecy != REDACT_SECRET;
+    continuation->strings_only = secrecy != REDACT_SECRET;
     return secrecy == REDACT_SECRET || (plural && (is_list || at < s.n - 1));
 }
 
 /* Returns the meaning of an option for the next argument. */
-static enum redact_option classify_argument(struct str option, bool in_list)
+static enum redact_option classify_argument(struct str option, bool is_argument)
 {
     if (option.n < 2 || option.p[0] != '-' || get_name(option).n != option.n)
         return REDACT_OPTION_NONE;
     if (redact_classify_name(option) == REDACT_SECRET)
         return option.n > 2 ? REDACT_OPTION_SECRET : REDACT_OPTION_NONE;
-    if (!in_list)
+    if (!is_argument)
         return REDACT_OPTION_NONE;
     return str_is(option, "-p")            ? REDACT_OPTION_P
            : redact_is_user_option(option) ? REDACT_OPTION_USER
@@ -198,7 +199,7 @@ static bool begins_argument(struct str line, struct redact_continuation *continu
         n++;
     continuation->kind = REDACT_CONTINUES_ARGUMENT;
     continuation->word = s.n > 0 && s.p[s.n - 1] == '\\';
-    bool in_list = element.n > 0 && (continuation->word || element.p > line.p + n);
+    bool is_argument = element.n > 0 && (continuation->word || element.p > line.p + n);
     if (continuation->word) {
         s = trim_end((struct str){s.p, s.n - 1});
         size_t begin = s.n;
@@ -206,7 +207,7 @@ static bool begins_argument(struct str line, struct redact_continuation *continu
             begin--;
         element = (struct str){s.p + begin, s.n - begin};
     }
-    continuation->option = classify_argument(element, in_list);
+    continuation->option = classify_argument(element, is_argument);
     return continuation->option != REDACT_OPTION_NONE;
 }
 
@@ -254,10 +255,10 @@ static struct str get_list_value(const struct redact_continuation *continuation,
 {
     bool element =
              rest.n > 1 && rest.p[0] == '-' && redact_is_blank(rest.p[1]) && indent >= continuation->indent,
-         scalar = continuation->lines == 1 && !continuation->only_text && indent > continuation->indent &&
+         scalar = continuation->lines == 1 && !continuation->strings_only && indent > continuation->indent &&
                   redact_length_until(rest, 0, " \t", rest.n) == rest.n;
     struct str value = get_element(line);
-    bool is_object = value.n == 0 || (continuation->only_text && redact_is_port(value)) ||
+    bool is_object = value.n == 0 || (continuation->strings_only && redact_is_port(value)) ||
                      value.p[value.n - 1] == ':' || memmem(value.p, value.n, ": ", 2) ||
                      strchr("{[<", value.p[0]) || redact_is_option(value);
     *ret_continues = element;
@@ -272,7 +273,7 @@ static struct str get_bracketed_text(struct redact_continuation *continuation, s
     while (skipped < value.n && strchr("{}[](), \t\"'", value.p[skipped]))
         skipped++;
     bool is_text =
-        !continuation->only_text || (redact_is_quote(rest.p[0]) && memchr(rest.p, ':', rest.n) == NULL);
+        !continuation->strings_only || (redact_is_quote(rest.p[0]) && memchr(rest.p, ':', rest.n) == NULL);
     return skipped < value.n && is_text ? value : (struct str){rest.p, 0};
 }
 

@@ -98,10 +98,10 @@ size_t redact_brackets_length(struct str s, size_t at, size_t *depth, size_t max
  * `[]string{...}`. 0: no bracket begins here. */
 static size_t bracket_length(struct str s, size_t at, size_t max)
 {
-    enum { MAX_TYPE = 64 };
+    enum { MAX_GO_TYPE = 64 };
     size_t n = 0;
     for (;;) {
-        size_t type = redact_type_length(s, at + n, MAX_TYPE), depth = 1;
+        size_t type = redact_type_length(s, at + n, MAX_GO_TYPE), depth = 1;
         if (n + type >= max || at + n + type >= s.n || !opens_bracket(s.p[at + n + type]))
             return n;
         n += type + 1;

@@ -7,7 +7,7 @@
 #include "cli/term/signals.h"
 #include "base/banned.h"
 
-static const char *state_name(enum bundle_state state)
+static const char *state_name(enum bundle_file_state state)
 {
     static const char *const names[] = {"intact", "CHANGED", "MISSING", "UNKNOWN"};
     return names[state];
@@ -149,11 +149,11 @@ int verify_bundle(const struct verify_options *o, struct age_identities *identit
 {
     struct bundle_summary s = {0};
     json_t *rows = o->json ? json_array() : NULL;
-    struct bundle_check check = {.identities = identities,
-                                 .allowed_signers = o->allowed_signers,
-                                 .on_file = print_file_state,
-                                 .ctx = rows,
-                                 .cancel_fd = signals_cancel_fd()};
+    struct bundle_verify_options check = {.identities = identities,
+                                          .allowed_signers = o->allowed_signers,
+                                          .on_file = print_file_state,
+                                          .ctx = rows,
+                                          .cancel_fd = signals_cancel_fd()};
     if (bundle_verify(o->file, &check, &s, err) < 0) {
         json_decref(rows);
         return -1;

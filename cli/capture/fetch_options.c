@@ -20,7 +20,7 @@ static int read_bytes(const char *value, uint64_t *ret, struct err *err)
     return 0;
 }
 
-int fetch_options_read_budget(struct fetch_option_values *values, struct err *err)
+int fetch_options_read_budget(struct fetch_arguments *values, struct err *err)
 {
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < values->budget.n; i++) {
@@ -35,7 +35,7 @@ int fetch_options_read_budget(struct fetch_option_values *values, struct err *er
     return rc;
 }
 
-int fetch_options_check_sync(const struct fetch_option_values *values, unsigned parallel,
+int fetch_options_check_sync(const struct fetch_arguments *values, unsigned parallel,
                              const struct targets *targets, struct err *err)
 {
     if (values->options.sync_deadline_ms > 0 && !values->options.sync)
@@ -43,7 +43,7 @@ int fetch_options_check_sync(const struct fetch_option_values *values, unsigned 
     return capture_check_sync(values->options.sync, parallel, targets, err);
 }
 
-struct fetch_options fetch_options_with_defaults(const struct fetch_option_values *values, unsigned parallel)
+struct fetch_options fetch_options_with_defaults(const struct fetch_arguments *values, unsigned parallel)
 {
     struct fetch_options options = values->options;
     options.parallel = parallel ? parallel : FETCH_PARALLEL;
@@ -52,7 +52,7 @@ struct fetch_options fetch_options_with_defaults(const struct fetch_option_value
     return options;
 }
 
-void fetch_options_release(struct fetch_option_values *values)
+void fetch_options_release(struct fetch_arguments *values)
 {
     strlist_release(&values->budget);
 }

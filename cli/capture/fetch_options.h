@@ -5,13 +5,13 @@
 #include "cli/args/options.h"
 #include "fetch/fetch.h"
 
-struct fetch_option_values {
+struct fetch_arguments {
     struct fetch_options options; /* sync_deadline_ms 0: not given. `parallel` is not used. */
     struct strlist budget;
 };
 
 /* Rows for a command's table of options. `type` is the command's struct, `member` its struct
- * fetch_option_values. */
+ * fetch_arguments. */
 // NOLINTBEGIN(bugprone-macro-parentheses): a type and a member cannot be in parentheses
 #define FETCH_OPTION_ROWS(type, member)                                                                      \
     {"sync",                                                                                                 \
@@ -67,13 +67,13 @@ struct fetch_option_values {
 // NOLINTEND(bugprone-macro-parentheses)
 
 /* Reads the value of --budget. ERR_USAGE. */
-int fetch_options_read_budget(struct fetch_option_values *values, struct err *err);
+int fetch_options_read_budget(struct fetch_arguments *values, struct err *err);
 /* Returns the options of a run, with the defaults of missing options. `parallel` 0: not given. */
-struct fetch_options fetch_options_with_defaults(const struct fetch_option_values *values, unsigned parallel);
-void fetch_options_release(struct fetch_option_values *values);
+struct fetch_options fetch_options_with_defaults(const struct fetch_arguments *values, unsigned parallel);
+void fetch_options_release(struct fetch_arguments *values);
 
 /* Checks --sync and --sync-deadline against the targets. ERR_USAGE. */
-int fetch_options_check_sync(const struct fetch_option_values *values, unsigned parallel,
+int fetch_options_check_sync(const struct fetch_arguments *values, unsigned parallel,
                              const struct targets *targets, struct err *err);
 
 #endif

@@ -21,7 +21,7 @@
 struct grab_options {
     struct target_options target;
     struct delivery_options delivery;
-    struct fetch_option_values fetch;
+    struct fetch_arguments fetch;
     const char *output;
     const char *reason;
     struct strlist against;
@@ -105,14 +105,14 @@ static int split_kinds(struct grab *g, struct err *err)
     return rc;
 }
 
-/* Returns the command whose name is nearest to a word that is not a kind. NULL: a kind is nearer, or no name
- * is near. `host_given`: prefers a kind at the same distance, because a host is given. */
+/* Returns the command whose name is nearest to the word. NULL: the word is a kind, a kind is nearer, or no
+ * command is near. At the same distance a kind wins if `host_given`, else the command. */
 static const char *find_near_command(const char *word, bool host_given)
 {
     struct nearest commands = NEAREST_INIT(word), kinds = NEAREST_INIT(word);
     for (size_t i = 0; command_at(i); i++)
         nearest_add(&commands, command_at(i)->name);
-    fetch_offer_kinds(&kinds);
+    fetch_add_kinds_near(&kinds);
     if (commands.n == 0 || fetch_is_kind(word))
         return NULL;
     bool is_nearer = kinds.n == 0 || commands.best[0].distance < kinds.best[0].distance + !host_given;
@@ -169,7 +169,7 @@ static int refuse_missing_host(const struct strlist *words, bool with_options, s
                         first);
     if (words->n > 1 && !fetch_is_kind(first) && fetch_is_kind(words->items[1]))
         return err_hint(err, "if %s is a host: profgrab --host %s %s", first, first, words->items[1]);
-    fetch_offer_kinds(&kinds);
+    fetch_add_kinds_near(&kinds);
     if (words->n && !fetch_is_kind(first) && *nearest_text(&kinds, names, sizeof names))
         return err_hint(err, "profgrab --host NAME KIND...; did you mean the kind %s?", names);
     return err_hint(err, "profgrab --host NAME [KIND...]; `profgrab hosts` lists the inventory, `profgrab "
@@ -201,8 +201,8 @@ static void offer_listed_kinds(const struct targets *targets, struct nearest *ne
     }
 }
 
-/* Refuses a duration, and a word that is near a kind or, as the first word, near a command: these are typing
- * errors. Accepts any other unknown word, because it may be a profile that only the service's index page
+/* Refuses typing errors: a duration, a word that resembles a kind, and a first word that is or resembles a
+ * command. Accepts any other unknown word, because it may be a profile that only the service's index page
  * lists. */
 static int check_word(const struct grab *g, const char *word, bool first, struct err *err)
 {
@@ -224,7 +224,7 @@ static int check_word(const struct grab *g, const char *word, bool first, struct
         return err_hint(err, "a duration follows the kind after an equals sign: cpu=%.60s", word);
     }
     offer_listed_kinds(&g->targets, &near);
-    fetch_offer_kinds(&near);
+    fetch_add_kinds_near(&near);
     if (!*nearest_text(&near, names, sizeof names))
         return 0;
     err_set(err, ERR_USAGE, "unknown kind \"%.60s\"; nothing was opened", word);
@@ -252,8 +252,8 @@ static void add_wrong_word(const struct grab *g, struct err *err)
     err_hint(err, "%.400s%salso %.200s: %.300s", hint, *hint ? "\n" : "", word.msg, word.hint);
 }
 
-/* Resolves the targets. If that fails without an inventory, reports a misspelt kind instead, because without
- * an inventory no service has kinds of its own. With an inventory, reports both errors. */
+/* Resolves the targets. If that fails with a usage error, also looks for a misspelt kind. Without an
+ * inventory no service lists kinds of its own, so only the misspelt kind is reported; otherwise both are. */
 static int find_targets(struct grab *g, struct err *err)
 {
     struct err failure = ERR_INIT;
@@ -314,7 +314,7 @@ static int check_options(struct grab *g, struct err *err)
     return fetch_options_read_budget(&o->fetch, err);
 }
 
-/* --max-hosts also counts the baseline hosts, which the selection has not counted. */
+/* Checks --max-hosts again: the selection checked it without the baseline hosts. */
 static int check_max_hosts(const struct grab *g, struct err *err)
 {
     unsigned max = g->options.target.selection.max_hosts;
@@ -326,7 +326,8 @@ static int check_max_hosts(const struct grab *g, struct err *err)
                    max);
 }
 
-/* Checks everything that needs no connection. */
+/* Resolves the targets, which may query sources, and checks everything that needs no connection to a service.
+ */
 static int prepare_grab(struct grab *g, struct err *err)
 {
     struct grab_options *o = &g->options;

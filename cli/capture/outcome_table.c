@@ -24,7 +24,7 @@ static void add_target(struct rows *table, const struct outcome *t)
     snprintf(name, sizeof name, "%s%s%s", host->name, t->host_failed ? "" : ": ",
              t->host_failed ? "" : t->target->service->name);
     if (t->planned)
-        snprintf(items, sizeof items, "%zu/%zu", t->n_collected, t->n_requested);
+        snprintf(items, sizeof items, "%zu/%zu", t->n_collected, t->n_to_fetch);
     if (t->began)
         text_duration(duration, sizeof duration, outcome_duration(t));
     /* `is_wrong_request`: the request itself is wrong. A message above the table explains that once for all

@@ -144,7 +144,7 @@ static json_t *target_json(const struct outcome *t)
     json_t *object = json_object();
     int rc = put_target(object, t->target->host, t->target->service);
     if (t->planned)
-        rc |= json_object_set_new(object, "asked", json_integer((json_int_t)t->n_requested));
+        rc |= json_object_set_new(object, "asked", json_integer((json_int_t)t->n_to_fetch));
     rc |= json_object_set_new(object, "got", json_integer((json_int_t)t->n_collected)) |
           json_object_set_new(object, "bytes", json_integer((json_int_t)t->bytes));
     if (t->began)

@@ -21,7 +21,7 @@
 struct resume_options {
     struct target_options target;
     struct delivery_options delivery;
-    struct fetch_option_values fetch;
+    struct fetch_arguments fetch;
     const char *output;
     bool yes;
     bool quiet;

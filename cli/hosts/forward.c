@@ -25,8 +25,8 @@ struct forward_command {
 static const struct option options[] = {
     TARGET_OPTION_ROWS(struct forward_command, target),
     {"listen", 'l', OPTION_LIST, "ADDRESS[,...]",
-     "the address: PORT (on 127.0.0.1), IP:PORT or unix:PATH; one for each service, or 127.0.0.1:0, a free "
-     "port for each (default: the service's own port if it is free)",
+     "the address: PORT (on 127.0.0.1), IP:PORT or unix:PATH; one for each service, or only 127.0.0.1:0 for "
+     "free ports (default: the service's own port if it is free)",
      offsetof(struct forward_command, listen), 0},
     {"quiet", 'q', OPTION_FLAG, NULL, "print only errors", offsetof(struct forward_command, quiet), 0},
     {"verbose", 'v', OPTION_FLAG, NULL, "print each connection and every step",
@@ -66,8 +66,8 @@ static int check_counts(const struct forward_command *c, const struct targets *t
     err_set(err, ERR_USAGE, "--listen names %zu address%s, but there %s %zu service%s", c->listen.n,
             c->listen.n == 1 ? "" : "es", targets->n == 1 ? "is" : "are", targets->n,
             targets->n == 1 ? "" : "s");
-    return err_hint(err, "name the services with --service, and an address for each in the same order; "
-                         "127.0.0.1:0 is a free port for each");
+    return err_hint(err, "name the services with --service, and one address for each in the same order, "
+                         "or give only 127.0.0.1:0 for free ports");
 }
 
 /* Listens on the service's own port. If that fails, or the service has no port, listens on a free one. */
@@ -169,7 +169,7 @@ static int forward_connections(struct run *r, struct gateway *gw, struct err *er
     struct forward_options run_options = {.cancel_fd = signals_cancel_fd(),
                                           .client_timeout_ms = FORWARD_CLIENT_TIMEOUT_MS,
                                           .report = forward_messages_print_event,
-                                          .is_hopeless = is_permanent,
+                                          .is_permanent = is_permanent,
                                           .ctx = &r->messages};
     struct forward_mapping *mappings = calloc(r->messages.n, sizeof *mappings);
     if (!mappings) {
@@ -289,7 +289,7 @@ const struct command command_forward = {
         "\n"
         "Without --listen each service has its own port on 127.0.0.1, or a free port if that one is in use.\n"
         "Every local user can connect to a port; only you can connect to unix:PATH. Other machines can\n"
-        "connect only to a complete address such as 0.0.0.0:6060.\n"
+        "connect only if --listen names 0.0.0.0 or an address of this machine that they reach.\n"
         "\n"
         "If the session is lost, forward keeps listening and opens a new session, without a limit on "
         "retries.\n"

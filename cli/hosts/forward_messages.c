@@ -193,7 +193,7 @@ static void print_ended(const struct forward_messages *m, struct forward_service
     char sent[32], received[32], duration[32];
     bool expected = e->failure && (e->failure->kind == ERR_LOST || e->failure->kind == ERR_CANCELLED);
     if (m->verbose)
-        print_about(f, "%s: ended after %s, %s there, %s back%s%s", e->from,
+        print_about(f, "%s: ended after %s, sent %s, received %s%s%s", e->from,
                     text_duration(duration, sizeof duration, e->ms), text_bytes(sent, sizeof sent, e->sent),
                     text_bytes(received, sizeof received, e->received), e->failure ? ": " : "",
                     e->failure ? e->failure->msg : "");

@@ -152,7 +152,8 @@ static int expand_words(const struct pprof_options *o, struct expanded *ret, str
     return o->base ? expand_word(&expand, o->base, &ret->bases, &ret->sums_bases, err) : 0;
 }
 
-/* Announces the sources, then the bases, in the order in which they are read. */
+/* Tells cli/input the order in which the sources and bases will be read, so that it reads each bundle in few
+ * passes. */
 static int announce_inputs(const struct pprof_options *o, const struct expanded *words, struct err *err)
 {
     size_t n = words->sources.n + words->bases.n;

@@ -14,7 +14,7 @@
 /* The results of read and write besides byte counts. */
 enum { STREAM_AGAIN = -1, STREAM_EOF = -2, STREAM_BROKEN = -3 };
 
-/* The number of descriptors of a stream. */
+/* The most descriptors that a stream polls. */
 #define STREAM_POLLS 2
 
 struct stream;
@@ -48,8 +48,8 @@ struct session;
  */
 struct stream *stream_channel(struct session *session, const struct destination *to, struct err *err);
 
-/* Creates a TCP connection, or a connection to a local Unix socket. The lookup of the name blocks until
- * `deadline` at most; `open` then connects. */
+/* Creates a stream to a TCP address or a local Unix socket. Only resolves the name, which blocks until
+ * `deadline` at most; `open` connects. */
 struct stream *stream_socket(const struct destination *to, int64_t deadline, int cancel_fd, struct err *err);
 
 #endif

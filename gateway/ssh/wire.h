@@ -2,8 +2,9 @@
  * The bytes between libssh2 and a descriptor.
  *
  * libssh2 must never see a half-sent packet: while one is pending, every other call on the session fails. So
- * its output always goes into `out`, which the owner flushes. Data that arrives while libssh2 does not read
- * goes into `in`, so that a closed or dead connection is noticed at once.
+ * wire_send takes all output into `out` and sends what the descriptor accepts. The owner flushes the rest.
+ * Data that arrives while libssh2 does not read goes into `in`, so that a closed or dead connection is
+ * noticed at once.
  */
 #ifndef GATEWAY_SSH_WIRE_H
 #define GATEWAY_SSH_WIRE_H
@@ -20,7 +21,7 @@ struct wire {
     struct buf in;         /* received before libssh2 requested it */
     bool eof;              /* the far end closed */
     int error;             /* errno of the first failure, 0 for none */
-    size_t allowance;      /* bytes that wire_recv may still read from the descriptor */
+    size_t allowance;      /* bytes that wire_recv may return before it reads no more from the descriptor */
     uint64_t n_returned;   /* all bytes that wire_recv returned */
     int64_t last_received; /* clock_now() of the last received byte */
     struct buf preauth;    /* the first received bytes, raw, until wire_forget_preauth */
@@ -51,7 +52,7 @@ void wire_read_ahead(struct wire *w);
 /* Returns the poll(2) events to wait for. */
 short wire_events(const struct wire *w);
 
-/* Checks whether too much data is queued for the session to accept more. */
+/* Returns whether so many bytes wait in `out` that the session must accept no more data to send. */
 bool wire_is_congested(const struct wire *w);
 
 /* Makes every later call fail, so that libssh2 can be freed without waiting. */

@@ -114,7 +114,7 @@ static void read_bundle(int fd)
     size_t files = 0;
     char *manifest = NULL;
     struct bundle_summary sum;
-    struct bundle_check options = {.on_file = count_file, .ctx = &files, .cancel_fd = -1};
+    struct bundle_verify_options options = {.on_file = count_file, .ctx = &files, .cancel_fd = -1};
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     (void)bundle_list(path, NULL, count_member, &total, NULL);
     if (bundle_verify(path, &options, &sum, NULL) == 0)
@@ -123,8 +123,8 @@ static void read_bundle(int fd)
         free(manifest);
 }
 
-/* Returns a file in memory with the n bytes, a tar, stored in gzip without compression: an inflating reader
- * sees the same size. */
+/* Wraps the tar of n bytes in gzip without compression, and returns it as a file in memory. The file is thus
+ * about as large as the tar. */
 static int make_stored_gzip(const char *p, size_t n)
 {
     int fd = memfd_create("bundle", MFD_CLOEXEC);
@@ -204,7 +204,7 @@ static void make_empty_blocks(struct buf *to, size_t n)
     deflateEnd(&z);
 }
 
-/* A header with a comment (RFC 1952, 2.3.1) of n bytes. */
+/* A gzip header of n bytes: its comment (RFC 1952, 2.3.1) never ends. */
 static void make_long_comment(struct buf *to, size_t n)
 {
     buf_add(to, "\037\213\b\020\0\0\0\0\0\377", 10);
@@ -250,7 +250,7 @@ static void make_bundle_bomb(struct buf *to, size_t n)
     buf_release(&tar);
 }
 
-static const struct cost_grammar members[] = {
+static const struct cost_grammar gzip_inputs[] = {
     {"empty members", NULL, NULL, NULL, make_empty_members, 0},
     {"empty blocks", NULL, NULL, NULL, make_empty_blocks, 0},
     {"a long comment", NULL, NULL, NULL, make_long_comment, 0},
@@ -310,14 +310,14 @@ static void read_gzip_bundle(const char *p, size_t n)
 const struct cost_parser cost_archive_parsers[] = {
     {"bundle_list, bundle_verify", read_archive, archives, 2, 0},
     {"bundle_extract", extract_archive, archives, 2, 1u << 20},
-    {"gunzip_feed", inflate_all, members, 2, 0},
+    {"gunzip_feed", inflate_all, gzip_inputs, 2, 0},
     {"gunzip_feed of bombs", inflate_all, bombs, 2, MAX_BOMB},
-    {"check_feed of gzip", check_gzip, members, 2, 0},
+    {"check_feed of gzip", check_gzip, gzip_inputs, 2, 0},
     {"check_feed of bombs", check_gzip, bombs, 2, MAX_BOMB},
-    {"profile_parse of gzip", parse_gzip, members, 2, 0},
-    /* 24 MiB and 16 times the input may be inflated. */
+    {"profile_parse of gzip", parse_gzip, gzip_inputs, 2, 0},
+    /* profile_parse inflates up to 24 MiB and 16 times the input. */
     {"profile_parse of bombs", parse_gzip, bombs, 220, MAX_BOMB},
-    {"bundle_list, bundle_verify of gzip", read_gzip_bundle, members, 2, 0},
+    {"bundle_list, bundle_verify of gzip", read_gzip_bundle, gzip_inputs, 2, 0},
     {"bundle_list, bundle_verify of bombs", read_gzip_bundle, bombs, 2, MAX_BOMB},
     {0},
 };

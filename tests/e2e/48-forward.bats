@@ -222,7 +222,7 @@ EOF
         run_profgrab forward --host file-03 --service caddy,node --listen "$zero"
         assert_status 2
         assert_stderr_has '--listen names 1 address, but there are 2 services'
-        assert_stderr_has '127.0.0.1:0 is a free port for each'
+        assert_stderr_has 'or give only 127.0.0.1:0 for free ports'
     done
 }
 
@@ -341,7 +341,7 @@ EOF
     until_true logged ' back'
     forward_end
     grep -qE 'port-[0-9]+: 127\.0\.0\.1:[0-9]+: connected' log || fail "$(cat log)"
-    grep -qE '127\.0\.0\.1:[0-9]+: ended after [0-9.]+m?s, [0-9]+ B there, [0-9.]+ kB back' log || fail "$(cat log)"
+    grep -qE '127\.0\.0\.1:[0-9]+: ended after [0-9.]+m?s, sent [0-9]+ B, received [0-9.]+ kB' log || fail "$(cat log)"
 }
 
 # start_sshd NAME [LINE...]: starts an sshd for the alias NAME-01. Sets $sshd_pid.

@@ -72,7 +72,7 @@ static void run_readers(const char *path)
     int listed = bundle_list(path, NULL, check_member, &members, &err);
     if (listed < 0)
         fuzz_expect_err(&err);
-    struct bundle_check options = {.on_file = check_file_result, .ctx = &results, .cancel_fd = -1};
+    struct bundle_verify_options options = {.on_file = check_file_result, .ctx = &results, .cancel_fd = -1};
     if (bundle_verify(path, &options, &sum, &err) == 0) {
         assert(listed == 0 && results == sum.intact + sum.changed + sum.missing + sum.unknown);
         assert(sum.intact + sum.changed + sum.unknown + 2 >= members);

@@ -157,9 +157,10 @@ int sk_enroll(uint32_t alg, const uint8_t *challenge, size_t challenge_len, cons
 
 enum { SIGNED_SIZE = SHA256_DIGEST_LENGTH + 1 + 4 + SHA256_DIGEST_LENGTH };
 
-/* The signed data: the application, the flags of the user's actions, a counter, the message. */
-static void compose_message(const struct sk_sign_response *r, const char *application, const uint8_t *data,
-                            size_t data_len, unsigned char dst[SIGNED_SIZE])
+/* Writes the bytes to sign: SHA-256 of the application, the flags of the user's actions, the counter, SHA-256
+ * of the data. */
+static void compose_signed_data(const struct sk_sign_response *r, const char *application,
+                                const uint8_t *data, size_t data_len, unsigned char dst[SIGNED_SIZE])
 {
     SHA256((const unsigned char *)application, strlen(application), dst);
     dst += SHA256_DIGEST_LENGTH;
@@ -219,7 +220,7 @@ int sk_sign(uint32_t alg, const uint8_t *data, size_t data_len, const char *appl
     if (r) {
         r->flags = flags & (SK_PRESENT | SK_VERIFIED);
         r->counter = 1;
-        compose_message(r, application, data, data_len, message);
+        compose_signed_data(r, application, data, data_len, message);
     }
     if (key && r && sign_message(r, alg, key, message) == 0) {
         *ret = r;

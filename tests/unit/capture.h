@@ -112,7 +112,7 @@ static inline void assert_verify_reports(const char *path, const char *findings)
     struct buf text = BUF_INIT(65536);
     struct bundle_summary sum;
     struct err err = ERR_INIT;
-    struct bundle_check check = {.on_file = add_finding, .ctx = &text, .cancel_fd = -1};
+    struct bundle_verify_options check = {.on_file = add_finding, .ctx = &text, .cancel_fd = -1};
     assert_ok(bundle_verify(path, &check, &sum, &err), &err);
     assert_string_equal(buf_str(&text), findings);
     buf_release(&text);

@@ -16,7 +16,8 @@ static inline uint32_t intern(struct profile *p, const char *s)
     return ret;
 }
 
-static inline struct profile *profile_of(const char *const *types)
+/* Returns an empty profile. `types` has the type and the unit of each sample type, and ends in NULL. */
+static inline struct profile *profile_with_types(const char *const *types)
 {
     struct err err = ERR_INIT;
     struct profile *p = profile_new(&err);
@@ -49,16 +50,17 @@ static inline void sample(struct profile *p, const char *stack, const int64_t *v
         }
         locations[depth++] = found;
     }
-    struct profile_label of = {.key = intern(p, "user"), .str = intern(p, label ? label : "x")};
+    struct profile_label user = {.key = intern(p, "user"), .str = intern(p, label ? label : "x")};
     assert_ok(profile_add_sample(
-                  p, &(struct profile_new_sample){locations, depth, values, &of, label ? 1 : 0}, &err),
+                  p, &(struct profile_new_sample){locations, depth, values, &user, label ? 1 : 0}, &err),
               &err);
     free(copy);
 }
 
 static inline struct profile *cpu_profile(void)
 {
-    struct profile *p = profile_of((const char *const[]){"samples", "count", "cpu", "nanoseconds", NULL});
+    struct profile *p =
+        profile_with_types((const char *const[]){"samples", "count", "cpu", "nanoseconds", NULL});
     p->duration_ns = 10 * SECOND;
     return p;
 }
@@ -81,14 +83,14 @@ static inline struct profile *hot_profile(int64_t hot, int64_t of)
 static inline struct profile *heap_profile(int64_t time_ns)
 {
     struct profile *p =
-        profile_of((const char *const[]){"alloc_objects", "count", "alloc_space", "bytes", "inuse_objects",
-                                         "count", "inuse_space", "bytes", NULL});
+        profile_with_types((const char *const[]){"alloc_objects", "count", "alloc_space", "bytes",
+                                                 "inuse_objects", "count", "inuse_space", "bytes", NULL});
     p->period = 524288;
     p->time_ns = time_ns;
     return p;
 }
 
-/* Adds a sample of a heap profile: numbers of objects of one megabyte, allocated and in use. */
+/* Adds a sample of a heap profile: `allocated` objects, of which `used` are in use. Each has one megabyte. */
 static inline void heap(struct profile *p, const char *stack, int64_t allocated, int64_t used)
 {
     sample(p, stack, (const int64_t[]){allocated, allocated * MB, used, used * MB}, NULL);

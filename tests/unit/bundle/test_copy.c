@@ -91,7 +91,7 @@ static char *make_copy(const struct bundle_copy *options, struct bundle_copy_res
 
 static struct bundle_summary verify_copy(const char *path, const char *allowed_signers)
 {
-    struct bundle_check options = {.allowed_signers = allowed_signers, .cancel_fd = -1};
+    struct bundle_verify_options options = {.allowed_signers = allowed_signers, .cancel_fd = -1};
     struct bundle_summary s = {0};
     struct err err = ERR_INIT;
     assert_ok(bundle_verify(path, &options, &s, &err), &err);
@@ -534,7 +534,7 @@ static void only_an_allowed_signer_is_named(void **state)
     assert_signature(path, files[0], BUNDLE_SIGNED, "carol@example.org", "");
     assert_signature(path, files[1], BUNDLE_SIGNED, NULL, "does not allow the key");
     assert_signature(path, files[2], BUNDLE_SIGNED, NULL, "does not allow the key");
-    struct bundle_check options = {.allowed_signers = "/nowhere", .cancel_fd = -1};
+    struct bundle_verify_options options = {.allowed_signers = "/nowhere", .cancel_fd = -1};
     struct bundle_summary s = {0};
     struct err err = ERR_INIT;
     assert_int_equal(bundle_verify(path, &options, &s, &err), -1);
@@ -656,7 +656,7 @@ static void an_encrypted_copy_is_signed_and_can_be_opened(void **state)
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     assert_ok(age_identities_new(NULL, NULL, 0, &by, &err), &err);
     assert_ok(age_identities_add_file(by, key, &err), &err);
-    struct bundle_check check = {.identities = by, .cancel_fd = -1};
+    struct bundle_verify_options check = {.identities = by, .cancel_fd = -1};
     assert_ok(bundle_verify(c.path, &check, &s, &err), &err);
     assert_int_equal(s.signature.state, BUNDLE_SIGNED);
     assert_int_equal(s.intact, 4);

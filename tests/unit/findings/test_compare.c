@@ -211,7 +211,7 @@ static void extreme_values_give_no_negative_figures(void **state)
 static struct profile *delay_profile(int64_t locked)
 {
     struct profile *p =
-        profile_of((const char *const[]){"contentions", "count", "delay", "nanoseconds", NULL});
+        profile_with_types((const char *const[]){"contentions", "count", "delay", "nanoseconds", NULL});
     sample(p, "main.lock main.main", (const int64_t[]){locked, locked * SECOND}, NULL);
     sample(p, "main.other main.main", (const int64_t[]){1000 - locked, (1000 - locked) * SECOND}, NULL);
     return p;
@@ -732,7 +732,7 @@ static void one_host_exceeds_the_others_in_two_figures(void **state)
     for (size_t i = 0; i < 4; i++) {
         char name[16];
         struct profile *p = heap_profile(1),
-                       *q = profile_of((const char *const[]){"goroutine", "count", NULL});
+                       *q = profile_with_types((const char *const[]){"goroutine", "count", NULL});
         snprintf(name, sizeof name, "host%zu", i);
         heap(p, "main.keep main.main", 5000, i == 3 ? 4000 : 100);
         sample(q, "main.wait main.main", (const int64_t[]){i == 3 ? 9000 : 10}, NULL);

@@ -66,7 +66,7 @@ static void add_cpu(struct profile *p, const char *stack, int64_t samples)
     add_sample(p, stack, (const int64_t[]){samples, samples * 10000000});
 }
 
-static struct profile *profile_of(const char *const *types)
+static struct profile *profile_with_types(const char *const *types)
 {
     struct err err = ERR_INIT;
     struct profile *p = profile_new(&err);
@@ -78,20 +78,21 @@ static struct profile *profile_of(const char *const *types)
 
 static struct profile *cpu_profile(void)
 {
-    struct profile *p = profile_of((const char *const[]){"samples", "count", "cpu", "nanoseconds", NULL});
+    struct profile *p =
+        profile_with_types((const char *const[]){"samples", "count", "cpu", "nanoseconds", NULL});
     p->duration_ns = 10 * SECOND;
     return p;
 }
 
 static struct profile *heap_profile(void)
 {
-    return profile_of((const char *const[]){"alloc_objects", "count", "alloc_space", "bytes", "inuse_objects",
-                                            "count", "inuse_space", "bytes", NULL});
+    return profile_with_types((const char *const[]){"alloc_objects", "count", "alloc_space", "bytes",
+                                                    "inuse_objects", "count", "inuse_space", "bytes", NULL});
 }
 
 static struct profile *delay_profile(void)
 {
-    return profile_of((const char *const[]){"contentions", "count", "delay", "nanoseconds", NULL});
+    return profile_with_types((const char *const[]){"contentions", "count", "delay", "nanoseconds", NULL});
 }
 
 /* ---- findings ---------------------------------------------------------------------------------------- */

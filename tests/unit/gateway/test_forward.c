@@ -60,7 +60,7 @@ static void *run_forward(void *ctx)
     struct forward_options options = {.cancel_fd = r->stop[0],
                                       .client_timeout_ms = FORWARD_CLIENT_TIMEOUT_MS,
                                       .report = on_event,
-                                      .is_hopeless = never_confirm,
+                                      .is_permanent = never_confirm,
                                       .ctx = r};
     r->rc = forward_run(r->gw, &r->mapping, 1, &options, &r->err);
     return NULL;

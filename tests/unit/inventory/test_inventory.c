@@ -247,7 +247,7 @@ static void invalid_yaml_is_refused(void **state)
     assert_inventory_refused("x-a: *a\n", "inv.yaml:1:6: anchors and aliases are not allowed", "");
     assert_inventory_refused("version: !!int 1\n", "inv.yaml:1:10: tags are not allowed", "");
     assert_inventory_refused("x-a: !b []\n", "inv.yaml:1:6: tags are not allowed", "");
-    assert_inventory_refused("[a]: 1\n", "inv.yaml:1:1: a key must be a plain word", "");
+    assert_inventory_refused("[a]: 1\n", "inv.yaml:1:1: a key must be a word or a quoted text, not a list or a mapping", "");
     assert_inventory_refused("version: 1\nversion: 1\n",
                              "inv.yaml:2:1: \"version\" is listed twice, first in line 1", "");
     assert_inventory_refused("x-a: { b: 1, c: 2, \"b\": 3 }\n",

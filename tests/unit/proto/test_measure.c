@@ -38,7 +38,7 @@ static void values_are_scaled_to_units(void **state)
     assert_label(3, "count", "auto", "3");
     assert_label(3, "widgets", "minimum", "3");
     assert_label(3, "widgets", "widgets", "3widgets");
-    assert_label(5, "bytes", "seconds", "5B"); /* of another type: the type's own unit is used */
+    assert_label(5, "bytes", "seconds", "5B"); /* bytes are not a time, so the value keeps its own unit */
     assert_label(INT64_MIN, "count", "count", "-9223372036854775808");
 }
 
@@ -74,8 +74,8 @@ static void percentages_are_printed_like_go_tool_pprof(void **state)
     assert_percentage(1, 100000000, "1e-06%");
 }
 
-/* The output equals printf's: numbers of all sizes, and halves between two printable values. */
-static void as_printf_label(int64_t value)
+/* These two check that a value is rounded like printf rounds it. */
+static void assert_label_like_printf(int64_t value)
 {
     char text[MEASURE_TEXT], expected[MEASURE_TEXT];
     measure_label(text, value, STR("bytes"), STR("kb"));
@@ -89,7 +89,7 @@ static void as_printf_label(int64_t value)
     assert_string_equal(text, expected);
 }
 
-static void as_printf_percentage(int64_t value, int64_t total)
+static void assert_percentage_like_printf(int64_t value, int64_t total)
 {
     char text[MEASURE_TEXT], expected[MEASURE_TEXT];
     double ratio = fabs((double)value / (double)total) * 100;
@@ -105,15 +105,15 @@ static void numbers_equal_those_of_printf(void **state)
     uint64_t random = 1;
     (void)state;
     for (int64_t v = -5000; v < 200000; v++) {
-        as_printf_label(v);
-        as_printf_percentage(v, 100000);
-        as_printf_percentage(v, 3 << 20);
+        assert_label_like_printf(v);
+        assert_percentage_like_printf(v, 100000);
+        assert_percentage_like_printf(v, 3 << 20);
     }
     for (int i = 0; i < 200000; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         int64_t value = (int64_t)random >> (i % 64);
-        as_printf_label(value);
-        as_printf_percentage(value, (int64_t)(random >> (11 + i % 50)) | 1);
+        assert_label_like_printf(value);
+        assert_percentage_like_printf(value, (int64_t)(random >> (11 + i % 50)) | 1);
     }
 }
 
