@@ -338,7 +338,7 @@ EOF
 @test "-v prints each connection with its bytes" {
     forward -v --host file-03 --port "$RIG_PORT_rude" --listen 0
     fetch -o /dev/null "$url"
-    until_true logged ' back'
+    until_true logged ' received '
     forward_end
     grep -qE 'port-[0-9]+: 127\.0\.0\.1:[0-9]+: connected' log || fail "$(cat log)"
     grep -qE '127\.0\.0\.1:[0-9]+: ended after [0-9.]+m?s, sent [0-9]+ B, received [0-9.]+ kB' log || fail "$(cat log)"
