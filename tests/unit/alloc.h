@@ -17,7 +17,7 @@ static struct {
     size_t nth;  /* this allocation fails, counted from 1; 0: none fails and none is counted */
     size_t seen; /* allocations since nth was set */
     bool failed;
-    bool json_works; /* jansson's allocations do not fail */
+    bool json_works; /* jansson's allocations neither fail nor count */
 } alloc;
 
 static bool alloc_fails(void)
@@ -90,7 +90,7 @@ int __wrap___asprintf_chk(char **ret, int flag, const char *fmt, ...)
     ALLOC_ASPRINTF(ret, fmt);
 }
 
-/* For json_set_alloc_funcs. */
+/* jansson's malloc, for json_set_alloc_funcs. */
 static void *alloc_for_json(size_t n)
 {
     return !alloc.json_works && alloc_fails() ? NULL : __real_malloc(n);
@@ -124,12 +124,12 @@ static size_t alloc_walk(alloc_work_fn *work, void *ctx, size_t optional)
                 ALLOC_FAIL("without a failure: %s", err.msg);
             return nth - 1;
         }
-        size_t n = strlen(err.msg), want = strlen("out of memory");
+        size_t n = strlen(err.msg), n_end = strlen("out of memory");
         if (rc == 0 && optional > 0)
             optional--;
         else if (rc == 0)
             ALLOC_FAIL("allocation %zu failed, but the function did not", nth);
-        else if (n < want || strcmp(err.msg + n - want, "out of memory") != 0)
+        else if (n < n_end || strcmp(err.msg + n - n_end, "out of memory") != 0)
             ALLOC_FAIL("allocation %zu failed: \"%s\"", nth, err.msg);
         else
             assert_int_equal(err.kind, ERR_LOCAL_IO);

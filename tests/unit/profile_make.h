@@ -114,7 +114,7 @@ static inline void add_random_parts(struct profile *p, uint64_t *seed)
     }
 }
 
-/* Makes a label with a value: a file has no field for the number 0 or the empty string. */
+/* The label's value is neither 0 nor empty, because an encoded label has no field for such a value. */
 static inline struct profile_label random_label(struct profile *p, uint64_t *seed)
 {
     struct profile_label l = {.key = random_string(p, seed), .is_number = random_below(seed, 2)};

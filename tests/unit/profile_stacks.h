@@ -29,7 +29,8 @@ static inline struct profile *profile_with_types(const char *const *types)
     return p;
 }
 
-/* Adds a sample. `stack` is "leaf caller root"; the same name is always the same location. */
+/* Adds a sample. `stack` is "leaf caller root"; the same name is always the same location. `label` is the
+ * value of the sample's label "user"; NULL: the sample has no label. */
 static inline void sample(struct profile *p, const char *stack, const int64_t *values, const char *label)
 {
     struct err err = ERR_INIT;

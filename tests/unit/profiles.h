@@ -8,10 +8,10 @@
 struct bytes {
     const void *p;
     size_t n;
-    size_t times; /* number of calls */
+    size_t times; /* how often feed_bytes has read them */
 };
 
-/* A profile_source_fn. It passes pieces that end in the middle of fields. */
+/* A profile_source_fn. It passes pieces of seven bytes, so that fields are cut. */
 static inline int feed_bytes(void *ctx, gunzip_sink_fn *sink, void *sink_ctx, struct err *err)
 {
     struct bytes *b = ctx;
@@ -35,7 +35,8 @@ static inline int keep_bytes(void *ctx, const void *p, size_t n, struct err *err
     return buf_check(ctx, "it", err);
 }
 
-/* Redacts the labels like bundle_copy, into `ret`. */
+/* Redacts the labels of an encoded profile like bundle_copy. Adds the new profile to `ret`, or
+ * nothing if no label changes. *ret_labels is the number of changed labels. */
 static inline int relabel(struct bytes *in, struct buf *ret, uint64_t *ret_labels, struct err *err)
 {
     struct profile_relabelled result;

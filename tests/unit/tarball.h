@@ -7,26 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct tarball {
+struct tarball_member {
     const char *path;
-    const char *text; /* NULL: none */
+    const char *text; /* the bytes that tarball_write writes; NULL: none */
     unsigned type;    /* 0: AE_IFREG */
-    const char *link; /* the target of a symbolic or hard link */
-    bool hard;
+    const char *link; /* the link's target; NULL: the member is no link */
+    bool hard;        /* `link` is a hard link, else a symbolic one */
 };
 
-static inline void tarball_put(struct archive *a, const struct tarball *t, const void *p, size_t n)
+static inline void tarball_put(struct archive *a, const struct tarball_member *m, const void *p, size_t n)
 {
     struct archive_entry *e = archive_entry_new();
     assert_non_null(e);
-    archive_entry_set_pathname(e, t->path);
-    archive_entry_set_filetype(e, t->type ? t->type : AE_IFREG);
+    archive_entry_set_pathname(e, m->path);
+    archive_entry_set_filetype(e, m->type ? m->type : AE_IFREG);
     archive_entry_set_perm(e, 0777);
     archive_entry_set_size(e, (la_int64_t)n);
-    if (t->link && t->hard)
-        archive_entry_set_hardlink(e, t->link);
-    else if (t->link)
-        archive_entry_set_symlink(e, t->link);
+    if (m->link && m->hard)
+        archive_entry_set_hardlink(e, m->link);
+    else if (m->link)
+        archive_entry_set_symlink(e, m->link);
     assert_int_equal(archive_write_header(a, e), ARCHIVE_OK);
     if (n)
         assert_int_equal(archive_write_data(a, p, n), n);
@@ -50,7 +50,7 @@ static inline void tarball_end(struct archive *a)
     archive_write_free(a);
 }
 
-static inline void tarball_write(const char *path, const struct tarball *members, size_t n)
+static inline void tarball_write(const char *path, const struct tarball_member *members, size_t n)
 {
     struct archive *a = tarball_new(path);
     for (size_t i = 0; i < n; i++)

@@ -894,7 +894,7 @@ static int pack_bundle(void *ctx, struct err *err)
     struct capture c;
     char *path, *output = file_join(dir, "b.tar.gz"), *work = file_join(dir, "b.partial");
     assert_true(output && work);
-    capture_new(&c, output);
+    capture_init(&c, output);
     alloc_resume(nth);
     alloc_fill_pattern(&path, sizeof path);
     int rc = bundle_pack(c.w, c.m, -1, &path, err);
@@ -1234,7 +1234,7 @@ static void copying_reports_failed_allocations(void **state)
     struct capture c;
     char *path = NULL, *output = format_text("%s/b.tar.gz", (char *)*state),
          *key = format_text("%s/key", (char *)*state);
-    capture_new(&c, output);
+    capture_init(&c, output);
     add_file_and_item(&c, "gitaly", "file-03/gitaly/labels.txt", dump, sizeof dump - 1);
     assert_int_equal(bundle_pack(c.w, c.m, -1, &path, NULL), 0);
     capture_release(&c);

@@ -22,23 +22,24 @@
 
 /* ---- a directory and its surroundings ---------------------------------------------------------------- */
 
-/* TOP/inside, which is opened, and TOP/outside with a file that no operation may change. */
+/* The paths of the directories TOP/inside and TOP/outside, and of a file in TOP/outside that no operation on
+ * TOP/inside may change. */
 struct scene {
     char *inside, *outside, *precious;
-    struct dir b;
+    struct dir dir; /* `inside`, opened */
 };
 
-static void scene_open(struct scene *w, const char *top, bool without_openat2)
+static void scene_open(struct scene *s, const char *top, bool without_openat2)
 {
     struct err err = ERR_INIT;
-    w->inside = file_join(top, "inside");
-    w->outside = file_join(top, "outside");
-    assert_ok(file_mkdir(w->inside, &err), &err);
-    assert_ok(file_mkdir(w->outside, &err), &err);
-    w->precious = scratch_file(w->outside, "precious", "precious", 8);
-    w->b = (struct dir){
-        .fd = dir_open_user_path(w->inside, &err), .name = w->inside, .without_openat2 = without_openat2};
-    assert_ok(w->b.fd, &err);
+    s->inside = file_join(top, "inside");
+    s->outside = file_join(top, "outside");
+    assert_ok(file_mkdir(s->inside, &err), &err);
+    assert_ok(file_mkdir(s->outside, &err), &err);
+    s->precious = scratch_file(s->outside, "precious", "precious", 8);
+    s->dir = (struct dir){
+        .fd = dir_open_user_path(s->inside, &err), .name = s->inside, .without_openat2 = without_openat2};
+    assert_ok(s->dir.fd, &err);
 }
 
 static void assert_file_is(const char *path, const char *text)
@@ -48,96 +49,98 @@ static void assert_file_is(const char *path, const char *text)
     buf_release(&b);
 }
 
-static void scene_close(struct scene *w)
+static void scene_close(struct scene *s)
 {
-    assert_file_is(w->precious, "precious");
-    assert_int_equal(scratch_count(w->outside), 1);
-    fd_close(&w->b.fd);
-    assert_int_equal(file_remove(w->inside, NULL), 0);
-    assert_int_equal(file_remove(w->outside, NULL), 0);
-    free(w->inside);
-    free(w->outside);
-    free(w->precious);
+    assert_file_is(s->precious, "precious");
+    assert_int_equal(scratch_count(s->outside), 1);
+    fd_close(&s->dir.fd);
+    assert_int_equal(file_remove(s->inside, NULL), 0);
+    assert_int_equal(file_remove(s->outside, NULL), 0);
+    free(s->inside);
+    free(s->outside);
+    free(s->precious);
 }
 
-static void make_link(const struct scene *w, const char *to, const char *name)
+static void make_link(const struct scene *s, const char *to, const char *name)
 {
-    assert_int_equal(symlinkat(to, w->b.fd, name), 0);
+    assert_int_equal(symlinkat(to, s->dir.fd, name), 0);
 }
 
-static void assert_file_has(const struct scene *w, const char *path, const char *text)
+/* Like assert_file_is, for a path below `inside`. */
+static void assert_file_has(const struct scene *s, const char *path, const char *text)
 {
     struct buf b = BUF_INIT(1000);
     struct err err = ERR_INIT;
-    assert_ok(dir_read(&w->b, path, &b, &err), &err);
+    assert_ok(dir_read(&s->dir, path, &b, &err), &err);
     assert_string_equal(buf_str(&b), text);
     buf_release(&b);
 }
 
 /* ---- every operation --------------------------------------------------------------------------------- */
 
-static int open_file(const struct dir *b, const char *path, struct err *err)
+/* Closes the descriptor of a successful operation. Returns -1 for the -1 of a failed one. */
+static int close_result(int fd)
 {
-    int fd = dir_open(b, path, err);
+    if (fd < 0)
+        return -1;
     fd_close(&fd);
-    return fd < 0 && err->kind != ERR_NONE ? -1 : 0;
+    return 0;
 }
-static int open_dir(const struct dir *b, const char *path, struct err *err)
+static int open_file(const struct dir *dir, const char *path, struct err *err)
 {
-    int fd = dir_open_subdir(b, path, err);
-    fd_close(&fd);
-    return fd < 0 && err->kind != ERR_NONE ? -1 : 0;
+    return close_result(dir_open(dir, path, err));
 }
-static int create_file(const struct dir *b, const char *path, struct err *err)
+static int open_dir(const struct dir *dir, const char *path, struct err *err)
 {
-    int fd = dir_create(b, path, err);
-    fd_close(&fd);
-    return fd < 0 && err->kind != ERR_NONE ? -1 : 0;
+    return close_result(dir_open_subdir(dir, path, err));
 }
-static int create_temporary(const struct dir *b, const char *path, struct err *err)
+static int create_file(const struct dir *dir, const char *path, struct err *err)
+{
+    return close_result(dir_create(dir, path, err));
+}
+static int create_temporary(const struct dir *dir, const char *path, struct err *err)
 {
     char *name = NULL;
-    int fd = dir_create_temporary(b, path, &name, err);
-    fd_close(&fd);
+    int rc = close_result(dir_create_temporary(dir, path, &name, err));
     free(name);
-    return fd < 0 && err->kind != ERR_NONE ? -1 : 0;
+    return rc;
 }
-static int give_name(const struct dir *b, const char *path, struct err *err)
+static int give_name(const struct dir *dir, const char *path, struct err *err)
 {
-    int fd = dir_create_nameless(b, err);
-    int rc = fd < 0 ? -1 : dir_give_name(b, fd, path, err);
+    int fd = dir_create_nameless(dir, err);
+    int rc = fd < 0 ? -1 : dir_give_name(dir, fd, path, err);
     fd_close(&fd);
     return rc;
 }
-static int write_file(const struct dir *b, const char *path, struct err *err)
+static int write_file(const struct dir *dir, const char *path, struct err *err)
 {
-    return dir_write(b, path, "spoilt", 6, err);
+    return dir_write(dir, path, "spoilt", 6, err);
 }
-static int rename_to(const struct dir *b, const char *path, struct err *err)
+static int rename_to(const struct dir *dir, const char *path, struct err *err)
 {
-    return dir_rename(b, "own", path, err);
+    return dir_rename(dir, "own", path, err);
 }
-static int rename_from(const struct dir *b, const char *path, struct err *err)
+static int rename_from(const struct dir *dir, const char *path, struct err *err)
 {
-    return dir_rename(b, path, "stolen", err);
+    return dir_rename(dir, path, "stolen", err);
 }
-static int rename_new_to(const struct dir *b, const char *path, struct err *err)
+static int rename_new_to(const struct dir *dir, const char *path, struct err *err)
 {
-    return dir_rename_new(b, "own", path, err);
+    return dir_rename_new(dir, "own", path, err);
 }
-static int rename_new_from(const struct dir *b, const char *path, struct err *err)
+static int rename_new_from(const struct dir *dir, const char *path, struct err *err)
 {
-    return dir_rename_new(b, path, "stolen", err);
+    return dir_rename_new(dir, path, "stolen", err);
 }
-static int stat_file(const struct dir *b, const char *path, struct err *err)
+static int stat_file(const struct dir *dir, const char *path, struct err *err)
 {
     struct stat st;
-    return dir_stat(b, path, &st, err);
+    return dir_stat(dir, path, &st, err);
 }
 
 static const struct {
     const char *name;
-    int (*run)(const struct dir *b, const char *path, struct err *err);
+    int (*run)(const struct dir *dir, const char *path, struct err *err);
 } operations[] = {{"open", open_file},
                   {"open_dir", open_dir},
                   {"create", create_file},
@@ -164,32 +167,32 @@ static void no_operation_follows_a_link_in_the_middle_of_a_path(void **state)
                                         "away/new",       "self/own",
                                         "HOST2/own",      "HOST2/new"};
     for (int without_openat2 = 0; without_openat2 < 2; without_openat2++) {
-        struct scene w;
+        struct scene s;
         struct err err = ERR_INIT;
-        scene_open(&w, *state, without_openat2);
-        free(scratch_file(w.inside, "own", "own", 3));
-        assert_ok(dir_mkdirs(&w.b, "deep/er", &err), &err);
-        make_link(&w, w.outside, "away");
-        make_link(&w, "../../../outside", "deep/er/away");
-        make_link(&w, "away", "again");
-        make_link(&w, "..", "up");
-        make_link(&w, ".", "self");
+        scene_open(&s, *state, without_openat2);
+        free(scratch_file(s.inside, "own", "own", 3));
+        assert_ok(dir_mkdirs(&s.dir, "deep/er", &err), &err);
+        make_link(&s, s.outside, "away");
+        make_link(&s, "../../../outside", "deep/er/away");
+        make_link(&s, "away", "again");
+        make_link(&s, "..", "up");
+        make_link(&s, ".", "self");
         /* A link to a directory below: RESOLVE_BENEATH alone would follow it. */
-        assert_ok(dir_mkdirs(&w.b, "HOST1", &err), &err);
-        free(scratch_file(w.inside, "HOST1/own", "own", 3));
-        make_link(&w, "HOST1", "HOST2");
+        assert_ok(dir_mkdirs(&s.dir, "HOST1", &err), &err);
+        free(scratch_file(s.inside, "HOST1/own", "own", 3));
+        make_link(&s, "HOST1", "HOST2");
         for (size_t i = 0; i < OPERATIONS; i++)
             for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
                 err = (struct err)ERR_INIT;
-                if (operations[i].run(&w.b, paths[k], &err) == 0)
+                if (operations[i].run(&s.dir, paths[k], &err) == 0)
                     fail_msg("%s %s was done", operations[i].name, paths[k]);
                 assert_int_equal(err.kind, ERR_FAILED);
                 assert_contains(err.msg,
                                 "is a symbolic link, and profgrab follows no links in this directory");
             }
-        assert_file_has(&w, "own", "own");
-        assert_file_has(&w, "HOST1/own", "own");
-        scene_close(&w);
+        assert_file_has(&s, "own", "own");
+        assert_file_has(&s, "HOST1/own", "own");
+        scene_close(&s);
     }
 }
 
@@ -197,33 +200,33 @@ static void no_operation_follows_a_link_in_the_middle_of_a_path(void **state)
 static void a_link_at_the_end_is_not_followed(void **state)
 {
     for (int without_openat2 = 0; without_openat2 < 2; without_openat2++) {
-        struct scene w;
+        struct scene s;
         struct stat st;
         struct err err = ERR_INIT;
-        scene_open(&w, *state, without_openat2);
-        make_link(&w, w.precious, "link");
-        make_link(&w, w.outside, "dir");
-        make_link(&w, "nowhere", "dead");
-        assert_int_equal(dir_open(&w.b, "link", &err), -1);
+        scene_open(&s, *state, without_openat2);
+        make_link(&s, s.precious, "link");
+        make_link(&s, s.outside, "dir");
+        make_link(&s, "nowhere", "dead");
+        assert_int_equal(dir_open(&s.dir, "link", &err), -1);
         assert_int_equal(err.kind, ERR_FAILED);
         assert_contains(err.msg,
                         "/inside/link is a symbolic link, and profgrab follows no links in this directory");
-        assert_int_equal(dir_open_subdir(&w.b, "dir", &err), -1);
-        assert_int_equal(dir_mkdirs(&w.b, "dir", &err), -1);
-        assert_int_equal(dir_mkdirs(&w.b, "dir/sub", &err), -1);
-        assert_int_equal(dir_create(&w.b, "dead", &err), -1);
+        assert_int_equal(dir_open_subdir(&s.dir, "dir", &err), -1);
+        assert_int_equal(dir_mkdirs(&s.dir, "dir", &err), -1);
+        assert_int_equal(dir_mkdirs(&s.dir, "dir/sub", &err), -1);
+        assert_int_equal(dir_create(&s.dir, "dead", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
-        assert_ok(dir_stat(&w.b, "link", &st, &err), &err);
+        assert_ok(dir_stat(&s.dir, "link", &st, &err), &err);
         assert_true(S_ISLNK(st.st_mode));
-        assert_true(dir_exists(&w.b, "dead"));
+        assert_true(dir_exists(&s.dir, "dead"));
         /* The link itself is replaced, moved and removed. */
-        assert_ok(dir_write(&w.b, "link", "new", 3, &err), &err);
-        assert_file_has(&w, "link", "new");
-        assert_ok(dir_rename_new(&w.b, "dir", "moved", &err), &err);
-        assert_ok(dir_stat(&w.b, "moved", &st, &err), &err);
+        assert_ok(dir_write(&s.dir, "link", "new", 3, &err), &err);
+        assert_file_has(&s, "link", "new");
+        assert_ok(dir_rename_new(&s.dir, "dir", "moved", &err), &err);
+        assert_ok(dir_stat(&s.dir, "moved", &st, &err), &err);
         assert_true(S_ISLNK(st.st_mode));
-        assert_ok(dir_remove(&w.b, "moved", &err), &err);
-        scene_close(&w);
+        assert_ok(dir_remove(&s.dir, "moved", &err), &err);
+        scene_close(&s);
     }
 }
 
@@ -232,51 +235,51 @@ static void absolute_and_parent_paths_are_refused(void **state)
     static const char *const paths[] = {
         "/etc/passwd", "../outside/precious", "a/../../outside/precious", "./own", "a//b", "own/", ".", "..",
         "a/."};
-    struct scene w;
+    struct scene s;
     struct err err = ERR_INIT;
-    scene_open(&w, *state, false);
-    assert_ok(dir_mkdir(&w.b, "a", &err), &err);
-    free(scratch_file(w.inside, "own", "own", 3));
+    scene_open(&s, *state, false);
+    assert_ok(dir_mkdir(&s.dir, "a", &err), &err);
+    free(scratch_file(s.inside, "own", "own", 3));
     for (size_t i = 0; i < OPERATIONS; i++)
         for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
             err = (struct err)ERR_INIT;
-            if (operations[i].run(&w.b, paths[k], &err) == 0)
+            if (operations[i].run(&s.dir, paths[k], &err) == 0)
                 fail_msg("%s %s was done", operations[i].name, paths[k]);
             assert_int_equal(err.kind, ERR_FAILED);
             assert_contains(err.msg, "it is not a path below the directory");
         }
-    assert_file_has(&w, "own", "own");
-    scene_close(&w);
+    assert_file_has(&s, "own", "own");
+    scene_close(&s);
 }
 
 static void only_regular_files_are_opened(void **state)
 {
-    struct scene w;
+    struct scene s;
     struct err err = ERR_INIT;
-    scene_open(&w, *state, false);
-    assert_int_equal(mkfifoat(w.b.fd, "fifo", 0600), 0);
-    assert_int_equal(mkdirat(w.b.fd, "dir", 0700), 0);
-    int s = socket(AF_UNIX, SOCK_STREAM, 0);
+    scene_open(&s, *state, false);
+    assert_int_equal(mkfifoat(s.dir.fd, "fifo", 0600), 0);
+    assert_int_equal(mkdirat(s.dir.fd, "dir", 0700), 0);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     struct sockaddr_un address;
-    char *path = file_join(w.inside, "socket");
+    char *path = file_join(s.inside, "socket");
     assert_ok(fd_unix_address(path, &address, &err), &err);
-    assert_int_equal(bind(s, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
     static const char *const names[] = {"fifo", "dir", "socket"};
     for (size_t i = 0; i < 3; i++) {
         struct buf b = BUF_INIT(10);
-        assert_int_equal(dir_open(&w.b, names[i], &err), -1);
+        assert_int_equal(dir_open(&s.dir, names[i], &err), -1);
         assert_int_equal(err.kind, ERR_FAILED);
         assert_contains(err.msg, "is not a regular file");
-        assert_int_equal(dir_read(&w.b, names[i], &b, &err), -1);
+        assert_int_equal(dir_read(&s.dir, names[i], &b, &err), -1);
         buf_release(&b);
     }
-    assert_int_equal(dir_open(&w.b, "none", &err), -1);
+    assert_int_equal(dir_open(&s.dir, "none", &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
-    assert_int_equal(dir_open(&w.b, "none/below", &err), -1);
+    assert_int_equal(dir_open(&s.dir, "none/below", &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
-    close(s);
+    close(fd);
     free(path);
-    scene_close(&w);
+    scene_close(&s);
 }
 
 /* ---- new files --------------------------------------------------------------------------------------- */
@@ -285,14 +288,14 @@ static void written_files_are_private_under_every_umask(void **state)
 {
     static const mode_t masks[] = {0, 022, 0777};
     for (size_t i = 0; i < 6; i++) {
-        struct scene w;
+        struct scene s;
         struct err err = ERR_INIT;
-        scene_open(&w, *state, i % 2);
+        scene_open(&s, *state, i % 2);
         mode_t before = umask(masks[i / 2]);
-        assert_ok(dir_mkdirs(&w.b, "a/b/c", &err), &err);
-        assert_ok(dir_mkdirs(&w.b, "a/b/c", &err), &err);
-        int fd = dir_create(&w.b, "a/b/c/file", &err);
-        assert_ok(dir_write(&w.b, "a/written", "one", 3, &err), &err);
+        assert_ok(dir_mkdirs(&s.dir, "a/b/c", &err), &err);
+        assert_ok(dir_mkdirs(&s.dir, "a/b/c", &err), &err);
+        int fd = dir_create(&s.dir, "a/b/c/file", &err);
+        assert_ok(dir_write(&s.dir, "a/written", "one", 3, &err), &err);
         umask(before);
         assert_ok(fd_write_all(fd, "text", 4, &err), &err);
         assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
@@ -300,65 +303,65 @@ static void written_files_are_private_under_every_umask(void **state)
         static const char *const dirs[] = {"a", "a/b", "a/b/c"}, *const files[] = {"a/b/c/file", "a/written"};
         struct stat st;
         for (size_t k = 0; k < 3; k++) {
-            assert_ok(dir_stat(&w.b, dirs[k], &st, &err), &err);
+            assert_ok(dir_stat(&s.dir, dirs[k], &st, &err), &err);
             assert_int_equal(st.st_mode & 07777, 0700);
         }
         for (size_t k = 0; k < 2; k++) {
-            assert_ok(dir_stat(&w.b, files[k], &st, &err), &err);
+            assert_ok(dir_stat(&s.dir, files[k], &st, &err), &err);
             assert_int_equal(st.st_mode & 07777, 0600);
         }
-        assert_file_has(&w, "a/b/c/file", "text");
-        assert_ok(dir_write(&w.b, "a/written", "two", 3, &err), &err);
-        assert_file_has(&w, "a/written", "two");
-        assert_int_equal(dir_mkdir(&w.b, "a", &err), -1);
+        assert_file_has(&s, "a/b/c/file", "text");
+        assert_ok(dir_write(&s.dir, "a/written", "two", 3, &err), &err);
+        assert_file_has(&s, "a/written", "two");
+        assert_int_equal(dir_mkdir(&s.dir, "a", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
-        assert_int_equal(dir_create(&w.b, "a/written", &err), -1);
+        assert_int_equal(dir_create(&s.dir, "a/written", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
-        assert_int_equal(dir_mkdirs(&w.b, "a/written", &err), -1);
-        assert_int_equal(dir_mkdirs(&w.b, "a/written/below", &err), -1);
+        assert_int_equal(dir_mkdirs(&s.dir, "a/written", &err), -1);
+        assert_int_equal(dir_mkdirs(&s.dir, "a/written/below", &err), -1);
         /* No temporary file is left. */
-        char *a = file_join(w.inside, "a");
+        char *a = file_join(s.inside, "a");
         assert_int_equal(scratch_count(a), 2);
         free(a);
-        scene_close(&w);
+        scene_close(&s);
     }
 }
 
 static void reading_a_file_beyond_the_limit_is_refused(void **state)
 {
-    struct scene w;
+    struct scene s;
     struct err err = ERR_INIT;
-    scene_open(&w, *state, false);
-    free(scratch_file(w.inside, "file", "12345", 5));
+    scene_open(&s, *state, false);
+    free(scratch_file(s.inside, "file", "12345", 5));
     struct buf b = BUF_INIT(4);
-    assert_int_equal(dir_read(&w.b, "file", &b, &err), -1);
+    assert_int_equal(dir_read(&s.dir, "file", &b, &err), -1);
     assert_contains(err.msg, "/inside/file is larger than 4 bytes");
     buf_release(&b);
-    scene_close(&w);
+    scene_close(&s);
 }
 
 static void rename_replaces_a_file_and_rename_new_does_not(void **state)
 {
     for (int without_openat2 = 0; without_openat2 < 2; without_openat2++) {
-        struct scene w;
+        struct scene s;
         struct err err = ERR_INIT;
-        scene_open(&w, *state, without_openat2);
-        assert_ok(dir_mkdirs(&w.b, "x/y", &err), &err);
-        free(scratch_file(w.inside, "x/from", "new", 3));
-        free(scratch_file(w.inside, "x/y/to", "old", 3));
-        assert_int_equal(dir_rename_new(&w.b, "x/from", "x/y/to", &err), -1);
+        scene_open(&s, *state, without_openat2);
+        assert_ok(dir_mkdirs(&s.dir, "x/y", &err), &err);
+        free(scratch_file(s.inside, "x/from", "new", 3));
+        free(scratch_file(s.inside, "x/y/to", "old", 3));
+        assert_int_equal(dir_rename_new(&s.dir, "x/from", "x/y/to", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
         assert_contains(err.msg, "x/y/to: File exists");
-        assert_file_has(&w, "x/y/to", "old");
-        assert_ok(dir_rename_new(&w.b, "x/from", "third", &err), &err);
-        assert_false(dir_exists(&w.b, "x/from"));
-        assert_int_equal(dir_rename_new(&w.b, "x/from", "fourth", &err), -1);
-        assert_ok(dir_rename(&w.b, "third", "x/y/to", &err), &err);
-        assert_file_has(&w, "x/y/to", "new");
-        assert_false(dir_exists(&w.b, "third"));
-        assert_int_equal(dir_rename(&w.b, "third", "x/y/to", &err), -1);
+        assert_file_has(&s, "x/y/to", "old");
+        assert_ok(dir_rename_new(&s.dir, "x/from", "third", &err), &err);
+        assert_false(dir_exists(&s.dir, "x/from"));
+        assert_int_equal(dir_rename_new(&s.dir, "x/from", "fourth", &err), -1);
+        assert_ok(dir_rename(&s.dir, "third", "x/y/to", &err), &err);
+        assert_file_has(&s, "x/y/to", "new");
+        assert_false(dir_exists(&s.dir, "third"));
+        assert_int_equal(dir_rename(&s.dir, "third", "x/y/to", &err), -1);
         assert_contains(err.msg, "/inside/third: No such file or directory");
-        scene_close(&w);
+        scene_close(&s);
     }
 }
 
@@ -373,44 +376,44 @@ static size_t count_links(int fd)
 /* The file has no name until dir_give_name. */
 static void a_nameless_file_never_replaces_a_file(void **state)
 {
-    struct scene w;
+    struct scene s;
     struct err err = ERR_INIT;
-    scene_open(&w, *state, false);
-    free(scratch_file(w.inside, "taken", "x", 1));
+    scene_open(&s, *state, false);
+    free(scratch_file(s.inside, "taken", "x", 1));
     mode_t before = umask(0);
-    int fd = dir_create_nameless(&w.b, &err);
+    int fd = dir_create_nameless(&s.dir, &err);
     umask(before);
     assert_ok(fd, &err);
     assert_int_equal(count_links(fd), 0);
-    assert_int_equal(scratch_count(w.inside), 1);
+    assert_int_equal(scratch_count(s.inside), 1);
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     assert_ok(fd_write_all(fd, "abc", 3, &err), &err);
     if (dir_can_give_name(fd)) {
-        assert_int_equal(dir_give_name(&w.b, fd, "taken", &err), -1);
+        assert_int_equal(dir_give_name(&s.dir, fd, "taken", &err), -1);
         assert_int_equal(err.kind, ERR_EXISTS);
-        assert_ok(dir_give_name(&w.b, fd, "new", &err), &err);
-        assert_file_has(&w, "new", "abc");
+        assert_ok(dir_give_name(&s.dir, fd, "new", &err), &err);
+        assert_file_has(&s, "new", "abc");
     }
     fd_close(&fd);
     /* A file that has or had a name cannot be linked again. */
-    fd = dir_open(&w.b, "taken", &err);
+    fd = dir_open(&s.dir, "taken", &err);
     assert_false(dir_can_give_name(fd));
-    assert_int_equal(dir_give_name(&w.b, fd, "other", &err), -1);
+    assert_int_equal(dir_give_name(&s.dir, fd, "other", &err), -1);
     assert_int_equal(err.kind, ERR_UNSUPPORTED);
     fd_close(&fd);
-    scene_close(&w);
+    scene_close(&s);
 }
 
 /* The names of two files that exist at the same time differ, and start with the given prefix. */
 static void temporary_files_have_different_names_without_the_pid(void **state)
 {
-    struct scene w;
+    struct scene s;
     struct err err = ERR_INIT;
     char *names[2] = {NULL}, *pid = format_text("-%ld", (long)getpid());
     int fds[2];
-    scene_open(&w, *state, false);
+    scene_open(&s, *state, false);
     for (int i = 0; i < 2; i++) {
-        fds[i] = dir_create_temporary(&w.b, "new", &names[i], &err);
+        fds[i] = dir_create_temporary(&s.dir, "new", &names[i], &err);
         assert_ok(fds[i], &err);
         assert_int_equal(count_links(fds[i]), 1);
         assert_true(fcntl(fds[i], F_GETFD) & FD_CLOEXEC);
@@ -423,7 +426,7 @@ static void temporary_files_have_different_names_without_the_pid(void **state)
         free(names[i]);
     }
     free(pid);
-    scene_close(&w);
+    scene_close(&s);
 }
 
 /* ---- trees ------------------------------------------------------------------------------------------- */
@@ -431,81 +434,81 @@ static void temporary_files_have_different_names_without_the_pid(void **state)
 static void removal_follows_no_link(void **state)
 {
     for (int without_openat2 = 0; without_openat2 < 2; without_openat2++) {
-        struct scene w;
+        struct scene s;
         struct err err = ERR_INIT;
-        scene_open(&w, *state, without_openat2);
-        assert_ok(dir_mkdirs(&w.b, "tree/a/b", &err), &err);
-        make_link(&w, w.outside, "tree/a/link");
-        make_link(&w, w.precious, "tree/a/b/link");
-        make_link(&w, "nowhere", "tree/dead");
-        assert_int_equal(mkfifoat(w.b.fd, "tree/fifo", 0600), 0);
+        scene_open(&s, *state, without_openat2);
+        assert_ok(dir_mkdirs(&s.dir, "tree/a/b", &err), &err);
+        make_link(&s, s.outside, "tree/a/link");
+        make_link(&s, s.precious, "tree/a/b/link");
+        make_link(&s, "nowhere", "tree/dead");
+        assert_int_equal(mkfifoat(s.dir.fd, "tree/fifo", 0600), 0);
         for (int i = 0; i < 300; i++) {
             char *name = format_text("tree/a/b/%d", i);
-            free(scratch_file(w.inside, name, "x", 1));
+            free(scratch_file(s.inside, name, "x", 1));
             free(name);
         }
-        assert_ok(dir_remove(&w.b, "tree", &err), &err);
-        assert_int_equal(scratch_count(w.inside), 0);
-        assert_ok(dir_remove(&w.b, "tree", &err), &err);
-        assert_ok(dir_remove(&w.b, "none/below", &err), &err);
-        scene_close(&w);
+        assert_ok(dir_remove(&s.dir, "tree", &err), &err);
+        assert_int_equal(scratch_count(s.inside), 0);
+        assert_ok(dir_remove(&s.dir, "tree", &err), &err);
+        assert_ok(dir_remove(&s.dir, "none/below", &err), &err);
+        scene_close(&s);
     }
 }
 
 struct walked {
-    struct buf paths;
+    struct buf paths; /* of the entries, with / after a directory and @ after a link */
     size_t n;
-    const char *stop;
+    const char *stop; /* the path at which the walk fails; NULL: nowhere */
 };
 
 static int record_entry(void *ctx, const char *path, const struct stat *st, struct err *err)
 {
-    struct walked *m = ctx;
-    m->n++;
-    buf_addf(&m->paths, "%s%s ", path, S_ISDIR(st->st_mode) ? "/" : S_ISLNK(st->st_mode) ? "@" : "");
-    return m->stop && strcmp(path, m->stop) == 0 ? err_set(err, ERR_FAILED, "stopped") : 0;
+    struct walked *w = ctx;
+    w->n++;
+    buf_addf(&w->paths, "%s%s ", path, S_ISDIR(st->st_mode) ? "/" : S_ISLNK(st->st_mode) ? "@" : "");
+    return w->stop && strcmp(path, w->stop) == 0 ? err_set(err, ERR_FAILED, "stopped") : 0;
 }
 
 static void a_walk_lists_every_entry_up_to_its_limits(void **state)
 {
-    struct scene w;
+    struct scene s;
     struct err err = ERR_INIT;
     struct walked walked = {.paths = BUF_INIT(4096)};
     struct dir_walk walk = {.max_entries = 5, .max_depth = 3, .visit = record_entry, .ctx = &walked};
-    scene_open(&w, *state, false);
-    assert_ok(dir_mkdirs(&w.b, "a/b", &err), &err);
-    free(scratch_file(w.inside, "a/b/file", "x", 1));
-    make_link(&w, w.outside, "a/b/link");
-    make_link(&w, w.outside, "top");
-    assert_ok(dir_walk(&w.b, &walk, &err), &err);
+    scene_open(&s, *state, false);
+    assert_ok(dir_mkdirs(&s.dir, "a/b", &err), &err);
+    free(scratch_file(s.inside, "a/b/file", "x", 1));
+    make_link(&s, s.outside, "a/b/link");
+    make_link(&s, s.outside, "top");
+    assert_ok(dir_walk(&s.dir, &walk, &err), &err);
     assert_int_equal(walked.n, 5);
     static const char *const all[] = {"a/ ", "a/b/ ", "a/b/file ", "a/b/link@ ", "top@ "};
     for (size_t i = 0; i < 5; i++)
         assert_contains(buf_str(&walked.paths), all[i]);
     walk.max_entries = 4;
-    assert_int_equal(dir_walk(&w.b, &walk, &err), -1);
+    assert_int_equal(dir_walk(&s.dir, &walk, &err), -1);
     assert_contains(err.msg, "/inside has more than 4 entries");
     walk.max_entries = 5;
     walk.max_depth = 2;
-    assert_int_equal(dir_walk(&w.b, &walk, &err), -1);
+    assert_int_equal(dir_walk(&s.dir, &walk, &err), -1);
     assert_contains(err.msg, " lies deeper than 2 directories");
     walk.max_depth = 3;
     walked.stop = "a/b";
-    assert_int_equal(dir_walk(&w.b, &walk, &err), -1);
+    assert_int_equal(dir_walk(&s.dir, &walk, &err), -1);
     assert_string_equal(err.msg, "stopped");
     buf_release(&walked.paths);
-    scene_close(&w);
+    scene_close(&s);
 }
 
 /* ---- without openat2 --------------------------------------------------------------------------------- */
 
-/* Makes openat2 fail with this errno, like the seccomp filter of an old container. */
-static int refuse_openat2(int number)
+/* Makes openat2 fail with this errno value, like the seccomp filter of an old container. */
+static int refuse_openat2(int error)
 {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)number),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
@@ -515,26 +518,26 @@ static int refuse_openat2(int number)
 /* Runs in a child process, because the filter cannot be removed. */
 static void a_kernel_without_openat2_is_supported(void **state)
 {
-    static const int numbers[] = {ENOSYS, EPERM};
+    static const int errors[] = {ENOSYS, EPERM};
     for (size_t i = 0; i < 2; i++) {
-        struct scene w;
+        struct scene s;
         int status = -1;
-        scene_open(&w, *state, false);
-        make_link(&w, w.outside, "away");
+        scene_open(&s, *state, false);
+        make_link(&s, s.outside, "away");
         pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0) {
             struct err err = ERR_INIT;
-            if (refuse_openat2(numbers[i]) != 0)
+            if (refuse_openat2(errors[i]) != 0)
                 _exit(2);
-            int rc = dir_mkdirs(&w.b, "a/b", NULL) < 0 || dir_write(&w.b, "a/b/c", "x", 1, NULL) < 0;
-            rc |= dir_write(&w.b, "away/precious", "x", 1, &err) == 0 || err.kind != ERR_FAILED;
+            int rc = dir_mkdirs(&s.dir, "a/b", NULL) < 0 || dir_write(&s.dir, "a/b/c", "x", 1, NULL) < 0;
+            rc |= dir_write(&s.dir, "away/precious", "x", 1, &err) == 0 || err.kind != ERR_FAILED;
             _exit(rc);
         }
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_int_equal(status, 0);
-        assert_file_has(&w, "a/b/c", "x");
-        scene_close(&w);
+        assert_file_has(&s, "a/b/c", "x");
+        scene_close(&s);
     }
 }
 

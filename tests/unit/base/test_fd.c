@@ -132,8 +132,8 @@ static void signals_do_not_end_a_wait(void **state)
 
 struct slow_reader {
     int fd;
-    size_t got;
-    bool intact;
+    size_t got;  /* bytes */
+    bool intact; /* each byte has the expected value: its position modulo 251 */
 };
 
 static void *read_slowly(void *ctx)
@@ -172,8 +172,8 @@ static void fd_write_all_writes_everything_to_a_slow_reader(void **state)
     free(much);
 }
 
-/* Nothing reads the pipe. The first writes, to the pipe and to a file, succeed. The later writes begin after
- * the cancellation. */
+/* Nothing reads the pipe. The writes to the pipe and to a file succeed before the cancellation, and fail
+ * after it. */
 static void a_write_can_be_cancelled(void **state)
 {
     enum { MUCH = 1 << 20 };

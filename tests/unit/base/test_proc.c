@@ -94,10 +94,10 @@ static void too_much_output_is_refused(void **state)
     struct proc_result r;
     struct err err = ERR_INIT;
     struct proc_limits limits = default_limits;
-    static const size_t most[] = {10, 100000};
+    static const size_t max_outputs[] = {10, 100000};
     for (size_t i = 0; i < 2; i++) {
-        limits.max_output = most[i];
-        char *msg = format_text("sh: its output is larger than %zu bytes", most[i]);
+        limits.max_output = max_outputs[i];
+        char *msg = format_text("sh: its output is larger than %zu bytes", max_outputs[i]);
         int64_t start = clock_now();
         assert_refused(run_shell("exec cat /dev/zero", &limits, &r, &err), &err, ERR_FAILED, msg);
         assert_true(clock_now() - start < 20000);
@@ -167,6 +167,7 @@ static void grandchildren_are_killed_too(void **state)
     free(path);
 }
 
+/* `ctx` is the write end of the cancel pipe. */
 static void *cancel_soon(void *ctx)
 {
     fd_wait(-1, 0, clock_deadline(100), -1, NULL);
@@ -218,7 +219,7 @@ static void a_missing_program_is_an_error(void **state)
 static void no_descriptor_is_inherited(void **state)
 {
     (void)state;
-    int pair[2], ends[2], careless = open("/dev/null", O_RDONLY);
+    int pair[2], ends[2], without_cloexec = open("/dev/null", O_RDONLY);
     struct err err = ERR_INIT;
     assert_ok(fd_socketpair(pair, &err), &err);
     assert_ok(fd_pipe(ends, &err), &err);
@@ -230,7 +231,7 @@ static void no_descriptor_is_inherited(void **state)
         fd_close(&pair[i]);
         fd_close(&ends[i]);
     }
-    fd_close(&careless);
+    fd_close(&without_cloexec);
 }
 
 /* Reads the hexadecimal mask on a line of /proc/self/status. */
@@ -305,7 +306,7 @@ static void a_stubborn_child_is_killed(void **state)
 
 static void variables_are_added_to_the_environment(void **state)
 {
-    char *path = format_text("%s/said", (char *)*state);
+    char *path = format_text("%s/output", (char *)*state);
     char *script =
         format_text("printf '%%s|%%s|%%s\\n' \"$PG_NEW\" \"$PG_BOTH\" \"$PG_OLD\" >%s.new; mv %s.new %s",
                     path, path, path);
@@ -535,34 +536,35 @@ static void a_confined_child_is_ended_at_its_limits(void **state)
     struct err err = ERR_INIT;
     size_t little = 16u << 20, much = 128u << 20;
     int cancel[2];
-    struct proc_fork_limits c[4] = {confined, confined, confined, confined};
-    c[0].memory = 0;
-    c[1].cpu_ms = 1;
-    c[2].wall_ms = 20;
+    struct proc_fork_limits unlimited_memory = confined, little_cpu = confined, little_time = confined,
+                            cancelled = confined;
+    unlimited_memory.memory = 0;
+    little_cpu.cpu_ms = 1;
+    little_time.wall_ms = 20;
     assert_ok(proc_run_confined(use_memory, &little, &confined, NULL, &err), &err);
 #ifndef UNDER_SANITIZER
     assert_refused(proc_run_confined(use_memory, &much, &confined, NULL, &err), &err, ERR_LIMIT,
                    "reading it takes more than 67.1 MB of memory");
 #endif
-    assert_ok(proc_run_confined(use_memory, &much, &c[0], NULL, &err), &err);
-    assert_refused(proc_run_confined(use_time, NULL, &c[1], NULL, &err), &err, ERR_LIMIT,
+    assert_ok(proc_run_confined(use_memory, &much, &unlimited_memory, NULL, &err), &err);
+    assert_refused(proc_run_confined(use_time, NULL, &little_cpu, NULL, &err), &err, ERR_LIMIT,
                    "reading it takes more than 1 s of processor time");
-    assert_refused(proc_run_confined(wait_for_ever, NULL, &c[2], NULL, &err), &err, ERR_LIMIT,
+    assert_refused(proc_run_confined(wait_for_ever, NULL, &little_time, NULL, &err), &err, ERR_LIMIT,
                    "reading it takes more than 1 s");
     assert_refused(proc_run_confined(kill_itself, NULL, &confined, NULL, &err), &err, ERR_LIMIT,
                    "the process that read it was ended by signal 9");
     assert_ok(fd_pipe(cancel, &err), &err);
     assert_int_equal(write(cancel[1], "", 1), 1);
-    c[3].cancel_fd = cancel[0];
-    assert_refused(proc_run_confined(wait_for_ever, NULL, &c[3], NULL, &err), &err, ERR_CANCELLED,
+    cancelled.cancel_fd = cancel[0];
+    assert_refused(proc_run_confined(wait_for_ever, NULL, &cancelled, NULL, &err), &err, ERR_CANCELLED,
                    "interrupted");
     fd_close(&cancel[0]);
     fd_close(&cancel[1]);
 }
 
-/* Prints the child's limits: the memory beyond *in_use, in MiB rounded to a multiple of 128, and the time in
- * seconds. */
-static int print_limits(void *ctx, struct buf *ret, struct err *err)
+/* Adds the child's limits to `ret`: the memory beyond *in_use, in MiB rounded to a multiple of 128, and the
+ * time in seconds. */
+static int add_limits(void *ctx, struct buf *ret, struct err *err)
 {
     const uint64_t *in_use = ctx;
     struct rlimit memory, time;
@@ -587,7 +589,7 @@ static void assert_limits(uint64_t bytes, const char *expected)
     struct proc_fork_limits limits = confined_limits(bytes, -1);
     uint64_t in_use = proc_memory_in_use();
     limits.max_result = 1000;
-    assert_ok(proc_run_confined(print_limits, &in_use, &limits, &ret, &err), &err);
+    assert_ok(proc_run_confined(add_limits, &in_use, &limits, &ret, &err), &err);
 #ifdef UNDER_SANITIZER
     expected = strstr(expected, "time");
     assert_non_null(strstr(buf_str(&ret), expected));
@@ -607,7 +609,7 @@ static void limits_grow_with_the_input(void **state)
     assert_limits(UINT64_MAX, "memory 8192 MiB, time 600 s");
 }
 
-static int print_confinement(void *ctx, struct buf *ret, struct err *err)
+static int add_confinement(void *ctx, struct buf *ret, struct err *err)
 {
     const int *fds = ctx;
     struct rlimit core;
@@ -631,7 +633,7 @@ static void a_confined_child_has_only_the_kept_descriptors(void **state)
     struct proc_fork_limits c = confined;
     assert_ok(fd_pipe(fds, &err), &err);
     c.kept[0] = fds[0];
-    assert_ok(proc_run_confined(print_confinement, fds, &c, &ret, &err), &err);
+    assert_ok(proc_run_confined(add_confinement, fds, &c, &ret, &err), &err);
     assert_string_equal(buf_str(&ret), "privileges 1, core 0, kept 1, other 0");
     assert_int_equal(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 0);
     assert_true(fcntl(fds[1], F_GETFD) >= 0);
@@ -672,6 +674,7 @@ static void a_signal_to_the_child_interrupts_the_parent(void **state)
 
 /* ---- programs within limits -------------------------------------------------------------------------- */
 
+/* Limits of memory and processor time need the program's path: PATH is not searched. */
 static int run_bounded(const char *script, const struct proc_limits *limits, struct proc_result *ret,
                        struct err *err)
 {

@@ -33,9 +33,9 @@
 
 static const struct proc_limits default_limits = {.timeout_ms = 60000, .cancel_fd = -1};
 
-static int read_from(enum secret_kind kind, const char *where, struct secret *ret, struct err *err)
+static int read_from(enum secret_kind kind, const char *locator, struct secret *ret, struct err *err)
 {
-    struct secret_ref ref = {.kind = kind, .locator = strdup(where)};
+    struct secret_ref ref = {.kind = kind, .locator = strdup(locator)};
     assert_non_null(ref.locator);
     int rc = secret_read(&ref, &default_limits, ret, err);
     secret_ref_release(&ref);
@@ -44,28 +44,28 @@ static int read_from(enum secret_kind kind, const char *where, struct secret *re
     return rc;
 }
 
-static void assert_secret_is(enum secret_kind source, const char *where, const char *expected)
+static void assert_secret_is(enum secret_kind kind, const char *locator, const char *expected)
 {
     struct secret s;
     struct err err = ERR_INIT;
     memset(&s, 'x', sizeof s);
-    assert_ok(read_from(source, where, &s, &err), &err);
+    assert_ok(read_from(kind, locator, &s, &err), &err);
     assert_string_equal(s.text, expected);
     assert_int_equal(s.len, strlen(expected));
     secret_wipe(&s);
 }
 
-static void assert_secret_refused(enum secret_kind source, const char *where, const char *msg,
+static void assert_secret_refused(enum secret_kind kind, const char *locator, const char *msg,
                                   const char *hint)
 {
     struct secret s, before;
     struct err err = ERR_INIT;
     memset(&s, 'x', sizeof s);
     before = s;
-    assert_refused(read_from(source, where, &s, &err), &err, ERR_USAGE, msg);
+    assert_refused(read_from(kind, locator, &s, &err), &err, ERR_USAGE, msg);
     assert_string_equal(err.hint, hint);
     assert_memory_equal(&s, &before, sizeof s);
-    assert_int_equal(read_from(source, where, &s, NULL), -1);
+    assert_int_equal(read_from(kind, locator, &s, NULL), -1);
 }
 
 static void an_environment_variable_gives_the_secret(void **state)
@@ -256,7 +256,7 @@ static void no_error_contains_the_secret(void **state)
     char *path = scratch_file(*state, "token", "hunter2hunter2\nx", 16);
     const struct {
         enum secret_kind kind;
-        const char *where;
+        const char *locator;
     } bad[] = {
         {SECRET_ENV, VARIABLE},
         {SECRET_FILE, path},
@@ -268,7 +268,7 @@ static void no_error_contains_the_secret(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct secret s;
         struct err err = ERR_INIT;
-        assert_int_equal(read_from(bad[i].kind, bad[i].where, &s, &err), -1);
+        assert_int_equal(read_from(bad[i].kind, bad[i].locator, &s, &err), -1);
         assert_int_equal(err.kind, ERR_USAGE);
         for (size_t at = 0; at < sizeof err; at++)
             assert_true(sizeof err - at < sizeof token - 1 ||
@@ -379,18 +379,18 @@ static void a_protected_process_makes_no_core_dump(void **state)
 
 /* ---- the first line ---------------------------------------------------------------------------------- */
 
-static void assert_line_is(const char *path, const char *want)
+static void assert_line_is(const char *path, const char *expected)
 {
     struct secret got = {.len = 0};
     struct err err = ERR_INIT;
     assert_ok(secret_read_line(path, clock_deadline(20000), -1, &got, &err), &err);
-    assert_string_equal(got.text, want);
-    assert_int_equal(got.len, strlen(want));
+    assert_string_equal(got.text, expected);
+    assert_int_equal(got.len, strlen(expected));
     for (size_t i = got.len; i < sizeof got.text; i++)
-        assert_int_equal(got.text[i], 0); /* nothing of the other lines */
+        assert_int_equal(got.text[i], 0); /* no byte of the next line */
 }
 
-static void assert_line_refused(const char *path, enum err_kind kind, const char *what)
+static void assert_line_refused(const char *path, enum err_kind kind, const char *part)
 {
     struct secret got, before;
     struct err err = ERR_INIT;
@@ -398,8 +398,8 @@ static void assert_line_refused(const char *path, enum err_kind kind, const char
     before = got;
     assert_int_equal(secret_read_line(path, clock_deadline(100), -1, &got, &err), -1);
     assert_int_equal(err.kind, kind);
-    if (!strstr(err.msg, what))
-        fail_msg("\"%s\" without \"%s\"", err.msg, what);
+    if (!strstr(err.msg, part))
+        fail_msg("\"%s\" without \"%s\"", err.msg, part);
     assert_memory_equal(&got, &before, sizeof got);
 }
 
@@ -431,15 +431,15 @@ static void the_first_line_of_a_file_is_read(void **state)
 
 static void a_first_line_has_a_maximum_length(void **state)
 {
-    static char text[2 * SECRET_MAX], want[SECRET_MAX];
+    static char text[2 * SECRET_MAX], expected[SECRET_MAX];
     memset(text, 'a', sizeof text);
-    memset(want, 'a', sizeof want - 1);
+    memset(expected, 'a', sizeof expected - 1);
     text[SECRET_MAX - 1] = '\n';
     char *path = scratch_file(*state, "long", text, sizeof text);
-    assert_line_is(path, want);
+    assert_line_is(path, expected);
     free(path);
     path = scratch_file(*state, "long", text, SECRET_MAX - 1);
-    assert_line_is(path, want);
+    assert_line_is(path, expected);
     free(path);
     text[SECRET_MAX - 1] = 'a';
     for (size_t n = SECRET_MAX; n < SECRET_MAX + 2; n++) {

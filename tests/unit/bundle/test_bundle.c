@@ -32,7 +32,7 @@ static void assert_round_trip(const char *dir)
     assert_int_equal(scratch_mode(path), 0600);
 
     struct buf list = BUF_INIT(65536);
-    assert_ok(bundle_list(path, NULL, add_member, &list, &err), &err);
+    assert_ok(bundle_list(path, NULL, add_path, &list, &err), &err);
     assert_string_equal(buf_str(&list), "manifest.json\nREADME.md\n" HEAP "\n" TEXT "\n" LOCAL "\n");
     buf_release(&list);
     assert_int_equal(bundle_list(path, NULL, fail_at_member, NULL, &err), -1);
@@ -114,8 +114,8 @@ static void only_the_named_members_are_extracted(void **state)
 {
     const char *dir = *state;
     static const struct {
-        const char *wanted;
-        bool heap, text, local;
+        const char *wanted;     /* patterns, separated by commas */
+        bool heap, text, local; /* the files that are extracted */
     } cases[] = {{HEAP, true, false, false},
                  {"*.txt", false, true, false},
                  {"file-03", true, true, false},
@@ -179,7 +179,7 @@ static void extraction_overwrites_nothing(void **state)
     assert_int_equal(err.kind, ERR_EXISTS);
     assert_int_equal(scratch_count(existing), 0);
     assert_int_equal(rmdir(existing), 0);
-    /* A link in its place is not followed either. */
+    /* An existing link of this name is not followed either. */
     assert_int_equal(symlink("/nowhere", existing), 0);
     assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err),
                      -1);
@@ -231,7 +231,7 @@ static void packing_on_a_full_disk_keeps_every_item(void **state)
     struct rlimit before, small;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    capture_new(&c, output);
+    capture_init(&c, output);
     manifest_free(c.m);
     struct manifest_info info = {.name = "b"};
     assert_int_equal(manifest_new(&info, &c.m, NULL), 0);
@@ -259,7 +259,7 @@ static void an_existing_bundle_is_never_overwritten(void **state)
     const char *dir = *state;
     struct capture c;
     char *output = file_join(dir, "b.tar.gz");
-    capture_new(&c, output);
+    capture_init(&c, output);
     free(scratch_file(dir, "b.tar.gz", "theirs", 6));
     assert_pack_fails(&c, dir, ERR_EXISTS, NULL);
     struct buf theirs = scratch_read(output);
@@ -274,22 +274,22 @@ static void a_default_name_taken_during_the_run_gets_a_number(void **state)
     const char *dir = *state;
     struct capture c;
     struct err err = ERR_INIT;
-    char *path = NULL, *want = file_join(dir, "profgrab-file-03-2026-11-21T07-48-00Z-2.tar.gz");
-    capture_new(&c, dir);
+    char *path = NULL, *expected = file_join(dir, "profgrab-file-03-2026-11-21T07-48-00Z-2.tar.gz");
+    capture_init(&c, dir);
     free(scratch_file(dir, "profgrab-file-03-2026-11-21T07-48-00Z.tar.gz", "theirs", 6));
     assert_ok(bundle_pack(c.w, c.m, -1, &path, &err), &err);
-    assert_string_equal(path, want);
+    assert_string_equal(path, expected);
     assert_int_equal(scratch_count(dir), 2);
     capture_release(&c);
     free(path);
-    free(want);
+    free(expected);
 }
 
 static void packing_fails_if_a_file_differs_from_the_manifest(void **state)
 {
     const char *dir = *state;
     struct capture c;
-    capture_new(&c, dir);
+    capture_init(&c, dir);
     free(scratch_file(workdir_path(c.w), TEXT, "goroutine 2 [running]:\nmain.main()\n", 35));
     assert_pack_fails(&c, dir, ERR_FAILED, TEXT " is not the file the manifest describes: it has changed");
     free(scratch_file(workdir_path(c.w), TEXT, TEXT_BYTES "more", sizeof TEXT_BYTES + 3));
@@ -309,7 +309,7 @@ static void a_link_in_place_of_a_file_is_not_packed(void **state)
     struct capture c;
     struct err err = ERR_INIT;
     char *outside = file_join(dir, "outside");
-    capture_new(&c, dir);
+    capture_init(&c, dir);
     char *host = file_join(workdir_path(c.w), "file-03"), *path = NULL;
     assert_int_equal(rename(host, outside), 0);
     assert_int_equal(symlink(outside, host), 0);
@@ -325,15 +325,15 @@ static void a_link_in_place_of_a_file_is_not_packed(void **state)
 
 struct shrinker {
     const char *file;
-    bool done;
+    bool truncated;
 };
 
-/* True if this process has an open file, other than `but`, of more than `min_bytes` bytes: the bundle during
- * packing. */
-static bool packing_has_written(const char *but, off_t min_bytes)
+/* Returns whether this process has an open file, other than `packed`, of more than `min_bytes` bytes. During
+ * packing that is the bundle. */
+static bool packing_has_written(const char *packed, off_t min_bytes)
 {
     struct stat file, st;
-    assert_int_equal(stat(but, &file), 0);
+    assert_int_equal(stat(packed, &file), 0);
     for (int fd = 3; fd < 100; fd++)
         if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino != file.st_ino && st.st_size > min_bytes)
             return true;
@@ -344,9 +344,9 @@ static bool packing_has_written(const char *but, off_t min_bytes)
 static void *shrink_file(void *ctx)
 {
     struct shrinker *s = ctx;
-    for (int i = 0; i < 20000 && !s->done; i++) {
+    for (int i = 0; i < 20000 && !s->truncated; i++) {
         if (packing_has_written(s->file, 20000))
-            s->done = truncate(s->file, 0) == 0;
+            s->truncated = truncate(s->file, 0) == 0;
         poll(NULL, 0, 1);
     }
     return NULL;
@@ -359,19 +359,19 @@ static void a_file_that_shrinks_during_packing_is_an_error(void **state)
     struct capture c;
     struct shrinker s = {0};
     char *output = file_join(dir, "b.tar.gz");
-    capture_new(&c, output);
+    capture_init(&c, output);
     char *file = scratch_file(workdir_path(c.w), "huge", "", 0);
     assert_int_equal(truncate(file, SIZE), 0);
-    char any[SHA256_HEX];
-    hash_hex("", 0, any);
-    struct manifest_item item = {.kind = "x", .file = "huge", .bytes = SIZE, .sha256 = any};
+    char any_hash[SHA256_HEX];
+    hash_hex("", 0, any_hash);
+    struct manifest_item item = {.kind = "x", .file = "huge", .bytes = SIZE, .sha256 = any_hash};
     assert_int_equal(manifest_add_item(c.m, &item, NULL), 0);
     s.file = file;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, shrink_file, &s), 0);
     assert_pack_fails(&c, dir, ERR_FAILED, "huge became shorter while it was packed");
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_true(s.done);
+    assert_true(s.truncated);
     free(file);
     free(output);
     capture_release(&c);
@@ -379,8 +379,9 @@ static void a_file_that_shrinks_during_packing_is_an_error(void **state)
 
 /* ---- changed bundles --------------------------------------------------------------------------------- */
 
-/* Returns the number of bytes of the member after its change, or -1 to drop it. After the last member,
- * repack_bundle calls the function with a NULL path; then it may add members. */
+/* Changes `bytes`, the `n` bytes of the member `path`. Returns the new number of bytes, or -1 to drop the
+ * member. After the last member, repack_bundle calls the function with a NULL `path`; in that call the
+ * function may add members to the archive `to`. */
 typedef long edit_fn(struct archive *to, const char *path, char *bytes, long n);
 
 static void repack_bundle(const char *from, const char *to, edit_fn *edit)
@@ -395,9 +396,9 @@ static void repack_bundle(const char *from, const char *to, edit_fn *edit)
         long n = archive_read_data(in, bytes, sizeof bytes);
         assert_true(n >= 0);
         n = edit(out, archive_entry_pathname(e), bytes, n);
-        struct tarball t = {.path = archive_entry_pathname(e), .type = archive_entry_filetype(e)};
+        struct tarball_member m = {.path = archive_entry_pathname(e), .type = archive_entry_filetype(e)};
         if (n >= 0)
-            tarball_put(out, &t, bytes, (size_t)n);
+            tarball_put(out, &m, bytes, (size_t)n);
     }
     edit(out, NULL, bytes, 0);
     tarball_end(out);
@@ -406,7 +407,7 @@ static void repack_bundle(const char *from, const char *to, edit_fn *edit)
 
 static long tamper_member(struct archive *to, const char *path, char *bytes, long n)
 {
-    static const struct tarball extra = {.path = "b/file-03/extra"};
+    static const struct tarball_member extra = {.path = "b/file-03/extra"};
     if (!path)
         tarball_put(to, &extra, "more", 4);
     else if (strcmp(path, "b/" HEAP) == 0)
@@ -434,8 +435,6 @@ static void changed_added_and_removed_members_are_detected(void **state)
     free(other);
     free(path);
 }
-
-#define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 
 int main(void)
 {

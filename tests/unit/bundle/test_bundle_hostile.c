@@ -14,9 +14,9 @@
 #include "tests/unit/tarball.h"
 #include "base/banned.h"
 
-/* All four reading functions refuse the file with the same message (bundle_read_manifest, which stops early,
- * only if `manifest`), and nothing is extracted. */
-static void assert_readers_refuse(const char *dir, const char *path, bool manifest, const char *why)
+/* Asserts that the reading functions refuse the file with a message that contains `why`, and extract nothing.
+ * bundle_read_manifest stops early: it must refuse the file only if `manifest_refused`. */
+static void assert_readers_refuse(const char *dir, const char *path, bool manifest_refused, const char *why)
 {
     struct err errs[4] = {ERR_INIT, ERR_INIT, ERR_INIT, ERR_INIT};
     struct bundle_summary sum;
@@ -24,16 +24,16 @@ static void assert_readers_refuse(const char *dir, const char *path, bool manife
     char *ret = NULL, *below = file_join(dir, "below");
     assert_int_equal(file_mkdir(below, NULL), 0);
     size_t before = scratch_count(dir);
-    assert_int_equal(bundle_list(path, NULL, add_member, &text, &errs[0]), -1);
+    assert_int_equal(bundle_list(path, NULL, add_path, &text, &errs[0]), -1);
     assert_int_equal(bundle_verify(path, NULL, &sum, &errs[1]), -1);
     assert_int_equal(
         bundle_extract(&(struct bundle_extract){path, NULL, below, NULL, 1 << 20}, &ret, &errs[2]), -1);
     int rc = bundle_read_manifest(path, NULL, &ret, &errs[3]);
     assert_int_equal(scratch_count(below), 0);
     assert_int_equal(scratch_count(dir), before);
-    if (manifest)
+    if (manifest_refused)
         assert_int_equal(rc, -1);
-    for (int i = 0; i < (manifest ? 4 : 3); i++)
+    for (int i = 0; i < (manifest_refused ? 4 : 3); i++)
         if (!strstr(errs[i].msg, why))
             fail_msg("\"%s\" does not say \"%s\"", errs[i].msg, why);
     assert_int_equal(rmdir(below), 0);
@@ -53,9 +53,9 @@ static void unsafe_members_are_refused(void **state)
 {
     const char *dir = *state;
     static const struct {
-        struct tarball members[4];
+        struct tarball_member members[4];
         const char *why;
-        bool manifest; /* bundle_read_manifest, which stops early, refuses it as well */
+        bool manifest_refused; /* by bundle_read_manifest, which stops early */
     } cases[] = {
         {{FIRST, {.path = "/b/x", .text = "x"}}, "the path \"/b/x\" is not safe: it has a slash at", false},
         {{FIRST, {.path = "/tmp/x", .text = "x"}}, "the path \"/tmp/x\" is not safe", false},
@@ -104,16 +104,16 @@ static void unsafe_members_are_refused(void **state)
         while (n < 4 && cases[i].members[n].path)
             n++;
         tarball_write(path, cases[i].members, n);
-        assert_readers_refuse(dir, path, cases[i].manifest, cases[i].why);
+        assert_readers_refuse(dir, path, cases[i].manifest_refused, cases[i].why);
     }
     free(path);
 }
 
-/* A sparse terabyte in a few bytes. */
+/* The file has a size of one terabyte, and four bytes of data. */
 static void sparse_files_are_refused(void **state)
 {
     const char *dir = *state;
-    static const struct tarball first = FIRST;
+    static const struct tarball_member first = FIRST;
     char *path = file_join(dir, "x.tar.gz");
     struct archive *a = tarball_new(path);
     struct archive_entry *e = archive_entry_new();
@@ -134,17 +134,17 @@ static void sparse_files_are_refused(void **state)
 static void a_file_below_a_file_is_refused_but_an_unlisted_directory_is_not(void **state)
 {
     const char *dir = *state;
-    static const struct tarball under_a_file[] = {
+    static const struct tarball_member file_below_file[] = {
         FIRST, {.path = "b/x", .text = "x"}, {.path = "b/x/y", .text = "y"}};
-    static const struct tarball unannounced[] = {
+    static const struct tarball_member directory_listed_late[] = {
         FIRST, {.path = "b/x/y", .text = "y"}, {.path = "b/x", .type = AE_IFDIR}};
     char *path = file_join(dir, "x.tar.gz"), *top = NULL;
     struct err err = ERR_INIT;
-    tarball_write(path, under_a_file, 3);
+    tarball_write(path, file_below_file, 3);
     assert_int_equal(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err),
                      -1);
     assert_int_equal(scratch_count(dir), 1);
-    tarball_write(path, unannounced, 3);
+    tarball_write(path, directory_listed_late, 3);
     assert_ok(bundle_extract(&(struct bundle_extract){path, NULL, dir, NULL, 1 << 20}, &top, &err), &err);
     assert_file_equal(top, "x/y", "y", 1);
     free(top);
@@ -162,10 +162,10 @@ static void invalid_manifests_are_refused(void **state)
     };
     char *path = file_join(dir, "x.tar.gz");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct tarball t = {.path = "b/manifest.json", .text = cases[i][0]};
+        struct tarball_member m = {.path = "b/manifest.json", .text = cases[i][0]};
         struct bundle_summary sum;
         struct err err = ERR_INIT;
-        tarball_write(path, &t, 1);
+        tarball_write(path, &m, 1);
         assert_int_equal(bundle_verify(path, NULL, &sum, &err), -1);
         assert_starts_with(err.msg, path);
         assert_null(strstr(err.msg + 1, path));
@@ -175,6 +175,7 @@ static void invalid_manifests_are_refused(void **state)
     free(path);
 }
 
+/* Writes the gzip file z.tar.gz with these bytes. Returns its path, a new string. */
 static char *write_gzip(const char *dir, const void *p, size_t n)
 {
     char *path = file_join(dir, "z.tar.gz");
@@ -204,12 +205,12 @@ static void files_that_are_no_bundles_are_refused(void **state)
     free(path);
     assert_readers_refuse(dir, dir, true, "is not a regular file");
     struct err err = ERR_INIT;
-    assert_int_equal(bundle_list("/nowhere/x.tar.gz", NULL, add_member, NULL, &err), -1);
+    assert_int_equal(bundle_list("/nowhere/x.tar.gz", NULL, add_path, NULL, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     assert_string_equal(err.msg, "cannot open /nowhere/x.tar.gz: No such file or directory");
 }
 
-/* The tar inside a bundle. */
+/* Reads the tar inside a bundle. Returns its number of bytes. */
 static size_t inflate_all(const char *path, char *ret, size_t cap)
 {
     gzFile z = gzopen(path, "rb");
@@ -328,11 +329,12 @@ static void a_flipped_tar_in_intact_gzip_extracts_nothing_or_one_directory(void 
 
 /* ---- limits ------------------------------------------------------------------------------------------ */
 
-/* A bundle of a manifest followed by `mib` MiB of zeros, each MiB a gzip member of its own. */
+/* Makes a bundle with a manifest and `mib` MiB of zeros, each MiB a gzip member of its own. Returns its path.
+ */
 static char *bundle_with_zeros(const char *dir, unsigned mib)
 {
     enum { MIB = 1 << 20 };
-    static const struct tarball first = FIRST;
+    static const struct tarball_member first = FIRST;
     static char zeros[MIB];
     char *path = file_join(dir, "x.tar.gz"), *one = file_join(dir, "one.gz");
     tarball_write(path, &first, 1);
@@ -371,15 +373,15 @@ static void a_bundle_that_inflates_too_much_is_refused(void **state)
 static void too_many_members_are_refused(void **state)
 {
     const char *dir = *state;
-    static const struct tarball first = FIRST;
+    static const struct tarball_member first = FIRST;
     char *path = file_join(dir, "x.tar.gz");
     struct archive *a = tarball_new(path);
     tarball_put(a, &first, MANIFEST, strlen(MANIFEST));
     for (int i = 1; i <= BUNDLE_MAX_MEMBERS; i++) {
         char name[32];
         snprintf(name, sizeof name, "b/%d", i);
-        struct tarball t = {.path = name};
-        tarball_put(a, &t, NULL, 0);
+        struct tarball_member m = {.path = name};
+        tarball_put(a, &m, NULL, 0);
     }
     tarball_end(a);
     struct bundle_summary sum;
@@ -389,7 +391,8 @@ static void too_many_members_are_refused(void **state)
     free(path);
 }
 
-static void tar_checksum(char header[512])
+/* Writes the header's checksum into the header. */
+static void write_tar_checksum(char header[512])
 {
     unsigned sum = 0;
     memset(header + 148, ' ', 8);
@@ -399,28 +402,28 @@ static void tar_checksum(char header[512])
 }
 
 /* Writes a header; `magic` has 8 bytes. */
-static void tar_header(char header[512], const char *name, char type, unsigned size, const char *magic)
+static void write_tar_header(char header[512], const char *name, char type, unsigned size, const char *magic)
 {
     memcpy(header, name, strlen(name));
     snprintf(header + 100, 8, "0000600");
     snprintf(header + 124, 12, "%011o", size);
     header[156] = type;
     memcpy(header + 257, magic, 8);
-    tar_checksum(header);
+    write_tar_checksum(header);
 }
 
 /* Each member takes few bytes of the bundle and requires a dozen directories of its own. */
 static void too_many_directories_are_refused(void **state)
 {
     const char *dir = *state;
-    static const struct tarball first = FIRST;
+    static const struct tarball_member first = FIRST;
     char *path = file_join(dir, "x.tar.gz");
     struct archive *a = tarball_new(path);
     tarball_put(a, &first, MANIFEST, strlen(MANIFEST));
     for (int i = 0; i <= BUNDLE_MAX_DIRECTORIES / 12; i++) {
         char name[80];
         snprintf(name, sizeof name, "b/%d/a/a/a/a/a/a/a/a/a/a/a/a", i);
-        const struct tarball member = {.path = name, .type = AE_IFDIR};
+        const struct tarball_member member = {.path = name, .type = AE_IFDIR};
         tarball_put(a, &member, "", 0);
     }
     tarball_end(a);
@@ -439,12 +442,12 @@ static void holes_beyond_the_stated_size_are_refused(void **state)
     enum { MANIFEST_AT = 512, FILE_AT = 1024, DATA_AT = 1536, SIZE = 4096 };
     char *tar = calloc(1, SIZE);
     assert_non_null(tar);
-    tar_header(tar, "b/manifest.json", '0', (unsigned)strlen(MANIFEST), "ustar  ");
+    write_tar_header(tar, "b/manifest.json", '0', (unsigned)strlen(MANIFEST), "ustar  ");
     memcpy(tar + MANIFEST_AT, MANIFEST, strlen(MANIFEST));
-    tar_header(tar + FILE_AT, "b/x", '0', 1, "ustar  ");
+    write_tar_header(tar + FILE_AT, "b/x", '0', 1, "ustar  ");
     snprintf(tar + FILE_AT + 386, 12, "%011o", 0xffffffffu);
     snprintf(tar + FILE_AT + 398, 12, "%011o", 1u);
-    tar_checksum(tar + FILE_AT);
+    write_tar_checksum(tar + FILE_AT);
     tar[DATA_AT] = 'x';
     char *path = write_gzip(dir, tar, SIZE);
     assert_readers_refuse(dir, path, false, "b/x in it is a file with holes");
@@ -462,8 +465,8 @@ static void oversized_headers_are_refused(void **state)
     enum { MAP = 8 << 20 };
     char *tar = calloc(1, 3 * 512 + MAP);
     assert_non_null(tar);
-    tar_header(tar, "PaxHeader/x", 'x', sizeof record - 1, ustar);
-    tar_header(tar + 1024, "b/manifest.json", '0', MAP, ustar);
+    write_tar_header(tar, "PaxHeader/x", 'x', sizeof record - 1, ustar);
+    write_tar_header(tar + 1024, "b/manifest.json", '0', MAP, ustar);
     memcpy(tar + 512, record, sizeof record - 1);
     memset(tar + 1536, '\n', MAP);
     memcpy(tar + 1536, "9999999\n", 8);
@@ -474,8 +477,6 @@ static void oversized_headers_are_refused(void **state)
     free(path);
     free(tar);
 }
-
-#define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 
 int main(void)
 {

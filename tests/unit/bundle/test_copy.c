@@ -76,6 +76,7 @@ static char *make_bundle(const char *dir)
     return pack_and_release(&c);
 }
 
+/* Makes a copy, which must succeed and leave the bundle unchanged. Returns ret->path. */
 static char *make_copy(const struct bundle_copy *options, struct bundle_copy_result *ret)
 {
     struct err err = ERR_INIT;
@@ -102,12 +103,12 @@ static struct bundle_summary verify_copy(const char *path, const char *allowed_s
 
 static void copies_get_numbered_names(void **state)
 {
-    static const char *const want[] = {"b-handoff.tar.gz", "b-handoff-2.tar.gz", "b-handoff-3.tar.gz"};
+    static const char *const expected[] = {"b-handoff.tar.gz", "b-handoff-2.tar.gz", "b-handoff-3.tar.gz"};
     char *bundle = make_bundle(*state);
     struct bundle_copy options = {.bundle = bundle, .user = "dave", .workstation = "w2", .cancel_fd = -1};
     for (int i = 0; i < 3; i++) {
         struct bundle_copy_result c = {0};
-        assert_string_equal(file_base(make_copy(&options, &c)), want[i]);
+        assert_string_equal(file_base(make_copy(&options, &c)), expected[i]);
         assert_int_equal(scratch_mode(c.path), 0600);
         struct bundle_summary s = verify_copy(c.path, NULL);
         assert_int_equal(s.intact, 4); /* README.md is listed too */
@@ -180,33 +181,34 @@ static void a_redacted_copy_lists_its_redactions(void **state)
     free(bundle);
 }
 
-static void assert_copy_has(const char *top, const char *file, const char *want)
+static void assert_copy_has(const char *top, const char *file, const char *expected)
 {
-    assert_file_equal(top, file, want, strlen(want));
+    assert_file_equal(top, file, expected, strlen(expected));
 }
 
-/* A server repeats the value of a request in a text and in an error, also in capitals and before a full stop.
- * An ordinary word is redacted in manifest.json, and in a member only if the member's own request contained a
- * secret. */
+/* A server repeats the secret of a request in a body and in an error, also in capitals and before a full
+ * stop. A secret that looks like an ordinary word (abcde) is redacted in manifest.json, and in a body only if
+ * the body's own request contained a secret. */
 static void words_that_a_server_repeats_are_redacted(void **state)
 {
-    struct capture w;
+    struct capture capture;
     char *top = NULL;
     struct err err = ERR_INIT;
     struct bundle_copy_result c = {0};
-    begin_capture(&w, *state);
+    begin_capture(&capture, *state);
     static const char x[] = "served for c75de8c1b7c3ae only, C75DE8C1B7C3AE.\n",
                       y[] = "who is abcde? abcdef\n", other[] = "abcde and c75de8c1b7c3ae\n";
-    add_item(&w, (struct manifest_item){.kind = "/x?token=c75de8c1b7c3ae", .file = "file-03/gitaly/x.txt"}, x,
+    add_item(&capture,
+             (struct manifest_item){.kind = "/x?token=c75de8c1b7c3ae", .file = "file-03/gitaly/x.txt"}, x,
              sizeof x - 1);
-    add_item(&w, (struct manifest_item){.kind = "/y?token=abcde", .file = "file-03/gitaly/y.txt"}, y,
+    add_item(&capture, (struct manifest_item){.kind = "/y?token=abcde", .file = "file-03/gitaly/y.txt"}, y,
              sizeof y - 1);
-    add_item(&w,
+    add_item(&capture,
              (struct manifest_item){.kind = "goroutines",
                                     .file = "file-03/gitaly/z.txt",
                                     .error = "trailing period: c75de8c1b7c3ae. who is Abcde?"},
              other, sizeof other - 1);
-    char *bundle = pack_and_release(&w);
+    char *bundle = pack_and_release(&capture);
     struct bundle_copy options = {.bundle = bundle, .redact = true, .cancel_fd = -1};
     make_copy(&options, &c);
     assert_null(strstr(c.manifest, "c75de8c1b7c3ae"));
@@ -284,21 +286,21 @@ static void requests_without_a_file_are_redacted(void **state)
 
 static void a_command_line_requested_by_path_is_redacted(void **state)
 {
-    struct capture w;
+    struct capture capture;
     char *top = NULL;
     struct err err = ERR_INIT;
     struct bundle_copy_result c = {0};
-    begin_capture(&w, *state);
+    begin_capture(&capture, *state);
     static const char bytes[] = "/bin/x\0--password\0sesame\0-v",
-                      want[] = "/bin/x\0--password\0[redacted]\0-v";
-    add_item(&w, (struct manifest_item){.kind = "/debug/pprof/cmdline", .file = "file-03/gitaly/c.txt"},
+                      expected[] = "/bin/x\0--password\0[redacted]\0-v";
+    add_item(&capture, (struct manifest_item){.kind = "/debug/pprof/cmdline", .file = "file-03/gitaly/c.txt"},
              bytes, sizeof bytes - 1);
-    char *bundle = pack_and_release(&w);
+    char *bundle = pack_and_release(&capture);
     struct bundle_copy options = {.bundle = bundle, .redact = true, .cancel_fd = -1};
     make_copy(&options, &c);
     assert_ok(bundle_extract(&(struct bundle_extract){c.path, NULL, *state, NULL, 1 << 20}, &top, &err),
               &err);
-    assert_file_equal(top, "file-03/gitaly/c.txt", want, sizeof want - 1);
+    assert_file_equal(top, "file-03/gitaly/c.txt", expected, sizeof expected - 1);
     bundle_copy_result_release(&c);
     free(top);
     free(bundle);
@@ -311,7 +313,7 @@ static void repeated_words_are_redacted_in_the_values_of_every_key(void **state)
     (void)state;
     static const char request[] = "{\"request\":\"GET /x?token=ssh&pin=2026&code=damaged&sid=sesame\",";
     static const struct {
-        const char *in, *out;
+        const char *in, *out; /* out: NULL if equal to in */
     } cases[] = {
         {"\"tool\":{\"name\":\"profgrab\",\"version\":\"sesame\"}}",
          "\"tool\":{\"name\":\"profgrab\",\"version\":\"[redacted]\"}}"},
@@ -348,11 +350,11 @@ static void a_label_or_assignee_with_a_secret_stops_the_copy(void **state)
         {"token=abc", "carol", "the label \"token=[redacted]\""},
         {"profiling", "glpat-0123456789abcdef", "the assignee \"[redacted]\""},
     };
-    struct capture w;
-    begin_capture(&w, *state);
-    add_item(&w, (struct manifest_item){.kind = "/x?token=sesame99x", .file = "file-03/gitaly/x.txt"}, "x",
-             1);
-    char *bundle = pack_and_release(&w);
+    struct capture capture;
+    begin_capture(&capture, *state);
+    add_item(&capture, (struct manifest_item){.kind = "/x?token=sesame99x", .file = "file-03/gitaly/x.txt"},
+             "x", 1);
+    char *bundle = pack_and_release(&capture);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *label = format_text("%s", cases[i].label), *assignee = format_text("%s", cases[i].assignee);
         const struct strlist labels = {.items = &label, .n = 1}, assignees = {.items = &assignee, .n = 1};
@@ -385,16 +387,16 @@ static void a_copy_that_takes_too_long_is_an_error(void **state)
 {
     enum { DUMP_SIZE = 8 << 20 };
     char *dump = malloc(DUMP_SIZE);
-    struct capture w;
+    struct capture capture;
     struct bundle_copy_result c = {0};
     struct err err = ERR_INIT;
     assert_non_null(dump);
     for (size_t i = 0; i < DUMP_SIZE; i++)
         dump[i] = "a: b=c,\n"[i % 8];
-    begin_capture(&w, *state);
-    add_item(&w, (struct manifest_item){.kind = "goroutines", .file = "file-03/gitaly/x.txt"}, dump,
+    begin_capture(&capture, *state);
+    add_item(&capture, (struct manifest_item){.kind = "goroutines", .file = "file-03/gitaly/x.txt"}, dump,
              DUMP_SIZE);
-    char *bundle = pack_and_release(&w);
+    char *bundle = pack_and_release(&capture);
     struct bundle_copy options = {.bundle = bundle, .redact = true, .cancel_fd = -1, .cpu_ms = 1};
     unsigned before = (unsigned)scratch_count(*state);
     assert_int_equal(bundle_copy(&options, &c, &err), -1);
@@ -434,14 +436,15 @@ static char *make_unsearchable_bundle(const char *dir)
 /* Unsearched members are copied unchanged, and the copy records the reason; the others are redacted. */
 static void members_that_are_not_searched_are_listed(void **state)
 {
-    static const char *const want[][2] = {
+    static const char *const expected[][2] = {
+        /* the file, and the reason that the copy gives */
         {"file-03/gitaly/trace.out", "an execution trace"},
         {"file-03/gitaly/vars.bin", "a file of an unknown kind"},
         {"file-03/gitaly/heap.pb.gz.damaged", "it did not pass its checks"},
         {"file-03/gitaly/cmdline.txt", "the command line is larger than 4194304 bytes"},
         {"file-03/gitaly/cpu.pb.gz", "at byte 0: field 13 of the profile has wire type 6"},
     };
-    enum { N = sizeof want / sizeof *want };
+    enum { N = sizeof expected / sizeof *expected };
     char *bundle = make_unsearchable_bundle(*state), *manifest = NULL, *top = NULL;
     struct bundle_copy options = {.bundle = bundle, .redact = true, .cancel_fd = -1};
     struct bundle_copy_result c = {0};
@@ -459,13 +462,13 @@ static void members_that_are_not_searched_are_listed(void **state)
     const json_t *list = json_object_get(json_object_get(root, "handoff"), "unsearched");
     assert_int_equal(json_array_size(list), N);
     for (size_t i = 0; i < N; i++) {
-        assert_string_equal(json_text(json_array_get(list, i), "file"), want[i][0]);
-        assert_string_equal(json_text(json_array_get(list, i), "reason"), want[i][1]);
-        assert_contains(buf_str(&readme), want[i][1]);
-        if (i < 3)
+        assert_string_equal(json_text(json_array_get(list, i), "file"), expected[i][0]);
+        assert_string_equal(json_text(json_array_get(list, i), "reason"), expected[i][1]);
+        assert_contains(buf_str(&readme), expected[i][1]);
+        if (i < 3) /* never searched */
             continue;
-        assert_contains(c.failed_to_search.items[i - 3], want[i][0]);
-        assert_contains(c.failed_to_search.items[i - 3], want[i][1]);
+        assert_contains(c.failed_to_search.items[i - 3], expected[i][0]);
+        assert_contains(c.failed_to_search.items[i - 3], expected[i][1]);
     }
     assert_file_equal(top, "file-03/gitaly/cpu.pb.gz", "no profile", 10);
     struct bundle_summary s = verify_copy(c.path, NULL);
@@ -553,15 +556,16 @@ static void only_an_allowed_signer_is_named(void **state)
     free(path);
 }
 
-/* Unpacks `from`, replaces one file by the text `p`, and packs the result as `to`. Returns its path, a new
+/* Unpacks `from`, replaces one file by `text`, and packs the result as `to`. Returns its path, a new
  * string. */
-static char *replace_file(const char *dir, const char *from, const char *to, const char *file, const char *p)
+static char *replace_file(const char *dir, const char *from, const char *to, const char *file,
+                          const char *text)
 {
     char *work = file_join(dir, "work"), *path = file_join(dir, to), *top = format_text("%s/b", work);
     RUN_PROGRAM("rm", "-rf", work);
     RUN_PROGRAM("mkdir", work);
     RUN_PROGRAM("tar", "xzf", from, "-C", work);
-    free(scratch_file(top, file, p, strlen(p)));
+    free(scratch_file(top, file, text, strlen(text)));
     RUN_PROGRAM("tar", "czf", path, "-C", work, "b/manifest.json", "b/manifest.json.sig", "b/README.md",
                 "b/file-03");
     free(work);
@@ -569,6 +573,7 @@ static char *replace_file(const char *dir, const char *from, const char *to, con
     return path;
 }
 
+/* Returns the bytes of a member as a new string. */
 static char *read_member(const char *dir, const char *bundle, const char *name)
 {
     char *work = file_join(dir, "look"), *path = format_text("%s/b/%s", work, name);
@@ -590,8 +595,8 @@ static void a_changed_copy_has_no_valid_signature(void **state)
     char *manifest = read_member(dir, one, "manifest.json"),
          *sig = read_member(dir, one, "manifest.json.sig");
     char *other_sig = read_member(dir, two, "manifest.json.sig"), *twice = format_text("%s%s", sig, sig);
-    char *where = strstr(manifest, "carol");
-    where[0] = 'd';
+    char *user = strstr(manifest, "carol");
+    user[0] = 'd';
     struct sshsig_signer by = {.key = key, .cancel_fd = -1};
     char *for_git = NULL, *right = read_member(dir, one, "manifest.json");
     assert_ok(sshsig_sign(&by, "git", str_of(right), &for_git, NULL), NULL);
@@ -599,7 +604,7 @@ static void a_changed_copy_has_no_valid_signature(void **state)
     for (int i = 0; i < 19999; i++)
         huge[i] = 'A';
     const struct {
-        const char *file, *p;
+        const char *file, *text;
         enum bundle_signature state;
         const char *why;
     } cases[] = {
@@ -613,7 +618,7 @@ static void a_changed_copy_has_no_valid_signature(void **state)
         {"manifest.json.sig", sig, BUNDLE_SIGNED, ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *path = replace_file(dir, one, "m.tar.gz", cases[i].file, cases[i].p);
+        char *path = replace_file(dir, one, "m.tar.gz", cases[i].file, cases[i].text);
         assert_signature(path, NULL, cases[i].state, NULL, cases[i].why);
         free(path);
     }

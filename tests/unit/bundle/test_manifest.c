@@ -207,9 +207,9 @@ static int write_readme(json_t *root, struct buf *ret, struct err *err)
 static void assert_equals_golden(const char *name, const char *got)
 {
     char *path = file_join(GOLDEN, name);
-    struct buf want = scratch_read(path);
-    assert_string_equal(got, buf_str(&want));
-    buf_release(&want);
+    struct buf expected = scratch_read(path);
+    assert_string_equal(got, buf_str(&expected));
+    buf_release(&expected);
     free(path);
 }
 
@@ -381,7 +381,8 @@ static int count_file(void *ctx, const struct file_entry *file, struct err *err)
     return 0;
 }
 
-/* Calls all functions that read a foreign manifest. */
+/* Calls all functions that read a foreign manifest. *ret_files is the number of files that the manifest
+ * lists. */
 static int read_foreign(const char *p, size_t n, size_t *ret_files, struct err *err)
 {
     json_t *root = NULL;
@@ -403,8 +404,9 @@ static void valid_foreign_manifests_are_read_and_invalid_ones_refused(void **sta
 {
     (void)state;
     static const struct {
-        const char *text, *msg; /* NULL: valid */
-        size_t files;
+        const char *text;
+        const char *msg; /* NULL: valid */
+        size_t files;    /* in a valid manifest */
     } cases[] = {
         {HEAD "\"hosts\": []}", NULL, 0},
         {HEAD "\"hosts\": [1, {}, {\"services\": 2}, {\"services\": [{\"items\": [null, \"x\"]}]}]}", NULL,
@@ -528,15 +530,15 @@ static json_t *manifest_of(size_t n_files)
 static void only_manifests_that_can_be_parsed_are_printed(void **state)
 {
     (void)state;
-    const size_t n[] = {MANIFEST_JSON_MAX_MEMORY / 300, MANIFEST_JSON_MAX_MEMORY / 240};
+    const size_t n_files[] = {MANIFEST_JSON_MAX_MEMORY / 300, MANIFEST_JSON_MAX_MEMORY / 240};
     for (size_t i = 0; i < 2; i++) {
         struct buf text = BUF_INIT(BUNDLE_MAX_MANIFEST);
         struct err err = ERR_INIT;
-        json_t *root = manifest_of(n[i]), *again = NULL;
-        int printed = manifest_json_print(root, &text, &err);
-        assert_int_equal(printed, i == 0 ? 0 : -1);
-        assert_int_equal(manifest_json_parse(text.data, text.len, &again, NULL), printed);
-        if (printed < 0) {
+        json_t *root = manifest_of(n_files[i]), *again = NULL;
+        int rc = manifest_json_print(root, &text, &err);
+        assert_int_equal(rc, i == 0 ? 0 : -1);
+        assert_int_equal(manifest_json_parse(text.data, text.len, &again, NULL), rc);
+        if (rc < 0) {
             assert_int_equal(err.kind, ERR_LIMIT);
             assert_string_equal(err.msg,
                                 "manifest.json is too large: it would take more than 234.9 MB of memory");
@@ -565,7 +567,7 @@ static void read_damaged(void *ctx, const struct damaged *s)
 {
     size_t files = 0, whole = *(const size_t *)ctx;
     int rc = read_foreign(s->p, s->n, &files, NULL);
-    /* After the last brace there is only the newline. */
+    /* The text stays valid without its last byte, a newline. */
     if (s->cut && s->n + 1 < whole)
         assert_int_equal(rc, -1);
 }
@@ -646,16 +648,16 @@ static void a_loaded_manifest_lacks_only_the_result_of_the_run(void **state)
     manifest_set_run(m, &synchronized_run);
     struct manifest *again = print_and_load(m);
     json_t *before = print_as_json(m), *after = print_as_json(again);
-    static const char *const ends[] = {"finished",    "interrupted",      "complete", "retries",
-                                       "deadline_ms", "deadline_reached", "budget"};
+    static const char *const result_keys[] = {"finished",    "interrupted",      "complete", "retries",
+                                              "deadline_ms", "deadline_reached", "budget"};
     assert_null(json_object_get(after, "finished"));
-    for (size_t i = 3; i < sizeof ends / sizeof *ends; i++) {
-        assert_non_null(json_object_get(before, ends[i]));
-        assert_null(json_object_get(after, ends[i]));
+    for (size_t i = 3; i < sizeof result_keys / sizeof *result_keys; i++) {
+        assert_non_null(json_object_get(before, result_keys[i]));
+        assert_null(json_object_get(after, result_keys[i]));
     }
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        json_object_del(before, ends[i]);
-        json_object_del(after, ends[i]);
+    for (size_t i = 0; i < sizeof result_keys / sizeof *result_keys; i++) {
+        json_object_del(before, result_keys[i]);
+        json_object_del(after, result_keys[i]);
     }
     assert_true(json_equal(before, after));
     assert_int_equal(manifest_count_files(again), 4);
@@ -681,20 +683,20 @@ static void unknown_keys_are_loaded_and_printed_again(void **state)
     buf_release(&text);
 }
 
-/* Lists the keys after `asked`, with the values of integers. */
+/* Lists the keys after `asked`, with the values of integers. The caller frees the list. */
 static char *keys_of(const struct manifest *m)
 {
     struct buf text = BUF_INIT(1000);
     json_t *root = print_as_json(m), *value;
     const char *key;
-    bool behind = false;
+    bool after_asked = false;
     json_object_foreach(root, key, value)
     {
-        if (behind)
+        if (after_asked)
             buf_addf(&text, " %s", key);
-        if (behind && json_is_integer(value))
+        if (after_asked && json_is_integer(value))
             buf_addf(&text, "=%d", (int)json_integer_value(value));
-        behind = behind || strcmp(key, "asked") == 0;
+        after_asked = after_asked || strcmp(key, "asked") == 0;
     }
     char *keys = strdup(buf_str(&text));
     buf_release(&text);
@@ -819,12 +821,13 @@ static json_t *host_json(const struct manifest *m, const char *name)
     return host;
 }
 
+/* Returns the printed service, a new reference. */
 static json_t *service_json(const struct manifest *m, const char *host, const char *name)
 {
-    json_t *of = host_json(m, host);
+    json_t *host_object = host_json(m, host);
     size_t at = (size_t)(require_service(m, host, name) - require_host(m, host)->services);
-    json_t *service = json_incref(json_array_get(json_object_get(of, "services"), at));
-    json_decref(of);
+    json_t *service = json_incref(json_array_get(json_object_get(host_object, "services"), at));
+    json_decref(host_object);
     return service;
 }
 
@@ -912,12 +915,12 @@ static void a_new_finding_of_a_host_replaces_only_findings_of_its_rule(void **st
     manifest_free(m);
 }
 
-/* Asserts whether README.md contains `what`. */
-static void assert_readme(const struct manifest *m, const char *what, bool expected)
+/* Asserts that README.md contains `part`, or does not contain it. */
+static void assert_readme(const struct manifest *m, const char *part, bool contained)
 {
     struct buf text = BUF_INIT(1 << 20);
     assert_int_equal(readme_write(m, &text, NULL), 0);
-    assert_int_equal(strstr(buf_str(&text), what) != NULL, expected);
+    assert_int_equal(strstr(buf_str(&text), part) != NULL, contained);
     buf_release(&text);
 }
 
@@ -978,7 +981,7 @@ static void a_complete_target_has_no_error(void **state)
     (void)state;
     const struct manifest_item heap = {
         .host = "h", .service = "lacks", .kind = "heap", .file = "h/lacks/heap.pb.gz", .sha256 = SHA_A};
-    for (size_t whole = 0; whole < 2; whole++) {
+    for (size_t complete = 0; complete < 2; complete++) {
         struct manifest *m = make_half_complete_host(), *again = print_and_load(m);
         struct manifest_planned_list left = {0};
         struct err err = ERR_INIT;
@@ -993,14 +996,14 @@ static void a_complete_target_has_no_error(void **state)
         assert_ok(manifest_list_planned_without_file(again, "h", "lacks", &left, &err), &err);
         assert_int_equal(left.n, 1);
         free(left.items);
-        if (whole)
+        if (complete)
             assert_ok(manifest_add_item(again, &heap, &err), &err);
-        assert_int_equal(manifest_has_all_items(again, "h", "lacks"), whole);
-        assert_ok(manifest_finish(again, START_TIME, false, whole, &err), &err);
-        assert_int_equal(require_host(again, "h")->error == NULL, whole);
+        assert_int_equal(manifest_has_all_items(again, "h", "lacks"), complete);
+        assert_ok(manifest_finish(again, START_TIME, false, complete, &err), &err);
+        assert_int_equal(require_host(again, "h")->error == NULL, complete);
         assert_readme(again, "\n### has\n", true);
-        assert_readme(again, "\n- h: down\n- h lacks: silent\n", !whole);
-        assert_int_equal(require_service(again, "h", "lacks")->error == NULL, whole);
+        assert_readme(again, "\n- h: down\n- h lacks: silent\n", !complete);
+        assert_int_equal(require_service(again, "h", "lacks")->error == NULL, complete);
         manifest_free(again);
         manifest_free(m);
     }
@@ -1088,7 +1091,8 @@ static void repeated_or_ungrouped_targets_are_refused(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *msg; /* NULL: valid */
+        const char *text;
+        const char *msg; /* NULL: valid */
     } cases[] = {
         {ASKED(""), NULL},
         {ASKED(TARGET("a", "s") ", " TARGET("a", "t") ", " TARGET("b", "s")), NULL},
@@ -1149,8 +1153,9 @@ static int compare_files(struct manifest *m, const struct workdir *w, struct buf
     return manifest_compare(m, &how, err);
 }
 
-static void add_stored(struct manifest *m, const struct workdir *w, const char *kind, const char *bytes,
-                       bool damaged)
+/* Adds an item, and writes its file: KIND.bin or KIND.bin.damaged in the work directory. */
+static void add_item_and_file(struct manifest *m, const struct workdir *w, const char *kind,
+                              const char *bytes, bool damaged)
 {
     char file[64], hex[SHA256_HEX];
     struct err err = ERR_INIT;
@@ -1170,6 +1175,7 @@ static void add_stored(struct manifest *m, const struct workdir *w, const char *
     free(scratch_file(workdir_path(w), file, bytes, strlen(bytes)));
 }
 
+/* Returns a text of the i-th file in the manifest; NULL: none. */
 static const char *field_of(const json_t *root, size_t i, const char *key)
 {
     return json_string_value(json_object_get(json_array_get(json_object_get(root, "files"), i), key));
@@ -1185,7 +1191,7 @@ static void changed_and_missing_files_are_reported(void **state)
     const char *dir = workdir_path(w);
     static const char *const kinds[] = {"good", "changed", "gone", "larger", "half"};
     for (size_t i = 0; i < 5; i++)
-        add_stored(m, w, kinds[i], "as it was", i == 4);
+        add_item_and_file(m, w, kinds[i], "as it was", i == 4);
     free(scratch_file(dir, "changed.bin", "other", 5));
     free(scratch_file(dir, "larger.bin", "small", 5));
     free(scratch_file(dir, "larger.bin.damaged", "larger one", 10));
@@ -1226,7 +1232,8 @@ static void changed_and_missing_files_are_reported(void **state)
 static void a_missing_file_is_reported_and_a_link_is_an_error(void **state)
 {
     static const struct {
-        const char *file, *msg; /* NULL: it is missing */
+        const char *file;
+        const char *msg; /* NULL: the file is reported as missing */
     } cases[] = {{"nowhere/x", NULL},
                  {"file/x", NULL},
                  {"loop/x", "loop is a symbolic link, and profgrab follows no links in this directory"}};
@@ -1255,8 +1262,6 @@ static void a_missing_file_is_reported_and_a_link_is_an_error(void **state)
     free(loop);
     workdir_free(w);
 }
-
-#define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 
 /* Hosts and services are added as they finish, and saved in the requested order. Those that were not
  * requested follow. */

@@ -27,25 +27,27 @@ int __wrap_reader_open(const char *path, struct age_identities *by, struct reade
     return __real_reader_open(path, by, ret, err);
 }
 
-static const char *name_of(size_t i)
+/* Returns the name of a member; valid until the next call. */
+static const char *name_of(size_t number)
 {
     static char name[32];
-    snprintf(name, sizeof name, "h/s/%zu", i);
+    snprintf(name, sizeof name, "h/s/%zu", number);
     return name;
 }
 
-/* A bundle of members "0" to "n - 1" of `size` bytes each: their number, then zeros. */
+/* Makes a bundle of `n` members of `size` bytes. Each contains its number as text, then zeros. Returns the
+ * bundle's path. */
 static char *make_bundle(const char *dir, size_t n, size_t size)
 {
     char *path = file_join(dir, "b.tar.gz"), *bytes = calloc(size + 1, 1), name[40];
     assert_non_null(path);
     assert_non_null(bytes);
     struct archive *a = tarball_new(path);
-    tarball_put(a, &(struct tarball){.path = "b/manifest.json"}, "{}", 2);
+    tarball_put(a, &(struct tarball_member){.path = "b/manifest.json"}, "{}", 2);
     for (size_t i = 0; i < n; i++) {
         snprintf(name, sizeof name, "b/%s", name_of(i));
         snprintf(bytes, size, "%zu", i);
-        tarball_put(a, &(struct tarball){.path = name}, bytes, size);
+        tarball_put(a, &(struct tarball_member){.path = name}, bytes, size);
     }
     tarball_end(a);
     free(bytes);
@@ -132,22 +134,22 @@ static void large_members_take_one_pass_in_the_archives_order(void **state)
 /* Each pass fills the cache, which has room for BUNDLE_CACHE_MAX bytes. */
 static void large_members_take_few_passes_in_any_order(void **state)
 {
-    size_t numbers[100], most = 100 * MB / BUNDLE_CACHE_MAX + 2;
+    size_t numbers[100], max_passes = 100 * MB / BUNDLE_CACHE_MAX + 2;
     char *path = make_bundle(*state, 100, MB);
     for (size_t i = 0; i < 100; i++)
         numbers[i] = 99 - i;
     size_t n = count_passes(path, numbers, 100, MB);
-    assert_in_range(n, 2, most);
+    assert_in_range(n, 2, max_passes);
     for (size_t step = 3; step < 100; step += 6) {
         for (size_t i = 0; i < 100; i++)
             numbers[i] = i * step % 100;
         n = count_passes(path, numbers, 100, MB);
-        assert_in_range(n, 1, most);
+        assert_in_range(n, 1, max_passes);
     }
     for (size_t i = 0; i < 100; i++)
         numbers[i] = i * i % 41;
     n = count_passes(path, numbers, 100, MB);
-    assert_in_range(n, 1, 2 * most);
+    assert_in_range(n, 1, 2 * max_passes);
     free(path);
 }
 
@@ -212,13 +214,13 @@ static void a_member_above_the_limit_is_refused(void **state)
 /* The members after the damage fail without further passes. */
 static void members_before_the_damage_are_read(void **state)
 {
-    size_t numbers[100], some = 0;
+    size_t numbers[100], partly_read = 0; /* cuts that leave some members readable */
     char *path = make_bundle(*state, 100, 1000);
     struct buf whole = scratch_read(path);
     for (size_t i = 0; i < 100; i++)
         numbers[i] = 99 - i;
     for (size_t cut = 1; cut < whole.len; cut += whole.len / 20) {
-        size_t good = 0;
+        size_t n_read = 0;
         free(scratch_file(*state, "b.tar.gz", whole.data, cut));
         struct bundle_members *m = open_members(path, numbers, 100);
         n_passes = 0;
@@ -227,16 +229,16 @@ static void members_before_the_damage_are_read(void **state)
             struct err err = ERR_INIT;
             int rc = bundle_members_read(m, name_of(numbers[i]), &bytes, &err);
             assert_true(rc == 0 || strstr(err.msg, "b.tar.gz"));
-            /* Backwards: after the first readable member, all are readable. */
-            assert_true(rc == 0 || good == 0);
-            good += rc == 0;
+            /* The order is backwards: all members after the first readable one are readable. */
+            assert_true(rc == 0 || n_read == 0);
+            n_read += rc == 0;
             buf_release(&bytes);
         }
-        assert_true(n_passes == 1 || good == 0);
-        some += good > 0 && good < 100;
+        assert_true(n_passes == 1 || n_read == 0);
+        partly_read += n_read > 0 && n_read < 100;
         bundle_members_free(m);
     }
-    assert_true(some > 5);
+    assert_true(partly_read > 5);
     buf_release(&whole);
     free(path);
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "bundle/bundle.h"
-#include "tests/unit/scratch.h"
+#include "tests/unit/unit.h"
 #include "base/banned.h"
 
 #define START_TIME INT64_C(1795247280000) /* 2026-11-21T07:48:00Z */
@@ -32,17 +32,6 @@ static void assert_name_refused(const char *output, const char *subject, enum er
     assert_null(w);
     assert_string_equal(err.msg, msg);
     assert_int_equal(err.kind, kind);
-}
-
-/* Formats a new string. */
-__attribute__((format(printf, 1, 2))) static char *format(const char *fmt, ...)
-{
-    char *s = NULL;
-    va_list ap;
-    va_start(ap, fmt);
-    assert_true(vasprintf(&s, fmt, ap) >= 0);
-    va_end(ap);
-    return s;
 }
 
 static void the_default_name_is_made_in_the_given_directory(void **state)
@@ -99,7 +88,7 @@ static void taken_chosen_names_are_refused(void **state)
 {
     const char *dir = *state;
     char *bundle = scratch_file(dir, "mine.tar.gz", "x", 1);
-    char *msg = format("%s exists already, and nothing is overwritten", bundle);
+    char *msg = format_text("%s exists already, and nothing is overwritten", bundle);
     assert_name_refused(bundle, "s", ERR_EXISTS, msg);
     assert_int_equal(scratch_count(dir), 1);
     free(msg);
@@ -107,9 +96,9 @@ static void taken_chosen_names_are_refused(void **state)
     char *other = file_join(dir, "other.tar.gz");
     workdir_free(make_workdir(other));
     char *partial = file_join(dir, "other.partial");
-    msg = format("%s exists already: the run that works in it has not ended, or was killed", partial);
+    msg = format_text("%s exists already: the run that works in it has not ended, or was killed", partial);
     assert_name_refused(other, "s", ERR_EXISTS, msg);
-    /* The directory may be of a grab or of `bundle create`, and only a grab can be resumed. */
+    /* A grab or `bundle create` made the directory, and only a grab can be resumed. */
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
     assert_int_equal(workdir_new(other, "s", START_TIME, &w, &err), -1);
@@ -164,22 +153,22 @@ static void outputs_that_cannot_be_created_are_refused(void **state)
 {
     const char *dir = *state;
     char *output = file_join(dir, "nowhere"), *file = scratch_file(dir, "file", "x", 1);
-    char *msg = format("output %s must be an existing directory or end in .tar.gz", output);
+    char *msg = format_text("output %s must be an existing directory or end in .tar.gz", output);
     assert_name_refused(output, "s", ERR_USAGE, msg);
     free(msg);
-    msg = format("output %s must be an existing directory or end in .tar.gz", file);
+    msg = format_text("output %s must be an existing directory or end in .tar.gz", file);
     assert_name_refused(file, "s", ERR_USAGE, msg);
     free(msg);
     assert_name_refused("", "s", ERR_USAGE, "output is empty");
 
     char *below = file_join(output, "x.tar.gz");
-    msg = format("cannot use the directory %s: No such file or directory", output);
+    msg = format_text("cannot use the directory %s: No such file or directory", output);
     assert_name_refused(below, "s", ERR_LOCAL_IO, msg);
     free(msg);
     free(below);
 
     below = file_join(file, "x.tar.gz");
-    msg = format("cannot use the directory %s: it is not a directory", file);
+    msg = format_text("cannot use the directory %s: it is not a directory", file);
     assert_name_refused(below, "s", ERR_LOCAL_IO, msg);
     free(msg);
     free(below);
@@ -193,10 +182,10 @@ static void outputs_with_invalid_names_are_refused(void **state)
     const char *const names[] = {".tar.gz", "a b.tar.gz", "-x.tar.gz", ".x.tar.gz", "\xc3\xa4.tar.gz"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *output = file_join(dir, names[i]);
-        char *msg =
-            format("the name of output %s must consist of letters, digits, \".\", \"_\" and \"-\" (at most "
-                   "200), beginning with a letter or digit",
-                   output);
+        char *msg = format_text(
+            "the name of output %s must consist of letters, digits, \".\", \"_\" and \"-\" (at most "
+            "200), beginning with a letter or digit",
+            output);
         assert_name_refused(output, "s", ERR_USAGE, msg);
         free(msg);
         free(output);
@@ -205,7 +194,7 @@ static void outputs_with_invalid_names_are_refused(void **state)
     assert_int_equal(scratch_count(dir), 0);
 }
 
-/* Root may write anywhere, so it acts as another user here. */
+/* Root may write anywhere, so a test that root runs acts as another user here. */
 static void the_error_names_an_unwritable_directory(void **state)
 {
     const char *dir = *state;
@@ -283,7 +272,7 @@ static void a_work_directory_is_locked_during_use(void **state)
     assert_int_equal(reopen_workdir(path, &again, &err), -1);
     assert_int_equal(err.kind, ERR_BUSY);
     workdir_free(w);
-    char *slashes = format("%s//", path);
+    char *slashes = format_text("%s//", path);
     assert_int_equal(reopen_workdir(slashes, &again, &err), 0);
     assert_string_equal(workdir_path(again), path);
     assert_string_equal(workdir_name(again), "profgrab-file-03-2026-11-21T07-48-00Z");
@@ -348,16 +337,16 @@ static void other_directories_are_refused(void **state)
     free(link);
 }
 
-/* Gives one file `n` names in the work directory, and one more elsewhere if `outside`. */
+/* Gives one file `n` names in the work directory, and one more in `dir` if `outside`. */
 static void make_hard_links(const char *work, const char *dir, int n, bool outside)
 {
     char *first = scratch_file(work, "name-0", "x", 1);
     for (int i = 1; i < n; i++) {
-        char *path = format("%s/name-%d", work, i);
+        char *path = format_text("%s/name-%d", work, i);
         assert_int_equal(link(first, path), 0);
         free(path);
     }
-    char *other = format("%s/other", dir);
+    char *other = format_text("%s/other", dir);
     if (outside)
         assert_int_equal(link(first, other), 0);
     free(other);
@@ -371,7 +360,7 @@ static void unsafe_entries_of_a_work_directory_are_refused(void **state)
     struct err err = ERR_INIT;
     struct workdir *w = NULL;
     static const struct {
-        int kind;
+        int type;
         const char *why;
     } cases[] = {{S_IFLNK, "host/service/entry in it is a symbolic link"},
                  {S_IFIFO, "host/service/entry in it is neither a file nor a directory"},
@@ -381,11 +370,11 @@ static void unsafe_entries_of_a_work_directory_are_refused(void **state)
     free(scratch_file(path, "manifest.json", "{}", 2));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         entry = file_join(deep, "entry");
-        if (cases[i].kind == S_IFLNK)
+        if (cases[i].type == S_IFLNK)
             assert_int_equal(symlink("service", entry), 0);
-        else if (cases[i].kind == S_IFIFO)
+        else if (cases[i].type == S_IFIFO)
             assert_int_equal(mkfifo(entry, 0600), 0);
-        else if (cases[i].kind == S_IFDIR)
+        else if (cases[i].type == S_IFDIR)
             assert_int_equal(mkdir(entry, 0700) || chmod(entry, 0777), 0);
         else
             free(scratch_file(deep, "entry", "x", 1)), assert_int_equal(chmod(entry, 0620), 0);
@@ -399,7 +388,7 @@ static void unsafe_entries_of_a_work_directory_are_refused(void **state)
     make_hard_links(deep, dir, 2, false);
     assert_int_equal(reopen_workdir(path, &w, &err), 0);
     workdir_free(w);
-    char *second = format("%s/name-1", deep), *third = format("%s/name-2", deep);
+    char *second = format_text("%s/name-1", deep), *third = format_text("%s/name-2", deep);
     assert_int_equal(link(second, third), 0);
     assert_open_refused(path, "in it has more than two names (hard links)");
     assert_int_equal(unlink(second) || unlink(third), 0);
@@ -428,8 +417,8 @@ static void too_deep_or_too_often_linked_work_directories_are_refused(void **sta
     assert_int_equal(file_remove(deep, NULL), 0);
     /* More pairs of hard links than the limit. */
     for (int i = 0; i <= 100; i++) {
-        char *one = format("pair-%d", i), *first = scratch_file(path, one, "x", 1),
-             *second = format("%s.part", first);
+        char *one = format_text("pair-%d", i), *first = scratch_file(path, one, "x", 1),
+             *second = format_text("%s.part", first);
         assert_int_equal(link(first, second), 0);
         free(one);
         free(first);
@@ -466,13 +455,13 @@ static void too_large_sparse_files_are_refused(void **state)
     free(path);
 }
 
-static void assert_opened_beside(const char *bundle, const char *output, const char *want)
+static void assert_opened_beside(const char *bundle, const char *output, const char *expected)
 {
     struct workdir *w = NULL;
     struct err err = ERR_INIT;
     if (workdir_new_beside(bundle, "inner", output, &w, &err) < 0)
         fail_msg("%s", err.msg);
-    assert_string_equal(workdir_bundle(w), want);
+    assert_string_equal(workdir_bundle(w), expected);
     assert_int_equal(file_remove(workdir_path(w), NULL), 0);
     workdir_free(w);
 }
@@ -496,8 +485,6 @@ static void a_bundle_gets_a_work_directory_beside_it(void **state)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
 }
-
-#define SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
 
 int main(void)
 {

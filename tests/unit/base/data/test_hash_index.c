@@ -15,42 +15,42 @@
 #include "base/banned.h"
 
 struct numbers {
-    struct hash_index f;
+    struct hash_index table;
     uint64_t *items;
     size_t n;
-    size_t comparisons;
+    size_t comparisons; /* calls of item_equals */
 };
 
 /* A number to find. */
 struct query {
     struct numbers *numbers;
-    uint64_t v;
+    uint64_t number;
 };
 
 static bool item_equals(const void *ctx, uint32_t index)
 {
     const struct query *q = ctx;
     q->numbers->comparisons++;
-    return q->numbers->items[index] == q->v;
+    return q->numbers->items[index] == q->number;
 }
 
-static uint32_t find_number(struct numbers *n, uint64_t v)
+static uint32_t find_number(struct numbers *n, uint64_t number)
 {
-    return hash_index_find(&n->f, hash_index_mix(hash_index_seed(&n->f), v), item_equals,
-                           &(struct query){n, v});
+    return hash_index_find(&n->table, hash_index_mix(hash_index_seed(&n->table), number), item_equals,
+                           &(struct query){n, number});
 }
 
-/* Adds the numbers at intervals of `step`, and finds each again. */
+/* Adds `count` multiples of `step` to a new table, and finds each again. */
 static void add_and_find_numbers(struct numbers *n, size_t count, uint64_t step)
 {
     struct err err = ERR_INIT;
     *n = (struct numbers){.items = calloc(count, sizeof *n->items)};
     assert_non_null(n->items);
     for (size_t i = 0; i < count; i++) {
-        uint64_t v = step * i;
-        assert_int_equal(find_number(n, v), HASH_INDEX_NONE);
-        n->items[n->n++] = v;
-        assert_ok(hash_index_add(&n->f, hash_index_mix(hash_index_seed(&n->f), v), &err), &err);
+        uint64_t number = step * i;
+        assert_int_equal(find_number(n, number), HASH_INDEX_NONE);
+        n->items[n->n++] = number;
+        assert_ok(hash_index_add(&n->table, hash_index_mix(hash_index_seed(&n->table), number), &err), &err);
     }
     for (size_t i = 0; i < count; i++)
         assert_int_equal(find_number(n, step * i), i);
@@ -60,7 +60,7 @@ static void add_and_find_numbers(struct numbers *n, size_t count, uint64_t step)
 static void numbers_release(struct numbers *n)
 {
     free(n->items);
-    hash_index_release(&n->f);
+    hash_index_release(&n->table);
 }
 
 static void numbers_with_equal_bits_are_found_in_one_comparison(void **state)
@@ -92,25 +92,26 @@ static uint64_t fnv_hash(const char *s)
     return h ^ h >> 32;
 }
 
-enum { CHOSEN = 500, CHOSEN_MASK = 1023 };
+/* The number of chosen names, and the bits of a hash that choose one of 1024 slots. */
+enum { CHOSEN = 500, SLOT_MASK = 1023 };
 
 /* Names whose searches all begin at one slot of a table without a seed. */
 static void choose_names(char names[CHOSEN][16])
 {
     for (unsigned i = 0, n = 0; n < CHOSEN; i++) {
         snprintf(names[n], sizeof names[n], "Host-%u", i);
-        n += (fnv_hash(names[n]) & CHOSEN_MASK) == 0;
+        n += (fnv_hash(names[n]) & SLOT_MASK) == 0;
     }
 }
 
-/* Counts the different slots at which the names' searches begin. */
+/* Counts the different slots at which the searches for the names begin. */
 static size_t count_slots(const struct name_map *t)
 {
-    static bool seen[CHOSEN_MASK + 1];
+    static bool seen[SLOT_MASK + 1];
     size_t n = 0;
     memset(seen, 0, sizeof seen);
     for (size_t i = 0; i < t->by_name.n_slots; i++) {
-        bool *is_seen = &seen[t->by_name.slots[i].hash & CHOSEN_MASK];
+        bool *is_seen = &seen[t->by_name.slots[i].hash & SLOT_MASK];
         n += t->by_name.slots[i].index_plus_1 && !*is_seen;
         *is_seen = *is_seen || t->by_name.slots[i].index_plus_1;
     }
@@ -159,8 +160,8 @@ static void each_process_has_its_own_seeds(void **state)
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        struct hash_index f = {0};
-        uint64_t seed = hash_index_seed(&f);
+        struct hash_index table = {0};
+        uint64_t seed = hash_index_seed(&table);
         _exit(write(fds[1], &seed, sizeof seed) == sizeof seed ? 0 : 1);
     }
     fd_close(&fds[1]);
@@ -183,17 +184,17 @@ static void texts_that_differ_have_different_hashes(void **state)
 
 static void a_reserved_table_does_not_grow(void **state)
 {
-    struct hash_index f = {0};
+    struct hash_index table = {0};
     struct err err = ERR_INIT;
     (void)state;
-    assert_ok(hash_index_reserve(&f, 1000, &err), &err);
-    size_t slots = f.n_slots;
+    assert_ok(hash_index_reserve(&table, 1000, &err), &err);
+    size_t slots = table.n_slots;
     for (uint64_t i = 0; i < 1000; i++)
-        assert_ok(hash_index_add(&f, hash_index_mix(hash_index_seed(&f), i), &err), &err);
-    assert_int_equal(f.n_slots, slots);
-    assert_refused(hash_index_reserve(&f, HASH_INDEX_NONE, &err), &err, ERR_FAILED,
+        assert_ok(hash_index_add(&table, hash_index_mix(hash_index_seed(&table), i), &err), &err);
+    assert_int_equal(table.n_slots, slots);
+    assert_refused(hash_index_reserve(&table, HASH_INDEX_NONE, &err), &err, ERR_FAILED,
                    "more than 4294967294 entries in one table");
-    hash_index_release(&f);
+    hash_index_release(&table);
 }
 
 int main(void)

@@ -17,6 +17,7 @@
 
 #define REPEATS 20000
 
+/* Bytes: at the moment, and at most since the start of a parse. */
 static size_t allocated, max_allocated;
 
 /* Counts each block with the eight bytes that malloc adds to it. */
@@ -119,11 +120,11 @@ static void the_memory_estimate_covers_large_objects_and_long_texts(void **state
     buf_release(&escaped);
 }
 
-static void assert_parse_refused(const struct json_limits *form, const char *text, const char *message)
+static void assert_parse_refused(const struct json_limits *limits, const char *text, const char *message)
 {
     struct err err = ERR_INIT;
     json_t *root = NULL;
-    assert_int_equal(json_parse(form, text, strlen(text), &root, &err), -1);
+    assert_int_equal(json_parse(limits, text, strlen(text), &root, &err), -1);
     assert_null(root);
     assert_int_equal(err.kind, ERR_FAILED);
     assert_string_equal(err.msg, message);
@@ -132,20 +133,21 @@ static void assert_parse_refused(const struct json_limits *form, const char *tex
 static void texts_beyond_the_size_memory_or_depth_limit_are_refused(void **state)
 {
     (void)state;
-    const struct json_limits form = {.what = "it", .max_bytes = 20, .max_memory = 1000, .max_depth = 2};
+    const struct json_limits limits = {.what = "it", .max_bytes = 20, .max_memory = 1000, .max_depth = 2};
     json_t *root = NULL;
-    assert_int_equal(json_parse(&form, "[[1],{\"]\":2}]", 13, &root, NULL), 0);
+    assert_int_equal(json_parse(&limits, "[[1],{\"]\":2}]", 13, &root, NULL), 0);
     json_decref(root);
-    assert_parse_refused(&form, "[0,0,0,0,0,0,0,0,0,0]", "it is larger than 20 B");
-    assert_parse_refused(&form, "[[[]]]", "it is nested deeper than 2 levels");
-    assert_parse_refused(&form, "[{},{},{},{}]", "it is too large: it would take more than 1.0 kB of memory");
-    assert_parse_refused(&form, "1", "it is malformed: line 1: '[' or '{' expected near '1'");
-    assert_parse_refused(&form, "{\"a\":1,\"a\":2}",
+    assert_parse_refused(&limits, "[0,0,0,0,0,0,0,0,0,0]", "it is larger than 20 B");
+    assert_parse_refused(&limits, "[[[]]]", "it is nested deeper than 2 levels");
+    assert_parse_refused(&limits, "[{},{},{},{}]",
+                         "it is too large: it would take more than 1.0 kB of memory");
+    assert_parse_refused(&limits, "1", "it is malformed: line 1: '[' or '{' expected near '1'");
+    assert_parse_refused(&limits, "{\"a\":1,\"a\":2}",
                          "it is malformed: line 1: duplicate object key near '\"a\"'");
-    assert_parse_refused(&form, "", "it is malformed: line 1: '[' or '{' expected near end of file");
-    assert_parse_refused(&form, "[\"\\", "it is malformed: line 1: invalid escape near '\"\\'");
+    assert_parse_refused(&limits, "", "it is malformed: line 1: '[' or '{' expected near end of file");
+    assert_parse_refused(&limits, "[\"\\", "it is malformed: line 1: invalid escape near '\"\\'");
     assert_parse_refused(&(struct json_limits){.what = "it"}, "[]", "it is larger than 0 B");
-    struct json_limits short_texts = form;
+    struct json_limits short_texts = limits;
     short_texts.max_text = 4;
     assert_int_equal(json_parse(&short_texts, "[\"abc\",1234]", 12, &root, NULL), 0);
     json_decref(root);

@@ -14,8 +14,8 @@ static void valid_utf8_is_decoded_and_invalid_utf8_refused(void **state)
 {
     static const struct {
         const char *text;
-        size_t length;
-        uint32_t c;
+        size_t length;       /* of the first character; 0: invalid */
+        uint32_t code_point; /* 0: invalid */
     } cases[] = {
         {"a", 1, 'a'},
         {"\xc3\xa9", 2, 0xe9},
@@ -31,13 +31,13 @@ static void valid_utf8_is_decoded_and_invalid_utf8_refused(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        uint32_t c = 0;
-        assert_int_equal(text_decode(cases[i].text, strlen(cases[i].text), &c), cases[i].length);
-        assert_int_equal(c, cases[i].c);
+        uint32_t code_point = 0;
+        assert_int_equal(text_decode(cases[i].text, strlen(cases[i].text), &code_point), cases[i].length);
+        assert_int_equal(code_point, cases[i].code_point);
     }
 }
 
-static void assert_shown_as(const char *src, size_t n, const char *wanted)
+static void assert_shown_as(const char *src, size_t n, const char *expected)
 {
     char dst[256];
     /* Exactly n bytes, so that a sanitizer reports reading beyond them. */
@@ -45,10 +45,10 @@ static void assert_shown_as(const char *src, size_t n, const char *wanted)
     assert_non_null(copy);
     memcpy(copy, src, n);
     assert_ptr_equal(text_printable(dst, sizeof dst, copy, n), dst);
-    assert_string_equal(dst, wanted);
+    assert_string_equal(dst, expected);
     free(copy);
 }
-#define ASSERT_SHOWN(src, wanted) assert_shown_as(src, sizeof(src) - 1, wanted)
+#define ASSERT_SHOWN(src, expected) assert_shown_as(src, sizeof(src) - 1, expected)
 
 static void printable_text_is_unchanged(void **state)
 {
@@ -154,10 +154,10 @@ static void any_byte_in_a_text_is_made_printable(void **state)
     (void)state;
     static const char good[] = "a \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80.";
     for (size_t at = 0; at < sizeof good - 1; at++) {
-        for (int v = 0; v < 256; v++) {
+        for (int byte = 0; byte < 256; byte++) {
             char src[sizeof good], dst[64], again[64];
             memcpy(src, good, sizeof good);
-            src[at] = (char)v;
+            src[at] = (char)byte;
             text_printable(dst, sizeof dst, src, sizeof good - 1);
             text_printable(again, sizeof again, dst, strlen(dst));
             assert_string_equal(again, dst);
@@ -289,15 +289,15 @@ static void byte_counts_are_formatted(void **state)
     }
 }
 
-static void assert_suggestion(const char *wanted, const char *text)
+static void assert_suggestion(const char *typed, const char *expected)
 {
     static const char *const known[] = {"cpu",           "heap",  "allocs", "goroutines",
                                         "goroutineleak", "mutex", "block"};
     char dst[200];
-    struct nearest near = NEAREST_INIT(wanted);
+    struct nearest near = NEAREST_INIT(typed);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         nearest_add(&near, known[i]);
-    assert_string_equal(nearest_text(&near, dst, sizeof dst), text);
+    assert_string_equal(nearest_text(&near, dst, sizeof dst), expected);
 }
 
 static void misspelled_names_get_suggestions(void **state)
@@ -353,7 +353,7 @@ static void times_are_formatted(void **state)
 static void times_in_utc_are_parsed_and_others_refused(void **state)
 {
     (void)state;
-    static const char *const none[] = {
+    static const char *const bad[] = {
         "",
         "2026-11-21",
         "2026-11-21T07:48:00",
@@ -364,8 +364,8 @@ static void times_in_utc_are_parsed_and_others_refused(void **state)
         "2026-13-21T07:48:00Z",
     };
     int64_t when = 7;
-    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-        assert_int_equal(clock_parse(none[i], &when), -1);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(clock_parse(bad[i], &when), -1);
     assert_int_equal(when, 7);
     assert_int_equal(clock_parse("2026-11-21T07:48:00Z", &when), 0);
     assert_true(when == INT64_C(1795247280000));
