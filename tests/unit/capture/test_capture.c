@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -66,9 +67,10 @@ static void *serve_connection(void *ctx)
         request[n] = '\0';
     }
     if (strncmp(request, "GET /never", 10) == 0)
-        fd_wait(c->fd, 1, clock_deadline(LONG_MS), c->server->stopped[0], NULL); /* until the client closes */
+        fd_wait(c->fd, POLLIN, clock_deadline(LONG_MS), c->server->stopped[0],
+                NULL); /* until the client closes */
     else if (strncmp(request, "GET /late", 9) == 0 &&
-             fd_wait(c->server->released[0], 1, clock_deadline(LONG_MS), -1, NULL) == 0)
+             fd_wait(c->server->released[0], POLLIN, clock_deadline(LONG_MS), -1, NULL) == 0)
         send_page(c->fd, "text/plain", "late");
     else if (strncmp(request, "GET /debug/pprof/ ", 18) == 0)
         send_page(c->fd, "text/html", index_page);
@@ -85,7 +87,7 @@ static void *accept_connections(void *ctx)
     pthread_t threads[64];
     size_t n = 0;
     while (n < sizeof threads / sizeof *threads &&
-           fd_wait(s->fd, 1, clock_deadline(6 * LONG_MS), s->stopped[0], NULL) == 0) {
+           fd_wait(s->fd, POLLIN, clock_deadline(6 * LONG_MS), s->stopped[0], NULL) == 0) {
         struct connection *c = calloc(1, sizeof *c);
         if (!c)
             break;
@@ -137,7 +139,8 @@ struct capture_case {
     char *output;
     int cancel[2];
     const char *cancel_at; /* the kind of the item during which the capture is cancelled; NULL: none */
-    atomic_uint events, begun, items, bundled;
+    atomic_uint events;    /* the number of events */
+    atomic_uint begun, items, bundled; /* the numbers of events of three kinds */
     struct capture_outcome outcome;
     struct err err;
     pthread_t thread;
@@ -213,10 +216,10 @@ static char *read_manifest(const char *bundle)
 
 /* ---- output ------------------------------------------------------------------------------------------ */
 
-/* Redirects standard output and stderr to a file. */
+/* Standard output and stderr, redirected to a file. */
 struct redirection {
-    int saved[2];
-    char *path;
+    int saved[2]; /* duplicates of the original descriptors */
+    char *path;   /* of the file */
 };
 
 static void redirection_begin(struct redirection *s, const char *dir)
@@ -370,7 +373,7 @@ static void a_capture_that_cannot_begin_has_an_error(void **state)
 static struct {
     atomic_bool armed; /* the next save of `thread` waits */
     pthread_t thread;
-    atomic_uint waiting; /* the number of saves that waited */
+    atomic_uint waits;   /* the number of saves that waited */
     int arrived[2];      /* a pipe; readable: the other item has arrived */
     atomic_bool in_time; /* the other item arrived while the save waited */
     struct server *late; /* answers /late once the save waits */
@@ -382,9 +385,9 @@ int __wrap_manifest_save_text(const struct buf *text, const struct workdir *w, s
 {
     if (disk.armed && pthread_equal(disk.thread, pthread_self())) {
         disk.armed = false;
-        disk.waiting++;
+        disk.waits++;
         fd_pipe_wake(disk.late->released[1]);
-        if (fd_wait(disk.arrived[0], 1, clock_deadline(LONG_MS), -1, NULL) == 0)
+        if (fd_wait(disk.arrived[0], POLLIN, clock_deadline(LONG_MS), -1, NULL) == 0)
             disk.in_time = true;
     }
     return __real_manifest_save_text(text, w, err);
@@ -403,7 +406,7 @@ static void on_saving_event(void *ctx, const struct capture_event *e)
     }
 }
 
-/* The capture saves the manifest before the timed profile. */
+/* The capture saves the manifest before it requests the timed profile: this save is slow. */
 static void a_slow_disk_delays_no_other_item(void **state)
 {
     struct server early, late;
@@ -428,7 +431,7 @@ static void a_slow_disk_delays_no_other_item(void **state)
     capture_run(&request, &observer, s.cancel[0], &s.outcome, &s.err);
     server_stop(&early);
     server_stop(&late);
-    assert_int_equal(disk.waiting, 1);
+    assert_int_equal(disk.waits, 1);
     assert_true(disk.in_time);
     assert_true(capture_is_complete(&s.outcome));
     case_end(&s);

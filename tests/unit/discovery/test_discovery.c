@@ -33,7 +33,8 @@ static int read_in_pieces(enum source_kind kind, size_t piece, const char *p, si
     return rc;
 }
 
-/* Checks `job host port scheme;` of each target, and the notes. */
+/* `expected` has `job host port; ` or `job host port https; ` for each target, then the notes in
+ * parentheses. */
 static void assert_targets(const struct discovered *found, const char *expected)
 {
     struct buf b = BUF_INIT(65536);
@@ -224,7 +225,7 @@ static void secrets_are_masked_in_jobs_and_notes(void **state)
     free(secret);
 }
 
-/* Checks the labels of each target: `host port: NAME=VALUE ...;`. */
+/* `expected` has `host port: NAME=VALUE ...; ` of each target. */
 static void assert_labels(const struct discovered *found, const char *expected)
 {
     struct buf b = BUF_INIT(65536);
@@ -543,7 +544,7 @@ static void assert_config_refused(const char *text, const char *message)
     discovered_release(&found);
 }
 
-/* Only what the user or the configuration wrote is a pattern; the directory before it is taken literally. */
+/* Only the text that the user or the configuration wrote is a pattern. The directory before it is literal. */
 static void a_directory_with_glob_characters_is_no_pattern(void **state)
 {
     static const char text[] =
@@ -551,7 +552,7 @@ static void a_directory_with_glob_characters_is_no_pattern(void **state)
     static const char groups[] = "[{targets: [h:1]}]";
     static const char *const names[] = {"[x]", "a*b?", "back\\slash", "[", "~"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct discovered found = {0}, g = {0};
+        struct discovered found = {0}, matched = {0};
         struct err err = ERR_INIT;
         char *dir = file_join(*state, names[i]);
         assert_int_equal(mkdir(dir, 0700), 0);
@@ -561,10 +562,10 @@ static void a_directory_with_glob_characters_is_no_pattern(void **state)
         assert_int_equal(found.notes.n, 0);
         assert_int_equal(found.n, 2);
         struct source source = {.kind = SOURCE_FILE_SD, .url_or_path = place, .n_literal = strlen(dir)};
-        assert_ok(discovered_read(&source, &g, &err), &err);
-        assert_int_equal(g.n, 1);
+        assert_ok(discovered_read(&source, &matched, &err), &err);
+        assert_int_equal(matched.n, 1);
         discovered_release(&found);
-        discovered_release(&g);
+        discovered_release(&matched);
         free(place);
         free(sd);
         free(dir);
@@ -624,46 +625,46 @@ struct setup {
 
 static struct setup *make_setup(const char *entries)
 {
-    struct setup *w = calloc(1, sizeof *w);
-    assert_non_null(w);
-    w->inventory = inventory_of(entries);
-    w->discovery = (struct discovery)DISCOVERY_INIT(w->inventory, &w->targets);
-    return w;
+    struct setup *setup = calloc(1, sizeof *setup);
+    assert_non_null(setup);
+    setup->inventory = inventory_of(entries);
+    setup->discovery = (struct discovery)DISCOVERY_INIT(setup->inventory, &setup->targets);
+    return setup;
 }
 
-static void setup_free(struct setup *w)
+static void setup_free(struct setup *setup)
 {
-    discovery_release(&w->discovery);
-    targets_release(&w->targets);
-    inventory_free(w->inventory);
-    free(w);
+    discovery_release(&setup->discovery);
+    targets_release(&setup->targets);
+    inventory_free(setup->inventory);
+    free(setup);
 }
 
 /* Adds these groups as the answer of the inventory's source with index i. */
-static int discover_groups(struct setup *w, size_t i, const char *groups, struct discovered_counts *ret,
+static int discover_groups(struct setup *setup, size_t i, const char *groups, struct discovered_counts *ret,
                            struct err *err)
 {
     size_t n = 0;
     struct discovered found = {0};
     struct source_use *use = NULL;
-    const struct source *const *sources = inventory_sources(w->inventory, &n);
+    const struct source *const *sources = inventory_sources(setup->inventory, &n);
     assert_true(i < n);
     assert_ok(read_in_pieces(SOURCE_HTTP_SD, 100, groups, strlen(groups), &found, err), err);
-    assert_ok(targets_use_source(&w->targets, sources[i], &use, err), err);
-    int rc = discovery_add(&w->discovery, use, &found, ret, err);
+    assert_ok(targets_use_source(&setup->targets, sources[i], &use, err), err);
+    int rc = discovery_add(&setup->discovery, use, &found, ret, err);
     discovered_release(&found);
     return rc;
 }
 
-/* Checks `host/service destination:port path;` of each service. */
-static void assert_services(const struct setup *w, const char *expected)
+/* `expected` has `host/service destination:port path; ` of each service. */
+static void assert_services(const struct setup *setup, const char *expected)
 {
     size_t n = 0;
     struct buf b = BUF_INIT(65536);
-    const struct host *const *hosts = inventory_hosts(w->inventory, &n);
+    const struct host *const *hosts = inventory_hosts(setup->inventory, &n);
     const struct service *s;
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; (s = targets_service_at(&w->targets, hosts[i], k)); k++)
+        for (size_t k = 0; (s = targets_service_at(&setup->targets, hosts[i], k)); k++)
             buf_addf(&b, "%s/%s %s:%u %s; ", hosts[i]->name, s->name, s->host, s->port, s->path);
     assert_string_equal(buf_str(&b), expected);
     buf_release(&b);
@@ -672,19 +673,19 @@ static void assert_services(const struct setup *w, const char *expected)
 static void assert_discovered(const char *entry, const char *groups, struct discovered_counts expected,
                               const char *services)
 {
-    struct setup *w = make_setup(entry);
+    struct setup *setup = make_setup(entry);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
-    assert_ok(discover_groups(w, 0, groups, &d, &err), &err);
-    assert_ok(discovery_finish(&w->discovery, &err), &err);
-    assert_services(w, services);
+    assert_ok(discover_groups(setup, 0, groups, &d, &err), &err);
+    assert_ok(discovery_finish(&setup->discovery, &err), &err);
+    assert_services(setup, services);
     assert_int_equal(d.n, expected.n);
     assert_int_equal(d.with_host, expected.with_host);
     assert_int_equal(d.in_inventory, expected.in_inventory);
     assert_int_equal(d.loopback, expected.loopback);
     assert_int_equal(d.unmatched, expected.unmatched);
     assert_int_equal(d.withheld, expected.withheld);
-    setup_free(w);
+    setup_free(setup);
 }
 
 #define ANY "  - http_sd: http://x.example/\n"
@@ -761,14 +762,14 @@ static void targets_on_loopback_belong_to_the_sources_host(void **state)
                       "[{\"targets\":[\"127.0.0.1:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"a\"}}]",
                       (struct discovered_counts){.n = 2, .with_host = 1, .loopback = 1},
                       "file-03/a file-03.example:2 /debug/pprof; " OF_INVENTORY);
-    struct setup *w = make_setup(ANY);
+    struct setup *setup = make_setup(ANY);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
-    assert_refused(discover_groups(w, 0, groups, &d, &err), &err, ERR_USAGE,
+    assert_refused(discover_groups(setup, 0, groups, &d, &err), &err, ERR_USAGE,
                    "the source's targets are on loopback (127.0.0.1 port 6060, job \"a\"), and its entry "
                    "does not name their host");
     assert_contains(err.hint, "add `host: NAME`");
-    setup_free(w);
+    setup_free(setup);
 }
 
 /* Names do not depend on the order of the targets. */
@@ -793,17 +794,19 @@ static void several_ports_of_one_job_have_names_with_ports(void **state)
         "/debug/pprof; file-03/a-9-99 file-03.example:99 /debug/pprof; " OF_INVENTORY);
 }
 
-static void assert_selected(struct setup *w, const char *hosts, const char *services, const char *expected)
+/* `services` NULL: all. `expected` has `host/service:port ` of each selected target, then `error | hint`. */
+static void assert_selected(struct setup *setup, const char *hosts, const char *services,
+                            const char *expected)
 {
     struct selection sel = {0};
-    struct targets *t = &w->targets;
+    struct targets *t = &setup->targets;
     size_t from = t->n;
     struct err err = ERR_INIT;
     struct buf b = BUF_INIT(4096);
     assert_ok(strlist_split(&sel.hosts, hosts, &err), &err);
     if (services)
         assert_ok(strlist_split(&sel.services, services, &err), &err);
-    int rc = inventory_select(w->inventory, &sel, t, &err);
+    int rc = inventory_select(setup->inventory, &sel, t, &err);
     for (size_t i = from; i < t->n; i++)
         buf_addf(&b, "%s/%s:%u ", t->items[i].host->name, t->items[i].service->name,
                  t->items[i].service->port);
@@ -818,41 +821,41 @@ static void assert_selected(struct setup *w, const char *hosts, const char *serv
 static void discovered_services_are_selected_by_name(void **state)
 {
     (void)state;
-    struct setup *w = make_setup("  - { http_sd: 'http://x/', service: gitaly }\n" ANY);
+    struct setup *setup = make_setup("  - { http_sd: 'http://x/', service: gitaly }\n" ANY);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
     assert_ok(
-        discover_groups(w, 0, "[{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"]}]", &d, &err),
+        discover_groups(setup, 0, "[{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"]}]", &d, &err),
         &err);
     assert_ok(
-        discover_groups(w, 1, "[{\"targets\":[\"10.0.0.4:7\"],\"labels\":{\"job\":\"web\"}}]", &d, &err),
+        discover_groups(setup, 1, "[{\"targets\":[\"10.0.0.4:7\"],\"labels\":{\"job\":\"web\"}}]", &d, &err),
         &err);
-    assert_ok(discovery_finish(&w->discovery, &err), &err);
-    assert_selected(w, "file-03", NULL, "file-03/gitaly-1:1 file-03/gitaly-2:2 ");
-    assert_selected(w, "file-03", "gitaly", "file-03/gitaly-1:1 file-03/gitaly-2:2 ");
-    assert_selected(w, "file-03", "gitaly-2,gitaly", "file-03/gitaly-2:2 file-03/gitaly-1:1 ");
-    assert_selected(w, "file-04", NULL, "file-04/gitaly:9236 file-04/web:7 ");
-    assert_selected(w, "six", "gitaly", "six/gitaly:9236 ");
-    assert_selected(w, "six", "web",
+    assert_ok(discovery_finish(&setup->discovery, &err), &err);
+    assert_selected(setup, "file-03", NULL, "file-03/gitaly-1:1 file-03/gitaly-2:2 ");
+    assert_selected(setup, "file-03", "gitaly", "file-03/gitaly-1:1 file-03/gitaly-2:2 ");
+    assert_selected(setup, "file-03", "gitaly-2,gitaly", "file-03/gitaly-2:2 file-03/gitaly-1:1 ");
+    assert_selected(setup, "file-04", NULL, "file-04/gitaly:9236 file-04/web:7 ");
+    assert_selected(setup, "six", "gitaly", "six/gitaly:9236 ");
+    assert_selected(setup, "six", "web",
                     "host \"six\" has no service \"web\": sources list this service only for other hosts | "
                     "--exclude six skips "
                     "the host; `profgrab hosts` shows the services of each host");
-    assert_string_equal(targets_discovered_name(&w->targets, 0), "gitaly-1");
-    assert_string_equal(targets_discovered_name(&w->targets, 1), "gitaly-2");
-    assert_string_equal(targets_discovered_name(&w->targets, 2), "web");
-    assert_null(targets_discovered_name(&w->targets, 3));
-    assert_selected(w, "file-04", "wob", "unknown service \"wob\" | did you mean \"web\"?");
+    assert_string_equal(targets_discovered_name(&setup->targets, 0), "gitaly-1");
+    assert_string_equal(targets_discovered_name(&setup->targets, 1), "gitaly-2");
+    assert_string_equal(targets_discovered_name(&setup->targets, 2), "web");
+    assert_null(targets_discovered_name(&setup->targets, 3));
+    assert_selected(setup, "file-04", "wob", "unknown service \"wob\" | did you mean \"web\"?");
     size_t n = 0;
-    assert_ok(
-        targets_note_failed_source(&w->targets, inventory_sources(w->inventory, &n)[0], "no answer", &err),
-        &err);
+    assert_ok(targets_note_failed_source(&setup->targets, inventory_sources(setup->inventory, &n)[0],
+                                         "no answer", &err),
+              &err);
     assert_selected(
-        w, "six", NULL,
+        setup, "six", NULL,
         "host \"six\" has no services | the service may be in a source that failed: http_sd: no answer");
     assert_selected(
-        w, "file-04", "wob",
+        setup, "file-04", "wob",
         "unknown service \"wob\" | the service may be in a source that failed: http_sd: no answer");
-    setup_free(w);
+    setup_free(setup);
 }
 
 /* Services of a job with several ports are named JOB-PORT. If such a name is also the name of a job, the
@@ -860,22 +863,22 @@ static void discovered_services_are_selected_by_name(void **state)
 static void names_that_look_like_a_numbered_name_get_ports_too(void **state)
 {
     (void)state;
-    struct setup *w = make_setup("  - { http_sd: 'http://x/' }\n" ANY);
+    struct setup *setup = make_setup("  - { http_sd: 'http://x/' }\n" ANY);
     struct discovered_counts d = {0};
     struct err err = ERR_INIT;
     assert_ok(
         discover_groups(
-            w, 0,
+            setup, 0,
             "[{\"targets\":[\"file-03.example:1\",\"file-03.example:7\"],\"labels\":{\"job\":\"web\"}},"
             "{\"targets\":[\"file-03.example:1\",\"file-03.example:2\"],\"labels\":{\"job\":\"web-1\"}},"
             "{\"targets\":[\"file-03.example:9\"],\"labels\":{\"job\":\"web-1-2\"}}]",
             &d, &err),
         &err);
-    assert_ok(discovery_finish(&w->discovery, &err), &err);
+    assert_ok(discovery_finish(&setup->discovery, &err), &err);
     assert_selected(
-        w, "file-03", NULL,
+        setup, "file-03", NULL,
         "file-03/web-1:1 file-03/web-7:7 file-03/web-1-1:1 file-03/web-1-2:2 file-03/web-1-2-9:9 ");
-    setup_free(w);
+    setup_free(setup);
 }
 
 /* ---- entries of the inventory ------------------------------------------------------------------------ */
@@ -929,12 +932,12 @@ static void invalid_discovery_entries_are_refused(void **state)
                          "inv.yaml:13:5: source \"a\" is defined twice, first in line 12", "");
 }
 
-static void assert_source_url(struct setup *w, const char *text, const char *host, unsigned port,
+static void assert_source_url(struct setup *setup, const char *text, const char *host, unsigned port,
                               const char *path)
 {
     struct source_use *use = NULL;
     struct err err = ERR_INIT;
-    assert_ok(targets_find_source(w->inventory, &w->targets, text, &use, &err), &err);
+    assert_ok(targets_find_source(setup->inventory, &setup->targets, text, &use, &err), &err);
     const struct source *s = use->source;
     assert_string_equal(s->endpoint->host, host);
     assert_int_equal(s->endpoint->port, port);
@@ -947,38 +950,40 @@ static void each_source_is_used_once_and_has_a_name(void **state)
     size_t n = 0;
     struct source_use *use = NULL, *again = NULL;
     struct err err = ERR_INIT;
-    struct setup *w = make_setup("  - prometheus: https://p.example/prom/\n  - prometheus: http://p:9090\n"
-                                 "  - { prometheus: 'http://q', name: q, max_age: 1h }\n"
-                                 "  - { parca: tests/unit/../unit/unit.h, host: six }\n");
-    const struct source *const *all = inventory_sources(w->inventory, &n);
+    struct setup *setup =
+        make_setup("  - prometheus: https://p.example/prom/\n  - prometheus: http://p:9090\n"
+                   "  - { prometheus: 'http://q', name: q, max_age: 1h }\n"
+                   "  - { parca: tests/unit/../unit/unit.h, host: six }\n");
+    const struct source *const *all = inventory_sources(setup->inventory, &n);
     assert_int_equal(n, 4);
     assert_string_equal(all[0]->name, "prometheus");
     assert_string_equal(all[1]->name, "prometheus-2");
     assert_int_equal(all[2]->max_age_ms, 3600000);
-    assert_source_url(w, "prometheus", "p.example", 443, "/prom/api/v1/targets?state=active");
-    assert_source_url(w, "prometheus:http://p:9090", "p", 9090, "/api/v1/targets?state=active");
-    assert_source_url(w, "q", "q", 80, "/api/v1/targets?state=active");
+    assert_source_url(setup, "prometheus", "p.example", 443, "/prom/api/v1/targets?state=active");
+    assert_source_url(setup, "prometheus:http://p:9090", "p", 9090, "/api/v1/targets?state=active");
+    assert_source_url(setup, "q", "q", 80, "/api/v1/targets?state=active");
     /* The fourth entry names the same file. */
-    assert_ok(targets_find_source(w->inventory, &w->targets, "parca:tests/unit/unit.h", &use, &err), &err);
+    assert_ok(targets_find_source(setup->inventory, &setup->targets, "parca:tests/unit/unit.h", &use, &err),
+              &err);
     assert_ptr_equal(use->source, all[3]);
-    inventory_sources(w->inventory, &n);
+    inventory_sources(setup->inventory, &n);
     assert_int_equal(n, 4);
     /* An address copied from a browser. */
-    assert_source_url(w, "prometheus:http://[::1]:9090/targets?search=", "::1", 9090,
+    assert_source_url(setup, "prometheus:http://[::1]:9090/targets?search=", "::1", 9090,
                       "/api/v1/targets?state=active");
-    assert_source_url(w, "http_sd:http://x/sd?env=a", "x", 80, "/sd?env=a");
-    assert_source_url(w, "http_sd:http://x", "x", 80, "/");
+    assert_source_url(setup, "http_sd:http://x/sd?env=a", "x", 80, "/sd?env=a");
+    assert_source_url(setup, "http_sd:http://x", "x", 80, "/");
     /* The same text names the same source. */
-    assert_ok(targets_find_source(w->inventory, &w->targets, "http_sd:http://x", &use, &err), &err);
-    assert_ok(targets_find_source(w->inventory, &w->targets, "http_sd:http://x", &again, &err), &err);
+    assert_ok(targets_find_source(setup->inventory, &setup->targets, "http_sd:http://x", &use, &err), &err);
+    assert_ok(targets_find_source(setup->inventory, &setup->targets, "http_sd:http://x", &again, &err), &err);
     assert_ptr_equal(use, again);
     assert_string_equal(use->source->name, "http_sd-2");
-    assert_refused(targets_find_source(w->inventory, &w->targets, "promethus", &use, &err), &err, ERR_USAGE,
-                   "unknown source \"promethus\"");
+    assert_refused(targets_find_source(setup->inventory, &setup->targets, "promethus", &use, &err), &err,
+                   ERR_USAGE, "unknown source \"promethus\"");
     assert_contains(err.hint, "prometheus");
-    assert_refused(targets_find_source(w->inventory, &w->targets, "http_sd:x", &use, &err), &err, ERR_USAGE,
-                   "http_sd: it must be http://HOST[:PORT][/PATH] or https://...");
-    setup_free(w);
+    assert_refused(targets_find_source(setup->inventory, &setup->targets, "http_sd:x", &use, &err), &err,
+                   ERR_USAGE, "http_sd: it must be http://HOST[:PORT][/PATH] or https://...");
+    setup_free(setup);
 }
 
 /* ---- cached answers ---------------------------------------------------------------------------------- */
@@ -1105,7 +1110,7 @@ static void a_cached_answer_belongs_to_one_tls_server(void **state)
 static void a_cached_answer_belongs_to_one_connection(void **state)
 {
     static char ann[] = "ann", nobody[] = "", k[] = "/k";
-    const struct ssh_settings hosts[] = {
+    const struct ssh_settings settings[] = {
         {0},
         {.user = ann},
         {.user = nobody},
@@ -1118,32 +1123,33 @@ static void a_cached_answer_belongs_to_one_connection(void **state)
         {.via = SSH_VIA_OPENSSH},
         {.accept_new = true},
     };
-    enum { N = sizeof hosts / sizeof *hosts };
+    enum { N = sizeof settings / sizeof *settings };
     static char name[] = "name", address[] = "10.0.0.5", other[] = "10.0.0.6";
     char *cache = file_join(*state, "cache");
     setenv("XDG_CACHE_HOME", cache, 1);
     struct inventory *inv = inventory_of(ANY);
     struct source s = *first_source(inv);
     struct err err = ERR_INIT;
-    /* The first N indexes are settings of the inventory, the others settings of the command line. */
+    /* The first N indexes are settings of the inventory, the others settings of the command line. The indexes
+     * 0 and N are equal: no settings. */
     for (size_t stored = 0; stored < 2 * N; stored++) {
-        struct host host = {.name = name, .address = address, .ssh = hosts[stored < N ? stored : 0]};
+        struct host host = {.name = name, .address = address, .ssh = settings[stored < N ? stored : 0]};
         s.through = &host;
         struct discovered found = {.at = 1700000000000};
-        assert_ok(discovery_cache_store(&s, &hosts[stored < N ? 0 : stored - N], &found, &err), &err);
+        assert_ok(discovery_cache_store(&s, &settings[stored < N ? 0 : stored - N], &found, &err), &err);
         discovered_release(&found);
         for (size_t i = 0; i < 2 * N; i++) {
-            host.ssh = hosts[i < N ? i : 0];
-            int rc = discovery_cache_load(&s, &hosts[i < N ? 0 : i - N], &found, &err);
+            host.ssh = settings[i < N ? i : 0];
+            int rc = discovery_cache_load(&s, &settings[i < N ? 0 : i - N], &found, &err);
             assert_int_equal(rc, i % N == stored % N && (i == stored || i % N == 0) ? 0 : -1);
             discovered_release(&found);
         }
-        host.ssh = hosts[stored < N ? stored : 0];
+        host.ssh = settings[stored < N ? stored : 0];
         host.address = other;
-        assert_int_equal(discovery_cache_load(&s, &hosts[stored < N ? 0 : stored - N], &found, NULL), -1);
+        assert_int_equal(discovery_cache_load(&s, &settings[stored < N ? 0 : stored - N], &found, NULL), -1);
         host.address = address;
         host.direct = true;
-        assert_int_equal(discovery_cache_load(&s, &hosts[stored < N ? 0 : stored - N], &found, NULL), -1);
+        assert_int_equal(discovery_cache_load(&s, &settings[stored < N ? 0 : stored - N], &found, NULL), -1);
         char *path = find_cached_file(*state);
         assert_ok(file_remove(path, &err), &err);
         free(path);

@@ -27,8 +27,9 @@ static struct {
     bool on; /* allocations use the arena */
 } arena;
 
+/* The header of a block in the arena. */
 struct block {
-    _Alignas(max_align_t) size_t n;
+    _Alignas(max_align_t) size_t n; /* bytes of the block after the header */
 };
 
 void *__real_malloc(size_t n);
@@ -50,9 +51,9 @@ void *__wrap_malloc(size_t n)
 {
     if (!arena.on)
         return __real_malloc(n);
-    size_t whole = (sizeof(struct block) + n + sizeof(struct block) - 1) / sizeof(struct block);
+    size_t headers = (sizeof(struct block) + n + sizeof(struct block) - 1) / sizeof(struct block);
     struct block *b = (struct block *)(void *)(arena.p + arena.used);
-    arena.used += whole * sizeof(struct block);
+    arena.used += headers * sizeof(struct block);
     if (arena.used > ARENA_BYTES)
         abort();
     b->n = n;
@@ -101,7 +102,7 @@ void __wrap_free(void *p)
 
 /* ---- the inventory ----------------------------------------------------------------------------------- */
 
-static const char file[] =
+static const char inventory_text[] =
     "version: 1\n"
     "services:\n"
     "  gitaly: { port: 9236 }\n"
@@ -127,7 +128,8 @@ static struct inventory *load_inventory(void)
     arena.p = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(arena.p != MAP_FAILED);
     arena.on = true;
-    int rc = inventory_parse("inv.yaml", (struct str){file, sizeof file - 1}, NULL, &inv, &err);
+    int rc = inventory_parse("inv.yaml", (struct str){inventory_text, sizeof inventory_text - 1}, NULL, &inv,
+                             &err);
     arena.on = false;
     if (rc < 0)
         fail_msg("%s", err.msg);
@@ -149,7 +151,7 @@ static void free_inventory(struct inventory *inv)
 /* A thread that uses the inventory. It counts failures, because only the main thread may call assertions. */
 struct user {
     const struct inventory *inventory;
-    size_t failed;
+    size_t failed; /* rounds */
 };
 
 static bool discover_services(const struct inventory *inv, struct targets *t)
@@ -188,7 +190,7 @@ static size_t select_targets(const struct inventory *inv, struct targets *t, str
 static bool use_once(const struct inventory *inv)
 {
     struct targets t = {0};
-    struct selection from = {0};
+    struct selection selection = {0};
     struct strlist labels = {0};
     struct host_list hosts = {0};
     bool ok = discover_services(inv, &t);
@@ -198,15 +200,15 @@ static bool use_once(const struct inventory *inv)
     ok = ok && select_targets(inv, &t, (struct selection){.port = 80}, "ops@db.example,bare", NULL) == 2;
     ok = ok && select_targets(inv, &t, (struct selection){.unix_path = "/run/a"}, "bare", NULL) == 1;
     ok = ok && inventory_match(inv, "storage", &hosts.items, &hosts.n, NULL) == 0 && hosts.n == 20;
-    ok = ok && strlist_split(&from.labels, "env=prod", NULL) == 0 &&
-         inventory_filter(inv, &t, &from, &hosts, NULL) == 0 && hosts.n == 20;
+    ok = ok && strlist_split(&selection.labels, "env=prod", NULL) == 0 &&
+         inventory_filter(inv, &t, &selection, &hosts, NULL) == 0 && hosts.n == 20;
     ok = ok && inventory_labels(inv, &labels, NULL) == 0 && labels.n == 1;
-    strlist_release(&from.labels);
-    ok = ok && strlist_split(&from.hosts, "ops@new.example", NULL) == 0 &&
-         targets_select_source(inv, &t, "http_sd:http://c.example/", &from, NULL) == 0 && from.source->host &&
-         strcmp(from.source->host->name, "new.example") == 0 &&
-         strcmp(from.source->source->name, "http_sd-3") == 0;
-    selection_release(&from);
+    strlist_release(&selection.labels);
+    ok = ok && strlist_split(&selection.hosts, "ops@new.example", NULL) == 0 &&
+         targets_select_source(inv, &t, "http_sd:http://c.example/", &selection, NULL) == 0 &&
+         selection.source->host && strcmp(selection.source->host->name, "new.example") == 0 &&
+         strcmp(selection.source->source->name, "http_sd-3") == 0;
+    selection_release(&selection);
     strlist_release(&labels);
     free(hosts.items);
     targets_release(&t);

@@ -20,11 +20,11 @@
 struct arrival {
     struct barrier_participant participant;
     pthread_t thread;
-    int64_t after_ms; /* when it arrives */
-    unsigned rounds;
-    int64_t at[3];
-    bool late[3];
-    int rc;
+    int64_t after_ms; /* from the thread's start until the participant arrives */
+    unsigned rounds;  /* then the participant leaves */
+    int64_t at[3];    /* the instant of each round */
+    bool late[3];     /* in each round */
+    int rc;           /* of the last barrier_arrive */
     enum err_kind kind;
 };
 
@@ -38,21 +38,21 @@ static struct barrier *make_barrier(size_t participants, int64_t timeout_ms, int
 
 static void *wait_rounds(void *ctx)
 {
-    struct arrival *g = ctx;
+    struct arrival *a = ctx;
     struct err err = ERR_INIT;
-    fd_wait(-1, 0, clock_deadline(g->after_ms), -1, NULL);
-    for (unsigned i = 0; g->rc == 0 && i < g->rounds; i++)
-        g->rc = barrier_arrive(&g->participant, 0, &g->at[i], &g->late[i], &err);
-    g->kind = err.kind;
-    barrier_leave(&g->participant);
+    fd_wait(-1, 0, clock_deadline(a->after_ms), -1, NULL);
+    for (unsigned i = 0; a->rc == 0 && i < a->rounds; i++)
+        a->rc = barrier_arrive(&a->participant, 0, &a->at[i], &a->late[i], &err);
+    a->kind = err.kind;
+    barrier_leave(&a->participant);
     return NULL;
 }
 
-static void start_arrival(struct arrival *g, struct barrier *b, unsigned rounds, int64_t after_ms)
+static void start_arrival(struct arrival *a, struct barrier *b, unsigned rounds, int64_t after_ms)
 {
     struct err err = ERR_INIT;
-    *g = (struct arrival){.participant.barrier = b, .rounds = rounds, .after_ms = after_ms};
-    assert_ok(thread_start(&g->thread, wait_rounds, g, &err), &err);
+    *a = (struct arrival){.participant.barrier = b, .rounds = rounds, .after_ms = after_ms};
+    assert_ok(thread_start(&a->thread, wait_rounds, a, &err), &err);
 }
 
 static void join_all(struct arrival *arrivals, size_t n)
@@ -132,7 +132,7 @@ static void a_participant_after_the_deadline_is_late(void **state)
     assert_int_equal(arrivals[1].rc, 0);
     assert_true(arrivals[1].late[0]);
     assert_int_equal(arrivals[1].at[0], arrivals[0].at[0]);
-    /* In the next round it is on time. */
+    /* In the next round the participant is on time. */
     assert_false(arrivals[1].late[1]);
     struct barrier_round r = barrier_round(b, 0);
     assert_int_equal(r.arrived, 2);
@@ -188,9 +188,9 @@ static void participants_have_offsets_within_the_window(void **state)
             start_arrival(&arrivals[i], b, 1, 0);
         join_all(arrivals, n);
         for (size_t i = 0; i < n; i++) {
-            int64_t turn = barrier_offset_ms(&arrivals[i].participant);
-            first = turn < first ? turn : first;
-            last = turn > last ? turn : last;
+            int64_t offset = barrier_offset_ms(&arrivals[i].participant);
+            first = offset < first ? offset : first;
+            last = offset > last ? offset : last;
         }
         assert_true(last - first < BARRIER_WINDOW_MS);
         assert_int_equal(first < 0 && last > 0, n > 1);

@@ -83,7 +83,7 @@ static void redirects_to_other_services_are_refused(void **state)
     static const struct {
         const char *url;
         const char *target; /* NULL: not followed */
-        const char *msg;
+        const char *msg;    /* NULL: not checked */
     } rows[] = {
         {"http://localhost:6060/debug/pprof/", "/debug/pprof/", NULL},
         {"http://LOCALHOST:6060/x?seconds=5&y", "/x?seconds=5&y", NULL},
@@ -162,10 +162,10 @@ static void each_http_status_has_its_error_and_hint(void **state)
     (void)state;
     static const struct {
         int status;
-        const char *words;
-        bool authenticated;
+        const char *words;  /* the body as text */
+        bool authenticated; /* the request contained the secret */
         enum err_kind kind;
-        const char *msg;
+        const char *msg;  /* NULL: not checked */
         const char *hint; /* part of it; NULL: there is none */
     } rows[] = {
         {500, "Could not enable CPU profiling: cpu profiling already in use", false, ERR_BUSY,

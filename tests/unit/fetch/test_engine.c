@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -216,7 +217,8 @@ static void wake_at_step(void *ctx, const struct host *host, const struct servic
         fd_pipe_wake(*(int *)ctx);
 }
 
-/* Asserts the message of an item that got a 503 and is given up after `attempts` retries. */
+/* Asserts the message of an item that got a 503 and is given up after `attempts` retries. `wake_fd`, unless
+ * NULL, cancels the run at the start of the pause. */
 static void assert_given_up(struct fetch_grab *grab, struct deadline *d, int *wake_fd, unsigned attempts,
                             const char *msg)
 {
@@ -273,7 +275,7 @@ static void a_deadline_does_not_count_as_an_interruption(void **state)
     struct deadline d;
     struct err err = ERR_INIT;
     assert_ok(deadline_init(&d, &grab, &within, &err), &err);
-    assert_int_equal(fd_wait(within.access.cancel_fd, 1, clock_deadline(20000), -1, &err), 0);
+    assert_int_equal(fd_wait(within.access.cancel_fd, POLLIN, clock_deadline(20000), -1, &err), 0);
     assert_true(deadline_is_over(&d));
     err = explain_error(&d, ERR_CANCELLED, "cannot connect: interrupted before it was opened");
     assert_string_equal(err.msg, "cannot connect: the run's deadline of 50ms was over before it was opened");
@@ -296,7 +298,7 @@ static void an_interruption_does_not_count_as_a_deadline(void **state)
     assert_ok(deadline_init(&d, &grab, &within, &err), &err);
     assert_false(fd_cancelled(within.access.cancel_fd));
     assert_int_equal(write(fds[1], "x", 1), 1);
-    assert_int_equal(fd_wait(within.access.cancel_fd, 1, clock_deadline(20000), -1, &err), 0);
+    assert_int_equal(fd_wait(within.access.cancel_fd, POLLIN, clock_deadline(20000), -1, &err), 0);
     assert_false(deadline_is_over(&d));
     err = explain_error(&d, ERR_CANCELLED, "interrupted");
     assert_string_equal(err.msg, "interrupted");
@@ -365,10 +367,10 @@ static size_t count_descriptors(const char *words, bool concurrent)
 static void each_parallel_item_needs_its_own_descriptors(void **state)
 {
     (void)state;
-    size_t one = count_descriptors("cpu", false), each = count_descriptors("cpu", true) - one;
-    assert_true(each >= 6);
+    size_t one = count_descriptors("cpu", false), per_item = count_descriptors("cpu", true) - one;
+    assert_true(per_item >= 6);
     assert_int_equal(count_descriptors("cpu,trace,mutex=5,heap,allocs", false), one);
-    assert_int_equal(count_descriptors("cpu,trace,mutex=5,heap,allocs", true), one + 3 * each);
+    assert_int_equal(count_descriptors("cpu,trace,mutex=5,heap,allocs", true), one + 3 * per_item);
 }
 
 /* ---- sync -------------------------------------------------------------------------------------------- */

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-static const struct http_response whole = {.status = 200};
+static const struct http_response ok_response = {.status = 200};
 
-/* The sentences of one item, each on a line as `rule: text`. */
+/* Returns the sentences of one item, each on a line as `rule: text`; valid until the next call. */
 static const char *findings_text(const struct evidence *e)
 {
     static char text[4000];
@@ -42,7 +42,7 @@ static struct fetch_item profile_item(const char *kind, const char *type, const 
 static struct evidence evidence_of(const struct fetch_item *item)
 {
     static const struct plan_item plan = {.timed_ms = 0};
-    return (struct evidence){.item = item, .plan = &plan, .response = &whole};
+    return (struct evidence){.item = item, .plan = &plan, .response = &ok_response};
 }
 
 static void assert_item_findings(const struct fetch_item *item, const char *expected)
@@ -79,7 +79,7 @@ static void the_share_of_cpu_is_reported(void **state)
     snprintf(item.go_version, sizeof item.go_version, "1.17.3");
     assert_non_null(
         strstr(findings_text(&(struct evidence){
-                   .item = &item, .plan = &(struct plan_item){.timed_ms = 0}, .response = &whole}),
+                   .item = &item, .plan = &(struct plan_item){.timed_ms = 0}, .response = &ok_response}),
                "cpu-undercounted: built with Go 1.17.3: before 1.18"));
     snprintf(item.go_version, sizeof item.go_version, "1.18");
     struct evidence newer = evidence_of(&item);
@@ -94,7 +94,7 @@ static void a_profile_shorter_than_requested_is_reported(void **state)
     (void)state;
     struct fetch_item item = profile_item("cpu", "samples", "count", 5);
     struct plan_item plan = {.timed_ms = 30000};
-    struct evidence e = {.item = &item, .plan = &plan, .response = &whole};
+    struct evidence e = {.item = &item, .plan = &plan, .response = &ok_response};
     item.profile.duration_ns = 29000000000;
     assert_string_equal(findings_text(&e), "");
     item.profile.duration_ns = 2100000000;
@@ -109,7 +109,7 @@ static void a_heap_without_a_collection_is_reported(void **state)
         &item, "heap-last-gc: memory in use is that of the last finished garbage collection; heap=gc would "
                "run one first\n");
     const struct plan_item beside_gc = {.has_gc_profile = true};
-    struct evidence e = {.item = &item, .plan = &beside_gc, .response = &whole};
+    struct evidence e = {.item = &item, .plan = &beside_gc, .response = &ok_response};
     assert_string_equal(findings_text(&e),
                         "heap-last-gc: memory in use is that of the last finished garbage collection\n");
     snprintf(item.request, sizeof item.request, "GET /debug/pprof/heap?gc=1");

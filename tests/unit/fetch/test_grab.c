@@ -79,6 +79,7 @@ static int stop_server(void **state)
 
 /* ---- the grab ---------------------------------------------------------------------------------------- */
 
+/* Plans and probes one service, with only the members that a grab needs. */
 static void run_minimal(const struct fetch_observer *observer)
 {
     static char name[] = "h", address[] = "127.0.0.1", path[] = "/debug/pprof", service_name[] = "s";
@@ -105,7 +106,7 @@ static void list_planned(void *ctx, const struct target *target, const struct fe
         assert_ok(strlist_add(planned, s->planned[i].kind, NULL), &(struct err){0});
 }
 
-/* The probe plans nothing. */
+/* The observer gets the items of the plan. A probe has no items. */
 static void without_kinds_the_default_set_is_planned(void **state)
 {
     (void)state;

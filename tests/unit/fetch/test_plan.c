@@ -35,10 +35,11 @@ static struct index_page index_of(const char *rows)
 }
 
 /* The profiles of Go's own index, and two of the program's own. */
-static const char go[] =
+static const char go_index[] =
     "allocs 10,block 0,cmdline 0,goroutine 42,heap 10,mutex 0,profile 0,symbol 0,threadcreate 8,"
     "trace 0,team/queue 3,my-profile 1,goroutineleak 0";
 
+/* `rows` NULL: the service has no index page. */
 static int plan_with(const struct service *service, const char *words, const char *rows, struct plan *ret,
                      struct err *err)
 {
@@ -57,9 +58,10 @@ static int plan_with(const struct service *service, const char *words, const cha
     return rc;
 }
 
-/* `request > file` on a line for each item, then the findings. */
+/* `expected` has `request > file` on a line for each item, then the findings. `*` after a file: its ending
+ * depends on the type of the body. */
 static void assert_plan_of(const struct service *service, const char *words, const char *rows,
-                           const char *wanted)
+                           const char *expected)
 {
     struct plan p;
     struct err err = ERR_INIT;
@@ -70,15 +72,15 @@ static void assert_plan_of(const struct service *service, const char *words, con
                  p.items[i].ending_by_type ? "*" : "", p.items[i].absent ? " (absent)" : "");
     for (size_t i = 0; i < p.findings.n; i++)
         buf_addf(&b, "! %s\n", p.findings.items[i].text);
-    assert_string_equal(buf_str(&b), wanted);
+    assert_string_equal(buf_str(&b), expected);
     buf_release(&b);
     plan_release(&p);
     assert_null(p.items);
 }
 
-static void assert_plan(const char *words, const char *rows, const char *wanted)
+static void assert_plan(const char *words, const char *rows, const char *expected)
 {
-    assert_plan_of(&usual, words, rows, wanted);
+    assert_plan_of(&usual, words, rows, expected);
 }
 
 /* The only item planned for a word. */
@@ -86,7 +88,7 @@ static struct plan_item item_of(const char *word)
 {
     struct plan p;
     struct err err = ERR_INIT;
-    assert_ok(plan_with(&usual, word, go, &p, &err), &err);
+    assert_ok(plan_with(&usual, word, go_index, &p, &err), &err);
     assert_int_equal(p.n, 1);
     struct plan_item item = p.items[0];
     plan_release(&p);
@@ -208,9 +210,9 @@ static void kinds_that_the_index_lacks_are_not_requested(void **state)
     char path[] = "/debug/pprof", own[] = "fgprof=5s", other[] = "fg";
     char *kinds[] = {own}, *others[] = {other};
     struct service s = {.path = path, .kinds = {.items = kinds, .n = 1}};
-    assert_plan_of(&s, "fgprof", go, "/debug/fgprof?seconds=30 > fgprof.pb.gz\n");
+    assert_plan_of(&s, "fgprof", go_index, "/debug/fgprof?seconds=30 > fgprof.pb.gz\n");
     s.kinds.items = others;
-    assert_plan_of(&s, "fgprof", go, "/debug/fgprof?seconds=30 > fgprof.pb.gz (absent)\n");
+    assert_plan_of(&s, "fgprof", go_index, "/debug/fgprof?seconds=30 > fgprof.pb.gz (absent)\n");
 }
 
 static void items_keep_the_users_arguments(void **state)
@@ -234,7 +236,7 @@ static void intrusive_and_timed_kinds_come_last(void **state)
     (void)state;
     assert_plan(
         "trace,cpu,mutex=1s,heap=gc,goroutines=proto,fgprof,block=1s,goroutineleak,heap,/x,my-profile,allocs",
-        go,
+        go_index,
         "/debug/fgprof?seconds=30 > fgprof.pb.gz (absent)\n"
         "/debug/pprof/goroutine > goroutines.pb.gz\n"
         "/debug/pprof/heap > heap.pb.gz\n"
@@ -252,7 +254,7 @@ static void intrusive_and_timed_kinds_come_last(void **state)
 static void timed_paths_are_ordered_like_timed_profiles(void **state)
 {
     (void)state;
-    assert_plan("/debug/pprof/trace?seconds=2,/x/profile?seconds=7&debug=0,/debug/vars,heap", go,
+    assert_plan("/debug/pprof/trace?seconds=2,/x/profile?seconds=7&debug=0,/debug/vars,heap", go_index,
                 "/debug/vars > debug-vars*\n"
                 "/debug/pprof/heap > heap.pb.gz\n"
                 "/x/profile?seconds=7&debug=0 > x-profile-seconds-7-debug-0*\n"
@@ -271,11 +273,11 @@ static void sets_of_kinds_are_expanded(void **state)
                                   "/debug/pprof/goroutine?debug=2 > goroutines.txt\n"
                                   "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n";
     char *incident = format_text("%s/debug/pprof/trace?seconds=5 > trace.out\n", usually);
-    assert_plan("", go, usually);
-    assert_plan("default", go, usually);
-    assert_plan("incident", go, incident);
+    assert_plan("", go_index, usually);
+    assert_plan("default", go_index, usually);
+    assert_plan("incident", go_index, incident);
     free(incident);
-    assert_plan("all", go,
+    assert_plan("all", go_index,
                 "/debug/pprof/allocs > allocs.pb.gz\n"
                 "/debug/pprof/block > block.pb.gz\n"
                 "/debug/pprof/goroutine > goroutines.pb.gz\n"
@@ -296,10 +298,10 @@ static void sets_of_kinds_are_expanded(void **state)
 static void each_request_is_planned_once(void **state)
 {
     (void)state;
-    assert_plan("goroutines,goroutines=proto,goroutines=text", go,
+    assert_plan("goroutines,goroutines=proto,goroutines=text", go_index,
                 "/debug/pprof/goroutine > goroutines.pb.gz\n"
                 "/debug/pprof/goroutine?debug=2 > goroutines.txt\n");
-    assert_plan("goroutines=text,goroutines", go,
+    assert_plan("goroutines=text,goroutines", go_index,
                 "/debug/pprof/goroutine?debug=2 > goroutines.txt\n"
                 "/debug/pprof/goroutine > goroutines.pb.gz\n");
     assert_plan("all,my-profile,heap,heap=gc", "my-profile 1,heap 1",
@@ -309,15 +311,15 @@ static void each_request_is_planned_once(void **state)
                 "/debug/pprof/profile?seconds=30 > cpu.pb.gz\n");
 }
 
-/* Whether the plan's first item, a heap profile, has a second one with gc=1. */
+/* Returns whether the plan's first item, a heap profile, is marked because the plan has another with gc=1. */
 static bool has_gc_profile(const char *words)
 {
     struct plan p;
     struct err err = ERR_INIT;
-    assert_ok(plan_with(&usual, words, go, &p, &err), &err);
-    bool twin = p.items[0].has_gc_profile;
+    assert_ok(plan_with(&usual, words, go_index, &p, &err), &err);
+    bool marked = p.items[0].has_gc_profile;
     plan_release(&p);
-    return twin;
+    return marked;
 }
 
 static void a_heap_profile_is_marked_if_one_with_gc_is_planned(void **state)
@@ -332,19 +334,19 @@ static void a_heap_profile_is_marked_if_one_with_gc_is_planned(void **state)
 static void file_names_of_a_plan_are_unique(void **state)
 {
     (void)state;
-    assert_plan("cpu=1,cpu=2,cpu=3", go,
+    assert_plan("cpu=1,cpu=2,cpu=3", go_index,
                 "/debug/pprof/profile?seconds=1 > cpu.pb.gz\n"
                 "/debug/pprof/profile?seconds=2 > cpu-2.pb.gz\n"
                 "/debug/pprof/profile?seconds=3 > cpu-3.pb.gz\n");
     /* The format of a raw path is unknown until the answer arrives. */
-    assert_plan("mutex=text,/mutex,/mutex.txt", go,
+    assert_plan("mutex=text,/mutex,/mutex.txt", go_index,
                 "/debug/pprof/mutex?debug=1 > mutex.txt\n"
                 "/mutex > mutex-2*\n"
                 "/mutex.txt > mutex.txt-2*\n");
     assert_plan("a/b,a-b", "a/b 1,a-b 1",
                 "/debug/pprof/a%2Fb > a-b.pb.gz\n"
                 "/debug/pprof/a-b > a-b-2.pb.gz\n");
-    assert_plan("/a/b,/a-b,/a?b", go,
+    assert_plan("/a/b,/a-b,/a?b", go_index,
                 "/a/b > a-b*\n"
                 "/a-b > a-b-2*\n"
                 "/a?b > a-b-3*\n");
@@ -513,8 +515,8 @@ static void estimates_follow_the_index(void **state)
     assert_in_range(estimate_size("goroutines=grouped", "goroutine 4"), 1400, 5600);
     assert_in_range(estimate_size("mine", "mine 100"), 5000, 30000);
     assert_true(estimate_size("heap", "heap 1000") > estimate_size("heap", "heap 100"));
-    assert_true(estimate_size("trace=10", go) > estimate_size("trace=1", go));
-    assert_true(estimate_size("trace=1", go) > estimate_size("cpu=10", go));
+    assert_true(estimate_size("trace=10", go_index) > estimate_size("trace=1", go_index));
+    assert_true(estimate_size("trace=1", go_index) > estimate_size("cpu=10", go_index));
 }
 
 static void the_estimate_of_a_goroutine_profile_stops_growing(void **state)
@@ -528,7 +530,7 @@ static void sizes_are_estimated_without_an_index(void **state)
 {
     (void)state;
     assert_in_range(estimate_size("heap", NULL), 1, 1000);
-    assert_int_equal(estimate_size("cpu=30", NULL), estimate_size("cpu=30", go));
+    assert_int_equal(estimate_size("cpu=30", NULL), estimate_size("cpu=30", go_index));
 }
 
 /* The counts of an index may be any numbers. */
@@ -537,7 +539,7 @@ static void estimates_stay_below_the_limit(void **state)
     (void)state;
     assert_int_equal(estimate_size("heap", "heap 9223372036854775807"), UINT64_C(512) << 20);
     assert_int_equal(estimate_size("goroutines=text", "goroutine 123456789012345678"), UINT64_C(512) << 20);
-    assert_int_equal(estimate_size("trace=24h", go), UINT64_C(2048) << 20);
+    assert_int_equal(estimate_size("trace=24h", go_index), UINT64_C(2048) << 20);
     assert_in_range(estimate_size("heap", "heap"), 1, 1000);
 }
 

@@ -21,8 +21,9 @@ static int parse_request(const char *words, struct request_list *ret, struct err
     return rc;
 }
 
-/* `name form milliseconds` of each, separated by commas. */
-static void assert_read_as(const char *words, const char *wanted)
+/* `expected` has `name form milliseconds` of each request, separated by commas. `?` marks an unknown kind,
+ * and `all` comes last. */
+static void assert_read_as(const char *words, const char *expected)
 {
     static const char *const forms[] = {"bare", "proto", "text", "grouped", "gc", "delta"};
     struct request_list l;
@@ -36,7 +37,7 @@ static void assert_read_as(const char *words, const char *wanted)
             buf_addf(&b, " %lld", (long long)w->timed_ms);
     }
     buf_adds(&b, l.all ? ",all" : "");
-    assert_string_equal(buf_str(&b), wanted);
+    assert_string_equal(buf_str(&b), expected);
     buf_release(&b);
     request_release(&l);
     assert_null(l.items);
@@ -256,7 +257,7 @@ static void the_help_has_a_row_for_each_kind_and_set(void **state)
             assert_ptr_equal(l.items[0].kind, kind_at(n));
         request_release(&l);
     }
-    assert_int_equal(n, kinds + 3);
+    assert_int_equal(n, kinds + 3); /* three sets */
     assert_int_equal(fetch_kind_help(SIZE_MAX, &help), -1);
     assert_ptr_equal(kind_find("mem"), kind_find("heap"));
     assert_ptr_equal(kind_of_endpoint("goroutine"), kind_find("goroutines"));

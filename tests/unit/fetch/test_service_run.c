@@ -19,33 +19,33 @@
 
 /* ---- simulated transfers ----------------------------------------------------------------------------- */
 
-/* The result of an attempt at an item; 0 bytes: no file. */
+/* The simulated result of an attempt at an item. */
 struct attempt {
     enum fetch_status status;
-    size_t bytes;
-    enum err_kind kind;
-    bool cancels; /* cancels the run */
+    size_t bytes;       /* of the file; 0: no file */
+    enum err_kind kind; /* of the error; ERR_NONE: no error */
+    bool cancels;       /* the attempt cancels the run */
 };
 
 static struct {
     pthread_mutex_t mutex; /* of members that side threads write */
     const struct attempt *attempts;
     size_t n_attempts;
-    unsigned fetched;   /* number of requests */
+    unsigned fetched;   /* number of attempts at items */
     unsigned connects;  /* connections besides the run's own */
     bool unreachable;   /* connecting fails */
     unsigned pages;     /* requests of the index page */
-    int64_t page_ms;    /* duration of each */
+    int64_t page_ms;    /* duration of each request of the page */
     bool endless;       /* the page never ends */
-    int cancel[2];      /* cancels the run */
+    int cancel[2];      /* a pipe; readable: the run is cancelled */
     bool cancel_waits;  /* a waiting item cancels the run */
     const char *locked; /* a file that cannot be opened */
     unsigned waits;     /* number of waiting events */
     char items[2000];   /* the items that the observer got, one per line */
-    char beside[400];   /* the parallel items of each */
+    char beside[400];   /* the concurrent kinds of each item that has some, each with a bar at its end */
     unsigned late;      /* number of late items */
-    struct err last;    /* of the last item */
-    char findings[400]; /* the rules of its findings */
+    struct err last;    /* the error of the last item */
+    char findings[400]; /* the rules of the findings on the last item */
 } simulated;
 
 static char a_transfer, another_transfer;
@@ -85,13 +85,13 @@ void __wrap_transfer_free(struct transfer *t)
     (void)t;
 }
 
-int __real_dir_open(const struct dir *b, const char *path, struct err *err);
-int __wrap_dir_open(const struct dir *b, const char *path, struct err *err);
-int __wrap_dir_open(const struct dir *b, const char *path, struct err *err)
+int __real_dir_open(const struct dir *dir, const char *path, struct err *err);
+int __wrap_dir_open(const struct dir *dir, const char *path, struct err *err);
+int __wrap_dir_open(const struct dir *dir, const char *path, struct err *err)
 {
     return simulated.locked && strstr(path, simulated.locked)
                ? err_set(err, ERR_LOCAL_IO, "too many open files")
-               : __real_dir_open(b, path, err);
+               : __real_dir_open(dir, path, err);
 }
 
 /* A body that begins with "secret" contains the service's secret. A body that begins with a question mark
@@ -245,7 +245,7 @@ struct stage {
     struct fetch_observer observer;
     struct observe observe;
     struct sync sync;
-    struct barrier_participant seat;
+    struct barrier_participant participant;
     struct budget budget;
     struct plan_item items[6];
 };
@@ -277,16 +277,17 @@ static void stage_begin(struct stage *s, const char *directory)
 }
 
 /* Sets --sync for this number of processes, one of which is this run. */
-static void synchronize(struct stage *s, size_t seats)
+static void synchronize(struct stage *s, size_t processes)
 {
     struct err err = ERR_INIT;
     s->grab.options.sync = true;
-    assert_ok(sync_init(&s->sync, &s->grab, seats, &err), &err);
-    s->seat.barrier = s->sync.barrier;
-    s->context.participant = &s->seat;
+    assert_ok(sync_init(&s->sync, &s->grab, processes, &err), &err);
+    s->participant.barrier = s->sync.barrier;
+    s->context.participant = &s->participant;
 }
 
-static struct plan_item *plan_item_of(struct stage *s, const char *kind, int64_t timed_ms)
+/* Adds an item to the plan, and returns it. `timed_ms` 0: a snapshot. */
+static struct plan_item *add_to_plan(struct stage *s, const char *kind, int64_t timed_ms)
 {
     struct plan_item *item = &s->items[s->run.plan.n++];
     *item = (struct plan_item){.timed_ms = timed_ms, .format = BODY_RAW};
@@ -299,7 +300,7 @@ static struct plan_item *plan_item_of(struct stage *s, const char *kind, int64_t
 static struct plan_item *plan_pair(struct stage *s, const char *kind)
 {
     size_t i = s->run.plan.n;
-    struct plan_item *first = plan_item_of(s, kind, 0), *later = plan_item_of(s, kind, 0);
+    struct plan_item *first = add_to_plan(s, kind, 0), *later = add_to_plan(s, kind, 0);
     snprintf(later->file, sizeof later->file, "%s.later.bin", kind);
     first->pair = 1;
     first->other_of_pair = i + 1;
@@ -365,7 +366,7 @@ static void the_larger_of_two_damaged_bodies_is_kept(void **state)
     struct stage s;
     stage_begin(&s, *state);
     s.grab.options.retries = 1;
-    plan_item_of(&s, "trace", 1000);
+    add_to_plan(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_FAILED, false}, {FETCH_DAMAGED, 10, ERR_FAILED, false});
     assert_items(&s, "trace: damaged, 400\n");
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
@@ -381,7 +382,7 @@ static void a_later_larger_damaged_body_is_kept(void **state)
     struct stage s;
     stage_begin(&s, *state);
     s.grab.options.retries = 2;
-    plan_item_of(&s, "trace", 1000);
+    add_to_plan(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 10, ERR_FAILED, false}, {FETCH_FAILED, 0, ERR_TIMEOUT, false},
              {FETCH_DAMAGED, 400, ERR_FAILED, false});
     assert_items(&s, "trace: damaged, 400\n");
@@ -396,7 +397,7 @@ static void a_whole_body_replaces_a_larger_damaged_one(void **state)
     struct stage s;
     stage_begin(&s, *state);
     s.grab.options.retries = 1;
-    plan_item_of(&s, "trace", 1000);
+    add_to_plan(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_FAILED, false}, {FETCH_OK, 20, ERR_NONE, false});
     assert_items(&s, "trace: ok, 20\n");
     assert_int_equal(size_of(&s, "trace.bin"), 20);
@@ -409,7 +410,7 @@ static void a_new_session_keeps_the_larger_body_too(void **state)
 {
     struct stage s;
     stage_begin(&s, *state);
-    plan_item_of(&s, "trace", 1000);
+    add_to_plan(&s, "trace", 1000);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_LOST, false}, {FETCH_INTERRUPTED, 10, ERR_CANCELLED, true});
     assert_items(&s, "trace: damaged, 400\n");
     assert_int_equal(size_of(&s, "trace.bin.damaged"), 400);
@@ -424,8 +425,8 @@ static void each_attempt_uses_budgeted_time(void **state)
     stage_begin(&s, *state);
     s.grab.options.retries = 3;
     s.grab.options.budget_ms = 70;
-    plan_item_of(&s, "heap", 0);
-    plan_item_of(&s, "cpu", 30);
+    add_to_plan(&s, "heap", 0);
+    add_to_plan(&s, "cpu", 30);
     ATTEMPTS({FETCH_FAILED, 0, ERR_FAILED, false}, {FETCH_OK, 10, ERR_NONE, false},
              {FETCH_FAILED, 0, ERR_FAILED, false}, {FETCH_FAILED, 0, ERR_FAILED, false},
              {FETCH_FAILED, 0, ERR_FAILED, false});
@@ -444,7 +445,7 @@ static void a_new_session_uses_budgeted_time_too(void **state)
     stage_begin(&s, *state);
     s.grab.options.budget_ms = 50;
     s.grab.options.retries = 1;
-    plan_item_of(&s, "cpu", 30);
+    add_to_plan(&s, "cpu", 30);
     ATTEMPTS({FETCH_FAILED, 0, ERR_LOST, false});
     budget_apply(&s.budget, &s.run.plan, NULL);
     assert_items(&s, "cpu: failed, 0\n");
@@ -462,13 +463,13 @@ static void one_parallel_item_waits_at_the_barrier_for_all(void **state)
     stage_begin(&s, *state);
     synchronize(&s, 1);
     s.grab.options.concurrent = true;
-    snprintf(plan_item_of(&s, "cpu", 10)->left_out, 100, "left out: it is too long");
-    plan_item_of(&s, "mutex", 10);
-    plan_item_of(&s, "trace", 10);
+    snprintf(add_to_plan(&s, "cpu", 10)->left_out, 100, "left out: it is too long");
+    add_to_plan(&s, "mutex", 10);
+    add_to_plan(&s, "trace", 10);
     service_run_fetch(&s.run);
     assert_int_equal(simulated.fetched, 2);
     assert_int_equal(simulated.connects, 2);
-    assert_int_equal(s.seat.n_rounds, 1);
+    assert_int_equal(s.participant.n_rounds, 1);
     assert_int_equal(barrier_round(s.sync.barrier, 0).arrived, 1);
     assert_true(strcmp(simulated.beside, "trace|mutex|") == 0 ||
                 strcmp(simulated.beside, "mutex|trace|") == 0);
@@ -488,11 +489,11 @@ static void an_item_that_cannot_wait_begins_at_once(void **state)
     synchronize(&s, 2);
     s.grab.access.cancel_fd = simulated.cancel[0];
     s.grab.options.concurrent = true;
-    plan_item_of(&s, "mutex", 10);
-    plan_item_of(&s, "trace", 10);
+    add_to_plan(&s, "mutex", 10);
+    add_to_plan(&s, "trace", 10);
     service_run_fetch(&s.run);
     assert_int_equal(simulated.fetched, 2);
-    assert_int_equal(s.seat.n_rounds, 1);
+    assert_int_equal(s.participant.n_rounds, 1);
     stage_end(&s);
     fd_close(&pipe[0]);
     fd_close(&pipe[1]);
@@ -506,12 +507,12 @@ static void a_collected_item_does_not_wait_at_the_barrier(void **state)
         synchronize(&s, 2);
         s.grab.options.concurrent = concurrent;
         s.observer.is_collected = is_not_collected;
-        plan_item_of(&s, "cpu", 10)->already_collected = true;
-        plan_item_of(&s, "trace", 10)->already_collected = true;
+        add_to_plan(&s, "cpu", 10)->already_collected = true;
+        add_to_plan(&s, "trace", 10)->already_collected = true;
         assert_items(&s, "");
         assert_int_equal(simulated.pages, 0);
-        assert_int_equal(s.seat.n_rounds, 0);
-        assert_true(s.seat.left);
+        assert_int_equal(s.participant.n_rounds, 0);
+        assert_true(s.participant.left);
         stage_end(&s);
     }
 }
@@ -522,9 +523,9 @@ static void a_second_attempt_counts_as_late(void **state)
     stage_begin(&s, *state);
     synchronize(&s, 1);
     s.grab.options.retries = 1;
-    plan_item_of(&s, "cpu", 10);
-    plan_item_of(&s, "mutex", 10);
-    plan_item_of(&s, "trace", 10);
+    add_to_plan(&s, "cpu", 10);
+    add_to_plan(&s, "mutex", 10);
+    add_to_plan(&s, "trace", 10);
     ATTEMPTS({FETCH_OK, 10, ERR_NONE, false}, {FETCH_FAILED, 0, ERR_BUSY, false},
              {FETCH_OK, 10, ERR_NONE, false}, {FETCH_FAILED, 0, ERR_TIMEOUT, false},
              {FETCH_OK, 10, ERR_NONE, false});
@@ -540,7 +541,7 @@ static void the_start_of_the_kept_attempt_counts(void **state)
     stage_begin(&s, *state);
     synchronize(&s, 1);
     s.grab.options.retries = 1;
-    plan_item_of(&s, "trace", 10);
+    add_to_plan(&s, "trace", 10);
     ATTEMPTS({FETCH_DAMAGED, 400, ERR_FAILED, false}, {FETCH_DAMAGED, 10, ERR_FAILED, false});
     assert_items(&s, "trace: damaged, 400\n");
     assert_int_equal(simulated.late, 0);
@@ -550,7 +551,7 @@ static void the_start_of_the_kept_attempt_counts(void **state)
 static void only_a_small_quick_page_measures_the_round_trip_again(void **state)
 {
     static const struct {
-        int64_t page_ms;
+        int64_t page_ms; /* these three: see `simulated` */
         bool endless;
         unsigned pages;
     } cases[] = {{0, false, 3}, {300, false, 1}, {0, true, 1}};
@@ -563,7 +564,7 @@ static void only_a_small_quick_page_measures_the_round_trip_again(void **state)
         synchronize(&s, 1);
         simulated.page_ms = cases[i].page_ms;
         simulated.endless = cases[i].endless;
-        plan_item_of(&s, "cpu", 10);
+        add_to_plan(&s, "cpu", 10);
         assert_items(&s, "cpu: ok, 10\n");
         assert_int_equal(simulated.pages, cases[i].pages);
         stage_end(&s);
@@ -637,11 +638,11 @@ static void the_wait_for_the_second_of_a_pair_ends_on_cancel(void **state)
 
 /* ---- files of an earlier run ------------------------------------------------------------------------- */
 
-static int find_unrecorded(struct stage *s, const struct target *of, const struct fetch_planned *item,
+static int find_unrecorded(struct stage *s, const struct target *t, const struct fetch_planned *item,
                            struct fetch_item *ret, struct err *err)
 {
     const struct fetch_unrecorded left = {
-        .directory = &s->work, .target = of, .item = item, .cancel_fd = s->grab.access.cancel_fd};
+        .directory = &s->work, .target = t, .item = item, .cancel_fd = s->grab.access.cancel_fd};
     return fetch_find_unrecorded(&left, ret, err);
 }
 
@@ -652,8 +653,8 @@ static void recovered_items_need_no_connection(void **state)
     s.observer.is_collected = is_not_collected;
     s.grab.options.concurrent = true;
     simulated.unreachable = true;
-    plan_item_of(&s, "cpu", 10);
-    plan_item_of(&s, "trace", 10);
+    add_to_plan(&s, "cpu", 10);
+    add_to_plan(&s, "trace", 10);
     write_file(&s, "cpu.bin", "a whole one");
     write_file(&s, "trace.bin.damaged", "half of one");
     service_run_fetch(&s.run);
@@ -670,8 +671,8 @@ static void a_file_set_aside_before_the_kill_is_found(void **state)
     struct stage s;
     stage_begin(&s, *state);
     s.observer.is_collected = is_not_collected;
-    plan_item_of(&s, "trace", 10);
-    plan_item_of(&s, "vars", 0)->ending_by_type = true;
+    add_to_plan(&s, "trace", 10);
+    add_to_plan(&s, "vars", 0)->ending_by_type = true;
     snprintf(s.items[1].file, sizeof s.items[1].file, "vars");
     write_file(&s, "trace.bin.before", "most of one");
     write_file(&s, "trace.bin.part", "a bit of");
@@ -689,9 +690,9 @@ static void a_file_with_the_secret_is_removed_and_an_unreadable_one_stays(void *
     struct stage s;
     stage_begin(&s, *state);
     s.observer.is_collected = is_not_collected;
-    plan_item_of(&s, "cpu", 10);
-    plan_item_of(&s, "mutex", 10);
-    plan_item_of(&s, "trace", 10);
+    add_to_plan(&s, "cpu", 10);
+    add_to_plan(&s, "mutex", 10);
+    add_to_plan(&s, "trace", 10);
     write_file(&s, "cpu.bin.part", "secret, and more");
     write_file(&s, "mutex.bin.part", "? nobody knows");
     write_file(&s, "trace.bin.part", "half of one");
@@ -726,7 +727,7 @@ static void the_target_of_a_link_does_not_change(void **state)
     assert_int_equal(find_unrecorded(&s, &target, &heap, &found, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     s.observer.is_collected = is_not_collected;
-    plan_item_of(&s, "trace", 10);
+    add_to_plan(&s, "trace", 10);
     ATTEMPTS({FETCH_FAILED, 0, ERR_NOT_FOUND, false});
     assert_items(&s, "trace: failed, 0\n");
     assert_int_equal(scratch_count(outside), sizeof names / sizeof *names);

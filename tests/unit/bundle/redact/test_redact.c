@@ -24,7 +24,7 @@ static void secrets_in_command_lines_are_redacted(void **state)
 {
     (void)state;
     static const struct {
-        const char *in, *out; /* NULL: unchanged */
+        const char *in, *out; /* out: NULL if unchanged */
     } cases[] = {
         {"/usr/bin/x|--password=hunter2", "/usr/bin/x|--password=[redacted]"},
         {"x|-password|hunter2|y", "x|-password|[redacted]|y"},
@@ -254,17 +254,17 @@ static void damaged_command_lines_need_no_second_redaction(void **state)
 /* ---- texts ------------------------------------------------------------------------------------------- */
 
 /* Redacts one line. A second redaction changes nothing. */
-static void assert_redacted_to(const char *in, const char *want)
+static void assert_redacted_to(const char *in, const char *expected)
 {
     struct buf b = BUF_INIT(4096), again = BUF_INIT(4096);
     struct redact_tally tally = {{0}}, second = {{0}};
     redact_text(str_of(in), &(struct redact_output){.out = &b, .tally = &tally});
-    assert_string_equal(buf_str(&b), want);
-    assert_int_equal(redact_sum(&tally) > 0, strcmp(in, want) != 0);
-    redact_text(str_of(want), &(struct redact_output){.out = &again, .tally = &second});
-    assert_string_equal(buf_str(&again), want);
+    assert_string_equal(buf_str(&b), expected);
+    assert_int_equal(redact_sum(&tally) > 0, strcmp(in, expected) != 0);
+    redact_text(str_of(expected), &(struct redact_output){.out = &again, .tally = &second});
+    assert_string_equal(buf_str(&again), expected);
     if (redact_sum(&second) > 0)
-        fail_msg("%s is redacted again", want);
+        fail_msg("%s is redacted again", expected);
     buf_release(&b);
     buf_release(&again);
 }
@@ -274,7 +274,7 @@ static void secrets_in_text_are_redacted(void **state)
 {
     (void)state;
     static const struct {
-        const char *in, *out; /* NULL: unchanged */
+        const char *in, *out; /* out: NULL if unchanged */
     } cases[] = {
         {"map[password:x1 page:2 token:x2]", "map[password:[redacted] page:2 token:[redacted]]"},
         {"bad session=" RANDOM ".", "bad session=[redacted]"},
@@ -509,7 +509,7 @@ static void values_on_the_next_line_are_redacted(void **state)
 {
     (void)state;
     static const struct {
-        const char *in, *out; /* NULL: unchanged */
+        const char *in, *out; /* out: NULL if unchanged */
     } cases[] = {
         {"- name: DB_PASSWORD\n  value: sesame\n- name: A\n  value: b\n",
          "- name: DB_PASSWORD\n  value: [redacted]\n- name: A\n  value: b\n"},
@@ -638,7 +638,7 @@ static void all_lines_of_a_private_key_are_redacted(void **state)
     (void)state;
     static const char in[] = "a\n-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n\nbnNz\n"
                              "-----END OPENSSH PRIVATE KEY-----\nb\n-----BEGIN EC PRIVATE KEY-----\nc3Nz";
-    static const char want[] =
+    static const char expected[] =
         "a\n-----BEGIN OPENSSH PRIVATE KEY-----\n[redacted]\n\n[redacted]\n"
         "-----END OPENSSH PRIVATE KEY-----\nb\n-----BEGIN EC PRIVATE KEY-----\n[redacted]";
     for (size_t piece = 1; piece < 200; piece += 50) {
@@ -650,7 +650,7 @@ static void all_lines_of_a_private_key_are_redacted(void **state)
             redact_lines_add(
                 &l, (struct str){in + at, piece < sizeof in - 1 - at ? piece : sizeof in - 1 - at}, &into);
         redact_lines_end(&l, &into);
-        assert_string_equal(buf_str(&b), want);
+        assert_string_equal(buf_str(&b), expected);
         assert_int_equal(tally.n[REDACT_TOKEN], 3);
         buf_clear(&b);
         redact_lines_add(&l, str_of("-----BEGIN PRIVATE KEY-----\n"), &into);
@@ -664,13 +664,38 @@ static void all_lines_of_a_private_key_are_redacted(void **state)
 
 /* ---- repeated words ---------------------------------------------------------------------------------- */
 
+/* Initializes `words` with these values of requests. The caller releases it. */
+static void learn_request_values(struct redact_words *words, const char *const *values, size_t n)
+{
+    struct err err = ERR_INIT;
+    assert_ok(redact_words_init(words, &err), &err);
+    for (size_t i = 0; i < n; i++)
+        assert_ok(redact_words_learn(words, str_of(values[i]), true, &err), &err);
+    assert_ok(redact_words_link(words, &err), &err);
+}
+
+/* Redacts the repeated words of `in`: the strong ones, and with `weak` also the weak ones. */
+static void assert_applied_to(const struct redact_words *words, bool weak, const char *in,
+                              const char *expected)
+{
+    const struct redact_repeats which = {.words = words, .weak = weak};
+    struct buf b = BUF_INIT(4096);
+    uint64_t n = 0;
+    redact_words_apply(&which, str_of(in), &b, &n);
+    assert_string_equal(buf_str(&b), expected);
+    assert_int_equal(n > 0, strcmp(expected, in) != 0);
+    buf_release(&b);
+}
+
 static void repeated_words_of_a_request_are_redacted(void **state)
 {
     (void)state;
     static const char *const learned[] = {"c75de8c1b7c3ae", "abcde",       "pin-1234", "ab", "12",
                                           "heap",           "a%2Fse5ame-x"};
     static const struct {
-        const char *in, *strong, *weak; /* NULL: unchanged */
+        const char *in;
+        const char *strong; /* the result of strong words alone; NULL: unchanged */
+        const char *weak;   /* the result if weak words are redacted too; NULL: like `strong` */
     } cases[] = {
         {"trailing period: c75de8c1b7c3ae.", "trailing period: [redacted].", NULL},
         {"C75DE8C1B7C3AE", "[redacted]", NULL},
@@ -685,44 +710,13 @@ static void repeated_words_of_a_request_are_redacted(void **state)
         {"", NULL, NULL},
     };
     struct redact_words words;
-    struct err err = ERR_INIT;
-    assert_ok(redact_words_init(&words, &err), &err);
-    for (size_t i = 0; i < sizeof learned / sizeof *learned; i++)
-        assert_ok(redact_words_learn(&words, str_of(learned[i]), true, &err), &err);
-    assert_ok(redact_words_link(&words, &err), &err);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        for (int weak = 0; weak < 2; weak++) {
-            const char *strong = cases[i].strong ? cases[i].strong : cases[i].in;
-            const char *want = weak && cases[i].weak ? cases[i].weak : strong;
-            const struct redact_repeats which = {.words = &words, .weak = weak};
-            struct buf b = BUF_INIT(4096);
-            uint64_t n = 0;
-            redact_words_apply(&which, str_of(cases[i].in), &b, &n);
-            assert_string_equal(buf_str(&b), want);
-            assert_int_equal(n > 0, strcmp(want, cases[i].in) != 0);
-            buf_release(&b);
-        }
+    learn_request_values(&words, learned, sizeof learned / sizeof *learned);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *strong = cases[i].strong ? cases[i].strong : cases[i].in;
+        assert_applied_to(&words, false, cases[i].in, strong);
+        assert_applied_to(&words, true, cases[i].in, cases[i].weak ? cases[i].weak : strong);
+    }
     redact_words_release(&words);
-}
-
-static void learn_request_values(struct redact_words *words, const char *const *values, size_t n)
-{
-    struct err err = ERR_INIT;
-    assert_ok(redact_words_init(words, &err), &err);
-    for (size_t i = 0; i < n; i++)
-        assert_ok(redact_words_learn(words, str_of(values[i]), true, &err), &err);
-    assert_ok(redact_words_link(words, &err), &err);
-}
-
-static void assert_applied_to(const struct redact_words *words, bool weak, const char *in, const char *want)
-{
-    const struct redact_repeats which = {.words = words, .weak = weak};
-    struct buf b = BUF_INIT(4096);
-    uint64_t n = 0;
-    redact_words_apply(&which, str_of(in), &b, &n);
-    assert_string_equal(buf_str(&b), want);
-    assert_int_equal(n > 0, strcmp(want, in) != 0);
-    buf_release(&b);
 }
 
 /* Request values that are not words are found as a whole, wherever they are repeated and in any encoding. */
@@ -763,11 +757,7 @@ static void values_of_a_request_are_redacted_in_every_encoding(void **state)
         {"token=ses;amen", "token=[redacted]n"},
     };
     struct redact_words words;
-    struct err err = ERR_INIT;
-    assert_ok(redact_words_init(&words, &err), &err);
-    for (size_t i = 0; i < sizeof learned / sizeof *learned; i++)
-        assert_ok(redact_words_learn(&words, str_of(learned[i]), true, &err), &err);
-    assert_ok(redact_words_link(&words, &err), &err);
+    learn_request_values(&words, learned, sizeof learned / sizeof *learned);
     const struct redact_repeats all = {.words = &words, .weak = true};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf b = BUF_INIT(4096);
@@ -788,7 +778,9 @@ static void long_values_are_redacted_inside_of_words(void **state)
     (void)state;
     static const char *const learned[] = {"Tk9mQ2xW8vR4zL", "sesame99x", "swordfish", "abcde", "redact"};
     static const struct {
-        const char *in, *strong, *weak; /* NULL: unchanged */
+        const char *in;
+        const char *strong; /* the result of strong words alone; NULL: unchanged */
+        const char *weak;   /* the result if weak words are redacted too; NULL: like `strong` */
     } cases[] = {
         {"xxTk9mQ2xW8vR4zLyy, the tokenisTk9mQ2xW8vR4zL, tk9mq2xw8vr4zl7",
          "xx[redacted]yy, the tokenis[redacted], [redacted]7", NULL},
@@ -829,14 +821,14 @@ static void values_that_a_message_cuts_are_redacted(void **state)
                 char *lead = format_text("%*s%s", dots ? 1 : LIMIT, "", inside ? "x" : "");
                 char *in = format_text("%s%s%s", lead, value, dots ? "..." : "");
                 bool complete = n == strlen(repeated[i]) && !(inside && n < MIN_IN_WORD);
-                /* An escape counts as one byte. */
+                /* The escape in text 2 counts as one byte, the cut character in text 4 as none. */
                 size_t bytes = n -
                                (i == 2 && n > 7   ? 5
                                 : i == 2 && n > 2 ? n - 2
                                                   : 0) -
                                (i == 4 && n == 3 ? 1 : 0);
-                bool goes = complete || bytes >= (inside ? MIN_IN_WORD : MIN_LENGTH);
-                char *out = format_text("%s%s%s", lead, goes ? REDACTED : value, dots ? "..." : "");
+                bool is_redacted = complete || bytes >= (inside ? MIN_IN_WORD : MIN_LENGTH);
+                char *out = format_text("%s%s%s", lead, is_redacted ? REDACTED : value, dots ? "..." : "");
                 assert_applied_to(&words, true, in, out);
                 free(value);
                 free(lead);
@@ -852,13 +844,13 @@ static void values_that_a_message_cuts_are_redacted(void **state)
 
 /* ---- dumps ------------------------------------------------------------------------------------------- */
 
-/* Redacts a text in pieces of `piece` bytes. */
-static void assert_dump_redacted_to(const char *in, const struct strlist *more, size_t piece, const char *out,
-                                    bool changed)
+/* Redacts a dump in pieces of `piece` bytes. `globs` match further keys of labels. */
+static void assert_dump_redacted_to(const char *in, const struct strlist *globs, size_t piece,
+                                    const char *out, bool changed)
 {
     struct buf b = BUF_INIT(4096);
     struct redact_tally tally = {{0}};
-    struct redact_dump d = REDACT_DUMP_INIT(more, &tally);
+    struct redact_dump d = REDACT_DUMP_INIT(globs, &tally);
     size_t n = strlen(in);
     for (size_t at = 0; at < n; at += piece)
         redact_dump(&d, in + at, piece < n - at ? piece : n - at, &b);
@@ -871,8 +863,8 @@ static void labels_and_secrets_in_dumps_are_redacted(void **state)
 {
     (void)state;
     static char tenant[] = "ten*";
-    char *globs[] = {tenant};
-    struct strlist more = {.items = globs, .n = 1};
+    char *items[] = {tenant};
+    struct strlist globs = {.items = items, .n = 1};
     static const struct {
         const char *in, *out;
     } cases[] = {
@@ -904,7 +896,7 @@ static void labels_and_secrets_in_dumps_are_redacted(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t piece = 1; piece < 100; piece += 98)
-            assert_dump_redacted_to(cases[i].in, &more, piece, cases[i].out ? cases[i].out : cases[i].in,
+            assert_dump_redacted_to(cases[i].in, &globs, piece, cases[i].out ? cases[i].out : cases[i].in,
                                     cases[i].out != NULL);
 }
 
@@ -971,6 +963,17 @@ static struct buf make_profile(void)
     return b;
 }
 
+/* The keys of its labels are no names of secrets. */
+static struct buf make_profile_without_secrets(void)
+{
+    memcpy(strings[USER], "uses", 4);
+    memcpy(strings[TOKEN], "taken", 5);
+    struct buf b = make_profile();
+    memcpy(strings[USER], "user", 4);
+    memcpy(strings[TOKEN], "token", 5);
+    return b;
+}
+
 static const char *string_at(const pb_profile *p, int64_t i)
 {
     assert_true(i >= 0 && (size_t)i < p->n_string_table);
@@ -991,14 +994,14 @@ static void labels_of_a_profile_are_redacted(void **state)
     static const struct {
         const char *key, *str;
         int64_t num;
-    } want[2][3] = {{{"user", REDACTED, 0}, {"path", "/x", 0}},
-                    {{"user", REDACTED, 0}, {"bytes", "", 512}, {"token", REDACTED, 0}}};
+    } expected[2][3] = {{{"user", REDACTED, 0}, {"path", "/x", 0}},
+                        {{"user", REDACTED, 0}, {"bytes", "", 512}, {"token", REDACTED, 0}}};
     for (size_t i = 0; i < 2; i++)
         for (size_t k = 0; k < p->sample[i]->n_label; k++) {
             const pb_label *l = p->sample[i]->label[k];
-            assert_string_equal(string_at(p, l->key), want[i][k].key);
-            assert_string_equal(string_at(p, l->str), want[i][k].str);
-            assert_int_equal(l->num, want[i][k].num);
+            assert_string_equal(string_at(p, l->key), expected[i][k].key);
+            assert_string_equal(string_at(p, l->str), expected[i][k].str);
+            assert_int_equal(l->num, expected[i][k].num);
         }
     assert_string_equal(string_at(p, p->function[0]->name), "alice");
     assert_string_equal(string_at(p, BOB), "");
@@ -1015,6 +1018,8 @@ static void labels_of_a_profile_are_redacted(void **state)
     buf_release(&again);
 }
 
+/* Redacts a profile into `ret`. Returns the number of redacted labels; *ret_times is the number of reads of
+ * the profile. */
 static uint64_t count_redacted_labels(const struct buf *b, size_t *ret_times, struct buf *ret)
 {
     struct bytes in = {b->data, b->len, 0};
@@ -1050,11 +1055,7 @@ static void a_profile_without_secret_labels_is_read_only_once(void **state)
     assert_int_equal(times, 4);
     assert_null(memmem(out.data, out.len, "bob", 3));
     assert_non_null(memmem(out.data, out.len, "alice", 5));
-    memcpy(strings[USER], "uses", 4);
-    memcpy(strings[TOKEN], "taken", 5);
-    none = make_profile();
-    memcpy(strings[USER], "user", 4);
-    memcpy(strings[TOKEN], "token", 5);
+    none = make_profile_without_secrets();
     buf_clear(&out);
     assert_int_equal(count_redacted_labels(&none, &times, &out), 0);
     assert_int_equal(times, 1);
@@ -1135,6 +1136,7 @@ static int redact_file(const char *dir, struct redact_work work, const void *p, 
     return rc;
 }
 
+/* Redacts the bytes of a member, which must succeed. Returns the number of redactions. */
 static uint64_t redact_bytes(const char *dir, enum redact_form form, const void *p, size_t n, struct buf *ret)
 {
     struct err err = ERR_INIT;
@@ -1201,11 +1203,7 @@ static struct buf make_profile_with_unknown_fields(void)
 {
     static const char unknown[] = "\xa2\x06\x0etoken=sesame-x";
     enum { SIZE = sizeof unknown - 1 };
-    memcpy(strings[USER], "uses", 4);
-    memcpy(strings[TOKEN], "taken", 5);
-    struct buf b = make_profile();
-    memcpy(strings[USER], "user", 4);
-    memcpy(strings[TOKEN], "token", 5);
+    struct buf b = make_profile_without_secrets();
     static const unsigned numbers[] = {3, 5}; /* a mapping, a function */
     buf_add(&b, unknown, SIZE);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {

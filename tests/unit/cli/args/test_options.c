@@ -47,7 +47,7 @@ static int parse_line(const char *line, struct options *o, struct strlist *rest,
     return options_parse(table, &(struct arguments){argc, argv}, o, rest, err);
 }
 
-/* Compares all parsed values, printed in one line. */
+/* `expected` has all parsed values in one line, then a bar and the arguments. */
 static void assert_parsed_as(const char *line, const char *expected)
 {
     struct options o;
@@ -59,7 +59,7 @@ static void assert_parsed_as(const char *line, const char *expected)
              o.output ? o.output : "-", o.port, (long long)o.timeout);
     for (size_t i = 0; i < o.hosts.n; i++)
         buf_addf(&b, "%s%s", i ? "," : "", o.hosts.items[i]);
-    if (o.retries != 9)
+    if (o.retries != 9) /* the default */
         buf_addf(&b, " r=%u", o.retries);
     buf_adds(&b, " |");
     for (size_t i = 0; i < rest.n; i++)

@@ -43,7 +43,8 @@ static void the_hint_has_the_check_command_with_its_options(void **state)
     const struct {
         const struct target_options *options;
         const struct host *host;
-        const struct service *of_host, *service;
+        const struct service *selected; /* the service of the only target */
+        const struct service *failed;   /* NULL: the host failed */
         const char *line;
     } cases[] = {
         {&none, &ours, &named, NULL, "profgrab check --host file-03"},
@@ -63,16 +64,16 @@ static void the_hint_has_the_check_command_with_its_options(void **state)
          "--accept-new --batch --host file-03"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct target target = {.host = cases[i].host, .service = cases[i].of_host};
+        struct target target = {.host = cases[i].host, .service = cases[i].selected};
         const struct targets targets = {.items = &target, .n = 1};
         char *expected = format_text("is it up?; `%s` shows each step", cases[i].line);
         const struct err why = make_failure("is it up?", true);
         struct err suggested =
-            suggest_check(cases[i].options, &targets, cases[i].host, cases[i].service, &why);
+            suggest_check(cases[i].options, &targets, cases[i].host, cases[i].failed, &why);
         assert_string_equal(suggested.hint, expected);
         assert_string_equal(suggested.msg, "cannot connect");
         const struct err silent = make_failure("", true);
-        suggested = suggest_check(cases[i].options, &targets, cases[i].host, cases[i].service, &silent);
+        suggested = suggest_check(cases[i].options, &targets, cases[i].host, cases[i].failed, &silent);
         assert_string_equal(suggested.hint, expected + strlen("is it up?; "));
         free(expected);
     }

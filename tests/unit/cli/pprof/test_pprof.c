@@ -45,8 +45,8 @@ static void the_document_lists_every_flag(void **state)
     buf_add(&renewed, buf_str(&document), (size_t)(begin - buf_str(&document)));
     buf_adds(&renewed, flags);
     buf_adds(&renewed, end);
-    const char *how = getenv("PPROF_TABLE");
-    if (how && strcmp(how, "renew") == 0)
+    const char *mode = getenv("PPROF_TABLE");
+    if (mode && strcmp(mode, "renew") == 0) /* only writes the table into the document */
         assert_ok(file_write(DOCUMENT, buf_str(&renewed), renewed.len, &err), &err);
     else
         assert_string_equal(buf_str(&document), buf_str(&renewed));
@@ -105,7 +105,7 @@ static void wrong_flags_are_errors(void **state)
 {
     (void)state;
     static const struct {
-        const char *words[4], *printed;
+        const char *words[4], *printed; /* printed: the start of the output on stderr */
     } cases[] = {{{"-bogus", "x"}, "flag provided but not defined: -bogus\n"},
                  {{"-topp", "x"}, "flag provided but not defined: -topp\nhint: did you mean -top?"},
                  {{"--sample-index=0", "x"},
@@ -172,9 +172,9 @@ static void urls_are_made_of_the_source_and_flags(void **state)
     (void)state;
     static const struct {
         const char *source;
-        long seconds;
-        const char *url; /* NULL: not a URL */
-        long timeout;
+        long seconds;    /* the value of -seconds; 0: not given */
+        const char *url; /* NULL: the source is not a URL */
+        long timeout;    /* in seconds */
     } cases[] = {
         {"localhost:80", 0, "http://localhost:80/debug/pprof/profile", 60},
         {"http://h/", 20, "http://h/debug/pprof/profile?seconds=20", 30},

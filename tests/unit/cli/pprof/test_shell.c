@@ -12,37 +12,53 @@
 
 /* ---- commands ---------------------------------------------------------------------------------------- */
 
-/* Compares the options after a command with the expected ones. All other options have their defaults. */
-static void assert_command_read_as(const char *line, enum pprof_output format, long nodecount,
-                                   const char *focus, const char *ignore, const char *output)
+/* NULL: not set. All other options have their defaults. */
+struct command_case {
+    const char *line;
+    enum pprof_output format;
+    long nodecount;
+    const char *focus, *ignore; /* of the tags for the command `tags`, else of the functions */
+    const char *output;
+};
+
+static void assert_option(const char *option, const char *expected)
+{
+    assert_true(str_is(str_of(option), expected ? expected : ""));
+}
+
+static void assert_command_parsed(const struct command_case *expected)
 {
     struct pprof_options o = {.report = REPORT_SETTINGS_INIT};
     struct shell_command c;
     struct err err = ERR_INIT;
-    assert_ok(shell_command_parse(str_of(line), &c, &err), &err);
+    assert_ok(shell_command_parse(str_of(expected->line), &c, &err), &err);
     shell_command_apply(&c, &o);
-    assert_int_equal(o.format, format);
-    assert_int_equal(o.report.nodecount, nodecount);
-    bool tags = format == PPROF_TAGS;
-    assert_true(str_is(str_of(tags ? o.report.tagfocus : o.report.focus), focus));
-    assert_true(str_is(str_of(tags ? o.report.tagignore : o.report.ignore), ignore));
-    assert_true(str_is(str_of(o.output), output));
+    assert_int_equal(o.format, expected->format);
+    assert_int_equal(o.report.nodecount, expected->nodecount);
+    bool tags = expected->format == PPROF_TAGS;
+    assert_option(tags ? o.report.tagfocus : o.report.focus, expected->focus);
+    assert_option(tags ? o.report.tagignore : o.report.ignore, expected->ignore);
+    assert_option(o.output, expected->output);
     shell_command_release(&c);
 }
 
 static void commands_are_parsed(void **state)
 {
     (void)state;
-    assert_command_read_as("top", PPROF_TOP, 10, "", "", "");
-    assert_command_read_as("top5", PPROF_TOP, 5, "", "", "");
-    assert_command_read_as("top5 7", PPROF_TOP, 7, "", "", "");
-    assert_command_read_as("tree", PPROF_TREE, -1, "", "", "");
-    assert_command_read_as(" text\t-3  a b -c -d >f ", PPROF_TEXT, -3, "a|b", "c|d", "f");
-    assert_command_read_as("dot 99999999999 > f", PPROF_DOT, -1, "99999999999", "", "f");
-    assert_command_read_as("svg >a >b", PPROF_SVG, -1, "", "", "b");
-    assert_command_read_as("tags a -b", PPROF_TAGS, -1, "a", "b", "");
-    assert_command_read_as("list10 x", PPROF_LIST, -1, "x", "", "");
-    assert_command_read_as("top - --cum -cum ---x", PPROF_TOP, 10, "", "--x", "");
+    static const struct command_case cases[] = {
+        {"top", PPROF_TOP, 10, NULL, NULL, NULL},
+        {"top5", PPROF_TOP, 5, NULL, NULL, NULL},
+        {"top5 7", PPROF_TOP, 7, NULL, NULL, NULL},
+        {"tree", PPROF_TREE, -1, NULL, NULL, NULL},
+        {" text\t-3  a b -c -d >f ", PPROF_TEXT, -3, "a|b", "c|d", "f"},
+        {"dot 99999999999 > f", PPROF_DOT, -1, "99999999999", NULL, "f"},
+        {"svg >a >b", PPROF_SVG, -1, NULL, NULL, "b"},
+        {"tags a -b", PPROF_TAGS, -1, "a", "b", NULL},
+        {"list10 x", PPROF_LIST, -1, "x", NULL, NULL},
+        {"top - --cum -cum ---x", PPROF_TOP, 10, NULL, "--x", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_command_parsed(&cases[i]);
 }
 
 static void assert_command_refused(const char *line, const char *msg)

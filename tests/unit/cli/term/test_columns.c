@@ -85,10 +85,10 @@ static void text_is_folded_at_words(void **state)
     assert_folded("", (struct columns_fold){.width = 80}, "");
 }
 
-/* Compares a table whose last cell is too wide for a line of `width` columns. */
-static void assert_rows(size_t width, size_t below, const char *expected)
+/* Prints a table with a wide last cell in lines of `width` columns; 0: without a limit. */
+static void assert_rows(size_t width, size_t fold_below, const char *expected)
 {
-    struct rows rows = {.columns = "lrl", .fold_below = below};
+    struct rows rows = {.columns = "lrl", .fold_below = fold_below};
     char *text = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&text, &n);

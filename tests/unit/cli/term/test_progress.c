@@ -22,7 +22,7 @@ struct display {
     struct terminal terminal;
     FILE *out;
     char *output;
-    size_t length, fed;
+    size_t length, fed; /* bytes of the output; those that the terminal has received */
     struct host hosts[TARGETS];
     char names[TARGETS][16];
     struct service service;
@@ -164,8 +164,8 @@ static void three_targets_have_a_line_each(void **state)
     display_release(&s);
 }
 
-/* Draws more targets than fit on the screen, again and again while plain lines scroll it. The last line
- * counts the remaining targets. */
+/* Draws more targets than fit on the screen, again and again while plain lines scroll the screen. At the
+ * start the first row is `first`. The last row is always `more`, which counts the remaining targets. */
 static void assert_remaining_targets_counted(unsigned rows, unsigned columns, const char *first,
                                              const char *more)
 {
@@ -337,8 +337,7 @@ static void notes_are_printed_only_in_verbose_mode(void **state)
     display_release(&s);
 }
 
-/* A finding that concerns the whole service is printed for its first item only, and again for another
- * service. */
+/* A finding on the whole service is printed only for the first item of that service. */
 static void a_finding_on_the_service_is_printed_once(void **state)
 {
     (void)state;

@@ -54,7 +54,7 @@ static int check_body(enum body_format format, const void *p, size_t n, size_t p
 static const size_t pieces[] = {1, 3, 10, 100000};
 #define PIECES (sizeof pieces / sizeof *pieces)
 
-static void expect_good(enum body_format format, const void *p, size_t n)
+static void assert_good(enum body_format format, const void *p, size_t n)
 {
     for (size_t i = 0; i < PIECES; i++) {
         struct check_result result;
@@ -66,7 +66,7 @@ static void expect_good(enum body_format format, const void *p, size_t n)
     }
 }
 
-static void expect_bad(enum body_format format, const void *p, size_t n, const char *msg)
+static void assert_bad(enum body_format format, const void *p, size_t n, const char *msg)
 {
     for (size_t i = 0; i < PIECES; i++) {
         struct check_result result;
@@ -77,9 +77,9 @@ static void expect_bad(enum body_format format, const void *p, size_t n, const c
     }
 }
 
-static void expect_bad_text(enum body_format format, const char *text, const char *msg)
+static void assert_bad_text(enum body_format format, const char *text, const char *msg)
 {
-    expect_bad(format, text, strlen(text), msg);
+    assert_bad(format, text, strlen(text), msg);
 }
 
 static void an_empty_body_is_bad(void **state)
@@ -87,12 +87,12 @@ static void an_empty_body_is_bad(void **state)
     (void)state;
     static const enum body_format formats[] = {BODY_PPROF, BODY_TRACE, BODY_TEXT, BODY_RAW, BODY_ANY};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        expect_bad(formats[i], "", 0, "the body is empty");
-    expect_good(BODY_RAW, "\0", 1);
+        assert_bad(formats[i], "", 0, "the body is empty");
+    assert_good(BODY_RAW, "\0", 1);
     check_free(NULL);
 }
 
-static void expect_summary(const void *p, size_t n)
+static void assert_summary(const void *p, size_t n)
 {
     struct check_result result;
     assert_int_equal(check_body(BODY_PPROF, p, n, 7, &result, NULL), 0);
@@ -109,10 +109,10 @@ static void a_profile_is_good_with_and_without_gzip(void **state)
     (void)state;
     struct buf gz = BUF_INIT(4096);
     gzip_bytes(&gz, profile, PROFILE_SIZE);
-    expect_good(BODY_PPROF, gz.data, gz.len);
-    expect_summary(gz.data, gz.len);
-    expect_good(BODY_PPROF, profile, PROFILE_SIZE);
-    expect_summary(profile, PROFILE_SIZE);
+    assert_good(BODY_PPROF, gz.data, gz.len);
+    assert_summary(gz.data, gz.len);
+    assert_good(BODY_PPROF, profile, PROFILE_SIZE);
+    assert_summary(profile, PROFILE_SIZE);
     buf_release(&gz);
 }
 
@@ -121,17 +121,17 @@ static void a_damaged_profile_is_bad(void **state)
     (void)state;
     struct buf gz = BUF_INIT(4096);
     gzip_bytes(&gz, profile, PROFILE_SIZE);
-    expect_bad(BODY_PPROF, gz.data, 20, "cut off inside gzip data after 20 bytes");
+    assert_bad(BODY_PPROF, gz.data, 20, "cut off inside gzip data after 20 bytes");
     gz.data[gz.len - 5] ^= 1;
-    expect_bad(BODY_PPROF, gz.data, gz.len - 1, "at byte 42: the gzip data is broken: incorrect data check");
-    expect_bad(BODY_PPROF, "\x1f", 1, "cut off inside gzip data after 1 bytes");
-    expect_bad(BODY_PPROF, "\x0a", 1, "this is not a profile: cut off inside the profile after 1 bytes");
-    expect_bad(BODY_PPROF, profile, PROFILE_SIZE - 1, "cut off inside the profile after 28 bytes");
-    expect_bad(BODY_PPROF, profile, 11, "it has no strings");
+    assert_bad(BODY_PPROF, gz.data, gz.len - 1, "at byte 42: the gzip data is broken: incorrect data check");
+    assert_bad(BODY_PPROF, "\x1f", 1, "cut off inside gzip data after 1 bytes");
+    assert_bad(BODY_PPROF, "\x0a", 1, "this is not a profile: cut off inside the profile after 1 bytes");
+    assert_bad(BODY_PPROF, profile, PROFILE_SIZE - 1, "cut off inside the profile after 28 bytes");
+    assert_bad(BODY_PPROF, profile, 11, "it has no strings");
     buf_clear(&gz);
     gzip_bytes(&gz, profile, 11);
-    expect_bad(BODY_PPROF, gz.data, gz.len, "it has no strings");
-    expect_bad(BODY_PPROF, trace, sizeof trace - 1, "this is an execution trace, not a profile");
+    assert_bad(BODY_PPROF, gz.data, gz.len, "it has no strings");
+    assert_bad(BODY_PPROF, trace, sizeof trace - 1, "this is an execution trace, not a profile");
     buf_release(&gz);
 }
 
@@ -143,10 +143,10 @@ static void a_long_damaged_profile_has_the_same_message(void **state)
     buf_add(&body, profile, PROFILE_SIZE);
     for (int i = 0; i < 30000; i++)
         buf_addc(&body, '\x01');
-    expect_bad(BODY_PPROF, body.data, body.len, "at byte 29: the profile has a field with a bad number");
+    assert_bad(BODY_PPROF, body.data, body.len, "at byte 29: the profile has a field with a bad number");
     gzip_bytes(&gz, body.data, body.len);
-    expect_bad(BODY_PPROF, gz.data, gz.len, "at byte 29: the profile has a field with a bad number");
-    expect_bad(BODY_PPROF, gz.data, gz.len - 9, "at byte 29: the profile has a field with a bad number");
+    assert_bad(BODY_PPROF, gz.data, gz.len, "at byte 29: the profile has a field with a bad number");
+    assert_bad(BODY_PPROF, gz.data, gz.len - 9, "at byte 29: the profile has a field with a bad number");
     buf_release(&body);
     buf_release(&gz);
 }
@@ -172,27 +172,27 @@ static void an_html_page_is_no_profile_trace_or_text(void **state)
     static const char page[] = "\xef\xbb\xbf\n <!DOCTYPE HTML PUBLIC>\n<html><body>log in</body></html>\n";
     struct buf gz = BUF_INIT(4096);
     struct check_result result;
-    expect_bad_text(BODY_PPROF, page, "this is HTML, not a profile");
-    expect_bad_text(BODY_TRACE, page, "this is HTML, not a trace");
-    expect_bad_text(BODY_TEXT, page, "this is HTML, not plain text");
-    expect_bad_text(BODY_PPROF, "<HTML>", "this is HTML, not a profile");
-    expect_bad_text(BODY_PPROF, "\n<html>\n", "this is HTML, not a profile");
+    assert_bad_text(BODY_PPROF, page, "this is HTML, not a profile");
+    assert_bad_text(BODY_TRACE, page, "this is HTML, not a trace");
+    assert_bad_text(BODY_TEXT, page, "this is HTML, not plain text");
+    assert_bad_text(BODY_PPROF, "<HTML>", "this is HTML, not a profile");
+    assert_bad_text(BODY_PPROF, "\n<html>\n", "this is HTML, not a profile");
     gzip_bytes(&gz, page, sizeof page - 1);
-    expect_bad(BODY_PPROF, gz.data, gz.len, "this is HTML, not a profile");
-    expect_bad_text(BODY_PPROF, "heap profile: 1: 2 [3: 4]\n",
+    assert_bad(BODY_PPROF, gz.data, gz.len, "this is HTML, not a profile");
+    assert_bad_text(BODY_PPROF, "heap profile: 1: 2 [3: 4]\n",
                     "this is text, not a profile: heap profile: 1: 2 [3: 4]");
-    expect_bad_text(BODY_TRACE, "no\n\ttrace", "this is text, not a trace: no trace");
+    assert_bad_text(BODY_TRACE, "no\n\ttrace", "this is text, not a trace: no trace");
     assert_int_equal(check_body(BODY_PPROF, "Unknown profile\n", 16, 5, &result, NULL), -1);
     assert_string_equal(result.beginning, "Unknown profile");
     assert_false(result.has_profile);
     buf_release(&gz);
 }
 
-static void expect_gzip_bad(const void *p, size_t n, const char *msg)
+static void assert_gzip_bad(const void *p, size_t n, const char *msg)
 {
     struct buf gz = BUF_INIT(1 << 20);
     gzip_bytes(&gz, p, n);
-    expect_bad(BODY_PPROF, gz.data, gz.len, msg);
+    assert_bad(BODY_PPROF, gz.data, gz.len, msg);
     buf_release(&gz);
 }
 
@@ -203,41 +203,41 @@ static void other_data_is_named_in_the_message(void **state)
     (void)state;
     static const char noise[] = "\x71\x01\x80\xff\x00\x13\x9c";
     struct check_result result;
-    expect_bad(BODY_PPROF, noise, sizeof noise - 1,
+    assert_bad(BODY_PPROF, noise, sizeof noise - 1,
                "this is not a profile: at byte 0: field 14 of the profile has wire type 1");
-    expect_gzip_bad(noise, sizeof noise - 1,
+    assert_gzip_bad(noise, sizeof noise - 1,
                     "this is not a profile: at byte 0: field 14 of the profile has wire type 1");
     /* Unknown fields may be of any type: the field after them ends in the middle. */
-    expect_bad(BODY_PPROF, "\xfa\x01\x7f\x80", 4,
+    assert_bad(BODY_PPROF, "\xfa\x01\x7f\x80", 4,
                "this is not a profile: cut off inside the profile after 4 bytes");
-    expect_bad(BODY_PPROF, "\x0a\x04\x08\x01\x10\x02", 6, "this is not a profile: it has no strings");
-    expect_bad(BODY_PPROF, "\x0a\x03\x08\x01", 4,
+    assert_bad(BODY_PPROF, "\x0a\x04\x08\x01\x10\x02", 6, "this is not a profile: it has no strings");
+    assert_bad(BODY_PPROF, "\x0a\x03\x08\x01", 4,
                "this is not a profile: cut off inside a sample type after 4 bytes");
-    expect_bad(BODY_PPROF,
+    assert_bad(BODY_PPROF,
                "\x0a\x03"
                "abc",
                5, "this is not a profile: at byte 2: a field of 8 bytes where a sample type has 2 left");
-    expect_bad(BODY_PPROF, "\x1f\x8b garbage that says it is gzip", 33,
+    assert_bad(BODY_PPROF, "\x1f\x8b garbage that says it is gzip", 33,
                "this is not a profile: at byte 4: the gzip data is broken: unknown compression method");
-    expect_bad_text(BODY_PPROF, "{\"error\": \"no such route\"}",
+    assert_bad_text(BODY_PPROF, "{\"error\": \"no such route\"}",
                     "this is JSON, not a profile: {\"error\": \"no such route\"}");
-    expect_bad_text(BODY_PPROF, " [1, 2]", "this is JSON, not a profile: [1, 2]");
-    expect_bad_text(BODY_PPROF, "[error] no", "this is text, not a profile: [error] no");
-    expect_bad_text(BODY_PPROF, "\nGOROUTINE\n", "this is text, not a profile: GOROUTINE");
-    expect_gzip_bad("busy\n", 5, "this is gzip of text, not a profile: busy");
-    expect_gzip_bad("{}", 2, "this is gzip of JSON, not a profile: {}");
-    expect_gzip_bad("", 0, "this is gzip of nothing, not a profile");
-    expect_gzip_bad(trace, sizeof trace - 1, "this is gzip of an execution trace, not a profile");
+    assert_bad_text(BODY_PPROF, " [1, 2]", "this is JSON, not a profile: [1, 2]");
+    assert_bad_text(BODY_PPROF, "[error] no", "this is text, not a profile: [error] no");
+    assert_bad_text(BODY_PPROF, "\nGOROUTINE\n", "this is text, not a profile: GOROUTINE");
+    assert_gzip_bad("busy\n", 5, "this is gzip of text, not a profile: busy");
+    assert_gzip_bad("{}", 2, "this is gzip of JSON, not a profile: {}");
+    assert_gzip_bad("", 0, "this is gzip of nothing, not a profile");
+    assert_gzip_bad(trace, sizeof trace - 1, "this is gzip of an execution trace, not a profile");
     struct buf once = BUF_INIT(4096);
     gzip_bytes(&once, profile, PROFILE_SIZE);
-    expect_gzip_bad(once.data, once.len, "this is gzip of gzip data, not a profile");
+    assert_gzip_bad(once.data, once.len, "this is gzip of gzip data, not a profile");
     buf_release(&once);
-    expect_bad(BODY_PPROF,
+    assert_bad(BODY_PPROF,
                "\x7f"
                "ELF\2\1\1\0",
                8, "this is an ELF file, not a profile");
-    expect_bad(BODY_PPROF, "PK\3\4\0\0", 6, "this is a zip archive, not a profile");
-    expect_bad(BODY_TEXT, "\x1f\x8b\x08\0\0\0\0\0\0\0", 10, "this is gzip data, not plain text");
+    assert_bad(BODY_PPROF, "PK\3\4\0\0", 6, "this is a zip archive, not a profile");
+    assert_bad(BODY_TEXT, "\x1f\x8b\x08\0\0\0\0\0\0\0", 10, "this is gzip data, not plain text");
     /* A damaged profile is still recognized as a profile. */
     assert_int_equal(check_body(BODY_PPROF, profile, PROFILE_SIZE - 1, 5, &result, NULL), -1);
     assert_false(result.has_other_format);
@@ -251,15 +251,15 @@ static void a_raw_path_refuses_a_page(void **state)
     (void)state;
     static const char page[] = "<!DOCTYPE html>\n<title>Node Exporter</title>\n";
     struct check_result result;
-    expect_bad_text(BODY_RAW, page, "this is an HTML page titled \"Node Exporter\", not what was asked for");
+    assert_bad_text(BODY_RAW, page, "this is an HTML page titled \"Node Exporter\", not what was asked for");
     assert_int_equal(check_body(BODY_RAW, page, sizeof page - 1, 5, &result, NULL), -1);
     assert_true(result.has_other_format);
-    expect_good(BODY_ANY, page, sizeof page - 1);
-    expect_bad_text(BODY_RAW, "<a href=x>", "this is HTML, not what was asked for");
-    expect_bad_text(BODY_RAW, "<!-- x -->", "this is HTML, not what was asked for");
-    expect_good(BODY_RAW, "<abc>", 5);
-    expect_good(BODY_RAW, "<?xml ?>", 8);
-    expect_good(BODY_RAW, "{}", 2);
+    assert_good(BODY_ANY, page, sizeof page - 1);
+    assert_bad_text(BODY_RAW, "<a href=x>", "this is HTML, not what was asked for");
+    assert_bad_text(BODY_RAW, "<!-- x -->", "this is HTML, not what was asked for");
+    assert_good(BODY_RAW, "<abc>", 5);
+    assert_good(BODY_RAW, "<?xml ?>", 8);
+    assert_good(BODY_RAW, "{}", 2);
 }
 
 /* Remote text in messages is printable and cut. */
@@ -284,18 +284,18 @@ static void the_beginning_of_a_body_is_printable_and_cut(void **state)
 static void cut_traces_are_bad(void **state)
 {
     (void)state;
-    expect_good(BODY_TRACE, trace, sizeof trace - 1);
-    expect_bad(BODY_TRACE, trace, sizeof trace - 2, "cut off inside a batch after 28 bytes");
-    expect_bad(BODY_TRACE, trace, 23, "cut off after 23 bytes: the trace lacks its strings");
-    expect_bad(BODY_TRACE, trace, 16, "the trace has nothing after its header");
-    expect_bad(BODY_TRACE, trace, 15, "cut off inside the header of a trace after 15 bytes");
-    expect_bad(BODY_TRACE, trace, 10, "cut off inside the header of a trace after 10 bytes");
-    expect_bad(BODY_TRACE, trace, 2, "cut off inside the header of a trace after 2 bytes");
-    expect_bad(BODY_TRACE, "go 1.22 tracks\0\0\0", 17,
+    assert_good(BODY_TRACE, trace, sizeof trace - 1);
+    assert_bad(BODY_TRACE, trace, sizeof trace - 2, "cut off inside a batch after 28 bytes");
+    assert_bad(BODY_TRACE, trace, 23, "cut off after 23 bytes: the trace lacks its strings");
+    assert_bad(BODY_TRACE, trace, 16, "the trace has nothing after its header");
+    assert_bad(BODY_TRACE, trace, 15, "cut off inside the header of a trace after 15 bytes");
+    assert_bad(BODY_TRACE, trace, 10, "cut off inside the header of a trace after 10 bytes");
+    assert_bad(BODY_TRACE, trace, 2, "cut off inside the header of a trace after 2 bytes");
+    assert_bad(BODY_TRACE, "go 1.22 tracks\0\0\0", 17,
                "this is no execution trace: it begins with \"go 1.22 tracks??\"");
-    expect_bad(BODY_TRACE, "\1\2\3", 3,
+    assert_bad(BODY_TRACE, "\1\2\3", 3,
                "this is not a trace: cut off inside the header of a trace after 3 bytes");
-    expect_bad(BODY_TRACE, "\x1f\x8b\x08\0\0\0\0\0\0\0\0\0\0\0\0\0", 16, "this is gzip data, not a trace");
+    assert_bad(BODY_TRACE, "\x1f\x8b\x08\0\0\0\0\0\0\0\0\0\0\0\0\0", 16, "this is gzip data, not a trace");
     struct check_result result;
     assert_int_equal(check_body(BODY_TRACE, trace, 16, 1, &result, NULL), -1);
     assert_int_equal(result.trace_minor, 22);
@@ -307,11 +307,11 @@ static void cut_text_and_text_with_nul_are_bad(void **state)
 {
     (void)state;
     static const char good[] = "goroutine 1 [running]:\nmain.main()\n";
-    expect_good(BODY_TEXT, good, sizeof good - 1);
-    expect_good(BODY_TEXT, "\n", 1);
-    expect_bad(BODY_TEXT, good, sizeof good - 2, "the text is cut off in the middle of a line");
-    expect_bad(BODY_TEXT, "a\nb\0c\0\n", 7, "this is no text: byte 3 is a NUL");
-    expect_bad(BODY_TEXT, "ab\0", 3, "this is no text: byte 2 is a NUL");
+    assert_good(BODY_TEXT, good, sizeof good - 1);
+    assert_good(BODY_TEXT, "\n", 1);
+    assert_bad(BODY_TEXT, good, sizeof good - 2, "the text is cut off in the middle of a line");
+    assert_bad(BODY_TEXT, "a\nb\0c\0\n", 7, "this is no text: byte 3 is a NUL");
+    assert_bad(BODY_TEXT, "ab\0", 3, "this is no text: byte 2 is a NUL");
     /* A retry would get the NUL again, so `resume` does not offer a retry. A cut text may be complete the
      * next time. */
     struct check_result result;
@@ -326,9 +326,9 @@ static void a_dump_cut_by_the_server_is_bad(void **state)
 {
     (void)state;
     static const struct {
-        size_t more;
-        char last;
-        const char *msg;
+        size_t more;     /* bytes after the first 64 MiB */
+        char last;       /* the last byte */
+        const char *msg; /* NULL: good */
     } cases[] = {
         {0, 'x', "the text is cut off in the middle of a line: cut by the server at 64 MiB"},
         {0, '\n', "the text is cut off: cut by the server at 64 MiB"},
@@ -402,21 +402,21 @@ static void damaged_bodies_pass_or_fail_with_a_message(void **state)
 /* Checks a profile that is followed by this number of gzip members with 3 MiB of unknown fields each. */
 static int check_inflating(size_t members, struct err *err)
 {
-    struct buf gz = BUF_INIT(65536), last = BUF_INIT(4096), unknown = BUF_INIT((size_t)4 << 20);
+    struct buf member = BUF_INIT(65536), first = BUF_INIT(4096), unknown = BUF_INIT((size_t)4 << 20);
     struct check_result result;
     struct check *c = check_new(BODY_PPROF, err);
     assert_non_null(c);
     while (unknown.len < (size_t)3 << 20)
         buf_add(&unknown, "\x98\x06\x01", 3);
-    gzip_bytes(&gz, unknown.data, unknown.len);
-    gzip_bytes(&last, profile, PROFILE_SIZE);
-    assert_int_equal(check_feed(c, last.data, last.len, err), 0);
+    gzip_bytes(&member, unknown.data, unknown.len);
+    gzip_bytes(&first, profile, PROFILE_SIZE);
+    assert_int_equal(check_feed(c, first.data, first.len, err), 0);
     for (size_t i = 0; i < members; i++)
-        assert_int_equal(check_feed(c, gz.data, gz.len, err), 0);
+        assert_int_equal(check_feed(c, member.data, member.len, err), 0);
     int rc = check_finish(c, &result, err);
     check_free(c);
-    buf_release(&gz);
-    buf_release(&last);
+    buf_release(&member);
+    buf_release(&first);
     buf_release(&unknown);
     return rc;
 }

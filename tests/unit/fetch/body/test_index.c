@@ -18,27 +18,26 @@ static int parse_page(const char *page, size_t n, struct index_page *ret, struct
 {
     char *copy = malloc(n + 1);
     assert_non_null(copy);
-    char *at_end = copy + 1;
-    memcpy(at_end, page, n);
-    int rc = index_parse(at_end, n, ret, err);
+    memcpy(copy + 1, page, n);
+    int rc = index_parse(copy + 1, n, ret, err);
     free(copy);
     return rc;
 }
 
-/* Compares `name=count` of every entry, separated by blanks. */
-static void expect_entries(const char *page, const char *entries)
+/* `expected` has `name=count` of each entry, separated by blanks. */
+static void assert_entries(const char *page, const char *expected)
 {
     struct index_page index = {0};
     struct buf got = BUF_INIT(1 << 20);
     assert_int_equal(parse_page(page, strlen(page), &index, NULL), 0);
     for (size_t i = 0; i < index.n; i++)
         buf_addf(&got, "%s%s=%lld", i ? " " : "", index.items[i].name, (long long)index.items[i].count);
-    assert_string_equal(buf_str(&got), entries);
+    assert_string_equal(buf_str(&got), expected);
     buf_release(&got);
     index_release(&index);
 }
 
-static void expect_none(const char *page)
+static void assert_no_index(const char *page)
 {
     struct index_page index = {0};
     struct err err = ERR_INIT;
@@ -59,49 +58,49 @@ static void index_pages_of_each_go_version_are_read(void **state)
 {
     (void)state;
     /* 1.17 and later; `symbol` came with 1.24 */
-    expect_entries(PAGE_BEGIN "<tr><td>8</td><td><a href='allocs?debug=1'>allocs</a></td></tr>\n"
+    assert_entries(PAGE_BEGIN "<tr><td>8</td><td><a href='allocs?debug=1'>allocs</a></td></tr>\n"
                               "<tr><td>0</td><td><a href='cmdline?debug=1'>cmdline</a></td></tr>\n"
                               "<tr><td>52</td><td><a href='goroutine?debug=1'>goroutine</a></td></tr>\n"
                               "<tr><td>0</td><td><a href='symbol?debug=1'>symbol</a></td></tr>\n" PAGE_END,
                    "allocs=8 cmdline=0 goroutine=52 symbol=0");
     /* 1.11 to 1.16 */
-    expect_entries(PAGE_BEGIN
+    assert_entries(PAGE_BEGIN
                    "\n<tr>\n<td>8</td><td><a href=allocs?debug=1>allocs</a></td>\n</tr>\n"
                    "\n<tr>\n<td>52</td><td><a href=goroutine?debug=1>goroutine</a></td>\n</tr>\n" PAGE_END,
                    "allocs=8 goroutine=52");
-    /* before */
-    expect_entries("profiles:<br><table>\n<tr><td align=right>0<td><a href=\"block?debug=1\">block</a>\n"
+    /* 1.10 and earlier */
+    assert_entries("profiles:<br><table>\n<tr><td align=right>0<td><a href=\"block?debug=1\">block</a>\n"
                    "\n<tr><td align=right>52<td><a href=\"goroutine?debug=1\">goroutine</a>\n" PAGE_END,
                    "block=0 goroutine=52");
-    expect_entries("<td>8<td><a href=heap?debug=1>heap</a>", "heap=8");
+    assert_entries("<td>8<td><a href=heap?debug=1>heap</a>", "heap=8");
 }
 
 static void unusual_markup_is_read(void **state)
 {
     (void)state;
-    expect_entries("<TR><TD CLASS=n>\n 8 \n</TD>\n\t<TD>\n<A class='x' HREF = 'no' href='heap'>heap</A>",
+    assert_entries("<TR><TD CLASS=n>\n 8 \n</TD>\n\t<TD>\n<A class='x' HREF = 'no' href='heap'>heap</A>",
                    "heap=8");
-    expect_entries("<td>1</td><td><a href='/debug/pprof/heap?debug=1'>", "heap=1");
-    expect_entries("<td>1</td><td><a href='/app/_pprof/heap'>", "heap=1");
-    expect_entries("<td>1</td><td><a href='/admin/heap?debug=1'>", "heap=1");
-    expect_entries("<td>1</td><td><a href='/debug/pprof/x.org/pprof/y'>", "x.org/pprof/y=1");
-    expect_entries("<td>1</td><td><a href='heap?debug=1&token=a'>", "heap=1");
-    expect_entries("<td>1</td><td><a href='./heap#x'>", "heap=1");
+    assert_entries("<td>1</td><td><a href='/debug/pprof/heap?debug=1'>", "heap=1");
+    assert_entries("<td>1</td><td><a href='/app/_pprof/heap'>", "heap=1");
+    assert_entries("<td>1</td><td><a href='/admin/heap?debug=1'>", "heap=1");
+    assert_entries("<td>1</td><td><a href='/debug/pprof/x.org/pprof/y'>", "x.org/pprof/y=1");
+    assert_entries("<td>1</td><td><a href='heap?debug=1&token=a'>", "heap=1");
+    assert_entries("<td>1</td><td><a href='./heap#x'>", "heap=1");
     /* The first of equal names counts. */
-    expect_entries("<td>1<td><a href=heap><td>2<td><a href=heap><td>3<td><a href=mutex>", "heap=1 mutex=3");
+    assert_entries("<td>1<td><a href=heap><td>2<td><a href=heap><td>3<td><a href=mutex>", "heap=1 mutex=3");
     /* Text that is not a row does not hide the row after it. */
-    expect_entries("<td>1<td>2<td><a href=heap>", "heap=2");
-    expect_entries("<td>1<td <td>7<td><a href=heap>", "heap=7");
-    expect_entries("<td>1<td><a href=heap<td>7<td><a href=mutex>", "mutex=7");
-    expect_entries("<td>9223372036854775807<td><a href=heap>", "heap=9223372036854775807");
+    assert_entries("<td>1<td>2<td><a href=heap>", "heap=2");
+    assert_entries("<td>1<td <td>7<td><a href=heap>", "heap=7");
+    assert_entries("<td>1<td><a href=heap<td>7<td><a href=mutex>", "mutex=7");
+    assert_entries("<td>9223372036854775807<td><a href=heap>", "heap=9223372036854775807");
 }
 
 static void unsafe_names_are_skipped(void **state)
 {
     (void)state;
-    expect_entries("<td>1<td><a href='github.com%2Fpkg%2fname?debug=1'>", "github.com/pkg/name=1");
-    expect_entries("<td>1<td><a href='github.com/pkg/_na-me.v2?debug=1'>", "github.com/pkg/_na-me.v2=1");
-    expect_entries("<td>1<td><a href='%68eap?debug=1'>", "heap=1");
+    assert_entries("<td>1<td><a href='github.com%2Fpkg%2fname?debug=1'>", "github.com/pkg/name=1");
+    assert_entries("<td>1<td><a href='github.com/pkg/_na-me.v2?debug=1'>", "github.com/pkg/_na-me.v2=1");
+    assert_entries("<td>1<td><a href='%68eap?debug=1'>", "heap=1");
     static const char *const bad[] = {
         "",
         "?debug=1",
@@ -141,7 +140,7 @@ static void unsafe_names_are_skipped(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char page[200];
         snprintf(page, sizeof page, "<td>1<td><a href=\"%s\">", bad[i]);
-        expect_none(page);
+        assert_no_index(page);
         snprintf(page, sizeof page, "<td>1<td><a href=\"%s\"><td>2<td><a href=heap>", bad[i]);
         struct index_page index = {0};
         assert_int_equal(parse_page(page, strlen(page), &index, NULL), 0);
@@ -170,20 +169,20 @@ static void names_beyond_the_maximum_length_are_skipped(void **state)
 static void other_pages_are_no_index(void **state)
 {
     (void)state;
-    expect_none("");
-    expect_none("404 page not found\n");
-    expect_none("<html><body><h1>It works</h1><a href=heap>heap</a></body></html>");
-    expect_none(PAGE_BEGIN PAGE_END);
-    expect_none("<td>-1<td><a href=heap>");
-    expect_none("<td><td><a href=heap>");
-    expect_none("<td>1x<td><a href=heap>");
-    expect_none("<td>9223372036854775808<td><a href=heap>");
-    expect_none("<td>1<td><a name=heap>");
-    expect_none("<td>1<td><a xhref=heap>");
-    expect_none("<td>1<td><abbr href=heap>");
-    expect_none("<tdx>1<td><a href=heap>");
-    expect_none("<td>1<td><a href=heap");
-    expect_none("<td>1<td><a href='heap>");
+    assert_no_index("");
+    assert_no_index("404 page not found\n");
+    assert_no_index("<html><body><h1>It works</h1><a href=heap>heap</a></body></html>");
+    assert_no_index(PAGE_BEGIN PAGE_END);
+    assert_no_index("<td>-1<td><a href=heap>");
+    assert_no_index("<td><td><a href=heap>");
+    assert_no_index("<td>1x<td><a href=heap>");
+    assert_no_index("<td>9223372036854775808<td><a href=heap>");
+    assert_no_index("<td>1<td><a name=heap>");
+    assert_no_index("<td>1<td><a xhref=heap>");
+    assert_no_index("<td>1<td><abbr href=heap>");
+    assert_no_index("<tdx>1<td><a href=heap>");
+    assert_no_index("<td>1<td><a href=heap");
+    assert_no_index("<td>1<td><a href='heap>");
 }
 
 static void a_profile_is_found_by_its_exact_name(void **state)
