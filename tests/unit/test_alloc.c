@@ -1,6 +1,6 @@
-/* Runs every parser and builder with its first, second, third, ... allocation failing: each time it
- * reports a lack of memory, leaves its outputs unchanged and leaks nothing (the sanitized build checks
- * that). */
+/* Runs every parser and builder with its first, second, third, ... allocation failing. Each time the function
+ * must report a lack of memory, leave its outputs unchanged and leak nothing (the sanitized build finds
+ * leaks). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -48,7 +48,8 @@ struct input {
     size_t n;
 };
 
-/* Runs alloc_walk on a seed without its first `skip` bytes. */
+/* Runs alloc_walk on a seed without its first `skip` bytes: in many seeds, the first byte only selects a
+ * function of the fuzz target. */
 static size_t walk_seed(alloc_work_fn *work, const char *path, size_t skip, size_t optional)
 {
     struct buf b = scratch_read(path);
@@ -256,35 +257,35 @@ static void matches_report_failed_allocations(void **state)
 static int read_discovered_json(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct discovered_reader *r = NULL;
-    int rc = discovered_reader_new(SOURCE_PROMETHEUS, &f, &r, err);
+    int rc = discovered_reader_new(SOURCE_PROMETHEUS, &found, &r, err);
     if (rc == 0)
         rc = discovered_reader_feed(r, in->p, in->n, err);
     if (rc == 0)
         rc = discovered_reader_end(r, err);
     discovered_reader_free(r);
-    discovered_release(&f);
+    discovered_release(&found);
     return rc;
 }
 
 static int read_discovered_configs(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
-    struct discovered f = {0};
-    int rc = discovered_parse(&(struct discovered_file){"parca.yaml", NULL, SOURCE_PARCA, {in->p, in->n}}, &f,
-                              err);
-    discovered_release(&f);
+    struct discovered found = {0};
+    int rc = discovered_parse(&(struct discovered_file){"parca.yaml", NULL, SOURCE_PARCA, {in->p, in->n}},
+                              &found, err);
+    discovered_release(&found);
     return rc;
 }
 
 static int read_discovered_groups(void *ctx, struct err *err)
 {
     const struct input *in = ctx;
-    struct discovered f = {0};
-    int rc =
-        discovered_parse(&(struct discovered_file){"sd.yml", NULL, SOURCE_FILE_SD, {in->p, in->n}}, &f, err);
-    discovered_release(&f);
+    struct discovered found = {0};
+    int rc = discovered_parse(&(struct discovered_file){"sd.yml", NULL, SOURCE_FILE_SD, {in->p, in->n}},
+                              &found, err);
+    discovered_release(&found);
     return rc;
 }
 
@@ -306,7 +307,7 @@ static int discover_services(void *ctx, struct err *err)
     struct inventory *inv = NULL;
     struct source_use *use = NULL;
     struct discovered_counts counts = {0};
-    struct discovered f = {0};
+    struct discovered found = {0};
     struct targets t = {0};
     struct buf b = BUF_INIT(65536);
     int rc = inventory_parse("inv.yaml", (struct str){text, sizeof text - 1}, NULL, &inv, err);
@@ -314,12 +315,12 @@ static int discover_services(void *ctx, struct err *err)
     if (rc == 0)
         rc = targets_find_source(inv, &t, "n", &use, err);
     if (rc == 0)
-        rc = discovered_parse(&(struct discovered_file){"sd.yml", NULL, SOURCE_FILE_SD, {in->p, in->n}}, &f,
-                              err);
+        rc = discovered_parse(&(struct discovered_file){"sd.yml", NULL, SOURCE_FILE_SD, {in->p, in->n}},
+                              &found, err);
     if (rc == 0)
-        rc = discovered_write(&f, &b, err);
+        rc = discovered_write(&found, &b, err);
     if (rc == 0)
-        rc = discovery_add(&d, use, &f, &counts, err);
+        rc = discovery_add(&d, use, &found, &counts, err);
     if (rc == 0)
         rc = discovery_finish(&d, err);
     if (rc == 0)
@@ -327,7 +328,7 @@ static int discover_services(void *ctx, struct err *err)
     if (rc == 0)
         assert_int_equal(counts.with_host, 3);
     buf_release(&b);
-    discovered_release(&f);
+    discovered_release(&found);
     discovery_release(&d);
     targets_release(&t);
     inventory_free(inv);
@@ -1287,15 +1288,6 @@ static void handoffs_report_failed_allocations(void **state)
 
 /* ---- profiles ---------------------------------------------------------------------------------------- */
 
-static int forget_bytes(void *ctx, const void *p, size_t n, struct err *err)
-{
-    (void)ctx;
-    (void)p;
-    (void)n;
-    (void)err;
-    return 0;
-}
-
 /* Reads a profile twice, merges the two and writes the result. */
 static int merge_profiles(void *ctx, struct err *err)
 {
@@ -1311,7 +1303,7 @@ static int merge_profiles(void *ctx, struct err *err)
     }
     if (report_combine((struct profile *[]){a, b}, 2, &both, err) < 0)
         return -1;
-    int rc = profile_check(both, err) < 0 ? -1 : profile_write_gzip(both, forget_bytes, NULL, err);
+    int rc = profile_check(both, err) < 0 ? -1 : profile_write_gzip(both, discard_bytes, NULL, err);
     profile_free(both);
     return rc;
 }
@@ -1330,7 +1322,7 @@ static int make_reports(void *ctx, struct err *err)
     const struct input *in = ctx;
     static const enum report_format formats[] = {REPORT_RAW, REPORT_PROTO, REPORT_TOPPROTO, REPORT_FOLDED,
                                                  REPORT_SPEEDSCOPE};
-    struct report_callbacks callbacks = {.sink = forget_bytes};
+    struct report_callbacks callbacks = {.sink = discard_bytes};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         struct report_settings settings = REPORT_SETTINGS_INIT;
         struct profile *p = NULL;
@@ -1368,7 +1360,7 @@ static int answer_symbols(void *ctx, const char *source, struct str addresses, s
     return buf_check(ret, "names", err);
 }
 
-/* Symbolizes a profile of a server that has only addresses. */
+/* Symbolizes a profile that a server sent without names. */
 static int symbolize_profile(void *ctx, struct err *err)
 {
     struct profile *p = profile_new(err);
@@ -1447,18 +1439,18 @@ static int add_findings(void *ctx, struct err *err)
     static const char dump[] = "goroutine 1 [select]:\nmain.f()\n\t/a.go:1\n";
     static const char *const names[] = {"a"};
     struct str dumps[] = {str_of(dump)};
-    struct findings w = FINDINGS_INIT;
+    struct findings found = FINDINGS_INIT;
     struct goroutines *g = NULL;
     int rc = goroutines_read(&(struct goroutines_input){dumps, names, 1, 1 << 20}, &g, err);
     for (int i = 0; i < 2 && rc == 0; i++) {
         struct finding_subject s = {.host = i ? "a" : "b", .service = "s", .kind = "mutex", .file = "f"};
-        rc = findings_add_profile(&w, ctx, &s, err);
+        rc = findings_add_profile(&found, ctx, &s, err);
         if (rc == 0)
-            rc = findings_add_goroutines(&w, g, &s, err);
+            rc = findings_add_goroutines(&found, g, &s, err);
     }
     if (rc == 0)
-        rc = findings_finish(&w, err);
-    findings_release(&w);
+        rc = findings_finish(&found, err);
+    findings_release(&found);
     goroutines_free(g);
     return rc;
 }
@@ -1484,12 +1476,6 @@ static void findings_report_failed_allocations(void **state)
     profile_free(p);
 }
 
-static int discard_piece(void *ctx, const void *p, size_t n, struct err *err)
-{
-    (void)ctx, (void)p, (void)n, (void)err;
-    return 0;
-}
-
 /* Makes a flame tree with a small limit of nodes, and a page with the profile. */
 static int make_page(void *ctx, struct err *err)
 {
@@ -1500,7 +1486,7 @@ static int make_page(void *ctx, struct err *err)
     struct page_writer *page = NULL;
     int rc = profile_parse(in->p, in->n, 1 << 20, &p, err);
     if (rc == 0 && (rc = flame_new(p, 3, &f, err)) == 0)
-        rc = page_writer_new(discard_piece, NULL, UINT64_MAX, &page, err);
+        rc = page_writer_new(discard_bytes, NULL, UINT64_MAX, &page, err);
     if (rc == 0 && (rc = page_writer_add_profile(page, &entry, p, err)) == 0)
         rc = page_writer_finish(page, &(struct page_bundle){.name = "b", .manifest = STR("{}")}, err);
     page_writer_free(page);
