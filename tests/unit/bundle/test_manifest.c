@@ -651,7 +651,7 @@ static void a_loaded_manifest_lacks_only_the_result_of_the_run(void **state)
     static const char *const result_keys[] = {"finished",    "interrupted",      "complete", "retries",
                                               "deadline_ms", "deadline_reached", "budget"};
     assert_null(json_object_get(after, "finished"));
-    /* Every manifest has the first flags, `interrupted` and `complete`. */
+    /* Every manifest has `interrupted` and `complete`. */
     for (size_t i = 3; i < sizeof result_keys / sizeof *result_keys; i++) {
         assert_non_null(json_object_get(before, result_keys[i]));
         assert_null(json_object_get(after, result_keys[i]));
