@@ -29,7 +29,7 @@ static const char full[] =
     "  red: { kind: redmine, url: \"http://127.0.0.1:3000\", token_file: ~/red }\n"
     "  tickets: { kind: rt, url: \"http://[::1]\", token_command: pass rt }\n";
 
-/* The inventory has no kinds of its own. */
+/* The folder inventory knows no kinds of trackers: the caller passes them. */
 static const struct tracker_kind gitlab = {.name = "gitlab",
                                            .title = "GitLab",
                                            .project = "a project's path, GROUP/PROJECT",
