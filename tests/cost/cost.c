@@ -1,16 +1,16 @@
 /*
  * Runs each parser on each of its inputs in a child process, and prints TAP.
  *
- * Time is processor time of the child and of the programs that the parser runs, the least of several runs, so
- * that other load on the machine does not count. n is doubled from 4 kB on until a run takes at least
- * COST_MIN_MS (or the grammar's min_ms) and at least twice the time of a tiny input; a parser that takes less
- * for the largest input is too fast for a comparison. Inputs of n, 2n and 4n bytes are then parsed by turns,
- * and each of the two doublings is judged separately. A doubling that takes too long is measured again with
- * more runs. If it is still slow, the reason may be that the data outgrow a cache or reach a limit of the
- * program. Then the next two doublings are fast, while those of a quadratic parser are slow. Therefore they
- * are measured instead. A parser that is quadratic up to a limit and refuses larger inputs fails, unless it
- * is fast below the limit. The process counts no instructions, because virtual machines rarely have the
- * counters that perf_event_open(2) needs.
+ * The time of an input is the least of several runs. It is the processor time of the child and of the
+ * programs that the parser starts, so that other load on the machine does not count. n is doubled from 4 kB
+ * on until a run takes at least COST_MIN_MS (or the grammar's min_ms) and at least twice the time of a tiny
+ * input; a parser that takes less for the largest input is too fast for a comparison. Inputs of n, 2n and 4n
+ * bytes are then parsed by turns, and each of the two doublings is judged separately. A doubling that takes
+ * too long is measured again with more runs. If it is still slow, the data may have outgrown a cache or
+ * reached a limit of the program. Therefore the next two doublings are measured instead: they are slow only
+ * if the parser is quadratic. A parser that is quadratic up to a limit and refuses larger inputs fails,
+ * unless it is fast below the limit. The process counts no instructions, because virtual machines rarely have
+ * the counters that perf_event_open(2) needs.
  *
  * Memory is the child's peak of resident memory over what it had before the parser ran
  * (/proc/self/clear_refs).

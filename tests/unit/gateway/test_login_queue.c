@@ -12,6 +12,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
+/* Logins at one address at a time. */
 #define PLACES 8
 #define N_THREADS 24
 

@@ -206,7 +206,7 @@ static void more_hosts_than_the_limit_are_refused(void **state)
                     "file-01");
 }
 
-/* Takes a sample of three hosts, asserts their order, and returns their numbers as bits: 2 is file-01. */
+/* Takes a sample of three hosts, asserts their order, and returns a bit for each: bit N for file-0N. */
 static unsigned sample_once(struct inventory *inv)
 {
     struct targets t = {0};
@@ -226,7 +226,8 @@ static unsigned sample_once(struct inventory *inv)
     return sampled;
 }
 
-/* The probability that one of the six hosts is never sampled, or always, is below 2 to the power of -100. */
+/* The probability that one of the six hosts is never sampled, or always sampled, is below 2 to the power of
+ * -100. */
 static void a_sample_is_random(void **state)
 {
     (void)state;

@@ -109,7 +109,7 @@ static void cut_lists_of_keys_are_refused(void **state)
     buf_release(&b);
 }
 
-/* Signs with this algorithm by an agent that answers every request with these bytes. */
+/* Signs with this algorithm. The agent answers every request with these bytes. */
 static int sign_with_answer_of(const char *algorithm, const char *p, size_t n, struct ssh_blob *ret,
                                struct err *err)
 {

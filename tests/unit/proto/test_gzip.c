@@ -131,7 +131,7 @@ static void an_error_of_the_sink_ends_the_compression(void **state)
     free(plain);
 }
 
-/* The writer is freed before its end. */
+/* The caller frees the writer in the middle of the data. */
 static void a_cancelled_stream_ends(void **state)
 {
     (void)state;

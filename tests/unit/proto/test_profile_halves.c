@@ -86,8 +86,8 @@ static struct buf parse_outcome(const struct buf *b)
     return ret;
 }
 
-/* Parses a profile with two threads, and asserts that one thread gives the same outcome. Returns the outcome.
- */
+/* Parses a profile with all processors, and asserts that one processor gives the same outcome. Returns the
+ * outcome. */
 static struct buf assert_same_outcome(const struct buf *b)
 {
     cpu_set_t all, one;
@@ -96,14 +96,14 @@ static struct buf assert_same_outcome(const struct buf *b)
     for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
         if (CPU_ISSET(i, &all))
             CPU_SET(i, &one);
-    struct buf with_two = parse_outcome(b);
+    struct buf with_all = parse_outcome(b);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
     struct buf with_one = parse_outcome(b);
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
-    assert_int_equal(with_two.len, with_one.len);
-    assert_memory_equal(with_two.data, with_one.data, with_two.len);
+    assert_int_equal(with_all.len, with_one.len);
+    assert_memory_equal(with_all.data, with_one.data, with_all.len);
     buf_release(&with_one);
-    return with_two;
+    return with_all;
 }
 
 static void two_halves_equal_the_whole(void **state)

@@ -592,7 +592,7 @@ static void jump_hosts_of_jump_hosts_are_added_to_the_route(void **state)
         "u@never:22 x@two:99 me@t.example:1");
 }
 
-/* Resolves the route to a host with this `jump`; "": the inventory has none. */
+/* Asserts that no route is found to a host with this `jump` in the inventory; "": without one. */
 static void assert_route_refused(const struct config_dir *p, const char *jump, const char *message,
                                  const char *hint)
 {

@@ -129,7 +129,7 @@ static const char *const usual[ALGORITHM_LISTS] = {
     "hmac-sha2-256",
     "hmac-sha2-256"};
 
-/* Asserts that the usual lists are read if the server sends the lines `before` before them. */
+/* Asserts that the usual lists are read if the text `before` precedes them. */
 static void assert_lists_read(const char *before)
 {
     struct buf b = make_kexinit(before, usual);

@@ -134,8 +134,7 @@ static void all_processes_of_a_proxy_end(void **state)
     free(path);
 }
 
-/* A proxy that closes its connection ends a moment later. A proxy that waits for
- * our bytes has not ended. */
+/* A proxy that closes its connection ends a moment later. A proxy that waits for our bytes has not ended. */
 static void the_end_of_a_proxy_is_detected(void **state)
 {
     (void)state;

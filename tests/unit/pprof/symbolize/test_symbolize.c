@@ -446,8 +446,8 @@ static void only_regular_files_are_opened(void **state)
 
 /* Simulated programs and a simulated server, with their inputs. */
 struct fake {
-    const char
-        *answers[SYMBOLIZE_CXXFILT_P + 1];     /* by enum symbolize_program; NULL: there is no such program */
+    /* By enum symbolize_program; NULL: there is no such program. */
+    const char *answers[SYMBOLIZE_CXXFILT_P + 1];
     const char *symbols;                       /* the answer of the server; NULL: it fails */
     char inputs[SYMBOLIZE_CXXFILT_P + 1][200]; /* the last input of each program: "FILE|INPUT" */
     char query[200];                           /* the last query of the server: "SOURCE|ADDRESSES" */
@@ -640,7 +640,7 @@ static void a_server_is_queried(void **state)
     buf_release(&f.messages);
 }
 
-/* The maximum of the answer grows with the addresses, of which a small profile may have many, up to a limit.
+/* A small profile may have many addresses. The maximum of the answer grows with their number, up to a limit.
  */
 static void an_answer_for_many_addresses_is_bounded(void **state)
 {
