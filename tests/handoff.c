@@ -28,10 +28,10 @@ static void on_dry_request(void *ctx, const struct http_dry_request *request)
     printf("would %s %s%s%s\n", request->method, request->url, *request->body ? " " : "", request->body);
 }
 
-static void on_waiting(void *ctx, int64_t ms, const char *because)
+static void on_waiting(void *ctx, int64_t ms, const char *reason)
 {
     (void)ctx;
-    printf("waiting %lld %s\n", (long long)ms, because);
+    printf("waiting %lld %s\n", (long long)ms, reason);
 }
 
 /* The pipe to which SIGINT and --cancel-after write. */

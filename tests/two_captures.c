@@ -1,13 +1,14 @@
 /*
  * Runs two captures at once in one process, each with its own observer and cancel descriptor, for
- * tests/e2e/31-two-captures.bats. Prints nothing; writes REPORT, a line for each capture:
- *
- *     NAME END cancelled|not-cancelled COMPLETE MISSING EVENTS BUNDLE ERROR
+ * tests/e2e/31-two-captures.bats:
  *
  *     two_captures REPORT INVENTORY SSH_CONFIG NAME HOST KINDS CANCEL NAME HOST KINDS CANCEL
  *
- * KINDS are separated by commas. The capture is cancelled while it fetches an item of the kind CANCEL, or
- * never with `-`. NAME.tar.gz is its bundle. ERROR is a message, or empty.
+ * KINDS are separated by commas. The program cancels a capture while it fetches an item of the kind CANCEL,
+ * or never with `-`. NAME.tar.gz is the bundle of a capture. The program prints nothing. It writes a line for
+ * each capture to the file REPORT, in which ERROR is a message or empty:
+ *
+ *     NAME END cancelled|not-cancelled COMPLETE MISSING EVENTS BUNDLE ERROR
  */
 #include <errno.h>
 #include <pthread.h>
@@ -18,7 +19,8 @@
 #include "capture/capture.h"
 #include "base/banned.h"
 
-struct session {
+/* One capture: its arguments, and what it needs and returns. */
+struct job {
     const char *name, *host, *kinds_text, *cancel_at;
     const char *inventory_path, *ssh_config;
     struct inventory *inventory;
@@ -27,7 +29,7 @@ struct session {
     struct strlist kinds;
     char output[300];
     int cancel[2];
-    unsigned long events;
+    unsigned long n_events;
     struct capture_outcome outcome;
     struct err err;
     pthread_t thread;
@@ -35,65 +37,67 @@ struct session {
 
 static void on_event(void *ctx, const struct capture_event *e)
 {
-    struct session *s = ctx;
-    s->events++;
-    if (e->kind == CAPTURE_PROGRESS && strcmp(e->progress->kind, s->cancel_at) == 0)
-        fd_pipe_wake(s->cancel[1]);
+    struct job *job = ctx;
+    job->n_events++;
+    if (e->kind == CAPTURE_PROGRESS && strcmp(e->progress->kind, job->cancel_at) == 0)
+        fd_pipe_wake(job->cancel[1]);
 }
 
-static int session_init(struct session *s)
+static int job_init(struct job *job)
 {
-    snprintf(s->output, sizeof s->output, "%s.tar.gz", s->name);
-    return inventory_load(s->inventory_path, NULL, &s->inventory, &s->err) == 0 &&
-                   strlist_add(&s->selection.hosts, s->host, &s->err) == 0 &&
-                   inventory_select(s->inventory, &s->selection, &s->targets, &s->err) == 0 &&
-                   strlist_split(&s->kinds, s->kinds_text, &s->err) == 0 && fd_pipe(s->cancel, &s->err) == 0
+    snprintf(job->output, sizeof job->output, "%s.tar.gz", job->name);
+    return inventory_load(job->inventory_path, NULL, &job->inventory, &job->err) == 0 &&
+                   strlist_add(&job->selection.hosts, job->host, &job->err) == 0 &&
+                   inventory_select(job->inventory, &job->selection, &job->targets, &job->err) == 0 &&
+                   strlist_split(&job->kinds, job->kinds_text, &job->err) == 0 &&
+                   fd_pipe(job->cancel, &job->err) == 0
                ? 0
                : -1;
 }
 
-static void *run_session(void *ctx)
+static void *run_job(void *ctx)
 {
-    struct session *s = ctx;
-    const struct ssh_settings ssh = {.config = (char *)(uintptr_t)s->ssh_config};
-    const struct capture_observer observer = {.ctx = s, .event = on_event};
-    const struct capture_request request = {.targets = &s->targets,
-                                            .kinds = &s->kinds,
-                                            .selection = &s->selection,
+    struct job *job = ctx;
+    const struct ssh_settings ssh = {.config = (char *)(uintptr_t)job->ssh_config};
+    const struct capture_observer observer = {.ctx = job, .event = on_event};
+    const struct capture_request request = {.targets = &job->targets,
+                                            .kinds = &job->kinds,
+                                            .selection = &job->selection,
                                             .access = {.ssh = &ssh, .timeout_ms = FETCH_TIMEOUT_MS},
                                             .options = {.parallel = FETCH_PARALLEL},
-                                            .subject = s->host,
-                                            .output = s->output};
-    if (session_init(s) == 0)
-        capture_run(&request, &observer, s->cancel[0], &s->outcome, &s->err);
+                                            .subject = job->host,
+                                            .output = job->output};
+    if (job_init(job) == 0)
+        capture_run(&request, &observer, job->cancel[0], &job->outcome, &job->err);
     return NULL;
 }
 
-static void print_result(const struct session *s, FILE *out)
+static void print_result(const struct job *job, FILE *out)
 {
     static const char *const ends[] = {[CAPTURE_NOT_STARTED] = "not-started",
                                        [CAPTURE_NOTHING] = "nothing",
                                        [CAPTURE_NOT_PACKED] = "not-packed",
                                        [CAPTURE_PACKED] = "packed"};
-    fprintf(out, "%s %s %s %zu %zu %lu %s %s\n", s->name, ends[s->outcome.end],
-            s->outcome.cancelled ? "cancelled" : "not-cancelled", s->outcome.counts.complete,
-            s->outcome.counts.missing, s->events, s->outcome.bundle ? s->outcome.bundle : "-", s->err.msg);
+    fprintf(out, "%s %s %s %zu %zu %lu %s %s\n", job->name, ends[job->outcome.end],
+            job->outcome.cancelled ? "cancelled" : "not-cancelled", job->outcome.counts.complete,
+            job->outcome.counts.missing, job->n_events, job->outcome.bundle ? job->outcome.bundle : "-",
+            job->err.msg);
 }
 
-static void session_release(struct session *s)
+static void job_release(struct job *job)
 {
-    capture_outcome_release(&s->outcome);
-    targets_release(&s->targets);
-    inventory_free(s->inventory);
-    selection_release(&s->selection);
-    strlist_release(&s->kinds);
-    fd_close(&s->cancel[0]);
-    fd_close(&s->cancel[1]);
+    capture_outcome_release(&job->outcome);
+    targets_release(&job->targets);
+    inventory_free(job->inventory);
+    selection_release(&job->selection);
+    strlist_release(&job->kinds);
+    fd_close(&job->cancel[0]);
+    fd_close(&job->cancel[1]);
 }
 
 int main(int argc, char **argv)
 {
-    struct session sessions[2];
+    struct job jobs[2];
     if (argc != 12)
         return 2;
     FILE *out = fopen(argv[1], "w");
@@ -101,20 +105,20 @@ int main(int argc, char **argv)
         return 1;
     for (int i = 0; i < 2; i++) {
         char **words = argv + 4 + 4 * i;
-        sessions[i] = (struct session){.inventory_path = argv[2],
-                                       .ssh_config = argv[3],
-                                       .name = words[0],
-                                       .host = words[1],
-                                       .kinds_text = words[2],
-                                       .cancel_at = words[3],
-                                       .cancel = {-1, -1}};
-        if (pthread_create(&sessions[i].thread, NULL, run_session, &sessions[i]) != 0)
+        jobs[i] = (struct job){.inventory_path = argv[2],
+                               .ssh_config = argv[3],
+                               .name = words[0],
+                               .host = words[1],
+                               .kinds_text = words[2],
+                               .cancel_at = words[3],
+                               .cancel = {-1, -1}};
+        if (pthread_create(&jobs[i].thread, NULL, run_job, &jobs[i]) != 0)
             return 1;
     }
     for (int i = 0; i < 2; i++) {
-        pthread_join(sessions[i].thread, NULL);
-        print_result(&sessions[i], out);
-        session_release(&sessions[i]);
+        pthread_join(jobs[i].thread, NULL);
+        print_result(&jobs[i], out);
+        job_release(&jobs[i]);
     }
     capture_global_cleanup();
     return fclose(out) == 0 ? 0 : 1;

@@ -57,6 +57,7 @@ static double processor_ms(void)
     return sum;
 }
 
+/* In milliseconds. */
 struct duration {
     double clock, processor;
 };
@@ -84,15 +85,16 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(double *of, size_t n)
+static double median(double *times, size_t n)
 {
-    qsort(of, n, sizeof *of, by_size);
-    return of[n / 2];
+    qsort(times, n, sizeof *times, by_size);
+    return times[n / 2];
 }
 
-/* The wall-clock and processor time of each round. */
+/* Arrays with a time of each round, in milliseconds. [0] is the wall-clock time, [1] the processor time. */
 struct times {
-    double *here[2], *child[2], *more[2];
+    double *here[2], *child[2];
+    double *difference[2]; /* child less here */
 };
 
 static int measure_round(const struct workdir *w, char **files, size_t n, size_t i, const struct times *t,
@@ -107,7 +109,7 @@ static int measure_round(const struct workdir *w, char **files, size_t n, size_t
     for (size_t k = 0; k < 2; k++) {
         t->child[k][i] = k ? took[0].processor : took[0].clock;
         t->here[k][i] = k ? took[1].processor : took[1].clock;
-        t->more[k][i] = t->child[k][i] - t->here[k][i];
+        t->difference[k][i] = t->child[k][i] - t->here[k][i];
     }
     return 0;
 }
@@ -122,7 +124,7 @@ static int measure_draw(const struct workdir *w, char **words, size_t n, size_t 
     for (size_t k = 0; k < 2; k++) {
         t.here[k] = values + rounds * (3 * k);
         t.child[k] = values + rounds * (3 * k + 1);
-        t.more[k] = values + rounds * (3 * k + 2);
+        t.difference[k] = values + rounds * (3 * k + 2);
     }
     /* The first drawing loads what both ways need, so it is not measured. */
     int rc = draw_once(w, words, n, &unused, err);
@@ -130,7 +132,7 @@ static int measure_draw(const struct workdir *w, char **words, size_t n, size_t 
         rc = measure_round(w, words, n, i, &t, err);
     for (size_t k = 0; rc == 0 && k < 2; k++)
         printf("%.3f %.3f %.3f\n", median(t.here[k], rounds), median(t.child[k], rounds),
-               median(t.more[k], rounds));
+               median(t.difference[k], rounds));
     free(values);
     return rc;
 }

@@ -38,8 +38,9 @@ static void give_up(const char *what)
     exit(2);
 }
 
+/* One end of the network. */
 struct end {
-    pid_t pid; /* holds the namespace */
+    pid_t pid; /* the process that holds the namespace */
     int tun;
 };
 
@@ -121,6 +122,7 @@ static int receive_descriptor(int via)
     return fd;
 }
 
+/* Starts a process that holds a new namespace, with a tun device of these addresses. */
 static struct end make_end(const char *own, const char *other)
 {
     int pair[2];
@@ -145,15 +147,17 @@ static struct end make_end(const char *own, const char *other)
 /* ---- the link ------------------------------------------------------------------------------------------ */
 
 struct packet {
-    int64_t due;
-    uint32_t at, n;
+    int64_t due;    /* when to send it, by now_ns() */
+    uint32_t at, n; /* its position in the ring buffer, and its bytes */
 };
 
-/* One direction. The bytes are in a ring buffer; a packet never crosses its end. */
+/* One direction. The bytes are in a ring buffer. No packet continues from the end of the buffer to its
+ * beginning. */
 struct queue {
-    int from, to;
-    int64_t delay_ns, per_byte_ps;
-    int64_t free_at; /* when the link will have sent its packets */
+    int from, to; /* tun devices */
+    int64_t delay_ns;
+    int64_t per_byte_ps; /* picoseconds; 0: the rate has no limit */
+    int64_t free_at;     /* when the link has sent all its packets, by now_ns() */
     char *bytes;
     size_t head; /* the position of the next packet */
     struct packet *packets;
@@ -183,6 +187,7 @@ static int64_t queue_space(struct queue *q)
     return q->head + MTU < tail ? (int64_t)q->head : -1;
 }
 
+/* Adds the packet of n bytes at that position. Drops it if it would wait too long. */
 static void queue_add(struct queue *q, size_t at, size_t n, int64_t now)
 {
     int64_t starts = q->free_at > now ? q->free_at : now;

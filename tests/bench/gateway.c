@@ -39,9 +39,11 @@ static void resolve_route(char *config, char *address, struct route *ret)
 
 /* ---- fetch --------------------------------------------------------------------------------------------- */
 
+/* The body of an answer. */
 struct body {
-    int64_t since, first;
-    size_t n;
+    int64_t since; /* the time of the start, by clock_now() */
+    int64_t first; /* milliseconds from the start to the first byte */
+    size_t n;      /* bytes */
 };
 
 static size_t on_body(char *p, size_t size, size_t n, void *ctx)
@@ -104,7 +106,7 @@ struct holder {
     struct err err;
 };
 
-static void *hold_one(void *ctx)
+static void *open_session(void *ctx)
 {
     struct holder *h = ctx;
     gateway_open(&h->route, &h->options, &h->gw, &h->err);
@@ -138,11 +140,11 @@ static void hold_sessions(char *config, char *address, size_t n)
         resolve_route(config, address, &holders[i].route);
     }
     /* The first session does the shared setup, so its time and memory are not measured. */
-    hold_one(&holders[0]);
+    open_session(&holders[0]);
     long before = resident_kb();
     int64_t since = clock_now();
     for (size_t i = 1; i < n; i++)
-        if (thread_start(&threads[i], hold_one, &holders[i], &err) < 0)
+        if (thread_start(&threads[i], open_session, &holders[i], &err) < 0)
             give_up(&err);
     for (size_t i = 1; i < n; i++)
         pthread_join(threads[i], NULL);

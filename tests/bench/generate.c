@@ -20,14 +20,16 @@
 #include "proto/wire.h"
 #include "base/banned.h"
 
+/* SITES: the call sites of each function; BRANCHES: the functions that each function calls. */
 enum { MIN_DEPTH = 5, MAX_DEPTH = 60, SITES = 4, BRANCHES = 12, MAX_FUNCTIONS = 30000 };
 
 struct maker {
     uint64_t seed;
-    uint64_t functions;
-    bool heap, labels;
+    uint64_t n_functions;
+    bool heap, labels; /* the kind; cpu: neither */
     gzFile out;
-    struct buf message, part, inner;
+    struct buf profile;     /* encoded bytes that are not yet written */
+    struct buf part, inner; /* a message of the profile, and a message of that part */
 };
 
 static uint64_t mix_bits(uint64_t x)
@@ -43,12 +45,13 @@ static uint64_t next_random(struct maker *m)
     return m->seed = mix_bits(m->seed);
 }
 
-static void put_number(struct buf *b, unsigned field, uint64_t v)
+/* Adds a field; 0 needs none. */
+static void put_number(struct buf *b, unsigned field, uint64_t number)
 {
-    if (v == 0)
+    if (number == 0)
         return;
     wire_append_number(b, (uint64_t)field << 3);
-    wire_append_number(b, v);
+    wire_append_number(b, number);
 }
 
 static void put_bytes(struct buf *b, unsigned field, const char *p, size_t n)
@@ -63,15 +66,15 @@ static void put_message(struct buf *b, unsigned field, const struct buf *message
     put_bytes(b, field, buf_str(message), message->len);
 }
 
-static void flush_samples(struct maker *m)
+static void write_out(struct maker *m)
 {
     struct err err = ERR_INIT;
-    if (buf_check(&m->message, "the profile", &err) < 0 ||
-        gzwrite(m->out, m->message.data, (unsigned)m->message.len) != (int)m->message.len) {
+    if (buf_check(&m->profile, "the profile", &err) < 0 ||
+        gzwrite(m->out, m->profile.data, (unsigned)m->profile.len) != (int)m->profile.len) {
         fprintf(stderr, "generate: %s\n", err.kind ? err.msg : "cannot write");
         exit(1);
     }
-    buf_clear(&m->message);
+    buf_clear(&m->profile);
 }
 
 /* ---- the tables ---------------------------------------------------------------------------------------- */
@@ -93,7 +96,7 @@ enum {
 
 static void add_string(struct maker *m, const char *s)
 {
-    put_bytes(&m->message, 6, s, strlen(s));
+    put_bytes(&m->profile, 6, s, strlen(s));
 }
 
 static void add_strings(struct maker *m, uint64_t trace_ids)
@@ -106,7 +109,7 @@ static void add_strings(struct maker *m, uint64_t trace_ids)
                                 "0123abcd", "trace_id"};
     for (size_t i = 0; i < S_FIXED; i++)
         add_string(m, (m->heap ? heap : cpu)[i]);
-    for (uint64_t f = 0; f < m->functions; f++) {
+    for (uint64_t f = 0; f < m->n_functions; f++) {
         uint64_t package = f / 17;
         snprintf(text, sizeof text, "github.com/example/service/internal/package%llu.(*Type%llu).Method%llu",
                  (unsigned long long)package, (unsigned long long)(f / 5), (unsigned long long)f);
@@ -114,22 +117,22 @@ static void add_strings(struct maker *m, uint64_t trace_ids)
         snprintf(text, sizeof text, "/build/service/internal/package%llu/file%llu.go",
                  (unsigned long long)package, (unsigned long long)(f / 5));
         add_string(m, text);
-        if (m->message.len > 60000)
-            flush_samples(m);
+        if (m->profile.len > 60000)
+            write_out(m);
     }
     for (uint64_t i = 0; i < trace_ids; i++) {
         snprintf(text, sizeof text, "%016llx%016llx", (unsigned long long)mix_bits(i),
                  (unsigned long long)mix_bits(~i));
         add_string(m, text);
-        if (m->message.len > 60000)
-            flush_samples(m);
+        if (m->profile.len > 60000)
+            write_out(m);
     }
-    flush_samples(m);
+    write_out(m);
 }
 
 static void add_locations(struct maker *m)
 {
-    for (uint64_t id = 1; id <= m->functions * SITES; id++) {
+    for (uint64_t id = 1; id <= m->n_functions * SITES; id++) {
         uint64_t function = (id - 1) / SITES, r = mix_bits(id);
         buf_clear(&m->part);
         put_number(&m->part, 1, id);
@@ -138,25 +141,25 @@ static void add_locations(struct maker *m)
         uint64_t inlined = r % 5 == 0 ? 1 + r / 5 % 2 : 0;
         for (uint64_t i = 0; i <= inlined; i++) {
             buf_clear(&m->inner);
-            put_number(&m->inner, 1, 1 + (i < inlined ? mix_bits(r + i) % m->functions : function));
+            put_number(&m->inner, 1, 1 + (i < inlined ? mix_bits(r + i) % m->n_functions : function));
             put_number(&m->inner, 2, 10 + mix_bits(r ^ i) % 900);
             put_message(&m->part, 4, &m->inner);
         }
-        put_message(&m->message, 4, &m->part);
-        if (m->message.len > 60000)
-            flush_samples(m);
+        put_message(&m->profile, 4, &m->part);
+        if (m->profile.len > 60000)
+            write_out(m);
     }
-    for (uint64_t f = 0; f < m->functions; f++) {
+    for (uint64_t f = 0; f < m->n_functions; f++) {
         buf_clear(&m->part);
         put_number(&m->part, 1, f + 1);
         put_number(&m->part, 2, S_FIXED + 2 * f);
         put_number(&m->part, 3, S_FIXED + 2 * f);
         put_number(&m->part, 4, S_FIXED + 2 * f + 1);
-        put_message(&m->message, 5, &m->part);
-        if (m->message.len > 60000)
-            flush_samples(m);
+        put_message(&m->profile, 5, &m->part);
+        if (m->profile.len > 60000)
+            write_out(m);
     }
-    flush_samples(m);
+    write_out(m);
 }
 
 /* ---- samples ------------------------------------------------------------------------------------------- */
@@ -169,8 +172,8 @@ static uint64_t uneven_random(uint64_t r, uint64_t n)
     return (uint64_t)(u * u * u * (double)n);
 }
 
-/* A random path from the root: a function calls BRANCHES others, some much more often. In the file, the leaf
- * is the first. */
+/* Adds a random path from the root. Each function calls some of its BRANCHES functions much more often than
+ * others. In the file, the leaf is first. */
 static void add_stack(struct maker *m)
 {
     uint64_t ids[MAX_DEPTH], function = 0;
@@ -178,7 +181,7 @@ static void add_stack(struct maker *m)
     for (size_t i = 0; i < depth; i++) {
         uint64_t branch = uneven_random(next_random(m), BRANCHES);
         ids[i] = 1 + function * SITES + branch % SITES;
-        function = uneven_random(mix_bits(function * BRANCHES + branch), m->functions);
+        function = uneven_random(mix_bits(function * BRANCHES + branch), m->n_functions);
     }
     buf_clear(&m->inner);
     while (depth-- > 0)
@@ -204,14 +207,14 @@ static void add_samples(struct maker *m, uint64_t samples)
         if (m->labels && i % 4 == 0) {
             buf_clear(&m->inner);
             put_number(&m->inner, 1, S_TRACE_ID);
-            put_number(&m->inner, 2, S_FIXED + 2 * m->functions + trace++);
+            put_number(&m->inner, 2, S_FIXED + 2 * m->n_functions + trace++);
             put_message(&m->part, 3, &m->inner);
         }
-        put_message(&m->message, 2, &m->part);
-        if (m->message.len > 60000)
-            flush_samples(m);
+        put_message(&m->profile, 2, &m->part);
+        if (m->profile.len > 60000)
+            write_out(m);
     }
-    flush_samples(m);
+    write_out(m);
 }
 
 static void add_value_type(struct maker *m, unsigned field, uint64_t type, uint64_t unit)
@@ -219,7 +222,7 @@ static void add_value_type(struct maker *m, unsigned field, uint64_t type, uint6
     buf_clear(&m->inner);
     put_number(&m->inner, 1, type);
     put_number(&m->inner, 2, unit);
-    put_message(&m->message, field, &m->inner);
+    put_message(&m->profile, field, &m->inner);
 }
 
 static void add_header(struct maker *m)
@@ -232,7 +235,7 @@ static void add_header(struct maker *m)
     }
 }
 
-static void add_rest(struct maker *m)
+static void add_mapping_and_times(struct maker *m)
 {
     buf_clear(&m->part);
     put_number(&m->part, 1, 1);
@@ -244,11 +247,11 @@ static void add_rest(struct maker *m)
     put_number(&m->part, 8, 1);
     put_number(&m->part, 9, 1);
     put_number(&m->part, 10, 1);
-    put_message(&m->message, 3, &m->part);
-    put_number(&m->message, 9, UINT64_C(1700000000000000000));
-    put_number(&m->message, 10, UINT64_C(30000000000));
+    put_message(&m->profile, 3, &m->part);
+    put_number(&m->profile, 9, UINT64_C(1700000000000000000));
+    put_number(&m->profile, 10, UINT64_C(30000000000));
     add_value_type(m, 11, S_TYPE1, S_UNIT1);
-    put_number(&m->message, 12, m->heap ? 524288 : 10000000);
+    put_number(&m->profile, 12, m->heap ? 524288 : 10000000);
 }
 
 int main(int argc, char **argv)
@@ -259,21 +262,21 @@ int main(int argc, char **argv)
     }
     uint64_t samples = strtoull(argv[2], NULL, 10), functions = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
     struct maker m = {.seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1,
-                      .functions = functions ? functions : 200 + samples / 20,
+                      .n_functions = functions ? functions : 200 + samples / 20,
                       .heap = strcmp(argv[1], "heap") == 0,
                       .labels = strcmp(argv[1], "labels") == 0,
                       .out = gzdopen(1, "wb6"),
-                      .message = BUF_INIT(1 << 20),
+                      .profile = BUF_INIT(1 << 20),
                       .part = BUF_INIT(1 << 16),
                       .inner = BUF_INIT(1 << 16)};
-    if (m.functions > MAX_FUNCTIONS)
-        m.functions = MAX_FUNCTIONS;
+    if (m.n_functions > MAX_FUNCTIONS)
+        m.n_functions = MAX_FUNCTIONS;
     add_header(&m);
     add_samples(&m, samples);
-    add_rest(&m);
+    add_mapping_and_times(&m);
     add_locations(&m);
     add_strings(&m, m.labels ? (samples + 3) / 4 : 0);
-    buf_release(&m.message);
+    buf_release(&m.profile);
     buf_release(&m.part);
     buf_release(&m.inner);
     return gzclose(m.out) == Z_OK ? 0 : 1;

@@ -1,16 +1,16 @@
 /*
  * Runs each parser on each of its inputs in a child process, and prints TAP.
  *
- * Time is processor time of the child and of the programs that the parser runs, the least of several runs, so
- * that other load on the machine does not count. n is doubled from 4 kB on until a run takes at least
- * COST_MIN_MS (or the grammar's min_ms) and at least twice the time of a tiny input; a parser that takes less
- * for the largest input is too fast for a comparison. Inputs of n, 2n and 4n bytes are then parsed by turns,
- * and each of the two doublings is judged separately. A doubling that takes too long is measured again with
- * more runs. If it is still slow, the reason may be that the data outgrow a cache or reach a limit of the
- * program. Then the next two doublings are fast, while those of a quadratic parser are slow. Therefore they
- * are measured instead. A parser that is quadratic up to a limit and refuses larger inputs fails, unless it
- * is fast below the limit. The process counts no instructions, because virtual machines rarely have the
- * counters that perf_event_open(2) needs.
+ * The time of an input is the least of several runs. It is the processor time of the child and of the
+ * programs that the parser starts, so that other load on the machine does not count. n is doubled from 4 kB
+ * on until a run takes at least COST_MIN_MS (or the grammar's min_ms) and at least twice the time of a tiny
+ * input; a parser that takes less for the largest input is too fast for a comparison. Inputs of n, 2n and 4n
+ * bytes are then parsed by turns, and each of the two doublings is judged separately. A doubling that takes
+ * too long is measured again with more runs. If it is still slow, the data may have outgrown a cache or
+ * reached a limit of the program. Therefore the next two doublings are measured instead: they are slow only
+ * if the parser is quadratic. A parser that is quadratic up to a limit and refuses larger inputs fails,
+ * unless it is fast below the limit. The process counts no instructions, because virtual machines rarely have
+ * the counters that perf_event_open(2) needs.
  *
  * Memory is the child's peak of resident memory over what it had before the parser ran
  * (/proc/self/clear_refs).
@@ -48,7 +48,8 @@
 #define MAX_MOVE_NS INT64_C(200000000)
 /* The longest time of an input if the parser refuses larger inputs sooner. */
 #define MAX_REFUSED_NS INT64_C(100000000)
-/* Reading input that is not in a cache takes about as long. */
+/* Nanoseconds for each byte. Reading input that is not in a processor cache takes about as long, so the
+ * growth of faster parsers does not count. */
 #define FAST_NS_A_BYTE 4
 /* Inputs that take long are parsed no more often than this allows. */
 #define MAX_TURNS_NS INT64_C(1000000000)
@@ -65,8 +66,8 @@ struct result {
     int64_t slowest; /* ns of any input, also of those that larger ones replaced */
     double growth;   /* of the slower doubling; 0: the parser is as fast as memory */
     double memory;   /* bytes for each byte of MEMORY_BYTES */
-    bool slow;       /* a doubling took too long */
-    bool compared;
+    bool was_slow;   /* a doubling took too long */
+    bool compared;   /* a run took long enough to compare its growth */
 };
 
 /* ---- inputs -------------------------------------------------------------------------------------------- */
@@ -125,23 +126,23 @@ static void keep_memory(void)
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
-static int64_t time_of(const struct cost_parser *parser, const struct buf *input)
+static int64_t time_run(const struct cost_parser *parser, const struct buf *input)
 {
     int64_t start = cpu_ns();
     parser->run(input->data, input->len - 1);
     return cpu_ns() - start;
 }
 
-static int64_t time_of_size(const struct cost_parser *parser, const struct cost_grammar *g, size_t n)
+static int64_t time_size(const struct cost_parser *parser, const struct cost_grammar *g, size_t n)
 {
     struct buf input;
     make_input(g, n, &input);
-    int64_t took = time_of(parser, &input);
+    int64_t took = time_run(parser, &input);
     buf_release(&input);
     return took;
 }
 
-/* A line of /proc/self/status, in bytes. */
+/* Returns the value of a line of /proc/self/status, in bytes. */
 static size_t status_bytes(const char *key)
 {
     char line[256];
@@ -165,7 +166,8 @@ static void reset_peak(void)
     close(fd);
 }
 
-static double memory_of(const struct cost_parser *parser, const struct cost_grammar *g, size_t n)
+/* Returns the bytes of memory that a run takes for each byte of its input. */
+static double memory_per_byte(const struct cost_parser *parser, const struct cost_grammar *g, size_t n)
 {
     struct buf input;
     make_input(g, n, &input);
@@ -179,17 +181,17 @@ static double memory_of(const struct cost_parser *parser, const struct cost_gram
     return bytes;
 }
 
-/* The smallest size for which a run takes long enough. */
+/* Finds the smallest size for which a run takes long enough, and resets the other results. */
 static void find_size(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
     size_t max = (parser->max_bytes ? parser->max_bytes : COST_MAX_BYTES) / 4;
     int64_t took = 0, least = (g->min_ms ? g->min_ms : COST_MIN_MS) * INT64_C(1000000);
     *r = (struct result){.n = SMALLEST};
     keep_memory();
-    time_of_size(parser, g, TINY);
-    int64_t tiny = time_of_size(parser, g, TINY);
+    time_size(parser, g, TINY);
+    int64_t tiny = time_size(parser, g, TINY);
     least = least > 2 * tiny ? least : 2 * tiny;
-    while ((took = time_of_size(parser, g, r->n)) < least && r->n < max)
+    while ((took = time_size(parser, g, r->n)) < least && r->n < max)
         r->n *= 2;
     r->compared = took >= least;
 }
@@ -201,7 +203,7 @@ static void time_one(const struct cost_parser *parser, const struct cost_grammar
     keep_memory();
     make_input(g, r->n << r->at, &input);
     for (int i = 0; i < 2; i++) {
-        int64_t took = time_of(parser, &input);
+        int64_t took = time_run(parser, &input);
         r->ns[r->at] = took < r->ns[r->at] ? took : r->ns[r->at];
     }
     buf_release(&input);
@@ -210,7 +212,7 @@ static void time_one(const struct cost_parser *parser, const struct cost_grammar
 static void measure_memory(const struct cost_parser *parser, const struct cost_grammar *g, struct result *r)
 {
     size_t max = parser->max_bytes ? parser->max_bytes : COST_MAX_BYTES;
-    r->memory = memory_of(parser, g, max < MEMORY_BYTES ? max : MEMORY_BYTES);
+    r->memory = memory_per_byte(parser, g, max < MEMORY_BYTES ? max : MEMORY_BYTES);
 }
 
 /* ---- children ------------------------------------------------------------------------------------------ */
@@ -271,15 +273,16 @@ static void record_slow(struct result *r)
 {
     for (int i = 0; i < 3; i++) {
         r->slowest = r->ns[i] > r->slowest ? r->ns[i] : r->slowest;
-        r->slow |= i > 0 && (double)r->ns[i] > COST_MAX_GROWTH * (double)r->ns[i - 1];
+        r->was_slow |= i > 0 && (double)r->ns[i] > COST_MAX_GROWTH * (double)r->ns[i - 1];
     }
 }
 
 /* Returns whether the largest input is fast only because the parser refuses it. */
 static bool is_refused_late(const struct cost_grammar *g, const struct result *r)
 {
-    int64_t max = g->min_ms * INT64_C(1000000);
-    return r->slow && r->slowest > 2 * r->ns[2] && r->slowest > (max > MAX_REFUSED_NS ? max : MAX_REFUSED_NS);
+    int64_t allowed = g->min_ms * INT64_C(1000000);
+    return r->was_slow && r->slowest > 2 * r->ns[2] &&
+           r->slowest > (allowed > MAX_REFUSED_NS ? allowed : MAX_REFUSED_NS);
 }
 
 static bool is_in_doubt(const struct cost_grammar *g, const struct result *r)
@@ -375,21 +378,22 @@ static void print_times(const struct result *r)
 
 /* The state that the runs share. */
 struct tally {
-    int number, failed;
-    bool broken; /* the parsers must fail */
-    unsigned part, parts, seen;
+    int n_tests, n_failed;
+    bool must_fail;         /* the parsers are broken */
+    unsigned part, n_parts; /* of --part */
+    unsigned n_grammars;    /* also those of other parts */
 };
 
 static void run_parser(const struct cost_parser *parser, struct tally *t)
 {
     for (const struct cost_grammar *g = parser->grammars; g->name; g++) {
         struct result r = {.n = 0};
-        if (t->seen++ % t->parts != t->part)
+        if (t->n_grammars++ % t->n_parts != t->part)
             continue;
         const char *failure = find_repeated_failure(parser, g, &r);
-        bool passed = t->broken ? failure && failure != crashed : !failure;
-        t->failed += !passed;
-        printf("%s %d - cost of %s, %s%s%s", passed ? "ok" : "not ok", ++t->number, parser->name, g->name,
+        bool passed = t->must_fail ? failure && failure != crashed : !failure;
+        t->n_failed += !passed;
+        printf("%s %d - cost of %s, %s%s%s", passed ? "ok" : "not ok", ++t->n_tests, parser->name, g->name,
                failure ? ": " : "", failure ? failure : "");
         print_times(&r);
         if (!passed && failure)
@@ -419,21 +423,21 @@ int main(int argc, char **argv)
     static const struct cost_parser *const tables[] = {
         cost_text_parsers,    cost_json_parsers,   cost_ssh_parsers,   cost_profile_parsers,
         cost_archive_parsers, cost_binary_parsers, cost_answer_parsers};
-    struct tally t = {.parts = 1};
+    struct tally t = {.n_parts = 1};
     char **arguments = argv + (argc > 0);
     if (arguments[0] && strcmp(arguments[0], "--self-test") == 0) {
-        t.broken = true;
+        t.must_fail = true;
         arguments++;
     }
     if (arguments[0] && arguments[1] && strcmp(arguments[0], "--part") == 0) {
-        if (sscanf(arguments[1], "%u/%u", &t.part, &t.parts) != 2 || t.part >= t.parts)
+        if (sscanf(arguments[1], "%u/%u", &t.part, &t.n_parts) != 2 || t.part >= t.n_parts)
             return 2;
         arguments += 2;
     }
-    if (t.broken)
+    if (t.must_fail)
         run_all(cost_broken_parsers, arguments, &t);
-    for (size_t i = 0; !t.broken && i < sizeof tables / sizeof *tables; i++)
+    for (size_t i = 0; !t.must_fail && i < sizeof tables / sizeof *tables; i++)
         run_all(tables[i], arguments, &t);
-    printf("1..%d\n", t.number);
-    return t.failed ? 1 : 0;
+    printf("1..%d\n", t.n_tests);
+    return t.n_failed ? 1 : 0;
 }

@@ -21,7 +21,7 @@ struct cost_grammar {
     const char *head, *unit, *tail;
     void (*make)(struct buf *to, size_t n);
     /* Growth counts only for runs of at least this many milliseconds, because another limit of profgrab
-     * bounds the work below; 0: COST_MIN_MS. */
+     * bounds the work of shorter runs; 0: COST_MIN_MS. */
     unsigned min_ms;
 };
 
@@ -30,7 +30,7 @@ struct cost_grammar {
 struct cost_parser {
     const char *name;
     void (*run)(const char *p, size_t n);
-    const struct cost_grammar *grammars; /* up to one without a name */
+    const struct cost_grammar *grammars; /* the last one has no name */
     double max_memory;                   /* bytes for each byte of an input of 1 MB */
     size_t max_bytes;                    /* the largest input, at 4n; 0: COST_MAX_BYTES */
 };

@@ -31,15 +31,16 @@
 /* The input of a run. */
 static struct {
     const struct tracker_kind *kind;
-    const char *path; /* requests with this in their path get the input */
-    int status;       /* with this status; 0: the expected one */
+    const char *path; /* requests whose path contains this text get the input */
+    int status;       /* the status of these answers; 0: the expected one */
     struct str input;
-    unsigned requests; /* of the present hand-off */
-    char file[200];    /* its file's name */
-    bool stored;       /* RT has listed this attachment as stored */
+    /* Of the present hand-off. */
+    unsigned n_requests;
+    char file[200]; /* the name of the file */
+    bool listed;    /* RT has listed the file among its attachments */
 } tracker;
 
-/* The limit of requests: a hand-off that exceeds it lets an answer decide their number. */
+/* A hand-off with more requests lets an answer decide their number. */
 #define MAX_REQUESTS 500
 
 static bool is_kind(const char *name)
@@ -75,21 +76,27 @@ static void add_valid_answer(const struct http_request *r, struct buf *to)
         buf_adds(to, ISSUE "\"x\":1}}");
 }
 
-/* Returns whether the request gets the input. RT's first list of attachments has the file; the hand-off
- * searches the second one for the note. */
+/* Returns whether the request is for RT's first list of attachments, which has the file. The hand-off
+ * searches the second list for the note. */
+static bool is_first_list(const struct http_request *r)
+{
+    return is_kind("rt") && strstr(r->path, "/attachments?") && !tracker.listed;
+}
+
+/* Returns whether the request gets the input. RT's first list gets it only if all requests do (the path "/").
+ */
 static bool is_hostile(const struct http_request *r)
 {
-    bool first_list = is_kind("rt") && strstr(r->path, "/attachments?") && !tracker.stored;
-    tracker.stored = tracker.stored || first_list;
-    return strstr(r->path, tracker.path) && !(first_list && tracker.path[1]);
+    return strstr(r->path, tracker.path) && !(is_first_list(r) && tracker.path[1]);
 }
 
 int __wrap_http_send(struct http *h, const struct http_request *r, struct http_answer *ret, struct err *err);
 int __wrap_http_send(struct http *h, const struct http_request *r, struct http_answer *ret, struct err *err)
 {
     bool hostile = is_hostile(r);
+    tracker.listed = tracker.listed || is_first_list(r);
     (void)h;
-    if (++tracker.requests > MAX_REQUESTS)
+    if (++tracker.n_requests > MAX_REQUESTS)
         abort();
     if (r->file)
         snprintf(tracker.file, sizeof tracker.file, "%s", r->file->name);
@@ -107,7 +114,7 @@ int __wrap_http_send(struct http *h, const struct http_request *r, struct http_a
     return rc;
 }
 
-/* A file that exists as long as the process. */
+/* Returns the path of a file that exists as long as the process. */
 static const char *attachment_path(void)
 {
     static char path[64];
@@ -136,8 +143,8 @@ static void hand_off(const char *issue, bool encrypted)
     struct handoff_options options = {.cancel_fd = -1, .upload_max = 1};
     struct handoff_result result;
     struct err err = ERR_INIT;
-    tracker.requests = 0;
-    tracker.stored = false;
+    tracker.n_requests = 0;
+    tracker.listed = false;
     if (setenv("COST_TOKEN", "a-token-of-no-one", 1) < 0)
         abort();
     (void)handoff_run(&request, &options, &result, &err);

@@ -94,7 +94,7 @@ static const struct cost_grammar archives[] = {
     {0},
 };
 
-static int count_member(void *ctx, const struct bundle_member *m, struct err *err)
+static int add_member_size(void *ctx, const struct bundle_member *m, struct err *err)
 {
     (void)err;
     *(uint64_t *)ctx += m->size;
@@ -116,7 +116,7 @@ static void read_bundle(int fd)
     struct bundle_summary sum;
     struct bundle_verify_options options = {.on_file = count_file, .ctx = &files, .cancel_fd = -1};
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    (void)bundle_list(path, NULL, count_member, &total, NULL);
+    (void)bundle_list(path, NULL, add_member_size, &total, NULL);
     if (bundle_verify(path, &options, &sum, NULL) == 0)
         bundle_summary_release(&sum);
     if (bundle_read_manifest(path, NULL, &manifest, NULL) == 0)

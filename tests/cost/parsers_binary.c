@@ -15,8 +15,8 @@
 
 #include "base/banned.h"
 
-/* A file in memory with those bytes, at offset 0. */
-static int file_of(const char *p, size_t n)
+/* Returns a file in memory with these bytes, at offset 0. */
+static int make_file(const char *p, size_t n)
 {
     int fd = memfd_create("cost", MFD_CLOEXEC);
     if (fd < 0 || fd_write_all(fd, p, n, NULL) < 0 || lseek(fd, 0, SEEK_SET) != 0)
@@ -36,7 +36,7 @@ static void encrypt_bytes(struct buf *to, size_t n, bool armor)
     struct age_recipients *r = NULL;
     struct age_writer *w = NULL;
     struct err err = ERR_INIT;
-    int fd = file_of("", 0);
+    int fd = make_file("", 0);
     if (age_recipients_new(&r, &err) < 0 || age_recipients_add(r, RECIPIENT, "here", &err) < 0 ||
         age_writer_open(fd, r, armor, &w, &err) < 0)
         abort();
@@ -62,7 +62,7 @@ static void make_armored(struct buf *to, size_t n)
     encrypt_bytes(to, n > 1000 ? (n - 1000) / 4 * 3 : 0, true);
 }
 
-/* Changes the last byte. */
+/* The last byte of the file is changed. */
 static void make_changed(struct buf *to, size_t n)
 {
     make_encrypted(to, n);
@@ -84,27 +84,28 @@ static const struct cost_grammar encrypted[] = {
 static void decrypt_bytes(const char *p, size_t n)
 {
     unsigned char chunk[65536];
-    struct age_identities *i = NULL;
+    struct age_identities *identities = NULL;
     struct age_reader *r = NULL;
     struct err err = ERR_INIT;
-    int fd = file_of(p, n);
-    if (age_identities_new(NULL, NULL, 0, &i, &err) < 0 ||
-        age_identities_parse(i, SECRET, strlen(SECRET), "secret", &err) < 0)
+    int fd = make_file(p, n);
+    if (age_identities_new(NULL, NULL, 0, &identities, &err) < 0 ||
+        age_identities_parse(identities, SECRET, strlen(SECRET), "secret", &err) < 0)
         abort();
-    if (age_reader_open(fd, i, &r, &err) == 0)
+    if (age_reader_open(fd, identities, &r, &err) == 0)
         while (age_reader_read(r, chunk, sizeof chunk, &err) > 0)
             continue;
     age_reader_free(r);
-    age_identities_free(i);
+    age_identities_free(identities);
     close(fd);
 }
 
 /* ---- ELF files ----------------------------------------------------------------------------------------- */
 
-/* The bytes of notes without a build ID, and the numbers of segments and sections, which have 16 bits. */
+/* The parts of an ELF file. */
 struct shape {
-    size_t notes, segments, sections;
-    bool named_text; /* each section is .text and in no segment */
+    size_t notes;              /* bytes of notes without a build ID */
+    size_t segments, sections; /* their numbers; at most 65535 count */
+    bool named_text;           /* each section is .text and in no segment */
 };
 
 static void add_notes(struct buf *to, size_t n)
@@ -185,7 +186,7 @@ static void read_elf(const char *p, size_t n)
     const struct profile_mapping m = {.start = 0x7f0000001000, .limit = 0x7f0000003000, .offset = 0x1000};
     struct elf e;
     uint64_t base;
-    int fd = file_of(p, n);
+    int fd = make_file(p, n);
     if (elf_read(fd, &e, NULL) == 0) {
         if (elf_check_base(&e, &m, NULL) == 0)
             (void)elf_base(&e, &m, m.start + 0x100, &base, NULL);
@@ -203,14 +204,14 @@ static void begin_trace(struct buf *to, unsigned minor)
     buf_add(to, header, TRACE_HEADER_SIZE);
 }
 
-static void add_number(struct buf *to, uint64_t v)
+static void add_number(struct buf *to, uint64_t number)
 {
-    for (; v >= 0x80; v >>= 7)
-        buf_addc(to, (char)((v & 0x7f) | 0x80));
-    buf_addc(to, (char)v);
+    for (; number >= 0x80; number >>= 7)
+        buf_addc(to, (char)((number & 0x7f) | 0x80));
+    buf_addc(to, (char)number);
 }
 
-/* A batch whose first byte is `kind`, the rest zeros. */
+/* A batch of `size` bytes: `kind`, then zeros. */
 static void add_batch(struct buf *to, uint64_t generation, char kind, size_t size)
 {
     static const char zeros[65536];

@@ -99,7 +99,7 @@ static void load_manifest(const char *p, size_t n)
     manifest_free(m);
 }
 
-static int count_file(void *ctx, const struct file_entry *file, struct err *err)
+static int add_file_size(void *ctx, const struct file_entry *file, struct err *err)
 {
     (void)err;
     *(size_t *)ctx += file->bytes;
@@ -117,7 +117,7 @@ static void write_readme(const char *p, size_t n)
     if (manifest_read_json(root, &m, NULL) == 0)
         (void)readme_write(m, &text, NULL);
     manifest_free(m);
-    (void)manifest_json_visit_file_entries(root, count_file, &total, NULL);
+    (void)manifest_json_visit_file_entries(root, add_file_size, &total, NULL);
     buf_release(&text);
     json_decref(root);
 }
@@ -139,7 +139,7 @@ static int add_to_page(void *ctx, const void *p, size_t n, struct err *err)
     return buf_check(ctx, "the page", err);
 }
 
-/* All files of the manifest are missing. */
+/* Draws the page of a manifest whose files are all missing. */
 static void draw_manifest(const char *p, size_t n)
 {
     struct page_builder d = {0};

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Silences warnings about unused functions of profile_make.h. */
+/* profile_make.h asserts with cmocka. */
 #include <cmocka.h>
 
 #include "bundle/redact/redact.h"
@@ -51,7 +51,7 @@ static void add_function(struct buf *to, uint64_t id, uint64_t name, uint64_t fi
     ENCODE(to, FUNCTION, 1, id, 2, name, 4, file);
 }
 
-/* A location with a line of that function; without a function it has no line. */
+/* A location with a line of that function; 0: without a line. */
 static void add_location(struct buf *to, uint64_t id, uint64_t function, uint64_t line)
 {
     struct buf inner = BUF_INIT(200);
@@ -64,7 +64,7 @@ static void add_location(struct buf *to, uint64_t id, uint64_t function, uint64_
 }
 
 /* One function and one location, both with the id 1. */
-static void begin_with_one(struct buf *to)
+static void begin_with_one_location(struct buf *to)
 {
     begin_profile(to);
     add_function(to, 1, NAME, FILE_NAME);
@@ -73,14 +73,14 @@ static void begin_with_one(struct buf *to)
 
 static void make_samples(struct buf *to, size_t n)
 {
-    begin_with_one(to);
+    begin_with_one_location(to);
     while (to->len < n)
         ENCODE(to, SAMPLE, 1, 1, 2, 1);
 }
 
 static void make_deep_stack(struct buf *to, size_t n)
 {
-    begin_with_one(to);
+    begin_with_one_location(to);
     struct buf sample = BUF_INIT(n + 100), frames = BUF_INIT(n + 100);
     for (size_t i = 0; i + 100 < n; i++)
         buf_addc(&frames, 1);
@@ -91,7 +91,7 @@ static void make_deep_stack(struct buf *to, size_t n)
     buf_release(&frames);
 }
 
-/* Functions with names of their own, one after the other on one stack. */
+/* Functions of different names, each once on one stack. */
 static void make_deep_stack_of_many(struct buf *to, size_t n)
 {
     begin_profile(to);
@@ -182,7 +182,7 @@ static void make_inlined(struct buf *to, size_t n)
     ENCODE(to, SAMPLE, 1, 1, 2, 1);
 }
 
-/* Half of it is the lines of one location, half samples of that location. */
+/* Half of the input is the lines of one location, half samples of that location. */
 static void make_samples_of_inlined(struct buf *to, size_t n)
 {
     begin_profile(to);
@@ -202,7 +202,7 @@ static void add_long_string(struct buf *to, char c, size_t n)
     free(s);
 }
 
-/* Half of it is one name, of all functions and files. */
+/* Half of the input is one name, of all functions and files. */
 static void make_long_name(struct buf *to, size_t n)
 {
     begin_profile(to);
@@ -229,7 +229,7 @@ static void make_long_names(struct buf *to, size_t n)
     }
 }
 
-/* A name of brackets, blanks and slashes, at which names are shortened. */
+/* A name of brackets, blanks and slashes: profgrab shortens names at these characters. */
 static void make_odd_name(struct buf *to, size_t n)
 {
     static const char odd[] = "((<{. :/[](anonymous namespace)operator()";
@@ -257,15 +257,15 @@ static void add_labelled(struct buf *to, uint64_t key, uint64_t text, size_t n)
     buf_release(&sample);
 }
 
-static void make_labels_of_one(struct buf *to, size_t n)
+static void make_labels_of_one_sample(struct buf *to, size_t n)
 {
-    begin_with_one(to);
+    begin_with_one_location(to);
     add_labelled(to, TYPE, NAME, n);
 }
 
 static void make_labels(struct buf *to, size_t n)
 {
-    begin_with_one(to);
+    begin_with_one_location(to);
     for (unsigned i = 0; to->len < n; i++) {
         add_string(to, "label", i);
         add_labelled(to, TYPE, N_STRINGS + i, 0);
@@ -274,7 +274,7 @@ static void make_labels(struct buf *to, size_t n)
 
 static void make_label_keys(struct buf *to, size_t n)
 {
-    begin_with_one(to);
+    begin_with_one_location(to);
     for (unsigned i = 0; to->len < n; i++) {
         add_string(to, "key", i);
         add_labelled(to, N_STRINGS + i, NAME, 0);
@@ -283,7 +283,7 @@ static void make_label_keys(struct buf *to, size_t n)
 
 static void make_long_label(struct buf *to, size_t n)
 {
-    begin_with_one(to);
+    begin_with_one_location(to);
     add_long_string(to, '"', n / 2);
     while (to->len < n)
         add_labelled(to, TYPE, N_STRINGS, 0);
@@ -291,7 +291,7 @@ static void make_long_label(struct buf *to, size_t n)
 
 static void make_number_labels(struct buf *to, size_t n)
 {
-    begin_with_one(to);
+    begin_with_one_location(to);
     for (unsigned i = 1; to->len < n; i++) {
         struct buf sample = BUF_INIT(200);
         encode_number(&sample, 1, 1);
@@ -314,21 +314,21 @@ static void make_mappings(struct buf *to, size_t n)
 
 static void make_comments(struct buf *to, size_t n)
 {
-    begin_with_one(to);
+    begin_with_one_location(to);
     while (to->len < n)
         encode_number(to, COMMENT, NAME);
 }
 
 static void make_sample_types(struct buf *to, size_t n)
 {
-    begin_with_one(to);
+    begin_with_one_location(to);
     while (to->len < n)
         ENCODE(to, SAMPLE_TYPE, 1, TYPE, 2, COUNT);
 }
 
 static void make_strings(struct buf *to, size_t n)
 {
-    begin_with_one(to);
+    begin_with_one_location(to);
     while (to->len < n)
         encode_bytes(to, STRING, "", 0);
 }
@@ -350,7 +350,7 @@ static void make_drop_frames(struct buf *to, size_t n)
     }
 }
 
-/* Half of it is a pattern. */
+/* Half of the input is a pattern. */
 static void make_long_pattern(struct buf *to, size_t n)
 {
     struct buf pattern = BUF_INIT(n + 100);
@@ -381,7 +381,7 @@ static const struct cost_grammar profiles[] = {
     {"one long name", NULL, NULL, NULL, make_long_name, 300},
     {"long names that begin alike", NULL, NULL, NULL, make_long_names, 0},
     {"one odd name", NULL, NULL, NULL, make_odd_name, 0},
-    {"labels of one sample", NULL, NULL, NULL, make_labels_of_one, 0},
+    {"labels of one sample", NULL, NULL, NULL, make_labels_of_one_sample, 0},
     {"labels", NULL, NULL, NULL, make_labels, 0},
     {"keys of labels", NULL, NULL, NULL, make_label_keys, 0},
     {"one long label", NULL, NULL, NULL, make_long_label, 300},

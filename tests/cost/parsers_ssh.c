@@ -309,11 +309,11 @@ static const struct cost_grammar identity_files[] = {
 
 static void read_identities(const char *p, size_t n)
 {
-    struct age_identities *i = NULL;
-    if (age_identities_new(NULL, NULL, 0, &i, NULL) < 0)
+    struct age_identities *identities = NULL;
+    if (age_identities_new(NULL, NULL, 0, &identities, NULL) < 0)
         abort();
-    (void)age_identities_parse(i, p, n, "/nowhere", NULL);
-    age_identities_free(i);
+    (void)age_identities_parse(identities, p, n, "/nowhere", NULL);
+    age_identities_free(identities);
 }
 
 static const struct cost_grammar recipients[] = {
@@ -420,7 +420,7 @@ static void check_rsa_signature(const char *p, size_t n)
     sshsig_release(&s);
 }
 
-/* ssh-keygen reads these; we parse its output. */
+/* ssh-keygen reads these files, and profgrab parses the output of ssh-keygen. */
 static const struct cost_grammar allowed[] = {
     {"lines of the signer", "", "a\1@x " SIGNER "\n", "", NULL, 0},
     {"lines of others", "", "a@x " KEY "\n", "", NULL, 0},
@@ -439,7 +439,7 @@ static void read_allowed(const char *p, size_t n)
     int fd = memfd_create("allowed", MFD_CLOEXEC);
     if (fd < 0 || fd_write_all(fd, p, n, NULL) < 0)
         abort();
-    /* ssh-keygen opens it by its name. */
+    /* ssh-keygen opens the file by its name. */
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), fd);
     if (sshsig_find_principal(path, &claim, &limits, &principal, &err) == 0)
         free(principal);

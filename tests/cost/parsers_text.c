@@ -76,10 +76,10 @@ static void read_dump(const char *p, size_t n)
 static void read_two_dumps(const char *p, size_t n)
 {
     static const char *const names[] = {"before", "now"};
-    struct str dumps_of[] = {{p, n}, {p, n}};
+    struct str both[] = {{p, n}, {p, n}};
     struct goroutines *g = NULL;
     struct err err = ERR_INIT;
-    if (goroutines_read(&(struct goroutines_input){dumps_of, names, 2, MAX_INFLATED}, &g, &err) == 0)
+    if (goroutines_read(&(struct goroutines_input){both, names, 2, MAX_INFLATED}, &g, &err) == 0)
         goroutines_free(g);
 }
 
@@ -126,7 +126,7 @@ static void read_index(const char *p, size_t n)
         index_release(&page);
 }
 
-/* The plan for a service with these profiles. */
+/* Makes the plan for a service whose index page is the input. */
 static void plan_index(const char *p, size_t n)
 {
     char name[] = "s", host[] = "localhost", path[] = "/debug/pprof";
@@ -187,7 +187,7 @@ static void check_body(const char *p, size_t n)
 #define HEAP "heap profile: 1: 1 [1: 1] @ heap/1\n"
 #define MAPS "--- Memory map: ---\n"
 
-/* Half of it is addresses, and half is mappings, none of which contains one of the addresses. */
+/* Half of the input is addresses, and half is mappings, none of which contains one of the addresses. */
 static void make_addresses_and_mappings(struct buf *to, size_t n)
 {
     buf_adds(to, HEAP);
@@ -510,7 +510,7 @@ static void redact_line(const char *p, size_t n)
     buf_release(&to);
 }
 
-static void redact_words(const char *p, size_t n)
+static void redact_secrets(const char *p, size_t n)
 {
     struct buf to = BUF_INIT(SIZE_MAX / 2);
     struct redact_tally tally = {{0}};
@@ -569,23 +569,23 @@ static const struct cost_grammar values[] = {
 
 static const struct stop no_stop = {.cancel_fd = -1};
 
-/* One string of a manifest, and a list of its pieces of 100 bytes. */
-static void scrub_strings(const char *p, size_t n)
+/* Redacts a manifest that has the input as one string, and as a list of pieces of 100 bytes. */
+static void redact_strings(const char *p, size_t n)
 {
     enum { PIECE = 100 };
     json_t *root = json_object(), *list = json_array(), *items = json_object();
-    struct redact_manifest scrub = {0};
+    struct redact_manifest result = {0};
     json_object_set_new(root, "request", json_stringn(p, n));
     json_object_set_new(root, "list", list);
     for (size_t at = 0; at < n; at += PIECE)
         json_array_append_new(list, json_stringn(p + at, n - at < PIECE ? n - at : PIECE));
-    redact_manifest_run(root, items, &no_stop, &scrub, NULL);
-    redact_manifest_release(&scrub);
+    redact_manifest_run(root, items, &no_stop, &result, NULL);
+    redact_manifest_release(&result);
     json_decref(items);
     json_decref(root);
 }
 
-/* A member of a bundle with a word that is removed. */
+/* Redacts the input as a dump in a bundle from which one word must be removed. */
 static void redact_text_member(const char *p, size_t n)
 {
     struct redact_words words;
@@ -680,11 +680,11 @@ const struct cost_parser cost_text_parsers[] = {
     {"escape_markdown, escape_redmine, escape_plain", escape_text, notes, 2, 0},
     {"content_add", read_content, attachments, 2, 0},
     {"redact_cmdline", redact_line, secrets, 2, 0},
-    {"redact_text", redact_words, secrets, 2, 0},
+    {"redact_text", redact_secrets, secrets, 2, 0},
     {"redact_words", redact_repeats, repeated, 60, 0},
     {"redact_values", redact_values, values, 320, SLOW_BYTES},
-    {"redact_manifest_run", scrub_strings, secrets, 60, SLOW_BYTES},
-    {"redact_manifest_run", scrub_strings, repeated, 60, SLOW_BYTES},
+    {"redact_manifest_run", redact_strings, secrets, 60, SLOW_BYTES},
+    {"redact_manifest_run", redact_strings, repeated, 60, SLOW_BYTES},
     {"redact_member", redact_text_member, secrets, 16, SLOW_BYTES},
     {"redact_member", redact_text_member, repeated, 16, SLOW_BYTES},
     {"redact_dump", redact_goroutines, labelled, 2, 0},

@@ -33,7 +33,7 @@ static inline bool fuzz_has_no_controls(const char *s, bool lines)
     return true;
 }
 
-/* Checks also that it is valid UTF-8, by jansson. */
+/* Checks that the text is one line without control characters, and valid UTF-8 (by jansson). */
 static inline bool fuzz_is_printable(const char *s)
 {
     json_t *text = json_string(s);

@@ -48,37 +48,37 @@ static void check_header(const uint8_t *p, size_t n)
 static void check_armor(const uint8_t *p, size_t n)
 {
     size_t total[2] = {0, 0};
-    int ends[2];
+    int results[2];
     for (int pass = 0; pass < 2; pass++) {
         unsigned char chunk[4096];
         struct age_input *in = NULL;
         struct err err = ERR_INIT;
         int fd = make_file(p, n);
-        size_t want = pass ? sizeof chunk : 7, got = want;
-        ends[pass] = age_input_new(fd, -1, &in, &err);
-        while (ends[pass] == 0 && got == want) {
-            ends[pass] = age_input_read(in, chunk, want, &got, &err);
-            total[pass] += ends[pass] == 0 ? got : 0;
+        size_t piece = pass ? sizeof chunk : 7, got = piece;
+        results[pass] = age_input_new(fd, -1, &in, &err);
+        while (results[pass] == 0 && got == piece) {
+            results[pass] = age_input_read(in, chunk, piece, &got, &err);
+            total[pass] += results[pass] == 0 ? got : 0;
         }
-        if (ends[pass] < 0)
+        if (results[pass] < 0)
             fuzz_expect_err(&err);
         age_input_free(in);
         close(fd);
     }
-    assert(ends[0] == ends[1] && total[0] <= n);
-    assert(ends[0] < 0 || total[0] == total[1]);
+    assert(results[0] == results[1] && total[0] <= n);
+    assert(results[0] < 0 || total[0] == total[1]);
 }
 
 static void check_identities(const uint8_t *p, size_t n)
 {
-    struct age_identities *i = NULL;
+    struct age_identities *identities = NULL;
     struct err err = ERR_INIT;
-    assert(age_identities_new(NULL, NULL, 0, &i, &err) == 0);
-    if (age_identities_parse(i, p, n, "/nowhere/identity", &err) < 0)
+    assert(age_identities_new(NULL, NULL, 0, &identities, &err) == 0);
+    if (age_identities_parse(identities, p, n, "/nowhere/identity", &err) < 0)
         fuzz_expect_err(&err);
     else
-        assert(i->n > 0);
-    age_identities_free(i);
+        assert(identities->n > 0);
+    age_identities_free(identities);
 }
 
 static void check_recipient(const uint8_t *p, size_t n)
@@ -98,22 +98,22 @@ static void check_recipient(const uint8_t *p, size_t n)
 static void decrypt_input(const uint8_t *p, size_t n)
 {
     unsigned char chunk[1000];
-    struct age_identities *i = NULL;
+    struct age_identities *identities = NULL;
     struct age_reader *r = NULL;
     struct err err = ERR_INIT;
     ssize_t got = -1;
     size_t total = 0;
     int fd = make_file(p, n);
-    assert(age_identities_new(NULL, NULL, 0, &i, &err) == 0);
-    assert(age_identities_parse(i, SECRET, strlen(SECRET), "secret", &err) == 0);
-    if (age_reader_open(fd, i, &r, &err) == 0)
+    assert(age_identities_new(NULL, NULL, 0, &identities, &err) == 0);
+    assert(age_identities_parse(identities, SECRET, strlen(SECRET), "secret", &err) == 0);
+    if (age_reader_open(fd, identities, &r, &err) == 0)
         while ((got = age_reader_read(r, chunk, sizeof chunk, &err)) > 0)
             total += (size_t)got;
     if (got < 0)
         fuzz_expect_err(&err);
     assert(total <= n && (!r || age_is_encrypted(p, n)));
     age_reader_free(r);
-    age_identities_free(i);
+    age_identities_free(identities);
     close(fd);
 }
 

@@ -1,7 +1,8 @@
 /*
  * A tracker that answers anything: the input is a list of answers with a NUL between them, each a status of
  * three digits, a blank and a body. The first byte chooses the kind of tracker, issue and encryption. In a
- * body, NAME stands for the name of the uploaded file, which has the time; the body FILE stands for the file.
+ * body, NAME stands for the name of the uploaded file, which contains the time; the body FILE stands for the
+ * content of the file.
  *
  * With any answers: texts for the user have no token and no control characters; paths of requests are valid
  * in a request line; an unencrypted file is sent only to a project that only members can read, according to
@@ -27,14 +28,14 @@
 static struct answers {
     const char *p, *end;
     bool encrypted, members_only;
-    size_t requests;
+    size_t n_requests;
 } answers;
 
 int __wrap_http_send(struct http *h, const struct http_request *r, struct http_answer *ret, struct err *err);
 
 static void expect_request(const struct http_request *r)
 {
-    assert(++answers.requests < 500);
+    assert(++answers.n_requests < 500);
     assert(r->path[0] == '/' && r->path[1] != '/');
     for (const char *c = r->path; *c; c++)
         assert(*c > ' ' && *c <= '~');

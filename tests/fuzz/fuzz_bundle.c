@@ -1,7 +1,7 @@
 /*
- * An untrusted bundle, read by every reader. After `z`, the input is the file itself. After any other byte it
- * is a tar, whose checksums we correct and which we gzip, because wrong checksums would stop every reader;
- * with `x` the bundle is extracted too.
+ * An untrusted bundle, read by every reader. If the first byte is `z`, the rest of the input is the file
+ * itself. After any other byte, the rest is a tar. This target corrects the checksums of the tar, because
+ * wrong checksums would stop every reader, and compresses it. After `x`, the target also extracts the bundle.
  */
 #include "tests/fuzz/fuzz.h"
 

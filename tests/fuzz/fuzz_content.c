@@ -32,11 +32,12 @@ static int read_content(const uint8_t *p, size_t n, bool whole, struct buf *out)
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
-    struct buf a = BUF_INIT(1u << 20), b = BUF_INIT(1u << 20);
-    int x = read_content(p, n, true, &a), y = read_content(p, n, false, &b);
-    assert(x == y && a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0));
-    assert(a.len <= n);
-    buf_release(&a);
-    buf_release(&b);
+    struct buf whole = BUF_INIT(1u << 20), pieces = BUF_INIT(1u << 20);
+    int rc = read_content(p, n, true, &whole);
+    assert(read_content(p, n, false, &pieces) == rc);
+    assert(whole.len == pieces.len && (whole.len == 0 || memcmp(whole.data, pieces.data, whole.len) == 0));
+    assert(whole.len <= n);
+    buf_release(&whole);
+    buf_release(&pieces);
     return 0;
 }

@@ -27,6 +27,7 @@ static void check_discovered(const struct discovered *f)
         assert(fuzz_is_printable(f->notes.items[i]));
 }
 
+/* Compares the labels of x, a target of f, with those of y, a target of g. */
 static bool has_same_labels(const struct discovered *f, const struct discovered_target *x,
                             const struct discovered *g, const struct discovered_target *y)
 {

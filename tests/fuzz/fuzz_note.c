@@ -75,14 +75,15 @@ static void expect_inactive(const char *text)
 /* Like fuzz_escape: the block is whole and ends at its own end. */
 static void expect_fenced(const char *summary)
 {
-    struct buf md = BUF_INIT(8u << 20);
-    escape_markdown(&md, summary);
-    size_t fence = strspn(buf_str(&md) + 1, "`"), run = 0;
-    for (const char *c = buf_str(&md) + 1 + fence; c < buf_str(&md) + md.len - fence - 1; c++) {
+    struct buf markdown = BUF_INIT(8u << 20);
+    escape_markdown(&markdown, summary);
+    size_t fence = strspn(buf_str(&markdown) + 1, "`"), run = 0;
+    for (const char *c = buf_str(&markdown) + 1 + fence; c < buf_str(&markdown) + markdown.len - fence - 1;
+         c++) {
         run = *c == '`' ? run + 1 : 0;
         assert(run < fence);
     }
-    buf_release(&md);
+    buf_release(&markdown);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)

@@ -22,7 +22,7 @@ static void check_log(const uint8_t *p, size_t n)
     struct gateway_hop hop = {.port = 22};
     struct destination to = {.host = "localhost", .port = 6060};
     struct err err = ERR_INIT;
-    char why[200] = "";
+    char reason[200] = "";
     struct ssh_log *l = calloc(1, sizeof *l);
     assert(l);
     ssh_log_feed(l, p[0] == 'e' ? SSH_STDERR : SSH_LOG, (const char *)p, n);
@@ -32,8 +32,8 @@ static void check_log(const uint8_t *p, size_t n)
     assert(fuzz_has_no_controls(hop.authentication, false));
     assert(ssh_log_failure(l, "host port 22", &err) == -1);
     fuzz_expect_err(&err);
-    if (ssh_log_pop_refusal(l, &to, why, sizeof why))
-        assert(why[0] && fuzz_is_printable(why));
+    if (ssh_log_pop_refusal(l, &to, reason, sizeof reason))
+        assert(reason[0] && fuzz_is_printable(reason));
     ssh_log_pop_confirmation(l, &to);
     free(l);
 }

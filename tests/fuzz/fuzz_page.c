@@ -22,24 +22,24 @@ static void expect_sums(const struct profile *p, const struct flame *f)
     }
 }
 
-static void expect_tree(const struct flame *f, size_t most)
+static void expect_tree(const struct flame *f, size_t max_nodes)
 {
-    assert(f->n_nodes >= 1 && f->n_nodes <= most && f->depth[0] == 0 && f->function[0] == FLAME_ROOT);
+    assert(f->n_nodes >= 1 && f->n_nodes <= max_nodes && f->depth[0] == 0 && f->function[0] == FLAME_ROOT);
     for (size_t i = 1; i < f->n_nodes; i++) {
         assert(f->depth[i] >= 1 && f->depth[i] <= f->depth[i - 1] + 1 && f->depth[i] <= FLAME_MAX_DEPTH);
         assert(f->function[i] < f->n_functions || f->function[i] == FLAME_FOLDED);
     }
 }
 
-static void draw_profile(const uint8_t *p, size_t n, size_t most)
+static void draw_profile(const uint8_t *p, size_t n, size_t max_nodes)
 {
     struct profile *profile = NULL;
     struct flame *f = NULL;
     struct err err = ERR_INIT;
     if (profile_parse(p, n, 1 << 20, &profile, &err) < 0)
         return;
-    if (flame_new(profile, most, &f, &err) == 0) {
-        expect_tree(f, most);
+    if (flame_new(profile, max_nodes, &f, &err) == 0) {
+        expect_tree(f, max_nodes);
         expect_sums(profile, f);
     } else {
         fuzz_expect_err(&err);

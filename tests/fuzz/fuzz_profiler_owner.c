@@ -1,6 +1,6 @@
 /*
- * The size of a piece, and a page of goroutines that a server sends. The result is the same in pieces as at
- * once. A line at the end that names another client does not change a result.
+ * The input is the size of a piece, and then a page of goroutines that a server sends. The result is the same
+ * in pieces and at once. A line at the end that names another client does not change a result.
  */
 #include "tests/fuzz/fuzz.h"
 

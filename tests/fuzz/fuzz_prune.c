@@ -27,7 +27,7 @@ static uint32_t intern_str(struct profile *p, struct str s)
 }
 
 /* Adds one function, one location and one sample for the name; every stack contains all earlier functions. */
-static void add_name(struct profile *p, struct str name, uint32_t *stack)
+static void add_function(struct profile *p, struct str name, uint32_t *stack)
 {
     struct profile_function f = {.id = p->n_functions + 1, .name = intern_str(p, name)};
     assert(profile_add_function(p, &f, NULL) == 0);
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     p->drop_frames = intern_str(p, next_line(&rest));
     p->keep_frames = intern_str(p, next_line(&rest));
     while (rest.n && p->n_functions < NAMES_MAX)
-        add_name(p, next_line(&rest), stack);
+        add_function(p, next_line(&rest), stack);
     size_t functions = p->n_functions, samples = p->n_samples;
     struct regex_budget *budget = regex_budget_new(STEPS);
     int rc = prune_by_profile(p, budget, &err);

@@ -51,7 +51,7 @@ static void read_symbolz(struct str text)
         fuzz_expect_err(&err);
 }
 
-/* A mangled name, a line's end, and c++filt's output for it. */
+/* The text is a mangled name, a line's end, and the output of c++filt for the name. */
 static void check_demangle(struct str text)
 {
     const char *end = text.n ? memchr(text.p, '\n', text.n) : NULL;

@@ -3,8 +3,8 @@
  * The interface is that of OpenSSH's sk-api.h, version 10; its PROTOCOL.u2f describes the signed data.
  *
  * The key handle, which ssh-keygen writes into the key's file, is the private key itself. A key made with `-O
- * verify-required` requires the PIN 1234. $SOFTKEY_TOUCH names a FIFO: a process that opens it
- * to write touches the key. Without that variable the key is touched at once.
+ * verify-required` requires the PIN 1234. $SOFTKEY_TOUCH names a FIFO: a process touches the key by opening
+ * the FIFO to write. Without that variable the key is touched at once.
  */
 #include <fcntl.h>
 #include <openssl/core_names.h>

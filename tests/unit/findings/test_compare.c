@@ -28,21 +28,22 @@ static int64_t sum_of(const struct profile *p, size_t type)
     return sum;
 }
 
-static const struct finding *find_finding(const struct findings *w, const char *rule)
+static const struct finding *find_finding(const struct findings *findings, const char *rule)
 {
-    for (size_t i = 0; i < w->n; i++)
-        if (strcmp(w->items[i].rule->id, rule) == 0)
-            return &w->items[i];
+    for (size_t i = 0; i < findings->n; i++)
+        if (strcmp(findings->items[i].rule->id, rule) == 0)
+            return &findings->items[i];
     return NULL;
 }
 
-static void assert_finding(const struct findings *w, const char *rule, const char *text, const char *look)
+static void assert_finding(const struct findings *findings, const char *rule, const char *text,
+                           const char *look)
 {
-    const struct finding *i = find_finding(w, rule);
-    if (!i)
-        fail_msg("nothing of %s", rule);
-    assert_string_equal(i->text, text);
-    assert_string_equal(i->look ? i->look : "", look);
+    const struct finding *found = find_finding(findings, rule);
+    if (!found)
+        fail_msg("there is no finding of the rule %s", rule);
+    assert_string_equal(found->text, text);
+    assert_string_equal(found->look ? found->look : "", look);
 }
 
 /* ---- two sides --------------------------------------------------------------------------------------- */
@@ -63,7 +64,7 @@ static void finish_comparison(struct comparison *s)
 
 static struct findings findings_of_comparison(const struct comparison *s, const char *kind)
 {
-    struct findings w = FINDINGS_INIT;
+    struct findings findings = FINDINGS_INIT;
     struct err err = ERR_INIT;
     struct finding_subject subject = {.host = "file-03",
                                       .service = "gitaly",
@@ -71,8 +72,8 @@ static struct findings findings_of_comparison(const struct comparison *s, const 
                                       .file = "f",
                                       .target = "file-03",
                                       .baseline = "file-07"};
-    assert_ok(findings_add_comparison(&w, s, &subject, &err), &err);
-    return w;
+    assert_ok(findings_add_comparison(&findings, s, &subject, &err), &err);
+    return findings;
 }
 
 static void a_function_with_a_larger_share_is_found(void **state)
@@ -89,14 +90,14 @@ static void a_function_with_a_larger_share_is_found(void **state)
     assert_int_equal(sum_of(s.all, comparison_column(&s, 0, COMPARISON_TARGET)), 1000);
     assert_int_equal(sum_of(s.all, comparison_column(&s, 0, COMPARISON_BASELINE)), 1000);
     assert_true(comparison_scale(&s, 0, COMPARISON_TARGET) == 0.001);
-    struct findings w = findings_of_comparison(&s, "cpu");
-    assert_finding(&w, "against-cpu",
+    struct findings findings = findings_of_comparison(&s, "cpu");
+    assert_finding(&findings, "against-cpu",
                    "file-03 spends 41 % of the CPU time in main.hot, file-07 3.0 %; CPU was 100 % and 100 % "
                    "busy (100 % is "
                    "one core)",
                    "main.hot");
-    assert_null(find_finding(&w, "against-alike"));
-    findings_release(&w);
+    assert_null(find_finding(&findings, "against-alike"));
+    findings_release(&findings);
     comparison_release(&s);
 }
 
@@ -109,25 +110,26 @@ static void differences_within_chance_are_not_found(void **state)
         add_profile(&s, COMPARISON_TARGET, hot_profile(n * 41 / 100, n));
         add_profile(&s, COMPARISON_BASELINE, hot_profile(n * 25 / 100, n));
         finish_comparison(&s);
-        struct findings w = findings_of_comparison(&s, "cpu");
-        assert_int_equal(find_finding(&w, "against-cpu") != NULL, n == 2000);
-        assert_int_equal(find_finding(&w, "against-alike") != NULL, n == 50);
-        findings_release(&w);
+        struct findings findings = findings_of_comparison(&s, "cpu");
+        assert_int_equal(find_finding(&findings, "against-cpu") != NULL, n == 2000);
+        assert_int_equal(find_finding(&findings, "against-alike") != NULL, n == 50);
+        findings_release(&findings);
         comparison_release(&s);
     }
 }
 
-/* More stacks than a side can take: main.f0 to main.f63, three deep. */
-static struct profile *crowded_profile(void)
+/* Makes a CPU profile with `n_stacks` different stacks, at most 2^18, which is more than a side can take.
+ * Each stack has three of the functions main.f0 to main.f63. */
+static struct profile *large_profile(size_t n_stacks)
 {
     struct err err = ERR_INIT;
     struct profile *p = cpu_profile();
     for (uint32_t i = 0; i < 64; i++) {
         char name[16];
-        snprintf(name, sizeof name, "main.f%u", (unsigned)i);
+        snprintf(name, sizeof name, "main.f%u", i);
         cpu(p, name, 1);
     }
-    for (uint32_t i = 0; i < 64 * 64 * 64; i++) {
+    for (uint32_t i = 0; i < n_stacks; i++) {
         const uint32_t stack[] = {i % 64, i / 64 % 64, i / 4096};
         assert_ok(
             profile_add_sample(
@@ -142,7 +144,7 @@ static void a_full_side_does_not_limit_the_other(void **state)
 {
     struct comparison s = {0};
     (void)state;
-    add_profile(&s, COMPARISON_TARGET, crowded_profile());
+    add_profile(&s, COMPARISON_TARGET, large_profile(1 << 18));
     const struct profile *whole = NULL;
     for (int i = 0; i < 3; i++) {
         struct err err = ERR_INIT;
@@ -163,13 +165,14 @@ static void a_full_side_does_not_limit_the_other(void **state)
     comparison_release(&s);
 }
 
-/* A caller that exceeds the other side by 12 points, of which its callee has 9.7. */
-static struct profile *served_profile(bool more)
+/* Makes a CPU profile. If `busier`, main.serve has 42 % of the CPU time instead of 30 %, and main.read, which
+ * it calls, has 29.7 % instead of 20 %. */
+static struct profile *served_profile(bool busier)
 {
     struct profile *p = cpu_profile();
-    cpu(p, "main.read main.serve main.main", more ? 297000 : 200000);
-    cpu(p, "main.serve main.main", more ? 123000 : 100000);
-    cpu(p, "main.cold main.main", more ? 580000 : 700000);
+    cpu(p, "main.read main.serve main.main", busier ? 297000 : 200000);
+    cpu(p, "main.serve main.main", busier ? 123000 : 100000);
+    cpu(p, "main.cold main.main", busier ? 580000 : 700000);
     return p;
 }
 
@@ -181,15 +184,15 @@ static void a_caller_of_small_functions_is_found(void **state)
     add_profile(&s, COMPARISON_TARGET, served_profile(true));
     add_profile(&s, COMPARISON_BASELINE, served_profile(false));
     finish_comparison(&s);
-    struct findings w = findings_of_comparison(&s, "cpu");
-    assert_non_null(find_finding(&w, "against-cpu"));
-    assert_string_equal(find_finding(&w, "against-cpu")->look, "main.serve");
-    assert_null(find_finding(&w, "against-alike"));
-    findings_release(&w);
+    struct findings findings = findings_of_comparison(&s, "cpu");
+    assert_non_null(find_finding(&findings, "against-cpu"));
+    assert_string_equal(find_finding(&findings, "against-cpu")->look, "main.serve");
+    assert_null(find_finding(&findings, "against-alike"));
+    findings_release(&findings);
     comparison_release(&s);
 }
 
-/* The values of a hostile profile. */
+/* A hostile profile may have any values. */
 static void extreme_values_give_no_negative_figures(void **state)
 {
     struct comparison s = {0};
@@ -201,13 +204,14 @@ static void extreme_values_give_no_negative_figures(void **state)
         add_profile(&s, (enum comparison_side)side, p);
     }
     finish_comparison(&s);
-    struct findings w = findings_of_comparison(&s, "heap");
-    assert_non_null(find_finding(&w, "against-heap"));
-    assert_null(strstr(find_finding(&w, "against-heap")->text, " -"));
-    findings_release(&w);
+    struct findings findings = findings_of_comparison(&s, "heap");
+    assert_non_null(find_finding(&findings, "against-heap"));
+    assert_null(strstr(find_finding(&findings, "against-heap")->text, " -"));
+    findings_release(&findings);
     comparison_release(&s);
 }
 
+/* Makes a profile of 1000 waits of one second each, of which `locked` are in main.lock. */
 static struct profile *delay_profile(int64_t locked)
 {
     struct profile *p =
@@ -255,9 +259,9 @@ static void differences_of_heaps_are_not_compared_as_heaps(void **state)
     }
     finish_comparison(&s);
     assert_int_equal(comparison_basis_of(&s, 3), COMPARISON_SECOND);
-    struct findings w = findings_of_comparison(&s, "heap");
-    assert_null(find_finding(&w, "against-heap"));
-    findings_release(&w);
+    struct findings findings = findings_of_comparison(&s, "heap");
+    assert_null(find_finding(&findings, "against-heap"));
+    findings_release(&findings);
     comparison_release(&s);
 }
 
@@ -280,12 +284,12 @@ static void several_processes_of_a_side_count_as_one(void **state)
     assert_int_equal(comparison_basis_of(&s, 3), COMPARISON_PROCESS);
     assert_int_equal(comparison_basis_of(&s, 1), COMPARISON_SHARE);
     assert_int_equal(sum_of(s.all, comparison_column(&s, 2, COMPARISON_BASELINE)), 315);
-    struct findings w = findings_of_comparison(&s, "heap");
+    struct findings findings = findings_of_comparison(&s, "heap");
     assert_finding(
-        &w, "against-heap",
+        &findings, "against-heap",
         "file-03 holds 1000MB of memory from main.keep, file-07 100MB (of 1000MB and 105MB in use)",
         "main.keep");
-    findings_release(&w);
+    findings_release(&findings);
     comparison_release(&s);
 }
 
@@ -302,30 +306,10 @@ static void profiles_of_different_types_are_not_compared(void **state)
     profile_free(p);
     finish_comparison(&s);
     assert_false(comparison_has_both(&s));
-    struct findings w = findings_of_comparison(&s, "cpu");
-    assert_int_equal(w.n, 0);
-    findings_release(&w);
+    struct findings findings = findings_of_comparison(&s, "cpu");
+    assert_int_equal(findings.n, 0);
+    findings_release(&findings);
     comparison_release(&s);
-}
-
-/* Makes a CPU profile with `stacks` different stacks of three functions, at most 2^18. */
-static struct profile *large_profile(size_t stacks)
-{
-    struct err err = ERR_INIT;
-    struct profile *p = cpu_profile();
-    for (uint32_t i = 0; i < 64; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "main.f%u", i);
-        cpu(p, name, 1);
-    }
-    for (uint32_t i = 0; i < stacks; i++) {
-        const uint32_t stack[] = {i % 64, i / 64 % 64, i / 4096};
-        assert_ok(
-            profile_add_sample(
-                p, &(struct profile_new_sample){stack, 3, (const int64_t[]){1, 10000000}, NULL, 0}, &err),
-            &err);
-    }
-    return p;
 }
 
 static void each_side_has_its_own_limit(void **state)
@@ -409,11 +393,11 @@ static struct growth growth_between(struct profile *before, struct profile *now)
 
 static struct findings findings_of_growth(const struct growth *g)
 {
-    struct findings w = FINDINGS_INIT;
+    struct findings findings = FINDINGS_INIT;
     struct err err = ERR_INIT;
     struct finding_subject subject = {.host = "file-03", .service = "gitaly", .kind = "heap", .file = "f"};
-    assert_ok(findings_add_growth(&w, g, &subject, &err), &err);
-    return w;
+    assert_ok(findings_add_growth(&findings, g, &subject, &err), &err);
+    return findings;
 }
 
 /* Only allocations between the snapshots count; memory in use may shrink. */
@@ -428,17 +412,17 @@ static void growth_of_a_heap_is_found(void **state)
     struct growth g = growth_between(before, now);
     assert_int_equal(g.between_ns, 60 * SECOND);
     assert_null(growth_find_restart(&g));
-    struct findings w = findings_of_growth(&g);
+    struct findings findings = findings_of_growth(&g);
     assert_finding(
-        &w, "heap-growth",
+        &findings, "heap-growth",
         "memory from main.leak has grown by 300MB (300 objects) within 1m, 17.58GB an hour at that "
         "rate: a leak, "
         "or a cache that is still filling; heap in use was 150MB, then 440MB",
         "main.leak");
-    assert_finding(&w, "allocated-between",
+    assert_finding(&findings, "allocated-between",
                    "310MB allocated within 1m, 5.17MB a second: main.leak 97 % of it", "main.leak");
-    assert_null(find_finding(&w, "heap-between"));
-    findings_release(&w);
+    assert_null(find_finding(&findings, "heap-between"));
+    findings_release(&findings);
     growth_subtract(&g);
     assert_int_equal(g.merged->n_sample_types, 4);
     assert_int_equal(g.merged->duration_ns, 60 * SECOND);
@@ -455,11 +439,11 @@ static void growth_within_chance_is_not_a_leak(void **state)
     heap(before, "main.a main.main", 100, 100);
     heap(now, "main.a main.main", 101, 101);
     struct growth g = growth_between(before, now);
-    struct findings w = findings_of_growth(&g);
-    assert_null(find_finding(&w, "heap-growth"));
-    assert_finding(&w, "heap-between",
+    struct findings findings = findings_of_growth(&g);
+    assert_null(find_finding(&findings, "heap-growth"));
+    assert_finding(&findings, "heap-between",
                    "heap in use went from 100MB to 101MB within 1m; main.a has grown most, by 1MB", "main.a");
-    findings_release(&w);
+    findings_release(&findings);
     growth_release(&g);
 
     before = heap_profile(SECOND);
@@ -471,15 +455,17 @@ static void growth_within_chance_is_not_a_leak(void **state)
         heap(now, name, 200, 200);
     }
     g = growth_between(before, now);
-    w = findings_of_growth(&g);
-    assert_null(find_finding(&w, "heap-growth"));
-    findings_release(&w);
+    findings = findings_of_growth(&g);
+    assert_null(find_finding(&findings, "heap-growth"));
+    findings_release(&findings);
     growth_release(&g);
 }
 
 /* Counters that are smaller in all or many stacks show a restart. A slight decrease by rounding does not. */
 static void a_restart_is_detected(void **state)
 {
+    /* `a` and `b` are the objects that main.a and main.b have allocated at the second snapshot. Both have
+     * allocated 100 at the first. */
     static const struct {
         int64_t a, b;
         bool restarted;
@@ -520,7 +506,7 @@ static void another_build_is_a_restart(void **state)
     growth_release(&g);
 }
 
-/* Numbers of a hostile profile. */
+/* A hostile profile may have any numbers. */
 static void extreme_growth_is_limited_to_64_bits(void **state)
 {
     struct profile *before = heap_profile(SECOND), *now = heap_profile(2 * SECOND);
@@ -528,8 +514,8 @@ static void extreme_growth_is_limited_to_64_bits(void **state)
     sample(before, "main.a", (const int64_t[]){INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX}, NULL);
     sample(now, "main.a", (const int64_t[]){INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN}, NULL);
     struct growth g = growth_between(before, now);
-    struct findings w = findings_of_growth(&g);
-    findings_release(&w);
+    struct findings findings = findings_of_growth(&g);
+    findings_release(&findings);
     growth_subtract(&g);
     assert_true(g.merged->values[0] == INT64_MAX && g.merged->values[3] == INT64_MIN);
     growth_release(&g);
@@ -542,115 +528,117 @@ static void growth_within_one_nanosecond_is_not_negative(void **state)
     sample(before, "main.a", (const int64_t[]){1, 1, 1, 1}, NULL);
     sample(now, "main.a", (const int64_t[]){INT64_MAX, INT64_MAX, 1, 1}, NULL);
     struct growth g = growth_between(before, now);
-    struct findings w = findings_of_growth(&g);
-    assert_non_null(find_finding(&w, "allocated-between"));
-    assert_null(strchr(find_finding(&w, "allocated-between")->text, '-'));
-    findings_release(&w);
+    struct findings findings = findings_of_growth(&g);
+    assert_non_null(find_finding(&findings, "allocated-between"));
+    assert_null(strchr(find_finding(&findings, "allocated-between")->text, '-'));
+    findings_release(&findings);
     growth_release(&g);
 }
 
 /* ---- hosts ------------------------------------------------------------------------------------------- */
 
-static void add_host(struct fleet *h, const char *name, struct profile *p)
+static void add_profile_of_host(struct fleet *fleet, const char *name, struct profile *p)
 {
     struct err err = ERR_INIT;
-    assert_ok(fleet_add(h, &(struct fleet_origin){name, false, "file"}, p, &err), &err);
+    assert_ok(fleet_add(fleet, &(struct fleet_origin){name, false, "file"}, p, &err), &err);
     profile_free(p);
 }
 
-static size_t count_outliers(const struct fleet *h)
+static size_t count_outliers(const struct fleet *fleet)
 {
     size_t n = 0;
-    for (size_t i = 0; i < h->n; i++)
-        n += h->rows[i].difference.outlier;
+    for (size_t i = 0; i < fleet->n; i++)
+        n += fleet->rows[i].difference.outlier;
     return n;
 }
 
-static struct findings findings_of_fleet(struct fleet *h)
+static struct findings findings_of_fleet(struct fleet *fleet)
 {
-    struct findings w = FINDINGS_INIT;
+    struct findings findings = FINDINGS_INIT;
     struct err err = ERR_INIT;
-    assert_ok(fleet_compare(h, &err), &err);
-    assert_ok(findings_add_fleet(&w, h, &(struct finding_subject){.service = "gitaly"}, &err), &err);
-    return w;
+    assert_ok(fleet_compare(fleet, &err), &err);
+    assert_ok(findings_add_fleet(&findings, fleet, &(struct finding_subject){.service = "gitaly"}, &err),
+              &err);
+    return findings;
 }
 
 static void one_host_of_five_differs(void **state)
 {
     static const char *const names[] = {"file-01", "file-02", "file-03", "file-04", "file-05"};
     static const int64_t hot[] = {30, 28, 410, 33, 25};
-    struct fleet h = {0};
+    struct fleet fleet = {0};
     (void)state;
     for (size_t i = 0; i < 5; i++)
-        add_host(&h, names[i], hot_profile(hot[i], 1000));
-    struct findings w = findings_of_fleet(&h);
-    assert_int_equal(count_outliers(&h), 1);
-    assert_true(h.rows[2].difference.outlier && h.rows[2].difference.kind == FLEET_CPU);
-    assert_true(h.rows[2].difference.share == 0.41 && h.rows[2].difference.median == 0.03);
-    assert_true(h.median[FLEET_CPU] == 1);
+        add_profile_of_host(&fleet, names[i], hot_profile(hot[i], 1000));
+    struct findings findings = findings_of_fleet(&fleet);
+    assert_int_equal(count_outliers(&fleet), 1);
+    assert_true(fleet.rows[2].difference.outlier && fleet.rows[2].difference.kind == FLEET_CPU);
+    assert_true(fleet.rows[2].difference.share == 0.41 && fleet.rows[2].difference.median == 0.03);
+    assert_true(fleet.median[FLEET_CPU] == 1);
     assert_finding(
-        &w, "host-differs",
+        &findings, "host-differs",
         "file-03 differs from 4 other hosts: 41 % of its CPU time is in main.hot, 3.0 % at the median",
         "main.hot");
-    findings_release(&w);
-    fleet_release(&h);
+    findings_release(&findings);
+    fleet_release(&fleet);
 }
 
 /* A share that more than half of the hosts have is the median, even if the others have none of it. */
 static void a_difference_of_most_hosts_is_no_outlier(void **state)
 {
     static const char *const names[] = {"file-01", "file-02", "file-03", "file-04", "file-05"};
-    struct fleet h = {0};
+    struct fleet fleet = {0};
     (void)state;
     for (size_t i = 0; i < 5; i++)
-        add_host(&h, names[i], hot_profile(i < 3 ? 300 : 0, 1000));
-    struct findings w = findings_of_fleet(&h);
+        add_profile_of_host(&fleet, names[i], hot_profile(i < 3 ? 300 : 0, 1000));
+    struct findings findings = findings_of_fleet(&fleet);
     for (size_t i = 0; i < 5; i++) {
-        bool does = i < 3;
-        assert_int_equal(h.rows[i].difference.known, !does);
-        assert_true(does || (h.rows[i].difference.share == 0 && h.rows[i].difference.median == 0.3));
+        bool is_hot = i < 3;
+        assert_int_equal(fleet.rows[i].difference.known, !is_hot);
+        assert_true(is_hot ||
+                    (fleet.rows[i].difference.share == 0 && fleet.rows[i].difference.median == 0.3));
     }
-    findings_release(&w);
-    fleet_release(&h);
+    findings_release(&findings);
+    fleet_release(&fleet);
 }
 
 static void a_caller_that_differs_is_found(void **state)
 {
     static const char *const names[] = {"file-01", "file-02", "file-03", "file-04", "file-05"};
-    struct fleet h = {0};
+    struct fleet fleet = {0};
     (void)state;
     for (size_t i = 0; i < 5; i++)
-        add_host(&h, names[i], served_profile(i == 2));
-    struct findings w = findings_of_fleet(&h);
-    assert_int_equal(count_outliers(&h), 1);
-    assert_string_equal(find_finding(&w, "host-differs")->look, "main.serve");
-    findings_release(&w);
-    fleet_release(&h);
+        add_profile_of_host(&fleet, names[i], served_profile(i == 2));
+    struct findings findings = findings_of_fleet(&fleet);
+    assert_int_equal(count_outliers(&fleet), 1);
+    assert_string_equal(find_finding(&findings, "host-differs")->look, "main.serve");
+    findings_release(&findings);
+    fleet_release(&fleet);
 }
 
 static void a_median_close_to_zero_is_reported(void **state)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
     static const int64_t samples[] = {110000, 1, 0, 1};
-    static const char *const says[] = {"a differs from 3 other hosts: its CPU is busy with 110 cores, less "
-                                       "than 0.01 cores at the median",
-                                       "a differs from 3 other hosts: its CPU is busy with 110 cores, 1.2 "
-                                       "cores at the median"};
+    static const char *const texts[] = {"a differs from 3 other hosts: its CPU is busy with 110 cores, less "
+                                        "than 0.01 cores at the median",
+                                        "a differs from 3 other hosts: its CPU is busy with 110 cores, 1.2 "
+                                        "cores at the median"};
     (void)state;
     for (int64_t round = 0; round < 2; round++) {
-        struct fleet h = {0};
+        struct fleet fleet = {0};
         for (size_t i = 0; i < 6; i++) {
             struct profile *p = i < 4 ? cpu_profile() : heap_profile(1);
             if (i < 4)
                 cpu(p, "main.hot main.main", i == 0 ? samples[0] : samples[i] + round * 1200);
             else
                 heap(p, "main.keep main.main", 10, 10);
-            add_host(&h, names[i], p);
+            add_profile_of_host(&fleet, names[i], p);
         }
-        struct findings w = findings_of_fleet(&h);
-        assert_finding(&w, "host-exceeds", says[round], "");
-        findings_release(&w);
-        fleet_release(&h);
+        struct findings findings = findings_of_fleet(&fleet);
+        assert_finding(&findings, "host-exceeds", texts[round], "");
+        findings_release(&findings);
+        fleet_release(&fleet);
     }
 }
 
@@ -660,7 +648,7 @@ static void similar_hosts_have_no_difference(void **state)
     uint64_t seed = 7;
     (void)state;
     for (size_t round = 0; round < 200; round++) {
-        struct fleet h = {0};
+        struct fleet fleet = {0};
         size_t n_hosts = 3 + round % 28, n_samples = 30 + (round * 37) % 900;
         for (size_t i = 0; i < n_hosts; i++) {
             char name[16];
@@ -668,12 +656,12 @@ static void similar_hosts_have_no_difference(void **state)
             for (size_t k = 0; k < n_samples; k++)
                 hot += random_below(&seed, 100) < 40;
             snprintf(name, sizeof name, "host%zu", i);
-            add_host(&h, name, hot_profile(hot, (int64_t)n_samples));
+            add_profile_of_host(&fleet, name, hot_profile(hot, (int64_t)n_samples));
         }
-        struct findings w = findings_of_fleet(&h);
-        assert_int_equal(count_outliers(&h), 0);
-        findings_release(&w);
-        fleet_release(&h);
+        struct findings findings = findings_of_fleet(&fleet);
+        assert_int_equal(count_outliers(&fleet), 0);
+        findings_release(&findings);
+        fleet_release(&fleet);
     }
 }
 
@@ -681,31 +669,31 @@ static void similar_hosts_have_no_difference(void **state)
 static void two_hosts_or_a_spread_have_no_outlier(void **state)
 {
     static const int64_t spread[] = {100, 300, 500, 700, 900};
-    struct fleet h = {0};
+    struct fleet fleet = {0};
     (void)state;
     for (size_t i = 0; i < 5; i++) {
         char name[16];
         snprintf(name, sizeof name, "host%zu", i);
-        add_host(&h, name, hot_profile(spread[i], 1000));
+        add_profile_of_host(&fleet, name, hot_profile(spread[i], 1000));
     }
-    struct findings w = findings_of_fleet(&h);
-    assert_int_equal(count_outliers(&h), 0);
-    findings_release(&w);
-    fleet_release(&h);
-    add_host(&h, "a", hot_profile(10, 1000));
-    add_host(&h, "b", hot_profile(990, 1000));
-    w = findings_of_fleet(&h);
-    assert_int_equal(count_outliers(&h), 0);
-    assert_int_equal(w.n, 0);
-    findings_release(&w);
-    fleet_release(&h);
+    struct findings findings = findings_of_fleet(&fleet);
+    assert_int_equal(count_outliers(&fleet), 0);
+    findings_release(&findings);
+    fleet_release(&fleet);
+    add_profile_of_host(&fleet, "a", hot_profile(10, 1000));
+    add_profile_of_host(&fleet, "b", hot_profile(990, 1000));
+    findings = findings_of_fleet(&fleet);
+    assert_int_equal(count_outliers(&fleet), 0);
+    assert_int_equal(findings.n, 0);
+    findings_release(&findings);
+    fleet_release(&fleet);
 }
 
-/* A difference of two heaps shows an allocation rate, not memory in use. Of each host, the heap that is added
- * later is compared. */
+/* A difference of two heaps shows an allocation rate, not memory in use. If a host has several heaps, the
+ * last one is compared. */
 static void differences_of_heaps_are_not_compared_with_heaps(void **state)
 {
-    struct fleet h = {0};
+    struct fleet fleet = {0};
     (void)state;
     for (size_t i = 0; i < 6; i++) {
         char name[16];
@@ -713,20 +701,20 @@ static void differences_of_heaps_are_not_compared_with_heaps(void **state)
         snprintf(name, sizeof name, "host%zu", i % 3);
         heap(p, "main.keep main.main", 60, i < 3 ? 7 : 100);
         p->duration_ns = i < 3 ? 30 * SECOND : 0;
-        add_host(&h, name, p);
+        add_profile_of_host(&fleet, name, p);
     }
-    struct findings w = findings_of_fleet(&h);
-    assert_true(h.median[FLEET_HEAP] == (double)(100 * MB));
-    assert_true(h.median[FLEET_ALLOCATED] == (double)(2 * MB));
-    assert_int_equal(h.n_known[FLEET_ALLOCATED], 3);
-    findings_release(&w);
-    fleet_release(&h);
+    struct findings findings = findings_of_fleet(&fleet);
+    assert_true(fleet.median[FLEET_HEAP] == (double)(100 * MB));
+    assert_true(fleet.median[FLEET_ALLOCATED] == (double)(2 * MB));
+    assert_int_equal(fleet.n_known[FLEET_ALLOCATED], 3);
+    findings_release(&findings);
+    fleet_release(&fleet);
 }
 
 /* One host may differ in more than one figure. */
 static void one_host_exceeds_the_others_in_two_figures(void **state)
 {
-    struct fleet h = {0};
+    struct fleet fleet = {0};
     struct err err = ERR_INIT;
     (void)state;
     for (size_t i = 0; i < 4; i++) {
@@ -736,23 +724,23 @@ static void one_host_exceeds_the_others_in_two_figures(void **state)
         snprintf(name, sizeof name, "host%zu", i);
         heap(p, "main.keep main.main", 5000, i == 3 ? 4000 : 100);
         sample(q, "main.wait main.main", (const int64_t[]){i == 3 ? 9000 : 10}, NULL);
-        add_host(&h, name, p);
-        add_host(&h, name, q);
+        add_profile_of_host(&fleet, name, p);
+        add_profile_of_host(&fleet, name, q);
     }
-    struct findings w = findings_of_fleet(&h);
-    assert_ok(findings_finish(&w, &err), &err);
+    struct findings findings = findings_of_fleet(&fleet);
+    assert_ok(findings_finish(&findings, &err), &err);
     size_t n = 0;
-    for (size_t i = 0; i < w.n; i++)
-        n += strcmp(w.items[i].rule->id, "host-exceeds") == 0;
+    for (size_t i = 0; i < findings.n; i++)
+        n += strcmp(findings.items[i].rule->id, "host-exceeds") == 0;
     assert_int_equal(n, 2);
-    findings_release(&w);
-    fleet_release(&h);
+    findings_release(&findings);
+    fleet_release(&fleet);
 }
 
 /* The host does the same work with more memory. */
 static void one_host_exceeds_the_others(void **state)
 {
-    struct fleet h = {0};
+    struct fleet fleet = {0};
     struct buf b = BUF_INIT(1 << 20);
     (void)state;
     for (size_t i = 0; i < 4; i++) {
@@ -760,21 +748,21 @@ static void one_host_exceeds_the_others(void **state)
         struct profile *p = heap_profile(1);
         snprintf(name, sizeof name, "host%zu", i);
         heap(p, "main.keep main.main", 5000, i == 3 ? 4000 : 100 + (int64_t)i);
-        add_host(&h, name, p);
+        add_profile_of_host(&fleet, name, p);
     }
-    struct findings w = findings_of_fleet(&h);
+    struct findings findings = findings_of_fleet(&fleet);
     assert_finding(
-        &w, "host-exceeds",
+        &findings, "host-exceeds",
         "host3 differs from 3 other hosts: it holds 3.91GB of heap in use, 101.50MB of heap in use "
         "at the median",
         "");
-    page_data_group(&(struct page_group){"gitaly", &h}, &b);
+    page_data_group(&(struct page_group){"gitaly", &fleet}, &b);
     json_t *root = parse_json(&b);
     const json_t *row = json_array_get(json_object_get(root, "hosts"), 3);
     assert_true(json_is_true(json_object_get(json_object_get(row, "heap"), "exceeds")));
     json_decref(root);
-    findings_release(&w);
-    fleet_release(&h);
+    findings_release(&findings);
+    fleet_release(&fleet);
 }
 
 int main(void)

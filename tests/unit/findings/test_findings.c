@@ -18,7 +18,7 @@
 
 /* ---- profiles ---------------------------------------------------------------------------------------- */
 
-static uint32_t intern_text(struct profile *p, const char *s)
+static uint32_t intern(struct profile *p, const char *s)
 {
     struct err err = ERR_INIT;
     uint32_t ret = 0;
@@ -29,15 +29,14 @@ static uint32_t intern_text(struct profile *p, const char *s)
 static void add_type(struct profile *p, const char *type, const char *unit)
 {
     struct err err = ERR_INIT;
-    assert_ok(profile_add_sample_type(
-                  p, (struct profile_value_type){intern_text(p, type), intern_text(p, unit)}, &err),
+    assert_ok(profile_add_sample_type(p, (struct profile_value_type){intern(p, type), intern(p, unit)}, &err),
               &err);
 }
 
-static uint32_t location_of(struct profile *p, const char *name)
+static uint32_t add_location(struct profile *p, const char *name)
 {
     struct err err = ERR_INIT;
-    struct profile_function f = {.id = p->n_functions + 1, .name = intern_text(p, name)};
+    struct profile_function f = {.id = p->n_functions + 1, .name = intern(p, name)};
     struct profile_location l = {.id = p->n_locations + 1, .mapping = PROFILE_NONE, .n_lines = 1};
     assert_ok(profile_add_function(p, &f, &err), &err);
     struct profile_line line = {.function = (uint32_t)p->n_functions - 1};
@@ -54,7 +53,7 @@ static void add_sample(struct profile *p, const char *stack, const int64_t *valu
     char *copy = strdup(stack), *rest = NULL;
     assert_non_null(copy);
     for (char *at = strtok_r(copy, " ", &rest); at; at = strtok_r(NULL, " ", &rest))
-        locations[depth++] = location_of(p, at);
+        locations[depth++] = add_location(p, at);
     assert_ok(profile_add_sample(p, &(struct profile_new_sample){locations, depth, values, NULL, 0}, &err),
               &err);
     free(copy);
@@ -98,40 +97,42 @@ static struct profile *delay_profile(void)
 /* ---- findings ---------------------------------------------------------------------------------------- */
 
 /* Adds the findings on a profile, and frees the profile. */
-static void add_findings(struct findings *w, struct profile *p, const struct finding_subject *s)
+static void add_findings(struct findings *findings, struct profile *p, const struct finding_subject *s)
 {
     struct err err = ERR_INIT;
-    assert_ok(findings_add_profile(w, p, s, &err), &err);
+    assert_ok(findings_add_profile(findings, p, s, &err), &err);
     profile_free(p);
 }
 
-static const struct finding_subject one = {
+static const struct finding_subject default_subject = {
     .host = "file-03", .service = "gitaly", .kind = "x", .file = "file-03/gitaly/x.pb.gz"};
 
+/* Returns the findings on a profile, and frees the profile. */
 static struct findings findings_of(struct profile *p, const struct finding_subject *s)
 {
-    struct findings w = FINDINGS_INIT;
+    struct findings findings = FINDINGS_INIT;
     struct err err = ERR_INIT;
-    add_findings(&w, p, s);
-    assert_ok(findings_finish(&w, &err), &err);
-    return w;
+    add_findings(&findings, p, s);
+    assert_ok(findings_finish(&findings, &err), &err);
+    return findings;
 }
 
-static const struct finding *find_finding(const struct findings *w, const char *rule)
+static const struct finding *find_finding(const struct findings *findings, const char *rule)
 {
-    for (size_t i = 0; i < w->n; i++)
-        if (strcmp(w->items[i].rule->id, rule) == 0)
-            return &w->items[i];
+    for (size_t i = 0; i < findings->n; i++)
+        if (strcmp(findings->items[i].rule->id, rule) == 0)
+            return &findings->items[i];
     return NULL;
 }
 
-static void assert_finding(const struct findings *w, const char *rule, const char *text, const char *look)
+static void assert_finding(const struct findings *findings, const char *rule, const char *text,
+                           const char *look)
 {
-    const struct finding *i = find_finding(w, rule);
-    if (!i)
-        fail_msg("nothing of %s", rule);
-    assert_string_equal(i->text, text);
-    assert_string_equal(i->look ? i->look : "", look);
+    const struct finding *found = find_finding(findings, rule);
+    if (!found)
+        fail_msg("there is no finding of the rule %s", rule);
+    assert_string_equal(found->text, text);
+    assert_string_equal(found->look ? found->look : "", look);
 }
 
 /* ---- CPU --------------------------------------------------------------------------------------------- */
@@ -142,7 +143,7 @@ static struct findings findings_of_thousand(const char *stack, int64_t samples)
     struct profile *p = cpu_profile();
     add_cpu(p, stack, samples);
     add_cpu(p, "main.rest main.main", 1000 - samples);
-    return findings_of(p, &one);
+    return findings_of(p, &default_subject);
 }
 
 static void cpu_findings_begin_at_their_thresholds(void **state)
@@ -175,18 +176,18 @@ static void cpu_findings_begin_at_their_thresholds(void **state)
          235, "main.f"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct findings w = findings_of_thousand(rows[i].stack, rows[i].below);
-        if (find_finding(&w, rows[i].rule))
+        struct findings findings = findings_of_thousand(rows[i].stack, rows[i].below);
+        if (find_finding(&findings, rows[i].rule))
             fail_msg("%s: reported for %d samples", rows[i].rule, (int)rows[i].below);
-        findings_release(&w);
-        w = findings_of_thousand(rows[i].stack, rows[i].above);
-        const struct finding *item = find_finding(&w, rows[i].rule);
+        findings_release(&findings);
+        findings = findings_of_thousand(rows[i].stack, rows[i].above);
+        const struct finding *item = find_finding(&findings, rows[i].rule);
         if (!item)
             fail_msg("%s: not reported for %d samples", rows[i].rule, (int)rows[i].above);
         assert_true((item->rule->severity == FINDING_SUSPECT));
         assert_string_equal(item->look ? item->look : "", rows[i].look);
-        assert_string_equal(item->file, one.file);
-        findings_release(&w);
+        assert_string_equal(item->file, default_subject.file);
+        findings_release(&findings);
     }
 }
 
@@ -201,26 +202,26 @@ static void cpu_findings_have_their_sentences(void **state)
             "runtime.scanobject runtime.gcDrain runtime.gcDrainMarkWorkerIdle runtime.gcBgMarkWorker.func2",
             50);
     add_cpu(p, "strconv.formatBits main.name main.build main.main", 250);
-    struct findings w = findings_of(p, &one);
-    assert_int_equal(w.n, 3);
+    struct findings findings = findings_of(p, &default_subject);
+    assert_int_equal(findings.n, 3);
     assert_finding(
-        &w, "gc-share",
+        &findings, "gc-share",
         "garbage collection took 30 % of the CPU time and another 5.0 % on processors that were idle; "
         "main.(*tree).add allocates most",
         "main.(*tree).add");
     assert_finding(
-        &w, "allocation",
+        &findings, "allocation",
         "allocating took 40 % of the CPU time (runtime.mallocgc): many allocations, 75 % of that in "
         "main.(*tree).add",
         "main.(*tree).add");
     assert_finding(
-        &w, "cpu-hot",
+        &findings, "cpu-hot",
         "CPU was 100 % busy (100 % is one core): outside of Go's runtime strconv.formatBits used most "
         "itself, 25 %, and main.build with all that it calls 65 %",
         "strconv.formatBits");
-    assert_string_equal(w.items[0].rule->id, "allocation"); /* the heavier one */
-    assert_false((w.items[2].rule->severity == FINDING_SUSPECT));
-    findings_release(&w);
+    assert_string_equal(findings.items[0].rule->id, "allocation"); /* the heavier one */
+    assert_false((findings.items[2].rule->severity == FINDING_SUSPECT));
+    findings_release(&findings);
 }
 
 /* These stacks are similar to those of findings, and are no finding in any amount. */
@@ -237,10 +238,10 @@ static void stacks_of_harmless_calls_are_no_finding(void **state)
         {"scheduler", "runtime.futex runtime.wakep runtime.gcDrain runtime.gcBgMarkWorker"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct findings w = findings_of_thousand(rows[i].stack, 900);
-        if (find_finding(&w, rows[i].rule))
+        struct findings findings = findings_of_thousand(rows[i].stack, 900);
+        if (find_finding(&findings, rows[i].rule))
             fail_msg("%s: reported for %s", rows[i].rule, rows[i].stack);
-        findings_release(&w);
+        findings_release(&findings);
     }
 }
 
@@ -250,50 +251,51 @@ static void the_cpu_summary_depends_on_the_samples_of_functions(void **state)
     struct profile *p = cpu_profile();
     p->duration_ns = 30 * SECOND; /* 1.3 % of a core */
     add_cpu(p, "runtime.mallocgc main.f main.main", 40);
-    struct findings w = findings_of(p, &one);
-    assert_int_equal(w.n, 1);
-    assert_finding(&w, "cpu-spread",
+    struct findings findings = findings_of(p, &default_subject);
+    assert_int_equal(findings.n, 1);
+    assert_finding(&findings, "cpu-spread",
                    "CPU was 1.3 % busy (100 % is one core): main.f used 100 % with all that it calls; 100 % "
                    "was spent in Go's runtime; no function of the service has more than 10 % itself; next: "
                    "profgrab pprof -peek shows what main.f calls",
                    "main.f");
-    findings_release(&w);
+    findings_release(&findings);
     p = cpu_profile();
     add_cpu(p, "runtime.mallocgc main.f main.main", 19);
-    w = findings_of(p, &one);
-    assert_int_equal(w.n, 1);
+    findings = findings_of(p, &default_subject);
+    assert_int_equal(findings.n, 1);
     assert_finding(
-        &w, "cpu-idle",
+        &findings, "cpu-idle",
         "the process used almost no CPU: 19 samples in 10s (1.9 % of one core), too few to say where", "");
-    findings_release(&w);
+    findings_release(&findings);
     p = cpu_profile();
-    w = findings_of(p, &one);
-    assert_non_null(find_finding(&w, "cpu-idle"));
-    findings_release(&w);
+    findings = findings_of(p, &default_subject);
+    assert_non_null(find_finding(&findings, "cpu-idle"));
+    findings_release(&findings);
     p = cpu_profile();
     add_cpu(p, "main.a main.main", 100);
     add_cpu(p, "runtime.memmove main.f main.main", 900);
-    w = findings_of(p, &one);
-    assert_non_null(find_finding(&w, "cpu-hot"));
-    assert_null(find_finding(&w, "cpu-spread"));
-    findings_release(&w);
+    findings = findings_of(p, &default_subject);
+    assert_non_null(find_finding(&findings, "cpu-hot"));
+    assert_null(find_finding(&findings, "cpu-spread"));
+    findings_release(&findings);
     p = cpu_profile();
     add_cpu(p, "main.a main.main", 99);
     add_cpu(p, "runtime.memmove main.f main.main", 901);
-    w = findings_of(p, &one);
-    assert_null(find_finding(&w, "cpu-hot"));
-    assert_finding(&w, "cpu-spread",
+    findings = findings_of(p, &default_subject);
+    assert_null(find_finding(&findings, "cpu-hot"));
+    assert_finding(&findings, "cpu-spread",
                    "CPU was 100 % busy (100 % is one core): main.f used 90 % with all that it calls; 90 % "
                    "was spent in Go's runtime; no function of the service has more than 10 % itself; next: "
                    "profgrab pprof -peek shows what main.f calls",
                    "main.f");
-    findings_release(&w);
+    findings_release(&findings);
     p = cpu_profile();
     p->duration_ns = 0; /* not known */
     add_cpu(p, "main.f main.main", 20);
-    w = findings_of(p, &one);
-    assert_finding(&w, "cpu-hot", "CPU: outside of Go's runtime main.f used most itself, 100 %", "main.f");
-    findings_release(&w);
+    findings = findings_of(p, &default_subject);
+    assert_finding(&findings, "cpu-hot", "CPU: outside of Go's runtime main.f used most itself, 100 %",
+                   "main.f");
+    findings_release(&findings);
 }
 
 /* ---- memory and waiting ------------------------------------------------------------------------------ */
@@ -306,24 +308,24 @@ static void heap_findings_have_their_sentences(void **state)
                (const int64_t[]){1000, 3000000, 100, 750000});
     add_sample(p, "main.small main.main", (const int64_t[]){1234567, 24000000, 0, 0});
     add_sample(p, "main.keep main.main", (const int64_t[]){10, 250000, 10, 250000});
-    struct findings w = findings_of(p, &one);
-    assert_int_equal(w.n, 2);
-    assert_finding(&w, "heap-in-use", "976.56kB of heap in use (110 objects): main.load allocated 75 % of it",
-                   "main.load");
-    assert_finding(&w, "heap-allocated",
+    struct findings findings = findings_of(p, &default_subject);
+    assert_int_equal(findings.n, 2);
+    assert_finding(&findings, "heap-in-use",
+                   "976.56kB of heap in use (110 objects): main.load allocated 75 % of it", "main.load");
+    assert_finding(&findings, "heap-allocated",
                    "25.99MB allocated in all (1,235,577 objects): main.small 88 % of it, 19B at a time",
                    "main.small");
-    findings_release(&w);
+    findings_release(&findings);
     p = heap_profile();
     p->duration_ns = 5 * SECOND; /* a difference */
     add_sample(p, "main.keep main.main", (const int64_t[]){10, 250000, 10, -250000});
-    w = findings_of(p, &one);
-    assert_null(find_finding(&w, "heap-in-use"));
-    assert_non_null(find_finding(&w, "heap-allocated"));
-    findings_release(&w);
-    w = findings_of(heap_profile(), &one);
-    assert_int_equal(w.n, 0);
-    findings_release(&w);
+    findings = findings_of(p, &default_subject);
+    assert_null(find_finding(&findings, "heap-in-use"));
+    assert_non_null(find_finding(&findings, "heap-allocated"));
+    findings_release(&findings);
+    findings = findings_of(heap_profile(), &default_subject);
+    assert_int_equal(findings.n, 0);
+    findings_release(&findings);
 }
 
 #define SERVED "net/http.HandlerFunc.ServeHTTP net/http.(*conn).serve"
@@ -332,7 +334,7 @@ static void heap_findings_have_their_sentences(void **state)
 static void memory_of_profilers_is_reported_separately(void **state)
 {
     (void)state;
-    static const char blame[] = "net/http.(*conn).serve";
+    static const char innocent[] = "net/http.(*conn).serve";
     struct profile *p = heap_profile();
     add_sample(p,
                "compress/flate.NewWriter runtime/pprof.newProfileBuilder runtime/pprof.StartCPUProfile "
@@ -341,37 +343,37 @@ static void memory_of_profilers_is_reported_separately(void **state)
     add_sample(p, "runtime/trace.Start.func1", (const int64_t[]){1, 100, 0, 0});
     add_sample(p, "net/http/pprof.collectProfile " SERVED, (const int64_t[]){1, 50, 0, 0});
     add_sample(p, "main.load main.main", (const int64_t[]){10, 7812, 10, 1962});
-    struct findings w = findings_of(p, &one);
-    assert_int_equal(w.n, 4);
+    struct findings findings = findings_of(p, &default_subject);
+    assert_int_equal(findings.n, 4);
     assert_string_equal(
-        w.items[1].text,
+        findings.items[1].text,
         "the profilers themselves caused 51 % of the heap in use "
         "(runtime/pprof.StartCPUProfile): it is the cost of taking profiles, not of the service");
     assert_string_equal(
-        w.items[2].text,
+        findings.items[2].text,
         "the profilers themselves caused 22 % of all that was allocated "
         "(runtime/pprof.StartCPUProfile): it is the cost of taking profiles, not of the service");
-    assert_finding(&w, "heap-in-use", "3.91kB of heap in use (12 objects): main.load allocated 49 % of it",
-                   "main.load");
-    for (size_t i = 0; i < w.n; i++)
-        assert_null(strstr(w.items[i].text, blame));
-    findings_release(&w);
+    assert_finding(&findings, "heap-in-use",
+                   "3.91kB of heap in use (12 objects): main.load allocated 49 % of it", "main.load");
+    for (size_t i = 0; i < findings.n; i++)
+        assert_null(strstr(findings.items[i].text, innocent));
+    findings_release(&findings);
     /* If nothing else allocated, the share of the profilers is the only finding. Below a tenth it is no
      * finding. */
     p = heap_profile();
     add_sample(p, "runtime/pprof.StartCPUProfile net/http/pprof.Profile " SERVED,
                (const int64_t[]){2, 2000, 0, 0});
-    w = findings_of(p, &one);
-    assert_int_equal(w.n, 1);
-    assert_string_equal(w.items[0].rule->id, "profilers-heap");
-    findings_release(&w);
+    findings = findings_of(p, &default_subject);
+    assert_int_equal(findings.n, 1);
+    assert_string_equal(findings.items[0].rule->id, "profilers-heap");
+    findings_release(&findings);
     p = heap_profile();
     add_sample(p, "runtime/pprof.StartCPUProfile net/http/pprof.Profile " SERVED,
                (const int64_t[]){2, 99, 0, 0});
     add_sample(p, "main.load main.main", (const int64_t[]){10, 901, 0, 0});
-    w = findings_of(p, &one);
-    assert_null(find_finding(&w, "profilers-heap"));
-    findings_release(&w);
+    findings = findings_of(p, &default_subject);
+    assert_null(find_finding(&findings, "profilers-heap"));
+    findings_release(&findings);
 }
 
 /* The CPU time of profilers is neither a suspect nor the hottest function nor a part of a caller. */
@@ -388,60 +390,60 @@ static void time_of_profilers_is_reported_separately(void **state)
             "net/http/pprof.handler.ServeHTTP " SERVED " main.middleware",
             300);
     add_cpu(p, "main.work main.main", 300);
-    struct findings w = findings_of(p, &one);
-    assert_int_equal(w.n, 2);
+    struct findings findings = findings_of(p, &default_subject);
+    assert_int_equal(findings.n, 2);
     assert_finding(
-        &w, "profilers-cpu",
+        &findings, "profilers-cpu",
         "the profilers themselves caused 70 % of the CPU time (runtime/pprof.profileWriter): it is the "
         "cost of taking profiles, not of the service",
         "runtime/pprof.profileWriter");
     assert_finding(
-        &w, "cpu-hot",
+        &findings, "cpu-hot",
         "CPU was 100 % busy (100 % is one core): outside of Go's runtime main.work used most itself, "
         "30 %",
         "main.work");
-    findings_release(&w);
+    findings_release(&findings);
     /* The handler of a CPU profile sleeps, which is not a wait of the service. */
-    struct finding_subject s = one;
+    struct finding_subject s = default_subject;
     s.kind = "block";
     p = delay_profile();
     add_sample(p, "runtime.selectgo net/http/pprof.sleep net/http/pprof.Profile " SERVED,
                (const int64_t[]){1, 30 * SECOND});
     add_sample(p, "runtime.chanrecv1 main.wait main.main", (const int64_t[]){1, 10 * SECOND});
-    w = findings_of(p, &s);
-    assert_non_null(find_finding(&w, "profilers-block"));
-    assert_finding(&w, "block-delay",
+    findings = findings_of(p, &s);
+    assert_non_null(find_finding(&findings, "profilers-block"));
+    assert_finding(&findings, "block-delay",
                    "goroutines waited 40s in all, 2 times, for each other; 25 % of it in main.wait",
                    "main.wait");
-    findings_release(&w);
+    findings_release(&findings);
 }
 
 static void delays_of_mutexes_and_blocks_are_reported(void **state)
 {
     (void)state;
-    struct finding_subject s = one;
+    struct finding_subject s = default_subject;
     struct profile *p = delay_profile();
     add_sample(p, "sync.(*Mutex).Unlock main.update main.main", (const int64_t[]){4200, 9 * SECOND});
     add_sample(p, "sync.(*Mutex).Unlock main.other main.main", (const int64_t[]){1, 1 * SECOND});
     s.kind = "mutex";
-    struct findings w = findings_of(p, &s);
+    struct findings findings = findings_of(p, &s);
     assert_finding(
-        &w, "mutex-delay",
+        &findings, "mutex-delay",
         "goroutines waited 10s in all, 4,201 times, for locks; 90 % of it for locks that main.update held",
         "main.update");
-    findings_release(&w);
+    findings_release(&findings);
     p = delay_profile();
     p->duration_ns = 5 * SECOND;
     add_sample(p, "runtime.chanrecv1 main.wait main.main", (const int64_t[]){2, 3 * SECOND});
     s = (struct finding_subject){.file = "block.pb.gz"};
-    w = findings_of(p, &s);
-    assert_finding(&w, "block-delay",
+    findings = findings_of(p, &s);
+    assert_finding(&findings, "block-delay",
                    "goroutines waited 3s in all within 5s, 2 times, for each other; 100 % of it in main.wait",
                    "main.wait");
-    findings_release(&w);
-    w = findings_of(delay_profile(), &s);
-    assert_int_equal(w.n, 0);
-    findings_release(&w);
+    findings_release(&findings);
+    findings = findings_of(delay_profile(), &s);
+    assert_int_equal(findings.n, 0);
+    findings_release(&findings);
 }
 
 /* ---- goroutines -------------------------------------------------------------------------------------- */
@@ -457,19 +459,19 @@ static struct findings findings_of_dumps(struct buf *dumps, size_t n)
 {
     struct err err = ERR_INIT;
     struct goroutines *g = NULL;
-    struct findings w = FINDINGS_INIT;
+    struct findings findings = FINDINGS_INIT;
     struct str texts[2];
     for (size_t i = 0; i < n; i++)
         texts[i] = (struct str){buf_str(&dumps[i]), dumps[i].len};
     assert_ok(goroutines_read(&(struct goroutines_input){texts, (const char *const[]){"a", "b"}, n, 1 << 20},
                               &g, &err),
               &err);
-    assert_ok(findings_add_goroutines(&w, g, &one, &err), &err);
-    assert_ok(findings_finish(&w, &err), &err);
+    assert_ok(findings_add_goroutines(&findings, g, &default_subject, &err), &err);
+    assert_ok(findings_finish(&findings, &err), &err);
     goroutines_free(g);
     for (size_t i = 0; i < n; i++)
         buf_release(&dumps[i]);
-    return w;
+    return findings;
 }
 
 static struct findings findings_of_dump(int n, const char *state, const char *frames)
@@ -490,7 +492,7 @@ static void goroutine_findings_begin_at_their_thresholds(void **state)
     static const struct {
         const char *rule, *state, *frames;
         int n;
-        bool is;
+        bool found;
     } rows[] = {
         {"leak-suspect", "chan receive, 10 minutes", POOL, 100, true},
         {"leak-suspect", "chan receive, 10 minutes", POOL, 99, false},
@@ -503,35 +505,35 @@ static void goroutine_findings_begin_at_their_thresholds(void **state)
         {"lock-waits", "chan receive", POOL, 1000, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct findings w = findings_of_dump(rows[i].n, rows[i].state, rows[i].frames);
-        if ((find_finding(&w, rows[i].rule) != NULL) != rows[i].is)
+        struct findings findings = findings_of_dump(rows[i].n, rows[i].state, rows[i].frames);
+        if ((find_finding(&findings, rows[i].rule) != NULL) != rows[i].found)
             fail_msg("%s: %d of %s", rows[i].rule, rows[i].n, rows[i].state);
-        findings_release(&w);
+        findings_release(&findings);
     }
 }
 
 static void goroutine_findings_have_their_sentences(void **state)
 {
     (void)state;
-    struct findings w = findings_of_dump(148, "chan receive, 47 minutes", POOL);
-    assert_int_equal(w.n, 2);
+    struct findings findings = findings_of_dump(148, "chan receive, 47 minutes", POOL);
+    assert_int_equal(findings.n, 2);
     assert_finding(
-        &w, "leak-suspect",
+        &findings, "leak-suspect",
         "148 goroutines are in main.(*pool).wait (chan receive), half of them for 47 minutes or longer: a "
         "leak, or a pool with nothing to do",
         "main.(*pool).wait");
-    assert_finding(&w, "goroutine-states",
+    assert_finding(&findings, "goroutine-states",
                    "149 goroutines: 148 chan receive, 1 running; most in one place: 148 of them in "
                    "main.(*pool).wait; the "
                    "longest has waited 47 minutes",
                    "main.(*pool).wait");
-    findings_release(&w);
-    w = findings_of_dump(1, "select", LOCK);
-    assert_finding(&w, "goroutine-states", "2 goroutines: 1 running, 1 select", "main.main");
-    findings_release(&w);
-    w = findings_of_dump(12, "sync.RWMutex.RLock", LOCK);
-    assert_finding(&w, "lock-waits", "12 goroutines wait for a lock in main.update", "main.update");
-    findings_release(&w);
+    findings_release(&findings);
+    findings = findings_of_dump(1, "select", LOCK);
+    assert_finding(&findings, "goroutine-states", "2 goroutines: 1 running, 1 select", "main.main");
+    findings_release(&findings);
+    findings = findings_of_dump(12, "sync.RWMutex.RLock", LOCK);
+    assert_finding(&findings, "lock-waits", "12 goroutines wait for a lock in main.update", "main.update");
+    findings_release(&findings);
 }
 
 static void growth_of_goroutines_is_found_above_its_threshold(void **state)
@@ -539,7 +541,7 @@ static void growth_of_goroutines_is_found_above_its_threshold(void **state)
     (void)state;
     static const struct {
         int before, now;
-        bool is;
+        bool found;
     } rows[] = {{0, 100, true}, {0, 99, false}, {500, 600, true}, {2000, 2150, false}, {600, 500, false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct buf dumps[2] = {BUF_INIT(8 << 20), BUF_INIT(8 << 20)};
@@ -547,13 +549,13 @@ static void growth_of_goroutines_is_found_above_its_threshold(void **state)
         add_goroutines(&dumps[0], rows[i].before, "select", POOL);
         add_goroutines(&dumps[1], 1, "running", "main.main()\n\t/main.go:1\n");
         add_goroutines(&dumps[1], rows[i].now, "select", POOL);
-        struct findings w = findings_of_dumps(dumps, 2);
-        assert_int_equal(find_finding(&w, "goroutine-growth") != NULL, rows[i].is);
+        struct findings findings = findings_of_dumps(dumps, 2);
+        assert_int_equal(find_finding(&findings, "goroutine-growth") != NULL, rows[i].found);
         if (i == 2)
-            assert_finding(&w, "goroutine-growth",
+            assert_finding(&findings, "goroutine-growth",
                            "100 goroutines more than before are in main.(*pool).wait (500, then 600)",
                            "main.(*pool).wait");
-        findings_release(&w);
+        findings_release(&findings);
     }
 }
 
@@ -564,7 +566,7 @@ static void growth_of_goroutines_is_found_above_its_threshold(void **state)
 static void findings_of_several_hosts_name_the_host(void **state)
 {
     (void)state;
-    struct findings w = FINDINGS_INIT;
+    struct findings findings = FINDINGS_INIT;
     struct err err = ERR_INIT;
     for (int i = 0; i < 6; i++) {
         char host[20];
@@ -573,23 +575,23 @@ static void findings_of_several_hosts_name_the_host(void **state)
         snprintf(host, sizeof host, "file-%02d", i);
         add_cpu(p, "runtime.mallocgc main.f main.main", 300 + 10 * i);
         add_cpu(p, i < 3 ? "main.a main.main" : "main.b main.main", 700 - 10 * i);
-        add_findings(&w, p, &s);
+        add_findings(&findings, p, &s);
     }
-    assert_ok(findings_finish(&w, &err), &err);
-    assert_int_equal(w.n, 3);
-    assert_string_equal(w.items[0].text,
+    assert_ok(findings_finish(&findings, &err), &err);
+    assert_int_equal(findings.n, 3);
+    assert_string_equal(findings.items[0].text,
                         "file-05 gitaly: allocating took 35 % of the CPU time (runtime.mallocgc): "
                         "many allocations, 100 % of that in main.f (likewise file-04 gitaly, "
                         "file-03 gitaly, file-02 gitaly and 2 more)");
-    assert_string_equal(w.items[0].host, "file-05");
-    findings_release(&w);
+    assert_string_equal(findings.items[0].host, "file-05");
+    findings_release(&findings);
 }
 
 /* Suspects and other facts of 40 hosts: the list has no more than the maximum. */
 static void the_number_of_findings_is_limited(void **state)
 {
     (void)state;
-    struct findings w = FINDINGS_INIT;
+    struct findings findings = FINDINGS_INIT;
     struct err err = ERR_INIT;
     for (int i = 0; i < 40; i++) {
         char host[20], name[60];
@@ -600,48 +602,48 @@ static void the_number_of_findings_is_limited(void **state)
         add_cpu(p, name, 300 + i);
         snprintf(name, sizeof name, "main.f%d main.main", i);
         add_cpu(p, name, 600);
-        add_findings(&w, p, &s);
+        add_findings(&findings, p, &s);
         add_sample(h, name, (const int64_t[]){1, 10, 1, 10});
-        add_findings(&w, h, &s);
+        add_findings(&findings, h, &s);
     }
-    assert_ok(findings_finish(&w, &err), &err);
-    assert_int_equal(w.n, FINDINGS_MAX);
-    assert_string_equal(w.items[0].host, "file-39");
-    assert_true((w.items[4].rule->severity == FINDING_SUSPECT));
-    assert_false((w.items[5].rule->severity == FINDING_SUSPECT));
-    assert_non_null(find_finding(&w, "cpu-hot"));
-    assert_non_null(find_finding(&w, "heap-in-use"));
-    assert_non_null(find_finding(&w, "heap-allocated"));
-    findings_release(&w);
+    assert_ok(findings_finish(&findings, &err), &err);
+    assert_int_equal(findings.n, FINDINGS_MAX);
+    assert_string_equal(findings.items[0].host, "file-39");
+    assert_true((findings.items[4].rule->severity == FINDING_SUSPECT));
+    assert_false((findings.items[5].rule->severity == FINDING_SUSPECT));
+    assert_non_null(find_finding(&findings, "cpu-hot"));
+    assert_non_null(find_finding(&findings, "heap-in-use"));
+    assert_non_null(find_finding(&findings, "heap-allocated"));
+    findings_release(&findings);
 }
 
 /* Two CPU profiles of one service give one finding. Two local files give a finding each. */
 static void repeated_findings_are_merged(void **state)
 {
     (void)state;
-    struct findings w = FINDINGS_INIT;
+    struct findings findings = FINDINGS_INIT;
     struct err err = ERR_INIT;
-    struct finding_subject s = one;
+    struct finding_subject s = default_subject;
     for (int i = 1; i < 3; i++) {
         struct profile *p = cpu_profile();
         add_cpu(p, "main.f main.main", 100 * i);
-        add_findings(&w, p, &s);
+        add_findings(&findings, p, &s);
         s.file = "file-03/gitaly/cpu-2.pb.gz";
     }
-    assert_ok(findings_finish(&w, &err), &err);
-    assert_int_equal(w.n, 1);
-    assert_string_equal(w.items[0].file, s.file);
-    findings_release(&w);
+    assert_ok(findings_finish(&findings, &err), &err);
+    assert_int_equal(findings.n, 1);
+    assert_string_equal(findings.items[0].file, s.file);
+    findings_release(&findings);
     s = (struct finding_subject){.file = "a.pb.gz"};
     for (int i = 1; i < 3; i++) {
         struct profile *p = cpu_profile();
         add_cpu(p, "main.f main.main", 100 * i);
-        add_findings(&w, p, &s);
+        add_findings(&findings, p, &s);
         s.file = "b.pb.gz";
     }
-    assert_ok(findings_finish(&w, &err), &err);
-    assert_int_equal(w.n, 2);
-    findings_release(&w);
+    assert_ok(findings_finish(&findings, &err), &err);
+    assert_int_equal(findings.n, 2);
+    findings_release(&findings);
 }
 
 static void hostile_names_are_printable_in_findings(void **state)
@@ -656,19 +658,19 @@ static void hostile_names_are_printable_in_findings(void **state)
     stack[20000] = '\0';
     add_cpu(p, "main.<script>\xe2\x80\xae\xff\x1b[0m", 100);
     add_cpu(p, stack, 200);
-    struct findings w = findings_of(p, &s);
-    assert_int_equal(w.n, 1);
-    assert_true(text_is_visible(w.items[0].text));
-    assert_true(text_is_visible(w.items[0].file));
-    assert_true(text_is_visible(w.items[0].host));
-    assert_true(strlen(w.items[0].text) < 800);
-    assert_null(w.items[0].look); /* 20 kB are not worth a command */
-    findings_release(&w);
+    struct findings findings = findings_of(p, &s);
+    assert_int_equal(findings.n, 1);
+    assert_true(text_is_visible(findings.items[0].text));
+    assert_true(text_is_visible(findings.items[0].file));
+    assert_true(text_is_visible(findings.items[0].host));
+    assert_true(strlen(findings.items[0].text) < 800);
+    assert_null(findings.items[0].look); /* 20 kB are not worth a command */
+    findings_release(&findings);
     p = cpu_profile();
     add_cpu(p, "main.\xe2\x80\xae", 100);
-    w = findings_of(p, &s);
-    assert_null(w.items[0].look);
-    findings_release(&w);
+    findings = findings_of(p, &s);
+    assert_null(findings.items[0].look);
+    findings_release(&findings);
     free(stack);
 }
 
@@ -757,7 +759,7 @@ static void rules_name_the_arguments_of_their_sentences(void **state)
 #define BEGIN "<!-- rules -->\n"
 #define END "<!-- end of rules -->\n"
 
-static void add_rule(struct buf *b, const struct finding_rule *r)
+static void add_rule_row(struct buf *b, const struct finding_rule *r)
 {
     buf_addf(b, "| `%s` | %s, %s | ", r->id, finding_topic_name(r->topic),
              r->severity == FINDING_SUSPECT ? "suspect" : "fact");
@@ -772,6 +774,7 @@ static void add_rule(struct buf *b, const struct finding_rule *r)
     buf_addf(b, " | %s | %s |\n", r->look, r->source);
 }
 
+/* FINDINGS_TABLE=renew writes the table instead of checking it. */
 static void docs_list_every_rule(void **state)
 {
     (void)state;
@@ -786,10 +789,10 @@ static void docs_list_every_rule(void **state)
     buf_adds(&renewed, "| finding | profiles | sentence | evidence | threshold | where to look | source "
                        "|\n|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; (r = findings_rule(i)); i++)
-        add_rule(&renewed, r);
+        add_rule_row(&renewed, r);
     buf_adds(&renewed, end);
-    const char *how = getenv("FINDINGS_TABLE");
-    if (how && strcmp(how, "renew") == 0)
+    const char *mode = getenv("FINDINGS_TABLE");
+    if (mode && strcmp(mode, "renew") == 0)
         assert_ok(file_write(DOCUMENT, buf_str(&renewed), renewed.len, &err), &err);
     else
         assert_string_equal(buf_str(&document), buf_str(&renewed));

@@ -58,7 +58,8 @@
     "#\t0x44d4f1\tmain.main+0x31\t/src/main.go:196\n"                                                        \
     "#\t0x44d4f1\truntime.main+0x31\t/go/proc.go:290\n"
 
-static struct goroutines *read_two(struct str a, struct str b, size_t n)
+/* Reads n dumps, 1 or 2; `b` is ignored if n is 1. */
+static struct goroutines *read_dumps(struct str a, struct str b, size_t n)
 {
     static const char *const names[] = {"a", "b"};
     struct str dumps[] = {a, b};
@@ -71,7 +72,7 @@ static struct goroutines *read_two(struct str a, struct str b, size_t n)
 
 static struct goroutines *read_one(const char *text)
 {
-    return read_two(str_of(text), STR(""), 1);
+    return read_dumps(str_of(text), STR(""), 1);
 }
 
 static void assert_str(struct str s, const char *text)
@@ -80,10 +81,10 @@ static void assert_str(struct str s, const char *text)
         fail_msg("\"%.*s\" is not \"%s\"", (int)s.n, s.p, text);
 }
 
-static void assert_frame(struct goroutine_frame frame, const char *function, const char *place)
+static void assert_frame(struct goroutine_frame frame, const char *function, const char *file_line)
 {
     assert_str(frame.function, function);
-    assert_str(frame.file_line, place);
+    assert_str(frame.file_line, file_line);
 }
 
 static void a_dump_of_stacks_is_read(void **state)
@@ -142,7 +143,7 @@ static void addresses_replace_missing_names(void **state)
 static void a_cut_dump_is_marked(void **state)
 {
     (void)state;
-    struct goroutines *g = read_two((struct str){STACKS, sizeof STACKS - 10}, STR(""), 1);
+    struct goroutines *g = read_dumps((struct str){STACKS, sizeof STACKS - 10}, STR(""), 1);
     assert_true(g->dumps[0].cut);
     assert_int_equal(g->dumps[0].total, 3);
     goroutines_free(g);
@@ -178,10 +179,10 @@ static void growth_between_two_dumps_is_counted(void **state)
 {
     (void)state;
     struct goroutines *g =
-        read_two(STR("goroutine 5 [select]:\nmain.gone()\n\t/src/main.go:1\n\n"
-                     "goroutine 6 [chan receive]:\nmain.(*pool).wait()\n\t/src/pool.go:133\n"
-                     "created by main.park in goroutine 8\n\t/src/main.go:138 +0x1\n"),
-                 STR(STACKS), 2);
+        read_dumps(STR("goroutine 5 [select]:\nmain.gone()\n\t/src/main.go:1\n\n"
+                       "goroutine 6 [chan receive]:\nmain.(*pool).wait()\n\t/src/pool.go:133\n"
+                       "created by main.park in goroutine 8\n\t/src/main.go:138 +0x1\n"),
+                   STR(STACKS), 2);
     assert_int_equal(g->n_groups, 3);
     assert_int_equal(g->groups[0].count[0], 1);
     assert_int_equal(g->groups[0].count[1], 3);
@@ -195,7 +196,7 @@ static void growth_between_two_dumps_is_counted(void **state)
 static void growth_between_two_forms_is_counted(void **state)
 {
     (void)state;
-    struct goroutines *g = read_two(STR(STACKS), STR(GROUPED), 2);
+    struct goroutines *g = read_dumps(STR(STACKS), STR(GROUPED), 2);
     assert_int_equal(g->n_groups, 2);
     assert_int_equal(g->groups[0].count[0], 3);
     assert_int_equal(g->groups[0].count[1], 5);
@@ -228,27 +229,27 @@ static void many_groups_are_read_and_labels_limited(void **state)
 /* ---- profiles ---------------------------------------------------------------------------------------- */
 
 /* Three goroutines in main.wait, called by main.run, with the label k. */
-static const char proto[] = "\x0a\x04\x08\x01\x10\x02"
-                            "\x12\x0d\x0a\x02\x01\x02\x12\x01\x03\x1a\x04\x08\x07\x10\x08"
-                            "\x22\x08\x08\x01\x22\x04\x08\x01\x10\x0c"
-                            "\x22\x08\x08\x02\x22\x04\x08\x02\x10\x0d"
-                            "\x2a\x06\x08\x01\x10\x03\x20\x05"
-                            "\x2a\x06\x08\x02\x10\x04\x20\x05"
-                            "\x32\x00"
-                            "\x32\x09goroutine"
-                            "\x32\x05"
-                            "count"
-                            "\x32\x09main.wait"
-                            "\x32\x08main.run"
-                            "\x32\x04m.go"
-                            "\x32\x01x"
-                            "\x32\x01k"
-                            "\x32\x03v\"w";
+static const char profile[] = "\x0a\x04\x08\x01\x10\x02"
+                              "\x12\x0d\x0a\x02\x01\x02\x12\x01\x03\x1a\x04\x08\x07\x10\x08"
+                              "\x22\x08\x08\x01\x22\x04\x08\x01\x10\x0c"
+                              "\x22\x08\x08\x02\x22\x04\x08\x02\x10\x0d"
+                              "\x2a\x06\x08\x01\x10\x03\x20\x05"
+                              "\x2a\x06\x08\x02\x10\x04\x20\x05"
+                              "\x32\x00"
+                              "\x32\x09goroutine"
+                              "\x32\x05"
+                              "count"
+                              "\x32\x09main.wait"
+                              "\x32\x08main.run"
+                              "\x32\x04m.go"
+                              "\x32\x01x"
+                              "\x32\x01k"
+                              "\x32\x03v\"w";
 
 static void a_goroutine_profile_is_read(void **state)
 {
     (void)state;
-    struct goroutines *g = read_two((struct str){proto, sizeof proto - 1}, STR(""), 1);
+    struct goroutines *g = read_dumps((struct str){profile, sizeof profile - 1}, STR(""), 1);
     assert_int_equal(g->dumps[0].form, GOROUTINES_PROFILE);
     assert_int_equal(g->n_groups, 1);
     assert_int_equal(g->groups[0].count[1], 3);
@@ -300,10 +301,10 @@ static void damaged_dumps_have_consistent_totals(void **state)
     (void)state;
     damage_everywhere(STACKS, sizeof STACKS - 1, read_damaged, NULL);
     damage_everywhere(GROUPED, sizeof GROUPED - 1, read_damaged, NULL);
-    damage_everywhere(proto, sizeof proto - 1, read_damaged, NULL);
+    damage_everywhere(profile, sizeof profile - 1, read_damaged, NULL);
 }
 
-/* Calls `add` n times and reads the result. It must be refused with this message. */
+/* Asserts that a dump of `head` and the text of n calls of `add` is refused with this message. */
 static void assert_many_refused(const char *head, void (*add)(struct buf *to, unsigned i), unsigned n,
                                 const char *message)
 {
@@ -326,12 +327,12 @@ static void add_short_frame(struct buf *to, unsigned i)
     buf_adds(to, "a\n");
 }
 
-static void add_stack_of_one(struct buf *to, unsigned i)
+static void add_stack_of_one_frame(struct buf *to, unsigned i)
 {
     buf_addf(to, "goroutine 1 [x]:\n%x\n\n", i);
 }
 
-static void add_stack_of_many(struct buf *to, unsigned i)
+static void add_stack_of_many_frames(struct buf *to, unsigned i)
 {
     buf_addf(to, "goroutine 1 [%u]:\n", i);
     for (int k = 0; k < 60000; k++)
@@ -344,9 +345,10 @@ static void too_large_dumps_are_refused(void **state)
     (void)state;
     assert_many_refused("goroutine 1 [x]:\n", add_short_frame, GOROUTINES_MAX_DEPTH + 1,
                         "a: a goroutine of the dump has more than 65536 frames");
-    assert_many_refused("", add_stack_of_one, GOROUTINES_MAX_GROUPS + 1,
+    assert_many_refused("", add_stack_of_one_frame, GOROUTINES_MAX_GROUPS + 1,
                         "a: the dump has more than 200000 different stacks");
-    assert_many_refused("", add_stack_of_many, 17, "a: the stacks of the dump have more than 1000000 frames");
+    assert_many_refused("", add_stack_of_many_frames, 17,
+                        "a: the stacks of the dump have more than 1000000 frames");
 }
 
 /* Each part of a state between commas is read on its own, whatever the other parts contain. */

@@ -18,13 +18,13 @@
 
 #define LONG_MS 30000
 
-/* A forward in a thread of its own, to a port that this thread listens on. */
+/* A forward that runs in its own thread, to a port of this process. */
 struct rig {
-    struct local_listener far, near;
+    struct local_listener far, near; /* the port that the forward connects to; the port that it listens on */
     struct forward_mapping mapping;
     struct gateway *gw;
     pthread_t thread;
-    int stop[2], told[2]; /* pipes: `stop` cancels the forward, `told` has a byte for each event */
+    int stop[2], reported[2]; /* pipes: `stop` cancels the forward, `reported` has a byte for each event */
     int rc;
     struct err err;
     struct {
@@ -32,19 +32,20 @@ struct rig {
         uint64_t sent, received;
         char failure[512];
     } events[64];
-    size_t n;
+    size_t n_events;
 };
 
 static void on_event(void *ctx, const struct forward_event *e)
 {
     struct rig *r = ctx;
-    assert_in_range(r->n, 0, 63);
-    r->events[r->n].kind = e->kind;
-    r->events[r->n].sent = e->sent;
-    r->events[r->n].received = e->received;
-    snprintf(r->events[r->n].failure, sizeof r->events[0].failure, "%s", e->failure ? e->failure->msg : "");
-    r->n++;
-    assert_int_equal(write(r->told[1], "", 1), 1);
+    assert_in_range(r->n_events, 0, 63);
+    r->events[r->n_events].kind = e->kind;
+    r->events[r->n_events].sent = e->sent;
+    r->events[r->n_events].received = e->received;
+    snprintf(r->events[r->n_events].failure, sizeof r->events[0].failure, "%s",
+             e->failure ? e->failure->msg : "");
+    r->n_events++;
+    assert_int_equal(write(r->reported[1], "", 1), 1);
 }
 
 static bool never_confirm(void *ctx, const struct err *failure)
@@ -77,7 +78,7 @@ static struct rig *start_forward(void)
     assert_ok(local_listener_open(&any, &r->far, &err), &err);
     assert_ok(local_listener_open(&any, &r->near, &err), &err);
     assert_ok(fd_pipe(r->stop, &err), &err);
-    assert_ok(fd_pipe(r->told, &err), &err);
+    assert_ok(fd_pipe(r->reported, &err), &err);
     struct gateway_options options = {
         .cancel_fd = r->stop[0], .step_timeout_ms = LONG_MS, .keepalive_ms = 10000};
     assert_ok(gateway_open(&route, &options, &r->gw, &err), &err);
@@ -101,7 +102,7 @@ static void rig_free(struct rig *r)
     local_listener_close(&r->near);
     for (int i = 0; i < 2; i++) {
         fd_close(&r->stop[i]);
-        fd_close(&r->told[i]);
+        fd_close(&r->reported[i]);
     }
     free(r);
 }
@@ -116,12 +117,12 @@ static void await_readable(int fd)
 static void expect_event(struct rig *r, size_t i, enum forward_event_kind kind)
 {
     char c;
-    await_readable(r->told[0]);
-    assert_int_equal(read(r->told[0], &c, 1), 1);
+    await_readable(r->reported[0]);
+    assert_int_equal(read(r->reported[0], &c, 1), 1);
     assert_int_equal(r->events[i].kind, kind);
 }
 
-static int open_connection(const struct rig *r)
+static int connect_to_forward(const struct rig *r)
 {
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
@@ -132,7 +133,7 @@ static int open_connection(const struct rig *r)
     return fd;
 }
 
-static int opened_at_the_far_end(const struct rig *r)
+static int accept_at_far_end(const struct rig *r)
 {
     char from[LOCAL_ADDRESS_NAME];
     await_readable(r->far.fd);
@@ -166,7 +167,7 @@ static void bytes_of_a_connection_are_counted(void **state)
 {
     (void)state;
     struct rig *r = start_forward();
-    int near = open_connection(r), far = opened_at_the_far_end(r);
+    int near = connect_to_forward(r), far = accept_at_far_end(r);
     expect_event(r, 0, FORWARD_CONNECTED);
     assert_text_passes(near, far, "hello");
     assert_text_passes(far, near, "good morning");
@@ -191,8 +192,8 @@ static void many_connections_are_forwarded_at_once(void **state)
     struct rig *r = start_forward();
     int near[16], far[16];
     for (size_t i = 0; i < 16; i++) {
-        near[i] = open_connection(r);
-        far[i] = opened_at_the_far_end(r);
+        near[i] = connect_to_forward(r);
+        far[i] = accept_at_far_end(r);
     }
     for (size_t i = 16; i-- > 0;)
         assert_text_passes(near[i], far[i], "hello");
@@ -203,7 +204,7 @@ static void many_connections_are_forwarded_at_once(void **state)
     }
     stop_forward(r);
     /* Every connection is counted, whenever it ended. */
-    assert_int_equal(r->n, 32);
+    assert_int_equal(r->n_events, 32);
     rig_free(r);
 }
 
@@ -212,7 +213,7 @@ static void a_refused_connection_is_reported(void **state)
     (void)state;
     struct rig *r = start_forward();
     local_listener_close(&r->far);
-    int near = open_connection(r);
+    int near = connect_to_forward(r);
     assert_end(near);
     expect_event(r, 0, FORWARD_CONNECTED);
     expect_event(r, 1, FORWARD_CLOSED);
@@ -226,22 +227,22 @@ static void stopping_ends_open_connections(void **state)
 {
     (void)state;
     struct rig *r = start_forward();
-    int near = open_connection(r), far = opened_at_the_far_end(r);
+    int near = connect_to_forward(r), far = accept_at_far_end(r);
     assert_text_passes(near, far, "hello");
     stop_forward(r);
     assert_end(near);
     assert_end(far);
-    assert_int_equal(r->n, 2);
+    assert_int_equal(r->n_events, 2);
     assert_int_equal(r->events[1].kind, FORWARD_CLOSED);
     assert_int_equal(r->events[1].sent, 5);
     /* The caller still owns the listener. */
-    close(open_connection(r));
+    close(connect_to_forward(r));
     close(near);
     close(far);
     rig_free(r);
 }
 
-/* Milliseconds of processor time that this whole process uses within half a second. */
+/* Waits half a second; returns the milliseconds of processor time that all threads of this process used. */
 static int64_t processor_ms(void)
 {
     struct rusage before, after;
@@ -260,28 +261,28 @@ static void a_connection_waits_for_a_free_descriptor(void **state)
     (void)state;
     struct rig *r = start_forward();
     struct rlimit before, tight;
-    int near = open_connection(r), far = opened_at_the_far_end(r);
+    int near = connect_to_forward(r), far = accept_at_far_end(r);
     assert_text_passes(near, far, "hello");
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    int waiting = open_connection(r);
-    int second = opened_at_the_far_end(r);
-    int next = dup(waiting);
+    int near_2 = connect_to_forward(r);
+    int far_2 = accept_at_far_end(r);
+    int next = dup(near_2);
     assert_true(next >= 0);
-    int late = open_connection(r), later = opened_at_the_far_end(r);
-    close(later);
-    close(late);
+    int near_3 = connect_to_forward(r), far_3 = accept_at_far_end(r);
+    close(far_3);
+    close(near_3);
     /* One descriptor is free: for the socket of this test, not for the one that the forward accepts. */
     tight = before;
     tight.rlim_cur = (rlim_t)next + 1;
     close(next);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
-    int stranded = open_connection(r);
+    int near_4 = connect_to_forward(r);
     int64_t used = processor_ms();
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_in_range(used, 0, 200);
-    int reached = opened_at_the_far_end(r);
-    assert_text_passes(stranded, reached, "hello");
-    int all[] = {near, far, waiting, second, stranded, reached};
+    int far_4 = accept_at_far_end(r);
+    assert_text_passes(near_4, far_4, "hello");
+    int all[] = {near, far, near_2, far_2, near_4, far_4};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         close(all[i]);
     stop_forward(r);

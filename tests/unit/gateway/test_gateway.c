@@ -25,13 +25,14 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-#define MUCH (8u << 20)
+#define MUCH_BYTES (8u << 20)
 #define FLOOD_SIZE (64u << 20)
 #define LONG_MS 30000
 
 /* ---- the remote end ---------------------------------------------------------------------------------- */
 
-enum manner {
+/* What the server does with a connection. */
+enum behaviour {
     ECHO,      /* sends all received bytes back, until the end */
     GREET,     /* sends "bye", shuts its half, then counts the received bytes */
     DEAF,      /* never reads */
@@ -41,10 +42,10 @@ enum manner {
 
 /* A server on 127.0.0.1 with a thread for each connection. */
 struct server {
-    enum manner manner;
+    enum behaviour behaviour;
     int fd;
     unsigned port;
-    int stop[2];
+    int stop[2]; /* a pipe: a byte ends the threads */
     pthread_t thread;
     struct connection {
         struct server *server;
@@ -52,8 +53,8 @@ struct server {
         pthread_t thread;
     } connections[64];
     size_t n;
-    atomic_size_t accepted;
-    atomic_size_t got;
+    atomic_size_t n_accepted;
+    atomic_size_t n_received; /* bytes that GREET has counted */
 };
 
 static void echo_bytes(struct server *s, int fd)
@@ -72,7 +73,7 @@ static void send_greeting(struct server *s, int fd)
     fd_write_all(fd, "bye", 3, NULL);
     shutdown(fd, SHUT_WR);
     for (ssize_t n; (n = read(fd, chunk, sizeof chunk)) > 0;)
-        atomic_fetch_add(&s->got, (size_t)n);
+        atomic_fetch_add(&s->n_received, (size_t)n);
 }
 
 /* Sends as much as the other side accepts within 200 ms, then resets the connection. */
@@ -89,10 +90,10 @@ static void flood_connection(int fd)
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
 }
 
-static void *serve_connections(void *ctx)
+static void *serve_connection(void *ctx)
 {
     struct connection *c = ctx;
-    switch (c->server->manner) {
+    switch (c->server->behaviour) {
     case ECHO:
         echo_bytes(c->server, c->fd);
         break;
@@ -114,7 +115,7 @@ static void *serve_connections(void *ctx)
     return NULL;
 }
 
-static void *accept_all(void *ctx)
+static void *accept_connections(void *ctx)
 {
     struct server *s = ctx;
     while (s->n < 64 && fd_wait(s->fd, POLLIN, CLOCK_NEVER, s->stop[0], NULL) == 0) {
@@ -122,14 +123,14 @@ static void *accept_all(void *ctx)
         *c = (struct connection){.server = s, .fd = fd_accept(s->fd)};
         if (c->fd < 0)
             continue;
-        atomic_fetch_add(&s->accepted, 1);
-        if (thread_start(&c->thread, serve_connections, c, NULL) == 0)
+        atomic_fetch_add(&s->n_accepted, 1);
+        if (thread_start(&c->thread, serve_connection, c, NULL) == 0)
             s->n++;
     }
     return NULL;
 }
 
-static int bind_port(unsigned *port)
+static int bind_port(unsigned *ret_port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
@@ -137,24 +138,24 @@ static int bind_port(unsigned *port)
     assert_true(fd >= 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    *port = ntohs(address.sin_port);
+    *ret_port = ntohs(address.sin_port);
     return fd;
 }
 
-static struct server *server_new(enum manner manner)
+static struct server *server_new(enum behaviour behaviour)
 {
     struct server *s = calloc(1, sizeof *s);
     struct err err = ERR_INIT;
     assert_non_null(s);
-    s->manner = manner;
+    s->behaviour = behaviour;
     s->fd = bind_port(&s->port);
     assert_int_equal(listen(s->fd, 64), 0);
     assert_ok(fd_pipe(s->stop, &err), &err);
-    assert_ok(thread_start(&s->thread, accept_all, s, &err), &err);
+    assert_ok(thread_start(&s->thread, accept_connections, s, &err), &err);
     return s;
 }
 
-/* Call it after the gateway was closed. */
+/* Call this after gateway_close. */
 static void server_free(struct server *s)
 {
     assert_int_equal(write(s->stop[1], "", 1), 1);
@@ -167,7 +168,7 @@ static void server_free(struct server *s)
     free(s);
 }
 
-/* A port nobody listens on. */
+/* Returns a port on which no process listens. */
 static unsigned closed_port(void)
 {
     unsigned port = 0;
@@ -178,7 +179,7 @@ static unsigned closed_port(void)
 
 /* ---- the local end ----------------------------------------------------------------------------------- */
 
-static struct gateway *opened_with(const struct gateway_options *options)
+static struct gateway *open_gateway_with(const struct gateway_options *options)
 {
     struct gateway *gw = NULL;
     struct err err = ERR_INIT;
@@ -191,7 +192,7 @@ static struct gateway *opened_with(const struct gateway_options *options)
 
 static struct gateway *open_gateway(void)
 {
-    return opened_with(
+    return open_gateway_with(
         &(struct gateway_options){.cancel_fd = -1, .step_timeout_ms = LONG_MS, .keepalive_ms = 10000});
 }
 
@@ -236,7 +237,7 @@ static void send_text(int fd, const char *text)
     assert_ok(fd_write_all(fd, text, strlen(text), &err), &err);
 }
 
-/* Exactly this text arrives next. */
+/* Asserts that exactly this text arrives next. */
 static void assert_received(int fd, const char *text)
 {
     char got[100] = "";
@@ -258,7 +259,8 @@ static void assert_end(int fd)
     assert_int_equal(read(fd, &c, 1), 0);
 }
 
-/* Sends and receives a text, closes its half, and receives the end. */
+/* Asserts that texts come back from an ECHO server, shuts the sending half, asserts the end, and closes fd.
+ */
 static void assert_conversation(int fd)
 {
     send_text(fd, "hello");
@@ -279,8 +281,8 @@ static void *send_much(void *ctx)
 {
     int fd = *(int *)ctx;
     unsigned char chunk[10007];
-    for (size_t at = 0; at < MUCH;) {
-        size_t n = MUCH - at < sizeof chunk ? MUCH - at : sizeof chunk;
+    for (size_t at = 0; at < MUCH_BYTES;) {
+        size_t n = MUCH_BYTES - at < sizeof chunk ? MUCH_BYTES - at : sizeof chunk;
         for (size_t i = 0; i < n; i++)
             chunk[i] = pattern_at(at + i);
         if (fd_write_all(fd, chunk, n, NULL) < 0)
@@ -291,7 +293,7 @@ static void *send_much(void *ctx)
     return NULL;
 }
 
-/* Eight megabytes in both directions at once, unchanged. */
+/* Asserts that 8 MB pass unchanged in both directions at once, and closes fd. */
 static void assert_carries_much(int fd)
 {
     pthread_t thread;
@@ -303,13 +305,14 @@ static void assert_carries_much(int fd)
         for (ssize_t i = 0; i < n; i++, at++)
             wrong += chunk[i] != pattern_at(at);
     pthread_join(thread, NULL);
-    assert_int_equal(at, MUCH);
+    assert_int_equal(at, MUCH_BYTES);
     assert_int_equal(wrong, 0);
     close(fd);
 }
 
-/* Milliseconds of processor time that this whole process uses within `ms` milliseconds. */
-static int64_t busy_within(int64_t ms)
+/* Waits `ms` milliseconds; returns the milliseconds of processor time that all threads of this process used.
+ */
+static int64_t processor_ms_within(int64_t ms)
 {
     struct timespec before, after;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
@@ -320,7 +323,7 @@ static int64_t busy_within(int64_t ms)
 
 static void assert_waits_without_spinning(void)
 {
-    assert_in_range(busy_within(500), 0, 200);
+    assert_in_range(processor_ms_within(500), 0, 200);
 }
 
 /* ---- traffic ----------------------------------------------------------------------------------------- */
@@ -400,9 +403,9 @@ static void bytes_are_still_sent_after_the_remote_end_has_closed(void **state)
     for (int i = 0; i < 1000; i++)
         send_text(fd, "0123456789");
     close(fd);
-    for (int i = 0; i < 4000 && atomic_load(&s->got) < 10000; i++)
+    for (int i = 0; i < 4000 && atomic_load(&s->n_received) < 10000; i++)
         fd_wait(-1, 0, clock_deadline(5), -1, NULL);
-    assert_int_equal(atomic_load(&s->got), 10000);
+    assert_int_equal(atomic_load(&s->n_received), 10000);
     gateway_close(gw);
     server_free(s);
 }
@@ -444,7 +447,7 @@ static void a_refused_port_is_an_error(void **state)
     gateway_close(gw);
 }
 
-/* A port with a full queue of connections, so that further ones get no answer. */
+/* The queue of the port is full, so further connections get no answer. */
 static void a_silent_port_times_out(void **state)
 {
     (void)state;
@@ -460,7 +463,7 @@ static void a_silent_port_times_out(void **state)
         assert_ok(fd_set_nonblocking(waiting[i], true, NULL), NULL);
         (void)!connect(waiting[i], (struct sockaddr *)&address, sizeof address);
     }
-    struct gateway *gw = opened_with(
+    struct gateway *gw = open_gateway_with(
         &(struct gateway_options){.cancel_fd = -1, .step_timeout_ms = 200, .keepalive_ms = 10000});
     int fd = -1;
     int64_t start = clock_now();
@@ -482,7 +485,7 @@ static void dialling_can_be_cancelled(void **state)
     struct err err = ERR_INIT;
     int cancel[2], fd = -1;
     assert_ok(fd_pipe(cancel, &err), &err);
-    struct gateway *gw = opened_with(
+    struct gateway *gw = open_gateway_with(
         &(struct gateway_options){.cancel_fd = cancel[0], .step_timeout_ms = LONG_MS, .keepalive_ms = 10000});
     assert_ok(gateway_dial(gw, &to, &fd, &err), &err);
     fd_close(&fd);
@@ -516,8 +519,8 @@ static void a_reset_reaches_the_client(void **state)
     server_free(s);
 }
 
-/* A service may send the reason before it closes the connection. The gateway reads this text even after a
- * reset. */
+/* A service may send a reason and then close the connection. The gateway reads this text even after a reset.
+ */
 static void bytes_before_the_close_are_read(void **state)
 {
     (void)state;
@@ -563,9 +566,9 @@ static void another_process_is_refused(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-    assert_int_equal(atomic_load(&s->accepted), 0);
+    assert_int_equal(atomic_load(&s->n_accepted), 0);
     assert_conversation(connect_to(l));
-    assert_int_equal(atomic_load(&s->accepted), 1);
+    assert_int_equal(atomic_load(&s->n_accepted), 1);
     gateway_close(gw);
     server_free(s);
 }
@@ -658,18 +661,18 @@ static void an_existing_path_is_not_replaced(void **state)
 struct listen_job {
     struct gateway *gw;
     unsigned port;
-    struct gateway_listener *l;
+    struct gateway_listener *listener;
 };
 
-static void *listen_beside(void *ctx)
+static void *listen_in_thread(void *ctx)
 {
     struct listen_job *job = ctx;
     struct destination to = {.host = "127.0.0.1", .port = job->port};
-    gateway_listen(job->gw, &to, &job->l, NULL);
+    gateway_listen(job->gw, &to, &job->listener, NULL);
     return NULL;
 }
 
-/* The services of one host listen from threads of their own. */
+/* Each service of a host opens its listener from its own thread. */
 static void listeners_are_opened_from_many_threads(void **state)
 {
     (void)state;
@@ -681,15 +684,16 @@ static void listeners_are_opened_from_many_threads(void **state)
     struct err err = ERR_INIT;
     for (size_t i = 0; i < MANY; i++) {
         jobs[i] = (struct listen_job){.gw = gw, .port = s->port};
-        assert_ok(thread_start(&threads[i], listen_beside, &jobs[i], &err), &err);
+        assert_ok(thread_start(&threads[i], listen_in_thread, &jobs[i], &err), &err);
     }
     for (size_t i = 0; i < MANY; i++)
         pthread_join(threads[i], NULL);
     for (size_t i = 0; i < MANY; i++) {
-        assert_non_null(jobs[i].l);
+        assert_non_null(jobs[i].listener);
         for (size_t k = 0; k < i; k++)
-            assert_string_not_equal(gateway_listener_path(jobs[i].l), gateway_listener_path(jobs[k].l));
-        assert_conversation(connect_to(jobs[i].l));
+            assert_string_not_equal(gateway_listener_path(jobs[i].listener),
+                                    gateway_listener_path(jobs[k].listener));
+        assert_conversation(connect_to(jobs[i].listener));
     }
     gateway_close(gw);
     server_free(s);
@@ -709,10 +713,11 @@ static void fill_connection(int fd)
 static void closing_does_not_wait_for_links(void **state)
 {
     (void)state;
-    struct server *s = server_new(DEAF), *e = server_new(ECHO);
+    struct server *deaf = server_new(DEAF), *echo = server_new(ECHO);
     struct gateway *gw = open_gateway();
-    struct gateway_listener *l = listen_for_port(gw, s->port);
-    int fds[] = {dial_port(gw, s->port), dial_port(gw, s->port), connect_to(l), dial_port(gw, e->port)};
+    struct gateway_listener *l = listen_for_port(gw, deaf->port);
+    int fds[] = {dial_port(gw, deaf->port), dial_port(gw, deaf->port), connect_to(l),
+                 dial_port(gw, echo->port)};
     send_text(fds[3], "x");
     assert_received(fds[3], "x");
     fill_connection(fds[0]);
@@ -726,8 +731,8 @@ static void closing_does_not_wait_for_links(void **state)
         assert_true(read(fds[i], &c, 1) <= 0);
         fd_close(&fds[i]);
     }
-    server_free(s);
-    server_free(e);
+    server_free(deaf);
+    server_free(echo);
 }
 
 static void a_remote_end_that_does_not_read_causes_no_spinning(void **state)
@@ -770,18 +775,19 @@ static void a_connection_waits_for_a_free_descriptor(void **state)
     struct gateway *gw = open_gateway();
     struct gateway_listener *l = listen_for_port(gw, s->port);
     assert_conversation(connect_to(l));
-    /* Until the remains of that connection are closed. */
+    /* Wait until the gateway has closed the descriptors of that connection. */
     for (int i = 0; i < 100; i++)
         fd_wait(-1, 0, clock_deadline(2), -1, NULL);
     struct rlimit before, tight;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    /* `next` is the lowest free descriptor, and the last one allowed. connect_to takes it. */
     int next = fcntl(0, F_DUPFD_CLOEXEC, 0);
     fd_close(&(int){next});
     tight = before;
     tight.rlim_cur = (rlim_t)next + 1;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
     int fd = connect_to(l);
-    int64_t busy = busy_within(500);
+    int64_t busy = processor_ms_within(500);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_in_range(busy, 0, 200);
     assert_conversation(fd);

@@ -18,6 +18,7 @@
 #include "base/banned.h"
 
 #define LONG_MS 30000
+/* The bytes of the longest path that a Unix socket can have. */
 #define PATH_MOST (sizeof((struct sockaddr_un *)0)->sun_path - 1)
 
 static struct gateway *open_gateway(void)
@@ -57,7 +58,8 @@ static int accept_connection(int listener)
     return fd;
 }
 
-/* One end sends the text and closes its half. The other end receives the text and then the end. */
+/* Sends the text, shuts the sending half of `from`, and asserts that `to` receives the text and then the end.
+ */
 static void assert_transfer(int from, int to, const char *text)
 {
     char got[100] = "";
@@ -72,6 +74,7 @@ static void assert_transfer(int from, int to, const char *text)
     assert_string_equal(got, text);
 }
 
+/* Asserts that texts pass in both directions, and closes both ends. */
 static void assert_conversation(int near, int far)
 {
     assert_transfer(near, far, "hello");
@@ -98,8 +101,7 @@ static void a_socket_is_dialled(void **state)
     free(path);
 }
 
-/* The far end sees at once that the near end has closed, also behind data that the far end has not read
- * yet. */
+/* The far end reads the end at once after the near end has closed, even if the near end sent data before. */
 static void the_far_end_closes_with_the_near_end(void **state)
 {
     char *path = format_text("%s/app.sock", (char *)*state), got[16];

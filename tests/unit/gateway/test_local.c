@@ -17,14 +17,16 @@
 
 /* ---- parsing ----------------------------------------------------------------------------------------- */
 
-static void assert_address_read(const char *text, const char *name, const char *reach, bool private)
+/* Asserts the printed name of an address, the address for clients, and whether only this machine can connect.
+ */
+static void assert_address_read(const char *text, const char *name, const char *client_name, bool private)
 {
     struct local_address a;
     struct err err = ERR_INIT;
     char dst[LOCAL_ADDRESS_NAME];
     assert_ok(local_address_parse(text, &a, &err), &err);
     assert_string_equal(local_address_name(&a, dst), name);
-    assert_string_equal(local_address_client_name(&a, dst), reach);
+    assert_string_equal(local_address_client_name(&a, dst), client_name);
     assert_int_equal(local_address_is_private(&a), private);
 }
 
@@ -65,15 +67,15 @@ static void assert_address_refused(const char *text)
 static void invalid_addresses_are_refused(void **state)
 {
     (void)state;
-    static const char *const words[] = {
+    static const char *const texts[] = {
         "",           ":",          ":6060",       "*:6060",           "6060 ",
         "-1",         "65536",      "0x17",        "127.0.0.1",        "127.0.0.1:",
         "::1:6060",   "[::1]",      "[::1]6060",   "[127.0.0.1]:6060", "[]:6060",
         "file-03:60", "127.1:6060", "1.2.3.4.5:6", "[::1:6060",        "::1]:6060",
         "localhost",  "unix:",      "unix",        "unix:a\nb",        "http://127.0.0.1:6060",
     };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        assert_address_refused(words[i]);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_address_refused(texts[i]);
 }
 
 static void refused_addresses_have_hints(void **state)
@@ -111,10 +113,10 @@ static void check_accepted_address(void *ctx, const struct damaged *s)
 static void accepted_addresses_can_be_printed_and_parsed_again(void **state)
 {
     (void)state;
-    static const char *const words[] = {"6060", "127.0.0.1:6060", "[2001:db8::7]:6060", "localhost:80",
+    static const char *const texts[] = {"6060", "127.0.0.1:6060", "[2001:db8::7]:6060", "localhost:80",
                                         "unix:/run/user/1000/pprof.sock"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        damage_everywhere(words[i], strlen(words[i]), check_accepted_address, NULL);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        damage_everywhere(texts[i], strlen(texts[i]), check_accepted_address, NULL);
 }
 
 /* ---- sockets ----------------------------------------------------------------------------------------- */
@@ -129,7 +131,7 @@ static struct local_listener listen_on(const char *text)
     return l;
 }
 
-static int connected_to(const char *path)
+static int connect_to(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
@@ -153,13 +155,13 @@ static void a_port_is_listened_on_once(void **state)
 {
     (void)state;
     struct local_listener l = listen_on("0");
-    char from[LOCAL_ADDRESS_NAME], name[LOCAL_ADDRESS_NAME], wanted[200];
+    char from[LOCAL_ADDRESS_NAME], name[LOCAL_ADDRESS_NAME], expected[200];
     assert_true(l.address.port > 0);
     assert_int_equal(local_listener_accept(&l, from), -1);
     assert_int_equal(errno, EAGAIN);
-    snprintf(wanted, sizeof wanted, "cannot listen on %s: another program listens there",
+    snprintf(expected, sizeof expected, "cannot listen on %s: another program listens there",
              local_address_name(&l.address, name));
-    assert_listening_refused(&l.address, ERR_BUSY, wanted);
+    assert_listening_refused(&l.address, ERR_BUSY, expected);
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                              .sin_port = htons((uint16_t)l.address.port)};
@@ -186,7 +188,7 @@ static void a_socket_is_private_and_removed(void **state)
     struct local_listener l = listen_on(text);
     umask(before);
     assert_int_equal(scratch_mode(path), 0600);
-    int fd = connected_to(path), accepted = local_listener_accept(&l, from);
+    int fd = connect_to(path), accepted = local_listener_accept(&l, from);
     assert_true(accepted >= 0);
     assert_string_equal(from, "a local program");
     assert_listening_refused(&l.address, ERR_BUSY, "another program listens there");
@@ -202,14 +204,14 @@ static void an_abandoned_socket_is_replaced(void **state)
 {
     char *path = file_join(*state, "s"), *text = format_text("unix:%s", path);
     struct local_listener old = listen_on(text);
-    /* As after kill -9. */
+    /* A program that kill -9 ends leaves the socket's file. */
     fd_close(&old.fd);
     assert_true(file_exists(path));
     struct local_listener l = listen_on(text);
-    close(connected_to(path));
+    close(connect_to(path));
     /* Closing the old listener does not remove the new socket. */
     local_listener_close(&old);
-    close(connected_to(path));
+    close(connect_to(path));
     local_listener_close(&l);
     assert_false(file_exists(path));
     free(path);

@@ -18,8 +18,8 @@
 
 /* ---- decisions on plain text ------------------------------------------------------------------------- */
 
-#define NEW .existing = false
-#define OLD .existing = true
+#define NEW_ISSUE .existing = false
+#define EXISTING_ISSUE .existing = true
 
 static void the_readers_decide_whether_a_plain_bundle_is_attached(void **state)
 {
@@ -29,22 +29,22 @@ static void the_readers_decide_whether_a_plain_bundle_is_attached(void **state)
         bool allowed, needs_note;
     } rows[] = {
         /* An encrypted bundle may go anywhere. */
-        {{READERS_ANYONE, NEW, .encrypted = true}, true, true},
-        {{READERS_UNKNOWN, OLD, .encrypted = true}, true, true},
-        {{READERS_ANYONE, OLD, .confidential = true, .encrypted = true}, true, false},
+        {{READERS_ANYONE, NEW_ISSUE, .encrypted = true}, true, true},
+        {{READERS_UNKNOWN, EXISTING_ISSUE, .encrypted = true}, true, true},
+        {{READERS_ANYONE, EXISTING_ISSUE, .confidential = true, .encrypted = true}, true, false},
         /* Plain text may only go to members, and on an existing issue only if the issue is confidential. */
-        {{READERS_TEAM, NEW}, true, true},
-        {{READERS_TEAM, OLD}, false, true},
-        {{READERS_TEAM, OLD, .confidential = true}, true, false},
-        {{READERS_SIGNED_IN, NEW}, false, true},
-        {{READERS_SIGNED_IN, OLD, .confidential = true}, false, false},
-        {{READERS_ANYONE, NEW}, false, true},
-        {{READERS_ANYONE, OLD, .confidential = true}, false, false},
-        {{READERS_UNKNOWN, NEW}, false, true},
-        {{READERS_UNKNOWN, OLD, .confidential = true}, false, false},
+        {{READERS_TEAM, NEW_ISSUE}, true, true},
+        {{READERS_TEAM, EXISTING_ISSUE}, false, true},
+        {{READERS_TEAM, EXISTING_ISSUE, .confidential = true}, true, false},
+        {{READERS_SIGNED_IN, NEW_ISSUE}, false, true},
+        {{READERS_SIGNED_IN, EXISTING_ISSUE, .confidential = true}, false, false},
+        {{READERS_ANYONE, NEW_ISSUE}, false, true},
+        {{READERS_ANYONE, EXISTING_ISSUE, .confidential = true}, false, false},
+        {{READERS_UNKNOWN, NEW_ISSUE}, false, true},
+        {{READERS_UNKNOWN, EXISTING_ISSUE, .confidential = true}, false, false},
         /* The user may allow plain text everywhere. */
-        {{READERS_ANYONE, NEW, .plaintext_i_know = true}, true, true},
-        {{READERS_UNKNOWN, OLD, .plaintext_i_know = true}, true, true},
+        {{READERS_ANYONE, NEW_ISSUE, .plaintext_i_know = true}, true, true},
+        {{READERS_UNKNOWN, EXISTING_ISSUE, .plaintext_i_know = true}, true, true},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct err err = ERR_INIT;
@@ -59,9 +59,9 @@ static void the_readers_decide_whether_a_plain_bundle_is_attached(void **state)
 static void the_readers_decide_whether_the_summary_is_posted(void **state)
 {
     (void)state;
-    assert_false(decide_summary(&(struct facts){READERS_TEAM, OLD}, false));
-    assert_true(decide_summary(&(struct facts){READERS_TEAM, OLD}, true));
-    assert_true(decide_summary(&(struct facts){READERS_ANYONE, OLD, .confidential = true}, false));
+    assert_false(decide_summary(&(struct facts){READERS_TEAM, EXISTING_ISSUE}, false));
+    assert_true(decide_summary(&(struct facts){READERS_TEAM, EXISTING_ISSUE}, true));
+    assert_true(decide_summary(&(struct facts){READERS_ANYONE, EXISTING_ISSUE, .confidential = true}, false));
 }
 
 static void refusals_have_reasons(void **state)
@@ -69,7 +69,7 @@ static void refusals_have_reasons(void **state)
     (void)state;
     struct err err = ERR_INIT;
     assert_refused(
-        decide_bundle(&(struct facts){READERS_UNKNOWN, NEW}, "queue Incidents", &err), &err, ERR_DENIED,
+        decide_bundle(&(struct facts){READERS_UNKNOWN, NEW_ISSUE}, "queue Incidents", &err), &err, ERR_DENIED,
         "the bundle is not encrypted, and the attachments in queue Incidents are readable by users that "
         "the tracker does not report");
     assert_contains(err.hint, "--plaintext-i-know");
@@ -135,22 +135,22 @@ static void any_text_stays_inside_its_block(void **state)
             text[i] = alphabet[(seed >> 16) % (sizeof alphabet - 1)];
         }
         text[n] = '\0';
-        struct buf md = BUF_INIT(1u << 20), tx = BUF_INIT(1u << 20);
-        escape_markdown(&md, text);
-        size_t fence = strspn(buf_str(&md) + 1, "`");
+        struct buf markdown = BUF_INIT(1u << 20), textile = BUF_INIT(1u << 20);
+        escape_markdown(&markdown, text);
+        size_t fence = strspn(buf_str(&markdown) + 1, "`");
         char closing[256];
         memset(closing, '`', fence);
         memcpy(closing + fence, "\n", 2);
-        assert_enclosed(buf_str(&md), "\n```", closing);
+        assert_enclosed(buf_str(&markdown), "\n```", closing);
         closing[fence] = '\0';
         /* The fence occurs only at the beginning and at the end. */
-        const char *second = strstr(buf_str(&md) + 1 + fence, closing);
-        assert_ptr_equal(second, buf_str(&md) + md.len - fence - 1);
-        escape_redmine(&tx, text);
-        assert_enclosed(buf_str(&tx), "\n<pre>\n", "</pre>\n");
-        assert_ptr_equal(strstr(buf_str(&tx), "</"), buf_str(&tx) + tx.len - 7);
-        buf_release(&md);
-        buf_release(&tx);
+        const char *second = strstr(buf_str(&markdown) + 1 + fence, closing);
+        assert_ptr_equal(second, buf_str(&markdown) + markdown.len - fence - 1);
+        escape_redmine(&textile, text);
+        assert_enclosed(buf_str(&textile), "\n<pre>\n", "</pre>\n");
+        assert_ptr_equal(strstr(buf_str(&textile), "</"), buf_str(&textile) + textile.len - 7);
+        buf_release(&markdown);
+        buf_release(&textile);
     }
 }
 
@@ -176,7 +176,7 @@ static int add_bytes(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* Decodes the answer byte by byte, which covers any other split. */
+/* Decodes the answer byte by byte, as if each byte arrived alone. */
 static int decode(const char *p, size_t n, struct buf *out, struct err *err)
 {
     struct content_decoder c = {.receive = add_bytes, .ctx = out};

@@ -18,13 +18,13 @@
 
 /* The contents of a bundle. */
 struct contents {
-    size_t services, findings; /* services of the host file-03; findings on its first service */
-    size_t failed;             /* the number of unreachable hosts */
+    size_t n_services, n_findings; /* services of the host file-03; findings on its first service */
+    size_t n_unreachable;          /* further hosts */
     const char *reason;
-    const char *error; /* of the host file-03 */
+    const char *error; /* the error of the host file-03, or NULL */
 };
 
-static char *make_bundle(const char *dir, const struct contents *t)
+static char *make_bundle(const char *dir, const struct contents *contents)
 {
     struct capture c;
     struct err err = ERR_INIT;
@@ -34,21 +34,21 @@ static char *make_bundle(const char *dir, const struct contents *t)
                                  .version = "0",
                                  .user = "carol",
                                  .workstation = "ws",
-                                 .reason = t->reason,
+                                 .reason = contents->reason,
                                  .started = WHEN};
-    struct manifest_host host = {.name = "file-03", .route = "ssh", .error = t->error};
+    struct manifest_host host = {.name = "file-03", .route = "ssh", .error = contents->error};
     assert_ok(workdir_new(output, "x", WHEN, &c.w, &err), &err);
     assert_ok(manifest_new(&info, &c.m, &err), &err);
     assert_ok(manifest_add_host(c.m, &host, &err), &err);
-    for (size_t i = 0; i < t->findings; i++)
+    for (size_t i = 0; i < contents->n_findings; i++)
         findings[i] = (struct manifest_finding){.rule = "rule", .text = format_text("finding %zu.", i)};
-    for (size_t i = 0; i < t->services; i++) {
+    for (size_t i = 0; i < contents->n_services; i++) {
         struct manifest_service s = {.host = "file-03", .name = name, .findings = findings};
-        s.n_findings = i == 0 ? t->findings : 0;
+        s.n_findings = i == 0 ? contents->n_findings : 0;
         snprintf(name, sizeof name, "s%zu.", i);
         assert_ok(manifest_add_service(c.m, &s, &err), &err);
     }
-    for (size_t i = 0; i < t->failed; i++) {
+    for (size_t i = 0; i < contents->n_unreachable; i++) {
         struct manifest_host lost = {
             .name = name, .route = "ssh", .error = "connection refused: it is an end-to-end failure"};
         snprintf(name, sizeof name, "lost-%zu", i);
@@ -56,18 +56,18 @@ static char *make_bundle(const char *dir, const struct contents *t)
     }
     assert_ok(manifest_finish(c.m, WHEN + 1000, false, true, &err), &err);
     assert_ok(bundle_pack(c.w, c.m, -1, &path, &err), &err);
-    for (size_t i = 0; i < t->findings; i++)
+    for (size_t i = 0; i < contents->n_findings; i++)
         free((char *)(uintptr_t)findings[i].text);
     capture_release(&c);
     free(output);
     return path;
 }
 
-static char *summary_of(void **state, const struct contents *t)
+static char *summary_of(void **state, const struct contents *contents)
 {
     struct summary d = {0};
     struct err err = ERR_INIT;
-    char *path = make_bundle(*state, t), *manifest = NULL;
+    char *path = make_bundle(*state, contents), *manifest = NULL;
     assert_ok(bundle_read_manifest(path, NULL, &manifest, &err), &err);
     assert_ok(summary_read(manifest, true, &d, &err), &err);
     assert_contains(d.reading, "profgrab view -i KEY FILE\n");
@@ -85,9 +85,11 @@ static char *summary_of(void **state, const struct contents *t)
 
 static void a_full_summary_names_each_part(void **state)
 {
-    char *s = summary_of(
-        state, &(struct contents){
-                   .services = 50, .findings = 30, .failed = 2, .reason = "slow pushes", .error = "down"});
+    char *s = summary_of(state, &(struct contents){.n_services = 50,
+                                                   .n_findings = 30,
+                                                   .n_unreachable = 2,
+                                                   .reason = "slow pushes",
+                                                   .error = "down"});
     assert_contains(s, "Collected by carol on ws, ");
     assert_contains(s, "Reason: slow pushes\n");
     assert_contains(s, "s0.: finding 29.\n");
@@ -100,7 +102,7 @@ static void a_full_summary_names_each_part(void **state)
 
 static void many_lines_of_one_host_are_cut(void **state)
 {
-    const struct contents rows[] = {{.services = 51}, {.services = 1, .findings = 31}};
+    const struct contents rows[] = {{.n_services = 51}, {.n_services = 1, .n_findings = 31}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char *s = summary_of(state, &rows[i]);
         assert_null(strstr(s, "s50."));
@@ -113,7 +115,7 @@ static void many_lines_of_one_host_are_cut(void **state)
 /* The summary is cut between two lines. */
 static void a_long_summary_is_cut(void **state)
 {
-    char *s = summary_of(state, &(struct contents){.failed = 2000});
+    char *s = summary_of(state, &(struct contents){.n_unreachable = 2000});
     assert_true(text_ends_in(s, "failure\n" CUT));
     assert_in_range(strlen(s), 32000, (32 << 10) + sizeof CUT);
     free(s);

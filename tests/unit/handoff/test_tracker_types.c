@@ -52,7 +52,7 @@ static void the_inventory_accepts_every_kind(void **state)
 
 /* ---- documentation ----------------------------------------------------------------------------------- */
 
-static void write_markdown(struct buf *b)
+static void add_markdown(struct buf *b)
 {
     buf_adds(b, "| `kind` | tracker | a team's `project` | an assignee, and the maximum number | `labels` | "
                 "permissions of the "
@@ -66,7 +66,7 @@ static void write_markdown(struct buf *b)
     }
 }
 
-static void write_mdoc(struct buf *b)
+static void add_mdoc(struct buf *b)
 {
     for (size_t i = 0; handoff_tracker_kinds[i]; i++) {
         const struct tracker_kind *kind = handoff_tracker_kinds[i];
@@ -75,7 +75,10 @@ static void write_mdoc(struct buf *b)
     }
 }
 
-static void check_document(const char *path, const char *begin, const char *end, void (*write)(struct buf *b))
+/* Asserts that the lines between `begin` and `end` are those that `add` adds. TRACKERS_TABLE=renew replaces
+ * them instead. */
+static void check_or_renew_document(const char *path, const char *begin, const char *end,
+                                    void (*add)(struct buf *b))
 {
     struct err err = ERR_INIT;
     struct buf current = BUF_INIT(1u << 20), renewed = BUF_INIT(1u << 20);
@@ -84,7 +87,7 @@ static void check_document(const char *path, const char *begin, const char *end,
     assert_true(from && to && from < to);
     from = strchr(from, '\n') + 1;
     buf_add(&renewed, buf_str(&current), (size_t)(from - buf_str(&current)));
-    write(&renewed);
+    add(&renewed);
     buf_adds(&renewed, to);
     const char *mode = getenv("TRACKERS_TABLE");
     if (mode && strcmp(mode, "renew") == 0)
@@ -95,12 +98,12 @@ static void check_document(const char *path, const char *begin, const char *end,
     buf_release(&renewed);
 }
 
-/* TRACKERS_TABLE=renew writes both documents instead of checking them. */
 static void the_documents_have_every_kind(void **state)
 {
     (void)state;
-    check_document("docs/inventory.md", "<!-- trackers:", "<!-- end of trackers", write_markdown);
-    check_document("docs/man/profgrab-inventory.5", ".\\\" trackers:", ".\\\" end of trackers", write_mdoc);
+    check_or_renew_document("docs/inventory.md", "<!-- trackers:", "<!-- end of trackers", add_markdown);
+    check_or_renew_document("docs/man/profgrab-inventory.5", ".\\\" trackers:", ".\\\" end of trackers",
+                            add_mdoc);
 }
 
 int main(void)

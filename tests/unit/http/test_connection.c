@@ -30,8 +30,9 @@ static struct {
     int fd;
     pthread_t thread;
     const struct answer *answers;
-    size_t n, next;         /* only the thread uses `next` while it runs */
-    char requests[4][2048]; /* one for each answer */
+    size_t n;               /* of the answers */
+    size_t next;            /* the index of the next answer; only the thread uses it while it runs */
+    char requests[4][2048]; /* the request of each answer */
 } server;
 
 /* Reads a request up to the empty line. Returns false at the end of the connection. */
@@ -91,7 +92,7 @@ static void start_server(void **state, const struct answer *answers, size_t n)
     assert_int_equal(pthread_create(&server.thread, NULL, serve_answers, NULL), 0);
 }
 
-/* Call it after the client has closed its connection, so that the thread can wait only in accept. */
+/* Call this after the client has closed its connection, so that the thread can wait only in accept. */
 static void stop_server(void)
 {
     shutdown(server.fd, SHUT_RDWR);

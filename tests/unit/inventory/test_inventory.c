@@ -247,7 +247,8 @@ static void invalid_yaml_is_refused(void **state)
     assert_inventory_refused("x-a: *a\n", "inv.yaml:1:6: anchors and aliases are not allowed", "");
     assert_inventory_refused("version: !!int 1\n", "inv.yaml:1:10: tags are not allowed", "");
     assert_inventory_refused("x-a: !b []\n", "inv.yaml:1:6: tags are not allowed", "");
-    assert_inventory_refused("[a]: 1\n", "inv.yaml:1:1: a key must be a word or a quoted text, not a list or a mapping", "");
+    assert_inventory_refused(
+        "[a]: 1\n", "inv.yaml:1:1: a key must be a word or a quoted text, not a list or a mapping", "");
     assert_inventory_refused("version: 1\nversion: 1\n",
                              "inv.yaml:2:1: \"version\" is listed twice, first in line 1", "");
     assert_inventory_refused("x-a: { b: 1, c: 2, \"b\": 3 }\n",
@@ -750,40 +751,40 @@ static void invalid_host_names_are_refused(void **state)
         "253 characters");
 }
 
-#define TWO "version: 1\nhosts:\n  web-[1-2]: { services: [] }\ngroups:\n"
+#define TWO_HOSTS "version: 1\nhosts:\n  web-[1-2]: { services: [] }\ngroups:\n"
 
 static void invalid_groups_are_refused(void **state)
 {
     (void)state;
-    assert_inventory_refused(TWO "  g: [web-3]\n", "inv.yaml:5:7: no host or group \"web-3\"",
+    assert_inventory_refused(TWO_HOSTS "  g: [web-3]\n", "inv.yaml:5:7: no host or group \"web-3\"",
                              "did you mean \"web-1\" or \"web-2\"?");
-    assert_inventory_refused(TWO "  g: ['web-[1-3]']\n", "inv.yaml:5:7: no host or group \"web-3\"",
+    assert_inventory_refused(TWO_HOSTS "  g: ['web-[1-3]']\n", "inv.yaml:5:7: no host or group \"web-3\"",
                              "did you mean \"web-1\" or \"web-2\"?");
-    assert_inventory_refused(TWO "  g: ['db*']\n", "inv.yaml:5:7: no host matches \"db*\"", "");
-    assert_inventory_refused(TWO "  g: ['web-[2-1]']\n",
+    assert_inventory_refused(TWO_HOSTS "  g: ['db*']\n", "inv.yaml:5:7: no host matches \"db*\"", "");
+    assert_inventory_refused(TWO_HOSTS "  g: ['web-[2-1]']\n",
                              "inv.yaml:5:7: bad range in \"web-[2-1]\": the range counts down", "");
-    assert_inventory_refused(TWO "  g: ['[1-1001]*']\n",
+    assert_inventory_refused(TWO_HOSTS "  g: ['[1-1001]*']\n",
                              "inv.yaml:5:7: \"[1-1001]*\" expands to more than 1000 names", "");
-    assert_inventory_refused(TWO "  g: [{}]\n",
+    assert_inventory_refused(TWO_HOSTS "  g: [{}]\n",
                              "inv.yaml:5:7: an entry must be a host, a glob, a range or a group", "");
-    assert_inventory_refused(TWO "  g: ['']\n",
+    assert_inventory_refused(TWO_HOSTS "  g: ['']\n",
                              "inv.yaml:5:7: an entry must be a host, a glob, a range or a group", "");
-    assert_inventory_refused(TWO "  g: web-1\n", "inv.yaml:5:6: g must be a list of hosts and groups",
+    assert_inventory_refused(TWO_HOSTS "  g: web-1\n", "inv.yaml:5:6: g must be a list of hosts and groups",
                              "write g: [web-1]");
-    assert_inventory_refused(TWO "  g: [g]\n", "inv.yaml:5:7: group \"g\" contains itself", "");
-    assert_inventory_refused(TWO "  g: [h]\n  h: [web-1, g]\n", "inv.yaml:6:14: group \"g\" contains itself",
-                             "");
-    assert_inventory_refused(TWO "  web-1: [web-2]\n",
+    assert_inventory_refused(TWO_HOSTS "  g: [g]\n", "inv.yaml:5:7: group \"g\" contains itself", "");
+    assert_inventory_refused(TWO_HOSTS "  g: [h]\n  h: [web-1, g]\n",
+                             "inv.yaml:6:14: group \"g\" contains itself", "");
+    assert_inventory_refused(TWO_HOSTS "  web-1: [web-2]\n",
                              "inv.yaml:5:3: \"web-1\" is a host, so no group can have that name", "");
 }
 
-/* Groups of groups, 17 levels of them, are refused in either order. */
+/* Groups that contain groups, 17 levels deep, are refused in either order of the file. */
 static void too_deep_groups_are_refused(void **state)
 {
     (void)state;
     struct buf down = BUF_INIT(4096), up = BUF_INIT(4096);
-    buf_adds(&down, TWO);
-    buf_adds(&up, TWO "  g17: [web-1]\n");
+    buf_adds(&down, TWO_HOSTS);
+    buf_adds(&up, TWO_HOSTS "  g17: [web-1]\n");
     for (int i = 1; i <= 16; i++) {
         buf_addf(&down, "  g%d: [g%d]\n", i, i + 1);
         buf_addf(&up, "  g%d: [g%d]\n", 17 - i, 18 - i);
@@ -905,8 +906,8 @@ static void too_many_directives_are_refused(void **state)
     }
 }
 
-/* Short pieces that take the most memory for each byte of the file. The message names the place where the
- * limit was exceeded, on the second line. */
+/* These short pieces take the most memory for each byte of the file. The message names the place on the
+ * second line where the memory exceeded the limit. */
 static void yaml_that_needs_much_memory_is_refused(void **state)
 {
     (void)state;
@@ -936,7 +937,7 @@ static void yaml_that_needs_much_memory_is_refused(void **state)
     }
 }
 
-/* The table that finds repeated keys counts too. The tree alone is small enough. */
+/* The limit of memory includes the table that finds repeated keys. The tree alone would be small enough. */
 static void too_many_keys_are_refused(void **state)
 {
     (void)state;
@@ -1047,6 +1048,7 @@ static void missing_files_and_directories_are_not_loaded(void **state)
     free(missing);
 }
 
+/* NULL in `expected`: no file, or the file of the system. */
 static void assert_file_found(const char *option, const char *expected)
 {
     char *found = NULL;

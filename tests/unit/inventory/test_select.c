@@ -24,7 +24,7 @@ static const char file[] = "version: 1\n"
                            "  storage: ['file-*']\n"
                            "  empty: []\n";
 
-static struct inventory *load_inventory(void)
+static struct inventory *parse_inventory(void)
 {
     struct inventory *inv = NULL;
     struct err err = ERR_INIT;
@@ -33,9 +33,9 @@ static struct inventory *load_inventory(void)
     return inv;
 }
 
-/* One selection. `hosts` has one entry each, because a range contains commas; `groups` and `services` are
- * lists separated by commas. NULL: none. */
-struct asked {
+/* A selection. Each entry of `hosts` is a string, because a range contains commas. The entries of `groups`
+ * and `services` are separated by commas. NULL: none. */
+struct query {
     const char *hosts[3];
     const char *groups;
     const char *services;
@@ -45,29 +45,29 @@ struct asked {
     bool https;
 };
 
-static int run_selection(struct inventory *inv, const struct asked *asked, struct targets *ret,
+static int run_selection(struct inventory *inv, const struct query *query, struct targets *ret,
                          struct err *err)
 {
     struct selection sel = {
-        .port = asked->port, .unix_path = asked->unix_path, .path = asked->path, .https = asked->https};
-    for (size_t i = 0; i < 3 && asked->hosts[i]; i++)
-        assert_int_equal(strlist_add(&sel.hosts, asked->hosts[i], NULL), 0);
-    if (asked->groups)
-        assert_int_equal(strlist_split(&sel.groups, asked->groups, NULL), 0);
-    if (asked->services)
-        assert_int_equal(strlist_split(&sel.services, asked->services, NULL), 0);
+        .port = query->port, .unix_path = query->unix_path, .path = query->path, .https = query->https};
+    for (size_t i = 0; i < 3 && query->hosts[i]; i++)
+        assert_int_equal(strlist_add(&sel.hosts, query->hosts[i], NULL), 0);
+    if (query->groups)
+        assert_int_equal(strlist_split(&sel.groups, query->groups, NULL), 0);
+    if (query->services)
+        assert_int_equal(strlist_split(&sel.services, query->services, NULL), 0);
     int rc = inventory_select(inv, &sel, ret, err);
     selection_release(&sel);
     return rc;
 }
 
-/* Selects and compares the added targets, written as host/service. */
-static void assert_added(struct inventory *inv, struct targets *t, struct asked asked, const char *expected)
+/* Adds the selected targets, and asserts their names, written as host/service. */
+static void assert_added(struct inventory *inv, struct targets *t, struct query query, const char *expected)
 {
     struct err err = ERR_INIT;
     struct buf joined = BUF_INIT(4096);
     size_t from = t->n;
-    if (run_selection(inv, &asked, t, &err) < 0)
+    if (run_selection(inv, &query, t, &err) < 0)
         fail_msg("%s", err.msg);
     for (size_t i = from; i < t->n; i++)
         buf_addf(&joined, "%s%s/%s", i > from ? " " : "", t->items[i].host->name, t->items[i].service->name);
@@ -75,19 +75,19 @@ static void assert_added(struct inventory *inv, struct targets *t, struct asked 
     buf_release(&joined);
 }
 
-static void assert_selected(struct inventory *inv, struct asked asked, const char *expected)
+static void assert_selected(struct inventory *inv, struct query query, const char *expected)
 {
     struct targets t = {0};
-    assert_added(inv, &t, asked, expected);
+    assert_added(inv, &t, query, expected);
     targets_release(&t);
 }
 
-static void assert_selection_refused(struct inventory *inv, struct asked asked, const char *message,
+static void assert_selection_refused(struct inventory *inv, struct query query, const char *message,
                                      const char *hint)
 {
     struct targets t = {0};
     struct err err = ERR_INIT;
-    assert_int_equal(run_selection(inv, &asked, &t, &err), -1);
+    assert_int_equal(run_selection(inv, &query, &t, &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
     assert_string_equal(err.msg, message);
     assert_string_equal(err.hint, hint);
@@ -95,19 +95,19 @@ static void assert_selection_refused(struct inventory *inv, struct asked asked, 
     targets_release(&t);
 }
 
-/* Shorthands for members of `struct asked`. */
+/* Shorthands for members of `struct query`. */
 #define HOSTS(...)                                                                                           \
-    (struct asked)                                                                                           \
+    (struct query)                                                                                           \
     {                                                                                                        \
         .hosts = { __VA_ARGS__ }                                                                             \
     }
 #define WITH_PORT(number, ...)                                                                               \
-    (struct asked)                                                                                           \
+    (struct query)                                                                                           \
     {                                                                                                        \
         .hosts = {__VA_ARGS__}, .port = (number)                                                             \
     }
 #define WITH_SERVICES(list, ...)                                                                             \
-    (struct asked)                                                                                           \
+    (struct query)                                                                                           \
     {                                                                                                        \
         .hosts = {__VA_ARGS__}, .services = (list)                                                           \
     }
@@ -115,13 +115,13 @@ static void assert_selection_refused(struct inventory *inv, struct asked asked, 
 static void names_globs_ranges_and_groups_select_hosts(void **state)
 {
     (void)state;
-    struct inventory *inv = load_inventory();
+    struct inventory *inv = parse_inventory();
     assert_selected(inv, HOSTS("file-03"), "file-03/gitaly file-03/backend");
     assert_selected(inv, HOSTS("web-1", "file-03"), "web-1/backend file-03/gitaly file-03/backend");
     assert_selected(inv, HOSTS("web-?"), "web-1/backend");
     assert_selected(inv, WITH_SERVICES("gitaly", "file-[05,03]"), "file-05/gitaly file-03/gitaly");
     assert_selected(inv, WITH_SERVICES("gitaly", "file-0*"), "file-03/gitaly file-04/gitaly file-05/gitaly");
-    assert_selected(inv, (struct asked){.groups = "storage", .services = "backend"},
+    assert_selected(inv, (struct query){.groups = "storage", .services = "backend"},
                     "file-03/backend file-04/backend file-05/backend");
     inventory_free(inv);
 }
@@ -129,9 +129,9 @@ static void names_globs_ranges_and_groups_select_hosts(void **state)
 static void each_target_is_selected_once(void **state)
 {
     (void)state;
-    struct inventory *inv = load_inventory();
+    struct inventory *inv = parse_inventory();
     assert_selected(inv,
-                    (struct asked){.hosts = {"file-04", "file-*", "file-04"},
+                    (struct query){.hosts = {"file-04", "file-*", "file-04"},
                                    .groups = "storage",
                                    .services = "gitaly,gitaly"},
                     "file-04/gitaly file-03/gitaly file-05/gitaly");
@@ -142,11 +142,11 @@ static void each_target_is_selected_once(void **state)
 static void services_are_selected_by_name(void **state)
 {
     (void)state;
-    struct inventory *inv = load_inventory();
+    struct inventory *inv = parse_inventory();
     assert_selected(inv, WITH_SERVICES("gitaly", "web-1"), "web-1/gitaly");
     assert_selected(inv, WITH_SERVICES("backend,gitaly", "bare"), "bare/backend bare/gitaly");
     assert_selected(inv, WITH_PORT(8080, "file-03"), "file-03/port-8080");
-    assert_selected(inv, (struct asked){.hosts = {"web-1"}, .services = "gitaly", .port = 8080},
+    assert_selected(inv, (struct query){.hosts = {"web-1"}, .services = "gitaly", .port = 8080},
                     "web-1/gitaly web-1/port-8080");
     inventory_free(inv);
 }
@@ -154,7 +154,7 @@ static void services_are_selected_by_name(void **state)
 static void a_port_makes_a_service(void **state)
 {
     (void)state;
-    struct inventory *inv = load_inventory();
+    struct inventory *inv = parse_inventory();
     struct targets t = {0};
     assert_int_equal(run_selection(inv, &WITH_PORT(8080, "ops@db.example"), &t, NULL), 0);
     assert_string_equal(t.items[0].service->name, "port-8080");
@@ -179,11 +179,11 @@ static void a_port_makes_a_service(void **state)
 static void a_port_gets_the_given_path_and_scheme(void **state)
 {
     (void)state;
-    struct inventory *inv = load_inventory();
+    struct inventory *inv = parse_inventory();
     struct targets t = {0};
     struct err err = ERR_INIT;
-    struct asked asked = {.hosts = {"file-*"}, .port = 8443, .path = "/internal/pprof//", .https = true};
-    if (run_selection(inv, &asked, &t, &err) < 0)
+    struct query query = {.hosts = {"file-*"}, .port = 8443, .path = "/internal/pprof//", .https = true};
+    if (run_selection(inv, &query, &t, &err) < 0)
         fail_msg("%s", err.msg);
     assert_int_equal(t.n, 3);
     assert_ptr_equal(t.items[0].service, t.items[2].service);
@@ -193,19 +193,19 @@ static void a_port_gets_the_given_path_and_scheme(void **state)
     assert_true(t.items[0].service->https);
     assert_null(t.items[0].service->unix_path);
     targets_release(&t);
-    asked = (struct asked){.hosts = {"bare"}, .services = "gitaly", .port = 80, .path = "/"};
-    assert_selected(inv, asked, "bare/gitaly bare/port-80");
+    query = (struct query){.hosts = {"bare"}, .services = "gitaly", .port = 80, .path = "/"};
+    assert_selected(inv, query, "bare/gitaly bare/port-80");
     inventory_free(inv);
 }
 
 static void a_socket_makes_a_service(void **state)
 {
     (void)state;
-    struct inventory *inv = load_inventory();
+    struct inventory *inv = parse_inventory();
     struct targets t = {0};
     struct err err = ERR_INIT;
-    struct asked asked = {.hosts = {"ops@db.example"}, .unix_path = "/run/app/debug.sock", .https = true};
-    if (run_selection(inv, &asked, &t, &err) < 0)
+    struct query query = {.hosts = {"ops@db.example"}, .unix_path = "/run/app/debug.sock", .https = true};
+    if (run_selection(inv, &query, &t, &err) < 0)
         fail_msg("%s", err.msg);
     assert_string_equal(t.items[0].host->name, "db.example");
     assert_string_equal(t.items[0].service->name, "unix-debug.sock");
@@ -214,8 +214,8 @@ static void a_socket_makes_a_service(void **state)
     assert_int_equal(t.items[0].service->port, 0);
     assert_true(t.items[0].service->https);
     targets_release(&t);
-    assert_selected(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/a b\xc3\xa9*"}, "bare/unix-a-b---");
-    assert_selected(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/run/.x_-"}, "bare/unix-.x_-");
+    assert_selected(inv, (struct query){.hosts = {"bare"}, .unix_path = "/a b\xc3\xa9*"}, "bare/unix-a-b---");
+    assert_selected(inv, (struct query){.hosts = {"bare"}, .unix_path = "/run/.x_-"}, "bare/unix-.x_-");
     inventory_free(inv);
 }
 
@@ -229,7 +229,7 @@ static void names_of_adhoc_services_are_unique(void **state)
     struct inventory *inv = NULL;
     struct targets t = {0};
     assert_int_equal(inventory_parse("inv.yaml", (struct str){text, sizeof text - 1}, NULL, &inv, NULL), 0);
-    struct asked port = {.hosts = {"web"}, .services = "port-80", .port = 80};
+    struct query port = {.hosts = {"web"}, .services = "port-80", .port = 80};
     assert_added(inv, &t, port, "web/port-80 web/port-80-2");
     assert_added(inv, &t, port, "web/port-80 web/port-80-2");
     port.path = "/debug/pprof/";
@@ -238,50 +238,52 @@ static void names_of_adhoc_services_are_unique(void **state)
     assert_added(inv, &t, port, "web/port-80 web/port-80-3");
     port.https = true;
     assert_added(inv, &t, port, "web/port-80 web/port-80-4");
-    assert_added(inv, &t, (struct asked){.hosts = {"web"}, .unix_path = "/a/s"}, "web/unix-s");
-    assert_added(inv, &t, (struct asked){.hosts = {"web"}, .unix_path = "/b/s"}, "web/unix-s-3");
-    assert_added(inv, &t, (struct asked){.hosts = {"web"}, .unix_path = "/a/s"}, "web/unix-s");
+    assert_added(inv, &t, (struct query){.hosts = {"web"}, .unix_path = "/a/s"}, "web/unix-s");
+    assert_added(inv, &t, (struct query){.hosts = {"web"}, .unix_path = "/b/s"}, "web/unix-s-3");
+    assert_added(inv, &t, (struct query){.hosts = {"web"}, .unix_path = "/a/s"}, "web/unix-s");
     targets_release(&t);
     inventory_free(inv);
 }
 
-#define WHERE "add --port N; a service of the inventory has its own path and scheme"
+#define PATH_HINT "add --port N; a service of the inventory has its own path and scheme"
 
 static void invalid_adhoc_services_are_refused(void **state)
 {
     (void)state;
-    struct inventory *inv = load_inventory();
-    assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .path = "/x"},
-                             "the path of a service is given, but neither a port nor a Unix socket", WHERE);
-    assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .services = "gitaly", .path = "/x"},
-                             "the path of a service is given, but neither a port nor a Unix socket", WHERE);
-    assert_selection_refused(inv, (struct asked){.hosts = {"file-03"}, .https = true},
-                             "HTTPS is given, but neither a port nor a Unix socket", WHERE);
-    assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .port = 1, .unix_path = "/a"},
+    struct inventory *inv = parse_inventory();
+    assert_selection_refused(inv, (struct query){.hosts = {"bare"}, .path = "/x"},
+                             "the path of a service is given, but neither a port nor a Unix socket",
+                             PATH_HINT);
+    assert_selection_refused(inv, (struct query){.hosts = {"bare"}, .services = "gitaly", .path = "/x"},
+                             "the path of a service is given, but neither a port nor a Unix socket",
+                             PATH_HINT);
+    assert_selection_refused(inv, (struct query){.hosts = {"file-03"}, .https = true},
+                             "HTTPS is given, but neither a port nor a Unix socket", PATH_HINT);
+    assert_selection_refused(inv, (struct query){.hosts = {"bare"}, .port = 1, .unix_path = "/a"},
                              "a port and a Unix socket cannot be combined",
                              "a service listens on one of them");
     static const char *const bad[] = {"", "debug", "~/x"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .port = 1, .path = bad[i]},
+        assert_selection_refused(inv, (struct query){.hosts = {"bare"}, .port = 1, .path = bad[i]},
                                  "pprof's path must begin with \"/\"", "");
-        assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .unix_path = bad[i]},
+        assert_selection_refused(inv, (struct query){.hosts = {"bare"}, .unix_path = bad[i]},
                                  "unix must be an absolute path that does not end with \"/\"", "");
     }
     static const char *const no_path[] = {"/a?b", "/a#b", "/a b", "/a\r\nX: y", "/\xc3\xa9", "/a\"b"};
     for (size_t i = 0; i < sizeof no_path / sizeof *no_path; i++)
-        assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .port = 1, .path = no_path[i]},
+        assert_selection_refused(inv, (struct query){.hosts = {"bare"}, .port = 1, .path = no_path[i]},
                                  "pprof's path must be the path of a URL", "");
-    assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/run/a/"},
+    assert_selection_refused(inv, (struct query){.hosts = {"bare"}, .unix_path = "/run/a/"},
                              "unix must be an absolute path that does not end with \"/\"", "");
-    assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .unix_path = "/a\033b"},
+    assert_selection_refused(inv, (struct query){.hosts = {"bare"}, .unix_path = "/a\033b"},
                              "unix must be a path of visible characters", "");
     char longest[300] = "/";
     memset(longest + 1, 'a', sizeof longest - 2);
-    assert_selection_refused(inv, (struct asked){.hosts = {"bare"}, .unix_path = longest},
+    assert_selection_refused(inv, (struct query){.hosts = {"bare"}, .unix_path = longest},
                              "unix must be a path of at most 107 bytes", "");
     longest[107] = '\0';
     struct targets t = {0};
-    assert_int_equal(run_selection(inv, &(struct asked){.hosts = {"bare"}, .unix_path = longest}, &t, NULL),
+    assert_int_equal(run_selection(inv, &(struct query){.hosts = {"bare"}, .unix_path = longest}, &t, NULL),
                      0);
     assert_true(text_is_name(t.items[0].service->name));
     targets_release(&t);
@@ -290,7 +292,7 @@ static void invalid_adhoc_services_are_refused(void **state)
 
 static void assert_adhoc_host(const char *text, const char *name, const char *address)
 {
-    struct inventory *inv = load_inventory();
+    struct inventory *inv = parse_inventory();
     struct targets t = {0};
     struct err err = ERR_INIT;
     if (run_selection(inv, &WITH_PORT(80, text), &t, &err) < 0)
@@ -315,26 +317,26 @@ static void addresses_outside_the_inventory_are_hosts(void **state)
     assert_adhoc_host("2001:db8::7", "2001-db8--7", "2001:db8::7");
     assert_adhoc_host("ops@[2001:db8::7]", "2001-db8--7", "ops@2001:db8::7");
     assert_adhoc_host("ssh://ops@[::1]:22", "0--1", "ssh://ops@[::1]:22");
-    struct inventory *inv = load_inventory();
+    struct inventory *inv = parse_inventory();
     assert_selected(inv, WITH_PORT(80, "ops@db-[1-2]"), "db-1/port-80 db-2/port-80");
     inventory_free(inv);
 }
 
-#define FORM "it must be [user@]host or ssh://[user@]host[:port]"
+#define ADDRESS_FORM "it must be [user@]host or ssh://[user@]host[:port]"
 
 static void invalid_addresses_are_refused(void **state)
 {
     (void)state;
-    struct inventory *inv = load_inventory();
+    struct inventory *inv = parse_inventory();
     assert_selection_refused(inv, WITH_PORT(80, "-oProxyCommand=x"),
-                             "bad address \"-oProxyCommand=x\": " FORM, "");
-    assert_selection_refused(inv, WITH_PORT(80, ""), "bad address \"\": " FORM, "");
-    assert_selection_refused(inv, WITH_PORT(80, "ops@"), "bad address \"ops@\": " FORM, "");
-    assert_selection_refused(inv, WITH_PORT(80, "ops@-x"), "bad address \"ops@-x\": " FORM, "");
-    assert_selection_refused(inv, WITH_PORT(80, "a b"), "bad address \"a b\": " FORM, "");
-    assert_selection_refused(inv, WITH_PORT(80, "a/../b"), "bad address \"a/../b\": " FORM, "");
-    assert_selection_refused(inv, WITH_PORT(80, "1:2:3"), "bad address \"1:2:3\": " FORM, "");
-    assert_selection_refused(inv, WITH_PORT(80, "[::1]x"), "bad address \"[::1]x\": " FORM, "");
+                             "bad address \"-oProxyCommand=x\": " ADDRESS_FORM, "");
+    assert_selection_refused(inv, WITH_PORT(80, ""), "bad address \"\": " ADDRESS_FORM, "");
+    assert_selection_refused(inv, WITH_PORT(80, "ops@"), "bad address \"ops@\": " ADDRESS_FORM, "");
+    assert_selection_refused(inv, WITH_PORT(80, "ops@-x"), "bad address \"ops@-x\": " ADDRESS_FORM, "");
+    assert_selection_refused(inv, WITH_PORT(80, "a b"), "bad address \"a b\": " ADDRESS_FORM, "");
+    assert_selection_refused(inv, WITH_PORT(80, "a/../b"), "bad address \"a/../b\": " ADDRESS_FORM, "");
+    assert_selection_refused(inv, WITH_PORT(80, "1:2:3"), "bad address \"1:2:3\": " ADDRESS_FORM, "");
+    assert_selection_refused(inv, WITH_PORT(80, "[::1]x"), "bad address \"[::1]x\": " ADDRESS_FORM, "");
     assert_selection_refused(inv, WITH_PORT(80, "a:0"),
                              "bad address \"a:0\": a port is a number from 1 to 65535", "");
     assert_selection_refused(inv, WITH_PORT(80, "a:65536"),
@@ -345,22 +347,22 @@ static void invalid_addresses_are_refused(void **state)
                              "bad address \"$(id)@a\": the text before \"@\" is not a valid user name", "");
     assert_selection_refused(inv, WITH_PORT(80, "@a"),
                              "bad address \"@a\": the text before \"@\" is not a valid user name", "");
-    assert_selection_refused(inv, WITH_PORT(80, "\033[2J:x]"), "bad address \"?[2J:x]\": " FORM, "");
+    assert_selection_refused(inv, WITH_PORT(80, "\033[2J:x]"), "bad address \"?[2J:x]\": " ADDRESS_FORM, "");
     inventory_free(inv);
 }
 
-#define OUTSIDE "--service NAME or --port N reaches hosts outside the inventory"
+#define OUTSIDE_HINT "--service NAME or --port N reaches hosts outside the inventory"
 
 static void unknown_names_get_suggestions(void **state)
 {
     (void)state;
-    struct inventory *inv = load_inventory();
+    struct inventory *inv = parse_inventory();
     assert_selection_refused(inv, HOSTS("fiel-03"), "unknown host \"fiel-03\"",
-                             "did you mean \"file-03\", \"file-04\" or \"file-05\"? " OUTSIDE);
-    assert_selection_refused(inv, HOSTS("zzzzzzzz"), "unknown host \"zzzzzzzz\"", OUTSIDE);
-    assert_selection_refused(inv, HOSTS("web-1", "nobody@x"), "unknown host \"nobody@x\"", OUTSIDE);
+                             "did you mean \"file-03\", \"file-04\" or \"file-05\"? " OUTSIDE_HINT);
+    assert_selection_refused(inv, HOSTS("zzzzzzzz"), "unknown host \"zzzzzzzz\"", OUTSIDE_HINT);
+    assert_selection_refused(inv, HOSTS("web-1", "nobody@x"), "unknown host \"nobody@x\"", OUTSIDE_HINT);
     assert_selection_refused(inv, HOSTS("file-[05-06]"), "unknown host \"file-06\"",
-                             "did you mean \"file-03\", \"file-04\" or \"file-05\"? " OUTSIDE);
+                             "did you mean \"file-03\", \"file-04\" or \"file-05\"? " OUTSIDE_HINT);
     assert_selection_refused(inv, HOSTS("db*"), "no host matches \"db*\"", "");
     assert_selection_refused(inv, WITH_PORT(80, "db*"), "no host matches \"db*\"", "");
     assert_selection_refused(inv, HOSTS("file-[5-3]"), "bad range in \"file-[5-3]\": the range counts down",
@@ -369,22 +371,22 @@ static void unknown_names_get_suggestions(void **state)
                              "it is a group: use --group storage");
     assert_selection_refused(inv, WITH_PORT(80, "storage"), "unknown host \"storage\"",
                              "it is a group: use --group storage");
-    assert_selection_refused(inv, (struct asked){.groups = "storrage"}, "unknown group \"storrage\"",
+    assert_selection_refused(inv, (struct query){.groups = "storrage"}, "unknown group \"storrage\"",
                              "did you mean \"storage\"?");
-    assert_selection_refused(inv, (struct asked){.groups = "age"}, "unknown group \"age\"",
+    assert_selection_refused(inv, (struct query){.groups = "age"}, "unknown group \"age\"",
                              "did you mean \"storage\"?");
-    assert_selection_refused(inv, (struct asked){.groups = "file-03"}, "unknown group \"file-03\"",
+    assert_selection_refused(inv, (struct query){.groups = "file-03"}, "unknown group \"file-03\"",
                              "it is a host: use --host file-03");
-    assert_selection_refused(inv, (struct asked){.groups = "xyz"}, "unknown group \"xyz\"",
+    assert_selection_refused(inv, (struct query){.groups = "xyz"}, "unknown group \"xyz\"",
                              "`profgrab hosts --groups` lists them");
-    assert_selection_refused(inv, (struct asked){.groups = "empty"}, "group \"empty\" has no hosts", "");
+    assert_selection_refused(inv, (struct query){.groups = "empty"}, "group \"empty\" has no hosts", "");
     assert_selection_refused(inv, WITH_SERVICES("gitly", "file-03"), "unknown service \"gitly\"",
                              "did you mean \"gitaly\"?");
-    assert_selection_refused(inv, HOSTS("\033x"), "unknown host \"?x\"", OUTSIDE);
+    assert_selection_refused(inv, HOSTS("\033x"), "unknown host \"?x\"", OUTSIDE_HINT);
     assert_selection_refused(inv, HOSTS("bare"), "host \"bare\" has no services",
                              "add --service NAME or --port N");
     assert_selection_refused(
-        inv, (struct asked){.port = 80}, "no host is named",
+        inv, (struct query){.port = 80}, "no host is named",
         "add --host NAME, --group NAME or --label NAME=VALUE; `profgrab hosts` lists them");
     inventory_free(inv);
 }
@@ -393,7 +395,7 @@ static void unknown_names_get_suggestions(void **state)
 static void two_hosts_of_one_name_are_refused(void **state)
 {
     (void)state;
-    struct inventory *inv = load_inventory();
+    struct inventory *inv = parse_inventory();
     assert_selection_refused(inv, WITH_PORT(80, "a@db", "b@db"),
                              "\"a@db\" and \"b@db\" would both be named \"db\"", "");
     assert_selection_refused(inv, WITH_PORT(80, "x@web-1", "web-1"),
@@ -414,7 +416,7 @@ static void names_need_an_inventory(void **state)
                        "$XDG_CONFIG_HOME/profgrab/inventory.yaml (~/.config without that variable)";
     assert_int_equal(inventory_load(NULL, NULL, &inv, NULL), 0);
     assert_selection_refused(inv, HOSTS("file-03"), "no inventory: host \"file-03\" is unknown", hint);
-    assert_selection_refused(inv, (struct asked){.groups = "storage"},
+    assert_selection_refused(inv, (struct query){.groups = "storage"},
                              "no inventory: group \"storage\" is unknown", hint);
     assert_selection_refused(inv, WITH_SERVICES("api", "web"), "no inventory: service \"api\" is unknown",
                              hint);

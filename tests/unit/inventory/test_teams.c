@@ -29,7 +29,7 @@ static const char full[] =
     "  red: { kind: redmine, url: \"http://127.0.0.1:3000\", token_file: ~/red }\n"
     "  tickets: { kind: rt, url: \"http://[::1]\", token_command: pass rt }\n";
 
-/* The inventory has no kinds of its own. */
+/* The folder inventory knows no kinds of trackers: the caller passes them. */
 static const struct tracker_kind gitlab = {.name = "gitlab",
                                            .title = "GitLab",
                                            .project = "a project's path, GROUP/PROJECT",
@@ -135,6 +135,7 @@ static void self_and_teams_may_be_missing(void **state)
     inventory_free(inv);
 }
 
+/* Asserts the refusal of one tracker. `column` is the column within its settings, counted from 1. */
 static void assert_tracker_refused(const char *settings, size_t column, const char *message, const char *hint)
 {
     char text[700], expected[700];
@@ -146,11 +147,11 @@ static void assert_tracker_refused(const char *settings, size_t column, const ch
 static void invalid_trackers_are_refused(void **state)
 {
     (void)state;
-    const char *lacks = "it needs kind: gitlab, redmine or rt, and url: https://HOST";
+    const char *needs_hint = "it needs kind: gitlab, redmine or rt, and url: https://HOST";
     assert_inventory_refused("version: 1\ntrackers:\n  lab: {}\n",
-                             "inv.yaml:3:3: tracker \"lab\" has no \"kind\"", lacks);
+                             "inv.yaml:3:3: tracker \"lab\" has no \"kind\"", needs_hint);
     assert_inventory_refused("version: 1\ntrackers:\n  lab: { kind: rt }\n",
-                             "inv.yaml:3:3: tracker \"lab\" has no \"url\"", lacks);
+                             "inv.yaml:3:3: tracker \"lab\" has no \"url\"", needs_hint);
     assert_inventory_refused("version: 1\ntrackers:\n  lab: { kind: rt, url: https://a }\n",
                              "inv.yaml:3:3: tracker \"lab\" does not name the location of its token",
                              "add token_env, token_file or token_command");
@@ -184,17 +185,18 @@ static void a_tracker_url_is_https_to_one_host(void **state)
     }
     assert_tracker_refused("{ url: ftp://a }", 8, "url must begin with \"https://\"", "");
     assert_tracker_refused("{ url: HTTPS://a }", 8, "url must begin with \"https://\"", "");
-    static const char *const clear[] = {"http://a", "http://127.0.0.1.example", "http://localhost.example:80",
-                                        "http://[2001:db8::1]/x"};
-    for (size_t i = 0; i < sizeof clear / sizeof *clear; i++) {
+    static const char *const without_tls[] = {"http://a", "http://127.0.0.1.example",
+                                              "http://localhost.example:80", "http://[2001:db8::1]/x"};
+    for (size_t i = 0; i < sizeof without_tls / sizeof *without_tls; i++) {
         char settings[100];
-        snprintf(settings, sizeof settings, "{ url: \"%s\" }", clear[i]);
+        snprintf(settings, sizeof settings, "{ url: \"%s\" }", without_tls[i]);
         assert_tracker_refused(
             settings, 8, "url must begin with \"https://\": without TLS the token would be sent unencrypted",
             "");
     }
 }
 
+/* Asserts the refusal of one team. `column` is the column within its settings, counted from 1. */
 static void assert_team_refused(const char *settings, size_t column, const char *message, const char *hint)
 {
     char text[700], expected[700];

@@ -109,8 +109,8 @@ static void cut_lists_of_keys_are_refused(void **state)
     buf_release(&b);
 }
 
-/* Signs with an agent that answers every request with these bytes. */
-static int sign_with_answer_by(const char *algorithm, const char *p, size_t n, struct ssh_blob *ret,
+/* Signs with this algorithm. The agent answers every request with these bytes. */
+static int sign_with_answer_of(const char *algorithm, const char *p, size_t n, struct ssh_blob *ret,
                                struct err *err)
 {
     int ends[2];
@@ -133,16 +133,16 @@ static int sign_with_answer_by(const char *algorithm, const char *p, size_t n, s
 
 static int sign_with_answer(const char *p, size_t n, struct ssh_blob *ret, struct err *err)
 {
-    return sign_with_answer_by("ssh-ed25519", p, n, ret, err);
+    return sign_with_answer_of("ssh-ed25519", p, n, ret, err);
 }
 
-static int sign_with(struct agent *a, size_t key, const struct ssh_blob *data, int64_t ms,
+static int sign_with(struct agent *a, size_t key_index, const struct ssh_blob *data, int64_t timeout_ms,
                      struct ssh_blob *ret, struct err *err)
 {
-    struct agent_request request = {.key = &a->keys[key].blob,
-                                    .algorithm = a->keys[key].type,
+    struct agent_request request = {.key = &a->keys[key_index].blob,
+                                    .algorithm = a->keys[key_index].type,
                                     .data = *data,
-                                    .deadline = clock_deadline(ms)};
+                                    .deadline = clock_deadline(timeout_ms)};
     return agent_sign(a, &request, ret, err);
 }
 
@@ -154,12 +154,12 @@ static void an_agent_that_signs_with_sha1_only_is_refused(void **state)
     static const char sha2[] = "\x0e\0\0\0\x19\0\0\0\x0crsa-sha2-512\0\0\0\5right";
     struct ssh_blob signature = {0};
     struct err err = ERR_INIT;
-    assert_refused(sign_with_answer_by("rsa-sha2-512", sha1, sizeof sha1 - 1, &signature, &err), &err,
+    assert_refused(sign_with_answer_of("rsa-sha2-512", sha1, sizeof sha1 - 1, &signature, &err), &err,
                    ERR_FAILED, "the SSH agent signs with SHA-1 only");
-    assert_ok(sign_with_answer_by("rsa-sha2-512", sha2, sizeof sha2 - 1, &signature, &err), &err);
+    assert_ok(sign_with_answer_of("rsa-sha2-512", sha2, sizeof sha2 - 1, &signature, &err), &err);
     assert_memory_equal(signature.data, "right", 5);
     ssh_blob_release(&signature);
-    assert_ok(sign_with_answer_by("ssh-rsa", sha1, sizeof sha1 - 1, &signature, &err), &err);
+    assert_ok(sign_with_answer_of("ssh-rsa", sha1, sizeof sha1 - 1, &signature, &err), &err);
     ssh_blob_release(&signature);
 }
 
@@ -194,22 +194,22 @@ static void cut_signatures_are_refused(void **state)
 static struct {
     char *socket;
     pid_t pid;
-} real;
+} real_agent;
 
 static int agent_setup(void **state)
 {
     if (scratch_setup(state) < 0)
         return -1;
     struct err err = ERR_INIT;
-    real.socket = format_text("%s/agent", (char *)*state);
-    const char *argv[] = {"ssh-agent", "-D", "-a", real.socket, NULL};
-    if (proc_start(argv, (int[]){-1, -1, -1}, &real.pid, &err) < 0)
+    real_agent.socket = format_text("%s/agent", (char *)*state);
+    const char *argv[] = {"ssh-agent", "-D", "-a", real_agent.socket, NULL};
+    if (proc_start(argv, (int[]){-1, -1, -1}, &real_agent.pid, &err) < 0)
         return -1;
     /* The socket exists before the agent listens on it. */
     struct agent a;
     int rc = -1;
     for (int i = 0; i < 4000 && rc < 0; i++) {
-        rc = agent_open(real.socket, clock_deadline(20000), -1, &a, &err);
+        rc = agent_open(real_agent.socket, clock_deadline(20000), -1, &a, &err);
         if (rc < 0)
             fd_wait(-1, 0, clock_deadline(5), -1, NULL);
     }
@@ -220,8 +220,8 @@ static int agent_setup(void **state)
 
 static int agent_teardown(void **state)
 {
-    proc_end(real.pid);
-    free(real.socket);
+    proc_end(real_agent.pid);
+    free(real_agent.socket);
     return scratch_teardown(state);
 }
 
@@ -229,7 +229,7 @@ static char *add_key(const char *dir, const char *type)
 {
     char *path = format_text("%s/%s", dir, type);
     RUN_PROGRAM("ssh-keygen", "-q", "-t", type, "-N", "", "-f", path);
-    setenv("SSH_AUTH_SOCK", real.socket, 1);
+    setenv("SSH_AUTH_SOCK", real_agent.socket, 1);
     RUN_PROGRAM("ssh-add", "-q", path);
     unsetenv("SSH_AUTH_SOCK");
     return path;
@@ -239,7 +239,7 @@ static struct agent open_agent(void)
 {
     struct agent a;
     struct err err = ERR_INIT;
-    assert_ok(agent_open(real.socket, clock_deadline(20000), -1, &a, &err), &err);
+    assert_ok(agent_open(real_agent.socket, clock_deadline(20000), -1, &a, &err), &err);
     return a;
 }
 
@@ -287,7 +287,7 @@ static void a_real_agent_does_not_sign_with_a_removed_key(void **state)
     struct agent a = open_agent();
     struct err err = ERR_INIT;
     struct ssh_blob data = {(unsigned char *)(uintptr_t) "x", 1}, signature = {0};
-    setenv("SSH_AUTH_SOCK", real.socket, 1);
+    setenv("SSH_AUTH_SOCK", real_agent.socket, 1);
     RUN_PROGRAM("ssh-add", "-q", "-d", path);
     unsetenv("SSH_AUTH_SOCK");
     for (int i = 0; i < 2; i++)
@@ -412,6 +412,7 @@ static void late_answers_are_discarded(void **state)
     rogue_end(&r);
 }
 
+/* A rogue agent that sends these bytes. */
 struct reply {
     struct rogue r;
     const char *bytes;

@@ -101,8 +101,8 @@ static void only_the_passphrase_opens_a_key(void **state)
     }
 }
 
-/* OpenSSH's own format: every cipher, other numbers of rounds, a passphrase that is longer than a block of
- * the hash and not ASCII. */
+/* In OpenSSH's own format: every cipher, several numbers of rounds, and a passphrase that is longer than a
+ * block of the hash and not ASCII. */
 static void each_cipher_of_openssh_is_decrypted(void **state)
 {
     static const struct {
@@ -168,7 +168,7 @@ static void the_signature_name_determines_the_hash(void **state)
     free(path);
 }
 
-static void parse_damaged(void *ctx, const struct damaged *s)
+static void parse_damaged_key(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct privkey *k = NULL;
@@ -184,7 +184,7 @@ static void damaged_keys_are_read_or_refused_with_a_message(void **state)
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
         char *path = make_key(*state, &kinds[some[i]], "");
         struct buf b = read_bytes(path);
-        damage_everywhere(b.data, b.len, parse_damaged, NULL);
+        damage_everywhere(b.data, b.len, parse_damaged_key, NULL);
         buf_release(&b);
         free(path);
     }
@@ -192,7 +192,8 @@ static void damaged_keys_are_read_or_refused_with_a_message(void **state)
 
 /* ---- certificates ------------------------------------------------------------------------------------ */
 
-static struct ssh_blob make_certificate(const char *directory, const char *type, const char *until)
+/* Makes a certificate, asserts that certificate_read reads its members, and returns the whole. */
+static struct ssh_blob make_certificate(const char *directory, const char *type, const char *validity)
 {
     struct ssh_blob blob = {0};
     struct err err = ERR_INIT;
@@ -201,7 +202,8 @@ static struct ssh_blob make_certificate(const char *directory, const char *type,
     char *pub = format_text("%s.pub", key), *certificate = format_text("%s-cert.pub", key);
     RUN_PROGRAM("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", authority);
     RUN_PROGRAM("ssh-keygen", "-q", "-t", type, "-N", "", "-f", key);
-    RUN_PROGRAM("ssh-keygen", "-q", "-s", authority, "-I", "ann\33[31m", "-n", "ann,root", "-V", until, pub);
+    RUN_PROGRAM("ssh-keygen", "-q", "-s", authority, "-I", "ann\33[31m", "-n", "ann,root", "-V", validity,
+                pub);
     assert_ok(keyfile_read_public(certificate, &blob, &err), &err);
     struct certificate c = {0};
     assert_ok(certificate_read(certificate, &c, &err), &err);
@@ -237,7 +239,7 @@ static void certificates_are_recognized(void **state)
     assert_false(certificate_is_type(""));
 }
 
-static void certificate_damaged(void *ctx, const struct damaged *s)
+static void parse_damaged_certificate(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct certificate c = {0};
@@ -252,7 +254,7 @@ static void certificate_damaged(void *ctx, const struct damaged *s)
 static void cut_certificates_are_refused(void **state)
 {
     struct ssh_blob blob = make_certificate(*state, "ecdsa", "always:forever");
-    damage_everywhere((char *)blob.data, blob.n, certificate_damaged, NULL);
+    damage_everywhere((char *)blob.data, blob.n, parse_damaged_certificate, NULL);
     ssh_blob_release(&blob);
 }
 

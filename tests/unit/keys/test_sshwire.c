@@ -181,7 +181,7 @@ static const struct key_form keys[] = {
     {"pkcs8-secret", {"-t", "ecdsa", "-N", "secret", "-m", "PKCS8"}, "", true, true},
 };
 
-/* Inspects the key with its .pub file, which shows a hidden public key, and without. */
+/* Inspects the key with its .pub file, which always has the public key, and without this file. */
 static void inspect_with_and_without_pub_file(const char *path, const struct key_form *form)
 {
     struct keyfile with = {0}, without = {0};
@@ -249,11 +249,11 @@ static void an_invalid_public_key_file_is_ignored(void **state)
 static void a_public_key_file_is_accepted_as_ssh_does(void **state)
 {
     static const struct {
-        const char *name;   /* inspected */
-        const char *beside; /* written into key; NULL: there is no such file */
-        const char *front;  /* in front of the public key */
+        const char *name;        /* the inspected file: key, or key.pub with the public key */
+        const char *private_key; /* the text of the file key; NULL: there is no such file */
+        const char *front;       /* the text in key.pub in front of the public key */
         bool is_public;
-        const char *unusable;
+        const char *unusable; /* a part of the reason; "": usable */
     } cases[] = {{"key.pub", NULL, "", true, ""},
                  {"key.pub", "a private key", "", true, ""},
                  {"key.pub", NULL, "\n  \n# of the token\n\t ", true, ""},
@@ -270,8 +270,8 @@ static void a_public_key_file_is_accepted_as_ssh_does(void **state)
         char *text = format_text("%s%s", cases[i].front, buf_str(&line)),
              *name = file_join(*state, cases[i].name);
         unlink(path);
-        if (cases[i].beside)
-            assert_ok(file_write(path, cases[i].beside, strlen(cases[i].beside), &err), &err);
+        if (cases[i].private_key)
+            assert_ok(file_write(path, cases[i].private_key, strlen(cases[i].private_key), &err), &err);
         assert_ok(file_write(pub, text, strlen(text), &err), &err);
         assert_ok(keyfile_inspect(name, &k, &err), &err);
         assert_true(k.is_private_absent);

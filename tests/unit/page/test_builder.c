@@ -18,7 +18,7 @@
 
 #define HEAD "{\"format\":\"profgrab-bundle\",\"version\":1,"
 
-static int to_buf(void *ctx, const void *p, size_t n, struct err *err)
+static int add_bytes(void *ctx, const void *p, size_t n, struct err *err)
 {
     (void)err;
     buf_add(ctx, p, n);
@@ -30,7 +30,7 @@ static void begin_page(struct page_builder *d, const struct page_limits *limits,
 {
     struct err err = ERR_INIT;
     assert_ok(page_builder_init(d, limits, str_of(manifest),
-                                &(struct page_output){.sink = to_buf, .ctx = page}, &err),
+                                &(struct page_output){.sink = add_bytes, .ctx = page}, &err),
               &err);
 }
 
@@ -46,21 +46,21 @@ static const char *finding_text(const struct page_builder *d, const char *rule)
     for (size_t i = 0; i < d->findings.n; i++)
         if (strcmp(d->findings.items[i].rule->id, rule) == 0)
             return d->findings.items[i].text;
-    fail_msg("nothing of %s", rule);
+    fail_msg("there is no finding of the rule %s", rule);
     return NULL;
 }
 
 static void assert_has(const char *text, const char *part)
 {
     if (!strstr(text, part))
-        fail_msg("not in it: %s: %s", part, text);
+        fail_msg("\"%s\" is not in: %s", part, text);
 }
 
 static void draw_profile(struct page_builder *d, size_t i, struct profile *p)
 {
     struct err err = ERR_INIT;
     struct buf bytes = BUF_INIT(1 << 20);
-    assert_ok(profile_write(p, to_buf, &bytes, &err), &err);
+    assert_ok(profile_write(p, add_bytes, &bytes, &err), &err);
     assert_ok(page_builder_draw(d, &d->files[i], &bytes, &err), &err);
     buf_release(&bytes);
     profile_free(p);
@@ -129,7 +129,7 @@ static void snapshots_of_a_pair_are_ordered_by_time(void **state)
     }
 }
 
-/* A manifest of another program. */
+/* Another program may write such a manifest. */
 static void a_text_dump_of_a_second_snapshot_is_reported(void **state)
 {
     static const char manifest[] =
@@ -180,7 +180,7 @@ static void a_copy_leaves_out_a_file_that_kills_the_child(void **state)
         HEAD "\"name\":\"b\",\"hosts\":[{\"name\":\"h\",\"services\":[{\"name\":\"s\",\"items\":["
              "{\"kind\":\"goroutines\",\"status\":\"ok\",\"file\":\"a.txt\"},"
              "{\"kind\":\"goroutines\",\"status\":\"ok\",\"file\":\"b.txt\"}]}]}]}";
-    const struct bundle_preview coming = {
+    const struct bundle_preview preview = {
         .manifest = STR(manifest), .bytes = 1, .cancel_fd = -1, .fd = -1, .visit = visit_deadly};
     struct err err = ERR_INIT;
     FILE *spool = tmpfile();
@@ -188,7 +188,7 @@ static void a_copy_leaves_out_a_file_that_kills_the_child(void **state)
     assert_non_null(spool);
     int fd = fileno(spool);
     assert_int_equal(write(fd, "before", 6), 6);
-    assert_ok(page_build_copy(&coming, fd, &err), &err);
+    assert_ok(page_build_copy(&preview, fd, &err), &err);
     /* The bytes before the page are there, followed by one page. */
     assert_int_equal(pread(fd, text, 6, 0), 6);
     assert_string_equal(text, "before");

@@ -23,7 +23,7 @@
 
 /* ---- profiles ---------------------------------------------------------------------------------------- */
 
-static uint32_t intern_text(struct profile *p, const char *s)
+static uint32_t intern(struct profile *p, const char *s)
 {
     struct err err = ERR_INIT;
     uint32_t ret = 0;
@@ -39,8 +39,8 @@ static struct profile *new_profile(size_t n_types)
     for (size_t i = 0; i < n_types; i++) {
         char name[16];
         snprintf(name, sizeof name, "type%zu", i);
-        assert_ok(profile_add_sample_type(
-                      p, (struct profile_value_type){intern_text(p, name), intern_text(p, "count")}, &err),
+        assert_ok(profile_add_sample_type(p, (struct profile_value_type){intern(p, name), intern(p, "count")},
+                                          &err),
                   &err);
     }
     return p;
@@ -49,10 +49,8 @@ static struct profile *new_profile(size_t n_types)
 static uint32_t add_function(struct profile *p, const char *name, const char *file)
 {
     struct err err = ERR_INIT;
-    struct profile_function f = {.id = p->n_functions + 1,
-                                 .name = intern_text(p, name),
-                                 .filename = intern_text(p, file),
-                                 .start_line = 7};
+    struct profile_function f = {
+        .id = p->n_functions + 1, .name = intern(p, name), .filename = intern(p, file), .start_line = 7};
     assert_ok(profile_add_function(p, &f, &err), &err);
     return (uint32_t)p->n_functions - 1;
 }
@@ -77,22 +75,22 @@ static void add_sample(struct profile *p, const uint32_t *stack, size_t depth, c
     assert_ok(profile_add_sample(p, &(struct profile_new_sample){stack, depth, values, NULL, 0}, &err), &err);
 }
 
-/* A tree that is wide and deep, with values of any sign. */
-static struct profile *grown_profile(size_t n_samples, uint64_t seed)
+/* Makes a profile whose call tree is wide and deep, with values of any sign. */
+static struct profile *large_profile(size_t n_samples, uint64_t seed)
 {
     struct profile *p = new_profile(3);
-    uint32_t places[60];
+    uint32_t locations[60];
     for (uint32_t i = 0; i < 60; i++) {
         char name[16];
         snprintf(name, sizeof name, "main.f%u", (unsigned)i);
         uint32_t f = add_function(p, name, "/src/f.go");
-        places[i] = add_location(p, &f, 1);
+        locations[i] = add_location(p, &f, 1);
     }
     for (size_t i = 0; i < n_samples; i++) {
         uint32_t stack[12];
         size_t depth = random_below(&seed, 12);
         for (size_t k = 0; k < depth; k++)
-            stack[k] = places[random_below(&seed, 60)];
+            stack[k] = locations[random_below(&seed, 60)];
         add_sample(
             p, stack, depth,
             (const int64_t[]){1, (int64_t)random_below(&seed, 100000) - 1000, (int64_t)random_number(&seed)});
@@ -112,10 +110,10 @@ static uint64_t profile_sum(const struct profile *p, size_t type)
 
 /* Checks sums, preorder, and references within the tree. Returns the number of nodes that others were
  * folded into. */
-static size_t expect_tree(const struct profile *p, const struct flame *f, size_t most)
+static size_t assert_tree(const struct profile *p, const struct flame *f, size_t max_nodes)
 {
-    size_t smaller = 0;
-    assert_in_range(f->n_nodes, 1, most);
+    size_t n_folded = 0;
+    assert_in_range(f->n_nodes, 1, max_nodes);
     assert_int_equal(f->depth[0], 0);
     assert_true(f->function[0] == FLAME_ROOT);
     for (size_t i = 1; i < f->n_nodes; i++) {
@@ -123,7 +121,7 @@ static size_t expect_tree(const struct profile *p, const struct flame *f, size_t
         assert_true(f->depth[i] <= FLAME_MAX_DEPTH);
         assert_true(f->function[i] < f->n_functions || f->function[i] == FLAME_FOLDED);
         assert_true(f->function[i - 1] != FLAME_FOLDED || f->depth[i] <= f->depth[i - 1]);
-        smaller += f->function[i] == FLAME_FOLDED;
+        n_folded += f->function[i] == FLAME_FOLDED;
     }
     for (size_t type = 0; type < f->n_types; type++) {
         uint64_t sum = 0;
@@ -131,7 +129,7 @@ static size_t expect_tree(const struct profile *p, const struct flame *f, size_t
             sum += (uint64_t)f->self[i * f->n_types + type];
         assert_true(sum == profile_sum(p, type));
     }
-    return smaller;
+    return n_folded;
 }
 
 /* Returns a node's value of the default type, with all its callees. */
@@ -145,11 +143,11 @@ static int64_t node_weight(const struct flame *f, size_t node)
     return (int64_t)sum;
 }
 
-static struct flame *draw_flame(struct profile *p, size_t most)
+static struct flame *draw_flame(struct profile *p, size_t max_nodes)
 {
     struct err err = ERR_INIT;
     struct flame *f = NULL;
-    assert_ok(flame_new(p, most, &f, &err), &err);
+    assert_ok(flame_new(p, max_nodes, &f, &err), &err);
     return f;
 }
 
@@ -166,7 +164,7 @@ static void a_tree_has_each_path_once_with_inlined_calls(void **state)
     add_sample(p, (const uint32_t[]){alone, main_at}, 2, (const int64_t[]){4, 50});
     add_sample(p, (const uint32_t[]){nameless}, 1, (const int64_t[]){8, 1});
     struct flame *f = draw_flame(p, 100);
-    assert_int_equal(expect_tree(p, f, 100), 0);
+    assert_int_equal(assert_tree(p, f, 100), 0);
     /* root, main.main, main.in of the other file, main.out, main.in, <unknown> */
     assert_int_equal(f->n_nodes, 6);
     assert_int_equal(f->default_type, 1);
@@ -187,10 +185,10 @@ static void a_tree_has_each_path_once_with_inlined_calls(void **state)
 
 static void the_heaviest_nodes_are_first(void **state)
 {
-    struct profile *p = grown_profile(2000, 42);
+    struct profile *p = large_profile(2000, 42);
     struct flame *f = draw_flame(p, 1000000);
     (void)state;
-    assert_int_equal(expect_tree(p, f, 1000000), 0);
+    assert_int_equal(assert_tree(p, f, 1000000), 0);
     for (size_t i = 1; i < f->n_nodes; i++) {
         size_t next = i + 1;
         while (next < f->n_nodes && f->depth[next] > f->depth[i])
@@ -205,14 +203,14 @@ static void the_heaviest_nodes_are_first(void **state)
 /* Nodes are folded in one step, or in many steps while the tree grows. */
 static void folding_preserves_sums(void **state)
 {
-    static const size_t most[] = {3, 4, 10, 100, 1000, 5000};
+    static const size_t max_nodes[] = {3, 4, 10, 100, 1000, 5000};
     (void)state;
-    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
-        struct profile *p = grown_profile(5000, 7 + i);
-        struct flame *f = draw_flame(p, most[i]);
-        assert_true(expect_tree(p, f, most[i]) > 0);
+    for (size_t i = 0; i < sizeof max_nodes / sizeof *max_nodes; i++) {
+        struct profile *p = large_profile(5000, 7 + i);
+        struct flame *f = draw_flame(p, max_nodes[i]);
+        assert_true(assert_tree(p, f, max_nodes[i]) > 0);
         /* The tree has at least half as many nodes as allowed. */
-        assert_true(f->n_nodes >= most[i] / 2);
+        assert_true(f->n_nodes >= max_nodes[i] / 2);
         flame_free(f);
         profile_free(p);
     }
@@ -230,7 +228,7 @@ static void light_nodes_are_folded(void **state)
         add_sample(p, (const uint32_t[]){light_at, heavy_at}, 2, (const int64_t[]){i == 500 ? 1000 : 1});
     }
     struct flame *f = draw_flame(p, 5);
-    assert_int_equal(expect_tree(p, f, 5), 1);
+    assert_int_equal(assert_tree(p, f, 5), 1);
     assert_true(str_is(profile_str(p, f->functions[f->function[1]].name), "main.heavy"));
     assert_true(str_is(profile_str(p, f->functions[f->function[2]].name), "main.f500"));
     assert_int_equal(f->self[2], 1000);
@@ -254,7 +252,7 @@ static void stacks_too_deep_are_folded(void **state)
         add_sample(p, stack, depth, (const int64_t[]){5});
     add_sample(p, stack, 5000, (const int64_t[]){3});
     struct flame *f = draw_flame(p, 50000);
-    assert_int_equal(expect_tree(p, f, 50000), 1);
+    assert_int_equal(assert_tree(p, f, 50000), 1);
     assert_int_equal(f->depth[f->n_nodes - 1], FLAME_MAX_DEPTH);
     assert_int_equal(f->self[f->n_nodes - 1], 15);
     assert_int_equal(f->self[5000], 3);
@@ -282,7 +280,7 @@ static void many_inlined_calls_are_drawn_within_twenty_seconds(void **state)
     for (size_t i = 0; i < 1000; i++)
         add_sample(p, stack, 1 + i * 4, (const int64_t[]){1});
     struct flame *f = draw_flame(p, 50000);
-    expect_tree(p, f, 50000);
+    assert_tree(p, f, 50000);
     assert_true(clock_now() - begun < 20000);
     flame_free(f);
     profile_free(p);
@@ -295,13 +293,13 @@ static void no_samples_and_no_values_are_a_root(void **state)
     struct profile *p = new_profile(1);
     struct flame *f = draw_flame(p, 100);
     (void)state;
-    assert_int_equal(expect_tree(p, f, 1), 0);
+    assert_int_equal(assert_tree(p, f, 1), 0);
     flame_free(f);
     profile_free(p);
-    p = grown_profile(100, 3);
+    p = large_profile(100, 3);
     memset(p->values, 0, p->n_samples * p->n_sample_types * sizeof *p->values);
     f = draw_flame(p, 20);
-    expect_tree(p, f, 20);
+    assert_tree(p, f, 20);
     flame_free(f);
     profile_free(p);
 }
@@ -310,12 +308,12 @@ static void no_samples_and_no_values_are_a_root(void **state)
 
 static json_t *parse_json(const struct buf *b)
 {
-    json_error_t why;
+    json_error_t error;
     struct err err = ERR_INIT;
     assert_ok(buf_check(b, "JSON", &err), &err);
-    json_t *root = json_loadb(b->data, b->len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
+    json_t *root = json_loadb(b->data, b->len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (!root)
-        fail_msg("%s at %d: %.200s", why.text, why.position, b->data);
+        fail_msg("%s at %d: %.200s", error.text, error.position, b->data);
     return root;
 }
 
@@ -390,7 +388,7 @@ static json_t *profile_json(struct profile *p)
 }
 
 /* The page's script relies on these properties. */
-static void expect_profile(const struct profile *p, const json_t *root)
+static void assert_profile_json(const struct profile *p, const json_t *root)
 {
     const json_t *nodes = json_object_get(root, "nodes"), *functions = json_object_get(root, "functions");
     size_t n = list_length(nodes, "depth"), n_functions = list_length(functions, "name"),
@@ -425,9 +423,9 @@ static void a_profile_becomes_json(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed < 6; seed++) {
-        struct profile *p = grown_profile(3000, seed);
+        struct profile *p = large_profile(3000, seed);
         json_t *root = profile_json(p);
-        expect_profile(p, root);
+        assert_profile_json(p, root);
         json_decref(root);
         profile_free(p);
     }
@@ -451,7 +449,7 @@ static void any_name_becomes_valid_json(void **state)
         add_sample(p, &at, 1, (const int64_t[]){1});
     }
     json_t *root = profile_json(p);
-    expect_profile(p, root);
+    assert_profile_json(p, root);
     for (size_t i = 0; i < list_length(root, "strings"); i++)
         assert_true(json_string_length(json_array_get(json_object_get(root, "strings"), i)) <
                     JSONTEXT_MAX_NAME);
@@ -591,7 +589,7 @@ static void a_page_holds_its_entries_as_data(void **state)
     struct buf out = BUF_INIT(16 << 20);
     struct err err = ERR_INIT;
     struct page_writer *page = NULL;
-    struct profile *p = grown_profile(100, 1);
+    struct profile *p = large_profile(100, 1);
     (void)state;
     assert_ok(page_writer_new(add_bytes, &out, UINT64_MAX, &page, &err), &err);
     assert_ok(page_writer_add_undrawn(page, &(struct page_entry){.title = "t"}, "too <large>", &err), &err);
@@ -626,7 +624,7 @@ static void a_full_page_refuses_one_entry_and_goes_on(void **state)
     struct buf out = BUF_INIT(16 << 20);
     struct err err = ERR_INIT;
     struct page_writer *page = NULL;
-    struct profile *p = grown_profile(100, 1);
+    struct profile *p = large_profile(100, 1);
     (void)state;
     assert_ok(page_writer_new(add_bytes, &out, 1000, &page, &err), &err);
     assert_int_equal(page_writer_add_profile(page, &an_entry, p, &err), -1);
@@ -651,14 +649,14 @@ static int refuse_bytes(void *ctx, const void *p, size_t n, struct err *err)
     return 0;
 }
 
-/* For any page that does not fit, the error is the sink's. */
+/* If a page does not fit, the error is that of the sink. */
 static void a_full_disk_is_an_error(void **state)
 {
     (void)state;
     for (size_t room = 0; room < page_web.script.n + 200000; room += 5000) {
         struct err err = ERR_INIT;
         struct page_writer *page = NULL;
-        struct profile *p = grown_profile(500, 1);
+        struct profile *p = large_profile(500, 1);
         size_t left = room;
         int rc = page_writer_new(refuse_bytes, &left, UINT64_MAX, &page, &err);
         if (rc == 0)

@@ -18,7 +18,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-static uint32_t intern_text(struct profile *p, const char *s)
+static uint32_t intern(struct profile *p, const char *s)
 {
     struct err err = ERR_INIT;
     uint32_t index = 0;
@@ -32,9 +32,8 @@ static void add_location(struct profile *p, const char *const *names, uint32_t n
     struct err err = ERR_INIT;
     struct profile_line lines[4];
     for (uint32_t i = 0; i < n; i++) {
-        struct profile_function f = {.id = p->n_functions + 1,
-                                     .name = intern_text(p, names[i]),
-                                     .filename = intern_text(p, "/src/file.go")};
+        struct profile_function f = {
+            .id = p->n_functions + 1, .name = intern(p, names[i]), .filename = intern(p, "/src/file.go")};
         assert_ok(profile_add_function(p, &f, &err), &err);
         lines[i] = (struct profile_line){.function = (uint32_t)p->n_functions - 1, .line = i + 1};
     }
@@ -59,8 +58,8 @@ static struct profile *make_profile(void)
     struct err err = ERR_INIT;
     struct profile *p = profile_new(&err);
     assert_non_null(p);
-    struct profile_value_type type = {intern_text(p, "samples"), intern_text(p, "count")};
-    struct profile_mapping m = {.id = 1, .file = intern_text(p, "/lib/libc.so")};
+    struct profile_value_type type = {intern(p, "samples"), intern(p, "count")};
+    struct profile_mapping m = {.id = 1, .file = intern(p, "/lib/libc.so")};
     assert_ok(profile_add_sample_type(p, type, &err), &err);
     assert_ok(profile_add_mapping(p, &m, &err), &err);
     add_location(p, (const char *const[]){"malloc"}, 1, true);
@@ -68,11 +67,11 @@ static struct profile *make_profile(void)
     add_location(p, (const char *const[]){"main"}, 1, false);
     add_location(p, (const char *const[]){"helper(int)"}, 1, false);
     struct profile_label first[] = {
-        {.key = intern_text(p, "k"), .str = intern_text(p, "v1")},
-        {.key = intern_text(p, "size"), .is_number = true, .num = 2048, .unit = intern_text(p, "bytes")}};
+        {.key = intern(p, "k"), .str = intern(p, "v1")},
+        {.key = intern(p, "size"), .is_number = true, .num = 2048, .unit = intern(p, "bytes")}};
     struct profile_label second[] = {
-        {.key = intern_text(p, "k"), .str = intern_text(p, "v2")},
-        {.key = intern_text(p, "size"), .is_number = true, .num = 8192, .unit = intern_text(p, "bytes")}};
+        {.key = intern(p, "k"), .str = intern(p, "v2")},
+        {.key = intern(p, "size"), .is_number = true, .num = 8192, .unit = intern(p, "bytes")}};
     add_sample(p, (const uint32_t[]){0, 1, 2}, 3, first, 2);
     add_sample(p, (const uint32_t[]){3, 2}, 2, second, 2);
     add_sample(p, (const uint32_t[]){0}, 1, NULL, 0);
@@ -108,8 +107,9 @@ static void add_message(void *ctx, const char *line)
     buf_addf(b, "%s;", line);
 }
 
-/* Filters the small profile. Compares the remaining samples, or the error, and the messages. */
-static void assert_report(const struct report_settings *settings, const char *remaining, const char *messages)
+/* Filters the profile of make_profile. Asserts the remaining samples, or the error, and the messages. */
+static void assert_filtered(const struct report_settings *settings, const char *remaining,
+                            const char *messages)
 {
     struct err err = ERR_INIT;
     struct buf b = BUF_INIT(65536), printed = BUF_INIT(65536);
@@ -133,6 +133,7 @@ static void assert_report(const struct report_settings *settings, const char *re
     buf_release(&printed);
 }
 
+/* Settings, and the three samples of make_profile as print_samples prints them. */
 #define WITH(...) (&(struct report_settings){.unit = "minimum", __VA_ARGS__})
 #define A "malloc<inlined,caller<main{k}{size} "
 #define B "helper(int)<main{k}{size} "
@@ -141,83 +142,83 @@ static void assert_report(const struct report_settings *settings, const char *re
 static void samples_are_removed_by_name(void **state)
 {
     (void)state;
-    assert_report(WITH(.focus = NULL), A B C, "");
-    assert_report(WITH(.focus = "inlined"), A, "");
-    assert_report(WITH(.focus = "libc"), A C, "");
-    assert_report(WITH(.focus = "file.go"), A B C, "");
-    assert_report(WITH(.focus = "nothing"), "", "Focus expression matched no samples;");
-    assert_report(WITH(.ignore = "helper"), A C, "");
-    assert_report(WITH(.ignore = "nothing"), A B C, "Ignore expression matched no samples;");
-    assert_report(WITH(.focus = "main", .ignore = "helper"), A, "");
+    assert_filtered(WITH(.focus = NULL), A B C, "");
+    assert_filtered(WITH(.focus = "inlined"), A, "");
+    assert_filtered(WITH(.focus = "libc"), A C, "");
+    assert_filtered(WITH(.focus = "file.go"), A B C, "");
+    assert_filtered(WITH(.focus = "nothing"), "", "Focus expression matched no samples;");
+    assert_filtered(WITH(.ignore = "helper"), A C, "");
+    assert_filtered(WITH(.ignore = "nothing"), A B C, "Ignore expression matched no samples;");
+    assert_filtered(WITH(.focus = "main", .ignore = "helper"), A, "");
 }
 
 static void frames_are_removed_by_name(void **state)
 {
     (void)state;
-    assert_report(WITH(.hide = "caller"), "malloc<inlined<main{k}{size} " B C, "");
-    assert_report(WITH(.hide = "libc"), "inlined,caller<main{k}{size} " B, "");
-    assert_report(WITH(.hide = "inlined|caller"), "malloc<main{k}{size} " B C, "");
-    assert_report(WITH(.hide = "nothing"), A B C, "Hide expression matched no samples;");
-    assert_report(WITH(.show = "main|inl"), "inlined<main{k}{size} main{k}{size} ", "");
-    assert_report(WITH(.show = "nothing"), "", "Show expression matched no samples;");
-    assert_report(WITH(.show_from = "inlined"), "malloc<inlined{k}{size} ", "");
-    assert_report(WITH(.show_from = "libc"), "malloc{k}{size} malloc ", "");
-    assert_report(WITH(.show_from = "nothing"), "", "ShowFrom expression matched no samples;");
-    assert_report(WITH(.prune_from = "caller"), "caller<main{k}{size} " B C, "");
+    assert_filtered(WITH(.hide = "caller"), "malloc<inlined<main{k}{size} " B C, "");
+    assert_filtered(WITH(.hide = "libc"), "inlined,caller<main{k}{size} " B, "");
+    assert_filtered(WITH(.hide = "inlined|caller"), "malloc<main{k}{size} " B C, "");
+    assert_filtered(WITH(.hide = "nothing"), A B C, "Hide expression matched no samples;");
+    assert_filtered(WITH(.show = "main|inl"), "inlined<main{k}{size} main{k}{size} ", "");
+    assert_filtered(WITH(.show = "nothing"), "", "Show expression matched no samples;");
+    assert_filtered(WITH(.show_from = "inlined"), "malloc<inlined{k}{size} ", "");
+    assert_filtered(WITH(.show_from = "libc"), "malloc{k}{size} malloc ", "");
+    assert_filtered(WITH(.show_from = "nothing"), "", "ShowFrom expression matched no samples;");
+    assert_filtered(WITH(.prune_from = "caller"), "caller<main{k}{size} " B C, "");
     /* prune_from ignores the parameters in a name. */
-    assert_report(WITH(.prune_from = "^(helper|main)$"), "main{k}{size} " B C, "");
+    assert_filtered(WITH(.prune_from = "^(helper|main)$"), "main{k}{size} " B C, "");
 }
 
 static void samples_are_removed_by_label(void **state)
 {
     (void)state;
-    assert_report(WITH(.tagfocus = "v1"), A, "");
-    assert_report(WITH(.tagfocus = "k:v2"), B, "");
-    assert_report(WITH(.tagfocus = "k=v1,v2"), A B, "");
-    assert_report(WITH(.tagfocus = "v1,k"), A, "");
-    assert_report(WITH(.tagfocus = "other=v"), "", "TagFocus expression matched no samples;");
-    assert_report(WITH(.tagignore = "v."), C, "");
-    assert_report(WITH(.tagignore = "x"), A B C, "TagIgnore expression matched no samples;");
-    assert_report(WITH(.tagfocus = "4kb:"), B, "tagfocus:Interpreted '4kb:' as range, not regexp;");
-    assert_report(WITH(.tagfocus = "size=:4kb"), A, "tagfocus:Interpreted ':4kb' as range, not regexp;");
-    assert_report(WITH(.tagignore = "2kb"), B C, "tagignore:Interpreted '2kb' as range, not regexp;");
-    assert_report(WITH(.tagfocus = "1kb:8kb"), A B, "tagfocus:Interpreted '1kb:8kb' as range, not regexp;");
+    assert_filtered(WITH(.tagfocus = "v1"), A, "");
+    assert_filtered(WITH(.tagfocus = "k:v2"), B, "");
+    assert_filtered(WITH(.tagfocus = "k=v1,v2"), A B, "");
+    assert_filtered(WITH(.tagfocus = "v1,k"), A, "");
+    assert_filtered(WITH(.tagfocus = "other=v"), "", "TagFocus expression matched no samples;");
+    assert_filtered(WITH(.tagignore = "v."), C, "");
+    assert_filtered(WITH(.tagignore = "x"), A B C, "TagIgnore expression matched no samples;");
+    assert_filtered(WITH(.tagfocus = "4kb:"), B, "tagfocus:Interpreted '4kb:' as range, not regexp;");
+    assert_filtered(WITH(.tagfocus = "size=:4kb"), A, "tagfocus:Interpreted ':4kb' as range, not regexp;");
+    assert_filtered(WITH(.tagignore = "2kb"), B C, "tagignore:Interpreted '2kb' as range, not regexp;");
+    assert_filtered(WITH(.tagfocus = "1kb:8kb"), A B, "tagfocus:Interpreted '1kb:8kb' as range, not regexp;");
     /* Units that cannot be compared give no range. */
-    assert_report(WITH(.tagfocus = "1kb:8ms"), "", "TagFocus expression matched no samples;");
-    assert_report(WITH(.tagfocus = "99999999999999999999kb"),
-                  "failed to parse int 99999999999999999999: value out of range", "");
+    assert_filtered(WITH(.tagfocus = "1kb:8ms"), "", "TagFocus expression matched no samples;");
+    assert_filtered(WITH(.tagfocus = "99999999999999999999kb"),
+                    "failed to parse int 99999999999999999999: value out of range", "");
 }
 
 static void labels_are_removed(void **state)
 {
     (void)state;
-    assert_report(WITH(.tagshow = "siz"), "malloc<inlined,caller<main{size} helper(int)<main{size} " C, "");
-    assert_report(WITH(.taghide = "siz"), "malloc<inlined,caller<main{k} helper(int)<main{k} " C, "");
-    assert_report(WITH(.tagshow = "x", .taghide = "x"), "malloc<inlined,caller<main helper(int)<main " C,
-                  "TagShow expression matched no samples;TagHide expression matched no samples;");
+    assert_filtered(WITH(.tagshow = "siz"), "malloc<inlined,caller<main{size} helper(int)<main{size} " C, "");
+    assert_filtered(WITH(.taghide = "siz"), "malloc<inlined,caller<main{k} helper(int)<main{k} " C, "");
+    assert_filtered(WITH(.tagshow = "x", .taghide = "x"), "malloc<inlined,caller<main helper(int)<main " C,
+                    "TagShow expression matched no samples;TagHide expression matched no samples;");
 }
 
 static void labels_become_frames(void **state)
 {
     (void)state;
-    assert_report(WITH(.tagroot = "k"),
-                  "malloc<inlined,caller<main<v1{k}{size} helper(int)<main<v2{k}{size} malloc< ", "");
-    assert_report(WITH(.tagleaf = "k,size"),
-                  "2kB<v1<malloc<inlined,caller<main{k}{size} 8kB<v2<helper(int)<main{k}{size} <<malloc ",
-                  "");
-    assert_report(WITH(.tagroot = "x", .focus = "main"),
-                  "malloc<inlined,caller<main<{k}{size} helper(int)<main<{k}{size} ",
-                  "TagRoot expression matched no samples;");
+    assert_filtered(WITH(.tagroot = "k"),
+                    "malloc<inlined,caller<main<v1{k}{size} helper(int)<main<v2{k}{size} malloc< ", "");
+    assert_filtered(WITH(.tagleaf = "k,size"),
+                    "2kB<v1<malloc<inlined,caller<main{k}{size} 8kB<v2<helper(int)<main{k}{size} <<malloc ",
+                    "");
+    assert_filtered(WITH(.tagroot = "x", .focus = "main"),
+                    "malloc<inlined,caller<main<{k}{size} helper(int)<main<{k}{size} ",
+                    "TagRoot expression matched no samples;");
 }
 
 static void invalid_expressions_are_errors(void **state)
 {
     (void)state;
-    assert_report(WITH(.focus = "a("), "parsing focus regexp: error parsing regexp: missing closing ): `a(`",
-                  "");
-    assert_report(WITH(.tagfocus = "k=(?=)"),
-                  "parsing tagfocus regexp: error parsing regexp: invalid or unsupported Perl syntax: `(?=`",
-                  "");
+    assert_filtered(WITH(.focus = "a("),
+                    "parsing focus regexp: error parsing regexp: missing closing ): `a(`", "");
+    assert_filtered(
+        WITH(.tagfocus = "k=(?=)"),
+        "parsing tagfocus regexp: error parsing regexp: invalid or unsupported Perl syntax: `(?=`", "");
 }
 
 static void drop_frames_of_a_profile_applies(void **state)
@@ -237,8 +238,8 @@ static void drop_frames_of_a_profile_applies(void **state)
         struct err err = ERR_INIT;
         struct buf b = BUF_INIT(65536);
         struct profile *p = make_profile();
-        p->drop_frames = intern_text(p, cases[i].drop);
-        p->keep_frames = cases[i].keep ? intern_text(p, cases[i].keep) : 0;
+        p->drop_frames = intern(p, cases[i].drop);
+        p->keep_frames = cases[i].keep ? intern(p, cases[i].keep) : 0;
         assert_ok(report_prune(p, &err), &err);
         assert_string_equal(print_samples(p, &b), cases[i].remaining);
         profile_free(p);
@@ -254,7 +255,7 @@ static struct profile *make_profile_with_names(size_t n, const char *drop)
         snprintf(name, sizeof name, "aaaaaaaaaaaaaaaaaaaaaaaa%zu", i);
         add_location(p, (const char *const[]){name}, 1, false);
     }
-    p->drop_frames = intern_text(p, drop);
+    p->drop_frames = intern(p, drop);
     return p;
 }
 
@@ -281,7 +282,7 @@ static void paths_are_cut(void **state)
 {
     (void)state;
     static const struct {
-        const char *path, *trim, *source, *remaining;
+        const char *path, *trim_path, *source_path, *remaining;
     } cases[] = {{"/a/b/c.go", NULL, NULL, "/a/b/c.go"},
                  {"/a/b/c.go", "/a", NULL, "b/c.go"},
                  {"/a/b/c.go", "/x:/a/b/", NULL, "c.go"},
@@ -293,7 +294,8 @@ static void paths_are_cut(void **state)
                  {"/proc/self/cwd/a.cc", "/x", NULL, "a.cc"},
                  {"/a", "x:", NULL, "a"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct str remaining = source_code_trim(str_of(cases[i].path), cases[i].trim, cases[i].source);
+        struct str remaining =
+            source_code_trim(str_of(cases[i].path), cases[i].trim_path, cases[i].source_path);
         assert_int_equal(remaining.n, strlen(cases[i].remaining));
         assert_memory_equal(remaining.p, cases[i].remaining, remaining.n);
     }
@@ -311,18 +313,18 @@ static void only_regular_files_are_sources(void **state)
     assert_ok(file_write(file, "one\r\ntwo\n\nfour", 14, &err), &err);
     RUN_PROGRAM("mkfifo", fifo);
     assert_ok(source_code_new(p, dir, NULL, &s, &err), &err);
-    assert_ok(source_code_get(s, intern_text(p, "sub/../a.go"), &lines, &wrong, &err), &err);
+    assert_ok(source_code_get(s, intern(p, "sub/../a.go"), &lines, &wrong, &err), &err);
     assert_null(wrong);
     assert_int_equal(lines->n, 4);
     assert_true(str_is(lines->items[0], "one"));
     assert_true(str_is(lines->items[3], "four"));
-    assert_ok(source_code_get(s, intern_text(p, fifo), &lines, &wrong, &err), &err);
+    assert_ok(source_code_get(s, intern(p, fifo), &lines, &wrong, &err), &err);
     assert_contains(wrong, "could not find file fifo on path ");
-    assert_ok(source_code_get(s, intern_text(p, "/dev/zero"), &lines, &wrong, &err), &err);
+    assert_ok(source_code_get(s, intern(p, "/dev/zero"), &lines, &wrong, &err), &err);
     assert_string_equal(wrong, "open /dev/zero: invalid argument");
-    assert_ok(source_code_get(s, intern_text(p, "/no/such"), &lines, &wrong, &err), &err);
+    assert_ok(source_code_get(s, intern(p, "/no/such"), &lines, &wrong, &err), &err);
     assert_string_equal(wrong, "open /no/such: no such file or directory");
-    assert_ok(source_code_get(s, intern_text(p, "nowhere.go"), &lines, &wrong, &err), &err);
+    assert_ok(source_code_get(s, intern(p, "nowhere.go"), &lines, &wrong, &err), &err);
     assert_contains(wrong, "could not find file nowhere.go on path ");
     assert_int_equal(lines->n, 0);
     source_code_free(s);
@@ -331,7 +333,9 @@ static void only_regular_files_are_sources(void **state)
     free(fifo);
 }
 
-static void assert_source(const char *name, const char *source_path, const char *expected)
+/* Asserts that the file is shown as source code if `reason` is NULL. Else asserts that it is not, and that
+ * the message contains the reason. */
+static void assert_source(const char *name, const char *source_path, const char *reason)
 {
     struct err err = ERR_INIT;
     struct source_code *s = NULL;
@@ -339,12 +343,12 @@ static void assert_source(const char *name, const char *source_path, const char 
     const struct source_code_lines *lines;
     const char *wrong;
     assert_ok(source_code_new(p, source_path, NULL, &s, &err), &err);
-    assert_ok(source_code_get(s, intern_text(p, name), &lines, &wrong, &err), &err);
-    if (expected)
-        assert_contains(wrong, expected);
+    assert_ok(source_code_get(s, intern(p, name), &lines, &wrong, &err), &err);
+    if (reason)
+        assert_contains(wrong, reason);
     else
         assert_null(wrong);
-    assert_int_equal(lines->n, expected ? 0 : 1);
+    assert_int_equal(lines->n, reason ? 0 : 1);
     source_code_free(s);
     profile_free(p);
 }

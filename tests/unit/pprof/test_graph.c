@@ -13,7 +13,7 @@
 
 /* ---- profiles ---------------------------------------------------------------------------------------- */
 
-static uint32_t intern_text(struct profile *p, const char *s)
+static uint32_t intern(struct profile *p, const char *s)
 {
     struct err err = ERR_INIT;
     uint32_t ret = 0;
@@ -22,10 +22,10 @@ static uint32_t intern_text(struct profile *p, const char *s)
 }
 
 /* Returns the function of that name; adds it if there is none. */
-static uint32_t function_of(struct profile *p, const char *name)
+static uint32_t find_or_add_function(struct profile *p, const char *name)
 {
     struct err err = ERR_INIT;
-    uint32_t string = intern_text(p, name);
+    uint32_t string = intern(p, name);
     for (size_t i = 0; i < p->n_functions; i++)
         if (p->functions[i].name == string)
             return (uint32_t)i;
@@ -35,14 +35,14 @@ static uint32_t function_of(struct profile *p, const char *name)
 }
 
 /* Adds a location: "a" in the function a, or "b<a" with b inlined into a. Changes the text. */
-static uint32_t location_of(struct profile *p, char *text)
+static uint32_t add_location(struct profile *p, char *text)
 {
     struct err err = ERR_INIT;
     struct profile_line lines[8] = {0};
     struct profile_location l = {.id = p->n_locations + 1, .mapping = PROFILE_NONE};
     char *rest = NULL;
     for (char *name = strtok_r(text, "<", &rest); name; name = strtok_r(NULL, "<", &rest))
-        lines[l.n_lines++].function = function_of(p, name);
+        lines[l.n_lines++].function = find_or_add_function(p, name);
     assert_int_equal(profile_add_location(p, &l, lines, &err), 0);
     return (uint32_t)p->n_locations - 1;
 }
@@ -57,7 +57,7 @@ static void add_sample(struct profile *p, const char *stack, int64_t value,
     char *copy = strdup(stack), *rest = NULL;
     assert_non_null(copy);
     for (char *at = strtok_r(copy, " ", &rest); at; at = strtok_r(NULL, " ", &rest))
-        locations[depth++] = location_of(p, at);
+        locations[depth++] = add_location(p, at);
     assert_int_equal(
         profile_add_sample(p, &(struct profile_new_sample){locations, depth, &value, labels, n_labels}, &err),
         0);
@@ -69,7 +69,7 @@ static struct profile *new_profile(void)
     struct err err = ERR_INIT;
     struct profile *p = profile_new(&err);
     assert_non_null(p);
-    struct profile_value_type type = {intern_text(p, "cpu"), intern_text(p, "count")};
+    struct profile_value_type type = {intern(p, "cpu"), intern(p, "count")};
     assert_int_equal(profile_add_sample_type(p, type, &err), 0);
     return p;
 }
@@ -110,9 +110,9 @@ static void assert_node(const struct graph *g, const char *name, int64_t flat, i
 
 static const struct edge *edge_between(const struct graph *g, const char *from, const char *to)
 {
-    uint32_t wanted = nth_node(g, from, 0);
+    uint32_t caller = nth_node(g, from, 0);
     for (uint32_t at = g->nodes[nth_node(g, to, 0)].first_in; at != GRAPH_NONE; at = g->edges[at].next_in)
-        if (!g->edges[at].gone && g->edges[at].from == wanted)
+        if (!g->edges[at].gone && g->edges[at].from == caller)
             return &g->edges[at];
     return NULL;
 }
@@ -317,12 +317,12 @@ static void two_threads_give_the_result_of_one(void **state)
 }
 
 /* Returns 0, 1 or 2 if none, some or all of the edges into a node are inlined. Counts only edges whose weight
- * is at least `least`. */
-static int classify_inlining(const struct graph *g, size_t n, int64_t least)
+ * is at least `min_weight`. */
+static int classify_inlining(const struct graph *g, size_t n, int64_t min_weight)
 {
     bool some = false, all = true;
     for (uint32_t at = g->nodes[n].first_in; at != GRAPH_NONE; at = g->edges[at].next_in) {
-        if (measure_abs(g->edges[at].weight) < least)
+        if (measure_abs(g->edges[at].weight) < min_weight)
             continue;
         some = some || g->edges[at].inlined;
         all = all && g->edges[at].inlined;
@@ -330,19 +330,19 @@ static int classify_inlining(const struct graph *g, size_t n, int64_t least)
     return !some ? 0 : all ? 2 : 1;
 }
 
-static void assert_same_inlining(struct profile *p, unsigned threads, int64_t least)
+static void assert_same_inlining(struct profile *p, unsigned threads, int64_t min_weight)
 {
     struct graph all = make_graph(p, &(struct graph_options){.threads = threads});
     struct graph some = make_graph(
-        p, &(struct graph_options){.threads = threads, .only_inlined = true, .min_edge_weight = least});
+        p, &(struct graph_options){.threads = threads, .only_inlined = true, .min_edge_weight = min_weight});
     size_t seen[3] = {0}, dropped = graph_keep(&all, 300);
     assert_true(dropped > 0 && graph_keep(&some, 300) == dropped);
     connect_graph(&all);
     connect_graph(&some);
     assert_true(some.n_edges > 0 && some.n_edges < all.n_edges / 2);
     for (size_t i = 0; i < all.n_nodes; i++) {
-        int expected = classify_inlining(&all, i, least);
-        assert_int_equal(classify_inlining(&some, i, least), expected);
+        int expected = classify_inlining(&all, i, min_weight);
+        assert_int_equal(classify_inlining(&some, i, min_weight), expected);
         seen[expected]++;
     }
     assert_true(seen[0] > 0 && seen[1] > 0 && seen[2] > 0);
@@ -370,8 +370,8 @@ static void light_edges_are_left_out_if_only_inlining_counts(void **state)
         add_sample(p, text, i % 3 ? (int64_t)(i % 13) : -(int64_t)(i % 7), NULL, 0);
     }
     for (unsigned threads = 1; threads <= 2; threads++)
-        for (int64_t least = 0; least <= 1500; least += 100)
-            assert_same_inlining(p, threads, least);
+        for (int64_t min_weight = 0; min_weight <= 1500; min_weight += 100)
+            assert_same_inlining(p, threads, min_weight);
     profile_free(p);
 }
 
@@ -466,9 +466,9 @@ static void assert_report(struct profile *p, const struct report_settings *setti
 static struct profile *labelled_profile(void)
 {
     struct profile *p = new_profile();
-    struct profile_label user = {.key = intern_text(p, "user"), .str = intern_text(p, "\xc3\xa9mile")};
-    struct profile_label other = {.key = user.key, .str = intern_text(p, "bo\tb")};
-    struct profile_label size = {.key = intern_text(p, "bytes"), .is_number = true, .num = 2048};
+    struct profile_label user = {.key = intern(p, "user"), .str = intern(p, "\xc3\xa9mile")};
+    struct profile_label other = {.key = user.key, .str = intern(p, "bo\tb")};
+    struct profile_label size = {.key = intern(p, "bytes"), .is_number = true, .num = 2048};
     add_sample(p, "b a", 6, (struct profile_label[]){user, size}, 2);
     add_sample(p, "a", 3, &other, 1);
     add_sample(p, "a", 1, NULL, 0);

@@ -13,8 +13,8 @@
 #include "tests/unit/damage.h"
 #include "base/banned.h"
 
-/* The rows below have 1 or 0 for each of these texts: the pattern matches or not. A row with `!` has the
- * error of the pattern. */
+/* A row below has 1 for each of these texts that its pattern matches, and 0 for each other text. The row of
+ * an invalid pattern has `!` and the error instead. */
 static const char *const texts[] = {
     "",         "a",        "A",    "b",        "aa",       "ab",
     "aaa",      "a\n",      "a\nb", "\n",       "main.foo", "runtime.mallocgc",
@@ -22,7 +22,7 @@ static const char *const texts[] = {
     "_",        " \v",      "\v",   "\t",       "C",        "a.b",
     "a(b)",     "]",        "-",    "abc",      "\\",       "xx",
     "a b",      "a#b",      "{2}",  "a{,2}"};
-#define TEXTS (sizeof texts / sizeof *texts)
+#define N_TEXTS (sizeof texts / sizeof *texts)
 
 static const struct row {
     const char *pattern, *expected;
@@ -276,9 +276,9 @@ static const char *match_all_texts(struct str pattern, char dst[RESULT_SIZE])
         regex_budget_free(budget);
         return dst;
     }
-    for (size_t i = 0; i < TEXTS; i++)
+    for (size_t i = 0; i < N_TEXTS; i++)
         dst[i] = regex_matches(r, str_of(texts[i])) ? '1' : '0';
-    dst[TEXTS] = '\0';
+    dst[N_TEXTS] = '\0';
     assert_int_equal(regex_check(r, &err), 0);
     regex_free(r);
     regex_budget_free(budget);
@@ -364,7 +364,8 @@ static void without_a_budget_nothing_is_compiled(void **state)
     assert_null(r);
 }
 
-/* PCRE2 refuses this large pattern with callouts. Without them, a search is charged before it starts. */
+/* PCRE2 refuses this large pattern with callouts, so it is compiled without them. Each search then takes its
+ * share of the budget before it starts. */
 static void large_expressions_have_the_budget_too(void **state)
 {
     (void)state;
@@ -402,7 +403,7 @@ static void expressions_share_a_budget(void **state)
     struct regex_budget *budget = regex_budget_new(1000);
     struct regex *one = NULL, *other = NULL;
     char text[64];
-    size_t n = 0;
+    size_t left = 0;
     uint64_t before;
     assert_int_equal(regex_new(STR("main[.]f"), budget, &one, &err), 0);
     assert_int_equal(regex_new(STR("main[.]g"), budget, &other, &err), 0);
@@ -414,11 +415,11 @@ static void expressions_share_a_budget(void **state)
     /* In a long text each step costs more. */
     memset(text, 'm', sizeof text);
     memcpy(text, "main.f", 6);
-    before -= regex_budget_left(budget);
-    n = regex_budget_left(budget);
+    uint64_t cost = before - regex_budget_left(budget);
+    left = regex_budget_left(budget);
     assert_true(regex_matches(one, (struct str){text, sizeof text}));
-    assert_true(n - regex_budget_left(budget) > 2 * before);
-    while (n-- > 0 && regex_check(one, &err) == 0)
+    assert_true(left - regex_budget_left(budget) > 2 * cost);
+    while (left-- > 0 && regex_check(one, &err) == 0)
         regex_matches(one, STR("main.f"));
     assert_int_equal(regex_check(one, &err), -1);
     assert_non_null(strstr(err.msg, "takes too long"));
@@ -453,14 +454,14 @@ static void each_string_of_a_profile_is_matched_once(void **state)
     struct regex_budget *budget = regex_budget_new(100000000);
     struct regex *r = NULL;
     struct profile *p = profile_new(&err);
-    uint32_t yes, no, later;
+    uint32_t matching, other, later;
     assert_non_null(p);
-    assert_int_equal(profile_intern(p, "runtime.main", 12, &yes, &err), 0);
-    assert_int_equal(profile_intern(p, "other", 5, &no, &err), 0);
+    assert_int_equal(profile_intern(p, "runtime.main", 12, &matching, &err), 0);
+    assert_int_equal(profile_intern(p, "other", 5, &other, &err), 0);
     assert_int_equal(regex_new(STR("^runtime"), budget, &r, &err), 0);
     for (int i = 0; i < 2; i++) {
-        assert_true(regex_matches_string(r, p, yes));
-        assert_false(regex_matches_string(r, p, no));
+        assert_true(regex_matches_string(r, p, matching));
+        assert_false(regex_matches_string(r, p, other));
         assert_false(regex_matches_string(r, p, 0));
     }
     for (int i = 0; i < 100; i++) {

@@ -45,7 +45,7 @@ static void sample_text(struct buf *text, size_t n)
         buf_addf(text, "%zu frames of sample %zx\n", i, i * 2654435761u);
 }
 
-/* Feeds in pieces of that size and finishes. */
+/* Inflates the n bytes, which arrive in pieces of that size. */
 static int gunzip_all(const void *p, size_t n, size_t piece, struct buf *out, struct err *err)
 {
     const char *bytes = p;
@@ -167,8 +167,8 @@ static void gzip_cut_at_any_byte_is_refused(void **state)
     buf_release(&gz);
 }
 
-/* A flip may hit bits that gzip does not check (the time, the system, the padding of the last deflated
- * byte); the text is then the same. */
+/* The flipped bit may be one that gzip does not check (in the time, the system, or the padding of the last
+ * deflated byte). The text is then the same. */
 static void flipped_gzip_is_refused_or_unchanged(void **state)
 {
     (void)state;

@@ -79,7 +79,8 @@ static void short_data_is_one_member(void **state)
     assert_gzip_round_trip(GZIP_MEMBER_BYTES, 65536, 1);
 }
 
-/* More than fits at once, in pieces that end with a member, and in pieces larger than a member. */
+/* The data is longer than a member. Pieces end where a member ends, or elsewhere, or are longer than a
+ * member. */
 static void long_data_is_several_members(void **state)
 {
     (void)state;
@@ -96,10 +97,10 @@ static void one_processor_compresses_without_threads(void **state)
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    bool pays = thread_has_second_processor();
+    bool has_second = thread_has_second_processor();
     long_data_is_several_members(state);
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
-    assert_false(pays);
+    assert_false(has_second);
 }
 
 /* Accepts *ctx pieces, then fails. */
@@ -130,7 +131,7 @@ static void an_error_of_the_sink_ends_the_compression(void **state)
     free(plain);
 }
 
-/* A stream that is released in the middle. */
+/* The caller frees the writer in the middle of the data. */
 static void a_cancelled_stream_ends(void **state)
 {
     (void)state;

@@ -26,6 +26,7 @@ static void each_kind_is_found_by_its_names(void **state)
     assert_null(kind_of_endpoint(""));
 }
 
+/* Asserts the kind of profile with this sample type; NULL: none. */
 static void expect_kind(const char *sample_type, const char *kind)
 {
     const char *found = kind_of_sample_type(sample_type);

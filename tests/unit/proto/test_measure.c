@@ -11,10 +11,10 @@
 #include "proto/measure.h"
 #include "pprof/out.h"
 
-static void assert_label(int64_t value, const char *from, const char *to, const char *expected)
+static void assert_label(int64_t value, const char *from_unit, const char *to_unit, const char *expected)
 {
     char text[MEASURE_TEXT];
-    measure_label(text, value, str_of(from), str_of(to));
+    measure_label(text, value, str_of(from_unit), str_of(to_unit));
     assert_string_equal(text, expected);
 }
 
@@ -74,7 +74,7 @@ static void percentages_are_printed_like_go_tool_pprof(void **state)
     assert_percentage(1, 100000000, "1e-06%");
 }
 
-/* These two check that a value is rounded like printf rounds it. */
+/* The next two functions assert that a value is rounded as by printf. */
 static void assert_label_like_printf(int64_t value)
 {
     char text[MEASURE_TEXT], expected[MEASURE_TEXT];

@@ -38,7 +38,7 @@ static struct profile *parse_profile(const void *p, size_t n)
 
 /* ---- protobuf-c -------------------------------------------------------------------------------------- */
 
-static void same_string(const struct profile *p, uint32_t index, const pb_profile *pb, int64_t number)
+static void assert_same_string(const struct profile *p, uint32_t index, const pb_profile *pb, int64_t number)
 {
     assert_in_range(number, 0, pb->n_string_table - 1);
     struct str s = profile_str(p, index);
@@ -46,8 +46,8 @@ static void same_string(const struct profile *p, uint32_t index, const pb_profil
     assert_memory_equal(pb->string_table[number], s.p, s.n);
 }
 
-static void same_labels(const struct profile *p, const struct profile_sample *s, const pb_profile *pb,
-                        const Perftools__Profiles__Sample *x)
+static void assert_same_labels(const struct profile *p, const struct profile_sample *s, const pb_profile *pb,
+                               const Perftools__Profiles__Sample *x)
 {
     struct err err = ERR_INIT;
     struct label_order order;
@@ -56,16 +56,16 @@ static void same_labels(const struct profile *p, const struct profile_sample *s,
     assert_int_equal(label_order_init(&order, p, &err), 0);
     assert_int_equal(label_order_sort(&order, p->labels + s->label_at, s->n_labels, &labels, &err), 0);
     for (size_t i = 0; i < s->n_labels; i++) {
-        same_string(p, labels[i].key, pb, x->label[i]->key);
-        same_string(p, labels[i].str, pb, x->label[i]->str);
-        same_string(p, labels[i].unit, pb, x->label[i]->num_unit);
+        assert_same_string(p, labels[i].key, pb, x->label[i]->key);
+        assert_same_string(p, labels[i].str, pb, x->label[i]->str);
+        assert_same_string(p, labels[i].unit, pb, x->label[i]->num_unit);
         assert_int_equal(labels[i].num, x->label[i]->num);
         assert_int_equal(labels[i].is_number, x->label[i]->str == 0);
     }
     label_order_release(&order);
 }
 
-static void same_samples(const struct profile *p, const pb_profile *pb)
+static void assert_same_samples(const struct profile *p, const pb_profile *pb)
 {
     assert_int_equal(p->n_samples, pb->n_sample);
     for (size_t i = 0; i < p->n_samples; i++) {
@@ -77,11 +77,11 @@ static void same_samples(const struct profile *p, const pb_profile *pb)
         assert_int_equal(p->n_sample_types, x->n_value);
         for (size_t k = 0; k < x->n_value; k++)
             assert_int_equal(p->values[i * p->n_sample_types + k], x->value[k]);
-        same_labels(p, s, pb, x);
+        assert_same_labels(p, s, pb, x);
     }
 }
 
-static void same_locations(const struct profile *p, const pb_profile *pb)
+static void assert_same_locations(const struct profile *p, const pb_profile *pb)
 {
     assert_int_equal(p->n_locations, pb->n_location);
     for (size_t i = 0; i < p->n_locations; i++) {
@@ -101,7 +101,7 @@ static void same_locations(const struct profile *p, const pb_profile *pb)
     }
 }
 
-static void same_parts(const struct profile *p, const pb_profile *pb)
+static void assert_same_parts(const struct profile *p, const pb_profile *pb)
 {
     assert_int_equal(p->n_mappings, pb->n_mapping);
     for (size_t i = 0; i < p->n_mappings; i++) {
@@ -112,39 +112,39 @@ static void same_parts(const struct profile *p, const pb_profile *pb)
         assert_true(m->has_functions == x->has_functions && m->has_filenames == x->has_filenames);
         assert_true(m->has_line_numbers == x->has_line_numbers);
         assert_int_equal(m->has_inline_frames, x->has_inline_frames);
-        same_string(p, m->file, pb, x->filename);
-        same_string(p, m->build_id, pb, x->build_id);
+        assert_same_string(p, m->file, pb, x->filename);
+        assert_same_string(p, m->build_id, pb, x->build_id);
     }
     assert_int_equal(p->n_functions, pb->n_function);
     for (size_t i = 0; i < p->n_functions; i++) {
         const struct profile_function *f = &p->functions[i];
         const Perftools__Profiles__Function *x = pb->function[i];
         assert_true(f->id == x->id && f->start_line == x->start_line);
-        same_string(p, f->name, pb, x->name);
-        same_string(p, f->system_name, pb, x->system_name);
-        same_string(p, f->filename, pb, x->filename);
+        assert_same_string(p, f->name, pb, x->name);
+        assert_same_string(p, f->system_name, pb, x->system_name);
+        assert_same_string(p, f->filename, pb, x->filename);
     }
 }
 
-static void same_profile(const struct profile *p, const pb_profile *pb)
+static void assert_same_profile(const struct profile *p, const pb_profile *pb)
 {
     assert_int_equal(p->n_sample_types, pb->n_sample_type);
     for (size_t i = 0; i < p->n_sample_types; i++) {
-        same_string(p, p->sample_types[i].type, pb, pb->sample_type[i]->type);
-        same_string(p, p->sample_types[i].unit, pb, pb->sample_type[i]->unit);
+        assert_same_string(p, p->sample_types[i].type, pb, pb->sample_type[i]->type);
+        assert_same_string(p, p->sample_types[i].unit, pb, pb->sample_type[i]->unit);
     }
-    same_samples(p, pb);
-    same_locations(p, pb);
-    same_parts(p, pb);
+    assert_same_samples(p, pb);
+    assert_same_locations(p, pb);
+    assert_same_parts(p, pb);
     assert_int_equal(p->n_comments, pb->n_comment);
     for (size_t i = 0; i < p->n_comments; i++)
-        same_string(p, p->comments[i], pb, pb->comment[i]);
-    same_string(p, p->drop_frames, pb, pb->drop_frames);
-    same_string(p, p->keep_frames, pb, pb->keep_frames);
-    same_string(p, p->default_sample_type, pb, pb->default_sample_type);
-    same_string(p, p->doc_url, pb, pb->doc_url);
-    same_string(p, p->period_type.type, pb, pb->period_type ? pb->period_type->type : 0);
-    same_string(p, p->period_type.unit, pb, pb->period_type ? pb->period_type->unit : 0);
+        assert_same_string(p, p->comments[i], pb, pb->comment[i]);
+    assert_same_string(p, p->drop_frames, pb, pb->drop_frames);
+    assert_same_string(p, p->keep_frames, pb, pb->keep_frames);
+    assert_same_string(p, p->default_sample_type, pb, pb->default_sample_type);
+    assert_same_string(p, p->doc_url, pb, pb->doc_url);
+    assert_same_string(p, p->period_type.type, pb, pb->period_type ? pb->period_type->type : 0);
+    assert_same_string(p, p->period_type.unit, pb, pb->period_type ? pb->period_type->unit : 0);
     assert_true(p->period == pb->period && p->time_ns == pb->time_nanos);
     assert_int_equal(p->duration_ns, pb->duration_nanos);
 }
@@ -157,24 +157,22 @@ static void matches_protobuf_c(void **state)
         struct buf b = write_profile(p);
         pb_profile *pb = perftools__profiles__profile__unpack(NULL, b.len, (const uint8_t *)b.data);
         assert_non_null(pb);
-        same_profile(p, pb);
+        assert_same_profile(p, pb);
 
         /* protobuf-c packs every list, even a short one. */
-        struct buf packed = BUF_INIT((size_t)1 << 20);
         size_t n = perftools__profiles__profile__get_packed_size(pb);
         uint8_t *bytes = malloc(n + 1);
         assert_non_null(bytes);
         perftools__profiles__profile__pack(pb, bytes);
         struct profile *again = parse_profile(bytes, n);
-        same_profile(again, pb);
+        assert_same_profile(again, pb);
 
         /* A profile that was read is written unchanged. */
-        struct buf b2 = write_profile(again);
-        assert_int_equal(b.len, b2.len);
-        assert_memory_equal(b.data, b2.data, b.len);
+        struct buf rewritten = write_profile(again);
+        assert_int_equal(b.len, rewritten.len);
+        assert_memory_equal(b.data, rewritten.data, b.len);
         free(bytes);
-        buf_release(&packed);
-        buf_release(&b2);
+        buf_release(&rewritten);
         buf_release(&b);
         perftools__profiles__profile__free_unpacked(pb, NULL);
         profile_free(again);
@@ -186,7 +184,7 @@ static void matches_protobuf_c(void **state)
 
 /* Encodes a profile with one sample of main.f, whose value is 7. `order` gives the order of the parts:
  * s(amples), t(ypes), l(ocations), f(unctions), n(ames). */
-static struct buf spell_profile(const char *order)
+static struct buf encode_profile(const char *order)
 {
     static const char *const strings[] = {"", "samples", "count", "main.f", "f.go", NULL};
     struct buf b = BUF_INIT(10000);
@@ -216,7 +214,7 @@ static void fields_may_have_any_order(void **state)
     (void)state;
     static const char *const orders[] = {"tslfn", "nflst", "stlfn", "lntfs", "fsnlt"};
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
-        struct buf b = spell_profile(orders[i]), expected = spell_profile("tslfn");
+        struct buf b = encode_profile(orders[i]), expected = encode_profile("tslfn");
         struct profile *p = parse_profile(b.data, b.len);
         encode_number(&expected, 14, 0);
         struct buf again = write_profile(p);
@@ -293,12 +291,12 @@ static void equal_strings_are_one_and_empty_labels_are_dropped(void **state)
 
 /* ---- errors ------------------------------------------------------------------------------------------ */
 
-static void assert_profile_refused(struct buf *b, const char *why)
+static void assert_profile_refused(struct buf *b, const char *msg)
 {
     struct err err = ERR_INIT;
     struct profile *p = (struct profile *)8;
     assert_int_equal(profile_parse(b->len ? b->data : "", b->len, MAX_BYTES, &p, &err), -1);
-    assert_string_equal(err.msg, why);
+    assert_string_equal(err.msg, msg);
     assert_int_equal(err.kind, ERR_FAILED);
     assert_ptr_equal(p, (struct profile *)8);
     buf_clear(b);
@@ -308,7 +306,7 @@ static void invalid_profiles_are_refused(void **state)
 {
     (void)state;
     static const char *const strings[] = {"", "a", NULL}, *const no_empty[] = {"a", NULL};
-    static const char other[] = "parsing profile: unrecognized profile format";
+    static const char unrecognized[] = "parsing profile: unrecognized profile format";
     struct buf b = BUF_INIT(1000);
     assert_profile_refused(&b, "parsing profile: empty input file");
     ENCODE(&b, 2, 2, 1);
@@ -344,19 +342,20 @@ static void invalid_profiles_are_refused(void **state)
     assert_profile_refused(&b, "parsing profile: concatenated profiles detected");
     ENCODE(&b, 1, 1, 2);
     encode_strings(&b, strings);
-    assert_profile_refused(&b, other);
+    assert_profile_refused(&b, unrecognized);
     encode_strings(&b, no_empty);
-    assert_profile_refused(&b, other);
+    assert_profile_refused(&b, unrecognized);
     encode_number(&b, 4, 1);
-    assert_profile_refused(&b, other);
+    assert_profile_refused(&b, unrecognized);
     ENCODE(&b, 1, 1, 0);
-    assert_profile_refused(&b, other);
+    assert_profile_refused(&b, unrecognized);
     buf_adds(&b, "no profile at all\n");
-    assert_profile_refused(&b, other);
+    assert_profile_refused(&b, unrecognized);
     buf_release(&b);
 }
 
-/* A million samples of a million types would take 8 TB: some must lack values. */
+/* A million samples of a million types would have 8 TB of values, so the samples of a small file lack values.
+ */
 static void samples_need_a_value_for_each_type(void **state)
 {
     (void)state;
@@ -386,7 +385,7 @@ static void gzip_is_read(void **state)
 {
     (void)state;
     static const char damaged[] = "decompressing profile: the gzip data are damaged or cut short";
-    struct buf plain = spell_profile("tslfn"), gz = BUF_INIT(20000);
+    struct buf plain = encode_profile("tslfn"), gz = BUF_INIT(20000);
     add_member(&gz, plain.data, 10);
     add_member(&gz, plain.data + 10, plain.len - 10);
     struct profile *p = parse_profile(gz.data, gz.len);
@@ -398,7 +397,7 @@ static void gzip_is_read(void **state)
     gz.len -= 3;
     assert_profile_refused(&gz, damaged);
     add_member(&gz, plain.data, plain.len);
-    /* Its trailer claims 4 GB. */
+    /* The trailer claims 4 GB. */
     memset(gz.data + gz.len - 4, 0xff, 4);
     assert_profile_refused(&gz, damaged);
     buf_release(&gz);
@@ -469,12 +468,12 @@ static void more_than_1000_sample_types_are_refused(void **state)
     }
 }
 
-/* Each row is a message of a few bytes that takes at least ten times as much memory. */
+/* Each row is a message of a few bytes, which takes at least ten times as many bytes of memory. */
 static void profiles_that_need_too_much_memory_are_refused(void **state)
 {
     (void)state;
     static const struct {
-        unsigned outer; /* the message that contains them all; 0: the profile */
+        unsigned outer; /* the field of the message that contains them all; 0: the profile itself */
         const char *bytes;
         size_t n;
     } rows[] = {
@@ -531,12 +530,12 @@ static void read_damaged(void *ctx, const struct damaged *s)
 {
     struct err err = ERR_INIT;
     struct profile *p = NULL;
-    size_t *fine = ctx;
+    size_t *n_accepted = ctx;
     if (profile_parse(s->p, s->n, 1 << 20, &p, &err) < 0) {
         assert_true(err.kind == ERR_FAILED && *err.msg);
         return;
     }
-    ++*fine;
+    ++*n_accepted;
     assert_int_equal(profile_check(p, &err), 0);
     struct buf b = write_profile(p);
     buf_release(&b);
@@ -546,24 +545,24 @@ static void read_damaged(void *ctx, const struct damaged *s)
 static void damaged_profiles_are_safe(void **state)
 {
     (void)state;
-    size_t fine = 0;
+    size_t n_accepted = 0;
     for (uint64_t seed = 1; seed <= 8; seed++) {
         struct profile *p = random_profile(seed);
         struct buf b = write_profile(p), gz = BUF_INIT(20000);
-        damage_everywhere(b.data, b.len, read_damaged, &fine);
+        damage_everywhere(b.data, b.len, read_damaged, &n_accepted);
         if (seed == 1) {
             add_member(&gz, b.data, b.len);
-            damage_everywhere(gz.data, gz.len, read_damaged, &fine);
+            damage_everywhere(gz.data, gz.len, read_damaged, &n_accepted);
         }
         buf_release(&gz);
         buf_release(&b);
         profile_free(p);
     }
-    assert_true(fine > 0);
+    assert_true(n_accepted > 0);
 }
 
 /* Adds a string of this many bytes to the string table. */
-static void spell_long(struct buf *b, size_t bytes)
+static void encode_long_string(struct buf *b, size_t bytes)
 {
     char *s = malloc(bytes);
     assert_non_null(s);
@@ -572,7 +571,7 @@ static void spell_long(struct buf *b, size_t bytes)
     free(s);
 }
 
-static void spell_head(struct buf *b)
+static void encode_head(struct buf *b)
 {
     static const char *const strings[] = {"", "cpu", "count", NULL};
     encode_strings(b, strings);
@@ -580,10 +579,10 @@ static void spell_head(struct buf *b)
 }
 
 /* Many functions of one long name. */
-static void one_long_name(struct buf *b, unsigned n)
+static void encode_one_long_name(struct buf *b, unsigned n)
 {
-    spell_head(b);
-    spell_long(b, 100000);
+    encode_head(b);
+    encode_long_string(b, 100000);
     for (unsigned i = 1; i <= n; i++) {
         ENCODE(b, 5, 1, i, 2, 3);
         struct buf location = BUF_INIT(100);
@@ -595,9 +594,9 @@ static void one_long_name(struct buf *b, unsigned n)
 }
 
 /* Many samples of one location with many lines. */
-static void many_lines(struct buf *b, unsigned n)
+static void encode_many_lines(struct buf *b, unsigned n)
 {
-    spell_head(b);
+    encode_head(b);
     ENCODE(b, 5, 1, 1, 2, 1);
     struct buf location = BUF_INIT(1u << 20);
     encode_number(&location, 1, 1);
@@ -610,10 +609,10 @@ static void many_lines(struct buf *b, unsigned n)
 }
 
 /* Many labels of one long text. */
-static void one_long_label(struct buf *b, unsigned n)
+static void encode_one_long_label(struct buf *b, unsigned n)
 {
-    spell_head(b);
-    spell_long(b, 100000);
+    encode_head(b);
+    encode_long_string(b, 100000);
     ENCODE(b, 4, 1, 1);
     for (unsigned i = 0; i < n; i++) {
         struct buf sample = BUF_INIT(100);
@@ -625,10 +624,10 @@ static void one_long_label(struct buf *b, unsigned n)
     }
 }
 
-static void many_long_comments(struct buf *b, unsigned n)
+static void encode_long_comments(struct buf *b, unsigned n)
 {
-    spell_head(b);
-    spell_long(b, 100000);
+    encode_head(b);
+    encode_long_string(b, 100000);
     for (unsigned i = 0; i < n; i++)
         encode_number(b, 13, 3);
 }
@@ -637,36 +636,36 @@ static void many_long_comments(struct buf *b, unsigned n)
 static void profiles_that_repeat_too_much_text_are_refused(void **state)
 {
     static const struct {
-        void (*spell)(struct buf *b, unsigned n);
-        unsigned fine, bad;
-        const char *why;
+        void (*encode)(struct buf *b, unsigned n);
+        unsigned accepted_n, refused_n;
+        const char *msg;
     } cases[] = {
-        {one_long_name, 330, 3300,
+        {encode_one_long_name, 330, 3300,
          "parsing profile: its functions expand to 330.1 MB of text; the limit for a profile of its size is "
          "36.9 MB"},
-        {many_lines, 900, 2000,
+        {encode_many_lines, 900, 2000,
          "parsing profile: its stacks expand to 280.1 MB of text; the limit for a profile of its size is "
          "138.3 MB"},
-        {one_long_label, 330, 3300,
+        {encode_one_long_label, 330, 3300,
          "parsing profile: its labels expand to 330.0 MB of text; the limit for a profile of its size is "
          "36.9 MB"},
-        {many_long_comments, 330, 3300,
+        {encode_long_comments, 330, 3300,
          "parsing profile: its mappings and comments expand to 330.0 MB of text; the limit for a profile of "
          "its size is "
          "36.9 MB"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct buf fine = BUF_INIT(4u << 20), bad = BUF_INIT(4u << 20);
+        struct buf accepted = BUF_INIT(4u << 20), refused = BUF_INIT(4u << 20);
         struct profile *p = NULL;
         struct err err = ERR_INIT;
-        cases[i].spell(&fine, cases[i].fine);
-        profile_free(parse_profile(buf_str(&fine), fine.len));
-        cases[i].spell(&bad, cases[i].bad);
-        assert_int_equal(profile_parse(buf_str(&bad), bad.len, MAX_BYTES, &p, &err), -1);
-        assert_string_equal(err.msg, cases[i].why);
-        buf_release(&fine);
-        buf_release(&bad);
+        cases[i].encode(&accepted, cases[i].accepted_n);
+        profile_free(parse_profile(buf_str(&accepted), accepted.len));
+        cases[i].encode(&refused, cases[i].refused_n);
+        assert_int_equal(profile_parse(buf_str(&refused), refused.len, MAX_BYTES, &p, &err), -1);
+        assert_string_equal(err.msg, cases[i].msg);
+        buf_release(&accepted);
+        buf_release(&refused);
     }
 }
 

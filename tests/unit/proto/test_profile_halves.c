@@ -12,10 +12,11 @@
 #include "tests/unit/profile_make.h"
 #include "base/banned.h"
 
-enum { BLOCKS = 240, BLOCK = 1000, TALL = 70000, MAX_DEPTH = 12 };
+/* A large profile has the same block of samples many times. */
+enum { N_BLOCKS = 240, BLOCK_SAMPLES = 1000, MANY_LOCATIONS = 70000, MAX_DEPTH = 12 };
 
 /* A sample that differs from the others. */
-struct odd {
+struct odd_sample {
     size_t at; /* index of the block of samples after it; 0: none */
     const char *bytes;
     size_t n;
@@ -44,7 +45,8 @@ static void add_sample(struct buf *b, uint64_t *seed, size_t n_locations, bool g
     buf_release(&sample);
 }
 
-static struct buf large_profile(size_t n_locations, bool gaps, bool strings_first, const struct odd odd[2])
+static struct buf large_profile(size_t n_locations, bool gaps, bool strings_first,
+                                const struct odd_sample odd[2])
 {
     static const char *const strings[] = {"", "a key", NULL};
     struct buf b = BUF_INIT((size_t)64 << 20), block = BUF_INIT((size_t)1 << 20);
@@ -52,9 +54,9 @@ static struct buf large_profile(size_t n_locations, bool gaps, bool strings_firs
     ENCODE(&b, 1, 1, 1);
     if (strings_first)
         encode_strings(&b, strings);
-    for (size_t i = 0; i < BLOCK; i++)
+    for (size_t i = 0; i < BLOCK_SAMPLES; i++)
         add_sample(&block, &seed, n_locations, gaps);
-    for (size_t i = 0; i < BLOCKS; i++) {
+    for (size_t i = 0; i < N_BLOCKS; i++) {
         for (size_t k = 0; i > 0 && k < 2; k++)
             if (odd[k].at == i)
                 encode_bytes(&b, 2, odd[k].bytes, odd[k].n);
@@ -84,8 +86,9 @@ static struct buf parse_outcome(const struct buf *b)
     return ret;
 }
 
-/* Returns the outcome, and asserts that it is the same with one processor. */
-static struct buf same_outcome(const struct buf *b)
+/* Parses a profile with all processors, and asserts that one processor gives the same outcome. Returns the
+ * outcome. */
+static struct buf assert_same_outcome(const struct buf *b)
 {
     cpu_set_t all, one;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
@@ -93,23 +96,23 @@ static struct buf same_outcome(const struct buf *b)
     for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)
         if (CPU_ISSET(i, &all))
             CPU_SET(i, &one);
-    struct buf two = parse_outcome(b);
+    struct buf with_all = parse_outcome(b);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    struct buf alone = parse_outcome(b);
+    struct buf with_one = parse_outcome(b);
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
-    assert_int_equal(two.len, alone.len);
-    assert_memory_equal(two.data, alone.data, two.len);
-    buf_release(&alone);
-    return two;
+    assert_int_equal(with_all.len, with_one.len);
+    assert_memory_equal(with_all.data, with_one.data, with_all.len);
+    buf_release(&with_one);
+    return with_all;
 }
 
 static void two_halves_equal_the_whole(void **state)
 {
     (void)state;
-    const struct odd none[2] = {{0}};
+    const struct odd_sample none[2] = {{0}};
     for (int gaps = 0; gaps < 2; gaps++) {
-        struct buf b = large_profile(gaps ? TALL : 100, gaps, !gaps, none);
-        struct buf written = same_outcome(&b);
+        struct buf b = large_profile(gaps ? MANY_LOCATIONS : 100, gaps, !gaps, none);
+        struct buf written = assert_same_outcome(&b);
         assert_true(written.len > b.len / 2);
         buf_release(&written);
         buf_release(&b);
@@ -128,22 +131,22 @@ static void invalid_profiles_are_refused(void **state)
 {
     (void)state;
     static const struct {
-        struct odd odd[2];
+        struct odd_sample odd[2];
         const char *message;
     } rows[] = {
         {{{1, EMPTY}, {200, TWO_VALUES}}, "malformed profile: mismatch: sample has 0 values vs. 1 types"},
         {{{200, TWO_VALUES}}, "malformed profile: mismatch: sample has 2 values vs. 1 types"},
         {{{1, STRAY}}, "malformed profile: sample has nil location"},
-        {{{BLOCKS - 1, STRAY}}, "malformed profile: sample has nil location"},
+        {{{N_BLOCKS - 1, STRAY}}, "malformed profile: sample has nil location"},
         {{{1, STRAY}, {200, EMPTY}}, "malformed profile: mismatch: sample has 0 values vs. 1 types"},
         {{{1, EMPTY}, {200, BROKEN}}, "parsing profile: malformed profile format"},
-        {{{BLOCKS / 2 - 1, BROKEN}, {200, STRAY}}, "parsing profile: malformed profile format"},
-        {{{1, BROKEN}, {BLOCKS - 1, EMPTY}}, "parsing profile: unrecognized profile format"},
+        {{{N_BLOCKS / 2 - 1, BROKEN}, {200, STRAY}}, "parsing profile: malformed profile format"},
+        {{{1, BROKEN}, {N_BLOCKS - 1, EMPTY}}, "parsing profile: unrecognized profile format"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct buf b = large_profile(100, false, false, rows[i].odd), said = same_outcome(&b);
-        assert_string_equal(buf_str(&said), rows[i].message);
-        buf_release(&said);
+        struct buf b = large_profile(100, false, false, rows[i].odd), outcome = assert_same_outcome(&b);
+        assert_string_equal(buf_str(&outcome), rows[i].message);
+        buf_release(&outcome);
         buf_release(&b);
     }
 }

@@ -11,7 +11,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-static uint32_t intern_text(struct profile *p, const char *s)
+static uint32_t intern(struct profile *p, const char *s)
 {
     struct err err = ERR_INIT;
     uint32_t ret = 0;
@@ -22,7 +22,7 @@ static uint32_t intern_text(struct profile *p, const char *s)
 static void add_type(struct profile *p, const char *type, const char *unit)
 {
     struct err err = ERR_INIT;
-    struct profile_value_type t = {intern_text(p, type), intern_text(p, unit)};
+    struct profile_value_type t = {intern(p, type), intern(p, unit)};
     assert_ok(profile_add_sample_type(p, t, &err), &err);
 }
 
@@ -31,7 +31,7 @@ static void add_sample(struct profile *p, const char *name, uint64_t address, co
 {
     struct err err = ERR_INIT;
     uint32_t at = (uint32_t)p->n_locations;
-    struct profile_function f = {.id = p->n_functions + 1, .name = intern_text(p, name)};
+    struct profile_function f = {.id = p->n_functions + 1, .name = intern(p, name)};
     struct profile_line line = {.function = (uint32_t)p->n_functions, .line = 3};
     struct profile_location l = {
         .id = at + 1, .address = address, .n_lines = 1, .mapping = p->n_mappings ? 0 : PROFILE_NONE};
@@ -48,10 +48,11 @@ static struct profile *new_profile(void)
     assert_non_null(p);
     add_type(p, "samples", "count");
     add_type(p, "cpu", "nanoseconds");
-    p->period_type = (struct profile_value_type){intern_text(p, "cpu"), intern_text(p, "nanoseconds")};
+    p->period_type = (struct profile_value_type){intern(p, "cpu"), intern(p, "nanoseconds")};
     return p;
 }
 
+/* Merges two profiles; NULL in `b`: only one. */
 static struct profile *merge_two(struct profile *a, struct profile *b)
 {
     struct err err = ERR_INIT;
@@ -65,7 +66,7 @@ static void add_mapping(struct profile *p, uint64_t start)
 {
     struct err err = ERR_INIT;
     struct profile_mapping m = {
-        .id = 1, .start = start, .limit = start + 0x1800, .file = intern_text(p, "/bin/x")};
+        .id = 1, .start = start, .limit = start + 0x1800, .file = intern(p, "/bin/x")};
     assert_ok(profile_add_mapping(p, &m, &err), &err);
 }
 
@@ -92,16 +93,16 @@ static void equal_samples_of_two_profiles_are_added(void **state)
 
 /* Adds samples with stacks of 1 to 3 frames, and a label on every third. After the last location the stacks
  * repeat. */
-static void add_tree(struct profile *p, uint32_t places, size_t samples)
+static void add_samples(struct profile *p, uint32_t n_locations, size_t n_samples)
 {
     struct err err = ERR_INIT;
-    struct profile_label label = {.key = intern_text(p, "key")};
-    for (size_t i = 0; i < places; i++) {
+    struct profile_label label = {.key = intern(p, "key")};
+    for (size_t i = 0; i < n_locations; i++) {
         struct profile_location l = {.id = i + 1, .address = 16 * i, .mapping = PROFILE_NONE};
         assert_ok(profile_add_location(p, &l, NULL, &err), &err);
     }
-    for (size_t i = 0; i < samples; i++) {
-        uint32_t at = (uint32_t)i % places, stack[] = {at, places - 1 - at, 0};
+    for (size_t i = 0; i < n_samples; i++) {
+        uint32_t at = (uint32_t)i % n_locations, stack[] = {at, n_locations - 1 - at, 0};
         label.str = at % 2 ? label.key : 0;
         assert_ok(profile_add_sample(p,
                                      &(struct profile_new_sample){stack, 1 + at % 3, (int64_t[]){1, 10},
@@ -111,18 +112,18 @@ static void add_tree(struct profile *p, uint32_t places, size_t samples)
     }
 }
 
-/* The profiles have more locations than two bytes can number. The merged profile exceeds that number in the
- * middle of a stack. */
+/* The profiles have more locations than a number of two bytes can count. The merged profile exceeds that
+ * number in the middle of a stack. */
 static void many_locations_are_merged(void **state)
 {
     (void)state;
-    enum { PLACES = 70001 };
+    enum { N_LOCATIONS = 70001 };
     struct profile *a = new_profile(), *b = new_profile();
-    add_tree(a, PLACES, PLACES);
-    add_tree(b, PLACES, 2 * (size_t)PLACES);
+    add_samples(a, N_LOCATIONS, N_LOCATIONS);
+    add_samples(b, N_LOCATIONS, 2 * (size_t)N_LOCATIONS);
     struct profile *m = merge_two(a, b);
-    assert_int_equal(m->n_samples, PLACES);
-    assert_int_equal(m->n_locations, PLACES);
+    assert_int_equal(m->n_samples, N_LOCATIONS);
+    assert_int_equal(m->n_locations, N_LOCATIONS);
     for (size_t i = 0; i < m->n_samples; i++) {
         assert_int_equal(m->values[2 * i], 3);
         assert_int_equal(m->values[2 * i + 1], 30);
@@ -131,7 +132,7 @@ static void many_locations_are_merged(void **state)
         assert_int_equal(m->locations[profile_frame(m, &m->samples[i], 0)].address, 16 * i);
         if (i % 3)
             assert_int_equal(m->locations[profile_frame(m, &m->samples[i], 1)].address,
-                             16 * (PLACES - 1 - i));
+                             16 * (N_LOCATIONS - 1 - i));
     }
     profile_free(m);
     profile_free(a);
@@ -168,11 +169,11 @@ static void headers_of_two_profiles_are_merged(void **state)
     b->time_ns = 40;
     b->duration_ns = 8;
     b->period = 3;
-    b->default_sample_type = intern_text(b, "cpu");
-    b->doc_url = intern_text(b, "http://b");
-    assert_ok(profile_add_comment(a, intern_text(a, "one"), &err), &err);
-    assert_ok(profile_add_comment(b, intern_text(b, "two"), &err), &err);
-    assert_ok(profile_add_comment(b, intern_text(b, "one"), &err), &err);
+    b->default_sample_type = intern(b, "cpu");
+    b->doc_url = intern(b, "http://b");
+    assert_ok(profile_add_comment(a, intern(a, "one"), &err), &err);
+    assert_ok(profile_add_comment(b, intern(b, "two"), &err), &err);
+    assert_ok(profile_add_comment(b, intern(b, "one"), &err), &err);
     struct profile *p = merge_two(a, b);
     assert_true(p->time_ns == 40 && p->duration_ns == 15 && p->period == 3);
     assert_true(str_is(profile_str(p, p->default_sample_type), "cpu"));
@@ -216,11 +217,11 @@ static void incompatible_profiles_are_refused(void **state)
     struct err err = ERR_INIT;
     struct profile *a = new_profile(), *b = new_profile(), *ret = NULL, *both[] = {a, b};
     assert_refused(profile_merge(both, 0, &ret, &err), &err, ERR_FAILED, "no profiles to merge");
-    b->period_type.type = intern_text(b, "s\x1bpace");
+    b->period_type.type = intern(b, "s\x1bpace");
     assert_refused(profile_merge(both, 2, &ret, &err), &err, ERR_FAILED,
                    "incompatible period types &{cpu nanoseconds 0 0} and &{s?pace nanoseconds 0 0}");
-    b->period_type.type = intern_text(b, "cpu");
-    b->sample_types[0].unit = intern_text(b, "bytes");
+    b->period_type.type = intern(b, "cpu");
+    b->sample_types[0].unit = intern(b, "bytes");
     assert_refused(profile_normalize(a, b, &err), &err, ERR_FAILED, "incompatible sample types");
     assert_null(ret);
     profile_free(a);
@@ -236,7 +237,7 @@ static void types_that_not_all_profiles_have_are_removed(void **state)
     add_type(b, "cpu", "nanoseconds");
     add_type(b, "wall", "nanoseconds");
     add_type(b, "samples", "count");
-    b->default_sample_type = intern_text(b, "wall");
+    b->default_sample_type = intern(b, "wall");
     add_sample(b, "f", 1, (int64_t[]){1, 2, 3});
     add_sample(b, "g", 2, (int64_t[]){4, 5, 6});
     assert_ok(profile_reduce_to_common_types(both, 2, &err), &err);
@@ -245,10 +246,10 @@ static void types_that_not_all_profiles_have_are_removed(void **state)
     assert_true(str_is(profile_str(b, b->default_sample_type), "samples"));
     /* A profile without changes keeps its default. */
     assert_int_equal(a->default_sample_type, 0);
-    a->sample_types[0].type = a->sample_types[1].type = intern_text(a, "other");
+    a->sample_types[0].type = a->sample_types[1].type = intern(a, "other");
     assert_refused(profile_reduce_to_common_types(both, 2, &err), &err, ERR_FAILED,
                    "\"other\" sample type is not found in profile");
-    a->sample_types[0].type = intern_text(a, "one");
+    a->sample_types[0].type = intern(a, "one");
     assert_refused(profile_reduce_to_common_types(both, 2, &err), &err, ERR_FAILED,
                    "profiles have empty common sample type list");
     profile_free(a);
@@ -293,11 +294,11 @@ static void a_label_replaces_those_of_its_key(void **state)
     (void)state;
     struct err err = ERR_INIT;
     struct profile *p = new_profile();
-    uint32_t k = intern_text(p, "k");
-    const struct profile_label labels[] = {{.key = k, .str = intern_text(p, "old")},
+    uint32_t k = intern(p, "k");
+    const struct profile_label labels[] = {{.key = k, .str = intern(p, "old")},
                                            {.key = k, .is_number = true, .num = 5},
-                                           {.key = k, .str = intern_text(p, "older")},
-                                           {.key = intern_text(p, "l"), .str = k}};
+                                           {.key = k, .str = intern(p, "older")},
+                                           {.key = intern(p, "l"), .str = k}};
     add_sample(p, "f", 1, (int64_t[]){1, 1});
     assert_ok(profile_add_sample(
                   p, &(struct profile_new_sample){(uint32_t[]){0}, 1, (int64_t[]){1, 1}, labels, 4}, &err),
@@ -317,8 +318,8 @@ static void units_are_converted_to_the_finest(void **state)
     (void)state;
     struct err err = ERR_INIT;
     struct profile *a = new_profile(), *b = new_profile(), *ret = NULL;
-    a->sample_types[1].unit = intern_text(a, "milliseconds");
-    a->period_type.unit = intern_text(a, "milliseconds");
+    a->sample_types[1].unit = intern(a, "milliseconds");
+    a->period_type.unit = intern(a, "milliseconds");
     a->period = 10;
     add_sample(a, "f", 1, (int64_t[]){1, 2});
     add_sample(b, "f", 1, (int64_t[]){1, 3000001});
@@ -331,7 +332,7 @@ static void units_are_converted_to_the_finest(void **state)
     assert_ok(report_combine(&ret, 1, &same, &err), &err);
     assert_ptr_equal(ret, same);
     b = new_profile();
-    b->sample_types[1].unit = intern_text(b, "bytes");
+    b->sample_types[1].unit = intern(b, "bytes");
     assert_refused(report_combine((struct profile *[]){ret, b}, 2, &same, &err), &err, ERR_FAILED,
                    "sample types: incompatible types: {cpu nanoseconds 0 0} {cpu bytes 0 0}");
 }

@@ -28,11 +28,11 @@ static void assert_string_is(const struct profile *p, uint32_t string, const cha
         fail_msg("\"%.*s\" instead of \"%s\"", (int)s.n, s.p, text);
 }
 
-static void assert_text_refused(const char *text, const char *why)
+static void assert_text_refused(const char *text, const char *msg)
 {
     struct err err = ERR_INIT;
     struct profile *p = NULL;
-    assert_refused(profile_parse(text, strlen(text), 1 << 20, &p, &err), &err, ERR_FAILED, why);
+    assert_refused(profile_parse(text, strlen(text), 1 << 20, &p, &err), &err, ERR_FAILED, msg);
 }
 
 static const char goroutines[] = "goroutine profile: total 7\n"
@@ -149,7 +149,8 @@ static void legacy_thread_stacks_are_read(void **state)
     profile_free(p);
 }
 
-/* Compares each location with each mapping, as google/pprof does. */
+/* Returns the number of the mapping of an address. Compares the address with each mapping, as google/pprof
+ * does. May extend a mapping or add one. */
 static uint64_t expected_mapping(struct profile_mapping *maps, size_t *n, uint64_t address)
 {
     for (size_t i = 0; i < *n; i++)
@@ -201,17 +202,17 @@ static void overlapping_mappings_are_read(void **state)
 static void invalid_texts_are_refused(void **state)
 {
     (void)state;
-    static const char other[] = "parsing profile: unrecognized profile format";
-    assert_text_refused("anything\n", other);
+    static const char unrecognized[] = "parsing profile: unrecognized profile format";
+    assert_text_refused("anything\n", unrecognized);
     assert_text_refused("heap profile: 1: 2 [1: 2] @ heap/x\nno\n",
                         "parsing profile: unexpected number of sample values: got 0, want 6");
     assert_text_refused("heap profile: 1: 2 [1: 2] @ heap/1\n0: 1 [0: 0] @ 0x1\n",
                         "parsing profile: inuse count was 0 but inuse bytes was 1");
-    assert_text_refused("heap profile: 1: 2 [1: 2] @ heap_v9/1\n", other);
+    assert_text_refused("heap profile: 1: 2 [1: 2] @ heap_v9/1\n", unrecognized);
     assert_text_refused("x profile: total 1\n1 @\n", "parsing profile: malformed profile format");
     assert_text_refused("x profile: total 1\n1 @ 0x12345678901234567\n",
                         "parsing profile: malformed profile format");
-    assert_text_refused("--- mutex:\nformat=java\n", other);
+    assert_text_refused("--- mutex:\nformat=java\n", unrecognized);
     assert_text_refused(
         "--- mutex:\n1 2 @ 0x12345678901234567\n",
         "parsing profile: malformed sample: 1 2 @ 0x12345678901234567: failed to parse as hex 64-bit "
@@ -244,12 +245,12 @@ static void read_damaged(void *ctx, const struct damaged *s)
 {
     struct err err = ERR_INIT;
     struct profile *p = NULL;
-    size_t *fine = ctx;
+    size_t *n_accepted = ctx;
     if (profile_parse(s->p, s->n, 1 << 20, &p, &err) < 0) {
         assert_true(err.kind == ERR_FAILED && *err.msg);
         return;
     }
-    ++*fine;
+    ++*n_accepted;
     assert_int_equal(profile_check(p, &err), 0);
     profile_free(p);
 }
@@ -259,9 +260,9 @@ static void damaged_texts_are_safe(void **state)
     (void)state;
     static const char *const texts[] = {goroutines, heap, mutex, threads};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        size_t fine = 0;
-        damage_everywhere(texts[i], strlen(texts[i]), read_damaged, &fine);
-        assert_true(fine > 10);
+        size_t n_accepted = 0;
+        damage_everywhere(texts[i], strlen(texts[i]), read_damaged, &n_accepted);
+        assert_true(n_accepted > 10);
     }
 }
 

@@ -89,7 +89,7 @@ static void *new_messages(struct arena *a, size_t n, size_t size, void (*init)(v
     }
     return items;
 }
-#define MANY(arena, n, name) new_messages(arena, n, sizeof(pb_##name), init_##name)
+#define NEW_MESSAGES(arena, n, name) new_messages(arena, n, sizeof(pb_##name), init_##name)
 #define INIT(name, init)                                                                                     \
     static void init_##name(void *p)                                                                         \
     {                                                                                                        \
@@ -122,7 +122,7 @@ static void fill_samples(struct arena *a, pb_profile *p)
         for (size_t k = 0; k < s->n_value; k++)
             s->value[k] = (int64_t)any_number(a);
         s->n_label = random_below(a, 3);
-        s->label = MANY(a, s->n_label, label);
+        s->label = NEW_MESSAGES(a, s->n_label, label);
         for (size_t k = 0; k < s->n_label; k++) {
             s->label[k]->key = any_index(a, p);
             s->label[k]->str = any_index(a, p);
@@ -139,7 +139,7 @@ static void fill_locations(struct arena *a, pb_profile *p)
         l->address = any_number(a);
         l->is_folded = (int)random_below(a, 2);
         l->n_line = random_below(a, 4);
-        l->line = MANY(a, l->n_line, line);
+        l->line = NEW_MESSAGES(a, l->n_line, line);
         for (size_t k = 0; k < l->n_line; k++) {
             l->line[k]->function_id = any_number(a);
             l->line[k]->line = (int64_t)any_number(a);
@@ -169,21 +169,21 @@ static pb_profile *any_profile(struct arena *a, size_t size)
         p->string_table[i] = any_string(a);
     p->n_sample_type =
         random_below(a, 8) ? 1 + random_below(a, 4) : 1 + random_below(a, PROFILE_MAX_SAMPLE_TYPES);
-    p->sample_type = MANY(a, p->n_sample_type, value_type);
+    p->sample_type = NEW_MESSAGES(a, p->n_sample_type, value_type);
     for (size_t i = 0; i < p->n_sample_type; i++) {
         p->sample_type[i]->type = any_index(a, p);
         p->sample_type[i]->unit = any_index(a, p);
     }
-    p->period_type = *(pb_value_type **)MANY(a, 1, value_type);
+    p->period_type = *(pb_value_type **)NEW_MESSAGES(a, 1, value_type);
     p->period_type->unit = any_index(a, p);
     p->n_sample = random_below(a, size);
-    p->sample = MANY(a, p->n_sample, sample);
+    p->sample = NEW_MESSAGES(a, p->n_sample, sample);
     p->n_location = random_below(a, size);
-    p->location = MANY(a, p->n_location, location);
+    p->location = NEW_MESSAGES(a, p->n_location, location);
     p->n_function = random_below(a, size);
-    p->function = MANY(a, p->n_function, function);
+    p->function = NEW_MESSAGES(a, p->n_function, function);
     p->n_mapping = random_below(a, 4);
-    p->mapping = MANY(a, p->n_mapping, mapping);
+    p->mapping = NEW_MESSAGES(a, p->n_mapping, mapping);
     fill_samples(a, p);
     fill_locations(a, p);
     p->time_nanos = (int64_t)any_number(a);
@@ -241,7 +241,8 @@ static void pack_profile(struct buf *b, const pb_profile *p)
     assert_int_equal(buf_check(b, "the test's profile", NULL), 0);
 }
 
-enum { UNPACKED = 1, STRINGS_FIRST = 2, TYPES_LAST = 4, UNKNOWN_FIELDS = 8, SPELLINGS = 16 };
+/* Flags of an encoding. */
+enum { UNPACKED = 1, STRINGS_FIRST = 2, TYPES_LAST = 4, UNKNOWN_FIELDS = 8, N_ENCODINGS = 16 };
 
 /* Adds fields that no profile has, of every wire type except groups. */
 static void put_unknown_fields(struct buf *b)
@@ -253,7 +254,7 @@ static void put_unknown_fields(struct buf *b)
     buf_add(b, "\x9d\x01\xff\xff\xff\xff", 6);                  /* 19, four bytes */
 }
 
-static void put_sample(struct buf *b, const pb_sample *s, unsigned spelling)
+static void put_sample(struct buf *b, const pb_sample *s, unsigned encoding)
 {
     struct buf sample = BUF_INIT(1 << 20);
     for (size_t i = 0; i < s->n_label; i++)
@@ -261,13 +262,13 @@ static void put_sample(struct buf *b, const pb_sample *s, unsigned spelling)
     for (size_t i = 0; i < s->n_value; i++) {
         struct buf value = BUF_INIT(16);
         put_varint(&value, (uint64_t)s->value[i]);
-        if (spelling & UNPACKED && i % 2 == 0)
+        if (encoding & UNPACKED && i % 2 == 0)
             put_number(&sample, 2, (uint64_t)s->value[i]);
         else
             put_bytes(&sample, 2, buf_str(&value), value.len);
         buf_release(&value);
     }
-    if (spelling & UNKNOWN_FIELDS)
+    if (encoding & UNKNOWN_FIELDS)
         put_unknown_fields(&sample);
     for (size_t i = 0; i < s->n_location_id; i++)
         put_number(&sample, 1, s->location_id[i]);
@@ -287,18 +288,18 @@ static void put_types(struct buf *b, const pb_profile *p)
         put_message(b, 1, p->sample_type[i]);
 }
 
-static void spell_profile(struct buf *b, const pb_profile *p, unsigned spelling)
+static void encode_profile(struct buf *b, const pb_profile *p, unsigned encoding)
 {
-    if (spelling & STRINGS_FIRST)
+    if (encoding & STRINGS_FIRST)
         put_strings(b, p);
-    if (!(spelling & TYPES_LAST))
+    if (!(encoding & TYPES_LAST))
         put_types(b, p);
     put_number(b, 9, (uint64_t)p->time_nanos + 1); /* the last one counts */
     put_number(b, 9, (uint64_t)p->time_nanos);
     put_number(b, 10, (uint64_t)p->duration_nanos);
     for (size_t i = 0; i < p->n_sample; i++)
-        put_sample(b, p->sample[i], spelling);
-    if (spelling & UNKNOWN_FIELDS)
+        put_sample(b, p->sample[i], encoding);
+    if (encoding & UNKNOWN_FIELDS)
         put_unknown_fields(b);
     for (size_t i = 0; i < p->n_mapping; i++)
         put_message(b, 3, p->mapping[i]);
@@ -309,16 +310,17 @@ static void spell_profile(struct buf *b, const pb_profile *p, unsigned spelling)
     for (size_t i = 0; i < p->n_comment; i++)
         put_number(b, 13, (uint64_t)p->comment[i]);
     put_number(b, 12, (uint64_t)p->period);
-    if (!(spelling & STRINGS_FIRST))
+    if (!(encoding & STRINGS_FIRST))
         put_strings(b, p);
-    if (spelling & TYPES_LAST)
+    if (encoding & TYPES_LAST)
         put_types(b, p);
 }
 
 /* ---- expectations ------------------------------------------------------------------------------------ */
 
-/* Feeds in pieces of 1 to `most` bytes and finishes. */
-static int scan_in_pieces(const void *p, size_t n, size_t most, struct profile_summary *ret, struct err *err)
+/* Scans n bytes in random pieces of 1 to max_piece bytes; SIZE_MAX: in one piece. */
+static int scan_in_pieces(const void *p, size_t n, size_t max_piece, struct profile_summary *ret,
+                          struct err *err)
 {
     static uint64_t const seed = 88172645463325252u;
     struct arena dice = {.seed = seed + n};
@@ -327,8 +329,8 @@ static int scan_in_pieces(const void *p, size_t n, size_t most, struct profile_s
     struct profile_scan *s = profile_scan_new(err);
     assert_non_null(s);
     for (size_t i = 0; i < n && !rc;) {
-        size_t piece = most == 1 ? 1 : 1 + random_below(&dice, most);
-        if (piece > n - i || most == SIZE_MAX)
+        size_t piece = max_piece == 1 ? 1 : 1 + random_below(&dice, max_piece);
+        if (piece > n - i || max_piece == SIZE_MAX)
             piece = n - i;
         /* A copy, so that a sanitizer reports reading beyond the piece. */
         char *copy = malloc(piece);
@@ -355,10 +357,10 @@ static int64_t saturated_sum(int64_t a, int64_t b)
 
 static void expect_name(const pb_profile *p, int64_t index, const char *name, size_t cap)
 {
-    char want[128];
+    char expected[128];
     assert_in_range(index, 0, p->n_string_table - 1);
-    text_printable(want, cap, p->string_table[index], strnlen(p->string_table[index], 127));
-    assert_string_equal(name, want);
+    text_printable(expected, cap, p->string_table[index], strnlen(p->string_table[index], 127));
+    assert_string_equal(name, expected);
 }
 
 static void expect_names(const pb_profile *p, const struct profile_summary *sum)
@@ -405,12 +407,13 @@ static void expect_numbers(const pb_profile *p, const struct profile_summary *su
     }
 }
 
-/* If the scanner accepts these bytes, protobuf-c must accept them with the same content. */
-static bool expect_agreement(const void *bytes, size_t n, size_t most)
+/* Returns whether the scanner accepts these bytes. If it does, protobuf-c must accept them with the same
+ * content. */
+static bool expect_agreement(const void *bytes, size_t n, size_t max_piece)
 {
     struct profile_summary sum = {0};
     struct err err = ERR_INIT;
-    if (scan_in_pieces(bytes, n, most, &sum, &err)) {
+    if (scan_in_pieces(bytes, n, max_piece, &sum, &err)) {
         assert_int_equal(err.kind, ERR_FAILED);
         assert_true(err.msg[0]);
         assert_int_equal(sum.n_types, 0); /* untouched */
@@ -425,13 +428,13 @@ static bool expect_agreement(const void *bytes, size_t n, size_t most)
 
 static void expect_good(const struct buf *b)
 {
-    static const size_t most[] = {1, 3, 20, 5000, SIZE_MAX};
+    static const size_t max_piece[] = {1, 3, 20, 5000, SIZE_MAX};
     pb_profile *p = perftools__profiles__profile__unpack(NULL, b->len, (const uint8_t *)b->data);
     assert_non_null(p);
-    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+    for (size_t i = 0; i < sizeof max_piece / sizeof *max_piece; i++) {
         struct profile_summary sum = {0};
         struct err err = ERR_INIT;
-        if (scan_in_pieces(b->data, b->len, most[i], &sum, &err))
+        if (scan_in_pieces(b->data, b->len, max_piece[i], &sum, &err))
             fail_msg("%s", err.msg);
         expect_numbers(p, &sum);
         expect_names(p, &sum);
@@ -441,11 +444,11 @@ static void expect_good(const struct buf *b)
 
 static void expect_bad(const struct buf *b, const char *msg)
 {
-    static const size_t most[] = {1, 3, SIZE_MAX};
-    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+    static const size_t max_piece[] = {1, 3, SIZE_MAX};
+    for (size_t i = 0; i < sizeof max_piece / sizeof *max_piece; i++) {
         struct profile_summary sum = {0};
         struct err err = ERR_INIT;
-        assert_int_equal(scan_in_pieces(b->data, b->len, most[i], &sum, &err), -1);
+        assert_int_equal(scan_in_pieces(b->data, b->len, max_piece[i], &sum, &err), -1);
         assert_string_equal(err.msg, msg);
         assert_int_equal(err.kind, ERR_FAILED);
     }
@@ -464,7 +467,7 @@ static void random_profiles_give_the_result_of_protobuf_c(void **state)
         pack_profile(&b, p);
         expect_good(&b);
         buf_clear(&b);
-        spell_profile(&b, p, seed % SPELLINGS);
+        encode_profile(&b, p, seed % N_ENCODINGS);
         expect_good(&b);
         buf_release(&b);
         free(a.data);
@@ -472,7 +475,7 @@ static void random_profiles_give_the_result_of_protobuf_c(void **state)
 }
 
 /* A profile with every field, small enough to be damaged everywhere. */
-static void small_profile(struct buf *b, unsigned spelling)
+static void small_profile(struct buf *b, unsigned encoding)
 {
     struct arena a;
     uint64_t seed = 1;
@@ -484,8 +487,8 @@ static void small_profile(struct buf *b, unsigned spelling)
             p->n_comment > 1 && p->n_string_table > 6 && p->n_sample_type == 2)
             break;
     }
-    if (spelling)
-        spell_profile(b, p, spelling);
+    if (encoding)
+        encode_profile(b, p, encoding);
     else
         pack_profile(b, p);
     free(a.data);
@@ -494,9 +497,9 @@ static void small_profile(struct buf *b, unsigned spelling)
 static void cut_profiles_give_the_result_of_protobuf_c(void **state)
 {
     (void)state;
-    for (unsigned spelling = 0; spelling < SPELLINGS; spelling++) {
+    for (unsigned encoding = 0; encoding < N_ENCODINGS; encoding++) {
         struct buf b = BUF_INIT(1 << 20);
-        small_profile(&b, spelling);
+        small_profile(&b, encoding);
         expect_good(&b);
         for (size_t n = 0; n < b.len; n++)
             expect_agreement(b.data, n, 50);
@@ -508,9 +511,9 @@ static void flipped_profiles_give_the_result_of_protobuf_c(void **state)
 {
     (void)state;
     size_t accepted = 0, refused = 0;
-    for (unsigned spelling = 0; spelling < SPELLINGS; spelling += 3) {
+    for (unsigned encoding = 0; encoding < N_ENCODINGS; encoding += 3) {
         struct buf b = BUF_INIT(1 << 20);
-        small_profile(&b, spelling);
+        small_profile(&b, encoding);
         for (size_t bit = 0; bit < b.len * 8; bit++) {
             b.data[bit / 8] ^= (char)(1 << bit % 8);
             bool good = expect_agreement(b.data, b.len, bit % 2 ? 1 : 50);
@@ -542,7 +545,7 @@ static void overlong_numbers_give_the_result_of_protobuf_c(void **state)
     buf_release(&b);
 }
 
-/* cpu in nanoseconds, one sample of 5; ends at byte 25. */
+/* A profile of 26 bytes: the type cpu in ns, and one sample of 5. */
 static void put_tiny(struct buf *b)
 {
     buf_add(b, "\x0a\x04\x08\x01\x10\x02", 6);
@@ -682,7 +685,8 @@ static void sums_saturate_at_the_limits_of_int64(void **state)
     }
 }
 
-/* Adds more strings than the scanner keeps: 2,000 of about 80 bytes. Only strings 3 and 1,999 are short. */
+/* Adds 2,000 strings of about 80 bytes, which are more than the scanner keeps. Only strings 3 and 1,999 are
+ * short. */
 static void put_many_strings(struct buf *b)
 {
     put_bytes(b, 6, "", 0);
@@ -695,10 +699,10 @@ static void put_many_strings(struct buf *b)
 
 static void expect_type(const struct buf *b, const char *type, const char *unit)
 {
-    static const size_t most[] = {1, 100, SIZE_MAX};
-    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+    static const size_t max_piece[] = {1, 100, SIZE_MAX};
+    for (size_t i = 0; i < sizeof max_piece / sizeof *max_piece; i++) {
         struct profile_summary sum = {0};
-        assert_int_equal(scan_in_pieces(b->data, b->len, most[i], &sum, NULL), 0);
+        assert_int_equal(scan_in_pieces(b->data, b->len, max_piece[i], &sum, NULL), 0);
         assert_string_equal(sum.types[0].type, type);
         assert_string_equal(sum.types[0].unit, unit);
     }
@@ -724,7 +728,7 @@ static void names_of_types_are_found_in_any_order(void **state)
     buf_release(&b);
 }
 
-/* Only the first mapping's build id counts, even if that mapping has none. */
+/* Only the build ID of the first mapping counts, even if it is empty. */
 static void the_first_mappings_build_id_is_returned(void **state)
 {
     (void)state;

@@ -33,7 +33,7 @@ static int scan_in_pieces(const void *p, size_t n, size_t piece, struct trace_su
     return rc;
 }
 
-/* The result for the whole trace; pieces of 1 and 7 bytes must give the same. */
+/* Scans the whole trace. Asserts that pieces of 1 and 7 bytes give the same result. */
 static int scan_all_ways(const void *p, size_t n, struct trace_summary *ret, struct err *err)
 {
     static const size_t pieces[] = {1, 7};
@@ -116,8 +116,8 @@ static void the_header_of_a_trace_is_read(void **state)
 
 /* ---- batches ----------------------------------------------------------------------------------------- */
 
-/* Batches of generation g at time 300, of thread 7 or, for EVENTS, of no thread: the clock's frequency, the
- * same in a sync batch, strings, events, an experiment. */
+/* Batches of generation `g` at time 300. EVENTS is of no thread, the others are of thread 7. CLOCK and SYNC
+ * both have the clock's frequency: SYNC is the form of Go 1.25 and later. */
 #define CLOCK(g) "\x01" g "\x07\xac\x02\x02\x08\x05"
 #define SYNC(g) "\x01" g "\x07\xac\x02\x03\x32\x08\x05"
 #define STRINGS(g) "\x01" g "\x07\xac\x02\x84\x80\x00\x04\x05\x01\x00"
@@ -213,7 +213,6 @@ static void cut_batches_are_refused(void **state)
     TRACE(HEADER("19"), "the trace has nothing after its header");
 }
 
-/* The maximum size of a batch. */
 static void a_batch_of_the_maximum_size_is_read(void **state)
 {
     (void)state;
@@ -230,8 +229,8 @@ static void a_batch_of_the_maximum_size_is_read(void **state)
 
 /* ---- events ------------------------------------------------------------------------------------------ */
 
-/* A batch of the processor 0, the clock's frequency, a string "ab", a processor's start, a stack of one
- * frame. */
+/* Events: the beginning of a batch of processor 0, the clock's frequency, the string "ab", the start of a
+ * processor, a stack of one frame, a message of the program. */
 #define BEGIN "\x41\x00\x64"
 #define HERTZ "\x02\x90\x4e"
 #define STRING                                                                                               \
@@ -335,12 +334,12 @@ static void an_error_is_returned_by_each_later_call(void **state)
 
 /* ---- real traces ------------------------------------------------------------------------------------- */
 
-/* `cuts`: the number of cuts that pass. Up to Go 1.21, a cut between two events after the clock's frequency
- * cannot be detected. */
+/* `accepted_cuts`: how many of the cuts the scan accepts. Up to Go 1.21, it cannot detect a cut between two
+ * events after the clock's frequency. */
 static const struct real {
     const char *name;
     struct trace_summary sum;
-    size_t cuts;
+    size_t accepted_cuts;
 } reals[] = {
     {"go-1.19", {.minor = 19, .batches = 2, .events = 81}, 48},
     {"go-1.21", {.minor = 21, .batches = 2, .events = 83}, 48},
@@ -348,7 +347,7 @@ static const struct real {
     {"go-1.25", {.minor = 25, .batches = 5, .generations = 1}, 0},
     {"go-1.26", {.minor = 26, .batches = 5, .generations = 1}, 0},
 };
-#define REALS (sizeof reals / sizeof *reals)
+#define N_REALS (sizeof reals / sizeof *reals)
 
 static struct buf real_trace(const char *name)
 {
@@ -360,7 +359,7 @@ static struct buf real_trace(const char *name)
 static void real_traces_are_read(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < REALS; i++) {
+    for (size_t i = 0; i < N_REALS; i++) {
         struct buf b = real_trace(reals[i].name);
         struct trace_summary sum = scan_whole(&b);
         assert_memory_equal(&sum, &reals[i].sum, sizeof sum);
@@ -368,11 +367,12 @@ static void real_traces_are_read(void **state)
     }
 }
 
+/* Damaged traces that the scan accepted. */
 struct tally {
-    size_t cuts, flips; /* that passed */
+    size_t cuts, flips;
 };
 
-static void judge_damaged(void *ctx, const struct damaged *s)
+static void scan_damaged(void *ctx, const struct damaged *s)
 {
     struct tally *tally = ctx;
     struct trace_summary sum;
@@ -390,11 +390,11 @@ static void judge_damaged(void *ctx, const struct damaged *s)
 static void damaged_real_traces_are_safe(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < REALS; i++) {
+    for (size_t i = 0; i < N_REALS; i++) {
         struct tally tally = {0};
         struct buf b = real_trace(reals[i].name);
-        damage_everywhere(b.data, b.len, judge_damaged, &tally);
-        assert_int_equal(tally.cuts, reals[i].cuts);
+        damage_everywhere(b.data, b.len, scan_damaged, &tally);
+        assert_int_equal(tally.cuts, reals[i].accepted_cuts);
         assert_true(tally.flips < b.len * 8 - 500);
         buf_release(&b);
     }

@@ -103,13 +103,13 @@ static void keys_in_bech32_are_decoded(void **state)
 
 static struct age_identities *read_identities(const char *dir, const char *text)
 {
-    struct age_identities *i = NULL;
+    struct age_identities *identities = NULL;
     struct err err = ERR_INIT;
     char *path = scratch_file(dir, "identity", text, strlen(text));
-    assert_ok(age_identities_new(NULL, NULL, 0, &i, &err), &err);
-    assert_ok(age_identities_add_file(i, path, &err), &err);
+    assert_ok(age_identities_new(NULL, NULL, 0, &identities, &err), &err);
+    assert_ok(age_identities_add_file(identities, path, &err), &err);
     free(path);
-    return i;
+    return identities;
 }
 
 static struct age_recipients *read_recipients(const char *text)
@@ -154,7 +154,7 @@ static char *encrypt_file(const char *dir, const struct age_recipients *recipien
 
 /* The result of reading a file. */
 struct outcome {
-    bool whole; /* the end of the file was authentic */
+    bool whole; /* every byte up to the end of the file was authentic */
     size_t n;   /* bytes read */
     struct err err;
 };
@@ -164,14 +164,14 @@ static struct outcome decrypt_file(const char *path, struct age_identities *iden
 {
     struct outcome o = {.err = ERR_INIT};
     struct age_reader *r = NULL;
-    unsigned char *chunk = malloc(step), *want = make_plain_bytes(1 << 20);
+    unsigned char *chunk = malloc(step), *expected = make_plain_bytes(1 << 20);
     ssize_t n = -1;
     int fd = file_open(path, &o.err);
     assert_true(fd >= 0 && chunk);
     if (age_reader_open(fd, identities, &r, &o.err) == 0)
         while ((n = age_reader_read(r, chunk, step, &o.err)) > 0) {
             assert_true((size_t)n <= step);
-            assert_memory_equal(chunk, want + o.n, (size_t)n); /* every returned byte is authentic */
+            assert_memory_equal(chunk, expected + o.n, (size_t)n); /* every returned byte is authentic */
             o.n += (size_t)n;
         }
     o.whole = n == 0;
@@ -180,7 +180,7 @@ static struct outcome decrypt_file(const char *path, struct age_identities *iden
     age_reader_free(r);
     fd_close(&fd);
     free(chunk);
-    free(want);
+    free(expected);
     return o;
 }
 
@@ -351,8 +351,8 @@ static void invalid_recipients_are_refused(void **state)
     age_recipients_free(r);
 }
 
-/* Points that no honest key has: y = 1 (division by zero), y beyond the field, y of no point; and y = 0,
- * of low order: its shared secret would be public. */
+/* No honest key has these points: y = 1 (division by zero), y beyond the field, y of no point; and y = 0,
+ * which has a low order, so that its shared secret would be public. */
 static void points_of_no_honest_key_are_refused(void **state)
 {
     unsigned char bytes[32] = {1}, beyond[32], two[32] = {2}, zero[32] = {0};
@@ -455,33 +455,33 @@ static void invalid_identities_are_refused(void **state)
                 {"hello", "no identity"},
                 {"-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n", "last line"},
                 {"-----BEGIN CERTIFICATE-----\nAAAA\n", "not supported"}};
-    struct age_identities *i = NULL;
+    struct age_identities *identities = NULL;
     struct err err = ERR_INIT;
     (void)state;
-    assert_ok(age_identities_new(NULL, NULL, 0, &i, &err), &err);
+    assert_ok(age_identities_new(NULL, NULL, 0, &identities, &err), &err);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         char *path = scratch_file(*state, "identity", rows[k].text, strlen(rows[k].text));
-        assert_int_equal(age_identities_add_file(i, path, &err), -1);
+        assert_int_equal(age_identities_add_file(identities, path, &err), -1);
         assert_contains(err.msg, rows[k].part);
         assert_null(strstr(err.msg, "GFPYYSJZ"));
         free(path);
     }
     char *path = scratch_file(*state, "identity", SECRET "\n\0", strlen(SECRET) + 2);
-    assert_int_equal(age_identities_add_file(i, path, &err), -1);
+    assert_int_equal(age_identities_add_file(identities, path, &err), -1);
     assert_contains(err.msg, "not text");
     free(path);
     char *key = format_text("%s/ecdsa", *(char **)state);
     RUN_PROGRAM("ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", key);
-    assert_int_equal(age_identities_add_file(i, key, &err), -1);
+    assert_int_equal(age_identities_add_file(identities, key, &err), -1);
     assert_contains(err.msg, "ecdsa-sha2-nistp256, which cannot decrypt");
     free(key);
-    age_identities_free(i);
+    age_identities_free(identities);
 }
 
 /* A person who answers from a list. */
 struct person {
     const char *const *answers;
-    size_t asked; /* the number of questions */
+    size_t n_asked;
     char prompts[1000];
 };
 
@@ -492,7 +492,7 @@ static int answer_question(void *ctx, const struct question *q, struct secret *r
     snprintf(p->prompts + n, sizeof p->prompts - n, "%s\n", file_base(q->prompt));
     if (q->kind == ASK_NOTICE)
         return 0;
-    const char *text = p->answers[p->asked++];
+    const char *text = p->answers[p->n_asked++];
     if (!text)
         return err_set(err, ERR_NOT_FOUND, "there is no terminal to ask on");
     *ret = (struct secret){.len = strlen(text)};
@@ -502,10 +502,10 @@ static int answer_question(void *ctx, const struct question *q, struct secret *r
 
 static struct age_identities *new_asking_identities(struct person *p)
 {
-    struct age_identities *i = NULL;
+    struct age_identities *identities = NULL;
     struct err err = ERR_INIT;
-    assert_ok(age_identities_new(answer_question, p, 1000, &i, &err), &err);
-    return i;
+    assert_ok(age_identities_new(answer_question, p, 1000, &identities, &err), &err);
+    return identities;
 }
 
 /* profgrab asks for the passphrase of a key only if a file has a stanza for the key: once, or up to three
@@ -526,33 +526,33 @@ static void ssh_keys_are_recipients_and_identities(void **state)
         assert_ok(age_recipients_add_file(r, open_pub, &err), &err);
         char *path = encrypt_file(*state, r, false, 1000, 1000);
         struct person p = {.answers = (const char *const[]){"wrong", "wronger", "secret", NULL}};
-        struct age_identities *i = new_asking_identities(&p);
-        assert_ok(age_identities_add_file(i, locked, &err), &err);
-        struct outcome o = decrypt_file(path, i, 100);
-        assert_int_equal(p.asked, 0);
+        struct age_identities *identities = new_asking_identities(&p);
+        assert_ok(age_identities_add_file(identities, locked, &err), &err);
+        struct outcome o = decrypt_file(path, identities, 100);
+        assert_int_equal(p.n_asked, 0);
         assert_int_equal(o.err.kind, ERR_NOT_FOUND);
         assert_contains(o.err.msg, types[t]);
-        assert_ok(age_identities_add_file(i, open_key, &err), &err);
-        assert_true(decrypt_file(path, i, 100).whole);
+        assert_ok(age_identities_add_file(identities, open_key, &err), &err);
+        assert_true(decrypt_file(path, identities, 100).whole);
         assert_ok(age_recipients_add_file(r, locked_pub, &err), &err);
         free(path);
         path = encrypt_file(*state, r, false, 1000, 1000);
-        assert_true(decrypt_file(path, i, 100).whole); /* the key without a passphrase opens it */
-        assert_int_equal(p.asked, 0);
-        age_identities_free(i);
-        i = new_asking_identities(&p);
-        assert_ok(age_identities_add_file(i, locked, &err), &err);
-        assert_true(decrypt_file(path, i, 100).whole);
-        assert_true(decrypt_file(path, i, 100).whole);
-        assert_int_equal(p.asked, 3);
-        age_identities_free(i);
+        assert_true(decrypt_file(path, identities, 100).whole); /* the key without a passphrase opens it */
+        assert_int_equal(p.n_asked, 0);
+        age_identities_free(identities);
+        identities = new_asking_identities(&p);
+        assert_ok(age_identities_add_file(identities, locked, &err), &err);
+        assert_true(decrypt_file(path, identities, 100).whole);
+        assert_true(decrypt_file(path, identities, 100).whole);
+        assert_int_equal(p.n_asked, 3);
+        age_identities_free(identities);
         p = (struct person){.answers = (const char *const[]){"a", "b", "c", "secret"}};
-        i = new_asking_identities(&p);
-        assert_ok(age_identities_add_file(i, locked, &err), &err);
-        o = decrypt_file(path, i, 100);
-        assert_int_equal(p.asked, 3);
+        identities = new_asking_identities(&p);
+        assert_ok(age_identities_add_file(identities, locked, &err), &err);
+        o = decrypt_file(path, identities, 100);
+        assert_int_equal(p.n_asked, 3);
         assert_contains(o.err.msg, "does not open");
-        age_identities_free(i);
+        age_identities_free(identities);
         age_recipients_free(r);
         free(path);
         free(open_key);
@@ -585,28 +585,28 @@ static char *add_decoy_stanzas(const char *dir, const char *path, int n)
     return with_decoys;
 }
 
-/* One attempt with an RSA key takes milliseconds, and a second with a large key. A header of a thousand
+/* An attempt with an RSA key takes milliseconds, or a second if the key is large. A header of a thousand
  * stanzas would take minutes. */
 static void few_stanzas_of_an_rsa_key_are_tried(void **state)
 {
     struct err err = ERR_INIT;
     struct age_recipients *r = NULL;
-    struct age_identities *i = NULL;
+    struct age_identities *identities = NULL;
     char *key = format_text("%s/%s", *(char **)state, "key"), *pub = format_text("%s.pub", key);
     RUN_PROGRAM("ssh-keygen", "-q", "-t", "rsa", "-b", "2048", "-N", "", "-f", key);
     assert_ok(age_recipients_new(&r, &err), &err);
     assert_ok(age_recipients_add_file(r, pub, &err), &err);
-    assert_ok(age_identities_new(NULL, NULL, 0, &i, &err), &err);
-    assert_ok(age_identities_add_file(i, key, &err), &err);
+    assert_ok(age_identities_new(NULL, NULL, 0, &identities, &err), &err);
+    assert_ok(age_identities_add_file(identities, key, &err), &err);
     char *path = encrypt_file(*state, r, false, 1000, 1000);
     for (int n = 7; n <= 8; n++) {
         char *with_decoys = add_decoy_stanzas(*state, path, n);
-        struct outcome o = decrypt_file(with_decoys, i, 100);
+        struct outcome o = decrypt_file(with_decoys, identities, 100);
         assert_false(o.whole);
         assert_contains(o.err.msg, n == 7 ? "changed" : "none of the keys tried opens it");
         free(with_decoys);
     }
-    age_identities_free(i);
+    age_identities_free(identities);
     age_recipients_free(r);
     free(path);
     free(key);
@@ -638,7 +638,7 @@ static char *write_scrypt_file(const char *dir, const char *name, const char *pa
 }
 
 /* The creator of a file chooses scrypt's work factor. A high one is refused before a passphrase is asked for
- * and before memory is allocated; age's own is accepted. */
+ * and before memory is allocated; age's own factor is accepted. */
 static void too_high_scrypt_work_factors_are_refused_without_a_prompt(void **state)
 {
     static const struct {
@@ -674,16 +674,16 @@ static void a_passphrase_is_asked_for_until_it_is_right(void **state)
 {
     char *path = write_scrypt_file(*state, "x", "secret", "");
     struct person p = {.answers = (const char *const[]){"wrong", "secret", "a", "b", "c", NULL}};
-    struct age_identities *i = new_asking_identities(&p), *nobody = NULL;
+    struct age_identities *identities = new_asking_identities(&p), *nobody = NULL;
     struct err err = ERR_INIT;
-    assert_true(decrypt_file(path, i, 100).whole);
+    assert_true(decrypt_file(path, identities, 100).whole);
     assert_string_equal(p.prompts, "Enter passphrase: \nEnter passphrase: \n");
     /* These identities keep the file key. New identities ask again. */
-    age_identities_free(i);
-    i = new_asking_identities(&p);
-    struct outcome o = decrypt_file(path, i, 100);
+    age_identities_free(identities);
+    identities = new_asking_identities(&p);
+    struct outcome o = decrypt_file(path, identities, 100);
     assert_string_equal(o.err.msg, "the passphrase does not open the file");
-    o = decrypt_file(path, i, 100);
+    o = decrypt_file(path, identities, 100);
     assert_int_equal(o.err.kind, ERR_NOT_FOUND);
     assert_string_equal(o.err.msg, "the passphrase of the file: there is no terminal to ask on");
     assert_ok(age_identities_new(NULL, NULL, 0, &nobody, &err), &err);
@@ -692,7 +692,7 @@ static void a_passphrase_is_asked_for_until_it_is_right(void **state)
     o = decrypt_file(path, NULL, 100);
     assert_contains(o.err.msg, "it is encrypted to a passphrase");
     age_identities_free(nobody);
-    age_identities_free(i);
+    age_identities_free(identities);
     free(path);
 }
 
@@ -703,24 +703,24 @@ static void an_encrypted_identity_file_asks_once(void **state)
     struct err err = ERR_INIT;
     char *sealed = write_scrypt_file(*state, "sealed", "secret", "# mine\n" SECRET "\n");
     char *path = encrypt_file(*state, r, true, 1000, 1000);
-    struct age_identities *i = new_asking_identities(&p);
-    assert_ok(age_identities_add_file(i, sealed, &err), &err);
-    assert_int_equal(p.asked, 0);
-    assert_true(decrypt_file(path, i, 100).whole);
-    assert_true(decrypt_file(path, i, 100).whole);
+    struct age_identities *identities = new_asking_identities(&p);
+    assert_ok(age_identities_add_file(identities, sealed, &err), &err);
+    assert_int_equal(p.n_asked, 0);
+    assert_true(decrypt_file(path, identities, 100).whole);
+    assert_true(decrypt_file(path, identities, 100).whole);
     assert_string_equal(p.prompts, "sealed': \n");
-    age_identities_free(i);
+    age_identities_free(identities);
     free(sealed);
-    /* Its content is not an identity, and is not printed. */
+    /* A content that is not an identity is not printed. */
     sealed = write_scrypt_file(*state, "sealed", "secret", "my diary\n");
     p = (struct person){.answers = (const char *const[]){"secret", NULL}};
-    i = new_asking_identities(&p);
-    assert_ok(age_identities_add_file(i, sealed, &err), &err);
-    struct outcome o = decrypt_file(path, i, 100);
+    identities = new_asking_identities(&p);
+    assert_ok(age_identities_add_file(identities, sealed, &err), &err);
+    struct outcome o = decrypt_file(path, identities, 100);
     assert_false(o.whole);
     assert_contains(o.err.msg, "sealed:1: this is no identity");
     assert_null(strstr(o.err.msg, "diary"));
-    age_identities_free(i);
+    age_identities_free(identities);
     age_recipients_free(r);
     free(sealed);
     free(path);

@@ -22,7 +22,7 @@ static const struct kind {
     const char *type, *bits, *form;
 } kinds[] = {{"ed25519", "256", "RFC4716"}, {"rsa", "2048", "PKCS8"},    {"rsa", "3072", "RFC4716"},
              {"ecdsa", "256", "PEM"},       {"ecdsa", "384", "RFC4716"}, {"ecdsa", "521", "PKCS8"}};
-#define KINDS (sizeof kinds / sizeof *kinds)
+#define N_KINDS (sizeof kinds / sizeof *kinds)
 
 /* Makes a key. Returns its path, a new string. */
 static char *make_key(const char *directory, const struct kind *k, const char *passphrase)
@@ -72,7 +72,7 @@ static bool is_accepted_by_ssh_keygen(const char *directory, const char *armor)
 
 static void ssh_keygen_verifies_our_signatures(void **state)
 {
-    for (size_t i = 0; i < KINDS; i++) {
+    for (size_t i = 0; i < N_KINDS; i++) {
         char *path = make_key(*state, &kinds[i], ""), *pub = format_text("%s.pub", path);
         const char *keys[] = {path, pub};
         for (int k = 0; k < 2; k++) {
@@ -95,7 +95,7 @@ static void signatures_of_ssh_keygen_are_verified(void **state)
 {
     static const char *const hashes[] = {"hashalg=sha512", "hashalg=sha256"};
     char *text = scratch_file(*state, "m", message, strlen(message)), *sig = format_text("%s.sig", text);
-    for (size_t i = 0; i < KINDS * 2; i++) {
+    for (size_t i = 0; i < N_KINDS * 2; i++) {
         char *path = make_key(*state, &kinds[i / 2], "");
         RUN_PROGRAM("ssh-keygen", "-q", "-Y", "sign", "-O", hashes[i % 2], "-f", path, "-n", NAMESPACE, text);
         struct buf b = scratch_read(sig);
@@ -228,9 +228,10 @@ static void a_fido_key_needs_an_agent(void **state)
 
 /* ---- passphrases ------------------------------------------------------------------------------------- */
 
+/* A user who gives the same answer to each question; NULL: none. */
 struct person {
     const char *answer;
-    int asked;
+    int n_asked;
 };
 
 static int answer_question(void *ctx, const struct question *q, struct secret *ret, struct err *err)
@@ -238,7 +239,7 @@ static int answer_question(void *ctx, const struct question *q, struct secret *r
     struct person *p = ctx;
     assert_int_equal(q->kind, ASK_HIDDEN);
     assert_contains(q->prompt, "Enter passphrase for key '");
-    p->asked++;
+    p->n_asked++;
     if (!p->answer)
         return err_set(err, ERR_NOT_FOUND, "there is no terminal to ask on");
     ret->len = (size_t)snprintf(ret->text, sizeof ret->text, "%s", p->answer);
@@ -249,7 +250,7 @@ static void a_passphrase_is_asked_for(void **state)
 {
     static const struct {
         const char *answer;
-        int asked;
+        int n_asked;
         const char *msg;
     } cases[] = {{"secret", 1, NULL},
                  {"wrong", 3, "the passphrase is wrong"},
@@ -265,7 +266,7 @@ static void a_passphrase_is_asked_for(void **state)
         assert_int_equal(rc, cases[i].msg ? -1 : 0);
         if (cases[i].msg)
             assert_contains(err.msg, cases[i].msg);
-        assert_int_equal(p.asked, cases[i].asked);
+        assert_int_equal(p.n_asked, cases[i].n_asked);
         free(armor);
     }
     struct sshsig_signer signer = {.key = path, .cancel_fd = -1};
@@ -318,26 +319,26 @@ static void unusable_keys_are_refused(void **state)
 
 /* ---- damaged ----------------------------------------------------------------------------------------- */
 
-static void check_damaged(void *ctx, const struct damaged *spoiled)
+static void check_damaged(void *ctx, const struct damaged *damaged)
 {
     const char *good = ctx;
     struct sshsig s = {0};
-    if (sshsig_parse(spoiled->p, spoiled->n, &s, NULL) < 0) {
+    if (sshsig_parse(damaged->p, damaged->n, &s, NULL) < 0) {
         assert_null(s.key.data);
         return;
     }
     /* A damaged signature that can be parsed is not genuine, unless only its last newline is missing or
      * changed. */
     if (sshsig_check(&s, message, strlen(message), NULL) == 0)
-        if (spoiled->at + 1 < strlen(good))
-            fail_msg("%s at %zu of %zu: %.*s", spoiled->cut ? "cut" : "flipped", spoiled->at, strlen(good),
-                     (int)spoiled->n, spoiled->p);
+        if (damaged->at + 1 < strlen(good))
+            fail_msg("%s at %zu of %zu: %.*s", damaged->cut ? "cut" : "flipped", damaged->at, strlen(good),
+                     (int)damaged->n, damaged->p);
     sshsig_release(&s);
 }
 
 static void damaged_signatures_are_refused(void **state)
 {
-    for (size_t i = 0; i < KINDS; i += 3) {
+    for (size_t i = 0; i < N_KINDS; i += 3) {
         char *path = make_key(*state, &kinds[i], "");
         struct sshsig_signer signer = {.key = path, .cancel_fd = -1};
         char *armor = sign_with(&signer);
@@ -376,10 +377,11 @@ static void malformed_armor_is_refused(void **state)
 
 /* ---- allowed signers --------------------------------------------------------------------------------- */
 
+/* A line of a file of allowed signers. */
 struct allowed {
-    const char *options; /* before the key */
-    const char *principal;
-    const char *msg; /* NULL: allowed */
+    const char *options;   /* the text before the key */
+    const char *principal; /* the expected result; NULL if the key is refused */
+    const char *msg;       /* NULL: the key is allowed */
 };
 
 static void allowed_signers_restrict_keys(void **state)

@@ -33,6 +33,9 @@ static const char printed[] = "user ops\n"
                               "connecttimeout 7\n"
                               "proxyjump [::1]:23,u@bastion:22\n";
 
+/* The least that `ssh -G` prints. */
+#define BASE "hostname h\nuser u\nport 22\n"
+
 static const struct proc_limits limits = {.timeout_ms = 20000, .cancel_fd = -1, .max_output = 1 << 20};
 
 static void parse_config(const char *address, const char *text, struct ssh_config *ret)
@@ -115,7 +118,8 @@ static void tokens_in_proxy_commands_and_jumps_are_expanded(void **state)
     ssh_config_release(&c);
 }
 
-/* The first identity file is `%C`: the SHA-1 of the local host's name and `input`. */
+/* Asserts that `%C`, the first identity file in `lines`, is the SHA-1 of the local host's name and `input`.
+ */
 static void assert_hash(const char *lines, const char *input)
 {
     struct ssh_config c;
@@ -146,7 +150,6 @@ static void methods_of_authentication_are_read(void **state)
 {
     (void)state;
     struct ssh_config c;
-#define BASE "hostname h\nuser u\nport 22\n"
     parse_config("h", BASE, &c);
     assert_true(c.login.publickey && c.login.password && c.login.keyboard_interactive);
     assert_false(c.login.gssapi || c.login.hostbased);
@@ -221,6 +224,7 @@ static void host_key_policies_are_read(void **state)
     assert_policy("off", HOST_KEY_ACCEPT_NEW);
 }
 
+/* Asserts which option of `line` needs OpenSSH; "": none. */
 static void assert_only_openssh(const char *line, const char *expected)
 {
     char text[200];
@@ -455,14 +459,14 @@ static void the_output_of_a_real_ssh_is_read(void **state)
     assert_null(c.login.agent);
     assert_string_equal(c.connect.jump, "bastion");
     /* Our expansion of %C equals that of ssh. */
-    char *named = strdup(c.connect.control_path);
+    char *control_path = strdup(c.connect.control_path);
     ssh_config_release(&c);
-    create_empty_file(named);
+    create_empty_file(control_path);
     assert_ok(ssh_config_resolve("f3", &(struct ssh_settings){.config = p->config}, &limits, &c, &err), &err);
     assert_int_equal(c.login.identity_files.n, 3);
-    assert_string_equal(c.login.identity_files.items[2], named);
+    assert_string_equal(c.login.identity_files.items[2], control_path);
     ssh_config_release(&c);
-    free(named);
+    free(control_path);
     free(public);
     free(certificate);
     free(key);
@@ -475,11 +479,12 @@ static void an_ssh_that_hangs_times_out(void **state)
     struct config_dir *p = *state;
     struct ssh_config c = {0};
     struct err err = ERR_INIT;
-    struct proc_limits soon = limits;
-    soon.timeout_ms = 200;
+    struct proc_limits short_limits = limits;
+    short_limits.timeout_ms = 200;
     write_config(p, "Match exec \"exec sleep 100\"\n User u\n");
-    assert_refused(ssh_config_resolve("f3", &(struct ssh_settings){.config = p->config}, &soon, &c, &err),
-                   &err, ERR_TIMEOUT, "ssh -G f3: it did not end within 200ms");
+    assert_refused(
+        ssh_config_resolve("f3", &(struct ssh_settings){.config = p->config}, &short_limits, &c, &err), &err,
+        ERR_TIMEOUT, "ssh -G f3: it did not end within 200ms");
     assert_contains(err.hint, "Match exec");
     assert_contains(err.hint, p->config);
 }
@@ -535,19 +540,20 @@ static void failures_of_ssh_are_reported_with_hints(void **state)
     assert_int_equal(err.kind, ERR_USAGE);
     assert_int_equal(ssh_config_resolve("-oProxyCommand=x", &s, &limits, &c, &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
-    char *path = strdup(getenv("PATH"));
-    assert_non_null(path);
+    char *old_path = strdup(getenv("PATH"));
+    assert_non_null(old_path);
     setenv("PATH", p->dir, 1);
     assert_int_equal(ssh_config_resolve("f3", &(struct ssh_settings){0}, &limits, &c, &err), -1);
-    setenv("PATH", path, 1);
+    setenv("PATH", old_path, 1);
     assert_string_equal(err.msg, "there is no ssh in PATH");
     assert_int_equal(err.kind, ERR_DENIED);
     assert_non_null(strstr(err.hint, "install OpenSSH's client"));
     assert_null(c.hostname);
-    free(path);
+    free(old_path);
 }
 
-/* The hops to `address`, as user@hostname:port. */
+/* Asserts the hops to `address`, each as user@hostname:port. `own` has the host's settings in the inventory.
+ */
 static void assert_route(const struct config_dir *p, const char *address, const struct ssh_settings *own,
                          const char *expected)
 {
@@ -586,6 +592,7 @@ static void jump_hosts_of_jump_hosts_are_added_to_the_route(void **state)
         "u@never:22 x@two:99 me@t.example:1");
 }
 
+/* Asserts that no route is found to a host with this `jump` in the inventory; "": without one. */
 static void assert_route_refused(const struct config_dir *p, const char *jump, const char *message,
                                  const char *hint)
 {
@@ -632,7 +639,7 @@ static struct route resolve_in(const struct config_dir *p, const struct ssh_sett
     return r;
 }
 
-/* Only the first dialled hop can use a proxy command; ssh ignores those of the hosts behind it. */
+/* Only the first hop can use a proxy command. ssh ignores the proxy commands of the hosts behind it. */
 static void only_the_first_hop_uses_a_proxy_command(void **state)
 {
     struct config_dir *p = *state;
@@ -653,13 +660,14 @@ static void only_the_first_hop_uses_a_proxy_command(void **state)
     route_release(&r);
 }
 
-/* The command line overrides the configuration at the host itself only. */
+/* The command line overrides the configuration of the host, not of its jump hosts. */
 static void the_command_line_sets_compression_only_for_the_host(void **state)
 {
     struct config_dir *p = *state;
     static const struct {
         enum ssh_compress asked;
-        bool first, second; /* of hosts with Compression yes and without */
+        bool jump,
+            target; /* the compression of the jump host, which has Compression yes, and of the target */
     } cases[] = {
         {SSH_COMPRESS_AUTO, true, false}, {SSH_COMPRESS_YES, true, true}, {SSH_COMPRESS_NO, true, false}};
     write_config(p, "Host one\n Compression yes\nHost *\n User u\n");
@@ -667,8 +675,8 @@ static void the_command_line_sets_compression_only_for_the_host(void **state)
         struct route r =
             resolve_in(p, &(struct ssh_settings){.jump = (char[]){"one"}, .compress = cases[i].asked});
         assert_int_equal(r.n_hops, 2);
-        assert_int_equal(r.hops[0].compression, cases[i].first);
-        assert_int_equal(r.hops[1].compression, cases[i].second);
+        assert_int_equal(r.hops[0].compression, cases[i].jump);
+        assert_int_equal(r.hops[1].compression, cases[i].target);
         assert_int_equal(r.hops[1].requested.compress, cases[i].asked);
         assert_false(r.hops[0].compressible || r.hops[1].compressible);
         route_release(&r);

@@ -18,28 +18,29 @@
 
 /* The user who answers. */
 struct user {
-    const char *answer; /* NULL: fails with `kind` */
+    const char *answer; /* NULL: the user gives none, an error of this kind */
     enum err_kind kind;
-    unsigned asked;
-    int question; /* its kind */
-    bool again, bypass_keyring;
-    char key[300];
+    unsigned n_asked;
+    /* The last question. */
+    int question_kind;
+    bool is_retry, bypass_keyring;
+    char file[300]; /* the key; "": not about a key */
     char prompt[1100];
 };
 
 static int answer_question(void *ctx, const struct question *q, struct secret *ret, struct err *err)
 {
-    struct user *p = ctx;
-    p->asked++;
-    p->question = q->kind;
-    p->again = q->is_retry;
-    p->bypass_keyring = q->bypass_keyring;
-    snprintf(p->key, sizeof p->key, "%s", q->file ? q->file : "");
-    snprintf(p->prompt, sizeof p->prompt, "%s", q->prompt);
-    if (!p->answer)
-        return err_set(err, p->kind, "no answer");
+    struct user *user = ctx;
+    user->n_asked++;
+    user->question_kind = q->kind;
+    user->is_retry = q->is_retry;
+    user->bypass_keyring = q->bypass_keyring;
+    snprintf(user->file, sizeof user->file, "%s", q->file ? q->file : "");
+    snprintf(user->prompt, sizeof user->prompt, "%s", q->prompt);
+    if (!user->answer)
+        return err_set(err, user->kind, "no answer");
     if (q->kind != ASK_NOTICE) {
-        snprintf(ret->text, sizeof ret->text, "%s", p->answer);
+        snprintf(ret->text, sizeof ret->text, "%s", user->answer);
         ret->len = strlen(ret->text);
     }
     return 0;
@@ -107,19 +108,19 @@ static void a_passphrase_reaches_ssh(void **state)
     assert_ok(program.rc, &program.err);
     assert_string_equal(program.answer.text, "hush hush");
     assert_int_equal(program.answer.len, 9);
-    assert_int_equal(user.question, ASK_HIDDEN);
+    assert_int_equal(user.question_kind, ASK_HIDDEN);
     assert_string_equal(user.prompt, "Enter passphrase for key '?[2J/k':");
-    assert_string_equal(user.key, "?[2J/k");
-    assert_false(user.again);
+    assert_string_equal(user.file, "?[2J/k");
+    assert_false(user.is_retry);
     /* The same ssh asks again. */
     program.answer.len = 0;
     assert_ok(ask_and_serve(&a, &user, &program, &err), &err);
-    assert_true(user.again);
-    assert_int_equal(user.asked, 2);
+    assert_true(user.is_retry);
+    assert_int_equal(user.n_asked, 2);
     /* A question with another beginning is not about a key. */
     program.prompt = "(ann@host) Enter passphrase for key '/k': ";
     assert_ok(ask_and_serve(&a, &user, &program, &err), &err);
-    assert_string_equal(user.key, "");
+    assert_string_equal(user.file, "");
     /* The reason for a missing answer is stored with the key. */
     user.answer = NULL;
     user.kind = ERR_NOT_FOUND;
@@ -144,12 +145,12 @@ static void each_type_of_prompt_has_its_kind_of_question(void **state)
                  {"none", ASK_NOTICE, -1}};
     struct askpass a = make_askpass(*state);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct user user = {.answer = "yes", .question = -1};
+        struct user user = {.answer = "yes", .question_kind = -1};
         struct program program = {.hint = cases[i].hint, .prompt = "well?"};
         struct err err = ERR_INIT;
         assert_ok(ask_and_serve(&a, &user, &program, &err), &err);
         assert_int_equal(program.rc, cases[i].rc);
-        assert_int_equal(user.question, cases[i].kind);
+        assert_int_equal(user.question_kind, cases[i].kind);
     }
     askpass_release(&a);
 }
@@ -183,15 +184,15 @@ static void ssh_gets_no_answer_if_the_user_gives_none(void **state)
         struct program program = {.prompt = "well?"};
         struct err err = ERR_INIT;
         assert_int_equal(ask_and_serve(&a, &user, &program, &err), cases[i].rc);
-        assert_int_equal(user.asked, 1);
+        assert_int_equal(user.n_asked, 1);
         assert_refused(program.rc, &program.err, ERR_NOT_FOUND, "profgrab gave no answer");
         assert_int_equal(err.kind, cases[i].rc < 0 ? cases[i].kind : ERR_NONE);
     }
     askpass_release(&a);
 }
 
-/* A server may send ssh's own prompt to an ssh that does not label questions: a passphrase of a key is no
- * answer to it, and the question names the host. */
+/* If ssh does not label the questions of a server, a server can imitate ssh's own prompt for a passphrase.
+ * profgrab then gives no stored passphrase, and the question to the user names the host. */
 static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
 {
     struct keyring *keyring = NULL;
@@ -221,14 +222,14 @@ static void a_server_that_imitates_sshs_prompt_gets_no_passphrase(void **state)
     assert_ok(ask_and_serve_with(&a, &other, &program, &err), &err);
     assert_string_equal(program.answer.text, "other");
     assert_string_equal(user.prompt, "file-04: Enter passphrase for key '/k':");
-    assert_string_equal(user.key, "");
-    assert_int_equal(user.asked, 2);
+    assert_string_equal(user.file, "");
+    assert_int_equal(user.n_asked, 2);
     /* With ask_keys_only, no server can ask a question. */
     struct login_options keys_only = other;
     keys_only.ask_keys_only = true;
     assert_ok(ask_and_serve_with(&a, &keys_only, &program, &err), &err);
     assert_string_equal(program.answer.text, "hush");
-    assert_int_equal(user.asked, 2);
+    assert_int_equal(user.n_asked, 2);
     askpass_release(&a);
     keyring_free(keyring);
 }
@@ -251,7 +252,7 @@ static void answers_for_cut_key_names_are_not_stored(void **state)
                                           .ask_ctx = &user};
     for (unsigned asked = 1; asked <= 2; asked++) {
         assert_ok(ask_and_serve_with(&a, &options, &program, &err), &err);
-        assert_int_equal(user.asked, asked);
+        assert_int_equal(user.n_asked, asked);
         assert_true(user.bypass_keyring);
         askpass_report_login(&a, &options, true);
     }
@@ -288,33 +289,33 @@ static void a_password_is_asked_for_at_each_host(void **state)
 }
 
 /* One ssh process of a run: its question, and the side of profgrab that serves it. */
-struct asking {
+struct dialogue {
     struct askpass a;
     struct login_options options;
     struct program program;
     struct err err;
 };
 
-static struct asking start_asking(const char *dir, const char *name, struct keyring *keyring,
-                                  struct user *user)
+static struct dialogue make_dialogue(const char *dir, const char *name, struct keyring *keyring,
+                                     struct user *user)
 {
     struct err err = ERR_INIT;
     char *own = format_text("%s/%s", dir, name);
     assert_ok(file_mkdir(own, &err), &err);
-    struct asking s = {.a = make_askpass(own),
-                       .options = {.keyring = keyring,
-                                   .limits = {.cancel_fd = -1},
-                                   .ask_ms = GATEWAY_ASK_MS,
-                                   .ask = answer_question,
-                                   .ask_ctx = user},
-                       .program = {.prompt = "Enter passphrase for key '/k': "}};
+    struct dialogue s = {.a = make_askpass(own),
+                         .options = {.keyring = keyring,
+                                     .limits = {.cancel_fd = -1},
+                                     .ask_ms = GATEWAY_ASK_MS,
+                                     .ask = answer_question,
+                                     .ask_ctx = user},
+                         .program = {.prompt = "Enter passphrase for key '/k': "}};
     free(own);
     return s;
 }
 
 static void *serve_question(void *ctx)
 {
-    struct asking *s = ctx;
+    struct dialogue *s = ctx;
     pthread_t thread;
     s->program.name = s->a.program;
     assert_ok(thread_start(&thread, run_askpass, &s->program, &s->err), &s->err);
@@ -324,7 +325,7 @@ static void *serve_question(void *ctx)
     return NULL;
 }
 
-static void assert_answered(struct asking *s, const char *answer)
+static void assert_answered(struct dialogue *s, const char *answer)
 {
     assert_ok(s->program.rc, &s->program.err);
     assert_string_equal(s->program.answer.text, answer);
@@ -336,8 +337,8 @@ static void a_passphrase_is_asked_for_once(void **state)
     struct err err = ERR_INIT;
     struct user user = {.answer = "wrong"};
     assert_ok(keyring_new(&keyring, &err), &err);
-    struct asking first = start_asking(*state, "1", keyring, &user),
-                  second = start_asking(*state, "2", keyring, &user);
+    struct dialogue first = make_dialogue(*state, "1", keyring, &user),
+                    second = make_dialogue(*state, "2", keyring, &user);
     pthread_t thread;
     serve_question(&first);
     assert_answered(&first, "wrong");
@@ -346,16 +347,16 @@ static void a_passphrase_is_asked_for_once(void **state)
     user.answer = "hush";
     serve_question(&first);
     assert_answered(&first, "hush");
-    assert_int_equal(user.asked, 2);
+    assert_int_equal(user.n_asked, 2);
     askpass_report_login(&first.a, &first.options, true);
     pthread_join(thread, NULL);
     assert_answered(&second, "hush");
-    assert_int_equal(user.asked, 2);
+    assert_int_equal(user.n_asked, 2);
     /* The second ssh asks again, so the stored answer is wrong for it, and the user is asked. */
     user.answer = "other";
     serve_question(&second);
     assert_answered(&second, "other");
-    assert_int_equal(user.asked, 3);
+    assert_int_equal(user.n_asked, 3);
     askpass_report_login(&second.a, &second.options, true);
     askpass_release(&first.a);
     askpass_release(&second.a);
@@ -368,20 +369,20 @@ static void a_wrong_answer_is_forgotten(void **state)
     struct err err = ERR_INIT;
     struct user user = {.answer = "wrong"};
     assert_ok(keyring_new(&keyring, &err), &err);
-    struct asking first = start_asking(*state, "1", keyring, &user),
-                  second = start_asking(*state, "2", keyring, &user),
-                  third = start_asking(*state, "3", keyring, &user);
+    struct dialogue first = make_dialogue(*state, "1", keyring, &user),
+                    second = make_dialogue(*state, "2", keyring, &user),
+                    third = make_dialogue(*state, "3", keyring, &user);
     serve_question(&first);
     askpass_report_login(&first.a, &first.options, false);
     user = (struct user){.kind = ERR_NOT_FOUND};
     serve_question(&second);
     assert_refused(second.program.rc, &second.program.err, ERR_NOT_FOUND, "profgrab gave no answer");
-    assert_int_equal(user.asked, 1);
-    /* A declined question is declined for all. */
+    assert_int_equal(user.n_asked, 1);
+    /* A question that the user declined is declined for all ssh processes. */
     serve_question(&third);
     assert_refused(third.program.rc, &third.program.err, ERR_NOT_FOUND, "profgrab gave no answer");
-    assert_int_equal(user.asked, 1);
-    struct asking *const all[] = {&first, &second, &third};
+    assert_int_equal(user.n_asked, 1);
+    struct dialogue *const all[] = {&first, &second, &third};
     for (size_t i = 0; i < 3; i++) {
         askpass_report_login(&all[i]->a, &all[i]->options, false);
         askpass_release(&all[i]->a);
@@ -402,7 +403,7 @@ static void questions_about_host_keys_are_declined(void **state)
         struct program program = {.prompt = prompts[i]};
         struct err err = ERR_INIT;
         assert_ok(ask_and_serve(&a, &user, &program, &err), &err);
-        assert_int_equal(user.asked, 0);
+        assert_int_equal(user.n_asked, 0);
         assert_int_equal(program.rc, -1);
     }
     askpass_release(&a);
@@ -430,7 +431,7 @@ static void damaged_questions_do_not_reach_the_user(void **state)
         assert_ok(askpass_serve(&a, &options, &err), &err);
         fd_close(&fd);
     }
-    assert_int_equal(user.asked, 0);
+    assert_int_equal(user.n_asked, 0);
     askpass_release(&a);
 }
 

@@ -274,12 +274,12 @@ static void descriptors_are_passed(void **state)
     struct cmsghdr *c = CMSG_FIRSTHDR(&message);
     assert_non_null(c);
     assert_int_equal(c->cmsg_type, SCM_RIGHTS);
-    int handed = -1;
-    memcpy(&handed, CMSG_DATA(c), sizeof handed);
-    assert_int_equal(write(handed, "!", 1), 1);
+    int received = -1;
+    memcpy(&received, CMSG_DATA(c), sizeof received);
+    assert_int_equal(write(received, "!", 1), 1);
     assert_int_equal(read(pipe[0], &byte, 1), 1);
     assert_int_equal(byte, '!');
-    fd_close(&handed);
+    fd_close(&received);
     fd_close(&pipe[0]);
     fd_close(&pipe[1]);
     /* The master has closed the connection. */

@@ -63,7 +63,7 @@ static void a_version_becomes_printable(void **state)
     free(l);
 }
 
-/* Each warning is one line; an address added to a known host does not make it new. */
+/* Each warning is one line; a known host that gets another address is not new. */
 static void a_new_host_is_recorded(void **state)
 {
     (void)state;
@@ -82,14 +82,14 @@ static void a_new_host_is_recorded(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gateway_hop hop = {.port = 0};
         struct ssh_log *l = new_log(cases[i].lines);
-        /* Lines on standard error may be a jump host's. */
-        struct ssh_log *other = new_log("");
-        ssh_log_feed(other, SSH_STDERR, cases[i].lines, strlen(cases[i].lines));
-        ssh_log_describe(other, &hop);
+        /* On standard error, the line may be about a jump host. */
+        struct ssh_log *on_stderr = new_log("");
+        ssh_log_feed(on_stderr, SSH_STDERR, cases[i].lines, strlen(cases[i].lines));
+        ssh_log_describe(on_stderr, &hop);
         assert_false(hop.host_key_new);
         ssh_log_describe(l, &hop);
         assert_int_equal(hop.host_key_new, cases[i].is_new);
-        free(other);
+        free(on_stderr);
         free(l);
     }
 }
@@ -256,7 +256,8 @@ static void the_reason_of_a_failure_is_read(void **state)
     }
 }
 
-/* The line of ssh on standard error names the jump host; the log only shows that no data arrived. */
+/* The lines on standard error, of the ssh to the jump host or of a proxy, have the reason. The log only shows
+ * that no data arrived. */
 static void the_reason_of_a_jumps_failure_is_read(void **state)
 {
     (void)state;
@@ -322,7 +323,7 @@ static void the_reason_of_a_delay_is_read(void **state)
     (void)state;
     static const struct {
         const char *lines;
-        bool agent;
+        bool awaits_agent;
         const char *msg, *hint;
     } cases[] = {
         {"", false, "ssh did not reach the server within 4s", "is the host up"},
@@ -341,7 +342,7 @@ static void the_reason_of_a_delay_is_read(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err err = ERR_INIT;
         struct ssh_log *l = new_log(cases[i].lines);
-        assert_int_equal(ssh_log_is_awaiting_agent(l), cases[i].agent);
+        assert_int_equal(ssh_log_is_awaiting_agent(l), cases[i].awaits_agent);
         assert_refused(ssh_log_explain_delay(l, 4000, &err), &err, ERR_TIMEOUT, cases[i].msg);
         assert_non_null(strstr(err.hint, cases[i].hint));
         free(l);
@@ -403,25 +404,25 @@ static void refused_channels_are_read(void **state)
         "channel 5: open failed: connect failed: open failed\r\n"
         "channel 9: open failed: connect failed: of nobody\r\n";
     struct ssh_log *l = new_log(lines);
-    char why[64] = "";
+    char reason[64] = "";
     struct destination first = {.host = "localhost", .port = 6060}, second = {.host = "::1", .port = 9999},
                        third = {.unix_path = "/run/a b"}, other = {.host = "localhost", .port = 1};
-    assert_true(ssh_log_pop_refusal(l, &first, why, sizeof why));
-    assert_string_equal(why, "connect failed: Connection refused");
-    assert_false(ssh_log_pop_refusal(l, &first, why, sizeof why));
-    assert_true(ssh_log_pop_refusal(l, &second, why, sizeof why));
-    assert_string_equal(why, "administratively prohibited: open failed");
-    assert_true(ssh_log_pop_refusal(l, &third, why, sizeof why));
-    assert_false(ssh_log_pop_refusal(l, &other, why, sizeof why));
+    assert_true(ssh_log_pop_refusal(l, &first, reason, sizeof reason));
+    assert_string_equal(reason, "connect failed: Connection refused");
+    assert_false(ssh_log_pop_refusal(l, &first, reason, sizeof reason));
+    assert_true(ssh_log_pop_refusal(l, &second, reason, sizeof reason));
+    assert_string_equal(reason, "administratively prohibited: open failed");
+    assert_true(ssh_log_pop_refusal(l, &third, reason, sizeof reason));
+    assert_false(ssh_log_pop_refusal(l, &other, reason, sizeof reason));
     assert_int_equal(l->complaints[SSH_LOG].n, 0);
-    /* A number that is used again belongs to the latest channel. */
+    /* ssh uses numbers of channels again: a number means the latest channel. */
     for (unsigned i = 0; i < 3 * SSH_LOG_CHANNELS; i++)
         ssh_log_feed(l, SSH_LOG, lines,
                      strcspn(lines, "\n") + 1 + strcspn(strchr(lines, '\n') + 1, "\n") + 1);
     static const char again[] = "channel 2: open failed: connect failed: x\r\n";
     ssh_log_feed(l, SSH_LOG, again, sizeof again - 1);
-    assert_true(ssh_log_pop_refusal(l, &first, why, sizeof why));
-    assert_false(ssh_log_pop_refusal(l, &first, why, sizeof why));
+    assert_true(ssh_log_pop_refusal(l, &first, reason, sizeof reason));
+    assert_false(ssh_log_pop_refusal(l, &first, reason, sizeof reason));
     free(l);
 }
 

@@ -13,6 +13,7 @@
 
 #define HOST_KEYS "ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256,ssh-rsa"
 
+/* Asserts the list of algorithms_pick. NULL in `allowed`: all are allowed. */
 static void assert_picked(const char *ours, const char *allowed, const char *expected)
 {
     static const char *const supported[] = {"ext-info-c", "a", "ab", "c", "old", "c-cert-v01@openssh.com"};
@@ -128,7 +129,8 @@ static const char *const usual[ALGORITHM_LISTS] = {
     "hmac-sha2-256",
     "hmac-sha2-256"};
 
-static void read_back(const char *before)
+/* Asserts that the usual lists are read if the text `before` precedes them. */
+static void assert_lists_read(const char *before)
 {
     struct buf b = make_kexinit(before, usual);
     struct algorithms a = {0};
@@ -143,8 +145,8 @@ static void read_back(const char *before)
 static void the_servers_offer_is_read(void **state)
 {
     (void)state;
-    read_back("SSH-2.0-OpenSSH_9.2\r\n");
-    read_back("be warned\r\nSSH\nSSH-1.99-old\n");
+    assert_lists_read("SSH-2.0-OpenSSH_9.2\r\n");
+    assert_lists_read("be warned\r\nSSH\nSSH-1.99-old\n");
 }
 
 static void read_damaged(void *ctx, const struct damaged *s)
@@ -167,8 +169,8 @@ static void a_damaged_offer_is_refused_or_printable(void **state)
 {
     (void)state;
     struct buf b = make_kexinit("SSH-2.0-x\r\n", usual);
-    size_t whole = b.len;
-    damage_everywhere(b.data, b.len, read_damaged, &whole);
+    size_t needed = b.len;
+    damage_everywhere(b.data, b.len, read_damaged, &needed);
     buf_release(&b);
     /* Lists that extend beyond the message, into bytes that exist. */
     struct algorithms a = {0};
@@ -180,7 +182,9 @@ static void a_damaged_offer_is_refused_or_printable(void **state)
                    "the server's list of algorithms ends early");
 }
 
-static void assert_no_match(int which, const char *theirs, const char *msg)
+/* Compares the usual lists with those of a server whose list `which` is `theirs`. NULL in msg: they have an
+ * algorithm in common, else msg has the algorithms that the error names. */
+static void assert_compared(int which, const char *theirs, const char *msg)
 {
     const char *lists[ALGORITHM_LISTS];
     struct algorithms ours = {0}, server = {0};
@@ -192,10 +196,10 @@ static void assert_no_match(int which, const char *theirs, const char *msg)
     assert_ok(algorithms_read(other.data, other.len, &server, &err), &err);
     int rc = algorithms_compare(&ours, &server, &err);
     if (msg) {
-        char *whole = format_text("the server offers only the %s, libssh2 %s can use none of them", msg,
-                                  libssh2_version(0));
-        assert_refused(rc, &err, ERR_UNSUPPORTED, whole);
-        free(whole);
+        char *full_msg = format_text("the server offers only the %s, libssh2 %s can use none of them", msg,
+                                     libssh2_version(0));
+        assert_refused(rc, &err, ERR_UNSUPPORTED, full_msg);
+        free(full_msg);
     } else {
         assert_ok(rc, &err);
     }
@@ -208,17 +212,17 @@ static void assert_no_match(int which, const char *theirs, const char *msg)
 static void a_missing_common_algorithm_is_explained(void **state)
 {
     (void)state;
-    assert_no_match(0, usual[0], NULL);
-    assert_no_match(0, "a,b,curve25519-sha256", NULL);
-    assert_no_match(0, "sntrup4591761x25519-sha512@tinyssh.org,ext-info-s",
+    assert_compared(0, usual[0], NULL);
+    assert_compared(0, "a,b,curve25519-sha256", NULL);
+    assert_compared(0, "sntrup4591761x25519-sha512@tinyssh.org,ext-info-s",
                     "key exchanges sntrup4591761x25519-sha512@tinyssh.org");
-    assert_no_match(1, "ssh-dss", "host key types ssh-dss");
-    assert_no_match(2, "aes256-gcm@openssh.com,aes128-gcm@openssh.com",
+    assert_compared(1, "ssh-dss", "host key types ssh-dss");
+    assert_compared(2, "aes256-gcm@openssh.com,aes128-gcm@openssh.com",
                     "ciphers aes256-gcm@openssh.com, aes128-gcm@openssh.com");
-    assert_no_match(3, "chacha20-poly1305@openssh.com", "ciphers chacha20-poly1305@openssh.com");
-    assert_no_match(4, "\x1b[1mhmac", "MACs ?[1mhmac");
-    assert_no_match(5, "", "MACs (none)");
-    assert_no_match(5, ",", "MACs (none)");
+    assert_compared(3, "chacha20-poly1305@openssh.com", "ciphers chacha20-poly1305@openssh.com");
+    assert_compared(4, "\x1b[1mhmac", "MACs ?[1mhmac");
+    assert_compared(5, "", "MACs (none)");
+    assert_compared(5, ",", "MACs (none)");
 }
 
 int main(void)

@@ -1,3 +1,4 @@
+/* The limit of the CPU time of a session: its fixed part, and what data add to it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -7,7 +8,7 @@
 #include "gateway/ssh/cpu_budget.h"
 #include "base/banned.h"
 
-#define MS INT64_C(1000000)
+#define MS INT64_C(1000000) /* nanoseconds */
 
 static void a_session_without_data_has_three_seconds(void **state)
 {

@@ -58,7 +58,7 @@ static int forget_keys(void **state)
 
 /* ---- files and what is found in them ----------------------------------------------------------------- */
 
-static struct known_hosts find_in(const struct strlist *files, const char *host, unsigned port)
+static struct known_hosts find_in_files(const struct strlist *files, const char *host, unsigned port)
 {
     struct known_hosts k = {0};
     struct err err = ERR_INIT;
@@ -66,21 +66,20 @@ static struct known_hosts find_in(const struct strlist *files, const char *host,
     return k;
 }
 
-/* Looks a host up in one file. */
-static struct known_hosts look_up(const char *path, const char *host, unsigned port)
+static struct known_hosts find_in_file(const char *path, const char *host, unsigned port)
 {
     struct strlist files = {0};
     assert_ok(strlist_add(&files, path, NULL), NULL);
-    struct known_hosts k = find_in(&files, host, port);
+    struct known_hosts k = find_in_files(&files, host, port);
     strlist_release(&files);
     return k;
 }
 
-/* Asserts that exactly one key is found: `key`, on line `line`. */
+/* Asserts that the file has exactly one key of the host: `key`, an index in `keys`, on line `line`. */
 static void assert_one_found(const char *path, const char *host, unsigned port, int key, unsigned line,
                              enum known_marker marker)
 {
-    struct known_hosts k = look_up(path, host, port);
+    struct known_hosts k = find_in_file(path, host, port);
     assert_int_equal(k.n, 1);
     assert_true(ssh_blob_equal(&k.items[0].blob, &keys[key].blob));
     assert_int_equal(k.items[0].line, line);
@@ -92,7 +91,7 @@ static void assert_one_found(const char *path, const char *host, unsigned port, 
 
 static void assert_no_key_found(const char *path, const char *host, unsigned port)
 {
-    struct known_hosts k = look_up(path, host, port);
+    struct known_hosts k = find_in_file(path, host, port);
     assert_int_equal(k.n, 0);
     known_hosts_release(&k);
 }
@@ -202,7 +201,7 @@ static void all_files_are_searched(void **state)
                      format_text("/dev/null"), scratch_file(*state, "with a blank", second, strlen(second))};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         assert_ok(strlist_add(&files, paths[i], NULL), NULL);
-    struct known_hosts k = find_in(&files, "alpha", 22);
+    struct known_hosts k = find_in_files(&files, "alpha", 22);
     assert_int_equal(k.n, 2);
     assert_string_equal(k.items[0].file, paths[0]);
     assert_true(ssh_blob_equal(&k.items[0].blob, &keys[ED].blob));
@@ -210,7 +209,7 @@ static void all_files_are_searched(void **state)
     assert_int_equal(k.items[1].line, 2);
     known_hosts_release(&k);
     strlist_release(&files);
-    k = find_in(&files, "alpha", 22);
+    k = find_in_files(&files, "alpha", 22);
     assert_int_equal(k.n, 0);
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         free(paths[i]);
@@ -224,36 +223,36 @@ static void a_failed_lookup_is_an_error(void **state)
     struct strlist files = {0};
     struct known_hosts k = {0};
     struct err err = ERR_INIT;
-    struct proc_limits soon = limits;
-    char *path = scratch_file(*state, "file", "x", 1), *before = strdup(getenv("PATH"));
+    struct proc_limits short_limits = limits;
+    char *path = scratch_file(*state, "file", "x", 1), *old_path = strdup(getenv("PATH"));
     char *tool = format_text("%s/ssh-keygen", (char *)*state), *msg;
     assert_ok(strlist_add(&files, path, NULL), NULL);
     setenv("PATH", *state, 1);
-    int missing = known_hosts_find(&files, (struct known_name){"alpha", 22}, &limits, &k, &err);
-    setenv("PATH", before, 1);
-    assert_refused(missing, &err, ERR_NOT_FOUND, "cannot start ssh-keygen: No such file or directory");
+    int rc = known_hosts_find(&files, (struct known_name){"alpha", 22}, &limits, &k, &err);
+    setenv("PATH", old_path, 1);
+    assert_refused(rc, &err, ERR_NOT_FOUND, "cannot start ssh-keygen: No such file or directory");
     assert_string_equal(err.hint, "install OpenSSH's client tools (Debian: openssh-client)");
     assert_ok(file_write(tool, "#!/bin/sh\nexec sleep 100\n", 25, &err), &err);
     assert_int_equal(chmod(tool, 0700), 0);
-    char *with = format_text("%s:%s", (char *)*state, before);
-    setenv("PATH", with, 1);
-    soon.timeout_ms = 100;
-    assert_refused(known_hosts_find(&files, (struct known_name){"alpha", 22}, &soon, &k, &err), &err,
+    char *path_with_tool = format_text("%s:%s", (char *)*state, old_path);
+    setenv("PATH", path_with_tool, 1);
+    short_limits.timeout_ms = 100;
+    assert_refused(known_hosts_find(&files, (struct known_name){"alpha", 22}, &short_limits, &k, &err), &err,
                    ERR_TIMEOUT, "ssh-keygen: it did not end in time");
     assert_ok(file_write(tool, "#!/bin/sh\necho it hurts >&2; exit 255\n", 38, &err), &err);
     assert_int_equal(chmod(tool, 0700), 0);
     msg = format_text("ssh-keygen cannot read %s: it hurts", path);
     assert_refused(known_hosts_find(&files, (struct known_name){"alpha", 22}, &limits, &k, &err), &err,
                    ERR_FAILED, msg);
-    setenv("PATH", before, 1);
+    setenv("PATH", old_path, 1);
     assert_null(k.items);
     unlink(tool);
     strlist_release(&files);
     free(msg);
-    free(with);
+    free(path_with_tool);
     free(tool);
     free(path);
-    free(before);
+    free(old_path);
 }
 
 /* ---- the parser -------------------------------------------------------------------------------------- */
@@ -270,13 +269,13 @@ static void lines_found_by_ssh_keygen_are_parsed(void **state)
     assert_ok(known_hosts_parse(&k, "file", text, &err), &err);
     assert_int_equal(k.n, 3);
     static const unsigned lines[] = {7, 12, 20};
-    static const enum known_marker marks[] = {KNOWN_MARKER_NONE, KNOWN_MARKER_REVOKED,
-                                              KNOWN_MARKER_AUTHORITY};
-    static const int which[] = {ED, P256, RSA};
+    static const enum known_marker markers[] = {KNOWN_MARKER_NONE, KNOWN_MARKER_REVOKED,
+                                                KNOWN_MARKER_AUTHORITY};
+    static const int found_keys[] = {ED, P256, RSA};
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(k.items[i].line, lines[i]);
-        assert_int_equal(k.items[i].marker, marks[i]);
-        assert_true(ssh_blob_equal(&k.items[i].blob, &keys[which[i]].blob));
+        assert_int_equal(k.items[i].marker, markers[i]);
+        assert_true(ssh_blob_equal(&k.items[i].blob, &keys[found_keys[i]].blob));
         assert_string_equal(k.items[i].file, "file");
     }
     known_hosts_release(&k);
@@ -318,8 +317,9 @@ static struct known_hosts parse_lines(const char *text)
     return k;
 }
 
-/* Decides on a key by the output of `ssh-keygen -F`. A NULL msg: it is trusted. */
-static void assert_judged(const char *text, int key, const char *msg, const char *hint)
+/* Asserts the decision on a key if `text` is the output of `ssh-keygen -F`. NULL in msg: the key is trusted.
+ */
+static void assert_decision(const char *text, int key, const char *msg, const char *hint)
 {
     struct strlist files = {0};
     struct err err = ERR_INIT;
@@ -346,9 +346,9 @@ static void a_known_key_is_trusted(void **state)
     char *text = format_text(
         "# Host a found: line 1\na %s\n# Host a found: line 2\na %s\n# Host a found: line 3\na %s\n",
         keys[ED_OTHER].line, keys[RSA].line, keys[ED].line);
-    assert_judged(text, ED, NULL, NULL);
-    assert_judged(text, ED_OTHER, NULL, NULL);
-    assert_judged(text, RSA, NULL, NULL);
+    assert_decision(text, ED, NULL, NULL);
+    assert_decision(text, ED_OTHER, NULL, NULL);
+    assert_decision(text, RSA, NULL, NULL);
     free(text);
 }
 
@@ -358,7 +358,7 @@ static void an_unknown_key_is_refused(void **state)
         format_text("far port 22: host key is not known: the server offered ssh-ed25519 %s, there is no "
                     "/home/ann/.ssh/known_hosts",
                     keys[ED].fingerprint);
-    assert_judged("", ED, msg, unknown_hint);
+    assert_decision("", ED, msg, unknown_hint);
     free(msg);
     struct err err = ERR_INIT;
     struct known_hosts none = {0};
@@ -390,22 +390,23 @@ static void a_key_of_another_type_is_refused(void **state)
         "far port 22: host key is not known: the server offered ssh-ed25519 %s, but /etc/known:5 has "
         "ssh-rsa %s",
         keys[ED].fingerprint, keys[RSA].fingerprint);
-    assert_judged(text, ED, msg,
-                  "another machine may intercept the connection; only if you know why it does not show that "
-                  "key any more, remove line 5 "
-                  "of /etc/known");
+    assert_decision(
+        text, ED, msg,
+        "another machine may intercept the connection; only if you know why it does not show that "
+        "key any more, remove line 5 "
+        "of /etc/known");
     free(msg);
     free(text);
 }
 
-static enum known_status status_of(const char *text, int key, unsigned line)
+/* Asserts the status of a key, and the line of `text` that decides; 0: no line. */
+static void assert_status(const char *text, int key, enum known_status status, unsigned line)
 {
     const struct known_key *decides = NULL;
     struct known_hosts k = parse_lines(text);
-    enum known_status status = known_hosts_compare(&k, &keys[key].blob, &decides);
+    assert_int_equal(known_hosts_compare(&k, &keys[key].blob, &decides), status);
     assert_int_equal(decides ? decides->line : 0, line);
     known_hosts_release(&k);
-    return status;
 }
 
 static void a_revoked_line_precedes_a_good_one(void **state)
@@ -416,25 +417,25 @@ static void a_revoked_line_precedes_a_good_one(void **state)
                              "# Host a found: line 6\na %s\n# Host a found: line 7\na %s\n",
                              keys[P384].line, keys[ED].line, keys[RSA].line, keys[P256].line, keys[ED].line,
                              keys[ED].line);
-    assert_int_equal(status_of(text, ED, 6), KNOWN_TRUSTED);
-    assert_int_equal(status_of(text, ED_OTHER, 6), KNOWN_CHANGED);
-    assert_int_equal(status_of(text, P256, 5), KNOWN_REVOKED);
-    assert_int_equal(status_of(text, P521, 2), KNOWN_OTHER_TYPES);
-    assert_int_equal(status_of("", ED, 0), KNOWN_NEW);
+    assert_status(text, ED, KNOWN_TRUSTED, 6);
+    assert_status(text, ED_OTHER, KNOWN_CHANGED, 6);
+    assert_status(text, P256, KNOWN_REVOKED, 5);
+    assert_status(text, P521, KNOWN_OTHER_TYPES, 2);
+    assert_status("", ED, KNOWN_NEW, 0);
     free(text);
     text = format_text("# Host a found: line 1 CA\n@cert-authority a %s\n", keys[ED].line);
-    assert_int_equal(status_of(text, ED, 0), KNOWN_NEW);
+    assert_status(text, ED, KNOWN_NEW, 0);
     free(text);
 }
 
-/* A line under the bare name belongs to another server, unless it has the same key. */
+/* A line for the name without the port belongs to another server, unless it has the same key. */
 static void a_name_without_its_port_counts_only_for_the_same_key(void **state)
 {
     char *text = format_text("alpha %s\n[beta]:2222 %s\nbeta %s\n@revoked gamma %s\n", keys[ED].line,
                              keys[P256].line, keys[ED].line, keys[RSA].line);
     char *path = scratch_file(*state, "bare", text, strlen(text));
     struct err err = ERR_INIT;
-    struct known_hosts k = look_up(path, "alpha", 2222);
+    struct known_hosts k = find_in_file(path, "alpha", 2222);
     assert_int_equal(known_hosts_compare(&k, &keys[ED].blob, NULL), KNOWN_TRUSTED);
     assert_int_equal(known_hosts_compare(&k, &keys[ED_OTHER].blob, NULL), KNOWN_NEW);
     assert_int_equal(known_hosts_check(&k, &keys[RSA].blob, "x", &(struct strlist){0}, &err), -1);
@@ -445,13 +446,13 @@ static void a_name_without_its_port_counts_only_for_the_same_key(void **state)
     assert_string_equal(err.hint, hint);
     free(hint);
     known_hosts_release(&k);
-    k = look_up(path, "alpha", 22);
+    k = find_in_file(path, "alpha", 22);
     assert_int_equal(known_hosts_compare(&k, &keys[ED_OTHER].blob, NULL), KNOWN_CHANGED);
     known_hosts_release(&k);
-    k = look_up(path, "beta", 2222);
+    k = find_in_file(path, "beta", 2222);
     assert_int_equal(known_hosts_compare(&k, &keys[ED].blob, NULL), KNOWN_OTHER_TYPES);
     known_hosts_release(&k);
-    k = look_up(path, "gamma", 2222);
+    k = find_in_file(path, "gamma", 2222);
     assert_int_equal(known_hosts_compare(&k, &keys[RSA].blob, NULL), KNOWN_REVOKED);
     known_hosts_release(&k);
     free(text);
@@ -467,7 +468,7 @@ static void an_authority_is_not_a_host_key(void **state)
         format_text("far port 22: host key is not known: the server offered ssh-ed25519 %s, there is no "
                     "/home/ann/.ssh/known_hosts",
                     keys[ED].fingerprint);
-    assert_judged(
+    assert_decision(
         text, ED, msg,
         "the host's certificate may be signed by the authority of /etc/known:1: --via openssh checks that");
     free(msg);
@@ -496,9 +497,9 @@ static void a_changed_key_is_refused(void **state)
     char *msg = format_text(
         "far port 22: HOST KEY HAS CHANGED: the server offered ssh-ed25519 %s, but /etc/known:31 has %s",
         keys[ED].fingerprint, keys[ED_OTHER].fingerprint);
-    assert_judged(text, ED, msg,
-                  "another machine may intercept the connection; only if you know why it changed, remove "
-                  "line 31 of /etc/known");
+    assert_decision(text, ED, msg,
+                    "another machine may intercept the connection; only if you know why it changed, remove "
+                    "line 31 of /etc/known");
     free(msg);
     free(text);
 }
@@ -516,24 +517,25 @@ static void a_revoked_key_is_refused(void **state)
     char *behind =
         format_text("# Host a found: line 8\na %s\n# Host a found: line 9 REVOKED\n@revoked a %s\n",
                     keys[ED].line, keys[ED].line);
-    assert_judged(before, ED, msg, hint);
-    assert_judged(behind, ED, msg, hint);
+    assert_decision(before, ED, msg, hint);
+    assert_decision(behind, ED, msg, hint);
     /* Another key's revocation does not matter. */
     char *other = format_text("# Host a found: line 8\na %s\n# Host a found: line 9 REVOKED\n@revoked a %s\n",
                               keys[ED].line, keys[ED_OTHER].line);
-    assert_judged(other, ED, NULL, NULL);
+    assert_decision(other, ED, NULL, NULL);
     free(msg);
     free(before);
     free(behind);
     free(other);
 }
 
-static void assert_preferred(const char *text, const char *wanted)
+/* Asserts the key types that profgrab asks for, in order, if `text` is the output of `ssh-keygen -F`. */
+static void assert_preferred(const char *text, const char *expected)
 {
     char dst[256];
     struct known_hosts k = parse_lines(text);
     assert_ptr_equal(known_hosts_preference(&k, dst, sizeof dst), dst);
-    assert_string_equal(dst, wanted);
+    assert_string_equal(dst, expected);
     known_hosts_release(&k);
 }
 
@@ -658,15 +660,15 @@ static void an_unwritable_file_is_reported(void **state)
     free(path);
 }
 
-/* The path may be a link to a file, or a second name of it. If the file is the user's own known hosts,
- * profgrab appends to it, as ssh does. profgrab neither writes nor creates any other file, and does not wait
- * for a FIFO. */
+/* The path may be a symbolic or a hard link. If it leads to the user's own known hosts, profgrab appends to
+ * that file, as ssh does. profgrab neither writes nor creates any other file, and does not wait for a FIFO.
+ */
 static void links_and_fifos_are_not_written(void **state)
 {
     struct err err = ERR_INIT;
     char *known = format_text("%s/own", (char *)*state), *link = format_text("%s/link", (char *)*state);
     char *precious = scratch_file(*state, "precious", "export PATH=/bin\n", 17);
-    char *made = format_text("%s/made", (char *)*state), *fifo = format_text("%s/fifo", (char *)*state);
+    char *missing = format_text("%s/missing", (char *)*state), *fifo = format_text("%s/fifo", (char *)*state);
     assert_ok(add_key(known, "alpha", 22, ED, false, &err), &err);
     assert_int_equal(symlink(known, link), 0);
     assert_ok(add_key(link, "beta", 22, ED, false, &err), &err);
@@ -687,9 +689,9 @@ static void links_and_fifos_are_not_written(void **state)
     assert_int_equal(unlink(link), 0);
     free(msg);
 
-    assert_int_equal(symlink(made, link), 0);
+    assert_int_equal(symlink(missing, link), 0);
     assert_int_equal(add_key(link, "alpha", 22, ED, false, &err), -1);
-    assert_false(file_exists(made));
+    assert_false(file_exists(missing));
     assert_int_equal(unlink(link), 0);
 
     assert_int_equal(mkfifo(fifo, 0600), 0);
@@ -707,7 +709,7 @@ static void links_and_fifos_are_not_written(void **state)
     assert_int_equal(known_hosts_find(&files, (struct known_name){"alpha", 22}, &limits, &k, &err), -1);
     assert_contains(err.msg, "is not a regular file");
     strlist_release(&files);
-    char *all[] = {known, link, precious, made, fifo};
+    char *all[] = {known, link, precious, missing, fifo};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
 }
@@ -717,41 +719,41 @@ static void a_held_lock_times_out(void **state)
     struct err err = ERR_INIT;
     char *path = scratch_file(*state, "held", "", 0),
          *msg = format_text("another process holds the lock of %s", path);
-    int fd = open(path, O_RDONLY | O_CLOEXEC), ends[2];
+    int fd = open(path, O_RDONLY | O_CLOEXEC), cancel[2];
     assert_int_equal(flock(fd, LOCK_EX), 0);
     struct known_addition a = {.file = path, .host = "alpha", .key = &keys[ED].blob};
-    struct proc_limits soon = limits;
-    soon.timeout_ms = 60;
-    assert_refused(known_hosts_add(&a, &soon, &err), &err, ERR_TIMEOUT, msg);
-    assert_ok(fd_pipe(ends, &err), &err);
-    assert_int_equal(write(ends[1], "", 1), 1);
-    soon = limits;
-    soon.cancel_fd = ends[0];
-    assert_int_equal(known_hosts_add(&a, &soon, &err), -1);
+    struct proc_limits short_limits = limits;
+    short_limits.timeout_ms = 60;
+    assert_refused(known_hosts_add(&a, &short_limits, &err), &err, ERR_TIMEOUT, msg);
+    assert_ok(fd_pipe(cancel, &err), &err);
+    assert_int_equal(write(cancel[1], "", 1), 1);
+    short_limits = limits;
+    short_limits.cancel_fd = cancel[0];
+    assert_int_equal(known_hosts_add(&a, &short_limits, &err), -1);
     assert_int_equal(err.kind, ERR_CANCELLED);
     assert_file_text(path, "");
     fd_close(&fd);
     assert_ok(known_hosts_add(&a, &limits, &err), &err);
     assert_one_found(path, "alpha", 22, ED, 1, KNOWN_MARKER_NONE);
-    fd_close(&ends[0]);
-    fd_close(&ends[1]);
+    fd_close(&cancel[0]);
+    fd_close(&cancel[1]);
     free(msg);
     free(path);
 }
 
+#define N_WRITERS 8
+#define HOSTS_OF_WRITER 3
 /* One of several concurrent writers. It adds its own hosts, and a host that all writers add. */
-#define AT_ONCE 8
-#define EACH 3
 struct writer {
     const char *path;
     unsigned number;
     bool failed;
 };
 
-static void *write_some(void *ctx)
+static void *add_hosts(void *ctx)
 {
     struct writer *w = ctx;
-    for (unsigned i = 0; i < EACH; i++) {
+    for (unsigned i = 0; i < HOSTS_OF_WRITER; i++) {
         char name[40];
         snprintf(name, sizeof name, "host-%u-%u", w->number, i);
         w->failed = w->failed || add_key(w->path, name, 22, ED, i == 1, NULL) < 0 ||
@@ -762,14 +764,14 @@ static void *write_some(void *ctx)
 
 static void concurrent_writers_lose_no_line(void **state)
 {
-    struct writer writers[AT_ONCE];
-    pthread_t threads[AT_ONCE];
+    struct writer writers[N_WRITERS];
+    pthread_t threads[N_WRITERS];
     char *path = format_text("%s/crowd/known_hosts", (char *)*state);
-    for (unsigned i = 0; i < AT_ONCE; i++) {
+    for (unsigned i = 0; i < N_WRITERS; i++) {
         writers[i] = (struct writer){.path = path, .number = i};
-        assert_int_equal(pthread_create(&threads[i], NULL, write_some, &writers[i]), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, add_hosts, &writers[i]), 0);
     }
-    for (unsigned i = 0; i < AT_ONCE; i++) {
+    for (unsigned i = 0; i < N_WRITERS; i++) {
         pthread_join(threads[i], NULL);
         assert_false(writers[i].failed);
     }
@@ -777,11 +779,11 @@ static void concurrent_writers_lose_no_line(void **state)
     size_t lines = 0;
     for (const char *p = buf_str(&text); *p; p++)
         lines += *p == '\n';
-    assert_int_equal(lines, AT_ONCE * EACH + 1);
-    struct known_hosts k = look_up(path, "shared", 2222);
+    assert_int_equal(lines, N_WRITERS * HOSTS_OF_WRITER + 1);
+    struct known_hosts k = find_in_file(path, "shared", 2222);
     assert_int_equal(k.n, 1);
     known_hosts_release(&k);
-    k = look_up(path, "host-7-1", 22);
+    k = find_in_file(path, "host-7-1", 22);
     assert_int_equal(k.n, 1);
     known_hosts_release(&k);
     buf_release(&text);

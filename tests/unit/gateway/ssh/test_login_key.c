@@ -9,7 +9,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* A new string. */
+/* Returns a new string. */
 static char *key_of(const struct hop *hop)
 {
     struct buf b = BUF_INIT(LOGIN_KEY_MAX);
@@ -103,7 +103,7 @@ static void any_difference_makes_another_login(void **state)
     assert_all_differ_and_free(keys, n);
 }
 
-/* The content of one field cannot be read as two. */
+/* The content of one field cannot look like the contents of two fields. */
 static void fields_are_separated(void **state)
 {
     (void)state;
@@ -125,9 +125,10 @@ static void earlier_hops_are_part_of_the_login(void **state)
 {
     (void)state;
     static char bastion[] = "bastion", other[] = "other";
-    const struct ssh_config host = {.port = 22}, by = {.hostname = bastion}, by_other = {.hostname = other};
-    const struct hop first = {.config = &by}, second = {.config = &by_other},
-                     both = {.config = &by_other, .previous = &first};
+    const struct ssh_config host = {.port = 22}, jump = {.hostname = bastion},
+                            other_jump = {.hostname = other};
+    const struct hop first = {.config = &jump}, second = {.config = &other_jump},
+                     both = {.config = &other_jump, .previous = &first};
     char *keys[] = {
         key_of(&(struct hop){.config = &host}),
         key_of(&(struct hop){.config = &host, .previous = &first}),

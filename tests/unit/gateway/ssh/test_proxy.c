@@ -49,8 +49,8 @@ static void bytes_go_both_ways(void **state)
 /* The user's shell runs the command, with `exec` before it, as with ssh. */
 static void the_users_shell_runs_the_command(void **state)
 {
-    char *said = format_text("%s/said", (char *)*state), text[64];
-    char *script = format_text("#!/bin/sh\nprintf '%%s|' \"$@\" >%s\n", said);
+    char *arguments = format_text("%s/arguments", (char *)*state), text[64];
+    char *script = format_text("#!/bin/sh\nprintf '%%s|' \"$@\" >%s\n", arguments);
     char *shell = scratch_file(*state, "shell", script, strlen(script));
     int fd = -1;
     assert_int_equal(chmod(shell, 0700), 0);
@@ -60,7 +60,7 @@ static void the_users_shell_runs_the_command(void **state)
     unsetenv("SHELL");
     proxy_stop(p);
     fd_close(&fd);
-    struct buf b = scratch_read(said);
+    struct buf b = scratch_read(arguments);
     assert_string_equal(buf_str(&b), "-c|exec nc a 'b c'; true|");
     buf_release(&b);
     setenv("SHELL", "/nowhere/sh", 1);
@@ -68,7 +68,7 @@ static void the_users_shell_runs_the_command(void **state)
     assert_int_equal(proxy_start("true", &fd, &p, &err), -1);
     assert_contains(err.msg, "cannot start /nowhere/sh");
     unsetenv("SHELL");
-    free(said);
+    free(arguments);
     free(script);
     free(shell);
 }
@@ -77,19 +77,19 @@ static void the_error_output_of_a_proxy_is_reported(void **state)
 {
     (void)state;
     int fd = -1;
-    char text[64], little[12];
+    char text[64], short_text[12];
     struct proxy *p = start_proxy("sh -c 'i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); done >&2; "
                                   "printf \"no \\033[31mroute\\n\" >&2'",
                                   &fd);
     read_all(fd, text, sizeof text);
     proxy_stderr_tail(p, text, sizeof text);
     assert_contains(text, "line 299 no ?[31mroute");
-    assert_string_equal(proxy_stderr_tail(p, little, sizeof little), "1mroute");
+    assert_string_equal(proxy_stderr_tail(p, short_text, sizeof short_text), "1mroute");
     proxy_stop(p);
     fd_close(&fd);
 }
 
-/* The error output of a working proxy is not read. */
+/* profgrab does not read the error output of a working proxy. This must not block the proxy. */
 static void a_proxy_with_much_error_output_goes_on(void **state)
 {
     (void)state;
@@ -134,7 +134,7 @@ static void all_processes_of_a_proxy_end(void **state)
     free(path);
 }
 
-/* A proxy that closes its connection ends a moment later. A proxy that only reads from us does not end. */
+/* A proxy that closes its connection ends a moment later. A proxy that waits for our bytes has not ended. */
 static void the_end_of_a_proxy_is_detected(void **state)
 {
     (void)state;

@@ -12,7 +12,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
-/* The initial size of a window. */
+/* Returns the initial size of a window. */
 static uint32_t initial_window(int64_t rtt_ms)
 {
     struct window w;
@@ -31,18 +31,18 @@ static void a_window_begins_large_enough_for_a_fast_line(void **state)
     assert_int_equal(initial_window(INT64_MAX), WINDOW_START_MAX);
 }
 
-/* The window after `ms` milliseconds at `rate` bytes a millisecond, read in pieces of 64 kB. */
-static uint32_t window_after(int64_t rtt_ms, size_t rate, int64_t ms)
+/* Returns the size of the window after `ms` milliseconds, if the reader reads pieces of 64 kB. */
+static uint32_t window_after(int64_t rtt_ms, size_t bytes_per_ms, int64_t ms)
 {
     struct window w;
     int64_t now = 1000;
     window_init(&w, rtt_ms, now);
-    uint32_t before = w.size;
-    for (size_t left = 0; ms > 0; ms--, now++)
-        for (left += rate; left >= 65536; left -= 65536) {
+    uint32_t last_size = w.size;
+    for (size_t unread = 0; ms > 0; ms--, now++)
+        for (unread += bytes_per_ms; unread >= 65536; unread -= 65536) {
             window_record_read(&w, 65536, now);
-            assert_in_range(w.size, before, WINDOW_MAX);
-            before = w.size;
+            assert_in_range(w.size, last_size, WINDOW_MAX);
+            last_size = w.size;
         }
     return w.size;
 }
@@ -55,10 +55,10 @@ static void a_window_grows_with_the_throughput(void **state)
     assert_int_equal(window_after(-1, 500000, 1000), WINDOW_MIN);
     assert_int_equal(window_after(1, 500000, 1000), WINDOW_MIN);
     assert_int_equal(window_after(50, 10000, 1000), initial_window(50));
-    /* Twice the bytes of a round trip, within the limit. */
+    /* It grows to twice the bytes of a round trip, at most to the limit. */
     assert_in_range(window_after(50, 100000, 1000), 9000000, 11000000);
     assert_int_equal(window_after(100, 500000, 1000), WINDOW_MAX);
-    /* No change before the end of the first round trip. */
+    /* It does not grow before the end of the first round trip. */
     assert_int_equal(window_after(100, 100000, 90), WINDOW_START_MAX);
 }
 
@@ -69,7 +69,7 @@ static void idle_time_does_not_count(void **state)
     window_init(&w, 50, 0);
     window_record_read(&w, 4 << 20, 1000000);
     assert_int_equal(w.size, initial_window(50));
-    /* Sums do not wrap. */
+    /* The sum of the bytes does not wrap. */
     window_record_read(&w, SIZE_MAX / 4096, 1000050);
     assert_int_equal(w.size, WINDOW_MAX);
 }
@@ -83,7 +83,7 @@ static void a_window_is_adjusted_after_a_quarter(void **state)
     assert_int_equal(window_enlargement(&w, WINDOW_MIN / 4 * 3), 0);
     assert_int_equal(window_enlargement(&w, WINDOW_MIN / 4 * 3 - 1), WINDOW_MIN / 4 + 1);
     assert_int_equal(window_enlargement(&w, 0), WINDOW_MIN);
-    /* More may be left than expected. */
+    /* The other end may still send more bytes than the window has. */
     assert_int_equal(window_enlargement(&w, UINT64_MAX), 0);
 }
 
@@ -100,13 +100,13 @@ static void the_kernels_round_trip_time_is_used(void **state)
 #ifdef __linux__
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof at;
-    int listener = fd_socket(AF_INET, &err), near = fd_socket(AF_INET, &err);
+    int listener = fd_socket(AF_INET, &err), client = fd_socket(AF_INET, &err);
     assert_int_equal(bind(listener, (struct sockaddr *)&at, size), 0);
     assert_int_equal(listen(listener, 1), 0);
     assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &size), 0);
-    assert_int_equal(connect(near, (struct sockaddr *)&at, size), 0);
-    assert_in_range(window_tcp_rtt(near), 0, 5000);
-    fd_close(&near);
+    assert_int_equal(connect(client, (struct sockaddr *)&at, size), 0);
+    assert_in_range(window_tcp_rtt(client), 0, 5000);
+    fd_close(&client);
     fd_close(&listener);
 #endif
 }

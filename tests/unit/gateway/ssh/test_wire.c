@@ -16,6 +16,7 @@
 #include "tests/unit/unit.h"
 #include "base/banned.h"
 
+/* The two ends of a socket pair: a wire, and the descriptor of its peer. */
 struct ends {
     struct wire w;
     int far;
@@ -134,12 +135,12 @@ static void sending_stops_during_congestion_and_resumes(void **state)
 {
     (void)state;
     struct ends e = connect_ends();
-    static unsigned char chunk[32768], back[65536];
+    static unsigned char chunk[32768], received[65536];
     size_t sent = 0, got = 0;
     bool congested = false;
     ssize_t n;
     while ((n = wire_send(&e.w, chunk, sizeof chunk)) > 0) {
-        /* All of it, or nothing. */
+        /* wire_send accepts all bytes or none. */
         assert_int_equal(n, sizeof chunk);
         for (size_t i = 0; i < sizeof chunk; i++)
             chunk[i] = (unsigned char)((sent + sizeof chunk + i) % 253);
@@ -154,10 +155,10 @@ static void sending_stops_during_congestion_and_resumes(void **state)
     assert_int_equal(wire_events(&e.w), POLLIN | POLLOUT);
     assert_ok(fd_set_nonblocking(e.far, true, NULL), NULL);
     while (got < sent) {
-        n = read(e.far, back, sizeof back);
+        n = read(e.far, received, sizeof received);
         assert_true(n > 0 || errno == EAGAIN);
         for (ssize_t i = 0; i < n; i++, got++)
-            assert_int_equal(back[i], got < sizeof chunk ? 0 : got % 253);
+            assert_int_equal(received[i], got < sizeof chunk ? 0 : got % 253);
         wire_flush(&e.w);
     }
     assert_int_equal(e.w.out.len, 0);

@@ -30,25 +30,25 @@ static void assert_str(struct str s, const char *text)
 
 /* ---- addr2line --------------------------------------------------------------------------------------- */
 
-static const char places[] = "0x0000000000001139\n"
-                             "inner\n"
-                             "/src/a b.c:12 (discriminator 3)\n"
-                             "outer\n"
-                             "/src/a.c:40\n"
-                             "0x0000000000002000\n"
-                             "??\n"
-                             "??:0\n"
-                             "0x0000000000003000\n"
-                             "odd\n"
-                             "??:?\n"
-                             "_start\n"
-                             "/src:x:-5\n";
+static const char addr2line_answer[] = "0x0000000000001139\n"
+                                       "inner\n"
+                                       "/src/a b.c:12 (discriminator 3)\n"
+                                       "outer\n"
+                                       "/src/a.c:40\n"
+                                       "0x0000000000002000\n"
+                                       "??\n"
+                                       "??:0\n"
+                                       "0x0000000000003000\n"
+                                       "odd\n"
+                                       "??:?\n"
+                                       "_start\n"
+                                       "/src:x:-5\n";
 
 static void answers_of_addr2line_are_parsed(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct str rest = STR(places);
+    struct str rest = STR(addr2line_answer);
     struct frames frames = {0};
     uint64_t address = 0;
     assert_int_equal(addr2line_next(&rest, &address, &frames, &err), 1);
@@ -82,7 +82,7 @@ static void invalid_answers_have_no_source_lines(void **state)
     }
 }
 
-static void parse_damaged_places(void *ctx, const struct damaged *s)
+static void parse_damaged_addr2line(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct str rest = {s->p, s->n};
@@ -96,13 +96,13 @@ static void parse_damaged_places(void *ctx, const struct damaged *s)
 
 /* ---- nm ---------------------------------------------------------------------------------------------- */
 
-static const char table[] = "_init t 1000 17\n"
-                            "undefined U         \n"
-                            "two words T 1 2 3\n"
-                            "main T 1100 20\n"
-                            "unsized T 1140 0\n"
-                            "table D 2000 10\n"
-                            "last T 3000 8\n";
+static const char nm_answer[] = "_init t 1000 17\n"
+                                "undefined U         \n"
+                                "two words T 1 2 3\n"
+                                "main T 1100 20\n"
+                                "unsized T 1140 0\n"
+                                "table D 2000 10\n"
+                                "last T 3000 8\n";
 
 static void symbols_of_nm_are_found(void **state)
 {
@@ -115,7 +115,7 @@ static void symbols_of_nm_are_found(void **state)
     } cases[] = {{0x50fff, NULL},      {0x51000, "_init"}, {0x510ff, "_init"}, {0x51100, "main"},
                  {0x51150, "unsized"}, {0x52000, "table"}, {0x5200f, "table"}, {0x52010, NULL},
                  {0x53007, "last"},    {0x53008, NULL}};
-    assert_ok(nm_read(STR(table), 0x50000, &nm, &err), &err);
+    assert_ok(nm_read(STR(nm_answer), 0x50000, &nm, &err), &err);
     assert_int_equal(nm.n, 5);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct nm_symbol *s = nm_find(&nm, cases[i].address);
@@ -126,7 +126,7 @@ static void symbols_of_nm_are_found(void **state)
     nm_release(&nm);
 }
 
-static void parse_damaged_symbols(void *ctx, const struct damaged *s)
+static void parse_damaged_nm(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct nm nm;
@@ -139,19 +139,19 @@ static void parse_damaged_symbols(void *ctx, const struct damaged *s)
 
 /* ---- symbol servers ---------------------------------------------------------------------------------- */
 
-static const char names[] = "num_symbols: 1\n"
-                            "0x1000 main.main\n"
-                            "  x0x2000\t two  words \r\n"
-                            "0x12 0x13 nested\n"
-                            "0x3000\n"
-                            "0xzz none\n"
-                            "0x4000 without an end";
+static const char symbolz_answer[] = "num_symbols: 1\n"
+                                     "0x1000 main.main\n"
+                                     "  x0x2000\t two  words \r\n"
+                                     "0x12 0x13 nested\n"
+                                     "0x3000\n"
+                                     "0xzz none\n"
+                                     "0x4000 without an end";
 
 static void answers_of_symbol_servers_are_parsed(void **state)
 {
     (void)state;
     struct err err = ERR_INIT;
-    struct str rest = STR(names);
+    struct str rest = STR(symbolz_answer);
     struct symbolz s;
     static const struct {
         uint64_t address;
@@ -169,7 +169,7 @@ static void answers_of_symbol_servers_are_parsed(void **state)
                                  "\"0x10000000000000000\": value out of range");
 }
 
-static void parse_damaged_names(void *ctx, const struct damaged *s)
+static void parse_damaged_symbolz(void *ctx, const struct damaged *s)
 {
     (void)ctx;
     struct str rest = {s->p, s->n};
@@ -181,9 +181,9 @@ static void parse_damaged_names(void *ctx, const struct damaged *s)
 static void damaged_answers_are_safe(void **state)
 {
     (void)state;
-    damage_everywhere(places, sizeof places - 1, parse_damaged_places, NULL);
-    damage_everywhere(table, sizeof table - 1, parse_damaged_symbols, NULL);
-    damage_everywhere(names, sizeof names - 1, parse_damaged_names, NULL);
+    damage_everywhere(addr2line_answer, sizeof addr2line_answer - 1, parse_damaged_addr2line, NULL);
+    damage_everywhere(nm_answer, sizeof nm_answer - 1, parse_damaged_nm, NULL);
+    damage_everywhere(symbolz_answer, sizeof symbolz_answer - 1, parse_damaged_symbolz, NULL);
 }
 
 /* ---- names ------------------------------------------------------------------------------------------- */
@@ -446,21 +446,22 @@ static void only_regular_files_are_opened(void **state)
 
 /* Simulated programs and a simulated server, with their inputs. */
 struct fake {
-    const char *answers[SYMBOLIZE_CXXFILT_P + 1]; /* NULL: there is no such program */
-    const char *symbols;
+    /* By enum symbolize_program; NULL: there is no such program. */
+    const char *answers[SYMBOLIZE_CXXFILT_P + 1];
+    const char *symbols;                       /* the answer of the server; NULL: it fails */
     char inputs[SYMBOLIZE_CXXFILT_P + 1][200]; /* the last input of each program: "FILE|INPUT" */
     char query[200];                           /* the last query of the server: "SOURCE|ADDRESSES" */
     struct buf messages;
     enum err_kind failure; /* the error of every run; ERR_NONE: none */
     size_t answer_max;     /* the limit of the last answer in bytes */
-    int runs, posts;
+    int n_runs, n_posts;
 };
 
 static int fake_run(void *ctx, const struct symbolize_call *call, struct buf *ret, struct err *err)
 {
     struct fake *f = ctx;
     enum symbolize_program program = call->program;
-    f->runs++;
+    f->n_runs++;
     snprintf(f->inputs[program], sizeof f->inputs[program], "%s|%.*s", call->file ? call->file : "",
              (int)call->input.n, call->input.p);
     if (f->failure)
@@ -474,7 +475,7 @@ static int fake_run(void *ctx, const struct symbolize_call *call, struct buf *re
 static int fake_post(void *ctx, const char *source, struct str addresses, struct buf *ret, struct err *err)
 {
     struct fake *f = ctx;
-    f->posts++;
+    f->n_posts++;
     f->answer_max = ret->max;
     snprintf(f->query, sizeof f->query, "%s|%.*s", source, (int)addresses.n, addresses.p);
     if (!f->symbols)
@@ -513,18 +514,19 @@ static struct str name_at(const struct profile *p, size_t location)
     return l->n_lines ? profile_str(p, p->functions[p->lines[l->line_at].function].name) : STR("");
 }
 
+/* Symbolizes the profile with the simulated programs and server. NULL in `sources`: no server. */
 static void symbolize_with(struct profile *p, const char *mode, const struct symbolize_sources *sources,
-                           struct fake *f, int expected, struct err *err)
+                           struct fake *f, int expected_rc, struct err *err)
 {
     struct symbolize_tools tools = {.run = fake_run, .post = fake_post, .say = fake_say, .ctx = f};
     static const struct symbolize_sources none;
     f->messages = (struct buf)BUF_INIT(4096);
     *err = (struct err)ERR_INIT;
-    assert_int_equal(symbolize(p, mode, sources ? sources : &none, &tools, err), expected);
+    assert_int_equal(symbolize(p, mode, sources ? sources : &none, &tools, err), expected_rc);
 }
 
-/* Writes the small ELF file. Sets `path` to its path. */
-static void write_file(char path[40])
+/* Writes the ELF file of make_small_elf, and its path to `path`. */
+static void write_small_elf(char path[40])
 {
     struct err err = ERR_INIT;
     struct elf_file f = make_small_elf(ET_EXEC);
@@ -538,7 +540,7 @@ static void each_binary_is_queried_once(void **state)
     (void)state;
     struct err err;
     char path[40], expected[100];
-    write_file(path);
+    write_small_elf(path);
     struct profile *p = make_profile_with_two_addresses(path);
     struct fake f = {.answers = {"0x401100\n_Z1fi\na.c:3\nmain\na.c:9\n0x401200\n_Z1fi\na.c:4\n",
                                  "mainmain T 401100 10\nend T 401200 10\n", NULL, "f\nf\n"}};
@@ -554,9 +556,9 @@ static void each_binary_is_queried_once(void **state)
     assert_int_equal(p->n_functions, 2);
     assert_true(p->mappings[0].has_functions && p->mappings[0].has_line_numbers && !p->locations[0].folded);
     /* All names are known now, so no program runs. */
-    f.runs = 0;
+    f.n_runs = 0;
     symbolize_with(p, NULL, NULL, &f, 0, &err);
-    assert_int_equal(f.runs, 0);
+    assert_int_equal(f.n_runs, 0);
     buf_release(&f.messages);
     profile_free(p);
     unlink(path);
@@ -567,7 +569,7 @@ static void without_addr2line_nm_finds_names(void **state)
     (void)state;
     struct err err;
     char path[40];
-    write_file(path);
+    write_small_elf(path);
     static const char *const modes[] = {NULL, "fastlocal"};
     for (size_t i = 0; i < 2; i++) {
         struct profile *p = make_profile_with_two_addresses(path);
@@ -588,7 +590,7 @@ static void failures_are_reported(void **state)
     (void)state;
     struct err err;
     char path[40], expected[300];
-    write_file(path);
+    write_small_elf(path);
     struct profile *p = make_profile_with_two_addresses(path);
     struct fake f = {.failure = ERR_TIMEOUT};
     symbolize_with(p, NULL, NULL, &f, 0, &err);
@@ -627,7 +629,7 @@ static void a_server_is_queried(void **state)
     symbolize_with(p, NULL, &sources, &f, 0, &err);
     assert_string_equal(f.query, "http://host/debug/pprof/heap|0x501100+0x501200");
     assert_int_equal(f.answer_max, ((size_t)1 << 20) + 2 * 4096);
-    assert_int_equal(f.runs, 0);
+    assert_int_equal(f.n_runs, 0);
     assert_str(name_at(p, 0), "two");
     assert_str(name_at(p, 1), "one");
     assert_int_equal(p->n_functions, 2);
@@ -638,7 +640,8 @@ static void a_server_is_queried(void **state)
     buf_release(&f.messages);
 }
 
-/* A small profile may have many addresses, so the maximum of the answer has a limit of its own. */
+/* A small profile may have many addresses. The maximum of the answer grows with their number, up to a limit.
+ */
 static void an_answer_for_many_addresses_is_bounded(void **state)
 {
     (void)state;
@@ -654,7 +657,7 @@ static void an_answer_for_many_addresses_is_bounded(void **state)
     assert_ok(symbolize_collect(p, "http://host/debug/pprof/heap", &sources, &err), &err);
     struct fake f = {.symbols = "0x401100 one\n"};
     symbolize_with(p, NULL, &sources, &f, 0, &err);
-    assert_int_equal(f.posts, 1);
+    assert_int_equal(f.n_posts, 1);
     assert_int_equal(f.answer_max, (size_t)128 << 20);
     symbolize_sources_release(&sources);
     profile_free(p);
@@ -669,10 +672,10 @@ static void only_the_source_of_a_profile_is_queried(void **state)
     struct profile *p = make_profile_with_two_addresses("http://host/debug/pprof/heap");
     struct fake f = {.symbols = "0x401100 one\n"};
     symbolize_with(p, "remote", NULL, &f, 0, &err);
-    assert_int_equal(f.posts, 0);
+    assert_int_equal(f.n_posts, 0);
     buf_release(&f.messages);
     symbolize_with(p, "remote:force", NULL, &f, 0, &err);
-    assert_int_equal(f.posts, 0);
+    assert_int_equal(f.n_posts, 0);
     profile_free(p);
     buf_release(&f.messages);
 }
@@ -682,14 +685,14 @@ static void a_file_with_another_build_id_is_not_used(void **state)
     (void)state;
     struct err err = ERR_INIT;
     char path[40];
-    write_file(path);
+    write_small_elf(path);
     static const char *const ids[] = {"abcdef01", "abcdef02"};
     for (size_t i = 0; i < 2; i++) {
         struct profile *p = make_profile_with_two_addresses(path);
         assert_ok(profile_intern(p, ids[i], strlen(ids[i]), &p->mappings[0].build_id, &err), &err);
         struct fake f = {.answers = {NULL, "main T 401100 10\n"}};
         symbolize_with(p, "local", NULL, &f, 0, &err);
-        assert_int_equal(f.runs > 0, i == 0);
+        assert_int_equal(f.n_runs > 0, i == 0);
         assert_str(name_at(p, 0), i == 0 ? "main" : "");
         assert_int_equal(strstr(buf_str(&f.messages), "(build ID abcdef02): build ID mismatch") != NULL,
                          i == 1);
@@ -704,7 +707,7 @@ static void the_number_of_symbolized_mappings_is_limited(void **state)
     (void)state;
     struct err err;
     char path[40];
-    write_file(path);
+    write_small_elf(path);
     struct profile *p = make_profile_with_two_addresses(path);
     struct symbolize_sources sources = {0};
     for (uint64_t i = 1; i < 3 * SYMBOLIZE_MAPPINGS; i++) {
@@ -717,7 +720,7 @@ static void the_number_of_symbolized_mappings_is_limited(void **state)
     }
     struct fake f = {.answers = {NULL, "main T 401100 10\n"}};
     symbolize_with(p, "local", NULL, &f, 0, &err);
-    assert_int_equal(f.runs, 2 * SYMBOLIZE_MAPPINGS);
+    assert_int_equal(f.n_runs, 2 * SYMBOLIZE_MAPPINGS);
     assert_non_null(strstr(buf_str(&f.messages),
                            "The profile has 3000 mappings: names are looked up for the first 1000"));
     assert_str(name_at(p, 1 + SYMBOLIZE_MAPPINGS - 1), "main");
@@ -727,7 +730,7 @@ static void the_number_of_symbolized_mappings_is_limited(void **state)
     assert_ok(symbolize_collect(p, "http://host/x", &sources, &err), &err);
     assert_int_equal(sources.n, SYMBOLIZE_MAPPINGS);
     symbolize_with(p, "remote:force", &sources, &f, 0, &err);
-    assert_int_equal(f.posts, 1); /* only the first mapping has a location without a name */
+    assert_int_equal(f.n_posts, 1); /* only the first mapping has a location without a name */
     buf_release(&f.messages);
     symbolize_sources_release(&sources);
     profile_free(p);
@@ -752,10 +755,10 @@ static void a_failed_query_of_a_server_is_a_warning(void **state)
     symbolize_with(p, "remote", &sources, &f, -1, &err);
     assert_non_null(strstr(err.msg, "cannot adjust address 5 by -4198400, it would overflow"));
     buf_release(&f.messages);
-    f.posts = 0;
+    f.n_posts = 0;
     symbolize_with(p, "local", &sources, &f, 0, &err);
     symbolize_with(p, "none", &sources, &f, 0, &err);
-    assert_int_equal(f.posts, 0);
+    assert_int_equal(f.n_posts, 0);
     symbolize_sources_release(&sources);
     profile_free(p);
     buf_release(&f.messages);
