@@ -177,7 +177,7 @@ static int quote_route(const struct ssh_log *l, struct err *err)
     failure_set(kind == ERR_BUSY ? FAILURE_ROUTE_BUSY : FAILURE_ROUTE, FAILURE_DETAILS(line), err);
     if (err && kind != ERR_USAGE)
         err->kind = kind;
-    if (failure_is_unreached(r->failure))
+    if (failure_is_unreachable(r->failure))
         err_mark_unreachable(err);
     return -1;
 }

@@ -327,7 +327,7 @@ enum err_kind failure_kind(enum failure f)
     return rows[f].kind;
 }
 
-bool failure_is_unreached(enum failure f)
+bool failure_is_unreachable(enum failure f)
 {
     return rows[f].unreached;
 }

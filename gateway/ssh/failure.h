@@ -169,7 +169,7 @@ int failure_set(enum failure f, const char *const details[], struct err *err);
 
 enum err_kind failure_kind(enum failure f);
 /* Checks whether the failure is a refused or unanswered connection (err_mark_unreachable). */
-bool failure_is_unreached(enum failure f);
+bool failure_is_unreachable(enum failure f);
 /* Returns the hint, NULL without one, to add it to an error of the operating system. Only for rows whose hint
  * has no {}. */
 const char *failure_hint(enum failure f);

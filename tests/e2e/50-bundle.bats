@@ -22,15 +22,15 @@ setup_file() {
         'True True 4'
 }
 
-# gzip_profiles N LINES: writes N profiles of LINES lines to profiles/, gzip'ed with level 1.
+# gzip_profiles N LINES [DISTINCT]: writes N profiles of LINES lines to profiles/, gzip'ed with level 1. DISTINCT of them (all) differ.
 gzip_profiles() {
-    mkdir profiles
-    python3 - "$@" <<'PYTHON'
+    mkdir -p profiles
+    python3 - "$1" "$2" "${3-$1}" <<'PYTHON'
 import gzip, random, sys
-random.seed(1)
-n, lines = map(int, sys.argv[1:])
+n, lines, distinct = map(int, sys.argv[1:])
 words = ["net/http.(*conn).serve", "runtime.mallocgc", "encoding/json.(*decodeState).object", "main.handle"]
 for i in range(n):
+    random.seed(i % distinct)
     text = "".join(f"{random.choice(words)} {random.getrandbits(40):x}\n" for _ in range(lines))
     open(f"profiles/heap-{i:04}.gz", "wb").write(gzip.compress(text.encode(), 1, mtime=0))
 PYTHON
@@ -38,6 +38,7 @@ PYTHON
 
 # pack_profiles: packs profiles/ into packed.tar.gz, and its members with tar into peer.tar.gz. The bundle is at most 3 % larger.
 pack_profiles() {
+    rm -rf x packed.tar.gz
     run_profgrab bundle create -o packed.tar.gz profiles
     mkdir x
     tar xzf packed.tar.gz -C x
@@ -66,8 +67,13 @@ PYTHON
     assert_stdout_has 'all match the manifest'
 }
 
-@test "a bundle of very many small profiles is at most 3 % larger than tar czf makes it" {
+@test "a bundle of very many small profiles, equal ones or text is at most 3 % larger than tar czf makes it" {
     gzip_profiles 1500 250
+    pack_profiles
+    rm -r profiles
+    gzip_profiles 300 250 1
+    pack_profiles
+    gunzip profiles/*
     pack_profiles
 }
 

@@ -29,7 +29,7 @@ static int read_input(void *ctx, gunzip_sink_fn *sink, void *sink_ctx, struct er
     return 0;
 }
 
-static int keep_bytes(void *ctx, const void *p, size_t n, struct err *err)
+static int add_to_buf(void *ctx, const void *p, size_t n, struct err *err)
 {
     buf_add(ctx, p, n);
     return buf_check(ctx, "it", err);
@@ -59,7 +59,7 @@ static int relabel_profile(const void *p, size_t n, struct buf *out, struct prof
                                       .text = REDACTED,
                                       .source = read_input,
                                       .source_ctx = &in,
-                                      .sink = keep_bytes,
+                                      .sink = add_to_buf,
                                       .sink_ctx = out};
     return profile_relabel(&options, ret, err);
 }

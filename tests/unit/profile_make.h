@@ -74,7 +74,7 @@ static inline uint32_t random_string(struct profile *p, uint64_t *seed)
     return ret;
 }
 
-static inline void add_random_parts(struct profile *p, uint64_t *seed)
+static inline void add_random_tables(struct profile *p, uint64_t *seed)
 {
     struct err err = ERR_INIT;
     for (size_t i = random_below(seed, 4); i > 0; i--) {
@@ -157,7 +157,7 @@ static inline struct profile *random_profile(uint64_t seed)
         struct profile_value_type t = {random_string(p, &seed), random_string(p, &seed)};
         assert_int_equal(profile_add_sample_type(p, t, &err), 0);
     }
-    add_random_parts(p, &seed);
+    add_random_tables(p, &seed);
     for (size_t i = random_below(&seed, 12); i > 0; i--)
         add_random_sample(p, &seed);
     for (size_t i = random_below(&seed, 5); i > 0; i--)

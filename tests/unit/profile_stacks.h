@@ -31,7 +31,7 @@ static inline struct profile *profile_with_types(const char *const *types)
 
 /* Adds a sample. `stack` is "leaf caller root"; the same name is always the same location. `label` is the
  * value of the sample's label "user"; NULL: the sample has no label. */
-static inline void sample(struct profile *p, const char *stack, const int64_t *values, const char *label)
+static inline void add_sample(struct profile *p, const char *stack, const int64_t *values, const char *label)
 {
     struct err err = ERR_INIT;
     uint32_t locations[16];
@@ -67,17 +67,17 @@ static inline struct profile *cpu_profile(void)
 }
 
 /* Adds samples of a CPU profile, ten milliseconds each. */
-static inline void cpu(struct profile *p, const char *stack, int64_t samples)
+static inline void add_cpu_samples(struct profile *p, const char *stack, int64_t samples)
 {
-    sample(p, stack, (const int64_t[]){samples, samples * 10000000}, "carol");
+    add_sample(p, stack, (const int64_t[]){samples, samples * 10000000}, "carol");
 }
 
 /* A CPU profile with `of` samples below main.main: `hot` of main.hot, the others of main.cold. */
 static inline struct profile *hot_profile(int64_t hot, int64_t of)
 {
     struct profile *p = cpu_profile();
-    cpu(p, "main.hot main.main", hot);
-    cpu(p, "main.cold main.main", of - hot);
+    add_cpu_samples(p, "main.hot main.main", hot);
+    add_cpu_samples(p, "main.cold main.main", of - hot);
     return p;
 }
 
@@ -92,9 +92,9 @@ static inline struct profile *heap_profile(int64_t time_ns)
 }
 
 /* Adds a sample of a heap profile: `allocated` objects, of which `used` are in use. Each has one megabyte. */
-static inline void heap(struct profile *p, const char *stack, int64_t allocated, int64_t used)
+static inline void add_heap_sample(struct profile *p, const char *stack, int64_t allocated, int64_t used)
 {
-    sample(p, stack, (const int64_t[]){allocated, allocated * MB, used, used * MB}, NULL);
+    add_sample(p, stack, (const int64_t[]){allocated, allocated * MB, used, used * MB}, NULL);
 }
 
 #endif

@@ -24,12 +24,12 @@ static inline int feed_bytes(void *ctx, gunzip_sink_fn *sink, void *sink_ctx, st
     return 0;
 }
 
-static inline bool wants_label(void *ctx, const char *key, size_t n)
+static inline bool is_label_replaced(void *ctx, const char *key, size_t n)
 {
     return redact_is_secret_label(ctx, key, n);
 }
 
-static inline int keep_bytes(void *ctx, const void *p, size_t n, struct err *err)
+static inline int add_to_buf(void *ctx, const void *p, size_t n, struct err *err)
 {
     buf_add(ctx, p, n);
     return buf_check(ctx, "it", err);
@@ -40,11 +40,11 @@ static inline int keep_bytes(void *ctx, const void *p, size_t n, struct err *err
 static inline int relabel(struct bytes *in, struct buf *ret, uint64_t *ret_labels, struct err *err)
 {
     struct profile_relabelled result;
-    struct profile_relabel options = {.is_replaced = wants_label,
+    struct profile_relabel options = {.is_replaced = is_label_replaced,
                                       .text = REDACTED,
                                       .source = feed_bytes,
                                       .source_ctx = in,
-                                      .sink = keep_bytes,
+                                      .sink = add_to_buf,
                                       .sink_ctx = ret};
     if (profile_relabel(&options, &result, err) < 0)
         return -1;

@@ -1180,12 +1180,12 @@ static int rewrite_seed(void *ctx, struct err *err)
     struct bytes bytes = {in->p, in->n, 0};
     struct buf out = BUF_INIT(1 << 20);
     struct profile_relabelled result;
-    const struct profile_relabel options = {.is_replaced = wants_label,
+    const struct profile_relabel options = {.is_replaced = is_label_replaced,
                                             .rewrite = rewrite_string,
                                             .text = REDACTED,
                                             .source = feed_bytes,
                                             .source_ctx = &bytes,
-                                            .sink = keep_bytes,
+                                            .sink = add_to_buf,
                                             .sink_ctx = &out};
     alloc_fill_pattern(&result, sizeof result);
     int rc = profile_relabel(&options, &result, err);

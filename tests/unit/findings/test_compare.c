@@ -127,7 +127,7 @@ static struct profile *large_profile(size_t n_stacks)
     for (uint32_t i = 0; i < 64; i++) {
         char name[16];
         snprintf(name, sizeof name, "main.f%u", i);
-        cpu(p, name, 1);
+        add_cpu_samples(p, name, 1);
     }
     for (uint32_t i = 0; i < n_stacks; i++) {
         const uint32_t stack[] = {i % 64, i / 64 % 64, i / 4096};
@@ -170,9 +170,9 @@ static void a_full_side_does_not_limit_the_other(void **state)
 static struct profile *served_profile(bool busier)
 {
     struct profile *p = cpu_profile();
-    cpu(p, "main.read main.serve main.main", busier ? 297000 : 200000);
-    cpu(p, "main.serve main.main", busier ? 123000 : 100000);
-    cpu(p, "main.cold main.main", busier ? 580000 : 700000);
+    add_cpu_samples(p, "main.read main.serve main.main", busier ? 297000 : 200000);
+    add_cpu_samples(p, "main.serve main.main", busier ? 123000 : 100000);
+    add_cpu_samples(p, "main.cold main.main", busier ? 580000 : 700000);
     return p;
 }
 
@@ -200,7 +200,7 @@ static void extreme_values_give_no_negative_figures(void **state)
     for (int side = COMPARISON_TARGET; side <= COMPARISON_BASELINE; side++) {
         struct profile *p = heap_profile(1);
         int64_t n = side == COMPARISON_TARGET ? INT64_MAX : 1;
-        sample(p, "main.a", (const int64_t[]){n, n, n, n}, NULL);
+        add_sample(p, "main.a", (const int64_t[]){n, n, n, n}, NULL);
         add_profile(&s, (enum comparison_side)side, p);
     }
     finish_comparison(&s);
@@ -216,8 +216,8 @@ static struct profile *delay_profile(int64_t locked)
 {
     struct profile *p =
         profile_with_types((const char *const[]){"contentions", "count", "delay", "nanoseconds", NULL});
-    sample(p, "main.lock main.main", (const int64_t[]){locked, locked * SECOND}, NULL);
-    sample(p, "main.other main.main", (const int64_t[]){1000 - locked, (1000 - locked) * SECOND}, NULL);
+    add_sample(p, "main.lock main.main", (const int64_t[]){locked, locked * SECOND}, NULL);
+    add_sample(p, "main.other main.main", (const int64_t[]){1000 - locked, (1000 - locked) * SECOND}, NULL);
     return p;
 }
 
@@ -253,7 +253,7 @@ static void differences_of_heaps_are_not_compared_as_heaps(void **state)
     (void)state;
     for (int side = COMPARISON_TARGET; side <= COMPARISON_BASELINE; side++) {
         struct profile *p = heap_profile(1);
-        heap(p, "main.keep main.main", 2000, side == COMPARISON_TARGET ? 1000 : 10);
+        add_heap_sample(p, "main.keep main.main", 2000, side == COMPARISON_TARGET ? 1000 : 10);
         p->duration_ns = 30 * SECOND;
         add_profile(&s, (enum comparison_side)side, p);
     }
@@ -271,12 +271,12 @@ static void several_processes_of_a_side_count_as_one(void **state)
     struct comparison s = {0};
     struct profile *p = heap_profile(1);
     (void)state;
-    heap(p, "main.keep main.main", 2000, 1000);
+    add_heap_sample(p, "main.keep main.main", 2000, 1000);
     add_profile(&s, COMPARISON_TARGET, p);
     for (int i = 0; i < 3; i++) {
         p = heap_profile(1);
-        heap(p, "main.keep main.main", 2000, 100);
-        heap(p, "main.other main.main", 10, 5);
+        add_heap_sample(p, "main.keep main.main", 2000, 100);
+        add_heap_sample(p, "main.other main.main", 10, 5);
         add_profile(&s, COMPARISON_BASELINE, p);
     }
     finish_comparison(&s);
@@ -300,7 +300,7 @@ static void profiles_of_different_types_are_not_compared(void **state)
     struct profile *p = heap_profile(1);
     (void)state;
     add_profile(&s, COMPARISON_TARGET, hot_profile(5, 10));
-    heap(p, "main.keep", 1, 1);
+    add_heap_sample(p, "main.keep", 1, 1);
     assert_int_equal(comparison_add(&s, COMPARISON_BASELINE, p, &err), -1);
     assert_int_equal(err.kind, ERR_FAILED);
     profile_free(p);
@@ -405,10 +405,10 @@ static void growth_of_a_heap_is_found(void **state)
 {
     struct profile *before = heap_profile(SECOND), *now = heap_profile(61 * SECOND);
     (void)state;
-    heap(before, "main.leak main.main", 100, 100);
-    heap(before, "main.cache main.main", 80, 50);
-    heap(now, "main.leak main.main", 400, 400);
-    heap(now, "main.cache main.main", 90, 40);
+    add_heap_sample(before, "main.leak main.main", 100, 100);
+    add_heap_sample(before, "main.cache main.main", 80, 50);
+    add_heap_sample(now, "main.leak main.main", 400, 400);
+    add_heap_sample(now, "main.cache main.main", 90, 40);
     struct growth g = growth_between(before, now);
     assert_int_equal(g.between_ns, 60 * SECOND);
     assert_null(growth_find_restart(&g));
@@ -436,8 +436,8 @@ static void growth_within_chance_is_not_a_leak(void **state)
 {
     struct profile *before = heap_profile(SECOND), *now = heap_profile(61 * SECOND);
     (void)state;
-    heap(before, "main.a main.main", 100, 100);
-    heap(now, "main.a main.main", 101, 101);
+    add_heap_sample(before, "main.a main.main", 100, 100);
+    add_heap_sample(now, "main.a main.main", 101, 101);
     struct growth g = growth_between(before, now);
     struct findings findings = findings_of_growth(&g);
     assert_null(find_finding(&findings, "heap-growth"));
@@ -451,8 +451,8 @@ static void growth_within_chance_is_not_a_leak(void **state)
     for (int i = 0; i < 5; i++) {
         char name[16];
         snprintf(name, sizeof name, "main.f%d", i);
-        heap(before, name, 100, 100);
-        heap(now, name, 200, 200);
+        add_heap_sample(before, name, 100, 100);
+        add_heap_sample(now, name, 200, 200);
     }
     g = growth_between(before, now);
     findings = findings_of_growth(&g);
@@ -473,10 +473,10 @@ static void a_restart_is_detected(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct profile *before = heap_profile(SECOND), *now = heap_profile(2 * SECOND);
-        heap(before, "main.a", 100, 10);
-        heap(before, "main.b", 100, 10);
-        heap(now, "main.a", cases[i].a, 10);
-        heap(now, "main.b", cases[i].b, 10);
+        add_heap_sample(before, "main.a", 100, 10);
+        add_heap_sample(before, "main.b", 100, 10);
+        add_heap_sample(now, "main.a", cases[i].a, 10);
+        add_heap_sample(now, "main.b", cases[i].b, 10);
         struct growth g = growth_between(before, now);
         assert_int_equal(growth_find_restart(&g) != NULL, cases[i].restarted);
         growth_subtract(&g);
@@ -497,8 +497,8 @@ static void another_build_is_a_restart(void **state)
 {
     struct profile *before = heap_profile(SECOND), *now = heap_profile(2 * SECOND);
     (void)state;
-    heap(before, "main.a", 1, 1);
-    heap(now, "main.a", 100, 1);
+    add_heap_sample(before, "main.a", 1, 1);
+    add_heap_sample(now, "main.a", 100, 1);
     set_build(before, "one");
     set_build(now, "two");
     struct growth g = growth_between(before, now);
@@ -511,8 +511,8 @@ static void extreme_growth_is_limited_to_64_bits(void **state)
 {
     struct profile *before = heap_profile(SECOND), *now = heap_profile(2 * SECOND);
     (void)state;
-    sample(before, "main.a", (const int64_t[]){INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX}, NULL);
-    sample(now, "main.a", (const int64_t[]){INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN}, NULL);
+    add_sample(before, "main.a", (const int64_t[]){INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX}, NULL);
+    add_sample(now, "main.a", (const int64_t[]){INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN}, NULL);
     struct growth g = growth_between(before, now);
     struct findings findings = findings_of_growth(&g);
     findings_release(&findings);
@@ -525,8 +525,8 @@ static void growth_within_one_nanosecond_is_not_negative(void **state)
 {
     struct profile *before = heap_profile(SECOND), *now = heap_profile(SECOND + 1);
     (void)state;
-    sample(before, "main.a", (const int64_t[]){1, 1, 1, 1}, NULL);
-    sample(now, "main.a", (const int64_t[]){INT64_MAX, INT64_MAX, 1, 1}, NULL);
+    add_sample(before, "main.a", (const int64_t[]){1, 1, 1, 1}, NULL);
+    add_sample(now, "main.a", (const int64_t[]){INT64_MAX, INT64_MAX, 1, 1}, NULL);
     struct growth g = growth_between(before, now);
     struct findings findings = findings_of_growth(&g);
     assert_non_null(find_finding(&findings, "allocated-between"));
@@ -630,9 +630,9 @@ static void a_median_close_to_zero_is_reported(void **state)
         for (size_t i = 0; i < 6; i++) {
             struct profile *p = i < 4 ? cpu_profile() : heap_profile(1);
             if (i < 4)
-                cpu(p, "main.hot main.main", i == 0 ? samples[0] : samples[i] + round * 1200);
+                add_cpu_samples(p, "main.hot main.main", i == 0 ? samples[0] : samples[i] + round * 1200);
             else
-                heap(p, "main.keep main.main", 10, 10);
+                add_heap_sample(p, "main.keep main.main", 10, 10);
             add_profile_of_host(&fleet, names[i], p);
         }
         struct findings findings = findings_of_fleet(&fleet);
@@ -699,7 +699,7 @@ static void differences_of_heaps_are_not_compared_with_heaps(void **state)
         char name[16];
         struct profile *p = heap_profile(1);
         snprintf(name, sizeof name, "host%zu", i % 3);
-        heap(p, "main.keep main.main", 60, i < 3 ? 7 : 100);
+        add_heap_sample(p, "main.keep main.main", 60, i < 3 ? 7 : 100);
         p->duration_ns = i < 3 ? 30 * SECOND : 0;
         add_profile_of_host(&fleet, name, p);
     }
@@ -722,8 +722,8 @@ static void one_host_exceeds_the_others_in_two_figures(void **state)
         struct profile *p = heap_profile(1),
                        *q = profile_with_types((const char *const[]){"goroutine", "count", NULL});
         snprintf(name, sizeof name, "host%zu", i);
-        heap(p, "main.keep main.main", 5000, i == 3 ? 4000 : 100);
-        sample(q, "main.wait main.main", (const int64_t[]){i == 3 ? 9000 : 10}, NULL);
+        add_heap_sample(p, "main.keep main.main", 5000, i == 3 ? 4000 : 100);
+        add_sample(q, "main.wait main.main", (const int64_t[]){i == 3 ? 9000 : 10}, NULL);
         add_profile_of_host(&fleet, name, p);
         add_profile_of_host(&fleet, name, q);
     }
@@ -747,7 +747,7 @@ static void one_host_exceeds_the_others(void **state)
         char name[16];
         struct profile *p = heap_profile(1);
         snprintf(name, sizeof name, "host%zu", i);
-        heap(p, "main.keep main.main", 5000, i == 3 ? 4000 : 100 + (int64_t)i);
+        add_heap_sample(p, "main.keep main.main", 5000, i == 3 ? 4000 : 100 + (int64_t)i);
         add_profile_of_host(&fleet, name, p);
     }
     struct findings findings = findings_of_fleet(&fleet);

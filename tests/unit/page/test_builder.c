@@ -118,7 +118,7 @@ static void snapshots_of_a_pair_are_ordered_by_time(void **state)
         for (int64_t i = 0; i < 2; i++) {
             int64_t when = swapped ? 1 - i : i;
             struct profile *p = heap_profile((1 + when * 60) * SECOND);
-            heap(p, "main.leak main.main", when ? 400 : 100, when ? 400 : 100);
+            add_heap_sample(p, "main.leak main.main", when ? 400 : 100, when ? 400 : 100);
             draw_profile(&d, (size_t)i, p);
         }
         end_page(&d, &b);

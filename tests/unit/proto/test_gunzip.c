@@ -60,7 +60,7 @@ static int gunzip_all(const void *p, size_t n, size_t piece, struct buf *out, st
     return rc;
 }
 
-static void expect_bad(const struct buf *gz, const char *msg)
+static void assert_bad(const struct buf *gz, const char *msg)
 {
     static const size_t pieces[] = {1, 7, SIZE_MAX};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
@@ -73,7 +73,7 @@ static void expect_bad(const struct buf *gz, const char *msg)
     }
 }
 
-static void expect_good(const struct buf *gz, const struct buf *text)
+static void assert_good(const struct buf *gz, const struct buf *text)
 {
     static const size_t pieces[] = {1, 2, 13, 4096, SIZE_MAX};
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
@@ -93,16 +93,16 @@ static void several_members_are_inflated(void **state)
     struct buf text = BUF_INIT(1 << 20), twice = BUF_INIT(1 << 20), gz = BUF_INIT(1 << 20);
     sample_text(&text, 200000);
     deflate_member(&gz, text.data, text.len);
-    expect_good(&gz, &text);
+    assert_good(&gz, &text);
     deflate_member(&gz, "", 0);
-    expect_good(&gz, &text);
+    assert_good(&gz, &text);
     deflate_member(&gz, text.data, text.len);
     buf_add(&twice, text.data, text.len);
     buf_add(&twice, text.data, text.len);
-    expect_good(&gz, &twice);
+    assert_good(&gz, &twice);
     for (size_t i = 0; i < 1025; i++)
         buf_addc(&gz, '\0');
-    expect_good(&gz, &twice);
+    assert_good(&gz, &twice);
     buf_release(&text);
     buf_release(&twice);
     buf_release(&gz);
@@ -115,15 +115,15 @@ static void bytes_after_the_end_are_refused(void **state)
     deflate_member(&gz, "abc", 3);
     assert_int_equal(gz.len, 23);
     buf_adds(&gz, "x");
-    expect_bad(&gz, "at byte 23: extra bytes after the end of the gzip data");
+    assert_bad(&gz, "at byte 23: extra bytes after the end of the gzip data");
     gz.data[23] = '\0';
     buf_adds(&gz, "\x1f");
-    expect_bad(&gz, "at byte 24: extra bytes after the end of the gzip data");
+    assert_bad(&gz, "at byte 24: extra bytes after the end of the gzip data");
     gz.data[23] = 0x1f;
     gz.data[24] = 'x';
-    expect_bad(&gz, "at byte 25: the gzip data is broken: incorrect header check");
+    assert_bad(&gz, "at byte 25: the gzip data is broken: incorrect header check");
     gz.len = 24;
-    expect_bad(&gz, "cut off inside gzip data after 24 bytes");
+    assert_bad(&gz, "cut off inside gzip data after 24 bytes");
     buf_release(&gz);
 }
 
@@ -131,9 +131,9 @@ static void other_data_is_refused(void **state)
 {
     (void)state;
     struct buf gz = BUF_INIT(4096);
-    expect_bad(&gz, "the body is empty: no gzip data");
+    assert_bad(&gz, "the body is empty: no gzip data");
     buf_adds(&gz, "<html>");
-    expect_bad(&gz, "at byte 2: the gzip data is broken: incorrect header check");
+    assert_bad(&gz, "at byte 2: the gzip data is broken: incorrect header check");
     buf_release(&gz);
 }
 
@@ -143,10 +143,10 @@ static void checksum_and_length_are_checked(void **state)
     struct buf gz = BUF_INIT(4096);
     deflate_member(&gz, "abc", 3);
     gz.data[22] ^= 1;
-    expect_bad(&gz, "at byte 23: the gzip data is broken: incorrect length check");
+    assert_bad(&gz, "at byte 23: the gzip data is broken: incorrect length check");
     gz.data[22] ^= 1;
     gz.data[15] ^= 1;
-    expect_bad(&gz, "at byte 19: the gzip data is broken: incorrect data check");
+    assert_bad(&gz, "at byte 19: the gzip data is broken: incorrect data check");
     buf_release(&gz);
 }
 
@@ -161,7 +161,7 @@ static void gzip_cut_at_any_byte_is_refused(void **state)
         char msg[80];
         snprintf(msg, sizeof msg, "cut off inside gzip data after %zu bytes", n);
         gz.len = n;
-        expect_bad(&gz, msg);
+        assert_bad(&gz, msg);
     }
     buf_release(&text);
     buf_release(&gz);

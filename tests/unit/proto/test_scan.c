@@ -426,7 +426,7 @@ static bool expect_agreement(const void *bytes, size_t n, size_t max_piece)
     return true;
 }
 
-static void expect_good(const struct buf *b)
+static void assert_good(const struct buf *b)
 {
     static const size_t max_piece[] = {1, 3, 20, 5000, SIZE_MAX};
     pb_profile *p = perftools__profiles__profile__unpack(NULL, b->len, (const uint8_t *)b->data);
@@ -442,7 +442,7 @@ static void expect_good(const struct buf *b)
     perftools__profiles__profile__free_unpacked(p, NULL);
 }
 
-static void expect_bad(const struct buf *b, const char *msg)
+static void assert_bad(const struct buf *b, const char *msg)
 {
     static const size_t max_piece[] = {1, 3, SIZE_MAX};
     for (size_t i = 0; i < sizeof max_piece / sizeof *max_piece; i++) {
@@ -465,10 +465,10 @@ static void random_profiles_give_the_result_of_protobuf_c(void **state)
         arena_init(&a, seed);
         const pb_profile *p = any_profile(&a, 2 + seed % 50);
         pack_profile(&b, p);
-        expect_good(&b);
+        assert_good(&b);
         buf_clear(&b);
         encode_profile(&b, p, seed % N_ENCODINGS);
-        expect_good(&b);
+        assert_good(&b);
         buf_release(&b);
         free(a.data);
     }
@@ -500,7 +500,7 @@ static void cut_profiles_give_the_result_of_protobuf_c(void **state)
     for (unsigned encoding = 0; encoding < N_ENCODINGS; encoding++) {
         struct buf b = BUF_INIT(1 << 20);
         small_profile(&b, encoding);
-        expect_good(&b);
+        assert_good(&b);
         for (size_t n = 0; n < b.len; n++)
             expect_agreement(b.data, n, 50);
         buf_release(&b);
@@ -615,7 +615,7 @@ static void invalid_fields_are_refused(void **state)
         struct buf b = BUF_INIT(4096);
         put_tiny(&b);
         buf_add(&b, cases[i].bytes, cases[i].n);
-        expect_bad(&b, cases[i].msg);
+        assert_bad(&b, cases[i].msg);
         buf_release(&b);
     }
 }
@@ -624,21 +624,21 @@ static void profiles_without_types_are_refused(void **state)
 {
     (void)state;
     struct buf b = BUF_INIT(4096);
-    expect_bad(&b, "the profile has no sample types");
+    assert_bad(&b, "the profile has no sample types");
     put_bytes(&b, 6, "", 0);
-    expect_bad(&b, "the profile has no sample types");
+    assert_bad(&b, "the profile has no sample types");
     buf_clear(&b);
     put_bytes(&b, 1, "", 0);
-    expect_bad(&b, "it has no strings");
+    assert_bad(&b, "it has no strings");
     put_bytes(&b, 6, "x", 1);
-    expect_bad(&b, "at byte 2: the first string is not empty");
+    assert_bad(&b, "at byte 2: the first string is not empty");
     buf_clear(&b);
     for (size_t i = 0; i < PROFILE_MAX_SAMPLE_TYPES; i++)
         put_bytes(&b, 1, "", 0);
     put_bytes(&b, 6, "", 0);
-    expect_good(&b);
+    assert_good(&b);
     put_bytes(&b, 1, "", 0);
-    expect_bad(&b, "at byte 34: more than 16 sample types");
+    assert_bad(&b, "at byte 34: more than 16 sample types");
     buf_release(&b);
 }
 

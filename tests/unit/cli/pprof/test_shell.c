@@ -110,7 +110,7 @@ struct fixture {
     struct pprof_options options;
 };
 
-static uint32_t intern_text(struct profile *p, const char *text)
+static uint32_t intern(struct profile *p, const char *text)
 {
     struct err err = ERR_INIT;
     uint32_t n;
@@ -128,14 +128,13 @@ static int set_up(void **state)
     f.profile = profile_new(&err);
     assert_non_null(f.profile);
     for (size_t i = 0; i < 2; i++)
-        assert_ok(profile_add_sample_type(
-                      f.profile, (struct profile_value_type){intern_text(f.profile, types[i]), 0}, &err),
+        assert_ok(profile_add_sample_type(f.profile,
+                                          (struct profile_value_type){intern(f.profile, types[i]), 0}, &err),
                   &err);
     for (size_t i = 0; i < 4; i++)
         assert_ok(profile_add_function(
                       f.profile,
-                      &(struct profile_function){.id = i + 1, .name = intern_text(f.profile, functions[i])},
-                      &err),
+                      &(struct profile_function){.id = i + 1, .name = intern(f.profile, functions[i])}, &err),
                   &err);
     const struct pprof_options usual = {.report = REPORT_SETTINGS_INIT};
     assert_ok(shell_options_init(&f.options, &usual, &err), &err);

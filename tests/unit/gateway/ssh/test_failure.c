@@ -20,7 +20,7 @@ static void each_row_makes_an_error(void **state)
         assert_int_equal(failure_set(f, FAILURE_DETAILS("one", "two", "three", "four"), &err), -1);
         assert_int_equal(err.kind, failure_kind(f));
         assert_int_not_equal(err.kind, ERR_NONE);
-        assert_int_equal(err.unreachable, failure_is_unreached(f));
+        assert_int_equal(err.unreachable, failure_is_unreachable(f));
         assert_true(strlen(err.msg) >= 3);
         assert_null(strstr(err.msg, "{}"));
         assert_null(strstr(err.hint, "{}"));
