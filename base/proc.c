@@ -287,12 +287,14 @@ int proc_run_with_input(const char *const argv[], int input, const struct proc_l
     if (code < 0) {
         bool cancelled = fd_cancelled(limits->cancel_fd);
         proc_end(pid);
-        err_set(err, cancelled ? ERR_CANCELLED : ERR_TIMEOUT, "%s: %s", argv[0],
+        err_set(err, cancelled ? ERR_CANCELLED : ERR_TIMEOUT,
                 cancelled ? "interrupted" : "it did not end in time");
+        err_wrap(err, "%s", argv[0]);
         goto out;
     }
     if (ended_by_ctrl_c(code, limits->cancel_fd)) {
-        err_set(err, ERR_CANCELLED, "%s: interrupted", argv[0]);
+        err_set(err, ERR_CANCELLED, "interrupted");
+        err_wrap(err, "%s", argv[0]);
         goto out;
     }
     *ret = (struct proc_result){.exit_code = code, .out = texts[0]};

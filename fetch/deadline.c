@@ -1,8 +1,6 @@
 #include "fetch/deadline.h"
 
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/banned.h"
 
@@ -25,8 +23,10 @@ static int ask_in_time(void *ctx, const struct question *q, struct secret *ret, 
     struct question within = *q;
     within.deadline = clock_min(q->deadline, d->at);
     int rc = d->grab->access.ask(d->grab->access.ask_ctx, &within, ret, err);
-    if (rc < 0 && err && err->kind == ERR_TIMEOUT && clock_now() >= d->at)
-        err_set(err, ERR_CANCELLED, "interrupted while the user was asked");
+    if (rc < 0 && err && err->kind == ERR_TIMEOUT && clock_now() >= d->at) {
+        err_set(err, ERR_CANCELLED, "interrupted");
+        err_append(err, " while the user was asked");
+    }
     return rc;
 }
 
@@ -75,14 +75,8 @@ bool deadline_is_over(struct deadline *d)
 
 void deadline_explain(struct deadline *d, struct err *err)
 {
-    static const char word[] = "interrupted";
-    char message[sizeof err->msg], after[32];
-    if (err->kind != ERR_CANCELLED || !d || !deadline_is_over(d))
-        return;
-    snprintf(message, sizeof message, "%s", err->msg);
-    char *found = strstr(message, word);
-    int n_before = found ? (int)(found - message) : 0;
-    err_set(err, ERR_TIMEOUT, "%.*sthe run's deadline of %s was over%s", n_before, message,
-            text_duration(after, sizeof after, d->grab->options.deadline_ms),
-            found ? found + sizeof word - 1 : "");
+    char after[32];
+    if (err->kind == ERR_CANCELLED && d && deadline_is_over(d))
+        err_replace_cause(err, ERR_TIMEOUT, "the run's deadline of %s was over",
+                          text_duration(after, sizeof after, d->grab->options.deadline_ms));
 }

@@ -1,7 +1,5 @@
 #include "fetch/estimate.h"
 
-#include <string.h>
-
 #include "base/banned.h"
 
 /* Sizes of text, which is not compressed: the bytes of a goroutine in a full dump (debug=2); the bytes of a
@@ -13,19 +11,16 @@
 /* The size of a custom profile of the program. */
 static const struct kind_size custom_size = {.base_bytes = 500, .record_bytes = 150};
 
-static struct kind_size get_text_size(const struct plan_item *item)
-{
-    if (strstr(item->request_target, "debug=2"))
-        return (struct kind_size){.record_bytes = TEXT_GOROUTINE};
-    return (struct kind_size){
-        .base_bytes = TEXT_STACK, .record_bytes = TEXT_STACK, .max_records = TEXT_STACKS};
-}
-
 static struct kind_size find_size(const struct plan_item *item, const struct kind *kind)
 {
-    if (item->format == BODY_TEXT && strstr(item->request_target, "debug="))
-        return get_text_size(item);
-    return kind ? kind->size : custom_size;
+    if (!kind)
+        return custom_size;
+    if (item->form == FORM_TEXT && kind->arguments & KIND_ARG_TEXT_FORMS)
+        return (struct kind_size){.record_bytes = TEXT_GOROUTINE};
+    if (item->form == FORM_TEXT || item->form == FORM_GROUPED)
+        return (struct kind_size){
+            .base_bytes = TEXT_STACK, .record_bytes = TEXT_STACK, .max_records = TEXT_STACKS};
+    return kind->size;
 }
 
 int64_t estimate_records(const struct plan_item *item, const struct index_page *index)

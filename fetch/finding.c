@@ -127,13 +127,13 @@ static int check_short_window(struct finding_case *c, const struct finding_rule 
 
 static bool is_delta(const struct evidence *e)
 {
-    return strstr(e->item->request, "seconds=") && sample_type(e, "inuse_space");
+    return e->plan->form == FORM_DELTA && sample_type(e, "inuse_space");
 }
 
 static int check_heap_last_gc(struct finding_case *c, const struct finding_rule *rule)
 {
     const struct evidence *e = get_evidence(c);
-    bool stale = is_kind(e, "heap") && e->item->has_profile && !strstr(e->item->request, "gc=1");
+    bool stale = is_kind(e, "heap") && e->item->has_profile && e->plan->form != FORM_GC;
     const char *hint = e->plan->has_gc_profile ? "" : "; heap=gc would run one first";
     return add_if(c, rule, stale && !is_delta(e), hint);
 }

@@ -237,10 +237,12 @@ static void run_host(struct run *run, const struct target *targets, size_t n)
     struct retry opening = {
         .grab = run->grab, .observe = &run->observe, .target = targets, .whole_host = true};
     observe_opening(&run->observe, host);
-    if (fd_cancelled(run->grab->access.cancel_fd))
-        err_set(&failure, ERR_CANCELLED, "interrupted before it was opened");
-    else
+    if (fd_cancelled(run->grab->access.cancel_fd)) {
+        err_set(&failure, ERR_CANCELLED, "interrupted");
+        err_append(&failure, " before it was opened");
+    } else {
         open_with_retries(run, any_compressible(run, targets, n), &opening, &gw, &failure);
+    }
     observe_host(&run->observe, host, gw, gw ? NULL : &failure);
     if (gw)
         run_services(run, targets, n, gw, &opening);

@@ -99,7 +99,7 @@ static struct plan_item make_item(const struct request *r)
 {
     unsigned max_mb = r->kind ? r->kind->max_mb : KIND_OTHER_MAX_MB;
     struct plan_item item = {
-        .timed_ms = r->timed_ms, .format = BODY_PPROF, .max_bytes = (uint64_t)max_mb << 20};
+        .form = r->form, .timed_ms = r->timed_ms, .format = BODY_PPROF, .max_bytes = (uint64_t)max_mb << 20};
     snprintf(item.kind, sizeof item.kind, "%s", r->name);
     snprintf(item.argument, sizeof item.argument, "%s", r->argument);
     if (r->kind) {
@@ -173,6 +173,8 @@ static int add_raw(struct plan *p, const struct request *r, struct err *err)
     char stem[128];
     item.format = kind ? kind->format : is_path_of_page(r->name) ? BODY_ANY : BODY_RAW;
     item.ending_by_type = !kind;
+    if (kind && kind->handler_seconds == 0 && r->timed_ms > 0)
+        item.form = FORM_DELTA;
     /* A path that takes time is a profile of some kind, so fetch it after the snapshots. */
     if (r->timed_ms > 0)
         item.rank = strstr(r->name, "/trace") ? RANK_TRACE : RANK_CPU;
@@ -397,7 +399,7 @@ static void mark_gc_profiles(struct plan *p)
 {
     bool gc = false;
     for (size_t i = 0; i < p->n; i++)
-        gc = gc || (strcmp(p->items[i].kind, "heap") == 0 && strcmp(p->items[i].argument, "gc") == 0);
+        gc = gc || p->items[i].form == FORM_GC;
     for (size_t i = 0; i < p->n; i++)
         p->items[i].has_gc_profile = gc && strcmp(p->items[i].kind, "heap") == 0;
 }

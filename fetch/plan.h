@@ -15,6 +15,7 @@ struct plan_item {
     char kind[256];
     char argument[32];
     char request_target[512]; /* path and query */
+    enum request_form form;   /* of the request; FORM_DELTA also for the path of a snapshot with `seconds` */
     char file[280];           /* name, without directories */
     bool ending_by_type;      /* the ending of the file's name depends on the content type */
     enum kind_rank rank;

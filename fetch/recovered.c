@@ -129,8 +129,7 @@ static void restore_earlier(const struct plan_item *plan, const struct item_cont
                  plan->ending_by_type ? ".bin" : "");
     if (dir_rename(context->work, earlier_path, kept.file, NULL) == 0 &&
         item_measure_file(context, &kept, &err) == 0) {
-        size_t n = strlen(kept.err.msg);
-        snprintf(kept.err.msg + n, sizeof kept.err.msg - n, "; the part of an earlier run is kept");
+        err_append(&kept.err, "; the part of an earlier run is kept");
         kept.status = item->status == FETCH_INTERRUPTED ? FETCH_INTERRUPTED : FETCH_DAMAGED;
         *item = kept;
     }

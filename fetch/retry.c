@@ -41,30 +41,24 @@ static void report_retry(const struct retry *r, const struct err *why, int64_t p
     observe_step(r->observe, r->target->host, r->whole_host ? NULL : r->target->service, &step);
 }
 
-static void append_text(struct err *why, const char *more)
-{
-    size_t n = strlen(why->msg);
-    snprintf(why->msg + n, sizeof why->msg - n, "; %s", more);
-}
-
 /* Ends the retries. `reason`: the reason to skip the remaining retries; NULL: none remains. */
 static bool give_up(const struct retry *r, const char *reason, struct err *why)
 {
-    char times[60];
-    snprintf(times, sizeof times, "it failed %u times", r->attempts + 1);
     if (r->attempts > 0)
-        append_text(why, times);
+        err_append(why, "; it failed %u times", r->attempts + 1);
     if (reason)
-        append_text(why, reason);
+        err_append(why, "; %s", reason);
     return false;
 }
 
 static bool give_up_interrupted(const struct retry *r, struct err *why)
 {
     struct err reason = ERR_INIT;
-    err_set(&reason, ERR_CANCELLED, "then interrupted");
+    give_up(r, NULL, why);
+    err_set(&reason, ERR_CANCELLED, "interrupted");
     deadline_explain(r->observe->deadline, &reason);
-    return give_up(r, reason.msg, why);
+    err_append(why, "; then %s", reason.msg);
+    return false;
 }
 
 bool retry_wait(struct retry *r, struct err *why)

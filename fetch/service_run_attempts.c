@@ -25,9 +25,8 @@
 static void report_profiler_owner(struct worker *w, int64_t waited_ms, struct fetch_item *item)
 {
     char waited[32];
-    size_t n = strlen(item->err.msg);
-    snprintf(item->err.msg + n, sizeof item->err.msg - n, "; the profiler was still in use after %s",
-             text_duration(waited, sizeof waited, waited_ms));
+    err_append(&item->err, "; the profiler was still in use after %s",
+               text_duration(waited, sizeof waited, waited_ms));
     bool trace = worker_planned(w)->rank == RANK_TRACE;
     const char *client = profiler_owner_find(w->transfer, w->run->target->service, trace,
                                              SERVICE_RUN_PAGE_LIMIT(w->run->context->grab));
@@ -85,7 +84,8 @@ static void fetch_when_free(struct worker *w, struct fetch_item *item)
         return;
     }
     item->status = FETCH_INTERRUPTED;
-    err_set(&item->err, ERR_CANCELLED, "interrupted while another client used the profiler");
+    err_set(&item->err, ERR_CANCELLED, "interrupted");
+    err_append(&item->err, " while another client used the profiler");
 }
 
 /* ---- a lost session ------------------------------------------------------------------------------------ */
@@ -106,9 +106,7 @@ static int renew_session(struct worker *w, struct fetch_item *item)
         return 0;
     /* The session is open again, so only the budget forbids the item: do not retry. */
     item->transient &= rc < 0;
-    size_t n = strlen(item->err.msg);
-    snprintf(item->err.msg + n, sizeof item->err.msg - n, "; %s", why.msg);
-    return -1;
+    return err_append(&item->err, "; %s", why.msg);
 }
 
 /* Replaces the ending of the item's file, unless a file with the new name exists. */
@@ -141,11 +139,10 @@ static void append_cancellation(const struct service_run *run, const struct fetc
                                 struct fetch_item *item)
 {
     struct err cancellation = again->err;
-    size_t n = strlen(item->err.msg);
     if (cancellation.kind != ERR_CANCELLED)
         return;
     deadline_explain(run->context->observe->deadline, &cancellation);
-    snprintf(item->err.msg + n, sizeof item->err.msg - n, "; then %s", cancellation.msg);
+    err_append(&item->err, "; then %s", cancellation.msg);
 }
 
 /* Repeats the fetch and keeps the better result: a complete one, else the larger. The old file is NAME.before

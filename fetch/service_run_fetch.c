@@ -33,8 +33,10 @@ static void wait_for_pair(struct worker *w)
 static bool may_continue(struct service_run *run, struct err *err)
 {
     pthread_mutex_lock(&run->mutex);
-    if (run->stop.kind == ERR_NONE && fd_cancelled(run->context->grab->access.cancel_fd))
-        err_set(&run->stop, ERR_CANCELLED, "interrupted before it was fetched");
+    if (run->stop.kind == ERR_NONE && fd_cancelled(run->context->grab->access.cancel_fd)) {
+        err_set(&run->stop, ERR_CANCELLED, "interrupted");
+        err_append(&run->stop, " before it was fetched");
+    }
     *err = run->stop;
     pthread_mutex_unlock(&run->mutex);
     return err->kind == ERR_NONE;

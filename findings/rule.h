@@ -1,8 +1,8 @@
 /*
  * The engine of findings. A rule is one row of a table, with its function, its sentence and its
- * documentation, which `profgrab help` and docs/reading.md print. A new rule is one function and one row. For
- * a rule on profiles, the function is in findings/rules_TOPIC.c and the row in findings/rules.c; for a rule
- * on a fetched body, both are in fetch/finding.c.
+ * documentation, which `profgrab help` and docs/reading.md print. A new rule is a function and a row. For a
+ * rule on profiles, the function is in findings/rules_TOPIC.c with its declaration in findings/rules.h, and
+ * the row in findings/rules.c; for a rule on a fetched body, both are in fetch/finding.c.
  */
 #ifndef FINDINGS_RULE_H
 #define FINDINGS_RULE_H

@@ -6,10 +6,17 @@
 
 enum finding_topic rules_get_delay_topic(const struct finding_subject *s)
 {
-    const char *kind = s->kind && *s->kind ? s->kind : s->file;
-    return kind && strstr(kind, "mutex")   ? FINDING_TOPIC_MUTEX
-           : kind && strstr(kind, "block") ? FINDING_TOPIC_BLOCK
-                                           : FINDING_TOPIC_NONE;
+    static const enum finding_topic topics[] = {[KIND_DELAY_NONE] = FINDING_TOPIC_NONE,
+                                                [KIND_DELAY_BLOCK] = FINDING_TOPIC_BLOCK,
+                                                [KIND_DELAY_MUTEX] = FINDING_TOPIC_MUTEX};
+    const char *name = s->kind && *s->kind ? s->kind : s->file;
+    const struct kind *kind;
+    enum kind_delay delay = KIND_DELAY_NONE;
+    /* The name may also be the path of a request or of a file. If it has both names, the last row counts. */
+    for (size_t i = 0; name && (kind = kind_at(i)); i++)
+        if (kind->delay != KIND_DELAY_NONE && strstr(name, kind->name))
+            delay = kind->delay;
+    return topics[delay];
 }
 
 void rules_write_profile_name(const struct finding_case *c, struct finding_values *finding, size_t argument)

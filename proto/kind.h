@@ -22,6 +22,9 @@ enum body_format {
  * unchanged; then items that slow the process or take long. */
 enum kind_rank { RANK_SNAPSHOT, RANK_INTRUSIVE, RANK_DELTA, RANK_CPU, RANK_TRACE };
 
+/* Block and mutex profiles have the same sample types, so only the kind's name tells their delays apart. */
+enum kind_delay { KIND_DELAY_NONE, KIND_DELAY_BLOCK, KIND_DELAY_MUTEX };
+
 /* The arguments that a kind accepts on the command line, as in `cpu=30s` or `heap=gc`. */
 enum {
     KIND_ARG_SECONDS = 1 << 0,    /* a duration: the length of the profile */
@@ -50,6 +53,7 @@ struct kind {
     const char *file_name; /* the name of the item's file, without the suffix */
     enum kind_rank rank;
     enum body_format format;
+    enum kind_delay delay;
     unsigned arguments;          /* KIND_ARG_* */
     unsigned seconds;            /* profgrab's default duration; 0 for snapshots */
     unsigned handler_seconds;    /* the handler's default, for a request without `seconds` */

@@ -22,6 +22,8 @@ int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(err->msg, sizeof err->msg, fmt, ap);
     va_end(ap);
+    err->cause_at = 0;
+    err->cause_n = strlen(err->msg);
     return -1;
 }
 
@@ -68,6 +70,38 @@ int err_wrap(struct err *err, const char *fmt, ...)
     memcpy(err->msg, context, outer);
     memcpy(err->msg + outer, ": ", 2);
     err->msg[outer + 2 + inner] = '\0';
+    err->cause_at += outer + 2;
+    return -1;
+}
+
+int err_append(struct err *err, const char *fmt, ...)
+{
+    if (!err)
+        return -1;
+    size_t n = strlen(err->msg);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(err->msg + n, sizeof err->msg - n, fmt, ap);
+    va_end(ap);
+    return -1;
+}
+
+int err_replace_cause(struct err *err, enum err_kind kind, const char *fmt, ...)
+{
+    if (!err)
+        return -1;
+    char cause[sizeof err->msg];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(cause, sizeof cause, fmt, ap);
+    va_end(ap);
+    /* err_wrap may have cut the message. */
+    const struct err old = *err;
+    size_t n = strlen(old.msg), at = old.cause_at < n ? old.cause_at : n;
+    size_t end = old.cause_n < n - at ? at + old.cause_n : n;
+    err_set(err, kind, "%.*s%s%s", (int)at, old.msg, cause, old.msg + end);
+    err->cause_at = at;
+    err->cause_n = strlen(cause);
     return -1;
 }
 

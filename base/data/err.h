@@ -12,6 +12,7 @@
 #define BASE_DATA_ERR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Only the kinds that some caller acts on. cli maps kinds to exit codes. */
 enum err_kind {
@@ -35,6 +36,8 @@ enum err_kind {
 struct err {
     enum err_kind kind;
     char msg[512];
+    size_t cause_at;    /* the bytes of context in msg, in front of the text of err_set */
+    size_t cause_n;     /* the bytes of that text; err_append adds its text after them */
     char hint[512];     /* the next action without "hint: ", or empty */
     bool unreachable;   /* a connection was refused or timed out (err_mark_unreachable) */
     bool out_of_memory; /* err_nomem sets it. A caller that otherwise skips a bad input must return this error
@@ -59,6 +62,13 @@ int err_nomem(struct err *err);
 /* Adds context and `: ` in front of the message. */
 int err_wrap(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Adds text at the end of the message. */
+int err_append(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Works like err_set, but replaces only the text of err_set, and keeps the context and the appended text. */
+int err_replace_cause(struct err *err, enum err_kind kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Marks the error as a connection that was refused or timed out. cli then suggests `profgrab check`. */
 int err_mark_unreachable(struct err *err);
 
@@ -77,6 +87,8 @@ int err_hint(struct err *err, const char *fmt, ...) __attribute__((format(printf
 #define err_sys(...) ERR_RETURNS_MINUS_1((err_sys)(__VA_ARGS__))
 #define err_nomem(err) ERR_RETURNS_MINUS_1((err_nomem)(err))
 #define err_wrap(...) ERR_RETURNS_MINUS_1((err_wrap)(__VA_ARGS__))
+#define err_append(...) ERR_RETURNS_MINUS_1((err_append)(__VA_ARGS__))
+#define err_replace_cause(...) ERR_RETURNS_MINUS_1((err_replace_cause)(__VA_ARGS__))
 #define err_hint(...) ERR_RETURNS_MINUS_1((err_hint)(__VA_ARGS__))
 #define err_mark_unreachable(err) ERR_RETURNS_MINUS_1((err_mark_unreachable)(err))
 #endif

@@ -12,18 +12,17 @@
 #include "base/base.h"
 #include "bundle/redact/redact_escape.h"
 #include "bundle/redact/redact_names.h"
+#include "proto/proto.h"
 #include "base/banned.h"
 
 /* The shortest words, in bytes. SECRET_MIN: the whole value of a request's parameter. WORD_MIN: other words.
  * INSIDE_MIN: a whole value that is also found inside longer words. */
 enum { SECRET_MIN = 3, WORD_MIN = 4, INSIDE_MIN = 6, WORD_MAX = 512, MAX_PARTS = 8 };
 
-/* Words that are never learned: ordinary values of parameters. */
-static const char *const ordinary[] = {
-    "true",       "false",        "null",   "none",    "get",    "post",    "heap",
-    "allocs",     "block",        "mutex",  "profile", "trace",  "cmdline", "goroutine",
-    "goroutines", "threadcreate", "vars",   "debug",   "pprof",  "http",    "https",
-    "token",      "password",     "secret", "sha256",  "bearer", "basic",   "redacted"};
+/* Words that are never learned, as the names of the kinds: ordinary values of parameters. */
+static const char *const ordinary[] = {"true",     "false",  "null",   "none",   "get",   "post",
+                                       "vars",     "debug",  "pprof",  "http",   "https", "token",
+                                       "password", "secret", "sha256", "bearer", "basic", "redacted"};
 
 static bool is_separator(char c)
 {
@@ -126,6 +125,10 @@ static bool is_ordinary(struct str word)
 {
     for (size_t i = 0; i < sizeof ordinary / sizeof *ordinary; i++)
         if (str_is(word, ordinary[i]))
+            return true;
+    const struct kind *kind;
+    for (size_t i = 0; (kind = kind_at(i)); i++)
+        if (str_is(word, kind->name) || (kind->alias && str_is(word, kind->alias)))
             return true;
     return false;
 }

@@ -129,7 +129,11 @@ int openssh_find(const struct ssh_config *config, const struct login_options *op
     }
     openssh_close(o);
     /* ERR_NOT_FOUND: only this master is unusable, and the caller opens a connection of its own. */
-    return err_set(err, why.kind == ERR_CANCELLED ? ERR_CANCELLED : ERR_NOT_FOUND, "%s", why.msg);
+    if (err && why.kind == ERR_CANCELLED)
+        *err = why;
+    else
+        err_set(err, ERR_NOT_FOUND, "%s", why.msg);
+    return -1;
 }
 
 /* ---- the end of the connection ------------------------------------------------------------------------- */

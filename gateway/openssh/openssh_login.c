@@ -220,8 +220,7 @@ static void add_missing_reason(const struct err *missing_reason, struct err *err
 {
     if (!err || err->kind != ERR_DENIED || missing_reason->kind == ERR_NONE)
         return;
-    size_t n = strlen(err->msg);
-    snprintf(err->msg + n, sizeof err->msg - n, "; not offered: %s", missing_reason->msg);
+    err_append(err, "; not offered: %s", missing_reason->msg);
 }
 
 int openssh_start(const struct ssh_config *config, const struct login_options *options,

@@ -51,19 +51,18 @@ static int host_key_failure(const struct ssh_log_complaints *c, const char *wher
                             struct err *err)
 {
     const char *file = find_complaint(c, "Offending "), *unknown = find_complaint(c, "host key is known for");
-    char offer[200] = "", quoted[SSH_LOG_LINE + 20] = "";
+    char offer[200], quoted[SSH_LOG_LINE + 20] = "";
     bool changed = find_complaint(c, "HOST IDENTIFICATION HAS CHANGED") != NULL;
     const char *quote = changed ? file : unknown;
-    if (*offered)
-        snprintf(offer, sizeof offer, ": the server offered %s", offered);
     if (quote)
         snprintf(quoted, sizeof quoted, "; ssh says: %s", quote);
-    if (changed)
-        return failure_set(FAILURE_KEY_CHANGED, FAILURE_DETAILS(where, offer, quoted, "the old key"), err);
-    if (find_complaint(c, "revoked")) {
+    if (!changed && find_complaint(c, "revoked")) {
         snprintf(offer, sizeof offer, "%s%s", offered, *offered ? " " : "");
         return failure_set(FAILURE_KEY_REVOKED_TO_SSH, FAILURE_DETAILS(where, offer), err);
     }
+    failure_offered_key(offer, sizeof offer, offered);
+    if (changed)
+        return failure_set(FAILURE_KEY_CHANGED, FAILURE_DETAILS(where, offer, quoted, "the old key"), err);
     const char *fingerprint = *offered ? "that fingerprint" : "the fingerprint that your own ssh shows";
     return failure_set(FAILURE_KEY_UNKNOWN_TO_SSH, FAILURE_DETAILS(where, offer, quoted, fingerprint), err);
 }

@@ -16,35 +16,38 @@
 #define PROXY_HINT "ProxyCommand in ssh's configuration: `ssh -v` to the same address shows what it does"
 #define SLOW_LOGIN "ssh did not log in within {}{}"
 
+/* {} are the host's name, failure_offered_key and the known key. */
+#define KEY_CHANGED "{}: HOST KEY HAS CHANGED{}{}"
+#define KEY_UNKNOWN "{}: host key is not known{}{}"
+
 static const struct row {
     enum err_kind kind;
     bool unreached; /* a connection was refused or not answered */
     const char *message;
     const char *hint; /* NULL: none */
 } rows[] = {
-    /* Host keys. {} are the host's name, ": the server offered TYPE FINGERPRINT" and the known key. */
     [FAILURE_KEY_CHANGED] =
-        {ERR_HOST_KEY, false, "{}: HOST KEY HAS CHANGED{}{}",
+        {ERR_HOST_KEY, false, KEY_CHANGED,
          "another machine may intercept the connection; only if you know why it changed, remove {}"},
     [FAILURE_KEY_CHANGED_OR_SIGNED] =
-        {ERR_HOST_KEY, false, "{}: HOST KEY HAS CHANGED{}{}",
+        {ERR_HOST_KEY, false, KEY_CHANGED,
          "another machine may intercept the connection, unless the host's certificate is "
          "signed by the authority of {}: --via openssh checks that"},
-    [FAILURE_KEY_UNKNOWN] = {ERR_HOST_KEY, false, "{}: host key is not known{}{}",
+    [FAILURE_KEY_UNKNOWN] = {ERR_HOST_KEY, false, KEY_UNKNOWN,
                              "compare that fingerprint with someone who runs the host, then trust it with "
                              "--accept-new, or accept it once with your own ssh"},
-    [FAILURE_KEY_UNKNOWN_OR_SIGNED] = {ERR_HOST_KEY, false, "{}: host key is not known{}{}",
+    [FAILURE_KEY_UNKNOWN_OR_SIGNED] = {ERR_HOST_KEY, false, KEY_UNKNOWN,
                                        "the host's certificate may be signed by the authority of {}: --via "
                                        "openssh checks that"},
-    [FAILURE_KEY_UNKNOWN_AT_PORT] = {ERR_HOST_KEY, false, "{}: host key is not known{}{}",
+    [FAILURE_KEY_UNKNOWN_AT_PORT] = {ERR_HOST_KEY, false, KEY_UNKNOWN,
                                      "{} has another key for the host without the port; compare the "
                                      "fingerprint with someone who runs the host, then trust it with "
                                      "--accept-new or your own ssh"},
-    [FAILURE_KEY_UNKNOWN_TO_SSH] = {ERR_HOST_KEY, false, "{}: host key is not known{}{}",
+    [FAILURE_KEY_UNKNOWN_TO_SSH] = {ERR_HOST_KEY, false, KEY_UNKNOWN,
                                     "compare {} with someone who runs the host, then accept it once with "
                                     "your own ssh"},
     [FAILURE_KEY_OF_OTHER_TYPE] =
-        {ERR_HOST_KEY, false, "{}: host key is not known{}{}",
+        {ERR_HOST_KEY, false, KEY_UNKNOWN,
          "another machine may intercept the connection; only if you know why it does "
          "not show that key any more, remove {}"},
     [FAILURE_KEY_REVOKED] = {ERR_HOST_KEY, false, "{}: host key {} is revoked by {}",
@@ -306,6 +309,12 @@ static const char *const *expand_template(const char *template, const char *cons
     if (n < cap)
         snprintf(dst + n, cap - n, "%s", template);
     return details;
+}
+
+char *failure_offered_key(char *dst, size_t cap, const char *key)
+{
+    snprintf(dst, cap, "%s%s", *key ? ": the server offered " : "", key);
+    return dst;
 }
 
 int(failure_set)(enum failure f, const char *const details[], struct err *err)

@@ -167,6 +167,10 @@ int failure_set(enum failure f, const char *const details[], struct err *err);
 #define failure_set(...) ERR_RETURNS_MINUS_1((failure_set)(__VA_ARGS__))
 #endif
 
+/* Writes the detail on the host key that the server offered. `key`: its type and fingerprint; "" if unknown.
+ * Returns dst. */
+char *failure_offered_key(char *dst, size_t cap, const char *key);
+
 enum err_kind failure_kind(enum failure f);
 /* Checks whether the failure is a refused or unanswered connection (err_mark_unreachable). */
 bool failure_is_unreachable(enum failure f);

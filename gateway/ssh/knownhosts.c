@@ -252,16 +252,22 @@ static int refuse_new(const struct known_hosts *k, const char *offered, const ch
     return failure_set(f, FAILURE_DETAILS(server, offered, searched, line), err);
 }
 
+/* Writes where the known key is, its type unless `type` is empty, and its fingerprint. Returns dst. */
+#define KNOWN_KEY_MAX (LOCATION_MAX + 200)
+static char *name_known_key(const struct known_key *known, const char *type, char dst[KNOWN_KEY_MAX])
+{
+    char fingerprint[SSH_FINGERPRINT], location[LOCATION_MAX];
+    snprintf(dst, KNOWN_KEY_MAX, ", but %s has %s%s%s", name_location(known, location), type,
+             *type ? " " : "", ssh_blob_fingerprint(&known->blob, fingerprint));
+    return dst;
+}
+
 /* Refuses a key that differs from a known one. */
 static int refuse_other(enum failure f, const struct known_key *known, const char *offered,
                         const char *server, struct err *err)
 {
-    char fingerprint[SSH_FINGERPRINT], location[LOCATION_MAX], differs[LOCATION_MAX + 200],
-        line[LOCATION_MAX + 20];
-    ssh_blob_fingerprint(&known->blob, fingerprint);
-    snprintf(differs, sizeof differs, ", but %s has %s%s%s", name_location(known, location),
-             f == FAILURE_KEY_OF_OTHER_TYPE ? known->type : "", f == FAILURE_KEY_OF_OTHER_TYPE ? " " : "",
-             fingerprint);
+    char differs[KNOWN_KEY_MAX], line[LOCATION_MAX + 20];
+    name_known_key(known, f == FAILURE_KEY_OF_OTHER_TYPE ? known->type : "", differs);
     snprintf(line, sizeof line, "line %u of %s", known->line, known->file);
     return failure_set(f, FAILURE_DETAILS(server, offered, differs, line), err);
 }
@@ -270,24 +276,23 @@ static int refuse_changed(const struct known_hosts *k, const struct known_key *k
                           const char *server, struct err *err)
 {
     const struct known_key *authority = find_authority(k);
+    char signer[LOCATION_MAX], differs[KNOWN_KEY_MAX];
     if (!authority)
         return refuse_other(FAILURE_KEY_CHANGED, known, offered, server, err);
-    char fingerprint[SSH_FINGERPRINT], location[LOCATION_MAX], signer[LOCATION_MAX],
-        differs[LOCATION_MAX + 100];
-    snprintf(differs, sizeof differs, ", but %s has %s", name_location(known, location),
-             ssh_blob_fingerprint(&known->blob, fingerprint));
     return failure_set(FAILURE_KEY_CHANGED_OR_SIGNED,
-                       FAILURE_DETAILS(server, offered, differs, name_location(authority, signer)), err);
+                       FAILURE_DETAILS(server, offered, name_known_key(known, "", differs),
+                                       name_location(authority, signer)),
+                       err);
 }
 
 int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, const char *server,
                       const struct strlist *files, struct err *err)
 {
-    static const char offer[] = ": the server offered ";
-    char type[64], fingerprint[SSH_FINGERPRINT], offered[180], location[LOCATION_MAX];
+    char type[64], fingerprint[SSH_FINGERPRINT], name[130], offered[180], location[LOCATION_MAX];
     const struct known_key *line = NULL;
     ssh_blob_type(key, type, sizeof type);
-    snprintf(offered, sizeof offered, "%s%s %s", offer, type, ssh_blob_fingerprint(key, fingerprint));
+    snprintf(name, sizeof name, "%s %s", type, ssh_blob_fingerprint(key, fingerprint));
+    failure_offered_key(offered, sizeof offered, name);
     switch (known_hosts_compare(k, key, &line)) {
     case KNOWN_NEW:
         return refuse_new(k, offered, server, files, err);
@@ -300,8 +305,7 @@ int known_hosts_check(const struct known_hosts *k, const struct ssh_blob *key, c
     case KNOWN_REVOKED:
         break;
     }
-    return failure_set(FAILURE_KEY_REVOKED,
-                       FAILURE_DETAILS(server, offered + sizeof offer - 1, name_location(line, location)),
+    return failure_set(FAILURE_KEY_REVOKED, FAILURE_DETAILS(server, name, name_location(line, location)),
                        err);
 }
 

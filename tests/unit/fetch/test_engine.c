@@ -277,8 +277,12 @@ static void a_deadline_does_not_count_as_an_interruption(void **state)
     assert_ok(deadline_init(&d, &grab, &within, &err), &err);
     assert_int_equal(fd_wait(within.access.cancel_fd, POLLIN, clock_deadline(20000), -1, &err), 0);
     assert_true(deadline_is_over(&d));
-    err = explain_error(&d, ERR_CANCELLED, "cannot connect: interrupted before it was opened");
-    assert_string_equal(err.msg, "cannot connect: the run's deadline of 50ms was over before it was opened");
+    err_set(&err, ERR_CANCELLED, "interrupted");
+    err_append(&err, " before it was opened");
+    err_wrap(&err, "interrupted host");
+    deadline_explain(&d, &err);
+    assert_string_equal(err.msg,
+                        "interrupted host: the run's deadline of 50ms was over before it was opened");
     assert_int_equal(err.kind, ERR_TIMEOUT);
     err = explain_error(&d, ERR_CANCELLED, "the gateway was closed");
     assert_string_equal(err.msg, "the run's deadline of 50ms was over");

@@ -105,6 +105,22 @@ static void assert_planned_as(const char *word, const char *target, const char *
     assert_int_equal(item.timed_ms, timed_ms);
 }
 
+static void each_item_has_the_form_of_its_request(void **state)
+{
+    (void)state;
+    assert_int_equal(item_of("heap").form, FORM_BARE);
+    assert_int_equal(item_of("heap=gc").form, FORM_GC);
+    assert_int_equal(item_of("mutex=5").form, FORM_DELTA);
+    assert_int_equal(item_of("cpu=5").form, FORM_BARE);
+    assert_int_equal(item_of("goroutines=grouped").form, FORM_GROUPED);
+    assert_int_equal(item_of("my-profile").form, FORM_BARE);
+    assert_int_equal(item_of("/debug/pprof/heap").form, FORM_BARE);
+    assert_int_equal(item_of("/debug/pprof/heap?seconds=5").form, FORM_DELTA);
+    assert_int_equal(item_of("/debug/pprof/heap?x=1&seconds=5").form, FORM_DELTA);
+    assert_int_equal(item_of("/debug/pprof/heap?max_seconds=5").form, FORM_BARE);
+    assert_int_equal(item_of("/debug/pprof/profile?seconds=5").form, FORM_BARE);
+}
+
 /* The second of a pair does not take the file name of a custom profile. */
 static void the_second_of_a_pair_has_its_own_name(void **state)
 {
@@ -513,6 +529,8 @@ static void estimates_follow_the_index(void **state)
     assert_in_range(estimate_size("goroutines=text", "goroutine 4"), 1600, 6500);
     assert_in_range(estimate_size("goroutines=text", "goroutine 9000"), 3000000, 13000000);
     assert_in_range(estimate_size("goroutines=grouped", "goroutine 4"), 1400, 5600);
+    assert_in_range(estimate_size("threadcreate=text", "threadcreate 4"), 1400, 5600);
+    assert_in_range(estimate_size("symbol", NULL), 20, 20);
     assert_in_range(estimate_size("mine", "mine 100"), 5000, 30000);
     assert_true(estimate_size("heap", "heap 1000") > estimate_size("heap", "heap 100"));
     assert_true(estimate_size("trace=10", go_index) > estimate_size("trace=1", go_index));
@@ -547,6 +565,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_and_form_has_its_path_and_file),
+        cmocka_unit_test(each_item_has_the_form_of_its_request),
         cmocka_unit_test(a_profile_at_another_path_is_checked_as_a_profile),
         cmocka_unit_test(kinds_that_the_index_lacks_are_not_requested),
         cmocka_unit_test(the_second_of_a_pair_has_its_own_name),

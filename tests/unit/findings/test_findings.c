@@ -446,6 +446,30 @@ static void delays_of_mutexes_and_blocks_are_reported(void **state)
     findings_release(&findings);
 }
 
+/* Returns the first finding on a profile of delays with this kind and file; "" if there is none. */
+static const char *first_rule_on_delays(const char *kind, const char *file)
+{
+    struct profile *p = delay_profile();
+    add_sample(p, "runtime.chanrecv1 main.wait main.main", (const int64_t[]){2, 3 * SECOND});
+    struct findings w = findings_of(p, &(struct finding_subject){.kind = kind, .file = file});
+    const char *id = w.n > 0 ? w.items[0].rule->id : "";
+    findings_release(&w);
+    return id;
+}
+
+static void the_name_tells_block_from_mutex_profiles(void **state)
+{
+    (void)state;
+    assert_string_equal(first_rule_on_delays("mutex", "h/s/block.pb.gz"), "mutex-delay");
+    assert_string_equal(first_rule_on_delays("block", "h/s/mutex.pb.gz"), "block-delay");
+    assert_string_equal(first_rule_on_delays("/debug/pprof/mutex?seconds=5", "f"), "mutex-delay");
+    assert_string_equal(first_rule_on_delays("", "a/mutex-delta.pb.gz"), "mutex-delay");
+    assert_string_equal(first_rule_on_delays(NULL, "block.later.pb.gz"), "block-delay");
+    assert_string_equal(first_rule_on_delays("contention", "mutex.pb.gz"), "");
+    assert_string_equal(first_rule_on_delays(NULL, "cpu.pb.gz"), "");
+    assert_string_equal(first_rule_on_delays(NULL, NULL), "");
+}
+
 /* ---- goroutines -------------------------------------------------------------------------------------- */
 
 /* Adds n goroutines of one stack. */
@@ -811,6 +835,7 @@ int main(void)
         cmocka_unit_test(memory_of_profilers_is_reported_separately),
         cmocka_unit_test(time_of_profilers_is_reported_separately),
         cmocka_unit_test(delays_of_mutexes_and_blocks_are_reported),
+        cmocka_unit_test(the_name_tells_block_from_mutex_profiles),
         cmocka_unit_test(goroutine_findings_begin_at_their_thresholds),
         cmocka_unit_test(goroutine_findings_have_their_sentences),
         cmocka_unit_test(growth_of_goroutines_is_found_above_its_threshold),

@@ -719,6 +719,23 @@ static void repeated_words_of_a_request_are_redacted(void **state)
     redact_words_release(&words);
 }
 
+/* A request names kinds, as in ?profile=fgprof, which are no secrets. */
+static void names_of_kinds_are_not_learned(void **state)
+{
+    (void)state;
+    const struct kind *kind;
+    struct redact_words words;
+    struct err err = ERR_INIT;
+    assert_ok(redact_words_init(&words, &err), &err);
+    for (size_t i = 0; (kind = kind_at(i)); i++) {
+        assert_ok(redact_words_learn(&words, str_of(kind->name), true, &err), &err);
+        if (kind->alias)
+            assert_ok(redact_words_learn(&words, str_of(kind->alias), true, &err), &err);
+    }
+    assert_int_equal(words.index.n, 0);
+    redact_words_release(&words);
+}
+
 /* Request values that are not words are found as a whole, wherever they are repeated and in any encoding. */
 static void values_of_a_request_are_redacted_in_every_encoding(void **state)
 {
@@ -1493,6 +1510,7 @@ int main(void)
         cmocka_unit_test(secrets_in_requests_are_redacted),
         cmocka_unit_test(all_lines_of_a_private_key_are_redacted),
         cmocka_unit_test(repeated_words_of_a_request_are_redacted),
+        cmocka_unit_test(names_of_kinds_are_not_learned),
         cmocka_unit_test(values_of_a_request_are_redacted_in_every_encoding),
         cmocka_unit_test(long_values_are_redacted_inside_of_words),
         cmocka_unit_test(values_that_a_message_cuts_are_redacted),
