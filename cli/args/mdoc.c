@@ -260,7 +260,7 @@ static void begin_literal(struct page *p)
 /* `.Nm` alone means the program's name. `.Nm WORD` gives the page's name, before `.Nd`. */
 static void add_name(struct page *p, char **words, size_t n)
 {
-    static char program[] = "profgrab";
+    char program[] = "profgrab";
     char *default_words[] = {program};
     add_words(p, n ? words : default_words, n ? n : 1);
 }

@@ -482,8 +482,8 @@ static int show_in_child(void *ctx, struct buf *ret, struct err *err)
     return standard_stream_flush(stdout, rc == 0 ? err : NULL) < 0 ? -1 : rc;
 }
 
-static int show_confined(struct dump_list *list, const struct strlist *words,
-                         const struct confined_budget *budget, struct err *err)
+static int show_confined(struct dump_list *list, const struct strlist *words, struct confined_budget *budget,
+                         struct err *err)
 {
     struct proc_fork_limits limits = confined_budget_remaining(budget, signals_cancel_fd());
     input_keep_descriptors(words, &limits);
