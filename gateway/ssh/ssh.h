@@ -5,8 +5,9 @@
  *
  * Four properties of libssh2 shape this folder:
  *
- * - While half a packet is sent, every other call on the session fails. So wire.c accepts whole packets from
- *   libssh2 and queues the unsent rest. The hub adds no more data while more than 256 kB are queued.
+ * - While half a packet is sent, every other call on the session fails. So buffered_socket.c accepts whole
+ *   packets from libssh2 and queues the unsent rest. The hub adds no more data while more than 256 kB are
+ *   queued.
  * - libssh2 does not notice the end of a session from which no link reads. So the hub reads ahead into a
  *   small buffer: it sees a closed connection at once and knows when the last byte arrived.
  * - A session opens one channel at a time. If other requests wait too long for the answer to the first (1.5
